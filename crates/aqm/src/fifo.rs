@@ -1,0 +1,393 @@
+//! Drop-tail: first in, first out, with a limit on what waits.
+//!
+//! Sources: the three rules of "The home-gateway queue study" (MMSys 2011) as its slides state
+//! them, ns-2's `DropTail`, FreeBSD's dummynet, and Linux's `pfifo` and `bfifo`. With occupancy
+//! `o`, limit `q` and an arriving packet of `n` bytes, the packet is dropped if and only if
+//!
+//! | rule           | limit   | condition      | largest occupancy |
+//! | -------------- | ------- | -------------- | ----------------- |
+//! | `linux`        | bytes   | `o + n > q`    | q                 |
+//! | `linux`        | packets | `o ≥ q`        | q                 |
+//! | `slots`        | packets | `o ≥ q`        | q                 |
+//! | `bytes_strict` | bytes   | `o + n ≥ q`    | q − 1             |
+//! | `bytes_loose`  | bytes   | `o > q`        | q + MTU           |
+//!
+//! A limit in time is a limit in bytes at the link's present rate, recomputed when the rate changes;
+//! while the link stands still the last rate counts. Lowering a limit drops nothing that waits, as
+//! in Linux: the queue only refuses until it fits.
+//!
+//! Whether the packet in service occupies the queue is `count_in_service`: dummynet before 2010
+//! counts it, ns-2, newer dummynet and Linux do not.
+
+use alloc::collections::VecDeque;
+use alloc::format;
+use alloc::string::{String, ToString};
+
+use crate::observer::{Drop, DropReason, Observer, QueueId};
+use crate::packet::Packet;
+use crate::parameter::{Default, Domain, Parameter, ParameterError, Settings, Value, limit_bytes};
+use crate::qdisc::{Backlog, Gauge, Kind, Link, Qdisc};
+use crate::units::{Bytes, Rate, Time};
+
+/// Which packets are refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Rule {
+    Linux,
+    Slots,
+    BytesStrict,
+    BytesLoose,
+}
+
+/// The limit in its own unit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Limit {
+    Packets(u64),
+    Bytes(Bytes),
+}
+
+/// A drop-tail queue.
+#[derive(Debug)]
+pub struct Fifo<P> {
+    settings: Settings,
+    rule: Rule,
+    limit: Limit,
+    count_in_service: bool,
+    rate: Rate,
+    queue: VecDeque<P>,
+    backlog: Backlog,
+    /// The packet in service, empty if none.
+    in_service: Backlog,
+}
+
+impl<P> Kind for Fifo<P> {
+    const NAME: &'static str = "fifo";
+    const SUMMARY: &'static str = "Drop-tail: first in, first out, with a limit in bytes, packets or time.";
+    const SOURCE: &'static str = "MMSys 2011 (three rules), Linux sch_fifo.c, ns-2, dummynet";
+    const PARAMETERS: &'static [Parameter] = &[
+        Parameter {
+            name: "limit",
+            opposite: None,
+            domain: Domain::Limit,
+            default: Default::Is("100ms"),
+            only: None,
+            live: true,
+            source: "quell; a typical access buffer. tc: 1000p (pfifo)",
+            help: "What may wait: bytes, packets, or a time at the link's rate.",
+        },
+        Parameter {
+            name: "rule",
+            opposite: None,
+            domain: Domain::Word(&["linux", "slots", "bytes_strict", "bytes_loose"]),
+            default: Default::Is("linux"),
+            only: None,
+            live: false,
+            source: "MMSys 2011; Linux sch_fifo.c",
+            help: "Which arriving packet is dropped near the limit.",
+        },
+        Parameter {
+            name: "count_in_service",
+            opposite: None,
+            domain: Domain::Flag,
+            default: Default::Is("false"),
+            only: None,
+            live: false,
+            source: "dummynet before 2010: true; ns-2, Linux: false",
+            help: "Whether the packet being transmitted occupies the queue.",
+        },
+    ];
+}
+
+impl<P: Packet> Fifo<P> {
+    /// An empty queue.
+    pub fn new(settings: Settings, link: Link) -> Result<Self, ParameterError> {
+        let mut fifo = Self {
+            rule: match settings.word("rule") {
+                "slots" => Rule::Slots,
+                "bytes_strict" => Rule::BytesStrict,
+                "bytes_loose" => Rule::BytesLoose,
+                _ => Rule::Linux,
+            },
+            limit: Limit::Packets(1),
+            count_in_service: settings.flag("count_in_service"),
+            rate: link.rate,
+            queue: VecDeque::new(),
+            backlog: Backlog::default(),
+            in_service: Backlog::default(),
+            settings,
+        };
+        fifo.limit = fifo.limit_of(&fifo.settings)?;
+        if let Limit::Bytes(limit) = fifo.limit
+            && !fifo.has_room_when_empty(link.mtu)
+        {
+            let at_rate = match fifo.limit_setting() {
+                Value::Time(_) => format!(" at {}", fifo.rate),
+                _ => String::new(),
+            };
+            return Err(fifo.limit_error(format!(
+                "is {limit}{at_rate} and never accepts a packet of {}",
+                link.mtu
+            )));
+        }
+        Ok(fifo)
+    }
+
+    fn limit_setting(&self) -> Value {
+        self.settings.value("limit").expect("the limit has a default")
+    }
+
+    fn limit_error(&self, allowed: String) -> ParameterError {
+        ParameterError {
+            key: "limit".to_string(),
+            found: self.limit_setting().to_string(),
+            allowed,
+        }
+    }
+
+    fn limit_of(&self, settings: &Settings) -> Result<Limit, ParameterError> {
+        let setting = settings.value("limit").expect("the limit has a default");
+        let wrong_unit = |unit: &str| ParameterError {
+            key: "limit".to_string(),
+            found: setting.to_string(),
+            allowed: format!("must be in {unit} with rule = \"{}\"", settings.word("rule")),
+        };
+        match (self.rule, limit_bytes(setting, self.rate), setting) {
+            (Rule::Slots, None, Value::Packets(packets)) => Ok(Limit::Packets(packets)),
+            (Rule::Slots, ..) => Err(wrong_unit("packets")),
+            (Rule::Linux, None, Value::Packets(packets)) => Ok(Limit::Packets(packets)),
+            (_, Some(bytes), _) => Ok(Limit::Bytes(bytes)),
+            _ => Err(wrong_unit("bytes or time")),
+        }
+    }
+
+    fn has_room_when_empty(&self, len: Bytes) -> bool {
+        self.accepts(Backlog::default(), len)
+    }
+
+    fn accepts(&self, occupancy: Backlog, len: Bytes) -> bool {
+        match (self.rule, self.limit) {
+            (_, Limit::Packets(limit)) => occupancy.packets < limit,
+            (Rule::BytesStrict, Limit::Bytes(limit)) => occupancy.bytes + len < limit,
+            (Rule::BytesLoose, Limit::Bytes(limit)) => occupancy.bytes <= limit,
+            (Rule::Linux | Rule::Slots, Limit::Bytes(limit)) => occupancy.bytes + len <= limit,
+        }
+    }
+
+    fn occupancy(&self) -> Backlog {
+        if self.count_in_service {
+            Backlog {
+                packets: self.backlog.packets + self.in_service.packets,
+                bytes: self.backlog.bytes + self.in_service.bytes,
+            }
+        } else {
+            self.backlog
+        }
+    }
+}
+
+impl<P: Packet> Qdisc<P> for Fifo<P> {
+    fn queues(&self) -> &'static [&'static str] {
+        &["queue"]
+    }
+
+    fn enqueue(&mut self, packet: P, now: Time, obs: &mut impl Observer<P>) {
+        if !self.accepts(self.occupancy(), packet.len()) {
+            let drop = Drop {
+                queue: QueueId::SINGLE,
+                reason: DropReason::Limit,
+                queued: false,
+            };
+            return obs.dropped(packet, drop, now);
+        }
+        self.backlog.add(packet.len());
+        obs.enqueued(QueueId::SINGLE, &packet, now);
+        self.queue.push_back(packet);
+    }
+
+    fn dequeue(&mut self, now: Time, obs: &mut impl Observer<P>) -> Option<P> {
+        let packet = self.queue.pop_front()?;
+        self.backlog.remove(packet.len());
+        self.in_service = Backlog {
+            packets: 1,
+            bytes: packet.len(),
+        };
+        obs.dequeued(QueueId::SINGLE, &packet, now);
+        Some(packet)
+    }
+
+    fn transmitted(&mut self, _now: Time) {
+        self.in_service = Backlog::default();
+    }
+
+    fn set_rate(&mut self, rate: Rate, _now: Time, _obs: &mut impl Observer<P>) {
+        if rate.is_zero() {
+            return;
+        }
+        self.rate = rate;
+        self.limit = self.limit_of(&self.settings).expect("only the rate changed");
+    }
+
+    fn configure(
+        &mut self,
+        key: &str,
+        value: &str,
+        _now: Time,
+        _obs: &mut impl Observer<P>,
+    ) -> Result<(), ParameterError> {
+        let settings = self.settings.changed(key, value)?;
+        self.limit = self.limit_of(&settings)?;
+        self.settings = settings;
+        Ok(())
+    }
+
+    fn drain(&mut self, now: Time, obs: &mut impl Observer<P>) {
+        while let Some(packet) = self.queue.pop_front() {
+            self.backlog.remove(packet.len());
+            let drop = Drop {
+                queue: QueueId::SINGLE,
+                reason: DropReason::Drained,
+                queued: true,
+            };
+            obs.dropped(packet, drop, now);
+        }
+    }
+
+    fn backlog(&self) -> Backlog {
+        self.backlog
+    }
+
+    fn status(&self, now: Time, tell: &mut dyn FnMut(&'static str, Gauge)) {
+        let head = self.queue.front().map_or(Time::ZERO, |p| p.sojourn(now));
+        tell("delay", Gauge::Delay(head));
+        match self.limit {
+            Limit::Packets(packets) => tell("limit_packets", Gauge::Count(packets as i64)),
+            Limit::Bytes(bytes) => {
+                tell("limit_bytes", Gauge::Count(i64::try_from(bytes.get()).unwrap_or(i64::MAX)));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bottleneck::Bottleneck;
+    use crate::departure_clock::Framing;
+    use crate::packet::Ecn;
+    use crate::packet::testing::TestPacket;
+    use std::vec::Vec;
+
+    /// Remembers who was dropped.
+    #[derive(Default)]
+    struct Drops(Vec<(u64, DropReason)>);
+
+    impl Observer<TestPacket> for Drops {
+        fn dropped(&mut self, packet: TestPacket, drop: Drop, _now: Time) {
+            self.0.push((packet.id, drop.reason));
+        }
+    }
+
+    fn fifo(given: &[(&str, &str)]) -> Result<Fifo<TestPacket>, ParameterError> {
+        let mut settings = Settings::new(Fifo::<TestPacket>::PARAMETERS);
+        for (key, value) in given {
+            settings.set(key, value)?;
+        }
+        let link = Link {
+            rate: Rate::from_mbps(8),
+            mtu: Bytes::new(1_500),
+        };
+        Fifo::new(settings, link)
+    }
+
+    /// Fills the queue with packets of the given sizes; returns which were accepted.
+    fn accepted(rule: &str, limit: &str, sizes: &[u64]) -> Vec<bool> {
+        let mut fifo = fifo(&[("rule", rule), ("limit", limit)]).unwrap();
+        let mut drops = Drops::default();
+        for (id, &len) in sizes.iter().enumerate() {
+            fifo.enqueue(TestPacket::new(id as u64, len, Ecn::NotEct), Time::ZERO, &mut drops);
+        }
+        let dropped: Vec<u64> = drops.0.iter().map(|d| d.0).collect();
+        (0..sizes.len() as u64).map(|id| !dropped.contains(&id)).collect()
+    }
+
+    #[test]
+    fn each_rule_meets_its_edge_cases() {
+        // The table and its edge cases: spec of the home-gateway study, section 2.1.
+        for (rule, limit, sizes, expected) in [
+            // PS ignores size; at most `limit` packets.
+            ("slots", "2p", &[1_500, 40, 40][..], &[true, true, false][..]),
+            // FB-strict drops the packet that would fill the queue exactly …
+            ("bytes_strict", "3000B", &[1_500, 1_500], &[true, false]),
+            // … and reaches limit − 1.
+            ("bytes_strict", "3000B", &[1_500, 1_499, 1], &[true, true, false]),
+            // FB-loose accepts any size at occupancy == limit …
+            ("bytes_loose", "3000B", &[1_500, 1_500, 1_500, 1], &[true, true, true, false]),
+            // … and reaches limit + MTU; a small packet above the limit is dropped.
+            ("bytes_loose", "3000B", &[1_500, 1_500, 1, 186], &[true, true, true, false]),
+            // Linux bfifo accepts equality.
+            ("linux", "3000B", &[1_500, 1_500, 1], &[true, true, false]),
+            // … and a small packet after a large one was refused.
+            ("linux", "3000B", &[1_500, 1_400, 186, 100], &[true, true, false, true]),
+            // Linux pfifo.
+            ("linux", "2p", &[1_500, 40, 40], &[true, true, false]),
+            // 3 ms at 8 Mbit/s are 3 000 bytes.
+            ("linux", "3ms", &[1_500, 1_500, 1], &[true, true, false]),
+        ] {
+            assert_eq!(accepted(rule, limit, sizes), expected, "{rule} {limit} {sizes:?}");
+        }
+    }
+
+    #[test]
+    fn the_packet_in_service_counts_only_where_asked() {
+        // Two slots, three back-to-back arrivals, the first goes into service at once.
+        for (count, dropped) in [("false", &[][..]), ("true", &[(2, DropReason::Limit)][..])] {
+            let fifo = fifo(&[("rule", "slots"), ("limit", "2p"), ("count_in_service", count)]).unwrap();
+            let mut link = Bottleneck::new(fifo, Rate::from_mbps(8), Framing::default(), Drops::default());
+            let mut sink = |_: TestPacket, _| {};
+            for id in 0..3 {
+                link.arrive(TestPacket::new(id, 1_000, Ecn::NotEct), Time::ZERO, &mut sink);
+            }
+            assert_eq!(link.observer().0, dropped);
+            // It has left after 1 ms; the end of transmission comes before an arrival then.
+            link.arrive(TestPacket::new(3, 1_000, Ecn::NotEct), Time::from_millis(1), &mut sink);
+            assert_eq!(link.observer().0.len(), dropped.len());
+        }
+    }
+
+    #[test]
+    fn a_limit_in_time_follows_the_rate_but_not_an_outage() {
+        let mut fifo = fifo(&[("limit", "3ms")]).unwrap();
+        let mut drops = Drops::default();
+        assert_eq!(fifo.limit, Limit::Bytes(Bytes::new(3_000)));
+        fifo.set_rate(Rate::from_mbps(16), Time::ZERO, &mut drops);
+        assert_eq!(fifo.limit, Limit::Bytes(Bytes::new(6_000)));
+        fifo.set_rate(Rate::ZERO, Time::ZERO, &mut drops);
+        assert_eq!(fifo.limit, Limit::Bytes(Bytes::new(6_000)));
+    }
+
+    #[test]
+    fn a_lower_limit_drops_nothing_that_waits() {
+        let mut fifo = fifo(&[("limit", "3p")]).unwrap();
+        let mut drops = Drops::default();
+        for id in 0..3 {
+            fifo.enqueue(TestPacket::new(id, 100, Ecn::NotEct), Time::ZERO, &mut drops);
+        }
+        fifo.configure("limit", "1p", Time::ZERO, &mut drops).unwrap();
+        assert_eq!(fifo.backlog().packets, 3);
+        assert!(drops.0.is_empty());
+        assert!(fifo.configure("limit", "1", Time::ZERO, &mut drops).is_err());
+        assert!(fifo.configure("rule", "slots", Time::ZERO, &mut drops).is_err());
+    }
+
+    #[test]
+    fn impossible_limits_are_refused_with_the_reason() {
+        for (given, message) in [
+            (&[("limit", "1000B")][..], "limit = 1000B: is 1000B and never accepts a packet of 1500B"),
+            (&[("limit", "1ms")], "limit = 1ms: is 1000B at 8mbit and never accepts a packet of 1500B"),
+            (&[("limit", "1500B"), ("rule", "bytes_strict")], "limit = 1500B: is 1500B and never accepts a packet of 1500B"),
+            (&[("limit", "10kB"), ("rule", "slots")], "limit = 10kB: must be in packets with rule = \"slots\""),
+            (&[("limit", "10p"), ("rule", "bytes_loose")], "limit = 10p: must be in bytes or time with rule = \"bytes_loose\""),
+        ] {
+            assert_eq!(fifo(given).unwrap_err().to_string(), message);
+        }
+    }
+}

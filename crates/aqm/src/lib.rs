@@ -1,0 +1,43 @@
+//! Queue disciplines and the bottleneck that drives them.
+//!
+//! Everything here is pure: time, randomness and the link's rate are arguments, packets are seen
+//! through a small trait, and nothing reads a clock, logs, blocks or uses floating point. The same
+//! code therefore decides the fate of modelled packets in a simulator and of real ones on a link.
+//!
+//! * [`units`]: time, rates, bytes, probabilities, and how people write them.
+//! * [`packet`]: what a discipline may know of a packet.
+//! * [`qdisc`]: the contract of a queue discipline; [`observer`]: who is told what it did.
+//! * [`parameter`]: the one table from which checks, schema, command line and documentation come.
+//! * [`registry`]: every discipline there is, behind one enum.
+//! * [`bottleneck`]: a discipline behind a [`departure_clock`]; nothing else calls a discipline.
+//!
+//! Panics: only on a broken invariant of this crate, never on what a caller or a packet says.
+
+#![no_std]
+#![forbid(unsafe_code)]
+
+extern crate alloc;
+#[cfg(test)]
+extern crate std;
+
+pub mod bottleneck;
+pub mod departure_clock;
+// pub mod dualpi2;
+pub mod fifo;
+pub mod observer;
+pub mod packet;
+pub mod parameter;
+pub mod qdisc;
+pub mod random;
+pub mod registry;
+// pub mod scheduler;
+pub mod units;
+
+pub use bottleneck::{Bottleneck, Departure};
+pub use observer::{Drop, DropReason, MarkReason, Observer, QueueId};
+pub use packet::{Ecn, Packet};
+pub use parameter::{Parameter, ParameterError, Settings};
+pub use qdisc::{Backlog, Link, Qdisc};
+pub use random::Random;
+pub use registry::Discipline;
+pub use units::{Bytes, Frequency, Probability, Rate, Time};

@@ -1,0 +1,111 @@
+//! Who is told what a discipline did, and why.
+//!
+//! A discipline keeps no statistics that a user reads: it tells its observer, and `quell-measure`
+//! counts. The order of calls for one packet is `dropped` alone, or `enqueued`, then at most one
+//! `marked`, then `dequeued` followed by `departed`, or `dropped`. With an AQM that acts at enqueue
+//! the mark comes before `enqueued`.
+
+use crate::bottleneck::Departure;
+use crate::units::Time;
+
+/// Which queue of a discipline, an index into [`Qdisc::queues`](crate::Qdisc::queues).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct QueueId(pub u8);
+
+impl QueueId {
+    /// The only queue of a single-queue discipline.
+    pub const SINGLE: Self = Self(0);
+    /// The low-latency queue of a dual-queue discipline.
+    pub const L4S: Self = Self(0);
+    /// The Classic queue of a dual-queue discipline.
+    pub const CLASSIC: Self = Self(1);
+
+    /// As an index.
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// Declares an enum of reasons with the names that results use, in one place.
+macro_rules! reasons {
+    ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident => $text:literal,)* }) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum $name { $($(#[$variant_doc])* $variant,)* }
+
+        impl $name {
+            /// Every reason, in the order in which results list them.
+            pub const ALL: &[Self] = &[$(Self::$variant,)*];
+            /// The name in results.
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$variant => $text,)* }
+            }
+            /// Position in [`Self::ALL`].
+            pub const fn index(self) -> usize {
+                self as usize
+            }
+        }
+    };
+}
+
+reasons! {
+    /// Why a packet was newly marked CE.
+    MarkReason {
+        /// By the AQM of a single queue, or of the Classic queue.
+        Aqm => "aqm",
+        /// By the probability coupled from the Classic queue (p_CL of RFC 9332).
+        Coupled => "coupled",
+        /// By a fixed threshold of the L4S queue.
+        Step => "step",
+        /// By the native ramp of the L4S queue (p'_L above p_CL in RFC 9332).
+        Ramp => "ramp",
+        /// Because the coupled probability is saturated.
+        Overload => "overload",
+    }
+}
+
+reasons! {
+    /// Why a packet was dropped.
+    DropReason {
+        /// By the AQM's probability.
+        Aqm => "aqm",
+        /// By the AQM where it would have marked, because overload disabled ECN.
+        Overload => "overload",
+        /// By a fixed threshold, where the packet could not be marked.
+        Step => "step",
+        /// The queue was full.
+        Limit => "limit",
+        /// The memory limit was reached.
+        Memory => "memory",
+        /// A limit was lowered below what was queued.
+        Reconfigured => "reconfigured",
+        /// The queue was emptied on request.
+        Drained => "drained",
+    }
+}
+
+/// One drop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Drop {
+    /// The queue that the packet was in, or was offered to.
+    pub queue: QueueId,
+    /// Why.
+    pub reason: DropReason,
+    /// Whether the packet had been accepted (`enqueued`) before.
+    pub queued: bool,
+}
+
+/// Receives everything that happens to packets. Every method does nothing unless overridden,
+/// except [`Observer::dropped`]: it owns the packet now, and a world may have to free it.
+pub trait Observer<P> {
+    /// `packet` was accepted; its backlog counts from now on.
+    fn enqueued(&mut self, _queue: QueueId, _packet: &P, _now: Time) {}
+    /// `packet` left the queue at the start of its transmission; its sojourn time is final.
+    fn dequeued(&mut self, _queue: QueueId, _packet: &P, _now: Time) {}
+    /// `packet` was newly marked CE. A packet that carried CE before is not told again.
+    fn marked(&mut self, _queue: QueueId, _packet: &P, _reason: MarkReason, _now: Time) {}
+    /// `packet` was dropped, before or after it was accepted.
+    fn dropped(&mut self, packet: P, drop: Drop, now: Time);
+    /// The link transmits `packet` during `departure`. Told by the bottleneck.
+    fn departed(&mut self, _packet: &P, _departure: &Departure) {}
+}

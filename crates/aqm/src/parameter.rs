@@ -1,0 +1,480 @@
+//! Parameters of disciplines: one table from which everything else comes.
+//!
+//! Scenario check, JSON Schema, `--set`, timed changes, `quell queues` and the documentation read
+//! [`Parameter`] tables; a discipline reads its resolved [`Settings`]. Values travel as text in the
+//! notation of [`units::notation`](crate::units::notation), so there is one parser for a scenario
+//! file, a command line and a control page.
+
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use core::fmt;
+
+use crate::units::{Bytes, Frequency, Rate, Time, notation};
+
+/// What a parameter may be, with its range (inclusive).
+#[derive(Debug, Clone, Copy)]
+pub enum Domain {
+    /// A time.
+    Time(Time, Time),
+    /// A number of bytes.
+    Bytes(u64, u64),
+    /// A number of packets; a plain number is accepted too.
+    Packets(u64, u64),
+    /// A whole number.
+    Integer(u64, u64),
+    /// Hz.
+    Frequency(Frequency, Frequency),
+    /// `true` or `false`.
+    Flag,
+    /// One of these words.
+    Word(&'static [&'static str]),
+    /// A time or a number of packets, each with its range.
+    TimeOrPackets((Time, Time), (u64, u64)),
+    /// A queue limit in bytes, packets or time at the link's rate; at least one of its unit.
+    Limit,
+}
+
+/// The value of a parameter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Value {
+    /// A time.
+    Time(Time),
+    /// Bytes.
+    Bytes(Bytes),
+    /// Packets.
+    Packets(u64),
+    /// A whole number.
+    Integer(u64),
+    /// Hz.
+    Frequency(Frequency),
+    /// A switch.
+    Flag(bool),
+    /// One of the words of a [`Domain::Word`].
+    Word(&'static str),
+}
+
+impl fmt::Display for Value {
+    /// In the notation that reads back as the same value.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Time(time) => time.fmt(f),
+            Self::Bytes(bytes) => bytes.fmt(f),
+            Self::Packets(packets) => f.pad(&format!("{packets}p")),
+            Self::Integer(number) => number.fmt(f),
+            Self::Frequency(frequency) => frequency.fmt(f),
+            Self::Flag(flag) => flag.fmt(f),
+            Self::Word(word) => f.pad(word),
+        }
+    }
+}
+
+impl Domain {
+    /// Reads a value, or says what is allowed.
+    pub fn parse(&self, text: &str) -> Result<Value, String> {
+        let text = text.trim();
+        let in_range = |value: u64, low: u64, high: u64| (low..=high).contains(&value);
+        let value = match *self {
+            Self::Time(low, high) => notation::time(text)
+                .ok()
+                .filter(|time| (low..=high).contains(time))
+                .map(Value::Time),
+            Self::Bytes(low, high) => notation::bytes(text)
+                .ok()
+                .filter(|bytes| in_range(bytes.get(), low, high))
+                .map(Value::Bytes),
+            Self::Packets(low, high) => notation::packets(text)
+                .or_else(|_| notation::integer(text))
+                .ok()
+                .filter(|&packets| in_range(packets, low, high))
+                .map(Value::Packets),
+            Self::Integer(low, high) => notation::integer(text)
+                .ok()
+                .filter(|&number| in_range(number, low, high))
+                .map(Value::Integer),
+            Self::Frequency(low, high) => notation::frequency(text)
+                .ok()
+                .filter(|frequency| (low..=high).contains(frequency))
+                .map(Value::Frequency),
+            Self::Flag => match text {
+                "true" => Some(Value::Flag(true)),
+                "false" => Some(Value::Flag(false)),
+                _ => None,
+            },
+            Self::Word(words) => words.iter().find(|word| **word == text).copied().map(Value::Word),
+            Self::TimeOrPackets((shortest, longest), (fewest, most)) => Self::Time(shortest, longest)
+                .parse(text)
+                .or_else(|_| Self::Packets(fewest, most).parse(text))
+                .ok(),
+            Self::Limit => Self::Time(Time::from_nanos(1), Time::MAX)
+                .parse(text)
+                .or_else(|_| Self::Bytes(1, u64::MAX).parse(text))
+                .ok()
+                .or_else(|| {
+                    // A bare number would be bytes in one tool and packets in another.
+                    notation::packets(text).ok().filter(|&p| p > 0).map(Value::Packets)
+                }),
+        };
+        value.ok_or_else(|| self.to_string())
+    }
+}
+
+impl fmt::Display for Domain {
+    /// What is allowed, in words that finish the sentence "must be …".
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let range = |f: &mut fmt::Formatter<'_>, what: &str, low: &dyn fmt::Display, high: Option<&dyn fmt::Display>| match high {
+            Some(high) => write!(f, "{what} from {low} to {high}"),
+            None => write!(f, "{what} of at least {low}"),
+        };
+        fn bounded<T: PartialEq + fmt::Display>(high: &T, unbounded: T) -> Option<&dyn fmt::Display> {
+            (*high != unbounded).then_some(high as &dyn fmt::Display)
+        }
+        match self {
+            Self::Time(low, high) => range(f, "a time", low, bounded(high, Time::MAX)),
+            Self::Bytes(low, high) => range(
+                f,
+                "an amount of data",
+                &Bytes::new(*low),
+                (*high != u64::MAX).then_some(&Bytes::new(*high)),
+            ),
+            Self::Packets(low, high) => range(f, "a number of packets", low, bounded(high, u64::MAX)),
+            Self::Integer(low, high) => range(f, "a whole number", low, bounded(high, u64::MAX)),
+            Self::Frequency(low, high) => range(f, "a number of Hz", low, Some(high)),
+            Self::Flag => f.write_str("true or false"),
+            Self::Word(words) => {
+                let quoted: Vec<String> = words.iter().map(|word| format!("\"{word}\"")).collect();
+                write!(f, "one of {}", quoted.join(", "))
+            }
+            Self::TimeOrPackets((low, high), (fewest, most)) => {
+                write!(f, "{} or {}", Self::Time(*low, *high), Self::Packets(*fewest, *most))
+            }
+            Self::Limit => f.write_str(
+                "an amount of data (64kB), a number of packets (100p), or a time at the link's rate (100ms)",
+            ),
+        }
+    }
+}
+
+/// The value of a parameter that nobody gave.
+#[derive(Debug, Clone, Copy)]
+pub enum Default {
+    /// This.
+    Is(&'static str),
+    /// It depends on a word-valued parameter of the same table: its name, then (word, value).
+    By(&'static str, &'static [(&'static str, &'static str)]),
+    /// The discipline derives it; the text says how.
+    Derived(&'static str),
+}
+
+/// One row of a discipline's table.
+#[derive(Debug, Clone, Copy)]
+pub struct Parameter {
+    /// The key in scenarios; `tc`'s name where `tc` has one.
+    pub name: &'static str,
+    /// For flags: the name of the other position, accepted with the opposite value.
+    pub opposite: Option<&'static str>,
+    /// Kind, unit and range.
+    pub domain: Domain,
+    /// What it is when nobody says.
+    pub default: Default,
+    /// The parameter exists only where another, word-valued one has this value.
+    pub only: Option<(&'static str, &'static str)>,
+    /// Whether it can change while the queue lives.
+    pub live: bool,
+    /// Where name and default come from.
+    pub source: &'static str,
+    /// What it does.
+    pub help: &'static str,
+}
+
+/// Why a parameter was refused.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ParameterError {
+    /// The key as given.
+    pub key: String,
+    /// The value as given.
+    pub found: String,
+    /// What is wrong with it, or what would be right.
+    pub allowed: String,
+}
+
+impl fmt::Display for ParameterError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} = {}: {}", self.key, self.found, self.allowed)
+    }
+}
+
+impl core::error::Error for ParameterError {}
+
+/// The parameters of one discipline: those given, and the defaults of the rest.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    table: &'static [Parameter],
+    given: Vec<Option<Value>>,
+}
+
+impl Settings {
+    /// All defaults.
+    pub fn new(table: &'static [Parameter]) -> Self {
+        Self {
+            table,
+            given: table.iter().map(|_| None).collect(),
+        }
+    }
+
+    /// The table.
+    pub fn table(&self) -> &'static [Parameter] {
+        self.table
+    }
+
+    /// Gives a parameter a value. Whether it applies at all is checked by [`Settings::check`], once
+    /// everything is given.
+    pub fn set(&mut self, key: &str, text: &str) -> Result<(), ParameterError> {
+        let error = |allowed: String| ParameterError {
+            key: key.to_string(),
+            found: text.to_string(),
+            allowed,
+        };
+        let found = self
+            .table
+            .iter()
+            .position(|p| p.name == key || p.opposite == Some(key));
+        let Some(index) = found else {
+            let known: Vec<&str> = self.table.iter().map(|p| p.name).collect();
+            return Err(error(format!("unknown parameter; known are {}", known.join(", "))));
+        };
+        let parameter = &self.table[index];
+        let value = parameter
+            .domain
+            .parse(text)
+            .map_err(|allowed| error(format!("must be {allowed}")))?;
+        self.given[index] = Some(match value {
+            Value::Flag(flag) if parameter.name != key => Value::Flag(!flag),
+            value => value,
+        });
+        Ok(())
+    }
+
+    /// Checks that every parameter given has an effect in this combination.
+    pub fn check(&self) -> Result<(), ParameterError> {
+        for (parameter, given) in self.table.iter().zip(&self.given) {
+            let (Some(value), Some((other, word))) = (given, parameter.only) else {
+                continue;
+            };
+            if self.word(other) != word {
+                return Err(ParameterError {
+                    key: parameter.name.to_string(),
+                    found: value.to_string(),
+                    allowed: format!("has an effect only with {other} = \"{word}\""),
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// A copy with one living parameter changed, for [`Qdisc::configure`](crate::Qdisc::configure).
+    pub fn changed(&self, key: &str, text: &str) -> Result<Self, ParameterError> {
+        let mut changed = self.clone();
+        changed.set(key, text)?;
+        changed.check()?;
+        let fixed = self
+            .table
+            .iter()
+            .any(|p| (p.name == key || p.opposite == Some(key)) && !p.live);
+        if fixed {
+            return Err(ParameterError {
+                key: key.to_string(),
+                found: text.to_string(),
+                allowed: "cannot change while the queue lives".to_string(),
+            });
+        }
+        Ok(changed)
+    }
+
+    /// Whether the parameter was given.
+    pub fn is_given(&self, name: &str) -> bool {
+        self.given[self.index(name)].is_some()
+    }
+
+    /// The value given, else the default; `None` where the discipline derives it.
+    pub fn value(&self, name: &str) -> Option<Value> {
+        let index = self.index(name);
+        let parameter = &self.table[index];
+        self.given[index].or_else(|| {
+            let text = match parameter.default {
+                Default::Is(text) => text,
+                Default::By(other, choices) => {
+                    let word = self.word(other);
+                    choices.iter().find(|(choice, _)| *choice == word)?.1
+                }
+                Default::Derived(_) => return None,
+            };
+            Some(parameter.domain.parse(text).expect("defaults are in range"))
+        })
+    }
+
+    /// Every parameter that applies, with its value where it has one, in the table's order.
+    pub fn applicable(&self) -> impl Iterator<Item = (&'static Parameter, Option<Value>)> + '_ {
+        self.table
+            .iter()
+            .filter(|p| p.only.is_none_or(|(other, word)| self.word(other) == word))
+            .map(|p| (p, self.value(p.name)))
+    }
+
+    /// The word that `name` has.
+    pub fn word(&self, name: &str) -> &'static str {
+        match self.value(name) {
+            Some(Value::Word(word)) => word,
+            other => wrong(name, other),
+        }
+    }
+    /// The time that `name` has.
+    pub fn time(&self, name: &str) -> Time {
+        match self.value(name) {
+            Some(Value::Time(time)) => time,
+            other => wrong(name, other),
+        }
+    }
+    /// The number that `name` has, whatever it counts.
+    pub fn number(&self, name: &str) -> u64 {
+        match self.value(name) {
+            Some(Value::Integer(number) | Value::Packets(number)) => number,
+            Some(Value::Bytes(bytes)) => bytes.get(),
+            other => wrong(name, other),
+        }
+    }
+    /// The gain that `name` has.
+    pub fn frequency(&self, name: &str) -> Frequency {
+        match self.value(name) {
+            Some(Value::Frequency(frequency)) => frequency,
+            other => wrong(name, other),
+        }
+    }
+    /// The position of the switch `name`.
+    pub fn flag(&self, name: &str) -> bool {
+        match self.value(name) {
+            Some(Value::Flag(flag)) => flag,
+            other => wrong(name, other),
+        }
+    }
+
+    fn index(&self, name: &str) -> usize {
+        self.table
+            .iter()
+            .position(|p| p.name == name)
+            .unwrap_or_else(|| panic!("{name} is not in the table"))
+    }
+}
+
+/// A discipline asked its own table for something that is not there.
+fn wrong(name: &str, value: Option<Value>) -> ! {
+    panic!("parameter {name} is {value:?}, which its discipline does not expect")
+}
+
+/// The bytes that a limit allows at `rate`, if it is one of bytes or time.
+pub fn limit_bytes(limit: Value, rate: Rate) -> Option<Bytes> {
+    match limit {
+        Value::Bytes(bytes) => Some(bytes),
+        Value::Time(time) => Some(rate.bytes_in(time)),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TABLE: &[Parameter] = &[
+        Parameter {
+            name: "form",
+            opposite: None,
+            domain: Domain::Word(&["new", "old"]),
+            default: Default::Is("new"),
+            only: None,
+            live: false,
+            source: "",
+            help: "",
+        },
+        Parameter {
+            name: "target",
+            opposite: None,
+            domain: Domain::Time(Time::from_nanos(1), Time::from_secs(1)),
+            default: Default::By("form", &[("new", "16ms"), ("old", "15ms")]),
+            only: None,
+            live: true,
+            source: "",
+            help: "",
+        },
+        Parameter {
+            name: "any_ect",
+            opposite: Some("l4s_ect"),
+            domain: Domain::Flag,
+            default: Default::Is("false"),
+            only: Some(("form", "old")),
+            live: true,
+            source: "",
+            help: "",
+        },
+    ];
+
+    fn settings(given: &[(&str, &str)]) -> Result<Settings, ParameterError> {
+        let mut settings = Settings::new(TABLE);
+        for (key, value) in given {
+            settings.set(key, value)?;
+        }
+        settings.check()?;
+        Ok(settings)
+    }
+
+    #[test]
+    fn defaults_follow_the_form() {
+        assert_eq!(settings(&[]).unwrap().time("target"), Time::from_millis(16));
+        let old = settings(&[("form", "old")]).unwrap();
+        assert_eq!(old.time("target"), Time::from_millis(15));
+        assert!(!old.is_given("target"));
+    }
+
+    #[test]
+    fn the_opposite_name_of_a_flag_inverts_it() {
+        let old = |key, value| settings(&[("form", "old"), (key, value)]).unwrap();
+        assert!(old("any_ect", "true").flag("any_ect"));
+        assert!(!old("l4s_ect", "true").flag("any_ect"));
+        assert!(old("l4s_ect", "false").flag("any_ect"));
+    }
+
+    #[test]
+    fn errors_name_key_found_and_allowed() {
+        for (given, message) in [
+            (&[("tarket", "1ms")][..], "tarket = 1ms: unknown parameter; known are form, target, any_ect"),
+            (&[("target", "2s")], "target = 2s: must be a time from 1ns to 1s"),
+            (&[("target", "15")], "target = 15: must be a time from 1ns to 1s"),
+            (&[("form", "newest")], "form = newest: must be one of \"new\", \"old\""),
+            (&[("any_ect", "true")], "any_ect = true: has an effect only with form = \"old\""),
+        ] {
+            assert_eq!(settings(given).unwrap_err().to_string(), message);
+        }
+    }
+
+    #[test]
+    fn only_living_parameters_change_on_a_living_queue() {
+        let settings = settings(&[]).unwrap();
+        assert_eq!(settings.changed("target", "5ms").unwrap().time("target"), Time::from_millis(5));
+        let error = settings.changed("form", "old").unwrap_err();
+        assert_eq!(error.allowed, "cannot change while the queue lives");
+    }
+
+    #[test]
+    fn a_limit_says_its_unit() {
+        for (text, value) in [
+            ("64kB", Some(Value::Bytes(Bytes::new(64_000)))),
+            ("100p", Some(Value::Packets(100))),
+            ("100ms", Some(Value::Time(Time::from_millis(100)))),
+            ("100", None),
+            ("0B", None),
+            ("0p", None),
+            ("0ms", None),
+        ] {
+            assert_eq!(Domain::Limit.parse(text).ok(), value, "{text}");
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! The contract of a queue discipline.
+
+use crate::observer::{MarkReason, Observer, QueueId};
+use crate::packet::{Ecn, Packet};
+use crate::parameter::{Parameter, ParameterError};
+use crate::units::{Bytes, Rate, Time};
+
+/// What waits in a discipline, without the packet in service.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Backlog {
+    /// Packets.
+    pub packets: u64,
+    /// IP bytes.
+    pub bytes: Bytes,
+}
+
+impl Backlog {
+    /// Counts a packet of `len` in.
+    pub fn add(&mut self, len: Bytes) {
+        self.packets += 1;
+        self.bytes += len;
+    }
+    /// Counts a packet of `len` out.
+    pub fn remove(&mut self, len: Bytes) {
+        self.packets -= 1;
+        self.bytes -= len;
+    }
+}
+
+/// What a discipline may know of the link that it feeds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Link {
+    /// The rate at the start of the run; changes come by [`Qdisc::set_rate`].
+    pub rate: Rate,
+    /// The largest IP packet.
+    pub mtu: Bytes,
+}
+
+/// A value of [`Qdisc::status`].
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Gauge {
+    /// A probability or another pure number.
+    Ratio(f64),
+    /// A delay.
+    Delay(Time),
+    /// A whole number: packets, bytes, credit.
+    Count(i64),
+}
+
+/// A queue discipline. Only [`Bottleneck`](crate::Bottleneck) calls it, with times that never run
+/// backwards.
+///
+/// The laws, checked for every discipline by `tests/laws.rs`:
+///
+/// * each packet offered comes out exactly once, delivered or dropped;
+/// * [`Qdisc::backlog`] equals what is inside, and is never negative;
+/// * CE only on ECT; each drop carries a reason that the discipline's source allows in that state;
+/// * `dequeue` on an empty discipline returns nothing and changes no counter;
+/// * order is kept within a flow and queue;
+/// * same seed and same calls, same fate of every packet, to the bit;
+/// * a change of parameters or rate on a non-empty queue loses nothing without a reason;
+/// * no allocation after the first fill.
+///
+/// A discipline may drop another packet than the one offered, in any call with an observer.
+pub trait Qdisc<P: Packet> {
+    /// Names of the queues, in the order of their [`QueueId`].
+    fn queues(&self) -> &'static [&'static str];
+    /// Accepts or drops `packet`, whose arrival is set.
+    fn enqueue(&mut self, packet: P, now: Time, obs: &mut impl Observer<P>);
+    /// The packet whose transmission starts now; `None` only when nothing is left to send.
+    fn dequeue(&mut self, now: Time, obs: &mut impl Observer<P>) -> Option<P>;
+    /// The packet in service, the last one dequeued, has left the link.
+    fn transmitted(&mut self, _now: Time) {}
+    /// When [`Qdisc::update`] is due; `None` without periodic control.
+    fn next_update(&self) -> Option<Time> {
+        None
+    }
+    /// Periodic control. Called at exactly [`Qdisc::next_update`], which must advance.
+    fn update(&mut self, _now: Time) {}
+    /// The link's rate changed.
+    fn set_rate(&mut self, _rate: Rate, _now: Time, _obs: &mut impl Observer<P>) {}
+    /// Changes a parameter of the living queue; packets that no longer fit are dropped as
+    /// [`DropReason::Reconfigured`](crate::DropReason::Reconfigured). On an error nothing changes.
+    fn configure(
+        &mut self,
+        key: &str,
+        value: &str,
+        now: Time,
+        obs: &mut impl Observer<P>,
+    ) -> Result<(), ParameterError>;
+    /// Drops all that is queued, as [`DropReason::Drained`](crate::DropReason::Drained).
+    fn drain(&mut self, now: Time, obs: &mut impl Observer<P>);
+    /// What waits, without the packet in service.
+    fn backlog(&self) -> Backlog;
+    /// Named gauges for tables and pages, as of `now`.
+    fn status(&self, now: Time, tell: &mut dyn FnMut(&'static str, Gauge));
+}
+
+/// What the registry knows of a discipline before one exists.
+pub trait Kind {
+    /// The name in scenarios and on the command line.
+    const NAME: &'static str;
+    /// One sentence for listings.
+    const SUMMARY: &'static str;
+    /// Where the algorithm is defined.
+    const SOURCE: &'static str;
+    /// Every parameter.
+    const PARAMETERS: &'static [Parameter];
+}
+
+/// Sets CE on an ECN-capable packet and tells the observer, unless it carries CE already.
+pub(crate) fn mark<P: Packet>(
+    packet: &mut P,
+    queue: QueueId,
+    reason: MarkReason,
+    now: Time,
+    obs: &mut impl Observer<P>,
+) {
+    if packet.ecn() != Ecn::Ce {
+        packet.mark_ce();
+        obs.marked(queue, packet, reason, now);
+    }
+}

@@ -1,0 +1,206 @@
+//! How quantities are written: a decimal number and a unit, `40mbit`, `1.5ms`, `64kB`, `100p`.
+//!
+//! Decimal arithmetic throughout, so `0.1ms` is exactly 100 000 ns. Data and rate prefixes are
+//! decimal (`kB` = 1000 B, `kbit` = 1000 bit/s) and `KiB`, `MiB`, `GiB` are binary; `tc` reads `kb`
+//! as 1024, which is why the ambiguous `kb`, `k`, `bps` are refused with a hint.
+
+use alloc::format;
+use alloc::string::String;
+use core::fmt;
+
+use super::{Bytes, Frequency, Rate, Time};
+
+/// Why a quantity cannot be read; `allowed` says what would be right.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NotationError {
+    /// What can be written here.
+    pub allowed: String,
+}
+
+impl fmt::Display for NotationError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.allowed)
+    }
+}
+
+impl core::error::Error for NotationError {}
+
+/// A unit's spelling and how many base units it holds.
+type Unit = (&'static str, u64);
+
+const TIME: &[Unit] = &[
+    ("s", 1_000_000_000),
+    ("ms", 1_000_000),
+    ("us", 1_000),
+    ("µs", 1_000),
+    ("ns", 1),
+    ("min", 60_000_000_000),
+    ("h", 3_600_000_000_000),
+];
+const RATE: &[Unit] = &[
+    ("bit", 1),
+    ("kbit", 1_000),
+    ("mbit", 1_000_000),
+    ("gbit", 1_000_000_000),
+    ("tbit", 1_000_000_000_000),
+];
+const BYTES: &[Unit] = &[
+    ("B", 1),
+    ("kB", 1_000),
+    ("MB", 1_000_000),
+    ("GB", 1_000_000_000),
+    ("KiB", 1 << 10),
+    ("MiB", 1 << 20),
+    ("GiB", 1 << 30),
+];
+const PACKETS: &[Unit] = &[("p", 1), ("pkt", 1), ("packet", 1), ("packets", 1)];
+
+/// Reads a time such as `15ms`.
+pub fn time(text: &str) -> Result<Time, NotationError> {
+    quantity(text, TIME)
+        .map(Time::from_nanos)
+        .ok_or_else(|| allowed("a time with its unit, such as 15ms (s, ms, us, ns, min, h)"))
+}
+
+/// Reads a rate such as `40mbit`, or `unlimited`.
+pub fn rate(text: &str) -> Result<Rate, NotationError> {
+    if text == "unlimited" {
+        return Ok(Rate::UNLIMITED);
+    }
+    quantity(&text.to_ascii_lowercase(), RATE)
+        .filter(|&bps| bps != u64::MAX)
+        .map(Rate::from_bps)
+        .ok_or_else(|| allowed("a rate with its unit, such as 40mbit (bit, kbit, mbit, gbit, tbit per second)"))
+}
+
+/// Reads an amount of data such as `64kB`.
+pub fn bytes(text: &str) -> Result<Bytes, NotationError> {
+    quantity(text, BYTES)
+        .map(Bytes::new)
+        .ok_or_else(|| {
+            allowed("an amount of data with its unit, such as 1500B (B; kB, MB, GB of 1000; KiB, MiB, GiB of 1024)")
+        })
+}
+
+/// Reads a number of packets: `100p`, `100 packets`.
+pub fn packets(text: &str) -> Result<u64, NotationError> {
+    quantity(text, PACKETS).ok_or_else(|| allowed("a number of packets, such as 100p"))
+}
+
+/// Reads a plain whole number.
+pub fn integer(text: &str) -> Result<u64, NotationError> {
+    let digits = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit() || b == b'_');
+    digits
+        .then(|| text.replace('_', "").parse().ok())
+        .flatten()
+        .ok_or_else(|| allowed("a whole number"))
+}
+
+/// Reads a gain in Hz; the unit may be left out.
+pub fn frequency(text: &str) -> Result<Frequency, NotationError> {
+    decimal(text.strip_suffix("Hz").unwrap_or(text).trim_end(), 1_000_000_000)
+        .map(Frequency::from_nanohertz)
+        .ok_or_else(|| allowed("a number of Hz, such as 0.16"))
+}
+
+fn allowed(what: &str) -> NotationError {
+    NotationError {
+        allowed: String::from(what),
+    }
+}
+
+fn quantity(text: &str, units: &[Unit]) -> Option<u64> {
+    let start_of_unit = text.find(|c: char| !(c.is_ascii_digit() || c == '.' || c == '_'))?;
+    let (number, unit) = text.split_at(start_of_unit);
+    let unit = unit.trim_start();
+    let (_, size) = units.iter().find(|(name, _)| *name == unit)?;
+    decimal(number, *size)
+}
+
+/// `number · size` where `number` is a plain decimal; `None` if it is malformed, does not come out
+/// whole, or does not fit.
+fn decimal(number: &str, size: u64) -> Option<u64> {
+    let number = number.replace('_', "");
+    let (whole, fraction) = number.split_once('.').unwrap_or((&number, ""));
+    let digits = |s: &str| s.bytes().all(|b| b.is_ascii_digit());
+    if (whole.is_empty() && fraction.is_empty()) || !digits(whole) || !digits(fraction) {
+        return None;
+    }
+    if whole.len() > 20 || fraction.len() > 18 {
+        return None;
+    }
+    let whole: u128 = if whole.is_empty() { 0 } else { whole.parse().ok()? };
+    let scale = 10_u128.pow(fraction.len() as u32);
+    let fraction: u128 = if fraction.is_empty() { 0 } else { fraction.parse().ok()? };
+    // whole < 10²⁰ and scale ≤ 10¹⁸ together pass 2¹²⁸ only where the result would not fit anyway.
+    let scaled = whole
+        .checked_mul(scale)?
+        .checked_add(fraction)?
+        .checked_mul(size as u128)?;
+    if scaled % scale != 0 {
+        return None;
+    }
+    u64::try_from(scaled / scale).ok()
+}
+
+/// Writes `value` in the largest of `units` (largest first) that it reaches, with the exact
+/// decimal fraction.
+pub(super) fn format_in(f: &mut fmt::Formatter<'_>, value: u64, units: &[Unit]) -> fmt::Result {
+    let (name, size) = units
+        .iter()
+        .find(|(_, size)| value >= *size)
+        .or(if value == 0 { units.first() } else { units.last() })
+        .copied()
+        .unwrap_or(("", 1));
+    let mut text = format!("{}", value / size);
+    let mut rest = value % size;
+    if rest > 0 {
+        text.push('.');
+        let mut size = size;
+        while rest > 0 && size > 1 {
+            size /= 10;
+            text.push(char::from(b'0' + (rest / size) as u8));
+            rest %= size;
+        }
+    }
+    // `pad` honours the width that tables ask for.
+    text.push_str(if value == 0 && name == "tbit" { "bit" } else { name });
+    f.pad(&text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_what_people_write() {
+        assert_eq!(time("15ms"), Ok(Time::from_millis(15)));
+        assert_eq!(time("0.1 ms"), Ok(Time::from_micros(100)));
+        assert_eq!(time("1.5s"), Ok(Time::from_millis(1_500)));
+        assert_eq!(rate("40mbit"), Ok(Rate::from_mbps(40)));
+        assert_eq!(rate("1.5Mbit"), Ok(Rate::from_bps(1_500_000)));
+        assert_eq!(rate("unlimited"), Ok(Rate::UNLIMITED));
+        assert_eq!(bytes("186B"), Ok(Bytes::new(186)));
+        assert_eq!(bytes("32MiB"), Ok(Bytes::new(32 << 20)));
+        assert_eq!(packets("100p"), Ok(100));
+        assert_eq!(packets("100 packets"), Ok(100));
+        assert_eq!(integer("10_000"), Ok(10_000));
+        assert_eq!(frequency("0.16"), Ok(Frequency::from_nanohertz(160_000_000)));
+    }
+
+    #[test]
+    fn refuses_the_malformed_the_ambiguous_and_the_too_large() {
+        for text in ["", "ms", "15", "-1ms", "1e3ms", "1.2.3ms", "15 mss", "0.5ns", "99999999999999999999h", ".ms"] {
+            assert!(time(text).is_err(), "{text}");
+        }
+        for text in ["40", "40mbps", "40m", "18446744073709551615bit"] {
+            assert!(rate(text).is_err(), "{text}");
+        }
+        for text in ["64k", "64", "1.5B", "64kbit", "64kb", "64KB"] {
+            assert!(bytes(text).is_err(), "{text}");
+        }
+        for text in ["", "1.0", "-1", "0x10"] {
+            assert!(integer(text).is_err(), "{text}");
+        }
+    }
+}
