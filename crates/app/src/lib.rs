@@ -3,8 +3,26 @@
 //! An application is two ends of a flow. Each end is a state machine: its host polls it with what
 //! happened and obeys the [`Action`] that comes back. An end never reads a clock and cannot tell
 //! whether its host is real.
+//!
+//! * [`config`]: which application a group of flows runs, and with what.
+//! * [`bulk`], [`cbr`]: one file per application; [`App`] is the enum over their ends.
+//! * [`report`]: what the user of an application would tell of it.
+//! * [`normal`]: normally distributed spans from an integer table.
+//!
+//! Finite and on/off transfers are to come: each is one more file and one more line in [`App`].
 
 #![forbid(unsafe_code)]
+
+mod application;
+pub mod bulk;
+pub mod cbr;
+pub mod config;
+pub mod normal;
+pub mod report;
+
+pub use application::App;
+pub use config::{AppConfig, ConfigError, Interval};
+pub use report::{CbrReport, Delay, Report};
 
 use quell_aqm::{Bytes, Time};
 

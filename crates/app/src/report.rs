@@ -1,0 +1,125 @@
+//! What the user of an application would tell of it. Plain values: the layer above writes them out.
+
+use quell_aqm::Time;
+
+/// What one application, or several of one kind, saw.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Report {
+    /// Of a transfer without end.
+    Bulk {
+        /// Payload bytes that arrived in order.
+        bytes: u64,
+    },
+    /// Of datagrams at a constant rate.
+    Cbr(CbrReport),
+}
+
+/// Loss and delay of datagrams.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct CbrReport {
+    /// Datagrams sent.
+    pub sent: u64,
+    /// Of those, arrived.
+    pub received: u64,
+    /// Of those, not arrived.
+    pub lost: u64,
+    /// The part of `lost` that was sent after the last one that arrived: lost, or still under way.
+    pub lost_last: u64,
+    /// Arrived after one that was sent later (RFC 4737 section 3).
+    pub reordered: u64,
+    /// One-way delay; `None` if nothing arrived.
+    pub delay: Option<Delay>,
+    /// Interarrival jitter at the end (RFC 3550 section 6.4.1); the mean over several applications.
+    pub jitter: Time,
+}
+
+/// One-way delay from the sending to the receiving application.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Delay {
+    /// Of the fastest datagram.
+    pub min: Time,
+    /// Mean, rounded down.
+    pub mean: Time,
+    /// Of the slowest datagram.
+    pub max: Time,
+}
+
+impl Report {
+    /// Adds the report of another application of the same kind; one of another kind changes
+    /// nothing.
+    pub fn merge(&mut self, other: &Self) {
+        match (self, other) {
+            (Self::Bulk { bytes }, Self::Bulk { bytes: more }) => *bytes += more,
+            (Self::Cbr(report), Self::Cbr(other)) => report.merge(other),
+            (Self::Bulk { .. }, Self::Cbr(_)) | (Self::Cbr(_), Self::Bulk { .. }) => {}
+        }
+    }
+}
+
+impl CbrReport {
+    /// Lost of sent; 0 if nothing was sent.
+    pub fn loss_ratio(&self) -> f64 {
+        self.lost as f64 / self.sent.max(1) as f64
+    }
+
+    fn merge(&mut self, other: &Self) {
+        let mean = |mine: Time, others: Time| {
+            let sum = u128::from(mine.as_nanos()) * u128::from(self.received)
+                + u128::from(others.as_nanos()) * u128::from(other.received);
+            let count = u128::from(self.received + other.received).max(1);
+            Time::from_nanos((sum / count) as u64)
+        };
+        let delay = match (self.delay, other.delay) {
+            (Some(mine), Some(others)) => Some(Delay {
+                min: mine.min.min(others.min),
+                mean: mean(mine.mean, others.mean),
+                max: mine.max.max(others.max),
+            }),
+            (mine, others) => mine.or(others),
+        };
+        *self = Self {
+            sent: self.sent + other.sent,
+            received: self.received + other.received,
+            lost: self.lost + other.lost,
+            lost_last: self.lost_last + other.lost_last,
+            reordered: self.reordered + other.reordered,
+            delay,
+            jitter: mean(self.jitter, other.jitter),
+        };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn several_applications_are_one_with_all_their_datagrams() {
+        let of = |received, mean, jitter| CbrReport {
+            sent: received + 1,
+            received,
+            lost: 1,
+            delay: Some(Delay {
+                min: Time::from_millis(mean - 1),
+                mean: Time::from_millis(mean),
+                max: Time::from_millis(mean + 1),
+            }),
+            jitter: Time::from_millis(jitter),
+            ..CbrReport::default()
+        };
+        let mut all = Report::Cbr(CbrReport::default());
+        all.merge(&Report::Cbr(of(1, 10, 4)));
+        all.merge(&Report::Cbr(of(3, 30, 8)));
+        all.merge(&Report::Bulk { bytes: 1 });
+        let Report::Cbr(all) = all else { panic!() };
+        assert_eq!((all.sent, all.received, all.lost), (6, 4, 2));
+        let delay = all.delay.unwrap();
+        assert_eq!(delay.mean, Time::from_millis(25));
+        assert_eq!(
+            (delay.min, delay.max),
+            (Time::from_millis(9), Time::from_millis(31))
+        );
+        assert_eq!(all.jitter, Time::from_millis(7));
+        assert!((all.loss_ratio() - 1.0 / 3.0).abs() < 1e-12);
+    }
+}
