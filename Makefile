@@ -1,0 +1,67 @@
+# Everything a person does often is one word. `make help` lists the words.
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+
+# One place for what is built, whatever the caller's environment says: the recipes below look for programs there.
+export CARGO_TARGET_DIR := $(CURDIR)/target
+# Tests that this machine cannot run append a line here, `not run: NAME: REASON`, and pass.
+export QUELL_NOT_RUN := $(CURDIR)/target/not-run
+export PATH := $(CURDIR)/target/tools/bin:$(PATH)
+
+# The features that scripts/setup found this machine able to build; read when a recipe runs, after setup.
+FLAGS = $$(cat target/setup/cargo-flags)
+SHELL_SCRIPTS := .ci/run scripts/setup scripts/no-std scripts/fuzz
+
+.PHONY: help setup build demo test check bench fuzz clean
+
+help: ## Show this list
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
+
+setup: ## Install or name what is missing on this machine
+	@scripts/setup
+
+build: setup ## Build target/release/quell
+	cargo build --release --locked --package quell $(FLAGS)
+
+demo: build ## Run the headline experiment
+	target/release/quell demo
+
+test: setup ## Run every test, and name those that this machine cannot run
+	@cp target/setup/not-run "$$QUELL_NOT_RUN"; \
+	echo "cargo test --workspace --locked --no-fail-fast $(FLAGS)"; \
+	status=0; cargo test --workspace --locked --no-fail-fast $(FLAGS) || status=$$?; \
+	echo; \
+	if [ -s "$$QUELL_NOT_RUN" ]; then sort -u "$$QUELL_NOT_RUN"; else echo "every test ran"; fi; \
+	exit $$status
+
+check: ## Check format, lints, documentation, licences, scripts
+	@scripts/setup check
+	for script in $(SHELL_SCRIPTS); do bash -n "$$script"; done
+	cargo fmt --all --check
+	cargo fmt --manifest-path fuzz/Cargo.toml --check
+	cargo deny --locked check licenses bans sources
+	cargo deny --locked --manifest-path fuzz/Cargo.toml --config deny.toml check licenses bans sources
+	scripts/no-std quell-aqm
+	cargo clippy --workspace --all-targets --locked $(FLAGS) -- -D warnings
+	cargo clippy --manifest-path fuzz/Cargo.toml --locked -- -D warnings
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --document-private-items --locked $(FLAGS)
+
+bench: ## Measure speed and count instructions (targets: speed, instructions, live)
+	@scripts/setup bench
+	@for kind in speed instructions live; do \
+	    if [ "$$kind" = instructions ] && ! command -v valgrind >/dev/null; then \
+	        echo "not run: benches of instruction counts: valgrind is missing"; \
+	    elif compgen -G "crates/*/benches/$$kind*" >/dev/null; then \
+	        echo "cargo bench --workspace --locked --bench '$$kind*' $(FLAGS)"; \
+	        cargo bench --workspace --locked --bench "$$kind*" $(FLAGS); \
+	    fi; \
+	done
+
+fuzz: setup ## Fuzz each parser for FUZZ_SECONDS (60)
+	scripts/fuzz
+
+clean: ## Remove everything built
+	cargo clean
