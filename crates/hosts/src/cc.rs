@@ -1,0 +1,287 @@
+//! Congestion controls of the real TCP stack: what this kernel has, and what quell adds to it as BPF.
+//!
+//! From tcp(7) (`TCP_CONGESTION`) and the kernel's struct_ops. A control that the kernel has, built in or as a module, is used
+//! as it is. Otherwise, with the feature `bpf-cc`, quell registers its own (`bpf/<name>.bpf.c`) through a BPF link that only
+//! this process holds: when the process ends, however that happens, the kernel takes the control away.
+//!
+//! **Names.** Controls are known to the whole host by name. If several quell processes shared one registered as `dctcp`, it
+//! would vanish under the others when its owner ends. So each process registers under a name of its own, `dctcp_q` and the
+//! process id in base 36 (at most 15 characters), and [`Control`] maps the scenario's name to it. A socket that
+//! uses a control keeps it alive in the kernel; only new sockets cannot take it once its owner has gone.
+//!
+//! **Listeners.** A control that needs ECN sends its SYN as ECT, and Linux accepts ECN on such a SYN only when the listening
+//! socket has such a control too: give the listener the same control as the sender.
+
+#[cfg(feature = "bpf-cc")]
+mod bpf;
+mod dctcp;
+
+use std::collections::BTreeMap;
+use std::os::fd::AsFd;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use rustix::net::{AddressFamily, SocketType, socket, sockopt::set_tcp_congestion};
+
+pub use dctcp::DctcpView;
+
+use crate::error::Doing as _;
+use crate::{Error, Result, sysctl};
+
+/// Longest name of a control: TCP_CA_NAME_MAX without its final zero.
+pub const NAME_MAX: usize = 15;
+
+/// The controls that the kernel has now, by its own names. Modules not yet loaded are missing, those of other processes listed.
+pub fn available() -> Result<Vec<String>> {
+    Ok(sysctl::get("net.ipv4.tcp_available_congestion_control")?
+        .split_whitespace()
+        .map(str::to_owned)
+        .collect())
+}
+
+/// The controls that this build can load as BPF, by the scenario's names.
+pub fn loadable() -> Vec<&'static str> {
+    #[cfg(feature = "bpf-cc")]
+    return bpf::names().collect();
+    #[cfg(not(feature = "bpf-cc"))]
+    return Vec::new();
+}
+
+/// The process that registered the control of this kernel name, if a quell did.
+pub fn owner(kernel_name: &str) -> Option<u32> {
+    let (_, tail) = kernel_name.rsplit_once("_q")?;
+    let id = tail
+        .strip_suffix(|last: char| last.is_ascii_uppercase())
+        .unwrap_or(tail);
+    let written_by_us = !id.is_empty()
+        && id
+            .chars()
+            .all(|digit| digit.is_ascii_digit() || digit.is_ascii_lowercase());
+    if written_by_us {
+        u32::from_str_radix(id, 36).ok()
+    } else {
+        None
+    }
+}
+
+/// A congestion control ready for use. Clones share it; one that was loaded goes with the last of them.
+#[derive(Clone, Debug)]
+pub struct Control {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    name: String,
+    kernel_name: String,
+    #[cfg(feature = "bpf-cc")]
+    bpf: Option<bpf::Registered>,
+}
+
+/// What this process has loaded, so that a second [`load`] of a name shares the first.
+static LOADED: Mutex<BTreeMap<String, Weak<Inner>>> = Mutex::new(BTreeMap::new());
+
+/// Makes the control that a scenario calls `name` usable: the kernel's own, or else ours.
+///
+/// Loading needs CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN of the host; use needs CAP_NET_ADMIN over the socket's namespace.
+pub fn load(name: &str) -> Result<Control> {
+    let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(inner) = loaded.get(name).and_then(Weak::upgrade) {
+        return Ok(Control { inner });
+    }
+    let inner = Arc::new(if kernel_has(name)? {
+        Inner::of_the_kernel(name)
+    } else {
+        Inner::register(name)?
+    });
+    loaded.insert(name.to_owned(), Arc::downgrade(&inner));
+    Ok(Control { inner })
+}
+
+impl Control {
+    /// The scenario's name.
+    pub fn name(&self) -> &str {
+        &self.inner.name
+    }
+
+    /// The kernel's name, to be given to `TCP_CONGESTION`.
+    pub fn kernel_name(&self) -> &str {
+        &self.inner.kernel_name
+    }
+
+    /// Whether quell loaded it.
+    pub fn is_bpf(&self) -> bool {
+        #[cfg(feature = "bpf-cc")]
+        return self.inner.bpf.is_some();
+        #[cfg(not(feature = "bpf-cc"))]
+        return false;
+    }
+
+    /// Gives a socket this control; before it connects or listens, for ECN to be asked for.
+    pub fn apply(&self, socket: impl AsFd) -> Result<()> {
+        set_tcp_congestion(socket, self.kernel_name())
+            .doing(|| format!("give a socket the control {}", self.kernel_name()))
+    }
+
+    /// State of a DCTCP that quell loaded; `None` when this is another control, or the socket no longer or not yet runs it.
+    pub fn dctcp(&self, socket: impl AsFd) -> Result<Option<DctcpView>> {
+        #[cfg(feature = "bpf-cc")]
+        if let Some(bpf) = &self.inner.bpf {
+            return bpf.view(self.name(), socket.as_fd());
+        }
+        let _ = socket;
+        Ok(None)
+    }
+
+    /// Gives up this handle; true when it was the last and the control has left the kernel (or is the kernel's own).
+    pub fn unload(self) -> bool {
+        let loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
+        let last = Arc::into_inner(self.inner).is_some();
+        drop(loaded);
+        last
+    }
+}
+
+impl Inner {
+    fn of_the_kernel(name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            kernel_name: name.to_owned(),
+            #[cfg(feature = "bpf-cc")]
+            bpf: None,
+        }
+    }
+
+    #[cfg(feature = "bpf-cc")]
+    fn register(name: &str) -> Result<Self> {
+        let refused = |why| Error::CongestionControl {
+            name: name.to_owned(),
+            why,
+        };
+        let object = bpf::object(name).ok_or_else(|| refused(missing()))?;
+        let mut outcome = Err(refused("every name for it is taken".to_owned()));
+        for kernel_name in kernel_names(name, std::process::id()) {
+            outcome = match bpf::register(object, &kernel_name) {
+                Err(bpf::Failure::NameTaken) => continue,
+                Err(bpf::Failure::Other(why)) => Err(refused(why)),
+                Ok(bpf) => Ok(Self {
+                    name: name.to_owned(),
+                    kernel_name,
+                    bpf: Some(bpf),
+                }),
+            };
+            break;
+        }
+        outcome
+    }
+
+    #[cfg(not(feature = "bpf-cc"))]
+    fn register(name: &str) -> Result<Self> {
+        Err(Error::CongestionControl {
+            name: name.to_owned(),
+            why: missing(),
+        })
+    }
+}
+
+fn missing() -> String {
+    let ours = match loadable() {
+        names if names.is_empty() => "this build loads none (feature bpf-cc)".to_owned(),
+        names => format!("quell can load {}", names.join(", ")),
+    };
+    let kernels = available().map_or_else(
+        |error| error.to_string(),
+        |names| format!("it has {}", names.join(", ")),
+    );
+    format!("not in this kernel ({kernels}); {ours}")
+}
+
+/// Whether the kernel has a control, asked by giving it to a socket: that also loads a module, if we may.
+fn kernel_has(name: &str) -> Result<bool> {
+    if name.is_empty() || name.len() > NAME_MAX || name.contains('\0') {
+        return Err(Error::CongestionControl {
+            name: name.to_owned(),
+            why: format!("a name has 1 to {NAME_MAX} bytes"),
+        });
+    }
+    let socket =
+        socket(AddressFamily::INET, SocketType::STREAM, None).doing(|| "open a TCP socket")?;
+    match set_tcp_congestion(&socket, name) {
+        Ok(()) => Ok(true),
+        Err(rustix::io::Errno::NOENT) => Ok(false),
+        // Known, but reserved to the owner of the network: the hosts' own namespaces may be ours even when this one is not.
+        Err(rustix::io::Errno::PERM) => Ok(available()?.iter().any(|known| known == name)),
+        Err(errno) => {
+            Err(errno).doing(|| format!("ask the kernel for the congestion control {name}"))
+        }
+    }
+}
+
+/// Names for a control of this process. The further ones are for processes of equal id in different pid namespaces.
+#[cfg(any(feature = "bpf-cc", test))]
+fn kernel_names(name: &str, process: u32) -> impl Iterator<Item = String> + use<> {
+    // A pid is below 2^22 (PID_MAX_LIMIT): at most 5 digits in base 36. With "_q" and a letter that leaves 7 for the name.
+    let stem: String = name.chars().take(7).collect();
+    let id = base36(process);
+    std::iter::once(String::new())
+        .chain(('A'..='Z').map(String::from))
+        .map(move |letter| format!("{stem}_q{id}{letter}"))
+}
+
+#[cfg(any(feature = "bpf-cc", test))]
+fn base36(mut number: u32) -> String {
+    let mut digits = Vec::new();
+    loop {
+        digits.extend(char::from_digit(number % 36, 36));
+        number /= 36;
+        if number == 0 {
+            return digits.into_iter().rev().collect();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_fits_the_kernel_and_tells_its_owner() {
+        for process in [1, 35, 36, 4711, (1 << 22) - 1] {
+            for name in ["dctcp", "a-longer-name"] {
+                let names: Vec<_> = kernel_names(name, process).collect();
+                assert_eq!(names.len(), 27);
+                for name in names {
+                    assert!(name.len() <= NAME_MAX, "{name}");
+                    assert_eq!(owner(&name), Some(process), "{name}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn controls_of_the_kernel_have_no_owner() {
+        for name in ["cubic", "reno", "dctcp", "_q", "x_qA", "tcp_q#"] {
+            assert_eq!(owner(name), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn the_kernels_own_control_is_used_as_it_is() {
+        let reno = load("reno").unwrap();
+        assert_eq!(
+            (reno.name(), reno.kernel_name(), reno.is_bpf()),
+            ("reno", "reno", false)
+        );
+        assert!(available().unwrap().contains(&"reno".to_owned()));
+    }
+
+    #[test]
+    fn an_unknown_control_is_refused_with_what_there_is() {
+        let error = load("no-such-cc").unwrap_err().to_string();
+        assert!(
+            error.contains("no-such-cc") && error.contains("reno"),
+            "{error}"
+        );
+        assert!(load("sixteen-letters-").is_err());
+        assert!(load("").is_err());
+    }
+}

@@ -1,0 +1,142 @@
+//! Registers a congestion control written in BPF, for as long as this process holds it.
+//!
+//! Through libbpf: open the object file, put the name under which the kernel shall know it in front, load, attach by a link.
+//! The link is a file descriptor of this process and is pinned nowhere.
+
+use std::io;
+use std::mem;
+use std::os::fd::{AsRawFd, BorrowedFd};
+use std::sync::{Mutex, Once, PoisonError};
+
+use libbpf_rs::{
+    ErrorKind, Link, MapCore as _, MapFlags, MapHandle, MapType, ObjectBuilder, PrintLevel,
+    set_print,
+};
+
+use super::{DctcpView, NAME_MAX};
+use crate::Result;
+use crate::error::Doing as _;
+
+// OBJECTS: (name, object file) of every bpf/<name>.bpf.c.
+include!(concat!(env!("OUT_DIR"), "/objects.rs"));
+
+/// Map of per-socket state that the owner of a socket may read: `<control>_views`.
+const VIEWS: &str = "_views";
+
+/// A control in the kernel; it leaves when this is dropped.
+#[derive(Debug)]
+pub(super) struct Registered {
+    _link: Link,
+    views: Option<MapHandle>,
+}
+
+/// Why a control was not registered.
+pub(super) enum Failure {
+    /// Another process has this kernel name.
+    NameTaken,
+    /// The kernel or libbpf refused, with their words.
+    Other(String),
+}
+
+impl From<libbpf_rs::Error> for Failure {
+    fn from(error: libbpf_rs::Error) -> Self {
+        match error.kind() {
+            ErrorKind::AlreadyExists => Self::NameTaken,
+            ErrorKind::PermissionDenied => Self::Other(format!(
+                "loading BPF needs root outside any container (CAP_BPF, CAP_PERFMON, CAP_NET_ADMIN): {error}"
+            )),
+            _ => Self::Other(match take_log() {
+                log if log.is_empty() => format!("{error:#}"),
+                log => format!("{error:#}; libbpf says:\n{log}"),
+            }),
+        }
+    }
+}
+
+/// Names of the controls in this build.
+pub(super) fn names() -> impl Iterator<Item = &'static str> {
+    OBJECTS.iter().map(|(name, _)| *name)
+}
+
+/// Object file of a control.
+pub(super) fn object(name: &str) -> Option<&'static [u8]> {
+    OBJECTS
+        .iter()
+        .find(|(known, _)| *known == name)
+        .map(|(_, object)| *object)
+}
+
+/// Loads an object file and registers its control as `kernel_name` (at most [`NAME_MAX`] bytes).
+pub(super) fn register(
+    object: &[u8],
+    kernel_name: &str,
+) -> std::result::Result<Registered, Failure> {
+    keep_log();
+    take_log();
+    let mut open = ObjectBuilder::default().open_memory(object)?;
+    let mut ops = open
+        .maps_mut()
+        .find(|map| map.map_type() == MapType::StructOps);
+    let table = ops.as_mut().and_then(|map| map.initial_value_mut());
+    // quell_tcp.h puts `char name[16]` first in the table of functions.
+    let name = table.and_then(|table| table.first_chunk_mut::<{ NAME_MAX + 1 }>());
+    let name = name
+        .ok_or_else(|| Failure::Other("the object file holds no congestion control".to_owned()))?;
+    name.fill(0);
+    name.iter_mut()
+        .zip(kernel_name.bytes().take(NAME_MAX))
+        .for_each(|(to, from)| *to = from);
+
+    let mut loaded = open.load()?;
+    let mut link = None;
+    let mut views = None;
+    for mut map in loaded.maps_mut() {
+        if map.map_type() == MapType::StructOps {
+            link = Some(map.attach_struct_ops()?);
+        } else if map.name().to_string_lossy().ends_with(VIEWS) {
+            views = Some(MapHandle::try_from(&map)?);
+        }
+    }
+    let link = link
+        .ok_or_else(|| Failure::Other("the object file holds no congestion control".to_owned()))?;
+    Ok(Registered { _link: link, views })
+}
+
+impl Registered {
+    /// The state of a socket, when `name` is a control that shows one and the socket runs it.
+    pub(super) fn view(&self, name: &str, socket: BorrowedFd<'_>) -> Result<Option<DctcpView>> {
+        let Some(views) = self.views.as_ref().filter(|_| name == "dctcp") else {
+            return Ok(None);
+        };
+        // The key of per-socket storage is, for its owner, the descriptor of the socket.
+        let key = socket.as_raw_fd().to_ne_bytes();
+        let read = || views.lookup(&key, MapFlags::ANY).map_err(io::Error::other);
+        // Another processor may write in between: only two equal answers are one state.
+        let mut before = read().doing(|| "read the state of DCTCP")?;
+        loop {
+            let now = read().doing(|| "read the state of DCTCP")?;
+            if now == before {
+                return Ok(now.as_deref().and_then(DctcpView::parse));
+            }
+            before = now;
+        }
+    }
+}
+
+/// libbpf's last words, which say why a program was refused.
+static LOG: Mutex<String> = Mutex::new(String::new());
+
+fn keep_log() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        set_print(Some((PrintLevel::Warn, |_, line| {
+            LOG.lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .push_str(&line)
+        })));
+    });
+}
+
+fn take_log() -> String {
+    mem::take(&mut LOG.lock().unwrap_or_else(PoisonError::into_inner))
+}

@@ -1,0 +1,23 @@
+//! End hosts of the live world: the real TCP stack of this kernel on both sides of a bottleneck in user space.
+//!
+//! - [`topology`]: three network namespaces, sender — link — receiver, with one pair of addresses per group of flows;
+//! - [`namespace`], [`user_namespace`], [`netlink`], [`offload`], [`sysctl`], [`capabilities`]: what it is made of;
+//! - [`cc`]: the congestion controls of this kernel, and those that quell loads as BPF (feature `bpf-cc`);
+//! - [`probe`]: what this machine can do, and the command that mends what it cannot.
+//!
+//! Only namespaces and interfaces made here are touched. Everything is held by file descriptors: it goes when the process
+//! goes, however that happens. The one thing visible outside is a loaded congestion control, whose name carries the process.
+#![cfg(target_os = "linux")]
+
+pub mod capabilities;
+pub mod cc;
+mod error;
+pub mod namespace;
+pub mod netlink;
+pub mod offload;
+pub mod probe;
+pub mod sysctl;
+pub mod topology;
+pub mod user_namespace;
+
+pub use error::{Error, Result};

@@ -1,0 +1,241 @@
+//! Interfaces, addresses, routes and neighbours over a blocking route socket.
+//!
+//! From rtnetlink(7) and veth(4). One request, one acknowledgement; nothing is cached. A socket belongs to the namespace of
+//! the thread that opened it and keeps working from any thread. Route metrics carry `features ecn` (RTAX_FEATURE_ECN,
+//! include/uapi/linux/rtnetlink.h), the kernel's way to initiate ECN for one destination while `tcp_ecn` stays passive.
+
+use std::io;
+use std::net::IpAddr;
+use std::os::fd::{AsFd, AsRawFd};
+
+use netlink_packet_core::{
+    NLM_F_ACK, NLM_F_CREATE, NLM_F_EXCL, NLM_F_REPLACE, NLM_F_REQUEST, NetlinkHeader,
+    NetlinkMessage, NetlinkPayload,
+};
+use netlink_packet_route::address::{
+    AddressAttribute, AddressFlags, AddressHeaderFlags, AddressMessage,
+};
+use netlink_packet_route::link::{
+    InfoData, InfoKind, InfoVeth, LinkAttribute, LinkFlags, LinkInfo, LinkMessage,
+};
+use netlink_packet_route::neighbour::{NeighbourAttribute, NeighbourMessage, NeighbourState};
+use netlink_packet_route::route::{
+    RouteAttribute, RouteHeader, RouteMessage, RouteMetric, RouteProtocol, RouteScope, RouteType,
+};
+use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
+use netlink_sys::protocols::NETLINK_ROUTE;
+use netlink_sys::{Socket, SocketAddr};
+
+use crate::Result;
+use crate::error::Doing as _;
+
+/// RTAX_FEATURE_ECN.
+const FEATURE_ECN: u32 = 1;
+
+/// An Ethernet address.
+pub type Mac = [u8; 6];
+
+/// One end of a veth pair.
+#[derive(Clone, Debug)]
+pub struct VethEnd<'a> {
+    /// Name of the interface, at most 15 bytes.
+    pub name: &'a str,
+    /// Its Ethernet address.
+    pub mac: Mac,
+    /// Largest IP packet, in bytes.
+    pub mtu: u32,
+}
+
+/// A route socket of one namespace.
+#[derive(Debug)]
+pub struct Netlink {
+    socket: Socket,
+    sequence: u32,
+}
+
+impl Netlink {
+    /// Opens a route socket in the namespace of the calling thread.
+    pub fn open() -> Result<Self> {
+        let open = || {
+            let mut socket = Socket::new(NETLINK_ROUTE)?;
+            socket.bind_auto()?;
+            socket.connect(&SocketAddr::new(0, 0))?;
+            io::Result::Ok(socket)
+        };
+        Ok(Self {
+            socket: open().doing(|| "open a route socket")?,
+            sequence: 0,
+        })
+    }
+
+    /// Makes a veth pair: `here` in this socket's namespace, `there` in another one.
+    pub fn add_veth(
+        &mut self,
+        here: &VethEnd<'_>,
+        there: &VethEnd<'_>,
+        namespace: impl AsFd,
+    ) -> Result<()> {
+        let mut peer = veth_end(there);
+        peer.attributes
+            .push(LinkAttribute::NetNsFd(namespace.as_fd().as_raw_fd()));
+        let mut message = veth_end(here);
+        message.attributes.push(LinkAttribute::LinkInfo(vec![
+            LinkInfo::Kind(InfoKind::Veth),
+            LinkInfo::Data(InfoData::Veth(InfoVeth::Peer(peer))),
+        ]));
+        self.request(
+            RouteNetlinkMessage::NewLink(message),
+            NLM_F_CREATE | NLM_F_EXCL,
+        )
+        .doing(|| format!("make the veth pair {} - {}", here.name, there.name))
+    }
+
+    /// Brings an interface up.
+    pub fn set_up(&mut self, interface: u32) -> Result<()> {
+        let mut message = LinkMessage::default();
+        message.header.index = interface;
+        message.header.flags = LinkFlags::Up;
+        message.header.change_mask = LinkFlags::Up;
+        self.request(RouteNetlinkMessage::SetLink(message), 0)
+            .doing(|| format!("bring interface {interface} up"))
+    }
+
+    /// Gives an interface one address, alone in its prefix (/32, /128): it makes no route and no duplicate detection.
+    pub fn add_address(&mut self, interface: u32, address: IpAddr) -> Result<()> {
+        let mut message = AddressMessage::default();
+        message.header.family = family(address);
+        message.header.prefix_len = bits(address);
+        message.header.index = interface;
+        message.header.flags = AddressHeaderFlags::Nodad;
+        message.attributes = vec![
+            AddressAttribute::Local(address),
+            AddressAttribute::Address(address),
+            AddressAttribute::Flags(AddressFlags::Nodad | AddressFlags::Noprefixroute),
+        ];
+        self.request(
+            RouteNetlinkMessage::NewAddress(message),
+            NLM_F_CREATE | NLM_F_EXCL,
+        )
+        .doing(|| format!("add the address {address}"))
+    }
+
+    /// Routes one host straight to an interface, from a preferred source; with `ecn`, TCP to that host asks for ECN.
+    pub fn add_host_route(
+        &mut self,
+        interface: u32,
+        to: IpAddr,
+        source: IpAddr,
+        ecn: bool,
+    ) -> Result<()> {
+        let mut message = RouteMessage::default();
+        message.header.address_family = family(to);
+        message.header.destination_prefix_length = bits(to);
+        message.header.table = RouteHeader::RT_TABLE_MAIN;
+        message.header.protocol = RouteProtocol::Static;
+        message.header.scope = if to.is_ipv4() {
+            RouteScope::Link
+        } else {
+            RouteScope::Universe
+        };
+        message.header.kind = RouteType::Unicast;
+        message.attributes = vec![
+            RouteAttribute::Destination(to.into()),
+            RouteAttribute::Oif(interface),
+            RouteAttribute::PrefSource(source.into()),
+        ];
+        if ecn {
+            message
+                .attributes
+                .push(RouteAttribute::Metrics(vec![RouteMetric::Features(
+                    FEATURE_ECN,
+                )]));
+        }
+        self.request(
+            RouteNetlinkMessage::NewRoute(message),
+            NLM_F_CREATE | NLM_F_EXCL,
+        )
+        .doing(|| format!("add a route to {to}"))
+    }
+
+    /// Enters a neighbour for good, so that no first packet waits for ARP or neighbour discovery.
+    pub fn add_neighbour(&mut self, interface: u32, address: IpAddr, mac: Mac) -> Result<()> {
+        let mut message = NeighbourMessage::default();
+        message.header.family = family(address);
+        message.header.ifindex = interface;
+        message.header.state = NeighbourState::Permanent;
+        message.header.kind = RouteType::Unicast;
+        message.attributes = vec![
+            NeighbourAttribute::Destination(address.into()),
+            NeighbourAttribute::LinkLayerAddress(mac.to_vec()),
+        ];
+        self.request(
+            RouteNetlinkMessage::NewNeighbour(message),
+            NLM_F_CREATE | NLM_F_REPLACE,
+        )
+        .doing(|| format!("enter the neighbour {address}"))
+    }
+
+    /// Sends one request and waits for its acknowledgement.
+    fn request(&mut self, message: RouteNetlinkMessage, flags: u16) -> io::Result<()> {
+        self.sequence = self.sequence.wrapping_add(1);
+        let mut header = NetlinkHeader::default();
+        header.flags = NLM_F_REQUEST | NLM_F_ACK | flags;
+        header.sequence_number = self.sequence;
+        let mut packet = NetlinkMessage::new(header, NetlinkPayload::from(message));
+        packet.finalize();
+        let mut bytes = vec![0; packet.buffer_len()];
+        packet.serialize(&mut bytes);
+        self.socket.send(&bytes, 0)?;
+        loop {
+            let (answer, _) = self.socket.recv_from_full()?;
+            let answer = NetlinkMessage::<RouteNetlinkMessage>::deserialize(&answer)
+                .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.to_string()))?;
+            match answer.payload {
+                NetlinkPayload::Error(error) if answer.header.sequence_number == self.sequence => {
+                    return if error.code.is_none() {
+                        Ok(())
+                    } else {
+                        Err(error.to_io())
+                    };
+                }
+                // An answer to an earlier request, or a notice that nobody asked for.
+                _ => {}
+            }
+        }
+    }
+}
+
+/// Index of an interface, seen from the namespace of the calling thread.
+pub fn interface_index(name: &str) -> Result<u32> {
+    let index = || {
+        let socket = rustix::net::socket(
+            rustix::net::AddressFamily::INET,
+            rustix::net::SocketType::DGRAM,
+            None,
+        )?;
+        rustix::net::netdevice::name_to_index(&socket, name)
+    };
+    index().doing(|| format!("find the interface {name}"))
+}
+
+fn veth_end(end: &VethEnd<'_>) -> LinkMessage {
+    let mut message = LinkMessage::default();
+    message.attributes = vec![
+        LinkAttribute::IfName(end.name.to_owned()),
+        LinkAttribute::Address(end.mac.to_vec()),
+        LinkAttribute::Mtu(end.mtu),
+    ];
+    message
+}
+
+fn family(address: IpAddr) -> AddressFamily {
+    if address.is_ipv4() {
+        AddressFamily::Inet
+    } else {
+        AddressFamily::Inet6
+    }
+}
+
+fn bits(address: IpAddr) -> u8 {
+    if address.is_ipv4() { 32 } else { 128 }
+}

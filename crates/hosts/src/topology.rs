@@ -1,0 +1,335 @@
+//! Sender — link — receiver: two hosts, and between them a place for a bottleneck.
+//!
+//! ```text
+//!  namespace sender      namespace link                    namespace receiver
+//!  [ host ]─────veth─────[ to-sender ]  (link)  [ to-receiver ]─────veth─────[ host ]
+//! ```
+//!
+//! Both hosts are on one IP network and talk Ethernet to each other, as if joined by a cable; the cable is whatever carries
+//! frames between the two ports of the link. Each group of flows has its own pair of addresses, so that the link tells groups
+//! apart by address alone and each pair has a route of its own, with or without ECN. Addresses are single (/32, /128) and
+//! routes and neighbours are entered for good: nothing is learned, nothing expires, ARP and neighbour discovery work but are
+//! not needed. The network numbers (10.77.0.0/16, fd77::/64) exist only inside.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use crate::error::Doing as _;
+use crate::namespace::Namespace;
+use crate::netlink::{Mac, Netlink, VethEnd, interface_index};
+use crate::{Error, Result, offload, sysctl};
+
+const HOST_PORT: &str = "host";
+const TO_SENDER: &str = "to-sender";
+const TO_RECEIVER: &str = "to-receiver";
+
+// Locally administered addresses (bit 1 of the first byte).
+const SENDER_MAC: Mac = [0x02, 0x77, 0, 0, 0, 0x01];
+const RECEIVER_MAC: Mac = [0x02, 0x77, 0, 0, 0, 0x02];
+const TO_SENDER_MAC: Mac = [0x02, 0x77, 0, 0, 0, 0x11];
+const TO_RECEIVER_MAC: Mac = [0x02, 0x77, 0, 0, 0, 0x12];
+
+/// Smallest MTU that IPv6 allows (RFC 8200 section 5), and the one of IPv4 hosts (RFC 791: 576 is to be expected).
+const MIN_MTU_IPV6: u32 = 1280;
+const MIN_MTU_IPV4: u32 = 576;
+/// veth carries frames up to 65 535 bytes.
+const MAX_MTU: u32 = 65_535 - 14;
+
+/// Half of the /16 belongs to the sender; 250 addresses are used of each /24.
+const MAX_GROUPS: usize = 128 * GROUPS_PER_NET;
+const GROUPS_PER_NET: usize = 250;
+
+/// What to build.
+#[derive(Clone, Debug)]
+pub struct TopologyConfig {
+    /// Largest IP packet on both wires, in bytes; at least 576, with IPv6 1280.
+    pub mtu: u32,
+    /// One entry per group of flows, at most 32 000.
+    pub groups: Vec<GroupConfig>,
+    /// Largest window that a flow shall reach, in bytes: sizes the socket buffers.
+    pub max_window: u64,
+    /// IPv6 addresses beside those of IPv4.
+    pub ipv6: bool,
+}
+
+/// What a group of flows needs of its route.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct GroupConfig {
+    /// TCP asks for ECN, in both directions. A congestion control that needs ECN (DCTCP) asks in any case.
+    pub ecn: bool,
+}
+
+impl Default for TopologyConfig {
+    /// Ethernet packets, one group without ECN, windows up to 16 MiB, IPv4 only.
+    fn default() -> Self {
+        Self {
+            mtu: 1500,
+            groups: vec![GroupConfig::default()],
+            max_window: 16 << 20,
+            ipv6: false,
+        }
+    }
+}
+
+/// The addresses of one group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GroupAddresses {
+    /// IPv4 address of the sender.
+    pub sender: Ipv4Addr,
+    /// IPv4 address of the receiver.
+    pub receiver: Ipv4Addr,
+    /// IPv6 address of the sender, in use when the topology has IPv6.
+    pub sender_v6: Ipv6Addr,
+    /// IPv6 address of the receiver.
+    pub receiver_v6: Ipv6Addr,
+}
+
+impl GroupAddresses {
+    /// The addresses of group number `group`, from 0.
+    pub fn of(group: usize) -> Self {
+        let (net, host) = (group / GROUPS_PER_NET % 128, group % GROUPS_PER_NET + 1);
+        // Both fit: net < 128, host <= 250, and a group number is below MAX_GROUPS < 2^16.
+        let (net, host, number) = (net as u8, host as u8, (group % MAX_GROUPS) as u16 + 1);
+        Self {
+            sender: Ipv4Addr::new(10, 77, net, host),
+            receiver: Ipv4Addr::new(10, 77, 128 + net, host),
+            sender_v6: Ipv6Addr::new(0xfd77, 0, 0, 0, 0, 0, 1, number),
+            receiver_v6: Ipv6Addr::new(0xfd77, 0, 0, 0, 0, 0, 2, number),
+        }
+    }
+}
+
+/// A port of the link: one end of a veth pair, inside the namespace `link`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Port {
+    /// Name of the interface.
+    pub name: &'static str,
+    /// Its index in the namespace `link`.
+    pub index: u32,
+}
+
+/// Three namespaces joined by two veth pairs; gone when this value, or the process, is gone.
+#[derive(Debug)]
+pub struct Topology {
+    /// Where flows begin.
+    pub sender: Namespace,
+    /// Where the link's two ports are.
+    pub link: Namespace,
+    /// Where flows end.
+    pub receiver: Namespace,
+    /// The port that frames of the sender come in by.
+    pub to_sender: Port,
+    /// The port that leads to the receiver.
+    pub to_receiver: Port,
+    /// One pair of addresses per group.
+    pub groups: Vec<GroupAddresses>,
+    /// Largest IP packet on both wires, in bytes.
+    pub mtu: u32,
+}
+
+impl Topology {
+    /// Ethernet address of the sender.
+    pub const SENDER_MAC: Mac = SENDER_MAC;
+    /// Ethernet address of the receiver.
+    pub const RECEIVER_MAC: Mac = RECEIVER_MAC;
+    /// Name of a host's interface, in the namespaces `sender` and `receiver`.
+    pub const HOST_PORT: &'static str = HOST_PORT;
+
+    /// Builds everything: namespaces, wires, addresses, routes, settings; interfaces are up when it returns.
+    ///
+    /// Needs CAP_SYS_ADMIN and CAP_NET_ADMIN, as root or in a user namespace ([`crate::user_namespace::enter`]).
+    pub fn new(config: &TopologyConfig) -> Result<Self> {
+        check(config)?;
+        let groups: Vec<_> = (0..config.groups.len()).map(GroupAddresses::of).collect();
+        let [sender, link, receiver] = [new_namespace()?, new_namespace()?, new_namespace()?];
+
+        let inside = |namespace: &Namespace, f: &(dyn Fn() -> Result<()> + Sync)| -> Result<()> {
+            namespace.run(f).doing(|| "enter a network namespace")?
+        };
+        // Before any interface exists, so that none of them announces itself.
+        inside(&link, &sysctl::prepare_link)?;
+        for (host, peer) in [(&sender, TO_SENDER), (&receiver, TO_RECEIVER)] {
+            inside(host, &|| {
+                sysctl::prepare_host(config.max_window, config.ipv6)?;
+                add_wire(host_mac(peer), peer, config.mtu, &link)
+            })?;
+        }
+        inside(&link, &|| {
+            [TO_SENDER, TO_RECEIVER]
+                .iter()
+                .try_for_each(|port| bring_up(port))
+        })?;
+        inside(&sender, &|| {
+            add_pairs(config, RECEIVER_MAC, |group| {
+                pairs_from_sender(&groups[group])
+            })
+        })?;
+        inside(&receiver, &|| {
+            add_pairs(config, SENDER_MAC, |group| {
+                pairs_from_sender(&groups[group]).map(swap)
+            })
+        })?;
+
+        let port = |name: &'static str| -> Result<Port> {
+            let index = link
+                .run(|| interface_index(name))
+                .doing(|| "enter a network namespace")??;
+            Ok(Port { name, index })
+        };
+        let (to_sender, to_receiver) = (port(TO_SENDER)?, port(TO_RECEIVER)?);
+        Ok(Self {
+            sender,
+            link,
+            receiver,
+            to_sender,
+            to_receiver,
+            groups,
+            mtu: config.mtu,
+        })
+    }
+}
+
+/// The local and the remote address of a pair.
+type Pair = (IpAddr, IpAddr);
+
+fn check(config: &TopologyConfig) -> Result<()> {
+    let smallest = if config.ipv6 {
+        MIN_MTU_IPV6
+    } else {
+        MIN_MTU_IPV4
+    };
+    if !(smallest..=MAX_MTU).contains(&config.mtu) {
+        return Err(Error::Topology(format!(
+            "an MTU of {} bytes is not between {smallest} and {MAX_MTU}",
+            config.mtu
+        )));
+    }
+    if config.groups.is_empty() || config.groups.len() > MAX_GROUPS {
+        return Err(Error::Topology(format!(
+            "{} groups are not between 1 and {MAX_GROUPS}",
+            config.groups.len()
+        )));
+    }
+    Ok(())
+}
+
+fn new_namespace() -> Result<Namespace> {
+    Namespace::new().doing(|| "make a network namespace")
+}
+
+fn host_mac(port: &str) -> Mac {
+    if port == TO_SENDER {
+        SENDER_MAC
+    } else {
+        RECEIVER_MAC
+    }
+}
+
+fn port_mac(port: &str) -> Mac {
+    if port == TO_SENDER {
+        TO_SENDER_MAC
+    } else {
+        TO_RECEIVER_MAC
+    }
+}
+
+/// A veth pair between the calling thread's namespace and a port of the link; the host's end is up afterwards.
+fn add_wire(mac: Mac, port: &str, mtu: u32, link: &Namespace) -> Result<()> {
+    let mut netlink = Netlink::open()?;
+    let there = VethEnd {
+        name: port,
+        mac: port_mac(port),
+        mtu,
+    };
+    netlink.add_veth(
+        &VethEnd {
+            name: HOST_PORT,
+            mac,
+            mtu,
+        },
+        &there,
+        link,
+    )?;
+    netlink.set_up(interface_index("lo")?)?;
+    bring_up(HOST_PORT)
+}
+
+fn bring_up(interface: &str) -> Result<()> {
+    offload::turn_off(interface)?;
+    Netlink::open()?.set_up(interface_index(interface)?)
+}
+
+/// Addresses, routes and neighbours of every group, in the calling thread's namespace.
+fn add_pairs(config: &TopologyConfig, peer: Mac, pairs: impl Fn(usize) -> [Pair; 2]) -> Result<()> {
+    let mut netlink = Netlink::open()?;
+    let interface = interface_index(HOST_PORT)?;
+    for (number, group) in config.groups.iter().enumerate() {
+        for (local, remote) in pairs(number)
+            .into_iter()
+            .take(if config.ipv6 { 2 } else { 1 })
+        {
+            netlink.add_address(interface, local)?;
+            netlink.add_host_route(interface, remote, local, group.ecn)?;
+            netlink.add_neighbour(interface, remote, peer)?;
+        }
+    }
+    Ok(())
+}
+
+fn pairs_from_sender(group: &GroupAddresses) -> [Pair; 2] {
+    [
+        (group.sender.into(), group.receiver.into()),
+        (group.sender_v6.into(), group.receiver_v6.into()),
+    ]
+}
+
+fn swap((local, remote): Pair) -> Pair {
+    (remote, local)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn no_two_groups_share_an_address() {
+        let all: BTreeSet<IpAddr> = (0..MAX_GROUPS)
+            .map(GroupAddresses::of)
+            .flat_map(|group| pairs_from_sender(&group))
+            .flat_map(|(a, b)| [a, b])
+            .collect();
+        assert_eq!(all.len(), 4 * MAX_GROUPS);
+    }
+
+    #[test]
+    fn the_first_and_last_addresses_are_inside_the_network() {
+        assert_eq!(GroupAddresses::of(0).sender, Ipv4Addr::new(10, 77, 0, 1));
+        assert_eq!(
+            GroupAddresses::of(250).receiver,
+            Ipv4Addr::new(10, 77, 129, 1)
+        );
+        assert_eq!(
+            GroupAddresses::of(MAX_GROUPS - 1).receiver,
+            Ipv4Addr::new(10, 77, 255, 250)
+        );
+    }
+
+    #[test]
+    fn what_cannot_be_built_is_refused_before_anything_is_made() {
+        let with = |mtu, groups, ipv6| TopologyConfig {
+            mtu,
+            groups: vec![GroupConfig::default(); groups],
+            ipv6,
+            ..TopologyConfig::default()
+        };
+        for config in [
+            with(575, 1, false),
+            with(1279, 1, true),
+            with(MAX_MTU + 1, 1, false),
+            with(1500, 0, false),
+            with(1500, MAX_GROUPS + 1, false),
+        ] {
+            assert!(matches!(Topology::new(&config), Err(Error::Topology(_))));
+        }
+    }
+}

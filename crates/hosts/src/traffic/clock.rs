@@ -1,0 +1,172 @@
+//! The run's clock and its timers: `Time` counts from an epoch on CLOCK_MONOTONIC, which every host of the machine shares.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use quell_aqm::Time;
+use rustix::time::{ClockId, clock_gettime};
+
+/// Where a run's `Time` has its origin: an instant of CLOCK_MONOTONIC, past or to come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Epoch(Time);
+
+impl Epoch {
+    /// From what CLOCK_MONOTONIC shows at the origin.
+    pub const fn from_monotonic(reading: Time) -> Self {
+        Self(reading)
+    }
+
+    /// What CLOCK_MONOTONIC shows at the origin.
+    pub const fn monotonic(self) -> Time {
+        self.0
+    }
+
+    /// The present instant.
+    pub fn now() -> Self {
+        Self(monotonic_now())
+    }
+
+    /// `span` later; a run whose epoch lies a little ahead starts its flows at exactly their times.
+    pub fn after(self, span: Time) -> Self {
+        Self(self.0 + span)
+    }
+
+    /// The time of the run, `None` before it has begun.
+    pub fn elapsed(self) -> Option<Time> {
+        let now = monotonic_now();
+        (now >= self.0).then(|| now - self.0)
+    }
+
+    /// How long it is until `at`; zero if that has passed.
+    pub(super) fn until(self, at: Time) -> Time {
+        self.0 + at - monotonic_now()
+    }
+}
+
+fn monotonic_now() -> Time {
+    let reading = clock_gettime(ClockId::Monotonic);
+    Time::from_secs(reading.tv_sec.unsigned_abs()) + Time::from_nanos(reading.tv_nsec.unsigned_abs())
+}
+
+/// What a timer is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Alarm {
+    /// The flow begins.
+    Start,
+    /// The application wished to be polled.
+    Wake,
+    /// The sending end closes.
+    Stop,
+    /// A connection that is not up by now never will be.
+    ConnectBy,
+}
+
+/// Alarms in the order of their times.
+#[derive(Debug, Default)]
+pub(super) struct Timers(BinaryHeap<Reverse<(Time, usize, Alarm)>>);
+
+impl Timers {
+    pub(super) fn set(&mut self, at: Time, end: usize, alarm: Alarm) {
+        self.0.push(Reverse((at, end, alarm)));
+    }
+
+    /// When the first alarm is due; [`Time::MAX`] if there is none.
+    pub(super) fn next(&self) -> Time {
+        self.0.peek().map_or(Time::MAX, |Reverse((at, ..))| *at)
+    }
+
+    /// Moves the alarms that are due into `due`; those set while these are served wait for the next call.
+    pub(super) fn take_due(&mut self, now: Time, due: &mut Vec<(Time, usize, Alarm)>) {
+        due.clear();
+        while self.next() <= now
+            && let Some(Reverse(alarm)) = self.0.pop()
+        {
+            due.push(alarm);
+        }
+    }
+}
+
+/// An application's wish to be polled, with at most a few timers for it however often it changes.
+#[derive(Debug, Default, Clone, Copy)]
+pub(super) struct Wish {
+    wanted: Option<Time>,
+    /// The earliest timer that is set for this wish.
+    armed: Option<Time>,
+}
+
+impl Wish {
+    pub(super) fn replace(&mut self, wanted: Option<Time>) {
+        self.wanted = wanted;
+    }
+
+    /// Takes the wish if it is due.
+    pub(super) fn take_due(&mut self, now: Time) -> bool {
+        let due = self.wanted.is_some_and(|at| at <= now);
+        if due {
+            self.wanted = None;
+        }
+        due
+    }
+
+    /// A timer set for `at` has rung.
+    pub(super) fn rang(&mut self, at: Time) {
+        if self.armed == Some(at) {
+            self.armed = None;
+        }
+    }
+
+    /// When a timer must be set, if the ones that are set do not serve.
+    pub(super) fn arm(&mut self) -> Option<Time> {
+        let wanted = self.wanted?;
+        if self.armed.is_some_and(|armed| armed <= wanted) {
+            return None;
+        }
+        self.armed = Some(wanted);
+        Some(wanted)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_run_has_not_begun_before_its_epoch() {
+        let ahead = Epoch::now().after(Time::from_secs(3_600));
+        assert_eq!(ahead.elapsed(), None);
+        assert!(ahead.until(Time::from_secs(1)) > Time::from_secs(3_600));
+        let past = Epoch::now();
+        assert!(past.elapsed().is_some());
+        assert_eq!(past.until(Time::ZERO), Time::ZERO);
+    }
+
+    #[test]
+    fn alarms_ring_in_order_and_each_once() {
+        let mut timers = Timers::default();
+        for (millis, end) in [(30, 0), (10, 1), (20, 2)] {
+            timers.set(Time::from_millis(millis), end, Alarm::Wake);
+        }
+        let mut due = Vec::new();
+        timers.take_due(Time::from_millis(20), &mut due);
+        assert_eq!(due.iter().map(|alarm| alarm.1).collect::<Vec<_>>(), [1, 2]);
+        timers.take_due(Time::from_millis(20), &mut due);
+        assert!(due.is_empty());
+        assert_eq!(timers.next(), Time::from_millis(30));
+    }
+
+    #[test]
+    fn a_wish_that_moves_later_and_later_needs_one_timer() {
+        let mut wish = Wish::default();
+        let mut timers = 0;
+        for millis in 1..1_000 {
+            wish.replace(Some(Time::from_millis(millis)));
+            timers += usize::from(wish.arm().is_some());
+        }
+        assert_eq!(timers, 1);
+        wish.rang(Time::from_millis(1));
+        assert!(!wish.take_due(Time::from_millis(1)));
+        assert_eq!(wish.arm(), Some(Time::from_millis(999)));
+        assert!(wish.take_due(Time::from_millis(999)));
+        assert!(!wish.take_due(Time::from_millis(999)));
+    }
+}

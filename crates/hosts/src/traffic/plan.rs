@@ -1,0 +1,166 @@
+//! What traffic there is to be: the plan of each flow, and the checks before anything starts.
+
+use std::collections::{HashMap, HashSet};
+use std::fmt;
+use std::net::{IpAddr, SocketAddr};
+
+use quell_app::Transport;
+use quell_aqm::{Ecn, Time};
+
+use super::clock::Epoch;
+use super::error::TrafficError;
+
+/// One of the two end hosts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Host {
+    /// Where connections are made from, and downloads come from.
+    Sender,
+    /// Where each group has its port, and uploads come from.
+    Receiver,
+}
+
+impl fmt::Display for Host {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Sender => "sender host",
+            Self::Receiver => "receiver host",
+        })
+    }
+}
+
+/// Which way a flow's data goes. The group's port is on the receiver host either way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Direction {
+    /// From the sender host to the receiver host.
+    Download,
+    /// From the receiver host to the sender host.
+    Upload,
+}
+
+impl Direction {
+    /// The host that the data comes from.
+    pub const fn source(self) -> Host {
+        match self {
+            Self::Download => Host::Sender,
+            Self::Upload => Host::Receiver,
+        }
+    }
+}
+
+/// One flow.
+#[derive(Debug, Clone)]
+pub struct FlowPlan {
+    /// Index of the group; its flows share the receiver's address and port, the transport and the congestion control.
+    pub group: usize,
+    /// Index within the group.
+    pub flow: usize,
+    /// Which way the data goes.
+    pub direction: Direction,
+    /// Address of the sender host.
+    pub sender: IpAddr,
+    /// Address of the receiver host and port of the group, by which the link tells groups apart.
+    pub receiver: SocketAddr,
+    /// What the two ends do.
+    pub app: AppConfig,
+    /// The kernel's name of the congestion control, on both ends of a stream; `None` for the host's default.
+    pub congestion_control: Option<String>,
+    /// ECN field of datagrams. Streams negotiate theirs, as the hosts' `tcp_ecn` and the control say.
+    pub datagram_ecn: Ecn,
+    /// When the flow begins: the connection request of a stream.
+    pub start: Time,
+    /// When the end with the data closes: it writes nothing more, and the kernel still delivers what it took.
+    pub stop: Option<Time>,
+    /// The run's seed, from which the flow's two applications draw.
+    pub seed: u64,
+}
+
+/// Traffic for one run.
+#[derive(Debug, Clone)]
+pub struct TrafficConfig {
+    /// Origin of time; a little ahead, so that the first flows start when they should.
+    pub epoch: Epoch,
+    /// When the run ends.
+    pub duration: Time,
+    /// Samples are taken at each multiple of this.
+    pub interval: Time,
+    /// Further times to sample: where the figures of a phase begin or end. The end of the run is always one.
+    pub boundaries: Vec<Time>,
+    /// A connection that is not up after this has failed.
+    pub connect_within: Time,
+    /// The flows.
+    pub plans: Vec<FlowPlan>,
+}
+
+impl TrafficConfig {
+    /// How often is sampled if nothing else is said.
+    pub const INTERVAL: Time = Time::from_millis(100);
+    /// How long connections are tried if nothing else is said: five requests (0, 1, 3, 7 and 15 s), as link and queue may drop some.
+    pub const CONNECT_WITHIN: Time = Time::from_secs(20);
+
+    /// A run with the defaults, from the present instant on.
+    pub fn new(duration: Time, plans: Vec<FlowPlan>) -> Self {
+        Self {
+            epoch: Epoch::now(),
+            duration,
+            interval: Self::INTERVAL,
+            boundaries: Vec::new(),
+            connect_within: Self::CONNECT_WITHIN,
+            plans,
+        }
+    }
+
+    pub(super) fn check(&self) -> Result<(), TrafficError> {
+        if self.interval.is_zero() {
+            return Err(TrafficError::Interval);
+        }
+        let mut flows = HashSet::new();
+        let mut groups: HashMap<usize, &FlowPlan> = HashMap::new();
+        let mut ports: HashMap<(SocketAddr, bool), usize> = HashMap::new();
+        for plan in &self.plans {
+            let first = *groups.entry(plan.group).or_insert(plan);
+            let port = (plan.receiver, plan.transport() == Transport::Stream);
+            let owner = *ports.entry(port).or_insert(plan.group);
+            let why = if !flows.insert((plan.group, plan.flow)) {
+                Some(format!("flow {} is planned twice", plan.flow))
+            } else if owner != plan.group {
+                Some(format!("{} belongs to group {owner}; each group needs a port of its own", plan.receiver))
+            } else {
+                plan.contradiction(first)
+            };
+            if let Some(why) = why {
+                return Err(TrafficError::Plan { group: plan.group, why });
+            }
+        }
+        Ok(())
+    }
+}
+
+impl FlowPlan {
+    pub(super) fn transport(&self) -> Transport {
+        self.app.transport()
+    }
+
+    pub(super) fn is_stream(&self) -> bool {
+        self.transport() == Transport::Stream
+    }
+
+    /// What is wrong with the plan, alone or beside the first plan of its group.
+    fn contradiction(&self, first: &Self) -> Option<String> {
+        let same_port = self.receiver == first.receiver && self.transport() == first.transport();
+        if !same_port {
+            Some("all flows of a group have one receiver address, port and transport".into())
+        } else if self.congestion_control != first.congestion_control || self.datagram_ecn != first.datagram_ecn {
+            Some("all flows of a group have one congestion control and one ECN field".into())
+        } else if self.sender.is_ipv4() != self.receiver.is_ipv4() {
+            Some(format!("{} and {} are not of one IP version", self.sender, self.receiver.ip()))
+        } else if self.receiver.port() == 0 {
+            Some("port 0 cannot be told from others; choose a port".into())
+        } else if self.stop.is_some_and(|stop| stop <= self.start) {
+            Some(format!("flow {} stops before it starts", self.flow))
+        } else if self.congestion_control.is_some() && !self.is_stream() {
+            Some("datagrams have no congestion control; leave it out".into())
+        } else {
+            None
+        }
+    }
+}

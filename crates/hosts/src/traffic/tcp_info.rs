@@ -1,0 +1,115 @@
+//! What the kernel tells of a connection: TCP_INFO, the part that quell reports.
+//!
+//! The layout is that of `struct tcp_info` in linux/tcp.h, which only ever grows at its end; an older kernel fills less of it.
+
+use std::io;
+use std::os::fd::{AsFd, AsRawFd as _};
+
+use quell_aqm::Time;
+
+/// The beginning of the kernel's structure, as far as `tcpi_sndbuf_limited` (Linux 4.10).
+#[repr(C)]
+#[derive(Default)]
+struct Raw {
+    /// State, congestion state, retransmits, probes, backoff, options, window scales, flags.
+    bytes: [u8; 8],
+    /// rto, ato, snd_mss, rcv_mss, unacked, sacked, lost, retrans, fackets, the four "last" times, pmtu, rcv_ssthresh.
+    words: [u32; 15],
+    rtt: u32,
+    rttvar: u32,
+    snd_ssthresh: u32,
+    snd_cwnd: u32,
+    /// advmss, reordering, rcv_rtt, rcv_space.
+    more_words: [u32; 4],
+    total_retrans: u32,
+    pacing_rate: u64,
+    max_pacing_rate: u64,
+    bytes_acked: u64,
+    bytes_received: u64,
+    /// segs_out, segs_in, notsent_bytes, min_rtt, data_segs_in, data_segs_out.
+    last_words: [u32; 6],
+    delivery_rate: u64,
+    busy_time: u64,
+    rwnd_limited: u64,
+    sndbuf_limited: u64,
+}
+
+/// The state of a connection at its data sender.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct TcpInfo {
+    /// Smoothed RTT; `None` before the first measurement.
+    pub rtt: Option<Time>,
+    /// Congestion window, in segments.
+    pub cwnd: u64,
+    /// Segments sent again so far.
+    pub retransmitted: u64,
+    /// Time with data to send or to be acknowledged.
+    pub busy: Time,
+    /// Part of `busy` in which the receive window held the sender back.
+    pub receive_window_limited: Time,
+    /// Part of `busy` in which the send buffer did.
+    pub send_buffer_limited: Time,
+}
+
+impl TcpInfo {
+    /// Asks the kernel. `EINVAL` or `ENOPROTOOPT` where `socket` is not TCP.
+    pub(super) fn of(socket: impl AsFd) -> io::Result<Self> {
+        let mut raw = Raw::default();
+        let mut length = size_of::<Raw>() as libc::socklen_t;
+        // SAFETY: the kernel writes at most `length` bytes into `raw`, whose every bit pattern is valid.
+        let answer = unsafe {
+            libc::getsockopt(
+                socket.as_fd().as_raw_fd(),
+                libc::IPPROTO_TCP,
+                libc::TCP_INFO,
+                (&raw mut raw).cast(),
+                &mut length,
+            )
+        };
+        if answer != 0 {
+            return Err(io::Error::last_os_error());
+        }
+        Ok(Self {
+            rtt: (raw.rtt > 0).then(|| Time::from_micros(u64::from(raw.rtt))),
+            cwnd: u64::from(raw.snd_cwnd),
+            retransmitted: u64::from(raw.total_retrans),
+            busy: Time::from_micros(raw.busy_time),
+            receive_window_limited: Time::from_micros(raw.rwnd_limited),
+            send_buffer_limited: Time::from_micros(raw.sndbuf_limited),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::mem::offset_of;
+    use std::net::{TcpListener, TcpStream, UdpSocket};
+
+    #[test]
+    fn the_layout_is_the_kernels() {
+        // Offsets of linux/tcp.h: 8 bytes, 24 words, then 64-bit fields from 104.
+        assert_eq!(offset_of!(Raw, rtt), 68);
+        assert_eq!(offset_of!(Raw, snd_cwnd), 80);
+        assert_eq!(offset_of!(Raw, total_retrans), 100);
+        assert_eq!(offset_of!(Raw, pacing_rate), 104);
+        assert_eq!(offset_of!(Raw, delivery_rate), 160);
+        assert_eq!(offset_of!(Raw, sndbuf_limited), 184);
+    }
+
+    #[test]
+    fn a_fresh_connection_has_an_rtt_and_an_initial_window() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let info = TcpInfo::of(&client).unwrap();
+        assert!(info.rtt.is_some());
+        // RFC 6928: an initial window of ten segments.
+        assert_eq!(info.cwnd, 10);
+        assert_eq!(info.retransmitted, 0);
+    }
+
+    #[test]
+    fn a_datagram_socket_has_none() {
+        assert!(TcpInfo::of(UdpSocket::bind("127.0.0.1:0").unwrap()).is_err());
+    }
+}

@@ -1,0 +1,81 @@
+//! When samples are taken: at every multiple of an interval, and at each boundary between the phases of a run.
+
+use quell_aqm::Time;
+
+/// A moment to take samples.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Tick {
+    /// A multiple of the interval has come.
+    pub(super) regular: bool,
+    /// A boundary has come: flows that have ended are sampled too, so that each phase has its figures.
+    pub(super) boundary: bool,
+}
+
+/// The moments to come. They are absolute, so that lateness does not add up.
+#[derive(Debug)]
+pub(super) struct Ticks {
+    interval: Time,
+    next_regular: Time,
+    /// Latest first.
+    boundaries: Vec<Time>,
+}
+
+impl Ticks {
+    /// `interval` is not zero; boundaries come in any order.
+    pub(super) fn new(interval: Time, mut boundaries: Vec<Time>) -> Self {
+        boundaries.sort_unstable_by(|a, b| b.cmp(a));
+        Self { interval, next_regular: interval, boundaries }
+    }
+
+    pub(super) fn next(&self) -> Time {
+        self.boundaries.last().map_or(self.next_regular, |&boundary| boundary.min(self.next_regular))
+    }
+
+    /// Takes all that is due as one tick: whoever wakes late samples once.
+    pub(super) fn take_due(&mut self, now: Time) -> Option<Tick> {
+        let regular = self.next_regular <= now;
+        if regular {
+            let passed = now.as_nanos() / self.interval.as_nanos();
+            self.next_regular = self.interval * passed.saturating_add(1);
+        }
+        let mut boundary = false;
+        while self.boundaries.pop_if(|at| *at <= now).is_some() {
+            boundary = true;
+        }
+        (regular || boundary).then_some(Tick { regular, boundary })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn ms(millis: u64) -> Time {
+        Time::from_millis(millis)
+    }
+
+    #[test]
+    fn ticks_fall_on_multiples_of_the_interval_and_on_boundaries() {
+        let mut ticks = Ticks::new(ms(100), vec![ms(250), ms(200)]);
+        let mut seen = Vec::new();
+        for now in (0..=300).step_by(10).map(ms) {
+            if ticks.next() <= now {
+                let tick = ticks.take_due(now).unwrap();
+                seen.push((now, tick.regular, tick.boundary));
+            } else {
+                assert_eq!(ticks.take_due(now), None);
+            }
+        }
+        assert_eq!(
+            seen,
+            [(ms(100), true, false), (ms(200), true, true), (ms(250), false, true), (ms(300), true, false)]
+        );
+    }
+
+    #[test]
+    fn a_late_wake_up_samples_once_and_returns_to_the_grid() {
+        let mut ticks = Ticks::new(ms(100), vec![ms(150)]);
+        assert_eq!(ticks.take_due(ms(430)), Some(Tick { regular: true, boundary: true }));
+        assert_eq!(ticks.next(), ms(500));
+    }
+}

@@ -1,0 +1,353 @@
+//! A topology carries what a wire would carry, and asks for ECN exactly where it should.
+
+mod common;
+
+use std::net::{IpAddr, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use common::{Cable, Direction, SPARE, can_make_networks, connect, has_ecn};
+use quell_hosts::netlink::{Netlink, interface_index};
+use quell_hosts::topology::{GroupConfig, Topology, TopologyConfig};
+use quell_hosts::{capabilities, offload, probe, sysctl};
+
+fn groups(ecn: &[bool]) -> Vec<GroupConfig> {
+    ecn.iter().map(|ecn| GroupConfig { ecn: *ecn }).collect()
+}
+
+#[test]
+fn tcp_crosses_as_whole_packets_with_finished_checksums() {
+    if !can_make_networks("tcp_crosses_as_whole_packets_with_finished_checksums") {
+        return;
+    }
+    const BYTES: usize = 8 << 20;
+    let config = TopologyConfig {
+        ipv6: true,
+        ..TopologyConfig::default()
+    };
+    let topology = Topology::new(&config).unwrap();
+    let [longest, wrong, frames] = [(); 3].map(|()| Arc::new(AtomicUsize::new(0)));
+    let _cable = {
+        let (longest, wrong, frames) = (
+            Arc::clone(&longest),
+            Arc::clone(&wrong),
+            Arc::clone(&frames),
+        );
+        Cable::join(&topology, Duration::ZERO, move |_, frame| {
+            longest.fetch_max(frame.bytes.len(), Ordering::Relaxed);
+            wrong.fetch_add(usize::from(!frame.checksum_is_right()), Ordering::Relaxed);
+            frames.fetch_add(1, Ordering::Relaxed);
+            true
+        })
+    };
+    let group = topology.groups[0];
+    for receiver in [IpAddr::from(group.receiver), group.receiver_v6.into()] {
+        let connection = connect(&topology.sender, &topology.receiver, receiver, |_| ());
+        assert_eq!(
+            connection.client.local_addr().unwrap().ip().is_ipv4(),
+            receiver.is_ipv4()
+        );
+        assert_eq!(connection.transfer(BYTES), BYTES, "to {receiver}");
+    }
+    assert_eq!(
+        longest.load(Ordering::Relaxed),
+        14 + config.mtu as usize,
+        "full frames and no super-packets"
+    );
+    assert_eq!(wrong.load(Ordering::Relaxed), 0, "unfinished checksums");
+    assert!(frames.load(Ordering::Relaxed) > 2 * BYTES / 1448);
+}
+
+#[test]
+fn a_jumbo_mtu_is_used() {
+    if !can_make_networks("a_jumbo_mtu_is_used") {
+        return;
+    }
+    let topology = Topology::new(&TopologyConfig {
+        mtu: 9000,
+        ..TopologyConfig::default()
+    })
+    .unwrap();
+    let longest = Arc::new(AtomicUsize::new(0));
+    let seen = Arc::clone(&longest);
+    let _cable = Cable::join(&topology, Duration::ZERO, move |_, frame| {
+        seen.fetch_max(frame.bytes.len(), Ordering::Relaxed);
+        true
+    });
+    let connection = connect(
+        &topology.sender,
+        &topology.receiver,
+        topology.groups[0].receiver,
+        |_| (),
+    );
+    assert_eq!(connection.transfer(1 << 20), 1 << 20);
+    assert_eq!(longest.load(Ordering::Relaxed), 9014);
+}
+
+#[test]
+fn ecn_is_negotiated_for_the_groups_that_want_it_and_no_other() {
+    if !can_make_networks("ecn_is_negotiated_for_the_groups_that_want_it_and_no_other") {
+        return;
+    }
+    let wanted = [false, true, true, false];
+    let topology = Topology::new(&TopologyConfig {
+        groups: groups(&wanted),
+        ipv6: true,
+        ..Default::default()
+    })
+    .unwrap();
+    let _cable = Cable::plain(&topology);
+    for (group, wanted) in topology.groups.iter().zip(wanted) {
+        let down: [IpAddr; 2] = [group.receiver.into(), group.receiver_v6.into()];
+        let up: [IpAddr; 2] = [group.sender.into(), group.sender_v6.into()];
+        let forward = down.map(|to| connect(&topology.sender, &topology.receiver, to, |_| ()));
+        let reverse = up.map(|to| connect(&topology.receiver, &topology.sender, to, |_| ()));
+        for connection in forward.iter().chain(&reverse) {
+            let to = connection.client.peer_addr().unwrap();
+            assert_eq!(
+                has_ecn(&connection.client),
+                wanted,
+                "asked on the way to {to}"
+            );
+            assert_eq!(has_ecn(&connection.server), wanted, "granted at {to}");
+        }
+    }
+}
+
+#[test]
+fn each_of_300_groups_has_its_own_pair_of_addresses() {
+    if !can_make_networks("each_of_300_groups_has_its_own_pair_of_addresses") {
+        return;
+    }
+    let began = Instant::now();
+    let topology = Topology::new(&TopologyConfig {
+        groups: groups(&[false; 300]),
+        ipv6: true,
+        ..Default::default()
+    })
+    .unwrap();
+    assert!(
+        began.elapsed() < Duration::from_secs(10),
+        "{:?}",
+        began.elapsed()
+    );
+    let _cable = Cable::plain(&topology);
+    for group in [0, 127, 249, 250, 299].map(|number| topology.groups[number]) {
+        let connection = connect(&topology.sender, &topology.receiver, group.receiver, |_| ());
+        assert_eq!(
+            connection.client.local_addr().unwrap().ip(),
+            IpAddr::from(group.sender)
+        );
+        assert_eq!(
+            connection.server.peer_addr().unwrap().ip(),
+            IpAddr::from(group.sender)
+        );
+    }
+}
+
+#[test]
+fn neighbours_are_known_from_the_start_and_arp_finds_the_others() {
+    if !can_make_networks("neighbours_are_known_from_the_start_and_arp_finds_the_others") {
+        return;
+    }
+    let topology = Topology::new(&TopologyConfig::default()).unwrap();
+    let arps = Arc::new(AtomicUsize::new(0));
+    let seen = Arc::clone(&arps);
+    let _cable = Cable::join(&topology, Duration::ZERO, move |_, frame| {
+        seen.fetch_add(usize::from(frame.is_arp()), Ordering::Relaxed);
+        true
+    });
+    connect(
+        &topology.sender,
+        &topology.receiver,
+        topology.groups[0].receiver,
+        |_| (),
+    )
+    .transfer(1 << 16);
+    assert_eq!(
+        arps.load(Ordering::Relaxed),
+        0,
+        "the groups' addresses need no ARP"
+    );
+
+    // A further pair of addresses, without neighbour entries.
+    for (host, local, remote) in [
+        (&topology.sender, SPARE[0], SPARE[1]),
+        (&topology.receiver, SPARE[1], SPARE[0]),
+    ] {
+        host.run(|| {
+            let (mut netlink, interface) = (
+                Netlink::open().unwrap(),
+                interface_index(Topology::HOST_PORT).unwrap(),
+            );
+            netlink.add_address(interface, local.into()).unwrap();
+            netlink
+                .add_host_route(interface, remote.into(), local.into(), false)
+                .unwrap();
+        })
+        .unwrap();
+    }
+    assert_eq!(
+        connect(&topology.sender, &topology.receiver, SPARE[1], |_| ()).transfer(1 << 16),
+        1 << 16
+    );
+    assert!(
+        arps.load(Ordering::Relaxed) >= 2,
+        "a question and an answer"
+    );
+}
+
+#[test]
+fn offloads_are_off_and_settings_in_force_in_every_namespace() {
+    if !can_make_networks("offloads_are_off_and_settings_in_force_in_every_namespace") {
+        return;
+    }
+    let topology = Topology::new(&TopologyConfig {
+        max_window: 8 << 20,
+        ..Default::default()
+    })
+    .unwrap();
+    for host in [&topology.sender, &topology.receiver] {
+        host.run(|| {
+            assert_eq!(offload::features_on(Topology::HOST_PORT).unwrap(), [""; 0]);
+            assert_eq!(sysctl::get("net.ipv4.tcp_no_metrics_save").unwrap(), "1");
+            assert_eq!(sysctl::get("net.ipv4.tcp_ecn").unwrap(), "2");
+            assert!(
+                sysctl::get("net.ipv4.tcp_rmem")
+                    .unwrap()
+                    .ends_with("33554432")
+            );
+            assert!(
+                sysctl::get("net.ipv4.tcp_wmem")
+                    .unwrap()
+                    .ends_with("33554432")
+            );
+        })
+        .unwrap();
+    }
+    topology
+        .link
+        .run(|| {
+            for port in [&topology.to_sender, &topology.to_receiver] {
+                assert_eq!(offload::features_on(port.name).unwrap(), [""; 0]);
+                assert_eq!(interface_index(port.name).unwrap(), port.index);
+            }
+        })
+        .unwrap();
+}
+
+#[test]
+fn a_fresh_veth_has_offloads_to_turn_off() {
+    // Guards the test above: reading back must be able to find something.
+    if !can_make_networks("a_fresh_veth_has_offloads_to_turn_off") {
+        return;
+    }
+    use quell_hosts::namespace::Namespace;
+    use quell_hosts::netlink::VethEnd;
+    let [near, far] = [Namespace::new().unwrap(), Namespace::new().unwrap()];
+    near.run(|| {
+        let end = |name, last| VethEnd {
+            name,
+            mac: [2, 0, 0, 0, 0, last],
+            mtu: 1500,
+        };
+        Netlink::open()
+            .unwrap()
+            .add_veth(&end("a", 1), &end("b", 2), &far)
+            .unwrap();
+        let before = offload::features_on("a").unwrap();
+        for feature in [
+            "tx-checksum-ip-generic",
+            "tx-tcp-segmentation",
+            "tx-generic-segmentation",
+            "tx-udp-segmentation",
+        ] {
+            assert!(
+                before.iter().any(|on| on == feature),
+                "{feature} in {before:?}"
+            );
+        }
+        offload::turn_off("a").unwrap();
+        assert_eq!(offload::features_on("a").unwrap(), [""; 0]);
+    })
+    .unwrap();
+}
+
+#[test]
+fn a_host_still_works_after_its_thread_dropped_its_privileges() {
+    if !can_make_networks("a_host_still_works_after_its_thread_dropped_its_privileges") {
+        return;
+    }
+    let topology = Topology::new(&TopologyConfig::default()).unwrap();
+    let _cable = Cable::plain(&topology);
+    let listener = topology
+        .receiver
+        .run(|| std::net::TcpListener::bind((topology.groups[0].receiver, 80)).unwrap())
+        .unwrap();
+    let target = listener.local_addr().unwrap();
+    topology
+        .sender
+        .run(|| {
+            let kept = capabilities::drop_to_network().unwrap();
+            assert_eq!(kept, capabilities::KEPT);
+            TcpStream::connect(target).unwrap();
+            rustix::net::socket(
+                rustix::net::AddressFamily::PACKET,
+                rustix::net::SocketType::RAW,
+                None,
+            )
+            .unwrap();
+            assert!(
+                topology.link.enter().is_err(),
+                "no way into other namespaces any more"
+            );
+        })
+        .unwrap();
+}
+
+#[test]
+fn without_ipv6_nothing_crosses_before_the_first_flow() {
+    if !can_make_networks("without_ipv6_nothing_crosses_before_the_first_flow") {
+        return;
+    }
+    let topology = Topology::new(&TopologyConfig::default()).unwrap();
+    let frames = Arc::new(AtomicUsize::new(0));
+    let seen = Arc::clone(&frames);
+    let _cable = Cable::join(
+        &topology,
+        Duration::ZERO,
+        move |direction: Direction, frame| {
+            seen.fetch_add(1, Ordering::Relaxed);
+            eprintln!("{direction:?}: {:02x?}", frame.bytes);
+            true
+        },
+    );
+    // Unsolicited reports come within a second of an interface's start (RFC 3810 section 9.11).
+    std::thread::sleep(Duration::from_millis(1200));
+    assert_eq!(frames.load(Ordering::Relaxed), 0);
+}
+
+#[test]
+fn the_probe_finds_here_what_these_tests_use() {
+    if !can_make_networks("the_probe_finds_here_what_these_tests_use") {
+        return;
+    }
+    let findings = probe::probe(&["reno", "no-such-cc"]);
+    let of = |what: &str| {
+        findings
+            .iter()
+            .find(|finding| finding.what == what)
+            .unwrap_or_else(|| panic!("{what} in {findings:#?}"))
+    };
+    for what in [
+        "network namespaces",
+        "veth",
+        "packet sockets",
+        "congestion control reno",
+    ] {
+        assert!(of(what).ok, "{findings:#?}");
+    }
+    let missing = of("congestion control no-such-cc");
+    assert!(!missing.ok && missing.mend.is_some(), "{missing:?}");
+}
