@@ -63,8 +63,8 @@ impl DepartureClock {
         self.remainder = if self.rate.is_zero() || self.rate.is_unlimited() || rate.is_unlimited() {
             0
         } else {
-            (u128::from(self.remainder) * u128::from(rate.as_bps()) / u128::from(self.rate.as_bps()))
-                as u64
+            (u128::from(self.remainder) * u128::from(rate.as_bps())
+                / u128::from(self.rate.as_bps())) as u64
         };
         self.rate = rate;
     }
@@ -108,7 +108,10 @@ mod tests {
         for _ in 0..1_000_000 {
             now = clock.transmit(now, Bytes::new(1_500)).0;
         }
-        assert_eq!(now.as_nanos(), (12_000_000_000_u128 * 1_000_000_000 / 7_000_000) as u64);
+        assert_eq!(
+            now.as_nanos(),
+            (12_000_000_000_u128 * 1_000_000_000 / 7_000_000) as u64
+        );
     }
 
     #[test]
@@ -132,7 +135,10 @@ mod tests {
 
     #[test]
     fn framing_adds_overhead_and_pads_to_the_minimum() {
-        let framing = |overhead, mpu| Framing { overhead, mpu: Bytes::new(mpu) };
+        let framing = |overhead, mpu| Framing {
+            overhead,
+            mpu: Bytes::new(mpu),
+        };
         for (framing, len, expected) in [
             (framing(0, 0), 1_500, 1_500),
             (framing(14, 0), 1_500, 1_514),
@@ -146,12 +152,24 @@ mod tests {
 
     #[test]
     fn huge_packets_and_rates_do_not_overflow() {
-        let mut clock = DepartureClock::new(Rate::from_bps(u64::MAX - 1), Framing { overhead: i32::MAX, mpu: Bytes::ZERO });
+        let mut clock = DepartureClock::new(
+            Rate::from_bps(u64::MAX - 1),
+            Framing {
+                overhead: i32::MAX,
+                mpu: Bytes::ZERO,
+            },
+        );
         for _ in 0..3 {
             let (end, _) = clock.transmit(Time::ZERO, Bytes::new(65_535));
             assert!(end < Time::from_nanos(10));
         }
-        let mut clock = DepartureClock::new(Rate::from_bps(1), Framing { overhead: i32::MAX, mpu: Bytes::ZERO });
+        let mut clock = DepartureClock::new(
+            Rate::from_bps(1),
+            Framing {
+                overhead: i32::MAX,
+                mpu: Bytes::ZERO,
+            },
+        );
         assert!(clock.transmit(Time::ZERO, Bytes::new(1)).0 > Time::from_secs(17_000_000_000));
     }
 
@@ -159,6 +177,9 @@ mod tests {
     fn an_unlimited_link_takes_no_time() {
         let mut clock = DepartureClock::new(Rate::UNLIMITED, Framing::default());
         let at = Time::from_millis(3);
-        assert_eq!(clock.transmit(at, Bytes::new(1_500)), (at, Bytes::new(1_500)));
+        assert_eq!(
+            clock.transmit(at, Bytes::new(1_500)),
+            (at, Bytes::new(1_500))
+        );
     }
 }

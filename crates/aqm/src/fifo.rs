@@ -61,13 +61,16 @@ pub struct Fifo<P> {
 
 impl<P> Kind for Fifo<P> {
     const NAME: &'static str = "fifo";
-    const SUMMARY: &'static str = "Drop-tail: first in, first out, with a limit in bytes, packets or time.";
+    const SUMMARY: &'static str =
+        "Drop-tail: first in, first out, with a limit in bytes, packets or time.";
     const SOURCE: &'static str = "MMSys 2011 (three rules), Linux sch_fifo.c, ns-2, dummynet";
     const PARAMETERS: &'static [Parameter] = &[
         Parameter {
             name: "limit",
             opposite: None,
-            domain: Domain::Limit,
+            domain: Domain::Limit {
+                plain_is_packets: false,
+            },
             default: Default::Is("100ms"),
             only: None,
             live: true,
@@ -132,7 +135,9 @@ impl<P: Packet> Fifo<P> {
     }
 
     fn limit_setting(&self) -> Value {
-        self.settings.value("limit").expect("the limit has a default")
+        self.settings
+            .value("limit")
+            .expect("the limit has a default")
     }
 
     fn limit_error(&self, allowed: String) -> ParameterError {
@@ -148,7 +153,10 @@ impl<P: Packet> Fifo<P> {
         let wrong_unit = |unit: &str| ParameterError {
             key: "limit".to_string(),
             found: setting.to_string(),
-            allowed: format!("must be in {unit} with rule = \"{}\"", settings.word("rule")),
+            allowed: format!(
+                "must be in {unit} with rule = \"{}\"",
+                settings.word("rule")
+            ),
         };
         match (self.rule, limit_bytes(setting, self.rate), setting) {
             (Rule::Slots, None, Value::Packets(packets)) => Ok(Limit::Packets(packets)),
@@ -223,7 +231,9 @@ impl<P: Packet> Qdisc<P> for Fifo<P> {
             return;
         }
         self.rate = rate;
-        self.limit = self.limit_of(&self.settings).expect("only the rate changed");
+        self.limit = self
+            .limit_of(&self.settings)
+            .expect("only the rate changed");
     }
 
     fn configure(
@@ -261,7 +271,10 @@ impl<P: Packet> Qdisc<P> for Fifo<P> {
         match self.limit {
             Limit::Packets(packets) => tell("limit_packets", Gauge::Count(packets as i64)),
             Limit::Bytes(bytes) => {
-                tell("limit_bytes", Gauge::Count(i64::try_from(bytes.get()).unwrap_or(i64::MAX)));
+                tell(
+                    "limit_bytes",
+                    Gauge::Count(i64::try_from(bytes.get()).unwrap_or(i64::MAX)),
+                );
             }
         }
     }
@@ -303,10 +316,16 @@ mod tests {
         let mut fifo = fifo(&[("rule", rule), ("limit", limit)]).unwrap();
         let mut drops = Drops::default();
         for (id, &len) in sizes.iter().enumerate() {
-            fifo.enqueue(TestPacket::new(id as u64, len, Ecn::NotEct), Time::ZERO, &mut drops);
+            fifo.enqueue(
+                TestPacket::new(id as u64, len, Ecn::NotEct),
+                Time::ZERO,
+                &mut drops,
+            );
         }
         let dropped: Vec<u64> = drops.0.iter().map(|d| d.0).collect();
-        (0..sizes.len() as u64).map(|id| !dropped.contains(&id)).collect()
+        (0..sizes.len() as u64)
+            .map(|id| !dropped.contains(&id))
+            .collect()
     }
 
     #[test]
@@ -314,25 +333,54 @@ mod tests {
         // The table and its edge cases: spec of the home-gateway study, section 2.1.
         for (rule, limit, sizes, expected) in [
             // PS ignores size; at most `limit` packets.
-            ("slots", "2p", &[1_500, 40, 40][..], &[true, true, false][..]),
+            (
+                "slots",
+                "2p",
+                &[1_500, 40, 40][..],
+                &[true, true, false][..],
+            ),
             // FB-strict drops the packet that would fill the queue exactly …
             ("bytes_strict", "3000B", &[1_500, 1_500], &[true, false]),
             // … and reaches limit − 1.
-            ("bytes_strict", "3000B", &[1_500, 1_499, 1], &[true, true, false]),
+            (
+                "bytes_strict",
+                "3000B",
+                &[1_500, 1_499, 1],
+                &[true, true, false],
+            ),
             // FB-loose accepts any size at occupancy == limit …
-            ("bytes_loose", "3000B", &[1_500, 1_500, 1_500, 1], &[true, true, true, false]),
+            (
+                "bytes_loose",
+                "3000B",
+                &[1_500, 1_500, 1_500, 1],
+                &[true, true, true, false],
+            ),
             // … and reaches limit + MTU; a small packet above the limit is dropped.
-            ("bytes_loose", "3000B", &[1_500, 1_500, 1, 186], &[true, true, true, false]),
+            (
+                "bytes_loose",
+                "3000B",
+                &[1_500, 1_500, 1, 186],
+                &[true, true, true, false],
+            ),
             // Linux bfifo accepts equality.
             ("linux", "3000B", &[1_500, 1_500, 1], &[true, true, false]),
             // … and a small packet after a large one was refused.
-            ("linux", "3000B", &[1_500, 1_400, 186, 100], &[true, true, false, true]),
+            (
+                "linux",
+                "3000B",
+                &[1_500, 1_400, 186, 100],
+                &[true, true, false, true],
+            ),
             // Linux pfifo.
             ("linux", "2p", &[1_500, 40, 40], &[true, true, false]),
             // 3 ms at 8 Mbit/s are 3 000 bytes.
             ("linux", "3ms", &[1_500, 1_500, 1], &[true, true, false]),
         ] {
-            assert_eq!(accepted(rule, limit, sizes), expected, "{rule} {limit} {sizes:?}");
+            assert_eq!(
+                accepted(rule, limit, sizes),
+                expected,
+                "{rule} {limit} {sizes:?}"
+            );
         }
     }
 
@@ -340,15 +388,33 @@ mod tests {
     fn the_packet_in_service_counts_only_where_asked() {
         // Two slots, three back-to-back arrivals, the first goes into service at once.
         for (count, dropped) in [("false", &[][..]), ("true", &[(2, DropReason::Limit)][..])] {
-            let fifo = fifo(&[("rule", "slots"), ("limit", "2p"), ("count_in_service", count)]).unwrap();
-            let mut link = Bottleneck::new(fifo, Rate::from_mbps(8), Framing::default(), Drops::default());
+            let fifo = fifo(&[
+                ("rule", "slots"),
+                ("limit", "2p"),
+                ("count_in_service", count),
+            ])
+            .unwrap();
+            let mut link = Bottleneck::new(
+                fifo,
+                Rate::from_mbps(8),
+                Framing::default(),
+                Drops::default(),
+            );
             let mut sink = |_: TestPacket, _| {};
             for id in 0..3 {
-                link.arrive(TestPacket::new(id, 1_000, Ecn::NotEct), Time::ZERO, &mut sink);
+                link.arrive(
+                    TestPacket::new(id, 1_000, Ecn::NotEct),
+                    Time::ZERO,
+                    &mut sink,
+                );
             }
             assert_eq!(link.observer().0, dropped);
             // It has left after 1 ms; the end of transmission comes before an arrival then.
-            link.arrive(TestPacket::new(3, 1_000, Ecn::NotEct), Time::from_millis(1), &mut sink);
+            link.arrive(
+                TestPacket::new(3, 1_000, Ecn::NotEct),
+                Time::from_millis(1),
+                &mut sink,
+            );
             assert_eq!(link.observer().0.len(), dropped.len());
         }
     }
@@ -369,23 +435,49 @@ mod tests {
         let mut fifo = fifo(&[("limit", "3p")]).unwrap();
         let mut drops = Drops::default();
         for id in 0..3 {
-            fifo.enqueue(TestPacket::new(id, 100, Ecn::NotEct), Time::ZERO, &mut drops);
+            fifo.enqueue(
+                TestPacket::new(id, 100, Ecn::NotEct),
+                Time::ZERO,
+                &mut drops,
+            );
         }
-        fifo.configure("limit", "1p", Time::ZERO, &mut drops).unwrap();
+        fifo.configure("limit", "1p", Time::ZERO, &mut drops)
+            .unwrap();
         assert_eq!(fifo.backlog().packets, 3);
         assert!(drops.0.is_empty());
-        assert!(fifo.configure("limit", "1", Time::ZERO, &mut drops).is_err());
-        assert!(fifo.configure("rule", "slots", Time::ZERO, &mut drops).is_err());
+        assert!(
+            fifo.configure("limit", "1", Time::ZERO, &mut drops)
+                .is_err()
+        );
+        assert!(
+            fifo.configure("rule", "slots", Time::ZERO, &mut drops)
+                .is_err()
+        );
     }
 
     #[test]
     fn impossible_limits_are_refused_with_the_reason() {
         for (given, message) in [
-            (&[("limit", "1000B")][..], "limit = 1000B: is 1000B and never accepts a packet of 1500B"),
-            (&[("limit", "1ms")], "limit = 1ms: is 1000B at 8mbit and never accepts a packet of 1500B"),
-            (&[("limit", "1500B"), ("rule", "bytes_strict")], "limit = 1500B: is 1500B and never accepts a packet of 1500B"),
-            (&[("limit", "10kB"), ("rule", "slots")], "limit = 10kB: must be in packets with rule = \"slots\""),
-            (&[("limit", "10p"), ("rule", "bytes_loose")], "limit = 10p: must be in bytes or time with rule = \"bytes_loose\""),
+            (
+                &[("limit", "1000B")][..],
+                "limit = 1kB: is 1kB and never accepts a packet of 1500B",
+            ),
+            (
+                &[("limit", "1ms")],
+                "limit = 1ms: is 1kB at 8mbit and never accepts a packet of 1500B",
+            ),
+            (
+                &[("limit", "1500B"), ("rule", "bytes_strict")],
+                "limit = 1500B: is 1500B and never accepts a packet of 1500B",
+            ),
+            (
+                &[("limit", "10kB"), ("rule", "slots")],
+                "limit = 10kB: must be in packets with rule = \"slots\"",
+            ),
+            (
+                &[("limit", "10p"), ("rule", "bytes_loose")],
+                "limit = 10p: must be in bytes or time with rule = \"bytes_loose\"",
+            ),
         ] {
             assert_eq!(fifo(given).unwrap_err().to_string(), message);
         }

@@ -22,7 +22,8 @@ extern crate std;
 
 pub mod bottleneck;
 pub mod departure_clock;
-// pub mod dualpi2;
+mod dual_queue;
+pub mod dualpi2;
 pub mod fifo;
 pub mod observer;
 pub mod packet;
@@ -30,7 +31,7 @@ pub mod parameter;
 pub mod qdisc;
 pub mod random;
 pub mod registry;
-// pub mod scheduler;
+pub mod scheduler;
 pub mod units;
 
 pub use bottleneck::{Bottleneck, Departure};

@@ -71,8 +71,6 @@ reasons! {
         Aqm => "aqm",
         /// By the AQM where it would have marked, because overload disabled ECN.
         Overload => "overload",
-        /// By a fixed threshold, where the packet could not be marked.
-        Step => "step",
         /// The queue was full.
         Limit => "limit",
         /// The memory limit was reached.

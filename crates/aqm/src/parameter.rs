@@ -32,7 +32,11 @@ pub enum Domain {
     /// A time or a number of packets, each with its range.
     TimeOrPackets((Time, Time), (u64, u64)),
     /// A queue limit in bytes, packets or time at the link's rate; at least one of its unit.
-    Limit,
+    Limit {
+        /// Whether a number without a unit counts packets. Where it does not, it is refused: it
+        /// would be bytes in one tool and packets in another.
+        plain_is_packets: bool,
+    },
 }
 
 /// The value of a parameter.
@@ -101,18 +105,25 @@ impl Domain {
                 "false" => Some(Value::Flag(false)),
                 _ => None,
             },
-            Self::Word(words) => words.iter().find(|word| **word == text).copied().map(Value::Word),
-            Self::TimeOrPackets((shortest, longest), (fewest, most)) => Self::Time(shortest, longest)
-                .parse(text)
-                .or_else(|_| Self::Packets(fewest, most).parse(text))
-                .ok(),
-            Self::Limit => Self::Time(Time::from_nanos(1), Time::MAX)
+            Self::Word(words) => words
+                .iter()
+                .find(|word| **word == text)
+                .copied()
+                .map(Value::Word),
+            Self::TimeOrPackets((shortest, longest), (fewest, most)) => {
+                Self::Time(shortest, longest)
+                    .parse(text)
+                    .or_else(|_| Self::Packets(fewest, most).parse(text))
+                    .ok()
+            }
+            Self::Limit { plain_is_packets } => Self::Time(Time::from_nanos(1), Time::MAX)
                 .parse(text)
                 .or_else(|_| Self::Bytes(1, u64::MAX).parse(text))
                 .ok()
                 .or_else(|| {
-                    // A bare number would be bytes in one tool and packets in another.
-                    notation::packets(text).ok().filter(|&p| p > 0).map(Value::Packets)
+                    let plain = notation::integer(text).ok().filter(|_| plain_is_packets);
+                    let packets = notation::packets(text).ok().or(plain)?;
+                    (packets > 0).then_some(Value::Packets(packets))
                 }),
         };
         value.ok_or_else(|| self.to_string())
@@ -122,11 +133,17 @@ impl Domain {
 impl fmt::Display for Domain {
     /// What is allowed, in words that finish the sentence "must be …".
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let range = |f: &mut fmt::Formatter<'_>, what: &str, low: &dyn fmt::Display, high: Option<&dyn fmt::Display>| match high {
+        let range = |f: &mut fmt::Formatter<'_>,
+                     what: &str,
+                     low: &dyn fmt::Display,
+                     high: Option<&dyn fmt::Display>| match high {
             Some(high) => write!(f, "{what} from {low} to {high}"),
             None => write!(f, "{what} of at least {low}"),
         };
-        fn bounded<T: PartialEq + fmt::Display>(high: &T, unbounded: T) -> Option<&dyn fmt::Display> {
+        fn bounded<T: PartialEq + fmt::Display>(
+            high: &T,
+            unbounded: T,
+        ) -> Option<&dyn fmt::Display> {
             (*high != unbounded).then_some(high as &dyn fmt::Display)
         }
         match self {
@@ -148,7 +165,7 @@ impl fmt::Display for Domain {
             Self::TimeOrPackets((low, high), (fewest, most)) => {
                 write!(f, "{} or {}", Self::Time(*low, *high), Self::Packets(*fewest, *most))
             }
-            Self::Limit => f.write_str(
+            Self::Limit { .. } => f.write_str(
                 "an amount of data (64kB), a number of packets (100p), or a time at the link's rate (100ms)",
             ),
         }
@@ -241,7 +258,10 @@ impl Settings {
             .position(|p| p.name == key || p.opposite == Some(key));
         let Some(index) = found else {
             let known: Vec<&str> = self.table.iter().map(|p| p.name).collect();
-            return Err(error(format!("unknown parameter; known are {}", known.join(", "))));
+            return Err(error(format!(
+                "unknown parameter; known are {}",
+                known.join(", ")
+            )));
         };
         let parameter = &self.table[index];
         let value = parameter
@@ -261,7 +281,7 @@ impl Settings {
             let (Some(value), Some((other, word))) = (given, parameter.only) else {
                 continue;
             };
-            if self.word(other) != word {
+            if !self.applies(parameter) {
                 return Err(ParameterError {
                     key: parameter.name.to_string(),
                     found: value.to_string(),
@@ -317,8 +337,16 @@ impl Settings {
     pub fn applicable(&self) -> impl Iterator<Item = (&'static Parameter, Option<Value>)> + '_ {
         self.table
             .iter()
-            .filter(|p| p.only.is_none_or(|(other, word)| self.word(other) == word))
+            .filter(|p| self.applies(p))
             .map(|p| (p, self.value(p.name)))
+    }
+
+    /// Whether the parameter exists in this combination: what it hangs on has the right value, and
+    /// exists itself.
+    fn applies(&self, parameter: &Parameter) -> bool {
+        parameter.only.is_none_or(|(other, word)| {
+            self.word(other) == word && self.applies(&self.table[self.index(other)])
+        })
     }
 
     /// The word that `name` has.
@@ -445,11 +473,26 @@ mod tests {
     #[test]
     fn errors_name_key_found_and_allowed() {
         for (given, message) in [
-            (&[("tarket", "1ms")][..], "tarket = 1ms: unknown parameter; known are form, target, any_ect"),
-            (&[("target", "2s")], "target = 2s: must be a time from 1ns to 1s"),
-            (&[("target", "15")], "target = 15: must be a time from 1ns to 1s"),
-            (&[("form", "newest")], "form = newest: must be one of \"new\", \"old\""),
-            (&[("any_ect", "true")], "any_ect = true: has an effect only with form = \"old\""),
+            (
+                &[("tarket", "1ms")][..],
+                "tarket = 1ms: unknown parameter; known are form, target, any_ect",
+            ),
+            (
+                &[("target", "2s")],
+                "target = 2s: must be a time from 1ns to 1s",
+            ),
+            (
+                &[("target", "15")],
+                "target = 15: must be a time from 1ns to 1s",
+            ),
+            (
+                &[("form", "newest")],
+                "form = newest: must be one of \"new\", \"old\"",
+            ),
+            (
+                &[("any_ect", "true")],
+                "any_ect = true: has an effect only with form = \"old\"",
+            ),
         ] {
             assert_eq!(settings(given).unwrap_err().to_string(), message);
         }
@@ -458,7 +501,10 @@ mod tests {
     #[test]
     fn only_living_parameters_change_on_a_living_queue() {
         let settings = settings(&[]).unwrap();
-        assert_eq!(settings.changed("target", "5ms").unwrap().time("target"), Time::from_millis(5));
+        assert_eq!(
+            settings.changed("target", "5ms").unwrap().time("target"),
+            Time::from_millis(5)
+        );
         let error = settings.changed("form", "old").unwrap_err();
         assert_eq!(error.allowed, "cannot change while the queue lives");
     }
@@ -474,7 +520,19 @@ mod tests {
             ("0p", None),
             ("0ms", None),
         ] {
-            assert_eq!(Domain::Limit.parse(text).ok(), value, "{text}");
+            assert_eq!(
+                Domain::Limit {
+                    plain_is_packets: false
+                }
+                .parse(text)
+                .ok(),
+                value,
+                "{text}"
+            );
         }
+        let plain = Domain::Limit {
+            plain_is_packets: true,
+        };
+        assert_eq!(plain.parse("100"), Ok(Value::Packets(100)));
     }
 }

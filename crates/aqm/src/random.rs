@@ -71,7 +71,14 @@ mod tests {
         let draws: [u32; 6] = core::array::from_fn(|_| pcg.next_u32());
         assert_eq!(
             draws,
-            [0xa15c_02b7, 0x7b47_f409, 0xba1d_3330, 0x83d2_f293, 0xbfa4_784b, 0xcbed_606e]
+            [
+                0xa15c_02b7,
+                0x7b47_f409,
+                0xba1d_3330,
+                0x83d2_f293,
+                0xbfa4_784b,
+                0xcbed_606e
+            ]
         );
         // First output of SplitMix64 from state 0 (Vigna's reference code).
         assert_eq!(split_mix(0), 0xe220_a839_7b1d_cdaf);
@@ -90,7 +97,9 @@ mod tests {
         let mut random = Random::new(7, "test");
         assert!((0..1_000).all(|_| !random.chance(Probability::ZERO)));
         assert!((0..1_000).all(|_| random.chance(Probability::ONE)));
-        let hits = (0..100_000).filter(|_| random.chance(Probability::ratio(1, 10))).count();
+        let hits = (0..100_000)
+            .filter(|_| random.chance(Probability::ratio(1, 10)))
+            .count();
         // Four standard deviations of a binomial(100 000, 0.1): ±380.
         assert!((9_620..=10_380).contains(&hits), "{hits}");
     }

@@ -4,7 +4,7 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-// use crate::dualpi2::DualPi2;
+use crate::dualpi2::DualPi2;
 use crate::fifo::Fifo;
 use crate::observer::Observer;
 use crate::packet::Packet;
@@ -95,16 +95,22 @@ macro_rules! registry {
 
 registry! {
     Fifo => |settings, link, random| Fifo::new(settings, link),
-    // DualPi2 => |settings, link, random| DualPi2::new(settings, link, random),
+    DualPi2 => |settings, link, random| DualPi2::new(settings, link, random),
 }
 
 /// The entry of `kind`, or the kinds there are.
 pub fn find(kind: &str) -> Result<&'static Entry, ParameterError> {
-    KINDS.iter().find(|entry| entry.name == kind).ok_or_else(|| unknown(kind))
+    KINDS
+        .iter()
+        .find(|entry| entry.name == kind)
+        .ok_or_else(|| unknown(kind))
 }
 
 fn unknown(kind: &str) -> ParameterError {
-    let known: Vec<String> = KINDS.iter().map(|entry| format!("\"{}\"", entry.name)).collect();
+    let known: Vec<String> = KINDS
+        .iter()
+        .map(|entry| format!("\"{}\"", entry.name))
+        .collect();
     ParameterError {
         key: "kind".to_string(),
         found: kind.to_string(),
@@ -140,9 +146,15 @@ mod tests {
         for entry in KINDS {
             let settings = Settings::new(entry.parameters);
             for parameter in entry.parameters {
-                assert!(!parameter.help.is_empty() && !parameter.source.is_empty(), "{}", parameter.name);
+                assert!(
+                    !parameter.help.is_empty() && !parameter.source.is_empty(),
+                    "{}",
+                    parameter.name
+                );
                 match parameter.default {
-                    Default::Is(text) => assert!(parameter.domain.parse(text).is_ok(), "{}", parameter.name),
+                    Default::Is(text) => {
+                        assert!(parameter.domain.parse(text).is_ok(), "{}", parameter.name)
+                    }
                     Default::By(other, choices) => {
                         assert!(settings.word(other) == choices[0].0, "{}", parameter.name);
                         for (_, text) in choices {

@@ -62,7 +62,7 @@ impl fmt::Display for Bytes {
             ("KiB", 1 << 10),
         ];
         for (unit, size) in units {
-            if self.0 >= 10 * size && self.0 % size == 0 {
+            if self.0 >= size && self.0 % size == 0 {
                 return write!(f, "{}{unit}", self.0 / size);
             }
         }
@@ -81,6 +81,7 @@ mod tests {
             (1_500, "1500B"),
             (500_000, "500kB"),
             (32 << 20, "32MiB"),
+            (1_000, "1kB"),
             (30_000_000, "30MB"),
             (0, "0B"),
         ] {

@@ -70,7 +70,9 @@ pub fn rate(text: &str) -> Result<Rate, NotationError> {
     quantity(&text.to_ascii_lowercase(), RATE)
         .filter(|&bps| bps != u64::MAX)
         .map(Rate::from_bps)
-        .ok_or_else(|| allowed("a rate with its unit, such as 40mbit (bit, kbit, mbit, gbit, tbit per second)"))
+        .ok_or_else(|| {
+            allowed("a rate with its unit, such as 40mbit (bit, kbit, mbit, gbit, tbit per second)")
+        })
 }
 
 /// Reads an amount of data such as `64kB`.
@@ -98,9 +100,12 @@ pub fn integer(text: &str) -> Result<u64, NotationError> {
 
 /// Reads a gain in Hz; the unit may be left out.
 pub fn frequency(text: &str) -> Result<Frequency, NotationError> {
-    decimal(text.strip_suffix("Hz").unwrap_or(text).trim_end(), 1_000_000_000)
-        .map(Frequency::from_nanohertz)
-        .ok_or_else(|| allowed("a number of Hz, such as 0.16"))
+    decimal(
+        text.strip_suffix("Hz").unwrap_or(text).trim_end(),
+        1_000_000_000,
+    )
+    .map(Frequency::from_nanohertz)
+    .ok_or_else(|| allowed("a number of Hz, such as 0.16"))
 }
 
 fn allowed(what: &str) -> NotationError {
@@ -129,9 +134,17 @@ fn decimal(number: &str, size: u64) -> Option<u64> {
     if whole.len() > 20 || fraction.len() > 18 {
         return None;
     }
-    let whole: u128 = if whole.is_empty() { 0 } else { whole.parse().ok()? };
+    let whole: u128 = if whole.is_empty() {
+        0
+    } else {
+        whole.parse().ok()?
+    };
     let scale = 10_u128.pow(fraction.len() as u32);
-    let fraction: u128 = if fraction.is_empty() { 0 } else { fraction.parse().ok()? };
+    let fraction: u128 = if fraction.is_empty() {
+        0
+    } else {
+        fraction.parse().ok()?
+    };
     // whole < 10²⁰ and scale ≤ 10¹⁸ together pass 2¹²⁸ only where the result would not fit anyway.
     let scaled = whole
         .checked_mul(scale)?
@@ -149,7 +162,11 @@ pub(super) fn format_in(f: &mut fmt::Formatter<'_>, value: u64, units: &[Unit]) 
     let (name, size) = units
         .iter()
         .find(|(_, size)| value >= *size)
-        .or(if value == 0 { units.first() } else { units.last() })
+        .or(if value == 0 {
+            units.first()
+        } else {
+            units.last()
+        })
         .copied()
         .unwrap_or(("", 1));
     let mut text = format!("{}", value / size);
@@ -164,7 +181,11 @@ pub(super) fn format_in(f: &mut fmt::Formatter<'_>, value: u64, units: &[Unit]) 
         }
     }
     // `pad` honours the width that tables ask for.
-    text.push_str(if value == 0 && name == "tbit" { "bit" } else { name });
+    text.push_str(if value == 0 && name == "tbit" {
+        "bit"
+    } else {
+        name
+    });
     f.pad(&text)
 }
 
@@ -185,12 +206,26 @@ mod tests {
         assert_eq!(packets("100p"), Ok(100));
         assert_eq!(packets("100 packets"), Ok(100));
         assert_eq!(integer("10_000"), Ok(10_000));
-        assert_eq!(frequency("0.16"), Ok(Frequency::from_nanohertz(160_000_000)));
+        assert_eq!(
+            frequency("0.16"),
+            Ok(Frequency::from_nanohertz(160_000_000))
+        );
     }
 
     #[test]
     fn refuses_the_malformed_the_ambiguous_and_the_too_large() {
-        for text in ["", "ms", "15", "-1ms", "1e3ms", "1.2.3ms", "15 mss", "0.5ns", "99999999999999999999h", ".ms"] {
+        for text in [
+            "",
+            "ms",
+            "15",
+            "-1ms",
+            "1e3ms",
+            "1.2.3ms",
+            "15 mss",
+            "0.5ns",
+            "99999999999999999999h",
+            ".ms",
+        ] {
             assert!(time(text).is_err(), "{text}");
         }
         for text in ["40", "40mbps", "40m", "18446744073709551615bit"] {

@@ -1,0 +1,419 @@
+//! The Linux form of DualPI2: `net/sched/sch_dualpi2.c` as merged in 6.17, to the integer.
+//!
+//! PI controller on a 32-bit probability whose maximum is 2³² − 1; two random draws for Classic
+//! ("think twice"), one for L4S; a step in the L4S queue; byte-credit scheduler.
+//!
+//! Deviations from the kernel:
+//!
+//! 1. Lengths are IP lengths, without the link header that the kernel counts (14 bytes on
+//!    Ethernet): in the backlog, in the 2 × MTU test, in the scheduler's credit and in the default
+//!    memory limit.
+//! 2. The update timer has no drift: the kernel re-arms it relative to the moment it ran.
+//! 3. The change of probability saturates; the kernel's wraps for delay differences above 4.2 s.
+//! 4. No `split_gso`, because disciplines see wire packets only, and no classes by priority or
+//!    filter, so no Not-ECT packet is ever in the L4S queue.
+//! 5. Lowering a limit drops from the Classic queue's head first, then from the L4S queue's (as
+//!    the kernel does since its fix for a change with only L4S packets queued).
+//! 6. A changed parameter resets the scheduler's credit only if `classic_protection` itself
+//!    changed.
+
+use alloc::string::ToString;
+
+use super::parameters::Gains;
+use crate::dual_queue::{DualQueue, Entry, classify};
+use crate::observer::{Drop, DropReason, MarkReason, Observer, QueueId};
+use crate::packet::{Ecn, Packet};
+use crate::parameter::{ParameterError, Settings, Value};
+use crate::qdisc::{Gauge, Link, mark};
+use crate::random::Random;
+use crate::scheduler::ByteCredit;
+use crate::units::{Bytes, Frequency, Time};
+
+/// A probability of one.
+const MAX_PROB: u32 = u32::MAX;
+/// Gains are kept in units of 2⁶ ns, so that the smallest, 1/256 Hz, does not round to zero.
+const GAIN_GRANULARITY: u32 = 6;
+
+/// Threshold of the native L4S marking.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Step {
+    Sojourn(Time),
+    Packets(u64),
+}
+
+/// State and configuration of the Linux form.
+#[derive(Debug)]
+pub(super) struct Linux {
+    limit: u64,
+    memory_limit: Bytes,
+    pi: Pi,
+    step: Step,
+    min_qlen_step: u64,
+    coupling_factor: u64,
+    any_ect: bool,
+    drop_early: bool,
+    drop_overload: bool,
+    /// 2 × MTU: with less in both queues, neither Classic nor coupled signals are given.
+    least_backlog: Bytes,
+    classic_protection: u32,
+    credit: ByteCredit,
+    random: Random,
+}
+
+/// The PI controller.
+#[derive(Debug, Clone)]
+struct Pi {
+    target: Time,
+    alpha: u64,
+    beta: u64,
+    /// The highest probability allowed.
+    cap: u32,
+    probability: u32,
+    last_delay: Time,
+}
+
+impl Pi {
+    /// One update with the queue delay `delay`.
+    fn update(&mut self, delay: Time) {
+        // Delays fit 64 bits and gains 32, so 128 bits hold both products and their sum.
+        let gain = |gain: u64, difference: i64| i128::from(gain) * i128::from(difference);
+        let delta = gain(self.alpha, delay.signed_since(self.target))
+            + gain(self.beta, delay.signed_since(self.last_delay));
+        self.last_delay = delay;
+        let change = u32::try_from(delta.unsigned_abs() >> GAIN_GRANULARITY).unwrap_or(MAX_PROB);
+        let probability = if delta > 0 {
+            self.probability.saturating_add(change)
+        } else {
+            self.probability.saturating_sub(change)
+        };
+        self.probability = probability.min(self.cap);
+    }
+}
+
+/// A gain of n/256 Hz in probability units per 2⁶ ns: ⌊⌊n·(2³²−1)/4⌋/10⁹⌋.
+fn scale_gain(gain: Frequency) -> u64 {
+    // n < 2³¹, so the product is below 2⁶³.
+    ((gain.as_256ths() * u64::from(MAX_PROB)) >> (8 - GAIN_GRANULARITY)) / 1_000_000_000
+}
+
+impl Linux {
+    pub(super) fn new(
+        settings: &Settings,
+        gains: Gains,
+        link: Link,
+        random: Random,
+    ) -> Result<Self, ParameterError> {
+        let classic_protection = settings.number("classic_protection") as u32;
+        let mut form = Self {
+            limit: 0,
+            memory_limit: Bytes::ZERO,
+            pi: Pi {
+                target: gains.target,
+                alpha: 0,
+                beta: 0,
+                cap: MAX_PROB,
+                probability: 0,
+                last_delay: Time::ZERO,
+            },
+            step: Step::Packets(0),
+            min_qlen_step: 0,
+            coupling_factor: 1,
+            any_ect: false,
+            drop_early: false,
+            drop_overload: true,
+            least_backlog: Bytes::new(2 * link.mtu.get()),
+            classic_protection,
+            credit: credit(classic_protection, link),
+            random,
+        };
+        form.configure(settings, gains, link)?;
+        Ok(form)
+    }
+
+    /// Takes over changed settings; on an error nothing changes.
+    pub(super) fn configure(
+        &mut self,
+        settings: &Settings,
+        gains: Gains,
+        link: Link,
+    ) -> Result<(), ParameterError> {
+        let refuse = |key: &str, found: &dyn ToString, allowed: &str| ParameterError {
+            key: key.to_string(),
+            found: found.to_string(),
+            allowed: allowed.to_string(),
+        };
+        let limit = settings.value("limit").expect("the limit has a default");
+        let Value::Packets(limit) = limit else {
+            return Err(refuse(
+                "limit",
+                &limit,
+                "must be in packets with form = \"linux\"",
+            ));
+        };
+        for (name, gain) in [("alpha", gains.alpha), ("beta", gains.beta)] {
+            if gain.as_256ths() == 0 {
+                return Err(refuse(
+                    name,
+                    &gain,
+                    "must be at least 1/256 Hz with form = \"linux\"",
+                ));
+            }
+        }
+        self.limit = limit;
+        self.memory_limit = match settings.value("memlimit") {
+            Some(Value::Bytes(bytes)) => bytes,
+            _ => Bytes::new(
+                limit
+                    .saturating_mul(2 * link.mtu.get())
+                    .min(u64::from(u32::MAX)),
+            ),
+        };
+        self.coupling_factor = settings.number("coupling_factor");
+        self.drop_overload = !settings.flag("overflow");
+        self.pi.target = gains.target;
+        self.pi.alpha = scale_gain(gains.alpha);
+        self.pi.beta = scale_gain(gains.beta);
+        // Without drops on overload the L4S probability is capped at one.
+        self.pi.cap = if self.drop_overload {
+            MAX_PROB
+        } else {
+            MAX_PROB / self.coupling_factor as u32
+        };
+        self.step = match settings.value("step_thresh") {
+            Some(Value::Packets(packets)) => Step::Packets(packets),
+            _ => Step::Sojourn(settings.time("step_thresh")),
+        };
+        self.min_qlen_step = settings.number("min_qlen_step");
+        self.any_ect = settings.flag("any_ect");
+        self.drop_early = settings.flag("drop_enqueue");
+        let classic_protection = settings.number("classic_protection") as u32;
+        if classic_protection != self.classic_protection {
+            self.classic_protection = classic_protection;
+            self.credit = credit(classic_protection, link);
+        }
+        Ok(())
+    }
+
+    /// Whether more is queued than the limits allow.
+    pub(super) fn is_beyond_limits<P: Packet>(&self, queues: &DualQueue<P>) -> bool {
+        queues.backlog().packets > self.limit || queues.memory() > self.memory_limit
+    }
+
+    pub(super) fn enqueue<P: Packet>(
+        &mut self,
+        queues: &mut DualQueue<P>,
+        mut packet: P,
+        now: Time,
+        obs: &mut impl Observer<P>,
+    ) {
+        let queue = classify(packet.ecn(), self.any_ect);
+        let refused = if queues.backlog().packets >= self.limit {
+            Some(DropReason::Limit)
+        } else if queues.memory() + packet.memory() > self.memory_limit {
+            Some(DropReason::Memory)
+        } else if self.drop_early {
+            self.must_drop(queues, queue, &mut packet, now, obs)
+        } else {
+            None
+        };
+        if let Some(reason) = refused {
+            return obs.dropped(
+                packet,
+                Drop {
+                    queue,
+                    reason,
+                    queued: false,
+                },
+                now,
+            );
+        }
+        // Tested here and remembered, because at the head the last packet of a burst would always
+        // find a short queue.
+        let apply_step =
+            queue == QueueId::L4S && queues.packets(QueueId::L4S) >= self.min_qlen_step;
+        obs.enqueued(queue, &packet, now);
+        queues.push(queue, Entry { packet, apply_step });
+    }
+
+    pub(super) fn dequeue<P: Packet>(
+        &mut self,
+        queues: &mut DualQueue<P>,
+        now: Time,
+        obs: &mut impl Observer<P>,
+    ) -> Option<P> {
+        loop {
+            let (l4s, classic) = (
+                !queues.is_empty(QueueId::L4S),
+                !queues.is_empty(QueueId::CLASSIC),
+            );
+            let Some(queue) = self.credit.next(l4s, classic) else {
+                self.credit.reset();
+                return None;
+            };
+            let Entry {
+                mut packet,
+                apply_step,
+            } = queues.pop(queue)?;
+            if !self.drop_early
+                && let Some(reason) = self.must_drop(queues, queue, &mut packet, now, obs)
+            {
+                obs.dropped(
+                    packet,
+                    Drop {
+                        queue,
+                        reason,
+                        queued: true,
+                    },
+                    now,
+                );
+                continue;
+            }
+            if apply_step && self.is_above_step(queues, &packet, now) {
+                mark(&mut packet, queue, MarkReason::Step, now, obs);
+            }
+            self.credit.served(queue, packet.len(), l4s && classic);
+            obs.dequeued(queue, &packet, now);
+            return Some(packet);
+        }
+    }
+
+    pub(super) fn update(&mut self, delay: Time) {
+        self.pi.update(delay);
+    }
+
+    pub(super) fn status(&self, tell: &mut dyn FnMut(&'static str, Gauge)) {
+        let probability = f64::from(self.pi.probability) / f64::from(MAX_PROB);
+        tell("probability", Gauge::Ratio(probability));
+        tell(
+            "coupled_probability",
+            Gauge::Ratio((probability * self.coupling_factor as f64).min(1.0)),
+        );
+        tell(
+            "classic_probability",
+            Gauge::Ratio(probability * probability),
+        );
+        tell("credit", Gauge::Count(self.credit.credit()));
+    }
+
+    /// The PI2 AQM on one packet that is not in the queues: marks it, or says why to drop it.
+    fn must_drop<P: Packet>(
+        &mut self,
+        queues: &DualQueue<P>,
+        queue: QueueId,
+        packet: &mut P,
+        now: Time,
+        obs: &mut impl Observer<P>,
+    ) -> Option<DropReason> {
+        if queues.backlog().bytes < self.least_backlog {
+            return None;
+        }
+        let probability = self.pi.probability;
+        let coupled = u64::from(probability) * self.coupling_factor;
+        let overload = coupled > u64::from(MAX_PROB);
+        if queue == QueueId::CLASSIC {
+            if self.roll_twice(probability) {
+                if packet.ecn() == Ecn::NotEct {
+                    return Some(DropReason::Aqm);
+                }
+                if overload {
+                    return Some(DropReason::Overload);
+                }
+                mark(packet, queue, MarkReason::Aqm, now, obs);
+            }
+        } else if overload {
+            if self.drop_overload && self.roll_twice(probability) {
+                return Some(DropReason::Overload);
+            }
+            mark(packet, queue, MarkReason::Overload, now, obs);
+        } else if self.roll(coupled as u32) {
+            mark(packet, queue, MarkReason::Coupled, now, obs);
+        }
+        None
+    }
+
+    fn is_above_step<P: Packet>(&self, queues: &DualQueue<P>, packet: &P, now: Time) -> bool {
+        match self.step {
+            Step::Sojourn(threshold) => packet.sojourn(now) > threshold,
+            Step::Packets(threshold) => queues.packets(QueueId::L4S) > threshold,
+        }
+    }
+
+    /// The kernel's comparison includes equality: a probability of zero still fires once in 2³².
+    fn roll(&mut self, probability: u32) -> bool {
+        self.random.u32() <= probability
+    }
+
+    /// "Think twice to drop": the square of the probability.
+    fn roll_twice(&mut self, probability: u32) -> bool {
+        self.roll(probability) && self.roll(probability)
+    }
+}
+
+fn credit(classic_protection: u32, link: Link) -> ByteCredit {
+    ByteCredit::new(classic_protection, 100 - classic_protection, link.mtu)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pi() -> Pi {
+        Pi {
+            target: Time::from_millis(15),
+            alpha: scale_gain(Frequency::from_256ths(41)),
+            beta: scale_gain(Frequency::from_256ths(819)),
+            cap: MAX_PROB,
+            probability: 0,
+            last_delay: Time::ZERO,
+        }
+    }
+
+    #[test]
+    fn gains_scale_as_in_the_kernel() {
+        // spec of L4S section 1.3.6: 44 and 879.
+        assert_eq!(pi().alpha, 44);
+        assert_eq!(pi().beta, 879);
+    }
+
+    #[test]
+    fn the_controller_equals_the_golden_vector_to_the_integer() {
+        let mut pi = pi();
+        for (delay_ms, expected) in [
+            (0, 0),
+            (5, 61_796_875),
+            (10, 127_031_250),
+            (20, 267_812_500),
+            (30, 415_468_750),
+            (30, 425_781_250),
+            (25, 363_984_375),
+            (15, 226_640_625),
+            (10, 154_531_250),
+            (5, 78_984_375),
+            (0, 0),
+        ] {
+            pi.update(Time::from_millis(delay_ms));
+            assert_eq!(pi.probability, expected, "at {delay_ms} ms");
+        }
+    }
+
+    #[test]
+    fn the_probability_saturates_at_both_ends() {
+        let mut pi = pi();
+        for _ in 0..1_000 {
+            pi.update(Time::from_secs(3_600));
+        }
+        assert_eq!(pi.probability, MAX_PROB);
+        pi.update(Time::ZERO);
+        assert_eq!(pi.probability, 0);
+    }
+
+    #[test]
+    fn overflow_caps_the_probability_where_the_coupled_one_is_full() {
+        let mut pi = pi();
+        pi.cap = MAX_PROB / 2;
+        for _ in 0..1_000 {
+            pi.update(Time::from_millis(100));
+        }
+        assert_eq!(pi.probability, MAX_PROB / 2);
+    }
+}

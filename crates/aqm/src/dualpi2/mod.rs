@@ -1,0 +1,173 @@
+//! DualPI2: the Dual-Queue Coupled AQM with a PI² base controller.
+//!
+//! Two forms of the same design behind one set of parameters:
+//!
+//! * [`linux`]: `net/sched/sch_dualpi2.c` (Linux 6.17 and later), to the integer;
+//! * [`rfc9332`]: RFC 9332 appendix A, deterministic.
+//!
+//! Both put packets with ECT(1) or CE into a shallow L4S queue and the rest into a Classic queue,
+//! run one PI controller on the longer of the two head sojourn times, and signal with p'² in the
+//! Classic queue and k·p' in the L4S queue. They differ in the native L4S marking (step or ramp), in
+//! how signals are combined and drawn, in the scheduler, in gains and in limits; the heads of the
+//! two files number what deviates from their sources.
+//!
+//! Neither form equalises rates. The coupling makes the *windows* roughly equal; with a deep Classic
+//! queue beside a shallow L4S queue, equal base RTTs are unequal actual RTTs (RFC 9332 appendix
+//! C.2).
+
+mod linux;
+mod parameters;
+mod rfc9332;
+
+use crate::dual_queue::{self, DualQueue};
+use crate::observer::{DropReason, Observer, QueueId};
+use crate::packet::Packet;
+use crate::parameter::{Parameter, ParameterError, Settings};
+use crate::qdisc::{Backlog, Gauge, Kind, Link, Qdisc};
+use crate::random::Random;
+use crate::units::{Rate, Time};
+
+use linux::Linux;
+use rfc9332::Rfc9332;
+
+/// A DualPI2 queue.
+#[derive(Debug)]
+pub struct DualPi2<P> {
+    settings: Settings,
+    link: Link,
+    queues: DualQueue<P>,
+    form: Form,
+    next_update: Time,
+    update_interval: Time,
+}
+
+#[derive(Debug)]
+enum Form {
+    Linux(Linux),
+    Rfc9332(Rfc9332),
+}
+
+impl<P> Kind for DualPi2<P> {
+    const NAME: &'static str = "dualpi2";
+    const SUMMARY: &'static str = "Dual-Queue Coupled AQM for L4S with a PI2 controller.";
+    const SOURCE: &'static str = "RFC 9332 appendix A; Linux sch_dualpi2.c (6.17)";
+    const PARAMETERS: &'static [Parameter] = parameters::TABLE;
+}
+
+impl<P: Packet> DualPi2<P> {
+    /// An empty pair of queues. The first update is due after one update interval.
+    pub fn new(settings: Settings, link: Link, random: Random) -> Result<Self, ParameterError> {
+        let gains = parameters::Gains::from_settings(&settings)?;
+        let form = if settings.word("form") == "rfc9332" {
+            Form::Rfc9332(Rfc9332::new(&settings, gains, link)?)
+        } else {
+            Form::Linux(Linux::new(&settings, gains, link, random)?)
+        };
+        Ok(Self {
+            settings,
+            link,
+            queues: DualQueue::new(),
+            form,
+            next_update: gains.update_interval,
+            update_interval: gains.update_interval,
+        })
+    }
+}
+
+impl<P: Packet> Qdisc<P> for DualPi2<P> {
+    fn queues(&self) -> &'static [&'static str] {
+        dual_queue::NAMES
+    }
+
+    fn enqueue(&mut self, packet: P, now: Time, obs: &mut impl Observer<P>) {
+        match &mut self.form {
+            Form::Linux(form) => form.enqueue(&mut self.queues, packet, now, obs),
+            Form::Rfc9332(form) => form.enqueue(&mut self.queues, packet, now, obs),
+        }
+    }
+
+    fn dequeue(&mut self, now: Time, obs: &mut impl Observer<P>) -> Option<P> {
+        match &mut self.form {
+            Form::Linux(form) => form.dequeue(&mut self.queues, now, obs),
+            Form::Rfc9332(form) => form.dequeue(&mut self.queues, now, obs),
+        }
+    }
+
+    fn next_update(&self) -> Option<Time> {
+        Some(self.next_update)
+    }
+
+    fn update(&mut self, now: Time) {
+        let delay = self.queues.longest_head_sojourn(now);
+        match &mut self.form {
+            Form::Linux(form) => form.update(delay),
+            Form::Rfc9332(form) => form.update(delay),
+        }
+        self.next_update = now + self.update_interval;
+    }
+
+    fn set_rate(&mut self, rate: Rate, now: Time, obs: &mut impl Observer<P>) {
+        // RFC 9332 sizes its buffer by the highest rate of the link; Linux by packets.
+        if rate > self.link.rate {
+            self.link.rate = rate;
+            if let Form::Rfc9332(form) = &mut self.form {
+                form.set_limit(&self.settings, self.link)
+                    .expect("a higher rate only raises the limit");
+            }
+        }
+        let _ = (now, obs);
+    }
+
+    fn configure(
+        &mut self,
+        key: &str,
+        value: &str,
+        now: Time,
+        obs: &mut impl Observer<P>,
+    ) -> Result<(), ParameterError> {
+        let settings = self.settings.changed(key, value)?;
+        let gains = parameters::Gains::from_settings(&settings)?;
+        match &mut self.form {
+            Form::Linux(form) => form.configure(&settings, gains, self.link)?,
+            Form::Rfc9332(form) => form.configure(&settings, gains, self.link)?,
+        }
+        self.settings = settings;
+        self.update_interval = gains.update_interval;
+        match &self.form {
+            Form::Linux(form) => self.queues.drop_heads_while(
+                |queues| form.is_beyond_limits(queues),
+                DropReason::Reconfigured,
+                now,
+                obs,
+            ),
+            Form::Rfc9332(form) => self.queues.drop_heads_while(
+                |queues| form.is_beyond_limit(queues),
+                DropReason::Reconfigured,
+                now,
+                obs,
+            ),
+        }
+        Ok(())
+    }
+
+    fn drain(&mut self, now: Time, obs: &mut impl Observer<P>) {
+        self.queues
+            .drop_heads_while(|_| true, DropReason::Drained, now, obs);
+    }
+
+    fn backlog(&self) -> Backlog {
+        self.queues.backlog()
+    }
+
+    fn status(&self, now: Time, tell: &mut dyn FnMut(&'static str, Gauge)) {
+        let head = |queue| self.queues.head_sojourn(queue, now).unwrap_or(Time::ZERO);
+        tell("delay_l4s", Gauge::Delay(head(QueueId::L4S)));
+        tell("delay_classic", Gauge::Delay(head(QueueId::CLASSIC)));
+        let memory = i64::try_from(self.queues.memory().get()).unwrap_or(i64::MAX);
+        tell("memory_bytes", Gauge::Count(memory));
+        match &self.form {
+            Form::Linux(form) => form.status(tell),
+            Form::Rfc9332(form) => form.status(tell),
+        }
+    }
+}

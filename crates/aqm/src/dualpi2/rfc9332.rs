@@ -1,0 +1,569 @@
+//! The RFC form of DualPI2: RFC 9332 appendix A, figures 2 to 8, in fixed point.
+//!
+//! Deterministic: instead of drawing random numbers, each queue adds its probability to an
+//! accumulator and signals when that passes one (`recur`). The native L4S AQM is a ramp, and the
+//! larger of native and coupled probability counts.
+//!
+//! Where the RFC leaves a choice, or this deviates:
+//!
+//! 1. `lq.time()` in line 7 of figure 4 comes after the pop. Here it is the sojourn time of the
+//!    packet being dequeued, which figure 4's comment intends.
+//! 2. The length compared with Th_len includes the packet being dequeued: the last packet of a
+//!    burst, alone in its queue, is exempt, as note A.2 describes; the literal order of the
+//!    listing would exempt the last two.
+//! 3. p_CL is clamped to 1. In saturation the listing lets it grow to k, and the accumulator that
+//!    line 12 and line 16 share would then grow without bound.
+//! 4. p_Lmax is 1 and p_Cmax is min(1/k², 1), without parameters of their own.
+//! 5. The weighted round robin counts bytes: it is the credit scheduler with weights 1 and
+//!    `wrr_ratio`.
+//! 6. With `overflow` (delay on saturation, section 4.2.3) p' is capped at 1/k, and neither branch
+//!    of overload is taken.
+//! 7. The base controller reads the longer of both head sojourn times (figure 6 with both queues);
+//!    no signal is withheld for a backlog below 2 × MTU, which is Linux's addition.
+
+use alloc::string::ToString;
+
+use super::parameters::Gains;
+use crate::dual_queue::{DualQueue, Entry, classify};
+use crate::observer::{Drop, DropReason, MarkReason, Observer, QueueId};
+use crate::packet::{Ecn, Packet};
+use crate::parameter::{ParameterError, Settings, limit_bytes};
+use crate::qdisc::{Gauge, Link, mark};
+use crate::scheduler::{ByteCredit, TimeShiftedFifo};
+use crate::units::{Bytes, Probability, Time};
+
+/// State and configuration of the RFC form.
+#[derive(Debug)]
+pub(super) struct Rfc9332 {
+    limit: Bytes,
+    mtu: Bytes,
+    pi: Pi,
+    ramp: Ramp,
+    th_len: u64,
+    any_ect: bool,
+    scheduler: Scheduler,
+    /// `lq.count` and `cq.count`.
+    l4s_count: Recur,
+    classic_count: Recur,
+}
+
+#[derive(Debug)]
+enum Scheduler {
+    Wrr { credit: ByteCredit, ratio: u32 },
+    TsFifo(TimeShiftedFifo),
+}
+
+/// The base PI controller and the probabilities that follow from it.
+#[derive(Debug, Clone)]
+struct Pi {
+    gains: Gains,
+    coupling_factor: u64,
+    /// Delay on saturation instead of drop on saturation.
+    overflow: bool,
+    /// p'
+    base: Probability,
+    /// p_CL = k·p'
+    coupled: Probability,
+    /// p_C = p'²
+    classic: Probability,
+    last_delay: Time,
+}
+
+impl Pi {
+    /// Figure 6: `p' = p' + alpha·(curq − target) + beta·(curq − prevq)`, clamped to [0, 1].
+    fn update(&mut self, delay: Time) {
+        // Gains in nHz and times in ns: the sum is in units of 10⁻¹⁸. Each product is below 2¹²⁷.
+        let term = |gain: crate::units::Frequency, difference: i64| {
+            i128::from(gain.as_nanohertz()) * i128::from(difference)
+        };
+        const UNIT: i128 = 1_000_000_000_000_000_000;
+        let delta = term(self.gains.alpha, delay.signed_since(self.gains.target))
+            .saturating_add(term(self.gains.beta, delay.signed_since(self.last_delay)))
+            .clamp(-UNIT, UNIT);
+        self.last_delay = delay;
+        // |delta| ≤ 10¹⁸ < 2⁶⁰, times 2⁶² fits 127 bits.
+        let change = delta * i128::from(Probability::ONE.raw()) / UNIT;
+        let base = (i128::from(self.base.raw()) + change).clamp(0, i128::from(self.cap().raw()));
+        self.base = Probability::from_raw(base as u64);
+        self.derive();
+    }
+
+    fn derive(&mut self) {
+        self.base = self.base.min(self.cap());
+        self.coupled = self.base.scaled(self.coupling_factor);
+        self.classic = self.base.squared();
+    }
+
+    fn cap(&self) -> Probability {
+        if self.overflow {
+            Probability::ratio(1, self.coupling_factor)
+        } else {
+            Probability::ONE
+        }
+    }
+
+    /// Whether p_CL has reached p_Lmax, and Classic drop is to be introduced for ECN too.
+    fn is_saturated(&self) -> bool {
+        !self.overflow && self.coupled >= Probability::ONE
+    }
+
+    /// "p_C >= p_Cmax: overload disables ECN" (figure 4 line 23).
+    fn disables_classic_ecn(&self) -> bool {
+        let p_c_max = Probability::ratio(1, self.coupling_factor * self.coupling_factor);
+        !self.overflow && self.classic >= p_c_max
+    }
+}
+
+/// The native L4S AQM (figure 7).
+#[derive(Debug, Clone, Copy)]
+struct Ramp {
+    min_th: Time,
+    range: Time,
+}
+
+impl Ramp {
+    fn probability(self, sojourn: Time) -> Probability {
+        if sojourn >= self.min_th + self.range {
+            Probability::ONE
+        } else if sojourn > self.min_th {
+            Probability::ratio((sojourn - self.min_th).as_nanos(), self.range.as_nanos())
+        } else {
+            Probability::ZERO
+        }
+    }
+}
+
+/// An accumulator that signals with a given probability, without randomness (figure 5).
+#[derive(Debug, Clone, Copy, Default)]
+struct Recur(u64);
+
+impl Recur {
+    fn signals(&mut self, p: Probability) -> bool {
+        // At most 1 stands here and p is at most 1: the sum is at most 2⁶³.
+        self.0 += p.raw();
+        let signal = self.0 > Probability::ONE.raw();
+        if signal {
+            self.0 -= Probability::ONE.raw();
+        }
+        signal
+    }
+}
+
+impl Rfc9332 {
+    pub(super) fn new(
+        settings: &Settings,
+        gains: Gains,
+        link: Link,
+    ) -> Result<Self, ParameterError> {
+        let scheduler = if settings.word("scheduler") == "ts_fifo" {
+            Scheduler::TsFifo(TimeShiftedFifo::new(settings.time("tshift")))
+        } else {
+            let ratio = settings.number("wrr_ratio") as u32;
+            Scheduler::Wrr {
+                credit: ByteCredit::new(1, ratio, link.mtu),
+                ratio,
+            }
+        };
+        let mut form = Self {
+            limit: Bytes::ZERO,
+            mtu: link.mtu,
+            pi: Pi {
+                gains,
+                coupling_factor: 1,
+                overflow: false,
+                base: Probability::ZERO,
+                coupled: Probability::ZERO,
+                classic: Probability::ZERO,
+                last_delay: Time::ZERO,
+            },
+            ramp: Ramp {
+                min_th: Time::ZERO,
+                range: Time::ZERO,
+            },
+            th_len: 0,
+            any_ect: false,
+            scheduler,
+            l4s_count: Recur::default(),
+            classic_count: Recur::default(),
+        };
+        form.configure(settings, gains, link)?;
+        Ok(form)
+    }
+
+    /// Takes over changed settings; on an error nothing changes.
+    pub(super) fn configure(
+        &mut self,
+        settings: &Settings,
+        gains: Gains,
+        link: Link,
+    ) -> Result<(), ParameterError> {
+        self.set_limit(settings, link)?;
+        self.pi.gains = gains;
+        self.pi.coupling_factor = settings.number("coupling_factor");
+        self.pi.overflow = settings.flag("overflow");
+        self.pi.derive();
+        self.ramp = Ramp {
+            min_th: settings.time("min_th"),
+            range: settings.time("range"),
+        };
+        self.th_len = settings.number("th_len");
+        self.any_ect = settings.flag("any_ect");
+        match &mut self.scheduler {
+            Scheduler::Wrr { credit, ratio } => {
+                let new = settings.number("wrr_ratio") as u32;
+                if new != *ratio {
+                    *credit = ByteCredit::new(1, new, link.mtu);
+                    *ratio = new;
+                }
+            }
+            Scheduler::TsFifo(fifo) => *fifo = TimeShiftedFifo::new(settings.time("tshift")),
+        }
+        Ok(())
+    }
+
+    /// Sizes the buffer, by default 250 ms at the highest rate of the link.
+    pub(super) fn set_limit(
+        &mut self,
+        settings: &Settings,
+        link: Link,
+    ) -> Result<(), ParameterError> {
+        let limit = settings.value("limit").expect("the limit has a default");
+        let refuse = |allowed: &str| ParameterError {
+            key: "limit".to_string(),
+            found: limit.to_string(),
+            allowed: allowed.to_string(),
+        };
+        let bytes = limit_bytes(limit, link.rate)
+            .ok_or_else(|| refuse("must be in bytes or time with form = \"rfc9332\""))?;
+        if bytes < link.mtu {
+            return Err(refuse("must hold at least one packet of the MTU"));
+        }
+        self.limit = bytes;
+        Ok(())
+    }
+
+    /// Whether more is queued than the limit allows.
+    pub(super) fn is_beyond_limit<P: Packet>(&self, queues: &DualQueue<P>) -> bool {
+        queues.backlog().bytes > self.limit
+    }
+
+    pub(super) fn enqueue<P: Packet>(
+        &mut self,
+        queues: &mut DualQueue<P>,
+        packet: P,
+        now: Time,
+        obs: &mut impl Observer<P>,
+    ) {
+        let queue = classify(packet.ecn(), self.any_ect);
+        // Figure 3: "if ( lq.byt() + cq.byt() + MTU > limit) drop(pkt)".
+        if queues.backlog().bytes + self.mtu > self.limit {
+            let drop = Drop {
+                queue,
+                reason: DropReason::Limit,
+                queued: false,
+            };
+            return obs.dropped(packet, drop, now);
+        }
+        obs.enqueued(queue, &packet, now);
+        let apply_step = true;
+        queues.push(queue, Entry { packet, apply_step });
+    }
+
+    pub(super) fn dequeue<P: Packet>(
+        &mut self,
+        queues: &mut DualQueue<P>,
+        now: Time,
+        obs: &mut impl Observer<P>,
+    ) -> Option<P> {
+        loop {
+            let queue = self.next_queue(queues, now)?;
+            let both = !queues.is_empty(QueueId::L4S) && !queues.is_empty(QueueId::CLASSIC);
+            let l4s_len = queues.packets(QueueId::L4S);
+            let mut packet = queues.pop(queue)?.packet;
+            let dropped = if queue == QueueId::L4S {
+                self.signal_l4s(&mut packet, l4s_len, now, obs)
+            } else {
+                self.signal_classic(&mut packet, now, obs)
+            };
+            if let Some(reason) = dropped {
+                obs.dropped(
+                    packet,
+                    Drop {
+                        queue,
+                        reason,
+                        queued: true,
+                    },
+                    now,
+                );
+                continue;
+            }
+            if let Scheduler::Wrr { credit, .. } = &mut self.scheduler {
+                credit.served(queue, packet.len(), both);
+            }
+            obs.dequeued(queue, &packet, now);
+            return Some(packet);
+        }
+    }
+
+    pub(super) fn update(&mut self, delay: Time) {
+        self.pi.update(delay);
+    }
+
+    pub(super) fn status(&self, tell: &mut dyn FnMut(&'static str, Gauge)) {
+        tell("probability", Gauge::Ratio(self.pi.base.as_f64()));
+        tell(
+            "coupled_probability",
+            Gauge::Ratio(self.pi.coupled.as_f64()),
+        );
+        tell(
+            "classic_probability",
+            Gauge::Ratio(self.pi.classic.as_f64()),
+        );
+        if let Scheduler::Wrr { credit, .. } = &self.scheduler {
+            tell("credit", Gauge::Count(credit.credit()));
+        }
+    }
+
+    fn next_queue<P: Packet>(&mut self, queues: &DualQueue<P>, now: Time) -> Option<QueueId> {
+        match &mut self.scheduler {
+            Scheduler::Wrr { credit, .. } => {
+                let next = credit.next(
+                    !queues.is_empty(QueueId::L4S),
+                    !queues.is_empty(QueueId::CLASSIC),
+                );
+                if next.is_none() {
+                    credit.reset();
+                }
+                next
+            }
+            Scheduler::TsFifo(fifo) => fifo.next(
+                queues.head_sojourn(QueueId::L4S, now),
+                queues.head_sojourn(QueueId::CLASSIC, now),
+            ),
+        }
+    }
+
+    /// Figure 4, lines 6 to 18.
+    fn signal_l4s<P: Packet>(
+        &mut self,
+        packet: &mut P,
+        l4s_len: u64,
+        now: Time,
+        obs: &mut impl Observer<P>,
+    ) -> Option<DropReason> {
+        if self.pi.is_saturated() {
+            // "revert to Classic drop due to overload"
+            if self.l4s_count.signals(self.pi.classic) {
+                return Some(DropReason::Overload);
+            }
+            // "linear marking of remaining packets"
+            if self.l4s_count.signals(self.pi.coupled) {
+                mark(packet, QueueId::L4S, MarkReason::Overload, now, obs);
+            }
+            return None;
+        }
+        let native = if l4s_len > self.th_len {
+            self.ramp.probability(packet.sojourn(now))
+        } else {
+            Probability::ZERO
+        };
+        if self.l4s_count.signals(native.max(self.pi.coupled)) {
+            let reason = if native > self.pi.coupled {
+                MarkReason::Ramp
+            } else {
+                MarkReason::Coupled
+            };
+            mark(packet, QueueId::L4S, reason, now, obs);
+        }
+        None
+    }
+
+    /// Figure 4, lines 21 to 28.
+    fn signal_classic<P: Packet>(
+        &mut self,
+        packet: &mut P,
+        now: Time,
+        obs: &mut impl Observer<P>,
+    ) -> Option<DropReason> {
+        if !self.classic_count.signals(self.pi.classic) {
+            return None;
+        }
+        if packet.ecn() == Ecn::NotEct {
+            return Some(DropReason::Aqm);
+        }
+        if self.pi.disables_classic_ecn() {
+            return Some(DropReason::Overload);
+        }
+        mark(packet, QueueId::CLASSIC, MarkReason::Aqm, now, obs);
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::units::Frequency;
+
+    fn pi() -> Pi {
+        Pi {
+            gains: Gains {
+                target: Time::from_millis(15),
+                update_interval: Time::from_millis(15),
+                alpha: Frequency::from_nanohertz(150_000_000),
+                beta: Frequency::from_nanohertz(3_000_000_000),
+            },
+            coupling_factor: 2,
+            overflow: false,
+            base: Probability::ZERO,
+            coupled: Probability::ZERO,
+            classic: Probability::ZERO,
+            last_delay: Time::ZERO,
+        }
+    }
+
+    #[test]
+    fn the_controller_equals_the_golden_vector_to_every_printed_digit() {
+        // (delay in ms, p' in 10⁻⁵)
+        let mut pi = pi();
+        for (delay_ms, expected) in [
+            (0, 0),
+            (5, 1_350),
+            (10, 2_775),
+            (20, 5_850),
+            (30, 9_075),
+            (30, 9_300),
+            (25, 7_950),
+            (15, 4_950),
+            (10, 3_375),
+            (5, 1_725),
+            (0, 0),
+        ] {
+            pi.update(Time::from_millis(delay_ms));
+            let exact = Probability::ratio(expected, 100_000).raw();
+            // Each update rounds by less than one unit of 2⁻⁶².
+            assert!(
+                pi.base.raw().abs_diff(exact) <= 11,
+                "{delay_ms} ms: {}",
+                pi.base
+            );
+            assert_eq!(pi.coupled, pi.base.scaled(2));
+            assert_eq!(pi.classic, pi.base.squared());
+        }
+    }
+
+    #[test]
+    fn the_golden_vector_with_linux_gains_gives_both_derived_columns() {
+        // Columns "float 0.16/3.2 p'", p_CL and p_C: digits as printed, in 10⁻⁴ and 10⁻⁶.
+        let mut pi = pi();
+        pi.gains.alpha = Frequency::from_nanohertz(160_000_000);
+        pi.gains.beta = Frequency::from_nanohertz(3_200_000_000);
+        let rounded = |p: Probability, digits: u64| {
+            ((u128::from(p.raw()) * u128::from(digits) * 2 + u128::from(Probability::ONE.raw()))
+                / (2 * u128::from(Probability::ONE.raw()))) as u64
+        };
+        for (delay_ms, base, coupled, classic) in [
+            (0, 0, 0, 0),
+            (5, 1_440, 288, 207),
+            (10, 2_960, 592, 876),
+            (20, 6_240, 1_248, 3_894),
+            (30, 9_680, 1_936, 9_370),
+            (30, 9_920, 1_984, 9_841),
+            (25, 8_480, 1_696, 7_191),
+            (15, 5_280, 1_056, 2_788),
+            (10, 3_600, 720, 1_296),
+            (5, 1_840, 368, 339),
+            (0, 0, 0, 0),
+        ] {
+            pi.update(Time::from_millis(delay_ms));
+            assert_eq!(rounded(pi.base, 100_000), base, "p' at {delay_ms} ms");
+            assert_eq!(
+                rounded(pi.coupled, 10_000),
+                coupled,
+                "p_CL at {delay_ms} ms"
+            );
+            assert_eq!(
+                rounded(pi.classic, 1_000_000),
+                classic,
+                "p_C at {delay_ms} ms"
+            );
+        }
+    }
+
+    #[test]
+    fn a_standing_queue_saturates_after_the_stated_number_of_updates() {
+        // spec of L4S section 1.3.6: 30 ms from an empty queue reaches p' = 0.5 after 169 updates
+        // with the gains 0.16 and 3.2.
+        let mut pi = pi();
+        pi.gains.alpha = Frequency::from_nanohertz(160_000_000);
+        pi.gains.beta = Frequency::from_nanohertz(3_200_000_000);
+        let mut updates = 0;
+        while !pi.is_saturated() {
+            pi.update(Time::from_millis(30));
+            updates += 1;
+        }
+        assert_eq!(updates, 169);
+        assert!(pi.disables_classic_ecn());
+    }
+
+    #[test]
+    fn recur_signals_on_the_stated_packets() {
+        let mut recur = Recur::default();
+        let p = Probability::ratio(28, 100);
+        let signals: std::vec::Vec<u32> = (1..=24).filter(|_| recur.signals(p)).collect();
+        assert_eq!(signals, [4, 8, 11, 15, 18, 22]);
+    }
+
+    #[test]
+    fn recur_keeps_its_long_run_rate_and_stays_bounded() {
+        let mut recur = Recur::default();
+        let p = Probability::ratio(1, 3);
+        let signals = (0..3_000_000).filter(|_| recur.signals(p)).count();
+        assert!((999_999..=1_000_000).contains(&signals), "{signals}");
+        for _ in 0..1_000 {
+            recur.signals(Probability::ONE);
+            assert!(recur.0 <= Probability::ONE.raw());
+        }
+    }
+
+    #[test]
+    fn the_ramp_rises_over_its_range_and_may_be_a_step() {
+        let ramp = |min_us, range_us| Ramp {
+            min_th: Time::from_micros(min_us),
+            range: Time::from_micros(range_us),
+        };
+        for (sojourn_us, expected) in [
+            (0, Probability::ZERO),
+            (800, Probability::ZERO),
+            (900, Probability::ratio(1, 4)),
+            (1_000, Probability::ratio(1, 2)),
+            (1_200, Probability::ONE),
+            (9_000, Probability::ONE),
+        ] {
+            assert_eq!(
+                ramp(800, 400).probability(Time::from_micros(sojourn_us)),
+                expected,
+                "{sojourn_us}"
+            );
+        }
+        assert_eq!(
+            ramp(800, 0).probability(Time::from_micros(799)),
+            Probability::ZERO
+        );
+        assert_eq!(
+            ramp(800, 0).probability(Time::from_micros(800)),
+            Probability::ONE
+        );
+    }
+
+    #[test]
+    fn delay_on_saturation_caps_the_base_probability() {
+        let mut pi = pi();
+        pi.overflow = true;
+        for _ in 0..1_000 {
+            pi.update(Time::from_millis(100));
+        }
+        assert_eq!(pi.base, Probability::ratio(1, 2));
+        assert_eq!(pi.coupled, Probability::ONE);
+        assert!(!pi.is_saturated() && !pi.disables_classic_ecn());
+    }
+}
