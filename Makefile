@@ -42,7 +42,7 @@ check: ## Check format, lints, documentation, licences, scripts
 	for script in $(SHELL_SCRIPTS); do bash -n "$$script"; done
 	cargo fmt --all --check
 	cargo fmt --manifest-path fuzz/Cargo.toml --check
-	cargo deny --locked check licenses bans sources
+	cargo deny --locked check -A license-exception-not-encountered licenses bans sources
 	cargo deny --locked --manifest-path fuzz/Cargo.toml --config deny.toml check licenses bans sources
 	scripts/no-std quell-aqm
 	cargo clippy --workspace --all-targets --locked $(FLAGS) -- -D warnings
