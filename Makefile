@@ -49,15 +49,16 @@ check: ## Check format, lints, documentation, licences, scripts
 	cargo clippy --manifest-path fuzz/Cargo.toml --locked -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --document-private-items --locked $(FLAGS)
 
-bench: ## Measure speed and count instructions (targets: speed, instructions, live)
+bench: ## Measure speed, and count instructions where valgrind exists
 	@scripts/setup bench
-	@for kind in speed instructions live; do \
-	    if [ "$$kind" = instructions ] && ! command -v valgrind >/dev/null; then \
-	        echo "not run: benches of instruction counts: valgrind is missing"; \
-	    elif compgen -G "crates/*/benches/$$kind*" >/dev/null; then \
-	        echo "cargo bench --workspace --locked --bench '$$kind*' $(FLAGS)"; \
-	        cargo bench --workspace --locked --bench "$$kind*" $(FLAGS); \
+	@for source in crates/*/benches/*.rs; do \
+	    [ -e "$$source" ] || continue; \
+	    name=$$(basename "$$source" .rs); \
+	    if [[ "$$name" = instructions* ]] && ! command -v valgrind >/dev/null; then \
+	        echo "not run: $$name: valgrind is missing"; continue; \
 	    fi; \
+	    echo "cargo bench --workspace --locked --bench $$name $(FLAGS)"; \
+	    cargo bench --workspace --locked --bench "$$name" $(FLAGS); \
 	done
 
 fuzz: setup ## Fuzz each parser for FUZZ_SECONDS (60)
