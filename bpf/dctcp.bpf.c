@@ -67,6 +67,7 @@ void BPF_PROG(dctcp_init, struct sock *sk)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
 	struct dctcp *ca = dctcp_of(sk);
+	struct dctcp_view *view;
 	__u8 state = sk->__sk_common.skc_state;
 
 	if (!(tp->ecn_flags & (TCP_ECN_MODE_RFC3168 | TCP_ECN_MODE_ACCECN)) && state != TCP_LISTEN && state != TCP_CLOSE) {
@@ -83,7 +84,9 @@ void BPF_PROG(dctcp_init, struct sock *sk)
 	ca->loss_cwnd = 0;
 	ca->ce_state = 0;
 	start_round(tp, ca);
-	bpf_sk_storage_get(&dctcp_views, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
+	view = bpf_sk_storage_get(&dctcp_views, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
+	if (view)
+		view->alpha = ca->alpha;
 }
 
 /* RFC 8257 section 3.3, once per round: alpha = alpha * (1 - g) + g * M. */

@@ -284,4 +284,24 @@ mod tests {
         assert!(load("sixteen-letters-").is_err());
         assert!(load("").is_err());
     }
+
+    #[cfg(feature = "bpf-cc")]
+    #[test]
+    fn a_process_of_equal_id_elsewhere_does_not_keep_ours_from_loading() {
+        // In another pid namespace, say; the further name ends in a letter.
+        match (Inner::register("dctcp"), Inner::register("dctcp")) {
+            (Ok(first), Ok(second)) => {
+                assert_eq!(second.kernel_name, format!("{}A", first.kernel_name))
+            }
+            (Err(error), _) | (_, Err(error)) => {
+                let may = crate::capabilities::effective()
+                    .unwrap()
+                    .contains(rustix::thread::CapabilitySet::BPF);
+                assert!(!may, "{error}");
+                use std::io::Write as _;
+                #[allow(clippy::explicit_write, reason = "not to be captured")]
+                writeln!(std::io::stderr(), "not run: equal ids: {error}").unwrap();
+            }
+        }
+    }
 }

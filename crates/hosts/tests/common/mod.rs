@@ -13,6 +13,7 @@ use quell_hosts::namespace::Namespace;
 use quell_hosts::{capabilities, cc};
 use rustix::thread::CapabilitySet;
 
+#[allow(unused_imports, reason = "each test binary uses its own part")]
 pub(crate) use cable::{Cable, Direction};
 
 /// Whether networks can be made here. If not, says so on standard error, past the harness's capture, and the test returns.
@@ -49,7 +50,10 @@ pub(crate) fn can_load_bpf(test: &str) -> bool {
 }
 
 pub(crate) fn not_run(test: &str, reason: &str) {
-    #[allow(clippy::explicit_write, reason = "eprintln would be captured and hidden when the test passes")]
+    #[allow(
+        clippy::explicit_write,
+        reason = "eprintln would be captured and hidden when the test passes"
+    )]
     writeln!(io::stderr(), "not run: {test}: {reason}").unwrap();
 }
 

@@ -1,0 +1,375 @@
+//! What only whole processes can show: that a killed one leaves nothing, and that none needs root.
+//!
+//! Without the usual harness: a case starts this program again in a role, and that process is single-threaded, as entering a
+//! user namespace demands.
+#![allow(clippy::unwrap_used, reason = "a test fails by a panic")]
+
+mod common;
+
+use std::collections::BTreeSet;
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::os::fd::{AsFd as _, AsRawFd as _};
+use std::os::unix::process::CommandExt as _;
+use std::panic::catch_unwind;
+use std::process::{Child, Command, ExitCode, Stdio};
+use std::time::{Duration, Instant};
+use std::{env, fs, io, thread};
+
+use common::{Cable, can_load_bpf, can_make_networks, connect, has_ecn, not_run};
+use quell_hosts::namespace::Namespace;
+use quell_hosts::netlink::{Netlink, VethEnd};
+use quell_hosts::topology::{GroupConfig, Topology, TopologyConfig};
+use quell_hosts::user_namespace::{self, UserNamespaceError};
+use quell_hosts::{capabilities, cc, probe};
+
+/// The cases, by name.
+const CASES: &[(&str, fn())] = &[
+    (
+        "a_killed_process_leaves_no_interface_and_no_namespace",
+        a_killed_process_leaves_no_interface_and_no_namespace,
+    ),
+    (
+        "a_killed_process_leaves_no_congestion_control",
+        a_killed_process_leaves_no_congestion_control,
+    ),
+    (
+        "two_processes_load_the_same_control",
+        two_processes_load_the_same_control,
+    ),
+    (
+        "everything_but_bpf_works_without_root",
+        everything_but_bpf_works_without_root,
+    ),
+    (
+        "a_limit_of_no_user_namespaces_is_named",
+        a_limit_of_no_user_namespaces_is_named,
+    ),
+];
+
+/// What a process started by a case does.
+const ROLES: &[(&str, fn())] = &[
+    ("hold-topology", hold_topology),
+    ("hold-control", hold_control),
+    ("unprivileged", unprivileged),
+    ("no-user-namespaces", no_user_namespaces),
+];
+
+const ROLE: &str = "QUELL_TEST_ROLE";
+const WITNESS: &str = "QUELL_TEST_WITNESS";
+
+fn main() -> ExitCode {
+    if let Ok(role) = env::var(ROLE) {
+        ROLES.iter().find(|(name, _)| *name == role).unwrap().1();
+        return ExitCode::SUCCESS;
+    }
+    // Enough of the harness's interface for `cargo test NAME` and for listing.
+    let arguments: Vec<String> = env::args().skip(1).collect();
+    if arguments.iter().any(|argument| argument == "--list") {
+        CASES.iter().for_each(|(name, _)| println!("{name}: test"));
+        return ExitCode::SUCCESS;
+    }
+    let wanted: Vec<_> = arguments
+        .iter()
+        .filter(|argument| !argument.starts_with('-'))
+        .collect();
+    let chosen = CASES.iter().filter(|(name, _)| {
+        wanted.is_empty() || wanted.iter().any(|part| name.contains(part.as_str()))
+    });
+    let mut outcome = ExitCode::SUCCESS;
+    for (name, case) in chosen {
+        let passed = catch_unwind(case).is_ok();
+        println!("test {name} ... {}", if passed { "done" } else { "FAILED" });
+        if !passed {
+            outcome = ExitCode::FAILURE;
+        }
+    }
+    outcome
+}
+
+/// This program again, in a role. By /proc/self/exe, which another user may run without a way through our folders.
+fn in_role(role: &str) -> Command {
+    let mut command = Command::new("/proc/self/exe");
+    command
+        .env(ROLE, role)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped());
+    command
+}
+
+/// Starts a role that says one line when it is ready and then waits to be killed; returns the line.
+fn start(command: &mut Command) -> (Child, String) {
+    let mut child = command.spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.as_mut().unwrap())
+        .read_line(&mut line)
+        .unwrap();
+    assert!(!line.is_empty(), "the child died: {:?}", child.wait());
+    (child, line.trim().to_owned())
+}
+
+fn kill_minus_nine(mut child: Child) {
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+fn ready_until_killed(line: &str) -> ! {
+    println!("{line}");
+    loop {
+        thread::park();
+    }
+}
+
+/// Asks again until it is so: the kernel takes namespaces down in the background.
+fn soon(what: &str, mut is_so: impl FnMut() -> bool) {
+    let began = Instant::now();
+    while !is_so() {
+        assert!(
+            began.elapsed() < Duration::from_secs(10),
+            "not within 10 s: {what}"
+        );
+        thread::sleep(Duration::from_millis(10));
+    }
+}
+
+fn interfaces_of(namespace: &Namespace) -> BTreeSet<String> {
+    let names = || fs::read_to_string("/proc/thread-self/net/dev").unwrap();
+    let table = namespace.run(names).unwrap();
+    table
+        .lines()
+        .skip(2)
+        .map(|line| line.split(':').next().unwrap().trim().to_owned())
+        .collect()
+}
+
+/// The witness is a namespace of ours, to which the child joins each of its three by a wire: when the far end of a wire goes,
+/// so does the near one.
+fn a_killed_process_leaves_no_interface_and_no_namespace() {
+    if !can_make_networks("a_killed_process_leaves_no_interface_and_no_namespace") {
+        return;
+    }
+    let (here, witness) = (
+        interfaces_of(&Namespace::current().unwrap()),
+        Namespace::new().unwrap(),
+    );
+    let path = format!(
+        "/proc/{}/fd/{}",
+        std::process::id(),
+        witness.as_fd().as_raw_fd()
+    );
+    let (child, _) = start(in_role("hold-topology").env(WITNESS, path));
+    let wires = ["lo", "wire0", "wire1", "wire2"].map(str::to_owned).into();
+    assert_eq!(
+        interfaces_of(&witness),
+        wires,
+        "the child holds its namespaces"
+    );
+    assert_eq!(
+        interfaces_of(&Namespace::current().unwrap()),
+        here,
+        "and touched none of ours"
+    );
+    kill_minus_nine(child);
+    soon("the wires are gone", || {
+        interfaces_of(&witness) == ["lo".to_owned()].into()
+    });
+    assert_eq!(interfaces_of(&Namespace::current().unwrap()), here);
+}
+
+fn hold_topology() {
+    let topology = Topology::new(&TopologyConfig::default()).unwrap();
+    let witness = fs::File::open(env::var(WITNESS).unwrap()).unwrap();
+    for (number, namespace) in [&topology.sender, &topology.link, &topology.receiver]
+        .into_iter()
+        .enumerate()
+    {
+        let name = format!("wire{number}");
+        let end = |name, last| VethEnd {
+            name,
+            mac: [2, 0, 0, 0, number as u8, last],
+            mtu: 1500,
+        };
+        let join = || {
+            Netlink::open()
+                .unwrap()
+                .add_veth(&end("witness", 1), &end(&name, 2), &witness)
+        };
+        namespace.run(join).unwrap().unwrap();
+    }
+    drop(witness);
+    ready_until_killed("ready");
+}
+
+fn a_killed_process_leaves_no_congestion_control() {
+    if !can_load_bpf("a_killed_process_leaves_no_congestion_control") {
+        return;
+    }
+    let (child, name) = start(&mut in_role("hold-control"));
+    assert_eq!(cc::owner(&name), Some(child.id()));
+    assert!(cc::available().unwrap().contains(&name));
+    kill_minus_nine(child);
+    soon("the control is gone", || {
+        !cc::available().unwrap().contains(&name)
+    });
+}
+
+/// Holds a control in use: a connection through a topology runs it.
+fn hold_control() {
+    let control = cc::load("dctcp").unwrap();
+    let topology = Topology::new(&TopologyConfig::default()).unwrap();
+    let _cable = Cable::plain(&topology);
+    let receiver = topology.groups[0].receiver;
+    let connection = connect(&topology.sender, &topology.receiver, receiver, |socket| {
+        control.apply(socket).unwrap()
+    });
+    assert!(has_ecn(&connection.client));
+    ready_until_killed(control.kernel_name());
+}
+
+fn two_processes_load_the_same_control() {
+    if !can_load_bpf("two_processes_load_the_same_control") {
+        return;
+    }
+    let (first, first_name) = start(&mut in_role("hold-control"));
+    let (second, second_name) = start(&mut in_role("hold-control"));
+    assert_ne!(first_name, second_name);
+    kill_minus_nine(first);
+    soon("the first is gone", || {
+        !cc::available().unwrap().contains(&first_name)
+    });
+    assert!(
+        cc::available().unwrap().contains(&second_name),
+        "the second keeps its own"
+    );
+    kill_minus_nine(second);
+    soon("the second is gone", || {
+        !cc::available().unwrap().contains(&second_name)
+    });
+}
+
+/// Runs a role to its end, as nobody when we are root.
+fn run_without_root(role: &str) {
+    const NOBODY: u32 = 65534;
+    let mut command = in_role(role);
+    if rustix::process::geteuid().is_root() {
+        command.uid(NOBODY).gid(NOBODY);
+    }
+    let mut child = command.spawn().unwrap();
+    let mut said = String::new();
+    child
+        .stdout
+        .take()
+        .unwrap()
+        .read_to_string(&mut said)
+        .unwrap();
+    assert!(child.wait().unwrap().success(), "role {role}: {said}");
+}
+
+fn user_namespaces_are_allowed(test: &str) -> bool {
+    let allowed = user_namespace::check();
+    if let Err(error) = &allowed {
+        not_run(test, &error.to_string());
+    }
+    allowed.is_ok()
+}
+
+fn everything_but_bpf_works_without_root() {
+    if user_namespaces_are_allowed("everything_but_bpf_works_without_root") {
+        run_without_root("unprivileged");
+    }
+}
+
+fn unprivileged() {
+    assert!(!rustix::process::geteuid().is_root());
+    assert!(capabilities::effective().unwrap().is_empty());
+    assert_eq!(
+        Namespace::new().unwrap_err().kind(),
+        io::ErrorKind::PermissionDenied
+    );
+    let before = probe::probe(&["cubic", "dctcp"]);
+    let finding = |what: &str| before.iter().find(|finding| finding.what == what).unwrap();
+    assert!(finding("user namespaces").ok);
+    assert!(!finding("network namespaces").ok && finding("network namespaces").mend.is_some());
+    assert!(
+        !finding("right to load BPF").ok && !finding("congestion control dctcp").ok,
+        "{before:#?}"
+    );
+
+    user_namespace::enter().unwrap();
+    let groups = vec![GroupConfig { ecn: false }, GroupConfig { ecn: true }];
+    let topology = Topology::new(&TopologyConfig {
+        groups,
+        ipv6: true,
+        ..TopologyConfig::default()
+    })
+    .unwrap();
+    let cable = Cable::plain(&topology);
+    for (group, wanted) in topology.groups.iter().zip([false, true]) {
+        let cubic = cc::load("cubic").unwrap();
+        let connection = connect(
+            &topology.sender,
+            &topology.receiver,
+            group.receiver,
+            |socket| cubic.apply(socket).unwrap(),
+        );
+        assert_eq!(has_ecn(&connection.client), wanted);
+        assert_eq!(connection.transfer(1 << 20), 1 << 20);
+        assert_eq!(
+            connect(
+                &topology.receiver,
+                &topology.sender,
+                group.sender_v6,
+                |_| ()
+            )
+            .transfer(1 << 20),
+            1 << 20
+        );
+    }
+    // A control reserved to administrators is ours to use on our own network, when the kernel has it.
+    if cc::available().unwrap().iter().any(|name| name == "bbr") {
+        let bbr = cc::load("bbr").unwrap();
+        connect(
+            &topology.sender,
+            &topology.receiver,
+            topology.groups[0].receiver,
+            |socket| bbr.apply(socket).unwrap(),
+        );
+    }
+    let after = probe::probe(&["cubic"]);
+    for what in [
+        "network namespaces",
+        "veth",
+        "packet sockets",
+        "congestion control cubic",
+    ] {
+        assert!(
+            after
+                .iter()
+                .any(|finding| finding.what == what && finding.ok),
+            "{after:#?}"
+        );
+    }
+    // The cable's thread was started before and keeps its rights; this one gives them up.
+    assert_eq!(capabilities::drop_to_network().unwrap(), capabilities::KEPT);
+    assert!(topology.link.enter().is_err());
+    drop(cable);
+}
+
+fn a_limit_of_no_user_namespaces_is_named() {
+    if user_namespaces_are_allowed("a_limit_of_no_user_namespaces_is_named") {
+        run_without_root("no-user-namespaces");
+    }
+}
+
+/// The limit of a user namespace may be set to 0 from inside it, and is then met by the next one.
+fn no_user_namespaces() {
+    user_namespace::enter().unwrap();
+    fs::write("/proc/sys/user/max_user_namespaces", "0").unwrap();
+    for refused in [user_namespace::check(), user_namespace::enter()] {
+        let error = refused.unwrap_err();
+        assert!(
+            matches!(&error, UserNamespaceError::Limit { limit } if limit == "0"),
+            "{error}"
+        );
+        assert!(error.mend().unwrap().contains("user.max_user_namespaces"));
+    }
+}
