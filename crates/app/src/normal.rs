@@ -56,7 +56,7 @@ fn quantile(tail: u64) -> u32 {
     let point = octave * POINTS + (down >> 59) as usize;
     let fraction = u64::from((down << 5 >> 32) as u32);
     let (from, to) = (u64::from(TABLE[point]), u64::from(TABLE[point + 1]));
-    (from + ((to - from) * fraction >> 32)) as u32
+    (from + (((to - from) * fraction) >> 32)) as u32
 }
 
 /// Walks down the tail; each point starts Newton's method for the next.

@@ -1,0 +1,190 @@
+//! Several runs of one scenario that differ in their seed: mean and standard error of each figure.
+//!
+//! The result has the shape of a summary, with each measured number replaced by an [`Estimate`].
+//! What is not a number stays where all runs agree and is `null` where they do not; so is a list
+//! whose length differs. Flows are matched by the order of their start.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use crate::summary::Summary;
+
+/// A figure over several runs.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Estimate {
+    /// Mean over the runs that have the figure.
+    pub mean: f64,
+    /// Standard error of the mean: sample standard deviation / √n; `null` for a single run.
+    pub standard_error: Option<f64>,
+    /// How many runs have the figure.
+    pub n: usize,
+}
+
+/// The summaries of several runs as one.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Aggregate {
+    /// The version of the format, that of the summary.
+    pub schema: u32,
+    /// Name of the scenario.
+    pub scenario: String,
+    /// Where it ran.
+    pub world: String,
+    /// Of each run.
+    pub seeds: Vec<u64>,
+    /// Length of the longest run, with its warm-up.
+    pub duration_s: f64,
+    /// Length of the warm-up.
+    pub warmup_s: f64,
+    /// At least one run ended before its time.
+    pub partial: bool,
+    /// Of all runs, each once.
+    pub warnings: Vec<String>,
+    /// `link`, `queues`, `groups`, `jain` and `phases` as in a summary, with estimates for numbers.
+    #[serde(flatten)]
+    pub figures: Map<String, Value>,
+}
+
+impl Estimate {
+    /// Of the values of a figure; `None` without values.
+    pub fn new(values: &[f64]) -> Option<Self> {
+        let n = values.len() as f64;
+        let mean = values.iter().sum::<f64>() / n;
+        let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+        (!values.is_empty()).then(|| Self {
+            mean,
+            standard_error: (values.len() > 1).then(|| (squares / (n - 1.0) / n).sqrt()),
+            n: values.len(),
+        })
+    }
+}
+
+/// Aggregates the runs of one scenario; `None` without runs. Fails only if a summary holds what
+/// JSON cannot.
+pub fn aggregate(summaries: &[Summary]) -> Result<Option<Aggregate>, serde_json::Error> {
+    let Some(first) = summaries.first() else {
+        return Ok(None);
+    };
+    let mut warnings: Vec<String> = Vec::new();
+    for warning in summaries.iter().flat_map(|summary| &summary.warnings) {
+        if !warnings.contains(warning) {
+            warnings.push(warning.clone());
+        }
+    }
+    let whole: Vec<Value> = values(summaries.iter().map(|summary| &summary.figures))?;
+    let mut figures = match combine(&whole.iter().collect::<Vec<_>>()) {
+        Value::Object(figures) => figures,
+        _ => Map::new(),
+    };
+    let phases = values(summaries.iter().map(|summary| &summary.phases))?;
+    figures.insert(
+        "phases".to_owned(),
+        combine(&phases.iter().collect::<Vec<_>>()),
+    );
+    Ok(Some(Aggregate {
+        schema: first.schema,
+        scenario: first.scenario.clone(),
+        world: first.world.clone(),
+        seeds: summaries.iter().map(|summary| summary.seed).collect(),
+        duration_s: summaries
+            .iter()
+            .map(|summary| summary.duration_s)
+            .fold(0.0, f64::max),
+        warmup_s: first.warmup_s,
+        partial: summaries.iter().any(|summary| summary.partial),
+        warnings,
+        figures,
+    }))
+}
+
+fn values<'a, T: Serialize + 'a>(
+    parts: impl Iterator<Item = &'a T>,
+) -> Result<Vec<Value>, serde_json::Error> {
+    parts.map(serde_json::to_value).collect()
+}
+
+/// One value for what stands at the same place in each run; `null` in a run is a figure that it
+/// does not have.
+fn combine(values: &[&Value]) -> Value {
+    let present: Vec<&Value> = values
+        .iter()
+        .copied()
+        .filter(|value| !value.is_null())
+        .collect();
+    let Some(first) = present.first() else {
+        return Value::Null;
+    };
+    match first {
+        Value::Number(_) => {
+            let numbers: Vec<f64> = present.iter().filter_map(|value| value.as_f64()).collect();
+            json!(Estimate::new(&numbers))
+        }
+        Value::Object(fields) => fields
+            .keys()
+            .map(|key| {
+                let inner: Vec<&Value> =
+                    present.iter().filter_map(|value| value.get(key)).collect();
+                (key.clone(), combine(&inner))
+            })
+            .collect::<Map<_, _>>()
+            .into(),
+        Value::Array(items) => {
+            let length = |value: &&Value| value.as_array().map(Vec::len);
+            if present
+                .iter()
+                .any(|value| length(value) != Some(items.len()))
+            {
+                return Value::Null;
+            }
+            let at = |i: usize| present.iter().map(|value| &value[i]).collect::<Vec<_>>();
+            (0..items.len())
+                .map(|i| combine(&at(i)))
+                .collect::<Vec<_>>()
+                .into()
+        }
+        other if present.iter().all(|value| value == other) => (*other).clone(),
+        _ => Value::Null,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::summary::tests::summary;
+
+    #[test]
+    fn an_estimate_is_the_mean_with_its_standard_error() {
+        // Of 1, 2, 3, 4: standard deviation √(5/3), divided by √4.
+        let estimate = Estimate::new(&[1.0, 2.0, 3.0, 4.0]).unwrap();
+        assert_eq!((estimate.mean, estimate.n), (2.5, 4));
+        let error = (5.0_f64 / 3.0).sqrt() / 2.0;
+        assert!((estimate.standard_error.unwrap() - error).abs() < 1e-12);
+        assert_eq!(Estimate::new(&[7.0]).unwrap().standard_error, None);
+        assert_eq!(Estimate::new(&[]), None);
+    }
+
+    #[test]
+    fn runs_become_one_summary_of_estimates() {
+        let mut second = summary(2, [5e6, 1e6]);
+        second.partial = true;
+        second.figures.groups[0].rtt_ms = None;
+        second.figures.groups[1].goodput_bps.clear();
+        let all = aggregate(&[summary(1, [3e6, 1e6]), second])
+            .unwrap()
+            .unwrap();
+        assert_eq!((all.seeds, all.partial), (vec![1, 2], true));
+        let groups = &all.figures["groups"];
+        assert_eq!(
+            groups[0]["goodput_bps"][0],
+            json!({ "mean": 4e6, "standard_error": 1e6, "n": 2 })
+        );
+        assert_eq!(groups[0]["goodput_bps"][1]["standard_error"], 0.0);
+        assert_eq!(groups[0]["name"], "l4s");
+        assert_eq!(
+            groups[0]["rtt_ms"]["p50"],
+            json!({ "mean": 3.0, "standard_error": null, "n": 1 })
+        );
+        assert_eq!(groups[1]["goodput_bps"], Value::Null);
+        assert_eq!(all.figures["phases"][0]["link"]["utilisation"]["mean"], 0.5);
+        assert_eq!(aggregate(&[]).unwrap(), None);
+    }
+}

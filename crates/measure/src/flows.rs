@@ -1,0 +1,391 @@
+//! The figures of flows, from samples that their hosts take.
+//!
+//! The recorder says when the next round of samples is due ([`FlowRecorder::next_round`]: the end
+//! of an interval or of a segment); the host gives one sample of each flow, then
+//! [`FlowRecorder::close_round`] with the time at which it really took them. Rates are judged by
+//! that time, so a host that comes late shifts a window and does not falsify a rate. A round that
+//! comes after several ends closes them all; the first takes everything.
+//!
+//! Goodput is payload over the whole of a window, also for a flow that was there for a part of it.
+//! A window lists the flows that lived in it, in the order of their start. Memory grows with the
+//! number of flows, not with time.
+
+use quell_aqm::{Bytes, Time};
+
+use crate::distribution::{Dist, Distribution};
+use crate::label::{FlowId, GroupId};
+use crate::queue::group_resolution;
+use crate::rows::{FlowRow, bits_per_second};
+use crate::schedule::Schedule;
+use crate::timeline::{Segment, Span, Timeline, Use};
+
+/// A flow as its host sees it at one time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct FlowSample {
+    /// Payload that has reached the application since the flow's start.
+    pub delivered: Bytes,
+    /// Segments sent again since the flow's start.
+    pub retransmitted: u64,
+    /// Smoothed RTT, if the transport has one.
+    pub rtt: Option<Time>,
+    /// Congestion window, if the transport has one.
+    pub congestion_window: Option<Bytes>,
+}
+
+/// Collects the samples of all flows of a run.
+#[derive(Debug, Clone)]
+pub struct FlowRecorder {
+    schedule: Schedule,
+    flows: Vec<Flow>,
+    groups: Vec<RttTally>,
+    interval_start: Time,
+    /// When the open segment and the whole really started.
+    segment_start: Time,
+    whole_length: Time,
+    rows: Vec<FlowRow>,
+    phases: Vec<Vec<GroupFlows>>,
+}
+
+#[derive(Debug, Clone)]
+struct Flow {
+    group: GroupId,
+    life: Span,
+    last: FlowSample,
+    at_interval: Totals,
+    at_segment: Totals,
+    /// Sum over the measured segments.
+    whole: Totals,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Totals {
+    delivered: u64,
+    retransmitted: u64,
+}
+
+/// Smoothed RTTs in ns.
+#[derive(Debug, Clone)]
+struct RttTally {
+    segment: Distribution,
+    whole: Distribution,
+}
+
+/// The flows of one group in one stretch of time.
+#[derive(Debug, Clone, PartialEq)]
+pub struct GroupFlows {
+    /// Payload to the application in bit/s, of each flow.
+    pub goodput_bps: Vec<f64>,
+    /// Segments sent again.
+    pub retransmitted: u64,
+    /// Smoothed RTT, sampled each interval.
+    pub rtt_ms: Option<Dist>,
+}
+
+/// All that a flow recorder has to tell at the end, by [`GroupId`].
+#[derive(Debug, Clone, PartialEq)]
+pub struct FlowResults {
+    /// From the end of the warm-up to the end of the run.
+    pub whole: Vec<GroupFlows>,
+    /// Each phase.
+    pub phases: Vec<Vec<GroupFlows>>,
+}
+
+impl FlowRecorder {
+    /// For `groups` groups without flows. Without `interval` there are no rows and no RTTs.
+    pub fn new(timeline: Timeline, interval: Option<Time>, groups: usize) -> Self {
+        let empty = Distribution::new(group_resolution(groups));
+        let tally = RttTally {
+            segment: empty.clone(),
+            whole: empty,
+        };
+        Self {
+            schedule: Schedule::new(timeline, interval),
+            flows: Vec::new(),
+            groups: vec![tally; groups],
+            interval_start: Time::ZERO,
+            segment_start: Time::ZERO,
+            whole_length: Time::ZERO,
+            rows: Vec::new(),
+            phases: Vec::new(),
+        }
+    }
+
+    /// A flow of `group` starts at `now`. Ids count up from 0.
+    pub fn start(&mut self, group: GroupId, now: Time) -> FlowId {
+        self.flows.push(Flow {
+            group,
+            life: Span {
+                start: now,
+                end: Time::MAX,
+            },
+            last: FlowSample::default(),
+            at_interval: Totals::default(),
+            at_segment: Totals::default(),
+            whole: Totals::default(),
+        });
+        FlowId(self.flows.len() as u32 - 1)
+    }
+
+    /// `flow` ends at `now`; its last sample stays.
+    pub fn stop(&mut self, flow: FlowId, now: Time) {
+        if let Some(flow) = self.flows.get_mut(flow.index()) {
+            flow.life.end = flow.life.end.min(now);
+        }
+    }
+
+    /// What `flow` has come to. Only the last sample before the end of a round counts.
+    pub fn sample(&mut self, flow: FlowId, sample: FlowSample) {
+        if let Some(flow) = self.flows.get_mut(flow.index()) {
+            flow.last = sample;
+        }
+    }
+
+    /// When the next round of samples is due; `None` after the end.
+    pub fn next_round(&self) -> Option<Time> {
+        Some(self.schedule.next()).filter(|&at| at < Time::MAX)
+    }
+
+    /// All samples of a round were taken at `now`. Does nothing before the round is due.
+    pub fn close_round(&mut self, now: Time) {
+        while let Some(due) = self.schedule.due(now) {
+            // Several intervals that a late host missed are one row.
+            if due.interval {
+                self.close_interval(now);
+            }
+            if let Some(segment) = due.segment {
+                self.close_segment(segment, now);
+            }
+        }
+    }
+
+    /// Takes the rows of the intervals that have ended.
+    pub fn drain_rows(&mut self) -> impl Iterator<Item = FlowRow> + '_ {
+        self.rows.drain(..)
+    }
+
+    /// The run ended at `now`, at its planned end or before, and a last round was sampled.
+    pub fn finish(&mut self, now: Time) -> FlowResults {
+        self.close_round(now);
+        if let Some(due) = self.schedule.stop(now) {
+            if due.interval {
+                self.close_interval(now);
+            }
+            if let Some(segment) = due.segment {
+                self.close_segment(segment, now);
+            }
+        }
+        let (span, length) = (self.schedule.whole(), self.whole_length);
+        let whole = self.figures(span, length, |flow| flow.whole, |group| &group.whole);
+        FlowResults {
+            whole,
+            phases: std::mem::take(&mut self.phases),
+        }
+    }
+
+    fn close_interval(&mut self, at: Time) {
+        let length = at - self.interval_start;
+        if length.is_zero() {
+            return;
+        }
+        let start = std::mem::replace(&mut self.interval_start, at);
+        let span = Span { start, end: at };
+        for (index, flow) in self.flows.iter_mut().enumerate() {
+            if !flow.lives_in(span) {
+                continue;
+            }
+            let delta = flow.totals().since(flow.at_interval);
+            flow.at_interval = flow.totals();
+            self.rows.push(FlowRow {
+                time: at,
+                length,
+                group: flow.group,
+                flow: FlowId(index as u32),
+                delivered: Bytes::new(delta.delivered),
+                rtt: flow.last.rtt,
+                congestion_window: flow.last.congestion_window,
+                retransmitted: delta.retransmitted,
+            });
+            // A flow that has stopped has no RTT any more.
+            let rtt = flow.last.rtt.filter(|_| flow.life.end >= at);
+            if let (Some(rtt), Some(group)) = (rtt, self.groups.get_mut(flow.group.index())) {
+                group.segment.record(rtt.as_nanos());
+            }
+        }
+    }
+
+    fn close_segment(&mut self, segment: Segment, at: Time) {
+        let length = at - self.segment_start;
+        let measured = segment.counts_for != Use::Nothing;
+        if segment.counts_for == Use::Phase {
+            let totals = |flow: &Flow| flow.totals().since(flow.at_segment);
+            let figures = self.figures(segment.span, length, totals, |group| &group.segment);
+            self.phases.push(figures);
+        }
+        for flow in &mut self.flows {
+            let delta = flow.totals().since(flow.at_segment);
+            flow.at_segment = flow.totals();
+            if measured {
+                flow.whole.delivered += delta.delivered;
+                flow.whole.retransmitted += delta.retransmitted;
+            }
+        }
+        for group in &mut self.groups {
+            if measured {
+                group.whole.merge(&group.segment);
+            }
+            group.segment.clear();
+        }
+        if measured {
+            self.whole_length += length;
+        }
+        self.segment_start = at;
+    }
+
+    fn figures(
+        &self,
+        span: Span,
+        length: Time,
+        totals: impl Fn(&Flow) -> Totals,
+        rtts: impl Fn(&RttTally) -> &Distribution,
+    ) -> Vec<GroupFlows> {
+        let mut groups: Vec<GroupFlows> = self
+            .groups
+            .iter()
+            .map(|group| GroupFlows {
+                goodput_bps: Vec::new(),
+                retransmitted: 0,
+                rtt_ms: rtts(group).dist(1e6),
+            })
+            .collect();
+        for flow in self.flows.iter().filter(|flow| flow.lives_in(span)) {
+            if let Some(group) = groups.get_mut(flow.group.index()) {
+                let totals = totals(flow);
+                group
+                    .goodput_bps
+                    .push(bits_per_second(totals.delivered, length));
+                group.retransmitted += totals.retransmitted;
+            }
+        }
+        groups
+    }
+}
+
+impl Flow {
+    fn lives_in(&self, span: Span) -> bool {
+        self.life.start < span.end && self.life.end > span.start
+    }
+    fn totals(&self) -> Totals {
+        Totals {
+            delivered: self.last.delivered.get(),
+            retransmitted: self.last.retransmitted,
+        }
+    }
+}
+
+impl Totals {
+    /// Never negative, even if a host's counter ran backwards.
+    fn since(self, earlier: Self) -> Self {
+        Self {
+            delivered: self.delivered.saturating_sub(earlier.delivered),
+            retransmitted: self.retransmitted.saturating_sub(earlier.retransmitted),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GROUP: GroupId = GroupId(0);
+
+    fn seconds(seconds: u64) -> Time {
+        Time::from_secs(seconds)
+    }
+
+    fn recorder(warmup: u64, changes: &[Time], end: u64) -> FlowRecorder {
+        let timeline = Timeline::new(seconds(warmup), changes, Time::ZERO, seconds(end));
+        FlowRecorder::new(timeline, Some(seconds(2)), 1)
+    }
+
+    fn sample(kilobytes: u64, retransmitted: u64, rtt_ms: u64) -> FlowSample {
+        FlowSample {
+            delivered: Bytes::new(kilobytes * 1_000),
+            retransmitted,
+            rtt: Some(Time::from_millis(rtt_ms)),
+            congestion_window: Some(Bytes::new(14_480)),
+        }
+    }
+
+    #[test]
+    fn goodput_is_what_arrived_within_exactly_the_measured_window() {
+        let mut recorder = recorder(5, &[], 8);
+        let flow = recorder.start(GROUP, Time::ZERO);
+        let mut rounds = Vec::new();
+        while let Some(now) = recorder.next_round() {
+            // 1 MB/s during the warm-up, then 2 MB/s.
+            let s = now.as_nanos() / 1_000_000_000;
+            rounds.push(s);
+            recorder.sample(flow, sample(1_000 * (s + s.saturating_sub(5)), s, 10 * s));
+            recorder.close_round(now);
+        }
+        assert_eq!(rounds, [2, 4, 5, 6, 8]);
+        let results = recorder.finish(seconds(8));
+        let group = &results.whole[0];
+        assert_eq!(
+            (&group.goodput_bps[..], group.retransmitted),
+            (&[16e6][..], 3)
+        );
+        // Of the intervals that end at 6 s and 8 s.
+        assert_eq!(group.rtt_ms.unwrap().mean, 70.0);
+        let rows: Vec<FlowRow> = recorder.drain_rows().collect();
+        assert_eq!(rows.len(), 4);
+        assert_eq!((rows[2].goodput_bps(), rows[2].retransmitted), (12e6, 2));
+        assert_eq!(rows[2].rtt, Some(Time::from_millis(60)));
+    }
+
+    #[test]
+    fn a_late_round_is_judged_by_its_real_length() {
+        let mut recorder = recorder(4, &[], 8);
+        let flow = recorder.start(GROUP, Time::ZERO);
+        for (now, kilobytes) in [(2_000, 200), (4_500, 450), (6_000, 600), (8_500, 850)] {
+            recorder.sample(flow, sample(kilobytes, 0, 10));
+            recorder.close_round(Time::from_millis(now));
+        }
+        assert_eq!(recorder.finish(seconds(8)).whole[0].goodput_bps, [0.8e6]);
+        assert!(recorder.drain_rows().all(|row| row.goodput_bps() == 0.8e6));
+    }
+
+    #[test]
+    fn phases_list_the_flows_that_lived_in_them() {
+        let mut recorder = recorder(0, &[seconds(4)], 8);
+        let first = recorder.start(GROUP, Time::ZERO);
+        for now in [2, 4] {
+            recorder.sample(first, sample(500 * now, 0, 10));
+            recorder.close_round(seconds(now));
+        }
+        recorder.stop(first, seconds(4));
+        let second = recorder.start(GROUP, seconds(4));
+        for now in [6, 8] {
+            recorder.sample(second, sample(1_000 * (now - 4), 0, 20));
+            recorder.close_round(seconds(now));
+        }
+        let results = recorder.finish(seconds(8));
+        assert_eq!(results.phases[0][0].goodput_bps, [4e6]);
+        assert_eq!(results.phases[1][0].goodput_bps, [8e6]);
+        assert_eq!(results.phases[1][0].rtt_ms.unwrap().p1, 20.0);
+        assert_eq!(results.whole[0].goodput_bps, [2e6, 4e6]);
+        assert_eq!(recorder.drain_rows().count(), 4);
+    }
+
+    #[test]
+    fn a_run_that_stops_early_tells_what_it_has() {
+        let mut recorder = recorder(2, &[], 60);
+        let flow = recorder.start(GROUP, Time::ZERO);
+        recorder.close_round(seconds(2));
+        recorder.sample(flow, sample(125, 0, 10));
+        let results = recorder.finish(seconds(3));
+        assert_eq!(results.whole[0].goodput_bps, [1e6]);
+        assert_eq!(recorder.next_round(), None);
+        assert_eq!(results.whole[0].rtt_ms.unwrap().mean, 10.0);
+    }
+}

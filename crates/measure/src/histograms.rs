@@ -1,0 +1,75 @@
+//! `histograms.json`: full distributions over the whole of a run, as `[value, count]` pairs in
+//! ascending order. Each value stands for its bucket of the histogram (3 significant digits, fewer
+//! for groups where there are very many).
+
+use serde::{Deserialize, Serialize};
+
+use crate::distribution::Distribution;
+use crate::label::Direction;
+use crate::recorder::LinkResults;
+use crate::summary::{GroupInfo, SCHEMA};
+
+/// The file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Histograms {
+    /// The version of the format, that of the summary.
+    pub schema: u32,
+    /// Every queue of the forward direction, then of the reverse one.
+    pub queues: Vec<QueueHistograms>,
+    /// Every group, in the order of the scenario.
+    pub groups: Vec<GroupHistograms>,
+}
+
+/// One queue.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct QueueHistograms {
+    /// Name within the discipline.
+    pub name: String,
+    /// Direction of its link.
+    pub direction: Direction,
+    /// Sojourn times of delivered packets, in ns.
+    pub delay_ns: Vec<(u64, u64)>,
+    /// IP bytes that each delivered packet left behind in its queue.
+    pub backlog_at_dequeue_bytes: Vec<(u64, u64)>,
+}
+
+/// One group.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GroupHistograms {
+    /// Name in the scenario.
+    pub name: String,
+    /// Sojourn times of delivered packets, in ns.
+    pub delay_ns: Vec<(u64, u64)>,
+}
+
+impl Histograms {
+    /// Of a run with these groups.
+    pub fn new(groups: &[GroupInfo], forward: &LinkResults, reverse: Option<&LinkResults>) -> Self {
+        let links = || std::iter::once(forward).chain(reverse);
+        let queues = links().flat_map(|link| {
+            let delays = link.queue_delays.iter().zip(&link.backlogs_at_dequeue);
+            link.whole
+                .queues
+                .iter()
+                .zip(delays)
+                .map(|(queue, (delay, backlog))| QueueHistograms {
+                    name: queue.name.clone(),
+                    direction: queue.direction,
+                    delay_ns: delay.counts(),
+                    backlog_at_dequeue_bytes: backlog.counts(),
+                })
+        });
+        let groups = groups.iter().enumerate().map(|(i, group)| {
+            let delay = links().find_map(|link| link.group_delays.get(i)?.as_ref());
+            GroupHistograms {
+                name: group.name.clone(),
+                delay_ns: delay.map_or_else(Vec::new, Distribution::counts),
+            }
+        });
+        Self {
+            schema: SCHEMA,
+            queues: queues.collect(),
+            groups: groups.collect(),
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! The figures of one queue and of one group, kept per segment and for the whole.
+
+use quell_aqm::Time;
+
+use crate::counts::Counts;
+use crate::distribution::{Distribution, Resolution};
+
+/// Sojourn times are resolved up to 1000 s.
+const LONGEST_DELAY: u64 = 1_000_000_000_000;
+/// Backlogs are resolved up to 64 GiB.
+const LARGEST_BACKLOG: u64 = 1 << 36;
+/// What all groups' distributions may take together, unless they are more than 25 000.
+const GROUP_MEMORY: u64 = 256 << 20;
+
+/// Sojourn times in ns, for a queue.
+pub(crate) fn delay_resolution() -> Resolution {
+    Resolution::new(3, LONGEST_DELAY)
+}
+
+/// Times in ns for each of `groups` groups: 3 significant digits, and fewer for many groups, so
+/// that their distributions (two each) stay within [`GROUP_MEMORY`].
+pub(crate) fn group_resolution(groups: usize) -> Resolution {
+    let fits = |digits: &u8| {
+        let memory = Resolution::new(*digits, LONGEST_DELAY).memory();
+        memory.saturating_mul(2 * groups as u64) <= GROUP_MEMORY
+    };
+    Resolution::new([3, 2, 1].into_iter().find(fits).unwrap_or(1), LONGEST_DELAY)
+}
+
+/// Counters and delays of a queue or a group.
+#[derive(Debug, Clone)]
+pub(crate) struct Tally {
+    /// Since the start of the run.
+    pub(crate) counts: Counts,
+    /// Sojourn times in ns of the open segment.
+    pub(crate) delay: Distribution,
+    /// [`Tally::counts`] at the start of the open segment.
+    counts_before: Counts,
+    /// [`Tally::counts`] at the start of the whole.
+    counts_unmeasured: Counts,
+    /// Sojourn times in ns of the closed segments of the whole.
+    pub(crate) whole_delay: Distribution,
+}
+
+impl Tally {
+    pub(crate) fn new(resolution: Resolution) -> Self {
+        Self {
+            counts: Counts::default(),
+            delay: Distribution::new(resolution),
+            counts_before: Counts::default(),
+            counts_unmeasured: Counts::default(),
+            whole_delay: Distribution::new(resolution),
+        }
+    }
+
+    /// A packet of `bytes` was delivered after `sojourn`.
+    #[inline]
+    pub(crate) fn deliver(&mut self, bytes: u64, sojourn: Time) {
+        self.counts.packets += 1;
+        self.counts.bytes += bytes;
+        self.counts.delay += u128::from(sojourn.as_nanos());
+        self.delay.record(sojourn.as_nanos());
+    }
+
+    /// Counters of the open segment.
+    pub(crate) fn segment(&self) -> Counts {
+        self.counts.since(&self.counts_before)
+    }
+    /// Counters of the closed segments of the whole.
+    pub(crate) fn whole(&self) -> Counts {
+        self.counts_before.since(&self.counts_unmeasured)
+    }
+
+    /// The open segment ends and becomes part of the whole, if `measured`.
+    pub(crate) fn close_segment(&mut self, measured: bool) {
+        if measured {
+            self.whole_delay.merge(&self.delay);
+        } else {
+            self.counts_unmeasured = self.counts;
+        }
+        self.delay.clear();
+        self.counts_before = self.counts;
+    }
+}
+
+/// What waits in a queue, over time. The packet in service is not part of it.
+#[derive(Debug, Clone)]
+pub(crate) struct BacklogTally {
+    bytes: u64,
+    since: Time,
+    /// Whether the open segment is part of the whole.
+    measured: bool,
+    /// Bytes, weighted by ns, of the open segment.
+    pub(crate) weighted: Distribution,
+    /// Bytes, weighted by ns, of the closed segments of the whole.
+    pub(crate) whole_weighted: Distribution,
+    /// Bytes that each delivered packet left behind, in the whole.
+    pub(crate) at_dequeue: Distribution,
+}
+
+impl BacklogTally {
+    pub(crate) fn new(measured: bool) -> Self {
+        let empty = Distribution::new(Resolution::new(3, LARGEST_BACKLOG));
+        Self {
+            bytes: 0,
+            since: Time::ZERO,
+            measured,
+            weighted: empty.clone(),
+            whole_weighted: empty.clone(),
+            at_dequeue: empty,
+        }
+    }
+
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    #[inline]
+    pub(crate) fn add(&mut self, bytes: u64, now: Time) {
+        self.account(now);
+        self.bytes += bytes;
+    }
+
+    #[inline]
+    pub(crate) fn remove(&mut self, bytes: u64, now: Time) {
+        self.account(now);
+        debug_assert!(bytes <= self.bytes, "what leaves a queue was in it");
+        self.bytes = self.bytes.saturating_sub(bytes);
+    }
+
+    /// A packet of `bytes` is delivered.
+    #[inline]
+    pub(crate) fn deliver(&mut self, bytes: u64, now: Time) {
+        self.remove(bytes, now);
+        if self.measured {
+            self.at_dequeue.record(self.bytes);
+        }
+    }
+
+    /// The backlog stood as it is until `now`.
+    #[inline]
+    fn account(&mut self, now: Time) {
+        self.weighted
+            .record_n(self.bytes, (now - self.since).as_nanos());
+        self.since = now;
+    }
+
+    /// The open segment is about to end at `at`: a backlog that stands over its end counts on
+    /// both sides.
+    pub(crate) fn end_segment(&mut self, at: Time) {
+        self.account(at);
+    }
+
+    /// After the figures of the segment have been read. The next one is `measured` or not.
+    pub(crate) fn close_segment(&mut self, measured: bool) {
+        if self.measured {
+            self.whole_weighted.merge(&self.weighted);
+        }
+        self.weighted.clear();
+        self.measured = measured;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_groups_are_resolved_less_finely_and_fit_the_memory() {
+        assert_eq!(group_resolution(10), Resolution::new(3, LONGEST_DELAY));
+        assert_eq!(group_resolution(2_000), Resolution::new(2, LONGEST_DELAY));
+        let many = group_resolution(20_000);
+        assert!(many.memory() * 2 * 20_000 <= GROUP_MEMORY);
+    }
+
+    #[test]
+    fn backlog_is_weighted_by_the_time_for_which_it_stands() {
+        let mut backlog = BacklogTally::new(true);
+        backlog.add(1_500, Time::ZERO);
+        backlog.remove(1_500, Time::from_millis(1));
+        backlog.end_segment(Time::from_millis(4));
+        let dist = backlog.weighted.dist(1.0).unwrap();
+        assert_eq!((dist.mean, dist.p75, dist.max), (375.0, 0.0, 1_500.0));
+        assert_eq!(dist.p90, 1_500.0);
+    }
+}

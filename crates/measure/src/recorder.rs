@@ -1,0 +1,509 @@
+//! The figures of one direction of the link, from what its observer is told.
+//!
+//! A world whose observer owns dropped packets calls the `on_...` methods; one that has nothing to
+//! free hands the recorder itself to the bottleneck.
+//!
+//! A packet counts as delivered when it leaves its queue. A group is counted where its data goes,
+//! not where its acknowledgements do. Busy time is the link's, so overhead counts.
+//!
+//! Each call costs integer work only, and allocates only when rows are not drained.
+
+use quell_aqm::{Bytes, Departure, Drop, MarkReason, Observer, Packet, QueueId, Rate, Time};
+
+use crate::counts::Counts;
+use crate::distribution::{Dist, Distribution};
+use crate::label::{Direction, GroupId, Labelled};
+use crate::queue::{BacklogTally, Tally, delay_resolution, group_resolution};
+use crate::rows::QueueRow;
+use crate::schedule::{Due, Schedule};
+use crate::summary::QueueSummary;
+use crate::timeline::{Segment, Span, Timeline, Use};
+
+/// Milliseconds in nanoseconds.
+const MILLISECOND: f64 = 1e6;
+
+/// What a recorder must know beforehand.
+#[derive(Debug, Clone)]
+pub struct RecorderConfig {
+    /// The direction of the link.
+    pub direction: Direction,
+    /// Names of the discipline's queues, by [`QueueId`].
+    pub queues: &'static [&'static str],
+    /// Where the data of each group goes, by [`GroupId`].
+    pub groups: Vec<Direction>,
+    /// The link's rate at the start.
+    pub rate: Rate,
+    /// What counts for what.
+    pub timeline: Timeline,
+    /// Length of an interval of the series; `None` for no series.
+    pub interval: Option<Time>,
+}
+
+/// Counts what happens at one direction of the link.
+#[derive(Debug, Clone)]
+pub struct Recorder {
+    direction: Direction,
+    schedule: Schedule,
+    /// When something closes next: a copy for the path of each packet.
+    next: Time,
+    queues: Vec<Queue>,
+    /// `None` for a group whose data goes the other way.
+    groups: Vec<Option<Tally>>,
+    link: Link,
+    interval_start: Time,
+    rows: Vec<QueueRow>,
+    phases: Vec<LinkFigures>,
+}
+
+#[derive(Debug, Clone)]
+struct Queue {
+    name: &'static str,
+    tally: Tally,
+    backlog: BacklogTally,
+    /// Totals at the start of the interval.
+    interval: Counts,
+    /// Longest sojourn time in the interval.
+    interval_max: Time,
+}
+
+/// Use of the link itself.
+#[derive(Debug, Clone, Copy)]
+struct Link {
+    rate: Rate,
+    rate_since: Time,
+    busy_until: Time,
+    segment: LinkUse,
+    whole: LinkUse,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct LinkUse {
+    busy: Time,
+    /// The rate over time, in bit/s × ns.
+    capacity: u128,
+    /// It had no rate limit for a while.
+    unlimited: bool,
+    lost_outside: u64,
+}
+
+/// What happened at one direction of the link in one stretch of time.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LinkFigures {
+    /// The stretch.
+    pub span: Span,
+    /// Mean over the stretch; [`Rate::UNLIMITED`] if it was unlimited at any time.
+    pub rate: Rate,
+    /// Time in which the link transmitted.
+    pub busy: Time,
+    /// Packets lost anywhere but by the discipline.
+    pub lost_outside: u64,
+    /// By [`QueueId`].
+    pub queues: Vec<QueueSummary>,
+    /// By [`GroupId`]; `None` for a group whose data goes the other way.
+    pub groups: Vec<Option<GroupPackets>>,
+}
+
+impl LinkFigures {
+    /// Busy time / length; 0 for a stretch without length.
+    pub fn utilisation(&self) -> f64 {
+        self.busy.as_nanos() as f64 / self.span.length().as_nanos().max(1) as f64
+    }
+}
+
+/// The packets of one group.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct GroupPackets {
+    /// Delivered.
+    pub packets: u64,
+    /// Newly marked.
+    pub marked: u64,
+    /// Dropped.
+    pub dropped: u64,
+    /// Sojourn times.
+    pub delay_ms: Option<Dist>,
+}
+
+/// All that a recorder has to tell at the end.
+#[derive(Debug, Clone)]
+pub struct LinkResults {
+    /// The direction of the link.
+    pub direction: Direction,
+    /// From the end of the warm-up to the end of the run.
+    pub whole: LinkFigures,
+    /// Each phase.
+    pub phases: Vec<LinkFigures>,
+    /// Sojourn times in ns over the whole, by [`QueueId`].
+    pub queue_delays: Vec<Distribution>,
+    /// Bytes that each delivered packet left behind in its queue, over the whole, by [`QueueId`].
+    pub backlogs_at_dequeue: Vec<Distribution>,
+    /// Sojourn times in ns over the whole, by [`GroupId`].
+    pub group_delays: Vec<Option<Distribution>>,
+}
+
+impl Recorder {
+    /// Starts at time zero with empty queues.
+    pub fn new(config: RecorderConfig) -> Self {
+        let here = |&group: &Direction| group == config.direction;
+        let resolution =
+            group_resolution(config.groups.iter().filter(|&group| here(group)).count());
+        let schedule = Schedule::new(config.timeline, config.interval);
+        let measured = schedule.measures();
+        let queue = |&name: &&'static str| Queue {
+            name,
+            tally: Tally::new(delay_resolution()),
+            backlog: BacklogTally::new(measured),
+            interval: Counts::default(),
+            interval_max: Time::ZERO,
+        };
+        let group = |group| here(group).then(|| Tally::new(resolution));
+        Self {
+            direction: config.direction,
+            next: schedule.next(),
+            schedule,
+            queues: config.queues.iter().map(queue).collect(),
+            groups: config.groups.iter().map(group).collect(),
+            link: Link {
+                rate: config.rate,
+                rate_since: Time::ZERO,
+                busy_until: Time::ZERO,
+                segment: LinkUse::default(),
+                whole: LinkUse::default(),
+            },
+            interval_start: Time::ZERO,
+            rows: Vec::new(),
+            phases: Vec::new(),
+        }
+    }
+
+    /// See [`Observer::enqueued`].
+    #[inline]
+    pub fn on_enqueued<P: Packet>(&mut self, queue: QueueId, packet: &P, now: Time) {
+        self.advance(now);
+        if let Some(queue) = self.queues.get_mut(queue.index()) {
+            queue.backlog.add(packet.len().get(), now);
+        }
+    }
+
+    /// See [`Observer::dequeued`].
+    #[inline]
+    pub fn on_dequeued<P: Packet + Labelled>(&mut self, queue: QueueId, packet: &P, now: Time) {
+        self.advance(now);
+        let (bytes, sojourn) = (packet.len().get(), packet.sojourn(now));
+        if let Some(queue) = self.queues.get_mut(queue.index()) {
+            queue.backlog.deliver(bytes, now);
+            queue.tally.deliver(bytes, sojourn);
+            queue.interval_max = queue.interval_max.max(sojourn);
+        }
+        if let Some(group) = self.group(packet.group()) {
+            group.deliver(bytes, sojourn);
+        }
+    }
+
+    /// See [`Observer::marked`].
+    #[inline]
+    pub fn on_marked<P: Labelled>(
+        &mut self,
+        queue: QueueId,
+        packet: &P,
+        reason: MarkReason,
+        now: Time,
+    ) {
+        self.advance(now);
+        if let Some(queue) = self.queues.get_mut(queue.index()) {
+            queue.tally.counts.marks[reason.index()] += 1;
+        }
+        if let Some(group) = self.group(packet.group()) {
+            group.counts.marks[reason.index()] += 1;
+        }
+    }
+
+    /// See [`Observer::dropped`]; the packet stays the caller's.
+    #[inline]
+    pub fn on_dropped<P: Packet + Labelled>(&mut self, packet: &P, drop: &Drop, now: Time) {
+        self.advance(now);
+        if let Some(queue) = self.queues.get_mut(drop.queue.index()) {
+            if drop.queued {
+                queue.backlog.remove(packet.len().get(), now);
+            }
+            queue.tally.counts.drops[drop.reason.index()] += 1;
+        }
+        if let Some(group) = self.group(packet.group()) {
+            group.counts.drops[drop.reason.index()] += 1;
+        }
+    }
+
+    /// See [`Observer::departed`].
+    #[inline]
+    pub fn on_departed(&mut self, departure: &Departure) {
+        self.advance(departure.start);
+        self.link.segment.busy += departure.end - departure.start;
+        self.link.busy_until = departure.end;
+    }
+
+    /// The link has this rate from `now` on.
+    pub fn on_rate(&mut self, rate: Rate, now: Time) {
+        self.advance(now);
+        self.link.account(now);
+        self.link.rate = rate;
+    }
+
+    /// So many packets were lost by something else than the discipline.
+    pub fn on_lost_outside(&mut self, packets: u64, now: Time) {
+        self.advance(now);
+        self.link.segment.lost_outside += packets;
+    }
+
+    /// Closes every interval and segment that ends by `now`. Each call does this first; a caller
+    /// needs it only to get rows while nothing happens.
+    #[inline]
+    pub fn advance(&mut self, now: Time) {
+        if now >= self.next {
+            self.close_until(now);
+        }
+    }
+
+    /// Takes the rows of the intervals that have ended.
+    pub fn drain_rows(&mut self) -> impl Iterator<Item = QueueRow> + '_ {
+        self.rows.drain(..)
+    }
+
+    /// The run ended at `now`, at its planned end or before; what comes later does not count.
+    pub fn finish(&mut self, now: Time) -> LinkResults {
+        self.advance(now);
+        if let Some(due) = self.schedule.stop(now) {
+            self.close(due);
+        }
+        self.next = Time::MAX;
+        LinkResults {
+            direction: self.direction,
+            whole: self.whole(),
+            phases: std::mem::take(&mut self.phases),
+            queue_delays: self
+                .queues
+                .iter()
+                .map(|q| q.tally.whole_delay.clone())
+                .collect(),
+            backlogs_at_dequeue: self
+                .queues
+                .iter()
+                .map(|q| q.backlog.at_dequeue.clone())
+                .collect(),
+            group_delays: self
+                .groups
+                .iter()
+                .map(|group| group.as_ref().map(|group| group.whole_delay.clone()))
+                .collect(),
+        }
+    }
+
+    #[inline]
+    fn group(&mut self, group: Option<GroupId>) -> Option<&mut Tally> {
+        self.groups.get_mut(group?.index())?.as_mut()
+    }
+
+    #[cold]
+    fn close_until(&mut self, now: Time) {
+        while let Some(due) = self.schedule.due(now) {
+            self.close(due);
+        }
+        self.next = self.schedule.next();
+    }
+
+    fn close(&mut self, due: Due) {
+        if due.interval {
+            self.close_interval(due.at);
+        }
+        if let Some(segment) = due.segment {
+            self.close_segment(segment);
+        }
+    }
+
+    fn close_interval(&mut self, at: Time) {
+        let length = at - self.interval_start;
+        self.interval_start = at;
+        for queue in &mut self.queues {
+            let counts = queue.tally.counts.since(&queue.interval);
+            let any = counts.packets > 0;
+            self.rows.push(QueueRow {
+                time: at,
+                length,
+                queue: queue.name,
+                direction: self.direction,
+                packets: counts.packets,
+                bytes: Bytes::new(counts.bytes),
+                marked: counts.marked(),
+                dropped: counts.dropped(),
+                delay_mean: any
+                    .then(|| Time::from_nanos((counts.delay / u128::from(counts.packets)) as u64)),
+                delay_max: any.then_some(queue.interval_max),
+                backlog: Bytes::new(queue.backlog.bytes()),
+            });
+            queue.interval = queue.tally.counts;
+            queue.interval_max = Time::ZERO;
+        }
+    }
+
+    fn close_segment(&mut self, segment: Segment) {
+        let at = segment.span.end;
+        let measured = segment.counts_for != Use::Nothing;
+        for queue in &mut self.queues {
+            queue.backlog.end_segment(at);
+        }
+        let used = self.link.close_segment(at, measured);
+        if segment.counts_for == Use::Phase {
+            let figures = self.phase(segment.span, &used);
+            self.phases.push(figures);
+        }
+        for queue in &mut self.queues {
+            queue.tally.close_segment(measured);
+            queue.backlog.close_segment(self.schedule.measures());
+        }
+        for group in self.groups.iter_mut().flatten() {
+            group.close_segment(measured);
+        }
+    }
+
+    /// Figures of the segment that is about to close.
+    fn phase(&self, span: Span, used: &LinkUse) -> LinkFigures {
+        let queues = self.queues.iter().map(|queue| {
+            let weighted = &queue.backlog.weighted;
+            self.queue_summary(queue, &queue.tally.segment(), &queue.tally.delay, weighted)
+        });
+        let group = |group: &Tally| GroupPackets::new(&group.segment(), &group.delay);
+        LinkFigures {
+            span,
+            rate: used.mean_rate(span, self.link.rate),
+            busy: used.busy,
+            lost_outside: used.lost_outside,
+            queues: queues.collect(),
+            groups: self
+                .groups
+                .iter()
+                .map(|tally| tally.as_ref().map(group))
+                .collect(),
+        }
+    }
+
+    /// Figures of all measured segments that have closed.
+    fn whole(&self) -> LinkFigures {
+        let span = self.schedule.whole();
+        let queues = self.queues.iter().map(|queue| {
+            let weighted = &queue.backlog.whole_weighted;
+            self.queue_summary(
+                queue,
+                &queue.tally.whole(),
+                &queue.tally.whole_delay,
+                weighted,
+            )
+        });
+        let group = |group: &Tally| GroupPackets::new(&group.whole(), &group.whole_delay);
+        LinkFigures {
+            span,
+            rate: self.link.whole.mean_rate(span, self.link.rate),
+            busy: self.link.whole.busy,
+            lost_outside: self.link.whole.lost_outside,
+            queues: queues.collect(),
+            groups: self
+                .groups
+                .iter()
+                .map(|tally| tally.as_ref().map(group))
+                .collect(),
+        }
+    }
+
+    fn queue_summary(
+        &self,
+        queue: &Queue,
+        counts: &Counts,
+        delay: &Distribution,
+        weighted: &Distribution,
+    ) -> QueueSummary {
+        QueueSummary {
+            name: queue.name.to_owned(),
+            direction: self.direction,
+            packets: counts.packets,
+            bytes: counts.bytes,
+            marked: counts.marked(),
+            dropped: counts.dropped(),
+            mark_ratio: counts.mark_ratio(),
+            drop_ratio: counts.drop_ratio(),
+            marks: counts.marks_by_reason(),
+            drops: counts.drops_by_reason(),
+            delay_ms: delay.dist(MILLISECOND),
+            backlog_bytes: weighted.dist(1.0),
+        }
+    }
+}
+
+impl GroupPackets {
+    fn new(counts: &Counts, delay: &Distribution) -> Self {
+        Self {
+            packets: counts.packets,
+            marked: counts.marked(),
+            dropped: counts.dropped(),
+            delay_ms: delay.dist(MILLISECOND),
+        }
+    }
+}
+
+impl Link {
+    /// The rate was what it is until `now`.
+    fn account(&mut self, now: Time) {
+        let span = now - self.rate_since;
+        self.rate_since = self.rate_since.max(now);
+        if self.rate.is_unlimited() {
+            self.segment.unlimited |= !span.is_zero();
+        } else {
+            self.segment.capacity += u128::from(self.rate.as_bps()) * u128::from(span.as_nanos());
+        }
+    }
+
+    /// What the segment that ends `at` used. A transmission that lasts longer counts on both sides.
+    fn close_segment(&mut self, at: Time, measured: bool) -> LinkUse {
+        self.account(at);
+        let beyond = self.busy_until - at;
+        let mut used = std::mem::take(&mut self.segment);
+        used.busy = used.busy - beyond;
+        self.segment.busy = beyond;
+        if measured {
+            self.whole.busy += used.busy;
+            self.whole.capacity += used.capacity;
+            self.whole.unlimited |= used.unlimited;
+            self.whole.lost_outside += used.lost_outside;
+        }
+        used
+    }
+}
+
+impl LinkUse {
+    /// `rate` for a span without length.
+    fn mean_rate(&self, span: Span, rate: Rate) -> Rate {
+        match u128::from(span.length().as_nanos()) {
+            _ if self.unlimited => Rate::UNLIMITED,
+            0 => rate,
+            length => Rate::from_bps((self.capacity / length) as u64),
+        }
+    }
+}
+
+impl<P: Packet + Labelled> Observer<P> for Recorder {
+    fn enqueued(&mut self, queue: QueueId, packet: &P, now: Time) {
+        self.on_enqueued(queue, packet, now);
+    }
+    fn dequeued(&mut self, queue: QueueId, packet: &P, now: Time) {
+        self.on_dequeued(queue, packet, now);
+    }
+    fn marked(&mut self, queue: QueueId, packet: &P, reason: MarkReason, now: Time) {
+        self.on_marked(queue, packet, reason, now);
+    }
+    fn dropped(&mut self, packet: P, drop: Drop, now: Time) {
+        self.on_dropped(&packet, &drop, now);
+    }
+    fn departed(&mut self, _packet: &P, departure: &Departure) {
+        self.on_departed(departure);
+    }
+}
+
+#[cfg(test)]
+#[path = "recorder_tests.rs"]
+mod tests;

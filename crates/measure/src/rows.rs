@@ -1,0 +1,81 @@
+//! What a recorder tells of each interval: plain values, one per queue or flow.
+//!
+//! The caller drains them now and then, and writes them where it likes; a recorder holds no more
+//! than what was not drained.
+
+use quell_aqm::{Bytes, Time};
+
+use crate::label::{Direction, FlowId, GroupId};
+
+/// One queue in one interval.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct QueueRow {
+    /// End of the interval.
+    pub time: Time,
+    /// Length of the interval; shorter than the others at the end of a run.
+    pub length: Time,
+    /// Name of the queue within its discipline.
+    pub queue: &'static str,
+    /// Direction of its link.
+    pub direction: Direction,
+    /// Delivered packets.
+    pub packets: u64,
+    /// Delivered IP bytes.
+    pub bytes: Bytes,
+    /// Newly marked packets.
+    pub marked: u64,
+    /// Dropped packets.
+    pub dropped: u64,
+    /// Mean sojourn time of the delivered packets, rounded down; `None` if there were none.
+    pub delay_mean: Option<Time>,
+    /// Longest sojourn time of the delivered packets.
+    pub delay_max: Option<Time>,
+    /// What waits at the end of the interval, without the packet in service.
+    pub backlog: Bytes,
+}
+
+/// One flow in one interval.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FlowRow {
+    /// End of the interval.
+    pub time: Time,
+    /// Time since the row before; goodput is judged by it.
+    pub length: Time,
+    /// The flow's group.
+    pub group: GroupId,
+    /// The flow.
+    pub flow: FlowId,
+    /// Payload that reached the application.
+    pub delivered: Bytes,
+    /// Smoothed RTT at the end of the interval, if the transport has one.
+    pub rtt: Option<Time>,
+    /// Congestion window at the end of the interval, if the transport has one.
+    pub congestion_window: Option<Bytes>,
+    /// Segments sent again.
+    pub retransmitted: u64,
+}
+
+impl FlowRow {
+    /// Payload to the application in bit/s; 0 for an interval without length.
+    pub fn goodput_bps(&self) -> f64 {
+        bits_per_second(self.delivered.get(), self.length)
+    }
+}
+
+pub(crate) fn bits_per_second(bytes: u64, span: Time) -> f64 {
+    if span.is_zero() {
+        return 0.0;
+    }
+    bytes as f64 * 8e9 / span.as_nanos() as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn goodput_is_payload_over_time() {
+        assert_eq!(bits_per_second(125_000, Time::from_millis(100)), 10e6);
+        assert_eq!(bits_per_second(1, Time::ZERO), 0.0);
+    }
+}

@@ -1,0 +1,149 @@
+//! Where a recorder is on its timeline, and what closes next.
+
+use quell_aqm::Time;
+
+use crate::timeline::{Segment, Span, Timeline, Use};
+
+/// A walk along a timeline and a grid of intervals.
+#[derive(Debug, Clone)]
+pub(crate) struct Schedule {
+    timeline: Timeline,
+    segment: usize,
+    interval: Option<Time>,
+    interval_end: Time,
+    end: Time,
+    next: Time,
+}
+
+/// What closes at one time. Intervals close before segments.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Due {
+    pub(crate) at: Time,
+    pub(crate) interval: bool,
+    pub(crate) segment: Option<Segment>,
+}
+
+impl Schedule {
+    /// Intervals start at zero; the last ends with the run. An interval of zero is none.
+    pub(crate) fn new(timeline: Timeline, interval: Option<Time>) -> Self {
+        let interval = interval.filter(|interval| !interval.is_zero());
+        let mut schedule = Self {
+            end: timeline.whole().end,
+            timeline,
+            segment: 0,
+            interval,
+            interval_end: interval.unwrap_or(Time::MAX),
+            next: Time::ZERO,
+        };
+        schedule.plan();
+        schedule
+    }
+
+    /// When something closes next; [`Time::MAX`] after the end.
+    pub(crate) fn next(&self) -> Time {
+        self.next
+    }
+
+    /// What closes next, if that is due by `now`. Moves on.
+    pub(crate) fn due(&mut self, now: Time) -> Option<Due> {
+        let open = *self.timeline.segments().get(self.segment)?;
+        let at = self.next;
+        if at > now {
+            return None;
+        }
+        Some(self.close(open, at))
+    }
+
+    /// The run ends at `now`, before its time: everything open closes. `None` if nothing is open.
+    pub(crate) fn stop(&mut self, now: Time) -> Option<Due> {
+        let mut open = *self.timeline.segments().get(self.segment)?;
+        self.end = now;
+        open.span.end = now;
+        let due = self.close(open, now);
+        self.segment = self.timeline.segments().len();
+        self.plan();
+        Some(due)
+    }
+
+    /// Whether what happens now counts for the whole.
+    pub(crate) fn measures(&self) -> bool {
+        let open = self.timeline.segments().get(self.segment);
+        open.is_some_and(|segment| segment.counts_for != Use::Nothing)
+    }
+
+    /// The measured part of the run, up to its actual end.
+    pub(crate) fn whole(&self) -> Span {
+        let whole = self.timeline.whole();
+        Span {
+            start: whole.start.min(self.end),
+            end: self.end,
+        }
+    }
+
+    fn close(&mut self, open: Segment, at: Time) -> Due {
+        let due = Due {
+            at,
+            interval: self.interval.is_some() && (at >= self.interval_end || at == self.end),
+            segment: (at >= open.span.end).then_some(open),
+        };
+        if due.segment.is_some() {
+            self.segment += 1;
+        }
+        if let Some(interval) = self.interval.filter(|_| due.interval) {
+            self.interval_end += interval;
+        }
+        self.plan();
+        due
+    }
+
+    fn plan(&mut self) {
+        self.next = match self.timeline.segments().get(self.segment) {
+            Some(open) => open.span.end.min(self.interval_end),
+            None => Time::MAX,
+        };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn closings(schedule: &mut Schedule, now: Time) -> Vec<(u64, bool, bool)> {
+        std::iter::from_fn(|| schedule.due(now))
+            .map(|due| (due.at.as_nanos(), due.interval, due.segment.is_some()))
+            .collect()
+    }
+
+    #[test]
+    fn closes_intervals_and_segments_in_order_and_ends_with_the_run() {
+        let nanos = Time::from_nanos;
+        let timeline = Timeline::new(nanos(15), &[nanos(30)], nanos(0), nanos(35));
+        let mut schedule = Schedule::new(timeline, Some(nanos(10)));
+        assert_eq!(closings(&mut schedule, nanos(9)), []);
+        assert!(!schedule.measures());
+        assert_eq!(
+            closings(&mut schedule, nanos(15)),
+            [(10, true, false), (15, false, true)]
+        );
+        assert!(schedule.measures());
+        assert_eq!(
+            closings(&mut schedule, nanos(99)),
+            [(20, true, false), (30, true, true), (35, true, true)]
+        );
+        assert_eq!((schedule.next(), schedule.measures()), (Time::MAX, false));
+        assert_eq!(schedule.stop(nanos(99)), None);
+    }
+
+    #[test]
+    fn a_run_that_stops_early_closes_what_is_open() {
+        let nanos = Time::from_nanos;
+        let timeline = Timeline::new(nanos(10), &[], nanos(0), nanos(50));
+        let mut schedule = Schedule::new(timeline, Some(nanos(20)));
+        closings(&mut schedule, nanos(25));
+        let due = schedule.stop(nanos(25)).unwrap();
+        assert!(due.interval);
+        assert_eq!(due.segment.unwrap().span.end, nanos(25));
+        assert_eq!(schedule.whole().length(), nanos(15));
+        assert_eq!(schedule.due(nanos(99)), None);
+    }
+}

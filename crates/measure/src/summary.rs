@@ -1,0 +1,462 @@
+//! `summary.json`: the figures of a run, named as in the file.
+//!
+//! A distribution without values and a fairness index without anything to share are `null`; a
+//! ratio without anything to count is 0. `marks` and `drops` list every reason there is, also
+//! those that the discipline does not know, so that the keys are the same in every summary.
+
+use std::collections::BTreeMap;
+
+use quell_aqm::Time;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::distribution::Dist;
+use crate::flows::{FlowResults, GroupFlows};
+use crate::jain::jain;
+use crate::label::Direction;
+use crate::recorder::{GroupPackets, LinkFigures, LinkResults};
+
+/// The version of the format.
+pub const SCHEMA: u32 = 1;
+
+/// Everything measured after the warm-up of one run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Summary {
+    /// [`SCHEMA`].
+    pub schema: u32,
+    /// Name of the scenario.
+    pub scenario: String,
+    /// `sim`, `virtual` or `live`.
+    pub world: String,
+    /// Of all randomness in the run.
+    pub seed: u64,
+    /// Length of the run, with its warm-up.
+    pub duration_s: f64,
+    /// Length of the warm-up.
+    pub warmup_s: f64,
+    /// The run ended before its time.
+    pub partial: bool,
+    /// What puts the result in doubt.
+    pub warnings: Vec<String>,
+    /// The whole.
+    #[serde(flatten)]
+    pub figures: Figures,
+    /// Each stretch between changes of the scenario; empty without changes.
+    pub phases: Vec<Phase>,
+}
+
+/// One phase of a run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Phase {
+    /// After its settling time.
+    pub start_s: f64,
+    /// At the next change, or at the end.
+    pub end_s: f64,
+    /// What was measured between.
+    #[serde(flatten)]
+    pub figures: Figures,
+}
+
+/// What was measured in one stretch of time.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Figures {
+    /// The bottleneck, in forward direction.
+    pub link: LinkSummary,
+    /// Every queue of the forward direction, then of the reverse one.
+    pub queues: Vec<QueueSummary>,
+    /// Every group, in the order of the scenario.
+    pub groups: Vec<GroupSummary>,
+    /// Fairness index over all flows of all elastic groups.
+    pub jain: Option<f64>,
+}
+
+/// The link.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LinkSummary {
+    /// Mean rate over time; `null` if there was no limit.
+    pub rate_bps: Option<u64>,
+    /// Share of time in which the link transmitted.
+    pub utilisation: f64,
+    /// Packets lost anywhere but by the discipline, in both directions.
+    pub lost_outside: u64,
+    /// What only some worlds can tell, such as how late the live one was.
+    #[serde(flatten)]
+    pub extra: BTreeMap<String, Value>,
+}
+
+/// One queue.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct QueueSummary {
+    /// Name within the discipline.
+    pub name: String,
+    /// Direction of its link.
+    pub direction: Direction,
+    /// Delivered packets.
+    pub packets: u64,
+    /// Delivered IP bytes.
+    pub bytes: u64,
+    /// Newly marked packets.
+    pub marked: u64,
+    /// Dropped packets.
+    pub dropped: u64,
+    /// Newly marked / delivered.
+    pub mark_ratio: f64,
+    /// Dropped / (delivered + dropped).
+    pub drop_ratio: f64,
+    /// Newly marked packets by reason.
+    pub marks: BTreeMap<String, u64>,
+    /// Dropped packets by reason.
+    pub drops: BTreeMap<String, u64>,
+    /// Sojourn times of delivered packets.
+    pub delay_ms: Option<Dist>,
+    /// What waited, weighted by time, without the packet in service.
+    pub backlog_bytes: Option<Dist>,
+}
+
+/// One group of flows.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct GroupSummary {
+    /// Name in the scenario.
+    pub name: String,
+    /// Flows that lived in the measured time.
+    pub count: usize,
+    /// Name of the congestion control; `null` without one.
+    pub congestion_control: Option<String>,
+    /// Payload to the application, of each flow in the order of their start.
+    pub goodput_bps: Vec<f64>,
+    /// Fairness index over the group's flows.
+    pub jain: Option<f64>,
+    /// Delivered packets.
+    pub packets: u64,
+    /// Newly marked packets.
+    pub marked: u64,
+    /// Dropped packets.
+    pub dropped: u64,
+    /// Segments sent again.
+    pub retransmitted: u64,
+    /// Sojourn times of delivered packets.
+    pub delay_ms: Option<Dist>,
+    /// Smoothed RTT, sampled each interval.
+    pub rtt_ms: Option<Dist>,
+    /// What the application reports; `null` until it is asked.
+    pub app: Value,
+}
+
+/// What a summary says of a run besides its figures.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RunInfo {
+    /// Name of the scenario.
+    pub scenario: String,
+    /// `sim`, `virtual` or `live`.
+    pub world: String,
+    /// Of all randomness in the run.
+    pub seed: u64,
+    /// Length of the run, with its warm-up.
+    pub duration: Time,
+    /// Length of the warm-up.
+    pub warmup: Time,
+    /// The run ended before its time.
+    pub partial: bool,
+    /// What puts the result in doubt.
+    pub warnings: Vec<String>,
+    /// By [`GroupId`](crate::GroupId).
+    pub groups: Vec<GroupInfo>,
+}
+
+/// What a summary says of a group besides its figures.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GroupInfo {
+    /// Name in the scenario.
+    pub name: String,
+    /// Name of the congestion control, if there is one.
+    pub congestion_control: Option<String>,
+    /// Its flows take what they can get, and so count in the fairness index over all groups.
+    pub elastic: bool,
+}
+
+impl Summary {
+    /// Puts together what the recorders found. All of them walked the same timeline to the same end.
+    pub fn new(
+        info: RunInfo,
+        forward: &LinkResults,
+        reverse: Option<&LinkResults>,
+        flows: &FlowResults,
+    ) -> Self {
+        let phases = forward.phases.iter().enumerate().map(|(i, link)| {
+            let reverse = reverse.and_then(|reverse| reverse.phases.get(i));
+            let flows = flows.phases.get(i).map_or(&[][..], Vec::as_slice);
+            Phase {
+                start_s: seconds(link.span.start),
+                end_s: seconds(link.span.end),
+                figures: Figures::new(&info.groups, link, reverse, flows),
+            }
+        });
+        let phases = phases.collect();
+        let reverse = reverse.map(|reverse| &reverse.whole);
+        let figures = Figures::new(&info.groups, &forward.whole, reverse, &flows.whole);
+        Self {
+            schema: SCHEMA,
+            scenario: info.scenario,
+            world: info.world,
+            seed: info.seed,
+            duration_s: seconds(info.duration),
+            warmup_s: seconds(info.warmup),
+            partial: info.partial,
+            warnings: info.warnings,
+            figures,
+            phases,
+        }
+    }
+}
+
+impl Figures {
+    fn new(
+        infos: &[GroupInfo],
+        forward: &LinkFigures,
+        reverse: Option<&LinkFigures>,
+        flows: &[GroupFlows],
+    ) -> Self {
+        let groups: Vec<GroupSummary> = infos
+            .iter()
+            .enumerate()
+            .map(|(i, info)| {
+                let packets = |link: &LinkFigures| link.groups.get(i).copied().flatten();
+                let packets = packets(forward).or_else(|| packets(reverse?));
+                GroupSummary::new(info, packets, flows.get(i))
+            })
+            .collect();
+        let elastic = infos.iter().zip(&groups).filter(|(info, _)| info.elastic);
+        let jain = jain(elastic.flat_map(|(_, group)| group.goodput_bps.iter().copied()));
+        let links = || std::iter::once(forward).chain(reverse);
+        Self {
+            link: LinkSummary {
+                rate_bps: (!forward.rate.is_unlimited()).then(|| forward.rate.as_bps()),
+                utilisation: forward.utilisation(),
+                lost_outside: links().map(|link| link.lost_outside).sum(),
+                extra: BTreeMap::new(),
+            },
+            queues: links()
+                .flat_map(|link| link.queues.iter().cloned())
+                .collect(),
+            groups,
+            jain,
+        }
+    }
+}
+
+impl GroupSummary {
+    fn new(info: &GroupInfo, packets: Option<GroupPackets>, flows: Option<&GroupFlows>) -> Self {
+        let goodput_bps = flows.map_or_else(Vec::new, |flows| flows.goodput_bps.clone());
+        Self {
+            name: info.name.clone(),
+            count: goodput_bps.len(),
+            congestion_control: info.congestion_control.clone(),
+            jain: jain(goodput_bps.iter().copied()),
+            goodput_bps,
+            packets: packets.map_or(0, |group| group.packets),
+            marked: packets.map_or(0, |group| group.marked),
+            dropped: packets.map_or(0, |group| group.dropped),
+            retransmitted: flows.map_or(0, |flows| flows.retransmitted),
+            delay_ms: packets.and_then(|group| group.delay_ms),
+            rtt_ms: flows.and_then(|flows| flows.rtt_ms),
+            app: Value::Null,
+        }
+    }
+}
+
+fn seconds(time: Time) -> f64 {
+    time.as_nanos() as f64 / 1e9
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::timeline::Span;
+    use quell_aqm::Rate;
+
+    const DIST: Dist = Dist {
+        mean: 0.1,
+        p1: 1.0 / 3.0,
+        p25: 2.0,
+        p50: 3.0,
+        p75: 4.0,
+        p90: 5.0,
+        p99: 6.0,
+        p999: 7.0,
+        max: 8.123_456_789,
+    };
+
+    fn figures(direction: Direction, groups: Vec<Option<GroupPackets>>) -> LinkFigures {
+        LinkFigures {
+            span: Span {
+                start: Time::from_secs(10),
+                end: Time::from_secs(60),
+            },
+            rate: Rate::from_mbps(40),
+            busy: Time::from_secs(25),
+            lost_outside: 1,
+            queues: vec![QueueSummary {
+                name: "l4s".to_owned(),
+                direction,
+                packets: 10,
+                bytes: 15_000,
+                marked: 5,
+                dropped: 0,
+                mark_ratio: 0.5,
+                drop_ratio: 0.0,
+                marks: BTreeMap::from([("coupled".to_owned(), 3), ("step".to_owned(), 2)]),
+                drops: BTreeMap::from([("aqm".to_owned(), 0), ("limit".to_owned(), 0)]),
+                delay_ms: Some(DIST),
+                backlog_bytes: None,
+            }],
+            groups,
+        }
+    }
+
+    fn results(direction: Direction, groups: &[Option<GroupPackets>]) -> LinkResults {
+        LinkResults {
+            direction,
+            whole: figures(direction, groups.to_vec()),
+            phases: vec![figures(direction, groups.to_vec())],
+            queue_delays: Vec::new(),
+            backlogs_at_dequeue: Vec::new(),
+            group_delays: Vec::new(),
+        }
+    }
+
+    /// Two groups: two DCTCP downloads, one voice upload.
+    pub(crate) fn summary(seed: u64, goodput: [f64; 2]) -> Summary {
+        let group = |name: &str, congestion_control: Option<&str>| GroupInfo {
+            name: name.to_owned(),
+            congestion_control: congestion_control.map(str::to_owned),
+            elastic: congestion_control.is_some(),
+        };
+        let packets = |packets| {
+            Some(GroupPackets {
+                packets,
+                marked: 0,
+                dropped: 0,
+                delay_ms: Some(DIST),
+            })
+        };
+        let flows = vec![
+            GroupFlows {
+                goodput_bps: goodput.to_vec(),
+                retransmitted: 4,
+                rtt_ms: Some(DIST),
+            },
+            GroupFlows {
+                goodput_bps: vec![64_000.0],
+                retransmitted: 0,
+                rtt_ms: None,
+            },
+        ];
+        let info = RunInfo {
+            scenario: "coexistence".to_owned(),
+            world: "sim".to_owned(),
+            seed,
+            duration: Time::from_secs(60),
+            warmup: Time::from_secs(10),
+            partial: false,
+            warnings: Vec::new(),
+            groups: vec![group("l4s", Some("dctcp")), group("voice", None)],
+        };
+        let flows = FlowResults {
+            whole: flows.clone(),
+            phases: vec![flows],
+        };
+        let forward = results(Direction::Forward, &[packets(10), None]);
+        let reverse = results(Direction::Reverse, &[None, packets(3)]);
+        Summary::new(info, &forward, Some(&reverse), &flows)
+    }
+
+    #[test]
+    fn takes_each_figure_from_where_it_was_measured() {
+        let summary = summary(1, [3e6, 1e6]);
+        let Figures {
+            link,
+            queues,
+            groups,
+            jain,
+        } = &summary.figures;
+        assert_eq!(
+            (link.rate_bps, link.utilisation, link.lost_outside),
+            (Some(40_000_000), 0.5, 2)
+        );
+        let directions: Vec<Direction> = queues.iter().map(|queue| queue.direction).collect();
+        assert_eq!(directions, [Direction::Forward, Direction::Reverse]);
+        assert_eq!((groups[0].packets, groups[1].packets), (10, 3));
+        assert_eq!(
+            (groups[0].count, groups[0].jain, *jain),
+            (2, Some(0.8), Some(0.8))
+        );
+        assert_eq!(
+            (summary.phases[0].start_s, summary.phases[0].end_s),
+            (10.0, 60.0)
+        );
+    }
+
+    #[test]
+    fn reads_back_what_it_wrote() {
+        let mut summary = summary(u64::MAX, [1e6 / 3.0, 0.0]);
+        let lateness = serde_json::json!({ "p99": 0.25 });
+        summary
+            .figures
+            .link
+            .extra
+            .insert("lateness_ms".to_owned(), lateness);
+        summary.figures.groups[0].app = serde_json::json!({ "kind": "bulk" });
+        let text = serde_json::to_string_pretty(&summary).unwrap();
+        assert_eq!(serde_json::from_str::<Summary>(&text).unwrap(), summary);
+    }
+
+    #[test]
+    fn what_was_not_measured_is_null() {
+        let value = serde_json::to_value(summary(1, [0.0, 0.0])).unwrap();
+        for path in [
+            "/jain",
+            "/groups/0/jain",
+            "/groups/1/rtt_ms",
+            "/queues/0/backlog_bytes",
+        ] {
+            assert_eq!(value.pointer(path), Some(&Value::Null), "{path}");
+        }
+    }
+
+    #[test]
+    fn keys_are_those_of_the_result_format_in_its_order() {
+        // The key names of "Results" in the design, in the order of the file.
+        let text = serde_json::to_string(&summary(1, [1.0, 1.0])).unwrap();
+        let order = |keys: &str| {
+            let mut rest = &text[..];
+            for key in keys.split_whitespace() {
+                let key = format!("\"{key}\":");
+                let at = rest.find(&key).unwrap_or_else(|| panic!("{key} in {rest}"));
+                rest = &rest[at + key.len()..];
+            }
+        };
+        order(
+            "schema scenario world seed duration_s warmup_s partial warnings \
+             link rate_bps utilisation lost_outside \
+             queues name direction packets bytes marked dropped mark_ratio drop_ratio \
+             marks coupled step drops aqm limit delay_ms backlog_bytes \
+             groups name count congestion_control goodput_bps jain packets marked dropped \
+             retransmitted delay_ms rtt_ms app jain phases",
+        );
+        order("delay_ms mean p1 p25 p50 p75 p90 p99 p999 max");
+        order("phases start_s end_s link queues groups jain");
+        let value: Value = serde_json::from_str(&text).unwrap();
+        for (path, count) in [
+            ("", 13),
+            ("/link", 3),
+            ("/queues/0", 12),
+            ("/groups/0", 12),
+            ("/queues/0/delay_ms", 9),
+            ("/phases/0", 6),
+        ] {
+            let object = value.pointer(path).and_then(Value::as_object).unwrap();
+            assert_eq!(object.len(), count, "{path}");
+        }
+        assert_eq!(value["queues"][0]["direction"], "forward");
+    }
+}

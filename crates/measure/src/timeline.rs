@@ -1,0 +1,181 @@
+//! Which part of a run counts for what.
+//!
+//! A run is cut at the end of the warm-up, at each change and at the end of its settling time.
+//! Between two cuts lies a [`Segment`], from its start up to but without its end. What happens
+//! exactly at a cut belongs to the later segment.
+//!
+//! The whole is all that follows the warm-up. Changes cut the run into stretches, the first from
+//! the start of the run; each is a phase, without its settling time (the first has the warm-up
+//! instead) and without what lies in the warm-up. A stretch of which nothing is left is no phase; a
+//! run without changes has no phases. Each phase is therefore one segment.
+
+use quell_aqm::Time;
+
+/// A stretch of time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Span {
+    /// Its first instant.
+    pub start: Time,
+    /// The first instant that is no longer part of it.
+    pub end: Time,
+}
+
+impl Span {
+    /// How long.
+    pub fn length(self) -> Time {
+        self.end - self.start
+    }
+}
+
+/// What a segment counts for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Use {
+    /// Nothing: warm-up.
+    Nothing,
+    /// The whole.
+    Whole,
+    /// The whole, and a phase of its own.
+    Phase,
+}
+
+/// A part of the run between two cuts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Segment {
+    /// When.
+    pub span: Span,
+    /// What for.
+    pub counts_for: Use,
+}
+
+/// The segments of a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Timeline {
+    segments: Vec<Segment>,
+    whole: Span,
+}
+
+impl Timeline {
+    /// A run up to `end`. `changes` are the times of the scenario's changes, in any order; those at
+    /// zero or from `end` on cut nothing.
+    pub fn new(warmup: Time, changes: &[Time], settle: Time, end: Time) -> Self {
+        let mut starts: Vec<Time> = changes.iter().copied().filter(|&at| at < end).collect();
+        starts.push(Time::ZERO);
+        starts.sort_unstable();
+        starts.dedup();
+        let phases: Vec<Span> = starts
+            .iter()
+            .enumerate()
+            .map(|(i, &start)| Span {
+                start: if i == 0 {
+                    warmup
+                } else {
+                    warmup.max(start + settle)
+                },
+                end: starts.get(i + 1).copied().unwrap_or(end),
+            })
+            .filter(|phase| starts.len() > 1 && phase.start < phase.end)
+            .collect();
+
+        let mut cuts: Vec<Time> = phases
+            .iter()
+            .flat_map(|phase| [phase.start, phase.end])
+            .collect();
+        cuts.extend([Time::ZERO, warmup.min(end), end]);
+        cuts.sort_unstable();
+        cuts.dedup();
+        let segments = cuts.windows(2).map(|pair| {
+            let span = Span {
+                start: pair[0],
+                end: pair[1],
+            };
+            let counts_for = if span.start < warmup {
+                Use::Nothing
+            } else if phases.contains(&span) {
+                Use::Phase
+            } else {
+                Use::Whole
+            };
+            Segment { span, counts_for }
+        });
+        Self {
+            segments: segments.collect(),
+            whole: Span {
+                start: warmup.min(end),
+                end,
+            },
+        }
+    }
+
+    /// In order, without gaps, from zero to the end of the run.
+    pub fn segments(&self) -> &[Segment] {
+        &self.segments
+    }
+    /// From the end of the warm-up to the end of the run.
+    pub fn whole(&self) -> Span {
+        self.whole
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Segments as `(start, end, use)` in seconds.
+    fn segments(warmup: u64, changes: &[u64], settle: u64, end: u64) -> Vec<(u64, u64, Use)> {
+        let changes: Vec<Time> = changes.iter().map(|&s| Time::from_secs(s)).collect();
+        let secs = Time::from_secs;
+        let seconds = |time: Time| time.as_nanos() / 1_000_000_000;
+        Timeline::new(secs(warmup), &changes, secs(settle), secs(end))
+            .segments()
+            .iter()
+            .map(|s| (seconds(s.span.start), seconds(s.span.end), s.counts_for))
+            .collect()
+    }
+
+    #[test]
+    fn cuts_at_the_warm_up_the_changes_and_the_ends_of_settling() {
+        use Use::{Nothing, Phase, Whole};
+        for (warmup, changes, settle, end, expected) in [
+            (10, &[][..], 5, 60, vec![(0, 10, Nothing), (10, 60, Whole)]),
+            (0, &[], 0, 60, vec![(0, 60, Whole)]),
+            (
+                10,
+                &[30],
+                5,
+                60,
+                vec![
+                    (0, 10, Nothing),
+                    (10, 30, Phase),
+                    (30, 35, Whole),
+                    (35, 60, Phase),
+                ],
+            ),
+            // A change during the warm-up: the stretch before it is no phase.
+            (
+                10,
+                &[7],
+                5,
+                60,
+                vec![(0, 10, Nothing), (10, 12, Whole), (12, 60, Phase)],
+            ),
+            (10, &[3], 5, 60, vec![(0, 10, Nothing), (10, 60, Phase)]),
+            // Changes nearer to each other than the settling time; a change told twice.
+            (
+                0,
+                &[22, 20, 22],
+                5,
+                30,
+                vec![(0, 20, Phase), (20, 27, Whole), (27, 30, Phase)],
+            ),
+            // Changes that never happen, and one at the start.
+            (0, &[0, 60, 70], 5, 60, vec![(0, 60, Whole)]),
+            (70, &[30], 5, 60, vec![(0, 60, Nothing)]),
+        ] {
+            assert_eq!(
+                segments(warmup, changes, settle, end),
+                expected,
+                "{warmup} {changes:?}"
+            );
+        }
+    }
+}
