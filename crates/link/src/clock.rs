@@ -1,0 +1,121 @@
+//! The link's clock, and the kernel's receive stamps on it.
+//!
+//! Everything is decided on CLOCK_MONOTONIC, as time since the run's epoch. The kernel stamps
+//! received packets on CLOCK_REALTIME (socket(7), SO_TIMESTAMPNS), which is stepped and slewed. The
+//! offset between the two is sampled anew before each look at the sockets, so a slew does no harm,
+//! and a stamp never lies before its predecessor nor in the future, so a step in between moves the
+//! few packets that it falls on by at most the time since the last look.
+
+use quell_aqm::Time;
+use rustix::time::{ClockId, clock_gettime};
+
+/// The present instant of CLOCK_MONOTONIC, since the origin of that clock: an epoch for a link.
+pub fn monotonic() -> Time {
+    Time::from_nanos(nanos(ClockId::Monotonic) as u64)
+}
+
+fn nanos(clock: ClockId) -> i64 {
+    let now = clock_gettime(clock);
+    now.tv_sec * 1_000_000_000 + now.tv_nsec
+}
+
+/// CPU time that the calling thread has used, as RUSAGE_THREAD counts it.
+pub(crate) fn thread_cpu_time() -> Time {
+    Time::from_nanos(nanos(ClockId::ThreadCPUTime) as u64)
+}
+
+/// CLOCK_MONOTONIC since an epoch, with its distance from CLOCK_REALTIME.
+#[derive(Debug)]
+pub(crate) struct Clock {
+    epoch: Time,
+    /// CLOCK_REALTIME − CLOCK_MONOTONIC, in nanoseconds.
+    offset: i64,
+}
+
+impl Clock {
+    /// A clock that shows zero at the monotonic instant `epoch`, and before.
+    pub(crate) fn new(epoch: Time) -> Self {
+        let mut clock = Self { epoch, offset: 0 };
+        clock.resample();
+        clock
+    }
+    /// Time since the epoch.
+    pub(crate) fn now(&self) -> Time {
+        monotonic() - self.epoch
+    }
+    /// Measures the offset between the two clocks, and returns the time.
+    pub(crate) fn resample(&mut self) -> Time {
+        // A reading that was interrupted says little: of three, take the fastest.
+        let mut fastest = i64::MAX;
+        for _ in 0..3 {
+            let before = nanos(ClockId::Monotonic);
+            let real = nanos(ClockId::Realtime);
+            let after = nanos(ClockId::Monotonic);
+            if after - before < fastest {
+                fastest = after - before;
+                self.offset = real - before - fastest / 2;
+            }
+            if fastest < 1_000 {
+                break;
+            }
+        }
+        self.now()
+    }
+    /// The instant of a stamp of CLOCK_REALTIME in nanoseconds; zero before the epoch.
+    pub(crate) fn at(&self, stamp: i64) -> Time {
+        let monotonic = stamp.saturating_sub(self.offset);
+        Time::from_nanos(u64::try_from(monotonic).unwrap_or(0)) - self.epoch
+    }
+}
+
+/// Receive stamps in order: never backwards, never in the future.
+#[derive(Debug, Default)]
+pub(crate) struct Stamps {
+    latest: Time,
+}
+
+impl Stamps {
+    /// When a packet arrived whose stamp says `stamp` and that was read by `now`; without a stamp,
+    /// just now.
+    pub(crate) fn order(&mut self, stamp: Option<Time>, now: Time) -> Time {
+        self.latest = stamp.unwrap_or(now).min(now).max(self.latest);
+        self.latest
+    }
+    /// The last answer.
+    pub(crate) fn latest(&self) -> Time {
+        self.latest
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stamps_run_neither_backwards_nor_into_the_future() {
+        let us = Time::from_micros;
+        let mut stamps = Stamps::default();
+        for (stamp, now, expected) in [
+            (Some(10), 20, 10),
+            (Some(15), 20, 15),
+            (Some(5), 20, 15),  // the wall clock was set back
+            (Some(90), 30, 30), // the wall clock was set forward
+            (None, 40, 40),     // no stamp
+            (Some(35), 50, 40),
+        ] {
+            assert_eq!(stamps.order(stamp.map(us), us(now)), us(expected), "{stamp:?} at {now}");
+        }
+    }
+
+    #[test]
+    fn a_stamp_of_the_wall_clock_lands_between_the_readings_around_it() {
+        let mut clock = Clock::new(monotonic());
+        let before = clock.now();
+        let stamp = nanos(ClockId::Realtime);
+        let after = clock.resample();
+        let slack = Time::from_micros(50);
+        let at = clock.at(stamp);
+        assert!(before <= at + slack && at <= after + slack, "{before} {at} {after}");
+        assert_eq!(clock.at(0), Time::ZERO);
+    }
+}

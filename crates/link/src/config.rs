@@ -1,0 +1,251 @@
+//! What a link is made from.
+
+use std::io;
+
+use quell_aqm::departure_clock::Framing;
+use quell_aqm::{Bytes, Discipline, Link, Random, Rate, Settings, Time, registry};
+
+use crate::descriptor::Descriptor;
+use crate::pool::Pool;
+
+/// Which way packets travel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Direction {
+    /// From port A to port B.
+    Forward,
+    /// From port B to port A.
+    Reverse,
+}
+
+impl Direction {
+    /// Both.
+    pub const BOTH: [Self; 2] = [Self::Forward, Self::Reverse];
+    /// As an index.
+    pub const fn index(self) -> usize {
+        self as usize
+    }
+}
+
+/// The queue of one direction.
+#[derive(Debug)]
+pub struct DirectionConfig {
+    /// The rate at the start.
+    pub rate: Rate,
+    /// What a packet occupies on the link beyond its IP length.
+    pub framing: Framing,
+    /// The discipline, empty.
+    pub discipline: Discipline<Descriptor>,
+}
+
+impl DirectionConfig {
+    /// No bottleneck: packets of up to `mtu` bytes pass at once. The default of the reverse direction.
+    pub fn unlimited(mtu: u16) -> Self {
+        let table = registry::find("fifo").expect("there is a fifo").parameters;
+        let link = Link { rate: Rate::UNLIMITED, mtu: Bytes::new(u64::from(mtu)) };
+        let discipline = Discipline::new("fifo", Settings::new(table), link, Random::new(0, "unlimited"));
+        Self {
+            rate: Rate::UNLIMITED,
+            framing: Framing::default(),
+            discipline: discipline.expect("the defaults of fifo are valid"),
+        }
+    }
+}
+
+/// A group of flows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct GroupConfig {
+    /// The port of its receivers, at port B's side; see [`Classifier`](crate::Classifier).
+    pub port: u16,
+    /// Delay behind the queue in each direction: half of the base RTT.
+    pub delay: Time,
+    /// Whether packets that come in with ECT(0) go on with ECT(1).
+    pub ect1: bool,
+}
+
+/// What changes at its own logical time, whenever the thread wakes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Change {
+    /// The rate of transmissions that start from then on.
+    SetRate {
+        /// Of which direction.
+        direction: Direction,
+        /// The new rate.
+        rate: Rate,
+    },
+    /// A parameter of the discipline.
+    Configure {
+        /// Of which direction.
+        direction: Direction,
+        /// The parameter's name.
+        key: String,
+        /// Its value, as people write it.
+        value: String,
+    },
+}
+
+impl Change {
+    /// Which direction it concerns.
+    pub fn direction(&self) -> Direction {
+        match self {
+            Self::SetRate { direction, .. } | Self::Configure { direction, .. } => *direction,
+        }
+    }
+}
+
+/// When the thread looks at its sockets. The fate of every packet is the same either way, because
+/// decisions are taken at logical times; only the number of wake-ups differs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wakeup {
+    /// As soon as a packet arrives. Needed when a group has no delay.
+    PerPacket,
+    /// Once per interval while packets flow: half of the smallest one-way delay, at most
+    /// [`Wakeup::LONGEST`]. What arrives in between waits in the socket with its stamp, and no
+    /// release of it can fall due before the next look. A packet without a group has no delay and
+    /// may leave late by up to one interval. An idle link sleeps until something arrives.
+    Lazy,
+}
+
+impl Wakeup {
+    /// The longest interval between two looks, so that the sockets' buffers hold what arrives.
+    pub const LONGEST: Time = Time::from_millis(1);
+    /// Below this interval looking ahead gains nothing over waking per packet.
+    pub const SHORTEST: Time = Time::from_micros(50);
+
+    /// The interval that the smallest delay of `groups` allows for.
+    pub(crate) fn interval(groups: &[GroupConfig]) -> Time {
+        let smallest = groups.iter().map(|group| group.delay).min().unwrap_or(Time::ZERO);
+        (smallest / 2).min(Self::LONGEST)
+    }
+}
+
+/// A link between two ports.
+#[derive(Debug)]
+pub struct LinkConfig {
+    /// The largest IP packet in bytes. A longer frame is lost, and counted.
+    pub mtu: u16,
+    /// The instant of CLOCK_MONOTONIC that all times count from; see [`monotonic`](crate::monotonic).
+    pub epoch: Time,
+    /// From port A to port B.
+    pub forward: DirectionConfig,
+    /// From port B to port A.
+    pub reverse: DirectionConfig,
+    /// Groups of flows; a packet's group is its index here.
+    pub groups: Vec<GroupConfig>,
+    /// What changes when, in any order.
+    pub changes: Vec<(Time, Change)>,
+    /// Slots of the frame pool, at least [`LinkConfig::FEWEST_FRAMES`]: as many as the queues, the
+    /// delay lines and a few batches hold. When all are in use, frames wait in the sockets.
+    pub frames: u32,
+    /// Room of each port's socket, as the kernel counts it (2 304 bytes for a full-sized packet).
+    pub receive_buffer: Bytes,
+    /// When to look at the sockets; `None` means [`Wakeup::Lazy`] where the delays allow for it.
+    pub wakeup: Option<Wakeup>,
+    /// Priority under SCHED_FIFO, 1 to 99, while the link runs. Good for the tail of the lateness
+    /// while the thread needs less than half a core. Above that leave it off: real-time throttling
+    /// then stalls the thread for tens of milliseconds at a time, and worse than before.
+    pub realtime: Option<u8>,
+}
+
+impl LinkConfig {
+    /// The least number of slots: each port holds a batch, and each as many again are on their way.
+    pub const FEWEST_FRAMES: u32 = 256;
+
+    /// A link with these queues, an MTU of 1 500 bytes, no groups and no changes, from now on.
+    pub fn new(forward: DirectionConfig, reverse: DirectionConfig) -> Self {
+        Self {
+            mtu: 1_500,
+            epoch: crate::clock::monotonic(),
+            forward,
+            reverse,
+            groups: Vec::new(),
+            changes: Vec::new(),
+            frames: 1 << 16,
+            receive_buffer: Bytes::new(64 << 20),
+            wakeup: None,
+            realtime: None,
+        }
+    }
+
+    /// Refuses what cannot work.
+    pub(crate) fn check(&self) -> io::Result<()> {
+        let wrong = |what: String| Err(io::Error::new(io::ErrorKind::InvalidInput, what));
+        if self.frames < Self::FEWEST_FRAMES {
+            return wrong(format!("{} frames are too few: at least {}", self.frames, Self::FEWEST_FRAMES));
+        }
+        if usize::from(self.mtu) > Pool::MAX_MTU || self.mtu < 68 {
+            return wrong(format!("an MTU of {} is not between 68 and {}", self.mtu, Pool::MAX_MTU));
+        }
+        if self.groups.len() >= usize::from(u16::MAX) {
+            return wrong(format!("{} groups are too many: at most {}", self.groups.len(), u16::MAX - 1));
+        }
+        for (index, group) in self.groups.iter().enumerate() {
+            if self.groups[..index].iter().any(|other| other.port == group.port) {
+                return wrong(format!("port {} stands for two groups", group.port));
+            }
+        }
+        if self.wakeup == Some(Wakeup::Lazy) && Wakeup::interval(&self.groups).is_zero() {
+            return wrong("lazy wake-ups need a delay in every group".to_string());
+        }
+        if self.realtime.is_some_and(|priority| !(1..=99).contains(&priority)) {
+            return wrong("a real-time priority is between 1 and 99".to_string());
+        }
+        Ok(())
+    }
+
+    /// The interval between looks at the sockets; `None` when waking per packet.
+    pub(crate) fn look_interval(&self) -> Option<Time> {
+        let interval = Wakeup::interval(&self.groups);
+        let lazy = match self.wakeup {
+            Some(wakeup) => wakeup == Wakeup::Lazy,
+            None => interval >= Wakeup::SHORTEST,
+        };
+        lazy.then_some(interval)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn config(delays: &[Time]) -> LinkConfig {
+        let mut config = LinkConfig::new(DirectionConfig::unlimited(1_500), DirectionConfig::unlimited(1_500));
+        let group = |(index, &delay): (usize, &Time)| GroupConfig { port: 5_000 + index as u16, delay, ect1: false };
+        config.groups = delays.iter().enumerate().map(group).collect();
+        config
+    }
+
+    #[test]
+    fn looks_ahead_half_of_the_smallest_delay_where_there_is_one() {
+        let us = Time::from_micros;
+        for (delays, wakeup, expected) in [
+            (&[us(5_000), us(800)][..], None, Some(us(400))),
+            (&[us(5_000)], None, Some(us(1_000))),
+            (&[us(5_000), us(0)], None, None),
+            (&[us(60)], None, None),
+            (&[us(60)], Some(Wakeup::Lazy), Some(us(30))),
+            (&[us(5_000)], Some(Wakeup::PerPacket), None),
+            (&[], None, None),
+        ] {
+            let config = LinkConfig { wakeup, ..config(delays) };
+            assert_eq!(config.look_interval(), expected, "{delays:?} {wakeup:?}");
+        }
+    }
+
+    #[test]
+    fn refuses_what_cannot_work() {
+        let delay = [Time::from_millis(1); 2];
+        assert!(config(&delay).check().is_ok());
+        let mut same_port = config(&delay);
+        same_port.groups[1].port = same_port.groups[0].port;
+        for (wrong, says) in [
+            (LinkConfig { frames: 10, ..config(&delay) }, "frames"),
+            (LinkConfig { mtu: u16::MAX, ..config(&delay) }, "MTU"),
+            (LinkConfig { realtime: Some(100), ..config(&delay) }, "priority"),
+            (LinkConfig { wakeup: Some(Wakeup::Lazy), ..config(&[]) }, "lazy"),
+            (same_port, "port 5000"),
+        ] {
+            let error = wrong.check().unwrap_err().to_string();
+            assert!(error.contains(says), "{error}");
+        }
+    }
+}

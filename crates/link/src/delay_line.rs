@@ -1,0 +1,132 @@
+//! The delay line behind a queue: each packet waits for its group's constant delay.
+//!
+//! Packets of one delay leave in the order in which they came, so each distinct delay is a plain
+//! first-in-first-out lane, and a small heap over the heads of the lanes knows which is next. At
+//! equal times the lane of the smaller delay goes first: its packet left the link later, but
+//! packets of one flow share a lane, so no flow is reordered.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+use quell_aqm::Time;
+
+/// Items on their way.
+#[derive(Debug)]
+pub struct DelayLine<T> {
+    /// By delay, ascending.
+    lanes: Vec<Lane<T>>,
+    /// The lane of each group.
+    lane_of: Vec<usize>,
+    /// Release time of the first item of each lane that has one.
+    heads: BinaryHeap<Reverse<(Time, usize)>>,
+    len: usize,
+}
+
+#[derive(Debug)]
+struct Lane<T> {
+    delay: Time,
+    items: VecDeque<(Time, T)>,
+}
+
+impl<T> DelayLine<T> {
+    /// The delay of each group, by index. Items without a group are not delayed.
+    pub fn new(delays: &[Time]) -> Self {
+        let mut distinct = delays.to_vec();
+        distinct.push(Time::ZERO);
+        distinct.sort_unstable();
+        distinct.dedup();
+        let lane = |delay| distinct.binary_search(&delay).unwrap_or(0);
+        Self {
+            lane_of: delays.iter().map(|&delay| lane(delay)).collect(),
+            heads: BinaryHeap::with_capacity(distinct.len()),
+            lanes: distinct.iter().map(|&delay| Lane { delay, items: VecDeque::new() }).collect(),
+            len: 0,
+        }
+    }
+
+    /// `item` of `group` leaves the link at `end`; these times never run backwards.
+    pub fn push(&mut self, item: T, group: Option<u16>, end: Time) {
+        let index = group.and_then(|group| self.lane_of.get(usize::from(group))).copied().unwrap_or(0);
+        let lane = &mut self.lanes[index];
+        let release = end + lane.delay;
+        if lane.items.is_empty() {
+            self.heads.push(Reverse((release, index)));
+        }
+        lane.items.push_back((release, item));
+        self.len += 1;
+    }
+
+    /// The next item whose release is due at `now`, with that time.
+    pub fn pop(&mut self, now: Time) -> Option<(Time, T)> {
+        let Reverse((release, index)) = *self.heads.peek()?;
+        if release > now {
+            return None;
+        }
+        self.heads.pop();
+        let items = &mut self.lanes[index].items;
+        let released = items.pop_front()?;
+        if let Some(&(next, _)) = items.front() {
+            self.heads.push(Reverse((next, index)));
+        }
+        self.len -= 1;
+        Some(released)
+    }
+
+    /// When the next item is released.
+    pub fn next_release(&self) -> Option<Time> {
+        self.heads.peek().map(|Reverse((release, _))| *release)
+    }
+    /// How many items are on their way.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+    /// Whether none is.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const MS: fn(u64) -> Time = Time::from_millis;
+
+    #[test]
+    fn each_group_waits_for_its_own_delay() {
+        let mut line = DelayLine::new(&[MS(10), MS(2), MS(10)]);
+        for (item, group, end) in [("a", Some(0), 0), ("b", Some(1), 1), ("c", None, 2), ("d", Some(2), 2), ("e", Some(9), 5)] {
+            line.push(item, group, MS(end));
+        }
+        let mut released = Vec::new();
+        while let Some(at) = line.next_release() {
+            assert_eq!(line.pop(at - Time::from_nanos(1)), None);
+            released.extend(line.pop(at));
+        }
+        assert_eq!(released, [(MS(2), "c"), (MS(3), "b"), (MS(5), "e"), (MS(10), "a"), (MS(12), "d")]);
+        assert!(line.is_empty());
+    }
+
+    proptest! {
+        /// Against the slow way: sort by release time.
+        #[test]
+        fn releases_all_in_order_of_time(delays in prop::collection::vec(0..5_u64, 1..6), packets in prop::collection::vec((0..8_u16, 0..3_u64), 0..200)) {
+            let delays: Vec<_> = delays.into_iter().map(MS).collect();
+            let mut line = DelayLine::new(&delays);
+            let mut end = Time::ZERO;
+            let mut expected = Vec::new();
+            for (index, (group, gap)) in packets.into_iter().enumerate() {
+                end += MS(gap);
+                let delay = delays.get(usize::from(group)).copied().unwrap_or(Time::ZERO);
+                line.push(index, Some(group), end);
+                expected.push((end + delay, delay, index));
+            }
+            expected.sort_unstable();
+            prop_assert_eq!(line.len(), expected.len());
+            let released: Vec<_> = std::iter::from_fn(|| line.pop(Time::MAX)).collect();
+            let expected: Vec<_> = expected.into_iter().map(|(at, _, index)| (at, index)).collect();
+            prop_assert_eq!(released, expected);
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! Rewriting the ECN field of a packet in place.
+//!
+//! IPv4's header checksum covers it and is changed by RFC 1624 section 3, equation 3, which unlike
+//! RFC 1141 is right in every corner case; a checksum that was wrong stays wrong by the same amount.
+//! IPv6 has none. No transport's checksum covers the field.
+
+use quell_aqm::Ecn;
+
+/// Sets the ECN field of the IP packet that starts at `packet`; anything else is left as it is.
+pub fn set(packet: &mut [u8], ecn: Ecn) {
+    match packet {
+        [version, traffic_class, ..] if *version >> 4 == 6 => {
+            // The traffic class straddles two bytes: its two low bits are bits 5 and 4 of the second.
+            *traffic_class = *traffic_class & 0xcf | ecn.bits() << 4;
+        }
+        [version, tos, _, _, _, _, _, _, _, _, sum_high, sum_low, ..] if *version >> 4 == 4 => {
+            let old = u16::from_be_bytes([*version, *tos]);
+            *tos = *tos & 0xfc | ecn.bits();
+            let new = u16::from_be_bytes([*version, *tos]);
+            let sum = adjusted(u16::from_be_bytes([*sum_high, *sum_low]), old, new);
+            [*sum_high, *sum_low] = sum.to_be_bytes();
+        }
+        _ => {}
+    }
+}
+
+/// RFC 1624: "HC' = ~(~HC + ~m + m')  --  [Eqn. 3]", in ones' complement.
+fn adjusted(checksum: u16, old: u16, new: u16) -> u16 {
+    let sum = u32::from(!checksum) + u32::from(!old) + u32::from(new);
+    let sum = (sum & 0xffff) + (sum >> 16);
+    let sum = (sum & 0xffff) + (sum >> 16);
+    !(sum as u16)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ALL: [Ecn; 4] = [Ecn::NotEct, Ecn::Ect1, Ecn::Ect0, Ecn::Ce];
+
+    /// RFC 1071, over the whole header.
+    fn checksum(header: &[u8; 20]) -> u16 {
+        let mut header = *header;
+        header[10..12].fill(0);
+        let mut sum: u32 = header.as_chunks::<2>().0.iter().map(|pair| u32::from(u16::from_be_bytes(*pair))).sum();
+        while sum > 0xffff {
+            sum = (sum & 0xffff) + (sum >> 16);
+        }
+        !(sum as u16)
+    }
+
+    #[test]
+    fn the_incremental_checksum_equals_the_computed_one_for_every_header_sum() {
+        // The identification runs through all values, and with it the sum over the header.
+        let template: [u8; 20] = [0x45, 0, 0x05, 0xdc, 0, 0, 0x40, 0, 64, 6, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2];
+        for identification in 0..=u16::MAX {
+            for from in ALL {
+                let mut header = template;
+                header[1] = 0xb8 | from.bits();
+                header[4..6].copy_from_slice(&identification.to_be_bytes());
+                let sum = checksum(&header);
+                header[10..12].copy_from_slice(&sum.to_be_bytes());
+                for to in ALL {
+                    let mut changed = header;
+                    set(&mut changed, to);
+                    assert_eq!(changed[1], 0xb8 | to.bits());
+                    assert_eq!(u16::from_be_bytes([changed[10], changed[11]]), checksum(&changed));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn every_traffic_class_keeps_its_upper_bits() {
+        for class in 0..=u8::MAX {
+            for to in ALL {
+                let mut header = [0x60 | class >> 4, class << 4 | 0x0f, 0xff, 0xff];
+                set(&mut header, to);
+                let read = header[0] << 4 | header[1] >> 4;
+                assert_eq!((read, header[1] & 15, header[2]), (class & 0xfc | to.bits(), 15, 0xff));
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_not_ip_is_left_alone() {
+        for bytes in [&[][..], &[0x45], &[0x45, 0, 0, 0], &[0x60], &[0x12; 40]] {
+            let mut changed = bytes.to_vec();
+            set(&mut changed, Ecn::Ce);
+            assert_eq!(changed, bytes);
+        }
+    }
+}

@@ -1,0 +1,209 @@
+//! The sending half of a port: frames in batches, straight from their slots, and none given up
+//! lightly.
+//!
+//! What the kernel refuses stays at the head and is offered again: after EAGAIN, when the socket
+//! has room (EPOLLOUT); after ENOBUFS or ENOMEM, which say that the interface or memory is full and
+//! of which no event tells the end, after a pause that doubles from 50 µs to 10 ms. A frame is lost
+//! only when it can never be sent (too long, interface down) or was refused for a whole second.
+
+use std::collections::VecDeque;
+use std::io;
+use std::os::fd::BorrowedFd;
+
+use quell_aqm::Time;
+
+use crate::clock::Clock;
+use crate::lateness::Lateness;
+use crate::messages::{BATCH, Messages};
+use crate::pool::{Frame, Pool};
+
+const SHORTEST_PAUSE: Time = Time::from_micros(50);
+const LONGEST_PAUSE: Time = Time::from_millis(10);
+const PATIENCE: Time = Time::from_secs(1);
+
+/// A frame on its way out.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Outgoing {
+    pub(crate) frame: Frame,
+    /// When it should leave, if that is to be judged.
+    pub(crate) release: Option<Time>,
+}
+
+/// Why frames wait here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Blocked {
+    /// The socket has no room.
+    UntilWritable,
+    /// The interface has none.
+    Until(Time),
+}
+
+/// The sending half of a port.
+#[derive(Debug)]
+pub(crate) struct Egress {
+    messages: Messages,
+    waiting: VecDeque<Outgoing>,
+    blocked: Option<Blocked>,
+    pause: Time,
+    /// Since when the first frame is refused.
+    refused_since: Option<Time>,
+    transmitted: u64,
+    retried: u64,
+    lost: u64,
+    lateness: Lateness,
+}
+
+impl Egress {
+    pub(crate) fn new() -> Self {
+        Self {
+            messages: Messages::new(),
+            waiting: VecDeque::with_capacity(BATCH),
+            blocked: None,
+            pause: SHORTEST_PAUSE,
+            refused_since: None,
+            transmitted: 0,
+            retried: 0,
+            lost: 0,
+            lateness: Lateness::new(),
+        }
+    }
+    /// Adds a frame behind those that wait.
+    pub(crate) fn push(&mut self, outgoing: Outgoing) {
+        self.waiting.push_back(outgoing);
+    }
+    /// Frames that wait.
+    pub(crate) fn waiting(&self) -> u64 {
+        self.waiting.len() as u64
+    }
+    /// Frames that the kernel accepted.
+    pub(crate) fn transmitted(&self) -> u64 {
+        self.transmitted
+    }
+    /// How often the kernel refused for the time being.
+    pub(crate) fn retried(&self) -> u64 {
+        self.retried
+    }
+    /// Frames that could not be sent.
+    pub(crate) fn lost(&self) -> u64 {
+        self.lost
+    }
+    /// By how much frames were handed to the kernel later than their release.
+    pub(crate) fn lateness(&self) -> &Lateness {
+        &self.lateness
+    }
+    /// What has to happen before sending goes on.
+    pub(crate) fn blocked(&self) -> Option<Blocked> {
+        self.blocked
+    }
+    /// The socket has room again.
+    pub(crate) fn writable(&mut self) {
+        if self.blocked == Some(Blocked::UntilWritable) {
+            self.blocked = None;
+        }
+    }
+
+    /// Sends what waits, as far as the kernel takes it.
+    pub(crate) fn flush(&mut self, socket: BorrowedFd<'_>, pool: &mut Pool, clock: &Clock) {
+        match self.blocked {
+            Some(Blocked::UntilWritable) => return,
+            Some(Blocked::Until(at)) if clock.now() < at => return,
+            _ => self.blocked = None,
+        }
+        while !self.waiting.is_empty() && self.blocked.is_none() {
+            let mut places = [(0, 0); BATCH];
+            let count = self.waiting.len().min(BATCH);
+            for (place, outgoing) in places.iter_mut().zip(&self.waiting) {
+                let frame = outgoing.frame;
+                *place = (pool.offset(frame.id) + usize::from(frame.start), usize::from(frame.len));
+            }
+            let sent = self.messages.send(socket, pool.slab(), places[..count].iter().copied());
+            let now = clock.now();
+            match sent {
+                Ok(sent) => self.accepted(sent, now, pool),
+                Err(error) => self.refused(&error, now, pool),
+            }
+        }
+    }
+
+    fn accepted(&mut self, sent: usize, now: Time, pool: &mut Pool) {
+        self.transmitted += sent as u64;
+        self.pause = SHORTEST_PAUSE;
+        self.refused_since = None;
+        for outgoing in self.waiting.drain(..sent) {
+            pool.give_back(outgoing.frame.id);
+            if let Some(release) = outgoing.release {
+                self.lateness.record(now - release);
+            }
+        }
+    }
+
+    fn refused(&mut self, error: &io::Error, now: Time, pool: &mut Pool) {
+        let since = *self.refused_since.get_or_insert(now);
+        let for_now = matches!(error.raw_os_error(), Some(libc::EAGAIN | libc::ENOBUFS | libc::ENOMEM));
+        if error.raw_os_error() == Some(libc::EINTR) {
+            return;
+        }
+        if !for_now || now - since > PATIENCE {
+            if let Some(outgoing) = self.waiting.pop_front() {
+                pool.give_back(outgoing.frame.id);
+                self.lost += 1;
+            }
+            self.refused_since = None;
+            return;
+        }
+        self.retried += 1;
+        self.blocked = Some(if error.raw_os_error() == Some(libc::EAGAIN) {
+            Blocked::UntilWritable
+        } else {
+            let until = now + self.pause;
+            self.pause = (self.pause * 2).min(LONGEST_PAUSE);
+            Blocked::Until(until)
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with_frames(count: usize) -> (Egress, Pool) {
+        let (mut egress, mut pool) = (Egress::new(), Pool::new(8, 1_500));
+        for _ in 0..count {
+            let frame = Frame { id: pool.take().unwrap(), len: 60, start: 16 };
+            egress.push(Outgoing { frame, release: None });
+        }
+        (egress, pool)
+    }
+
+    #[test]
+    fn what_is_refused_for_now_is_kept_and_tried_again_ever_more_rarely() {
+        let (mut egress, mut pool) = with_frames(2);
+        let full = io::Error::from_raw_os_error(libc::ENOBUFS);
+        let mut now = Time::from_secs(5);
+        let mut pauses = Vec::new();
+        for _ in 0..10 {
+            egress.refused(&full, now, &mut pool);
+            let Some(Blocked::Until(at)) = egress.blocked else { panic!("{:?}", egress.blocked) };
+            pauses.push((at - now).as_nanos() / 1_000);
+            now = at;
+        }
+        assert_eq!(pauses, [50, 100, 200, 400, 800, 1_600, 3_200, 6_400, 10_000, 10_000]);
+        assert_eq!((egress.waiting(), egress.lost(), egress.retried(), pool.free()), (2, 0, 10, 6));
+        egress.accepted(2, now, &mut pool);
+        assert_eq!((egress.waiting(), egress.transmitted(), pool.free()), (0, 2, 8));
+        assert_eq!(egress.pause, SHORTEST_PAUSE);
+    }
+
+    #[test]
+    fn a_frame_is_lost_when_it_can_never_be_sent_or_was_refused_too_long() {
+        let (mut egress, mut pool) = with_frames(3);
+        egress.refused(&io::Error::from_raw_os_error(libc::EMSGSIZE), Time::ZERO, &mut pool);
+        assert_eq!((egress.lost(), egress.waiting(), egress.blocked), (1, 2, None));
+        let again = io::Error::from_raw_os_error(libc::EAGAIN);
+        egress.refused(&again, Time::ZERO, &mut pool);
+        assert_eq!((egress.lost(), egress.blocked), (1, Some(Blocked::UntilWritable)));
+        egress.writable();
+        egress.refused(&again, PATIENCE + Time::from_nanos(1), &mut pool);
+        assert_eq!((egress.lost(), egress.waiting(), pool.free()), (2, 1, 7));
+    }
+}

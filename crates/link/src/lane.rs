@@ -1,0 +1,62 @@
+//! One direction with its sockets' halves and its counts.
+
+use quell_aqm::Observer;
+
+use crate::clock::Stamps;
+use crate::descriptor::Descriptor;
+use crate::egress::Egress;
+use crate::ingress::Ingress;
+use crate::path::Path;
+use crate::pool::Pool;
+use crate::report::{DirectionReport, Inside, Lost};
+
+/// One direction.
+#[derive(Debug)]
+pub(crate) struct Lane<O> {
+    pub(crate) ingress: Ingress,
+    pub(crate) stamps: Stamps,
+    pub(crate) path: Path<O>,
+    pub(crate) egress: Egress,
+    /// What is counted as it happens; [`Lane::report`] adds what the parts know themselves.
+    pub(crate) counts: DirectionReport,
+}
+
+impl<O: Observer<Descriptor>> Lane<O> {
+    pub(crate) fn new(path: Path<O>) -> Self {
+        Self {
+            ingress: Ingress::new(),
+            stamps: Stamps::default(),
+            path,
+            egress: Egress::new(),
+            counts: DirectionReport::default(),
+        }
+    }
+
+    /// Gives the slots of dropped packets back.
+    pub(crate) fn collect_dropped(&mut self, pool: &mut Pool) {
+        for id in self.path.dropped() {
+            pool.give_back(id);
+            self.counts.dropped += 1;
+        }
+    }
+
+    /// What happened so far; `socket` frames were lost in the ingress socket.
+    pub(crate) fn report(&self, socket: u64) -> DirectionReport {
+        let truncated = self.ingress.truncated();
+        DirectionReport {
+            received: self.counts.received + truncated,
+            transmitted: self.egress.transmitted(),
+            marked: self.path.marks(),
+            lost: Lost { socket, truncated, refused: self.egress.lost() },
+            inside: Inside {
+                queue: self.path.queued(),
+                delay_line: self.path.delayed(),
+                egress: self.egress.waiting(),
+            },
+            late_arrivals: self.path.late_arrivals(),
+            retried: self.egress.retried(),
+            lateness: self.egress.lateness().summary(),
+            ..self.counts
+        }
+    }
+}

@@ -1,0 +1,52 @@
+//! How late something was: a histogram with a bounded relative error of 1 %.
+
+use hdrhistogram::Histogram;
+use quell_aqm::Time;
+
+/// Delays from nothing to a minute; longer ones count as a minute.
+#[derive(Debug, Clone)]
+pub(crate) struct Lateness(Histogram<u64>);
+
+impl Lateness {
+    pub(crate) fn new() -> Self {
+        Self(Histogram::new_with_bounds(1, 60_000_000_000, 2).expect("the bounds are valid"))
+    }
+    /// Counts one.
+    pub(crate) fn record(&mut self, late: Time) {
+        self.0.saturating_record(late.as_nanos());
+    }
+    /// Its summary.
+    pub(crate) fn summary(&self) -> Summary {
+        let quantile = |q| Time::from_nanos(self.0.value_at_quantile(q));
+        Summary { count: self.0.len(), p50: quantile(0.5), p99: quantile(0.99), max: Time::from_nanos(self.0.max()) }
+    }
+}
+
+/// How late packets were; each figure is right within 1 %.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Summary {
+    /// How many.
+    pub count: u64,
+    /// Half were no later.
+    pub p50: Time,
+    /// All but one in a hundred were no later.
+    pub p99: Time,
+    /// None was later.
+    pub max: Time,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantiles_are_right_within_one_per_cent() {
+        let mut lateness = Lateness::new();
+        (1..=1_000).for_each(|micros| lateness.record(Time::from_micros(micros)));
+        lateness.record(Time::from_secs(1_000));
+        let summary = lateness.summary();
+        let near = |time: Time, micros: u64| time.as_nanos().abs_diff(micros * 1_000) <= micros * 10;
+        assert!(near(summary.p50, 501) && near(summary.p99, 991), "{summary:?}");
+        assert!(near(summary.max, 60_000_000) && summary.count == 1_001, "{summary:?}");
+    }
+}

@@ -1,0 +1,68 @@
+//! The real bottleneck: frames between two packet sockets, through a queue discipline and a delay
+//! line in each direction.
+//!
+//! A frame is written by the kernel into a slot of one pool and read from there again by the kernel;
+//! what queues is a 32-byte [`Descriptor`]. Every decision is taken by `quell-aqm`, at the logical
+//! time it belongs to: an arrival at the kernel's receive stamp, a departure at the departure
+//! clock's time. When the thread wakes later, the frame leaves later, and that is measured
+//! ([`DirectionReport::lateness`]); but it never becomes queueing delay, marks or drops.
+//!
+//! ```no_run
+//! # fn main() -> std::io::Result<()> {
+//! use std::sync::atomic::AtomicBool;
+//! use quell_aqm::{Drop, Observer, Rate, Time};
+//! use quell_link::{Descriptor, DirectionConfig, GroupConfig, Link, LinkConfig, Port};
+//!
+//! struct Unobserved;
+//! impl Observer<Descriptor> for Unobserved {
+//!     fn dropped(&mut self, _packet: Descriptor, _drop: Drop, _now: Time) {}
+//! }
+//!
+//! let mut forward = DirectionConfig::unlimited(1_500);
+//! forward.rate = Rate::from_mbps(40);
+//! let mut config = LinkConfig::new(forward, DirectionConfig::unlimited(1_500));
+//! config.groups.push(GroupConfig { port: 5_001, delay: Time::from_millis(5), ect1: false });
+//! let mut link = Link::new(config, Port::open("left")?, Port::open("right")?, [Unobserved, Unobserved])?;
+//! link.run(Time::from_secs(10), &AtomicBool::new(false))?;
+//! let (report, _observers) = link.finish()?;
+//! assert!(report.forward.is_conserved());
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Goals: exact decisions, no loss that the discipline did not decide, honest figures about itself,
+//! no busy waiting. Not goals: routing or bridging between more than two ports; splitting
+//! super-packets, which the hosts must not send.
+
+pub mod classifier;
+mod clock;
+mod collector;
+mod config;
+mod delay_line;
+mod descriptor;
+pub mod ecn_field;
+mod egress;
+pub mod flow_key;
+pub mod frame;
+mod ingress;
+mod lane;
+mod lateness;
+mod link;
+mod messages;
+mod pacing_thread;
+mod path;
+mod pool;
+mod port;
+mod report;
+mod waiting;
+
+pub use classifier::Classifier;
+pub use clock::monotonic;
+pub use config::{Change, Direction, DirectionConfig, GroupConfig, LinkConfig, Wakeup};
+pub use delay_line::DelayLine;
+pub use descriptor::Descriptor;
+pub use lateness::Summary as Lateness;
+pub use link::Link;
+pub use pool::{Frame, FrameId, Pool};
+pub use port::Port;
+pub use report::{Bypassed, DirectionReport, Inside, LinkReport, Lost};

@@ -1,0 +1,323 @@
+//! The link: two ports, one pool, a queue and a delay line in each direction, and the thread's loop.
+//!
+//! A turn of the loop: take the time; if it is time to, look at the sockets (read what has arrived,
+//! replay it at its stamps, decide everything up to the time taken *before* reading, since all that
+//! arrived until then is now known); hand out what is released; sleep until the next release, the
+//! next decision, the next look or a packet's arrival, as [`Wakeup`](crate::Wakeup) says. Nothing is
+//! allocated or locked per packet once the queues have had their first fill, and nothing spins.
+
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use quell_aqm::{Discipline, Ecn, Observer, Packet, ParameterError, Rate, Time};
+
+use crate::classifier::Classifier;
+use crate::clock::{Clock, thread_cpu_time};
+use crate::config::{Change, Direction, GroupConfig, LinkConfig};
+use crate::descriptor::Descriptor;
+use crate::ecn_field;
+use crate::egress::{Blocked, Outgoing};
+use crate::frame::{self, Bypass, Kind};
+use crate::ingress::{Received, Remains};
+use crate::lane::Lane;
+use crate::messages::BATCH;
+use crate::pacing_thread::PacingThread;
+use crate::path::Path;
+use crate::pool::Pool;
+use crate::port::Port;
+use crate::report::LinkReport;
+use crate::waiting::{Interest, Waiting};
+
+/// The longest sleep, so that a request to stop is soon noticed.
+const LONGEST_SLEEP: Time = Time::from_millis(100);
+
+/// Batches read from one port before releases get their turn.
+const BATCHES_PER_LOOK: usize = 8;
+
+/// A real bottleneck between two ports.
+#[derive(Debug)]
+pub struct Link<O> {
+    clock: Clock,
+    ports: [Port; 2],
+    lanes: [Lane<O>; 2],
+    pool: Pool,
+    groups: Vec<GroupConfig>,
+    classifier: Classifier,
+    waiting: Waiting,
+    /// Interval of looks; `None` when woken per packet.
+    look_interval: Option<Time>,
+    realtime: Option<u8>,
+    /// Frames of one look at one port; empty in between.
+    arrived: Vec<Received>,
+    state: State,
+    wakeups: u64,
+    looks: u64,
+    cpu: Time,
+    wall: Time,
+}
+
+/// What the last look left.
+#[derive(Debug, Clone, Copy, Default)]
+struct State {
+    looked: Time,
+    /// Nothing arrived and nothing is queued.
+    quiet: bool,
+    /// Frames wait in the sockets because the pool is empty.
+    starved: bool,
+    /// Frames may wait in the sockets although the pool is not empty.
+    more: bool,
+    /// A port has something to read.
+    readable: bool,
+}
+
+impl<O: Observer<Descriptor>> Link<O> {
+    /// A link whose forward direction goes from `port_a` to `port_b`, with an observer for each
+    /// direction. Refuses a configuration that cannot work with `InvalidInput`.
+    pub fn new(config: LinkConfig, port_a: Port, port_b: Port, observers: [O; 2]) -> io::Result<Self> {
+        config.check()?;
+        let look_interval = config.look_interval();
+        let mut ports = [port_a, port_b];
+        for port in &mut ports {
+            port.set_buffer(config.receive_buffer)?;
+        }
+        let delays: Vec<Time> = config.groups.iter().map(|group| group.delay).collect();
+        let (forward, reverse): (Vec<_>, Vec<_>) =
+            config.changes.into_iter().partition(|(_, change): &(Time, Change)| change.direction() == Direction::Forward);
+        let [observe_forward, observe_reverse] = observers;
+        let lanes = [
+            Lane::new(Path::new(config.forward, &delays, forward, observe_forward)),
+            Lane::new(Path::new(config.reverse, &delays, reverse, observe_reverse)),
+        ];
+        Ok(Self {
+            clock: Clock::new(config.epoch),
+            waiting: Waiting::new(&ports)?,
+            ports,
+            lanes,
+            pool: Pool::new(config.frames, usize::from(config.mtu)),
+            classifier: Classifier::new(config.groups.iter().map(|group| group.port)),
+            groups: config.groups,
+            look_interval,
+            realtime: config.realtime,
+            arrived: Vec::with_capacity(BATCH),
+            state: State::default(),
+            wakeups: 0,
+            looks: 0,
+            cpu: Time::ZERO,
+            wall: Time::ZERO,
+        })
+    }
+
+    /// Runs the link on the calling thread until the time `until`, or soon after `stop` is set. May
+    /// be called again to go on; frames that come in between wait in the sockets.
+    ///
+    /// Fails with `InvalidInput` when a planned change is refused, and with the system's error when
+    /// a port fails, as when its interface goes away.
+    pub fn run(&mut self, until: Time, stop: &AtomicBool) -> io::Result<()> {
+        let _thread = PacingThread::enter(self.realtime)?;
+        let (wall, cpu) = (self.clock.now(), thread_cpu_time());
+        let result = self.pace(until, stop);
+        self.wall += self.clock.now() - wall;
+        self.cpu += thread_cpu_time() - cpu;
+        result
+    }
+
+    fn pace(&mut self, until: Time, stop: &AtomicBool) -> io::Result<()> {
+        loop {
+            let now = self.clock.now();
+            let last = now >= until || stop.load(Ordering::Relaxed);
+            if last || self.is_time_to_look(now) {
+                self.look()?;
+            }
+            self.release();
+            if last {
+                return Ok(());
+            }
+            if !self.state.more {
+                self.sleep(until)?;
+            }
+        }
+    }
+
+    fn is_time_to_look(&self, now: Time) -> bool {
+        let state = &self.state;
+        let decide = self.lanes.iter().filter_map(|lane| lane.path.decide_by()).min();
+        state.readable
+            || state.more
+            || (state.starved && self.pool.free() >= BATCH / 2)
+            || decide.is_some_and(|at| at <= now)
+            || self.look_interval.is_some_and(|interval| !state.quiet && state.looked + interval <= now)
+    }
+
+    /// Reads what has arrived and decides what can be decided.
+    fn look(&mut self) -> io::Result<()> {
+        self.looks += 1;
+        let now = self.clock.resample();
+        let mut state = State { looked: now, quiet: true, ..State::default() };
+        for direction in Direction::BOTH {
+            let remains = self.read(direction, &mut state)?;
+            let lane = &mut self.lanes[direction.index()];
+            // What still waits in the socket was stamped after the last frame that was read.
+            let horizon = if remains == Remains::Perhaps { lane.stamps.latest() } else { now };
+            lane.path.decide(horizon).map_err(refused)?;
+            lane.collect_dropped(&mut self.pool);
+            state.more |= remains == Remains::Perhaps;
+            state.starved |= remains == Remains::NoSlot;
+            state.quiet &= lane.path.queued() == 0;
+        }
+        self.state = state;
+        Ok(())
+    }
+
+    /// Reads from the ingress port of `direction` until it is empty, the pool is, or it is the
+    /// others' turn.
+    fn read(&mut self, direction: Direction, state: &mut State) -> io::Result<Remains> {
+        let mut remains = Remains::Perhaps;
+        for _ in 0..BATCHES_PER_LOOK {
+            let lane = &mut self.lanes[direction.index()];
+            let port = &self.ports[direction.index()];
+            let mut arrived = std::mem::take(&mut self.arrived);
+            remains = lane.ingress.receive(rustix::fd::AsFd::as_fd(port), &mut self.pool, &mut arrived)?;
+            let now = self.clock.now();
+            state.quiet &= arrived.is_empty();
+            for received in arrived.drain(..) {
+                self.admit(received, direction, now).map_err(refused)?;
+            }
+            self.arrived = arrived;
+            self.lanes[direction.index()].collect_dropped(&mut self.pool);
+            if remains != Remains::Perhaps {
+                break;
+            }
+        }
+        Ok(remains)
+    }
+
+    /// A frame that was read by `now` goes into the queue, or past it.
+    fn admit(&mut self, received: Received, direction: Direction, now: Time) -> Result<(), ParameterError> {
+        let lane = &mut self.lanes[direction.index()];
+        let frame = received.frame;
+        lane.counts.received += 1;
+        lane.counts.checksum_missing += u64::from(received.checksum_missing);
+        let mut ip = match frame::parse(self.pool.bytes(frame)) {
+            Kind::Ip(ip) => ip,
+            Kind::Bypass(why) => {
+                match why {
+                    Bypass::Arp => lane.counts.bypassed.arp += 1,
+                    Bypass::NeighbourDiscovery => lane.counts.bypassed.neighbour_discovery += 1,
+                    Bypass::Other => lane.counts.bypassed.other += 1,
+                }
+                lane.egress.push(Outgoing { frame, release: None });
+                return Ok(());
+            }
+        };
+        let group = self.classifier.group(&ip, direction);
+        lane.counts.unclassified += u64::from(group.is_none());
+        if ip.ecn == Ecn::Ect0 && group.is_some_and(|group| self.groups[usize::from(group)].ect1) {
+            ip.ecn = Ecn::Ect1;
+            ecn_field::set(&mut self.pool.bytes_mut(frame)[usize::from(ip.offset)..], Ecn::Ect1);
+            lane.counts.ect1_rewritten += 1;
+        }
+        let stamp = received.stamp.map(|stamp| self.clock.at(stamp));
+        let at = lane.stamps.order(stamp, now);
+        lane.path.arrive(Descriptor::new(frame, &ip, group), at)
+    }
+
+    /// Hands out what is due.
+    fn release(&mut self) {
+        let judge_all = self.groups.is_empty();
+        for direction in Direction::BOTH {
+            let lane = &mut self.lanes[direction.index()];
+            let port = &self.ports[1 - direction.index()];
+            let now = self.clock.now();
+            while let Some((release, packet)) = lane.path.release(now) {
+                let frame = packet.frame();
+                if packet.is_marked() {
+                    ecn_field::set(&mut self.pool.bytes_mut(frame)[packet.ip_offset()..], packet.ecn());
+                }
+                let judged = judge_all || packet.group().is_some();
+                lane.egress.push(Outgoing { frame, release: judged.then_some(release) });
+            }
+            lane.egress.flush(rustix::fd::AsFd::as_fd(port), &mut self.pool, &self.clock);
+        }
+    }
+
+    /// Sleeps until there is something to do.
+    fn sleep(&mut self, until: Time) -> io::Result<()> {
+        let state = &mut self.state;
+        let watch = !state.starved && (self.look_interval.is_none() || state.quiet);
+        let mut wanted = [Interest { readable: watch, writable: false }; 2];
+        let now = self.clock.now();
+        let mut wake = until.min(now + LONGEST_SLEEP);
+        if let Some(interval) = self.look_interval.filter(|_| !state.quiet) {
+            wake = wake.min(state.looked + interval);
+        }
+        for direction in Direction::BOTH {
+            let lane = &self.lanes[direction.index()];
+            for at in lane.path.next_release().into_iter().chain(lane.path.decide_by()) {
+                wake = wake.min(at);
+            }
+            match lane.egress.blocked() {
+                Some(Blocked::Until(at)) => wake = wake.min(at),
+                Some(Blocked::UntilWritable) => wanted[1 - direction.index()].writable = true,
+                None => {}
+            }
+        }
+        let ready = self.waiting.wait(&self.ports, wanted, wake - now)?;
+        self.wakeups += 1;
+        state.readable = ready.iter().any(|port| port.readable);
+        for direction in Direction::BOTH {
+            if ready[1 - direction.index()].writable {
+                self.lanes[direction.index()].egress.writable();
+            }
+        }
+        Ok(())
+    }
+
+    /// Time since the epoch.
+    pub fn now(&self) -> Time {
+        self.clock.now()
+    }
+    /// The discipline of one direction, as of [`Link::decided`].
+    pub fn discipline(&self, direction: Direction) -> &Discipline<Descriptor> {
+        self.lanes[direction.index()].path.discipline()
+    }
+    /// The rate of one direction.
+    pub fn rate(&self, direction: Direction) -> Rate {
+        self.lanes[direction.index()].path.rate()
+    }
+    /// Up to when everything in one direction has happened.
+    pub fn decided(&self, direction: Direction) -> Time {
+        self.lanes[direction.index()].path.decided()
+    }
+    /// The observer of one direction.
+    pub fn observer(&self, direction: Direction) -> &O {
+        self.lanes[direction.index()].path.observer()
+    }
+    /// The observer of one direction, to collect from.
+    pub fn observer_mut(&mut self, direction: Direction) -> &mut O {
+        self.lanes[direction.index()].path.observer_mut()
+    }
+
+    /// What happened so far.
+    pub fn report(&mut self) -> io::Result<LinkReport> {
+        let socket = [self.ports[0].dropped()?, self.ports[1].dropped()?];
+        Ok(LinkReport {
+            forward: self.lanes[0].report(socket[0]),
+            reverse: self.lanes[1].report(socket[1]),
+            wakeups: self.wakeups,
+            looks: self.looks,
+            pool_exhausted: self.pool.exhausted(),
+            cpu: self.cpu,
+            wall: self.wall,
+        })
+    }
+
+    /// Ends the link; what is still inside is counted and gone.
+    pub fn finish(mut self) -> io::Result<(LinkReport, [O; 2])> {
+        let report = self.report()?;
+        Ok((report, self.lanes.map(|mut lane| lane.path.take_observer())))
+    }
+}
+
+fn refused(error: ParameterError) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, error.to_string())
+}

@@ -1,0 +1,216 @@
+//! The arrays behind recvmmsg(2) and sendmmsg(2): made once, used for every batch.
+
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd};
+
+/// Most frames per system call.
+pub(crate) const BATCH: usize = 64;
+
+/// Room for the control messages of one frame: a stamp (32 bytes) and the auxiliary data (40).
+const CONTROL: usize = 128;
+
+/// Control messages are aligned as the kernel's `cmsghdr`.
+#[derive(Clone, Copy)]
+#[repr(C, align(8))]
+struct Control([u8; CONTROL]);
+
+/// Headers, vectors and control buffers of one batch.
+pub(crate) struct Messages {
+    headers: Box<[libc::mmsghdr]>,
+    vectors: Box<[libc::iovec]>,
+    controls: Box<[Control]>,
+}
+
+// SAFETY: the pointers in the arrays are set anew before each system call and are not followed
+// outside of it, so the arrays may move between threads.
+unsafe impl Send for Messages {}
+
+impl std::fmt::Debug for Messages {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Messages")
+    }
+}
+
+/// What the kernel says of a received frame, beside its bytes.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Auxiliary {
+    /// Receive stamp of CLOCK_REALTIME in nanoseconds.
+    pub(crate) stamp: Option<i64>,
+    /// Type and control word of the VLAN tag that the kernel took off.
+    pub(crate) tag: Option<(u16, u16)>,
+    /// The checksum above IP was left to hardware.
+    pub(crate) checksum_missing: bool,
+}
+
+impl Messages {
+    pub(crate) fn new() -> Self {
+        // SAFETY: all zeroes is valid for these plain C structs: null pointers and lengths of 0.
+        let (header, vector) = unsafe { (std::mem::zeroed::<libc::mmsghdr>(), std::mem::zeroed::<libc::iovec>()) };
+        Self {
+            headers: vec![header; BATCH].into_boxed_slice(),
+            vectors: vec![vector; BATCH].into_boxed_slice(),
+            controls: vec![Control([0; CONTROL]); BATCH].into_boxed_slice(),
+        }
+    }
+
+    /// Lets message `i` of each `(offset, len)` in `places` be that part of `slab`.
+    fn aim(&mut self, slab: &mut [u8], places: impl ExactSizeIterator<Item = (usize, usize)>, with_control: bool) -> u32 {
+        let base = slab.as_mut_ptr();
+        let count = places.len().min(BATCH);
+        let vectors = self.vectors.as_mut_ptr();
+        for (index, (offset, len)) in places.take(BATCH).enumerate() {
+            assert!(offset + len <= slab.len(), "every frame lies in the slab");
+            // SAFETY: the offset is within the slab, as just checked; the index is below BATCH,
+            // the length of the array.
+            let vector = unsafe {
+                *vectors.add(index) = libc::iovec { iov_base: base.add(offset).cast(), iov_len: len };
+                vectors.add(index)
+            };
+            let header = &mut self.headers[index].msg_hdr;
+            header.msg_iov = vector;
+            header.msg_iovlen = 1;
+            header.msg_flags = 0;
+            (header.msg_control, header.msg_controllen) = if with_control {
+                ((&raw mut self.controls[index]).cast(), CONTROL as _)
+            } else {
+                (std::ptr::null_mut(), 0)
+            };
+        }
+        count as u32
+    }
+
+    /// Receives into the parts `(offset, len)` of `slab`, which do not overlap; returns how many
+    /// were filled.
+    pub(crate) fn receive(
+        &mut self,
+        socket: BorrowedFd<'_>,
+        slab: &mut [u8],
+        places: impl ExactSizeIterator<Item = (usize, usize)>,
+    ) -> io::Result<usize> {
+        let count = self.aim(slab, places, true);
+        // SAFETY: the first `count` headers point to parts of the slab, borrowed for this call, and
+        // to our own vectors and control buffers, with their lengths.
+        let filled = unsafe {
+            libc::recvmmsg(socket.as_raw_fd(), self.headers.as_mut_ptr(), count, libc::MSG_DONTWAIT, std::ptr::null_mut())
+        };
+        usize::try_from(filled).map_err(|_| io::Error::last_os_error())
+    }
+
+    /// Sends the parts `(offset, len)` of `slab`; returns how many were accepted.
+    pub(crate) fn send(
+        &mut self,
+        socket: BorrowedFd<'_>,
+        slab: &mut [u8],
+        places: impl ExactSizeIterator<Item = (usize, usize)>,
+    ) -> io::Result<usize> {
+        let count = self.aim(slab, places, false);
+        // SAFETY: as for `receive`; the kernel only reads the parts of the slab.
+        let sent = unsafe { libc::sendmmsg(socket.as_raw_fd(), self.headers.as_mut_ptr(), count, libc::MSG_DONTWAIT) };
+        usize::try_from(sent).map_err(|_| io::Error::last_os_error())
+    }
+
+    /// Length of received frame `index`, and whether it was longer than its part.
+    pub(crate) fn received(&self, index: usize) -> (usize, bool) {
+        let message = &self.headers[index];
+        (message.msg_len as usize, message.msg_hdr.msg_flags & libc::MSG_TRUNC != 0)
+    }
+
+    /// What came with received frame `index`.
+    pub(crate) fn auxiliary(&self, index: usize) -> Auxiliary {
+        let present = (self.headers[index].msg_hdr.msg_controllen as usize).min(CONTROL);
+        parse_control(&self.controls[index].0[..present])
+    }
+}
+
+/// Walks over control messages (cmsg(3)): length, level and type, then the data, each aligned to 8.
+fn parse_control(mut rest: &[u8]) -> Auxiliary {
+    const HEADER: usize = size_of::<libc::cmsghdr>();
+    let mut told = Auxiliary::default();
+    while rest.len() >= HEADER {
+        let len = long(rest, 0) as usize;
+        if len < HEADER || len > rest.len() {
+            break;
+        }
+        let data = &rest[HEADER..len];
+        match (int(rest, HEADER - 8) as i32, int(rest, HEADER - 4) as i32) {
+            (libc::SOL_SOCKET, libc::SCM_TIMESTAMPNS) if data.len() >= 16 => {
+                let (seconds, nanos) = (long(data, 0) as i64, long(data, 8) as i64);
+                told.stamp = seconds.checked_mul(1_000_000_000).and_then(|stamp| stamp.checked_add(nanos));
+            }
+            // struct tpacket_auxdata: status, length, captured length (32 bits each), then offsets of
+            // the headers, tag control word and tag type (16 bits each).
+            (libc::SOL_PACKET, libc::PACKET_AUXDATA) if data.len() >= 20 => {
+                let status = int(data, 0);
+                told.checksum_missing = status & libc::TP_STATUS_CSUMNOTREADY != 0;
+                if status & libc::TP_STATUS_VLAN_VALID != 0 {
+                    let protocol = if status & libc::TP_STATUS_VLAN_TPID_VALID != 0 { short(data, 18) } else { 0x8100 };
+                    told.tag = Some((protocol, short(data, 16)));
+                }
+            }
+            _ => {}
+        }
+        rest = rest.get(len.next_multiple_of(size_of::<usize>())..).unwrap_or_default();
+    }
+    told
+}
+
+fn short(bytes: &[u8], at: usize) -> u16 {
+    bytes.get(at..).and_then(|rest| rest.first_chunk()).map_or(0, |chunk| u16::from_ne_bytes(*chunk))
+}
+fn int(bytes: &[u8], at: usize) -> u32 {
+    bytes.get(at..).and_then(|rest| rest.first_chunk()).map_or(0, |chunk| u32::from_ne_bytes(*chunk))
+}
+fn long(bytes: &[u8], at: usize) -> u64 {
+    bytes.get(at..).and_then(|rest| rest.first_chunk()).map_or(0, |chunk| u64::from_ne_bytes(*chunk))
+}
+
+// The offsets above are those of a 64-bit kernel, the only one that quell runs on.
+const _: () = assert!(size_of::<libc::cmsghdr>() == 16 && size_of::<libc::tpacket_auxdata>() == 20);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message(level: i32, kind: i32, data: &[u8]) -> Vec<u8> {
+        let mut bytes = (16 + data.len() as u64).to_ne_bytes().to_vec();
+        bytes.extend(level.to_ne_bytes());
+        bytes.extend(kind.to_ne_bytes());
+        bytes.extend(data);
+        bytes.resize(bytes.len().next_multiple_of(8), 0);
+        bytes
+    }
+
+    #[test]
+    fn reads_the_stamp_and_the_tag_in_any_order() {
+        let stamp = message(libc::SOL_SOCKET, libc::SCM_TIMESTAMPNS, &[3_i64.to_ne_bytes(), 5_i64.to_ne_bytes()].concat());
+        let auxiliary = |status: u32, control: u16, protocol: u16| {
+            let mut data = status.to_ne_bytes().to_vec();
+            data.extend([0; 12]);
+            data.extend(control.to_ne_bytes());
+            data.extend(protocol.to_ne_bytes());
+            message(libc::SOL_PACKET, libc::PACKET_AUXDATA, &data)
+        };
+        let (valid, typed) = (libc::TP_STATUS_VLAN_VALID, libc::TP_STATUS_VLAN_TPID_VALID);
+        for (status, tag, checksum_missing) in [
+            (0, None, false),
+            (valid, Some((0x8100, 7)), false),
+            (valid | typed, Some((0x88a8, 7)), false),
+            (libc::TP_STATUS_CSUMNOTREADY, None, true),
+        ] {
+            let expected = Auxiliary { stamp: Some(3_000_000_005), tag, checksum_missing };
+            let tag = auxiliary(status, 7, 0x88a8);
+            assert_eq!(parse_control(&[stamp.clone(), tag.clone()].concat()), expected);
+            assert_eq!(parse_control(&[tag, stamp.clone()].concat()), expected);
+        }
+    }
+
+    #[test]
+    fn broken_control_messages_say_nothing() {
+        let whole = message(libc::SOL_SOCKET, libc::SCM_TIMESTAMPNS, &[0xff; 16]);
+        for cut in 0..whole.len() {
+            assert_eq!(parse_control(&whole[..cut]), Auxiliary::default(), "{cut}");
+        }
+        assert_eq!(parse_control(&[0xff; 64]), Auxiliary::default());
+        assert_eq!(parse_control(&[0; 64]), Auxiliary::default());
+    }
+}

@@ -1,0 +1,48 @@
+//! What the thread that runs a link asks of the kernel, for as long as it does.
+
+use std::io;
+use std::marker::PhantomData;
+use std::num::NonZeroU64;
+
+use rustix::thread::{current_timer_slack, set_current_timer_slack};
+
+/// Timers of the calling thread are exact (a slack of 1 ns instead of the usual 50 µs), and it may
+/// run under SCHED_FIFO. Both end when this is dropped.
+#[derive(Debug)]
+pub(crate) struct PacingThread {
+    slack: Option<NonZeroU64>,
+    realtime: bool,
+    /// Of this thread only.
+    not_send: PhantomData<*const ()>,
+}
+
+impl PacingThread {
+    /// Prepares the calling thread. SCHED_FIFO needs CAP_SYS_NICE or RLIMIT_RTPRIO.
+    pub(crate) fn enter(realtime: Option<u8>) -> io::Result<Self> {
+        let slack = NonZeroU64::new(current_timer_slack()?);
+        set_current_timer_slack(NonZeroU64::new(1))?;
+        let mut thread = Self { slack, realtime: false, not_send: PhantomData };
+        if let Some(priority) = realtime {
+            schedule(libc::SCHED_FIFO, priority)?;
+            thread.realtime = true;
+        }
+        Ok(thread)
+    }
+}
+
+impl Drop for PacingThread {
+    fn drop(&mut self) {
+        // Going back needs no rights, and nothing depends on it.
+        let _ = set_current_timer_slack(self.slack);
+        if self.realtime {
+            let _ = schedule(libc::SCHED_OTHER, 0);
+        }
+    }
+}
+
+fn schedule(policy: i32, priority: u8) -> io::Result<()> {
+    let parameter = libc::sched_param { sched_priority: i32::from(priority) };
+    // SAFETY: 0 is the calling thread; the kernel only reads the parameter.
+    let done = unsafe { libc::sched_setscheduler(0, policy, &raw const parameter) };
+    if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}

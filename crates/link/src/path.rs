@@ -1,0 +1,151 @@
+//! One direction of the link without its sockets: queue, delay line, planned changes.
+//!
+//! Pure: arrivals come with their times, and [`Path::decide`] says up to when all arrivals are
+//! known. Everything until then is replayed in the order of its own time, so the fate of every
+//! packet depends on the arrivals alone and not on when, or how often, the caller comes.
+
+use std::collections::VecDeque;
+
+use quell_aqm::{Bottleneck, Departure, Discipline, Observer, ParameterError, Rate, Time};
+
+use crate::collector::Collector;
+use crate::config::{Change, DirectionConfig};
+use crate::delay_line::DelayLine;
+use crate::descriptor::Descriptor;
+use crate::pool::FrameId;
+
+type Queue<O> = Bottleneck<Descriptor, Discipline<Descriptor>, Collector<O>>;
+
+/// One direction.
+#[derive(Debug)]
+pub(crate) struct Path<O> {
+    queue: Queue<O>,
+    delay_line: DelayLine<Descriptor>,
+    /// In the order of their times.
+    changes: VecDeque<(Time, Change)>,
+    /// The smallest delay of a group.
+    least_delay: Time,
+    /// Everything until here has happened.
+    decided: Time,
+    late_arrivals: u64,
+}
+
+impl<O: Observer<Descriptor>> Path<O> {
+    /// An empty queue, behind it the delay of each group. Of `changes`, those of this direction.
+    pub(crate) fn new(config: DirectionConfig, delays: &[Time], mut changes: Vec<(Time, Change)>, observer: O) -> Self {
+        changes.sort_by_key(|(at, _)| *at);
+        Self {
+            queue: Bottleneck::new(config.discipline, config.rate, config.framing, Collector::new(observer)),
+            delay_line: DelayLine::new(delays),
+            changes: changes.into(),
+            least_delay: delays.iter().copied().min().unwrap_or(Time::ZERO),
+            decided: Time::ZERO,
+            late_arrivals: 0,
+        }
+    }
+
+    /// `packet` arrived `at`, not before the one before it.
+    pub(crate) fn arrive(&mut self, packet: Descriptor, at: Time) -> Result<(), ParameterError> {
+        self.change_until(at)?;
+        self.late_arrivals += u64::from(at < self.decided);
+        self.decided = self.decided.max(at);
+        self.queue.arrive(packet, at, &mut into(&mut self.delay_line));
+        Ok(())
+    }
+
+    /// All that arrives until `horizon` has arrived: what is due until then happens.
+    pub(crate) fn decide(&mut self, horizon: Time) -> Result<(), ParameterError> {
+        self.change_until(horizon)?;
+        self.decided = self.decided.max(horizon);
+        self.queue.advance(horizon, &mut into(&mut self.delay_line));
+        Ok(())
+    }
+
+    /// Makes the changes that are due until `until`, each at its own time.
+    fn change_until(&mut self, until: Time) -> Result<(), ParameterError> {
+        while let Some((at, change)) = self.changes.pop_front_if(|(at, _)| *at <= until) {
+            let mut sink = into(&mut self.delay_line);
+            match change {
+                Change::SetRate { rate, .. } => self.queue.set_rate(rate, at, &mut sink),
+                Change::Configure { key, value, .. } => self.queue.configure(&key, &value, at, &mut sink)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// The next packet whose release is due at `now`, with that time.
+    pub(crate) fn release(&mut self, now: Time) -> Option<(Time, Descriptor)> {
+        self.delay_line.pop(now)
+    }
+    /// When the next packet already decided on is released.
+    pub(crate) fn next_release(&self) -> Option<Time> {
+        self.delay_line.next_release()
+    }
+    /// When [`Path::decide`] has to be called next so that no release is missed; `None` if nothing
+    /// waits in the queue. What is decided at some time is released at least the smallest delay later.
+    pub(crate) fn decide_by(&self) -> Option<Time> {
+        if self.queue.backlog().packets == 0 {
+            return None;
+        }
+        let change = self.changes.front().map(|(at, _)| *at);
+        let event = self.queue.next_event();
+        let next = event.into_iter().chain(change).min()?;
+        Some(next + self.least_delay)
+    }
+    /// Slots of packets dropped since they were last asked for.
+    pub(crate) fn dropped(&mut self) -> std::vec::Drain<'_, FrameId> {
+        self.queue.observer_mut().dropped()
+    }
+    /// Packets newly marked CE.
+    pub(crate) fn marks(&self) -> u64 {
+        self.queue.observer().marks()
+    }
+    /// Packets in the queue.
+    pub(crate) fn queued(&self) -> u64 {
+        self.queue.backlog().packets
+    }
+    /// Packets in service or in the delay line.
+    pub(crate) fn delayed(&self) -> u64 {
+        self.delay_line.len() as u64
+    }
+    /// Arrivals that came to be known after their time had been decided on; they count as having
+    /// arrived at the end of what was decided.
+    pub(crate) fn late_arrivals(&self) -> u64 {
+        self.late_arrivals
+    }
+    /// The discipline.
+    pub(crate) fn discipline(&self) -> &Discipline<Descriptor> {
+        self.queue.qdisc()
+    }
+    /// The rate.
+    pub(crate) fn rate(&self) -> Rate {
+        self.queue.rate()
+    }
+    /// Everything until here has happened.
+    pub(crate) fn decided(&self) -> Time {
+        self.decided
+    }
+    /// The caller's observer.
+    pub(crate) fn observer(&self) -> &O {
+        self.queue.observer().observer()
+    }
+    /// The caller's observer, to change.
+    pub(crate) fn observer_mut(&mut self) -> &mut O {
+        self.queue.observer_mut().observer_mut()
+    }
+    /// Gives the caller's observer back.
+    pub(crate) fn take_observer(&mut self) -> O {
+        self.queue.observer_mut().take_observer()
+    }
+}
+
+/// Packets enter the delay line as they start, planned from their end.
+fn into(delay_line: &mut DelayLine<Descriptor>) -> impl FnMut(Descriptor, Departure) {
+    |packet, departure| {
+        let group = packet.group();
+        delay_line.push(packet, group, departure.end);
+    }
+}
+
+#[cfg(test)]
+mod tests;

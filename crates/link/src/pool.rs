@@ -1,0 +1,179 @@
+//! The frame pool: one slab of equal slots and a list of the free ones.
+//!
+//! The kernel writes a received frame into a slot and reads it from there again; in between only
+//! its 8-byte handle moves. Both ports of a link share one pool, so a frame that came in at one
+//! goes out at the other without a copy.
+//!
+//! A slot begins with [`HEADROOM`] unused bytes: the kernel delivers the outer VLAN tag beside the
+//! frame, and putting it back moves the two addresses four bytes to the front instead of the
+//! payload to the back. The free list is last in, first out, so that a link with a short queue
+//! works in few slots that stay in the cache; untouched slots cost no memory.
+
+use std::fmt;
+
+/// Bytes before each received frame.
+pub(crate) const HEADROOM: usize = 16;
+
+/// The part of a frame in front of the IP packet that a slot has room for: addresses, type, and the
+/// tags that the kernel leaves in place.
+const LINK_HEADER: usize = 14 + 4 * crate::frame::MAX_TAGS;
+
+/// Index of a slot.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FrameId(u32);
+
+impl fmt::Debug for FrameId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "#{}", self.0)
+    }
+}
+
+impl FrameId {
+    /// As an index.
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+    #[cfg(test)]
+    pub(crate) const fn for_test(index: u32) -> Self {
+        Self(index)
+    }
+}
+
+/// A received frame: which slot, and where in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Frame {
+    /// The slot.
+    pub id: FrameId,
+    /// Length of the whole frame.
+    pub len: u16,
+    /// Offset of the first byte in the slot.
+    pub start: u8,
+}
+
+/// Slots for frames.
+pub struct Pool {
+    bytes: Box<[u8]>,
+    slot: usize,
+    free: Vec<FrameId>,
+    exhausted: u64,
+}
+
+impl fmt::Debug for Pool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Pool({} of {} slots of {} B free)", self.free.len(), self.slots(), self.slot)
+    }
+}
+
+impl Pool {
+    /// The largest MTU that a frame's 16-bit length allows for.
+    pub const MAX_MTU: usize = 65_535 - HEADROOM - LINK_HEADER;
+
+    /// `slots` slots, each for an IP packet of up to `mtu` bytes.
+    pub fn new(slots: u32, mtu: usize) -> Self {
+        // One byte more than the largest frame, so that a frame that fills its slot is too long.
+        let slot = (HEADROOM + LINK_HEADER + mtu.min(Self::MAX_MTU) + 1).next_multiple_of(64).max(2_048);
+        Self {
+            bytes: vec![0; slot * slots as usize].into_boxed_slice(),
+            slot,
+            free: (0..slots).rev().map(FrameId).collect(),
+            exhausted: 0,
+        }
+    }
+    /// Takes a slot; `None`, and counted, if all are in use.
+    pub fn take(&mut self) -> Option<FrameId> {
+        let id = self.free.pop();
+        self.exhausted += u64::from(id.is_none());
+        id
+    }
+    /// Gives a slot back. Each slot taken is given back once.
+    pub fn give_back(&mut self, id: FrameId) {
+        debug_assert!(self.free.len() < self.slots(), "a frame was given back twice");
+        self.free.push(id);
+    }
+    /// How many slots there are.
+    pub fn slots(&self) -> usize {
+        self.bytes.len() / self.slot
+    }
+    /// How many are free.
+    pub fn free(&self) -> usize {
+        self.free.len()
+    }
+    /// How often a slot was wanted and none was free. Frames then wait in the socket.
+    pub fn exhausted(&self) -> u64 {
+        self.exhausted
+    }
+    /// The longest frame that a slot takes, behind the headroom.
+    pub fn room(&self) -> usize {
+        (self.slot - HEADROOM).min(usize::from(u16::MAX))
+    }
+    /// Where the slot of `id` begins in the slab.
+    pub(crate) fn offset(&self, id: FrameId) -> usize {
+        id.index() * self.slot
+    }
+    /// The whole slab, for the kernel.
+    pub(crate) fn slab(&mut self) -> &mut [u8] {
+        &mut self.bytes
+    }
+    /// The bytes of `frame`.
+    pub fn bytes(&self, frame: Frame) -> &[u8] {
+        let start = self.offset(frame.id) + usize::from(frame.start);
+        &self.bytes[start..start + usize::from(frame.len)]
+    }
+    /// The bytes of `frame`, to change.
+    pub fn bytes_mut(&mut self, frame: Frame) -> &mut [u8] {
+        let start = self.offset(frame.id) + usize::from(frame.start);
+        &mut self.bytes[start..start + usize::from(frame.len)]
+    }
+    /// Puts a VLAN tag that the kernel delivered beside `frame` back behind the addresses, as the
+    /// outermost tag (IEEE 802.1Q clause 9.3).
+    pub fn insert_tag(&mut self, frame: Frame, protocol: u16, control: u16) -> Frame {
+        const ADDRESSES: usize = 12;
+        if usize::from(frame.len) < ADDRESSES || frame.start < 4 || frame.len > u16::MAX - 4 {
+            return frame;
+        }
+        let frame = Frame { start: frame.start - 4, len: frame.len + 4, ..frame };
+        let bytes = self.bytes_mut(frame);
+        bytes.copy_within(4..4 + ADDRESSES, 0);
+        bytes[12..14].copy_from_slice(&protocol.to_be_bytes());
+        bytes[14..16].copy_from_slice(&control.to_be_bytes());
+        frame
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_slot_is_taken_once_and_exhaustion_is_counted() {
+        let mut pool = Pool::new(3, 1_500);
+        let taken: Vec<_> = std::iter::from_fn(|| pool.take()).collect();
+        assert_eq!(taken, [FrameId(0), FrameId(1), FrameId(2)]);
+        assert_eq!((pool.free(), pool.exhausted()), (0, 1));
+        pool.give_back(FrameId(1));
+        assert_eq!(pool.take(), Some(FrameId(1)));
+    }
+
+    #[test]
+    fn a_slot_takes_the_mtu_with_all_its_tags_and_one_byte_more() {
+        for (mtu, slot) in [(576, 2_048), (1_500, 2_048), (9_000, 9_088)] {
+            let pool = Pool::new(1, mtu);
+            assert_eq!(pool.slot, slot);
+            assert!(pool.room() > 14 + 16 + mtu);
+        }
+    }
+
+    #[test]
+    fn a_tag_goes_behind_the_addresses_and_leaves_the_rest_in_place() {
+        let mut pool = Pool::new(2, 1_500);
+        pool.take();
+        let id = pool.take().unwrap();
+        let frame = Frame { id, len: 20, start: HEADROOM as u8 };
+        let untagged: Vec<u8> = (1..=20).collect();
+        pool.bytes_mut(frame).copy_from_slice(&untagged);
+        let tagged = pool.insert_tag(frame, 0x88a8, 0x6123);
+        let expected = [&untagged[..12], &[0x88, 0xa8, 0x61, 0x23], &untagged[12..]].concat();
+        assert_eq!(pool.bytes(tagged), expected);
+        assert_eq!(pool.bytes(Frame { start: HEADROOM as u8 + 12, len: 8, ..frame }), &untagged[12..]);
+    }
+}

@@ -1,0 +1,120 @@
+//! One end of the link: a packet socket on an interface (packet(7)).
+//!
+//! Frames come in with the kernel's receive stamp (SO_TIMESTAMPNS) and the VLAN tag that it took
+//! off (PACKET_AUXDATA); the interface's own outgoing frames do not come in
+//! (PACKET_IGNORE_OUTGOING). Frames go out past the interface's queue discipline
+//! (PACKET_QDISC_BYPASS), so nothing but the driver queues them once more.
+//!
+//! The interface should be used by nothing else: no addresses, no forwarding. Segmentation and
+//! checksum offload must be off at the hosts behind it: frames longer than the MTU are lost, and a
+//! checksum left to hardware that a virtual interface does not have stays undone. Both are counted.
+
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+
+use quell_aqm::Bytes;
+
+/// All protocols, in network byte order.
+const ALL_PROTOCOLS: u16 = (libc::ETH_P_ALL as u16).to_be();
+
+/// A packet socket on one interface.
+#[derive(Debug)]
+pub struct Port {
+    socket: OwnedFd,
+    dropped: u64,
+}
+
+impl Port {
+    /// Opens `interface` of the calling thread's network namespace. Needs CAP_NET_RAW there.
+    pub fn open(interface: &str) -> io::Result<Self> {
+        // Protocol 0 receives nothing until the socket is bound, with all its options set.
+        // SAFETY: creates a descriptor and touches no memory.
+        let fd = unsafe { libc::socket(libc::AF_PACKET, libc::SOCK_RAW | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK, 0) };
+        if fd < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: the descriptor is new and owned by nobody else.
+        let socket = unsafe { OwnedFd::from_raw_fd(fd) };
+        let index = rustix::net::netdevice::name_to_index(&socket, interface)?;
+        let port = Self { socket, dropped: 0 };
+        for option in [libc::PACKET_IGNORE_OUTGOING, libc::PACKET_QDISC_BYPASS, libc::PACKET_AUXDATA] {
+            port.set(libc::SOL_PACKET, option, &1_i32)?;
+        }
+        port.set(libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, &1_i32)?;
+        // Frames for the hosts on the other side are not addressed to this interface.
+        let everything = libc::packet_mreq {
+            mr_ifindex: index as i32,
+            mr_type: libc::PACKET_MR_PROMISC as u16,
+            mr_alen: 0,
+            mr_address: [0; 8],
+        };
+        port.set(libc::SOL_PACKET, libc::PACKET_ADD_MEMBERSHIP, &everything)?;
+        port.bind(index)?;
+        Ok(port)
+    }
+
+    fn bind(&self, index: u32) -> io::Result<()> {
+        // SAFETY: all zeroes is a valid address of this plain C struct.
+        let mut address: libc::sockaddr_ll = unsafe { std::mem::zeroed() };
+        address.sll_family = libc::AF_PACKET as u16;
+        address.sll_protocol = ALL_PROTOCOLS;
+        address.sll_ifindex = index as i32;
+        // SAFETY: the pointer is to an address of the length given, which the kernel only reads.
+        let done = unsafe {
+            libc::bind(
+                self.socket.as_raw_fd(),
+                (&raw const address).cast(),
+                size_of::<libc::sockaddr_ll>() as u32,
+            )
+        };
+        if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    }
+
+    fn set<T>(&self, level: i32, option: i32, value: &T) -> io::Result<()> {
+        // SAFETY: the pointer is to a value of the length given, which the kernel only reads.
+        let done = unsafe {
+            libc::setsockopt(self.socket.as_raw_fd(), level, option, (&raw const *value).cast(), size_of::<T>() as u32)
+        };
+        if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    }
+
+    /// Gives the socket room for `size` bytes of received frames, as the kernel counts them: beyond
+    /// the system's limit with CAP_NET_ADMIN, else up to it. Sent frames get as much.
+    pub(crate) fn set_buffer(&self, size: Bytes) -> io::Result<()> {
+        // The kernel doubles what it is told, for its own overhead.
+        let half = i32::try_from(size.get() / 2).unwrap_or(i32::MAX / 2).min(i32::MAX / 2);
+        for (force, plain) in [(libc::SO_RCVBUFFORCE, libc::SO_RCVBUF), (libc::SO_SNDBUFFORCE, libc::SO_SNDBUF)] {
+            if self.set(libc::SOL_SOCKET, force, &half).is_err() {
+                self.set(libc::SOL_SOCKET, plain, &half)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Frames dropped so far because the socket's buffer was full.
+    pub(crate) fn dropped(&mut self) -> io::Result<u64> {
+        let mut since_last = libc::tpacket_stats { tp_packets: 0, tp_drops: 0 };
+        let mut len = size_of::<libc::tpacket_stats>() as u32;
+        // SAFETY: both pointers are to values that live through the call, and the length is theirs.
+        let done = unsafe {
+            libc::getsockopt(
+                self.socket.as_raw_fd(),
+                libc::SOL_PACKET,
+                libc::PACKET_STATISTICS,
+                (&raw mut since_last).cast(),
+                &raw mut len,
+            )
+        };
+        if done != 0 {
+            return Err(io::Error::last_os_error());
+        }
+        self.dropped += u64::from(since_last.tp_drops);
+        Ok(self.dropped)
+    }
+}
+
+impl AsFd for Port {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}

@@ -1,0 +1,73 @@
+//! Sleeping until a time or until a port is ready, whichever comes first: epoll_pwait2(2), whose
+//! time-out is exact to the nanosecond.
+//!
+//! What a port is watched for changes rarely (an idle link, a full socket), so the kernel is told
+//! only when it does.
+
+use std::io;
+use std::os::fd::OwnedFd;
+
+use quell_aqm::Time;
+use rustix::event::Timespec;
+use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
+
+use crate::port::Port;
+
+/// What a port is watched for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Interest {
+    /// A frame has arrived.
+    pub(crate) readable: bool,
+    /// The socket has room for one to send.
+    pub(crate) writable: bool,
+}
+
+/// Watches two ports.
+#[derive(Debug)]
+pub(crate) struct Waiting {
+    epoll: OwnedFd,
+    interests: [Interest; 2],
+}
+
+impl Waiting {
+    pub(crate) fn new(ports: &[Port; 2]) -> io::Result<Self> {
+        let epoll = epoll::create(CreateFlags::CLOEXEC)?;
+        for (index, port) in ports.iter().enumerate() {
+            epoll::add(&epoll, port, EventData::new_u64(index as u64), EventFlags::empty())?;
+        }
+        Ok(Self { epoll, interests: [Interest::default(); 2] })
+    }
+
+    /// Sleeps for `span` or until one of `ports` is ready for what `wanted` says; tells which is
+    /// ready for what. An error of a port makes it readable: reading tells the error.
+    pub(crate) fn wait(&mut self, ports: &[Port; 2], wanted: [Interest; 2], span: Time) -> io::Result<[Interest; 2]> {
+        for (index, port) in ports.iter().enumerate() {
+            if wanted[index] != self.interests[index] {
+                let mut flags = EventFlags::empty();
+                flags.set(EventFlags::IN, wanted[index].readable);
+                flags.set(EventFlags::OUT, wanted[index].writable);
+                epoll::modify(&self.epoll, port, EventData::new_u64(index as u64), flags)?;
+                self.interests[index] = wanted[index];
+            }
+        }
+        let timeout = Timespec {
+            tv_sec: (span.as_nanos() / 1_000_000_000) as i64,
+            tv_nsec: (span.as_nanos() % 1_000_000_000) as _,
+        };
+        let mut events = [Event { flags: EventFlags::empty(), data: EventData::new_u64(0) }; 2];
+        let count = match epoll::wait(&self.epoll, &mut events[..], Some(&timeout)) {
+            Ok(count) => count,
+            Err(rustix::io::Errno::INTR) => 0,
+            Err(error) => return Err(error.into()),
+        };
+        let mut ready = [Interest::default(); 2];
+        for event in &events[..count] {
+            let (flags, data) = (event.flags, event.data);
+            if let Some(port) = ready.get_mut(data.u64() as usize) {
+                port.readable = flags.intersects(EventFlags::IN | EventFlags::ERR | EventFlags::HUP);
+                port.writable = flags.contains(EventFlags::OUT);
+            }
+        }
+        Ok(ready)
+    }
+}
