@@ -2,6 +2,7 @@
 //!
 //! The golden vectors of the controllers and accumulators stand beside the code; here the queues
 //! are driven as a link drives them.
+#![allow(clippy::unwrap_used)]
 
 mod common;
 

@@ -3,6 +3,7 @@
 //! `tests/common` checks them: conservation, backlog, order, marks and empty dequeues at every call.
 //! Here are the operations, what each discipline's source allows as a reason to drop, and the
 //! comparison of two identical runs.
+#![allow(clippy::unwrap_used)]
 
 mod common;
 

@@ -1,0 +1,33 @@
+//! Instructions per packet through each discipline, counted by valgrind: independent of what else
+//! the machine does. Each run passes a thousand packets through a standing queue, so the printed
+//! count divided by a thousand is the cost of one packet with its share of the benchmark's own.
+#![allow(missing_docs, unreachable_pub)]
+
+mod common;
+
+use std::hint::black_box;
+
+use common::{CASES, Standing};
+use gungraun::{library_benchmark, library_benchmark_group, main};
+
+fn standing(name: &str) -> Standing {
+    let (_, kind, given, _) = CASES
+        .iter()
+        .find(|case| case.0 == name)
+        .expect("a case of this name");
+    Standing::new(kind, given)
+}
+
+#[library_benchmark(setup = standing)]
+#[bench::fifo("fifo")]
+#[bench::dualpi2_linux("dualpi2_linux")]
+#[bench::dualpi2_rfc9332("dualpi2_rfc9332")]
+fn thousand_packets(mut standing: Standing) -> Standing {
+    for _ in 0..1_000 {
+        black_box(standing.step());
+    }
+    standing
+}
+
+library_benchmark_group!(name = packets, benchmarks = thousand_packets);
+main!(library_benchmark_groups = packets);
