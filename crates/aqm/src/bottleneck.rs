@@ -91,6 +91,7 @@ impl<P: Packet, Q: Qdisc<P>, O: Observer<P>> Bottleneck<P, Q, O> {
         self.advance(at, sink);
         let at = self.now;
         self.clock.set_rate(rate);
+        self.observer.rate_changed(rate, at);
         self.qdisc.set_rate(rate, at, &mut self.observer);
         self.serve(at, sink);
     }

@@ -6,7 +6,7 @@
 //! the mark comes before `enqueued`.
 
 use crate::bottleneck::Departure;
-use crate::units::Time;
+use crate::units::{Rate, Time};
 
 /// Which queue of a discipline, an index into [`Qdisc::queues`](crate::Qdisc::queues).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -106,4 +106,6 @@ pub trait Observer<P> {
     fn dropped(&mut self, packet: P, drop: Drop, now: Time);
     /// The link transmits `packet` during `departure`. Told by the bottleneck.
     fn departed(&mut self, _packet: &P, _departure: &Departure) {}
+    /// Transmissions that start from `now` on have this rate. Told by the bottleneck.
+    fn rate_changed(&mut self, _rate: Rate, _now: Time) {}
 }
