@@ -7,6 +7,8 @@
 use std::io;
 use std::net::IpAddr;
 use std::os::fd::{AsFd, AsRawFd};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use netlink_packet_core::{
     NLM_F_ACK, NLM_F_CREATE, NLM_F_EXCL, NLM_F_REPLACE, NLM_F_REQUEST, NetlinkHeader,
@@ -16,7 +18,7 @@ use netlink_packet_route::address::{
     AddressAttribute, AddressFlags, AddressHeaderFlags, AddressMessage,
 };
 use netlink_packet_route::link::{
-    InfoData, InfoKind, InfoVeth, LinkAttribute, LinkFlags, LinkInfo, LinkMessage,
+    InfoData, InfoKind, InfoVeth, LinkAttribute, LinkFlags, LinkInfo, LinkMessage, State,
 };
 use netlink_packet_route::neighbour::{NeighbourAttribute, NeighbourMessage, NeighbourState};
 use netlink_packet_route::route::{
@@ -100,6 +102,47 @@ impl Netlink {
             .doing(|| format!("bring interface {interface} up"))
     }
 
+    /// Waits until an interface that is up really sends.
+    ///
+    /// The end of a veth pair that came up first learns of its peer in the background; until then the kernel drops what it
+    /// sends. A SYN lost there is sent again after a second, without ECN (RFC 3168 section 6.1.1.1): a group would not get
+    /// the ECN that it asked for.
+    pub fn wait_until_running(&mut self, interface: u32) -> Result<()> {
+        const PATIENCE: Duration = Duration::from_secs(5);
+        let began = Instant::now();
+        loop {
+            let state = self
+                .operational_state(interface)
+                .doing(|| format!("read the state of interface {interface}"))?;
+            if state == Some(State::Up) {
+                return Ok(());
+            }
+            if began.elapsed() > PATIENCE {
+                let timeout =
+                    io::Error::new(io::ErrorKind::TimedOut, format!("its state is {state:?}"));
+                return Err(timeout).doing(|| format!("bring interface {interface} up"));
+            }
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    fn operational_state(&mut self, interface: u32) -> io::Result<Option<State>> {
+        let mut message = LinkMessage::default();
+        message.header.index = interface;
+        self.send(RouteNetlinkMessage::GetLink(message), 0)?;
+        match self.answer()? {
+            NetlinkPayload::InnerMessage(RouteNetlinkMessage::NewLink(link)) => Ok(link
+                .attributes
+                .into_iter()
+                .find_map(|attribute| match attribute {
+                    LinkAttribute::OperState(state) => Some(state),
+                    _ => None,
+                })),
+            NetlinkPayload::Error(error) => Err(error.to_io()),
+            _ => Err(io::ErrorKind::InvalidData.into()),
+        }
+    }
+
     /// Gives an interface one address, alone in its prefix (/32, /128): it makes no route and no duplicate detection.
     pub fn add_address(&mut self, interface: u32, address: IpAddr) -> Result<()> {
         let mut message = AddressMessage::default();
@@ -177,29 +220,34 @@ impl Netlink {
 
     /// Sends one request and waits for its acknowledgement.
     fn request(&mut self, message: RouteNetlinkMessage, flags: u16) -> io::Result<()> {
+        self.send(message, NLM_F_ACK | flags)?;
+        match self.answer()? {
+            NetlinkPayload::Error(error) if error.code.is_none() => Ok(()),
+            NetlinkPayload::Error(error) => Err(error.to_io()),
+            _ => Err(io::ErrorKind::InvalidData.into()),
+        }
+    }
+
+    fn send(&mut self, message: RouteNetlinkMessage, flags: u16) -> io::Result<()> {
         self.sequence = self.sequence.wrapping_add(1);
         let mut header = NetlinkHeader::default();
-        header.flags = NLM_F_REQUEST | NLM_F_ACK | flags;
+        header.flags = NLM_F_REQUEST | flags;
         header.sequence_number = self.sequence;
         let mut packet = NetlinkMessage::new(header, NetlinkPayload::from(message));
         packet.finalize();
         let mut bytes = vec![0; packet.buffer_len()];
         packet.serialize(&mut bytes);
-        self.socket.send(&bytes, 0)?;
+        self.socket.send(&bytes, 0).map(drop)
+    }
+
+    /// The answer to the last request; notices and answers to earlier ones are passed over.
+    fn answer(&mut self) -> io::Result<NetlinkPayload<RouteNetlinkMessage>> {
         loop {
             let (answer, _) = self.socket.recv_from_full()?;
             let answer = NetlinkMessage::<RouteNetlinkMessage>::deserialize(&answer)
                 .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.to_string()))?;
-            match answer.payload {
-                NetlinkPayload::Error(error) if answer.header.sequence_number == self.sequence => {
-                    return if error.code.is_none() {
-                        Ok(())
-                    } else {
-                        Err(error.to_io())
-                    };
-                }
-                // An answer to an earlier request, or a notice that nobody asked for.
-                _ => {}
+            if answer.header.sequence_number == self.sequence {
+                return Ok(answer.payload);
             }
         }
     }

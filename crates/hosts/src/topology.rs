@@ -134,7 +134,8 @@ impl Topology {
     /// Name of a host's interface, in the namespaces `sender` and `receiver`.
     pub const HOST_PORT: &'static str = HOST_PORT;
 
-    /// Builds everything: namespaces, wires, addresses, routes, settings; interfaces are up when it returns.
+    /// Builds everything: namespaces, wires, addresses, routes, settings; what is sent
+    /// from now on crosses the wires.
     ///
     /// Needs CAP_SYS_ADMIN and CAP_NET_ADMIN, as root or in a user namespace ([`crate::user_namespace::enter`]).
     pub fn new(config: &TopologyConfig) -> Result<Self> {
@@ -168,6 +169,18 @@ impl Topology {
                 pairs_from_sender(&groups[group]).map(swap)
             })
         })?;
+
+        for (namespace, ports) in [
+            (&sender, &[HOST_PORT][..]),
+            (&receiver, &[HOST_PORT]),
+            (&link, &[TO_SENDER, TO_RECEIVER]),
+        ] {
+            inside(namespace, &|| {
+                ports.iter().try_for_each(|port| {
+                    Netlink::open()?.wait_until_running(interface_index(port)?)
+                })
+            })?;
+        }
 
         let port = |name: &'static str| -> Result<Port> {
             let index = link

@@ -256,13 +256,10 @@ fn alpha_and_window_follow_the_marks() {
     assert!((8.0..64.0).contains(&window), "window {window}");
     assert!(settled[settled.len() - 1].reductions > 50 && settled[settled.len() - 1].losses == 0);
 
-    // The receiver told the sender of each mark: what is missing is on the way.
+    // The receiver told the sender of each mark, within what is on the way or was sent twice.
     let told = tcp_info(&flow.client).tcpi_delivered_ce as usize;
     let given = marked.load(Ordering::Relaxed);
-    assert!(
-        (given.saturating_sub(16)..=given).contains(&told),
-        "{told} of {given} marks told"
-    );
+    assert!(told.abs_diff(given) <= 16, "{told} of {given} marks told");
     assert_eq!(other_ecn.load(Ordering::Relaxed), 0, "all data is ECT(0)");
 }
 

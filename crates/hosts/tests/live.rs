@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use common::{Cable, Direction, SPARE, can_make_networks, connect, has_ecn};
+use common::{Cable, Direction, SPARE, can_make_networks, connect, has_ecn, tcp_info};
 use quell_hosts::netlink::{Netlink, interface_index};
 use quell_hosts::topology::{GroupConfig, Topology, TopologyConfig};
 use quell_hosts::{capabilities, offload, probe, sysctl};
@@ -344,10 +344,43 @@ fn the_probe_finds_here_what_these_tests_use() {
         "network namespaces",
         "veth",
         "packet sockets",
+        "packet buffer",
         "congestion control reno",
     ] {
         assert!(of(what).ok, "{findings:#?}");
     }
     let missing = of("congestion control no-such-cc");
     assert!(!missing.ok && missing.mend.is_some(), "{missing:?}");
+}
+
+#[test]
+fn the_first_packet_crosses() {
+    // Each time: the first SYN is neither lost on the way up nor sent a second time, a second later and without ECN.
+    if !can_make_networks("the_first_packet_crosses") {
+        return;
+    }
+    for _ in 0..20 {
+        let topology = Topology::new(&TopologyConfig {
+            groups: groups(&[true]),
+            ..Default::default()
+        })
+        .unwrap();
+        let _cable = Cable::plain(&topology);
+        for (from, to, address) in [
+            (
+                &topology.sender,
+                &topology.receiver,
+                topology.groups[0].receiver,
+            ),
+            (
+                &topology.receiver,
+                &topology.sender,
+                topology.groups[0].sender,
+            ),
+        ] {
+            let connection = connect(from, to, address, |_| ());
+            assert!(has_ecn(&connection.client));
+            assert_eq!(tcp_info(&connection.client).tcpi_total_retrans, 0);
+        }
+    }
 }
