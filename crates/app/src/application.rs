@@ -57,7 +57,7 @@ impl App {
     ///
     /// `sent` is [`App::sent`] of the other end. A datagram among them that has not arrived counts
     /// as lost: take the count early enough for the last one to have arrived, or read
-    /// [`CbrReport::lost_last`].
+    /// [`CbrReport::lost_last`](crate::CbrReport::lost_last).
     pub fn report(&self, sent: u64) -> Option<Report> {
         match self {
             Self::BulkReceiver(receiver) => Some(Report::Bulk {

@@ -8,7 +8,7 @@
 //! * [`flows`]: the figures of flows, from samples of their hosts.
 //! * [`rows`]: what both hand out each interval, so that memory does not grow with the run.
 //! * [`distribution`]: histogram with exact mean and extremes.
-//! * [`summary`], [`histograms`], [`aggregate`]: the results, named as in the result files.
+//! * [`summary`], [`histograms`], [`mod@aggregate`]: the results, named as in the result files.
 
 #![forbid(unsafe_code)]
 
@@ -19,6 +19,7 @@ pub mod flows;
 pub mod histograms;
 mod jain;
 pub mod label;
+mod link;
 mod queue;
 pub mod recorder;
 pub mod rows;

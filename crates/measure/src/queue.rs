@@ -9,22 +9,26 @@ use crate::distribution::{Distribution, Resolution};
 const LONGEST_DELAY: u64 = 1_000_000_000_000;
 /// Backlogs are resolved up to 64 GiB.
 const LARGEST_BACKLOG: u64 = 1 << 36;
-/// What all groups' distributions may take together, unless they are more than 25 000.
-const GROUP_MEMORY: u64 = 256 << 20;
+/// Significant digits of a group's distributions, and what those of all groups may take together.
+/// 3 digits only while they stay near the caches: with 500 groups they more than tripled the cost
+/// of a packet. 2 digits while memory is no matter; 1 beyond, which 25 000 groups fit as well.
+const GROUP_BUDGETS: [(u8, u64); 3] = [(3, 32 << 20), (2, 256 << 20), (1, u64::MAX)];
 
 /// Sojourn times in ns, for a queue.
 pub(crate) fn delay_resolution() -> Resolution {
     Resolution::new(3, LONGEST_DELAY)
 }
 
-/// Times in ns for each of `groups` groups: 3 significant digits, and fewer for many groups, so
-/// that their distributions (two each) stay within [`GROUP_MEMORY`].
+/// Times in ns for each of `groups` groups, with two distributions each; see [`GROUP_BUDGETS`].
 pub(crate) fn group_resolution(groups: usize) -> Resolution {
-    let fits = |digits: &u8| {
-        let memory = Resolution::new(*digits, LONGEST_DELAY).memory();
-        memory.saturating_mul(2 * groups as u64) <= GROUP_MEMORY
-    };
-    Resolution::new([3, 2, 1].into_iter().find(fits).unwrap_or(1), LONGEST_DELAY)
+    let [.., (mut digits, _)] = GROUP_BUDGETS;
+    for (finer, budget) in GROUP_BUDGETS.into_iter().rev() {
+        let memory = Resolution::new(finer, LONGEST_DELAY).memory();
+        if memory.saturating_mul(2 * groups as u64) <= budget {
+            digits = finer;
+        }
+    }
+    Resolution::new(digits, LONGEST_DELAY)
 }
 
 /// Counters and delays of a queue or a group.
@@ -167,10 +171,22 @@ mod tests {
 
     #[test]
     fn many_groups_are_resolved_less_finely_and_fit_the_memory() {
-        assert_eq!(group_resolution(10), Resolution::new(3, LONGEST_DELAY));
-        assert_eq!(group_resolution(2_000), Resolution::new(2, LONGEST_DELAY));
-        let many = group_resolution(20_000);
-        assert!(many.memory() * 2 * 20_000 <= GROUP_MEMORY);
+        for (groups, digits) in [
+            (0, 3),
+            (60, 3),
+            (70, 2),
+            (3_000, 2),
+            (5_000, 1),
+            (25_000, 1),
+        ] {
+            let resolution = group_resolution(groups);
+            assert_eq!(
+                resolution,
+                Resolution::new(digits, LONGEST_DELAY),
+                "{groups}"
+            );
+            assert!(resolution.memory() * 2 * groups as u64 <= 256 << 20);
+        }
     }
 
     #[test]

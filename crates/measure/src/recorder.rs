@@ -13,6 +13,7 @@ use quell_aqm::{Bytes, Departure, Drop, MarkReason, Observer, Packet, QueueId, R
 use crate::counts::Counts;
 use crate::distribution::{Dist, Distribution};
 use crate::label::{Direction, GroupId, Labelled};
+use crate::link::{LinkTally, LinkUse};
 use crate::queue::{BacklogTally, Tally, delay_resolution, group_resolution};
 use crate::rows::QueueRow;
 use crate::schedule::{Due, Schedule};
@@ -49,7 +50,7 @@ pub struct Recorder {
     queues: Vec<Queue>,
     /// `None` for a group whose data goes the other way.
     groups: Vec<Option<Tally>>,
-    link: Link,
+    link: LinkTally,
     interval_start: Time,
     rows: Vec<QueueRow>,
     phases: Vec<LinkFigures>,
@@ -64,26 +65,6 @@ struct Queue {
     interval: Counts,
     /// Longest sojourn time in the interval.
     interval_max: Time,
-}
-
-/// Use of the link itself.
-#[derive(Debug, Clone, Copy)]
-struct Link {
-    rate: Rate,
-    rate_since: Time,
-    busy_until: Time,
-    segment: LinkUse,
-    whole: LinkUse,
-}
-
-#[derive(Debug, Clone, Copy, Default)]
-struct LinkUse {
-    busy: Time,
-    /// The rate over time, in bit/s × ns.
-    capacity: u128,
-    /// It had no rate limit for a while.
-    unlimited: bool,
-    lost_outside: u64,
 }
 
 /// What happened at one direction of the link in one stretch of time.
@@ -162,13 +143,7 @@ impl Recorder {
             schedule,
             queues: config.queues.iter().map(queue).collect(),
             groups: config.groups.iter().map(group).collect(),
-            link: Link {
-                rate: config.rate,
-                rate_since: Time::ZERO,
-                busy_until: Time::ZERO,
-                segment: LinkUse::default(),
-                whole: LinkUse::default(),
-            },
+            link: LinkTally::new(config.rate),
             interval_start: Time::ZERO,
             rows: Vec::new(),
             phases: Vec::new(),
@@ -236,21 +211,19 @@ impl Recorder {
     #[inline]
     pub fn on_departed(&mut self, departure: &Departure) {
         self.advance(departure.start);
-        self.link.segment.busy += departure.end - departure.start;
-        self.link.busy_until = departure.end;
+        self.link.transmit(departure);
     }
 
     /// The link has this rate from `now` on.
     pub fn on_rate(&mut self, rate: Rate, now: Time) {
         self.advance(now);
-        self.link.account(now);
-        self.link.rate = rate;
+        self.link.set_rate(rate, now);
     }
 
     /// So many packets were lost by something else than the discipline.
     pub fn on_lost_outside(&mut self, packets: u64, now: Time) {
         self.advance(now);
-        self.link.segment.lost_outside += packets;
+        self.link.lose_outside(packets);
     }
 
     /// Closes every interval and segment that ends by `now`. Each call does this first; a caller
@@ -372,7 +345,7 @@ impl Recorder {
         let group = |group: &Tally| GroupPackets::new(&group.segment(), &group.delay);
         LinkFigures {
             span,
-            rate: used.mean_rate(span, self.link.rate),
+            rate: used.mean_rate(span, self.link.rate()),
             busy: used.busy,
             lost_outside: used.lost_outside,
             queues: queues.collect(),
@@ -386,6 +359,7 @@ impl Recorder {
 
     /// Figures of all measured segments that have closed.
     fn whole(&self) -> LinkFigures {
+        let used = self.link.whole();
         let span = self.schedule.whole();
         let queues = self.queues.iter().map(|queue| {
             let weighted = &queue.backlog.whole_weighted;
@@ -399,9 +373,9 @@ impl Recorder {
         let group = |group: &Tally| GroupPackets::new(&group.whole(), &group.whole_delay);
         LinkFigures {
             span,
-            rate: self.link.whole.mean_rate(span, self.link.rate),
-            busy: self.link.whole.busy,
-            lost_outside: self.link.whole.lost_outside,
+            rate: used.mean_rate(span, self.link.rate()),
+            busy: used.busy,
+            lost_outside: used.lost_outside,
             queues: queues.collect(),
             groups: self
                 .groups
@@ -442,46 +416,6 @@ impl GroupPackets {
             marked: counts.marked(),
             dropped: counts.dropped(),
             delay_ms: delay.dist(MILLISECOND),
-        }
-    }
-}
-
-impl Link {
-    /// The rate was what it is until `now`.
-    fn account(&mut self, now: Time) {
-        let span = now - self.rate_since;
-        self.rate_since = self.rate_since.max(now);
-        if self.rate.is_unlimited() {
-            self.segment.unlimited |= !span.is_zero();
-        } else {
-            self.segment.capacity += u128::from(self.rate.as_bps()) * u128::from(span.as_nanos());
-        }
-    }
-
-    /// What the segment that ends `at` used. A transmission that lasts longer counts on both sides.
-    fn close_segment(&mut self, at: Time, measured: bool) -> LinkUse {
-        self.account(at);
-        let beyond = self.busy_until - at;
-        let mut used = std::mem::take(&mut self.segment);
-        used.busy = used.busy - beyond;
-        self.segment.busy = beyond;
-        if measured {
-            self.whole.busy += used.busy;
-            self.whole.capacity += used.capacity;
-            self.whole.unlimited |= used.unlimited;
-            self.whole.lost_outside += used.lost_outside;
-        }
-        used
-    }
-}
-
-impl LinkUse {
-    /// `rate` for a span without length.
-    fn mean_rate(&self, span: Span, rate: Rate) -> Rate {
-        match u128::from(span.length().as_nanos()) {
-            _ if self.unlimited => Rate::UNLIMITED,
-            0 => rate,
-            length => Rate::from_bps((self.capacity / length) as u64),
         }
     }
 }

@@ -1,0 +1,101 @@
+//! Use of the link itself: busy time, capacity and what was lost outside the queue.
+//!
+//! Busy time is that of the departure clock, so overhead counts.
+
+use quell_aqm::{Departure, Rate, Time};
+
+use crate::timeline::Span;
+
+/// Use of the link, of the open segment and of the whole.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct LinkTally {
+    rate: Rate,
+    rate_since: Time,
+    /// End of the last transmission.
+    busy_until: Time,
+    segment: LinkUse,
+    whole: LinkUse,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct LinkUse {
+    /// Time in which it transmitted.
+    pub(crate) busy: Time,
+    /// The rate over time, in bit/s × ns.
+    capacity: u128,
+    /// It had no rate limit for a while.
+    unlimited: bool,
+    /// Packets lost anywhere but by the discipline.
+    pub(crate) lost_outside: u64,
+}
+
+impl LinkTally {
+    pub(crate) fn new(rate: Rate) -> Self {
+        Self {
+            rate,
+            rate_since: Time::ZERO,
+            busy_until: Time::ZERO,
+            segment: LinkUse::default(),
+            whole: LinkUse::default(),
+        }
+    }
+
+    pub(crate) fn rate(&self) -> Rate {
+        self.rate
+    }
+    /// Of the closed segments of the whole.
+    pub(crate) fn whole(&self) -> LinkUse {
+        self.whole
+    }
+
+    #[inline]
+    pub(crate) fn transmit(&mut self, departure: &Departure) {
+        self.segment.busy += departure.end - departure.start;
+        self.busy_until = departure.end;
+    }
+    pub(crate) fn set_rate(&mut self, rate: Rate, now: Time) {
+        self.account(now);
+        self.rate = rate;
+    }
+    pub(crate) fn lose_outside(&mut self, packets: u64) {
+        self.segment.lost_outside += packets;
+    }
+
+    /// The rate was what it is until `now`.
+    fn account(&mut self, now: Time) {
+        let span = now - self.rate_since;
+        self.rate_since = self.rate_since.max(now);
+        if self.rate.is_unlimited() {
+            self.segment.unlimited |= !span.is_zero();
+        } else {
+            self.segment.capacity += u128::from(self.rate.as_bps()) * u128::from(span.as_nanos());
+        }
+    }
+
+    /// What the segment that ends `at` used. A transmission that lasts longer counts on both sides.
+    pub(crate) fn close_segment(&mut self, at: Time, measured: bool) -> LinkUse {
+        self.account(at);
+        let beyond = self.busy_until - at;
+        let mut used = std::mem::take(&mut self.segment);
+        used.busy = used.busy - beyond;
+        self.segment.busy = beyond;
+        if measured {
+            self.whole.busy += used.busy;
+            self.whole.capacity += used.capacity;
+            self.whole.unlimited |= used.unlimited;
+            self.whole.lost_outside += used.lost_outside;
+        }
+        used
+    }
+}
+
+impl LinkUse {
+    /// `rate` for a span without length.
+    pub(crate) fn mean_rate(&self, span: Span, rate: Rate) -> Rate {
+        match u128::from(span.length().as_nanos()) {
+            _ if self.unlimited => Rate::UNLIMITED,
+            0 => rate,
+            length => Rate::from_bps((self.capacity / length) as u64),
+        }
+    }
+}

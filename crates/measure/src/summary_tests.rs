@@ -1,0 +1,191 @@
+//! What a summary holds, and how it reads as JSON.
+
+use super::*;
+use crate::timeline::Span;
+use quell_aqm::Rate;
+
+const DIST: Dist = Dist {
+    mean: 0.1,
+    p1: 1.0 / 3.0,
+    p25: 2.0,
+    p50: 3.0,
+    p75: 4.0,
+    p90: 5.0,
+    p99: 6.0,
+    p999: 7.0,
+    max: 8.123_456_789,
+};
+
+fn figures(direction: Direction, groups: Vec<Option<GroupPackets>>) -> LinkFigures {
+    LinkFigures {
+        span: Span {
+            start: Time::from_secs(10),
+            end: Time::from_secs(60),
+        },
+        rate: Rate::from_mbps(40),
+        busy: Time::from_secs(25),
+        lost_outside: 1,
+        queues: vec![QueueSummary {
+            name: "l4s".to_owned(),
+            direction,
+            packets: 10,
+            bytes: 15_000,
+            marked: 5,
+            dropped: 0,
+            mark_ratio: 0.5,
+            drop_ratio: 0.0,
+            marks: BTreeMap::from([("coupled".to_owned(), 3), ("step".to_owned(), 2)]),
+            drops: BTreeMap::from([("aqm".to_owned(), 0), ("limit".to_owned(), 0)]),
+            delay_ms: Some(DIST),
+            backlog_bytes: None,
+        }],
+        groups,
+    }
+}
+
+fn results(direction: Direction, groups: &[Option<GroupPackets>]) -> LinkResults {
+    LinkResults {
+        direction,
+        whole: figures(direction, groups.to_vec()),
+        phases: vec![figures(direction, groups.to_vec())],
+        queue_delays: Vec::new(),
+        backlogs_at_dequeue: Vec::new(),
+        group_delays: Vec::new(),
+    }
+}
+
+/// Two groups: two DCTCP downloads, one voice upload.
+pub(crate) fn summary(seed: u64, goodput: [f64; 2]) -> Summary {
+    let group = |name: &str, congestion_control: Option<&str>| GroupInfo {
+        name: name.to_owned(),
+        congestion_control: congestion_control.map(str::to_owned),
+        elastic: congestion_control.is_some(),
+    };
+    let packets = |packets| {
+        Some(GroupPackets {
+            packets,
+            marked: 0,
+            dropped: 0,
+            delay_ms: Some(DIST),
+        })
+    };
+    let flows = vec![
+        GroupFlows {
+            goodput_bps: goodput.to_vec(),
+            retransmitted: 4,
+            rtt_ms: Some(DIST),
+        },
+        GroupFlows {
+            goodput_bps: vec![64_000.0],
+            retransmitted: 0,
+            rtt_ms: None,
+        },
+    ];
+    let info = RunInfo {
+        scenario: "coexistence".to_owned(),
+        world: "sim".to_owned(),
+        seed,
+        duration: Time::from_secs(60),
+        warmup: Time::from_secs(10),
+        partial: false,
+        warnings: Vec::new(),
+        groups: vec![group("l4s", Some("dctcp")), group("voice", None)],
+    };
+    let flows = FlowResults {
+        whole: flows.clone(),
+        phases: vec![flows],
+    };
+    let forward = results(Direction::Forward, &[packets(10), None]);
+    let reverse = results(Direction::Reverse, &[None, packets(3)]);
+    Summary::new(info, &forward, Some(&reverse), &flows)
+}
+
+#[test]
+fn takes_each_figure_from_where_it_was_measured() {
+    let summary = summary(1, [3e6, 1e6]);
+    let Figures {
+        link,
+        queues,
+        groups,
+        jain,
+    } = &summary.figures;
+    assert_eq!(
+        (link.rate_bps, link.utilisation, link.lost_outside),
+        (Some(40_000_000), 0.5, 2)
+    );
+    let directions: Vec<Direction> = queues.iter().map(|queue| queue.direction).collect();
+    assert_eq!(directions, [Direction::Forward, Direction::Reverse]);
+    assert_eq!((groups[0].packets, groups[1].packets), (10, 3));
+    assert_eq!(
+        (groups[0].count, groups[0].jain, *jain),
+        (2, Some(0.8), Some(0.8))
+    );
+    assert_eq!(
+        (summary.phases[0].start_s, summary.phases[0].end_s),
+        (10.0, 60.0)
+    );
+}
+
+#[test]
+fn reads_back_what_it_wrote() {
+    let mut summary = summary(u64::MAX, [1e6 / 3.0, 0.0]);
+    let lateness = serde_json::json!({ "p99": 0.25 });
+    summary
+        .figures
+        .link
+        .extra
+        .insert("lateness_ms".to_owned(), lateness);
+    summary.figures.groups[0].app = serde_json::json!({ "kind": "bulk" });
+    let text = serde_json::to_string_pretty(&summary).unwrap();
+    assert_eq!(serde_json::from_str::<Summary>(&text).unwrap(), summary);
+}
+
+#[test]
+fn what_was_not_measured_is_null() {
+    let value = serde_json::to_value(summary(1, [0.0, 0.0])).unwrap();
+    for path in [
+        "/jain",
+        "/groups/0/jain",
+        "/groups/1/rtt_ms",
+        "/queues/0/backlog_bytes",
+    ] {
+        assert_eq!(value.pointer(path), Some(&Value::Null), "{path}");
+    }
+}
+
+#[test]
+fn keys_are_those_of_the_result_format_in_its_order() {
+    // The key names of "Results" in the design, in the order of the file.
+    let text = serde_json::to_string(&summary(1, [1.0, 1.0])).unwrap();
+    let order = |keys: &str| {
+        let mut rest = &text[..];
+        for key in keys.split_whitespace() {
+            let key = format!("\"{key}\":");
+            let at = rest.find(&key).unwrap_or_else(|| panic!("{key} in {rest}"));
+            rest = &rest[at + key.len()..];
+        }
+    };
+    order(
+        "schema scenario world seed duration_s warmup_s partial warnings \
+         link rate_bps utilisation lost_outside \
+         queues name direction packets bytes marked dropped mark_ratio drop_ratio \
+         marks coupled step drops aqm limit delay_ms backlog_bytes \
+         groups name count congestion_control goodput_bps jain packets marked dropped \
+         retransmitted delay_ms rtt_ms app jain phases",
+    );
+    order("delay_ms mean p1 p25 p50 p75 p90 p99 p999 max");
+    order("phases start_s end_s link queues groups jain");
+    let value: Value = serde_json::from_str(&text).unwrap();
+    for (path, count) in [
+        ("", 13),
+        ("/link", 3),
+        ("/queues/0", 12),
+        ("/groups/0", 12),
+        ("/queues/0/delay_ms", 9),
+        ("/phases/0", 6),
+    ] {
+        let object = value.pointer(path).and_then(Value::as_object).unwrap();
+        assert_eq!(object.len(), count, "{path}");
+    }
+    assert_eq!(value["queues"][0]["direction"], "forward");
+}
