@@ -1,0 +1,74 @@
+//! Why the live world cannot run, or broke off.
+
+use quell_hosts::traffic::TrafficError;
+
+/// What went wrong.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LiveError {
+    /// This machine, or this user, cannot run the live world as it is.
+    #[error("{why}{}", mend.as_ref().map(|mend| format!("\n  what mends it: {mend}")).unwrap_or_default())]
+    Environment {
+        /// What is missing.
+        why: String,
+        /// The command that mends it, if there is one.
+        mend: Option<String>,
+    },
+    /// The scenario asks for what cannot be.
+    #[error("{0}")]
+    Scenario(String),
+    /// The run broke off.
+    #[error("{0}")]
+    Failed(String),
+    /// A result could not be written.
+    #[error("{0}")]
+    Results(#[source] std::io::Error),
+}
+
+impl LiveError {
+    /// Setting the hosts up failed: says what this machine lacks, found by trying, if that explains
+    /// it.
+    pub(super) fn host(error: quell_hosts::Error) -> Self {
+        let lacking: Vec<_> = quell_hosts::probe::probe(&[])
+            .into_iter()
+            .filter(|finding| !finding.ok && !finding.what.contains("BPF"))
+            .collect();
+        let mut why = format!("the hosts of the live world cannot be set up: {error}");
+        for finding in &lacking {
+            why.push_str(&format!("\n  {}: {}", finding.what, finding.detail));
+        }
+        let mend = lacking.into_iter().find_map(|finding| finding.mend);
+        Self::Environment {
+            why,
+            mend: mend.or_else(|| Some("quell doctor".to_owned())),
+        }
+    }
+
+    /// A congestion control is not to be had.
+    pub(super) fn control(name: &str, error: &quell_hosts::Error) -> Self {
+        let found = quell_hosts::probe::probe(&[name]);
+        let mend = found
+            .into_iter()
+            .filter(|finding| !finding.ok)
+            .filter(|finding| finding.what.contains(name) || finding.what.contains("BPF"))
+            .find_map(|finding| finding.mend);
+        Self::Environment {
+            why: error.to_string(),
+            mend: mend.or_else(|| Some("quell doctor".to_owned())),
+        }
+    }
+
+    /// The hosts' traffic could not start, or broke off.
+    pub(super) fn traffic(error: TrafficError) -> Self {
+        match error {
+            TrafficError::Plan { .. } | TrafficError::Interval => Self::Scenario(error.to_string()),
+            TrafficError::TooManyFlows { .. }
+            | TrafficError::NoSuchControl { .. }
+            | TrafficError::ControlRestricted { .. } => Self::Environment {
+                why: error.to_string(),
+                mend: None,
+            },
+            _ => Self::Failed(error.to_string()),
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! From the hosts' samples to the figures of flows.
+//!
+//! Both hosts sample all their flows at the same ticks, each a little late by its own wake-up. A
+//! round ends when its tick lies half an interval back: by then both have sampled, and the next
+//! tick's samples have not begun. It is judged by the time of its latest sample.
+
+use std::sync::mpsc::Receiver;
+
+use quell_aqm::{Bytes, Time};
+use quell_hosts::traffic::Sample;
+use quell_measure::{FlowId, FlowRecorder, FlowResults, FlowRow, FlowSample, GroupId};
+
+use super::plan::{MSS, Plan};
+
+/// Collects samples and ends rounds.
+#[derive(Debug)]
+pub(super) struct Flows {
+    recorder: FlowRecorder,
+    /// Id of the first flow of each group.
+    first: Vec<u32>,
+    /// Samples that belong to a later round.
+    held: Vec<Sample>,
+    patience: Time,
+}
+
+impl Flows {
+    pub(super) fn new(plan: &Plan) -> Self {
+        let mut recorder =
+            FlowRecorder::new(plan.timeline.clone(), Some(plan.interval), plan.groups());
+        let mut first = vec![0; plan.groups()];
+        for lifetime in &plan.lifetimes {
+            let id = recorder.start(GroupId(lifetime.group as u32), lifetime.start);
+            if lifetime.flow == 0 {
+                first[lifetime.group] = id.0;
+            }
+            if let Some(stop) = lifetime.stop {
+                recorder.stop(id, stop);
+            }
+        }
+        Self {
+            recorder,
+            first,
+            held: Vec::new(),
+            patience: plan.interval / 2,
+        }
+    }
+
+    /// Takes what has come in, and ends the rounds whose samples are complete by `now`.
+    pub(super) fn take(&mut self, samples: &Receiver<Sample>, now: Time) {
+        self.held.extend(samples.try_iter());
+        while let Some(due) = self
+            .recorder
+            .next_round()
+            .filter(|&due| due + self.patience <= now)
+        {
+            let until = due + self.patience;
+            let mut latest = due;
+            let recorder = &mut self.recorder;
+            let first = &self.first;
+            self.held.retain(|sample| {
+                let of_this_round = sample.at < until;
+                if of_this_round {
+                    latest = latest.max(sample.at);
+                    let id = FlowId(first[sample.group] + sample.flow as u32);
+                    recorder.sample(id, flow_sample(sample));
+                }
+                !of_this_round
+            });
+            self.recorder.close_round(latest);
+        }
+    }
+
+    pub(super) fn drain_rows(&mut self) -> impl Iterator<Item = FlowRow> + '_ {
+        self.recorder.drain_rows()
+    }
+
+    /// The run ended at `ended`; samples that came after all rounds count for it.
+    pub(super) fn finish(&mut self, ended: Time) -> FlowResults {
+        for sample in std::mem::take(&mut self.held) {
+            let id = FlowId(self.first[sample.group] + sample.flow as u32);
+            self.recorder.sample(id, flow_sample(&sample));
+        }
+        self.recorder.finish(ended)
+    }
+}
+
+fn flow_sample(sample: &Sample) -> FlowSample {
+    FlowSample {
+        delivered: sample.delivered,
+        retransmitted: sample.retransmitted,
+        rtt: sample.rtt,
+        congestion_window: sample.cwnd.map(|segments| Bytes::new(segments * MSS.get())),
+    }
+}

@@ -1,0 +1,173 @@
+//! The live world: real packets of this kernel's TCP through quell's bottleneck, in real time.
+//!
+//! Three namespaces (`quell-hosts`), a thread for each host and one for the link (`quell-link`);
+//! the calling thread collects what they measure. Threads that touch packets keep CAP_NET_ADMIN and
+//! CAP_NET_RAW and drop the rest before the first packet; the caller keeps what it has, because it
+//! has results to write and perhaps another seed to run.
+
+mod error;
+mod flows;
+mod link;
+mod plan;
+mod warnings;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc;
+use std::time::Duration;
+
+use quell_aqm::Time;
+use quell_hosts::topology::Topology;
+use quell_hosts::traffic::{Epoch, Traffic};
+use quell_measure::{FlowRow, Histograms, QueueRow, RunInfo, Summary};
+
+pub use error::LiveError;
+
+use crate::scenario::Scenario;
+use flows::Flows;
+use link::LinkThread;
+use plan::Plan;
+
+/// Between setting everything up and the run's time zero, so that no thread comes late to it.
+const HEAD_START: Time = Time::from_millis(50);
+/// How often the collecting thread looks around.
+const TURN: Duration = Duration::from_millis(50);
+
+/// How to run.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct LiveOptions {
+    /// Priority of the link's thread under SCHED_FIFO.
+    pub realtime: Option<u8>,
+}
+
+/// A row of the series.
+#[derive(Debug, Clone, Copy)]
+pub enum Row {
+    /// One queue in one interval.
+    Queue(QueueRow),
+    /// One flow in one interval.
+    Flow(FlowRow),
+}
+
+/// Who hears of a run while it goes on.
+pub trait Listener {
+    /// The run has come so far.
+    fn progress(&mut self, now: Time);
+    /// A row is ready. An error, such as a full disk, ends the run.
+    fn row(&mut self, row: Row) -> std::io::Result<()>;
+}
+
+/// What a run measured.
+#[derive(Debug, Clone)]
+pub struct Measured {
+    /// Every figure.
+    pub summary: Summary,
+    /// The full distributions.
+    pub histograms: Histograms,
+}
+
+/// Makes this process able to run the live world without root: moves it into a user namespace of
+/// its own. Must be called while the process has a single thread; as root it does nothing.
+pub fn prepare() -> Result<(), LiveError> {
+    if rustix::process::geteuid().is_root() {
+        return Ok(());
+    }
+    quell_hosts::user_namespace::enter().map_err(|error| LiveError::Environment {
+        mend: error.mend(),
+        why: error.to_string(),
+    })
+}
+
+/// Runs `scenario` once with `seed`, until its end or soon after `stop` is set.
+pub fn run(
+    scenario: &Scenario,
+    seed: u64,
+    options: LiveOptions,
+    stop: &AtomicBool,
+    listener: &mut dyn Listener,
+) -> Result<Measured, LiveError> {
+    let plan = Plan::new(scenario, seed)?;
+    let topology = Arc::new(Topology::new(&plan.topology).map_err(LiveError::host)?);
+    let epoch = Epoch::now().after(HEAD_START);
+    let (queue_rows, queue_rows_out) = mpsc::channel();
+    let (samples, samples_out) = mpsc::channel();
+    let link = LinkThread::start(&plan, topology.clone(), epoch, options, queue_rows)?;
+    let enter = |namespace: fn(&Topology) -> &quell_hosts::namespace::Namespace| {
+        let topology = topology.clone();
+        move || {
+            namespace(&topology).enter()?;
+            quell_hosts::capabilities::drop_to_network()?;
+            Ok(())
+        }
+    };
+    let traffic = Traffic::start(
+        plan.traffic(epoch, &topology),
+        enter(|topology| &topology.sender),
+        enter(|topology| &topology.receiver),
+        move |sample| {
+            // Nobody listens any more once the run has ended.
+            let _ = samples.send(sample);
+        },
+    )
+    .map_err(LiveError::traffic)?;
+
+    let mut flows = Flows::new(&plan);
+    let mut stopped_at = None;
+    loop {
+        let now = epoch.elapsed().unwrap_or_default();
+        if stop.load(Ordering::Relaxed) {
+            stopped_at = Some(now);
+        }
+        if now >= plan.duration || stopped_at.is_some() || link.has_ended() {
+            break;
+        }
+        std::thread::sleep(TURN);
+        flows.take(&samples_out, epoch.elapsed().unwrap_or_default());
+        for row in queue_rows_out.try_iter() {
+            listener.row(Row::Queue(row)).map_err(LiveError::Results)?;
+        }
+        for row in flows.drain_rows() {
+            listener.row(Row::Flow(row)).map_err(LiveError::Results)?;
+        }
+        listener.progress(now.min(plan.duration));
+    }
+    if stopped_at.is_some() {
+        traffic.stop();
+        link.stop();
+    }
+    let report = traffic.join().map_err(LiveError::traffic)?;
+    let linked = link.join()?;
+    let ended = stopped_at.unwrap_or(plan.duration).min(plan.duration);
+    flows.take(&samples_out, Time::MAX);
+    let flow_results = flows.finish(ended);
+    for row in queue_rows_out.try_iter() {
+        listener.row(Row::Queue(row)).map_err(LiveError::Results)?;
+    }
+    for row in flows.drain_rows() {
+        listener.row(Row::Flow(row)).map_err(LiveError::Results)?;
+    }
+    listener.progress(ended);
+
+    let [forward, reverse] = &linked.results;
+    let reverse = (!scenario.link.reverse.rate.is_unlimited()).then_some(reverse);
+    let infos = plan.group_infos();
+    let histograms = Histograms::new(&infos, forward, reverse);
+    let info = RunInfo {
+        scenario: scenario.name.clone(),
+        world: crate::World::Live.name().to_owned(),
+        seed,
+        duration: ended,
+        warmup: scenario.run.warmup,
+        partial: stopped_at.is_some(),
+        warnings: Vec::new(),
+        groups: infos,
+    };
+    let mut summary = Summary::new(info, forward, reverse, &flow_results);
+    plan.add_app_reports(&mut summary, &report);
+    summary.figures.link.extra = linked.extra();
+    summary.warnings = warnings::warnings(&plan, &summary, &linked, &report);
+    Ok(Measured {
+        summary,
+        histograms,
+    })
+}

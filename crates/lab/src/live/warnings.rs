@@ -1,0 +1,117 @@
+//! What puts a live result in doubt.
+
+use quell_hosts::traffic::TrafficReport;
+use quell_link::Direction;
+use quell_measure::Summary;
+
+use super::link::Linked;
+use super::plan::Plan;
+
+/// The share of the smallest base RTT that the link's lateness may reach.
+const TOLERABLE_LATENESS_PERCENT: u64 = 5;
+/// Below this utilisation a link that never signalled was not the bottleneck.
+const BOTTLENECK: f64 = 0.9;
+
+/// Every warning, most serious first.
+pub(super) fn warnings(
+    plan: &Plan<'_>,
+    summary: &Summary,
+    linked: &Linked,
+    report: &TrafficReport,
+) -> Vec<String> {
+    let mut warnings = Vec::new();
+    lost(linked, &mut warnings);
+    late(plan, linked, &mut warnings);
+    idle(summary, &mut warnings);
+    for warning in report.warnings() {
+        warnings.push(with_names(plan, warning));
+    }
+    for (direction, name) in [
+        (Direction::Forward, "forward"),
+        (Direction::Reverse, "reverse"),
+    ] {
+        let missing = linked.report.direction(direction).checksum_missing;
+        if missing > 0 {
+            warnings.push(format!(
+                "{missing} packets of the {name} direction came without a checksum: offloads are on at a host"
+            ));
+        }
+    }
+    warnings
+}
+
+fn lost(linked: &Linked, warnings: &mut Vec<String>) {
+    for (direction, name) in [
+        (Direction::Forward, "forward"),
+        (Direction::Reverse, "reverse"),
+    ] {
+        let lost = linked.report.direction(direction).lost;
+        if lost.total() > 0 {
+            warnings.push(format!(
+                "{} packets of the {name} direction were lost outside the queue ({} by a full socket, {} too long, {} refused by the interface)",
+                lost.total(), lost.socket, lost.truncated, lost.refused
+            ));
+        }
+    }
+}
+
+fn late(plan: &Plan<'_>, linked: &Linked, warnings: &mut Vec<String>) {
+    let Some(smallest) = plan.scenario().groups.iter().map(|group| group.rtt).min() else {
+        return;
+    };
+    let tolerable = smallest * TOLERABLE_LATENESS_PERCENT / 100;
+    for (direction, name) in [
+        (Direction::Forward, "forward"),
+        (Direction::Reverse, "reverse"),
+    ] {
+        let late = linked.report.direction(direction).lateness.p99;
+        if late > tolerable {
+            warnings.push(format!(
+                "the link was late in the {name} direction: p99 {late}, above {TOLERABLE_LATENESS_PERCENT} % of the smallest base RTT of {smallest}; this machine is too slow or too busy"
+            ));
+        }
+    }
+}
+
+/// A link that neither filled nor signalled was not what limited the flows.
+fn idle(summary: &Summary, warnings: &mut Vec<String>) {
+    let figures = &summary.figures;
+    let forward = figures
+        .queues
+        .iter()
+        .filter(|queue| queue.direction == quell_measure::Direction::Forward);
+    let signals: u64 = forward.map(|queue| queue.marked + queue.dropped).sum();
+    let elastic = figures
+        .groups
+        .iter()
+        .any(|group| group.congestion_control.is_some());
+    if elastic
+        && signals == 0
+        && figures.link.utilisation < BOTTLENECK
+        && figures.link.rate_bps.is_some()
+    {
+        warnings.push(format!(
+            "the link was not the bottleneck: it was used for {:.1} % of the time, and its queue never signalled",
+            figures.link.utilisation * 100.0
+        ));
+    }
+}
+
+/// Hosts know groups by number, people by name.
+fn with_names(plan: &Plan<'_>, warning: String) -> String {
+    let Some((number, rest)) = warning
+        .strip_prefix("group ")
+        .and_then(|rest| rest.split_once(' '))
+    else {
+        return warning;
+    };
+    match number
+        .trim_end_matches(':')
+        .parse::<usize>()
+        .ok()
+        .and_then(|number| plan.scenario().groups.get(number))
+    {
+        Some(group) => format!("group {} {rest}", group.name),
+        None => warning,
+    }
+}

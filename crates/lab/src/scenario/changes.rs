@@ -1,0 +1,313 @@
+//! `[[at]]`: what changes during a run, tried out on the disciplines themselves before anything starts.
+
+use quell_aqm::parameter::Value;
+use quell_aqm::registry;
+use quell_aqm::{
+    Bytes, Discipline, Drop, Ecn, Observer, Packet, Qdisc as _, Random, Rate, Settings, Time,
+};
+
+use super::domain::Parsed;
+use super::keys::{KEYS, Section};
+use super::queue::text_of;
+use super::read::{Reader, View, tables};
+use super::tree::{Node, Table, Tree};
+use super::{Change, Direction, Group, Link, QueueSpec, Setting};
+
+/// Reads the list `at`.
+pub(super) fn read(
+    reader: &mut Reader,
+    node: &Node,
+    link: &Link,
+    groups: &[Group],
+) -> Option<Vec<Change>> {
+    let nodes = tables::list(reader, "at", node, "a list of tables [[at]]");
+    let mut trial = Trial {
+        groups,
+        forward: TrialQueue::new(&link.forward.queue, link.forward.rate),
+        reverse: TrialQueue::new(&link.reverse.queue, link.reverse.rate),
+    };
+    let mut changes = Vec::new();
+    let mut previous: Option<Time> = None;
+    for (index, node) in nodes.iter().enumerate() {
+        let path = format!("at.{}", index + 1);
+        let view = View::new(reader, Section::At, &path, node)?;
+        let time = view.time(reader, "time");
+        if let (Some(before), Some(time), Some(at)) = (previous, time, view.node(reader, "time"))
+            && time <= before
+        {
+            reader.wrong(
+                &view.key("time"),
+                at,
+                &format!("must be after {before}, the time of the [[at]] before it"),
+            );
+        }
+        previous = time.or(previous);
+        let set = view
+            .node(reader, "set")
+            .map(|node| trial.settings(reader, &view.key("set"), node, time));
+        changes.push(
+            time.zip(set.flatten())
+                .map(|(time, set)| Change { time, set }),
+        );
+    }
+    changes.into_iter().collect()
+}
+
+/// The run's parameters, as the changes so far have left them.
+struct Trial<'a> {
+    groups: &'a [Group],
+    forward: TrialQueue,
+    reverse: TrialQueue,
+}
+
+impl Trial<'_> {
+    fn settings(
+        &mut self,
+        reader: &mut Reader,
+        path: &str,
+        node: &Node,
+        time: Option<Time>,
+    ) -> Option<Vec<Setting>> {
+        let table = tables::table(
+            reader,
+            path,
+            node,
+            "a table such as { \"link.rate\" = \"20mbit\" }",
+        )?;
+        let mut pairs = Vec::new();
+        flatten("", table, &mut pairs);
+        if pairs.is_empty() {
+            reader.wrong(path, node, "changes nothing; give at least one key");
+        }
+        let mut settings = Vec::new();
+        for (index, (key, value)) in pairs.iter().enumerate() {
+            let twin = pairs[..index].iter().any(|(other, _)| other == key);
+            let read = if twin {
+                Err("is set twice".to_owned())
+            } else {
+                self.setting(key, value, time)
+            };
+            match read {
+                Ok(setting) => settings.push(Some(setting)),
+                Err(allowed) => {
+                    reader.wrong(&format!("{path}.{key}"), value, &allowed);
+                    settings.push(None);
+                }
+            }
+        }
+        settings.into_iter().collect()
+    }
+
+    /// One new value, or what is wrong with it.
+    fn setting(&mut self, key: &str, node: &Node, time: Option<Time>) -> Result<Setting, String> {
+        let now = time.unwrap_or(Time::ZERO);
+        let parts: Vec<&str> = key.split('.').collect();
+        match parts.as_slice() {
+            ["link", "rate"] => self.rate(Direction::Forward, Section::Link, node, now),
+            ["link", "reverse", "rate"] => {
+                self.rate(Direction::Reverse, Section::Reverse, node, now)
+            }
+            ["link", "queue", parameter] => {
+                self.forward
+                    .setting(Direction::Forward, parameter, node, now)
+            }
+            ["link", "reverse", "queue", parameter] => {
+                self.reverse
+                    .setting(Direction::Reverse, parameter, node, now)
+            }
+            ["group", name, "count"] => self.count(name, node),
+            _ => Err(self.refusal()),
+        }
+    }
+
+    fn rate(
+        &mut self,
+        direction: Direction,
+        section: Section,
+        node: &Node,
+        now: Time,
+    ) -> Result<Setting, String> {
+        let row = section.keys().find(|row| row.name == "rate");
+        let parsed = row.map(|row| (row.domain.read(node), row.domain));
+        let rate = match parsed {
+            Some((Ok(Parsed::Rate(rate)), _)) => rate,
+            // An outage is a rate too, but only for a while.
+            _ if node.found().trim_matches('"') == "0bit" => Rate::ZERO,
+            Some((_, domain)) => return Err(format!("must be {domain}, or 0bit for an outage")),
+            None => return Err(self.refusal()),
+        };
+        match direction {
+            Direction::Forward => self.forward.set_rate(rate, now),
+            Direction::Reverse => self.reverse.set_rate(rate, now),
+        }
+        Ok(Setting::Rate(direction, rate))
+    }
+
+    fn count(&self, name: &str, node: &Node) -> Result<Setting, String> {
+        let Some(group) = self.groups.iter().position(|group| group.name == name) else {
+            let names: Vec<&str> = self
+                .groups
+                .iter()
+                .map(|group| group.name.as_str())
+                .collect();
+            return Err(format!(
+                "there is no group {name}; groups are: {}",
+                names.join(", ")
+            ));
+        };
+        let row = Section::Group.keys().find(|row| row.name == "count");
+        match row.map(|row| row.domain.read(node)) {
+            Some(Ok(Parsed::Value(Value::Integer(count)))) => Ok(Setting::Count {
+                group,
+                count: u32::try_from(count).unwrap_or(u32::MAX),
+            }),
+            Some(Err(allowed)) => Err(allowed),
+            _ => Err(self.refusal()),
+        }
+    }
+
+    /// What can change at all, for whoever asked for something else.
+    fn refusal(&self) -> String {
+        let live = KEYS.iter().filter(|key| key.live);
+        let mut keys: Vec<String> = live
+            .filter_map(|key| match key.section {
+                Section::Link => Some(format!("link.{}", key.name)),
+                Section::Reverse => Some(format!("link.reverse.{}", key.name)),
+                _ => None,
+            })
+            .collect();
+        for (path, queue) in [
+            ("link.queue", &self.forward),
+            ("link.reverse.queue", &self.reverse),
+        ] {
+            let names: Vec<&str> = queue
+                .settings
+                .table()
+                .iter()
+                .filter(|p| p.live)
+                .map(|p| p.name)
+                .collect();
+            keys.push(format!("{path}.{{{}}}", names.join(", ")));
+        }
+        let names: Vec<&str> = self
+            .groups
+            .iter()
+            .map(|group| group.name.as_str())
+            .collect();
+        keys.push(format!("group.{{{}}}.count", names.join(", ")));
+        format!("cannot change during a run; what can: {}", keys.join(", "))
+    }
+}
+
+/// An empty discipline of the scenario's kind, to which the changes happen.
+struct TrialQueue {
+    kind: &'static str,
+    settings: Settings,
+    /// None if the discipline cannot even start, which another check reports.
+    discipline: Option<Discipline<NoPacket>>,
+}
+
+impl TrialQueue {
+    fn new(spec: &QueueSpec, rate: Rate) -> Self {
+        Self {
+            kind: spec.kind,
+            settings: spec.settings.clone(),
+            discipline: try_out(spec, rate).ok(),
+        }
+    }
+
+    fn set_rate(&mut self, rate: Rate, now: Time) {
+        if let Some(discipline) = &mut self.discipline {
+            discipline.set_rate(rate, now, &mut Nobody);
+        }
+    }
+
+    fn setting(
+        &mut self,
+        direction: Direction,
+        key: &str,
+        node: &Node,
+        now: Time,
+    ) -> Result<Setting, String> {
+        let entry = registry::find(self.kind).map_err(|error| error.allowed)?;
+        let text = text_of(entry, key, node)?;
+        self.settings = self
+            .settings
+            .changed(key, text)
+            .map_err(|error| error.allowed)?;
+        if let Some(discipline) = &mut self.discipline {
+            discipline
+                .configure(key, text, now, &mut Nobody)
+                .map_err(|error| error.allowed)?;
+        }
+        Ok(Setting::Queue {
+            direction,
+            key: key.to_owned(),
+            value: text.to_owned(),
+        })
+    }
+}
+
+/// Whether a queue can be made at all; the error is the discipline's own.
+pub(super) fn try_out(
+    spec: &QueueSpec,
+    rate: Rate,
+) -> Result<Discipline<NoPacket>, quell_aqm::ParameterError> {
+    spec.build(rate, Random::new(0, "trial"))
+}
+
+fn flatten<'a>(path: &str, table: &'a Table, pairs: &mut Vec<(String, &'a Node)>) {
+    for (key, node) in table.iter() {
+        let key = if path.is_empty() {
+            key.to_owned()
+        } else {
+            format!("{path}.{key}")
+        };
+        match &node.value {
+            Tree::Table(table) => flatten(&key, table, pairs),
+            _ => pairs.push((key, node)),
+        }
+    }
+}
+
+/// A packet that never exists: the trial disciplines stay empty.
+#[derive(Debug)]
+pub(super) enum NoPacket {}
+
+impl Packet for NoPacket {
+    fn len(&self) -> Bytes {
+        match *self {}
+    }
+    fn memory(&self) -> Bytes {
+        match *self {}
+    }
+    fn ecn(&self) -> Ecn {
+        match *self {}
+    }
+    fn mark_ce(&mut self) {
+        match *self {}
+    }
+    fn flow(&self) -> u64 {
+        match *self {}
+    }
+    fn value(&self) -> u16 {
+        match *self {}
+    }
+    fn set_value(&mut self, _value: u16) {
+        match *self {}
+    }
+    fn arrival(&self) -> Time {
+        match *self {}
+    }
+    fn set_arrival(&mut self, _at: Time) {
+        match *self {}
+    }
+}
+
+struct Nobody;
+
+impl Observer<NoPacket> for Nobody {
+    fn dropped(&mut self, packet: NoPacket, _drop: Drop, _now: Time) {
+        match packet {}
+    }
+}

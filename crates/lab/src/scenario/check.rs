@@ -1,0 +1,337 @@
+//! What no single key can tell: values that are impossible together, and what a world cannot do.
+
+use quell_aqm::parameter::{Value, limit_bytes};
+use quell_aqm::{Bytes, Rate, Time};
+
+use super::changes::try_out;
+use super::keys::{CONTROLS, MOST_FLOWS, MOST_GROUPS, MTU};
+use super::problem::{Problem, Problems};
+use super::tree::{Node, Tree};
+use super::{Direction, EcnSetting, Group, Scenario, Setting, Side};
+use crate::World;
+
+/// The most bytes that may be in flight: what the queues hold and what is on the way. A world keeps each of these packets in
+/// memory.
+pub const MEMORY_BUDGET: Bytes = Bytes::new(1 << 30);
+
+/// Finds where a key was given.
+pub(super) struct Places<'a> {
+    file: &'a str,
+    root: &'a Node,
+}
+
+impl<'a> Places<'a> {
+    pub(super) fn new(file: &'a str, root: &'a Node) -> Self {
+        Self { file, root }
+    }
+
+    /// A problem with `key`, at its own place or at the nearest table that should hold it. `found` stands for a value that
+    /// nobody wrote.
+    pub(super) fn problem(
+        &self,
+        key: &str,
+        found: impl ToString,
+        allowed: impl Into<String>,
+    ) -> Problem {
+        let mut at = self.root;
+        let mut whole = true;
+        for part in key.split('.') {
+            match step(at, part) {
+                Some(next) => at = next,
+                None => {
+                    whole = false;
+                    break;
+                }
+            }
+        }
+        let found = found.to_string();
+        let written = whole && matches!(at.value, Tree::Scalar(..));
+        Problem {
+            file: self.file.to_owned(),
+            origin: at.origin.clone(),
+            key: key.to_owned(),
+            found: if written {
+                Some(at.found())
+            } else {
+                Some(found).filter(|found| !found.is_empty())
+            },
+            allowed: allowed.into(),
+        }
+    }
+}
+
+/// One part of a dotted key down the tree; members of a list have a name, or a position from 1.
+fn step<'a>(node: &'a Node, part: &str) -> Option<&'a Node> {
+    match &node.value {
+        Tree::Table(table) => table.get(part),
+        Tree::Array(nodes) => {
+            let named = |node: &&Node| match &node.value {
+                Tree::Table(table) => table
+                    .get("name")
+                    .is_some_and(|name| name.found().trim_matches('"') == part),
+                _ => false,
+            };
+            let by_position = || {
+                part.parse::<usize>()
+                    .ok()
+                    .and_then(|position| nodes.get(position.checked_sub(1)?))
+            };
+            nodes.iter().find(named).or_else(by_position)
+        }
+        Tree::Scalar(..) => None,
+    }
+}
+
+/// Everything that is wrong with a scenario whose single values are right.
+pub(super) fn check(
+    scenario: &Scenario,
+    world: Option<World>,
+    places: &Places<'_>,
+) -> Result<(), Problems> {
+    let mut problems = Vec::new();
+    run(scenario, places, &mut problems);
+    queues(scenario, places, &mut problems);
+    groups(scenario, places, &mut problems);
+    for group in &scenario.groups {
+        flows(group, scenario, world, places, &mut problems);
+    }
+    memory(scenario, places, &mut problems);
+    if problems.is_empty() {
+        Ok(())
+    } else {
+        Err(Problems(problems))
+    }
+}
+
+fn run(scenario: &Scenario, places: &Places<'_>, problems: &mut Vec<Problem>) {
+    let run = &scenario.run;
+    if run.warmup + run.settle >= run.duration {
+        let settle = if run.settle.is_zero() {
+            String::new()
+        } else {
+            format!(" and the settling of {}", run.settle)
+        };
+        let allowed = format!(
+            "leaves nothing to measure after the warm-up of {}{settle}",
+            run.warmup
+        );
+        problems.push(places.problem("run.duration", run.duration, allowed));
+    }
+    if run.interval > run.duration {
+        problems.push(places.problem(
+            "run.interval",
+            run.interval,
+            format!("must be at most run.duration = {}", run.duration),
+        ));
+    }
+    for (index, change) in scenario.changes.iter().enumerate() {
+        if change.time >= run.duration {
+            let allowed = format!("must be before the end of the run at {}", run.duration);
+            problems.push(places.problem(&format!("at.{}.time", index + 1), change.time, allowed));
+        }
+    }
+}
+
+fn queues(scenario: &Scenario, places: &Places<'_>, problems: &mut Vec<Problem>) {
+    for (path, side) in [
+        ("link", &scenario.link.forward),
+        ("link.reverse", &scenario.link.reverse),
+    ] {
+        let Err(error) = try_out(&side.queue, side.rate) else {
+            continue;
+        };
+        let key = format!("{path}.queue.{}", error.key);
+        problems.push(places.problem(&key, error.found, error.allowed));
+    }
+}
+
+fn groups(scenario: &Scenario, places: &Places<'_>, problems: &mut Vec<Problem>) {
+    let groups = &scenario.groups;
+    if groups.is_empty() {
+        problems.push(places.problem(
+            "group",
+            "",
+            "there is no group; a scenario needs at least one [[group]]",
+        ));
+    }
+    if groups.len() > MOST_GROUPS {
+        problems.push(places.problem(
+            "group",
+            groups.len(),
+            format!("at most {MOST_GROUPS} groups are allowed"),
+        ));
+    }
+    for (index, group) in groups.iter().enumerate() {
+        if let Some(twin) = groups[..index]
+            .iter()
+            .position(|other| other.name == group.name)
+        {
+            let allowed = format!("group {} has this name already", twin + 1);
+            problems.push(places.problem(
+                &format!("group.{}.name", index + 1),
+                &group.name,
+                allowed,
+            ));
+        }
+    }
+    let most: u64 = (0..groups.len())
+        .map(|index| u64::from(most_flows(scenario, index)))
+        .sum();
+    if most > MOST_FLOWS {
+        problems.push(places.problem(
+            "group",
+            format!("{most} flows"),
+            format!("at most {MOST_FLOWS} flows are allowed"),
+        ));
+    }
+}
+
+/// The most flows that a group ever has.
+fn most_flows(scenario: &Scenario, index: usize) -> u32 {
+    let later = scenario
+        .changes
+        .iter()
+        .flat_map(|change| &change.set)
+        .filter_map(|setting| match setting {
+            Setting::Count { group, count } if *group == index => Some(*count),
+            _ => None,
+        });
+    later.fold(scenario.groups[index].count, u32::max)
+}
+
+fn flows(
+    group: &Group,
+    scenario: &Scenario,
+    world: Option<World>,
+    places: &Places<'_>,
+    problems: &mut Vec<Problem>,
+) {
+    let key = |name: &str| format!("group.{}.{name}", group.name);
+    let index = scenario
+        .groups
+        .iter()
+        .position(|other| other.name == group.name);
+    if index.is_some_and(|index| most_flows(scenario, index) == 0) {
+        let allowed = "the group never has a flow; give it one, or raise its count in an [[at]]";
+        problems.push(places.problem(&key("count"), group.count, allowed));
+    }
+    if group.start >= scenario.run.duration {
+        let allowed = format!(
+            "must be before the end of the run at {}",
+            scenario.run.duration
+        );
+        problems.push(places.problem(&key("start"), group.start, allowed));
+    }
+    if let Some(stop) = group.stop.filter(|stop| *stop <= group.start) {
+        problems.push(places.problem(
+            &key("stop"),
+            stop,
+            format!("must be after start = {}", group.start),
+        ));
+    }
+    let control = group.congestion_control.as_deref();
+    let scalable = CONTROLS
+        .iter()
+        .find(|known| Some(known.name) == control)
+        .is_some_and(|known| known.scalable);
+    if scalable && group.ecn == EcnSetting::Off {
+        let allowed = format!(
+            "must be ect0 or ect1: {} needs ECN",
+            control.unwrap_or_default()
+        );
+        problems.push(places.problem(&key("ecn"), group.ecn.name(), allowed));
+    }
+    if let Some(world) = world
+        && group.rtt < world.smallest_rtt()
+    {
+        let allowed = format!(
+            "must be at least {}, the smallest RTT of the {} world",
+            world.smallest_rtt(),
+            world.name()
+        );
+        problems.push(places.problem(&key("rtt"), group.rtt, allowed));
+    }
+}
+
+fn memory(scenario: &Scenario, places: &Places<'_>, problems: &mut Vec<Problem>) {
+    for (path, direction) in [
+        ("link", Direction::Forward),
+        ("link.reverse", Direction::Reverse),
+    ] {
+        let bytes = bytes_in_flight(scenario, direction);
+        if bytes > MEMORY_BUDGET {
+            let allowed = format!(
+                "rate × (RTT + queue) is {} MB in flight and the memory budget {} MB; lower the rate, the RTT or the queue's limit",
+                bytes.get() / 1_000_000,
+                MEMORY_BUDGET.get() / 1_000_000,
+            );
+            let side = scenario.link.side(direction);
+            // The queue's limit is to blame if the path alone would fit.
+            let limit = side
+                .queue
+                .settings
+                .table()
+                .iter()
+                .any(|parameter| parameter.name == "limit");
+            let queue = limit && queue_bytes(side, fastest(scenario, direction)) > MEMORY_BUDGET;
+            let (key, found) = if queue {
+                let limit = side
+                    .queue
+                    .settings
+                    .value("limit")
+                    .map_or(String::new(), |limit| limit.to_string());
+                (format!("{path}.queue.limit"), limit)
+            } else {
+                (format!("{path}.rate"), side.rate.to_string())
+            };
+            problems.push(places.problem(&key, found, allowed));
+        }
+    }
+}
+
+/// The most IP bytes that can be in flight in one direction: a full queue, and the path's bandwidth-delay product. A link
+/// without a rate limit holds no queue, and what flows through it is bounded by the other direction.
+pub fn bytes_in_flight(scenario: &Scenario, direction: Direction) -> Bytes {
+    let rate = fastest(scenario, direction);
+    if rate.is_unlimited() {
+        return Bytes::ZERO;
+    }
+    let longest = scenario
+        .groups
+        .iter()
+        .map(|group| group.rtt)
+        .max()
+        .unwrap_or(Time::ZERO);
+    rate.bytes_in(longest) + queue_bytes(scenario.link.side(direction), rate)
+}
+
+fn fastest(scenario: &Scenario, direction: Direction) -> Rate {
+    let later = scenario
+        .changes
+        .iter()
+        .flat_map(|change| &change.set)
+        .filter_map(|setting| match setting {
+            Setting::Rate(which, rate) if *which == direction => Some(*rate),
+            _ => None,
+        });
+    later.fold(scenario.link.side(direction).rate, Ord::max)
+}
+
+fn queue_bytes(side: &Side, rate: Rate) -> Bytes {
+    let has_limit = side
+        .queue
+        .settings
+        .table()
+        .iter()
+        .any(|parameter| parameter.name == "limit");
+    let limit = if has_limit {
+        side.queue.settings.value("limit")
+    } else {
+        None
+    };
+    match limit {
+        Some(Value::Packets(packets)) => Bytes::new(packets.saturating_mul(MTU.get())),
+        Some(limit) => limit_bytes(limit, rate).unwrap_or(Bytes::ZERO),
+        None => Bytes::ZERO,
+    }
+}

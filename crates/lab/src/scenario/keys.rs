@@ -1,0 +1,250 @@
+//! Every key of a scenario, in one table.
+//!
+//! Checks, suggestions, defaults, JSON Schema, `--set`, `[[at]]` and the documentation come from here; the parameters of
+//! queues come from the registry of `quell-aqm`. A key whose effect no world has yet is in the table with
+//! [`Support::NotYet`], so that it is refused by name: change that word when a world honours it.
+
+use quell_app::config::MIN_DATAGRAM;
+use quell_aqm::parameter::Domain as D;
+use quell_aqm::{Bytes, Rate, Time};
+
+use super::domain::{Domain, bytes, time};
+
+/// The format of scenario files.
+pub const SCHEMA: u64 = 1;
+/// The largest IP packet. Every world uses Ethernet's.
+pub const MTU: Bytes = Bytes::new(1_500);
+/// The most flows of all groups together.
+pub const MOST_FLOWS: u64 = 10_000;
+/// The most groups.
+pub const MOST_GROUPS: usize = 64;
+const SLOWEST: Rate = Rate::from_bps(1_000);
+const FASTEST: Rate = Rate::from_mbps(1_000_000);
+const DAY: Time = Time::from_secs(86_400);
+
+/// A table of a scenario.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Section {
+    /// The top of the file.
+    Root,
+    /// `[link]`
+    Link,
+    /// `[link.reverse]`
+    Reverse,
+    /// `[[group]]`
+    Group,
+    /// `congestion-control = { … }`
+    CongestionControl,
+    /// `app = { … }`
+    App,
+    /// `interval = { … }` of a `cbr` application.
+    Interval,
+    /// `[[at]]`
+    At,
+    /// `[run]`
+    Run,
+}
+
+impl Section {
+    /// Every section.
+    pub const ALL: &'static [Self] = &[
+        Self::Root,
+        Self::Link,
+        Self::Reverse,
+        Self::Group,
+        Self::CongestionControl,
+        Self::App,
+        Self::Interval,
+        Self::At,
+        Self::Run,
+    ];
+
+    /// As people know it.
+    pub const fn title(self) -> &'static str {
+        match self {
+            Self::Root => "a scenario",
+            Self::Link => "[link]",
+            Self::Reverse => "[link.reverse]",
+            Self::Group => "[[group]]",
+            Self::CongestionControl => "congestion-control",
+            Self::App => "app",
+            Self::Interval => "interval",
+            Self::At => "[[at]]",
+            Self::Run => "[run]",
+        }
+    }
+
+    /// The rows of this section.
+    pub fn keys(self) -> impl Iterator<Item = &'static Key> {
+        KEYS.iter().filter(move |key| key.section == self)
+    }
+}
+
+/// The value of a key that nobody gave.
+#[derive(Debug, Clone, Copy)]
+pub enum Default {
+    /// There is none: the key must be given.
+    Required,
+    /// This, in the notation of the file.
+    Is(&'static str),
+    /// It follows from other keys, or is nothing; the text says how.
+    Derived(&'static str),
+}
+
+/// Whether a key has an effect.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Support {
+    /// In every world that there is.
+    Yes,
+    /// In none yet: the key is refused.
+    NotYet,
+}
+
+/// One row.
+#[derive(Debug, Clone, Copy)]
+pub struct Key {
+    /// The table in which it stands.
+    pub section: Section,
+    /// Its name.
+    pub name: &'static str,
+    /// Kind, unit and range.
+    pub domain: Domain,
+    /// What it is when nobody says.
+    pub default: Default,
+    /// The key exists only where the key `kind` of the same table has this value.
+    pub only: Option<&'static str>,
+    /// Whether an `[[at]]` can change it.
+    pub live: bool,
+    /// Whether it has an effect in this version.
+    pub support: Support,
+    /// Where name and default come from; empty if from quell itself.
+    pub source: &'static str,
+    /// What it does.
+    pub help: &'static str,
+}
+
+/// A row with nothing special about it.
+const fn key(
+    section: Section,
+    name: &'static str,
+    domain: Domain,
+    default: Default,
+    help: &'static str,
+) -> Key {
+    Key {
+        section,
+        name,
+        domain,
+        default,
+        only: None,
+        live: false,
+        support: Support::Yes,
+        source: "",
+        help,
+    }
+}
+
+use self::Default::{Derived, Is, Required};
+use self::Section::{App, At, CongestionControl, Group, Interval, Link, Reverse, Root, Run};
+
+const OVERHEAD: &str = "Bytes that the link adds to each IP packet when it serialises it; 14 equals tc's accounting on Ethernet.";
+const MPU: &str = "Smallest number of bytes that a packet occupies on the link.";
+
+/// Every key there is, in the order in which a resolved scenario lists them.
+#[rustfmt::skip]
+pub const KEYS: &[Key] = &[
+    key(Root, "schema", Domain::Value(D::Integer(SCHEMA, SCHEMA)), Required, "Format of this file."),
+    key(Root, "name", Domain::Name, Required, "Name of the scenario; results carry it."),
+    key(Root, "description", Domain::Text, Is(""), "What the scenario shows, in a sentence."),
+    key(Root, "link", Domain::Table("a table [link]"), Required, "The bottleneck."),
+    key(Root, "group", Domain::Table("a list of tables [[group]]"), Required, "Flows that are alike."),
+    key(Root, "at", Domain::Table("a list of tables [[at]]"), Derived("nothing changes"), "What changes during the run; each starts a phase of the summary."),
+    key(Root, "run", Domain::Table("a table [run]"), Required, "How long, and with which randomness."),
+    Key { live: true, ..key(Link, "rate", Domain::Rate(SLOWEST, FASTEST, None), Required, "Rate of the link in the forward direction.") },
+    Key { source: "tc-stab(8)", ..key(Link, "overhead", Domain::Signed(-1_000, 1_000), Is("0"), OVERHEAD) },
+    Key { source: "tc-stab(8)", ..key(Link, "mpu", bytes(Bytes::ZERO, MTU), Is("0B"), MPU) },
+    key(Link, "queue", Domain::Table("a table such as { kind = \"fifo\" }"), Required, "Queue discipline of the forward direction, with its parameters."),
+    key(Link, "reverse", Domain::Table("a table [link.reverse]"), Derived("unlimited"), "The other direction."),
+    Key { live: true, ..key(Reverse, "rate", Domain::Rate(SLOWEST, FASTEST, Some(Rate::UNLIMITED)), Is("unlimited"), "Rate of the link in the reverse direction.") },
+    Key { source: "tc-stab(8)", ..key(Reverse, "overhead", Domain::Signed(-1_000, 1_000), Is("0"), OVERHEAD) },
+    Key { source: "tc-stab(8)", ..key(Reverse, "mpu", bytes(Bytes::ZERO, MTU), Is("0B"), MPU) },
+    key(Reverse, "queue", Domain::Table("a table such as { kind = \"fifo\" }"), Derived("{ kind = \"fifo\" }"), "Queue discipline of the reverse direction, with its parameters."),
+    key(Group, "name", Domain::Word, Required, "Name of the group; results, --set and [[at]] use it."),
+    Key { live: true, ..key(Group, "count", Domain::Value(D::Integer(0, MOST_FLOWS)), Is("1"), "Number of flows. 0 is allowed where an [[at]] changes it; flows stop newest first.") },
+    key(Group, "congestion-control", Domain::Table("the name of a congestion control, or a table with its options: { name = \"cubic\" }"), Derived("cubic, where the application uses TCP"), "Congestion control of the senders."),
+    key(Group, "ecn", Domain::Value(D::Word(&["off", "ect0", "ect1"])), Derived("ect0 for dctcp (as Linux), else off"), "ECN field of the data packets; ect1 claims L4S (RFC 9331)."),
+    key(Group, "rtt", time(Time::ZERO, Time::from_secs(10)), Required, "Base RTT, without queueing: half of it in each direction, after the queue."),
+    key(Group, "app", Domain::Table("a table such as { kind = \"bulk\" }"), Required, "Application."),
+    key(Group, "direction", Domain::Value(D::Word(&["forward", "reverse"])), Is("forward"), "Direction of the data: which of the link's two queues it crosses."),
+    key(Group, "start", time(Time::ZERO, DAY), Is("0s"), "When the flows start."),
+    key(Group, "stop", time(Time::from_nanos(1), DAY), Derived("the end of the run"), "When the flows stop."),
+    Key { support: Support::NotYet, ..key(Group, "access-rate", Domain::Rate(SLOWEST, FASTEST, Some(Rate::UNLIMITED)), Derived("unlimited"), "Rate of each sender's own link.") },
+    Key { support: Support::NotYet, ..key(Group, "value", Domain::Text, Derived("unmarked"), "Packet-value policy.") },
+    Key { support: Support::NotYet, ..key(Group, "pacing", Domain::Value(D::Flag), Derived("as the congestion control does"), "Whether senders pace.") },
+    Key { support: Support::NotYet, ..key(Group, "gso", Domain::Value(D::Flag), Derived("as the world does"), "Whether senders use segmentation offload.") },
+    key(CongestionControl, "name", Domain::Word, Required, "Name of the congestion control."),
+    key(App, "kind", Domain::Value(D::Word(&["bulk", "cbr"])), Required, "bulk: a TCP flow that always has data. cbr: datagrams at regular intervals."),
+    Key { only: Some("cbr"), ..key(App, "size", bytes(MIN_DATAGRAM, MTU), Required, "IP length of a datagram.") },
+    Key { only: Some("cbr"), ..key(App, "interval", Domain::Table("a time, or a table { mean = \"20ms\", stddev = \"1ms\" }"), Required, "Time between datagrams.") },
+    key(Interval, "mean", time(Time::from_micros(10), Time::from_secs(60)), Required, "Mean time between datagrams."),
+    key(Interval, "stddev", time(Time::ZERO, Time::from_secs(60)), Is("0s"), "Standard deviation of the time between datagrams."),
+    key(At, "time", time(Time::from_nanos(1), DAY), Required, "When."),
+    key(At, "set", Domain::Table("a table such as { \"link.rate\" = \"20mbit\" }"), Required, "New values, each under its dotted key."),
+    key(Run, "duration", time(Time::from_millis(1), DAY), Required, "How long, with the warm-up."),
+    key(Run, "warmup", time(Time::ZERO, DAY), Is("0s"), "What is left out of all figures at the start."),
+    key(Run, "settle", time(Time::ZERO, DAY), Is("0s"), "What is left out of each phase's figures at its start."),
+    key(Run, "interval", time(Time::from_millis(1), Time::from_secs(3_600)), Is("100ms"), "Time between rows of the series."),
+    key(Run, "seeds", Domain::Seeds, Is("[1]"), "Seeds of the randomness: one result each, and their mean with its standard error."),
+];
+
+/// The congestion controls that quell itself knows of; a host's kernel may have others.
+#[derive(Debug, Clone, Copy)]
+pub struct Control {
+    /// Its name, as Linux spells it.
+    pub name: &'static str,
+    /// The ECN setting that nobody gave.
+    pub ecn: &'static str,
+    /// Whether its response to marks is scalable: it wants shallow, frequent marking (RFC 9331).
+    pub scalable: bool,
+}
+
+/// Every [`Control`]. None has options in this version.
+pub const CONTROLS: &[Control] = &[
+    Control {
+        name: "reno",
+        ecn: "off",
+        scalable: false,
+    },
+    Control {
+        name: "cubic",
+        ecn: "off",
+        scalable: false,
+    },
+    Control {
+        name: "dctcp",
+        ecn: "ect0",
+        scalable: true,
+    },
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_is_consistent() {
+        for (index, key) in KEYS.iter().enumerate() {
+            assert!(!key.help.is_empty(), "{}", key.name);
+            let twin = KEYS[..index]
+                .iter()
+                .any(|other| other.section == key.section && other.name == key.name);
+            assert!(!twin, "{:?}.{} appears twice", key.section, key.name);
+            if let (Default::Is(text), false) = (key.default, matches!(key.domain, Domain::Seeds)) {
+                assert!(key.domain.parse(text).is_some(), "{}", key.name);
+            }
+        }
+        for section in Section::ALL {
+            assert!(section.keys().next().is_some(), "{section:?}");
+        }
+    }
+}

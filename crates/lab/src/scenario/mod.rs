@@ -1,0 +1,212 @@
+//! Scenarios: what runs over which link, and what changes when.
+//!
+//! [`Scenario::load`] reads text and arguments into a [`tree`], checks and types it by the table in [`keys`] ([`read`],
+//! [`changes`]), and judges what no single key can tell ([`check`], [`warn`]). Everything that is wrong is reported at once,
+//! with file, line, key, what was found and what would be right. Any text gives a scenario or an error, never a panic.
+
+mod changes;
+mod check;
+mod domain;
+pub mod keys;
+mod overrides;
+mod problem;
+mod queue;
+mod read;
+mod tree;
+mod warn;
+mod write;
+
+pub use quell_app::{AppConfig, Interval};
+use quell_aqm::departure_clock::Framing;
+use quell_aqm::{Rate, Time};
+pub use quell_measure::Direction;
+
+pub use self::check::{MEMORY_BUDGET, bytes_in_flight};
+pub use self::domain::{Domain, LONGEST_NAME};
+pub use self::overrides::Override;
+pub use self::problem::{Origin, Problem, Problems, closest};
+pub use self::queue::QueueSpec;
+use crate::World;
+
+/// A scenario that passed every check, with every default resolved.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Scenario {
+    /// Its name, safe as part of a path.
+    pub name: String,
+    /// What it shows; may be empty.
+    pub description: String,
+    /// The bottleneck.
+    pub link: Link,
+    /// At least one; names differ.
+    pub groups: Vec<Group>,
+    /// In the order of their time, which is after the start and before the end.
+    pub changes: Vec<Change>,
+    /// How long, and with which seeds.
+    pub run: Run,
+}
+
+/// The two directions of the bottleneck.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Link {
+    /// From the senders of a [`Direction::Forward`] group to its receivers.
+    pub forward: Side,
+    /// Back.
+    pub reverse: Side,
+}
+
+impl Link {
+    /// The side that carries `direction`.
+    pub fn side(&self, direction: Direction) -> &Side {
+        match direction {
+            Direction::Forward => &self.forward,
+            Direction::Reverse => &self.reverse,
+        }
+    }
+}
+
+/// One direction of the bottleneck.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Side {
+    /// Its rate at the start; only the reverse one may be unlimited.
+    pub rate: Rate,
+    /// What a packet occupies on the link.
+    pub framing: Framing,
+    /// The queue discipline.
+    pub queue: QueueSpec,
+}
+
+/// Flows that are alike.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Group {
+    /// Its name, without dots.
+    pub name: String,
+    /// Flows at the start.
+    pub count: u32,
+    /// Name of the congestion control; `None` for datagrams.
+    pub congestion_control: Option<String>,
+    /// What data packets carry.
+    pub ecn: EcnSetting,
+    /// Base RTT; half of it in each direction, after the queue.
+    pub rtt: Time,
+    /// What the flows do.
+    pub app: AppConfig,
+    /// Which way the data goes.
+    pub direction: Direction,
+    /// When the flows start.
+    pub start: Time,
+    /// When they stop; `None` is the end of the run.
+    pub stop: Option<Time>,
+}
+
+/// What data packets carry in the ECN field.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EcnSetting {
+    /// Not-ECT.
+    Off,
+    /// ECT(0): Classic ECN (RFC 3168).
+    Ect0,
+    /// ECT(1): L4S (RFC 9331).
+    Ect1,
+}
+
+/// The word for a direction in scenarios and results.
+pub const fn direction_name(direction: Direction) -> &'static str {
+    match direction {
+        Direction::Forward => "forward",
+        Direction::Reverse => "reverse",
+    }
+}
+
+impl EcnSetting {
+    /// The word in scenarios.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Off => "off",
+            Self::Ect0 => "ect0",
+            Self::Ect1 => "ect1",
+        }
+    }
+}
+
+/// What happens at one instant.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Change {
+    /// When, from the start of the run.
+    pub time: Time,
+    /// What, in the order written.
+    pub set: Vec<Setting>,
+}
+
+/// One new value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Setting {
+    /// The rate of a direction.
+    Rate(Direction, Rate),
+    /// A living parameter of a queue, as [`Qdisc::configure`](quell_aqm::Qdisc::configure) takes it.
+    Queue {
+        /// Which queue.
+        direction: Direction,
+        /// The parameter.
+        key: String,
+        /// Its value in text.
+        value: String,
+    },
+    /// The number of flows of a group; flows stop newest first.
+    Count {
+        /// Index into [`Scenario::groups`].
+        group: usize,
+        /// Flows from now on.
+        count: u32,
+    },
+}
+
+/// How long, and with which seeds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Run {
+    /// With the warm-up.
+    pub duration: Time,
+    /// Left out of all figures.
+    pub warmup: Time,
+    /// Left out of each phase's figures at its start.
+    pub settle: Time,
+    /// Time between rows of the series.
+    pub interval: Time,
+    /// At least one; all differ.
+    pub seeds: Vec<u64>,
+}
+
+/// A scenario, and what is probably wrong with it all the same.
+#[derive(Debug, Clone)]
+pub struct Loaded {
+    /// The scenario.
+    pub scenario: Scenario,
+    /// Possible, but probably a mistake.
+    pub warnings: Vec<Problem>,
+}
+
+impl Scenario {
+    /// Reads `text`, the content of `file`, which errors name. `overrides` are applied in order before anything is checked.
+    /// With a `world`, what that world cannot do is refused too.
+    pub fn load(
+        file: &str,
+        text: &str,
+        overrides: &[Override],
+        world: Option<World>,
+    ) -> Result<Loaded, Problems> {
+        let one = |problem| Problems(vec![problem]);
+        let mut root = tree::read(file, text).map_err(one)?;
+        for argument in overrides {
+            argument.apply(file, &mut root).map_err(one)?;
+        }
+        let scenario = read::read(file, &root)?;
+        let places = check::Places::new(file, &root);
+        check::check(&scenario, world, &places)?;
+        let warnings = warn::warnings(&scenario, &places);
+        Ok(Loaded { scenario, warnings })
+    }
+
+    /// Reads `text` alone, under the name `scenario`.
+    pub fn parse(text: &str) -> Result<Self, Problems> {
+        Self::load("scenario", text, &[], None).map(|loaded| loaded.scenario)
+    }
+}

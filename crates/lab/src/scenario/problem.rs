@@ -1,0 +1,165 @@
+//! What is wrong with a scenario: where, which key, what was found, what would be right.
+
+use std::fmt;
+
+/// Where a value comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Origin {
+    /// A line of the scenario file, from 1.
+    Line(usize),
+    /// An argument of the command line, as written: `--set run.duration=5s`.
+    Argument(String),
+}
+
+/// One reason why a scenario is refused, or one warning about it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    /// Name of the scenario file.
+    pub file: String,
+    /// Where in it, or which argument.
+    pub origin: Origin,
+    /// The key, dotted from the top; groups are addressed by name. Empty where there is none.
+    pub key: String,
+    /// The value as given, if the key has one.
+    pub found: Option<String>,
+    /// What is wrong with it, or what would be right.
+    pub allowed: String,
+}
+
+impl fmt::Display for Problem {
+    /// `file:line: key = found: allowed`
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.origin {
+            Origin::Line(line) => write!(f, "{}:{line}: ", self.file)?,
+            Origin::Argument(argument) => write!(f, "{argument}: ")?,
+        }
+        match (&self.found, self.key.is_empty()) {
+            (Some(found), _) => write!(f, "{} = {}: {}", self.key, Shown(found), self.allowed),
+            (None, false) => write!(f, "{}: {}", self.key, self.allowed),
+            (None, true) => f.write_str(&self.allowed),
+        }
+    }
+}
+
+/// A value as an error message shows it: on one line, and short.
+struct Shown<'a>(&'a str);
+
+impl fmt::Display for Shown<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const LONGEST: usize = 60;
+        for (index, character) in self.0.chars().enumerate() {
+            if index == LONGEST {
+                return f.write_str("…");
+            }
+            if character.is_control() {
+                write!(f, "{}", character.escape_default())?;
+            } else {
+                write!(f, "{character}")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Everything that is wrong with a scenario; never empty.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problems(pub Vec<Problem>);
+
+impl fmt::Display for Problems {
+    /// One problem a line.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, problem) in self.0.iter().enumerate() {
+            if index > 0 {
+                f.write_str("\n")?;
+            }
+            problem.fmt(f)?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Problems {}
+
+/// The one of `known` that `word` was probably meant to be.
+pub fn closest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    // A word of attacker's length must not cost quadratic time.
+    if word.chars().count() > 64 {
+        return None;
+    }
+    let simple = |text: &str| text.to_lowercase().replace('_', "-");
+    let word = simple(word);
+    known
+        .into_iter()
+        .map(|candidate| (distance(&word, &simple(candidate)), candidate))
+        .filter(|(distance, candidate)| {
+            let length = candidate.chars().count();
+            *distance < length && *distance <= 1 + length / 4
+        })
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, candidate)| candidate)
+}
+
+/// Insertions, deletions, substitutions and swaps of neighbours (optimal string alignment).
+fn distance(a: &str, b: &str) -> usize {
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+    let mut before = vec![0; b.len() + 1];
+    let mut above: Vec<usize> = (0..=b.len()).collect();
+    for i in 1..=a.len() {
+        let mut row = vec![i];
+        for j in 1..=b.len() {
+            let different = usize::from(a[i - 1] != b[j - 1]);
+            let mut best = (above[j] + 1)
+                .min(row[j - 1] + 1)
+                .min(above[j - 1] + different);
+            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                best = best.min(before[j - 2] + 1);
+            }
+            row.push(best);
+        }
+        before = above;
+        above = row;
+    }
+    above[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_typing_mistake_finds_its_word_and_nonsense_finds_none() {
+        let known = ["rate", "overhead", "mpu", "congestion-control", "fq_codel"];
+        for (word, meant) in [
+            ("raet", Some("rate")),
+            ("Rate", Some("rate")),
+            ("overhad", Some("overhead")),
+            ("congestion_control", Some("congestion-control")),
+            ("congestioncontrol", Some("congestion-control")),
+            ("fq_code", Some("fq_codel")),
+            ("speed", None),
+            ("", None),
+        ] {
+            assert_eq!(closest(word, known), meant, "{word}");
+        }
+    }
+
+    #[test]
+    fn a_message_stays_on_one_line_whatever_was_written() {
+        let problem = Problem {
+            file: "a.toml".into(),
+            origin: Origin::Line(3),
+            key: "name".into(),
+            found: Some("x\ny\u{1b}[31m".to_owned() + &"z".repeat(200)),
+            allowed: "must be short".into(),
+        };
+        let text = problem.to_string();
+        assert!(
+            text.starts_with("a.toml:3: name = x\\ny\\u{1b}[31mzzz"),
+            "{text}"
+        );
+        assert!(
+            text.ends_with("zzz…: must be short") && text.len() < 120,
+            "{text}"
+        );
+    }
+}

@@ -1,0 +1,159 @@
+//! The queue of one direction: a kind of the registry, and its parameters.
+
+use quell_aqm::parameter::Value;
+use quell_aqm::registry::{self, Entry};
+use quell_aqm::{Discipline, Link, Packet, ParameterError, Random, Rate, Settings};
+
+use super::domain::{kinds, scalar};
+use super::keys::MTU;
+use super::problem::closest;
+use super::read::{Reader, tables};
+use super::tree::{Kind, Node};
+
+/// A queue discipline to be made.
+#[derive(Debug, Clone)]
+pub struct QueueSpec {
+    /// The kind; its table is the one of [`QueueSpec::settings`].
+    pub kind: &'static str,
+    /// Its parameters.
+    pub settings: Settings,
+}
+
+impl PartialEq for QueueSpec {
+    /// Whether both make the same discipline: defaults count as if given.
+    fn eq(&self, other: &Self) -> bool {
+        let values = |spec: &Self| -> Vec<(&str, Option<Value>)> {
+            spec.settings
+                .applicable()
+                .map(|(parameter, value)| (parameter.name, value))
+                .collect()
+        };
+        self.kind == other.kind && values(self) == values(other)
+    }
+}
+
+impl QueueSpec {
+    /// A queue of `kind` with its defaults.
+    pub fn new(kind: &str) -> Result<Self, ParameterError> {
+        let entry = registry::find(kind)?;
+        Ok(Self {
+            kind: entry.name,
+            settings: Settings::new(entry.parameters),
+        })
+    }
+
+    /// Makes the discipline, for a link that starts at `rate`.
+    pub fn build<P: Packet>(
+        &self,
+        rate: Rate,
+        random: Random,
+    ) -> Result<Discipline<P>, ParameterError> {
+        Discipline::new(
+            self.kind,
+            self.settings.clone(),
+            Link { rate, mtu: MTU },
+            random,
+        )
+    }
+
+    /// Reads the table at `path`.
+    pub(super) fn read(reader: &mut Reader, path: &str, node: &Node) -> Option<Self> {
+        let table = tables::table(reader, path, node, "a table such as { kind = \"fifo\" }")?;
+        let Some(kind) = table.get("kind") else {
+            reader.missing(
+                &format!("{path}.kind"),
+                node,
+                &format!("must be one of {}", names()),
+            );
+            return None;
+        };
+        let entry = scalar(kind, &[Kind::String]).and_then(|name| registry::find(name).ok());
+        let Some(entry) = entry else {
+            let meant = closest(
+                kind.found().trim_matches('"'),
+                registry::KINDS.iter().map(|entry| entry.name),
+            );
+            let meant = meant.map_or(String::new(), |name| format!("; did you mean \"{name}\"?"));
+            reader.wrong(
+                &format!("{path}.kind"),
+                kind,
+                &format!("must be one of {}{meant}", names()),
+            );
+            return None;
+        };
+        let mut settings = Settings::new(entry.parameters);
+        let mut whole = true;
+        for (key, value) in table.iter().filter(|(key, _)| *key != "kind") {
+            if let Err(allowed) = set(&mut settings, entry, table, key, value) {
+                reader.wrong(&format!("{path}.{key}"), value, &allowed);
+                whole = false;
+            }
+        }
+        whole.then_some(Self {
+            kind: entry.name,
+            settings,
+        })
+    }
+}
+
+/// Gives one parameter its value.
+fn set(
+    settings: &mut Settings,
+    entry: &'static Entry,
+    table: &super::tree::Table,
+    key: &str,
+    node: &Node,
+) -> Result<(), String> {
+    let text = text_of(entry, key, node)?;
+    let parameter = entry
+        .parameters
+        .iter()
+        .find(|parameter| parameter.opposite == Some(key));
+    if let Some(parameter) = parameter
+        && table.get(parameter.name).is_some()
+    {
+        return Err(format!(
+            "is the same switch as {}; give one of them",
+            parameter.name
+        ));
+    }
+    settings.set(key, text).map_err(|error| error.allowed)
+}
+
+/// The text of a parameter's value, if there is such a parameter and the value is written as it may be.
+pub(super) fn text_of<'a>(
+    entry: &'static Entry,
+    key: &str,
+    node: &'a Node,
+) -> Result<&'a str, String> {
+    let known = || {
+        entry
+            .parameters
+            .iter()
+            .flat_map(|parameter| [Some(parameter.name), parameter.opposite])
+            .flatten()
+    };
+    let Some(parameter) = entry
+        .parameters
+        .iter()
+        .find(|p| p.name == key || p.opposite == Some(key))
+    else {
+        let meant =
+            closest(key, known()).map_or(String::new(), |name| format!(" (did you mean {name}?)"));
+        let listed: Vec<&str> = known().collect();
+        return Err(format!(
+            "unknown key{meant}; \"{}\" has {}",
+            entry.name,
+            listed.join(", ")
+        ));
+    };
+    scalar(node, kinds(&parameter.domain)).ok_or_else(|| format!("must be {}", parameter.domain))
+}
+
+fn names() -> String {
+    let names: Vec<String> = registry::KINDS
+        .iter()
+        .map(|entry| format!("\"{}\"", entry.name))
+        .collect();
+    names.join(", ")
+}

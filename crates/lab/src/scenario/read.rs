@@ -1,0 +1,484 @@
+//! From the tree to the types, by the table of keys.
+//!
+//! Reading goes on after a problem, so that one check tells everything that is wrong with single values.
+
+use quell_aqm::departure_clock::Framing;
+use quell_aqm::parameter::Value;
+use quell_aqm::{Bytes, Rate, Time};
+
+use super::domain::{Parsed, scalar};
+use super::keys::{CONTROLS, Default, Key, Section, Support};
+use super::problem::{Origin, Problem, Problems, closest};
+use super::tree::{Kind, Node, Table, Tree};
+use super::{
+    AppConfig, Direction, EcnSetting, Group, Interval, Link, QueueSpec, Run, Scenario, Side,
+    changes,
+};
+
+/// Reads a scenario whose single values are right.
+pub(super) fn read(file: &str, root: &Node) -> Result<Scenario, Problems> {
+    let mut reader = Reader {
+        file: file.to_owned(),
+        problems: Vec::new(),
+    };
+    match scenario(&mut reader, root) {
+        Some(scenario) if reader.problems.is_empty() => Ok(scenario),
+        _ => Err(Problems(reader.problems)),
+    }
+}
+
+/// Collects problems.
+pub(super) struct Reader {
+    file: String,
+    problems: Vec<Problem>,
+}
+
+impl Reader {
+    /// The value of `key` is wrong.
+    pub(super) fn wrong(&mut self, key: &str, node: &Node, allowed: &str) {
+        self.push(key, node.origin.clone(), Some(node.found()), allowed);
+    }
+    /// `key` should stand in `table`.
+    pub(super) fn missing(&mut self, key: &str, table: &Node, allowed: &str) {
+        self.push(
+            key,
+            table.origin.clone(),
+            None,
+            &format!("is missing; {allowed}"),
+        );
+    }
+    fn push(&mut self, key: &str, origin: Origin, found: Option<String>, allowed: &str) {
+        self.problems.push(Problem {
+            file: self.file.clone(),
+            origin,
+            key: key.to_owned(),
+            found,
+            allowed: allowed.to_owned(),
+        });
+    }
+}
+
+/// Tables and lists of tables.
+pub(super) mod tables {
+    use super::{Node, Reader, Table, Tree};
+
+    /// The table that `node` should be.
+    pub(in super::super) fn table<'a>(
+        reader: &mut Reader,
+        path: &str,
+        node: &'a Node,
+        form: &str,
+    ) -> Option<&'a Table> {
+        match &node.value {
+            Tree::Table(table) => Some(table),
+            _ => {
+                reader.wrong(path, node, &format!("must be {form}"));
+                None
+            }
+        }
+    }
+
+    /// The nodes of the list that `node` should be.
+    pub(in super::super) fn list<'a>(
+        reader: &mut Reader,
+        path: &str,
+        node: &'a Node,
+        form: &str,
+    ) -> &'a [Node] {
+        match &node.value {
+            Tree::Array(nodes) => nodes,
+            _ => {
+                reader.wrong(path, node, &format!("must be {form}"));
+                &[]
+            }
+        }
+    }
+}
+
+/// One table under the eyes of its section.
+pub(super) struct View<'a> {
+    section: Section,
+    path: String,
+    node: &'a Node,
+    table: &'a Table,
+}
+
+impl<'a> View<'a> {
+    /// Refuses what is not a table, and keys that the section does not have here.
+    pub(super) fn new(
+        reader: &mut Reader,
+        section: Section,
+        path: &str,
+        node: &'a Node,
+    ) -> Option<Self> {
+        let table = tables::table(reader, path, node, "a table")?;
+        let view = Self {
+            section,
+            path: path.to_owned(),
+            node,
+            table,
+        };
+        let kind = table
+            .get("kind")
+            .and_then(|node| scalar(node, &[Kind::String]));
+        for (name, value) in table.iter() {
+            if let Some(why) = view.refusal(name, kind) {
+                reader.wrong(&view.key(name), value, &why);
+            }
+        }
+        Some(view)
+    }
+
+    fn refusal(&self, name: &str, kind: Option<&str>) -> Option<String> {
+        let keys = || {
+            self.section
+                .keys()
+                .filter(|key| key.support == Support::Yes)
+        };
+        match self.section.keys().find(|key| key.name == name) {
+            Some(key) if key.support == Support::NotYet => {
+                Some("is not supported in this version".to_owned())
+            }
+            Some(key) => {
+                let only = key
+                    .only
+                    .filter(|only| kind.is_some_and(|kind| kind != *only))?;
+                Some(format!("has an effect only with kind = \"{only}\""))
+            }
+            None if self.section == Section::CongestionControl => {
+                Some("unknown key; in this version a congestion control has no options".to_owned())
+            }
+            None => {
+                let meant = closest(name, keys().map(|key| key.name));
+                let meant =
+                    meant.map_or(String::new(), |meant| format!(" (did you mean {meant}?)"));
+                let known: Vec<&str> = keys().map(|key| key.name).collect();
+                Some(format!(
+                    "unknown key{meant}; {} has {}",
+                    self.section.title(),
+                    known.join(", ")
+                ))
+            }
+        }
+    }
+
+    /// The full key of `name`.
+    pub(super) fn key(&self, name: &str) -> String {
+        match (self.path.as_str(), name) {
+            (path, "") => path.to_owned(),
+            ("", name) => name.to_owned(),
+            (path, name) => format!("{path}.{name}"),
+        }
+    }
+
+    fn row(&self, name: &str) -> &'static Key {
+        let row = self.section.keys().find(|key| key.name == name);
+        row.unwrap_or_else(|| panic!("{name} is not in the table of {:?}", self.section))
+    }
+
+    /// The node of `name`; a problem if it must be given and is not.
+    pub(super) fn node(&self, reader: &mut Reader, name: &str) -> Option<&'a Node> {
+        let row = self.row(name);
+        let node = self.table.get(name);
+        if node.is_none() && matches!(row.default, Default::Required) {
+            reader.missing(
+                &self.key(name),
+                self.node,
+                &format!("must be {}", row.domain),
+            );
+        }
+        node
+    }
+
+    /// The value given, else the default; `None` after a problem, and where nothing is given and nothing is the default.
+    fn value(&self, reader: &mut Reader, name: &str) -> Option<Parsed> {
+        let row = self.row(name);
+        let Some(node) = self.node(reader, name) else {
+            return match row.default {
+                Default::Is("[1]") => Some(Parsed::Seeds(vec![1])),
+                Default::Is(text) => row.domain.parse(text),
+                Default::Required | Default::Derived(_) => None,
+            };
+        };
+        match row.domain.read(node) {
+            Ok(value) => Some(value),
+            Err(allowed) => {
+                reader.wrong(&self.key(name), node, &allowed);
+                None
+            }
+        }
+    }
+
+    pub(super) fn time(&self, reader: &mut Reader, name: &str) -> Option<Time> {
+        match self.value(reader, name)? {
+            Parsed::Value(Value::Time(time)) => Some(time),
+            _ => None,
+        }
+    }
+    fn bytes(&self, reader: &mut Reader, name: &str) -> Option<Bytes> {
+        match self.value(reader, name)? {
+            Parsed::Value(Value::Bytes(bytes)) => Some(bytes),
+            _ => None,
+        }
+    }
+    fn number(&self, reader: &mut Reader, name: &str) -> Option<u64> {
+        match self.value(reader, name)? {
+            Parsed::Value(Value::Integer(number)) => Some(number),
+            _ => None,
+        }
+    }
+    fn word(&self, reader: &mut Reader, name: &str) -> Option<&'static str> {
+        match self.value(reader, name)? {
+            Parsed::Value(Value::Word(word)) => Some(word),
+            _ => None,
+        }
+    }
+    fn rate(&self, reader: &mut Reader, name: &str) -> Option<Rate> {
+        match self.value(reader, name)? {
+            Parsed::Rate(rate) => Some(rate),
+            _ => None,
+        }
+    }
+    fn signed(&self, reader: &mut Reader, name: &str) -> Option<i32> {
+        match self.value(reader, name)? {
+            Parsed::Signed(number) => Some(number),
+            _ => None,
+        }
+    }
+    fn text(&self, reader: &mut Reader, name: &str) -> Option<String> {
+        match self.value(reader, name)? {
+            Parsed::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+    fn seeds(&self, reader: &mut Reader, name: &str) -> Option<Vec<u64>> {
+        match self.value(reader, name)? {
+            Parsed::Seeds(seeds) => Some(seeds),
+            _ => None,
+        }
+    }
+}
+
+fn scenario(reader: &mut Reader, root: &Node) -> Option<Scenario> {
+    let view = View::new(reader, Section::Root, "", root)?;
+    view.number(reader, "schema");
+    let name = view.text(reader, "name");
+    let description = view.text(reader, "description");
+    let link = view
+        .node(reader, "link")
+        .and_then(|node| link(reader, node));
+    let groups = view
+        .node(reader, "group")
+        .and_then(|node| groups(reader, node));
+    let run = view.node(reader, "run").and_then(|node| run(reader, node));
+    let at = view.node(reader, "at");
+    let (link, groups) = (link?, groups?);
+    let changes = at.map_or(Some(Vec::new()), |node| {
+        changes::read(reader, node, &link, &groups)
+    });
+    Some(Scenario {
+        name: name?,
+        description: description?,
+        link,
+        groups,
+        changes: changes?,
+        run: run?,
+    })
+}
+
+fn link(reader: &mut Reader, node: &Node) -> Option<Link> {
+    let view = View::new(reader, Section::Link, "link", node)?;
+    let forward = side(reader, &view);
+    let empty = Node {
+        origin: node.origin.clone(),
+        value: Tree::Table(Table::default()),
+    };
+    let reverse = view.node(reader, "reverse").unwrap_or(&empty);
+    let view = View::new(reader, Section::Reverse, "link.reverse", reverse)?;
+    let reverse = side(reader, &view);
+    Some(Link {
+        forward: forward?,
+        reverse: reverse?,
+    })
+}
+
+fn side(reader: &mut Reader, view: &View<'_>) -> Option<Side> {
+    let rate = view.rate(reader, "rate");
+    let overhead = view.signed(reader, "overhead");
+    let mpu = view.bytes(reader, "mpu");
+    let queue = match view.node(reader, "queue") {
+        Some(node) => QueueSpec::read(reader, &view.key("queue"), node),
+        None => QueueSpec::new("fifo").ok(),
+    };
+    Some(Side {
+        rate: rate?,
+        framing: Framing {
+            overhead: overhead?,
+            mpu: mpu?,
+        },
+        queue: queue?,
+    })
+}
+
+fn groups(reader: &mut Reader, node: &Node) -> Option<Vec<Group>> {
+    let nodes = tables::list(reader, "group", node, "a list of tables [[group]]");
+    let mut groups = Vec::new();
+    for (index, node) in nodes.iter().enumerate() {
+        let ordinal = format!("group.{}", index + 1);
+        groups.push(group(reader, &path_of(node, ordinal), node));
+    }
+    groups.into_iter().collect()
+}
+
+/// A group is known by its name, or by its position where it has none that could be used.
+fn path_of(node: &Node, ordinal: String) -> String {
+    let Tree::Table(table) = &node.value else {
+        return ordinal;
+    };
+    let name = table
+        .get("name")
+        .and_then(|name| scalar(name, &[Kind::String]));
+    let name = name.filter(|name| super::Domain::Word.parse(name).is_some());
+    name.map_or(ordinal, |name| format!("group.{name}"))
+}
+
+fn group(reader: &mut Reader, path: &str, node: &Node) -> Option<Group> {
+    let view = View::new(reader, Section::Group, path, node)?;
+    let name = view.text(reader, "name");
+    let count = view
+        .number(reader, "count")
+        .and_then(|count| u32::try_from(count).ok());
+    let app = view
+        .node(reader, "app")
+        .and_then(|node| app(reader, &view.key("app"), node));
+    let control = congestion_control(reader, &view, app.as_ref());
+    let ecn = ecn(
+        reader,
+        &view,
+        control.as_ref().and_then(|control| control.as_deref()),
+    );
+    let rtt = view.time(reader, "rtt");
+    let direction = view.word(reader, "direction");
+    let start = view.time(reader, "start");
+    let stop = view.time(reader, "stop");
+    Some(Group {
+        name: name?,
+        count: count?,
+        congestion_control: control?,
+        ecn: ecn?,
+        rtt: rtt?,
+        app: app?,
+        direction: match direction? {
+            "reverse" => Direction::Reverse,
+            _ => Direction::Forward,
+        },
+        start: start?,
+        stop,
+    })
+}
+
+/// The inner `None` is an application without one.
+fn congestion_control(
+    reader: &mut Reader,
+    view: &View<'_>,
+    app: Option<&AppConfig>,
+) -> Option<Option<String>> {
+    let node = view.node(reader, "congestion-control");
+    if let (Some(AppConfig::Cbr { .. }), Some(node)) = (app, node) {
+        reader.wrong(
+            &view.key("congestion-control"),
+            node,
+            "has no effect: datagrams are sent whatever the congestion",
+        );
+        return None;
+    }
+    let Some(node) = node else {
+        return app.map(|app| (*app == AppConfig::Bulk).then(|| "cubic".to_owned()));
+    };
+    let key = view.key("congestion-control");
+    if let Tree::Table(_) = node.value {
+        let view = View::new(reader, Section::CongestionControl, &key, node)?;
+        return view.text(reader, "name").map(Some);
+    }
+    let name =
+        scalar(node, &[Kind::String]).filter(|name| super::Domain::Word.parse(name).is_some());
+    if name.is_none() {
+        reader.wrong(
+            &key,
+            node,
+            &format!("must be {}", view.row("congestion-control").domain),
+        );
+    }
+    name.map(|name| Some(name.to_owned()))
+}
+
+fn ecn(reader: &mut Reader, view: &View<'_>, control: Option<&str>) -> Option<EcnSetting> {
+    let default = || {
+        CONTROLS
+            .iter()
+            .find(|known| Some(known.name) == control)
+            .map_or("off", |known| known.ecn)
+    };
+    let given = view.node(reader, "ecn").is_some();
+    let word = view
+        .word(reader, "ecn")
+        .or_else(|| (!given).then(default))?;
+    Some(match word {
+        "ect0" => EcnSetting::Ect0,
+        "ect1" => EcnSetting::Ect1,
+        _ => EcnSetting::Off,
+    })
+}
+
+fn app(reader: &mut Reader, path: &str, node: &Node) -> Option<AppConfig> {
+    let view = View::new(reader, Section::App, path, node)?;
+    if view.word(reader, "kind")? == "bulk" {
+        return Some(AppConfig::Bulk);
+    }
+    let size = view.bytes(reader, "size");
+    let interval = view.node(reader, "interval")?;
+    let key = view.key("interval");
+    let (mean, stddev) = if let Tree::Table(_) = interval.value {
+        let view = View::new(reader, Section::Interval, &key, interval)?;
+        (view.time(reader, "mean"), view.time(reader, "stddev"))
+    } else {
+        let mean = Section::Interval
+            .keys()
+            .find(|row| row.name == "mean")
+            .and_then(|row| row.domain.read(interval).ok());
+        match mean {
+            Some(Parsed::Value(Value::Time(mean))) => (Some(mean), Some(Time::ZERO)),
+            _ => {
+                reader.wrong(
+                    &key,
+                    interval,
+                    &format!("must be {}", view.row("interval").domain),
+                );
+                (None, None)
+            }
+        }
+    };
+    Some(AppConfig::Cbr {
+        size: size?,
+        interval: Interval {
+            mean: mean?,
+            stddev: stddev?,
+        },
+    })
+}
+
+fn run(reader: &mut Reader, node: &Node) -> Option<Run> {
+    let view = View::new(reader, Section::Run, "run", node)?;
+    let duration = view.time(reader, "duration");
+    let warmup = view.time(reader, "warmup");
+    let settle = view.time(reader, "settle");
+    let interval = view.time(reader, "interval");
+    let seeds = view.seeds(reader, "seeds");
+    Some(Run {
+        duration: duration?,
+        warmup: warmup?,
+        settle: settle?,
+        interval: interval?,
+        seeds: seeds?,
+    })
+}

@@ -1,0 +1,99 @@
+//! What is possible, but probably a mistake.
+
+use quell_aqm::parameter::Value;
+
+use super::check::Places;
+use super::keys::CONTROLS;
+use super::problem::Problem;
+use super::{AppConfig, EcnSetting, Group, Scenario, Side};
+
+/// What to look at before trusting a result.
+pub(super) fn warnings(scenario: &Scenario, places: &Places<'_>) -> Vec<Problem> {
+    let mut warnings = Vec::new();
+    for group in &scenario.groups {
+        let side = scenario.link.side(group.direction);
+        let mut warn = |name: &str, found: &str, why: String| {
+            warnings.push(places.problem(&format!("group.{}.{name}", group.name), found, why));
+        };
+        control(group, &mut warn);
+        queue(group, side, &mut warn);
+    }
+    phases(scenario, places, &mut warnings);
+    warnings
+}
+
+fn control(group: &Group, warn: &mut dyn FnMut(&str, &str, String)) {
+    let Some(name) = group.congestion_control.as_deref() else {
+        if group.ecn == EcnSetting::Ect1 {
+            let why = "datagrams at a constant rate do not respond to marks, which RFC 9331 asks of ECT(1)";
+            warn("ecn", group.ecn.name(), why.to_owned());
+        }
+        return;
+    };
+    let Some(known) = CONTROLS.iter().find(|known| known.name == name) else {
+        let names: Vec<&str> = CONTROLS.iter().map(|known| known.name).collect();
+        let why = format!(
+            "is not one of quell's own ({}); only a host whose kernel has it can run it",
+            names.join(", ")
+        );
+        warn("congestion-control", name, why);
+        return;
+    };
+    if group.ecn == EcnSetting::Ect1 && !known.scalable {
+        let why = format!(
+            "{name} is not scalable: in an L4S queue it starves, or takes more than its share"
+        );
+        warn("ecn", group.ecn.name(), why);
+    }
+}
+
+fn queue(group: &Group, side: &Side, warn: &mut dyn FnMut(&str, &str, String)) {
+    let scalable = CONTROLS
+        .iter()
+        .any(|known| Some(known.name) == group.congestion_control.as_deref() && known.scalable);
+    if !scalable || group.app != AppConfig::Bulk || group.ecn == EcnSetting::Off {
+        return;
+    }
+    let settings = &side.queue.settings;
+    let splits = settings
+        .table()
+        .iter()
+        .any(|parameter| parameter.name == "any_ect");
+    if splits {
+        if group.ecn == EcnSetting::Ect0 && settings.value("any_ect") == Some(Value::Flag(false)) {
+            let why = format!(
+                "this scalable group lands in the Classic queue of {}; give it ecn = \"ect1\", or the queue any_ect = true",
+                side.queue.kind
+            );
+            warn("ecn", group.ecn.name(), why);
+        }
+    } else if side.queue.kind == "fifo" {
+        warn(
+            "ecn",
+            group.ecn.name(),
+            "a fifo never marks, so this scalable group sees only drops".to_owned(),
+        );
+    }
+}
+
+fn phases(scenario: &Scenario, places: &Places<'_>, warnings: &mut Vec<Problem>) {
+    let run = &scenario.run;
+    for (index, change) in scenario.changes.iter().enumerate() {
+        let end = scenario
+            .changes
+            .get(index + 1)
+            .map_or(run.duration, |next| next.time);
+        let start = change.time.max(run.warmup);
+        if end <= start + run.settle {
+            let why = format!(
+                "the phase that starts here has no figures: nothing is left of it before {end} after warm-up and settling"
+            );
+            warnings.push(places.problem(&format!("at.{}.time", index + 1), change.time, why));
+        }
+    }
+    let shortest = run.duration - run.warmup;
+    if run.interval > shortest {
+        let why = format!("not one interval lies between the warm-up and the end, {shortest}");
+        warnings.push(places.problem("run.interval", run.interval, why));
+    }
+}

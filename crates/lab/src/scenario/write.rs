@@ -1,0 +1,161 @@
+//! A scenario as TOML with every default explicit. It reads back as the same scenario.
+
+use std::fmt::{Display, Write as _};
+
+use quell_aqm::Settings;
+use quell_aqm::parameter::{Parameter, Value};
+
+use super::changes::try_out;
+use super::keys::SCHEMA;
+use super::{AppConfig, Change, Direction, Group, Scenario, Setting, Side, direction_name};
+
+impl Scenario {
+    /// The resolved scenario. Left out is only what has no value: a stop that is the end of the run, and parameters that a
+    /// discipline derives.
+    pub fn to_toml(&self) -> String {
+        let mut out = Text(String::new());
+        out.line("schema", SCHEMA);
+        out.line("name", quoted(&self.name));
+        out.line("description", quoted(&self.description));
+        out.side("link", &self.link.forward);
+        out.side("link.reverse", &self.link.reverse);
+        self.groups.iter().for_each(|group| out.group(group));
+        self.changes
+            .iter()
+            .for_each(|change| out.change(change, &self.groups));
+        out.heading("[run]");
+        out.line("duration", quoted(self.run.duration));
+        out.line("warmup", quoted(self.run.warmup));
+        out.line("settle", quoted(self.run.settle));
+        out.line("interval", quoted(self.run.interval));
+        let seeds: Vec<String> = self.run.seeds.iter().map(u64::to_string).collect();
+        out.line("seeds", format!("[{}]", seeds.join(", ")));
+        out.0
+    }
+}
+
+struct Text(String);
+
+impl Text {
+    // Writing to a String cannot fail.
+    fn heading(&mut self, heading: &str) {
+        let _ = writeln!(self.0, "\n{heading}");
+    }
+    fn line(&mut self, key: &str, value: impl Display) {
+        let _ = writeln!(self.0, "{key} = {value}");
+    }
+
+    fn side(&mut self, path: &str, side: &Side) {
+        self.heading(&format!("[{path}]"));
+        self.line("rate", quoted(side.rate));
+        self.line("overhead", side.framing.overhead);
+        self.line("mpu", quoted(side.framing.mpu));
+        self.heading(&format!("[{path}.queue]"));
+        self.line("kind", quoted(side.queue.kind));
+        for (parameter, value) in explicit(side) {
+            self.line(parameter.name, in_toml(value));
+        }
+    }
+
+    fn group(&mut self, group: &Group) {
+        self.heading("[[group]]");
+        self.line("name", quoted(&group.name));
+        self.line("count", group.count);
+        if let Some(control) = &group.congestion_control {
+            self.line("congestion-control", quoted(control));
+        }
+        self.line("ecn", quoted(group.ecn.name()));
+        self.line("rtt", quoted(group.rtt));
+        match group.app {
+            AppConfig::Bulk => self.line("app", "{ kind = \"bulk\" }"),
+            AppConfig::Cbr { size, interval } => self.line(
+                "app",
+                format!(
+                    "{{ kind = \"cbr\", size = \"{size}\", interval = {{ mean = \"{}\", stddev = \"{}\" }} }}",
+                    interval.mean, interval.stddev
+                ),
+            ),
+        }
+        self.line("direction", quoted(direction_name(group.direction)));
+        self.line("start", quoted(group.start));
+        if let Some(stop) = group.stop {
+            self.line("stop", quoted(stop));
+        }
+    }
+
+    fn change(&mut self, change: &Change, groups: &[Group]) {
+        self.heading("[[at]]");
+        self.line("time", quoted(change.time));
+        let settings: Vec<String> = change
+            .set
+            .iter()
+            .map(|setting| pair(setting, groups))
+            .collect();
+        self.line("set", format!("{{ {} }}", settings.join(", ")));
+    }
+}
+
+/// The parameters to write: those given, and the defaults that say what happens anyway. A default that another parameter
+/// overrides cannot be given beside it, which is for the discipline to tell.
+fn explicit(side: &Side) -> Vec<(&'static Parameter, Value)> {
+    let given = &side.queue.settings;
+    let mut all: Vec<_> = given
+        .applicable()
+        .filter_map(|(parameter, value)| Some((parameter, value?)))
+        .collect();
+    loop {
+        let mut spec = side.queue.clone();
+        spec.settings = Settings::new(given.table());
+        let set = |(parameter, value): &(&Parameter, Value)| {
+            spec.settings.set(parameter.name, &value.to_string()).err()
+        };
+        let error = all
+            .iter()
+            .find_map(set)
+            .or_else(|| try_out(&spec, side.rate).err());
+        let culprit = error.and_then(|error| {
+            all.iter()
+                .position(|(p, _)| p.name == error.key && !given.is_given(p.name))
+        });
+        match culprit {
+            Some(index) => drop(all.remove(index)),
+            None => return all,
+        }
+    }
+}
+
+/// One entry of `set`.
+fn pair(setting: &Setting, groups: &[Group]) -> String {
+    let link = |direction: &Direction| match direction {
+        Direction::Forward => "link",
+        Direction::Reverse => "link.reverse",
+    };
+    match setting {
+        Setting::Rate(direction, rate) => format!("\"{}.rate\" = \"{rate}\"", link(direction)),
+        Setting::Queue {
+            direction,
+            key,
+            value,
+        } => {
+            // A switch and a plain number have no quotes; everything else is a string.
+            let plain = matches!(value.as_str(), "true" | "false")
+                || value.bytes().all(|b| b.is_ascii_digit());
+            let value = if plain { value.clone() } else { quoted(value) };
+            format!("\"{}.queue.{key}\" = {value}", link(direction))
+        }
+        Setting::Count { group, count } => {
+            format!("\"group.{}.count\" = {count}", groups[*group].name)
+        }
+    }
+}
+
+fn in_toml(value: Value) -> String {
+    match value {
+        Value::Integer(_) | Value::Flag(_) => value.to_string(),
+        _ => quoted(value),
+    }
+}
+
+fn quoted(text: impl Display) -> String {
+    toml::Value::String(text.to_string()).to_string()
+}

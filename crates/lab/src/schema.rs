@@ -1,0 +1,262 @@
+//! The JSON Schema of scenario files (draft 2020-12), from the tables that the checks use.
+//!
+//! Editors complete and check files by it. It knows structure, words, notation of quantities and ranges of plain numbers; what
+//! depends on several keys, and ranges of quantities with units, only `quell check` can judge.
+
+use quell_aqm::parameter::{Default as Given, Domain as D, Parameter};
+use quell_aqm::registry;
+use serde_json::{Map, Value, json};
+
+use crate::scenario::Domain;
+use crate::scenario::keys::{Default, Key, Section, Support};
+
+const NUMBER: &str = r"\s*([0-9][0-9_]*\.?[0-9_]*|\.[0-9_]*[0-9][0-9_]*)";
+const TIME: &str = r"\s*(ns|us|µs|ms|s|min|h)\s*";
+const BYTES: &str = r"\s*([kMG]?B|[KMG]iB)\s*";
+const PACKETS: &str = r"\s*(p|pkt|packets?)\s*";
+const RATE: &str = r"\s*[kKmMgGtT]?[bB][iI][tT]\s*";
+
+/// The schema.
+pub fn schema() -> Value {
+    let mut root = section(Section::Root);
+    let described = [
+        ("link", section(Section::Link)),
+        ("run", section(Section::Run)),
+    ];
+    for (name, table) in described {
+        put(&mut root, name, table);
+    }
+    put(
+        &mut root,
+        "group",
+        json!({ "type": "array", "minItems": 1, "items": section(Section::Group) }),
+    );
+    put(
+        &mut root,
+        "at",
+        json!({ "type": "array", "items": section(Section::At) }),
+    );
+    root["$schema"] = json!("https://json-schema.org/draft/2020-12/schema");
+    root["title"] = json!("quell scenario");
+    root["$defs"] = json!({ "queue": queue() });
+    root
+}
+
+/// Replaces what the table says of `name` by `schema`, under the same description.
+fn put(table: &mut Value, name: &str, mut schema: Value) {
+    let description = table["properties"][name]["description"].take();
+    schema["description"] = description;
+    table["properties"][name] = schema;
+}
+
+fn section(section: Section) -> Value {
+    let mut properties = Map::new();
+    let mut required = Vec::new();
+    for key in section.keys() {
+        properties.insert(key.name.to_owned(), property(key));
+        if matches!(key.default, Default::Required) && key.only.is_none() {
+            required.push(key.name);
+        }
+    }
+    let mut table =
+        json!({ "type": "object", "additionalProperties": false, "properties": properties });
+    if !required.is_empty() {
+        table["required"] = json!(required);
+    }
+    if section == Section::App {
+        table["allOf"] = json!(applications());
+    }
+    table
+}
+
+/// For each kind of application: the keys that it must have, and those that it cannot have.
+fn applications() -> Vec<Value> {
+    let kinds = Section::App.keys().find_map(|key| match key.domain {
+        Domain::Value(D::Word(words)) if key.name == "kind" => Some(words),
+        _ => None,
+    });
+    let rule = |kind: &&'static str| {
+        let mut required = Vec::new();
+        let mut properties = Map::new();
+        for key in Section::App.keys() {
+            match key.only {
+                Some(only) if only != *kind => {
+                    drop(properties.insert(key.name.to_owned(), json!(false)))
+                }
+                Some(_) if matches!(key.default, Default::Required) => required.push(key.name),
+                _ => {}
+            }
+        }
+        json!({
+            "if": { "properties": { "kind": { "const": kind } }, "required": ["kind"] },
+            "then": { "required": required, "properties": properties },
+        })
+    };
+    kinds.unwrap_or_default().iter().map(rule).collect()
+}
+
+fn property(key: &Key) -> Value {
+    if key.support == Support::NotYet {
+        return json!({ "not": {}, "description": format!("{} Not supported in this version.", key.help) });
+    }
+    let mut property = match (key.section, key.name) {
+        (Section::Link, "reverse") => section(Section::Reverse),
+        (_, "queue") => json!({ "$ref": "#/$defs/queue" }),
+        (Section::Group, "congestion-control") => {
+            json!({ "anyOf": [domain(&Domain::Word), section(Section::CongestionControl)] })
+        }
+        (Section::Group, "app") => section(Section::App),
+        (Section::App, "interval") => {
+            let mean = Section::Interval.keys().find(|key| key.name == "mean");
+            json!({ "anyOf": [mean.map(|key| domain(&key.domain)), section(Section::Interval)] })
+        }
+        (Section::At, "set") => json!({ "type": "object", "minProperties": 1 }),
+        _ => domain(&key.domain),
+    };
+    property["description"] = json!(key.help);
+    match key.default {
+        Default::Is(text) => property["default"] = in_json(&key.domain, text),
+        Default::Derived(how) => {
+            property["description"] = json!(format!("{} Default: {how}.", key.help))
+        }
+        Default::Required => {}
+    }
+    property
+}
+
+fn in_json(domain: &Domain, text: &str) -> Value {
+    match domain {
+        Domain::Value(domain) => parameter_in_json(domain, text),
+        Domain::Signed(..) => text
+            .parse::<i64>()
+            .map_or(json!(text), |number| json!(number)),
+        Domain::Seeds => json!([1]),
+        _ => json!(text),
+    }
+}
+
+fn parameter_in_json(domain: &D, text: &str) -> Value {
+    match domain {
+        D::Integer(..) => text
+            .parse::<u64>()
+            .map_or(json!(text), |number| json!(number)),
+        D::Flag => json!(text == "true"),
+        _ => json!(text),
+    }
+}
+
+fn domain(domain: &Domain) -> Value {
+    match domain {
+        Domain::Value(domain) => value(domain),
+        Domain::Rate(.., besides) => {
+            let unlimited = if besides.is_some_and(|rate| rate.is_unlimited()) {
+                r"|\s*unlimited\s*"
+            } else {
+                ""
+            };
+            text(&format!("{NUMBER}{RATE}{unlimited}"))
+        }
+        Domain::Signed(low, high) => json!({ "type": "integer", "minimum": low, "maximum": high }),
+        Domain::Name => text("[A-Za-z0-9][A-Za-z0-9_-]{0,63}"),
+        Domain::Word => text("[A-Za-z][A-Za-z0-9_-]{0,63}"),
+        Domain::Text => json!({ "type": "string" }),
+        Domain::Seeds => json!({
+            "type": "array", "minItems": 1, "maxItems": 1_000, "uniqueItems": true,
+            "items": { "type": "integer", "minimum": 0, "maximum": i64::MAX },
+        }),
+        Domain::Table(_) => json!({}),
+    }
+}
+
+fn value(domain: &D) -> Value {
+    let integer = |low: u64, high: u64| json!({ "type": "integer", "minimum": low, "maximum": high.min(i64::MAX as u64) });
+    match *domain {
+        D::Time(..) => text(&format!("{NUMBER}{TIME}")),
+        D::Bytes(..) => text(&format!("{NUMBER}{BYTES}")),
+        D::Packets(low, high) => {
+            json!({ "anyOf": [integer(low, high), text(&format!(r"{NUMBER}{PACKETS}|\s*[0-9_]*[0-9][0-9_]*\s*"))] })
+        }
+        D::Integer(low, high) => integer(low, high),
+        D::Frequency(..) => {
+            json!({ "anyOf": [{ "type": "number", "minimum": 0 }, text(&format!(r"{NUMBER}\s*(Hz)?\s*"))] })
+        }
+        D::Flag => json!({ "type": "boolean" }),
+        D::Word(words) => json!({ "enum": words }),
+        D::TimeOrPackets(_, (low, high)) => {
+            let pattern = format!(r"{NUMBER}({TIME}|{PACKETS})|\s*[0-9_]*[0-9][0-9_]*\s*");
+            json!({ "anyOf": [integer(low, high), text(&pattern)] })
+        }
+        D::Limit { plain_is_packets } => {
+            let units = format!("{NUMBER}({TIME}|{BYTES}|{PACKETS})");
+            if plain_is_packets {
+                json!({ "anyOf": [integer(1, u64::MAX), text(&format!(r"{units}|\s*[0-9_]*[0-9][0-9_]*\s*"))] })
+            } else {
+                text(&units)
+            }
+        }
+    }
+}
+
+fn text(pattern: &str) -> Value {
+    json!({ "type": "string", "pattern": format!("^({pattern})$") })
+}
+
+/// Each kind with its own parameters.
+fn queue() -> Value {
+    let kinds: Vec<&str> = registry::KINDS.iter().map(|entry| entry.name).collect();
+    let rules: Vec<Value> = registry::KINDS
+        .iter()
+        .map(|entry| {
+            let mut properties = Map::new();
+            properties.insert(
+                "kind".to_owned(),
+                json!({ "const": entry.name, "description": entry.summary }),
+            );
+            for row in entry.parameters {
+                properties.insert(row.name.to_owned(), parameter(row));
+                if let Some(opposite) = row.opposite {
+                    let help = format!("The opposite of {}.", row.name);
+                    properties.insert(
+                        opposite.to_owned(),
+                        json!({ "type": "boolean", "description": help }),
+                    );
+                }
+            }
+            json!({
+                "if": { "properties": { "kind": { "const": entry.name } }, "required": ["kind"] },
+                "then": { "properties": properties, "additionalProperties": false },
+            })
+        })
+        .collect();
+    json!({
+        "type": "object",
+        "description": "A queue discipline with its parameters.",
+        "properties": { "kind": { "enum": kinds, "description": "The discipline." } },
+        "required": ["kind"],
+        "allOf": rules,
+    })
+}
+
+fn parameter(row: &Parameter) -> Value {
+    let mut property = value(&row.domain);
+    let mut help = format!(
+        "{} Must be {}. Source: {}.",
+        row.help, row.domain, row.source
+    );
+    if let Some((other, word)) = row.only {
+        help.push_str(&format!(" Only with {other} = \"{word}\"."));
+    }
+    match row.default {
+        Given::Is(text) => property["default"] = parameter_in_json(&row.domain, text),
+        Given::By(other, choices) => {
+            let choices: Vec<String> = choices
+                .iter()
+                .map(|(word, value)| format!("{value} with {other} = \"{word}\""))
+                .collect();
+            help.push_str(&format!(" Default: {}.", choices.join(", ")));
+        }
+        Given::Derived(how) => help.push_str(&format!(" Default: {how}.")),
+    }
+    property["description"] = json!(help);
+    property
+}

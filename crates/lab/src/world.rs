@@ -1,0 +1,39 @@
+//! The worlds in which a scenario can run.
+
+use quell_aqm::Time;
+
+/// Who sends the packets, and who moves the clock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum World {
+    /// Modelled hosts in virtual time.
+    #[default]
+    Sim,
+    /// The real Linux TCP stack in a user-mode kernel, in virtual time.
+    Virtual,
+    /// The real Linux TCP stack of this host, in real time.
+    Live,
+}
+
+impl World {
+    /// Every world.
+    pub const ALL: &'static [Self] = &[Self::Sim, Self::Virtual, Self::Live];
+
+    /// The word on the command line and in results.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Sim => "sim",
+            Self::Virtual => "virtual",
+            Self::Live => "live",
+        }
+    }
+
+    /// The smallest base RTT that the world reproduces. The simulator has no host between two packets; a real stack answers
+    /// some tens of microseconds late, in real time more so, and the error should stay below a tenth.
+    pub const fn smallest_rtt(self) -> Time {
+        match self {
+            Self::Sim => Time::ZERO,
+            Self::Virtual => Time::from_micros(100),
+            Self::Live => Time::from_millis(1),
+        }
+    }
+}

@@ -1,0 +1,473 @@
+//! Wrong scenarios and the exact words in which they are refused.
+//!
+//! Each case changes one good scenario by replacing some text, so that line numbers are those of [`GOOD`].
+
+use quell_lab::World;
+use quell_lab::scenario::{Override, Scenario};
+
+const GOOD: &str = r#"schema = 1
+name = "good"
+[link]
+rate = "40mbit"
+[link.queue]
+kind = "fifo"
+limit = "100ms"
+[[group]]
+name = "a"
+count = 2
+congestion-control = "dctcp"
+rtt = "7ms"
+app = { kind = "bulk" }
+[[group]]
+name = "voice"
+rtt = "7ms"
+app = { kind = "cbr", size = "186B", interval = "20ms" }
+[[at]]
+time = "5s"
+set = { "link.rate" = "20mbit" }
+[run]
+duration = "10s"
+"#;
+
+fn refusal(text: &str) -> String {
+    match Scenario::load("f.toml", text, &[], Some(World::Live)) {
+        Ok(_) => "accepted".to_owned(),
+        Err(problems) => problems.to_string(),
+    }
+}
+
+#[test]
+fn the_good_scenario_is_good() {
+    assert_eq!(refusal(GOOD), "accepted");
+}
+
+#[test]
+fn each_mistake_is_named_with_file_line_key_what_was_found_and_what_is_allowed() {
+    for (from, to, message) in [
+        // Syntax.
+        (
+            "count = 2",
+            "count = = 2",
+            "f.toml:10: this is not TOML: extra `=`, expected nothing",
+        ),
+        // Unknown keys.
+        (
+            "rate = \"40mbit\"",
+            "raet = \"40mbit\"",
+            "f.toml:4: link.raet = \"40mbit\": unknown key (did you mean rate?); [link] has rate, overhead, mpu, queue, reverse\n\
+          f.toml:3: link.rate: is missing; must be a rate from 1kbit to 1tbit",
+        ),
+        (
+            "limit = \"100ms\"",
+            "limits = \"100ms\"",
+            "f.toml:7: link.queue.limits = \"100ms\": unknown key (did you mean limit?); \"fifo\" has limit, rule, count_in_service",
+        ),
+        (
+            "congestion-control = ",
+            "congestion_control = ",
+            "f.toml:11: group.a.congestion_control = \"dctcp\": unknown key (did you mean congestion-control?); [[group]] has \
+          name, count, congestion-control, ecn, rtt, app, direction, start, stop",
+        ),
+        (
+            "[run]",
+            "[ruin]",
+            "f.toml:21: ruin = a table: unknown key (did you mean run?); a scenario has schema, name, description, link, group, at, run\n\
+          f.toml:1: run: is missing; must be a table [run]",
+        ),
+        (
+            "\"dctcp\"",
+            "{ name = \"cubic\", beta = 0.8 }",
+            "f.toml:11: group.a.congestion-control.beta = 0.8: unknown key; in this version a congestion control has no options",
+        ),
+        (
+            "{ kind = \"bulk\" }",
+            "{ kind = \"bulk\", size = \"1kB\" }",
+            "f.toml:13: group.a.app.size = \"1kB\": has an effect only with kind = \"cbr\"",
+        ),
+        // What this version cannot honour.
+        (
+            "count = 2",
+            "pacing = true",
+            "f.toml:10: group.a.pacing = true: is not supported in this version",
+        ),
+        (
+            "count = 2",
+            "access-rate = \"1gbit\"",
+            "f.toml:10: group.a.access-rate = \"1gbit\": is not supported in this version",
+        ),
+        // Wrong kinds of values.
+        (
+            "rate = \"40mbit\"",
+            "rate = 40",
+            "f.toml:4: link.rate = 40: must be a rate from 1kbit to 1tbit",
+        ),
+        (
+            "rate = \"40mbit\"",
+            "rate = \"40\"",
+            "f.toml:4: link.rate = \"40\": must be a rate from 1kbit to 1tbit",
+        ),
+        (
+            "rate = \"40mbit\"",
+            "rate = \"unlimited\"",
+            "f.toml:4: link.rate = \"unlimited\": must be a rate from 1kbit to 1tbit",
+        ),
+        (
+            "count = 2",
+            "count = \"2\"",
+            "f.toml:10: group.a.count = \"2\": must be a whole number from 0 to 10000",
+        ),
+        (
+            "count = 2",
+            "count = -1",
+            "f.toml:10: group.a.count = -1: must be a whole number from 0 to 10000",
+        ),
+        (
+            "count = 2",
+            "ecn = \"ect2\"",
+            "f.toml:10: group.a.ecn = \"ect2\": must be one of \"off\", \"ect0\", \"ect1\"",
+        ),
+        (
+            "name = \"good\"",
+            "name = \"../good\"",
+            "f.toml:2: name = \"../good\": must be a letter or digit, then letters, digits, - and _, 64 at most (it names a folder)",
+        ),
+        (
+            "schema = 1",
+            "schema = 2",
+            "f.toml:1: schema = 2: must be a whole number from 1 to 1",
+        ),
+        (
+            "app = { kind = \"bulk\" }",
+            "app = \"bulk\"",
+            "f.toml:13: group.a.app = \"bulk\": must be a table",
+        ),
+        (
+            "{ kind = \"bulk\" }",
+            "{ kind = \"web\" }",
+            "f.toml:13: group.a.app.kind = \"web\": must be one of \"bulk\", \"cbr\"",
+        ),
+        (
+            "duration = \"10s\"",
+            "duration = \"10s\"\nseeds = [1, 1]",
+            "f.toml:23: run.seeds = a list: must be a list of 1 to 1000 different whole numbers, such as [1, 2, 3]",
+        ),
+        (
+            "[link]",
+            "[[link]]",
+            "f.toml:3: link = a list: must be a table",
+        ),
+        (
+            "kind = \"fifo\"",
+            "kind = \"fifp\"",
+            "f.toml:6: link.queue.kind = \"fifp\": must be one of \"fifo\", \"dualpi2\"; did you mean \"fifo\"?",
+        ),
+        (
+            "kind = \"fifo\"",
+            "rule = \"linux\"",
+            "f.toml:5: link.queue.kind: is missing; must be one of \"fifo\", \"dualpi2\"",
+        ),
+        (
+            "limit = \"100ms\"",
+            "limit = 100",
+            "f.toml:7: link.queue.limit = 100: must be an amount of data (64kB), a number of packets (100p), or a time at the link's rate (100ms)",
+        ),
+        // Impossible alone or together.
+        (
+            "limit = \"100ms\"",
+            "limit = \"1kB\"",
+            "f.toml:7: link.queue.limit = \"1kB\": is 1kB and never accepts a packet of 1500B",
+        ),
+        (
+            "count = 2",
+            "count = 0",
+            "f.toml:10: group.a.count = 0: the group never has a flow; give it one, or raise its count in an [[at]]",
+        ),
+        (
+            "count = 2",
+            "ecn = \"off\"",
+            "f.toml:10: group.a.ecn = \"off\": must be ect0 or ect1: dctcp needs ECN",
+        ),
+        (
+            "count = 2",
+            "start = \"4s\"\nstop = \"4s\"",
+            "f.toml:11: group.a.stop = \"4s\": must be after start = 4s",
+        ),
+        (
+            "count = 2",
+            "start = \"10s\"",
+            "f.toml:10: group.a.start = \"10s\": must be before the end of the run at 10s",
+        ),
+        (
+            "count = 2",
+            "count = 10_000",
+            "f.toml:8: group = 10001 flows: at most 10000 flows are allowed",
+        ),
+        (
+            "name = \"voice\"",
+            "name = \"a\"",
+            "f.toml:15: group.2.name = \"a\": group 1 has this name already",
+        ),
+        (
+            "rtt = \"7ms\"\napp = { kind = \"bulk\" }",
+            "rtt = \"999us\"\napp = { kind = \"bulk\" }",
+            "f.toml:12: group.a.rtt = \"999us\": must be at least 1ms, the smallest RTT of the live world",
+        ),
+        (
+            "size = \"186B\"",
+            "size = \"28B\"",
+            "f.toml:17: group.voice.app.size = \"28B\": must be an amount of data from 29B to 1500B",
+        ),
+        (
+            "interval = \"20ms\"",
+            "interval = \"0s\"",
+            "f.toml:17: group.voice.app.interval = \"0s\": must be a time, or a table { mean = \"20ms\", stddev = \"1ms\" }",
+        ),
+        (
+            "name = \"voice\"",
+            "name = \"voice\"\ncongestion-control = \"cubic\"",
+            "f.toml:16: group.voice.congestion-control = \"cubic\": has no effect: datagrams are sent whatever the congestion",
+        ),
+        (
+            "limit = \"100ms\"",
+            "limit = \"1h\"",
+            "f.toml:7: link.queue.limit = \"1h\": rate × (RTT + queue) is 18000 MB in flight and the memory budget 1073 MB; \
+          lower the rate, the RTT or the queue's limit",
+        ),
+        (
+            "40mbit",
+            "1tbit",
+            "f.toml:7: link.queue.limit = \"100ms\": rate × (RTT + queue) is 13375 MB in flight and the memory budget 1073 MB; \
+          lower the rate, the RTT or the queue's limit",
+        ),
+        (
+            "duration = \"10s\"",
+            "duration = \"10s\"\nwarmup = \"9s\"\nsettle = \"1s\"",
+            "f.toml:22: run.duration = \"10s\": leaves nothing to measure after the warm-up of 9s and the settling of 1s",
+        ),
+        // Timed changes.
+        (
+            "time = \"5s\"",
+            "time = \"10s\"",
+            "f.toml:19: at.1.time = \"10s\": must be before the end of the run at 10s",
+        ),
+        (
+            "[run]",
+            "[[at]]\ntime = \"5s\"\nset = { \"link.rate\" = \"0bit\" }\n[run]",
+            "f.toml:22: at.2.time = \"5s\": must be after 5s, the time of the [[at]] before it",
+        ),
+        (
+            "\"link.rate\" = \"20mbit\"",
+            "\"link.rate\" = \"1bit\"",
+            "f.toml:20: at.1.set.link.rate = \"1bit\": must be a rate from 1kbit to 1tbit, or 0bit for an outage",
+        ),
+        (
+            "\"link.rate\" = \"20mbit\"",
+            "\"link.overhead\" = 14",
+            "f.toml:20: at.1.set.link.overhead = 14: cannot change during a run; what can: link.rate, link.reverse.rate, \
+          link.queue.{limit}, link.reverse.queue.{limit}, group.{a, voice}.count",
+        ),
+        (
+            "\"link.rate\" = \"20mbit\"",
+            "\"link.queue.rule\" = \"slots\"",
+            "f.toml:20: at.1.set.link.queue.rule = \"slots\": cannot change while the queue lives",
+        ),
+        (
+            "\"link.rate\" = \"20mbit\"",
+            "\"group.b.count\" = 1",
+            "f.toml:20: at.1.set.group.b.count = 1: there is no group b; groups are: a, voice",
+        ),
+        (
+            "\"link.rate\" = \"20mbit\"",
+            "",
+            "f.toml:20: at.1.set = a table: changes nothing; give at least one key",
+        ),
+    ] {
+        assert!(GOOD.contains(from), "{from}");
+        assert_eq!(refusal(&GOOD.replacen(from, to, 1)), message, "{to}");
+    }
+}
+
+#[test]
+fn a_scenario_without_groups_is_refused() {
+    let text = GOOD.replace("[[group]]\nname = \"a\"", "[[unused]]\nname = \"a\"");
+    let (head, tail) = text.split_once("[[unused]]").unwrap();
+    let (_, tail) = tail.split_once("[[at]]").unwrap();
+    let text = format!("group = []\n{head}[[at]]{tail}");
+    assert_eq!(
+        refusal(&text),
+        "f.toml:1: group: there is no group; a scenario needs at least one [[group]]"
+    );
+}
+
+#[test]
+fn several_mistakes_are_told_at_once() {
+    let text = GOOD
+        .replace("40mbit", "fast")
+        .replace("count = 2", "count = 2.5")
+        .replace("10s", "soon");
+    let lines: Vec<String> = refusal(&text)
+        .lines()
+        .map(|line| line.split(" = ").next().unwrap().to_owned())
+        .collect();
+    assert_eq!(
+        lines,
+        [
+            "f.toml:4: link.rate",
+            "f.toml:10: group.a.count",
+            "f.toml:22: run.duration"
+        ]
+    );
+}
+
+#[test]
+fn arguments_change_the_scenario_and_errors_name_the_argument() {
+    let load =
+        |argument: &str| Scenario::load("f.toml", GOOD, &[Override::set(argument).unwrap()], None);
+    for (argument, message) in [
+        (
+            "link.rate=fast",
+            "--set link.rate=fast: link.rate = fast: must be a rate from 1kbit to 1tbit",
+        ),
+        (
+            "link.speed=1mbit",
+            "--set link.speed=1mbit: link.speed = 1mbit: unknown key; [link] has rate, overhead, mpu, queue, reverse",
+        ),
+        (
+            "lnik.rate=1mbit",
+            "--set lnik.rate=1mbit: lnik = a table: unknown key (did you mean link?); a scenario has schema, name, description, link, group, at, run",
+        ),
+        (
+            "group.b.count=1",
+            "--set group.b.count=1: group.b.count: there is no group b; groups are: a, voice",
+        ),
+        (
+            "group.voic.count=1",
+            "--set group.voic.count=1: group.voic.count: there is no group voic (did you mean voice?); groups are: a, voice",
+        ),
+        (
+            "group.count=1",
+            "--set group.count=1: group.count: must name a group and its key, such as group.NAME.count",
+        ),
+        (
+            "at.1.time=1s",
+            "--set at.1.time=1s: at.1.time: timed changes are edited in the file",
+        ),
+        (
+            "name.first=x",
+            "--set name.first=x: name.first: name is \"good\" here, not a table",
+        ),
+        (
+            "link..rate=1mbit",
+            "--set link..rate=1mbit: link..rate: is not a dotted key such as link.queue.target",
+        ),
+        (
+            "link.queue.limit=1kB",
+            "--set link.queue.limit=1kB: link.queue.limit = 1kB: is 1kB and never accepts a packet of 1500B",
+        ),
+        (
+            "run.warmup=20s",
+            "f.toml:22: run.duration = \"10s\": leaves nothing to measure after the warm-up of 20s",
+        ),
+    ] {
+        assert_eq!(load(argument).unwrap_err().to_string(), message);
+    }
+    let scenario = load("group.a.count=10").unwrap().scenario;
+    assert_eq!(scenario.groups[0].count, 10);
+    let scenario = load("link.reverse.rate=5mbit").unwrap().scenario;
+    assert_eq!(scenario.link.reverse.rate.to_string(), "5mbit");
+    let scenario = load("group.voice.app={ kind = \"bulk\" }")
+        .unwrap()
+        .scenario;
+    assert_eq!(
+        scenario.groups[1].congestion_control.as_deref(),
+        Some("cubic")
+    );
+}
+
+#[test]
+fn another_kind_of_queue_leaves_the_parameters_of_the_file_behind_and_keeps_those_of_arguments() {
+    let sets = |texts: &[&str]| {
+        texts
+            .iter()
+            .map(|text| Override::set(text).unwrap())
+            .collect::<Vec<_>>()
+    };
+    let all = sets(&["link.queue.target=5ms", "link.queue.kind=dualpi2"]);
+    let queue = Scenario::load("f.toml", GOOD, &all, None)
+        .unwrap()
+        .scenario
+        .link
+        .forward
+        .queue;
+    assert_eq!(
+        (queue.kind, queue.settings.is_given("limit")),
+        ("dualpi2", false)
+    );
+    assert_eq!(queue.settings.time("target").to_string(), "5ms");
+    let same = sets(&["link.queue.kind=fifo"]);
+    let queue = Scenario::load("f.toml", GOOD, &same, None)
+        .unwrap()
+        .scenario
+        .link
+        .forward
+        .queue;
+    assert!(queue.settings.is_given("limit"));
+    let queue = Override::queue("dualpi2:target=5ms").unwrap();
+    assert_eq!(
+        Scenario::load("f.toml", GOOD, &queue, None)
+            .unwrap()
+            .scenario
+            .link
+            .forward
+            .queue
+            .kind,
+        "dualpi2"
+    );
+}
+
+#[test]
+fn what_is_probably_a_mistake_is_a_warning() {
+    let warnings = |from: &str, to: &str| {
+        let text = GOOD
+            .replacen(from, to, 1)
+            .replace("limit = \"100ms\"\n", "\n");
+        let loaded = Scenario::load("f.toml", &text, &[], None).unwrap();
+        loaded
+            .warnings
+            .iter()
+            .map(ToString::to_string)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(
+        warnings("kind = \"fifo\"", "kind = \"dualpi2\""),
+        [
+            "f.toml:8: group.a.ecn = ect0: this scalable group lands in the Classic queue of dualpi2; give it ecn = \"ect1\", \
+          or the queue any_ect = true"
+        ]
+    );
+    for good in [
+        "kind = \"dualpi2\"\nany_ect = true",
+        "kind = \"dualpi2\"\nl4s_ect = false",
+    ] {
+        assert_eq!(warnings("kind = \"fifo\"", good), [] as [&str; 0]);
+    }
+    assert_eq!(
+        warnings("name = \"good\"", "name = \"good\""),
+        [
+            "f.toml:8: group.a.ecn = ect0: a fifo never marks, so this scalable group sees only drops"
+        ]
+    );
+    assert_eq!(
+        warnings("\"dctcp\"", "\"bbr\""),
+        [
+            "f.toml:11: group.a.congestion-control = \"bbr\": is not one of quell's own (reno, cubic, dctcp); \
+          only a host whose kernel has it can run it"
+        ]
+    );
+    assert_eq!(
+        warnings("\"dctcp\"", "\"cubic\"\necn = \"ect1\""),
+        [
+            "f.toml:12: group.a.ecn = \"ect1\": cubic is not scalable: in an L4S queue it starves, or takes more than its share"
+        ]
+    );
+}

@@ -1,0 +1,190 @@
+//! The JSON Schema and the checks come from the same tables, and agree.
+
+use std::fs;
+
+use quell_lab::scenario::Scenario;
+use quell_lab::scenario::keys::{KEYS, Support};
+use quell_lab::schema::schema;
+use serde_json::Value;
+
+fn valid(text: &str) -> bool {
+    let instance: Value = toml::from_str(text).unwrap();
+    jsonschema::draft202012::new(&schema())
+        .unwrap()
+        .is_valid(&instance)
+}
+
+fn with(queue: &str, group: &str, app: &str, run: &str) -> String {
+    format!(
+        "schema = 1\nname = \"x\"\n[link]\nrate = \"40mbit\"\n[link.queue]\n{queue}\n[[group]]\nname = \"a\"\nrtt = \"7ms\"\n\
+         app = {{ {app} }}\n{group}\n[run]\nduration = \"10s\"\n{run}\n"
+    )
+}
+
+const FIFO: &str = "kind = \"fifo\"";
+const BULK: &str = "kind = \"bulk\"";
+
+#[test]
+fn the_schema_is_one_of_its_draft() {
+    assert!(jsonschema::draft202012::meta::is_valid(&schema()));
+}
+
+#[test]
+fn every_shipped_scenario_is_valid_as_written_and_as_resolved() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/dualq2015");
+    for entry in fs::read_dir(folder).unwrap() {
+        let text = fs::read_to_string(entry.unwrap().path()).unwrap();
+        assert!(valid(&text), "{text}");
+        let resolved = Scenario::parse(&text).unwrap().to_toml();
+        assert!(valid(&resolved), "{resolved}");
+    }
+}
+
+#[test]
+fn schema_and_checker_agree_over_a_grid() {
+    let queues = [
+        FIFO,
+        "kind = \"fifo\"\nlimit = \"64kB\"",
+        "kind = \"fifo\"\nlimit = \"100p\"",
+        "kind = \"fifo\"\nlimit = 100",
+        "kind = \"fifo\"\nlimit = \"100\"",
+        "kind = \"fifo\"\nlimit = \"100ms\"",
+        "kind = \"fifo\"\nlimit = \"100 mss\"",
+        "kind = \"fifo\"\nrule = \"odd\"",
+        "kind = \"fifo\"\ncount_in_service = true",
+        "kind = \"fifo\"\ncount_in_service = \"true\"",
+        "kind = \"fifo\"\ntarget = \"5ms\"",
+        "kind = \"dualpi2\"\ntarget = \"5ms\"",
+        "kind = \"dualpi2\"\ntarget = 5",
+        "kind = \"dualpi2\"\nlimit = 100",
+        "kind = \"dualpi2\"\nlimit = \"100 packets\"",
+        "kind = \"dualpi2\"\nalpha = 0.16",
+        "kind = \"dualpi2\"\nalpha = \"0.16Hz\"",
+        "kind = \"dualpi2\"\nalpha = true",
+        "kind = \"dualpi2\"\ncoupling_factor = 0",
+        "kind = \"dualpi2\"\ncoupling_factor = 255",
+        "kind = \"dualpi2\"\ncoupling_factor = 256",
+        "kind = \"dualpi2\"\nl4s_ect = false",
+        "kind = \"dualpi2\"\nstep_thresh = 5",
+        "kind = \"dualpi2\"\nstep_thresh = \"5p\"",
+        "kind = \"dualpi2\"\nstep_thresh = \"1 ms\"",
+        "kind = \"dualpi2\"\nstep_thresh = \"1kB\"",
+        "kind = \"nosuch\"",
+        "limit = \"100ms\"",
+    ];
+    let groups = [
+        "",
+        "count = 1",
+        "count = 10000",
+        "count = 10001",
+        "count = 1.5",
+        "count = \"1\"",
+        "ecn = \"ect1\"",
+        "ecn = \"ECT1\"",
+        "ecn = 1",
+        "congestion-control = \"cubic\"",
+        "congestion-control = { name = \"cubic\" }",
+        "congestion-control = 1",
+        "congestion-control = { name = \"cubic\", beta = 0.8 }",
+        "congestion-control = {}",
+        "direction = \"reverse\"",
+        "direction = \"up\"",
+        "start = \"1s\"",
+        "start = \"1.5 s\"",
+        "start = \"1,5s\"",
+        "start = \".5s\"",
+        "start = 1",
+        "stop = \"9s\"",
+        "pacing = true",
+        "value = \"gold\"",
+        "gso = false",
+        "access-rate = \"1gbit\"",
+        "colour = \"red\"",
+    ];
+    let apps = [
+        BULK,
+        "kind = \"cbr\"",
+        "kind = \"cbr\", size = \"186B\"",
+        "kind = \"cbr\", size = \"186B\", interval = \"20ms\"",
+        "kind = \"cbr\", size = \"1kB\", interval = { mean = \"20ms\" }",
+        "kind = \"cbr\", size = \"1kB\", interval = {}",
+        "kind = \"cbr\", size = \"186\", interval = \"20ms\"",
+        "kind = \"cbr\", size = \"186B\", interval = \"20\"",
+        "kind = \"bulk\", size = \"186B\"",
+        "kind = \"web\"",
+        "size = \"186B\"",
+    ];
+    let runs = [
+        "",
+        "seeds = [1, 2]",
+        "seeds = []",
+        "seeds = [1, 1]",
+        "seeds = [-1]",
+        "seeds = 1",
+        "seeds = [\"1\"]",
+        "warmup = \"1s\"",
+        "warmup = \"1\"",
+        "interval = \"10ms\"",
+        "until = \"1s\"",
+    ];
+    let mut texts = Vec::new();
+    texts.extend(queues.iter().map(|queue| with(queue, "", BULK, "")));
+    texts.extend(groups.iter().map(|group| with(FIFO, group, BULK, "")));
+    texts.extend(apps.iter().map(|app| with(FIFO, "", app, "")));
+    texts.extend(runs.iter().map(|run| with(FIFO, "", BULK, run)));
+    let good = texts[0].clone();
+    for (from, to) in [
+        ("schema = 1", "schema = 2"),
+        ("schema = 1", ""),
+        ("name = \"x\"", "name = \"a b\""),
+        ("name = \"x\"", "name = \"1-x\""),
+        ("\"40mbit\"", "40"),
+        ("\"40mbit\"", "\"40Mbit\""),
+        ("\"40mbit\"", "\"40mbps\""),
+        ("\"40mbit\"", "\"unlimited\""),
+        (
+            "[link.queue]",
+            "[link.reverse]\nrate = \"unlimited\"\n[link.queue]",
+        ),
+        ("[link.queue]", "[link.reverse]\nrat = 1\n[link.queue]"),
+        ("[link.queue]", "overhead = 14\nmpu = \"64B\"\n[link.queue]"),
+        ("[link.queue]", "overhead = 1001\n[link.queue]"),
+        (
+            "[run]",
+            "[[at]]\ntime = \"5s\"\nset = { \"link.rate\" = \"1mbit\" }\n[run]",
+        ),
+        ("[run]", "[[at]]\ntime = \"5s\"\n[run]"),
+        ("[run]", "[[at]]\ntime = \"5s\"\nset = {}\n[run]"),
+        ("rtt = \"7ms\"", ""),
+        ("duration = \"10s\"", ""),
+        ("\"7ms\"", "\"µs\""),
+        ("\"7ms\"", "\"7µs\""),
+        ("\"7ms\"", "\" 7_0 ms \""),
+        ("\"7ms\"", "\"-7ms\""),
+        ("\"7ms\"", "\"7e0ms\""),
+    ] {
+        assert!(good.contains(from), "{from}");
+        texts.push(good.replacen(from, to, 1));
+    }
+    let mut accepted = 0;
+    for text in &texts {
+        let checked = Scenario::parse(text);
+        assert_eq!(valid(text), checked.is_ok(), "{text}\n{checked:?}");
+        accepted += usize::from(checked.is_ok());
+    }
+    assert!(
+        accepted > 30 && texts.len() - accepted > 40,
+        "{accepted} of {}",
+        texts.len()
+    );
+}
+
+#[test]
+fn keys_without_an_effect_are_neither_valid_nor_accepted() {
+    let refused: Vec<&str> = KEYS
+        .iter()
+        .filter(|key| key.support == Support::NotYet)
+        .map(|key| key.name)
+        .collect();
+    assert_eq!(refused, ["access-rate", "value", "pacing", "gso"]);
+}
