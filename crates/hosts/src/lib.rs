@@ -2,6 +2,7 @@
 //!
 //! - [`topology`]: three network namespaces, sender — link — receiver, with one pair of addresses per group of flows;
 //! - [`namespace`], [`user_namespace`], [`netlink`], [`offload`], [`sysctl`], [`capabilities`]: what it is made of;
+//! - [`traffic`]: the flows: applications over real sockets, a thread per host;
 //! - [`cc`]: the congestion controls of this kernel, and those that quell loads as BPF (feature `bpf-cc`);
 //! - [`probe`]: what this machine can do, and the command that mends what it cannot.
 //!
@@ -18,6 +19,7 @@ pub mod offload;
 pub mod probe;
 pub mod sysctl;
 pub mod topology;
+pub mod traffic;
 pub mod user_namespace;
 
 pub use error::{Error, Result};

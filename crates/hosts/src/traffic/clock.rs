@@ -45,7 +45,8 @@ impl Epoch {
 
 fn monotonic_now() -> Time {
     let reading = clock_gettime(ClockId::Monotonic);
-    Time::from_secs(reading.tv_sec.unsigned_abs()) + Time::from_nanos(reading.tv_nsec.unsigned_abs())
+    Time::from_secs(reading.tv_sec.unsigned_abs())
+        + Time::from_nanos(reading.tv_nsec.unsigned_abs())
 }
 
 /// What a timer is for.
@@ -99,13 +100,9 @@ impl Wish {
         self.wanted = wanted;
     }
 
-    /// Takes the wish if it is due.
-    pub(super) fn take_due(&mut self, now: Time) -> bool {
-        let due = self.wanted.is_some_and(|at| at <= now);
-        if due {
-            self.wanted = None;
-        }
-        due
+    /// Takes the wish if it is for `now` or earlier, and for before `stop`.
+    pub(super) fn take_due(&mut self, now: Time, stop: Time) -> bool {
+        self.wanted.take_if(|at| *at <= now && *at < stop).is_some()
     }
 
     /// A timer set for `at` has rung.
@@ -164,9 +161,13 @@ mod tests {
         }
         assert_eq!(timers, 1);
         wish.rang(Time::from_millis(1));
-        assert!(!wish.take_due(Time::from_millis(1)));
+        assert!(!wish.take_due(Time::from_millis(1), Time::MAX));
         assert_eq!(wish.arm(), Some(Time::from_millis(999)));
-        assert!(wish.take_due(Time::from_millis(999)));
-        assert!(!wish.take_due(Time::from_millis(999)));
+        assert!(
+            !wish.take_due(Time::from_secs(1), Time::from_millis(999)),
+            "the stop comes first"
+        );
+        assert!(wish.take_due(Time::from_millis(999), Time::MAX));
+        assert!(!wish.take_due(Time::from_millis(999), Time::MAX));
     }
 }

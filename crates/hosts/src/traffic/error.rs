@@ -31,7 +31,9 @@ pub enum TrafficError {
         why: String,
     },
     /// A group's port on the receiver host is taken.
-    #[error("group {group}: {at} is in use on the receiver host; give the group another port, or stop the program that listens there")]
+    #[error(
+        "group {group}: {at} is in use on the receiver host; give the group another port, or stop the program that listens there"
+    )]
     PortInUse {
         /// Index of the group.
         group: usize,
@@ -49,7 +51,9 @@ pub enum TrafficError {
         address: IpAddr,
     },
     /// This kernel has no such congestion control.
-    #[error("group {group}: this kernel has no congestion control {name}; `modprobe tcp_{name}` or load it as BPF")]
+    #[error(
+        "group {group}: this kernel has no congestion control {name}; `modprobe tcp_{name}` or load it as BPF"
+    )]
     NoSuchControl {
         /// Index of the group.
         group: usize,
@@ -57,7 +61,9 @@ pub enum TrafficError {
         name: String,
     },
     /// The control is there, but not for this process.
-    #[error("group {group}: congestion control {name} is restricted; run as root, or add it to net.ipv4.tcp_allowed_congestion_control")]
+    #[error(
+        "group {group}: congestion control {name} is restricted; run as root, or add it to net.ipv4.tcp_allowed_congestion_control"
+    )]
     ControlRestricted {
         /// Index of the group.
         group: usize,
@@ -65,7 +71,9 @@ pub enum TrafficError {
         name: String,
     },
     /// More sockets than this process may open.
-    #[error("the flows need {needed} open files and this process may have {limit}; raise the limit (ulimit -Hn {needed}) or have fewer flows")]
+    #[error(
+        "the flows need {needed} open files and this process may have {limit}; raise the limit (ulimit -Hn {needed}) or have fewer flows"
+    )]
     TooManyFlows {
         /// Open files that the plans need.
         needed: u64,
@@ -112,7 +120,9 @@ pub enum FlowFailure {
         source: io::Error,
     },
     /// A datagram without room for its sequence number and time.
-    #[error("a datagram of {size} is too small for its headers, sequence number and time: {least} is the least")]
+    #[error(
+        "a datagram of {size} is too small for its headers, sequence number and time: {least} is the least"
+    )]
     DatagramTooSmall {
         /// IP length asked for.
         size: Bytes,
@@ -140,5 +150,8 @@ pub enum FlowFailure {
 
 /// Says what was being done when a flow's system call failed.
 pub(super) fn doing<E: Into<io::Error>>(doing: &'static str) -> impl FnOnce(E) -> FlowFailure {
-    move |source| FlowFailure::System { doing, source: source.into() }
+    move |source| FlowFailure::System {
+        doing,
+        source: source.into(),
+    }
 }

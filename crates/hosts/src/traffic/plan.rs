@@ -4,10 +4,11 @@ use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 
-use quell_app::Transport;
-use quell_aqm::{Ecn, Time};
+use quell_app::{AppConfig, Transport};
+use quell_aqm::{Ecn, Random, Time};
 
 use super::clock::Epoch;
+use super::datagram;
 use super::error::TrafficError;
 
 /// One of the two end hosts.
@@ -70,8 +71,8 @@ pub struct FlowPlan {
     pub start: Time,
     /// When the end with the data closes: it writes nothing more, and the kernel still delivers what it took.
     pub stop: Option<Time>,
-    /// The run's seed, from which the flow's two applications draw.
-    pub seed: u64,
+    /// What the flow's application draws from.
+    pub random: Random,
 }
 
 /// Traffic for one run.
@@ -123,12 +124,18 @@ impl TrafficConfig {
             let why = if !flows.insert((plan.group, plan.flow)) {
                 Some(format!("flow {} is planned twice", plan.flow))
             } else if owner != plan.group {
-                Some(format!("{} belongs to group {owner}; each group needs a port of its own", plan.receiver))
+                Some(format!(
+                    "{} belongs to group {owner}; each group needs a port of its own",
+                    plan.receiver
+                ))
             } else {
                 plan.contradiction(first)
             };
             if let Some(why) = why {
-                return Err(TrafficError::Plan { group: plan.group, why });
+                return Err(TrafficError::Plan {
+                    group: plan.group,
+                    why,
+                });
             }
         }
         Ok(())
@@ -144,15 +151,32 @@ impl FlowPlan {
         self.transport() == Transport::Stream
     }
 
+    /// Datagrams carry their sequence number and time, whatever the application.
+    fn too_small(&self) -> Option<String> {
+        let least = datagram::least_size(self.receiver.is_ipv4());
+        match self.app {
+            AppConfig::Cbr { size, .. } if size < least => Some(format!(
+                "datagrams of {size} have no room for a sequence number and a time; {least} is the least"
+            )),
+            AppConfig::Cbr { .. } | AppConfig::Bulk => None,
+        }
+    }
+
     /// What is wrong with the plan, alone or beside the first plan of its group.
     fn contradiction(&self, first: &Self) -> Option<String> {
         let same_port = self.receiver == first.receiver && self.transport() == first.transport();
         if !same_port {
             Some("all flows of a group have one receiver address, port and transport".into())
-        } else if self.congestion_control != first.congestion_control || self.datagram_ecn != first.datagram_ecn {
+        } else if self.congestion_control != first.congestion_control
+            || self.datagram_ecn != first.datagram_ecn
+        {
             Some("all flows of a group have one congestion control and one ECN field".into())
         } else if self.sender.is_ipv4() != self.receiver.is_ipv4() {
-            Some(format!("{} and {} are not of one IP version", self.sender, self.receiver.ip()))
+            Some(format!(
+                "{} and {} are not of one IP version",
+                self.sender,
+                self.receiver.ip()
+            ))
         } else if self.receiver.port() == 0 {
             Some("port 0 cannot be told from others; choose a port".into())
         } else if self.stop.is_some_and(|stop| stop <= self.start) {
@@ -160,7 +184,124 @@ impl FlowPlan {
         } else if self.congestion_control.is_some() && !self.is_stream() {
             Some("datagrams have no congestion control; leave it out".into())
         } else {
-            None
+            self.too_small()
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use quell_app::Interval;
+    use quell_aqm::Bytes;
+
+    fn plan() -> FlowPlan {
+        FlowPlan {
+            group: 0,
+            flow: 0,
+            direction: Direction::Download,
+            sender: "10.0.0.1".parse().unwrap(),
+            receiver: "10.0.0.2:5000".parse().unwrap(),
+            app: AppConfig::Bulk,
+            congestion_control: Some("cubic".into()),
+            datagram_ecn: Ecn::NotEct,
+            start: Time::ZERO,
+            stop: None,
+            random: Random::new(1, "plan"),
+        }
+    }
+
+    fn check(plans: &[FlowPlan]) -> Result<(), TrafficError> {
+        TrafficConfig::new(Time::from_secs(1), plans.to_vec()).check()
+    }
+
+    #[test]
+    fn flows_of_a_group_share_a_port_and_groups_do_not() {
+        let first = plan();
+        assert!(check(&[first.clone(), FlowPlan { flow: 1, ..plan() }]).is_ok());
+        let other_group = FlowPlan {
+            group: 1,
+            receiver: "10.0.0.2:5001".parse().unwrap(),
+            ..plan()
+        };
+        assert!(check(&[first, other_group]).is_ok());
+    }
+
+    #[test]
+    fn contradictions_are_refused_with_what_would_be_right() {
+        let interval = Interval {
+            mean: Time::from_millis(20),
+            stddev: Time::ZERO,
+        };
+        let cbr = |size| AppConfig::Cbr {
+            size: Bytes::new(size),
+            interval,
+        };
+        let second = || FlowPlan { flow: 1, ..plan() };
+        let cases = [
+            (plan(), "planned twice"),
+            (FlowPlan { group: 1, ..plan() }, "port of its own"),
+            (
+                FlowPlan {
+                    receiver: "10.0.0.2:5001".parse().unwrap(),
+                    ..second()
+                },
+                "one receiver address",
+            ),
+            (
+                FlowPlan {
+                    app: cbr(200),
+                    ..second()
+                },
+                "transport",
+            ),
+            (
+                FlowPlan {
+                    congestion_control: None,
+                    ..second()
+                },
+                "one congestion control",
+            ),
+            (
+                FlowPlan {
+                    sender: "::1".parse().unwrap(),
+                    ..second()
+                },
+                "IP version",
+            ),
+            (
+                FlowPlan {
+                    stop: Some(Time::ZERO),
+                    ..second()
+                },
+                "stops before",
+            ),
+            (
+                FlowPlan {
+                    group: 1,
+                    app: cbr(200),
+                    ..plan()
+                },
+                "leave it out",
+            ),
+            (
+                FlowPlan {
+                    group: 1,
+                    app: cbr(43),
+                    congestion_control: None,
+                    ..plan()
+                },
+                "44B is the least",
+            ),
+        ];
+        for (wrong, part) in cases {
+            let error = check(&[plan(), wrong]).unwrap_err().to_string();
+            assert!(error.contains(part), "{error}");
+        }
+        let no_interval = TrafficConfig {
+            interval: Time::ZERO,
+            ..TrafficConfig::new(Time::ZERO, Vec::new())
+        };
+        assert!(matches!(no_interval.check(), Err(TrafficError::Interval)));
     }
 }

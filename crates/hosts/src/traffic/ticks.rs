@@ -3,12 +3,13 @@
 use quell_aqm::Time;
 
 /// A moment to take samples.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Tick {
     /// A multiple of the interval has come.
     pub(super) regular: bool,
-    /// A boundary has come: flows that have ended are sampled too, so that each phase has its figures.
-    pub(super) boundary: bool,
+    /// The boundaries that have come, in order. At a boundary flows that have ended are sampled too, so that each phase has
+    /// its figures.
+    pub(super) boundaries: Vec<Time>,
 }
 
 /// The moments to come. They are absolute, so that lateness does not add up.
@@ -24,11 +25,20 @@ impl Ticks {
     /// `interval` is not zero; boundaries come in any order.
     pub(super) fn new(interval: Time, mut boundaries: Vec<Time>) -> Self {
         boundaries.sort_unstable_by(|a, b| b.cmp(a));
-        Self { interval, next_regular: interval, boundaries }
+        boundaries.dedup();
+        Self {
+            interval,
+            next_regular: interval,
+            boundaries,
+        }
     }
 
     pub(super) fn next(&self) -> Time {
-        self.boundaries.last().map_or(self.next_regular, |&boundary| boundary.min(self.next_regular))
+        self.boundaries
+            .last()
+            .map_or(self.next_regular, |&boundary| {
+                boundary.min(self.next_regular)
+            })
     }
 
     /// Takes all that is due as one tick: whoever wakes late samples once.
@@ -38,11 +48,14 @@ impl Ticks {
             let passed = now.as_nanos() / self.interval.as_nanos();
             self.next_regular = self.interval * passed.saturating_add(1);
         }
-        let mut boundary = false;
-        while self.boundaries.pop_if(|at| *at <= now).is_some() {
-            boundary = true;
+        let mut boundaries = Vec::new();
+        while let Some(boundary) = self.boundaries.pop_if(|at| *at <= now) {
+            boundaries.push(boundary);
         }
-        (regular || boundary).then_some(Tick { regular, boundary })
+        (regular || !boundaries.is_empty()).then_some(Tick {
+            regular,
+            boundaries,
+        })
     }
 }
 
@@ -56,26 +69,38 @@ mod tests {
 
     #[test]
     fn ticks_fall_on_multiples_of_the_interval_and_on_boundaries() {
-        let mut ticks = Ticks::new(ms(100), vec![ms(250), ms(200)]);
+        let mut ticks = Ticks::new(ms(100), vec![ms(250), ms(200), ms(250)]);
         let mut seen = Vec::new();
         for now in (0..=300).step_by(10).map(ms) {
             if ticks.next() <= now {
                 let tick = ticks.take_due(now).unwrap();
-                seen.push((now, tick.regular, tick.boundary));
+                seen.push((now, tick.regular, tick.boundaries.len()));
             } else {
                 assert_eq!(ticks.take_due(now), None);
             }
         }
         assert_eq!(
             seen,
-            [(ms(100), true, false), (ms(200), true, true), (ms(250), false, true), (ms(300), true, false)]
+            [
+                (ms(100), true, 0),
+                (ms(200), true, 1),
+                (ms(250), false, 1),
+                (ms(300), true, 0)
+            ]
         );
     }
 
     #[test]
     fn a_late_wake_up_samples_once_and_returns_to_the_grid() {
-        let mut ticks = Ticks::new(ms(100), vec![ms(150)]);
-        assert_eq!(ticks.take_due(ms(430)), Some(Tick { regular: true, boundary: true }));
+        let mut ticks = Ticks::new(ms(100), vec![ms(250), ms(150)]);
+        let boundaries = vec![ms(150), ms(250)];
+        assert_eq!(
+            ticks.take_due(ms(430)),
+            Some(Tick {
+                regular: true,
+                boundaries
+            })
+        );
         assert_eq!(ticks.next(), ms(500));
     }
 }

@@ -1,0 +1,277 @@
+//! An end that sends and receives datagrams.
+//!
+//! The sender host has a connected socket for each flow; the receiver host one for each group, at the group's port, and tells
+//! flows apart by where their datagrams come from. Lookup then costs the same for one flow and for thousands.
+
+use std::collections::HashMap;
+use std::io;
+use std::net::SocketAddr;
+use std::os::fd::OwnedFd;
+use std::sync::atomic::Ordering;
+
+use quell_app::Input;
+use quell_aqm::{Bytes, Time};
+
+use super::{Context, End, State};
+use crate::traffic::datagram::{self, BATCH, Incoming, Outgoing};
+use crate::traffic::error::{FlowFailure, doing};
+use crate::traffic::poller::{Interest, Readiness, Token};
+
+/// Batches taken from a socket in one turn, before others are served.
+const BATCHES_PER_TURN: usize = 4;
+
+/// The receiver host's socket for a group of datagrams.
+#[derive(Debug)]
+pub(in crate::traffic) struct Port {
+    pub(in crate::traffic) socket: OwnedFd,
+    /// Flows by where their datagrams come from.
+    pub(in crate::traffic) flows: HashMap<SocketAddr, usize>,
+    /// Flows that wait for room to send.
+    pub(in crate::traffic) blocked: Vec<usize>,
+}
+
+/// Where an end's datagrams go out.
+#[derive(Debug)]
+enum Outlet {
+    /// The end's own, connected socket.
+    Own(OwnedFd),
+    /// The group's socket.
+    Port { index: usize, to: SocketAddr },
+}
+
+/// What an end of datagrams has to do.
+#[derive(Debug)]
+pub(in crate::traffic) struct DatagramEnd {
+    outlet: Outlet,
+    is_ipv4: bool,
+    next_sequence: u64,
+    /// Taken from the application and not yet sent; at most one batch.
+    waiting: Vec<Outgoing>,
+    /// The socket had no room; it will tell when it has.
+    blocked: bool,
+}
+
+impl DatagramEnd {
+    /// An end with a connected socket of its own, registered with the poller for reading.
+    pub(in crate::traffic) fn own(socket: OwnedFd, is_ipv4: bool) -> Self {
+        Self::new(Outlet::Own(socket), is_ipv4)
+    }
+
+    /// An end that shares the socket of its group.
+    pub(in crate::traffic) fn at_port(index: usize, to: SocketAddr) -> Self {
+        Self::new(Outlet::Port { index, to }, to.is_ipv4())
+    }
+
+    fn new(outlet: Outlet, is_ipv4: bool) -> Self {
+        Self {
+            outlet,
+            is_ipv4,
+            next_sequence: 0,
+            waiting: Vec::new(),
+            blocked: false,
+        }
+    }
+
+    pub(super) fn queue(&mut self, now: Time, size: Bytes) -> Result<(), FlowFailure> {
+        let payload =
+            datagram::payload_length(size, self.is_ipv4).ok_or(FlowFailure::DatagramTooSmall {
+                size,
+                least: datagram::least_size(self.is_ipv4),
+            })?;
+        self.waiting.push(Outgoing {
+            sequence: self.next_sequence,
+            sent: now,
+            payload,
+        });
+        self.next_sequence += 1;
+        Ok(())
+    }
+
+    pub(super) fn is_full(&self) -> bool {
+        self.waiting.len() >= BATCH
+    }
+
+    pub(super) fn is_blocked(&self) -> bool {
+        self.blocked
+    }
+
+    fn size(&self, payload: usize) -> Bytes {
+        datagram::header_length(self.is_ipv4) + Bytes::new(payload as u64)
+    }
+
+    /// Sends what waits. `Err` concerns the first that is left.
+    fn send(&mut self, ports: &[Port]) -> io::Result<()> {
+        while !self.waiting.is_empty() {
+            let sent = match &self.outlet {
+                Outlet::Own(socket) => datagram::send(socket, None, &self.waiting),
+                Outlet::Port { index, to } => {
+                    datagram::send(&ports[*index].socket, Some(*to), &self.waiting)
+                }
+            };
+            match sent {
+                Ok(count) => drop(self.waiting.drain(..count)),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+}
+
+impl End {
+    pub(super) fn flush_datagrams(&mut self, context: &mut Context) {
+        let State::Datagrams(datagrams) = &mut self.state else {
+            return;
+        };
+        if datagrams.blocked {
+            return;
+        }
+        match datagrams.send(&context.ports) {
+            Ok(()) => {}
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                datagrams.blocked = true;
+                self.watch_for_room(context, true);
+            }
+            Err(error) => {
+                let size = datagrams
+                    .waiting
+                    .first()
+                    .map_or(Bytes::ZERO, |first| datagrams.size(first.payload));
+                self.fail(match error.raw_os_error() {
+                    Some(libc::EMSGSIZE) => FlowFailure::DatagramTooLarge { size },
+                    Some(libc::ECONNREFUSED) => FlowFailure::Refused { at: self.receiver },
+                    _ => doing("send datagrams")(error),
+                });
+            }
+        }
+    }
+
+    fn watch_for_room(&mut self, context: &mut Context, blocked: bool) {
+        let State::Datagrams(datagrams) = &self.state else {
+            return;
+        };
+        let watched = match &datagrams.outlet {
+            Outlet::Own(socket) => context.poller.change(
+                socket,
+                Token::End(self.index),
+                Interest {
+                    read: true,
+                    write: blocked,
+                },
+            ),
+            Outlet::Port { index, .. } if blocked => {
+                let port = &mut context.ports[*index];
+                port.blocked.push(self.index);
+                context.poller.change(
+                    &port.socket,
+                    Token::Port(*index),
+                    Interest {
+                        read: true,
+                        write: true,
+                    },
+                )
+            }
+            Outlet::Port { .. } => Ok(()),
+        };
+        if let Err(source) = watched {
+            self.fail(doing("watch a socket")(source));
+        }
+    }
+
+    /// The socket for this end's datagrams, if it has one of its own.
+    pub(in crate::traffic) fn own_datagram_socket(&self) -> Option<&OwnedFd> {
+        match &self.state {
+            State::Datagrams(DatagramEnd {
+                outlet: Outlet::Own(socket),
+                ..
+            }) => Some(socket),
+            _ => None,
+        }
+    }
+
+    /// There is room again.
+    pub(in crate::traffic) fn unblock(&mut self, context: &mut Context) {
+        if let State::Datagrams(datagrams) = &mut self.state
+            && datagrams.blocked
+        {
+            datagrams.blocked = false;
+            self.watch_for_room(context, false);
+            self.drive(context);
+        }
+    }
+
+    pub(super) fn serve_datagrams(&mut self, context: &mut Context, readiness: Readiness) {
+        if readiness.writable {
+            self.unblock(context);
+        }
+        if readiness.readable {
+            let mut arrived = Vec::new();
+            let State::Datagrams(DatagramEnd {
+                outlet: Outlet::Own(socket),
+                ..
+            }) = &self.state
+            else {
+                return;
+            };
+            match take(socket, true, &mut arrived) {
+                Ok(()) => arrived
+                    .iter()
+                    .for_each(|incoming| self.deliver(context, incoming)),
+                Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
+                    self.fail(FlowFailure::Refused { at: self.receiver });
+                }
+                Err(error) => self.fail(doing("receive datagrams")(error)),
+            }
+        }
+    }
+
+    /// A datagram of this flow has arrived.
+    pub(in crate::traffic) fn deliver(&mut self, context: &mut Context, incoming: &Incoming) {
+        // The other host may have been quicker to see that the flow starts.
+        self.go_up(context);
+        let State::Datagrams(datagrams) = &self.state else {
+            return;
+        };
+        let size = datagrams.size(incoming.payload);
+        if !self.source {
+            self.shared(context)
+                .delivered
+                .fetch_add(incoming.payload as u64, Ordering::Relaxed);
+        }
+        let now = context.now();
+        self.poll(
+            context,
+            now,
+            Input::Datagram {
+                sequence: incoming.sequence,
+                sent: incoming.sent,
+                size,
+            },
+        );
+        self.drive(context);
+    }
+}
+
+/// Takes what waits at a socket, up to one turn's share.
+pub(in crate::traffic) fn take(
+    socket: &OwnedFd,
+    connected: bool,
+    arrived: &mut Vec<Incoming>,
+) -> io::Result<()> {
+    for _ in 0..BATCHES_PER_TURN {
+        match datagram::receive(socket, connected, arrived) {
+            Ok(BATCH) => {}
+            Ok(_) => break,
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted
+                ) =>
+            {
+                break;
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,430 @@
+//! One end of a flow on one host: its application, its socket, and what it still has to do.
+
+mod datagrams;
+mod stream;
+
+use std::io;
+use std::mem;
+use std::net::{IpAddr, SocketAddr};
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use quell_app::{Action, App, Application as _, Input, Send};
+use quell_aqm::Time;
+use rustix::net::sockopt;
+
+use super::clock::{Alarm, Epoch, Timers, Wish};
+use super::error::{FlowFailure, doing};
+use super::plan::{FlowPlan, Host};
+use super::poller::{Interest, Poller, Readiness, Token};
+use super::report::Stretch;
+use super::shared::{FlowShared, Shared};
+use super::socket;
+use super::tcp_info::TcpInfo;
+pub(super) use datagrams::{DatagramEnd, Port, take};
+pub(super) use stream::StreamEnd;
+
+/// What the ends of a host have in common.
+pub(super) struct Context {
+    pub(super) host: Host,
+    pub(super) epoch: Epoch,
+    pub(super) connect_within: Time,
+    pub(super) shared: Arc<Shared>,
+    pub(super) poller: Poller,
+    pub(super) timers: Timers,
+    /// The sockets of the receiver host's groups of datagrams.
+    pub(super) ports: Vec<Port>,
+    /// Reads go here, and nobody looks.
+    pub(super) read_buffer: Vec<u8>,
+}
+
+impl Context {
+    /// The time of the run; zero before it has begun.
+    pub(super) fn now(&self) -> Time {
+        self.epoch.elapsed().unwrap_or(Time::ZERO)
+    }
+}
+
+/// How far a flow has come.
+#[derive(Debug)]
+enum State {
+    /// For its start, or for the other host to connect.
+    Waiting,
+    Connecting(OwnedFd),
+    Stream(StreamEnd),
+    Datagrams(DatagramEnd),
+    Ended,
+}
+
+/// One end of a flow.
+#[derive(Debug)]
+pub(super) struct End {
+    /// Index of the flow's plan, and of this end on its host.
+    index: usize,
+    /// Whether the flow's data comes from here.
+    source: bool,
+    sender: IpAddr,
+    receiver: SocketAddr,
+    congestion_control: Option<String>,
+    start: Time,
+    /// [`Time::MAX`] if never.
+    stop: Time,
+    app: App,
+    wish: Wish,
+    /// When the application was told that the flow is up.
+    up: Option<Time>,
+    /// The flow's stop has come, or the application is done: this end sends nothing more.
+    finished: bool,
+    state: State,
+    tcp: Option<TcpInfo>,
+    /// Of the flow, at the last regular tick.
+    delivered_before: u64,
+    stretches: Vec<Stretch>,
+    failure: Option<FlowFailure>,
+}
+
+/// What is left of an end when its host has stopped.
+pub(super) struct Remains {
+    pub(super) source: bool,
+    pub(super) up: Option<Time>,
+    pub(super) tcp: Option<TcpInfo>,
+    pub(super) stretches: Vec<Stretch>,
+    pub(super) failure: Option<FlowFailure>,
+}
+
+impl End {
+    /// Polls in one turn; a host that is far behind serves its other flows in between.
+    const POLLS_PER_TURN: usize = 256;
+
+    pub(super) fn new(index: usize, plan: &FlowPlan, host: Host) -> Self {
+        let source = plan.direction.source() == host;
+        let app = if source {
+            plan.app.sender(plan.random.clone())
+        } else {
+            plan.app.receiver()
+        };
+        Self {
+            index,
+            source,
+            sender: plan.sender,
+            receiver: plan.receiver,
+            congestion_control: plan.congestion_control.clone(),
+            start: plan.start,
+            stop: plan.stop.unwrap_or(Time::MAX),
+            app,
+            wish: Wish::default(),
+            up: None,
+            finished: false,
+            state: State::Waiting,
+            tcp: None,
+            delivered_before: 0,
+            stretches: Vec::new(),
+            failure: None,
+        }
+    }
+
+    pub(super) fn use_datagrams(&mut self, datagrams: DatagramEnd) {
+        self.state = State::Datagrams(datagrams);
+    }
+
+    pub(super) fn is_source(&self) -> bool {
+        self.source
+    }
+
+    pub(super) fn is_up(&self) -> bool {
+        self.up.is_some()
+    }
+
+    pub(super) fn has_ended(&self) -> bool {
+        matches!(self.state, State::Ended)
+    }
+
+    fn token(&self) -> Token {
+        Token::End(self.index)
+    }
+
+    fn shared<'a>(&self, context: &'a Context) -> &'a FlowShared {
+        &context.shared.flows[self.index]
+    }
+
+    /// A timer of this end has rung.
+    pub(super) fn ring(&mut self, context: &mut Context, at: Time, alarm: Alarm) {
+        match (alarm, &self.state) {
+            (Alarm::Start, State::Waiting) => self.connect(context),
+            (Alarm::Start, State::Datagrams(_)) => self.go_up(context),
+            (Alarm::Wake, _) => {
+                self.wish.rang(at);
+                self.drive(context);
+            }
+            (Alarm::Stop, _) => self.stop(context),
+            (Alarm::ConnectBy, State::Connecting(_)) => {
+                self.fail(FlowFailure::NotConnected {
+                    within: context.connect_within,
+                });
+            }
+            (Alarm::Start | Alarm::ConnectBy, _) => {}
+        }
+    }
+
+    /// Something happened at this end's own socket.
+    pub(super) fn serve(&mut self, context: &mut Context, readiness: Readiness) {
+        match &self.state {
+            State::Connecting(_) => self.finish_connecting(context),
+            State::Stream(_) => self.serve_stream(context, readiness),
+            State::Datagrams(_) => self.serve_datagrams(context, readiness),
+            State::Waiting | State::Ended => {}
+        }
+    }
+
+    /// Tells the application that the flow is up, once.
+    fn go_up(&mut self, context: &mut Context) {
+        if self.up.is_none() {
+            let now = context.now();
+            self.up = Some(now);
+            self.poll(context, now, Input::Started);
+            self.drive(context);
+        }
+    }
+
+    fn poll(&mut self, context: &Context, now: Time, input: Input) {
+        if self.has_ended() {
+            return;
+        }
+        let Action { send, wake, done } = self.app.poll(now, input);
+        if self.finished {
+            return;
+        }
+        self.wish.replace(wake);
+        self.finished = done;
+        let taken = match (send, &mut self.state) {
+            (Send::Nothing, _) => Ok(()),
+            (Send::Bytes(bytes), State::Stream(stream)) => {
+                stream.queue(bytes);
+                Ok(())
+            }
+            (Send::Endless, State::Stream(stream)) => {
+                context.shared.flows[self.index]
+                    .endless
+                    .store(true, Ordering::Relaxed);
+                stream
+                    .queue_endless()
+                    .map_err(doing("prepare a socket for bulk data"))
+            }
+            (Send::Datagram(size), State::Datagrams(datagrams)) => datagrams.queue(now, size),
+            (Send::Bytes(_) | Send::Endless | Send::Datagram(_), _) => {
+                Err(FlowFailure::WrongTransport)
+            }
+        };
+        if let Err(failure) = taken {
+            self.fail(failure);
+        }
+    }
+
+    /// Polls the application until it has caught up with the time, sends, and sets a timer for its next wish.
+    fn drive(&mut self, context: &mut Context) {
+        if self.up.is_none() {
+            return;
+        }
+        let now = context.now();
+        for _ in 0..Self::POLLS_PER_TURN {
+            if !self.poll_if_due(context, now) {
+                break;
+            }
+        }
+        self.tell_sent(context);
+        self.flush(context);
+        if !self.finished
+            && !self.is_blocked()
+            && let Some(at) = self.wish.arm()
+        {
+            context.timers.set(at, self.index, Alarm::Wake);
+        }
+    }
+
+    fn poll_if_due(&mut self, context: &mut Context, now: Time) -> bool {
+        let due = !self.has_ended()
+            && !self.finished
+            && self.has_room(context)
+            && self.wish.take_due(now, self.stop);
+        if due {
+            self.poll(context, now, Input::Wake);
+        }
+        due
+    }
+
+    fn tell_sent(&self, context: &Context) {
+        if self.source {
+            self.shared(context)
+                .sent
+                .store(self.app.sent(), Ordering::Relaxed);
+        }
+    }
+
+    /// Whether another datagram can be taken; makes room by sending.
+    fn has_room(&mut self, context: &mut Context) -> bool {
+        if matches!(&self.state, State::Datagrams(datagrams) if datagrams.is_full()) {
+            self.flush(context);
+        }
+        !self.is_blocked()
+    }
+
+    fn is_blocked(&self) -> bool {
+        match &self.state {
+            State::Datagrams(datagrams) => datagrams.is_blocked(),
+            State::Waiting | State::Connecting(_) | State::Stream(_) | State::Ended => false,
+        }
+    }
+
+    fn flush(&mut self, context: &mut Context) {
+        match &self.state {
+            State::Stream(_) => self.flush_stream(context),
+            State::Datagrams(_) => self.flush_datagrams(context),
+            State::Waiting | State::Connecting(_) | State::Ended => {}
+        }
+    }
+
+    /// The flow's stop has come: what was due before is sent, and nothing else.
+    fn stop(&mut self, context: &mut Context) {
+        if self.up.is_some() {
+            let now = context.now();
+            while self.poll_if_due(context, now) {}
+            self.tell_sent(context);
+        }
+        self.finished = true;
+        match &mut self.state {
+            State::Waiting => self.state = State::Ended,
+            State::Connecting(_) => {
+                let within = context.now() - self.start;
+                self.fail(FlowFailure::NotConnected { within });
+            }
+            State::Stream(stream) => {
+                stream.forget_unwritten();
+                self.flush_stream(context);
+            }
+            State::Datagrams(_) => {
+                self.flush_datagrams(context);
+                self.end();
+            }
+            State::Ended => {}
+        }
+    }
+
+    /// Ends this end, for a reason that will be reported.
+    fn fail(&mut self, failure: FlowFailure) {
+        self.failure.get_or_insert(failure);
+        self.end();
+    }
+
+    fn end(&mut self) {
+        self.refresh_tcp();
+        self.state = State::Ended;
+    }
+
+    /// What the kernel says of the connection now, or said when it ended. `None` unless this is the data sender of a stream.
+    pub(super) fn refresh_tcp(&mut self) -> Option<TcpInfo> {
+        if self.source
+            && let State::Stream(stream) = &self.state
+            && let Ok(info) = TcpInfo::of(stream.socket())
+        {
+            self.tcp = Some(info);
+        }
+        self.tcp
+    }
+
+    /// Bytes delivered since the last call, which is at each regular tick, set the sizes of reads and writes.
+    pub(super) fn adapt(&mut self, context: &Context, interval: Time) {
+        let shared = self.shared(context);
+        let delivered = shared.delivered.load(Ordering::Relaxed);
+        let bytes = delivered - mem::replace(&mut self.delivered_before, delivered);
+        if let State::Stream(stream) = &mut self.state
+            && shared.endless.load(Ordering::Relaxed)
+        {
+            let adapted = if self.source {
+                stream.adapt_writes(bytes, interval)
+            } else {
+                stream.adapt_reads(bytes)
+            };
+            if let Err(failure) = adapted.map_err(doing("set the size of reads and writes")) {
+                self.fail(failure);
+            }
+        }
+    }
+
+    /// A boundary: what the application saw since the last one is a stretch of its own.
+    pub(super) fn mark_boundary(&mut self, context: &Context, from: Time, to: Time) {
+        if self.up.is_none() || self.source {
+            return;
+        }
+        let sent = self.shared(context).sent.load(Ordering::Relaxed);
+        if let Some(report) = self.app.report(sent) {
+            self.stretches.push(Stretch { from, to, report });
+        }
+        self.app.start_counting(sent);
+    }
+
+    /// The run is over. The socket stays open until [`End`] is dropped, but closing it will send nothing more than a reset.
+    pub(super) fn remains(&mut self) -> Remains {
+        let tcp = self.refresh_tcp();
+        if let State::Stream(stream) = &self.state {
+            // If it fails, the kernel drops what is left when the namespace goes.
+            let _ = socket::set_abort_on_close(stream.socket());
+        }
+        Remains {
+            source: self.source,
+            up: self.up,
+            tcp,
+            stretches: mem::take(&mut self.stretches),
+            failure: self.failure.take(),
+        }
+    }
+
+    /// Opens the connection, at the flow's start.
+    fn connect(&mut self, context: &mut Context) {
+        let connecting = self.begin_connecting(context);
+        match connecting {
+            Ok(socket) => {
+                self.state = State::Connecting(socket);
+                context.timers.set(
+                    self.start + context.connect_within,
+                    self.index,
+                    Alarm::ConnectBy,
+                );
+            }
+            Err(failure) => self.fail(failure),
+        }
+    }
+
+    fn finish_connecting(&mut self, context: &mut Context) {
+        let State::Connecting(socket) = mem::replace(&mut self.state, State::Ended) else {
+            return;
+        };
+        match sockopt::socket_error(&socket).map_err(io::Error::from) {
+            Ok(Ok(())) => match StreamEnd::new(socket, Interest::WRITE) {
+                Ok(stream) => self.adopt(context, stream),
+                Err(source) => self.fail(doing("prepare a socket")(source)),
+            },
+            Ok(Err(errno)) => self.fail(self.why_not_connected(context, errno.into())),
+            Err(source) => self.fail(doing("learn whether a connection is up")(source)),
+        }
+    }
+
+    fn why_not_connected(&self, context: &Context, source: io::Error) -> FlowFailure {
+        match source.kind() {
+            io::ErrorKind::ConnectionRefused => FlowFailure::Refused { at: self.receiver },
+            io::ErrorKind::TimedOut => FlowFailure::NotConnected {
+                within: context.now() - self.start,
+            },
+            _ => FlowFailure::System {
+                doing: "connect",
+                source,
+            },
+        }
+    }
+
+    /// Takes over a connection that is up.
+    fn adopt(&mut self, context: &mut Context, stream: StreamEnd) {
+        self.state = State::Stream(stream);
+        self.go_up(context);
+    }
+}

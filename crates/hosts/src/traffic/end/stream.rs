@@ -1,0 +1,356 @@
+//! An end of a stream. Data has no content: writes come from one constant, reads are counted and dropped in the kernel.
+//!
+//! What is written and not yet sent is bounded (TCP_NOTSENT_LOWAT), so thousands of flows need little memory and a stopped
+//! flow has little left to send; the bound follows the rate, so that a fast flow never waits for its host. A receiver of bulk
+//! data is woken about a hundred times per sampling interval (SO_RCVLOWAT), so that no count is late by more than 1 %.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::atomic::Ordering;
+
+use quell_app::Input;
+use quell_aqm::Time;
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, SendFlags, Shutdown, connect, recv, send, shutdown};
+
+use super::{Context, End, State};
+use crate::traffic::error::{FlowFailure, doing};
+use crate::traffic::poller::{Interest, Readiness};
+use crate::traffic::socket;
+
+/// Written at once.
+const CHUNK: usize = 256 << 10;
+static CHUNK_OF_ZEROS: [u8; CHUNK] = [0; CHUNK];
+/// Written in one turn, before other flows are served.
+const WRITES_PER_TURN: usize = 4;
+
+/// The bound on what is written and not yet sent: so much time's worth, within these limits.
+const UNSENT_SPAN: Time = Time::from_millis(10);
+const LEAST_UNSENT: usize = 128 << 10;
+const MOST_UNSENT: usize = 1 << 20;
+
+/// A reader is woken for a hundredth of an interval's bytes, but below the first of these for each segment.
+const LEAST_WAKE: usize = 2 << 10;
+const MOST_WAKE: usize = 16 << 10;
+const WAKES_PER_INTERVAL: u64 = 100;
+
+/// The connection of one end.
+#[derive(Debug)]
+pub(in crate::traffic) struct StreamEnd {
+    socket: OwnedFd,
+    /// Not yet written; `u64::MAX` without end.
+    unwritten: u64,
+    write_ended: bool,
+    read_ended: bool,
+    /// What the poller was told last.
+    interest: Interest,
+    unsent_limit: usize,
+    wake_threshold: usize,
+}
+
+impl StreamEnd {
+    /// Takes a connection that is up and registered with the poller for `interest`.
+    pub(super) fn new(socket: OwnedFd, interest: Interest) -> io::Result<Self> {
+        socket::set_unsent_limit(&socket, LEAST_UNSENT)?;
+        Ok(Self {
+            socket,
+            unwritten: 0,
+            write_ended: false,
+            read_ended: false,
+            interest,
+            unsent_limit: LEAST_UNSENT,
+            wake_threshold: 1,
+        })
+    }
+
+    pub(super) fn socket(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+
+    pub(super) fn queue(&mut self, bytes: u64) {
+        self.unwritten = self.unwritten.saturating_add(bytes);
+    }
+
+    pub(super) fn queue_endless(&mut self) -> io::Result<()> {
+        self.unwritten = u64::MAX;
+        socket::set_endless(&self.socket)
+    }
+
+    pub(super) fn forget_unwritten(&mut self) {
+        self.unwritten = 0;
+    }
+
+    /// Writes what there is room for, up to one turn's share.
+    fn write(&mut self) -> rustix::io::Result<()> {
+        for _ in 0..WRITES_PER_TURN {
+            let length = self.unwritten.min(CHUNK as u64) as usize;
+            if length == 0 {
+                break;
+            }
+            match send(
+                &self.socket,
+                &CHUNK_OF_ZEROS[..length],
+                SendFlags::NOSIGNAL | SendFlags::DONTWAIT,
+            ) {
+                Ok(written) => {
+                    if self.unwritten != u64::MAX {
+                        self.unwritten -= written as u64;
+                    }
+                    if written < length {
+                        break;
+                    }
+                }
+                Err(Errno::AGAIN) => break,
+                Err(Errno::INTR) => {}
+                Err(errno) => return Err(errno),
+            }
+        }
+        Ok(())
+    }
+
+    /// Says that nothing more will be written, once all has been.
+    fn end_writing(&mut self) -> rustix::io::Result<()> {
+        if self.unwritten == 0 && !self.write_ended {
+            self.write_ended = true;
+            shutdown(&self.socket, Shutdown::Write)?;
+        }
+        Ok(())
+    }
+
+    /// Takes what has arrived: `None` if nothing has, or if the other end has said that nothing more will come.
+    fn read(&mut self, buffer: &mut [u8]) -> rustix::io::Result<Option<u64>> {
+        if self.read_ended {
+            return Ok(None);
+        }
+        // tcp(7): with MSG_TRUNC received bytes are discarded instead of copied.
+        match recv(&self.socket, buffer, RecvFlags::TRUNC | RecvFlags::DONTWAIT) {
+            Ok((0, _)) => {
+                self.read_ended = true;
+                Ok(None)
+            }
+            Ok((bytes, _)) => Ok(Some(bytes as u64)),
+            Err(Errno::AGAIN | Errno::INTR) => Ok(None),
+            Err(errno) => Err(errno),
+        }
+    }
+
+    fn wanted(&self) -> Interest {
+        Interest {
+            read: !self.read_ended,
+            write: self.unwritten > 0 && !self.write_ended,
+        }
+    }
+
+    /// `bytes` were delivered in the last interval.
+    pub(super) fn adapt_writes(&mut self, bytes: u64, interval: Time) -> io::Result<()> {
+        let span = u128::from(bytes) * u128::from(UNSENT_SPAN.as_nanos())
+            / u128::from(interval.as_nanos().max(1));
+        // Powers of two, so that a steady flow changes nothing.
+        let limit = (span.min(MOST_UNSENT as u128) as usize)
+            .next_power_of_two()
+            .clamp(LEAST_UNSENT, MOST_UNSENT);
+        if limit != self.unsent_limit {
+            self.unsent_limit = limit;
+            socket::set_unsent_limit(&self.socket, limit)?;
+        }
+        Ok(())
+    }
+
+    /// `bytes` were delivered in the last interval.
+    pub(super) fn adapt_reads(&mut self, bytes: u64) -> io::Result<()> {
+        let share = (bytes / WAKES_PER_INTERVAL).min(MOST_WAKE as u64) as usize;
+        let threshold = if share < LEAST_WAKE {
+            1
+        } else {
+            1 << share.ilog2()
+        };
+        if threshold != self.wake_threshold {
+            self.wake_threshold = threshold;
+            socket::set_wake_threshold(&self.socket, threshold)?;
+        }
+        Ok(())
+    }
+}
+
+impl End {
+    pub(super) fn begin_connecting(&self, context: &mut Context) -> Result<OwnedFd, FlowFailure> {
+        let socket = socket::client(self.sender).map_err(doing("open a socket"))?;
+        if let Some(name) = &self.congestion_control {
+            socket::set_control(&socket, name).map_err(doing("choose the congestion control"))?;
+        }
+        let client = socket::local_address(&socket).map_err(doing("learn a socket's address"))?;
+        // Before connecting: the other host may accept before connect() returns.
+        context.shared.announce(client, self.index);
+        match connect(&socket, &self.receiver) {
+            Ok(()) | Err(Errno::INPROGRESS | Errno::INTR) => {}
+            Err(errno) => return Err(self.why_not_connected(context, errno.into())),
+        }
+        context
+            .poller
+            .add(&socket, self.token(), Interest::WRITE)
+            .map_err(doing("watch a socket"))?;
+        Ok(socket)
+    }
+
+    /// The receiver host has accepted this end's connection.
+    pub(in crate::traffic) fn accepted(&mut self, context: &mut Context, socket: OwnedFd) {
+        if !matches!(self.state, State::Waiting) {
+            return;
+        }
+        let taken = socket::prepare_stream(&socket)
+            .and_then(|()| context.poller.add(&socket, self.token(), Interest::READ))
+            .and_then(|()| StreamEnd::new(socket, Interest::READ));
+        match taken {
+            Ok(stream) => self.adopt(context, stream),
+            Err(source) => self.fail(doing("take over a connection")(source)),
+        }
+    }
+
+    pub(super) fn serve_stream(&mut self, context: &mut Context, readiness: Readiness) {
+        let State::Stream(stream) = &mut self.state else {
+            return;
+        };
+        if readiness.readable {
+            match stream.read(&mut context.read_buffer) {
+                Ok(Some(bytes)) => {
+                    if !self.source {
+                        context.shared.flows[self.index]
+                            .delivered
+                            .fetch_add(bytes, Ordering::Relaxed);
+                    }
+                    self.poll(context, context.now(), Input::Bytes(bytes));
+                }
+                Ok(None) => {}
+                Err(errno) => return self.died(context, errno),
+            }
+        }
+        self.drive(context);
+    }
+
+    /// Writes, closes what is over, and tells the poller what is wanted now.
+    pub(super) fn flush_stream(&mut self, context: &mut Context) {
+        let State::Stream(stream) = &mut self.state else {
+            return;
+        };
+        let over = self.finished || (stream.read_ended && !self.source);
+        let written = stream
+            .write()
+            .and_then(|()| if over { stream.end_writing() } else { Ok(()) });
+        if let Err(errno) = written {
+            return self.died(context, errno);
+        }
+        if stream.write_ended && stream.read_ended {
+            return self.end();
+        }
+        let wanted = stream.wanted();
+        if wanted != stream.interest {
+            stream.interest = wanted;
+            if let Err(source) =
+                context
+                    .poller
+                    .change(&stream.socket, super::Token::End(self.index), wanted)
+            {
+                self.fail(doing("watch a socket")(source));
+            }
+        }
+    }
+
+    fn died(&mut self, context: &Context, errno: Errno) {
+        if self.finished {
+            // The other end may go first.
+            self.end();
+        } else {
+            self.fail(FlowFailure::Died {
+                at: context.now(),
+                source: errno.into(),
+            });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::{TcpListener, TcpStream};
+
+    fn pair() -> (StreamEnd, StreamEnd) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (server, _) = listener.accept().unwrap();
+        let end = |stream: TcpStream| StreamEnd::new(stream.into(), Interest::READ).unwrap();
+        (end(client), end(server))
+    }
+
+    /// Moves bytes until nothing moves any more.
+    fn transfer(from: &mut StreamEnd, to: &mut StreamEnd, finish: bool) -> u64 {
+        let mut buffer = vec![0; 1 << 20];
+        let mut total = 0;
+        for _ in 0..10_000 {
+            from.write().unwrap();
+            if finish {
+                from.end_writing().unwrap();
+            }
+            while let Some(bytes) = to.read(&mut buffer).unwrap() {
+                total += bytes;
+            }
+            if to.read_ended || from.unwritten == 0 {
+                break;
+            }
+        }
+        total
+    }
+
+    #[test]
+    fn a_finite_transfer_arrives_whole_and_ends_whatever_the_wake_threshold() {
+        let (mut from, mut to) = pair();
+        to.adapt_reads(u64::MAX).unwrap();
+        assert_eq!(to.wake_threshold, MOST_WAKE);
+        from.queue(10_000_000);
+        from.queue(1);
+        assert_eq!(transfer(&mut from, &mut to, true), 10_000_001);
+        assert!(to.read_ended && from.write_ended);
+        assert_eq!(to.wanted(), Interest::default());
+    }
+
+    #[test]
+    fn a_stream_without_end_wants_to_write_until_it_is_stopped() {
+        let (mut from, mut to) = pair();
+        from.queue_endless().unwrap();
+        // Nobody reads: writing must stop by itself.
+        for _ in 0..1_000 {
+            from.write().unwrap();
+        }
+        assert!(from.wanted().write);
+        from.forget_unwritten();
+        from.end_writing().unwrap();
+        assert!(!from.wanted().write);
+        assert!(transfer(&mut from, &mut to, true) > 0);
+        assert!(
+            to.read_ended,
+            "what was written still arrives, and then the end"
+        );
+    }
+
+    #[test]
+    fn sizes_follow_the_rate_within_their_limits() {
+        let (mut end, _other) = pair();
+        let interval = Time::from_millis(100);
+        // Bytes per 100 ms of 0, 1 Mbit/s, 100 Mbit/s, 1 Gbit/s, 10 Gbit/s.
+        let cases = [
+            (0, LEAST_UNSENT, 1),
+            (12_500, LEAST_UNSENT, 1),
+            (1_250_000, LEAST_UNSENT, 8 << 10),
+            (12_500_000, MOST_UNSENT, MOST_WAKE),
+            (125_000_000, MOST_UNSENT, MOST_WAKE),
+        ];
+        for (bytes, unsent, wake) in cases {
+            end.adapt_writes(bytes, interval).unwrap();
+            end.adapt_reads(bytes).unwrap();
+            assert_eq!(
+                (end.unsent_limit, end.wake_threshold),
+                (unsent, wake),
+                "{bytes}"
+            );
+        }
+    }
+}

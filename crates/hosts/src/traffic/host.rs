@@ -1,0 +1,230 @@
+//! One end host: a thread that serves all its flows from one wait, and sleeps whenever there is nothing to do.
+//!
+//! It never spins and never polls for progress: inside a machine with simulated time, time passes only while all threads wait.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::atomic::Ordering;
+
+use quell_aqm::{Bytes, Time};
+
+use super::clock::Alarm;
+use super::datagram::Incoming;
+use super::end::{self, Context, End, Remains};
+use super::error::TrafficError;
+use super::plan::{FlowPlan, Host};
+use super::poller::{Readiness, Token};
+use super::report::Sample;
+use super::socket;
+use super::ticks::{Tick, Ticks};
+
+/// Connections accepted from one listener in one turn.
+const ACCEPTS_PER_TURN: usize = 64;
+
+/// A host with all its sockets in place.
+pub(super) struct Running {
+    pub(super) context: Context,
+    pub(super) ends: Vec<End>,
+    pub(super) listeners: Vec<OwnedFd>,
+    pub(super) ticks: Ticks,
+    pub(super) interval: Time,
+    pub(super) duration: Time,
+    /// Group and flow of each end.
+    pub(super) names: Vec<(usize, usize)>,
+    /// Ends whose last sample after the flow's end has been taken.
+    pub(super) told: Vec<bool>,
+    pub(super) last_boundary: Time,
+}
+
+/// What a host leaves. Dropping `sockets` closes what was still open; that waits until the other host has stopped, too, so that
+/// neither takes the other's end for a failure.
+pub(super) struct Left {
+    pub(super) ends: Vec<Remains>,
+    pub(super) receive_drops: u64,
+    pub(super) ended: Time,
+    pub(super) partial: bool,
+    pub(super) sockets: Vec<End>,
+}
+
+impl Running {
+    /// Sets the timers of the flows that begin or end here.
+    pub(super) fn set_timers(&mut self, plans: &[FlowPlan]) {
+        for (index, plan) in plans.iter().enumerate() {
+            // Streams begin with a connection from the sender host; the receiver host waits for it.
+            if !plan.is_stream() || self.context.host == Host::Sender {
+                self.context.timers.set(plan.start, index, Alarm::Start);
+            }
+            if let Some(stop) = plan.stop
+                && self.ends[index].is_source()
+            {
+                self.context.timers.set(stop, index, Alarm::Stop);
+            }
+        }
+    }
+
+    /// Serves the flows until the run's end, or until it is told to stop.
+    pub(super) fn run(mut self) -> Result<Left, TrafficError> {
+        let mut ready = Vec::new();
+        let mut due = Vec::new();
+        let partial = loop {
+            if self.context.shared.stopped() {
+                let now = self.context.now();
+                self.tick(&Tick {
+                    regular: false,
+                    boundaries: vec![now],
+                });
+                break true;
+            }
+            if let Some(now) = self.context.epoch.elapsed() {
+                self.context.timers.take_due(now, &mut due);
+                for &(at, index, alarm) in &due {
+                    self.ends[index].ring(&mut self.context, at, alarm);
+                }
+                if let Some(tick) = self.ticks.take_due(now) {
+                    self.tick(&tick);
+                }
+                if now >= self.duration {
+                    break false;
+                }
+            }
+            let next = self
+                .context
+                .timers
+                .next()
+                .min(self.ticks.next())
+                .min(self.duration);
+            let timeout = self.context.epoch.until(next);
+            self.context
+                .poller
+                .wait(timeout, &mut ready)
+                .map_err(self.refused("wait for its sockets"))?;
+            for &readiness in &ready {
+                self.serve(readiness)?;
+            }
+        };
+        Ok(self.leave(partial))
+    }
+
+    fn serve(&mut self, readiness: Readiness) -> Result<(), TrafficError> {
+        match readiness.token {
+            Token::End(index) => self.ends[index].serve(&mut self.context, readiness),
+            Token::Listener(index) => self.accept(index)?,
+            Token::Port(index) => self.serve_port(index, readiness)?,
+            // The loop looks whether it is to stop.
+            Token::Waker => {}
+        }
+        Ok(())
+    }
+
+    fn accept(&mut self, listener: usize) -> Result<(), TrafficError> {
+        for _ in 0..ACCEPTS_PER_TURN {
+            let accepted = socket::accept(&self.listeners[listener])
+                .map_err(self.refused("accept a connection"))?;
+            let Some((connection, client)) = accepted else {
+                break;
+            };
+            if let Some(index) = self.context.shared.claim(client) {
+                self.ends[index].accepted(&mut self.context, connection);
+            }
+        }
+        Ok(())
+    }
+
+    fn serve_port(&mut self, index: usize, readiness: Readiness) -> Result<(), TrafficError> {
+        let port = &mut self.context.ports[index];
+        if readiness.writable && !port.blocked.is_empty() {
+            let blocked = std::mem::take(&mut port.blocked);
+            let changed = self.context.poller.change(
+                &port.socket,
+                readiness.token,
+                super::poller::Interest::READ,
+            );
+            changed.map_err(self.refused("watch a socket"))?;
+            for end in blocked {
+                self.ends[end].unblock(&mut self.context);
+            }
+        }
+        if readiness.readable {
+            let mut arrived: Vec<Incoming> = Vec::new();
+            let taken = end::take(&self.context.ports[index].socket, false, &mut arrived);
+            taken.map_err(self.refused("receive datagrams"))?;
+            for incoming in &arrived {
+                let flow = incoming
+                    .from
+                    .and_then(|from| self.context.ports[index].flows.get(&from).copied());
+                if let Some(flow) = flow {
+                    self.ends[flow].deliver(&mut self.context, incoming);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn tick(&mut self, tick: &Tick) {
+        for &to in &tick.boundaries {
+            for end in &mut self.ends {
+                end.mark_boundary(&self.context, self.last_boundary, to);
+            }
+            self.last_boundary = to;
+        }
+        self.sample(!tick.boundaries.is_empty());
+        if tick.regular {
+            for end in &mut self.ends {
+                end.adapt(&self.context, self.interval);
+            }
+        }
+    }
+
+    /// Hands out a sample of each flow whose data comes from here.
+    fn sample(&mut self, boundary: bool) {
+        let mut on_sample = self.context.shared.on_sample();
+        for (index, end) in self.ends.iter_mut().enumerate() {
+            let ended = end.has_ended();
+            if !end.is_source() || !end.is_up() || (ended && self.told[index] && !boundary) {
+                continue;
+            }
+            self.told[index] = ended;
+            let tcp = end.refresh_tcp();
+            let alive = tcp.filter(|_| !ended);
+            let (group, flow) = self.names[index];
+            on_sample(Sample {
+                at: self.context.now(),
+                group,
+                flow,
+                delivered: Bytes::new(
+                    self.context.shared.flows[index]
+                        .delivered
+                        .load(Ordering::Relaxed),
+                ),
+                rtt: alive.and_then(|tcp| tcp.rtt),
+                cwnd: alive.map(|tcp| tcp.cwnd),
+                retransmitted: tcp.map_or(0, |tcp| tcp.retransmitted),
+            });
+        }
+    }
+
+    fn leave(mut self, partial: bool) -> Left {
+        let ports = self.context.ports.iter().map(|port| &port.socket);
+        let own = self.ends.iter().filter_map(End::own_datagram_socket);
+        let receive_drops = ports
+            .chain(own)
+            .filter_map(|socket| socket::receive_drops(socket).ok())
+            .sum();
+        Left {
+            ends: self.ends.iter_mut().map(End::remains).collect(),
+            receive_drops,
+            ended: self.context.now(),
+            partial,
+            sockets: self.ends,
+        }
+    }
+
+    fn refused(&self, doing: &'static str) -> impl FnOnce(io::Error) -> TrafficError + use<> {
+        let host = self.context.host;
+        move |source| TrafficError::System {
+            host,
+            doing,
+            source,
+        }
+    }
+}

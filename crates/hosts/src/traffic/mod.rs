@@ -1,0 +1,245 @@
+//! Applications over real sockets: two hosts, a thread each, that run the flows of a scenario.
+//!
+//! - [`plan`]: what flows there are; [`report`]: what is told of them; [`error`]: what can go wrong;
+//! - [`clock`]: the run's time. What the kernel knows of a connection is in [`TcpInfo`].
+//! - Inside: `setup` opens and tries everything before the first packet, `host` is the loop of a thread, `end` one end of a flow,
+//!   `shared` what the two threads know of each other.
+//!
+//! Applications are those of `quell-app`, the same as on modelled hosts. All sockets are non-blocking, each thread waits in one
+//! epoll with a timeout to the nanosecond; memory does not grow with the length of the run.
+//!
+//! Not done: kernel timestamps of datagrams (their delay includes the wake-up of the receiving thread), several receiver ports
+//! per group, TCP Fast Open.
+
+pub mod clock;
+mod datagram;
+mod end;
+pub mod error;
+mod host;
+pub mod plan;
+mod poller;
+pub mod report;
+mod setup;
+mod shared;
+mod socket;
+mod tcp_info;
+mod ticks;
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::thread::{self, JoinHandle};
+
+use quell_aqm::Bytes;
+
+pub use clock::Epoch;
+pub use error::{FlowFailure, TrafficError};
+pub use plan::{Direction, FlowPlan, Host, TrafficConfig};
+pub use report::{FlowReport, Sample, Stretch, TrafficReport};
+pub use tcp_info::TcpInfo;
+
+use host::Left;
+use shared::Shared;
+
+/// Whatever the caller's way into a namespace fails with.
+pub type EnterError = Box<dyn std::error::Error + Send + Sync>;
+
+type Outcome = Result<Left, TrafficError>;
+
+/// Traffic that is running. Dropping it stops it.
+pub struct Traffic {
+    config: Arc<TrafficConfig>,
+    shared: Arc<Shared>,
+    /// Sender host and receiver host, until they are joined.
+    threads: Vec<(Host, JoinHandle<Outcome>)>,
+}
+
+impl Traffic {
+    /// Starts both hosts and returns when their sockets are ready; flows start at their times.
+    ///
+    /// `enter_sender` and `enter_receiver` are the first that the hosts' threads do: they move the thread into its namespace and
+    /// drop capabilities. `on_sample` is called from both threads, one sample at a time, and should be quick.
+    pub fn start(
+        config: TrafficConfig,
+        enter_sender: impl FnOnce() -> Result<(), EnterError> + Send + 'static,
+        enter_receiver: impl FnOnce() -> Result<(), EnterError> + Send + 'static,
+        on_sample: impl FnMut(Sample) + Send + 'static,
+    ) -> Result<Self, TrafficError> {
+        config.check()?;
+        setup::allow_open_files(&config.plans)?;
+        let shared = Shared::new(config.plans.len(), Box::new(on_sample)).map_err(|source| {
+            TrafficError::System {
+                host: Host::Sender,
+                doing: "make the hosts' wakers",
+                source,
+            }
+        })?;
+        let mut traffic = Self {
+            config: Arc::new(config),
+            shared: Arc::new(shared),
+            threads: Vec::new(),
+        };
+        let (ready, is_ready) = mpsc::channel();
+        let go_sender = traffic.spawn(Host::Sender, enter_sender, ready.clone())?;
+        let go_receiver = traffic.spawn(Host::Receiver, enter_receiver, ready)?;
+        // One message from each host that is ready; the channel closes early when one has failed.
+        if is_ready.iter().count() < traffic.threads.len() {
+            drop((go_sender, go_receiver));
+            traffic.join()?;
+            // Not reached with a host that failed; one that left silently has panicked, and joining told so.
+            return Err(TrafficError::Panicked(Host::Sender));
+        }
+        for go in [go_sender, go_receiver] {
+            // A host that is gone by now tells why when it is joined.
+            let _ = go.send(());
+        }
+        Ok(traffic)
+    }
+
+    /// Starts the thread of one host; it waits for the word to go.
+    fn spawn(
+        &mut self,
+        host: Host,
+        enter: impl FnOnce() -> Result<(), EnterError> + Send + 'static,
+        ready: Sender<()>,
+    ) -> Result<Sender<()>, TrafficError> {
+        let (go, may_go) = mpsc::channel();
+        let (config, shared) = (self.config.clone(), self.shared.clone());
+        let name = if host == Host::Sender {
+            "quell-sender"
+        } else {
+            "quell-receiver"
+        };
+        let thread = thread::Builder::new()
+            .name(name.into())
+            .spawn(move || {
+                let end_both = EndBoth(Some(shared.clone()));
+                enter().map_err(|why| TrafficError::Enter {
+                    host,
+                    why: why.to_string(),
+                })?;
+                let left = run_host(host, &config, shared, ready, &may_go)?;
+                end_both.disarm();
+                Ok(left)
+            })
+            .map_err(|source| TrafficError::System {
+                host,
+                doing: "start its thread",
+                source,
+            })?;
+        self.threads.push((host, thread));
+        Ok(go)
+    }
+
+    /// Ends the run early. What was measured is still reported, marked partial.
+    pub fn stop(&self) {
+        self.shared.stop();
+    }
+
+    /// A handle that ends the run from elsewhere, as a signal's thread.
+    pub fn stopper(&self) -> impl Fn() + Send + Sync + Clone + use<> {
+        let shared = self.shared.clone();
+        move || shared.stop()
+    }
+
+    /// Waits for the end of the run.
+    pub fn join(mut self) -> Result<TrafficReport, TrafficError> {
+        let outcomes: Vec<_> = std::mem::take(&mut self.threads)
+            .into_iter()
+            .map(|(host, thread)| thread.join().unwrap_or(Err(TrafficError::Panicked(host))))
+            .collect();
+        let mut left = Vec::new();
+        for outcome in outcomes {
+            left.push(outcome?);
+        }
+        Ok(self.report(left))
+    }
+
+    fn report(&self, left: Vec<Left>) -> TrafficReport {
+        let mut flows: Vec<_> = self
+            .config
+            .plans
+            .iter()
+            .zip(&self.shared.flows)
+            .map(|(plan, shared)| FlowReport {
+                group: plan.group,
+                flow: plan.flow,
+                up: None,
+                delivered: Bytes::new(shared.delivered.load(Ordering::Relaxed)),
+                tcp: None,
+                stretches: Vec::new(),
+                failure: None,
+            })
+            .collect();
+        let ended = left.iter().map(|left| left.ended).max().unwrap_or_default();
+        let receive_drops = left.iter().map(|left| left.receive_drops).sum();
+        let partial = left.iter().any(|left| left.partial);
+        // Both hosts have stopped, so their sockets may close, and do at the end of this.
+        for host in left {
+            for (flow, end) in flows.iter_mut().zip(host.ends) {
+                if end.source {
+                    flow.up = end.up;
+                    flow.tcp = end.tcp;
+                }
+                flow.stretches.extend(end.stretches);
+                flow.failure = flow.failure.take().or(end.failure);
+            }
+            drop(host.sockets);
+        }
+        TrafficReport {
+            flows,
+            receive_drops,
+            ended,
+            partial,
+        }
+    }
+}
+
+impl Drop for Traffic {
+    fn drop(&mut self) {
+        self.shared.stop();
+        for (_, thread) in self.threads.drain(..) {
+            // Nobody is left to be told.
+            let _ = thread.join();
+        }
+    }
+}
+
+fn run_host(
+    host: Host,
+    config: &TrafficConfig,
+    shared: Arc<Shared>,
+    ready: Sender<()>,
+    may_go: &Receiver<()>,
+) -> Outcome {
+    let mut running = setup::set_up(host, config, shared)?;
+    // Nobody listens if the other host has failed; then no word to go comes either.
+    let _ = ready.send(());
+    drop(ready);
+    if may_go.recv().is_err() {
+        running.context.shared.stop();
+    } else if host == Host::Receiver {
+        setup::join_datagrams(&mut running, &config.plans);
+    }
+    running.run()
+}
+
+/// Ends the other host when this one fails or panics.
+struct EndBoth(Option<Arc<Shared>>);
+
+impl EndBoth {
+    fn disarm(mut self) {
+        self.0 = None;
+    }
+}
+
+impl Drop for EndBoth {
+    fn drop(&mut self) {
+        if let Some(shared) = &self.0 {
+            shared.stop();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,149 @@
+//! What is told of the flows: samples while they run, and a report of each at the end.
+
+use quell_app::Report;
+use quell_aqm::{Bytes, Time};
+
+use super::error::FlowFailure;
+use super::tcp_info::TcpInfo;
+
+/// One flow at one moment. Taken for each flow that is up; at a boundary also for those that have ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sample {
+    /// When it was taken: at the tick or as soon after it as the host woke.
+    pub at: Time,
+    /// Index of the group.
+    pub group: usize,
+    /// Index within the group.
+    pub flow: usize,
+    /// Payload that the receiving application has had since the flow's start.
+    pub delivered: Bytes,
+    /// Smoothed RTT at the data sender; `None` for datagrams, before the first measurement and after the end.
+    pub rtt: Option<Time>,
+    /// Congestion window of the data sender in segments; `None` for datagrams and after the end.
+    pub cwnd: Option<u64>,
+    /// Segments that the data sender has sent again since the flow's start.
+    pub retransmitted: u64,
+}
+
+/// What the application saw between two neighbouring boundaries (the run's start and end are boundaries, too).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stretch {
+    /// The earlier boundary.
+    pub from: Time,
+    /// The later boundary; earlier where the run was stopped before.
+    pub to: Time,
+    /// What the receiving end reports. Datagrams under way at `to` are in its `lost_last`, and not in the next stretch.
+    pub report: Report,
+}
+
+/// One flow at the end of the run.
+#[derive(Debug)]
+pub struct FlowReport {
+    /// Index of the group.
+    pub group: usize,
+    /// Index within the group.
+    pub flow: usize,
+    /// When the data's sender was up: connected, or at the start of its datagrams; `None` if never.
+    pub up: Option<Time>,
+    /// Payload that the receiving application had.
+    pub delivered: Bytes,
+    /// The connection at its data sender, when it ended; `None` for datagrams and where there was no connection.
+    pub tcp: Option<TcpInfo>,
+    /// The application's own report, stretch by stretch from the flow's first; neighbours may be merged.
+    pub stretches: Vec<Stretch>,
+    /// Why the flow failed, if it did.
+    pub failure: Option<FlowFailure>,
+}
+
+/// The share of a connection's busy time from which on a limit is worth a warning: less is the start of a flow, while the kernel
+/// still enlarges its buffers.
+const NOTEWORTHY_PERCENT: u64 = 5;
+
+impl FlowReport {
+    /// What puts the flow's figures in doubt.
+    pub fn warnings(&self) -> Vec<String> {
+        let (group, flow) = (self.group, self.flow);
+        let mut warnings = Vec::new();
+        if let Some(failure) = &self.failure {
+            warnings.push(format!("group {group} flow {flow}: {failure}"));
+        }
+        let Some(tcp) = self.tcp else { return warnings };
+        let limits = [
+            ("receive window", tcp.receive_window_limited),
+            ("send buffer", tcp.send_buffer_limited),
+        ];
+        for (name, limited) in limits {
+            let percent = limited.as_nanos().saturating_mul(100) / tcp.busy.as_nanos().max(1);
+            if percent >= NOTEWORTHY_PERCENT {
+                warnings.push(format!(
+                    "group {group} flow {flow}: limited by its {name} for {percent} % of its busy time; raise the hosts' buffers"
+                ));
+            }
+        }
+        warnings
+    }
+}
+
+/// What became of the traffic.
+#[derive(Debug)]
+pub struct TrafficReport {
+    /// One report per plan, in the order of the plans.
+    pub flows: Vec<FlowReport>,
+    /// Datagrams that the hosts' own receive buffers dropped: lost outside the queue.
+    pub receive_drops: u64,
+    /// When the hosts stopped.
+    pub ended: Time,
+    /// Whether that was before the run's duration.
+    pub partial: bool,
+}
+
+impl TrafficReport {
+    /// The flows that failed.
+    pub fn failed(&self) -> impl Iterator<Item = &FlowReport> {
+        self.flows.iter().filter(|flow| flow.failure.is_some())
+    }
+
+    /// What puts the figures in doubt.
+    pub fn warnings(&self) -> Vec<String> {
+        let mut warnings: Vec<_> = self.flows.iter().flat_map(FlowReport::warnings).collect();
+        if self.receive_drops > 0 {
+            warnings.push(format!(
+                "{} datagrams were lost in the hosts' receive buffers, not in the queue: the machine is too slow for their rate",
+                self.receive_drops
+            ));
+        }
+        warnings
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_noteworthy_limit_is_a_warning() {
+        let of = |receive, send| FlowReport {
+            group: 1,
+            flow: 2,
+            up: Some(Time::ZERO),
+            delivered: Bytes::ZERO,
+            tcp: Some(TcpInfo {
+                busy: Time::from_secs(100),
+                receive_window_limited: Time::from_secs(receive),
+                send_buffer_limited: Time::from_secs(send),
+                ..TcpInfo::default()
+            }),
+            stretches: Vec::new(),
+            failure: None,
+        };
+        assert!(of(4, 4).warnings().is_empty());
+        let [warning] = &of(4, 30).warnings()[..] else {
+            panic!()
+        };
+        assert!(
+            warning.starts_with("group 1 flow 2: limited by its send buffer for 30 %"),
+            "{warning}"
+        );
+        assert!(of(5, 0).warnings()[0].contains("receive window"));
+    }
+}

@@ -1,0 +1,305 @@
+//! Everything that can be refused is tried before the first packet: open files, addresses, ports, congestion controls.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::fs;
+use std::io;
+use std::num::NonZeroU64;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+
+use quell_aqm::Time;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+use super::clock::Timers;
+use super::end::{Context, DatagramEnd, End, Port};
+use super::error::TrafficError;
+use super::host::Running;
+use super::plan::{FlowPlan, Host, TrafficConfig};
+use super::poller::{Interest, Poller, Token};
+use super::shared::Shared;
+use super::socket;
+use super::ticks::Ticks;
+
+/// Read at once from a stream, at most; its pages are never touched.
+const READ: usize = 1 << 20;
+/// Files that a host opens besides its flows', and some for the rest of the program.
+const OTHER_FILES: u64 = 64;
+
+/// Makes sure that the flows may have the open files that they need, and raises the limit if not.
+pub(super) fn allow_open_files(plans: &[FlowPlan]) -> Result<(), TrafficError> {
+    let per_flow = |plan: &FlowPlan| if plan.is_stream() { 2 } else { 1 };
+    let groups = plans
+        .iter()
+        .map(|plan| plan.group)
+        .max()
+        .map_or(0, |last| last as u64 + 1);
+    let open = fs::read_dir("/proc/self/fd").map_or(0, |entries| entries.count() as u64);
+    let needed = plans.iter().map(per_flow).sum::<u64>() + groups + open + OTHER_FILES;
+    let limit = getrlimit(Resource::Nofile);
+    if limit.current.is_none_or(|current| current >= needed) {
+        return Ok(());
+    }
+    let enough = limit.maximum.is_none_or(|maximum| maximum >= needed);
+    // Raising the maximum takes CAP_SYS_RESOURCE, so it is tried only where it must be.
+    let maximum = if enough { limit.maximum } else { Some(needed) };
+    setrlimit(
+        Resource::Nofile,
+        Rlimit {
+            current: Some(needed),
+            maximum,
+        },
+    )
+    .map_err(|_| TrafficError::TooManyFlows {
+        needed,
+        limit: limit.maximum.unwrap_or(u64::MAX),
+    })
+}
+
+/// A host under construction, on its own thread and in its own namespace.
+struct Setup<'a> {
+    host: Host,
+    plans: &'a [FlowPlan],
+    poller: Poller,
+    ends: Vec<End>,
+    listeners: Vec<OwnedFd>,
+    ports: Vec<Port>,
+    /// Index into `listeners` or `ports` of each group that has been set up.
+    groups: HashMap<usize, usize>,
+}
+
+/// Opens all that a host needs before the flows begin. The receiver host's datagram flows still lack their other end.
+pub(super) fn set_up(
+    host: Host,
+    config: &TrafficConfig,
+    shared: Arc<Shared>,
+) -> Result<Running, TrafficError> {
+    let refused = |doing| {
+        move |source| TrafficError::System {
+            host,
+            doing,
+            source,
+        }
+    };
+    rustix::thread::set_current_timer_slack(NonZeroU64::new(1))
+        .map_err(|errno| refused("set its timer slack")(errno.into()))?;
+    let poller = Poller::new().map_err(refused("open an epoll"))?;
+    poller
+        .add(shared.waker(host), Token::Waker, Interest::READ)
+        .map_err(refused("watch its waker"))?;
+    let plans = &config.plans[..];
+    let mut setup = Setup {
+        host,
+        plans,
+        poller,
+        ends: plans
+            .iter()
+            .enumerate()
+            .map(|(index, plan)| End::new(index, plan, host))
+            .collect(),
+        listeners: Vec::new(),
+        ports: Vec::new(),
+        groups: HashMap::new(),
+    };
+    for index in 0..plans.len() {
+        setup.prepare(index, &shared)?;
+    }
+    let mut boundaries: Vec<_> = config
+        .boundaries
+        .iter()
+        .copied()
+        .filter(|&at| at < config.duration)
+        .collect();
+    boundaries.push(config.duration);
+    let Setup {
+        poller,
+        ends,
+        listeners,
+        ports,
+        ..
+    } = setup;
+    let mut running = Running {
+        context: Context {
+            host,
+            epoch: config.epoch,
+            connect_within: config.connect_within,
+            shared,
+            poller,
+            timers: Timers::default(),
+            ports,
+            read_buffer: vec![0; READ],
+        },
+        told: vec![false; ends.len()],
+        ends,
+        listeners,
+        ticks: Ticks::new(config.interval, boundaries),
+        interval: config.interval,
+        duration: config.duration,
+        names: plans.iter().map(|plan| (plan.group, plan.flow)).collect(),
+        last_boundary: Time::ZERO,
+    };
+    running.set_timers(plans);
+    Ok(running)
+}
+
+impl Setup<'_> {
+    fn prepare(&mut self, index: usize, shared: &Shared) -> Result<(), TrafficError> {
+        let plan = &self.plans[index];
+        let first_of_group = match self.groups.entry(plan.group) {
+            Entry::Occupied(_) => false,
+            Entry::Vacant(entry) => {
+                entry.insert(if plan.is_stream() {
+                    self.listeners.len()
+                } else {
+                    self.ports.len()
+                });
+                true
+            }
+        };
+        match (self.host, plan.is_stream()) {
+            (Host::Sender, true) => {
+                if first_of_group {
+                    self.try_client(plan)?;
+                }
+            }
+            (Host::Sender, false) => self.open_client(index, plan, shared)?,
+            (Host::Receiver, true) => {
+                if first_of_group {
+                    self.open_listener(plan)?;
+                }
+            }
+            (Host::Receiver, false) => {
+                if first_of_group {
+                    self.open_port(plan)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Connections are opened when their flows start; whether they can be is tried now.
+    fn try_client(&self, plan: &FlowPlan) -> Result<(), TrafficError> {
+        let socket = socket::client(plan.sender)
+            .map_err(|error| self.explain(plan, "open a socket", error))?;
+        self.set_control(plan, &socket)
+    }
+
+    fn open_listener(&mut self, plan: &FlowPlan) -> Result<(), TrafficError> {
+        let open = || -> io::Result<OwnedFd> { socket::listener(plan.receiver) };
+        let listener =
+            open().map_err(|error| self.explain(plan, "listen at a group's port", error))?;
+        self.set_control(plan, &listener)?;
+        socket::start_listening(&listener)
+            .and_then(|()| {
+                self.poller.add(
+                    &listener,
+                    Token::Listener(self.listeners.len()),
+                    Interest::READ,
+                )
+            })
+            .map_err(|error| self.explain(plan, "listen at a group's port", error))?;
+        self.listeners.push(listener);
+        Ok(())
+    }
+
+    fn open_port(&mut self, plan: &FlowPlan) -> Result<(), TrafficError> {
+        let socket = socket::datagram(plan.receiver, plan.datagram_ecn)
+            .and_then(|socket| {
+                self.poller
+                    .add(&socket, Token::Port(self.ports.len()), Interest::READ)?;
+                Ok(socket)
+            })
+            .map_err(|error| self.explain(plan, "open a group's port", error))?;
+        self.ports.push(Port {
+            socket,
+            flows: HashMap::new(),
+            blocked: Vec::new(),
+        });
+        Ok(())
+    }
+
+    fn open_client(
+        &mut self,
+        index: usize,
+        plan: &FlowPlan,
+        shared: &Shared,
+    ) -> Result<(), TrafficError> {
+        let open = || -> io::Result<OwnedFd> {
+            let socket = socket::datagram((plan.sender, 0).into(), plan.datagram_ecn)?;
+            rustix::net::connect(&socket, &plan.receiver)?;
+            // The other host reads it only after both have been set up, so it is set once and in time.
+            let _ = shared.flows[index]
+                .datagram_client
+                .set(socket::local_address(&socket)?);
+            self.poller
+                .add(&socket, Token::End(index), Interest::READ)?;
+            Ok(socket)
+        };
+        let socket = open().map_err(|error| self.explain(plan, "open a datagram socket", error))?;
+        self.ends[index].use_datagrams(DatagramEnd::own(socket, plan.receiver.is_ipv4()));
+        Ok(())
+    }
+
+    fn set_control(&self, plan: &FlowPlan, socket: &OwnedFd) -> Result<(), TrafficError> {
+        let Some(name) = &plan.congestion_control else {
+            return Ok(());
+        };
+        let (group, name) = (plan.group, name.clone());
+        socket::set_control(socket, &name).map_err(|source| match source.kind() {
+            io::ErrorKind::NotFound | io::ErrorKind::InvalidInput => {
+                TrafficError::NoSuchControl { group, name }
+            }
+            io::ErrorKind::PermissionDenied => TrafficError::ControlRestricted { group, name },
+            _ => TrafficError::System {
+                host: self.host,
+                doing: "choose the congestion control",
+                source,
+            },
+        })
+    }
+
+    fn explain(&self, plan: &FlowPlan, doing: &'static str, source: io::Error) -> TrafficError {
+        let (host, group) = (self.host, plan.group);
+        match source.kind() {
+            io::ErrorKind::AddrInUse => TrafficError::PortInUse {
+                group,
+                at: plan.receiver,
+            },
+            io::ErrorKind::AddrNotAvailable => {
+                let address = if host == Host::Sender {
+                    plan.sender
+                } else {
+                    plan.receiver.ip()
+                };
+                TrafficError::NoSuchAddress {
+                    group,
+                    host,
+                    address,
+                }
+            }
+            _ => TrafficError::System {
+                host,
+                doing,
+                source,
+            },
+        }
+    }
+}
+
+/// Tells the receiver host's datagram flows where their other ends are; both hosts have been set up.
+pub(super) fn join_datagrams(running: &mut Running, plans: &[FlowPlan]) {
+    let mut ports: HashMap<usize, usize> = HashMap::new();
+    for (index, plan) in plans
+        .iter()
+        .enumerate()
+        .filter(|(_, plan)| !plan.is_stream())
+    {
+        // In the order in which the ports were opened: that of each group's first plan.
+        let next = ports.len();
+        let port = *ports.entry(plan.group).or_insert(next);
+        if let Some(&client) = running.context.shared.flows[index].datagram_client.get() {
+            running.context.ports[port].flows.insert(client, index);
+            running.ends[index].use_datagrams(DatagramEnd::at_port(port, client));
+        }
+    }
+}

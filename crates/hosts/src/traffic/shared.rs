@@ -1,0 +1,84 @@
+//! What the two hosts know of each other: a few counters per flow, and which client port belongs to which flow.
+
+use std::collections::HashMap;
+use std::io;
+use std::net::SocketAddr;
+use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+
+use super::plan::Host;
+use super::poller;
+use super::report::Sample;
+
+/// What one end of a flow tells the other.
+#[derive(Debug, Default)]
+pub(super) struct FlowShared {
+    /// Payload that the data's receiver has read.
+    pub(super) delivered: AtomicU64,
+    /// Datagrams that the data's sender has handed to its host.
+    pub(super) sent: AtomicU64,
+    /// The data's sender has declared that it always has more.
+    pub(super) endless: AtomicBool,
+    /// Where the sender host's datagram socket is bound.
+    pub(super) datagram_client: OnceLock<SocketAddr>,
+}
+
+/// Receives the samples of both hosts.
+pub(super) type OnSample = Box<dyn FnMut(Sample) + Send>;
+
+/// Common to both hosts.
+pub(super) struct Shared {
+    pub(super) flows: Box<[FlowShared]>,
+    /// Flows whose connection the receiver host has yet to accept, by the address that they come from.
+    clients: Mutex<HashMap<SocketAddr, usize>>,
+    on_sample: Mutex<OnSample>,
+    stop: AtomicBool,
+    wakers: [OwnedFd; 2],
+}
+
+impl Shared {
+    pub(super) fn new(flows: usize, on_sample: OnSample) -> io::Result<Self> {
+        Ok(Self {
+            flows: (0..flows).map(|_| FlowShared::default()).collect(),
+            clients: Mutex::default(),
+            on_sample: Mutex::new(on_sample),
+            stop: AtomicBool::new(false),
+            wakers: [poller::waker()?, poller::waker()?],
+        })
+    }
+
+    /// Says that a connection from `client` will be that of `flow`.
+    pub(super) fn announce(&self, client: SocketAddr, flow: usize) {
+        lock(&self.clients).insert(client, flow);
+    }
+
+    /// The flow that a connection belongs to; `None` for a stranger's.
+    pub(super) fn claim(&self, client: SocketAddr) -> Option<usize> {
+        lock(&self.clients).remove(&client)
+    }
+
+    /// The receiver of samples, for a whole tick.
+    pub(super) fn on_sample(&self) -> MutexGuard<'_, OnSample> {
+        lock(&self.on_sample)
+    }
+
+    /// Ends both hosts.
+    pub(super) fn stop(&self) {
+        self.stop.store(true, Ordering::Release);
+        self.wakers.iter().for_each(poller::wake);
+    }
+
+    pub(super) fn stopped(&self) -> bool {
+        self.stop.load(Ordering::Acquire)
+    }
+
+    pub(super) fn waker(&self, host: Host) -> &OwnedFd {
+        &self.wakers[usize::from(host == Host::Receiver)]
+    }
+}
+
+/// What a panicking holder leaves behind is whole: it panicked in the caller's code, and its host ends the run.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

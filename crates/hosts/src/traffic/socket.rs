@@ -1,0 +1,199 @@
+//! Sockets as the flows need them; nothing here blocks.
+
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::os::fd::{AsFd, AsRawFd as _, OwnedFd};
+use std::time::Duration;
+
+use quell_aqm::Ecn;
+use rustix::io::Errno;
+use rustix::net::sockopt::{self, Ipv4PathMtuDiscovery, Ipv6PathMtuDiscovery};
+use rustix::net::{
+    AddressFamily, SocketFlags, SocketType, acceptfrom_with, bind, getsockname, listen, socket_with,
+};
+
+/// Buffer asked for on each side of a datagram socket: 20 ms of 600 Mbit/s would do, the rest is for bursts.
+const DATAGRAM_BUFFER: usize = 4 << 20;
+
+fn open(address: IpAddr, kind: SocketType) -> io::Result<OwnedFd> {
+    let family = if address.is_ipv4() {
+        AddressFamily::INET
+    } else {
+        AddressFamily::INET6
+    };
+    let socket = socket_with(
+        family,
+        kind,
+        SocketFlags::CLOEXEC | SocketFlags::NONBLOCK,
+        None,
+    )?;
+    if address.is_ipv6() {
+        sockopt::set_ipv6_v6only(&socket, true)?;
+    }
+    Ok(socket)
+}
+
+/// A stream socket at a free port of `address`, to connect from.
+pub(super) fn client(address: IpAddr) -> io::Result<OwnedFd> {
+    let socket = open(address, SocketType::STREAM)?;
+    bind(&socket, &SocketAddr::new(address, 0))?;
+    prepare_stream(&socket)?;
+    Ok(socket)
+}
+
+/// What both ends of a stream have in common: small writes leave at once. [`set_endless`] ends that for bulk data.
+pub(super) fn prepare_stream(socket: impl AsFd) -> io::Result<()> {
+    Ok(sockopt::set_tcp_nodelay(socket, true)?)
+}
+
+/// Makes closing a stream drop what is left; otherwise the kernel would go on sending it after the run.
+pub(super) fn set_abort_on_close(socket: impl AsFd) -> io::Result<()> {
+    Ok(sockopt::set_socket_linger(socket, Some(Duration::ZERO))?)
+}
+
+/// A stream socket at `address`, for [`start_listening`].
+pub(super) fn listener(address: SocketAddr) -> io::Result<OwnedFd> {
+    let socket = open(address.ip(), SocketType::STREAM)?;
+    // Connections of an earlier run in TIME_WAIT do not hold the port; a listener still does.
+    sockopt::set_socket_reuseaddr(&socket, true)?;
+    bind(&socket, &address)?;
+    Ok(socket)
+}
+
+/// Begins to listen, with as long a queue of connections as the host allows (`net.core.somaxconn`).
+pub(super) fn start_listening(socket: impl AsFd) -> io::Result<()> {
+    Ok(listen(socket, 65_535)?)
+}
+
+/// The next waiting connection and where it comes from, `None` if there is none.
+pub(super) fn accept(listener: impl AsFd) -> io::Result<Option<(OwnedFd, SocketAddr)>> {
+    match acceptfrom_with(listener, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK) {
+        Ok((socket, peer)) => {
+            let peer = peer.and_then(|peer| SocketAddr::try_from(peer).ok());
+            Ok(peer.map(|peer| (socket, peer)))
+        }
+        // A connection that was gone before it was accepted is nobody's.
+        Err(Errno::AGAIN | Errno::CONNABORTED | Errno::INTR) => Ok(None),
+        Err(errno) => Err(errno.into()),
+    }
+}
+
+/// A datagram socket at `address` (port 0: a free one), its packets carrying `ecn`, never in fragments.
+pub(super) fn datagram(address: SocketAddr, ecn: Ecn) -> io::Result<OwnedFd> {
+    let socket = open(address.ip(), SocketType::DGRAM)?;
+    if address.is_ipv4() {
+        sockopt::set_ip_mtu_discover(&socket, Ipv4PathMtuDiscovery::DO)?;
+        sockopt::set_ip_tos(&socket, ecn as u8)?;
+    } else {
+        sockopt::set_ipv6_mtu_discover(&socket, Ipv6PathMtuDiscovery::DO)?;
+        sockopt::set_ipv6_tclass(&socket, ecn as u32)?;
+    }
+    // Beyond the host's limits with CAP_NET_ADMIN; otherwise up to them, silently.
+    if sockopt::set_socket_recv_buffer_size_force(&socket, DATAGRAM_BUFFER).is_err() {
+        sockopt::set_socket_recv_buffer_size(&socket, DATAGRAM_BUFFER)?;
+    }
+    if sockopt::set_socket_send_buffer_size_force(&socket, DATAGRAM_BUFFER).is_err() {
+        sockopt::set_socket_send_buffer_size(&socket, DATAGRAM_BUFFER)?;
+    }
+    bind(&socket, &address)?;
+    Ok(socket)
+}
+
+/// Chooses the congestion control of a socket, or of the connections that a listener will accept.
+pub(super) fn set_control(socket: impl AsFd, name: &str) -> io::Result<()> {
+    Ok(sockopt::set_tcp_congestion(socket, name)?)
+}
+
+/// Where a socket is bound.
+pub(super) fn local_address(socket: impl AsFd) -> io::Result<SocketAddr> {
+    Ok(SocketAddr::try_from(getsockname(socket)?)?)
+}
+
+/// Declares a stream bulk data: a partial segment waits for more (Nagle, RFC 896) instead of leaving alone.
+pub(super) fn set_endless(socket: impl AsFd) -> io::Result<()> {
+    Ok(sockopt::set_tcp_nodelay(socket, false)?)
+}
+
+/// Keeps at most about `bytes` written and not yet sent; more would only use memory and be sent after the flow's stop.
+pub(super) fn set_unsent_limit(socket: impl AsFd, bytes: usize) -> io::Result<()> {
+    set_integer(socket, libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT, bytes)
+}
+
+/// Wakes the receiver only when so many bytes can be read, or the stream has ended.
+pub(super) fn set_wake_threshold(socket: impl AsFd, bytes: usize) -> io::Result<()> {
+    set_integer(socket, libc::SOL_SOCKET, libc::SO_RCVLOWAT, bytes)
+}
+
+fn set_integer(
+    socket: impl AsFd,
+    level: libc::c_int,
+    option: libc::c_int,
+    value: usize,
+) -> io::Result<()> {
+    let value = libc::c_int::try_from(value).unwrap_or(libc::c_int::MAX);
+    // SAFETY: the kernel reads one int from `value`, which outlives the call.
+    let answer = unsafe {
+        libc::setsockopt(
+            socket.as_fd().as_raw_fd(),
+            level,
+            option,
+            (&raw const value).cast(),
+            size_of::<libc::c_int>() as libc::socklen_t,
+        )
+    };
+    if answer == 0 {
+        Ok(())
+    } else {
+        Err(io::Error::last_os_error())
+    }
+}
+
+/// How many packets the kernel has dropped because this socket's receive buffer was full.
+pub(super) fn receive_drops(socket: impl AsFd) -> io::Result<u64> {
+    let mut counters = [0_u32; libc::SK_MEMINFO_DROPS as usize + 1];
+    let mut length = size_of_val(&counters) as libc::socklen_t;
+    // SAFETY: the kernel writes at most `length` bytes into `counters`.
+    let answer = unsafe {
+        libc::getsockopt(
+            socket.as_fd().as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_MEMINFO,
+            counters.as_mut_ptr().cast(),
+            &mut length,
+        )
+    };
+    if answer != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(u64::from(counters[libc::SK_MEMINFO_DROPS as usize]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HERE: IpAddr = IpAddr::V4(std::net::Ipv4Addr::LOCALHOST);
+
+    #[test]
+    fn a_second_listener_at_one_port_is_refused() {
+        let first = listener(SocketAddr::new(HERE, 0)).unwrap();
+        start_listening(&first).unwrap();
+        let second = listener(local_address(&first).unwrap()).and_then(start_listening);
+        assert_eq!(second.unwrap_err().kind(), io::ErrorKind::AddrInUse);
+    }
+
+    #[test]
+    fn datagram_sockets_carry_the_ecn_field_of_their_group() {
+        for ecn in [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1] {
+            let socket = datagram(SocketAddr::new(HERE, 0), ecn).unwrap();
+            assert_eq!(sockopt::ip_tos(&socket).unwrap(), ecn as u8);
+            assert_eq!(receive_drops(&socket).unwrap(), 0);
+        }
+    }
+
+    #[test]
+    fn an_unknown_control_is_not_found() {
+        let error = set_control(client(HERE).unwrap(), "nosuchcontrol").unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::NotFound);
+    }
+}
