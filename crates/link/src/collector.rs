@@ -1,6 +1,6 @@
 //! The caller's observer, with a note of each dropped packet's slot, which goes back to the pool.
 
-use quell_aqm::{Departure, Drop, MarkReason, Observer, QueueId, Time};
+use quell_aqm::{Departure, Drop, MarkReason, Observer, QueueId, Rate, Time};
 
 use crate::descriptor::Descriptor;
 use crate::pool::FrameId;
@@ -57,5 +57,8 @@ impl<O: Observer<Descriptor>> Observer<Descriptor> for Collector<O> {
     }
     fn departed(&mut self, packet: &Descriptor, departure: &Departure) {
         self.observer_mut().departed(packet, departure);
+    }
+    fn rate_changed(&mut self, rate: Rate, now: Time) {
+        self.observer_mut().rate_changed(rate, now);
     }
 }

@@ -45,6 +45,7 @@ mod egress;
 pub mod flow_key;
 pub mod frame;
 mod ingress;
+mod label;
 mod lane;
 mod lateness;
 mod link;

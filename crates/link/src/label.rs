@@ -1,0 +1,11 @@
+//! Whose a packet is, for measurement: the group that the classifier found.
+
+use quell_measure::{GroupId, Labelled};
+
+use crate::descriptor::Descriptor;
+
+impl Labelled for Descriptor {
+    fn group(&self) -> Option<GroupId> {
+        Descriptor::group(self).map(|group| GroupId(u32::from(group)))
+    }
+}

@@ -1,0 +1,244 @@
+//! Two hosts and a link between them, each in a network namespace that lives as long as its
+//! descriptor.
+#![allow(dead_code, missing_docs, unreachable_pub)]
+
+pub mod raw;
+
+use std::fs::File;
+use std::io::{self, Write as _};
+use std::net::UdpSocket;
+use std::os::fd::AsRawFd;
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use quell_aqm::{Discipline, Drop, Link as LinkOf, Observer, Random, Rate, Settings, Time, registry};
+use quell_link::{Descriptor, DirectionConfig, Link, LinkConfig, LinkReport, Port};
+
+/// Live tests share two processors with each other; one at a time.
+static TURN: Mutex<()> = Mutex::new(());
+
+/// The right to run the live test of this name; `None` and a line about it where it cannot run.
+pub fn turn(test: &str) -> Option<MutexGuard<'static, ()>> {
+    // SAFETY: no arguments, no memory.
+    if unsafe { libc::geteuid() } != 0 {
+        not_run(test, "needs root, for network namespaces and packet sockets");
+        return None;
+    }
+    Some(TURN.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// Says that `test` did not run, also in the file that QUELL_NOT_RUN names.
+fn not_run(test: &str, reason: &str) {
+    let line = format!("not run: {test}: {reason}");
+    eprintln!("{line}");
+    if let Some(path) = std::env::var_os("QUELL_NOT_RUN") {
+        let file = File::options().append(true).create(true).open(path);
+        file.and_then(|mut file| writeln!(file, "{line}")).unwrap();
+    }
+}
+
+/// A network namespace.
+pub struct Namespace(File);
+
+impl Namespace {
+    pub fn new() -> Self {
+        let file = std::thread::spawn(|| {
+            // SAFETY: changes only which network this new thread sees.
+            assert_eq!(unsafe { libc::unshare(libc::CLONE_NEWNET) }, 0, "{}", io::Error::last_os_error());
+            File::open("/proc/thread-self/ns/net").unwrap()
+        });
+        Self(file.join().unwrap())
+    }
+    /// Runs `work` on a thread inside.
+    pub fn run<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
+        std::thread::scope(|scope| {
+            let thread = scope.spawn(|| {
+                // SAFETY: changes only which network this new thread sees.
+                assert_eq!(unsafe { libc::setns(self.0.as_raw_fd(), libc::CLONE_NEWNET) }, 0);
+                work()
+            });
+            thread.join().unwrap()
+        })
+    }
+    /// Runs `ip` inside, once for each line of `script`.
+    pub fn ip(&self, script: &str) {
+        self.run(|| {
+            for line in script.lines().map(str::trim).filter(|line| !line.is_empty()) {
+                let output = Command::new("ip").args(line.split_whitespace()).output().unwrap();
+                assert!(output.status.success(), "ip {line}: {}", String::from_utf8_lossy(&output.stderr));
+            }
+        });
+    }
+    fn path(&self) -> String {
+        format!("/proc/{}/fd/{}", std::process::id(), self.0.as_raw_fd())
+    }
+    /// A UDP socket inside, on `address`.
+    pub fn udp(&self, address: &str) -> UdpSocket {
+        let socket = self.run(|| UdpSocket::bind(address)).unwrap();
+        socket.set_read_timeout(Some(Duration::from_secs(2))).unwrap();
+        set_option(&socket, libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, 8 << 20);
+        set_option(&socket, libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, 8 << 20);
+        let _ = try_option(&socket, libc::IPPROTO_IP, libc::IP_RECVTOS, 1);
+        let _ = try_option(&socket, libc::IPPROTO_IPV6, libc::IPV6_RECVTCLASS, 1);
+        socket
+    }
+}
+
+/// left host — link — right host: 10.9.0.1, 10.9.0.2; fd09::1, fd09::2.
+pub struct Topology {
+    pub left: Namespace,
+    pub link: Namespace,
+    pub right: Namespace,
+}
+
+impl Topology {
+    pub fn new() -> Self {
+        let made = Self { left: Namespace::new(), link: Namespace::new(), right: Namespace::new() };
+        made.link.run(|| std::fs::write("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1").unwrap());
+        made.link.ip(&format!(
+            "link add left type veth peer name eth0 netns {}
+             link add right type veth peer name eth0 netns {}
+             link set left up
+             link set right up",
+            made.left.path(),
+            made.right.path(),
+        ));
+        for (host, number) in [(&made.left, 1), (&made.right, 2)] {
+            host.run(|| {
+                checksum_offload_off("eth0");
+                // A burst before the first answer of ARP waits; Linux's default drops most of it.
+                for family in ["ipv4", "ipv6"] {
+                    let limit = format!("/proc/sys/net/{family}/neigh/eth0/unres_qlen_bytes");
+                    std::fs::write(limit, "8000000").unwrap();
+                }
+            });
+            host.ip(&format!(
+                "link set lo up
+                 link set eth0 up
+                 addr add 10.9.0.{number}/24 dev eth0
+                 addr add fd09::{number}/64 dev eth0 nodad"
+            ));
+        }
+        made
+    }
+
+    /// A link with `config` between the hosts, while `work` is done; and a while longer, so that
+    /// what is on its way arrives.
+    pub fn with_link<O: Observer<Descriptor> + Send>(
+        &self,
+        config: LinkConfig,
+        observers: [O; 2],
+        work: impl FnOnce(),
+    ) -> (LinkReport, [O; 2]) {
+        let (left, right) = self.link.run(|| (Port::open("left").unwrap(), Port::open("right").unwrap()));
+        let mut link = Link::new(config, left, right, observers).unwrap();
+        let stop = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            let thread = scope.spawn(|| {
+                link.run(Time::MAX, &stop).unwrap();
+                link
+            });
+            {
+                let _stops_also_after_a_panic = Stops(&stop);
+                work();
+            }
+            thread.join().unwrap().finish().unwrap()
+        })
+    }
+}
+
+struct Stops<'a>(&'a AtomicBool);
+
+impl std::ops::Drop for Stops<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Checksums of packets from `interface` are computed before they leave.
+pub fn checksum_offload_off(interface: &str) {
+    const SIOCETHTOOL: u64 = 0x8946;
+    const ETHTOOL_STXCSUM: u32 = 0x17;
+    #[repr(C)]
+    struct Value {
+        command: u32,
+        data: u32,
+    }
+    let socket = UdpSocket::bind("0.0.0.0:0").unwrap();
+    let mut value = Value { command: ETHTOOL_STXCSUM, data: 0 };
+    // SAFETY: all zeroes is a valid request.
+    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
+    for (to, from) in request.ifr_name.iter_mut().zip(interface.bytes()) {
+        *to = from as libc::c_char;
+    }
+    request.ifr_ifru.ifru_data = (&raw mut value).cast();
+    // SAFETY: the request and the value it points to live through the call.
+    let done = unsafe { libc::ioctl(socket.as_raw_fd(), SIOCETHTOOL, &raw mut request) };
+    assert_eq!(done, 0, "{}", io::Error::last_os_error());
+}
+
+fn try_option(socket: &impl AsRawFd, level: i32, option: i32, value: i32) -> bool {
+    // SAFETY: the pointer is to a value of the length given.
+    unsafe { libc::setsockopt(socket.as_raw_fd(), level, option, (&raw const value).cast(), 4) == 0 }
+}
+
+pub fn set_option(socket: &impl AsRawFd, level: i32, option: i32, value: i32) {
+    assert!(try_option(socket, level, option, value), "{}", io::Error::last_os_error());
+}
+
+/// Sets the ECN field of what `socket` sends.
+pub fn send_with_ecn(socket: &UdpSocket, ecn: i32) {
+    if !try_option(socket, libc::IPPROTO_IPV6, libc::IPV6_TCLASS, ecn) {
+        set_option(socket, libc::IPPROTO_IP, libc::IP_TOS, ecn);
+    }
+}
+
+/// One datagram and its traffic class; `None` if none comes in time.
+pub fn receive(socket: &UdpSocket) -> Option<(Vec<u8>, u8)> {
+    let mut bytes = vec![0; 65_536];
+    let mut control = [0_u64; 16];
+    let mut vector = libc::iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: bytes.len() };
+    // SAFETY: all zeroes is a valid header.
+    let mut header: libc::msghdr = unsafe { std::mem::zeroed() };
+    header.msg_iov = &raw mut vector;
+    header.msg_iovlen = 1;
+    header.msg_control = control.as_mut_ptr().cast();
+    header.msg_controllen = size_of_val(&control) as _;
+    // SAFETY: everything that the header points to lives through the call.
+    let len = unsafe { libc::recvmsg(socket.as_raw_fd(), &raw mut header, 0) };
+    bytes.truncate(usize::try_from(len).ok()?);
+    // SAFETY: the kernel filled the control buffer; the walk stays inside its length.
+    unsafe {
+        let mut message = libc::CMSG_FIRSTHDR(&raw const header);
+        while let Some(found) = message.as_ref() {
+            if matches!(
+                (found.cmsg_level, found.cmsg_type),
+                (libc::IPPROTO_IP, libc::IP_TOS) | (libc::IPPROTO_IPV6, libc::IPV6_TCLASS)
+            ) {
+                return Some((bytes, *libc::CMSG_DATA(message)));
+            }
+            message = libc::CMSG_NXTHDR(&raw const header, message);
+        }
+    }
+    Some((bytes, 0))
+}
+
+/// A direction with the discipline `kind`.
+pub fn direction(rate: Rate, kind: &str, settings: &[(&str, &str)]) -> DirectionConfig {
+    let mut table = Settings::new(registry::find(kind).unwrap().parameters);
+    for (key, value) in settings {
+        table.set(key, value).unwrap();
+    }
+    let link = LinkOf { rate, mtu: quell_aqm::Bytes::new(1_500) };
+    let discipline = Discipline::new(kind, table, link, Random::new(1, kind)).unwrap();
+    DirectionConfig { rate, framing: Default::default(), discipline }
+}
+
+/// Sees nothing.
+pub struct Unobserved;
+
+impl Observer<Descriptor> for Unobserved {
+    fn dropped(&mut self, _packet: Descriptor, _drop: Drop, _now: Time) {}
+}
