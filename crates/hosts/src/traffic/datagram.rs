@@ -45,10 +45,7 @@ pub(super) const fn header_length(is_ipv4: bool) -> Bytes {
 /// The payload of a datagram of IP length `size`: `None` if it has no room for sequence number and time.
 pub(super) fn payload_length(size: Bytes, is_ipv4: bool) -> Option<usize> {
     let payload = size.get().checked_sub(header_length(is_ipv4).get())?;
-    // One above the largest is refused by the kernel, as any that exceeds the MTU.
-    let payload = usize::try_from(payload)
-        .unwrap_or(usize::MAX)
-        .min(LARGEST_PAYLOAD + 1);
+    let payload = usize::try_from(payload).unwrap_or(usize::MAX);
     (payload >= HEADER).then_some(payload)
 }
 
@@ -203,10 +200,6 @@ mod tests {
             assert_eq!(payload_length(least, is_ipv4), Some(HEADER));
             assert_eq!(payload_length(least - Bytes::new(1), is_ipv4), None);
             assert_eq!(payload_length(Bytes::ZERO, is_ipv4), None);
-            assert_eq!(
-                payload_length(Bytes::MAX, is_ipv4),
-                Some(LARGEST_PAYLOAD + 1)
-            );
         }
     }
 

@@ -36,6 +36,10 @@ pub(super) fn allow_open_files(plans: &[FlowPlan]) -> Result<(), TrafficError> {
         .map_or(0, |last| last as u64 + 1);
     let open = fs::read_dir("/proc/self/fd").map_or(0, |entries| entries.count() as u64);
     let needed = plans.iter().map(per_flow).sum::<u64>() + groups + open + OTHER_FILES;
+    allow(needed)
+}
+
+fn allow(needed: u64) -> Result<(), TrafficError> {
     let limit = getrlimit(Resource::Nofile);
     if limit.current.is_none_or(|current| current >= needed) {
         return Ok(());
@@ -301,5 +305,21 @@ pub(super) fn join_datagrams(running: &mut Running, plans: &[FlowPlan]) {
             running.context.ports[port].flows.insert(client, index);
             running.ends[index].use_datagrams(DatagramEnd::at_port(port, client));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn more_flows_than_files_are_refused_with_the_numbers() {
+        allow(1).unwrap();
+        // Above fs.nr_open, whoever asks.
+        let Err(TrafficError::TooManyFlows { needed, limit }) = allow(1 << 40) else {
+            panic!()
+        };
+        assert_eq!(needed, 1 << 40);
+        assert!(limit < needed);
     }
 }

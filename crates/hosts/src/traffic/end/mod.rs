@@ -68,7 +68,7 @@ pub(super) struct End {
     receiver: SocketAddr,
     congestion_control: Option<String>,
     start: Time,
-    /// [`Time::MAX`] if never.
+    /// [`Time::MAX`] if never, or not the stop of this end.
     stop: Time,
     app: App,
     wish: Wish,
@@ -111,7 +111,7 @@ impl End {
             receiver: plan.receiver,
             congestion_control: plan.congestion_control.clone(),
             start: plan.start,
-            stop: plan.stop.unwrap_or(Time::MAX),
+            stop: plan.stop.filter(|_| source).unwrap_or(Time::MAX),
             app,
             wish: Wish::default(),
             up: None,
@@ -293,7 +293,7 @@ impl End {
         }
         self.finished = true;
         match &mut self.state {
-            State::Waiting => self.state = State::Ended,
+            State::Waiting => self.end(),
             State::Connecting(_) => {
                 let within = context.now() - self.start;
                 self.fail(FlowFailure::NotConnected { within });
@@ -319,6 +319,8 @@ impl End {
     fn end(&mut self) {
         self.refresh_tcp();
         self.state = State::Ended;
+        // No timer is set for a wish that nobody will grant.
+        self.finished = true;
     }
 
     /// What the kernel says of the connection now, or said when it ended. `None` unless this is the data sender of a stream.

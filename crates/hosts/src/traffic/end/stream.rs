@@ -210,6 +210,10 @@ impl End {
         let State::Stream(stream) = &mut self.state else {
             return;
         };
+        if readiness.over && stream.read_ended {
+            // Reading has told the end already, so only this tells that the connection is gone.
+            return self.died(context, Errno::PIPE);
+        }
         if readiness.readable {
             match stream.read(&mut context.read_buffer) {
                 Ok(Some(bytes)) => {
