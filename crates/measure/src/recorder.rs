@@ -214,7 +214,7 @@ impl Recorder {
         self.link.transmit(departure);
     }
 
-    /// The link has this rate from `now` on.
+    /// See [`Observer::rate_changed`].
     pub fn on_rate(&mut self, rate: Rate, now: Time) {
         self.advance(now);
         self.link.set_rate(rate, now);
@@ -435,6 +435,9 @@ impl<P: Packet + Labelled> Observer<P> for Recorder {
     }
     fn departed(&mut self, _packet: &P, departure: &Departure) {
         self.on_departed(departure);
+    }
+    fn rate_changed(&mut self, rate: Rate, now: Time) {
+        self.on_rate(rate, now);
     }
 }
 
