@@ -5,8 +5,8 @@
 //! reverse, for IPv4 and IPv6 and every transport with ports. Fragments carry no ports that one
 //! could rely on and belong to no group.
 
-use crate::frame::IpPacket;
 use crate::config::Direction;
+use crate::frame::IpPacket;
 
 /// The group of each port.
 #[derive(Debug, Clone)]
@@ -47,7 +47,14 @@ mod tests {
     #[test]
     fn the_far_side_port_names_the_group_in_both_directions() {
         let classifier = Classifier::new([5_001, 5_002, 65_535]);
-        let packet = |ports| IpPacket { offset: 14, len: 40, ecn: Ecn::NotEct, protocol: 6, ports, flow: 0 };
+        let packet = |ports| IpPacket {
+            offset: 14,
+            len: 40,
+            ecn: Ecn::NotEct,
+            protocol: 6,
+            ports,
+            flow: 0,
+        };
         for (ports, forward, reverse) in [
             (Some((40_000, 5_001)), Some(0), None),
             (Some((5_002, 40_000)), None, Some(1)),
@@ -56,8 +63,16 @@ mod tests {
             (Some((0, 0)), None, None),
             (None, None, None),
         ] {
-            assert_eq!(classifier.group(&packet(ports), Direction::Forward), forward, "{ports:?}");
-            assert_eq!(classifier.group(&packet(ports), Direction::Reverse), reverse, "{ports:?}");
+            assert_eq!(
+                classifier.group(&packet(ports), Direction::Forward),
+                forward,
+                "{ports:?}"
+            );
+            assert_eq!(
+                classifier.group(&packet(ports), Direction::Reverse),
+                reverse,
+                "{ports:?}"
+            );
         }
     }
 }

@@ -103,7 +103,11 @@ mod tests {
             (None, 40, 40),     // no stamp
             (Some(35), 50, 40),
         ] {
-            assert_eq!(stamps.order(stamp.map(us), us(now)), us(expected), "{stamp:?} at {now}");
+            assert_eq!(
+                stamps.order(stamp.map(us), us(now)),
+                us(expected),
+                "{stamp:?} at {now}"
+            );
         }
     }
 
@@ -115,7 +119,10 @@ mod tests {
         let after = clock.resample();
         let slack = Time::from_micros(50);
         let at = clock.at(stamp);
-        assert!(before <= at + slack && at <= after + slack, "{before} {at} {after}");
+        assert!(
+            before <= at + slack && at <= after + slack,
+            "{before} {at} {after}"
+        );
         assert_eq!(clock.at(0), Time::ZERO);
     }
 }

@@ -16,19 +16,29 @@ pub(crate) struct Collector<O> {
 
 impl<O> Collector<O> {
     pub(crate) fn new(observer: O) -> Self {
-        Self { observer: Some(observer), dropped: Vec::new(), marks: 0 }
+        Self {
+            observer: Some(observer),
+            dropped: Vec::new(),
+            marks: 0,
+        }
     }
     /// The caller's observer.
     pub(crate) fn observer(&self) -> &O {
-        self.observer.as_ref().expect("taken only when the link is finished")
+        self.observer
+            .as_ref()
+            .expect("taken only when the link is finished")
     }
     /// The caller's observer, to change.
     pub(crate) fn observer_mut(&mut self) -> &mut O {
-        self.observer.as_mut().expect("taken only when the link is finished")
+        self.observer
+            .as_mut()
+            .expect("taken only when the link is finished")
     }
     /// Gives the caller's observer back; nothing may be told any more.
     pub(crate) fn take_observer(&mut self) -> O {
-        self.observer.take().expect("taken only when the link is finished")
+        self.observer
+            .take()
+            .expect("taken only when the link is finished")
     }
     /// Slots of packets dropped since they were last asked for.
     pub(crate) fn dropped(&mut self) -> std::vec::Drain<'_, FrameId> {

@@ -41,8 +41,16 @@ impl DirectionConfig {
     /// No bottleneck: packets of up to `mtu` bytes pass at once. The default of the reverse direction.
     pub fn unlimited(mtu: u16) -> Self {
         let table = registry::find("fifo").expect("there is a fifo").parameters;
-        let link = Link { rate: Rate::UNLIMITED, mtu: Bytes::new(u64::from(mtu)) };
-        let discipline = Discipline::new("fifo", Settings::new(table), link, Random::new(0, "unlimited"));
+        let link = Link {
+            rate: Rate::UNLIMITED,
+            mtu: Bytes::new(u64::from(mtu)),
+        };
+        let discipline = Discipline::new(
+            "fifo",
+            Settings::new(table),
+            link,
+            Random::new(0, "unlimited"),
+        );
         Self {
             rate: Rate::UNLIMITED,
             framing: Framing::default(),
@@ -113,7 +121,11 @@ impl Wakeup {
 
     /// The interval that the smallest delay of `groups` allows for.
     pub(crate) fn interval(groups: &[GroupConfig]) -> Time {
-        let smallest = groups.iter().map(|group| group.delay).min().unwrap_or(Time::ZERO);
+        let smallest = groups
+            .iter()
+            .map(|group| group.delay)
+            .min()
+            .unwrap_or(Time::ZERO);
         (smallest / 2).min(Self::LONGEST)
     }
 }
@@ -121,7 +133,8 @@ impl Wakeup {
 /// A link between two ports.
 #[derive(Debug)]
 pub struct LinkConfig {
-    /// The largest IP packet in bytes. A longer frame is lost, and counted.
+    /// The largest IP packet that there is room for, in bytes. A frame that does not fit is lost, and
+    /// counted: segmentation offload must be off at the hosts.
     pub mtu: u16,
     /// The instant of CLOCK_MONOTONIC that all times count from; see [`monotonic`](crate::monotonic).
     pub epoch: Time,
@@ -170,23 +183,41 @@ impl LinkConfig {
     pub(crate) fn check(&self) -> io::Result<()> {
         let wrong = |what: String| Err(io::Error::new(io::ErrorKind::InvalidInput, what));
         if self.frames < Self::FEWEST_FRAMES {
-            return wrong(format!("{} frames are too few: at least {}", self.frames, Self::FEWEST_FRAMES));
+            return wrong(format!(
+                "{} frames are too few: at least {}",
+                self.frames,
+                Self::FEWEST_FRAMES
+            ));
         }
         if usize::from(self.mtu) > Pool::MAX_MTU || self.mtu < 68 {
-            return wrong(format!("an MTU of {} is not between 68 and {}", self.mtu, Pool::MAX_MTU));
+            return wrong(format!(
+                "an MTU of {} is not between 68 and {}",
+                self.mtu,
+                Pool::MAX_MTU
+            ));
         }
         if self.groups.len() >= usize::from(u16::MAX) {
-            return wrong(format!("{} groups are too many: at most {}", self.groups.len(), u16::MAX - 1));
+            return wrong(format!(
+                "{} groups are too many: at most {}",
+                self.groups.len(),
+                u16::MAX - 1
+            ));
         }
         for (index, group) in self.groups.iter().enumerate() {
-            if self.groups[..index].iter().any(|other| other.port == group.port) {
+            if self.groups[..index]
+                .iter()
+                .any(|other| other.port == group.port)
+            {
                 return wrong(format!("port {} stands for two groups", group.port));
             }
         }
         if self.wakeup == Some(Wakeup::Lazy) && Wakeup::interval(&self.groups).is_zero() {
             return wrong("lazy wake-ups need a delay in every group".to_string());
         }
-        if self.realtime.is_some_and(|priority| !(1..=99).contains(&priority)) {
+        if self
+            .realtime
+            .is_some_and(|priority| !(1..=99).contains(&priority))
+        {
             return wrong("a real-time priority is between 1 and 99".to_string());
         }
         Ok(())
@@ -208,8 +239,15 @@ mod tests {
     use super::*;
 
     fn config(delays: &[Time]) -> LinkConfig {
-        let mut config = LinkConfig::new(DirectionConfig::unlimited(1_500), DirectionConfig::unlimited(1_500));
-        let group = |(index, &delay): (usize, &Time)| GroupConfig { port: 5_000 + index as u16, delay, ect1: false };
+        let mut config = LinkConfig::new(
+            DirectionConfig::unlimited(1_500),
+            DirectionConfig::unlimited(1_500),
+        );
+        let group = |(index, &delay): (usize, &Time)| GroupConfig {
+            port: 5_000 + index as u16,
+            delay,
+            ect1: false,
+        };
         config.groups = delays.iter().enumerate().map(group).collect();
         config
     }
@@ -226,7 +264,10 @@ mod tests {
             (&[us(5_000)], Some(Wakeup::PerPacket), None),
             (&[], None, None),
         ] {
-            let config = LinkConfig { wakeup, ..config(delays) };
+            let config = LinkConfig {
+                wakeup,
+                ..config(delays)
+            };
             assert_eq!(config.look_interval(), expected, "{delays:?} {wakeup:?}");
         }
     }
@@ -238,10 +279,34 @@ mod tests {
         let mut same_port = config(&delay);
         same_port.groups[1].port = same_port.groups[0].port;
         for (wrong, says) in [
-            (LinkConfig { frames: 10, ..config(&delay) }, "frames"),
-            (LinkConfig { mtu: u16::MAX, ..config(&delay) }, "MTU"),
-            (LinkConfig { realtime: Some(100), ..config(&delay) }, "priority"),
-            (LinkConfig { wakeup: Some(Wakeup::Lazy), ..config(&[]) }, "lazy"),
+            (
+                LinkConfig {
+                    frames: 10,
+                    ..config(&delay)
+                },
+                "frames",
+            ),
+            (
+                LinkConfig {
+                    mtu: u16::MAX,
+                    ..config(&delay)
+                },
+                "MTU",
+            ),
+            (
+                LinkConfig {
+                    realtime: Some(100),
+                    ..config(&delay)
+                },
+                "priority",
+            ),
+            (
+                LinkConfig {
+                    wakeup: Some(Wakeup::Lazy),
+                    ..config(&[])
+                },
+                "lazy",
+            ),
             (same_port, "port 5000"),
         ] {
             let error = wrong.check().unwrap_err().to_string();

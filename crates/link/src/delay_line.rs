@@ -39,14 +39,23 @@ impl<T> DelayLine<T> {
         Self {
             lane_of: delays.iter().map(|&delay| lane(delay)).collect(),
             heads: BinaryHeap::with_capacity(distinct.len()),
-            lanes: distinct.iter().map(|&delay| Lane { delay, items: VecDeque::new() }).collect(),
+            lanes: distinct
+                .iter()
+                .map(|&delay| Lane {
+                    delay,
+                    items: VecDeque::new(),
+                })
+                .collect(),
             len: 0,
         }
     }
 
     /// `item` of `group` leaves the link at `end`; these times never run backwards.
     pub fn push(&mut self, item: T, group: Option<u16>, end: Time) {
-        let index = group.and_then(|group| self.lane_of.get(usize::from(group))).copied().unwrap_or(0);
+        let index = group
+            .and_then(|group| self.lane_of.get(usize::from(group)))
+            .copied()
+            .unwrap_or(0);
         let lane = &mut self.lanes[index];
         let release = end + lane.delay;
         if lane.items.is_empty() {
@@ -96,7 +105,13 @@ mod tests {
     #[test]
     fn each_group_waits_for_its_own_delay() {
         let mut line = DelayLine::new(&[MS(10), MS(2), MS(10)]);
-        for (item, group, end) in [("a", Some(0), 0), ("b", Some(1), 1), ("c", None, 2), ("d", Some(2), 2), ("e", Some(9), 5)] {
+        for (item, group, end) in [
+            ("a", Some(0), 0),
+            ("b", Some(1), 1),
+            ("c", None, 2),
+            ("d", Some(2), 2),
+            ("e", Some(9), 5),
+        ] {
             line.push(item, group, MS(end));
         }
         let mut released = Vec::new();
@@ -104,7 +119,16 @@ mod tests {
             assert_eq!(line.pop(at - Time::from_nanos(1)), None);
             released.extend(line.pop(at));
         }
-        assert_eq!(released, [(MS(2), "c"), (MS(3), "b"), (MS(5), "e"), (MS(10), "a"), (MS(12), "d")]);
+        assert_eq!(
+            released,
+            [
+                (MS(2), "c"),
+                (MS(3), "b"),
+                (MS(5), "e"),
+                (MS(10), "a"),
+                (MS(12), "d")
+            ]
+        );
         assert!(line.is_empty());
     }
 

@@ -71,7 +71,9 @@ impl Packet for Descriptor {
     /// bytes of `skb_shared_info`. That gives the well-known 2 304 for 1 500 bytes and 768 for an
     /// acknowledgement. The slot of the pool is not counted: it has one size for all.
     fn memory(&self) -> Bytes {
-        let buffer = (u64::from(self.ip_len) + 64 + 14 + 320).next_power_of_two().max(512);
+        let buffer = (u64::from(self.ip_len) + 64 + 14 + 320)
+            .next_power_of_two()
+            .max(512);
         Bytes::new(256 + buffer)
     }
     fn ecn(&self) -> Ecn {
@@ -104,8 +106,19 @@ mod tests {
     use crate::pool::FrameId;
 
     fn descriptor(len: u16, group: Option<u16>) -> Descriptor {
-        let frame = Frame { id: FrameId::for_test(7), len: len + 14, start: 16 };
-        let ip = IpPacket { offset: 14, len, ecn: Ecn::Ect1, protocol: 6, ports: None, flow: 9 };
+        let frame = Frame {
+            id: FrameId::for_test(7),
+            len: len + 14,
+            start: 16,
+        };
+        let ip = IpPacket {
+            offset: 14,
+            len,
+            ecn: Ecn::Ect1,
+            protocol: 6,
+            ports: None,
+            flow: 9,
+        };
         Descriptor::new(frame, &ip, group)
     }
 
@@ -113,7 +126,11 @@ mod tests {
     fn memory_is_what_linux_charges() {
         // 1 500 bytes: 2 304, an acknowledgement: 768 (ss -m, /proc/net/udp on veth with small heads).
         for (len, expected) in [(40, 768), (52, 768), (1_500, 2_304), (9_000, 16_640)] {
-            assert_eq!(descriptor(len, None).memory(), Bytes::new(expected), "{len}");
+            assert_eq!(
+                descriptor(len, None).memory(),
+                Bytes::new(expected),
+                "{len}"
+            );
         }
     }
 

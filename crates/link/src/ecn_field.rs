@@ -42,7 +42,12 @@ mod tests {
     fn checksum(header: &[u8; 20]) -> u16 {
         let mut header = *header;
         header[10..12].fill(0);
-        let mut sum: u32 = header.as_chunks::<2>().0.iter().map(|pair| u32::from(u16::from_be_bytes(*pair))).sum();
+        let mut sum: u32 = header
+            .as_chunks::<2>()
+            .0
+            .iter()
+            .map(|pair| u32::from(u16::from_be_bytes(*pair)))
+            .sum();
         while sum > 0xffff {
             sum = (sum & 0xffff) + (sum >> 16);
         }
@@ -52,7 +57,9 @@ mod tests {
     #[test]
     fn the_incremental_checksum_equals_the_computed_one_for_every_header_sum() {
         // The identification runs through all values, and with it the sum over the header.
-        let template: [u8; 20] = [0x45, 0, 0x05, 0xdc, 0, 0, 0x40, 0, 64, 6, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2];
+        let template: [u8; 20] = [
+            0x45, 0, 0x05, 0xdc, 0, 0, 0x40, 0, 64, 6, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2,
+        ];
         for identification in 0..=u16::MAX {
             for from in ALL {
                 let mut header = template;
@@ -64,7 +71,10 @@ mod tests {
                     let mut changed = header;
                     set(&mut changed, to);
                     assert_eq!(changed[1], 0xb8 | to.bits());
-                    assert_eq!(u16::from_be_bytes([changed[10], changed[11]]), checksum(&changed));
+                    assert_eq!(
+                        u16::from_be_bytes([changed[10], changed[11]]),
+                        checksum(&changed)
+                    );
                 }
             }
         }
@@ -77,7 +87,10 @@ mod tests {
                 let mut header = [0x60 | class >> 4, class << 4 | 0x0f, 0xff, 0xff];
                 set(&mut header, to);
                 let read = header[0] << 4 | header[1] >> 4;
-                assert_eq!((read, header[1] & 15, header[2]), (class & 0xfc | to.bits(), 15, 0xff));
+                assert_eq!(
+                    (read, header[1] & 15, header[2]),
+                    (class & 0xfc | to.bits(), 15, 0xff)
+                );
             }
         }
     }

@@ -114,9 +114,14 @@ impl Egress {
             let count = self.waiting.len().min(BATCH);
             for (place, outgoing) in places.iter_mut().zip(&self.waiting) {
                 let frame = outgoing.frame;
-                *place = (pool.offset(frame.id) + usize::from(frame.start), usize::from(frame.len));
+                *place = (
+                    pool.offset(frame.id) + usize::from(frame.start),
+                    usize::from(frame.len),
+                );
             }
-            let sent = self.messages.send(socket, pool.slab(), places[..count].iter().copied());
+            let sent = self
+                .messages
+                .send(socket, pool.slab(), places[..count].iter().copied());
             let now = clock.now();
             match sent {
                 Ok(sent) => self.accepted(sent, now, pool),
@@ -139,7 +144,10 @@ impl Egress {
 
     fn refused(&mut self, error: &io::Error, now: Time, pool: &mut Pool) {
         let since = *self.refused_since.get_or_insert(now);
-        let for_now = matches!(error.raw_os_error(), Some(libc::EAGAIN | libc::ENOBUFS | libc::ENOMEM));
+        let for_now = matches!(
+            error.raw_os_error(),
+            Some(libc::EAGAIN | libc::ENOBUFS | libc::ENOMEM)
+        );
         if error.raw_os_error() == Some(libc::EINTR) {
             return;
         }
@@ -169,8 +177,15 @@ mod tests {
     fn with_frames(count: usize) -> (Egress, Pool) {
         let (mut egress, mut pool) = (Egress::new(), Pool::new(8, 1_500));
         for _ in 0..count {
-            let frame = Frame { id: pool.take().unwrap(), len: 60, start: 16 };
-            egress.push(Outgoing { frame, release: None });
+            let frame = Frame {
+                id: pool.take().unwrap(),
+                len: 60,
+                start: 16,
+            };
+            egress.push(Outgoing {
+                frame,
+                release: None,
+            });
         }
         (egress, pool)
     }
@@ -183,25 +198,51 @@ mod tests {
         let mut pauses = Vec::new();
         for _ in 0..10 {
             egress.refused(&full, now, &mut pool);
-            let Some(Blocked::Until(at)) = egress.blocked else { panic!("{:?}", egress.blocked) };
+            let Some(Blocked::Until(at)) = egress.blocked else {
+                panic!("{:?}", egress.blocked)
+            };
             pauses.push((at - now).as_nanos() / 1_000);
             now = at;
         }
-        assert_eq!(pauses, [50, 100, 200, 400, 800, 1_600, 3_200, 6_400, 10_000, 10_000]);
-        assert_eq!((egress.waiting(), egress.lost(), egress.retried(), pool.free()), (2, 0, 10, 6));
+        assert_eq!(
+            pauses,
+            [50, 100, 200, 400, 800, 1_600, 3_200, 6_400, 10_000, 10_000]
+        );
+        assert_eq!(
+            (
+                egress.waiting(),
+                egress.lost(),
+                egress.retried(),
+                pool.free()
+            ),
+            (2, 0, 10, 6)
+        );
         egress.accepted(2, now, &mut pool);
-        assert_eq!((egress.waiting(), egress.transmitted(), pool.free()), (0, 2, 8));
+        assert_eq!(
+            (egress.waiting(), egress.transmitted(), pool.free()),
+            (0, 2, 8)
+        );
         assert_eq!(egress.pause, SHORTEST_PAUSE);
     }
 
     #[test]
     fn a_frame_is_lost_when_it_can_never_be_sent_or_was_refused_too_long() {
         let (mut egress, mut pool) = with_frames(3);
-        egress.refused(&io::Error::from_raw_os_error(libc::EMSGSIZE), Time::ZERO, &mut pool);
-        assert_eq!((egress.lost(), egress.waiting(), egress.blocked), (1, 2, None));
+        egress.refused(
+            &io::Error::from_raw_os_error(libc::EMSGSIZE),
+            Time::ZERO,
+            &mut pool,
+        );
+        assert_eq!(
+            (egress.lost(), egress.waiting(), egress.blocked),
+            (1, 2, None)
+        );
         let again = io::Error::from_raw_os_error(libc::EAGAIN);
         egress.refused(&again, Time::ZERO, &mut pool);
-        assert_eq!((egress.lost(), egress.blocked), (1, Some(Blocked::UntilWritable)));
+        assert_eq!(
+            (egress.lost(), egress.blocked),
+            (1, Some(Blocked::UntilWritable))
+        );
         egress.writable();
         egress.refused(&again, PATIENCE + Time::from_nanos(1), &mut pool);
         assert_eq!((egress.lost(), egress.waiting(), pool.free()), (2, 1, 7));

@@ -53,6 +53,9 @@ mod tests {
             buckets[(of(&[7], 6, Some((port, 5_001))) % 1_024) as usize] += 1;
         }
         let (least, most) = (buckets.iter().min().unwrap(), buckets.iter().max().unwrap());
-        assert!(*least > 64 - 6 * 8 && *most < 64 + 6 * 8, "{least} to {most}");
+        assert!(
+            *least > 64 - 6 * 8 && *most < 64 + 6 * 8,
+            "{least} to {most}"
+        );
     }
 }

@@ -56,7 +56,7 @@ pub struct IpPacket {
     pub protocol: u8,
     /// Source and destination port; `None` for a fragment and for protocols without ports.
     pub ports: Option<(u16, u16)>,
-    /// The same for all packets of a flow; see [`flow_key`](crate::flow_key).
+    /// The same for all packets of a flow; see [`flow_key`].
     pub flow: u64,
 }
 
@@ -113,16 +113,24 @@ fn ipv4(packet: &[u8], offset: u8) -> Option<IpPacket> {
     if header[0] >> 4 != 4 || header_len < 20 {
         return None;
     }
-    let len = bounded(usize::from(u16::from_be_bytes([header[2], header[3]])), packet.len());
+    let len = bounded(
+        usize::from(u16::from_be_bytes([header[2], header[3]])),
+        packet.len(),
+    );
     if usize::from(len) < header_len {
         return None;
     }
     // More fragments to come, or not the first one.
     let fragment = u16::from_be_bytes([header[6], header[7]]) & 0x3fff != 0;
     let protocol = header[9];
-    let ports = if fragment { None } else { ports(protocol, &packet[..usize::from(len)], header_len) };
+    let ports = if fragment {
+        None
+    } else {
+        ports(protocol, &packet[..usize::from(len)], header_len)
+    };
     let addresses = [u64::from_be_bytes([
-        header[12], header[13], header[14], header[15], header[16], header[17], header[18], header[19],
+        header[12], header[13], header[14], header[15], header[16], header[17], header[18],
+        header[19],
     ])];
     Some(IpPacket {
         offset,
@@ -145,10 +153,18 @@ fn ipv6(packet: &[u8], offset: u8) -> Option<Kind> {
     let packet = &packet[..usize::from(len)];
     let upper = upper_layer(packet, header[6]);
     let icmp_type = packet.get(upper.offset).copied().unwrap_or(0);
-    if upper.protocol == protocol::ICMPV6 && header[7] == 255 && (133..=137).contains(&icmp_type) && !upper.fragment {
+    if upper.protocol == protocol::ICMPV6
+        && header[7] == 255
+        && (133..=137).contains(&icmp_type)
+        && !upper.fragment
+    {
         return Some(Kind::Bypass(Bypass::NeighbourDiscovery));
     }
-    let ports = if upper.fragment { None } else { ports(upper.protocol, packet, upper.offset) };
+    let ports = if upper.fragment {
+        None
+    } else {
+        ports(upper.protocol, packet, upper.offset)
+    };
     let mut addresses = [0; 4];
     for (address, bytes) in addresses.iter_mut().zip(header[8..].as_chunks::<8>().0) {
         *address = u64::from_be_bytes(*bytes);
@@ -173,17 +189,28 @@ struct UpperLayer {
 /// Follows the extension headers (RFC 8200 section 4; the authentication header RFC 4302). A chain
 /// that ends early or is too long ends with the header it ends at.
 fn upper_layer(packet: &[u8], first: u8) -> UpperLayer {
-    let mut upper = UpperLayer { protocol: first, offset: 40, fragment: false };
+    let mut upper = UpperLayer {
+        protocol: first,
+        offset: 40,
+        fragment: false,
+    };
     for _ in 0..MAX_EXTENSIONS {
-        let Some(&[next, size]) = packet.get(upper.offset..).and_then(|rest| rest.first_chunk::<2>()) else {
+        let Some(&[next, size]) = packet
+            .get(upper.offset..)
+            .and_then(|rest| rest.first_chunk::<2>())
+        else {
             break;
         };
         let len = match upper.protocol {
-            protocol::HOP_BY_HOP | protocol::ROUTING | protocol::DESTINATION_OPTIONS => 8 * (usize::from(size) + 1),
+            protocol::HOP_BY_HOP | protocol::ROUTING | protocol::DESTINATION_OPTIONS => {
+                8 * (usize::from(size) + 1)
+            }
             protocol::AUTHENTICATION => 4 * (usize::from(size) + 2),
             protocol::FRAGMENT => {
                 // An atomic fragment (RFC 6946) is whole: offset 0, no more to come.
-                let Some(field) = word(packet, upper.offset + 2) else { break };
+                let Some(field) = word(packet, upper.offset + 2) else {
+                    break;
+                };
                 upper.fragment |= field & 0xfff9 != 0;
                 8
             }
@@ -214,7 +241,11 @@ fn ports(protocol: u8, packet: &[u8], offset: usize) -> Option<(u16, u16)> {
 
 /// The length a header claims, or what is there if that is less or nothing is claimed.
 fn bounded(claimed: usize, present: usize) -> u16 {
-    let len = if claimed == 0 { present } else { claimed.min(present) };
+    let len = if claimed == 0 {
+        present
+    } else {
+        claimed.min(present)
+    };
     u16::try_from(len).unwrap_or(u16::MAX)
 }
 

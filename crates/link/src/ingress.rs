@@ -37,7 +37,11 @@ pub(crate) struct Ingress {
 
 impl Ingress {
     pub(crate) fn new() -> Self {
-        Self { messages: Messages::new(), slots: Vec::with_capacity(BATCH), truncated: 0 }
+        Self {
+            messages: Messages::new(),
+            slots: Vec::with_capacity(BATCH),
+            truncated: 0,
+        }
     }
     /// Frames that were longer than a slot, and are lost.
     pub(crate) fn truncated(&self) -> u64 {
@@ -45,7 +49,12 @@ impl Ingress {
     }
 
     /// Receives one batch into `frames`, behind what is there.
-    pub(crate) fn receive(&mut self, socket: BorrowedFd<'_>, pool: &mut Pool, frames: &mut Vec<Received>) -> io::Result<Remains> {
+    pub(crate) fn receive(
+        &mut self,
+        socket: BorrowedFd<'_>,
+        pool: &mut Pool,
+        frames: &mut Vec<Received>,
+    ) -> io::Result<Remains> {
         while self.slots.len() < BATCH {
             let Some(id) = pool.take() else { break };
             self.slots.push(id);
@@ -59,16 +68,20 @@ impl Ingress {
         for (place, &id) in places.iter_mut().zip(&self.slots) {
             *place = (pool.offset(id) + HEADROOM, room);
         }
-        let received = match self.messages.receive(socket, pool.slab(), places[..wanted].iter().copied()) {
-            Ok(received) => received,
-            Err(error) => {
-                return match error.kind() {
-                    io::ErrorKind::WouldBlock => Ok(Remains::Nothing),
-                    io::ErrorKind::Interrupted => Ok(Remains::Perhaps),
-                    _ => Err(error),
-                };
-            }
-        };
+        let received =
+            match self
+                .messages
+                .receive(socket, pool.slab(), places[..wanted].iter().copied())
+            {
+                Ok(received) => received,
+                Err(error) => {
+                    return match error.kind() {
+                        io::ErrorKind::WouldBlock => Ok(Remains::Nothing),
+                        io::ErrorKind::Interrupted => Ok(Remains::Perhaps),
+                        _ => Err(error),
+                    };
+                }
+            };
         let mut kept = 0;
         for index in 0..received {
             let id = self.slots[index];
@@ -80,11 +93,19 @@ impl Ingress {
                 continue;
             }
             let told = self.messages.auxiliary(index);
-            let mut frame = Frame { id, len: len as u16, start: HEADROOM as u8 };
+            let mut frame = Frame {
+                id,
+                len: len as u16,
+                start: HEADROOM as u8,
+            };
             if let Some((protocol, control)) = told.tag {
                 frame = pool.insert_tag(frame, protocol, control);
             }
-            frames.push(Received { frame, stamp: told.stamp, checksum_missing: told.checksum_missing });
+            frames.push(Received {
+                frame,
+                stamp: told.stamp,
+                checksum_missing: told.checksum_missing,
+            });
         }
         self.slots.drain(kept..received);
         Ok(match received {

@@ -47,7 +47,11 @@ impl<O: Observer<Descriptor>> Lane<O> {
             received: self.counts.received + truncated,
             transmitted: self.egress.transmitted(),
             marked: self.path.marks(),
-            lost: Lost { socket, truncated, refused: self.egress.lost() },
+            lost: Lost {
+                socket,
+                truncated,
+                refused: self.egress.lost(),
+            },
             inside: Inside {
                 queue: self.path.queued(),
                 delay_line: self.path.delayed(),

@@ -18,7 +18,12 @@ impl Lateness {
     /// Its summary.
     pub(crate) fn summary(&self) -> Summary {
         let quantile = |q| Time::from_nanos(self.0.value_at_quantile(q));
-        Summary { count: self.0.len(), p50: quantile(0.5), p99: quantile(0.99), max: Time::from_nanos(self.0.max()) }
+        Summary {
+            count: self.0.len(),
+            p50: quantile(0.5),
+            p99: quantile(0.99),
+            max: Time::from_nanos(self.0.max()),
+        }
     }
 }
 
@@ -45,8 +50,15 @@ mod tests {
         (1..=1_000).for_each(|micros| lateness.record(Time::from_micros(micros)));
         lateness.record(Time::from_secs(1_000));
         let summary = lateness.summary();
-        let near = |time: Time, micros: u64| time.as_nanos().abs_diff(micros * 1_000) <= micros * 10;
-        assert!(near(summary.p50, 501) && near(summary.p99, 991), "{summary:?}");
-        assert!(near(summary.max, 60_000_000) && summary.count == 1_001, "{summary:?}");
+        let near =
+            |time: Time, micros: u64| time.as_nanos().abs_diff(micros * 1_000) <= micros * 10;
+        assert!(
+            near(summary.p50, 501) && near(summary.p99, 991),
+            "{summary:?}"
+        );
+        assert!(
+            near(summary.max, 60_000_000) && summary.count == 1_001,
+            "{summary:?}"
+        );
     }
 }

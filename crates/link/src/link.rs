@@ -73,7 +73,12 @@ struct State {
 impl<O: Observer<Descriptor>> Link<O> {
     /// A link whose forward direction goes from `port_a` to `port_b`, with an observer for each
     /// direction. Refuses a configuration that cannot work with `InvalidInput`.
-    pub fn new(config: LinkConfig, port_a: Port, port_b: Port, observers: [O; 2]) -> io::Result<Self> {
+    pub fn new(
+        config: LinkConfig,
+        port_a: Port,
+        port_b: Port,
+        observers: [O; 2],
+    ) -> io::Result<Self> {
         config.check()?;
         let look_interval = config.look_interval();
         let mut ports = [port_a, port_b];
@@ -81,8 +86,10 @@ impl<O: Observer<Descriptor>> Link<O> {
             port.set_buffer(config.receive_buffer)?;
         }
         let delays: Vec<Time> = config.groups.iter().map(|group| group.delay).collect();
-        let (forward, reverse): (Vec<_>, Vec<_>) =
-            config.changes.into_iter().partition(|(_, change): &(Time, Change)| change.direction() == Direction::Forward);
+        let (forward, reverse): (Vec<_>, Vec<_>) = config
+            .changes
+            .into_iter()
+            .partition(|(_, change): &(Time, Change)| change.direction() == Direction::Forward);
         let [observe_forward, observe_reverse] = observers;
         let lanes = [
             Lane::new(Path::new(config.forward, &delays, forward, observe_forward)),
@@ -132,7 +139,7 @@ impl<O: Observer<Descriptor>> Link<O> {
             if last {
                 return Ok(());
             }
-            if !self.state.more {
+            if !self.frames_wait() {
                 self.sleep(until)?;
             }
         }
@@ -140,24 +147,42 @@ impl<O: Observer<Descriptor>> Link<O> {
 
     fn is_time_to_look(&self, now: Time) -> bool {
         let state = &self.state;
-        let decide = self.lanes.iter().filter_map(|lane| lane.path.decide_by()).min();
-        state.readable
-            || state.more
-            || (state.starved && self.pool.free() >= BATCH / 2)
+        let decide = self
+            .lanes
+            .iter()
+            .filter_map(|lane| lane.path.decide_by())
+            .min();
+        self.frames_wait()
+            || state.readable
             || decide.is_some_and(|at| at <= now)
-            || self.look_interval.is_some_and(|interval| !state.quiet && state.looked + interval <= now)
+            || self
+                .look_interval
+                .is_some_and(|interval| !state.quiet && state.looked + interval <= now)
+    }
+
+    /// Whether frames wait in the sockets that could be read now.
+    fn frames_wait(&self) -> bool {
+        self.state.more || (self.state.starved && self.pool.free() >= BATCH / 2)
     }
 
     /// Reads what has arrived and decides what can be decided.
     fn look(&mut self) -> io::Result<()> {
         self.looks += 1;
         let now = self.clock.resample();
-        let mut state = State { looked: now, quiet: true, ..State::default() };
+        let mut state = State {
+            looked: now,
+            quiet: true,
+            ..State::default()
+        };
         for direction in Direction::BOTH {
             let remains = self.read(direction, &mut state)?;
             let lane = &mut self.lanes[direction.index()];
             // What still waits in the socket was stamped after the last frame that was read.
-            let horizon = if remains == Remains::Perhaps { lane.stamps.latest() } else { now };
+            let horizon = if remains == Remains::Perhaps {
+                lane.stamps.latest()
+            } else {
+                now
+            };
             lane.path.decide(horizon).map_err(refused)?;
             lane.collect_dropped(&mut self.pool);
             state.more |= remains == Remains::Perhaps;
@@ -176,7 +201,11 @@ impl<O: Observer<Descriptor>> Link<O> {
             let lane = &mut self.lanes[direction.index()];
             let port = &self.ports[direction.index()];
             let mut arrived = std::mem::take(&mut self.arrived);
-            remains = lane.ingress.receive(rustix::fd::AsFd::as_fd(port), &mut self.pool, &mut arrived)?;
+            remains = lane.ingress.receive(
+                rustix::fd::AsFd::as_fd(port),
+                &mut self.pool,
+                &mut arrived,
+            )?;
             let now = self.clock.now();
             state.quiet &= arrived.is_empty();
             for received in arrived.drain(..) {
@@ -192,7 +221,12 @@ impl<O: Observer<Descriptor>> Link<O> {
     }
 
     /// A frame that was read by `now` goes into the queue, or past it.
-    fn admit(&mut self, received: Received, direction: Direction, now: Time) -> Result<(), ParameterError> {
+    fn admit(
+        &mut self,
+        received: Received,
+        direction: Direction,
+        now: Time,
+    ) -> Result<(), ParameterError> {
         let lane = &mut self.lanes[direction.index()];
         let frame = received.frame;
         lane.counts.received += 1;
@@ -205,7 +239,10 @@ impl<O: Observer<Descriptor>> Link<O> {
                     Bypass::NeighbourDiscovery => lane.counts.bypassed.neighbour_discovery += 1,
                     Bypass::Other => lane.counts.bypassed.other += 1,
                 }
-                lane.egress.push(Outgoing { frame, release: None });
+                lane.egress.push(Outgoing {
+                    frame,
+                    release: None,
+                });
                 return Ok(());
             }
         };
@@ -213,7 +250,10 @@ impl<O: Observer<Descriptor>> Link<O> {
         lane.counts.unclassified += u64::from(group.is_none());
         if ip.ecn == Ecn::Ect0 && group.is_some_and(|group| self.groups[usize::from(group)].ect1) {
             ip.ecn = Ecn::Ect1;
-            ecn_field::set(&mut self.pool.bytes_mut(frame)[usize::from(ip.offset)..], Ecn::Ect1);
+            ecn_field::set(
+                &mut self.pool.bytes_mut(frame)[usize::from(ip.offset)..],
+                Ecn::Ect1,
+            );
             lane.counts.ect1_rewritten += 1;
         }
         let stamp = received.stamp.map(|stamp| self.clock.at(stamp));
@@ -231,12 +271,19 @@ impl<O: Observer<Descriptor>> Link<O> {
             while let Some((release, packet)) = lane.path.release(now) {
                 let frame = packet.frame();
                 if packet.is_marked() {
-                    ecn_field::set(&mut self.pool.bytes_mut(frame)[packet.ip_offset()..], packet.ecn());
+                    ecn_field::set(
+                        &mut self.pool.bytes_mut(frame)[packet.ip_offset()..],
+                        packet.ecn(),
+                    );
                 }
                 let judged = judge_all || packet.group().is_some();
-                lane.egress.push(Outgoing { frame, release: judged.then_some(release) });
+                lane.egress.push(Outgoing {
+                    frame,
+                    release: judged.then_some(release),
+                });
             }
-            lane.egress.flush(rustix::fd::AsFd::as_fd(port), &mut self.pool, &self.clock);
+            lane.egress
+                .flush(rustix::fd::AsFd::as_fd(port), &mut self.pool, &self.clock);
         }
     }
 
@@ -244,7 +291,10 @@ impl<O: Observer<Descriptor>> Link<O> {
     fn sleep(&mut self, until: Time) -> io::Result<()> {
         let state = &mut self.state;
         let watch = !state.starved && (self.look_interval.is_none() || state.quiet);
-        let mut wanted = [Interest { readable: watch, writable: false }; 2];
+        let mut wanted = [Interest {
+            readable: watch,
+            writable: false,
+        }; 2];
         let now = self.clock.now();
         let mut wake = until.min(now + LONGEST_SLEEP);
         if let Some(interval) = self.look_interval.filter(|_| !state.quiet) {
@@ -252,7 +302,12 @@ impl<O: Observer<Descriptor>> Link<O> {
         }
         for direction in Direction::BOTH {
             let lane = &self.lanes[direction.index()];
-            for at in lane.path.next_release().into_iter().chain(lane.path.decide_by()) {
+            for at in lane
+                .path
+                .next_release()
+                .into_iter()
+                .chain(lane.path.decide_by())
+            {
                 wake = wake.min(at);
             }
             match lane.egress.blocked() {

@@ -45,7 +45,12 @@ pub(crate) struct Auxiliary {
 impl Messages {
     pub(crate) fn new() -> Self {
         // SAFETY: all zeroes is valid for these plain C structs: null pointers and lengths of 0.
-        let (header, vector) = unsafe { (std::mem::zeroed::<libc::mmsghdr>(), std::mem::zeroed::<libc::iovec>()) };
+        let (header, vector) = unsafe {
+            (
+                std::mem::zeroed::<libc::mmsghdr>(),
+                std::mem::zeroed::<libc::iovec>(),
+            )
+        };
         Self {
             headers: vec![header; BATCH].into_boxed_slice(),
             vectors: vec![vector; BATCH].into_boxed_slice(),
@@ -54,7 +59,12 @@ impl Messages {
     }
 
     /// Lets message `i` of each `(offset, len)` in `places` be that part of `slab`.
-    fn aim(&mut self, slab: &mut [u8], places: impl ExactSizeIterator<Item = (usize, usize)>, with_control: bool) -> u32 {
+    fn aim(
+        &mut self,
+        slab: &mut [u8],
+        places: impl ExactSizeIterator<Item = (usize, usize)>,
+        with_control: bool,
+    ) -> u32 {
         let base = slab.as_mut_ptr();
         let count = places.len().min(BATCH);
         let vectors = self.vectors.as_mut_ptr();
@@ -63,7 +73,10 @@ impl Messages {
             // SAFETY: the offset is within the slab, as just checked; the index is below BATCH,
             // the length of the array.
             let vector = unsafe {
-                *vectors.add(index) = libc::iovec { iov_base: base.add(offset).cast(), iov_len: len };
+                *vectors.add(index) = libc::iovec {
+                    iov_base: base.add(offset).cast(),
+                    iov_len: len,
+                };
                 vectors.add(index)
             };
             let header = &mut self.headers[index].msg_hdr;
@@ -91,7 +104,13 @@ impl Messages {
         // SAFETY: the first `count` headers point to parts of the slab, borrowed for this call, and
         // to our own vectors and control buffers, with their lengths.
         let filled = unsafe {
-            libc::recvmmsg(socket.as_raw_fd(), self.headers.as_mut_ptr(), count, libc::MSG_DONTWAIT, std::ptr::null_mut())
+            libc::recvmmsg(
+                socket.as_raw_fd(),
+                self.headers.as_mut_ptr(),
+                count,
+                libc::MSG_DONTWAIT,
+                std::ptr::null_mut(),
+            )
         };
         usize::try_from(filled).map_err(|_| io::Error::last_os_error())
     }
@@ -105,19 +124,29 @@ impl Messages {
     ) -> io::Result<usize> {
         let count = self.aim(slab, places, false);
         // SAFETY: as for `receive`; the kernel only reads the parts of the slab.
-        let sent = unsafe { libc::sendmmsg(socket.as_raw_fd(), self.headers.as_mut_ptr(), count, libc::MSG_DONTWAIT) };
+        let sent = unsafe {
+            libc::sendmmsg(
+                socket.as_raw_fd(),
+                self.headers.as_mut_ptr(),
+                count,
+                libc::MSG_DONTWAIT,
+            )
+        };
         usize::try_from(sent).map_err(|_| io::Error::last_os_error())
     }
 
     /// Length of received frame `index`, and whether it was longer than its part.
     pub(crate) fn received(&self, index: usize) -> (usize, bool) {
         let message = &self.headers[index];
-        (message.msg_len as usize, message.msg_hdr.msg_flags & libc::MSG_TRUNC != 0)
+        (
+            message.msg_len as usize,
+            message.msg_hdr.msg_flags & libc::MSG_TRUNC != 0,
+        )
     }
 
     /// What came with received frame `index`.
     pub(crate) fn auxiliary(&self, index: usize) -> Auxiliary {
-        let present = (self.headers[index].msg_hdr.msg_controllen as usize).min(CONTROL);
+        let present = self.headers[index].msg_hdr.msg_controllen.min(CONTROL);
         parse_control(&self.controls[index].0[..present])
     }
 }
@@ -135,7 +164,9 @@ fn parse_control(mut rest: &[u8]) -> Auxiliary {
         match (int(rest, HEADER - 8) as i32, int(rest, HEADER - 4) as i32) {
             (libc::SOL_SOCKET, libc::SCM_TIMESTAMPNS) if data.len() >= 16 => {
                 let (seconds, nanos) = (long(data, 0) as i64, long(data, 8) as i64);
-                told.stamp = seconds.checked_mul(1_000_000_000).and_then(|stamp| stamp.checked_add(nanos));
+                told.stamp = seconds
+                    .checked_mul(1_000_000_000)
+                    .and_then(|stamp| stamp.checked_add(nanos));
             }
             // struct tpacket_auxdata: status, length, captured length (32 bits each), then offsets of
             // the headers, tag control word and tag type (16 bits each).
@@ -143,25 +174,40 @@ fn parse_control(mut rest: &[u8]) -> Auxiliary {
                 let status = int(data, 0);
                 told.checksum_missing = status & libc::TP_STATUS_CSUMNOTREADY != 0;
                 if status & libc::TP_STATUS_VLAN_VALID != 0 {
-                    let protocol = if status & libc::TP_STATUS_VLAN_TPID_VALID != 0 { short(data, 18) } else { 0x8100 };
+                    let protocol = if status & libc::TP_STATUS_VLAN_TPID_VALID != 0 {
+                        short(data, 18)
+                    } else {
+                        0x8100
+                    };
                     told.tag = Some((protocol, short(data, 16)));
                 }
             }
             _ => {}
         }
-        rest = rest.get(len.next_multiple_of(size_of::<usize>())..).unwrap_or_default();
+        rest = rest
+            .get(len.next_multiple_of(size_of::<usize>())..)
+            .unwrap_or_default();
     }
     told
 }
 
 fn short(bytes: &[u8], at: usize) -> u16 {
-    bytes.get(at..).and_then(|rest| rest.first_chunk()).map_or(0, |chunk| u16::from_ne_bytes(*chunk))
+    bytes
+        .get(at..)
+        .and_then(|rest| rest.first_chunk())
+        .map_or(0, |chunk| u16::from_ne_bytes(*chunk))
 }
 fn int(bytes: &[u8], at: usize) -> u32 {
-    bytes.get(at..).and_then(|rest| rest.first_chunk()).map_or(0, |chunk| u32::from_ne_bytes(*chunk))
+    bytes
+        .get(at..)
+        .and_then(|rest| rest.first_chunk())
+        .map_or(0, |chunk| u32::from_ne_bytes(*chunk))
 }
 fn long(bytes: &[u8], at: usize) -> u64 {
-    bytes.get(at..).and_then(|rest| rest.first_chunk()).map_or(0, |chunk| u64::from_ne_bytes(*chunk))
+    bytes
+        .get(at..)
+        .and_then(|rest| rest.first_chunk())
+        .map_or(0, |chunk| u64::from_ne_bytes(*chunk))
 }
 
 // The offsets above are those of a 64-bit kernel, the only one that quell runs on.
@@ -182,7 +228,11 @@ mod tests {
 
     #[test]
     fn reads_the_stamp_and_the_tag_in_any_order() {
-        let stamp = message(libc::SOL_SOCKET, libc::SCM_TIMESTAMPNS, &[3_i64.to_ne_bytes(), 5_i64.to_ne_bytes()].concat());
+        let stamp = message(
+            libc::SOL_SOCKET,
+            libc::SCM_TIMESTAMPNS,
+            &[3_i64.to_ne_bytes(), 5_i64.to_ne_bytes()].concat(),
+        );
         let auxiliary = |status: u32, control: u16, protocol: u16| {
             let mut data = status.to_ne_bytes().to_vec();
             data.extend([0; 12]);
@@ -197,9 +247,16 @@ mod tests {
             (valid | typed, Some((0x88a8, 7)), false),
             (libc::TP_STATUS_CSUMNOTREADY, None, true),
         ] {
-            let expected = Auxiliary { stamp: Some(3_000_000_005), tag, checksum_missing };
+            let expected = Auxiliary {
+                stamp: Some(3_000_000_005),
+                tag,
+                checksum_missing,
+            };
             let tag = auxiliary(status, 7, 0x88a8);
-            assert_eq!(parse_control(&[stamp.clone(), tag.clone()].concat()), expected);
+            assert_eq!(
+                parse_control(&[stamp.clone(), tag.clone()].concat()),
+                expected
+            );
             assert_eq!(parse_control(&[tag, stamp.clone()].concat()), expected);
         }
     }

@@ -20,8 +20,12 @@ impl PacingThread {
     /// Prepares the calling thread. SCHED_FIFO needs CAP_SYS_NICE or RLIMIT_RTPRIO.
     pub(crate) fn enter(realtime: Option<u8>) -> io::Result<Self> {
         let slack = NonZeroU64::new(current_timer_slack()?);
+        let mut thread = Self {
+            slack,
+            realtime: false,
+            not_send: PhantomData,
+        };
         set_current_timer_slack(NonZeroU64::new(1))?;
-        let mut thread = Self { slack, realtime: false, not_send: PhantomData };
         if let Some(priority) = realtime {
             schedule(libc::SCHED_FIFO, priority)?;
             thread.realtime = true;
@@ -41,8 +45,35 @@ impl Drop for PacingThread {
 }
 
 fn schedule(policy: i32, priority: u8) -> io::Result<()> {
-    let parameter = libc::sched_param { sched_priority: i32::from(priority) };
+    let parameter = libc::sched_param {
+        sched_priority: i32::from(priority),
+    };
     // SAFETY: 0 is the calling thread; the kernel only reads the parameter.
     let done = unsafe { libc::sched_setscheduler(0, policy, &raw const parameter) };
-    if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    if done == 0 {
+        Ok(())
+    } else {
+        Err(io::Error::last_os_error())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn timers_are_exact_only_while_a_link_runs() {
+        let before = current_timer_slack().unwrap();
+        let thread = PacingThread::enter(None).unwrap();
+        assert_eq!(current_timer_slack().unwrap(), 1);
+        drop(thread);
+        assert_eq!(current_timer_slack().unwrap(), before);
+    }
+
+    #[test]
+    fn a_priority_that_the_system_refuses_is_an_error() {
+        assert!(PacingThread::enter(Some(200)).is_err());
+        // SAFETY: no memory.
+        assert_eq!(unsafe { libc::sched_getscheduler(0) }, libc::SCHED_OTHER);
+    }
 }

@@ -32,10 +32,20 @@ pub(crate) struct Path<O> {
 
 impl<O: Observer<Descriptor>> Path<O> {
     /// An empty queue, behind it the delay of each group. Of `changes`, those of this direction.
-    pub(crate) fn new(config: DirectionConfig, delays: &[Time], mut changes: Vec<(Time, Change)>, observer: O) -> Self {
+    pub(crate) fn new(
+        config: DirectionConfig,
+        delays: &[Time],
+        mut changes: Vec<(Time, Change)>,
+        observer: O,
+    ) -> Self {
         changes.sort_by_key(|(at, _)| *at);
         Self {
-            queue: Bottleneck::new(config.discipline, config.rate, config.framing, Collector::new(observer)),
+            queue: Bottleneck::new(
+                config.discipline,
+                config.rate,
+                config.framing,
+                Collector::new(observer),
+            ),
             delay_line: DelayLine::new(delays),
             changes: changes.into(),
             least_delay: delays.iter().copied().min().unwrap_or(Time::ZERO),
@@ -49,7 +59,8 @@ impl<O: Observer<Descriptor>> Path<O> {
         self.change_until(at)?;
         self.late_arrivals += u64::from(at < self.decided);
         self.decided = self.decided.max(at);
-        self.queue.arrive(packet, at, &mut into(&mut self.delay_line));
+        self.queue
+            .arrive(packet, at, &mut into(&mut self.delay_line));
         Ok(())
     }
 
@@ -67,7 +78,9 @@ impl<O: Observer<Descriptor>> Path<O> {
             let mut sink = into(&mut self.delay_line);
             match change {
                 Change::SetRate { rate, .. } => self.queue.set_rate(rate, at, &mut sink),
-                Change::Configure { key, value, .. } => self.queue.configure(&key, &value, at, &mut sink)?,
+                Change::Configure { key, value, .. } => {
+                    self.queue.configure(&key, &value, at, &mut sink)?
+                }
             }
         }
         Ok(())

@@ -60,7 +60,13 @@ pub struct Pool {
 
 impl fmt::Debug for Pool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Pool({} of {} slots of {} B free)", self.free.len(), self.slots(), self.slot)
+        write!(
+            f,
+            "Pool({} of {} slots of {} B free)",
+            self.free.len(),
+            self.slots(),
+            self.slot
+        )
     }
 }
 
@@ -71,7 +77,9 @@ impl Pool {
     /// `slots` slots, each for an IP packet of up to `mtu` bytes.
     pub fn new(slots: u32, mtu: usize) -> Self {
         // One byte more than the largest frame, so that a frame that fills its slot is too long.
-        let slot = (HEADROOM + LINK_HEADER + mtu.min(Self::MAX_MTU) + 1).next_multiple_of(64).max(2_048);
+        let slot = (HEADROOM + LINK_HEADER + mtu.min(Self::MAX_MTU) + 1)
+            .next_multiple_of(64)
+            .max(2_048);
         Self {
             bytes: vec![0; slot * slots as usize].into_boxed_slice(),
             slot,
@@ -87,7 +95,10 @@ impl Pool {
     }
     /// Gives a slot back. Each slot taken is given back once.
     pub fn give_back(&mut self, id: FrameId) {
-        debug_assert!(self.free.len() < self.slots(), "a frame was given back twice");
+        debug_assert!(
+            self.free.len() < self.slots(),
+            "a frame was given back twice"
+        );
         self.free.push(id);
     }
     /// How many slots there are.
@@ -131,7 +142,11 @@ impl Pool {
         if usize::from(frame.len) < ADDRESSES || frame.start < 4 || frame.len > u16::MAX - 4 {
             return frame;
         }
-        let frame = Frame { start: frame.start - 4, len: frame.len + 4, ..frame };
+        let frame = Frame {
+            start: frame.start - 4,
+            len: frame.len + 4,
+            ..frame
+        };
         let bytes = self.bytes_mut(frame);
         bytes.copy_within(4..4 + ADDRESSES, 0);
         bytes[12..14].copy_from_slice(&protocol.to_be_bytes());
@@ -168,12 +183,23 @@ mod tests {
         let mut pool = Pool::new(2, 1_500);
         pool.take();
         let id = pool.take().unwrap();
-        let frame = Frame { id, len: 20, start: HEADROOM as u8 };
+        let frame = Frame {
+            id,
+            len: 20,
+            start: HEADROOM as u8,
+        };
         let untagged: Vec<u8> = (1..=20).collect();
         pool.bytes_mut(frame).copy_from_slice(&untagged);
         let tagged = pool.insert_tag(frame, 0x88a8, 0x6123);
         let expected = [&untagged[..12], &[0x88, 0xa8, 0x61, 0x23], &untagged[12..]].concat();
         assert_eq!(pool.bytes(tagged), expected);
-        assert_eq!(pool.bytes(Frame { start: HEADROOM as u8 + 12, len: 8, ..frame }), &untagged[12..]);
+        assert_eq!(
+            pool.bytes(Frame {
+                start: HEADROOM as u8 + 12,
+                len: 8,
+                ..frame
+            }),
+            &untagged[12..]
+        );
     }
 }

@@ -29,7 +29,13 @@ impl Port {
     pub fn open(interface: &str) -> io::Result<Self> {
         // Protocol 0 receives nothing until the socket is bound, with all its options set.
         // SAFETY: creates a descriptor and touches no memory.
-        let fd = unsafe { libc::socket(libc::AF_PACKET, libc::SOCK_RAW | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK, 0) };
+        let fd = unsafe {
+            libc::socket(
+                libc::AF_PACKET,
+                libc::SOCK_RAW | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK,
+                0,
+            )
+        };
         if fd < 0 {
             return Err(io::Error::last_os_error());
         }
@@ -37,7 +43,11 @@ impl Port {
         let socket = unsafe { OwnedFd::from_raw_fd(fd) };
         let index = rustix::net::netdevice::name_to_index(&socket, interface)?;
         let port = Self { socket, dropped: 0 };
-        for option in [libc::PACKET_IGNORE_OUTGOING, libc::PACKET_QDISC_BYPASS, libc::PACKET_AUXDATA] {
+        for option in [
+            libc::PACKET_IGNORE_OUTGOING,
+            libc::PACKET_QDISC_BYPASS,
+            libc::PACKET_AUXDATA,
+        ] {
             port.set(libc::SOL_PACKET, option, &1_i32)?;
         }
         port.set(libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, &1_i32)?;
@@ -67,23 +77,42 @@ impl Port {
                 size_of::<libc::sockaddr_ll>() as u32,
             )
         };
-        if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+        if done == 0 {
+            Ok(())
+        } else {
+            Err(io::Error::last_os_error())
+        }
     }
 
     fn set<T>(&self, level: i32, option: i32, value: &T) -> io::Result<()> {
         // SAFETY: the pointer is to a value of the length given, which the kernel only reads.
         let done = unsafe {
-            libc::setsockopt(self.socket.as_raw_fd(), level, option, (&raw const *value).cast(), size_of::<T>() as u32)
+            libc::setsockopt(
+                self.socket.as_raw_fd(),
+                level,
+                option,
+                (&raw const *value).cast(),
+                size_of::<T>() as u32,
+            )
         };
-        if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+        if done == 0 {
+            Ok(())
+        } else {
+            Err(io::Error::last_os_error())
+        }
     }
 
     /// Gives the socket room for `size` bytes of received frames, as the kernel counts them: beyond
     /// the system's limit with CAP_NET_ADMIN, else up to it. Sent frames get as much.
     pub(crate) fn set_buffer(&self, size: Bytes) -> io::Result<()> {
         // The kernel doubles what it is told, for its own overhead.
-        let half = i32::try_from(size.get() / 2).unwrap_or(i32::MAX / 2).min(i32::MAX / 2);
-        for (force, plain) in [(libc::SO_RCVBUFFORCE, libc::SO_RCVBUF), (libc::SO_SNDBUFFORCE, libc::SO_SNDBUF)] {
+        let half = i32::try_from(size.get() / 2)
+            .unwrap_or(i32::MAX / 2)
+            .min(i32::MAX / 2);
+        for (force, plain) in [
+            (libc::SO_RCVBUFFORCE, libc::SO_RCVBUF),
+            (libc::SO_SNDBUFFORCE, libc::SO_SNDBUF),
+        ] {
             if self.set(libc::SOL_SOCKET, force, &half).is_err() {
                 self.set(libc::SOL_SOCKET, plain, &half)?;
             }
@@ -93,7 +122,10 @@ impl Port {
 
     /// Frames dropped so far because the socket's buffer was full.
     pub(crate) fn dropped(&mut self) -> io::Result<u64> {
-        let mut since_last = libc::tpacket_stats { tp_packets: 0, tp_drops: 0 };
+        let mut since_last = libc::tpacket_stats {
+            tp_packets: 0,
+            tp_drops: 0,
+        };
         let mut len = size_of::<libc::tpacket_stats>() as u32;
         // SAFETY: both pointers are to values that live through the call, and the length is theirs.
         let done = unsafe {

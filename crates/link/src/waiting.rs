@@ -33,14 +33,27 @@ impl Waiting {
     pub(crate) fn new(ports: &[Port; 2]) -> io::Result<Self> {
         let epoll = epoll::create(CreateFlags::CLOEXEC)?;
         for (index, port) in ports.iter().enumerate() {
-            epoll::add(&epoll, port, EventData::new_u64(index as u64), EventFlags::empty())?;
+            epoll::add(
+                &epoll,
+                port,
+                EventData::new_u64(index as u64),
+                EventFlags::empty(),
+            )?;
         }
-        Ok(Self { epoll, interests: [Interest::default(); 2] })
+        Ok(Self {
+            epoll,
+            interests: [Interest::default(); 2],
+        })
     }
 
     /// Sleeps for `span` or until one of `ports` is ready for what `wanted` says; tells which is
     /// ready for what. An error of a port makes it readable: reading tells the error.
-    pub(crate) fn wait(&mut self, ports: &[Port; 2], wanted: [Interest; 2], span: Time) -> io::Result<[Interest; 2]> {
+    pub(crate) fn wait(
+        &mut self,
+        ports: &[Port; 2],
+        wanted: [Interest; 2],
+        span: Time,
+    ) -> io::Result<[Interest; 2]> {
         for (index, port) in ports.iter().enumerate() {
             if wanted[index] != self.interests[index] {
                 let mut flags = EventFlags::empty();
@@ -54,7 +67,10 @@ impl Waiting {
             tv_sec: (span.as_nanos() / 1_000_000_000) as i64,
             tv_nsec: (span.as_nanos() % 1_000_000_000) as _,
         };
-        let mut events = [Event { flags: EventFlags::empty(), data: EventData::new_u64(0) }; 2];
+        let mut events = [Event {
+            flags: EventFlags::empty(),
+            data: EventData::new_u64(0),
+        }; 2];
         let count = match epoll::wait(&self.epoll, &mut events[..], Some(&timeout)) {
             Ok(count) => count,
             Err(rustix::io::Errno::INTR) => 0,
@@ -64,7 +80,8 @@ impl Waiting {
         for event in &events[..count] {
             let (flags, data) = (event.flags, event.data);
             if let Some(port) = ready.get_mut(data.u64() as usize) {
-                port.readable = flags.intersects(EventFlags::IN | EventFlags::ERR | EventFlags::HUP);
+                port.readable =
+                    flags.intersects(EventFlags::IN | EventFlags::ERR | EventFlags::HUP);
                 port.writable = flags.contains(EventFlags::OUT);
             }
         }

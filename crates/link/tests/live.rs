@@ -1,13 +1,16 @@
 //! Real packets between two namespaces, through a real link: ratios and orders, no milliseconds.
 
+#![allow(clippy::unwrap_used)]
+
 mod support;
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use quell_aqm::{Departure, Drop, Ecn, Observer, Rate, Time};
-use quell_link::{Change, Descriptor, Direction, DirectionConfig, GroupConfig, Link, LinkConfig, Port, Wakeup, ecn_field};
-use support::raw::RawSocket;
-use support::{Topology, Unobserved, direction, receive, send_with_ecn, turn};
+use quell_aqm::{Departure, Drop, Observer, Rate, Time};
+use quell_link::{
+    Change, Descriptor, Direction, DirectionConfig, GroupConfig, Link, LinkConfig, Port, Wakeup,
+};
+use support::{Topology, Unobserved, burst, direction, receive, send_with_ecn, turn};
 
 const MS: fn(u64) -> Time = Time::from_millis;
 
@@ -16,7 +19,11 @@ fn config(forward: DirectionConfig) -> LinkConfig {
 }
 
 fn group(port: u16, delay: Time) -> GroupConfig {
-    GroupConfig { port, delay, ect1: false }
+    GroupConfig {
+        port,
+        delay,
+        ect1: false,
+    }
 }
 
 /// Every transmission.
@@ -30,50 +37,72 @@ impl Observer<Descriptor> for Log {
     }
 }
 
-/// Sends `count` datagrams of `len` bytes, numbered, and returns the numbers that arrive, with
-/// their traffic classes.
-fn burst(from: &std::net::UdpSocket, to: &std::net::UdpSocket, count: u32, len: usize) -> Vec<(u32, u8)> {
-    let destination = to.local_addr().unwrap();
-    for number in 0..count {
-        let mut datagram = number.to_be_bytes().to_vec();
-        datagram.resize(len, 0);
-        from.send_to(&datagram, destination).unwrap();
-    }
-    let mut arrived = Vec::new();
-    to.set_read_timeout(Some(Duration::from_millis(500))).unwrap();
-    while (arrived.len() as u32) < count {
-        let Some((datagram, class)) = receive(to) else { break };
-        arrived.push((u32::from_be_bytes(*datagram.first_chunk().unwrap()), class));
-    }
-    arrived
-}
-
 #[test]
 fn shapes_to_its_rate_in_order_and_without_loss_however_it_is_woken() {
-    let Some(_turn) = turn("shapes_to_its_rate_in_order_and_without_loss_however_it_is_woken") else { return };
+    let Some(_turn) = turn("shapes_to_its_rate_in_order_and_without_loss_however_it_is_woken")
+    else {
+        return;
+    };
     let topology = Topology::new();
     for wakeup in [Wakeup::PerPacket, Wakeup::Lazy] {
         let config = LinkConfig {
             groups: vec![group(5_001, MS(10))],
             wakeup: Some(wakeup),
-            ..config(direction(Rate::from_mbps(10), "fifo", &[("limit", "1000p")]))
+            ..config(direction(
+                Rate::from_mbps(10),
+                "fifo",
+                &[("limit", "1000p")],
+            ))
         };
-        let (sender, receiver) = (topology.left.udp("10.9.0.1:4000"), topology.right.udp("10.9.0.2:5001"));
-        let (report, [log, _]) = topology.with_link(config, [Log::default(), Log::default()], || {
-            // 200 packets of 1 250 bytes take 200 ms.
-            let start = Instant::now();
-            let arrived: Vec<_> = burst(&sender, &receiver, 200, 1_222).iter().map(|arrival| arrival.0).collect();
-            let elapsed = start.elapsed().as_secs_f64();
-            assert_eq!(arrived, (0..200).collect::<Vec<_>>());
-            assert!((0.21..0.30).contains(&elapsed), "{wakeup:?}: {elapsed} s for 200 + 10 ms");
-        });
+        let (sender, receiver) = (
+            topology.left.udp("10.9.0.1:4000"),
+            topology.right.udp("10.9.0.2:5001"),
+        );
+        let (report, [log, _]) =
+            topology.with_link(config, [Log::default(), Log::default()], || {
+                // 200 packets of 1 250 bytes take 200 ms.
+                let start = Instant::now();
+                let arrived: Vec<_> = burst(&sender, &receiver, 200, 1_222)
+                    .iter()
+                    .map(|arrival| arrival.0)
+                    .collect();
+                let elapsed = start.elapsed().as_secs_f64();
+                assert_eq!(arrived, (0..200).collect::<Vec<_>>());
+                assert!(
+                    (0.21..0.30).contains(&elapsed),
+                    "{wakeup:?}: {elapsed} s for 200 + 10 ms"
+                );
+            });
         let forward = report.forward;
-        assert!(forward.is_conserved() && report.reverse.is_conserved(), "{report:#?}");
-        assert_eq!((forward.dropped, report.lost_outside(), forward.inside.total()), (0, 0, 0), "{report:#?}");
-        assert_eq!(forward.transmitted, 200 + forward.bypassed.arp + forward.bypassed.neighbour_discovery + forward.unclassified);
-        assert!(forward.lateness.count == 200 && forward.checksum_missing == 0, "{report:#?}");
+        assert!(
+            forward.is_conserved() && report.reverse.is_conserved(),
+            "{report:#?}"
+        );
+        assert_eq!(
+            (
+                forward.dropped,
+                report.lost_outside(),
+                forward.inside.total()
+            ),
+            (0, 0, 0),
+            "{report:#?}"
+        );
+        assert_eq!(
+            forward.transmitted,
+            200 + forward.bypassed.arp
+                + forward.bypassed.neighbour_discovery
+                + forward.unclassified
+        );
+        assert!(
+            forward.lateness.count == 200 && forward.checksum_missing == 0,
+            "{report:#?}"
+        );
         // The burst is one busy period: its decisions are exact whatever the machine did.
-        let packets: Vec<_> = log.0.iter().filter(|departure| departure.link_bytes.get() == 1_250).collect();
+        let packets: Vec<_> = log
+            .0
+            .iter()
+            .filter(|departure| departure.link_bytes.get() == 1_250)
+            .collect();
         let (first, last) = (packets.first().unwrap(), packets.last().unwrap());
         let busy = (last.end - first.start).as_nanos() as f64;
         assert!((0.99..1.03).contains(&(busy / 200e6)), "{busy}");
@@ -84,37 +113,64 @@ fn shapes_to_its_rate_in_order_and_without_loss_however_it_is_woken() {
 
 #[test]
 fn each_direction_delays_by_half_of_the_groups_base_rtt() {
-    let Some(_turn) = turn("each_direction_delays_by_half_of_the_groups_base_rtt") else { return };
+    let Some(_turn) = turn("each_direction_delays_by_half_of_the_groups_base_rtt") else {
+        return;
+    };
     let topology = Topology::new();
     let groups = vec![group(5_001, MS(15)), group(5_002, MS(45))];
-    let config = LinkConfig { groups, ..config(direction(Rate::from_mbps(100), "fifo", &[])) };
+    let config = LinkConfig {
+        groups,
+        ..config(direction(Rate::from_mbps(100), "fifo", &[]))
+    };
     let sender = topology.left.udp("10.9.0.1:4000");
-    let receivers = [topology.right.udp("10.9.0.2:5001"), topology.right.udp("10.9.0.2:5002")];
+    let receivers = [
+        topology.right.udp("10.9.0.2:5001"),
+        topology.right.udp("10.9.0.2:5002"),
+    ];
     topology.with_link(config, [Unobserved, Unobserved], || {
         for (receiver, base_rtt) in receivers.iter().zip([0.030, 0.090]) {
             let mut round_trips = Vec::new();
             for _ in 0..4 {
                 let start = Instant::now();
-                sender.send_to(b"there", receiver.local_addr().unwrap()).unwrap();
+                sender
+                    .send_to(b"there", receiver.local_addr().unwrap())
+                    .unwrap();
                 receive(receiver).unwrap();
-                receiver.send_to(b"back", sender.local_addr().unwrap()).unwrap();
+                receiver
+                    .send_to(b"back", sender.local_addr().unwrap())
+                    .unwrap();
                 receive(&sender).unwrap();
                 round_trips.push(start.elapsed().as_secs_f64());
             }
             // The first round needs ARP, which is not delayed.
             let least = round_trips.into_iter().fold(f64::MAX, f64::min);
-            assert!((1.0..1.3).contains(&(least / base_rtt)), "{least} for {base_rtt}");
+            assert!(
+                (1.0..1.3).contains(&(least / base_rtt)),
+                "{least} for {base_rtt}"
+            );
         }
     });
 }
 
 #[test]
 fn marks_and_the_rewritten_codepoint_reach_the_wire_with_valid_checksums() {
-    let Some(_turn) = turn("marks_and_the_rewritten_codepoint_reach_the_wire_with_valid_checksums") else { return };
+    let Some(_turn) = turn("marks_and_the_rewritten_codepoint_reach_the_wire_with_valid_checksums")
+    else {
+        return;
+    };
     let topology = Topology::new();
-    for (from, to) in [("10.9.0.1:4000", "10.9.0.2:5001"), ("[fd09::1]:4000", "[fd09::2]:5001")] {
-        let groups = vec![GroupConfig { ect1: true, ..group(5_001, MS(5)) }];
-        let config = LinkConfig { groups, ..config(direction(Rate::from_mbps(10), "dualpi2", &[])) };
+    for (from, to) in [
+        ("10.9.0.1:4000", "10.9.0.2:5001"),
+        ("[fd09::1]:4000", "[fd09::2]:5001"),
+    ] {
+        let groups = vec![GroupConfig {
+            ect1: true,
+            ..group(5_001, MS(5))
+        }];
+        let config = LinkConfig {
+            groups,
+            ..config(direction(Rate::from_mbps(10), "dualpi2", &[]))
+        };
         let (sender, receiver) = (topology.left.udp(from), topology.right.udp(to));
         let mut classes = [0_u64; 4];
         let (report, _) = topology.with_link(config, [Unobserved, Unobserved], || {
@@ -126,28 +182,49 @@ fn marks_and_the_rewritten_codepoint_reach_the_wire_with_valid_checksums() {
             }
         });
         let [not_ect, ect1, ect0, ce] = classes;
-        assert_eq!((not_ect, ect0, ect1 + ce), (0, 0, 100), "{from}: {report:#?}");
+        assert_eq!(
+            (not_ect, ect0, ect1 + ce),
+            (0, 0, 100),
+            "{from}: {report:#?}"
+        );
         // 100 packets at 10 Mbit/s queue for far more than the step threshold of 1 ms.
         assert!(ce > 50 && ect1 > 0, "{classes:?}");
-        assert_eq!((report.forward.marked, report.forward.ect1_rewritten), (ce, 100));
-        assert!(report.forward.is_conserved() && report.lost_outside() == 0, "{report:#?}");
+        assert_eq!(
+            (report.forward.marked, report.forward.ect1_rewritten),
+            (ce, 100)
+        );
+        assert!(
+            report.forward.is_conserved() && report.lost_outside() == 0,
+            "{report:#?}"
+        );
         if from.starts_with('[') {
-            assert!(report.forward.bypassed.neighbour_discovery > 0, "{report:#?}");
+            assert!(
+                report.forward.bypassed.neighbour_discovery > 0,
+                "{report:#?}"
+            );
         } else {
-            assert!(report.forward.bypassed.arp > 0 && report.reverse.bypassed.arp > 0, "{report:#?}");
+            assert!(
+                report.forward.bypassed.arp > 0 && report.reverse.bypassed.arp > 0,
+                "{report:#?}"
+            );
         }
     }
 }
 
 #[test]
 fn a_full_queue_drops_and_nothing_else_does() {
-    let Some(_turn) = turn("a_full_queue_drops_and_nothing_else_does") else { return };
+    let Some(_turn) = turn("a_full_queue_drops_and_nothing_else_does") else {
+        return;
+    };
     let topology = Topology::new();
     let config = LinkConfig {
         groups: vec![group(5_001, MS(2))],
         ..config(direction(Rate::from_mbps(20), "fifo", &[("limit", "20p")]))
     };
-    let (sender, receiver) = (topology.left.udp("10.9.0.1:4000"), topology.right.udp("10.9.0.2:5001"));
+    let (sender, receiver) = (
+        topology.left.udp("10.9.0.1:4000"),
+        topology.right.udp("10.9.0.2:5001"),
+    );
     let mut arrived = Vec::new();
     let (report, _) = topology.with_link(config, [Unobserved, Unobserved], || {
         arrived = burst(&sender, &receiver, 300, 1_000);
@@ -155,94 +232,54 @@ fn a_full_queue_drops_and_nothing_else_does() {
     let arrived = arrived.len() as u64;
     assert!((21..200).contains(&arrived), "{arrived}");
     assert_eq!(report.forward.dropped, 300 - arrived, "{report:#?}");
-    assert!(report.forward.is_conserved() && report.lost_outside() == 0, "{report:#?}");
+    assert!(
+        report.forward.is_conserved() && report.lost_outside() == 0,
+        "{report:#?}"
+    );
 }
 
 #[test]
 fn an_empty_pool_makes_packets_wait_and_loses_none() {
-    let Some(_turn) = turn("an_empty_pool_makes_packets_wait_and_loses_none") else { return };
+    let Some(_turn) = turn("an_empty_pool_makes_packets_wait_and_loses_none") else {
+        return;
+    };
     let topology = Topology::new();
     for delay in [MS(0), MS(5)] {
         let config = LinkConfig {
             groups: vec![group(5_001, delay)],
             frames: LinkConfig::FEWEST_FRAMES,
-            ..config(direction(Rate::from_mbps(50), "fifo", &[("limit", "1000p")]))
+            ..config(direction(
+                Rate::from_mbps(50),
+                "fifo",
+                &[("limit", "1000p")],
+            ))
         };
-        let (sender, receiver) = (topology.left.udp("10.9.0.1:4000"), topology.right.udp("10.9.0.2:5001"));
+        let (sender, receiver) = (
+            topology.left.udp("10.9.0.1:4000"),
+            topology.right.udp("10.9.0.2:5001"),
+        );
         let mut arrived = Vec::new();
         let (report, _) = topology.with_link(config, [Unobserved, Unobserved], || {
             arrived = burst(&sender, &receiver, 900, 1_000);
         });
         assert_eq!(arrived.len(), 900, "{report:#?}");
         assert!(report.pool_exhausted > 0, "{report:#?}");
-        assert!(report.forward.is_conserved() && report.lost_outside() == 0, "{report:#?}");
-        assert!(report.cpu_share() < 0.5, "waits without spinning: {report:#?}");
+        assert!(
+            report.forward.is_conserved() && report.lost_outside() == 0,
+            "{report:#?}"
+        );
+        assert!(
+            report.cpu_share() < 0.5,
+            "waits without spinning: {report:#?}"
+        );
     }
 }
 
 #[test]
-fn tagged_frames_leave_as_they_came_but_for_a_mark() {
-    let Some(_turn) = turn("tagged_frames_leave_as_they_came_but_for_a_mark") else { return };
-    let topology = Topology::new();
-    let frame = |tags: usize, number: u16| {
-        let network = |number| {
-            let mut header = etherparse::Ipv4Header::new(0, 64, 0.into(), [10, 9, 0, 1], [10, 9, 0, 2]).unwrap();
-            (header.identification, header.ecn) = (number, 1.try_into().unwrap());
-            etherparse::IpHeaders::Ipv4(header, Default::default())
-        };
-        let vlan = |id: u16| id.try_into().unwrap();
-        let builder = etherparse::PacketBuilder::ethernet2([2, 0, 0, 0, 0, 1], [2, 0, 0, 0, 0, 2]);
-        let builder = match tags {
-            0 => builder.ip(network(number)),
-            1 => builder.single_vlan(vlan(5)).ip(network(number)),
-            _ => builder.double_vlan(vlan(7), vlan(8)).ip(network(number)),
-        };
-        let mut frame = Vec::new();
-        builder.udp(4_000, 5_001).write(&mut frame, &[number as u8; 1_000]).unwrap();
-        frame
-    };
-    let groups = vec![group(5_001, MS(2))];
-    let config = LinkConfig { groups, ..config(direction(Rate::from_mbps(50), "dualpi2", &[])) };
-    let sent: Vec<_> = (0..90).map(|number| frame(usize::from(number) % 3, number)).collect();
-    let (left, right) = (RawSocket::open(&topology.left, "eth0"), RawSocket::open(&topology.right, "eth0"));
-    let mut marked = [0; 3];
-    let (report, _) = topology.with_link(config, [Unobserved, Unobserved], || {
-        sent.iter().for_each(|frame| left.send(frame));
-        for (index, sent) in sent.iter().enumerate() {
-            // The hosts' own start-up is not ours.
-            let received = std::iter::from_fn(|| right.receive()).find(|frame| frame[..6] == sent[..6]);
-            let received = received.expect("a frame was lost");
-            let mut with_mark = sent.clone();
-            ecn_field::set(&mut with_mark[14 + 4 * (index % 3)..], Ecn::Ce);
-            assert!(received == *sent || received == with_mark, "{index}: {received:02x?}\n{sent:02x?}");
-            marked[index % 3] += u32::from(received == with_mark);
-        }
-    });
-    // 90 packets at 50 Mbit/s queue for 15 ms, far above the step threshold of 1 ms.
-    assert!(marked.iter().all(|marked| *marked > 10), "{marked:?}");
-    assert!(report.forward.is_conserved() && report.lost_outside() == 0, "{report:#?}");
-    assert_eq!(report.forward.marked, u64::from(marked.iter().sum::<u32>()));
-}
-
-#[test]
-fn frames_that_do_not_fit_are_counted_as_lost_outside() {
-    let Some(_turn) = turn("frames_that_do_not_fit_are_counted_as_lost_outside") else { return };
-    let topology = Topology::new();
-    topology.link.ip("link set left mtu 9000\nlink set right mtu 9000");
-    topology.left.ip("link set eth0 mtu 9000");
-    topology.right.ip("link set eth0 mtu 9000");
-    let (sender, receiver) = (topology.left.udp("10.9.0.1:4000"), topology.right.udp("10.9.0.2:5001"));
-    let (report, _) = topology.with_link(config(direction(Rate::from_mbps(50), "fifo", &[])), [Unobserved, Unobserved], || {
-        assert_eq!(burst(&sender, &receiver, 1, 1_000).len(), 1);
-        assert_eq!(burst(&sender, &receiver, 3, 5_000).len(), 0);
-    });
-    assert_eq!((report.forward.lost.truncated, report.lost_outside()), (3, 3), "{report:#?}");
-    assert!(report.forward.is_conserved(), "{report:#?}");
-}
-
-#[test]
 fn planned_changes_happen_at_their_logical_times() {
-    let Some(_turn) = turn("planned_changes_happen_at_their_logical_times") else { return };
+    let Some(_turn) = turn("planned_changes_happen_at_their_logical_times") else {
+        return;
+    };
     let topology = Topology::new();
     let mut config = LinkConfig {
         groups: vec![group(5_001, MS(5))],
@@ -250,29 +287,59 @@ fn planned_changes_happen_at_their_logical_times() {
     };
     // Stopped for the first half second, then 20 Mbit/s.
     let rate = Rate::from_mbps(20);
-    config.changes.push((MS(500), Change::SetRate { direction: Direction::Forward, rate }));
-    let (sender, receiver) = (topology.left.udp("10.9.0.1:4000"), topology.right.udp("10.9.0.2:5001"));
+    config.changes.push((
+        MS(500),
+        Change::SetRate {
+            direction: Direction::Forward,
+            rate,
+        },
+    ));
+    let (sender, receiver) = (
+        topology.left.udp("10.9.0.1:4000"),
+        topology.right.udp("10.9.0.2:5001"),
+    );
     let (_, [log, _]) = topology.with_link(config, [Log::default(), Log::default()], || {
         assert_eq!(burst(&sender, &receiver, 50, 1_222).len(), 50);
     });
     assert_eq!(log.0[0].start, MS(500));
-    assert_eq!(log.0.iter().filter(|departure| departure.link_bytes.get() == 1_250).count(), 50);
-    assert!(log.0.windows(2).take(40).all(|pair| pair[0].end == pair[1].start));
+    assert_eq!(
+        log.0
+            .iter()
+            .filter(|departure| departure.link_bytes.get() == 1_250)
+            .count(),
+        50
+    );
+    assert!(
+        log.0
+            .windows(2)
+            .take(40)
+            .all(|pair| pair[0].end == pair[1].start)
+    );
 }
 
 #[test]
 fn an_idle_link_sleeps_and_an_interface_that_goes_away_ends_it() {
-    let Some(_turn) = turn("an_idle_link_sleeps_and_an_interface_that_goes_away_ends_it") else { return };
+    let Some(_turn) = turn("an_idle_link_sleeps_and_an_interface_that_goes_away_ends_it") else {
+        return;
+    };
     let topology = Topology::new();
-    let (left, right) = topology.link.run(|| (Port::open("left").unwrap(), Port::open("right").unwrap()));
+    let (left, right) = topology
+        .link
+        .run(|| (Port::open("left").unwrap(), Port::open("right").unwrap()));
     let groups = vec![group(5_001, MS(5))];
-    let config = LinkConfig { groups, ..config(direction(Rate::from_mbps(10), "dualpi2", &[])) };
+    let config = LinkConfig {
+        groups,
+        ..config(direction(Rate::from_mbps(10), "dualpi2", &[]))
+    };
     let mut link = Link::new(config, left, right, [Unobserved, Unobserved]).unwrap();
     let stop = std::sync::atomic::AtomicBool::new(false);
     link.run(MS(600), &stop).unwrap();
     let report = link.report().unwrap();
     // At most ten a second on its own account, and what the hosts' start-up sends.
-    assert!(report.wakeups < 60 && report.cpu_share() < 0.05, "{report:#?}");
+    assert!(
+        report.wakeups < 60 && report.cpu_share() < 0.05,
+        "{report:#?}"
+    );
     topology.link.ip("link set left down");
     let error = link.run(MS(60_000), &stop).unwrap_err();
     assert_eq!(error.raw_os_error(), Some(libc::ENETDOWN), "{error}");

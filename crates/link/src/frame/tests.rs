@@ -32,7 +32,9 @@ fn ipv6_with(next: u8, hop_limit: u8, payload: &[u8]) -> Vec<u8> {
 fn udp_over_ipv4(flags_and_offset: u16) -> Vec<u8> {
     let mut packet = vec![0x45, 0x01, 0, 28, 0, 1];
     packet.extend(flags_and_offset.to_be_bytes());
-    packet.extend([64, 17, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2, 0x10, 0x00, 0x20, 0x00, 0, 8, 0, 0]);
+    packet.extend([
+        64, 17, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2, 0x10, 0x00, 0x20, 0x00, 0, 8, 0, 0,
+    ]);
     packet
 }
 
@@ -41,10 +43,16 @@ fn tags_of_both_kinds_stack_up_to_the_limit() {
     let packet = udp_over_ipv4(0);
     for tags in [&[][..], &[0x8100], &[0x88a8, 0x8100], &[0x8100; 4]] {
         let read = ip(&ethernet(tags, 0x0800, &packet));
-        assert_eq!((usize::from(read.offset), read.len), (14 + 4 * tags.len(), 28));
+        assert_eq!(
+            (usize::from(read.offset), read.len),
+            (14 + 4 * tags.len(), 28)
+        );
         assert_eq!(read.ports, Some((0x1000, 0x2000)));
     }
-    assert_eq!(parse(&ethernet(&[0x8100; 5], 0x0800, &packet)), Kind::Bypass(Bypass::Other));
+    assert_eq!(
+        parse(&ethernet(&[0x8100; 5], 0x0800, &packet)),
+        Kind::Bypass(Bypass::Other)
+    );
 }
 
 #[test]
@@ -64,7 +72,10 @@ fn fragments_of_a_packet_share_a_key_without_ports() {
     let first = ip(&ethernet(&[], 0x0800, &udp_over_ipv4(0x2000)));
     let last = ip(&ethernet(&[], 0x0800, &udp_over_ipv4(0x0001)));
     let whole = ip(&ethernet(&[], 0x0800, &udp_over_ipv4(0x4000)));
-    assert_eq!((first.ports, last.ports, whole.ports), (None, None, Some((0x1000, 0x2000))));
+    assert_eq!(
+        (first.ports, last.ports, whole.ports),
+        (None, None, Some((0x1000, 0x2000)))
+    );
     assert_eq!(first.flow, last.flow);
     assert_ne!(first.flow, whole.flow);
 }
@@ -81,8 +92,14 @@ fn extension_headers_are_followed_to_the_ports() {
     payload.extend([60, 0, 0, 0, 0, 0, 0, 1, 17, 0, 1, 4, 0, 0, 0, 0]);
     payload.extend(udp);
     let read = ip(&ethernet(&[], 0x86dd, &ipv6_with(0, 64, &payload)));
-    assert_eq!((read.protocol, read.ports, read.flow), (17, Some((0x1000, 0x2000)), plain.flow));
-    assert_eq!((read.ecn, usize::from(read.len)), (Ecn::Ect0, 40 + payload.len()));
+    assert_eq!(
+        (read.protocol, read.ports, read.flow),
+        (17, Some((0x1000, 0x2000)), plain.flow)
+    );
+    assert_eq!(
+        (read.ecn, usize::from(read.len)),
+        (Ecn::Ect0, 40 + payload.len())
+    );
 }
 
 #[test]
@@ -100,13 +117,27 @@ fn ipv6_fragments_share_a_key_without_ports() {
 
 #[test]
 fn what_others_need_to_be_reached_goes_past_the_queue() {
-    assert_eq!(parse(&ethernet(&[], 0x0806, &[0; 28])), Kind::Bypass(Bypass::Arp));
-    assert_eq!(parse(&ethernet(&[0x8100], 0x0806, &[0; 28])), Kind::Bypass(Bypass::Arp));
+    assert_eq!(
+        parse(&ethernet(&[], 0x0806, &[0; 28])),
+        Kind::Bypass(Bypass::Arp)
+    );
+    assert_eq!(
+        parse(&ethernet(&[0x8100], 0x0806, &[0; 28])),
+        Kind::Bypass(Bypass::Arp)
+    );
     for icmp_type in 0..=255_u8 {
         let is_discovery = (133..=137).contains(&icmp_type);
         for (hop_limit, bypasses) in [(255, is_discovery), (64, false)] {
-            let frame = ethernet(&[], 0x86dd, &ipv6_with(58, hop_limit, &[icmp_type, 0, 0, 0]));
-            assert_eq!(parse(&frame) == Kind::Bypass(Bypass::NeighbourDiscovery), bypasses, "{icmp_type}");
+            let frame = ethernet(
+                &[],
+                0x86dd,
+                &ipv6_with(58, hop_limit, &[icmp_type, 0, 0, 0]),
+            );
+            assert_eq!(
+                parse(&frame) == Kind::Bypass(Bypass::NeighbourDiscovery),
+                bypasses,
+                "{icmp_type}"
+            );
         }
     }
     // LLDP, and headers that are no IP: wrong version, header shorter than 20 bytes, total length below the header.
@@ -115,7 +146,12 @@ fn what_others_need_to_be_reached_goes_past_the_queue() {
         packet[index] = value;
         ethernet(&[], 0x0800, &packet)
     };
-    for frame in [ethernet(&[], 0x88cc, &[0; 46]), broken(0, 0x65), broken(0, 0x44), broken(3, 19)] {
+    for frame in [
+        ethernet(&[], 0x88cc, &[0; 46]),
+        broken(0, 0x65),
+        broken(0, 0x44),
+        broken(3, 19),
+    ] {
         assert_eq!(parse(&frame), Kind::Bypass(Bypass::Other));
     }
 }

@@ -23,15 +23,33 @@ fn path(delays: &[Time], changes: Vec<(Time, Change)>) -> Path<Drops> {
     let rate = Rate::from_mbps(10);
     let mut settings = Settings::new(registry::find("fifo").unwrap().parameters);
     settings.set("limit", "6000B").unwrap();
-    let link = Link { rate, mtu: Bytes::new(1_500) };
+    let link = Link {
+        rate,
+        mtu: Bytes::new(1_500),
+    };
     let discipline = Discipline::new("fifo", settings, link, Random::new(1, "test")).unwrap();
-    let config = DirectionConfig { rate, framing: Default::default(), discipline };
+    let config = DirectionConfig {
+        rate,
+        framing: Default::default(),
+        discipline,
+    };
     Path::new(config, delays, changes, Drops::default())
 }
 
 fn packet(id: u32, len: u16, group: Option<u16>) -> Descriptor {
-    let frame = Frame { id: FrameId::for_test(id), len: len + 14, start: 16 };
-    let ip = IpPacket { offset: 14, len, ecn: Ecn::Ect0, protocol: 17, ports: None, flow: 0 };
+    let frame = Frame {
+        id: FrameId::for_test(id),
+        len: len + 14,
+        start: 16,
+    };
+    let ip = IpPacket {
+        offset: 14,
+        len,
+        ecn: Ecn::Ect0,
+        protocol: 17,
+        ports: None,
+        flow: 0,
+    };
     Descriptor::new(frame, &ip, group)
 }
 
@@ -39,12 +57,17 @@ fn packet(id: u32, len: u16, group: Option<u16>) -> Descriptor {
 type Releases = Vec<(Time, usize)>;
 
 /// Looks at `arrivals` (time, length, group) at the times `looks` and once more at the end.
-fn play(mut path: Path<Drops>, arrivals: &[(Time, u16, u16)], looks: impl Iterator<Item = Time>) -> (Releases, Drops) {
+fn play(
+    mut path: Path<Drops>,
+    arrivals: &[(Time, u16, u16)],
+    looks: impl Iterator<Item = Time>,
+) -> (Releases, Drops) {
     let mut releases = Vec::new();
     let mut next = 0;
     for look in looks.chain([Time::from_secs(100)]) {
         while let Some(&(at, len, group)) = arrivals.get(next).filter(|(at, ..)| *at <= look) {
-            path.arrive(packet(next as u32, len, Some(group)), at).unwrap();
+            path.arrive(packet(next as u32, len, Some(group)), at)
+                .unwrap();
             next += 1;
         }
         path.decide(look).unwrap();
@@ -52,28 +75,76 @@ fn play(mut path: Path<Drops>, arrivals: &[(Time, u16, u16)], looks: impl Iterat
             releases.push((at, packet.frame().id.index()));
         }
     }
-    assert_eq!((path.queued(), path.delayed(), path.late_arrivals()), (0, 0, 0));
+    assert_eq!(
+        (path.queued(), path.delayed(), path.late_arrivals()),
+        (0, 0, 0)
+    );
     (releases, path.take_observer())
 }
 
 fn changes() -> Vec<(Time, Change)> {
     let direction = Direction::Forward;
     vec![
-        (US(9_000), Change::SetRate { direction, rate: Rate::from_mbps(3) }),
-        (US(4_000), Change::Configure { direction, key: "limit".into(), value: "3000B".into() }),
-        (US(15_000), Change::SetRate { direction, rate: Rate::ZERO }),
-        (US(20_000), Change::SetRate { direction, rate: Rate::from_mbps(20) }),
+        (
+            US(9_000),
+            Change::SetRate {
+                direction,
+                rate: Rate::from_mbps(3),
+            },
+        ),
+        (
+            US(4_000),
+            Change::Configure {
+                direction,
+                key: "limit".into(),
+                value: "3000B".into(),
+            },
+        ),
+        (
+            US(15_000),
+            Change::SetRate {
+                direction,
+                rate: Rate::ZERO,
+            },
+        ),
+        (
+            US(20_000),
+            Change::SetRate {
+                direction,
+                rate: Rate::from_mbps(20),
+            },
+        ),
     ]
 }
 
 #[test]
 fn a_packet_is_released_its_delay_after_the_end_of_its_transmission() {
     // 1 250 bytes at 10 Mbit/s take 1 ms; from 2.5 ms on at 5 Mbit/s 2 ms, the third in service still 1 ms.
-    let change = Change::SetRate { direction: Direction::Forward, rate: Rate::from_mbps(5) };
-    let arrivals = [(US(0), 1_250, 0), (US(0), 1_250, 1), (US(0), 1_250, 0), (US(0), 1_250, 0)];
+    let change = Change::SetRate {
+        direction: Direction::Forward,
+        rate: Rate::from_mbps(5),
+    };
+    let arrivals = [
+        (US(0), 1_250, 0),
+        (US(0), 1_250, 1),
+        (US(0), 1_250, 0),
+        (US(0), 1_250, 0),
+    ];
     let delays = [US(5_000), US(7_000)];
-    let (releases, drops) = play(path(&delays, vec![(US(2_500), change)]), &arrivals, [].into_iter());
-    assert_eq!(releases, [(US(6_000), 0), (US(8_000), 2), (US(9_000), 1), (US(10_000), 3)]);
+    let (releases, drops) = play(
+        path(&delays, vec![(US(2_500), change)]),
+        &arrivals,
+        [].into_iter(),
+    );
+    assert_eq!(
+        releases,
+        [
+            (US(6_000), 0),
+            (US(8_000), 2),
+            (US(9_000), 1),
+            (US(10_000), 3)
+        ]
+    );
     assert_eq!(drops, Drops::default());
 }
 
@@ -83,7 +154,10 @@ fn the_time_to_decide_by_is_the_next_event_and_the_smallest_delay() {
     assert_eq!(path.decide_by(), None);
     path.arrive(packet(0, 1_250, Some(0)), US(100)).unwrap();
     // In service, nothing waits: its release is known.
-    assert_eq!((path.decide_by(), path.next_release()), (None, Some(US(6_100))));
+    assert_eq!(
+        (path.decide_by(), path.next_release()),
+        (None, Some(US(6_100)))
+    );
     path.arrive(packet(1, 1_250, Some(0)), US(200)).unwrap();
     assert_eq!(path.decide_by(), Some(US(1_100 + 3_000)));
 }
@@ -93,15 +167,27 @@ fn an_arrival_that_comes_to_be_known_too_late_is_counted() {
     let mut path = path(&[US(5_000)], vec![]);
     path.decide(US(50)).unwrap();
     path.arrive(packet(0, 1_250, Some(0)), US(40)).unwrap();
-    assert_eq!((path.late_arrivals(), path.next_release()), (1, Some(US(50 + 1_000 + 5_000))));
+    assert_eq!(
+        (path.late_arrivals(), path.next_release()),
+        (1, Some(US(50 + 1_000 + 5_000)))
+    );
 }
 
 #[test]
 fn a_change_that_the_discipline_refuses_is_an_error() {
-    let wrong = Change::Configure { direction: Direction::Forward, key: "limt".into(), value: "1".into() };
+    let wrong = Change::Configure {
+        direction: Direction::Forward,
+        key: "limt".into(),
+        value: "1".into(),
+    };
     let mut path = path(&[], vec![(US(10), wrong)]);
     assert!(path.decide(US(9)).is_ok());
-    assert!(path.decide(US(10)).unwrap_err().to_string().contains("limt"));
+    assert!(
+        path.decide(US(10))
+            .unwrap_err()
+            .to_string()
+            .contains("limt")
+    );
 }
 
 proptest! {

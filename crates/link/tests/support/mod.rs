@@ -1,6 +1,6 @@
 //! Two hosts and a link between them, each in a network namespace that lives as long as its
 //! descriptor.
-#![allow(dead_code, missing_docs, unreachable_pub)]
+#![allow(dead_code, missing_docs, unreachable_pub, clippy::unwrap_used)]
 
 pub mod raw;
 
@@ -13,7 +13,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use quell_aqm::{Discipline, Drop, Link as LinkOf, Observer, Random, Rate, Settings, Time, registry};
+use quell_aqm::{
+    Discipline, Drop, Link as LinkOf, Observer, Random, Rate, Settings, Time, registry,
+};
 use quell_link::{Descriptor, DirectionConfig, Link, LinkConfig, LinkReport, Port};
 
 /// Live tests share two processors with each other; one at a time.
@@ -23,7 +25,10 @@ static TURN: Mutex<()> = Mutex::new(());
 pub fn turn(test: &str) -> Option<MutexGuard<'static, ()>> {
     // SAFETY: no arguments, no memory.
     if unsafe { libc::geteuid() } != 0 {
-        not_run(test, "needs root, for network namespaces and packet sockets");
+        not_run(
+            test,
+            "needs root, for network namespaces and packet sockets",
+        );
         return None;
     }
     Some(TURN.lock().unwrap_or_else(PoisonError::into_inner))
@@ -35,7 +40,9 @@ fn not_run(test: &str, reason: &str) {
     eprintln!("{line}");
     if let Some(path) = std::env::var_os("QUELL_NOT_RUN") {
         let file = File::options().append(true).create(true).open(path);
-        file.and_then(|mut file| writeln!(file, "{line}")).unwrap();
+        // One write, so that lines of concurrent tests do not mix.
+        file.and_then(|mut file| file.write_all(format!("{line}\n").as_bytes()))
+            .unwrap();
     }
 }
 
@@ -45,8 +52,13 @@ pub struct Namespace(File);
 impl Namespace {
     pub fn new() -> Self {
         let file = std::thread::spawn(|| {
-            // SAFETY: changes only which network this new thread sees.
-            assert_eq!(unsafe { libc::unshare(libc::CLONE_NEWNET) }, 0, "{}", io::Error::last_os_error());
+            assert_eq!(
+                // SAFETY: changes only which network this new thread sees.
+                unsafe { libc::unshare(libc::CLONE_NEWNET) },
+                0,
+                "{}",
+                io::Error::last_os_error()
+            );
             File::open("/proc/thread-self/ns/net").unwrap()
         });
         Self(file.join().unwrap())
@@ -55,8 +67,11 @@ impl Namespace {
     pub fn run<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
         std::thread::scope(|scope| {
             let thread = scope.spawn(|| {
-                // SAFETY: changes only which network this new thread sees.
-                assert_eq!(unsafe { libc::setns(self.0.as_raw_fd(), libc::CLONE_NEWNET) }, 0);
+                assert_eq!(
+                    // SAFETY: changes only which network this new thread sees.
+                    unsafe { libc::setns(self.0.as_raw_fd(), libc::CLONE_NEWNET) },
+                    0
+                );
                 work()
             });
             thread.join().unwrap()
@@ -65,9 +80,20 @@ impl Namespace {
     /// Runs `ip` inside, once for each line of `script`.
     pub fn ip(&self, script: &str) {
         self.run(|| {
-            for line in script.lines().map(str::trim).filter(|line| !line.is_empty()) {
-                let output = Command::new("ip").args(line.split_whitespace()).output().unwrap();
-                assert!(output.status.success(), "ip {line}: {}", String::from_utf8_lossy(&output.stderr));
+            for line in script
+                .lines()
+                .map(str::trim)
+                .filter(|line| !line.is_empty())
+            {
+                let output = Command::new("ip")
+                    .args(line.split_whitespace())
+                    .output()
+                    .unwrap();
+                assert!(
+                    output.status.success(),
+                    "ip {line}: {}",
+                    String::from_utf8_lossy(&output.stderr)
+                );
             }
         });
     }
@@ -77,7 +103,9 @@ impl Namespace {
     /// A UDP socket inside, on `address`.
     pub fn udp(&self, address: &str) -> UdpSocket {
         let socket = self.run(|| UdpSocket::bind(address)).unwrap();
-        socket.set_read_timeout(Some(Duration::from_secs(2))).unwrap();
+        socket
+            .set_read_timeout(Some(Duration::from_secs(2)))
+            .unwrap();
         set_option(&socket, libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, 8 << 20);
         set_option(&socket, libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, 8 << 20);
         let _ = try_option(&socket, libc::IPPROTO_IP, libc::IP_RECVTOS, 1);
@@ -95,8 +123,13 @@ pub struct Topology {
 
 impl Topology {
     pub fn new() -> Self {
-        let made = Self { left: Namespace::new(), link: Namespace::new(), right: Namespace::new() };
-        made.link.run(|| std::fs::write("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1").unwrap());
+        let made = Self {
+            left: Namespace::new(),
+            link: Namespace::new(),
+            right: Namespace::new(),
+        };
+        made.link
+            .run(|| std::fs::write("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1").unwrap());
         made.link.ip(&format!(
             "link add left type veth peer name eth0 netns {}
              link add right type veth peer name eth0 netns {}
@@ -132,7 +165,9 @@ impl Topology {
         observers: [O; 2],
         work: impl FnOnce(),
     ) -> (LinkReport, [O; 2]) {
-        let (left, right) = self.link.run(|| (Port::open("left").unwrap(), Port::open("right").unwrap()));
+        let (left, right) = self
+            .link
+            .run(|| (Port::open("left").unwrap(), Port::open("right").unwrap()));
         let mut link = Link::new(config, left, right, observers).unwrap();
         let stop = AtomicBool::new(false);
         std::thread::scope(|scope| {
@@ -167,7 +202,10 @@ pub fn checksum_offload_off(interface: &str) {
         data: u32,
     }
     let socket = UdpSocket::bind("0.0.0.0:0").unwrap();
-    let mut value = Value { command: ETHTOOL_STXCSUM, data: 0 };
+    let mut value = Value {
+        command: ETHTOOL_STXCSUM,
+        data: 0,
+    };
     // SAFETY: all zeroes is a valid request.
     let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
     for (to, from) in request.ifr_name.iter_mut().zip(interface.bytes()) {
@@ -181,11 +219,23 @@ pub fn checksum_offload_off(interface: &str) {
 
 fn try_option(socket: &impl AsRawFd, level: i32, option: i32, value: i32) -> bool {
     // SAFETY: the pointer is to a value of the length given.
-    unsafe { libc::setsockopt(socket.as_raw_fd(), level, option, (&raw const value).cast(), 4) == 0 }
+    unsafe {
+        libc::setsockopt(
+            socket.as_raw_fd(),
+            level,
+            option,
+            (&raw const value).cast(),
+            4,
+        ) == 0
+    }
 }
 
 pub fn set_option(socket: &impl AsRawFd, level: i32, option: i32, value: i32) {
-    assert!(try_option(socket, level, option, value), "{}", io::Error::last_os_error());
+    assert!(
+        try_option(socket, level, option, value),
+        "{}",
+        io::Error::last_os_error()
+    );
 }
 
 /// Sets the ECN field of what `socket` sends.
@@ -199,7 +249,10 @@ pub fn send_with_ecn(socket: &UdpSocket, ecn: i32) {
 pub fn receive(socket: &UdpSocket) -> Option<(Vec<u8>, u8)> {
     let mut bytes = vec![0; 65_536];
     let mut control = [0_u64; 16];
-    let mut vector = libc::iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: bytes.len() };
+    let mut vector = libc::iovec {
+        iov_base: bytes.as_mut_ptr().cast(),
+        iov_len: bytes.len(),
+    };
     // SAFETY: all zeroes is a valid header.
     let mut header: libc::msghdr = unsafe { std::mem::zeroed() };
     header.msg_iov = &raw mut vector;
@@ -231,9 +284,16 @@ pub fn direction(rate: Rate, kind: &str, settings: &[(&str, &str)]) -> Direction
     for (key, value) in settings {
         table.set(key, value).unwrap();
     }
-    let link = LinkOf { rate, mtu: quell_aqm::Bytes::new(1_500) };
+    let link = LinkOf {
+        rate,
+        mtu: quell_aqm::Bytes::new(1_500),
+    };
     let discipline = Discipline::new(kind, table, link, Random::new(1, kind)).unwrap();
-    DirectionConfig { rate, framing: Default::default(), discipline }
+    DirectionConfig {
+        rate,
+        framing: Default::default(),
+        discipline,
+    }
 }
 
 /// Sees nothing.
@@ -241,4 +301,25 @@ pub struct Unobserved;
 
 impl Observer<Descriptor> for Unobserved {
     fn dropped(&mut self, _packet: Descriptor, _drop: Drop, _now: Time) {}
+}
+
+/// Sends `count` datagrams of `len` bytes, numbered, and returns the numbers that arrive, with
+/// their traffic classes.
+pub fn burst(from: &UdpSocket, to: &UdpSocket, count: u32, len: usize) -> Vec<(u32, u8)> {
+    let destination = to.local_addr().unwrap();
+    for number in 0..count {
+        let mut datagram = number.to_be_bytes().to_vec();
+        datagram.resize(len, 0);
+        from.send_to(&datagram, destination).unwrap();
+    }
+    let mut arrived = Vec::new();
+    to.set_read_timeout(Some(Duration::from_millis(500)))
+        .unwrap();
+    while (arrived.len() as u32) < count {
+        let Some((datagram, class)) = receive(to) else {
+            break;
+        };
+        arrived.push((u32::from_be_bytes(*datagram.first_chunk().unwrap()), class));
+    }
+    arrived
 }

@@ -28,11 +28,26 @@ impl RawSocket {
                 address.sll_protocol = protocol;
                 address.sll_ifindex = libc::if_nametoindex(name.as_ptr()) as i32;
                 let len = size_of_val(&address) as u32;
-                assert_eq!(libc::bind(file.as_raw_fd(), (&raw const address).cast(), len), 0);
-                let timeout = libc::timeval { tv_sec: 1, tv_usec: 0 };
+                assert_eq!(
+                    libc::bind(file.as_raw_fd(), (&raw const address).cast(), len),
+                    0
+                );
+                let timeout = libc::timeval {
+                    tv_sec: 1,
+                    tv_usec: 0,
+                };
                 let len = size_of_val(&timeout) as u32;
                 let pointer = (&raw const timeout).cast();
-                assert_eq!(libc::setsockopt(file.as_raw_fd(), libc::SOL_SOCKET, libc::SO_RCVTIMEO, pointer, len), 0);
+                assert_eq!(
+                    libc::setsockopt(
+                        file.as_raw_fd(),
+                        libc::SOL_SOCKET,
+                        libc::SO_RCVTIMEO,
+                        pointer,
+                        len
+                    ),
+                    0
+                );
             }
             Self(file)
         })
@@ -44,7 +59,10 @@ impl RawSocket {
     pub fn receive(&self) -> Option<Vec<u8>> {
         let mut bytes = vec![0; 2_048];
         let mut control = [0_u64; 16];
-        let mut vector = libc::iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: bytes.len() };
+        let mut vector = libc::iovec {
+            iov_base: bytes.as_mut_ptr().cast(),
+            iov_len: bytes.len(),
+        };
         // SAFETY: all zeroes is a valid header; what it points to lives through the call; the walk
         // over the control messages stays inside the length that the kernel wrote.
         unsafe {
@@ -58,9 +76,15 @@ impl RawSocket {
             let mut message = libc::CMSG_FIRSTHDR(&raw const header);
             while let Some(found) = message.as_ref() {
                 if (found.cmsg_level, found.cmsg_type) == (libc::SOL_PACKET, libc::PACKET_AUXDATA) {
-                    let auxiliary = libc::CMSG_DATA(message).cast::<libc::tpacket_auxdata>().read_unaligned();
+                    let auxiliary = libc::CMSG_DATA(message)
+                        .cast::<libc::tpacket_auxdata>()
+                        .read_unaligned();
                     if auxiliary.tp_status & libc::TP_STATUS_VLAN_VALID != 0 {
-                        let tag = [auxiliary.tp_vlan_tpid.to_be_bytes(), auxiliary.tp_vlan_tci.to_be_bytes()].concat();
+                        let tag = [
+                            auxiliary.tp_vlan_tpid.to_be_bytes(),
+                            auxiliary.tp_vlan_tci.to_be_bytes(),
+                        ]
+                        .concat();
                         bytes.splice(12..12, tag);
                     }
                 }
