@@ -136,6 +136,11 @@ impl<P: Packet, Q: Qdisc<P>, O: Observer<P>> Bottleneck<P, Q, O> {
         &mut self.observer
     }
 
+    /// Gives the observer back at the end; what is still queued goes with the discipline.
+    pub fn into_observer(self) -> O {
+        self.observer
+    }
+
     /// Starts transmissions while the link is free. The loop ends after one packet, except on an
     /// unlimited link, where each transmission ends as it starts.
     fn serve(&mut self, now: Time, sink: &mut impl FnMut(P, Departure)) {
