@@ -8,8 +8,7 @@ use crate::pool::FrameId;
 /// Passes everything on to `observer`, and keeps what was dropped.
 #[derive(Debug)]
 pub(crate) struct Collector<O> {
-    /// There until the link is finished.
-    observer: Option<O>,
+    observer: O,
     dropped: Vec<FrameId>,
     marks: u64,
 }
@@ -17,28 +16,22 @@ pub(crate) struct Collector<O> {
 impl<O> Collector<O> {
     pub(crate) fn new(observer: O) -> Self {
         Self {
-            observer: Some(observer),
+            observer,
             dropped: Vec::new(),
             marks: 0,
         }
     }
     /// The caller's observer.
     pub(crate) fn observer(&self) -> &O {
-        self.observer
-            .as_ref()
-            .expect("taken only when the link is finished")
+        &self.observer
     }
     /// The caller's observer, to change.
     pub(crate) fn observer_mut(&mut self) -> &mut O {
-        self.observer
-            .as_mut()
-            .expect("taken only when the link is finished")
+        &mut self.observer
     }
-    /// Gives the caller's observer back; nothing may be told any more.
-    pub(crate) fn take_observer(&mut self) -> O {
+    /// Gives the caller's observer back.
+    pub(crate) fn into_observer(self) -> O {
         self.observer
-            .take()
-            .expect("taken only when the link is finished")
     }
     /// Slots of packets dropped since they were last asked for.
     pub(crate) fn dropped(&mut self) -> std::vec::Drain<'_, FrameId> {
@@ -52,23 +45,23 @@ impl<O> Collector<O> {
 
 impl<O: Observer<Descriptor>> Observer<Descriptor> for Collector<O> {
     fn enqueued(&mut self, queue: QueueId, packet: &Descriptor, now: Time) {
-        self.observer_mut().enqueued(queue, packet, now);
+        self.observer.enqueued(queue, packet, now);
     }
     fn dequeued(&mut self, queue: QueueId, packet: &Descriptor, now: Time) {
-        self.observer_mut().dequeued(queue, packet, now);
+        self.observer.dequeued(queue, packet, now);
     }
     fn marked(&mut self, queue: QueueId, packet: &Descriptor, reason: MarkReason, now: Time) {
         self.marks += 1;
-        self.observer_mut().marked(queue, packet, reason, now);
+        self.observer.marked(queue, packet, reason, now);
     }
     fn dropped(&mut self, packet: Descriptor, drop: Drop, now: Time) {
         self.dropped.push(packet.frame().id);
-        self.observer_mut().dropped(packet, drop, now);
+        self.observer.dropped(packet, drop, now);
     }
     fn departed(&mut self, packet: &Descriptor, departure: &Departure) {
-        self.observer_mut().departed(packet, departure);
+        self.observer.departed(packet, departure);
     }
     fn rate_changed(&mut self, rate: Rate, now: Time) {
-        self.observer_mut().rate_changed(rate, now);
+        self.observer.rate_changed(rate, now);
     }
 }

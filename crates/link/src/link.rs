@@ -369,7 +369,7 @@ impl<O: Observer<Descriptor>> Link<O> {
     /// Ends the link; what is still inside is counted and gone.
     pub fn finish(mut self) -> io::Result<(LinkReport, [O; 2])> {
         let report = self.report()?;
-        Ok((report, self.lanes.map(|mut lane| lane.path.take_observer())))
+        Ok((report, self.lanes.map(|lane| lane.path.into_observer())))
     }
 }
 

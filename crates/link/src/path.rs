@@ -147,8 +147,8 @@ impl<O: Observer<Descriptor>> Path<O> {
         self.queue.observer_mut().observer_mut()
     }
     /// Gives the caller's observer back.
-    pub(crate) fn take_observer(&mut self) -> O {
-        self.queue.observer_mut().take_observer()
+    pub(crate) fn into_observer(self) -> O {
+        self.queue.into_observer().into_observer()
     }
 }
 

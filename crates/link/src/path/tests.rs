@@ -79,7 +79,7 @@ fn play(
         (path.queued(), path.delayed(), path.late_arrivals()),
         (0, 0, 0)
     );
-    (releases, path.take_observer())
+    (releases, path.into_observer())
 }
 
 fn changes() -> Vec<(Time, Change)> {
