@@ -1,12 +1,23 @@
-//! Scenarios and their checks, the worlds behind one `run()`, results on disk.
+//! Scenarios and their checks, the worlds behind one [`run()`], results on disk.
+//!
+//! * [`scenario`]: what runs over which link, read, checked and written as TOML.
+//! * [`schema`]: the same as JSON Schema, for editors.
+//! * [`mod@run`]: one result per seed, in any [`World`].
+//! * [`live`]: the world of real packets.
+//! * [`results`]: the folder of a result and its files.
 
 #![forbid(unsafe_code)]
 
+mod error;
 pub mod lifetimes;
 pub mod live;
+pub mod results;
+pub mod run;
 pub mod scenario;
 pub mod schema;
 mod world;
 
+pub use error::RunError;
+pub use run::{Finished, Job, Measured, Options, Outcome, Progress, run, run_in};
 pub use scenario::Scenario;
 pub use world::World;

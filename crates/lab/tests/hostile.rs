@@ -73,7 +73,7 @@ proptest! {
 
     #[test]
     fn a_right_scenario_reads_back_from_its_resolved_form(
-        rate in 1_000_u64..10_000_000_000,
+        rate in 1_000_u64..1_000_000_000,
         rtt in 0_u64..1_000_000_000,
         count in 1_u32..100,
         queue in prop::sample::select(vec![
@@ -98,8 +98,8 @@ proptest! {
             prop_assert_eq!(&again, &scenario);
             prop_assert_eq!(again.to_toml(), resolved);
         } else {
-            // Only a queue in time or bytes that is too small for a packet, at such a rate.
-            prop_assert!(rate < 1_000_000 || queue.contains("slots") || rtt > 800_000_000, "{}", Scenario::parse(&text).unwrap_err());
+            // Only a queue in time that is too small for a packet at such a rate.
+            prop_assert!(rate < 1_000_000, "{}", Scenario::parse(&text).unwrap_err());
         }
     }
 }

@@ -1,13 +1,13 @@
 //! What no single key can tell: values that are impossible together, and what a world cannot do.
 
 use quell_aqm::parameter::{Value, limit_bytes};
-use quell_aqm::{Bytes, Rate, Time};
+use quell_aqm::{Bytes, Rate, Settings, Time};
 
 use super::changes::try_out;
 use super::keys::{CONTROLS, MOST_FLOWS, MOST_GROUPS, MTU};
 use super::problem::{Problem, Problems};
 use super::tree::{Node, Tree};
-use super::{Direction, EcnSetting, Group, Scenario, Setting, Side};
+use super::{Direction, EcnSetting, Group, Scenario, Setting};
 use crate::World;
 
 /// The most bytes that may be in flight: what the queues hold and what is on the way. A world keeps each of these packets in
@@ -273,7 +273,8 @@ fn memory(scenario: &Scenario, places: &Places<'_>, problems: &mut Vec<Problem>)
                 .table()
                 .iter()
                 .any(|parameter| parameter.name == "limit");
-            let queue = limit && queue_bytes(side, fastest(scenario, direction)) > MEMORY_BUDGET;
+            let queue = limit
+                && queue_bytes(scenario, direction, fastest(scenario, direction)) > MEMORY_BUDGET;
             let (key, found) = if queue {
                 let limit = side
                     .queue
@@ -302,7 +303,7 @@ pub fn bytes_in_flight(scenario: &Scenario, direction: Direction) -> Bytes {
         .map(|group| group.rtt)
         .max()
         .unwrap_or(Time::ZERO);
-    rate.bytes_in(longest) + queue_bytes(scenario.link.side(direction), rate)
+    rate.bytes_in(longest) + queue_bytes(scenario, direction, rate)
 }
 
 fn fastest(scenario: &Scenario, direction: Direction) -> Rate {
@@ -317,15 +318,32 @@ fn fastest(scenario: &Scenario, direction: Direction) -> Rate {
     later.fold(scenario.link.side(direction).rate, Ord::max)
 }
 
-fn queue_bytes(side: &Side, rate: Rate) -> Bytes {
-    let has_limit = side
-        .queue
-        .settings
+/// The most that the queue of a side can hold, with any limit that it has during the run.
+fn queue_bytes(scenario: &Scenario, direction: Direction, rate: Rate) -> Bytes {
+    let mut settings = scenario.link.side(direction).queue.settings.clone();
+    let mut most = limit_of(&settings, rate);
+    for setting in scenario.changes.iter().flat_map(|change| &change.set) {
+        if let Setting::Queue {
+            direction: which,
+            key,
+            value,
+        } = setting
+            && *which == direction
+            && settings.set(key, value).is_ok()
+        {
+            most = most.max(limit_of(&settings, rate));
+        }
+    }
+    most
+}
+
+fn limit_of(settings: &Settings, rate: Rate) -> Bytes {
+    let has_limit = settings
         .table()
         .iter()
         .any(|parameter| parameter.name == "limit");
     let limit = if has_limit {
-        side.queue.settings.value("limit")
+        settings.value("limit")
     } else {
         None
     };

@@ -1,0 +1,156 @@
+//! `run.json`: what a result depends on besides its scenario.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use serde::Serialize;
+
+use crate::World;
+
+/// The facts of one run.
+#[derive(Debug, Clone, Serialize)]
+pub struct Facts {
+    /// Version of quell.
+    pub version: &'static str,
+    /// State of the repository that it was built from.
+    pub build: &'static str,
+    /// Name of the machine.
+    pub host: String,
+    /// Release of its kernel.
+    pub kernel: String,
+    /// Architecture of the machine.
+    pub machine: String,
+    /// Processors that the run could use.
+    pub cpus: usize,
+    /// `sim`, `virtual` or `live`.
+    pub world: &'static str,
+    /// Of all randomness.
+    pub seed: u64,
+    /// When the run started, in UTC (ISO 8601).
+    pub started: String,
+    /// How long it took.
+    pub wall_s: f64,
+}
+
+impl Facts {
+    /// Of a run that started at `started` and ends now.
+    pub fn new(world: World, seed: u64, started: SystemTime, wall: Duration) -> Self {
+        let system = rustix::system::uname();
+        let text = |text: &std::ffi::CStr| text.to_string_lossy().into_owned();
+        Self {
+            version: env!("CARGO_PKG_VERSION"),
+            build: env!("QUELL_BUILD"),
+            host: text(system.nodename()),
+            kernel: text(system.release()),
+            machine: text(system.machine()),
+            cpus: std::thread::available_parallelism().map_or(1, usize::from),
+            world: world.name(),
+            seed,
+            started: Utc::from(started).extended(),
+            wall_s: wall.as_secs_f64(),
+        }
+    }
+}
+
+/// A moment in UTC, to the second.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Utc {
+    year: i64,
+    month: i64,
+    day: i64,
+    second: u64,
+}
+
+impl From<SystemTime> for Utc {
+    /// A clock before 1970 counts as 1970.
+    fn from(time: SystemTime) -> Self {
+        let seconds = time
+            .duration_since(UNIX_EPOCH)
+            .map_or(0, |since| since.as_secs());
+        // Days to the civil calendar (Hinnant, "chrono-compatible low-level date algorithms"): eras of 400 years from March
+        // of year 0.
+        let days = (seconds / 86_400) as i64 + 719_468;
+        let (era, day_of_era) = (days / 146_097, days % 146_097);
+        let year_of_era =
+            (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+        let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+        let month_from_march = (5 * day_of_year + 2) / 153;
+        let month = if month_from_march < 10 {
+            month_from_march + 3
+        } else {
+            month_from_march - 9
+        };
+        Self {
+            year: year_of_era + era * 400 + i64::from(month <= 2),
+            month,
+            day: day_of_year - (153 * month_from_march + 2) / 5 + 1,
+            second: seconds % 86_400,
+        }
+    }
+}
+
+impl Utc {
+    /// `2026-11-21T02:27:44Z`
+    pub(crate) fn extended(self) -> String {
+        let (hour, minute, second) = self.clock();
+        format!(
+            "{:04}-{:02}-{:02}T{hour:02}:{minute:02}:{second:02}Z",
+            self.year, self.month, self.day
+        )
+    }
+    /// `20261121T022744Z`, for names of files.
+    pub(crate) fn basic(self) -> String {
+        let (hour, minute, second) = self.clock();
+        format!(
+            "{:04}{:02}{:02}T{hour:02}{minute:02}{second:02}Z",
+            self.year, self.month, self.day
+        )
+    }
+    const fn clock(self) -> (u64, u64, u64) {
+        (self.second / 3_600, self.second / 60 % 60, self.second % 60)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dates_are_those_of_the_calendar() {
+        // Computed with `date -u -d @…`.
+        for (seconds, text) in [
+            (0, "1970-01-01T00:00:00Z"),
+            (951_782_399, "2000-02-28T23:59:59Z"),
+            (951_782_400, "2000-02-29T00:00:00Z"),
+            (1_709_251_199, "2024-02-29T23:59:59Z"),
+            (1_798_761_599, "2026-12-31T23:59:59Z"),
+            (4_107_542_400, "2100-03-01T00:00:00Z"),
+        ] {
+            let time = Utc::from(UNIX_EPOCH + Duration::from_secs(seconds));
+            assert_eq!(time.extended(), text);
+            assert_eq!(time.basic(), text.replace(['-', ':'], ""));
+        }
+    }
+
+    #[test]
+    fn the_facts_are_all_there() {
+        let facts = Facts::new(
+            World::Live,
+            7,
+            SystemTime::now(),
+            Duration::from_millis(1_500),
+        );
+        let value = serde_json::to_value(&facts).unwrap();
+        for key in [
+            "version", "build", "host", "kernel", "machine", "world", "started",
+        ] {
+            assert!(
+                value[key].as_str().is_some_and(|text| !text.is_empty()),
+                "{key}"
+            );
+        }
+        assert_eq!(
+            (value["seed"].as_u64(), value["wall_s"].as_f64()),
+            (Some(7), Some(1.5))
+        );
+    }
+}

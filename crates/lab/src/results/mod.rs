@@ -1,0 +1,40 @@
+//! Results on disk: one new folder per run, never over an old one.
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | `scenario.toml` | the resolved scenario, every default explicit |
+//! | `run.json` | [`facts`]: version, build, host, kernel, world, seed, times |
+//! | `summary.json` | [`quell_measure::Summary`] |
+//! | `histograms.json` | [`quell_measure::Histograms`] |
+//! | `queues.parquet`, `flows.parquet` | [`series`]: a row per queue or flow and interval |
+
+pub mod facts;
+pub mod folder;
+pub mod series;
+
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::Path;
+
+use serde::Serialize;
+
+use crate::RunError;
+
+/// Writes `value` as indented JSON.
+pub(crate) fn write_json(path: &Path, value: &impl Serialize) -> Result<(), RunError> {
+    let mut text = serde_json::to_string_pretty(value).map_err(RunError::writing(path))?;
+    text.push('\n');
+    write_text(path, &text)
+}
+
+/// Writes `text`, and knows that it is on the disk.
+pub(crate) fn write_text(path: &Path, text: &str) -> Result<(), RunError> {
+    let write = || {
+        let mut file = BufWriter::new(File::create_new(path)?);
+        file.write_all(text.as_bytes())?;
+        file.into_inner()
+            .map_err(std::io::IntoInnerError::into_error)?
+            .sync_all()
+    };
+    write().map_err(RunError::writing(path))
+}

@@ -1,0 +1,269 @@
+//! Results on disk, of a world that measures what a real recorder says of an empty link.
+
+use std::fs;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use quell_aqm::{Rate, Time};
+use quell_lab::scenario::Scenario;
+use quell_lab::{Job, Measured, Options, RunError, World, run, run_in};
+use quell_measure::{
+    Direction, FlowRecorder, GroupInfo, Histograms, Recorder, RecorderConfig, RunInfo, Summary,
+    Timeline,
+};
+
+fn scenario(seeds: &str) -> Scenario {
+    let text = format!(
+        "schema = 1\nname = \"t\"\n[link]\nrate = \"40mbit\"\nqueue = {{ kind = \"fifo\" }}\n[[group]]\nname = \"a\"\n\
+         rtt = \"7ms\"\napp = {{ kind = \"bulk\" }}\n[run]\nduration = \"1s\"\nseeds = {seeds}\n"
+    );
+    Scenario::parse(&text).unwrap()
+}
+
+fn idle(job: Job<'_>) -> Result<Measured, RunError> {
+    let run = &job.scenario.run;
+    let timeline = Timeline::new(run.warmup, &[], run.settle, run.duration);
+    let config = RecorderConfig {
+        direction: Direction::Forward,
+        queues: &["queue"],
+        groups: vec![Direction::Forward],
+        rate: Rate::from_mbps(40),
+        timeline: timeline.clone(),
+        interval: Some(run.interval),
+    };
+    let mut recorder = Recorder::new(config);
+    let mut flows = FlowRecorder::new(timeline, Some(run.interval), 1);
+    (job.progress)(Time::ZERO);
+    recorder.advance(run.duration);
+    job.series.queues(recorder.drain_rows())?;
+    let groups = vec![GroupInfo {
+        name: "a".to_owned(),
+        congestion_control: Some("cubic".to_owned()),
+        elastic: true,
+    }];
+    let link = recorder.finish(run.duration);
+    let flows = flows.finish(run.duration);
+    let info = RunInfo {
+        scenario: job.scenario.name.clone(),
+        world: "live".to_owned(),
+        seed: job.seed,
+        duration: run.duration,
+        warmup: run.warmup,
+        partial: job.stop.load(Ordering::Relaxed),
+        warnings: vec!["of the world".to_owned()],
+        groups: groups.clone(),
+    };
+    Ok(Measured {
+        summary: Summary::new(info, &link, None, &flows),
+        histograms: Histograms::new(&groups, &link, None),
+    })
+}
+
+fn options<'a>(out: &Path, stop: &'a AtomicBool) -> Options<'a> {
+    Options {
+        world: World::Live,
+        out: Some(out.to_owned()),
+        stop,
+        warnings: vec!["of the scenario".to_owned()],
+    }
+}
+
+fn names(folder: &Path) -> Vec<String> {
+    let mut names: Vec<_> = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    names
+}
+
+const FILES: [&str; 6] = [
+    "flows.parquet",
+    "histograms.json",
+    "queues.parquet",
+    "run.json",
+    "scenario.toml",
+    "summary.json",
+];
+
+#[test]
+fn one_seed_is_one_folder_with_every_file() {
+    let root = tempfile::tempdir().unwrap();
+    let (out, stop) = (root.path().join("out"), AtomicBool::new(false));
+    let scenario = scenario("[7]");
+    let mut told = Vec::new();
+    let outcome = run_in(
+        &mut idle,
+        &scenario,
+        &options(&out, &stop),
+        &mut |progress| told.push(progress.runs),
+    )
+    .unwrap();
+    assert_eq!(
+        (
+            outcome.runs.len(),
+            outcome.runs[0].seed,
+            &outcome.runs[0].folder
+        ),
+        (1, 7, &out)
+    );
+    assert!(outcome.aggregate.is_none());
+    assert_eq!(told, [1]);
+    assert_eq!(names(&out), FILES);
+    assert_eq!(names(root.path()), ["out"]);
+    let resolved = fs::read_to_string(out.join("scenario.toml")).unwrap();
+    assert_eq!(Scenario::parse(&resolved).unwrap(), scenario);
+    let text = fs::read_to_string(out.join("summary.json")).unwrap();
+    let summary: Summary = serde_json::from_str(&text).unwrap();
+    assert_eq!(summary, outcome.runs[0].summary);
+    assert_eq!(summary.warnings, ["of the scenario", "of the world"]);
+    let facts: serde_json::Value =
+        serde_json::from_str(&fs::read_to_string(out.join("run.json")).unwrap()).unwrap();
+    assert_eq!(
+        (&facts["seed"], &facts["world"]),
+        (&7.into(), &"live".into())
+    );
+}
+
+#[test]
+fn several_seeds_are_one_folder_each_and_their_mean() {
+    let root = tempfile::tempdir().unwrap();
+    let (out, stop) = (root.path().join("out"), AtomicBool::new(false));
+    let outcome = run_in(
+        &mut idle,
+        &scenario("[1, 2, 3]"),
+        &options(&out, &stop),
+        &mut |_| {},
+    )
+    .unwrap();
+    assert_eq!(names(&out), ["aggregate.json", "seed1", "seed2", "seed3"]);
+    for run in &outcome.runs {
+        assert_eq!(names(&run.folder), FILES);
+        let resolved = fs::read_to_string(run.folder.join("scenario.toml")).unwrap();
+        assert_eq!(Scenario::parse(&resolved).unwrap().run.seeds, [run.seed]);
+    }
+    let (folder, mean) = outcome.aggregate.unwrap();
+    assert_eq!(
+        (folder, mean.seeds.as_slice(), mean.partial),
+        (out, &[1, 2, 3][..], false)
+    );
+}
+
+#[test]
+fn an_interrupted_run_keeps_what_was_measured_and_starts_no_further_seed() {
+    let root = tempfile::tempdir().unwrap();
+    let (out, stop) = (root.path().join("out"), AtomicBool::new(false));
+    let mut world = |job: Job<'_>| {
+        stop.store(true, Ordering::Relaxed);
+        idle(job)
+    };
+    let outcome = run_in(
+        &mut world,
+        &scenario("[1, 2]"),
+        &options(&out, &stop),
+        &mut |_| {},
+    )
+    .unwrap();
+    assert_eq!(names(&out), ["aggregate.json", "seed1"]);
+    assert!(outcome.runs[0].summary.partial && outcome.aggregate.unwrap().1.partial);
+}
+
+#[test]
+fn a_failed_run_leaves_nothing_behind_and_earlier_seeds_whole() {
+    let root = tempfile::tempdir().unwrap();
+    let (out, stop) = (root.path().join("new/out"), AtomicBool::new(false));
+    let fail = |_: Job<'_>| Err(RunError::Failed("the wire broke".to_owned()));
+    for seeds in ["[1]", "[1, 2]"] {
+        let error = run_in(
+            &mut { fail },
+            &scenario(seeds),
+            &options(&out, &stop),
+            &mut |_| {},
+        )
+        .unwrap_err();
+        assert_eq!(
+            (error.to_string().as_str(), error.exit_code()),
+            ("the wire broke", 1)
+        );
+        assert_eq!(names(root.path()), [] as [&str; 0]);
+    }
+    let mut second_fails = |job: Job<'_>| if job.seed == 2 { fail(job) } else { idle(job) };
+    run_in(
+        &mut second_fails,
+        &scenario("[1, 2]"),
+        &options(&out, &stop),
+        &mut |_| {},
+    )
+    .unwrap_err();
+    assert_eq!(names(&out), ["seed1"]);
+    assert_eq!(names(&out.join("seed1")), FILES);
+}
+
+#[test]
+fn an_error_while_writing_leaves_nothing_behind_and_names_the_path() {
+    let root = tempfile::tempdir().unwrap();
+    let (out, stop) = (root.path().join("out"), AtomicBool::new(false));
+    // The world takes the folder away, as a full or vanished disk would.
+    let mut world = |job: Job<'_>| {
+        for entry in fs::read_dir(root.path()).unwrap() {
+            fs::remove_dir_all(entry.unwrap().path()).unwrap();
+        }
+        idle(job)
+    };
+    let error = run_in(
+        &mut world,
+        &scenario("[1]"),
+        &options(&out, &stop),
+        &mut |_| {},
+    )
+    .unwrap_err();
+    assert!(
+        error.to_string().contains("scenario.toml") && error.exit_code() == 1,
+        "{error}"
+    );
+    assert_eq!(names(root.path()), [] as [&str; 0]);
+}
+
+#[test]
+fn an_existing_folder_is_refused_before_anything_runs() {
+    let root = tempfile::tempdir().unwrap();
+    let stop = AtomicBool::new(false);
+    let mut never = |_: Job<'_>| -> Result<Measured, RunError> { panic!("must not run") };
+    for seeds in ["[1]", "[1, 2]"] {
+        let error = run_in(
+            &mut never,
+            &scenario(seeds),
+            &options(root.path(), &stop),
+            &mut |_| {},
+        )
+        .unwrap_err();
+        assert_eq!(error.exit_code(), 2);
+        assert!(
+            error
+                .to_string()
+                .ends_with("exists already; results never go over old ones"),
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn a_world_that_is_not_there_is_refused() {
+    let root = tempfile::tempdir().unwrap();
+    let stop = AtomicBool::new(false);
+    for world in [World::Sim, World::Virtual] {
+        let options = Options {
+            world,
+            ..options(&root.path().join("out"), &stop)
+        };
+        let error = run(&scenario("[1]"), &options, &mut |_| {}).unwrap_err();
+        assert!(
+            error
+                .to_string()
+                .ends_with("is not part of this version; use --world live"),
+            "{error}"
+        );
+        assert_eq!(error.exit_code(), 2);
+        assert_eq!(names(root.path()), [] as [&str; 0]);
+    }
+}

@@ -1,0 +1,133 @@
+//! The arguments of every command.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use quell_lab::World;
+
+/// Keeps network queues short, and shows it.
+#[derive(Debug, Parser)]
+#[command(name = "quell", version, arg_required_else_help = true)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Run a scenario and write its results
+    Run(Run),
+    /// Run the headline experiment: DCTCP and CUBIC over DualPI2
+    Demo(Demo),
+    /// Check a scenario without running it
+    Check(Check),
+    /// Print the JSON Schema of scenario files
+    Schema,
+    /// List the queue disciplines, or the parameters of one
+    Queues {
+        /// One discipline
+        name: Option<String>,
+    },
+    /// List congestion controls, or load or unload one
+    Cc {
+        #[command(subcommand)]
+        action: Option<Cc>,
+    },
+    /// Tell what this host can do, and what mends what it cannot
+    Doctor,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Cc {
+    /// What the kernel has, and what can be loaded
+    List,
+    /// Try to load one as BPF; runs load what they need by themselves
+    Load {
+        /// Name in scenarios
+        name: String,
+    },
+    /// Unload one
+    Unload {
+        /// Name in scenarios
+        name: String,
+    },
+}
+
+/// Where a scenario runs.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum Where {
+    /// Modelled hosts, virtual time
+    Sim,
+    /// Real TCP in a user-mode kernel, virtual time
+    Virtual,
+    /// Real TCP of this host, real time
+    Live,
+}
+
+impl From<Where> for World {
+    fn from(place: Where) -> Self {
+        match place {
+            Where::Sim => Self::Sim,
+            Where::Virtual => Self::Virtual,
+            Where::Live => Self::Live,
+        }
+    }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Run {
+    /// Scenario file
+    pub(crate) file: PathBuf,
+    #[command(flatten)]
+    pub(crate) changes: Changes,
+    #[command(flatten)]
+    pub(crate) how: How,
+    /// Where to run
+    #[arg(long, value_enum, default_value_t = Where::Sim)]
+    pub(crate) world: Where,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Demo {
+    #[command(flatten)]
+    pub(crate) how: How,
+    /// Run for so long, such as 10s
+    #[arg(long, value_name = "TIME")]
+    pub(crate) duration: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Check {
+    /// Scenario file
+    pub(crate) file: PathBuf,
+    #[command(flatten)]
+    pub(crate) changes: Changes,
+    /// Check what this world cannot do, too
+    #[arg(long, value_enum)]
+    pub(crate) world: Option<Where>,
+}
+
+/// What differs from the file.
+#[derive(Debug, Args)]
+pub(crate) struct Changes {
+    /// Change a value: link.rate=20mbit, group.l4s.count=10, link.queue.target=5ms
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub(crate) sets: Vec<String>,
+    /// Run with this seed only
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
+    /// Run for so long, such as 10s
+    #[arg(long, value_name = "TIME")]
+    pub(crate) duration: Option<String>,
+}
+
+/// What a run prints and writes.
+#[derive(Debug, Args)]
+pub(crate) struct How {
+    /// Write the results to this folder, which must not exist
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Print the summary as JSON and nothing else
+    #[arg(long)]
+    pub(crate) json: bool,
+}

@@ -1,0 +1,55 @@
+//! `quell cc`: congestion controls of this kernel, and those that quell can load.
+
+use quell_hosts::cc;
+
+use crate::Failure;
+use crate::arguments::Cc;
+use crate::page::Page;
+
+/// Lists, or tries to load.
+pub(crate) fn controls(action: Option<&Cc>, page: &mut Page) -> Result<(), Failure> {
+    match action {
+        None | Some(Cc::List) => list(page),
+        Some(Cc::Load { name }) => load(name, page),
+        Some(Cc::Unload { name }) => Err(Failure::input(format!(
+            "nothing to unload: a control that quell loads ({name} or another) belongs to the run that needs it and goes with it"
+        ))),
+    }
+}
+
+fn list(page: &mut Page) -> Result<(), Failure> {
+    let words = |words: Vec<String>| {
+        if words.is_empty() {
+            "none".to_owned()
+        } else {
+            words.join(" ")
+        }
+    };
+    let kernel = cc::available().map_err(Failure::failed)?;
+    let (ours, own): (Vec<_>, Vec<_>) = kernel
+        .into_iter()
+        .partition(|name| cc::owner(name).is_some());
+    page.line(format_args!("in this kernel   {}", words(own)));
+    if !ours.is_empty() {
+        page.line(format_args!("of a running quell   {}", words(ours)));
+    }
+    let loadable = cc::loadable().into_iter().map(str::to_owned).collect();
+    page.line(format_args!("loadable by BPF  {}", words(loadable)));
+    Ok(())
+}
+
+fn load(name: &str, page: &mut Page) -> Result<(), Failure> {
+    let control = cc::load(name).map_err(Failure::failed)?;
+    if control.is_bpf() {
+        page.paragraph(
+            0,
+            &format!(
+                "{name} loads as BPF ({}). It is gone again: each run loads what it needs.",
+                control.kernel_name()
+            ),
+        );
+    } else {
+        page.line(format_args!("this kernel has {name}"));
+    }
+    Ok(())
+}

@@ -1,0 +1,69 @@
+//! The command line of quell.
+//!
+//! It reads arguments, calls `quell-lab`, and prints. Exit codes: 0 done, 1 the run failed, 2 the input is wrong.
+#![forbid(unsafe_code)]
+
+mod arguments;
+mod check;
+mod controls;
+mod doctor;
+mod page;
+mod progress;
+mod queues;
+mod run;
+mod table;
+
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+use arguments::{Arguments, Command};
+use page::Page;
+
+/// What ends a command early: an exit code, and what to tell.
+struct Failure {
+    code: u8,
+    message: String,
+}
+
+impl Failure {
+    /// The input is wrong.
+    fn input(message: impl ToString) -> Self {
+        Self {
+            code: 2,
+            message: message.to_string(),
+        }
+    }
+    /// What was asked for failed.
+    fn failed(message: impl ToString) -> Self {
+        Self {
+            code: 1,
+            message: message.to_string(),
+        }
+    }
+}
+
+fn main() -> ExitCode {
+    let mut page = Page::default();
+    let result = match Arguments::parse().command {
+        Command::Run(arguments) => run::run(&arguments, &mut page),
+        Command::Demo(arguments) => run::demo(&arguments, &mut page),
+        Command::Check(arguments) => check::check(&arguments, &mut page),
+        Command::Schema => check::schema(&mut page),
+        Command::Queues { name } => queues::queues(name.as_deref(), &mut page),
+        Command::Cc { action } => controls::controls(action.as_ref(), &mut page),
+        Command::Doctor => doctor::doctor(&mut page),
+    };
+    let shown = page.show();
+    match (result, shown) {
+        (Err(failure), _) => {
+            eprintln!("quell: {}", failure.message);
+            ExitCode::from(failure.code)
+        }
+        (Ok(()), Err(error)) => {
+            eprintln!("quell: cannot write to standard output: {error}");
+            ExitCode::FAILURE
+        }
+        (Ok(()), Ok(())) => ExitCode::SUCCESS,
+    }
+}

@@ -1,0 +1,64 @@
+//! What a command prints on standard output: collected, then written at once.
+//!
+//! A reader that has seen enough (`quell queues | head -1`) closes the pipe, which is no error.
+
+use std::fmt::Display;
+use std::io::{self, ErrorKind, Write as _};
+
+/// Lines for standard output.
+#[derive(Debug, Default)]
+pub(crate) struct Page(String);
+
+impl Page {
+    /// Adds a line.
+    pub(crate) fn line(&mut self, text: impl Display) {
+        self.0.push_str(&text.to_string());
+        self.0.push('\n');
+    }
+
+    /// Adds words broken at 80 columns, each line after `indent` spaces.
+    pub(crate) fn paragraph(&mut self, indent: usize, text: &str) {
+        const COLUMNS: usize = 80;
+        let mut line = " ".repeat(indent);
+        let mut empty = true;
+        for word in text.split_whitespace() {
+            if !empty && line.chars().count() + 1 + word.chars().count() > COLUMNS {
+                self.line(&line);
+                line = " ".repeat(indent);
+                empty = true;
+            }
+            if !empty {
+                line.push(' ');
+            }
+            line.push_str(word);
+            empty = false;
+        }
+        if !empty {
+            self.line(line);
+        }
+    }
+
+    /// Writes it all.
+    pub(crate) fn show(self) -> io::Result<()> {
+        let mut out = io::stdout().lock();
+        let written = out.write_all(self.0.as_bytes()).and_then(|()| out.flush());
+        match written {
+            Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+            other => other,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paragraphs_stay_within_eighty_columns() {
+        let mut page = Page::default();
+        page.paragraph(4, &"words µs ".repeat(40));
+        assert!(page.0.lines().all(|line| line.chars().count() <= 80
+            && line.starts_with("    w") | line.starts_with("    µ")));
+        assert_eq!(page.0.split_whitespace().count(), 80);
+    }
+}

@@ -1,0 +1,85 @@
+//! `quell queues`: what disciplines there are, from the registry and nowhere else.
+
+use quell_aqm::parameter::{Default, Parameter};
+use quell_aqm::registry::{self, Entry};
+use quell_lab::scenario::closest;
+
+use crate::Failure;
+use crate::page::Page;
+
+/// Lists every discipline, or explains the one called `name`.
+pub(crate) fn queues(name: Option<&str>, page: &mut Page) -> Result<(), Failure> {
+    let Some(name) = name else {
+        let width = registry::KINDS
+            .iter()
+            .map(|entry| entry.name.len())
+            .max()
+            .unwrap_or(0);
+        for entry in registry::KINDS {
+            page.line(format_args!("{:width$}  {}", entry.name, entry.summary));
+        }
+        page.line("");
+        page.line("quell queues NAME tells the parameters of one.");
+        return Ok(());
+    };
+    let entry = registry::find(name).map_err(|error| {
+        let meant = closest(name, registry::KINDS.iter().map(|entry| entry.name));
+        let meant = meant.map_or(String::new(), |name| format!("; did you mean {name}?"));
+        Failure::input(format!(
+            "there is no queue {name}: {}{meant}",
+            error.allowed
+        ))
+    })?;
+    explain(entry, page);
+    Ok(())
+}
+
+fn explain(entry: &Entry, page: &mut Page) {
+    page.paragraph(0, &format!("{}: {}", entry.name, entry.summary));
+    page.paragraph(
+        0,
+        &format!("Source: {}.", entry.source.trim_end_matches('.')),
+    );
+    for parameter in entry.parameters {
+        page.line("");
+        let live = if parameter.live {
+            "  (can change during a run)"
+        } else {
+            ""
+        };
+        page.line(format_args!("  {}{live}", parameter.name));
+        for text in details(parameter) {
+            page.paragraph(6, &text);
+        }
+    }
+}
+
+fn details(parameter: &Parameter) -> Vec<String> {
+    let mut all = vec![parameter.help.to_owned()];
+    let default = match parameter.default {
+        Default::Is(text) => text.to_owned(),
+        Default::By(other, choices) => {
+            let choices: Vec<String> = choices
+                .iter()
+                .map(|(word, value)| format!("{value} ({other} = {word})"))
+                .collect();
+            choices.join(", ")
+        }
+        Default::Derived(how) => how.to_owned(),
+    };
+    all.push(format!(
+        "Default: {default}. Allowed: {}.",
+        parameter.domain
+    ));
+    if let Some((other, word)) = parameter.only {
+        all.push(format!("Only with {other} = {word}."));
+    }
+    if let Some(opposite) = parameter.opposite {
+        all.push(format!("{opposite} is its opposite."));
+    }
+    all.push(format!(
+        "Source: {}.",
+        parameter.source.trim_end_matches('.')
+    ));
+    all
+}

@@ -1,0 +1,107 @@
+//! `quell run` and `quell demo`.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use quell_lab::scenario::{Loaded, Override, Scenario};
+use quell_lab::{Options, Outcome, World, live};
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::flag;
+
+use crate::Failure;
+use crate::arguments::{Demo, How, Run};
+use crate::check::load;
+use crate::page::Page;
+use crate::progress::Shown;
+use crate::table;
+
+/// The headline experiment, which the binary carries.
+const DEMO: (&str, &str) = (
+    "scenarios/dualq2015/coexistence.toml",
+    include_str!("../../../scenarios/dualq2015/coexistence.toml"),
+);
+
+/// Runs a scenario file.
+pub(crate) fn run(arguments: &Run, page: &mut Page) -> Result<(), Failure> {
+    let world = World::from(arguments.world);
+    let loaded = load(&arguments.file, &arguments.changes, Some(world))?;
+    start(&loaded, world, &arguments.how, page)
+}
+
+/// Runs the headline experiment in the best world that there is.
+pub(crate) fn demo(arguments: &Demo, page: &mut Page) -> Result<(), Failure> {
+    let overrides: Vec<Override> = arguments
+        .duration
+        .as_deref()
+        .map(Override::duration)
+        .into_iter()
+        .collect();
+    let world = World::Live;
+    let loaded = Scenario::load(DEMO.0, DEMO.1, &overrides, Some(world)).map_err(Failure::input)?;
+    start(&loaded, world, &arguments.how, page)
+}
+
+fn start(loaded: &Loaded, world: World, how: &How, page: &mut Page) -> Result<(), Failure> {
+    if world == World::Live {
+        // While there is one thread only.
+        live::prepare().map_err(Failure::failed)?;
+    }
+    let options = Options {
+        world,
+        out: how.out.clone(),
+        stop: &*stop_at_ctrl_c().map_err(Failure::failed)?,
+        warnings: loaded.warnings.iter().map(ToString::to_string).collect(),
+    };
+    let mut shown = Shown::new();
+    let outcome = quell_lab::run(&loaded.scenario, &options, &mut |progress| {
+        shown.tell(&progress)
+    });
+    shown.end();
+    let outcome = outcome.map_err(|error| Failure {
+        code: error.exit_code(),
+        message: error.to_string(),
+    })?;
+    if how.json {
+        json(&outcome, page)
+    } else {
+        text(&outcome, page)
+    }
+}
+
+/// The first signal asks the run to end; the second ends the process.
+fn stop_at_ctrl_c() -> std::io::Result<Arc<AtomicBool>> {
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM] {
+        // In this order: the second signal finds the flag set by the first.
+        flag::register_conditional_shutdown(signal, 128 + signal, stop.clone())?;
+        flag::register(signal, stop.clone())?;
+    }
+    Ok(stop)
+}
+
+/// The summary; of several seeds, the aggregate.
+fn json(outcome: &Outcome, page: &mut Page) -> Result<(), Failure> {
+    let text = match (&outcome.aggregate, outcome.runs.first()) {
+        (Some((_, aggregate)), _) => serde_json::to_string_pretty(aggregate),
+        (None, Some(run)) => serde_json::to_string_pretty(&run.summary),
+        (None, None) => return Ok(()),
+    };
+    page.line(text.map_err(Failure::failed)?);
+    Ok(())
+}
+
+fn text(outcome: &Outcome, page: &mut Page) -> Result<(), Failure> {
+    for run in &outcome.runs {
+        table::summary(&run.summary, page);
+        page.line("");
+    }
+    let folder: Option<&PathBuf> = match &outcome.aggregate {
+        Some((folder, _)) => Some(folder),
+        None => outcome.runs.first().map(|run| &run.folder),
+    };
+    if let Some(folder) = folder {
+        page.line(format_args!("results in {}", folder.display()));
+    }
+    Ok(())
+}

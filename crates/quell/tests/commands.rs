@@ -1,0 +1,208 @@
+//! The binary as people call it: output, exit codes, and never a panic.
+
+use std::fs;
+use std::process::{Command, Output, Stdio};
+
+const COEXISTENCE: &str = concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/../../scenarios/dualq2015/coexistence.toml"
+);
+
+fn command() -> Command {
+    Command::new(env!("CARGO_BIN_EXE_quell"))
+}
+
+fn quell(arguments: &[&str]) -> Output {
+    let output = command().args(arguments).output().unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(!errors.contains("panicked"), "{arguments:?}: {errors}");
+    output
+}
+
+/// Exit code, standard output, standard error.
+fn told(arguments: &[&str]) -> (i32, String, String) {
+    let output = quell(arguments);
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    (
+        output.status.code().unwrap(),
+        text(output.stdout),
+        text(output.stderr),
+    )
+}
+
+#[test]
+fn check_says_yes_or_what_is_wrong() {
+    let (code, out, _) = told(&["check", COEXISTENCE]);
+    assert_eq!(
+        (
+            code,
+            out.ends_with("coexistence.toml: coexistence is right\n")
+        ),
+        (0, true),
+        "{out}"
+    );
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("wrong.toml");
+    fs::write(
+        &file,
+        fs::read_to_string(COEXISTENCE)
+            .unwrap()
+            .replace("dctcp", "dctcp\"\ncolour = \"red"),
+    )
+    .unwrap();
+    let (code, out, errors) = told(&["check", file.to_str().unwrap()]);
+    assert_eq!((code, out.as_str()), (2, ""));
+    assert!(
+        errors.starts_with("quell: the scenario has 1 mistake\n"),
+        "{errors}"
+    );
+    assert!(
+        errors.contains("wrong.toml:26: group.l4s.colour = \"red\": unknown key"),
+        "{errors}"
+    );
+}
+
+#[test]
+fn wrong_input_ends_with_two_and_says_what_is_wrong() {
+    let missing = format!(
+        "cannot read /nonexistent/x.toml: {}",
+        std::io::Error::from_raw_os_error(2)
+    );
+    for (arguments, message) in [
+        (&["run", "/nonexistent/x.toml"][..], missing.as_str()),
+        (
+            &["run", COEXISTENCE],
+            "the simulator is not part of this version; use --world live",
+        ),
+        (
+            &["run", COEXISTENCE, "--world", "virtual"],
+            "the virtual world is not part of this version; use --world live",
+        ),
+        (
+            &["run", COEXISTENCE, "--world", "mars"],
+            "invalid value 'mars'",
+        ),
+        (&["run", COEXISTENCE, "--seed", "x"], "invalid value 'x'"),
+        (
+            &["run", COEXISTENCE, "--set", "link.rate"],
+            "--set link.rate: must be KEY=VALUE, such as link.rate=20mbit",
+        ),
+        (
+            &["run", COEXISTENCE, "--set", "link.rate=fast"],
+            "--set link.rate=fast: link.rate = fast: must be a rate from 1kbit to 1tbit",
+        ),
+        (
+            &["run", COEXISTENCE, "--duration", "5s"],
+            "--duration 5s: run.duration = 5s: leaves nothing to measure after the warm-up of 10s",
+        ),
+        (
+            &["check", COEXISTENCE, "--set", "group.l4s.count=0"],
+            "--set group.l4s.count=0: group.l4s.count = 0: the group never has a flow",
+        ),
+        (
+            &[
+                "run",
+                COEXISTENCE,
+                "--world",
+                "live",
+                "--out",
+                env!("CARGO_MANIFEST_DIR"),
+                "--duration",
+                "11s",
+            ],
+            "exists already",
+        ),
+        (
+            &["queues", "fq_code"],
+            "there is no queue fq_code: must be one of",
+        ),
+        (&["frobnicate"], "unrecognized subcommand"),
+        (&[], "Usage: quell"),
+    ] {
+        if arguments.contains(&"--out") && std::env::var_os("QUELL_TEST_LIVE").is_none() {
+            continue; // Needs a host that can run the live world.
+        }
+        let (code, out, errors) = told(arguments);
+        assert_eq!((code, out.as_str()), (2, ""), "{arguments:?}");
+        assert!(errors.contains(message), "{arguments:?}: {errors}");
+    }
+}
+
+#[test]
+fn a_refused_run_writes_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let status = command()
+        .args(["run", COEXISTENCE])
+        .current_dir(folder.path())
+        .stderr(Stdio::null())
+        .status()
+        .unwrap();
+    assert_eq!(status.code(), Some(2));
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn the_schema_is_json_and_accepts_a_scenario() {
+    let (code, out, _) = told(&["schema"]);
+    let schema: serde_json::Value = serde_json::from_str(&out).unwrap();
+    let scenario: serde_json::Value =
+        toml::from_str(&fs::read_to_string(COEXISTENCE).unwrap()).unwrap();
+    assert_eq!(code, 0);
+    assert!(
+        jsonschema::draft202012::new(&schema)
+            .unwrap()
+            .is_valid(&scenario)
+    );
+}
+
+#[test]
+fn queues_are_documented_within_eighty_columns() {
+    let (code, out, _) = told(&["queues"]);
+    assert!(code == 0 && out.starts_with("fifo "), "{out}");
+    for entry in quell_aqm::registry::KINDS {
+        let (code, out, _) = told(&["queues", entry.name]);
+        assert_eq!(code, 0);
+        for line in out.lines() {
+            assert!(line.chars().count() <= 80, "{line}");
+        }
+        for parameter in entry.parameters {
+            assert!(
+                out.contains(&format!("\n  {}", parameter.name)),
+                "{}: {out}",
+                parameter.name
+            );
+        }
+        assert_eq!(out.matches("Default: ").count(), entry.parameters.len());
+    }
+}
+
+#[test]
+fn a_reader_that_has_seen_enough_is_no_error() {
+    for arguments in [&["schema"][..], &["queues", "fifo"]] {
+        let mut child = command()
+            .args(arguments)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        drop(child.stdout.take());
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{arguments:?}");
+        assert!(
+            output.stderr.is_empty(),
+            "{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+    }
+}
+
+#[test]
+fn controls_and_doctor_answer_on_any_host() {
+    let (code, out, errors) = told(&["cc"]);
+    assert!(code == 0 && out.contains("in this kernel   "), "{errors}");
+    let (code, out, _) = told(&["doctor"]);
+    assert!(
+        code == 0 && (out.contains("ok     ") || out.contains("missing")),
+        "{out}"
+    );
+}
