@@ -9,7 +9,7 @@ pub struct Flags(pub u16);
 impl Flags {
     /// Opens a connection.
     pub const SYN: u16 = 1;
-    /// Nothing follows.
+    /// Nothing follows; in an ACK, that the peer's FIN has arrived and the stream is complete.
     pub const FIN: u16 = 2;
     /// The acknowledgement field counts.
     pub const ACK: u16 = 4;
@@ -37,23 +37,42 @@ pub struct Sack {
 
 /// Up to three ranges, as fit beside a timestamp (RFC 2018 section 3); the most recent first. The
 /// first may report a duplicate (RFC 2883).
+///
+/// They are kept as 32-bit distances from the acknowledgement, which covers the largest window that
+/// TCP can have (1 GiB, RFC 7323 section 2.3) and keeps a segment within 72 bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct SackBlocks {
-    blocks: [Sack; 3],
+    blocks: [(i32, i32); 3],
     count: u8,
 }
 
 impl SackBlocks {
-    /// Appends a block; a fourth does not fit and is left out.
-    pub fn push(&mut self, block: Sack) {
-        if let Some(slot) = self.blocks.get_mut(usize::from(self.count)) {
-            *slot = block;
+    /// Appends a block beside this `acknowledgement`; a fourth, or one farther than 2 GiB away, is
+    /// left out.
+    pub fn push(&mut self, acknowledgement: u64, block: Sack) {
+        let distance = |n: u64| i32::try_from(n.wrapping_sub(acknowledgement) as i64).ok();
+        if let Some(slot) = self.blocks.get_mut(usize::from(self.count))
+            && let (Some(start), Some(end)) = (distance(block.start), distance(block.end))
+        {
+            *slot = (start, end);
             self.count += 1;
         }
     }
-    /// The blocks.
-    pub fn as_slice(&self) -> &[Sack] {
-        &self.blocks[..usize::from(self.count)]
+    /// The blocks beside this `acknowledgement`.
+    pub fn iter(&self, acknowledgement: u64) -> impl Iterator<Item = Sack> + '_ {
+        let offset = move |n: i32| acknowledgement.wrapping_add_signed(i64::from(n));
+        self.blocks[..self.len()].iter().map(move |block| Sack {
+            start: offset(block.0),
+            end: offset(block.1),
+        })
+    }
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        usize::from(self.count)
+    }
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
     }
 }
 
@@ -87,12 +106,57 @@ impl Segment {
     /// Length of the IP packet: headers, payload, and 4 + 8 bytes for each SACK block (padded to a
     /// multiple of four by the options themselves).
     pub fn ip_length(&self) -> Bytes {
-        let blocks = self.sacks.as_slice().len() as u64;
+        let blocks = self.sacks.len() as u64;
         let sacks = if blocks == 0 { 0 } else { 4 + 8 * blocks };
         Self::HEADERS + Bytes::new(u64::from(self.payload) + sacks)
     }
-    /// The first byte behind it.
+    /// The first sequence number behind it; a FIN occupies one.
     pub fn end(&self) -> u64 {
-        self.sequence + u64::from(self.payload)
+        let fin = u64::from(self.flags.has(Flags::FIN));
+        self.sequence.saturating_add(u64::from(self.payload) + fin)
+    }
+    /// The blocks that it selectively acknowledges.
+    pub fn sack_blocks(&self) -> impl Iterator<Item = Sack> + '_ {
+        self.sacks.iter(self.acknowledgement)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_keep_their_place_on_both_sides_of_the_acknowledgement() {
+        let mut sacks = SackBlocks::default();
+        let blocks = [
+            (90, 100),
+            (u64::from(u32::MAX), 1 << 33),
+            (200, 300),
+            (400, 500),
+        ];
+        for (start, end) in blocks {
+            sacks.push(100, Sack { start, end });
+        }
+        sacks.push(
+            100,
+            Sack {
+                start: 600,
+                end: 700,
+            },
+        );
+        let read: Vec<_> = sacks.iter(100).map(|b| (b.start, b.end)).collect();
+        assert_eq!(read, [(90, 100), (200, 300), (400, 500)]);
+    }
+
+    #[test]
+    fn a_segment_stays_small_and_knows_its_length() {
+        assert_eq!(size_of::<Segment>(), 72);
+        let mut segment = Segment {
+            payload: 1_448,
+            ..Segment::default()
+        };
+        assert_eq!(segment.ip_length(), Bytes::new(1_500));
+        segment.sacks.push(0, Sack { start: 1, end: 2 });
+        assert_eq!(segment.ip_length(), Bytes::new(1_512));
     }
 }

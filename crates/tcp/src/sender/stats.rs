@@ -1,0 +1,48 @@
+//! What a sender says of itself.
+
+use quell_aqm::{Rate, Time};
+
+/// Counters since the start, and the state of the moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct SenderStats {
+    /// Smoothed RTT (RFC 6298); zero before the first sample.
+    pub srtt: Time,
+    /// Lowest RTT of the last five minutes; zero before the first sample.
+    pub min_rtt: Time,
+    /// Retransmission time-out.
+    pub rto: Time,
+    /// Congestion window in segments.
+    pub cwnd: u32,
+    /// Slow-start threshold in segments; `u32::MAX` before the first reduction.
+    pub ssthresh: u32,
+    /// Segments in flight: sent, and neither acknowledged, selectively acknowledged nor lost.
+    pub in_flight: u32,
+    /// Pacing rate; `None` where departures are not paced.
+    pub pacing_rate: Option<Rate>,
+    /// Data segments sent, retransmissions included.
+    pub sent: u64,
+    /// Segments sent again.
+    pub retransmitted: u64,
+    /// Segments delivered, selectively acknowledged ones included.
+    pub delivered: u64,
+    /// Of those, with congestion experienced, as far as the feedback tells.
+    pub delivered_ce: u64,
+    /// Bytes acknowledged without a gap.
+    pub acknowledged: u64,
+    /// Times the congestion window was reduced for loss (fast recovery).
+    pub recoveries: u64,
+    /// Times the congestion window was reduced for ECN echo.
+    pub ecn_reductions: u64,
+    /// Retransmission time-outs.
+    pub rto_count: u64,
+    /// Tail loss probes sent.
+    pub probes: u64,
+    /// Reductions found spurious and undone.
+    pub undone: u64,
+    /// Rounds of sending that ended because the congestion window was full.
+    pub cwnd_limited: u64,
+    /// Rounds of sending that ended because the receive window was full.
+    pub rwnd_limited: u64,
+    /// Rounds of sending that ended because the application had written nothing more.
+    pub app_limited: u64,
+}
