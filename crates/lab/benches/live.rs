@@ -1,0 +1,232 @@
+//! The real bottleneck, with the kernel's own `tbf` beside it in the same run.
+//!
+//! Three questions, with the bounds of the design: does the link keep its rate, is every packet
+//! accounted for, and does it carry 1 Gbit/s of TCP with both end hosts on the same processors.
+//! A bound that is missed says so beside its figure and fails the benchmark. Where the live world
+//! or `tc` cannot run, the benchmark says why and passes.
+//!
+//! `QUELL_BENCH_SECONDS` (10) is how long each measurement lasts after its warm-up.
+#![allow(missing_docs, unreachable_pub)]
+
+#[path = "live/kernel.rs"]
+mod kernel;
+#[path = "live/quell.rs"]
+mod quell;
+#[path = "live/workload.rs"]
+mod workload;
+
+use std::process::ExitCode;
+
+use quell_aqm::{Rate, Time};
+use quell_lab::live::{self, LiveError};
+
+use workload::{Load, Workload};
+
+/// "rate error ≤ 0.1 % over 10 s"
+const RATE_ERROR_PERCENT: f64 = 0.1;
+/// What "≥ 1 Gbit/s" means for TCP, which leaves a link idle now and then.
+const UTILISATION_PERCENT: f64 = 99.0;
+const RATES_MBPS: [u64; 4] = [10, 40, 100, 500];
+const CAPACITY_MBPS: u64 = 1_000;
+const WARMUP: Time = Time::from_secs(1);
+
+fn main() -> ExitCode {
+    match benchmark() {
+        Ok(0) => ExitCode::SUCCESS,
+        Ok(missed) => {
+            println!("\n{missed} bounds missed");
+            ExitCode::FAILURE
+        }
+        Err(LiveError::Environment { why, .. }) => {
+            println!("not run: live: {why}");
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            eprintln!("live: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Prints everything, and returns how many bounds were missed.
+fn benchmark() -> Result<u32, LiveError> {
+    let seconds = match std::env::var("QUELL_BENCH_SECONDS") {
+        Ok(text) => text
+            .parse()
+            .ok()
+            .filter(|&seconds| seconds > 0)
+            .ok_or_else(|| {
+                LiveError::Scenario(format!(
+                    "QUELL_BENCH_SECONDS={text}: must be whole seconds, 1 or more"
+                ))
+            })?,
+        Err(_) => 10,
+    };
+    live::prepare()?;
+    let mut bounds = Bounds::default();
+    rates(Time::from_secs(seconds), &mut bounds)?;
+    conservation(&mut bounds)?;
+    capacity(Time::from_secs(seconds), &mut bounds)?;
+    Ok(bounds.missed)
+}
+
+/// Judges figures.
+#[derive(Default)]
+struct Bounds {
+    missed: u32,
+}
+
+impl Bounds {
+    /// `figure`, and whether it keeps its bound.
+    fn judge(&mut self, figure: String, holds: bool) -> String {
+        if holds {
+            return figure;
+        }
+        self.missed += 1;
+        format!("{figure} MISSED")
+    }
+}
+
+fn rates(span: Time, bounds: &mut Bounds) -> Result<(), LiveError> {
+    println!(
+        "Rate: datagrams of 1500 bytes at 120 % of the link's rate, fifo of 50 ms, {span} after"
+    );
+    println!("{WARMUP} of warm-up. Rates are of link bytes (14 more than IP) as they arrived.");
+    println!("Bounds: error of quell {RATE_ERROR_PERCENT} %, nothing lost outside the queue.\n");
+    println!("  rate |   quell         error   lost    late p50/p99   CPU |     tbf    error");
+    println!("Mbit/s |  Mbit/s             %                     us     % |  Mbit/s        %");
+    let mut notes = Vec::new();
+    for mbps in RATES_MBPS {
+        let workload = Workload {
+            rate: Rate::from_mbps(mbps),
+            queue: Time::from_millis(50),
+            rtt: Time::from_millis(10),
+            load: Load::Datagrams,
+        };
+        let measured = quell::measure(&workload, WARMUP, span)?;
+        let error = error_percent(measured.link_rate, &workload);
+        let (late_p50, late_p99) = measured.lateness_us;
+        print!(
+            "{mbps:>6} | {:>7.3} {:>13} {:>6} {:>15} {:>5.0} | ",
+            measured.link_rate / 1e6,
+            bounds.judge(format!("{error:+.4}"), error.abs() <= RATE_ERROR_PERCENT),
+            bounds.judge(
+                measured.lost_outside.to_string(),
+                measured.lost_outside == 0
+            ),
+            format!("{late_p50:.0}/{late_p99:.0}"),
+            measured.cpu_share * 100.0,
+        );
+        match kernel::measure(&workload, WARMUP, span) {
+            Ok(rate) => println!(
+                "{:>7.3} {:>+8.4}",
+                rate / 1e6,
+                error_percent(rate, &workload)
+            ),
+            Err(why) => {
+                println!("{:>7} {:>8}", "-", "-");
+                notes.push(format!("not run: tbf: {why}"));
+            }
+        }
+        notes.extend(
+            measured
+                .warnings
+                .into_iter()
+                .map(|warning| format!("{mbps} Mbit/s: {warning}")),
+        );
+    }
+    print_notes(notes);
+    Ok(())
+}
+
+fn conservation(bounds: &mut Bounds) -> Result<(), LiveError> {
+    println!(
+        "\nConservation: the same for 2 s from the start, until everything has arrived. Sent and"
+    );
+    println!("received are counted by the applications, dropped and lost by the link.");
+    println!("Bound: sent = received + dropped.\n");
+    println!("  rate |       sent   received    dropped    lost   unaccounted");
+    for mbps in RATES_MBPS {
+        let workload = Workload {
+            rate: Rate::from_mbps(mbps),
+            queue: Time::from_millis(50),
+            rtt: Time::from_millis(10),
+            load: Load::Datagrams,
+        };
+        let fate = quell::fate(&workload, Time::from_secs(2))?;
+        let unaccounted = fate.sent.cast_signed() - (fate.received + fate.dropped).cast_signed();
+        println!(
+            "{mbps:>6} | {:>10} {:>10} {:>10} {:>7} {:>13}",
+            fate.sent,
+            fate.received,
+            fate.dropped,
+            fate.lost_outside,
+            bounds.judge(unaccounted.to_string(), unaccounted == 0),
+        );
+        print_notes(fate.warnings);
+    }
+    Ok(())
+}
+
+fn capacity(span: Time, bounds: &mut Bounds) -> Result<(), LiveError> {
+    println!(
+        "\nCapacity: CUBIC over 1 Gbit/s, base RTT 2 ms (tbf: 0), fifo of 20 ms, {span} after"
+    );
+    println!(
+        "{WARMUP} of warm-up, both end hosts on this machine. 956 Mbit/s of goodput fill the link."
+    );
+    println!("Bounds: utilisation {UTILISATION_PERCENT} %, nothing lost outside the queue.\n");
+    println!(" flows | quell goodput   utilisation   lost    late p50/p99   CPU | tbf goodput");
+    println!("       |        Mbit/s             %                     us     % |      Mbit/s");
+    let mut notes = Vec::new();
+    for flows in [1, 4] {
+        let workload = Workload {
+            rate: Rate::from_mbps(CAPACITY_MBPS),
+            queue: Time::from_millis(20),
+            rtt: Time::from_millis(2),
+            load: Load::Streams(flows),
+        };
+        let measured = quell::measure(&workload, WARMUP, span)?;
+        let (late_p50, late_p99) = measured.lateness_us;
+        let utilisation = measured.utilisation * 100.0;
+        print!(
+            "{flows:>6} | {:>13.1} {:>13} {:>6} {:>15} {:>5.0} | ",
+            workload.goodput(measured.link_rate) / 1e6,
+            bounds.judge(
+                format!("{utilisation:.2}"),
+                utilisation >= UTILISATION_PERCENT
+            ),
+            bounds.judge(
+                measured.lost_outside.to_string(),
+                measured.lost_outside == 0
+            ),
+            format!("{late_p50:.0}/{late_p99:.0}"),
+            measured.cpu_share * 100.0,
+        );
+        match kernel::measure(&workload, WARMUP, span) {
+            Ok(rate) => println!("{:>11.1}", workload.goodput(rate) / 1e6),
+            Err(why) => {
+                println!("{:>11}", "-");
+                notes.push(format!("not run: tbf: {why}"));
+            }
+        }
+        notes.extend(
+            measured
+                .warnings
+                .into_iter()
+                .map(|warning| format!("{flows} flows: {warning}")),
+        );
+    }
+    print_notes(notes);
+    Ok(())
+}
+
+fn error_percent(found: f64, workload: &Workload) -> f64 {
+    (found / workload.rate.as_bps() as f64 - 1.0) * 100.0
+}
+
+fn print_notes(notes: Vec<String>) {
+    for note in notes {
+        println!("  {note}");
+    }
+}
