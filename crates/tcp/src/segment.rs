@@ -42,8 +42,8 @@ pub struct Sack {
 /// TCP can have (1 GiB, RFC 7323 section 2.3) and keeps a segment within 72 bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct SackBlocks {
+    /// An empty range is a free place.
     blocks: [(i32, i32); 3],
-    count: u8,
 }
 
 impl SackBlocks {
@@ -51,11 +51,11 @@ impl SackBlocks {
     /// left out.
     pub fn push(&mut self, acknowledgement: u64, block: Sack) {
         let distance = |n: u64| i32::try_from(n.wrapping_sub(acknowledgement) as i64).ok();
-        if let Some(slot) = self.blocks.get_mut(usize::from(self.count))
+        if let Some(slot) = self.blocks.get_mut(self.len())
             && let (Some(start), Some(end)) = (distance(block.start), distance(block.end))
+            && start != end
         {
             *slot = (start, end);
-            self.count += 1;
         }
     }
     /// The blocks beside this `acknowledgement`.
@@ -68,11 +68,11 @@ impl SackBlocks {
     }
     /// How many there are.
     pub fn len(&self) -> usize {
-        usize::from(self.count)
+        self.blocks.iter().take_while(|(a, b)| a != b).count()
     }
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
-        self.count == 0
+        self.blocks[0].0 == self.blocks[0].1
     }
 }
 
