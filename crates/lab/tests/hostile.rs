@@ -1,4 +1,5 @@
 //! Any text gives a scenario or an error, never a panic.
+#![allow(clippy::unwrap_used)]
 
 use proptest::prelude::*;
 use quell_lab::World;

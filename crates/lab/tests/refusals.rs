@@ -1,6 +1,7 @@
 //! Wrong scenarios and the exact words in which they are refused.
 //!
 //! Each case changes one good scenario by replacing some text, so that line numbers are those of [`GOOD`].
+#![allow(clippy::unwrap_used)]
 
 use quell_lab::World;
 use quell_lab::scenario::{Override, Scenario};

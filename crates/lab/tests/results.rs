@@ -1,4 +1,5 @@
 //! Results on disk, of a world that measures what a real recorder says of an empty link.
+#![allow(clippy::unwrap_used)]
 
 use std::fs;
 use std::path::Path;

@@ -1,4 +1,5 @@
 //! The JSON Schema and the checks come from the same tables, and agree.
+#![allow(clippy::unwrap_used)]
 
 use std::fs;
 

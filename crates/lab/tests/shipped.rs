@@ -1,4 +1,5 @@
 //! The scenarios in the repository.
+#![allow(clippy::unwrap_used)]
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -57,11 +57,11 @@ fn main() -> ExitCode {
     let shown = page.show();
     match (result, shown) {
         (Err(failure), _) => {
-            eprintln!("quell: {}", failure.message);
+            page::complain(&failure.message);
             ExitCode::from(failure.code)
         }
         (Ok(()), Err(error)) => {
-            eprintln!("quell: cannot write to standard output: {error}");
+            page::complain(&format!("cannot write to standard output: {error}"));
             ExitCode::FAILURE
         }
         (Ok(()), Ok(())) => ExitCode::SUCCESS,

@@ -49,6 +49,11 @@ impl Page {
     }
 }
 
+/// Says on standard error what went wrong. If nobody reads that either, there is nobody left to tell.
+pub(crate) fn complain(message: &str) {
+    let _ = writeln!(io::stderr(), "quell: {message}");
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

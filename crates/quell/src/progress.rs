@@ -1,6 +1,6 @@
 //! How far a run is: a bar on a terminal, a line now and then elsewhere; always on standard error.
 
-use std::io::IsTerminal as _;
+use std::io::{IsTerminal as _, Write as _};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -52,7 +52,8 @@ impl Shown {
             }
             Self::Lines(last) => {
                 if last.elapsed() >= BETWEEN_LINES {
-                    eprintln!("{which}{state}");
+                    // A reader that went away misses nothing that matters.
+                    let _ = writeln!(std::io::stderr(), "{which}{state}");
                     *last = Instant::now();
                 }
             }

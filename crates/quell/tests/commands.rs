@@ -1,4 +1,5 @@
 //! The binary as people call it: output, exit codes, and never a panic.
+#![allow(clippy::unwrap_used)]
 
 use std::fs;
 use std::process::{Command, Output, Stdio};
@@ -194,6 +195,17 @@ fn a_reader_that_has_seen_enough_is_no_error() {
             String::from_utf8_lossy(&output.stderr)
         );
     }
+}
+
+#[test]
+fn an_error_that_nobody_reads_keeps_its_exit_code() {
+    let mut child = command()
+        .args(["check", "/nonexistent"])
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stderr.take());
+    assert_eq!(child.wait().unwrap().code(), Some(2));
 }
 
 #[test]

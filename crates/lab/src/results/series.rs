@@ -341,6 +341,7 @@ mod tests {
     }
 
     /// Every row as text, in order.
+    #[allow(clippy::unwrap_used)]
     fn read(path: &Path) -> (usize, Vec<String>) {
         let reader = SerializedFileReader::new(File::open(path).unwrap()).unwrap();
         let rows = reader
