@@ -420,6 +420,25 @@ mod tests {
     }
 
     #[test]
+    fn a_packet_that_has_left_occupies_nothing() {
+        // One slot: the second packet comes when the first has left the idle link.
+        let given = [
+            ("rule", "slots"),
+            ("limit", "1p"),
+            ("count_in_service", "true"),
+        ];
+        let fifo = fifo(&given).unwrap();
+        let rate = Rate::from_mbps(8);
+        let mut link = Bottleneck::new(fifo, rate, Framing::default(), Drops::default());
+        let mut sink = |_: TestPacket, _| {};
+        for id in 0..2 {
+            let at = Time::from_millis(2 * id);
+            link.arrive(TestPacket::new(id, 1_000, Ecn::NotEct), at, &mut sink);
+        }
+        assert_eq!(link.observer().0, []);
+    }
+
+    #[test]
     fn a_limit_in_time_follows_the_rate_but_not_an_outage() {
         let mut fifo = fifo(&[("limit", "3ms")]).unwrap();
         let mut drops = Drops::default();
