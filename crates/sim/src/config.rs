@@ -1,0 +1,130 @@
+//! What to simulate.
+
+use std::fmt;
+
+use quell_app::AppConfig;
+use quell_aqm::departure_clock::Framing;
+use quell_aqm::{Discipline, Ecn, ParameterError, Random, Rate, Time};
+use quell_measure::{Direction, GroupId};
+use quell_tcp::{ReceiverConfig, SenderConfig};
+
+use crate::packet::Packet;
+
+/// A simulation.
+#[derive(Debug)]
+pub struct Config {
+    /// From the senders of a [`Direction::Forward`] flow to its receivers.
+    pub forward: Side,
+    /// Back.
+    pub reverse: Side,
+    /// The one-way delay of each group, by [`GroupId`]: half of its base RTT in each direction.
+    pub delays: Vec<Time>,
+    /// In the order of their ids.
+    pub flows: Vec<FlowConfig>,
+    /// What changes, in the order of time.
+    pub changes: Vec<(Time, Change)>,
+}
+
+/// One direction of the bottleneck.
+#[derive(Debug)]
+pub struct Side {
+    /// The rate at the start.
+    pub rate: Rate,
+    /// What a packet occupies on the link.
+    pub framing: Framing,
+    /// The queue.
+    pub discipline: Discipline<Packet>,
+}
+
+/// One flow.
+#[derive(Debug, Clone)]
+pub struct FlowConfig {
+    /// Whose it is.
+    pub group: GroupId,
+    /// Which way its data goes.
+    pub direction: Direction,
+    /// What it does.
+    pub app: AppConfig,
+    /// All randomness of its application.
+    pub random: Random,
+    /// What carries its data; must fit the application.
+    pub transport: TransportConfig,
+    /// When it starts.
+    pub start: Time,
+    /// When its sender stops; `None` for never.
+    pub stop: Option<Time>,
+}
+
+/// What carries a flow's data.
+#[derive(Debug, Clone)]
+pub enum TransportConfig {
+    /// TCP.
+    Stream(Box<(SenderConfig, ReceiverConfig)>),
+    /// UDP, with this ECN field.
+    Datagrams(Ecn),
+}
+
+/// What changes during a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Change {
+    /// The rate of a direction.
+    Rate {
+        /// Which.
+        direction: Direction,
+        /// From now on.
+        rate: Rate,
+    },
+    /// A parameter of a queue.
+    Queue {
+        /// Which.
+        direction: Direction,
+        /// The parameter.
+        key: String,
+        /// Its new value in text.
+        value: String,
+    },
+}
+
+impl Change {
+    /// Which direction changes.
+    pub const fn direction(&self) -> Direction {
+        match self {
+            Self::Rate { direction, .. } | Self::Queue { direction, .. } => *direction,
+        }
+    }
+}
+
+/// Why a simulation cannot be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Error {
+    /// More different delays than the engine has sources for.
+    TooManyDelays,
+    /// A flow of a group without a delay.
+    NoSuchGroup(GroupId),
+    /// A flow whose application needs the other transport.
+    WrongTransport(GroupId),
+    /// More flows than ids.
+    TooManyFlows,
+    /// A queue refused a change.
+    Change(ParameterError),
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TooManyDelays => f.write_str("more than 500 different base RTTs"),
+            Self::NoSuchGroup(group) => write!(f, "group {} has no base RTT", group.0),
+            Self::WrongTransport(group) => {
+                write!(
+                    f,
+                    "the application of group {} needs another transport",
+                    group.0
+                )
+            }
+            Self::TooManyFlows => f.write_str("more than 2^30 flows, or 2^16 groups"),
+            Self::Change(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for Error {}

@@ -1,0 +1,231 @@
+//! Everything between the hosts: a bottleneck and its wires in each direction.
+
+use quell_aqm::{Bottleneck, Discipline, Drop, MarkReason, Observer, QueueId, Rate, Time};
+use quell_aqm::{Departure, ParameterError};
+use quell_measure::Direction;
+
+use crate::config::{Change, Side};
+use crate::packet::Packet;
+use crate::sacks::SackStore;
+use crate::sources::{MOST_SOURCES, Sources};
+use crate::wire::Wires;
+
+/// Both directions, and the sources of all events.
+#[derive(Debug)]
+pub(crate) struct Network<O> {
+    pub(crate) paths: [Path<O>; 2],
+    pub(crate) sources: Sources,
+    timers: usize,
+}
+
+/// What a source is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Source {
+    Bottleneck(usize),
+    Lane(usize),
+    Timers,
+}
+
+/// One direction.
+#[derive(Debug)]
+pub(crate) struct Path<O> {
+    queue: Bottleneck<Packet, Discipline<Packet>, Collector<O>>,
+    pub(crate) wires: Wires,
+    /// The bottleneck as a source.
+    source: usize,
+}
+
+pub(crate) const fn index(direction: Direction) -> usize {
+    match direction {
+        Direction::Forward => 0,
+        Direction::Reverse => 1,
+    }
+}
+
+impl<O: Observer<Packet>> Network<O> {
+    /// `None` if there are too many different delays.
+    pub(crate) fn new(sides: [Side; 2], delays: &[Time], observers: [O; 2]) -> Option<Self> {
+        let [forward, reverse] = sides;
+        let [observe_forward, observe_reverse] = observers;
+        let forward = Path::new(forward, delays, observe_forward, 0, 2);
+        let reverse_lanes = 2 + forward.wires.lanes();
+        let reverse = Path::new(reverse, delays, observe_reverse, 1, reverse_lanes);
+        let timers = reverse_lanes + reverse.wires.lanes();
+        (timers < MOST_SOURCES).then(|| {
+            let mut sources = Sources::new(timers + 1);
+            for path in [&forward, &reverse] {
+                path.plan(&mut sources);
+            }
+            Self {
+                paths: [forward, reverse],
+                sources,
+                timers,
+            }
+        })
+    }
+
+    /// When the next event happens, and where.
+    #[inline]
+    pub(crate) fn next(&self) -> (Time, Source) {
+        let (at, source) = self.sources.first();
+        let source = match source {
+            0 | 1 => Source::Bottleneck(source),
+            timers if timers == self.timers => Source::Timers,
+            lane => Source::Lane(lane),
+        };
+        (at, source)
+    }
+
+    /// The earliest timer of the hosts.
+    #[inline]
+    pub(crate) fn set_timers(&mut self, at: Time) {
+        self.sources.set(self.timers, at);
+    }
+
+    /// A host sends `packet` at `now`.
+    #[inline]
+    pub(crate) fn send(&mut self, packet: Packet, now: Time) {
+        let path = &mut self.paths[index(packet.direction())];
+        path.arrive(packet, now, &mut self.sources);
+    }
+
+    /// What is due at a bottleneck happens.
+    #[inline]
+    pub(crate) fn advance(&mut self, path: usize, now: Time) {
+        self.paths[path].advance(now, &mut self.sources);
+    }
+
+    /// The first packet of a lane has come to the end of its wire.
+    #[inline]
+    pub(crate) fn release(&mut self, lane: usize) -> Option<Packet> {
+        let [forward, reverse] = &mut self.paths;
+        let path = if lane < 2 + forward.wires.lanes() {
+            forward
+        } else {
+            reverse
+        };
+        path.wires.pop(lane, &mut self.sources)
+    }
+
+    pub(crate) fn change(&mut self, change: &Change, at: Time) -> Result<(), ParameterError> {
+        let path = &mut self.paths[index(change.direction())];
+        path.change(change, at, &mut self.sources)
+    }
+}
+
+impl<O: Observer<Packet>> Path<O> {
+    fn new(side: Side, delays: &[Time], observer: O, source: usize, lanes: usize) -> Self {
+        let collector = Collector {
+            observer,
+            dropped: Vec::new(),
+        };
+        Self {
+            queue: Bottleneck::new(side.discipline, side.rate, side.framing, collector),
+            wires: Wires::new(delays, lanes),
+            source,
+        }
+    }
+
+    #[inline]
+    fn plan(&self, sources: &mut Sources) {
+        sources.set(self.source, self.queue.next_event().unwrap_or(Time::MAX));
+    }
+
+    #[inline]
+    fn arrive(&mut self, packet: Packet, now: Time, sources: &mut Sources) {
+        let wires = &mut self.wires;
+        let sink = &mut |packet, departure: Departure| wires.push(packet, departure, sources);
+        self.queue.arrive(packet, now, sink);
+        self.plan(sources);
+    }
+
+    #[inline]
+    fn advance(&mut self, now: Time, sources: &mut Sources) {
+        let wires = &mut self.wires;
+        let sink = &mut |packet, departure: Departure| wires.push(packet, departure, sources);
+        self.queue.advance(now, sink);
+        self.plan(sources);
+    }
+
+    fn change(
+        &mut self,
+        change: &Change,
+        at: Time,
+        sources: &mut Sources,
+    ) -> Result<(), ParameterError> {
+        let wires = &mut self.wires;
+        let sink = &mut |packet, departure: Departure| wires.push(packet, departure, sources);
+        let done = match change {
+            Change::Rate { rate, .. } => {
+                self.queue.set_rate(*rate, at, sink);
+                Ok(())
+            }
+            Change::Queue { key, value, .. } => self.queue.configure(key, value, at, sink),
+        };
+        self.plan(sources);
+        done
+    }
+
+    /// Gives back what dropped packets held.
+    #[inline]
+    pub(crate) fn free_dropped(&mut self, sacks: &mut SackStore) {
+        let dropped = &mut self.queue.observer_mut().dropped;
+        while let Some(place) = dropped.pop() {
+            sacks.take(place);
+        }
+    }
+
+    /// Packets in the queue, without the one in service.
+    pub(crate) fn queued(&self) -> u64 {
+        self.queue.backlog().packets
+    }
+    pub(crate) fn rate(&self) -> Rate {
+        self.queue.rate()
+    }
+    pub(crate) fn discipline(&self) -> &Discipline<Packet> {
+        self.queue.qdisc()
+    }
+    pub(crate) fn observer(&self) -> &O {
+        &self.queue.observer().observer
+    }
+    pub(crate) fn observer_mut(&mut self) -> &mut O {
+        &mut self.queue.observer_mut().observer
+    }
+}
+
+/// The caller's observer, and what dropped packets leave behind.
+#[derive(Debug)]
+struct Collector<O> {
+    observer: O,
+    /// Places of their SACK blocks.
+    dropped: Vec<u32>,
+}
+
+impl<O: Observer<Packet>> Observer<Packet> for Collector<O> {
+    #[inline]
+    fn enqueued(&mut self, queue: QueueId, packet: &Packet, now: Time) {
+        self.observer.enqueued(queue, packet, now);
+    }
+    #[inline]
+    fn dequeued(&mut self, queue: QueueId, packet: &Packet, now: Time) {
+        self.observer.dequeued(queue, packet, now);
+    }
+    #[inline]
+    fn marked(&mut self, queue: QueueId, packet: &Packet, reason: MarkReason, now: Time) {
+        self.observer.marked(queue, packet, reason, now);
+    }
+    #[inline]
+    fn dropped(&mut self, packet: Packet, drop: Drop, now: Time) {
+        if packet.sacks() != SackStore::NONE {
+            self.dropped.push(packet.sacks());
+        }
+        self.observer.dropped(packet, drop, now);
+    }
+    #[inline]
+    fn departed(&mut self, packet: &Packet, departure: &Departure) {
+        self.observer.departed(packet, departure);
+    }
+    fn rate_changed(&mut self, rate: Rate, now: Time) {
+        self.observer.rate_changed(rate, now);
+    }
+}

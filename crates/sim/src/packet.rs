@@ -1,0 +1,290 @@
+//! A packet between two modelled hosts: one cache line.
+//!
+//! Queues and wires hold packets by value, so a packet is copied a few times on its way, always
+//! from one sequential buffer to another. A TCP segment is kept in the packet but for its SACK
+//! blocks, which few segments have: they lie in a [`SackStore`]. Measured against the whole segment
+//! in the packet and against a small packet with an index into a slab of segments
+//! (`benches/packets.rs`), this form is the fastest, from short queues to long ones.
+
+use quell_aqm::{Bytes, Ecn, Time};
+use quell_measure::{Direction, FlowId, GroupId, Labelled};
+use quell_tcp::{Flags, Segment};
+
+use crate::sacks::SackStore;
+
+/// IPv4 and UDP headers.
+pub(crate) const DATAGRAM_HEADERS: Bytes = Bytes::new(20 + 8);
+
+/// Set in [`Packet::kind`] for a datagram.
+const DATAGRAM: u8 = 1;
+/// Set in [`Packet::kind`] for a packet in reverse direction.
+const REVERSE: u8 = 2;
+
+/// A packet.
+#[derive(Debug, Clone, Copy)]
+pub struct Packet {
+    /// The arrival while it is queued, the release from the wire afterwards.
+    time: Time,
+    sequence: u64,
+    acknowledgement: u64,
+    timestamp: Time,
+    echo: Time,
+    flow: FlowId,
+    /// Place in the [`SackStore`].
+    sacks: u32,
+    window: u32,
+    len: u16,
+    payload: u16,
+    flags: u16,
+    value: u16,
+    group: u16,
+    ecn: Ecn,
+    kind: u8,
+}
+
+const _: () = assert!(size_of::<Packet>() == 64);
+
+/// Whose a packet is, and which way it goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Label {
+    pub(crate) flow: FlowId,
+    pub(crate) group: u16,
+    pub(crate) direction: Direction,
+}
+
+impl Label {
+    const fn kind(self) -> u8 {
+        match self.direction {
+            Direction::Forward => 0,
+            Direction::Reverse => REVERSE,
+        }
+    }
+}
+
+impl Packet {
+    /// Puts `segment` into a packet.
+    pub(crate) fn stream(label: Label, segment: &Segment, sacks: &mut SackStore) -> Self {
+        Self {
+            time: Time::ZERO,
+            sequence: segment.sequence,
+            acknowledgement: segment.acknowledgement,
+            timestamp: segment.timestamp,
+            echo: segment.echo,
+            flow: label.flow,
+            sacks: sacks.put(&segment.sacks),
+            // A window is 1 GiB at most (RFC 7323 section 2.3).
+            window: u32::try_from(segment.window).unwrap_or(u32::MAX),
+            len: small(segment.ip_length().get()),
+            payload: small(u64::from(segment.payload)),
+            flags: segment.flags.0,
+            value: 0,
+            group: label.group,
+            ecn: segment.ecn,
+            kind: label.kind(),
+        }
+    }
+
+    /// Datagram number `sequence` of a flow, handed to its host at `sent`.
+    pub(crate) fn datagram(label: Label, sequence: u64, sent: Time, len: Bytes, ecn: Ecn) -> Self {
+        Self {
+            time: Time::ZERO,
+            sequence,
+            acknowledgement: 0,
+            timestamp: sent,
+            echo: Time::ZERO,
+            flow: label.flow,
+            sacks: SackStore::NONE,
+            window: 0,
+            len: small(len.get()),
+            payload: small((len - DATAGRAM_HEADERS).get()),
+            flags: 0,
+            value: 0,
+            group: label.group,
+            ecn,
+            kind: label.kind() | DATAGRAM,
+        }
+    }
+
+    /// Takes the segment out. The packet must not be used any more.
+    pub(crate) fn segment(&self, sacks: &mut SackStore) -> Segment {
+        Segment {
+            sequence: self.sequence,
+            acknowledgement: self.acknowledgement,
+            window: u64::from(self.window),
+            timestamp: self.timestamp,
+            echo: self.echo,
+            sacks: sacks.take(self.sacks),
+            payload: u32::from(self.payload),
+            flags: Flags(self.flags),
+            ecn: self.ecn,
+        }
+    }
+
+    pub(crate) fn sacks(&self) -> u32 {
+        self.sacks
+    }
+    /// When it leaves the wire; set behind the queue.
+    pub(crate) fn release(&self) -> Time {
+        self.time
+    }
+    pub(crate) fn set_release(&mut self, at: Time) {
+        self.time = at;
+    }
+    pub(crate) fn group_index(&self) -> usize {
+        usize::from(self.group)
+    }
+
+    /// The flow that it belongs to.
+    pub const fn flow_id(&self) -> FlowId {
+        self.flow
+    }
+    /// Which way it goes.
+    pub const fn direction(&self) -> Direction {
+        if self.kind & REVERSE == 0 {
+            Direction::Forward
+        } else {
+            Direction::Reverse
+        }
+    }
+    /// Whether it is a datagram, not a TCP segment.
+    pub const fn is_datagram(&self) -> bool {
+        self.kind & DATAGRAM != 0
+    }
+    /// Offset of the first byte in the stream, or number of the datagram.
+    pub const fn sequence(&self) -> u64 {
+        self.sequence
+    }
+    /// Offset of the next byte that its sender expects; 0 for a datagram.
+    pub const fn acknowledgement(&self) -> u64 {
+        self.acknowledgement
+    }
+    /// Payload bytes.
+    pub const fn payload(&self) -> Bytes {
+        Bytes::new(self.payload as u64)
+    }
+    /// TCP's control bits; none for a datagram.
+    pub const fn flags(&self) -> Flags {
+        Flags(self.flags)
+    }
+    /// TCP's timestamp, or when a datagram was handed to its host.
+    pub const fn timestamp(&self) -> Time {
+        self.timestamp
+    }
+}
+
+/// Lengths are those of IP packets of at most 65 535 bytes.
+fn small(length: u64) -> u16 {
+    u16::try_from(length).unwrap_or(u16::MAX)
+}
+
+impl quell_aqm::Packet for Packet {
+    fn len(&self) -> Bytes {
+        Bytes::new(u64::from(self.len))
+    }
+    /// What Linux charges for it (`truesize`): 256 bytes of `sk_buff`, and a buffer of a power of
+    /// two, at least 512, that holds 64 bytes of headroom, the Ethernet header, the packet and 320
+    /// bytes of `skb_shared_info`: 2 304 for 1 500 bytes, 768 for an acknowledgement. The same as
+    /// in the live world.
+    fn memory(&self) -> Bytes {
+        let buffer = (u64::from(self.len) + 64 + 14 + 320)
+            .next_power_of_two()
+            .max(512);
+        Bytes::new(256 + buffer)
+    }
+    fn ecn(&self) -> Ecn {
+        self.ecn
+    }
+    fn mark_ce(&mut self) {
+        debug_assert!(self.ecn.is_capable(), "CE only on ECT");
+        self.ecn = Ecn::Ce;
+    }
+    /// The directions of a flow differ, as their addresses and ports would.
+    fn flow(&self) -> u64 {
+        u64::from(self.flow.0) << 1 | u64::from(self.kind & REVERSE != 0)
+    }
+    fn value(&self) -> u16 {
+        self.value
+    }
+    fn set_value(&mut self, value: u16) {
+        self.value = value;
+    }
+    fn arrival(&self) -> Time {
+        self.time
+    }
+    fn set_arrival(&mut self, at: Time) {
+        self.time = at;
+    }
+}
+
+impl Labelled for Packet {
+    fn group(&self) -> Option<GroupId> {
+        Some(GroupId(u32::from(self.group)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use quell_aqm::Packet as _;
+    use quell_tcp::{Sack, SackBlocks};
+
+    const LABEL: Label = Label {
+        flow: FlowId(7),
+        group: 3,
+        direction: Direction::Reverse,
+    };
+
+    #[test]
+    fn a_segment_comes_out_as_it_went_in() {
+        let mut blocks = SackBlocks::default();
+        blocks.push(
+            (1 << 41) + 1,
+            Sack {
+                start: (1 << 41) + 5,
+                end: (1 << 41) + 9,
+            },
+        );
+        let segment = Segment {
+            sequence: 1 << 40,
+            acknowledgement: (1 << 41) + 1,
+            window: 1 << 30,
+            timestamp: Time::from_secs(3),
+            echo: Time::from_secs(2),
+            sacks: blocks,
+            payload: 1_448,
+            flags: Flags(Flags::ACK | Flags::AE),
+            ecn: Ecn::Ect1,
+        };
+        let mut sacks = SackStore::default();
+        let packet = Packet::stream(LABEL, &segment, &mut sacks);
+        assert_eq!(packet.len(), segment.ip_length());
+        assert_eq!(
+            (packet.direction(), packet.flow_id(), packet.group()),
+            (Direction::Reverse, FlowId(7), Some(GroupId(3)))
+        );
+        assert_eq!(packet.segment(&mut sacks), segment);
+        assert_eq!(sacks.in_use(), 0);
+    }
+
+    #[test]
+    fn a_datagram_carries_its_number_and_its_time() {
+        let len = Bytes::new(186);
+        let packet = Packet::datagram(LABEL, 9, Time::from_secs(1), len, Ecn::NotEct);
+        assert!(packet.is_datagram());
+        assert_eq!((packet.len(), packet.payload()), (len, Bytes::new(158)));
+        assert_eq!(
+            (packet.sequence(), packet.timestamp()),
+            (9, Time::from_secs(1))
+        );
+    }
+
+    #[test]
+    fn memory_is_what_linux_charges() {
+        let memory = |len| {
+            Packet::datagram(LABEL, 0, Time::ZERO, Bytes::new(len), Ecn::NotEct)
+                .memory()
+                .get()
+        };
+        assert_eq!([52, 1_500].map(memory), [768, 2_304]);
+    }
+}

@@ -1,0 +1,251 @@
+//! The loop: what happens next, until the end.
+//!
+//! Order at equal times: what the bottlenecks have to do (end of transmission, departure, update;
+//! forward before reverse), then stops, changes and starts as planned, then packets from the wires
+//! (forward before reverse, the smaller delay first), then timers in the order of setting. An
+//! answer to a packet or timer follows at once, before the next event.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use quell_app::Report;
+use quell_app::Transport;
+use quell_aqm::{Discipline, Observer, Rate, Time};
+use quell_measure::{Direction, FlowId, FlowSample};
+use quell_tcp::SenderStats;
+
+use crate::config::{Change, Config, Error, TransportConfig};
+use crate::flow::{End, Flow};
+use crate::network::{Network, Source, index};
+use crate::packet::Packet;
+use crate::sacks::SackStore;
+use crate::timers::Timers;
+
+/// Events between two looks at the request to stop.
+const LOOK: u32 = 1 << 12;
+/// The most flows: two timers each.
+const MOST_FLOWS: usize = 1 << 30;
+
+/// A simulation under way.
+#[derive(Debug)]
+pub struct Simulator<O> {
+    now: Time,
+    network: Network<O>,
+    flows: Vec<Flow>,
+    timers: Timers,
+    sacks: SackStore,
+    plan: Vec<(Time, Planned)>,
+    /// What of the plan has happened.
+    done: usize,
+    events: u64,
+}
+
+/// What happens at its own time, whatever else does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Planned {
+    Stop(u32),
+    Change(Change),
+    Start(u32),
+}
+
+impl<O: Observer<Packet>> Simulator<O> {
+    /// At time zero, with an observer for each direction, forward and reverse.
+    pub fn new(config: Config, observers: [O; 2]) -> Result<Self, Error> {
+        check(&config)?;
+        let sides = [config.forward, config.reverse];
+        let network = Network::new(sides, &config.delays, observers).ok_or(Error::TooManyDelays)?;
+        let mut plan = Vec::new();
+        let flows = || config.flows.iter().zip(0..);
+        plan.extend(flows().filter_map(|(flow, id)| Some((flow.stop?, Planned::Stop(id)))));
+        plan.extend(
+            config
+                .changes
+                .into_iter()
+                .map(|(at, change)| (at, Planned::Change(change))),
+        );
+        plan.extend(flows().map(|(flow, id)| (flow.start, Planned::Start(id))));
+        // Stable: at equal times stops, then changes, then starts.
+        plan.sort_by_key(|(at, _)| *at);
+        Ok(Self {
+            now: Time::ZERO,
+            network,
+            timers: Timers::new(2 * config.flows.len()),
+            flows: flows()
+                .map(|(flow, id)| Flow::new(FlowId(id), flow))
+                .collect(),
+            sacks: SackStore::default(),
+            plan,
+            done: 0,
+            events: 0,
+        })
+    }
+
+    /// Everything before `until` happens, and what is due at `until` does not yet; ends soon after
+    /// `stop` is set. Tells the time that has been reached.
+    pub fn run(&mut self, until: Time, stop: &AtomicBool) -> Result<Time, Error> {
+        loop {
+            let planned = self.plan.get(self.done).map_or(Time::MAX, |(at, _)| *at);
+            if !self.run_events(until.min(planned), stop) {
+                return Ok(self.now);
+            }
+            if planned >= until {
+                self.now = self.now.max(until);
+                return Ok(self.now);
+            }
+            self.now = planned;
+            let planned = self.plan[self.done].1.clone();
+            self.done += 1;
+            self.perform(planned)?;
+        }
+    }
+
+    /// Whether it was not stopped.
+    fn run_events(&mut self, until: Time, stop: &AtomicBool) -> bool {
+        let mut left = LOOK;
+        loop {
+            let (at, source) = self.network.next();
+            if at >= until {
+                return true;
+            }
+            self.now = at;
+            self.step(source);
+            left -= 1;
+            if left == 0 {
+                left = LOOK;
+                self.events += u64::from(LOOK);
+                if stop.load(Ordering::Relaxed) {
+                    return false;
+                }
+            }
+        }
+    }
+
+    #[inline]
+    fn step(&mut self, source: Source) {
+        match source {
+            Source::Bottleneck(path) => self.network.advance(path, self.now),
+            Source::Lane(lane) => self.release(lane),
+            Source::Timers => self.ring(),
+        }
+    }
+
+    #[inline]
+    fn release(&mut self, lane: usize) {
+        let Some(packet) = self.network.release(lane) else {
+            return;
+        };
+        let id = packet.flow_id().0;
+        let flow = &mut self.flows[id as usize];
+        let end = flow.receive(&packet, self.now, &mut self.network, &mut self.sacks);
+        self.settle(id, end);
+    }
+
+    fn ring(&mut self) {
+        while let Some(timer) = self.timers.pop(self.now) {
+            let id = timer / 2;
+            let end = if timer % 2 == 0 {
+                End::Sender
+            } else {
+                End::Receiver
+            };
+            let flow = &mut self.flows[id as usize];
+            flow.ring(end, self.now, &mut self.network, &mut self.sacks);
+            self.settle(id, end);
+        }
+        self.network.set_timers(self.timers.next());
+    }
+
+    /// After something happened at an end of a flow.
+    #[inline]
+    fn settle(&mut self, id: u32, end: End) {
+        for path in &mut self.network.paths {
+            path.free_dropped(&mut self.sacks);
+        }
+        // What is due was done just now: a timer never rings twice at one instant.
+        let at = self.flows[id as usize].next_timer(end);
+        let at = at.max(self.now + Time::from_nanos(1));
+        self.timers.set(2 * id + end as u32, at, self.now);
+        self.network.set_timers(self.timers.next());
+    }
+
+    fn perform(&mut self, planned: Planned) -> Result<(), Error> {
+        match planned {
+            Planned::Start(id) => {
+                let flow = &mut self.flows[id as usize];
+                flow.start(self.now, &mut self.network, &mut self.sacks);
+                self.settle(id, End::Sender);
+            }
+            Planned::Stop(id) => {
+                let flow = &mut self.flows[id as usize];
+                flow.stop(self.now, &mut self.network, &mut self.sacks);
+                self.settle(id, End::Sender);
+            }
+            Planned::Change(change) => self
+                .network
+                .change(&change, self.now)
+                .map_err(Error::Change)?,
+        }
+        Ok(())
+    }
+
+    /// The time that has been reached.
+    pub fn now(&self) -> Time {
+        self.now
+    }
+    /// Events so far, to a few thousand.
+    pub fn events(&self) -> u64 {
+        self.events
+    }
+    /// What there is to measure of a flow now; `None` before its start.
+    pub fn sample(&self, flow: FlowId) -> Option<FlowSample> {
+        let flow = self.flows.get(flow.index())?;
+        flow.is_up().then(|| flow.sample())
+    }
+    /// What a flow's application saw since the last call; `None` before its start.
+    pub fn take_report(&mut self, flow: FlowId) -> Option<Report> {
+        self.flows.get_mut(flow.index())?.take_report()
+    }
+    /// What a flow's TCP says of itself; `None` for datagrams.
+    pub fn tcp(&self, flow: FlowId) -> Option<SenderStats> {
+        self.flows.get(flow.index())?.stats()
+    }
+    /// The observer of a direction.
+    pub fn observer(&self, direction: Direction) -> &O {
+        self.network.paths[index(direction)].observer()
+    }
+    /// The observer of a direction, to collect from.
+    pub fn observer_mut(&mut self, direction: Direction) -> &mut O {
+        self.network.paths[index(direction)].observer_mut()
+    }
+    /// The discipline of a direction.
+    pub fn discipline(&self, direction: Direction) -> &Discipline<Packet> {
+        self.network.paths[index(direction)].discipline()
+    }
+    /// The rate of a direction.
+    pub fn rate(&self, direction: Direction) -> Rate {
+        self.network.paths[index(direction)].rate()
+    }
+    /// Packets of a direction that wait in the queue, and those in service or on a wire.
+    pub fn under_way(&self, direction: Direction) -> (u64, u64) {
+        let path = &self.network.paths[index(direction)];
+        (path.queued(), path.wires.len() as u64)
+    }
+}
+
+fn check(config: &Config) -> Result<(), Error> {
+    if config.flows.len() > MOST_FLOWS || config.delays.len() > usize::from(u16::MAX) {
+        return Err(Error::TooManyFlows);
+    }
+    for flow in &config.flows {
+        if flow.group.index() >= config.delays.len() {
+            return Err(Error::NoSuchGroup(flow.group));
+        }
+        let transport = match flow.transport {
+            TransportConfig::Stream(_) => Transport::Stream,
+            TransportConfig::Datagrams(_) => Transport::Datagram,
+        };
+        if flow.app.transport() != transport {
+            return Err(Error::WrongTransport(flow.group));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,133 @@
+//! What the tests of the simulator have in common.
+#![allow(dead_code)] // each test binary uses a part
+
+use std::sync::atomic::AtomicBool;
+
+use quell_app::{AppConfig, Interval};
+use quell_aqm::departure_clock::Framing;
+use quell_aqm::registry::find;
+use quell_aqm::{
+    Bytes, Departure, Discipline, Drop, Ecn, Link, MarkReason, Observer, QueueId, Random, Rate,
+    Settings, Time,
+};
+use quell_measure::{Direction, FlowId, GroupId};
+use quell_sim::{Change, Config, FlowConfig, Packet, Side, Simulator, TransportConfig};
+
+/// Counts, and remembers the last departure.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub(crate) struct Counter {
+    pub(crate) delivered: u64,
+    pub(crate) dropped: u64,
+    pub(crate) marked: u64,
+    pub(crate) sojourn: u128,
+    pub(crate) longest: Time,
+    pub(crate) last_end: Time,
+    /// A mixture of all that was told, in order.
+    pub(crate) digest: u64,
+}
+
+impl Counter {
+    fn mix(&mut self, what: u64, packet: &Packet, at: Time) {
+        for word in [
+            what,
+            u64::from(packet.flow_id().0),
+            packet.sequence(),
+            at.as_nanos(),
+        ] {
+            self.digest = (self.digest ^ word).wrapping_mul(0x0000_0100_0000_01b3);
+        }
+    }
+}
+
+impl Observer<Packet> for Counter {
+    fn dequeued(&mut self, _queue: QueueId, packet: &Packet, now: Time) {
+        let sojourn = quell_aqm::Packet::sojourn(packet, now);
+        self.delivered += 1;
+        self.sojourn += u128::from(sojourn.as_nanos());
+        self.longest = self.longest.max(sojourn);
+        self.mix(1, packet, now);
+    }
+    fn marked(&mut self, _queue: QueueId, packet: &Packet, _reason: MarkReason, now: Time) {
+        self.marked += 1;
+        self.mix(2, packet, now);
+    }
+    fn dropped(&mut self, packet: Packet, _drop: Drop, now: Time) {
+        self.dropped += 1;
+        self.mix(3, &packet, now);
+    }
+    fn departed(&mut self, _packet: &Packet, departure: &Departure) {
+        self.last_end = departure.end;
+    }
+}
+
+pub(crate) const MTU: Bytes = Bytes::new(1_500);
+
+pub(crate) fn discipline(kind: &str, settings: &[(&str, &str)], rate: Rate) -> Discipline<Packet> {
+    let mut values = Settings::new(find(kind).unwrap().parameters);
+    for (key, value) in settings {
+        values.set(key, value).unwrap();
+    }
+    let random = Random::new(1, "queue");
+    Discipline::new(kind, values, Link { rate, mtu: MTU }, random).unwrap()
+}
+
+pub(crate) fn side(kind: &str, settings: &[(&str, &str)], rate: Rate) -> Side {
+    Side {
+        rate,
+        framing: Framing::default(),
+        discipline: discipline(kind, settings, rate),
+    }
+}
+
+/// A way back that is always free.
+pub(crate) fn free() -> Side {
+    side("fifo", &[("limit", "1000000p")], Rate::UNLIMITED)
+}
+
+/// Datagrams of `size` bytes every `mean`, from `start`.
+pub(crate) fn cbr(group: u32, size: u64, mean: Time, stddev: Time, start: Time) -> FlowConfig {
+    FlowConfig {
+        group: GroupId(group),
+        direction: Direction::Forward,
+        app: AppConfig::Cbr {
+            size: Bytes::new(size),
+            interval: Interval { mean, stddev },
+        },
+        random: Random::new(1, "app"),
+        transport: TransportConfig::Datagrams(Ecn::NotEct),
+        start,
+        stop: None,
+    }
+}
+
+pub(crate) fn config(forward: Side, delay: Time, flows: Vec<FlowConfig>) -> Config {
+    Config {
+        forward,
+        reverse: free(),
+        delays: vec![delay],
+        flows,
+        changes: Vec::new(),
+    }
+}
+
+pub(crate) fn simulator(config: Config) -> Simulator<Counter> {
+    Simulator::new(config, [Counter::default(), Counter::default()]).unwrap()
+}
+
+pub(crate) fn run(simulator: &mut Simulator<Counter>, until: Time) {
+    let reached = simulator.run(until, &AtomicBool::new(false)).unwrap();
+    assert_eq!(reached, until);
+}
+
+pub(crate) fn rate_change(at: Time, rate: Rate) -> (Time, Change) {
+    let direction = Direction::Forward;
+    (at, Change::Rate { direction, rate })
+}
+
+/// What the receiver of a constant-rate flow reports.
+pub(crate) fn cbr_report(simulator: &mut Simulator<Counter>, flow: u32) -> quell_app::CbrReport {
+    match simulator.take_report(FlowId(flow)) {
+        Some(quell_app::Report::Cbr(report)) => report,
+        other => panic!("{other:?}"),
+    }
+}
