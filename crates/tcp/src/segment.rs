@@ -51,7 +51,8 @@ impl SackBlocks {
     /// left out.
     pub fn push(&mut self, acknowledgement: u64, block: Sack) {
         let distance = |n: u64| i32::try_from(n.wrapping_sub(acknowledgement) as i64).ok();
-        if let Some(slot) = self.blocks.get_mut(self.len())
+        let free = self.len();
+        if let Some(slot) = self.blocks.get_mut(free)
             && let (Some(start), Some(end)) = (distance(block.start), distance(block.end))
             && start != end
         {

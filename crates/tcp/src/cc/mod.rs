@@ -1,11 +1,21 @@
 //! Congestion controls: one file each, dispatched by an enum.
 //!
 //! A control is made from a [`CcConfig`], which comes from a name and a table of options; the
-//! tables are the ones that scenario checks and the documentation read.
+//! tables are the ones that scenario checks and the documentation read. To add a control: its file,
+//! its row in [`KINDS`], its variants in [`CcConfig`] and [`Control`].
 
-mod reno;
+mod control;
+pub mod cubic;
+pub mod dctcp;
+mod hystart;
+pub mod reno;
+mod window;
 
-pub use reno::{Growth, RenoConfig};
+pub use control::{Control, Event, State};
+pub use cubic::CubicConfig;
+pub use dctcp::DctcpConfig;
+pub use reno::RenoConfig;
+pub use window::{AckSample, RateSample, Window};
 
 use quell_aqm::parameter::ParameterError;
 use quell_aqm::{Parameter, Settings};
@@ -17,6 +27,10 @@ use crate::config::{Codepoint, EcnMode};
 pub enum CcConfig {
     /// NewReno.
     Reno(RenoConfig),
+    /// CUBIC.
+    Cubic(CubicConfig),
+    /// DCTCP.
+    Dctcp(DctcpConfig),
 }
 
 /// What there is to say of a control without making one.
@@ -30,55 +44,76 @@ pub struct Kind {
     pub source: &'static str,
     /// Its options.
     pub parameters: &'static [Parameter],
+    /// Makes its configuration from resolved options.
+    make: fn(&Settings) -> CcConfig,
 }
 
 /// Every control there is.
-pub const KINDS: &[Kind] = &[reno::KIND];
+pub const KINDS: &[Kind] = &[reno::KIND, cubic::KIND, dctcp::KIND];
 
 /// The control of this name.
 pub fn kind(name: &str) -> Option<&'static Kind> {
     KINDS.iter().find(|kind| kind.name == name)
 }
 
-impl CcConfig {
-    /// The control `name` with these options, `None` if there is no such control.
-    pub fn new(name: &str, options: &[(&str, &str)]) -> Option<Result<Self, ParameterError>> {
-        let kind = kind(name)?;
-        let mut settings = Settings::new(kind.parameters);
+impl Kind {
+    /// The control with these options.
+    pub fn configure(&self, options: &[(&str, &str)]) -> Result<CcConfig, ParameterError> {
+        let mut settings = Settings::new(self.parameters);
         for (key, value) in options {
-            if let Err(error) = settings.set(key, value) {
-                return Some(Err(error));
-            }
+            settings.set(key, value)?;
         }
-        Some(
-            settings
-                .check()
-                .map(|()| Self::from_settings(name, &settings)),
-        )
+        settings.check()?;
+        Ok((self.make)(&settings))
     }
-    /// The control `name` with resolved options of its table.
-    fn from_settings(_name: &str, settings: &Settings) -> Self {
-        Self::Reno(RenoConfig::from_settings(settings))
+}
+
+impl CcConfig {
+    /// The control `name` with these options; `None` if there is no such control.
+    pub fn new(name: &str, options: &[(&str, &str)]) -> Option<Result<Self, ParameterError>> {
+        Some(kind(name)?.configure(options))
     }
     /// Its name.
     pub fn name(&self) -> &'static str {
-        self.kind().name
+        match self {
+            Self::Reno(_) => reno::KIND.name,
+            Self::Cubic(_) => cubic::KIND.name,
+            Self::Dctcp(_) => dctcp::KIND.name,
+        }
     }
-    /// Its table and description.
-    pub fn kind(&self) -> &'static Kind {
-        &KINDS[match self {
-            Self::Reno(_) => 0,
-        }]
+    /// Its options' table.
+    pub fn parameters(&self) -> &'static [Parameter] {
+        kind(self.name()).map_or(&[], |kind| kind.parameters)
     }
-    /// ECN where the scenario does not say: ECT(0) for DCTCP, off otherwise, as Linux.
+    /// ECN where nobody says: ECT(0) for DCTCP, off otherwise, as Linux.
     pub fn default_ecn(&self) -> EcnMode {
-        self.ecn(None)
+        match self {
+            Self::Dctcp(_) => self.ecn(Some(Codepoint::Ect0)),
+            _ => EcnMode::Off,
+        }
     }
-    /// The feedback that this control needs for packets with `codepoint`.
+    /// The feedback that suits this control with packets of this codepoint.
     pub fn ecn(&self, codepoint: Option<Codepoint>) -> EcnMode {
         match (self, codepoint) {
             (_, None) => EcnMode::Off,
+            (Self::Dctcp(_), Some(codepoint)) => EcnMode::Dctcp(codepoint),
             (_, Some(codepoint)) => EcnMode::Classic(codepoint),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_control_is_made_by_its_name_and_every_default_is_in_range() {
+        for kind in KINDS {
+            let config = CcConfig::new(kind.name, &[]).unwrap().unwrap();
+            assert_eq!(config.name(), kind.name);
+            assert_eq!(config.parameters().len(), kind.parameters.len());
+        }
+        assert!(CcConfig::new("vegas", &[]).is_none());
+        assert!(CcConfig::new("reno", &[("beta", "1")]).unwrap().is_err());
     }
 }

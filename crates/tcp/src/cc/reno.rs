@@ -3,7 +3,7 @@
 use quell_aqm::parameter::{Default as Otherwise, Domain};
 use quell_aqm::{Parameter, Settings};
 
-use super::Kind;
+use super::{AckSample, CcConfig, Kind, Window};
 
 /// What congestion avoidance counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -36,15 +36,45 @@ pub(super) const KIND: Kind = Kind {
         source: "Linux (segments); RFC 5681 equation 3 (acks)",
         help: "What congestion avoidance counts: acknowledged segments, or ACKs, which delayed ACKs halve.",
     }],
+    make: |settings| CcConfig::Reno(RenoConfig::from_settings(settings)),
 };
 
 impl RenoConfig {
-    pub(super) fn from_settings(settings: &Settings) -> Self {
+    fn from_settings(settings: &Settings) -> Self {
         Self {
             growth: match settings.word("growth") {
                 "acks" => Growth::Acks,
                 _ => Growth::Segments,
             },
         }
+    }
+}
+
+/// NewReno of one connection; the window is all its state.
+#[derive(Debug, Clone, Default)]
+pub struct Reno {
+    config: RenoConfig,
+}
+
+impl Reno {
+    /// For a new connection.
+    pub fn new(config: RenoConfig) -> Self {
+        Self { config }
+    }
+    pub(super) fn increase(&mut self, ack: &AckSample, window: &mut Window) {
+        let mut acked = ack.acked;
+        if window.in_slow_start() {
+            acked = window.slow_start(acked);
+            if acked == 0 {
+                return;
+            }
+        }
+        if self.config.growth == Growth::Acks {
+            acked = 1;
+        }
+        window.additive_increase(window.cwnd, acked);
+    }
+    pub(super) fn threshold(&mut self, window: &Window) -> u32 {
+        window.half()
     }
 }

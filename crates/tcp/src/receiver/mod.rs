@@ -1,41 +1,354 @@
-//! The receiving end.
+//! The receiving end: RFC 9293, 5681, 2018, 2883, 7323; Linux `net/ipv4/tcp_input.c`.
+//!
+//! Its host calls [`Receiver::poll`] after each segment and each timer, as a receive interrupt
+//! would: ACKs that are asked for between two polls become one.
+//!
+//! Limitations: 1. the receive window is a fixed limit and the application reads at once, so there
+//! is no autotuning and the window never closes; 2. segments are not aggregated before they are
+//! acknowledged (GRO); 3. there is no data in the other direction, so ACKs are never piggybacked
+//! ("pingpong" mode); 4. timestamps have a resolution of 1 ms, as Linux's by default.
 
-use quell_aqm::Time;
+mod delayed_ack;
+pub(crate) mod feedback;
+mod reassembly;
+
+use quell_aqm::{Ecn, Time};
 
 use crate::config::ReceiverConfig;
-use crate::segment::Segment;
+use crate::segment::{Flags, Sack, SackBlocks, Segment};
+use delayed_ack::{DelayedAck, QUICK_ACKS};
+use feedback::{Demand, Feedback};
+use reassembly::{Arrival, Reassembly};
+
+/// Time-out of the SYN-ACK (RFC 6298 section 2.1), doubled each time up to 64 times.
+const SYN_ACK_TIMEOUT: Time = Time::from_secs(1);
+/// Duplicate ACKs that are never held back (`TCP_FASTRETRANS_THRESH`).
+const UNCOMPRESSED: u32 = 3;
+/// Most ACKs held back (`tcp_comp_sack_nr`).
+const MAX_COMPRESSED: u32 = 44;
+/// Longest time that an ACK is held back (`tcp_comp_sack_delay_ns`).
+const MAX_COMPRESSION: Time = Time::from_millis(1);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    Listening,
+    /// SYN-ACK sent at this time, the how manieth.
+    Answered(Time, u32),
+    Established,
+}
+
+/// An ACK for what came before the last arrival (RFC 8257 section 3.2).
+#[derive(Debug, Clone, Copy)]
+struct EarlierAck {
+    acknowledgement: u64,
+    flags: Flags,
+}
 
 /// The receiving end of a connection.
 #[derive(Debug, Clone)]
 pub struct Receiver {
-    _config: ReceiverConfig,
+    window: u64,
+    /// More unacknowledged bytes than this are acknowledged at once.
+    ack_beyond: u64,
+    compress_sacks: bool,
+    codepoint: Ecn,
+    phase: Phase,
+    reassembly: Reassembly,
+    delayed: DelayedAck,
+    feedback: Feedback,
+    /// What the last ACK acknowledged.
+    acknowledged: u64,
+    /// The number behind the last byte, once the FIN has arrived.
+    fin: Option<u64>,
+    /// The timestamp to echo (RFC 7323 section 4.3).
+    echo: Time,
+    /// From SYN-ACK to ACK.
+    rtt: Option<Time>,
+    duplicate: Option<Sack>,
+    /// What was complete before the last arrival, for [`EarlierAck`].
+    prior_next: u64,
+    earlier: Option<EarlierAck>,
+    syn_ack_wanted: bool,
+    syn_ack_due: Option<Time>,
+    ack_wanted: bool,
+    ack_scheduled: bool,
+    /// Held back and not held back since the stream last grew.
+    compressed: u32,
+    uncompressed: u32,
+    compressed_at: u64,
+    compressed_due: Option<Time>,
 }
 
 impl Receiver {
     /// A receiver that listens.
     pub fn new(config: &ReceiverConfig) -> Self {
+        let mss = u64::from(config.mss.max(1));
+        let window = config.window.get().max(2 * mss);
+        let codepoint = match config.ecn.marks_control_packets() {
+            true => config.ecn.codepoint(),
+            false => Ecn::NotEct,
+        };
         Self {
-            _config: config.clone(),
+            window,
+            ack_beyond: mss * u64::from(config.ack_every.max(1) - 1),
+            compress_sacks: config.compress_sacks,
+            codepoint,
+            phase: Phase::Listening,
+            reassembly: Reassembly::default(),
+            delayed: DelayedAck::new(config.quick_ack, window / mss),
+            feedback: Feedback::new(config.ecn),
+            acknowledged: 0,
+            fin: None,
+            echo: Time::ZERO,
+            rtt: None,
+            duplicate: None,
+            prior_next: 0,
+            earlier: None,
+            syn_ack_wanted: false,
+            syn_ack_due: None,
+            ack_wanted: false,
+            ack_scheduled: false,
+            compressed: 0,
+            uncompressed: 0,
+            compressed_at: 0,
+            compressed_due: None,
         }
     }
+
     /// A segment arrived.
-    pub fn on_segment(&mut self, _segment: &Segment, _now: Time) {}
-    /// The next segment to send now; call until `None`.
-    pub fn poll(&mut self, _now: Time) -> Option<Segment> {
-        None
+    pub fn on_segment(&mut self, segment: &Segment, now: Time) {
+        if segment.flags.has(Flags::SYN) {
+            self.on_syn(segment);
+            return;
+        }
+        match self.phase {
+            Phase::Listening => return,
+            Phase::Answered(sent, attempts) => {
+                // Karn: an answer given twice measures nothing.
+                if attempts == 1 {
+                    self.rtt = Some(now - sent);
+                }
+                self.phase = Phase::Established;
+                self.syn_ack_due = None;
+                self.syn_ack_wanted = false;
+            }
+            Phase::Established => {}
+        }
+        if segment.sequence <= self.acknowledged && segment.timestamp >= self.echo {
+            self.echo = segment.timestamp;
+        }
+        let (start, end) = (segment.sequence, segment.end());
+        if start < end {
+            self.on_data(segment, start, end, now);
+        } else if start < self.reassembly.next() {
+            // A probe of an idle or closed connection.
+            self.ack_wanted = true;
+        }
     }
+
+    fn on_syn(&mut self, segment: &Segment) {
+        if self.phase == Phase::Established {
+            self.ack_wanted = true;
+        } else {
+            self.syn_ack_wanted = true;
+            self.echo = segment.timestamp;
+        }
+    }
+
+    fn on_data(&mut self, segment: &Segment, start: u64, end: u64, now: Time) {
+        let limit = self.reassembly.next().saturating_add(self.window);
+        if end > limit {
+            self.delayed.enter_quick_phase(QUICK_ACKS);
+            self.ack_wanted = true;
+            return;
+        }
+        let was_contiguous = self.reassembly.is_contiguous();
+        match self.reassembly.insert(start, end) {
+            Arrival::Duplicate(range) => {
+                self.duplicate = Some(range);
+                self.delayed.enter_quick_phase(QUICK_ACKS);
+                self.ack_wanted = true;
+                self.ack_scheduled = true;
+                if end <= self.prior_next {
+                    return;
+                }
+            }
+            Arrival::Refused => return,
+            Arrival::InOrder => {
+                self.delayed.on_data(now, self.rto());
+                // A gap is filled: acknowledge at once (RFC 5681 section 4.2).
+                self.ack_wanted |= !was_contiguous && self.reassembly.is_contiguous();
+            }
+            Arrival::OutOfOrder => {}
+        }
+        if segment.flags.has(Flags::FIN) && self.fin.is_none() {
+            self.fin = Some(end - 1);
+        }
+        if segment.flags.has(Flags::CWR) {
+            // The sender's window may be a single segment now.
+            self.feedback.on_window_reduced();
+            self.ack_wanted = true;
+        }
+        match self.feedback.on_data(segment.ecn) {
+            Demand::None => {}
+            Demand::Quick => self.delayed.enter_quick_phase(2),
+            Demand::Change(flags) => {
+                if self.delayed.due().is_some() {
+                    self.earlier = Some(EarlierAck {
+                        acknowledgement: self.prior_next,
+                        flags,
+                    });
+                }
+                self.ack_wanted = true;
+            }
+        }
+        self.prior_next = self.reassembly.next();
+        self.ack_wanted |= self.is_finished();
+        self.ack_scheduled = true;
+        self.decide(now);
+    }
+
+    /// Whether to acknowledge now, soon or later.
+    #[inline]
+    fn decide(&mut self, now: Time) {
+        let next = self.reassembly.next();
+        if self.ack_wanted || next - self.acknowledged > self.ack_beyond || self.delayed.is_quick()
+        {
+            self.ack_wanted = true;
+        } else if self.reassembly.is_contiguous() {
+            self.ack_wanted = self.delayed.schedule(now, self.rtt);
+        } else {
+            self.hold_back(now);
+        }
+    }
+
+    /// SACK compression: after the third, duplicate ACKs wait for company.
+    fn hold_back(&mut self, now: Time) {
+        let next = self.reassembly.next();
+        if self.compressed_at != next {
+            self.compressed_at = next;
+            self.uncompressed = 0;
+        }
+        if !self.compress_sacks
+            || self.compressed >= MAX_COMPRESSED
+            || self.uncompressed < UNCOMPRESSED
+        {
+            self.uncompressed = (self.uncompressed + 1).min(UNCOMPRESSED);
+            self.ack_wanted = true;
+            return;
+        }
+        self.compressed += 1;
+        if self.compressed_due.is_none() {
+            let delay = self.rtt.map_or(MAX_COMPRESSION, |rtt| rtt / 20);
+            self.compressed_due = Some(now + delay.min(MAX_COMPRESSION));
+        }
+    }
+
+    /// This end's own retransmission time-out, after one RTT sample.
+    fn rto(&self) -> Time {
+        self.rtt.map_or(SYN_ACK_TIMEOUT, |rtt| {
+            rtt + (rtt * 2).max(Time::from_millis(200))
+        })
+    }
+
+    /// The next segment to send now; call until `None`.
+    pub fn poll(&mut self, now: Time) -> Option<Segment> {
+        if self.syn_ack_wanted {
+            return Some(self.syn_ack(now));
+        }
+        if let Some(earlier) = self.earlier.take() {
+            return Some(self.ack(earlier.acknowledgement, earlier.flags, now));
+        }
+        if !self.ack_wanted {
+            return None;
+        }
+        self.ack_wanted = false;
+        let next = self.reassembly.next();
+        let ack = self.ack(next, self.feedback.flags(), now);
+        self.acknowledged = next;
+        self.delayed.on_ack_sent(self.ack_scheduled);
+        self.ack_scheduled = false;
+        self.duplicate = None;
+        self.compressed = 0;
+        self.compressed_due = None;
+        Some(ack)
+    }
+
+    fn syn_ack(&mut self, now: Time) -> Segment {
+        let attempts = match self.phase {
+            Phase::Answered(_, attempts) => attempts + 1,
+            _ => 1,
+        };
+        self.phase = Phase::Answered(now, attempts);
+        self.syn_ack_wanted = false;
+        self.syn_ack_due = Some(now + SYN_ACK_TIMEOUT * (1 << (attempts - 1).min(6)));
+        let mut segment = self.ack(0, Flags(0), now);
+        segment.flags.0 |= Flags::SYN;
+        segment
+    }
+
+    fn ack(&self, acknowledgement: u64, feedback: Flags, now: Time) -> Segment {
+        let mut flags = Flags::ACK | feedback.0;
+        if self.is_finished() && acknowledgement == self.reassembly.next() {
+            flags |= Flags::FIN;
+        }
+        let mut sacks = SackBlocks::default();
+        if self.duplicate.is_some() || !self.reassembly.is_contiguous() {
+            for block in self.duplicate.into_iter().chain(self.reassembly.recent()) {
+                sacks.push(acknowledgement, block);
+            }
+        }
+        Segment {
+            acknowledgement,
+            window: self.window,
+            timestamp: timestamp(now),
+            echo: self.echo,
+            sacks,
+            flags: Flags(flags),
+            ecn: self.codepoint,
+            ..Segment::default()
+        }
+    }
+
     /// When to call [`on_timer`](Self::on_timer) next; it may change with every other call.
     pub fn next_timer(&self) -> Option<Time> {
-        None
+        [self.delayed.due(), self.compressed_due, self.syn_ack_due]
+            .into_iter()
+            .flatten()
+            .min()
     }
+
     /// Time has come; call [`poll`](Self::poll) afterwards. Harmless when early.
-    pub fn on_timer(&mut self, _now: Time) {}
+    pub fn on_timer(&mut self, now: Time) {
+        let is_due = |due: Option<Time>| due.is_some_and(|due| due <= now);
+        if is_due(self.delayed.due()) {
+            self.delayed.on_timer(self.rto());
+            self.ack_wanted = true;
+        }
+        if is_due(self.compressed_due) {
+            self.compressed_due = None;
+            self.ack_wanted = true;
+        }
+        if is_due(self.syn_ack_due) {
+            self.syn_ack_due = None;
+            self.syn_ack_wanted = true;
+        }
+    }
+
     /// Bytes handed to the application, in order.
     pub fn delivered(&self) -> u64 {
-        0
+        let next = self.reassembly.next();
+        self.fin.map_or(next, |fin| next.min(fin))
     }
+
     /// Whether the FIN and everything before it has arrived.
     pub fn is_finished(&self) -> bool {
-        false
+        self.fin.is_some_and(|fin| self.reassembly.next() > fin)
     }
+}
+
+/// The timestamp of a segment that leaves at `now`: milliseconds, never zero.
+#[inline]
+pub(crate) fn timestamp(now: Time) -> Time {
+    Time::from_millis(now.as_nanos() / 1_000_000).max(Time::from_nanos(1))
 }

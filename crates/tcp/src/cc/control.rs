@@ -1,0 +1,135 @@
+//! A control at work: what the sender asks of it, and the enum that dispatches.
+//!
+//! The calls are those of Linux's `tcp_congestion_ops` (`include/net/tcp.h`). For each ACK the
+//! sender calls [`Control::on_ack`], and [`Control::increase`] when the window may grow. A control
+//! that sets the window itself, such as BBR, answers [`Control::sets_window`] and is then asked
+//! instead of the reduction and the increase.
+
+use quell_aqm::{Rate, Time};
+
+use super::cubic::Cubic;
+use super::dctcp::Dctcp;
+use super::reno::Reno;
+use super::window::{AckSample, Window};
+use super::{CcConfig, CubicConfig};
+use crate::config::EcnMode;
+
+/// State of loss recovery (Linux `enum tcp_ca_state`), in rising order of trouble.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub enum State {
+    /// Nothing unusual.
+    #[default]
+    Open,
+    /// Duplicate ACKs or SACKs, and nothing lost yet.
+    Disorder,
+    /// The window is being reduced because of ECN echo or a tail loss.
+    Reducing,
+    /// Fast recovery.
+    Recovery,
+    /// After a retransmission time-out.
+    Loss,
+}
+
+/// What happens to a sender beside ACKs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Event {
+    /// The retransmission timer ran out.
+    Timeout,
+    /// The first segment leaves after a pause that lasted so long since the last departure.
+    Resume(Time),
+}
+
+/// A congestion control of one connection.
+#[derive(Debug, Clone)]
+pub enum Control {
+    /// See [`reno`](super::reno).
+    Reno(Reno),
+    /// See [`cubic`](super::cubic).
+    Cubic(Cubic),
+    /// See [`dctcp`](super::dctcp).
+    Dctcp(Dctcp),
+}
+
+macro_rules! dispatch {
+    ($self:ident, $control:ident => $call:expr) => {
+        match $self {
+            Self::Reno($control) => $call,
+            Self::Cubic($control) => $call,
+            Self::Dctcp($control) => $call,
+        }
+    };
+}
+
+impl Control {
+    /// The control of a new connection. DCTCP without its feedback is Reno (RFC 8257 section 3.5).
+    pub fn new(config: &CcConfig, ecn: EcnMode, window: &mut Window) -> Self {
+        match config {
+            CcConfig::Reno(config) => Self::Reno(Reno::new(*config)),
+            CcConfig::Cubic(config) => Self::Cubic(Self::cubic(*config, window)),
+            CcConfig::Dctcp(config) => match ecn {
+                EcnMode::Dctcp(_) | EcnMode::Accurate(_) => Self::Dctcp(Dctcp::new(*config)),
+                _ => Self::Reno(Reno::default()),
+            },
+        }
+    }
+    fn cubic(config: CubicConfig, window: &mut Window) -> Cubic {
+        if let Some(threshold) = config.initial_threshold() {
+            window.ssthresh = threshold;
+        }
+        Cubic::new(config)
+    }
+    /// Takes note of an ACK: RTT, CE counts, rate.
+    pub fn on_ack(&mut self, ack: &AckSample, window: &mut Window) {
+        match self {
+            Self::Reno(_) => {}
+            Self::Cubic(cubic) => cubic.on_ack(ack, window),
+            Self::Dctcp(dctcp) => dctcp.on_ack(ack),
+        }
+    }
+    /// Grows the window for an ACK.
+    pub fn increase(&mut self, ack: &AckSample, window: &mut Window) {
+        if ack.cwnd_limited {
+            dispatch!(self, control => control.increase(ack, window));
+        }
+    }
+    /// The threshold of a reduction that begins now.
+    pub fn threshold(&mut self, window: &Window) -> u32 {
+        dispatch!(self, control => control.threshold(window))
+    }
+    /// The state of loss recovery changes from `old` to `new`.
+    pub fn on_state(&mut self, old: State, new: State, ack: &AckSample, window: &mut Window) {
+        match self {
+            Self::Reno(_) => {}
+            Self::Cubic(cubic) => cubic.on_state(new, ack, window),
+            Self::Dctcp(dctcp) => dctcp.on_state(old, new, window),
+        }
+    }
+    /// Something else happens.
+    pub fn on_event(&mut self, event: Event, now: Time, window: &mut Window) {
+        match self {
+            Self::Reno(_) => {}
+            Self::Cubic(cubic) => cubic.on_event(event, now),
+            Self::Dctcp(dctcp) => dctcp.on_event(event, window),
+        }
+    }
+    /// The window to return to when a reduction proves spurious.
+    pub fn undo(&self, window: &Window) -> u32 {
+        match self {
+            Self::Dctcp(dctcp) => dctcp.undo(window),
+            _ => window.cwnd.max(window.prior_cwnd),
+        }
+    }
+    /// Whether the control sets window and pacing itself for each ACK.
+    pub fn sets_window(&self) -> bool {
+        false
+    }
+    /// Whether departures are paced where the configuration does not say.
+    pub fn wants_pacing(&self) -> bool {
+        false
+    }
+    /// The pacing rate that the control sets; `None` leaves it to the sender (Linux: 200 % and
+    /// 120 % of the window per RTT).
+    pub fn pacing_rate(&self) -> Option<Rate> {
+        None
+    }
+}

@@ -1,0 +1,443 @@
+//! CUBIC: RFC 9438; Linux `net/ipv4/tcp_cubic.c` in its integers, of today and of two older dates.
+//!
+//! After a reduction the window follows W(t) = C (t - K)³ + Wmax: fast back towards the window at
+//! which the loss happened, slow around it, fast beyond. Where Reno would be faster, it follows
+//! Reno's average instead (the friendly region).
+//!
+//! | variant | beta | slow start | counts | differences |
+//! | --- | --- | --- | --- | --- |
+//! | `linux` | 0.70 | HyStart | segments | that of Linux 4.x to 6.x |
+//! | `linux_3` | 0.70 | HyStart, threshold RTT/16 | ACKs · mean segments per ACK | Linux 3.0 to 3.5 |
+//! | `linux_2_0` | 0.80 | to a threshold of 100 | ACKs · mean segments per ACK | module version 2.0 |
+//!
+//! Deviations from Linux: 1. the clock ticks each millisecond (HZ = 1000); 2. the cube root is
+//! exact, Linux's is within 0.2 %; 3. products are wide enough for any window; 4. `linux_2_0` has
+//! no limit of the increment (`max_increment`), and C is 0.4 throughout, as its authors published.
+
+use quell_aqm::parameter::{Default as Otherwise, Domain};
+use quell_aqm::{Parameter, Settings, Time};
+
+use super::control::{Event, State};
+use super::hystart::HyStart;
+use super::{AckSample, CcConfig, Kind, Window};
+
+/// C = 0.4 as 410/1024 (`bic_scale` 41, times 10).
+const C_1024THS: u64 = 410;
+/// K³ in units of 2⁻³⁰ s³ for each segment below Wmax: 2⁴⁰ / 410.
+const CUBE_FACTOR: u64 = (1 << 40) / C_1024THS;
+/// The window is computed at least this often: HZ/32.
+const REFRESH_MS: u64 = 31;
+/// RTT samples are not trusted for this long after a reduction: HZ.
+const DISTRUST_MS: u64 = 1_000;
+
+/// Which CUBIC.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Variant {
+    /// Linux today.
+    #[default]
+    Linux,
+    /// Linux 3.0 to 3.5.
+    Linux3,
+    /// Linux before 2.6.29, module version 2.0.
+    Linux20,
+}
+
+/// Options of CUBIC.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CubicConfig {
+    /// Which CUBIC.
+    pub variant: Variant,
+    /// What a reduction leaves of the window, in 1/1024; 1 to 1023.
+    pub beta: u32,
+    /// Whether a flow that was reduced below its last maximum gives way further.
+    pub fast_convergence: bool,
+    /// Whether the window is never below Reno's.
+    pub tcp_friendliness: bool,
+    /// Whether slow start may end before loss.
+    pub hystart: bool,
+}
+
+impl Default for CubicConfig {
+    fn default() -> Self {
+        Self::from_settings(&Settings::new(KIND.parameters))
+    }
+}
+
+pub(super) const KIND: Kind = Kind {
+    name: "cubic",
+    summary: "A cubic of the time since the last loss, never slower than Reno.",
+    source: "RFC 9438; Linux tcp_cubic.c",
+    parameters: &[
+        Parameter {
+            name: "variant",
+            opposite: None,
+            domain: Domain::Word(&["linux", "linux_3", "linux_2_0"]),
+            default: Otherwise::Is("linux"),
+            only: None,
+            live: false,
+            source: "Linux tcp_cubic.c: today, 3.0 to 3.5, module version 2.0",
+            help: "Which date's arithmetic, constants and slow start.",
+        },
+        Parameter {
+            name: "beta",
+            opposite: None,
+            domain: Domain::Integer(1, 1_023),
+            default: Otherwise::By(
+                "variant",
+                &[("linux", "717"), ("linux_3", "717"), ("linux_2_0", "819")],
+            ),
+            only: None,
+            live: false,
+            source: "Linux module parameter beta; RFC 9438 section 4.6 (0.7)",
+            help: "What a reduction leaves of the window, in 1/1024.",
+        },
+        Parameter {
+            name: "fast_convergence",
+            opposite: None,
+            domain: Domain::Flag,
+            default: Otherwise::Is("true"),
+            only: None,
+            live: false,
+            source: "Linux module parameter; RFC 9438 section 4.7",
+            help: "Whether a flow reduced below its last maximum gives way further.",
+        },
+        Parameter {
+            name: "tcp_friendliness",
+            opposite: None,
+            domain: Domain::Flag,
+            default: Otherwise::Is("true"),
+            only: None,
+            live: false,
+            source: "Linux module parameter; RFC 9438 section 4.3",
+            help: "Whether the window is never below Reno's.",
+        },
+        Parameter {
+            name: "hystart",
+            opposite: None,
+            domain: Domain::Flag,
+            default: Otherwise::By(
+                "variant",
+                &[
+                    ("linux", "true"),
+                    ("linux_3", "true"),
+                    ("linux_2_0", "false"),
+                ],
+            ),
+            only: None,
+            live: false,
+            source: "Linux module parameter",
+            help: "Whether slow start may end before loss, by ACK trains and rising delay.",
+        },
+    ],
+    make: |settings| CcConfig::Cubic(CubicConfig::from_settings(settings)),
+};
+
+impl CubicConfig {
+    fn from_settings(settings: &Settings) -> Self {
+        Self {
+            variant: match settings.word("variant") {
+                "linux_3" => Variant::Linux3,
+                "linux_2_0" => Variant::Linux20,
+                _ => Variant::Linux,
+            },
+            beta: settings.number("beta") as u32,
+            fast_convergence: settings.flag("fast_convergence"),
+            tcp_friendliness: settings.flag("tcp_friendliness"),
+            hystart: settings.flag("hystart"),
+        }
+    }
+    /// The slow-start threshold of a new connection (`initial_ssthresh`).
+    pub(super) fn initial_threshold(&self) -> Option<u32> {
+        (self.variant == Variant::Linux20).then_some(100)
+    }
+}
+
+/// CUBIC of one connection.
+#[derive(Debug, Clone)]
+pub struct Cubic {
+    config: CubicConfig,
+    /// Segments acknowledged per 8 segments of Reno's growth and window.
+    friendly_scale: u64,
+    /// One segment is added for so many acknowledged.
+    per: u32,
+    /// Window at the last reduction (Wmax), after fast convergence; zero before the first.
+    last_max: u32,
+    /// When the window was computed, and for which window.
+    last_ms: u64,
+    last_cwnd: u32,
+    /// Start of the epoch; `None` after a reduction.
+    epoch_ms: Option<u64>,
+    /// Time from the start of the epoch to Wmax, in 1/1024 s.
+    k: u64,
+    origin: u32,
+    lowest_rtt: Option<Time>,
+    /// Reno's window, and segments acknowledged towards its next increment.
+    friendly: u32,
+    friendly_acked: u32,
+    /// Mean segments per ACK in 1/16, in the older variants.
+    segments_per_ack: u32,
+    hystart: HyStart,
+}
+
+fn milliseconds(time: Time) -> u64 {
+    time.as_nanos() / 1_000_000
+}
+
+impl Cubic {
+    /// For a new connection.
+    pub fn new(config: CubicConfig) -> Self {
+        let beta = u64::from(config.beta.clamp(1, 1_023));
+        Self {
+            config,
+            friendly_scale: 8 * (1_024 + beta) / 3 / (1_024 - beta),
+            per: 0,
+            last_max: 0,
+            last_ms: 0,
+            last_cwnd: 0,
+            epoch_ms: None,
+            k: 0,
+            origin: 0,
+            lowest_rtt: None,
+            friendly: 0,
+            friendly_acked: 0,
+            segments_per_ack: 32,
+            hystart: HyStart::default(),
+        }
+    }
+
+    pub(super) fn on_ack(&mut self, ack: &AckSample, window: &mut Window) {
+        let Some(rtt) = ack.rtt else { return };
+        let since = self
+            .epoch_ms
+            .map(|start| milliseconds(ack.now).saturating_sub(start));
+        if since.is_some_and(|since| since < DISTRUST_MS) {
+            return;
+        }
+        let lowest = self.lowest_rtt.map_or(rtt, |lowest| lowest.min(rtt));
+        self.lowest_rtt = Some(lowest);
+        if self.config.hystart {
+            let shift = if self.config.variant == Variant::Linux {
+                3
+            } else {
+                4
+            };
+            self.hystart.on_sample(rtt, lowest, shift, ack, window);
+        }
+    }
+
+    pub(super) fn increase(&mut self, ack: &AckSample, window: &mut Window) {
+        let counts_acks = self.config.variant != Variant::Linux;
+        let mut acked = ack.acked;
+        if counts_acks {
+            let mean = self.segments_per_ack;
+            self.segments_per_ack = (mean - (mean >> 4)).saturating_add(acked).max(1);
+            acked = 1;
+        }
+        if window.in_slow_start() {
+            acked = window.slow_start(acked);
+            if acked == 0 {
+                return;
+            }
+        }
+        self.update(window.cwnd, acked, milliseconds(ack.now));
+        window.additive_increase(self.per, acked);
+    }
+
+    /// Computes how many acknowledged segments the next increment takes.
+    fn update(&mut self, cwnd: u32, acked: u32, now_ms: u64) {
+        self.friendly_acked = self.friendly_acked.saturating_add(acked);
+        let since = now_ms.saturating_sub(self.last_ms);
+        let is_current = self.config.variant == Variant::Linux;
+        if self.last_cwnd == cwnd && since <= REFRESH_MS {
+            return;
+        }
+        // Today's cubic moves once per tick; a reduction ends the epoch and forces it.
+        if self.epoch_ms.is_none() || since > 0 || !is_current {
+            self.last_cwnd = cwnd;
+            self.last_ms = now_ms;
+            self.per = self.segments_per_increment(cwnd, acked, now_ms);
+        }
+        if self.config.tcp_friendliness {
+            self.follow_reno(cwnd);
+        }
+        if is_current {
+            self.per = self.per.max(2);
+        } else {
+            let per = (u64::from(self.per) << 4) / u64::from(self.segments_per_ack);
+            self.per = (per as u32).max(1);
+        }
+    }
+
+    /// The cubic: segments to acknowledge per increment, so that the window is W(t + RTT) one RTT
+    /// from now (RFC 9438 equation 1 and section 4.4).
+    fn segments_per_increment(&mut self, cwnd: u32, acked: u32, now_ms: u64) -> u32 {
+        let start = match self.epoch_ms {
+            Some(start) => start,
+            None => {
+                self.epoch_ms = Some(now_ms);
+                self.friendly_acked = acked;
+                self.friendly = cwnd;
+                let below = self.last_max.saturating_sub(cwnd);
+                self.origin = self.last_max.max(cwnd);
+                // 2⁴⁰/410 · 2³⁰ < 2⁶².
+                self.k = cube_root(CUBE_FACTOR * u64::from(below));
+                now_ms
+            }
+        };
+        let ahead = self
+            .lowest_rtt
+            .map_or(0, |rtt| rtt.as_nanos().div_ceil(1_000_000));
+        let t = ((now_ms.saturating_sub(start) + ahead) << 10) / 1_000;
+        let distance = u128::from(t.abs_diff(self.k).min(1 << 30));
+        // 410 · 2⁹⁰ < 2¹²⁸.
+        let delta = (u128::from(C_1024THS) * distance * distance * distance) >> 40;
+        let delta = delta.min(u128::from(Window::MAX)) as u32;
+        let target = if t < self.k {
+            self.origin.saturating_sub(delta)
+        } else {
+            self.origin.saturating_add(delta)
+        };
+        let per = if target > cwnd {
+            cwnd / (target - cwnd)
+        } else {
+            cwnd.saturating_mul(100)
+        };
+        match (self.config.variant, self.last_max) {
+            // Without a maximum to aim at, search faster.
+            (Variant::Linux | Variant::Linux3, 0) => per.min(20),
+            (Variant::Linux20, 0) => 50,
+            _ => per,
+        }
+    }
+
+    /// Reno's average with this beta: 3 (1 - beta)/(1 + beta) segments per round (RFC 9438
+    /// section 4.3).
+    fn follow_reno(&mut self, cwnd: u32) {
+        let per = ((u64::from(cwnd) * self.friendly_scale) >> 3).max(1);
+        let acked = u64::from(self.friendly_acked);
+        if acked > per {
+            let steps = (acked - 1) / per;
+            self.friendly_acked = (acked - steps * per) as u32;
+            self.friendly = self.friendly.saturating_add(steps as u32);
+        }
+        if self.friendly > cwnd {
+            self.per = self.per.min(cwnd / (self.friendly - cwnd));
+        }
+    }
+
+    pub(super) fn threshold(&mut self, window: &Window) -> u32 {
+        self.epoch_ms = None;
+        let (cwnd, beta) = (u64::from(window.cwnd), u64::from(self.config.beta));
+        self.last_max = if window.cwnd < self.last_max && self.config.fast_convergence {
+            (cwnd * (1_024 + beta) / 2_048) as u32
+        } else {
+            window.cwnd
+        };
+        ((cwnd * beta / 1_024) as u32).max(2)
+    }
+
+    pub(super) fn on_state(&mut self, new: State, ack: &AckSample, _window: &mut Window) {
+        if new == State::Loss {
+            let hystart = std::mem::take(&mut self.hystart);
+            *self = Self::new(self.config);
+            self.hystart = hystart;
+            self.hystart.reset(ack.now, ack.next);
+        }
+    }
+
+    /// A pause of the application does not count as time since the loss.
+    pub(super) fn on_event(&mut self, event: Event, now: Time) {
+        if let (Event::Resume(pause), Some(start)) = (event, self.epoch_ms)
+            && self.config.variant == Variant::Linux
+        {
+            self.epoch_ms = Some((start + milliseconds(pause)).min(milliseconds(now)));
+        }
+    }
+}
+
+/// The cube root, rounded down.
+fn cube_root(n: u64) -> u64 {
+    let mut root = 0_u64;
+    for bit in (0..22).rev() {
+        let trial = root | 1 << bit;
+        if u128::from(trial) * u128::from(trial) * u128::from(trial) <= u128::from(n) {
+            root = trial;
+        }
+    }
+    root
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_cube_root_is_exact() {
+        for root in [0_u64, 1, 2, 3, 10, 255, 256, 65_535, 1_000_000, 2_097_151] {
+            let cube = root * root * root;
+            assert_eq!(cube_root(cube), root);
+            assert_eq!(cube_root(cube + 3 * root * root), root);
+            if root > 0 {
+                assert_eq!(cube_root(cube - 1), root - 1);
+            }
+        }
+    }
+
+    #[test]
+    fn a_reduction_leaves_beta_and_fast_convergence_lowers_the_maximum() {
+        let mut cubic = Cubic::new(CubicConfig::default());
+        assert_eq!(cubic.threshold(&Window::new(1_000)), 700);
+        assert_eq!(cubic.last_max, 1_000);
+        assert_eq!(cubic.threshold(&Window::new(800)), 560);
+        // Wmax = cwnd (1 + beta)/2 = 0.85 cwnd (RFC 9438 section 4.7).
+        assert_eq!(cubic.last_max, 680);
+    }
+
+    /// Seconds until the window is back at the one of the loss, one ACK per two segments.
+    fn return_time(wmax: u32, rtt_ms: u64, options: &[(&str, &str)]) -> f64 {
+        let Ok(CcConfig::Cubic(config)) = KIND.configure(options) else {
+            panic!("options")
+        };
+        let mut cubic = Cubic::new(config);
+        let mut window = Window::new(wmax);
+        window.ssthresh = cubic.threshold(&window);
+        window.cwnd = window.ssthresh;
+        let start = 10_000_000_000_u64;
+        let mut nanos = start;
+        while window.cwnd < wmax {
+            let ack = AckSample {
+                now: Time::from_nanos(nanos),
+                acked: 2,
+                rtt: Some(Time::from_millis(rtt_ms)),
+                cwnd_limited: true,
+                ..AckSample::default()
+            };
+            cubic.on_ack(&ack, &mut window);
+            cubic.increase(&ack, &mut window);
+            nanos += rtt_ms * 2_000_000 / u64::from(window.cwnd);
+        }
+        (nanos - start) as f64 / 1e9
+    }
+
+    /// K = cbrt(Wmax (1 - beta)/C), RFC 9438 equation 2. The window aims one RTT ahead and gains one
+    /// segment per `cnt`, so it arrives somewhat early, and the plateau hides about the time in
+    /// which C (t - K)³ is one segment (1.4 s).
+    #[test]
+    fn returns_to_the_maximum_after_k() {
+        for (wmax, options, beta) in [
+            (1_000, &[][..], 0.7),
+            (10_000, &[], 0.7),
+            (10_000, &[("beta", "512")], 0.5),
+            (10_000, &[("variant", "linux_3")], 0.7),
+            (10_000, &[("variant", "linux_2_0")], 0.8),
+        ] {
+            let k = f64::cbrt(f64::from(wmax) * (1.0 - beta) / 0.4);
+            let took = return_time(wmax, 100, options);
+            let plateau = f64::cbrt(1.0 / 0.4);
+            assert!(
+                took > k - plateau - 0.2 && took < k + plateau,
+                "{wmax} {options:?}: {took} for K = {k}"
+            );
+        }
+    }
+}

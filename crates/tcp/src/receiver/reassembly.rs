@@ -1,0 +1,193 @@
+//! What has arrived of the stream: everything before `next`, and ranges beyond it.
+//!
+//! Ranges are disjoint, do not touch, and lie in ascending order in a ring; arrivals extend the
+//! last one and holes close at the first, so both cost the same however many there are. Beside them
+//! stand the four most recent ranges, which SACK blocks are made of (RFC 2018 section 4; Linux
+//! `tcp_sack_new_ofo_skb`).
+
+use std::collections::VecDeque;
+
+use crate::segment::Sack;
+
+/// More ranges than this are not kept: the segment counts as lost, as where memory runs out.
+const MAX_RANGES: usize = 1 << 16;
+/// Ranges remembered for SACK blocks.
+const RECENT: usize = 4;
+
+/// What became of an arrival.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Arrival {
+    /// The stream has grown without a gap.
+    InOrder,
+    /// It lies beyond a gap.
+    OutOfOrder,
+    /// This part of it had arrived before, and nothing is new.
+    Duplicate(Sack),
+    /// There was no room for it.
+    Refused,
+}
+
+/// The reassembly queue.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Reassembly {
+    next: u64,
+    ranges: VecDeque<Sack>,
+    recent: [Sack; RECENT],
+}
+
+impl Reassembly {
+    /// The next number expected.
+    pub(super) fn next(&self) -> u64 {
+        self.next
+    }
+    /// Whether nothing waits beyond a gap.
+    pub(super) fn is_contiguous(&self) -> bool {
+        self.ranges.is_empty()
+    }
+    /// The most recent ranges, the latest first.
+    pub(super) fn recent(&self) -> impl Iterator<Item = Sack> + '_ {
+        self.recent
+            .iter()
+            .copied()
+            .filter(|range| range.start < range.end)
+    }
+
+    /// Takes `start..end`, which is not empty.
+    pub(super) fn insert(&mut self, start: u64, end: u64) -> Arrival {
+        if end <= self.next {
+            return Arrival::Duplicate(Sack { start, end });
+        }
+        if start > self.next {
+            return self.insert_beyond(start, end);
+        }
+        self.next = end;
+        if !self.ranges.is_empty() {
+            self.close_gaps();
+        }
+        Arrival::InOrder
+    }
+
+    fn close_gaps(&mut self) {
+        while let Some(first) = self.ranges.front()
+            && first.start <= self.next
+        {
+            self.next = self.next.max(first.end);
+            self.ranges.pop_front();
+        }
+        let next = self.next;
+        for range in &mut self.recent {
+            if range.end <= next {
+                *range = Sack::default();
+            }
+        }
+    }
+
+    fn insert_beyond(&mut self, start: u64, end: u64) -> Arrival {
+        let mut merged = Sack { start, end };
+        // The first range that reaches up to `start`; almost always the last one, or none.
+        let index = match self.ranges.back() {
+            Some(last) if last.end < start => self.ranges.len(),
+            Some(last) if last.start <= start => self.ranges.len() - 1,
+            _ => self.ranges.partition_point(|range| range.end < start),
+        };
+        match self.ranges.get(index).copied() {
+            Some(range) if range.start <= end => {
+                if range.start <= start && end <= range.end {
+                    return Arrival::Duplicate(merged);
+                }
+                merged.start = range.start.min(start);
+                merged.end = range.end.max(end);
+                self.ranges[index] = merged;
+                // What the grown range reaches now becomes part of it.
+                while let Some(follower) = self.ranges.get(index + 1)
+                    && follower.start <= merged.end
+                {
+                    merged.end = merged.end.max(follower.end);
+                    self.ranges.remove(index + 1);
+                    self.ranges[index] = merged;
+                }
+            }
+            _ if self.ranges.len() >= MAX_RANGES => return Arrival::Refused,
+            _ => self.ranges.insert(index, merged),
+        }
+        self.remember(merged);
+        Arrival::OutOfOrder
+    }
+
+    /// Puts `range` in front of the recent ones, in the place of those that it contains.
+    fn remember(&mut self, range: Sack) {
+        let mut recent = [Sack::default(); RECENT];
+        recent[0] = range;
+        let others = self
+            .recent
+            .iter()
+            .filter(|other| other.start < range.start || other.end > range.end);
+        for (slot, other) in recent[1..].iter_mut().zip(others) {
+            *slot = *other;
+        }
+        self.recent = recent;
+    }
+
+    #[cfg(test)]
+    pub(super) fn ranges(&self) -> Vec<Sack> {
+        self.ranges.iter().copied().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use quell_aqm::Random;
+
+    fn blocks(reassembly: &Reassembly) -> Vec<(u64, u64)> {
+        reassembly.recent().map(|r| (r.start, r.end)).collect()
+    }
+
+    #[test]
+    fn the_most_recent_range_comes_first_and_swallows_those_it_joins() {
+        let mut reassembly = Reassembly::default();
+        for (start, end) in [(10, 20), (30, 40), (50, 60)] {
+            assert_eq!(reassembly.insert(start, end), Arrival::OutOfOrder);
+        }
+        assert_eq!(blocks(&reassembly), [(50, 60), (30, 40), (10, 20)]);
+        reassembly.insert(20, 30);
+        assert_eq!(blocks(&reassembly), [(10, 40), (50, 60)]);
+        assert_eq!(reassembly.insert(0, 10), Arrival::InOrder);
+        assert_eq!(
+            (reassembly.next(), blocks(&reassembly)),
+            (40, vec![(50, 60)])
+        );
+        assert_eq!(
+            reassembly.insert(50, 60),
+            Arrival::Duplicate(Sack { start: 50, end: 60 })
+        );
+    }
+
+    /// Against a set of bytes.
+    #[test]
+    fn any_order_of_arrivals_gives_the_same_stream() {
+        let mut random = Random::new(1, "reassembly");
+        for _ in 0..200 {
+            let mut reassembly = Reassembly::default();
+            let mut bytes = [false; 200];
+            for _ in 0..100 {
+                let start = random.below(195);
+                let end = start + 1 + random.below(5);
+                let is_new = !(start..end).all(|b| bytes[b as usize]);
+                let arrival = reassembly.insert(start, end);
+                assert_eq!(!is_new, matches!(arrival, Arrival::Duplicate(_)));
+                (start..end).for_each(|b| bytes[b as usize] = true);
+                let next = bytes.iter().position(|b| !b).unwrap_or(200);
+                assert_eq!(reassembly.next(), next as u64);
+                let mut rest = [false; 200];
+                for range in reassembly.ranges() {
+                    (range.start..range.end).for_each(|b| rest[b as usize] = true);
+                    assert!(!bytes[range.end.min(199) as usize] || range.end == 200);
+                }
+                assert_eq!(bytes[next..], rest[next..]);
+                let ranges = reassembly.ranges();
+                assert!(reassembly.recent().all(|r| ranges.contains(&r)));
+            }
+        }
+    }
+}
