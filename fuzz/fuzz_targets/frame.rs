@@ -20,12 +20,21 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
 
         let after = &changed[start..][..before.len()];
         if before[0] >> 4 == 4 {
-            assert_eq!(is_valid(after), is_valid(before), "a wrong checksum stays wrong");
-            assert_eq!(stored(after) == computed(after), stored(before) == computed(before));
+            assert_eq!(
+                is_valid(after),
+                is_valid(before),
+                "a wrong checksum stays wrong"
+            );
+            if stored(before) == computed(before) {
+                assert_eq!(stored(after), computed(after));
+            }
         }
 
         ecn_field::set(&mut changed[start..], packet.ecn);
-        assert_eq!(with_canonical_checksum(&changed, start), with_canonical_checksum(bytes, start));
+        assert_eq!(
+            with_canonical_checksum(&changed, start),
+            with_canonical_checksum(bytes, start)
+        );
     }
 });
 
