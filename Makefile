@@ -51,15 +51,15 @@ check: ## Check format, lints, documentation, licences, scripts
 
 bench: ## Measure speed, and count instructions where valgrind exists
 	@scripts/setup bench
-	@for source in crates/*/benches/*.rs; do \
+	@status=0; for source in crates/*/benches/*.rs; do \
 	    [ -e "$$source" ] || continue; \
 	    name=$$(basename "$$source" .rs); \
 	    if [[ "$$name" = instructions* ]] && ! command -v valgrind >/dev/null; then \
 	        echo "not run: $$name: valgrind is missing"; continue; \
 	    fi; \
 	    echo "cargo bench --workspace --locked --bench $$name $(FLAGS)"; \
-	    cargo bench --workspace --locked --bench "$$name" $(FLAGS); \
-	done
+	    cargo bench --workspace --locked --bench "$$name" $(FLAGS) || status=$$?; \
+	done; exit $$status
 
 fuzz: setup ## Fuzz each parser for FUZZ_SECONDS (60)
 	scripts/fuzz
