@@ -20,6 +20,8 @@ use crate::workload::{Load, Workload};
 const PORT: u16 = 5_001;
 /// So that threads come in time to the start.
 const HEAD_START: Time = Time::from_millis(50);
+/// After the last datagram: longer than any queue here. The receiver's port stays open so long.
+const DRAIN: Time = Time::from_millis(200);
 
 /// Link bits per second that arrived at the receiving applications within `span` after `warmup`, or
 /// why nothing was measured.
@@ -35,8 +37,8 @@ pub fn measure(workload: &Workload, warmup: Time, span: Time) -> Result<f64, Str
     let end = warmup + span;
     let config = TrafficConfig {
         epoch: Epoch::now().after(HEAD_START),
-        boundaries: vec![warmup],
-        ..TrafficConfig::new(end, plans(&topology, workload))
+        boundaries: vec![warmup, end],
+        ..TrafficConfig::new(end + DRAIN, plans(&topology, workload, end))
     };
     let (samples, taken) = mpsc::channel();
     let traffic = Traffic::start(
@@ -75,7 +77,7 @@ fn rate(samples: &[Sample], flow: usize, from: Time, to: Time) -> Option<f64> {
     Some(bits as f64 / ((to.at - from.at).as_nanos() as f64 / 1e9))
 }
 
-fn plans(topology: &Topology, workload: &Workload) -> Vec<FlowPlan> {
+fn plans(topology: &Topology, workload: &Workload, stop: Time) -> Vec<FlowPlan> {
     let addresses = topology.groups[0];
     let plan = |flow| FlowPlan {
         group: 0,
@@ -90,7 +92,7 @@ fn plans(topology: &Topology, workload: &Workload) -> Vec<FlowPlan> {
         },
         datagram_ecn: Ecn::NotEct,
         start: Time::ZERO,
-        stop: None,
+        stop: Some(stop),
         random: Random::new(1, &format!("flow.{flow}")),
     };
     (0..workload.flows()).map(plan).collect()
