@@ -328,13 +328,17 @@ mod tests {
         QueueRow {
             time: Time::from_millis(100 * (number + 1)),
             length: Time::from_millis(100),
-            queue: if number % 2 == 0 { "l4s" } else { "classic" },
+            queue: if number.is_multiple_of(2) {
+                "l4s"
+            } else {
+                "classic"
+            },
             direction: Direction::Forward,
             packets: number,
             bytes: Bytes::new(1_500 * number),
             marked: 1,
             dropped: 2,
-            delay_mean: (number % 3 > 0).then_some(Time::from_micros(number)),
+            delay_mean: (!number.is_multiple_of(3)).then_some(Time::from_micros(number)),
             delay_max: None,
             backlog: Bytes::new(7),
         }
