@@ -92,7 +92,6 @@ fn ace_flags(count: u64) -> u16 {
 }
 
 /// The counter's three bits in the flags of an ACK.
-#[cfg(test)]
 pub(crate) fn ace(flags: Flags) -> u64 {
     u64::from(flags.has(Flags::ECE))
         | u64::from(flags.has(Flags::CWR)) << 1

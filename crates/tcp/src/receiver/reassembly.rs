@@ -121,6 +121,7 @@ impl Reassembly {
         let others = self
             .recent
             .iter()
+            .filter(|other| other.start < other.end)
             .filter(|other| other.start < range.start || other.end > range.end);
         for (slot, other) in recent[1..].iter_mut().zip(others) {
             *slot = *other;

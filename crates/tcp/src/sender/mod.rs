@@ -1,53 +1,275 @@
-//! The sending end.
+//! The sending end: RFC 9293, 5681, 6298, 6675, 8985, 9937; Linux `net/ipv4/tcp_input.c`,
+//! `tcp_output.c`, `tcp_timer.c`.
+//!
+//! Its host calls [`Sender::poll`] until `None` after each other call; one such run of polls is
+//! what a run of Linux's `tcp_write_xmit` is.
+//!
+//! Deviations from Linux: 1. timers and RTTs are in nanoseconds, not in ticks and microseconds;
+//! 2. a connection is never given up; 3. the receiver never takes back what it selectively
+//! acknowledged; 4. segments keep their boundaries when they are sent again; 5. FIN is the only
+//! control flag with a sequence number; 6. there are no limits of local queues or memory.
 
+mod ack;
+mod delivery;
+mod rack;
+mod recovery;
+mod rtt;
+mod scoreboard;
 mod stats;
+mod timers;
+mod transmit;
+mod undo;
 
 pub use stats::SenderStats;
 
-use quell_aqm::Time;
+use quell_aqm::{Rate, Time};
 
-use crate::config::SenderConfig;
-use crate::segment::Segment;
+use crate::cc::{AckSample, Control, State, Window};
+use crate::config::{EcnMode, SenderConfig};
+use crate::receiver::feedback::ACE_START;
+use crate::segment::{Flags, Segment};
+use delivery::Delivery;
+use rack::Rack;
+use recovery::Recovery;
+use rtt::Rtt;
+use scoreboard::Scoreboard;
+use stats::Counters;
+use timers::Timers;
+use transmit::{Forced, Pacing, Usage};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    Closed,
+    /// The SYN was sent at this time, the how manieth.
+    Opening(Time, u32),
+    Established,
+}
 
 /// The sending end of a connection.
 #[derive(Debug, Clone)]
 pub struct Sender {
-    _config: SenderConfig,
+    // What every segment and ACK touches.
+    board: Scoreboard,
+    window: Window,
+    una: u64,
+    /// First number behind the receive window.
+    window_end: u64,
+    /// Bytes that the application has written; `u64::MAX` where it never ends.
+    written: u64,
+    mss: u32,
+    phase: Phase,
+    is_closed: bool,
+    ack_wanted: bool,
+    syn_wanted: bool,
+    /// The next new segment says that the window was reduced.
+    announce_reduction: bool,
+    nagle: bool,
+    restart_after_idle: bool,
+    is_paced: bool,
+    ecn: EcnMode,
+    gso_segments: u32,
+    initial_window: u32,
+    /// Where the last segment ended that was smaller than a full one.
+    small_end: u64,
+    /// When data was last sent.
+    last_departure: Time,
+    /// CE packets that the peer has counted.
+    ce_count: u64,
+    forced: Option<Forced>,
+    /// The peer's timestamp, and the one it echoed last.
+    echo: Time,
+    echoed: Time,
+    /// Blocks of the last ACK, not looked at again.
+    known_sacks: [crate::segment::Sack; 3],
+    control: Control,
+    recovery: Recovery,
+    rtt: Rtt,
+    rack: Rack,
+    delivery: Delivery,
+    timers: Timers,
+    usage: Usage,
+    pacing: Pacing,
+    counters: Counters,
 }
 
 impl Sender {
     /// A sender that has not opened yet.
     pub fn new(config: &SenderConfig) -> Self {
+        let mut window = Window::new(config.initial_window);
+        let control = Control::new(&config.congestion_control, config.ecn, &mut window);
+        let mss = config.mss.max(1);
         Self {
-            _config: config.clone(),
+            board: Scoreboard::new(mss),
+            window,
+            una: 0,
+            window_end: config.peer_window.get(),
+            written: 0,
+            mss,
+            phase: Phase::Closed,
+            is_closed: false,
+            ack_wanted: false,
+            syn_wanted: false,
+            announce_reduction: false,
+            nagle: config.nagle,
+            restart_after_idle: config.restart_after_idle,
+            is_paced: config.pacing.unwrap_or(control.wants_pacing()),
+            ecn: config.ecn,
+            gso_segments: config.gso_segments.max(1),
+            initial_window: config.initial_window.max(1),
+            small_end: 0,
+            last_departure: Time::ZERO,
+            ce_count: ACE_START,
+            forced: None,
+            echo: Time::ZERO,
+            echoed: Time::ZERO,
+            known_sacks: Default::default(),
+            control,
+            recovery: Recovery::default(),
+            rtt: Rtt::new(config.rto_min),
+            rack: Rack::new(),
+            delivery: Delivery::default(),
+            timers: Timers::default(),
+            usage: Usage::default(),
+            pacing: Pacing::default(),
+            counters: Counters::default(),
         }
     }
     /// Opens the connection: the SYN is ready to send.
-    pub fn open(&mut self, _now: Time) {}
-    /// The application hands over so many more bytes.
-    pub fn write(&mut self, _bytes: u64) {}
+    pub fn open(&mut self, now: Time) {
+        if self.phase == Phase::Closed {
+            self.phase = Phase::Opening(now, 0);
+            self.syn_wanted = true;
+        }
+    }
+    /// The application hands over so many more bytes; nothing after [`close`](Self::close).
+    pub fn write(&mut self, bytes: u64) {
+        if !self.is_closed {
+            self.written = self.written.saturating_add(bytes);
+        }
+    }
     /// The application never runs out of bytes.
-    pub fn write_endless(&mut self) {}
+    pub fn write_endless(&mut self) {
+        self.write(u64::MAX);
+    }
     /// Nothing follows what was written; an endless stream ends with what has been sent.
-    pub fn close(&mut self) {}
+    pub fn close(&mut self) {
+        if self.written == u64::MAX {
+            self.written = self.board.next();
+        }
+        self.is_closed = true;
+    }
     /// A segment arrived.
-    pub fn on_segment(&mut self, _segment: &Segment, _now: Time) {}
-    /// The next segment to send now; call until `None`.
-    pub fn poll(&mut self, _now: Time) -> Option<Segment> {
-        None
+    pub fn on_segment(&mut self, segment: &Segment, now: Time) {
+        match self.phase {
+            Phase::Closed => {}
+            Phase::Opening(sent, attempts) => {
+                if segment.flags.has(Flags::SYN | Flags::ACK) {
+                    self.on_syn_ack(segment, sent, attempts, now);
+                }
+            }
+            // The SYN-ACK came again: the handshake's last ACK was lost.
+            Phase::Established if segment.flags.has(Flags::SYN) => self.ack_wanted = true,
+            Phase::Established => {
+                if segment.flags.has(Flags::ACK) {
+                    self.on_ack(segment, now);
+                }
+            }
+        }
+    }
+    fn on_syn_ack(&mut self, segment: &Segment, sent: Time, attempts: u32, now: Time) {
+        self.phase = Phase::Established;
+        self.syn_wanted = false;
+        self.ack_wanted = true;
+        self.echo = segment.timestamp;
+        self.window_end = segment.window;
+        if attempts == 1 {
+            self.rtt.on_sample(now - sent, 0, 0);
+            self.rtt.on_lowest(now - sent, now);
+        } else if attempts > 2 {
+            self.window.cwnd = 1;
+        }
+        self.timers.on_established(self.rtt.timeout());
+        self.delivery.on_established(now);
+        self.update_pacing();
     }
     /// When to call [`on_timer`](Self::on_timer) next; it may change with every other call.
+    #[inline]
     pub fn next_timer(&self) -> Option<Time> {
-        None
+        match (self.timers.due(), self.pacing.release()) {
+            (Some(due), Some(release)) => Some(due.min(release)),
+            (due, release) => due.or(release),
+        }
     }
-    /// Time has come; call [`poll`](Self::poll) afterwards. Harmless when early.
-    pub fn on_timer(&mut self, _now: Time) {}
     /// Whether everything written has been acknowledged, and the FIN too if closed.
     pub fn is_done(&self) -> bool {
-        false
+        self.una >= self.written.saturating_add(u64::from(self.is_closed))
+    }
+    /// State of loss recovery.
+    pub fn state(&self) -> State {
+        self.recovery.state
     }
     /// How it goes.
     pub fn stats(&self) -> SenderStats {
-        SenderStats::default()
+        let counters = &self.counters;
+        SenderStats {
+            srtt: self.rtt.smoothed().unwrap_or_default(),
+            min_rtt: self.rtt.lowest().unwrap_or_default(),
+            rto: self.timers.rto(),
+            cwnd: self.window.cwnd,
+            ssthresh: self.window.ssthresh,
+            in_flight: self.board.in_flight(),
+            pacing_rate: self.is_paced.then(|| self.pacing.rate()),
+            sent: counters.sent,
+            retransmitted: counters.retransmitted,
+            delivered: self.delivery.delivered,
+            delivered_ce: self.delivery.delivered_ce,
+            acknowledged: self.una.min(self.written),
+            recoveries: counters.recoveries,
+            ecn_reductions: counters.ecn_reductions,
+            rto_count: counters.rto_count,
+            probes: counters.probes,
+            undone: counters.undone,
+            cwnd_limited: counters.cwnd_limited,
+            rwnd_limited: counters.rwnd_limited,
+            app_limited: counters.app_limited,
+        }
+    }
+    /// The pacing rate that the sender would use.
+    fn update_pacing(&mut self) {
+        if self.is_paced {
+            let rate = self
+                .control
+                .pacing_rate()
+                .unwrap_or_else(|| self.window_rate());
+            self.pacing.set_rate(rate);
+        }
+    }
+    /// 200 % of a window per RTT in slow start, 120 % afterwards (`tcp_update_pacing_rate`).
+    fn window_rate(&self) -> Rate {
+        let Some(srtt) = self.rtt.smoothed() else {
+            return Rate::UNLIMITED;
+        };
+        let percent = if self.window.cwnd < self.window.ssthresh / 2 {
+            200
+        } else {
+            120
+        };
+        let segments = u64::from(self.window.cwnd.max(self.board.outstanding()));
+        // 2³⁰ segments of 2³² bytes do not fit 64 bits with this scale.
+        let bits = u128::from(segments) * u128::from(self.mss) * 8 * percent * 10_000_000;
+        let rate = bits / u128::from(srtt.as_nanos().max(1));
+        Rate::from_bps(u64::try_from(rate).unwrap_or(u64::MAX - 1).max(1))
+    }
+    /// Changes the state of loss recovery.
+    fn set_state(&mut self, new: State, now: Time) {
+        let old = self.recovery.state;
+        let ack = AckSample {
+            now,
+            una: self.una,
+            next: self.board.next(),
+            ..AckSample::default()
+        };
+        self.control.on_state(old, new, &ack, &mut self.window);
+        self.recovery.state = new;
     }
 }

@@ -46,3 +46,18 @@ pub struct SenderStats {
     /// Rounds of sending that ended because the application had written nothing more.
     pub app_limited: u64,
 }
+
+/// Counters that only grow.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Counters {
+    pub(super) sent: u64,
+    pub(super) retransmitted: u64,
+    pub(super) recoveries: u64,
+    pub(super) ecn_reductions: u64,
+    pub(super) rto_count: u64,
+    pub(super) probes: u64,
+    pub(super) undone: u64,
+    pub(super) cwnd_limited: u64,
+    pub(super) rwnd_limited: u64,
+    pub(super) app_limited: u64,
+}

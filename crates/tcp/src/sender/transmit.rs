@@ -1,0 +1,450 @@
+//! What leaves, and when: Linux `net/ipv4/tcp_output.c` (`tcp_write_xmit`,
+//! `tcp_xmit_retransmit_queue`, `tcp_cwnd_validate`, `tcp_cwnd_restart`).
+
+use quell_aqm::{Bytes, Ecn, Rate, Time};
+
+use super::scoreboard::{APP_LIMITED, Entry, FIN};
+use super::timers::Kind;
+use super::{Phase, Sender};
+use crate::cc::{Event, State};
+use crate::config::EcnMode;
+use crate::receiver::timestamp;
+use crate::segment::{Flags, Segment};
+
+/// Segments of a connection that leave before pacing begins, as with Linux's fq.
+const UNPACED: u64 = 10;
+
+/// A segment that leaves whatever the congestion window says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Forced {
+    /// The first one outstanding, after a time-out.
+    Head,
+    /// A tail loss probe.
+    Probe,
+    /// A probe of a closed receive window.
+    IntoClosedWindow,
+}
+
+/// Why a round of polls ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Limit {
+    Application,
+    Congestion,
+    Receiver,
+}
+
+/// How well the congestion window is used (RFC 7661; Linux `tcp_cwnd_validate`).
+#[derive(Debug, Clone, Default)]
+pub(super) struct Usage {
+    /// Whether the window was full in the round that ends at `round_end`.
+    pub(super) is_cwnd_limited: bool,
+    /// Most segments outstanding in that round.
+    pub(super) most_outstanding: u32,
+    round_end: u64,
+    /// Most segments outstanding since `stamp`, while the window was not full.
+    used: u32,
+    /// When the window was last full, or last changed for another reason.
+    pub(super) stamp: Time,
+    /// Whether this run of polls has sent new data.
+    has_sent: bool,
+}
+
+/// Spaces departures (Linux `tcp_update_skb_after_send`, `tcp_pacing_check`).
+#[derive(Debug, Clone, Default)]
+pub(super) struct Pacing {
+    /// In bit/s of payload.
+    rate_bps: u64,
+    /// Nothing leaves before this.
+    next: Time,
+    /// What waits for it.
+    blocked: bool,
+    /// Segments of the burst that has begun.
+    in_burst: u32,
+}
+
+impl Pacing {
+    pub(super) fn set_rate(&mut self, rate: Rate) {
+        self.rate_bps = rate.as_bps();
+    }
+    pub(super) fn rate(&self) -> Rate {
+        match self.rate_bps {
+            0 => Rate::UNLIMITED,
+            bps => Rate::from_bps(bps),
+        }
+    }
+    pub(super) fn release(&self) -> Option<Time> {
+        self.blocked.then_some(self.next)
+    }
+    fn on_sent(&mut self, payload: u32, burst: u32, now: Time) {
+        let mut gap = self.rate().time_for(Bytes::new(payload.into()));
+        // A late start is made up for by half a gap at most.
+        let credit = now - self.next;
+        gap = gap - (gap / 2).min(credit);
+        self.next = self.next.max(now) + gap;
+        self.in_burst = (self.in_burst + 1) % burst;
+    }
+}
+
+impl Sender {
+    /// The next segment to send now; call until `None`.
+    pub fn poll(&mut self, now: Time) -> Option<Segment> {
+        if self.phase != Phase::Established {
+            return self.poll_syn(now);
+        }
+        if self.ack_wanted {
+            self.ack_wanted = false;
+            return Some(self.bare_segment(Flags::ACK, now));
+        }
+        if let Some(forced) = self.forced.take()
+            && let Some(segment) = self.force(forced, now)
+        {
+            return Some(segment);
+        }
+        self.pacing.blocked = false;
+        if self.is_paced && self.pacing.next > now && self.pacing.in_burst == 0 {
+            self.pacing.blocked = self.has_something_to_send();
+            self.end_round(None, now);
+            return None;
+        }
+        if self.board.is_waiting()
+            && !self.recovery.holds_back
+            && let Some(segment) = self.retransmit_lost(now)
+        {
+            return Some(segment);
+        }
+        match self.send_new(now) {
+            Ok(segment) => Some(segment),
+            Err(_) if self.recovery.holds_back && self.may_stop_holding_back() => {
+                self.recovery.holds_back = false;
+                self.recovery.frto = false;
+                self.retransmit_lost(now)
+            }
+            Err(limit) => {
+                self.pacing.in_burst = 0;
+                self.end_round(Some(limit), now);
+                None
+            }
+        }
+    }
+
+    fn poll_syn(&mut self, now: Time) -> Option<Segment> {
+        let Phase::Opening(_, attempts) = self.phase else {
+            return None;
+        };
+        if !self.syn_wanted {
+            return None;
+        }
+        self.syn_wanted = false;
+        self.phase = Phase::Opening(now, attempts.saturating_add(1));
+        self.timers.arm_syn(now, attempts.saturating_add(1));
+        Some(self.bare_segment(Flags::SYN, now))
+    }
+
+    fn bare_segment(&self, flags: u16, now: Time) -> Segment {
+        Segment {
+            sequence: self.board.next(),
+            timestamp: timestamp(now),
+            echo: self.echo,
+            flags: Flags(flags),
+            ecn: self.control_codepoint(),
+            ..Segment::default()
+        }
+    }
+    /// The codepoint of what is not new data.
+    fn control_codepoint(&self) -> Ecn {
+        if self.ecn.marks_control_packets() {
+            self.ecn.codepoint()
+        } else {
+            Ecn::NotEct
+        }
+    }
+
+    fn has_something_to_send(&self) -> bool {
+        let next = self.board.next();
+        self.board.is_waiting() || next < self.written || (self.is_closed && next == self.written)
+    }
+
+    fn force(&mut self, forced: Forced, now: Time) -> Option<Segment> {
+        match forced {
+            Forced::Head if self.board.is_empty() => None,
+            Forced::Head => Some(self.retransmit(self.board.head(), now)),
+            Forced::Probe if self.board.is_empty() => None,
+            Forced::Probe => Some(self.probe(now)),
+            Forced::IntoClosedWindow => {
+                let payload = self.next_payload();
+                (payload > 0 || self.is_fin_next(0)).then(|| self.emit(payload, now))
+            }
+        }
+    }
+    /// New data, or the last segment again.
+    fn probe(&mut self, now: Time) -> Segment {
+        self.counters.probes += 1;
+        let payload = self.next_payload();
+        let is_new = (payload > 0 || self.is_fin_next(0))
+            && self.board.next() + u64::from(payload) <= self.window_end;
+        let segment = if is_new {
+            self.emit(payload, now)
+        } else {
+            self.retransmit(self.board.tail() - 1, now)
+        };
+        self.recovery.on_probe(self.board.next(), !is_new);
+        self.timers.set(Kind::Probe, now);
+        self.rearm_rto(now, None);
+        segment
+    }
+
+    fn retransmit_lost(&mut self, now: Time) -> Option<Segment> {
+        if self.board.in_flight() >= self.window.cwnd {
+            return None;
+        }
+        let index = self.board.first_waiting()?;
+        Some(self.retransmit(index, now))
+    }
+
+    /// Sends an outstanding segment again (`tcp_retransmit_skb`).
+    fn retransmit(&mut self, index: u64, now: Time) -> Segment {
+        self.board.mark_retransmitted(index, now);
+        self.delivery.on_sent(self.board.entry_mut(index), false);
+        let (entry, end) = (*self.board.entry(index), self.board.end(index));
+        let stamp = timestamp(now);
+        self.recovery.on_retransmit(stamp);
+        self.counters.retransmitted += 1;
+        if index == self.board.head() && !self.timers.is(Kind::Reorder) {
+            self.timers.set(Kind::Rto, now + self.timers.rto());
+        }
+        let is_fin = entry.has(FIN);
+        let payload = (end - entry.start() - u64::from(is_fin)) as u32;
+        let flags = Flags::ACK | if is_fin { Flags::FIN } else { 0 };
+        self.on_departure(payload, now);
+        Segment {
+            sequence: entry.start(),
+            timestamp: stamp,
+            echo: self.echo,
+            payload,
+            flags: Flags(flags),
+            ecn: self.control_codepoint(),
+            ..Segment::default()
+        }
+    }
+
+    /// Payload of the next new segment.
+    fn next_payload(&self) -> u32 {
+        let left = self.written.saturating_sub(self.board.next());
+        left.min(self.mss.into()) as u32
+    }
+    /// Whether the FIN belongs behind so many more bytes.
+    fn is_fin_next(&self, payload: u32) -> bool {
+        self.is_closed && self.board.next() + u64::from(payload) == self.written
+    }
+
+    fn send_new(&mut self, now: Time) -> Result<Segment, Limit> {
+        let mut payload = self.next_payload();
+        if payload == 0 {
+            // The final FIN does not wait for the congestion window.
+            return match self.is_fin_next(0) {
+                true => Ok(self.emit(0, now)),
+                false => Err(Limit::Application),
+            };
+        }
+        let in_flight = self.board.in_flight();
+        if in_flight >= self.window.cwnd {
+            return Err(Limit::Congestion);
+        }
+        let next = self.board.next();
+        if next + u64::from(payload) > self.window_end {
+            if !self.board.is_empty() {
+                return Err(Limit::Receiver);
+            }
+            // Nothing is out that could open the window: send what fits.
+            payload = self.window_end.saturating_sub(next) as u32;
+            if payload == 0 {
+                if !self.timers.is(Kind::Window) {
+                    self.timers.set(Kind::Window, now + self.timers.rto());
+                }
+                return Err(Limit::Receiver);
+            }
+        }
+        let waits_for_more = payload < self.mss && self.nagle && !self.is_closed;
+        if waits_for_more && self.small_end > self.una {
+            return Err(Limit::Application);
+        }
+        if self.gso_segments > 1 && self.waits_for_burst(in_flight) {
+            return Err(Limit::Congestion);
+        }
+        if self.board.is_empty() {
+            self.restart_after_idle(now);
+        }
+        Ok(self.emit(payload, now))
+    }
+
+    /// Whether a burst is not complete and acknowledgements will complete it (`tcp_tso_should_defer`:
+    /// not beyond a third of the window).
+    fn waits_for_burst(&self, in_flight: u32) -> bool {
+        let room = self.window.cwnd - in_flight;
+        let burst = self.gso_segments.min(self.window.cwnd / 3).max(1);
+        let is_enough = u64::from(burst) * u64::from(self.mss);
+        in_flight > 0
+            && room < burst
+            && !self.usage.has_sent
+            && self.recovery.state < State::Recovery
+            && self.written - self.board.next() >= is_enough
+    }
+
+    /// Sends new data, or the FIN alone.
+    fn emit(&mut self, payload: u32, now: Time) -> Segment {
+        let sequence = self.board.next();
+        let is_fin = self.is_fin_next(payload);
+        let was_empty = self.board.is_empty();
+        if self.board.in_flight() == 0 && self.counters.sent > 0 {
+            let pause = now - self.last_departure;
+            self.control
+                .on_event(Event::Resume(pause), now, &mut self.window);
+        }
+        let mut state = if is_fin { FIN } else { 0 };
+        if self.delivery.is_app_limited() {
+            state |= APP_LIMITED;
+        }
+        let mut entry = Entry::new(sequence, state, now);
+        self.delivery.on_sent(&mut entry, was_empty);
+        let end = sequence + u64::from(payload);
+        self.board.push(entry, end + u64::from(is_fin));
+        if payload < self.mss {
+            self.small_end = end;
+        }
+        if was_empty || self.timers.is(Kind::Probe) {
+            self.rearm_rto(now, None);
+        }
+        self.usage.has_sent = true;
+        let mut flags = Flags::ACK | if is_fin { Flags::FIN } else { 0 };
+        if self.announce_reduction && payload > 0 {
+            self.announce_reduction = false;
+            if matches!(self.ecn, EcnMode::Classic(_) | EcnMode::Dctcp(_)) {
+                flags |= Flags::CWR;
+            }
+        }
+        self.on_departure(payload, now);
+        Segment {
+            sequence,
+            timestamp: timestamp(now),
+            echo: self.echo,
+            payload,
+            flags: Flags(flags),
+            ecn: self.ecn.codepoint(),
+            ..Segment::default()
+        }
+    }
+
+    #[inline]
+    fn on_departure(&mut self, payload: u32, now: Time) {
+        self.counters.sent += 1;
+        self.last_departure = now;
+        self.recovery.on_departure();
+        if self.is_paced && self.counters.sent > UNPACED {
+            self.pacing.on_sent(payload, self.gso_segments, now);
+        }
+    }
+
+    /// The end of a run of polls (`tcp_write_xmit`, its last lines).
+    fn end_round(&mut self, limit: Option<Limit>, now: Time) {
+        let has_sent = std::mem::take(&mut self.usage.has_sent);
+        if has_sent {
+            self.schedule_probe(now, false);
+        }
+        match limit {
+            Some(Limit::Congestion) => self.counters.cwnd_limited += 1,
+            Some(Limit::Receiver) => self.counters.rwnd_limited += 1,
+            Some(Limit::Application) => self.on_app_limited(),
+            None => {}
+        }
+        let is_limited =
+            limit == Some(Limit::Congestion) || self.board.in_flight() >= self.window.cwnd;
+        if has_sent || is_limited {
+            self.validate(is_limited, now);
+        }
+    }
+    fn on_app_limited(&mut self) {
+        self.counters.app_limited += 1;
+        let in_flight = self.board.in_flight();
+        if in_flight < self.window.cwnd && self.board.lost() <= self.board.retransmitted() {
+            self.delivery.on_app_limited(in_flight);
+        }
+    }
+
+    /// `tcp_cwnd_validate`: remembers how full the window was, and shrinks one that was not needed
+    /// for a whole time-out (RFC 2861).
+    fn validate(&mut self, is_limited: bool, now: Time) {
+        let outstanding = self.board.outstanding();
+        let usage = &mut self.usage;
+        if self.una >= usage.round_end
+            || is_limited
+            || (!usage.is_cwnd_limited && outstanding > usage.most_outstanding)
+        {
+            usage.is_cwnd_limited = is_limited;
+            usage.most_outstanding = outstanding;
+            usage.round_end = self.board.next();
+        }
+        if self.is_cwnd_limited() {
+            self.usage.used = 0;
+            self.usage.stamp = now;
+            return;
+        }
+        self.usage.used = self.usage.used.max(outstanding);
+        if self.restart_after_idle
+            && now - self.usage.stamp >= self.timers.rto()
+            && !self.control.sets_window()
+        {
+            self.shrink_unused(now);
+        }
+    }
+    /// `tcp_cwnd_application_limited`.
+    fn shrink_unused(&mut self, now: Time) {
+        if self.recovery.state == State::Open {
+            let used = self.usage.used.max(self.initial_window);
+            if used < self.window.cwnd {
+                self.window.ssthresh = self.current_threshold();
+                self.window.cwnd = (self.window.cwnd + used) / 2;
+            }
+            self.usage.used = 0;
+        }
+        self.usage.stamp = now;
+    }
+    /// `tcp_is_cwnd_limited`: in slow start also where the window is less than twice what was used.
+    #[inline]
+    pub(super) fn is_cwnd_limited(&self) -> bool {
+        self.usage.is_cwnd_limited
+            || (self.window.in_slow_start()
+                && self.window.cwnd < self.usage.most_outstanding.saturating_mul(2))
+    }
+
+    /// `tcp_cwnd_restart`: the window halves for each time-out of silence, down to the initial one.
+    fn restart_after_idle(&mut self, now: Time) {
+        let rto = self.timers.rto();
+        let mut idle = now - self.last_departure;
+        if !self.restart_after_idle
+            || self.counters.sent == 0
+            || idle <= rto
+            || self.control.sets_window()
+        {
+            return;
+        }
+        self.window.ssthresh = self.current_threshold();
+        let floor = self.initial_window.min(self.window.cwnd);
+        let mut cwnd = self.window.cwnd;
+        while idle > rto && cwnd > floor {
+            idle = idle - rto;
+            cwnd /= 2;
+        }
+        self.window.cwnd = cwnd.max(floor);
+        self.usage.stamp = now;
+        self.usage.used = 0;
+    }
+    /// `tcp_current_ssthresh`: three quarters of the window count as proven.
+    pub(super) fn current_threshold(&self) -> u32 {
+        if self.recovery.is_reducing() {
+            self.window.ssthresh
+        } else {
+            let cwnd = self.window.cwnd;
+            self.window.ssthresh.max(cwnd / 2 + cwnd / 4)
+        }
+    }
+}
