@@ -9,6 +9,7 @@
 #![forbid(unsafe_code)]
 
 mod error;
+mod figures;
 pub mod lifetimes;
 pub mod live;
 pub mod results;

@@ -8,9 +8,10 @@ use std::sync::mpsc::Receiver;
 
 use quell_aqm::{Bytes, Time};
 use quell_hosts::traffic::Sample;
-use quell_measure::{FlowId, FlowRecorder, FlowResults, FlowRow, FlowSample, GroupId};
+use quell_measure::{FlowId, FlowRecorder, FlowResults, FlowRow, FlowSample};
 
 use super::plan::{MSS, Plan};
+use crate::figures::flow_recorder;
 
 /// Collects samples and ends rounds.
 #[derive(Debug)]
@@ -25,16 +26,11 @@ pub(super) struct Flows {
 
 impl Flows {
     pub(super) fn new(plan: &Plan) -> Self {
-        let mut recorder =
-            FlowRecorder::new(plan.timeline.clone(), Some(plan.interval), plan.groups());
+        let recorder = flow_recorder(plan.scenario(), &plan.timeline, &plan.lifetimes);
         let mut first = vec![0; plan.groups()];
-        for lifetime in &plan.lifetimes {
-            let id = recorder.start(GroupId(lifetime.group as u32), lifetime.start);
+        for (id, lifetime) in (0..).zip(&plan.lifetimes) {
             if lifetime.flow == 0 {
-                first[lifetime.group] = id.0;
-            }
-            if let Some(stop) = lifetime.stop {
-                recorder.stop(id, stop);
+                first[lifetime.group] = id;
             }
         }
         Self {

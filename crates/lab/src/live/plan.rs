@@ -2,9 +2,8 @@
 
 use std::net::SocketAddr;
 
-use quell_app::{Report, Transport};
-use quell_aqm::registry::Discipline;
-use quell_aqm::{Bytes, Ecn, Link as LinkFacts, Random, Time};
+use quell_app::Transport;
+use quell_aqm::{Bytes, Ecn, Random, Time};
 use quell_hosts::cc::{self, Control};
 use quell_hosts::topology::{GroupConfig as TopologyGroup, Topology, TopologyConfig};
 use quell_hosts::traffic::{
@@ -13,13 +12,13 @@ use quell_hosts::traffic::{
 use quell_link::{
     Change, Descriptor, Direction as LinkDirection, DirectionConfig, GroupConfig, LinkConfig,
 };
-use quell_measure::{Direction, GroupInfo, Recorder, RecorderConfig, Summary, Timeline};
-use serde_json::{Value, json};
+use quell_measure::{Direction, GroupInfo, Recorder, Summary, Timeline};
 
 use super::LiveError;
+use crate::figures::{self, Stretch};
 use crate::lifetimes::{Lifetime, lifetimes};
 use crate::scenario::keys::MTU;
-use crate::scenario::{AppConfig, EcnSetting, Group, Scenario, Setting, Side, bytes_in_flight};
+use crate::scenario::{EcnSetting, Group, Scenario, Setting, Side, bytes_in_flight};
 
 /// Payload of a full-sized segment: 1 500 bytes less IPv4 and TCP headers with timestamps.
 pub(super) const MSS: Bytes = Bytes::new(1_448);
@@ -48,13 +47,12 @@ impl<'a> Plan<'a> {
             .map(control)
             .collect::<Result<_, _>>()?;
         let run = &scenario.run;
-        let changes: Vec<Time> = scenario.changes.iter().map(|change| change.time).collect();
         Ok(Self {
             scenario,
             seed,
             duration: run.duration,
             interval: run.interval,
-            timeline: Timeline::new(run.warmup, &changes, run.settle, run.duration),
+            timeline: figures::timeline(scenario),
             lifetimes: lifetimes(scenario, seed),
             topology: TopologyConfig {
                 mtu: MTU.get() as u32,
@@ -76,43 +74,16 @@ impl<'a> Plan<'a> {
 
     /// Ends of segments, the last of which is the end of the run.
     pub(super) fn cuts(&self) -> Vec<Time> {
-        self.timeline
-            .segments()
-            .iter()
-            .map(|segment| segment.span.end)
-            .collect()
+        figures::cuts(&self.timeline)
     }
 
     pub(super) fn group_infos(&self) -> Vec<GroupInfo> {
-        let info = |group: &Group| GroupInfo {
-            name: group.name.clone(),
-            congestion_control: group.congestion_control.clone(),
-            elastic: group.app.transport() == Transport::Stream,
-        };
-        self.scenario.groups.iter().map(info).collect()
+        figures::group_infos(self.scenario)
     }
 
     /// An observer for each direction of the link.
     pub(super) fn recorders(&self) -> [Recorder; 2] {
-        [Direction::Forward, Direction::Reverse].map(|direction| {
-            let side = self.scenario.link.side(direction);
-            Recorder::new(RecorderConfig {
-                direction,
-                queues: quell_aqm::Qdisc::<Descriptor>::queues(&discipline(
-                    side,
-                    Random::new(0, "names"),
-                )),
-                groups: self
-                    .scenario
-                    .groups
-                    .iter()
-                    .map(|group| group.direction)
-                    .collect(),
-                rate: side.rate,
-                timeline: self.timeline.clone(),
-                interval: Some(self.interval),
-            })
-        })
+        figures::recorders::<Descriptor>(self.scenario, &self.timeline)
     }
 
     /// The link between the two hosts.
@@ -146,7 +117,7 @@ impl<'a> Plan<'a> {
         DirectionConfig {
             rate: side.rate,
             framing: side.framing,
-            discipline: discipline(side, Random::new(self.seed, component)),
+            discipline: figures::discipline(side, Random::new(self.seed, component)),
         }
     }
 
@@ -193,63 +164,22 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// Fills in what the applications report, for the whole and for each phase. Reports come for
-    /// stretches between boundaries; those that lie inside count.
+    /// Fills in what the applications report, for the whole and for each phase.
     pub(super) fn add_app_reports(&self, summary: &mut Summary, report: &TrafficReport) {
-        let seconds = |seconds: f64| Time::from_nanos((seconds * 1e9).round() as u64);
-        let whole = (seconds(summary.warmup_s), seconds(summary.duration_s));
-        for (index, group) in self.scenario.groups.iter().enumerate() {
-            let app = |(from, to)| app_json(&group.app, merged(report, index, from, to).as_ref());
-            summary.figures.groups[index].app = app(whole);
-            for phase in &mut summary.phases {
-                phase.figures.groups[index].app =
-                    app((seconds(phase.start_s), seconds(phase.end_s)));
-            }
-        }
+        let stretches: Vec<Stretch<'_>> = report
+            .flows
+            .iter()
+            .flat_map(|flow| {
+                flow.stretches.iter().map(|part| Stretch {
+                    group: flow.group,
+                    from: part.from,
+                    to: part.to,
+                    report: &part.report,
+                })
+            })
+            .collect();
+        figures::add_app_reports(self.scenario, summary, &stretches);
     }
-}
-
-/// The reports of a group's flows between `from` and `to`, added up.
-fn merged(report: &TrafficReport, group: usize, from: Time, to: Time) -> Option<Report> {
-    let flows = report.flows.iter().filter(|flow| flow.group == group);
-    let inside = flows
-        .flat_map(|flow| &flow.stretches)
-        .filter(|stretch| stretch.from >= from && stretch.to <= to);
-    inside
-        .map(|stretch| stretch.report.clone())
-        .reduce(|mut sum, next| {
-            sum.merge(&next);
-            sum
-        })
-}
-
-fn app_json(app: &AppConfig, report: Option<&Report>) -> Value {
-    let ms = |time: Time| time.as_nanos() as f64 / 1e6;
-    match report {
-        Some(Report::Bulk { bytes }) => json!({ "kind": app.kind(), "bytes": bytes }),
-        Some(Report::Cbr(cbr)) => json!({
-            "kind": app.kind(),
-            "sent": cbr.sent,
-            "received": cbr.received,
-            "lost": cbr.lost,
-            "loss_ratio": cbr.loss_ratio(),
-            "reordered": cbr.reordered,
-            "one_way_delay_ms": cbr.delay.map(|delay| json!({
-                "min": ms(delay.min), "mean": ms(delay.mean), "max": ms(delay.max),
-            })),
-            "jitter_ms": ms(cbr.jitter),
-        }),
-        None => json!({ "kind": app.kind() }),
-    }
-}
-
-fn discipline(side: &Side, random: Random) -> Discipline<Descriptor> {
-    let facts = LinkFacts {
-        rate: side.rate,
-        mtu: MTU,
-    };
-    Discipline::new(side.queue.kind, side.queue.settings.clone(), facts, random)
-        .expect("the scenario's check has tried this queue")
 }
 
 fn control(group: &Group) -> Result<Option<Control>, LiveError> {

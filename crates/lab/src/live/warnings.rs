@@ -6,11 +6,10 @@ use quell_measure::Summary;
 
 use super::link::Linked;
 use super::plan::Plan;
+use crate::figures::warn_if_idle;
 
 /// The share of the smallest base RTT that the link's lateness may reach.
 const TOLERABLE_LATENESS_PERCENT: u64 = 5;
-/// Below this utilisation a link that never signalled was not the bottleneck.
-const BOTTLENECK: f64 = 0.9;
 
 /// Every warning, most serious first.
 pub(super) fn warnings(
@@ -22,7 +21,7 @@ pub(super) fn warnings(
     let mut warnings = Vec::new();
     lost(linked, &mut warnings);
     late(plan, linked, &mut warnings);
-    idle(summary, &mut warnings);
+    warn_if_idle(summary, &mut warnings);
     for warning in report.warnings() {
         warnings.push(with_names(plan, warning));
     }
@@ -70,30 +69,6 @@ fn late(plan: &Plan<'_>, linked: &Linked, warnings: &mut Vec<String>) {
                 "the link was late in the {name} direction: p99 {late}, above {TOLERABLE_LATENESS_PERCENT} % of the smallest base RTT of {smallest}; this machine is too slow or too busy"
             ));
         }
-    }
-}
-
-/// A link that neither filled nor signalled was not what limited the flows.
-fn idle(summary: &Summary, warnings: &mut Vec<String>) {
-    let figures = &summary.figures;
-    let forward = figures
-        .queues
-        .iter()
-        .filter(|queue| queue.direction == quell_measure::Direction::Forward);
-    let signals: u64 = forward.map(|queue| queue.marked + queue.dropped).sum();
-    let elastic = figures
-        .groups
-        .iter()
-        .any(|group| group.congestion_control.is_some());
-    if elastic
-        && signals == 0
-        && figures.link.utilisation < BOTTLENECK
-        && figures.link.rate_bps.is_some()
-    {
-        warnings.push(format!(
-            "the link was not the bottleneck: it was used for {:.1} % of the time, and its queue never signalled",
-            figures.link.utilisation * 100.0
-        ));
     }
 }
 

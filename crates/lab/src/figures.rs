@@ -1,0 +1,163 @@
+//! What every world that simulates or carries packets has in common: which figures are taken, and
+//! how they are put together.
+
+use quell_app::{AppConfig, Report, Transport};
+use quell_aqm::{Packet, Qdisc as _, Random, Time};
+use quell_measure::{
+    Direction, FlowRecorder, GroupId, GroupInfo, Recorder, RecorderConfig, Summary, Timeline,
+};
+use serde_json::{Value, json};
+
+use crate::lifetimes::Lifetime;
+use crate::scenario::{Group, Scenario, Side};
+
+/// Below this utilisation a link that never signalled was not the bottleneck.
+const BOTTLENECK: f64 = 0.9;
+
+/// What one application saw between two neighbouring cuts of the timeline, or several of them.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Stretch<'a> {
+    /// Index of the group.
+    pub(crate) group: usize,
+    pub(crate) from: Time,
+    pub(crate) to: Time,
+    pub(crate) report: &'a Report,
+}
+
+/// Which part of the run counts for what.
+pub(crate) fn timeline(scenario: &Scenario) -> Timeline {
+    let run = &scenario.run;
+    let changes: Vec<Time> = scenario.changes.iter().map(|change| change.time).collect();
+    Timeline::new(run.warmup, &changes, run.settle, run.duration)
+}
+
+/// Ends of segments, the last of which is the end of the run.
+pub(crate) fn cuts(timeline: &Timeline) -> Vec<Time> {
+    let segments = timeline.segments().iter();
+    segments.map(|segment| segment.span.end).collect()
+}
+
+/// What the summary says of each group.
+pub(crate) fn group_infos(scenario: &Scenario) -> Vec<GroupInfo> {
+    let info = |group: &Group| GroupInfo {
+        name: group.name.clone(),
+        congestion_control: group.congestion_control.clone(),
+        elastic: group.app.transport() == Transport::Stream,
+    };
+    scenario.groups.iter().map(info).collect()
+}
+
+/// An observer for each direction of the link.
+pub(crate) fn recorders<P: Packet>(scenario: &Scenario, timeline: &Timeline) -> [Recorder; 2] {
+    let groups = scenario.groups.iter().map(|group| group.direction);
+    let groups: Vec<Direction> = groups.collect();
+    [Direction::Forward, Direction::Reverse].map(|direction| {
+        let side = scenario.link.side(direction);
+        Recorder::new(RecorderConfig {
+            direction,
+            queues: discipline::<P>(side, Random::new(0, "names")).queues(),
+            groups: groups.clone(),
+            rate: side.rate,
+            timeline: timeline.clone(),
+            interval: Some(scenario.run.interval),
+        })
+    })
+}
+
+/// A recorder that knows every flow; ids count up from 0 in the order of `lifetimes`.
+pub(crate) fn flow_recorder(
+    scenario: &Scenario,
+    timeline: &Timeline,
+    lifetimes: &[Lifetime],
+) -> FlowRecorder {
+    let interval = Some(scenario.run.interval);
+    let mut recorder = FlowRecorder::new(timeline.clone(), interval, scenario.groups.len());
+    for lifetime in lifetimes {
+        let id = recorder.start(GroupId(lifetime.group as u32), lifetime.start);
+        if let Some(stop) = lifetime.stop {
+            recorder.stop(id, stop);
+        }
+    }
+    recorder
+}
+
+/// The queue of a side.
+pub(crate) fn discipline<P: Packet>(side: &Side, random: Random) -> quell_aqm::Discipline<P> {
+    let built = side.queue.build(side.rate, random);
+    built.expect("the scenario's check has tried this queue")
+}
+
+/// Fills in what the applications report, for the whole and for each phase: the stretches that lie
+/// inside count.
+pub(crate) fn add_app_reports(
+    scenario: &Scenario,
+    summary: &mut Summary,
+    stretches: &[Stretch<'_>],
+) {
+    let seconds = |seconds: f64| Time::from_nanos((seconds * 1e9).round() as u64);
+    let whole = (seconds(summary.warmup_s), seconds(summary.duration_s));
+    for (index, group) in scenario.groups.iter().enumerate() {
+        let app = |(from, to)| app_json(&group.app, merged(stretches, index, from, to).as_ref());
+        summary.figures.groups[index].app = app(whole);
+        for phase in &mut summary.phases {
+            phase.figures.groups[index].app = app((seconds(phase.start_s), seconds(phase.end_s)));
+        }
+    }
+}
+
+/// The reports of a group's flows between `from` and `to`, added up.
+fn merged(stretches: &[Stretch<'_>], group: usize, from: Time, to: Time) -> Option<Report> {
+    let inside = stretches
+        .iter()
+        .filter(|stretch| stretch.group == group && stretch.from >= from && stretch.to <= to);
+    inside
+        .map(|stretch| stretch.report.clone())
+        .reduce(|mut sum, next| {
+            sum.merge(&next);
+            sum
+        })
+}
+
+fn app_json(app: &AppConfig, report: Option<&Report>) -> Value {
+    let ms = |time: Time| time.as_nanos() as f64 / 1e6;
+    match report {
+        Some(Report::Bulk { bytes }) => json!({ "kind": app.kind(), "bytes": bytes }),
+        Some(Report::Cbr(cbr)) => json!({
+            "kind": app.kind(),
+            "sent": cbr.sent,
+            "received": cbr.received,
+            "lost": cbr.lost,
+            "loss_ratio": cbr.loss_ratio(),
+            "reordered": cbr.reordered,
+            "one_way_delay_ms": cbr.delay.map(|delay| json!({
+                "min": ms(delay.min), "mean": ms(delay.mean), "max": ms(delay.max),
+            })),
+            "jitter_ms": ms(cbr.jitter),
+        }),
+        None => json!({ "kind": app.kind() }),
+    }
+}
+
+/// A link that neither filled nor signalled was not what limited the flows.
+pub(crate) fn warn_if_idle(summary: &Summary, warnings: &mut Vec<String>) {
+    let figures = &summary.figures;
+    let forward = figures
+        .queues
+        .iter()
+        .filter(|queue| queue.direction == Direction::Forward);
+    let signals: u64 = forward.map(|queue| queue.marked + queue.dropped).sum();
+    let elastic = figures
+        .groups
+        .iter()
+        .any(|group| group.congestion_control.is_some());
+    if elastic
+        && signals == 0
+        && figures.link.utilisation < BOTTLENECK
+        && figures.link.rate_bps.is_some()
+    {
+        warnings.push(format!(
+            "the link was not the bottleneck: it was used for {:.1} % of the time, and its queue never signalled",
+            figures.link.utilisation * 100.0
+        ));
+    }
+}
