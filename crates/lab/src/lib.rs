@@ -3,6 +3,7 @@
 //! * [`scenario`]: what runs over which link, read, checked and written as TOML.
 //! * [`schema`]: the same as JSON Schema, for editors.
 //! * [`mod@run`]: one result per seed, in any [`World`].
+//! * [`sim`]: the world of modelled hosts.
 //! * [`live`]: the world of real packets.
 //! * [`results`]: the folder of a result and its files.
 
@@ -16,6 +17,7 @@ pub mod results;
 pub mod run;
 pub mod scenario;
 pub mod schema;
+pub mod sim;
 mod world;
 
 pub use error::RunError;

@@ -100,23 +100,18 @@ impl<O: Observer<Packet>> Simulator<O> {
 
     /// Whether it was not stopped.
     fn run_events(&mut self, until: Time, stop: &AtomicBool) -> bool {
-        let mut left = LOOK;
-        loop {
-            let (at, source) = self.network.next();
-            if at >= until {
-                return true;
-            }
-            self.now = at;
-            self.step(source);
-            left -= 1;
-            if left == 0 {
-                left = LOOK;
-                self.events += u64::from(LOOK);
-                if stop.load(Ordering::Relaxed) {
-                    return false;
+        while !stop.load(Ordering::Relaxed) {
+            for _ in 0..LOOK {
+                let (at, source) = self.network.next();
+                if at >= until {
+                    return true;
                 }
+                self.now = at;
+                self.events += 1;
+                self.step(source);
             }
         }
+        false
     }
 
     #[inline]
@@ -191,7 +186,7 @@ impl<O: Observer<Packet>> Simulator<O> {
     pub fn now(&self) -> Time {
         self.now
     }
-    /// Events so far, to a few thousand.
+    /// Events so far, each a turn of the loop: several packets may be part of one.
     pub fn events(&self) -> u64 {
         self.events
     }

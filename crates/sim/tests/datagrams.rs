@@ -2,11 +2,11 @@
 
 mod support;
 
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use quell_aqm::{Rate, Time};
+use quell_aqm::{Drop, Observer, QueueId, Rate, Time};
 use quell_measure::{Direction, FlowId};
-use quell_sim::{Change, Error, Simulator};
+use quell_sim::{Change, Error, Packet, Simulator};
 use support::*;
 
 const MS: fn(u64) -> Time = Time::from_millis;
@@ -205,19 +205,27 @@ fn a_run_in_slices_is_the_run_in_one() {
     assert_eq!(digest(Time::from_secs(2)), digest(Time::from_micros(125)));
 }
 
+/// Sets the request to stop with the thousandth packet.
+struct Impatient(u64, &'static AtomicBool);
+
+impl Observer<Packet> for Impatient {
+    fn enqueued(&mut self, _queue: QueueId, _packet: &Packet, _now: Time) {
+        self.0 += 1;
+        self.1.store(self.0 >= 1_000, Ordering::Relaxed);
+    }
+    fn dropped(&mut self, _packet: Packet, _drop: Drop, _now: Time) {}
+}
+
 #[test]
 fn a_request_to_stop_is_heard_between_events() {
+    static STOP: AtomicBool = AtomicBool::new(false);
     let flow = cbr(0, 100, Time::from_micros(1), Time::ZERO, Time::ZERO);
-    let mut simulator = simulator(config(
-        side("fifo", &[], Rate::from_mbps(900)),
-        MS(2),
-        vec![flow],
-    ));
-    let reached = simulator
-        .run(Time::from_secs(1_000), &AtomicBool::new(true))
-        .unwrap();
-    assert!(reached < MS(10), "{reached}");
+    let config = config(side("fifo", &[], Rate::from_mbps(900)), MS(2), vec![flow]);
+    let mut simulator = Simulator::new(config, [Impatient(0, &STOP), Impatient(0, &STOP)]).unwrap();
+    let reached = simulator.run(Time::from_secs(1_000), &STOP).unwrap();
+    assert!((MS(1)..MS(4)).contains(&reached), "{reached}");
     assert_eq!(simulator.now(), reached);
+    assert!(simulator.events() <= 4_096);
 }
 
 #[test]

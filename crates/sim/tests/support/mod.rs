@@ -63,12 +63,12 @@ impl Observer<Packet> for Counter {
 pub(crate) const MTU: Bytes = Bytes::new(1_500);
 
 pub(crate) fn discipline(kind: &str, settings: &[(&str, &str)], rate: Rate) -> Discipline<Packet> {
-    let mut values = Settings::new(find(kind).unwrap().parameters);
+    let mut values = Settings::new(find(kind).expect("a kind").parameters);
     for (key, value) in settings {
-        values.set(key, value).unwrap();
+        values.set(key, value).expect("a setting");
     }
     let random = Random::new(1, "queue");
-    Discipline::new(kind, values, Link { rate, mtu: MTU }, random).unwrap()
+    Discipline::new(kind, values, Link { rate, mtu: MTU }, random).expect("a queue")
 }
 
 pub(crate) fn side(kind: &str, settings: &[(&str, &str)], rate: Rate) -> Side {
@@ -111,11 +111,13 @@ pub(crate) fn config(forward: Side, delay: Time, flows: Vec<FlowConfig>) -> Conf
 }
 
 pub(crate) fn simulator(config: Config) -> Simulator<Counter> {
-    Simulator::new(config, [Counter::default(), Counter::default()]).unwrap()
+    Simulator::new(config, [Counter::default(), Counter::default()]).expect("a simulation")
 }
 
 pub(crate) fn run(simulator: &mut Simulator<Counter>, until: Time) {
-    let reached = simulator.run(until, &AtomicBool::new(false)).unwrap();
+    let reached = simulator
+        .run(until, &AtomicBool::new(false))
+        .expect("a run");
     assert_eq!(reached, until);
 }
 

@@ -1,0 +1,240 @@
+//! The simulated world: modelled hosts around quell's bottleneck, in virtual time.
+//!
+//! The same scenario, lifetimes, recorders and results as in the live world. Nothing depends on
+//! the wall clock: same scenario and seed, same result, to the byte.
+
+mod plan;
+
+use std::sync::atomic::AtomicBool;
+
+use quell_aqm::Time;
+use quell_measure::{
+    Direction, FlowId, FlowRecorder, Histograms, Recorder, RunInfo, Summary, Timeline,
+};
+use quell_sim::Simulator;
+
+use crate::figures::{self, Stretch};
+use crate::lifetimes::{Lifetime, lifetimes};
+use crate::live::{Listener, Measured, Row};
+use crate::scenario::Scenario;
+
+/// How often a run tells how far it is.
+const TOLD: u64 = 200;
+/// The share of a flow's rounds from which on a limit by its receive window is worth a warning.
+const NOTEWORTHY_PERCENT: u64 = 5;
+
+/// Why a simulation gave no result.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SimError {
+    /// The scenario asks for what the simulator does not have.
+    #[error("{0}")]
+    Scenario(String),
+    /// The run broke off.
+    #[error("the simulation failed: {0}")]
+    Failed(String),
+    /// A result could not be written.
+    #[error("{0}")]
+    Results(#[source] std::io::Error),
+}
+
+/// Runs `scenario` once with `seed`, until its end or soon after `stop` is set.
+pub fn run(
+    scenario: &Scenario,
+    seed: u64,
+    stop: &AtomicBool,
+    listener: &mut dyn Listener,
+) -> Result<Measured, SimError> {
+    let timeline = figures::timeline(scenario);
+    let lifetimes = lifetimes(scenario, seed);
+    let recorders = figures::recorders::<quell_sim::Packet>(scenario, &timeline);
+    let config = plan::config(scenario, seed, &lifetimes)?;
+    let simulator = Simulator::new(config, recorders).map_err(|error| match error {
+        quell_sim::Error::Change(error) => SimError::Failed(error.to_string()),
+        error => SimError::Scenario(error.to_string()),
+    })?;
+    let run = Run {
+        scenario,
+        flows: figures::flow_recorder(scenario, &timeline, &lifetimes),
+        lifetimes,
+        timeline,
+        simulator,
+        reports: Vec::new(),
+    };
+    run.go(seed, stop, listener)
+}
+
+/// A run under way.
+struct Run<'a> {
+    scenario: &'a Scenario,
+    lifetimes: Vec<Lifetime>,
+    timeline: Timeline,
+    simulator: Simulator<Recorder>,
+    flows: FlowRecorder,
+    /// By group, from, to.
+    reports: Vec<(usize, Time, Time, quell_app::Report)>,
+}
+
+impl Run<'_> {
+    fn go(
+        mut self,
+        seed: u64,
+        stop: &AtomicBool,
+        listener: &mut dyn Listener,
+    ) -> Result<Measured, SimError> {
+        let duration = self.scenario.run.duration;
+        let slice = (duration / TOLD).max(Time::from_nanos(1));
+        let mut tell = slice;
+        let mut cut = Time::ZERO;
+        let mut ended = duration;
+        while let Some(due) = self.flows.next_round() {
+            let until = due.min(tell);
+            let reached = self
+                .simulator
+                .run(until, stop)
+                .map_err(|error| SimError::Failed(error.to_string()))?;
+            if reached < until {
+                ended = reached;
+                break;
+            }
+            if until == tell {
+                listener.progress(until);
+                tell = until + slice;
+            }
+            if until == due {
+                self.end_round(due, &mut cut);
+                self.hand_out(listener)?;
+            }
+        }
+        self.finish(seed, ended, cut, listener)
+    }
+
+    /// Samples every flow; at the end of a segment, also takes what applications report.
+    fn end_round(&mut self, due: Time, cut: &mut Time) {
+        self.sample();
+        self.flows.close_round(due);
+        let segments = self.timeline.segments();
+        if segments.iter().any(|segment| segment.span.end == due) {
+            self.take_reports(*cut, due);
+            *cut = due;
+        }
+        for direction in [Direction::Forward, Direction::Reverse] {
+            self.simulator.observer_mut(direction).advance(due);
+        }
+    }
+
+    fn sample(&mut self) {
+        for id in self.ids() {
+            if let Some(sample) = self.simulator.sample(id) {
+                self.flows.sample(id, sample);
+            }
+        }
+    }
+
+    fn take_reports(&mut self, from: Time, to: Time) {
+        for id in self.ids() {
+            if let Some(report) = self.simulator.take_report(id) {
+                let group = self.lifetimes[id.index()].group;
+                self.reports.push((group, from, to, report));
+            }
+        }
+    }
+
+    fn ids(&self) -> impl Iterator<Item = FlowId> + use<> {
+        (0..self.lifetimes.len() as u32).map(FlowId)
+    }
+
+    fn hand_out(&mut self, listener: &mut dyn Listener) -> Result<(), SimError> {
+        for direction in [Direction::Forward, Direction::Reverse] {
+            for row in self.simulator.observer_mut(direction).drain_rows() {
+                listener.row(Row::Queue(row)).map_err(SimError::Results)?;
+            }
+        }
+        for row in self.flows.drain_rows() {
+            listener.row(Row::Flow(row)).map_err(SimError::Results)?;
+        }
+        Ok(())
+    }
+
+    fn finish(
+        mut self,
+        seed: u64,
+        ended: Time,
+        cut: Time,
+        listener: &mut dyn Listener,
+    ) -> Result<Measured, SimError> {
+        let partial = ended < self.scenario.run.duration;
+        if partial {
+            self.sample();
+            self.take_reports(cut, ended);
+        }
+        let forward = self
+            .simulator
+            .observer_mut(Direction::Forward)
+            .finish(ended);
+        let reverse = self
+            .simulator
+            .observer_mut(Direction::Reverse)
+            .finish(ended);
+        let flows = self.flows.finish(ended);
+        self.hand_out(listener)?;
+        listener.progress(ended);
+
+        let scenario = self.scenario;
+        let limited = !scenario.link.reverse.rate.is_unlimited();
+        let reverse = limited.then_some(&reverse);
+        let infos = figures::group_infos(scenario);
+        let histograms = Histograms::new(&infos, &forward, reverse);
+        let info = RunInfo {
+            scenario: scenario.name.clone(),
+            world: crate::World::Sim.name().to_owned(),
+            seed,
+            duration: ended,
+            warmup: scenario.run.warmup,
+            partial,
+            warnings: Vec::new(),
+            groups: infos,
+        };
+        let mut summary = Summary::new(info, &forward, reverse, &flows);
+        let stretches: Vec<Stretch<'_>> = self
+            .reports
+            .iter()
+            .map(|(group, from, to, report)| Stretch {
+                group: *group,
+                from: *from,
+                to: *to,
+                report,
+            })
+            .collect();
+        figures::add_app_reports(scenario, &mut summary, &stretches);
+        let mut warnings = Vec::new();
+        figures::warn_if_idle(&summary, &mut warnings);
+        self.warn_of_windows(&mut warnings);
+        summary.warnings = warnings;
+        Ok(Measured {
+            summary,
+            histograms,
+        })
+    }
+
+    /// A flow that its receive window holds back shows that window, not the queue.
+    fn warn_of_windows(&self, warnings: &mut Vec<String>) {
+        for (id, lifetime) in self.ids().zip(&self.lifetimes) {
+            let Some(tcp) = self.simulator.tcp(id) else {
+                continue;
+            };
+            let rounds = tcp.cwnd_limited + tcp.rwnd_limited + tcp.app_limited;
+            let percent = tcp.rwnd_limited.saturating_mul(100) / rounds.max(1);
+            if percent >= NOTEWORTHY_PERCENT {
+                let group = &self.scenario.groups[lifetime.group].name;
+                warnings.push(format!(
+                    "group {group} flow {}: limited by its receive window for {percent} % of its rounds",
+                    lifetime.flow
+                ));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,106 @@
+//! What a scenario means for the simulator.
+
+use quell_app::Transport;
+use quell_aqm::{Ecn, Random, Time};
+use quell_measure::GroupId;
+use quell_sim::{Change, Config, FlowConfig, Packet, Side, TransportConfig};
+use quell_tcp::{CcConfig, Codepoint, ReceiverConfig, SenderConfig};
+
+use super::SimError;
+use crate::figures::discipline;
+use crate::lifetimes::Lifetime;
+use crate::scenario::{self, EcnSetting, Group, Scenario, Setting};
+
+/// The simulation of `scenario` with `seed`.
+pub(super) fn config(
+    scenario: &Scenario,
+    seed: u64,
+    lifetimes: &[Lifetime],
+) -> Result<Config, SimError> {
+    let transports: Vec<TransportConfig> = scenario
+        .groups
+        .iter()
+        .map(transport)
+        .collect::<Result<_, _>>()?;
+    let flow = |lifetime: &Lifetime| {
+        let group = &scenario.groups[lifetime.group];
+        let component = format!("app.{}.{}", group.name, lifetime.flow);
+        FlowConfig {
+            group: GroupId(lifetime.group as u32),
+            direction: group.direction,
+            app: group.app.clone(),
+            random: Random::new(seed, &component),
+            transport: transports[lifetime.group].clone(),
+            start: lifetime.start,
+            stop: lifetime.stop,
+        }
+    };
+    Ok(Config {
+        forward: side(&scenario.link.forward, seed, "queue"),
+        reverse: side(&scenario.link.reverse, seed, "reverse.queue"),
+        delays: scenario.groups.iter().map(|group| group.rtt / 2).collect(),
+        flows: lifetimes.iter().map(flow).collect(),
+        changes: scenario.changes.iter().flat_map(changes).collect(),
+    })
+}
+
+fn side(side: &scenario::Side, seed: u64, component: &str) -> Side {
+    Side {
+        rate: side.rate,
+        framing: side.framing,
+        discipline: discipline::<Packet>(side, Random::new(seed, component)),
+    }
+}
+
+fn transport(group: &Group) -> Result<TransportConfig, SimError> {
+    if group.app.transport() == Transport::Datagram {
+        return Ok(TransportConfig::Datagrams(match group.ecn {
+            EcnSetting::Off => Ecn::NotEct,
+            EcnSetting::Ect0 => Ecn::Ect0,
+            EcnSetting::Ect1 => Ecn::Ect1,
+        }));
+    }
+    let name = group.congestion_control.as_deref().unwrap_or("cubic");
+    let control = match CcConfig::new(name, &[]) {
+        Some(Ok(control)) => control,
+        Some(Err(error)) => return Err(SimError::Scenario(error.to_string())),
+        None => {
+            return Err(SimError::Scenario(format!(
+                "group {}: the simulator has no congestion control {name:?}",
+                group.name
+            )));
+        }
+    };
+    let ecn = control.ecn(match group.ecn {
+        EcnSetting::Off => None,
+        EcnSetting::Ect0 => Some(Codepoint::Ect0),
+        EcnSetting::Ect1 => Some(Codepoint::Ect1),
+    });
+    let sender = SenderConfig {
+        ecn,
+        ..SenderConfig::new(control)
+    };
+    let receiver = ReceiverConfig::new(ecn);
+    Ok(TransportConfig::Stream(Box::new((sender, receiver))))
+}
+
+fn changes(change: &scenario::Change) -> Vec<(Time, Change)> {
+    let each = change.set.iter().filter_map(|setting| match setting {
+        Setting::Rate(direction, rate) => Some(Change::Rate {
+            direction: *direction,
+            rate: *rate,
+        }),
+        Setting::Queue {
+            direction,
+            key,
+            value,
+        } => Some(Change::Queue {
+            direction: *direction,
+            key: key.clone(),
+            value: value.clone(),
+        }),
+        // The lifetimes of flows tell.
+        Setting::Count { .. } => None,
+    });
+    each.map(|set| (change.time, set)).collect()
+}

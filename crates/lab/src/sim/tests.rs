@@ -1,0 +1,123 @@
+use super::*;
+use crate::live::Row;
+
+/// Keeps everything that it is told.
+#[derive(Default)]
+struct Ear {
+    told: Vec<Time>,
+    rows: Vec<String>,
+    /// Sets this once it has heard of so much progress.
+    stop_at: Option<(Time, &'static AtomicBool)>,
+}
+
+impl Listener for Ear {
+    fn progress(&mut self, now: Time) {
+        self.told.push(now);
+        if let Some((at, stop)) = self.stop_at
+            && now >= at
+        {
+            stop.store(true, std::sync::atomic::Ordering::Relaxed);
+        }
+    }
+    fn row(&mut self, row: Row) -> std::io::Result<()> {
+        self.rows.push(format!("{row:?}"));
+        Ok(())
+    }
+}
+
+static NEVER: AtomicBool = AtomicBool::new(false);
+
+fn voice(more: &str) -> Scenario {
+    let text = format!(
+        "schema = 1\nname = \"voice\"\n[link]\nrate = \"1mbit\"\nqueue = {{ kind = \"fifo\" }}\n\
+         [[group]]\nname = \"voice\"\ncount = 3\nrtt = \"7ms\"\n\
+         app = {{ kind = \"cbr\", size = \"186B\", interval = {{ mean = \"20ms\", stddev = \"1ms\" }} }}\n\
+         {more}\n[run]\nduration = \"20s\"\nwarmup = \"2s\"\nsettle = \"1s\"\n"
+    );
+    Scenario::parse(&text).unwrap()
+}
+
+fn result(scenario: &Scenario, seed: u64) -> (String, Vec<String>) {
+    let mut ear = Ear::default();
+    let measured = run(scenario, seed, &NEVER, &mut ear).unwrap();
+    let text = [
+        serde_json::to_string(&measured.summary).unwrap(),
+        serde_json::to_string(&measured.histograms).unwrap(),
+    ]
+    .concat();
+    (text, ear.rows)
+}
+
+#[test]
+fn the_same_seed_gives_the_same_bytes_and_another_seed_others() {
+    let scenario = voice("");
+    assert_eq!(result(&scenario, 1), result(&scenario, 1));
+    assert_ne!(result(&scenario, 1), result(&scenario, 2));
+}
+
+#[test]
+fn a_run_tells_what_applications_saw_and_a_row_per_interval() {
+    let scenario = voice("[[at]]\ntime = \"11s\"\nset = { \"group.voice.count\" = 1 }");
+    let mut ear = Ear::default();
+    let summary = run(&scenario, 1, &NEVER, &mut ear).unwrap().summary;
+    assert_eq!((summary.world.as_str(), summary.partial), ("sim", false));
+    let group = &summary.figures.groups[0];
+    // 3 flows from 2 s to 11 s and 1 to 20 s, 50 packets a second each.
+    let expected = (3 * 9 + 9) * 50;
+    assert!(group.packets.abs_diff(expected) < 5, "{}", group.packets);
+    // Datagrams under way at a cut are not told from lost ones.
+    assert!(group.app["lost"].as_u64().unwrap() <= 9);
+    let received = group.app["received"].as_u64().unwrap();
+    assert!(group.packets - received < 9, "{received}");
+    // 3.5 ms and 1.488 ms of serialisation at least.
+    assert_eq!(group.app["one_way_delay_ms"]["min"], 4.988);
+    let phases: Vec<_> = summary
+        .phases
+        .iter()
+        .map(|p| (p.start_s, p.end_s))
+        .collect();
+    assert_eq!(phases, [(2.0, 11.0), (12.0, 20.0)]);
+    // 200 intervals: a row for each direction's queue, and for each flow that lives.
+    let flows = ear
+        .rows
+        .iter()
+        .filter(|row| row.starts_with("Flow"))
+        .count();
+    assert_eq!((flows, ear.rows.len() - flows), (110 * 3 + 90, 400));
+    assert_eq!(ear.told.last(), Some(&Time::from_secs(20)));
+    assert!(ear.told.len() <= 202 && ear.told.is_sorted());
+}
+
+#[test]
+fn a_run_that_is_stopped_tells_what_it_measured_until_then() {
+    static STOP: AtomicBool = AtomicBool::new(false);
+    let mut ear = Ear {
+        stop_at: Some((Time::from_secs(5), &STOP)),
+        ..Ear::default()
+    };
+    let mut scenario = voice("");
+    scenario.run.duration = Time::from_secs(80_000);
+    scenario.run.interval = Time::from_secs(1);
+    let summary = run(&scenario, 1, &STOP, &mut ear).unwrap().summary;
+    assert!(summary.partial);
+    let end = summary.duration_s;
+    assert!((400.0..500.0).contains(&end), "{end}");
+    // 20 000 spacings that deviate by 1 ms each: 7 packets for each of 3 flows; four deviations.
+    let expected = (end - 2.0) * 150.0;
+    let packets = summary.figures.groups[0].packets as f64;
+    assert!((packets - expected).abs() < 50.0, "{packets} {expected}");
+    assert!(summary.figures.groups[0].app["received"].as_u64().unwrap() > 0);
+}
+
+#[test]
+fn a_listener_that_fails_ends_the_run() {
+    struct Full;
+    impl Listener for Full {
+        fn progress(&mut self, _now: Time) {}
+        fn row(&mut self, _row: Row) -> std::io::Result<()> {
+            Err(std::io::Error::other("full"))
+        }
+    }
+    let error = run(&voice(""), 1, &NEVER, &mut Full).unwrap_err();
+    assert!(matches!(error, SimError::Results(_)));
+}
