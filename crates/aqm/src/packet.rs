@@ -37,6 +37,7 @@ impl Ecn {
     }
 }
 
+#[allow(clippy::len_without_is_empty, reason = "no packet is empty")]
 /// A packet as disciplines see it: a wire packet, never a super-packet, and never its payload.
 pub trait Packet {
     /// Length of the IP packet in bytes; at least 1.

@@ -30,6 +30,7 @@ pub struct Entry {
 macro_rules! registry {
     ($($variant:ident => |$settings:ident, $link:ident, $random:ident| $build:expr,)*) => {
         /// Any discipline, dispatched statically.
+        #[allow(clippy::large_enum_variant, reason = "a link has one; a box would cost each packet a hop")]
         #[derive(Debug)]
         pub enum Discipline<P> { $(#[doc = concat!("See [`", stringify!($variant), "`].")] $variant($variant<P>),)* }
 

@@ -32,6 +32,8 @@ pub struct Options<'a> {
     pub stop: &'a AtomicBool,
     /// Warnings of the scenario, for the summary.
     pub warnings: Vec<String>,
+    /// What only the live world knows.
+    pub live: LiveOptions,
 }
 
 /// How far a run is.
@@ -99,7 +101,7 @@ pub fn run(
     let mut world = |job: Job<'_>| match options.world {
         World::Sim => Err(absent("the simulator")),
         World::Virtual => Err(absent("the virtual world")),
-        World::Live => live(job),
+        World::Live => live(job, options.live),
     };
     run_in(&mut world, scenario, options, progress)
 }
@@ -110,17 +112,11 @@ fn absent(what: &str) -> RunError {
     ))
 }
 
-fn live(job: Job<'_>) -> Result<Measured, RunError> {
+fn live(job: Job<'_>, options: LiveOptions) -> Result<Measured, RunError> {
     let (scenario, seed, stop) = (job.scenario, job.seed, job.stop);
-    live::run(
-        scenario,
-        seed,
-        LiveOptions::default(),
-        stop,
-        &mut ToDisk(job),
-    )
-    .map_err(|error| match error {
+    live::run(scenario, seed, options, stop, &mut ToDisk(job)).map_err(|error| match error {
         LiveError::Scenario(why) => RunError::Refused(why),
+        LiveError::Environment { .. } => RunError::Refused(error.to_string()),
         LiveError::Results(error) => match error.downcast::<RunError>() {
             Ok(error) => error,
             Err(error) => RunError::Failed(error.to_string()),

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use quell_aqm::{Rate, Time};
+use quell_lab::live::LiveOptions;
 use quell_lab::scenario::Scenario;
 use quell_lab::{Job, Measured, Options, RunError, World, run, run_in};
 use quell_measure::{
@@ -66,6 +67,7 @@ fn options<'a>(out: &Path, stop: &'a AtomicBool) -> Options<'a> {
         out: Some(out.to_owned()),
         stop,
         warnings: vec!["of the scenario".to_owned()],
+        live: LiveOptions::default(),
     }
 }
 

@@ -64,6 +64,7 @@ pub use delay_line::DelayLine;
 pub use descriptor::Descriptor;
 pub use lateness::Summary as Lateness;
 pub use link::Link;
+pub use pacing_thread::become_realtime;
 pub use pool::{Frame, FrameId, Pool};
 pub use port::Port;
 pub use report::{Bypassed, DirectionReport, Inside, LinkReport, Lost};

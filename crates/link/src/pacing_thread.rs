@@ -44,6 +44,13 @@ impl Drop for PacingThread {
     }
 }
 
+/// Puts the calling thread under SCHED_FIFO with `priority`, 1 to 99, for good. A thread that gives
+/// up CAP_SYS_NICE before it runs a link does this first, and leaves
+/// [`LinkConfig::realtime`](crate::LinkConfig::realtime) alone.
+pub fn become_realtime(priority: u8) -> io::Result<()> {
+    schedule(libc::SCHED_FIFO, priority)
+}
+
 fn schedule(policy: i32, priority: u8) -> io::Result<()> {
     let parameter = libc::sched_param {
         sched_priority: i32::from(priority),

@@ -4,8 +4,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use quell_lab::live::{self, LiveOptions};
 use quell_lab::scenario::{Loaded, Override, Scenario};
-use quell_lab::{Options, Outcome, World, live};
+use quell_lab::{Options, Outcome, World};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 
@@ -45,13 +46,20 @@ pub(crate) fn demo(arguments: &Demo, page: &mut Page) -> Result<(), Failure> {
 fn start(loaded: &Loaded, world: World, how: &How, page: &mut Page) -> Result<(), Failure> {
     if world == World::Live {
         // While there is one thread only.
-        live::prepare().map_err(Failure::failed)?;
+        live::prepare().map_err(Failure::input)?;
+    } else if how.realtime.is_some() {
+        return Err(Failure::input(
+            "--realtime has an effect only with --world live",
+        ));
     }
     let options = Options {
         world,
         out: how.out.clone(),
         stop: &*stop_at_ctrl_c().map_err(Failure::failed)?,
         warnings: loaded.warnings.iter().map(ToString::to_string).collect(),
+        live: LiveOptions {
+            realtime: how.realtime,
+        },
     };
     let mut shown = Shown::new();
     let outcome = quell_lab::run(&loaded.scenario, &options, &mut |progress| {

@@ -101,28 +101,12 @@ fn wrong_input_ends_with_two_and_says_what_is_wrong() {
             "--set group.l4s.count=0: group.l4s.count = 0: the group never has a flow",
         ),
         (
-            &[
-                "run",
-                COEXISTENCE,
-                "--world",
-                "live",
-                "--out",
-                env!("CARGO_MANIFEST_DIR"),
-                "--duration",
-                "11s",
-            ],
-            "exists already",
-        ),
-        (
             &["queues", "fq_code"],
             "there is no queue fq_code: must be one of",
         ),
         (&["frobnicate"], "unrecognized subcommand"),
         (&[], "Usage: quell"),
     ] {
-        if arguments.contains(&"--out") && std::env::var_os("QUELL_TEST_LIVE").is_none() {
-            continue; // Needs a host that can run the live world.
-        }
         let (code, out, errors) = told(arguments);
         assert_eq!((code, out.as_str()), (2, ""), "{arguments:?}");
         assert!(errors.contains(message), "{arguments:?}: {errors}");

@@ -43,7 +43,9 @@ pub(super) struct Left {
     pub(super) receive_drops: u64,
     pub(super) ended: Time,
     pub(super) partial: bool,
-    pub(super) sockets: Vec<End>,
+    /// Open until both hosts have stopped: a port that closes before the other host stops refuses
+    /// what that still sends.
+    pub(super) sockets: (Vec<End>, Vec<end::Port>),
 }
 
 impl Running {
@@ -215,7 +217,7 @@ impl Running {
             receive_drops,
             ended: self.context.now(),
             partial,
-            sockets: self.ends,
+            sockets: (self.ends, self.context.ports),
         }
     }
 

@@ -43,10 +43,7 @@ impl LinkThread {
         options: LiveOptions,
         rows: Sender<QueueRow>,
     ) -> Result<Self, LiveError> {
-        let config = LinkConfig {
-            realtime: options.realtime,
-            ..plan.link(epoch)?
-        };
+        let config = plan.link(epoch)?;
         let recorders = plan.recorders();
         let cuts = plan.cuts();
         let stop = Arc::new(AtomicBool::new(false));
@@ -116,13 +113,12 @@ fn open(
 ) -> io::Result<Link<Recorder>> {
     topology.link.enter()?;
     if let Some(priority) = options.realtime {
-        // What lets the thread take its priority after CAP_SYS_NICE has gone.
-        let limit = Some(u64::from(priority));
-        let limits = rustix::process::Rlimit {
-            current: limit,
-            maximum: limit,
-        };
-        rustix::process::setrlimit(rustix::process::Resource::Rtprio, limits)?;
+        quell_link::become_realtime(priority).map_err(|error| {
+            io::Error::new(
+                error.kind(),
+                format!("no real-time priority {priority}: {error}"),
+            )
+        })?;
     }
     let ports = [
         Port::open(topology.to_sender.name)?,
