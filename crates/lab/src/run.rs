@@ -16,6 +16,7 @@ use crate::results::facts::{Facts, Utc};
 use crate::results::folder::Folder;
 use crate::results::series::Series;
 use crate::results::{write_json, write_text};
+use crate::sim::{self, SimError};
 use crate::{RunError, Scenario, World};
 
 /// The folder of results that nobody named.
@@ -99,17 +100,22 @@ pub fn run(
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Outcome, RunError> {
     let mut world = |job: Job<'_>| match options.world {
-        World::Sim => Err(absent("the simulator")),
-        World::Virtual => Err(absent("the virtual world")),
+        World::Sim => simulated(job),
+        World::Virtual => Err(RunError::Refused(
+            "the virtual world is not part of this version; use --world sim or live".to_owned(),
+        )),
         World::Live => live(job, options.live),
     };
     run_in(&mut world, scenario, options, progress)
 }
 
-fn absent(what: &str) -> RunError {
-    RunError::Refused(format!(
-        "{what} is not part of this version; use --world live"
-    ))
+fn simulated(job: Job<'_>) -> Result<Measured, RunError> {
+    let (scenario, seed, stop) = (job.scenario, job.seed, job.stop);
+    sim::run(scenario, seed, stop, &mut ToDisk(job)).map_err(|error| match error {
+        SimError::Scenario(why) => RunError::Refused(why),
+        SimError::Results(error) => unwritten(error),
+        error => RunError::Failed(error.to_string()),
+    })
 }
 
 fn live(job: Job<'_>, options: LiveOptions) -> Result<Measured, RunError> {
@@ -117,15 +123,20 @@ fn live(job: Job<'_>, options: LiveOptions) -> Result<Measured, RunError> {
     live::run(scenario, seed, options, stop, &mut ToDisk(job)).map_err(|error| match error {
         LiveError::Scenario(why) => RunError::Refused(why),
         LiveError::Environment { .. } => RunError::Refused(error.to_string()),
-        LiveError::Results(error) => match error.downcast::<RunError>() {
-            Ok(error) => error,
-            Err(error) => RunError::Failed(error.to_string()),
-        },
+        LiveError::Results(error) => unwritten(error),
         error => RunError::Failed(error.to_string()),
     })
 }
 
-/// Takes what the live world tells on the way.
+/// What [`ToDisk`] could not write, as it was told to it.
+fn unwritten(error: std::io::Error) -> RunError {
+    match error.downcast::<RunError>() {
+        Ok(error) => error,
+        Err(error) => RunError::Failed(error.to_string()),
+    }
+}
+
+/// Takes what a world tells on the way.
 struct ToDisk<'a>(Job<'a>);
 
 impl Listener for ToDisk<'_> {

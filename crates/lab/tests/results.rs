@@ -254,16 +254,16 @@ fn an_existing_folder_is_refused_before_anything_runs() {
 fn a_world_that_is_not_there_is_refused() {
     let root = tempfile::tempdir().unwrap();
     let stop = AtomicBool::new(false);
-    for world in [World::Sim, World::Virtual] {
+    {
         let options = Options {
-            world,
+            world: World::Virtual,
             ..options(&root.path().join("out"), &stop)
         };
         let error = run(&scenario("[1]"), &options, &mut |_| {}).unwrap_err();
         assert!(
             error
                 .to_string()
-                .ends_with("is not part of this version; use --world live"),
+                .ends_with("is not part of this version; use --world sim or live"),
             "{error}"
         );
         assert_eq!(error.exit_code(), 2);

@@ -72,12 +72,8 @@ fn wrong_input_ends_with_two_and_says_what_is_wrong() {
     for (arguments, message) in [
         (&["run", "/nonexistent/x.toml"][..], missing.as_str()),
         (
-            &["run", COEXISTENCE],
-            "the simulator is not part of this version; use --world live",
-        ),
-        (
             &["run", COEXISTENCE, "--world", "virtual"],
-            "the virtual world is not part of this version; use --world live",
+            "the virtual world is not part of this version; use --world sim or live",
         ),
         (
             &["run", COEXISTENCE, "--world", "mars"],
@@ -117,13 +113,45 @@ fn wrong_input_ends_with_two_and_says_what_is_wrong() {
 fn a_refused_run_writes_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let status = command()
-        .args(["run", COEXISTENCE])
+        .args(["run", COEXISTENCE, "--world", "virtual"])
         .current_dir(folder.path())
         .stderr(Stdio::null())
         .status()
         .unwrap();
     assert_eq!(status.code(), Some(2));
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn the_simulator_runs_by_default_and_repeats_to_the_byte() {
+    let folder = tempfile::tempdir().unwrap();
+    let files = ["a", "b"].map(|name| {
+        let out = folder.path().join(name);
+        let path = out.to_str().unwrap();
+        let arguments = [
+            "run",
+            COEXISTENCE,
+            "--duration",
+            "20s",
+            "--out",
+            path,
+            "--json",
+        ];
+        let (code, printed, errors) = told(&arguments);
+        assert_eq!(code, 0, "{errors}");
+        let summary: serde_json::Value = serde_json::from_str(&printed).unwrap();
+        assert_eq!(summary["world"], "sim");
+        // Everything but run.json, which tells when and where.
+        [
+            "scenario.toml",
+            "summary.json",
+            "flows.parquet",
+            "queues.parquet",
+            "histograms.json",
+        ]
+        .map(|file| fs::read(out.join(file)).unwrap())
+    });
+    assert!(files[0] == files[1]);
 }
 
 #[test]
