@@ -9,6 +9,7 @@ use super::scoreboard::{EVER_RETRANSMITTED, RETRANSMITTED, SACKED};
 use crate::cc::{AckSample, State};
 use crate::config::EcnMode;
 use crate::receiver::feedback::ace;
+use crate::receiver::timestamp;
 use crate::segment::{Flags, Sack, Segment};
 
 /// What is new in an ACK; Linux's `FLAG_*` and `struct tcp_sacktag_state`.
@@ -315,7 +316,14 @@ impl Sender {
                 news.original_delivered |= end <= self.recovery.high;
             }
             if !entry.has(SACKED) {
-                self.rack.on_delivered(&entry, end, now, self.rtt.lowest());
+                // An echo older than the retransmission is that of the original, which says
+                // nothing of what was sent in between (`tcp_skb_spurious_retrans`).
+                let is_spurious = entry.has(EVER_RETRANSMITTED)
+                    && !self.echoed.is_zero()
+                    && self.echoed < timestamp(entry.sent);
+                if !is_spurious {
+                    self.rack.on_delivered(&entry, end, now, self.rtt.lowest());
+                }
                 news.newest.consider(&entry, end);
                 self.delivery.delivered += 1;
             }

@@ -71,6 +71,8 @@ pub struct Sender {
     initial_window: u32,
     /// Where the last segment ended that was smaller than a full one.
     small_end: u64,
+    /// What the last departure has in the books.
+    last_stamp: Time,
     /// When data was last sent.
     last_departure: Time,
     /// CE packets that the peer has counted.
@@ -117,6 +119,7 @@ impl Sender {
             gso_segments: config.gso_segments.max(1),
             initial_window: config.initial_window.max(1),
             small_end: 0,
+            last_stamp: Time::ZERO,
             last_departure: Time::ZERO,
             ce_count: ACE_START,
             forced: None,

@@ -188,8 +188,8 @@ impl Sender {
             self.retransmit(self.board.tail() - 1, now)
         };
         self.recovery.on_probe(self.board.next(), !is_new);
-        self.timers.set(Kind::Probe, now);
-        self.rearm_rto(now, None);
+        // A full time-out from now, so that the probe can be answered first.
+        self.timers.set(Kind::Rto, now + self.timers.rto());
         segment
     }
 
@@ -203,7 +203,8 @@ impl Sender {
 
     /// Sends an outstanding segment again (`tcp_retransmit_skb`).
     fn retransmit(&mut self, index: u64, now: Time) -> Segment {
-        self.board.mark_retransmitted(index, now);
+        let sent = self.departure_stamp(now);
+        self.board.mark_retransmitted(index, sent);
         self.delivery.on_sent(self.board.entry_mut(index), false);
         let (entry, end) = (*self.board.entry(index), self.board.end(index));
         let stamp = timestamp(now);
@@ -304,7 +305,7 @@ impl Sender {
         if self.delivery.is_app_limited() {
             state |= APP_LIMITED;
         }
-        let mut entry = Entry::new(sequence, state, now);
+        let mut entry = Entry::new(sequence, state, self.departure_stamp(now));
         self.delivery.on_sent(&mut entry, was_empty);
         let end = sequence + u64::from(payload);
         self.board.push(entry, end + u64::from(is_fin));
@@ -332,6 +333,14 @@ impl Sender {
             ecn: self.ecn.codepoint(),
             ..Segment::default()
         }
+    }
+
+    /// Departures of the same instant stand a nanosecond apart in the books, so that RACK knows
+    /// their order also where a segment goes again.
+    #[inline]
+    fn departure_stamp(&mut self, now: Time) -> Time {
+        self.last_stamp = now.max(self.last_stamp + Time::from_nanos(1));
+        self.last_stamp
     }
 
     #[inline]

@@ -129,12 +129,11 @@ impl<'a> Path<'a> {
         self.queue
             .push(Reverse((self.now + delay, self.order, is_forward, slot)));
     }
-    /// `20.000 > 4 5 L`: at 20 ms the sender sends its fifth segment (from 4 up to 5), which is
-    /// lost; `<` is an acknowledgement with its SACK blocks, `D` marks a D-SACK, `C` congestion
-    /// experienced or echoed, `W` window reduced.
+    /// `20.0 > 4 lost`: at 20 ms the sender sends its fifth segment, which is lost; `<` is an
+    /// acknowledgement with its SACK blocks.
     fn describe(&self, segment: &Segment, fate: Fate, is_forward: bool) -> String {
         let mut line = format!("{:.1}", self.now.as_nanos() as f64 / 1e6);
-        let number = |n: u64| n as f64 / self.mss as f64;
+        let number = |n: u64| n / self.mss;
         if is_forward {
             let _ = write!(line, " > {}", number(segment.sequence));
             if segment.payload == 0 {
