@@ -258,10 +258,14 @@ impl Sender {
             120
         };
         let segments = u64::from(self.window.cwnd.max(self.board.outstanding()));
-        // 2³⁰ segments of 2³² bytes do not fit 64 bits with this scale.
-        let bits = u128::from(segments) * u128::from(self.mss) * 8 * percent * 10_000_000;
-        let rate = bits / u128::from(srtt.as_nanos().max(1));
-        Rate::from_bps(u64::try_from(rate).unwrap_or(u64::MAX - 1).max(1))
+        let srtt = srtt.as_nanos().max(1);
+        let bits = segments.saturating_mul(u64::from(self.mss)) * 8;
+        // 10⁹ ns, percent: fits 64 bits up to a window of 1.9 GB.
+        let rate = match bits.checked_mul(percent * 10_000_000) {
+            Some(scaled) => scaled / srtt,
+            None => (bits / srtt).saturating_mul(percent * 10_000_000),
+        };
+        Rate::from_bps(rate.clamp(1, u64::MAX - 1))
     }
     /// Changes the state of loss recovery.
     fn set_state(&mut self, new: State, now: Time) {

@@ -1,7 +1,7 @@
 //! What leaves, and when: Linux `net/ipv4/tcp_output.c` (`tcp_write_xmit`,
 //! `tcp_xmit_retransmit_queue`, `tcp_cwnd_validate`, `tcp_cwnd_restart`).
 
-use quell_aqm::{Bytes, Ecn, Rate, Time};
+use quell_aqm::{Ecn, Rate, Time};
 
 use super::scoreboard::{APP_LIMITED, Entry, FIN};
 use super::timers::Kind;
@@ -76,7 +76,9 @@ impl Pacing {
         self.blocked.then_some(self.next)
     }
     fn on_sent(&mut self, payload: u32, burst: u32, now: Time) {
-        let mut gap = self.rate().time_for(Bytes::new(payload.into()));
+        // 2³² bytes · 8 bits · 10⁹ ns do not fit 64 bits; 2.3 · 10⁹ bytes do.
+        let nanobits = u64::from(payload).saturating_mul(8_000_000_000);
+        let mut gap = Time::from_nanos(nanobits.checked_div(self.rate_bps).unwrap_or(0));
         // A late start is made up for by half a gap at most.
         let credit = now - self.next;
         gap = gap - (gap / 2).min(credit);
