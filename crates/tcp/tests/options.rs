@@ -1,0 +1,249 @@
+//! Every option changes something that can be seen, and what it should.
+
+mod common;
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use common::{Fate, Path, config, control, drop_data, ms, window};
+use quell_aqm::Time;
+use quell_tcp::{Codepoint, EcnMode, ReceiverConfig, SenderConfig};
+
+/// Departures of data and ACKs of a transfer.
+fn departures(config: &SenderConfig, receiver: &ReceiverConfig, segments: u64) -> (Vec<Time>, u64) {
+    let data = Rc::new(RefCell::new(Vec::new()));
+    let acks = Rc::new(RefCell::new(0));
+    let (seen, counted) = (Rc::clone(&data), Rc::clone(&acks));
+    let mut path = Path::with_receiver(config, receiver, ms(100));
+    path.forward = Box::new(move |segment, _, now| {
+        if segment.payload > 0 {
+            seen.borrow_mut().push(now);
+        }
+        Fate::Pass
+    });
+    path.backward = Box::new(move |_, _, _| {
+        *counted.borrow_mut() += 1;
+        Fate::Pass
+    });
+    path.transfer(segments * 1_448);
+    path.finish(Time::from_secs(600));
+    let times = data.borrow().clone();
+    let count = *acks.borrow();
+    (times, count)
+}
+
+#[test]
+fn the_initial_window_leaves_at_once() {
+    for initial_window in [1, 4, 10, 100] {
+        let config = SenderConfig {
+            initial_window,
+            ..config("reno")
+        };
+        let (times, _) = departures(&config, &ReceiverConfig::new(config.ecn), 200);
+        let first = times.iter().filter(|&&at| at == ms(100)).count();
+        assert_eq!(first, initial_window as usize);
+    }
+}
+
+/// Linux: twice the window per RTT in slow start, after the first ten segments.
+#[test]
+fn pacing_spreads_departures_over_half_a_round_in_slow_start() {
+    let config = SenderConfig {
+        pacing: Some(true),
+        initial_window: 30,
+        ..config("cubic")
+    };
+    let (times, _) = departures(&config, &ReceiverConfig::new(config.ecn), 30);
+    assert!(times[..10].iter().all(|&at| at == ms(100)));
+    // 30 segments per 100 ms, twice as fast: 1.67 ms each.
+    for pair in times[11..].windows(2) {
+        let gap = (pair[1] - pair[0]).as_nanos() as f64 / 1e6;
+        assert!((1.6..1.7).contains(&gap), "{gap}");
+    }
+}
+
+#[test]
+fn offloaded_segments_leave_together() {
+    let config = SenderConfig {
+        gso_segments: 8,
+        pacing: Some(true),
+        ..config("reno")
+    };
+    let (times, _) = departures(&config, &ReceiverConfig::new(config.ecn), 2_000);
+    let late = &times[1_000..];
+    let bursts = 1 + late.windows(2).filter(|pair| pair[0] != pair[1]).count();
+    let mean = late.len() as f64 / bursts as f64;
+    assert!((6.0..=8.5).contains(&mean), "{mean}");
+    let unpaced = SenderConfig {
+        pacing: None,
+        ..config
+    };
+    let (times, _) = departures(&unpaced, &ReceiverConfig::new(unpaced.ecn), 60);
+    // Above the initial window, nothing leaves alone while ACKs are to come.
+    let second: Vec<_> = times.iter().filter(|&&at| at == ms(200)).collect();
+    assert_eq!(second.len(), 20);
+}
+
+#[test]
+fn the_receive_window_limits_what_is_in_flight() {
+    let config = config("reno");
+    let receiver = window(5 * 1_448, config.ecn);
+    let mut path = Path::with_receiver(&config, &receiver, ms(100));
+    path.start();
+    path.run_until(Time::from_secs(10));
+    let stats = path.sender.stats();
+    assert_eq!(stats.in_flight, 5);
+    assert!(stats.rwnd_limited > 50);
+}
+
+#[test]
+fn acknowledgements_come_for_each_segment_or_for_two() {
+    let acks = |ack_every, quick_ack| {
+        let config = config("reno");
+        let receiver = ReceiverConfig {
+            ack_every,
+            quick_ack,
+            ..ReceiverConfig::new(config.ecn)
+        };
+        departures(&config, &receiver, 1_000).1 as f64
+    };
+    let each = acks(1, true);
+    assert!((each - 1_001.0).abs() <= 2.0, "{each}");
+    let (quick, slow) = (acks(2, true), acks(2, false));
+    assert!((500.0..600.0).contains(&slow), "{slow}");
+    // 16 segments acknowledged one by one are eight ACKs more.
+    assert!((6.0..=10.0).contains(&(quick - slow)), "{quick} {slow}");
+}
+
+#[test]
+fn compressed_sacks_are_fewer() {
+    let acks = |compress_sacks| {
+        let config = SenderConfig {
+            initial_window: 100,
+            ..config("reno")
+        };
+        let receiver = ReceiverConfig {
+            compress_sacks,
+            quick_ack: false,
+            ..ReceiverConfig::new(config.ecn)
+        };
+        let count = Rc::new(RefCell::new(0));
+        let counted = Rc::clone(&count);
+        let mut path = Path::with_receiver(&config, &receiver, ms(100));
+        path.forward = drop_data(&[1]);
+        path.backward = Box::new(move |_, _, _| {
+            *counted.borrow_mut() += 1;
+            Fate::Pass
+        });
+        path.transfer(100 * 1_448);
+        path.finish(Time::from_secs(10));
+        *count.borrow()
+    };
+    let (compressed, each): (u64, u64) = (acks(true), acks(false));
+    // 99 out of order: three, two times 44 together, and the rest.
+    assert!(each >= 99 && compressed <= 15, "{each} {compressed}");
+}
+
+#[test]
+fn small_writes_wait_for_company_only_with_nagle() {
+    for (nagle, expected) in [(true, 2), (false, 5)] {
+        let config = SenderConfig {
+            nagle,
+            ..config("reno")
+        };
+        let mut path = Path::new(&config, ms(100));
+        path.sender.open(Time::ZERO);
+        path.write(0);
+        path.run_until(ms(500));
+        for _ in 0..5 {
+            path.write(100);
+        }
+        path.run_until(Time::from_secs(2));
+        assert_eq!(path.receiver.delivered(), 500);
+        assert_eq!(path.sender.stats().sent, expected);
+    }
+}
+
+#[test]
+fn a_longer_least_time_out_and_no_restart_after_idle() {
+    let patient = SenderConfig {
+        rto_min: Time::from_secs(1),
+        restart_after_idle: false,
+        ..config("reno")
+    };
+    let mut path = Path::new(&patient, ms(100));
+    path.sender.open(Time::ZERO);
+    path.write(200 * 1_448);
+    path.run_until(Time::from_secs(20));
+    let before = path.sender.stats();
+    assert!((1_090..=1_200).contains(&(before.rto.as_nanos() / 1_000_000)));
+    path.write(1_448);
+    assert_eq!(path.sender.stats().cwnd, before.cwnd);
+}
+
+/// Without a queue HyStart still ends slow start, at the length of the ACK train: here never, as
+/// nothing spreads the ACKs; on a path whose delay grows with the window it does.
+#[test]
+fn hystart_ends_slow_start_when_the_delay_rises() {
+    let run = |hystart| {
+        let config = SenderConfig::new(control("cubic", &[("hystart", hystart)]));
+        let mut path = Path::new(&config, ms(100));
+        let mut free = Time::ZERO;
+        path.forward = Box::new(move |_, _, now| {
+            // 10 000 segments a second: a window of 1 000 fills the path.
+            free = free.max(now) + Time::from_micros(100);
+            Fate::Delay(free - now)
+        });
+        path.start();
+        path.run_until(Time::from_secs(2));
+        path.sender.stats().ssthresh
+    };
+    assert_eq!(run("false"), u32::MAX);
+    assert!((300..=1_500).contains(&run("true")), "{}", run("true"));
+}
+
+/// With each kind of feedback that counts, the sender knows of every mark.
+#[test]
+fn dctcp_and_accurate_feedback_count_every_mark() {
+    for mode in [
+        EcnMode::Dctcp(Codepoint::Ect1),
+        EcnMode::Accurate(Codepoint::Ect1),
+    ] {
+        let config = SenderConfig {
+            ecn: mode,
+            ..config("dctcp")
+        };
+        let marks = Rc::new(RefCell::new(0));
+        let marked = Rc::clone(&marks);
+        let mut path = Path::new(&config, ms(20));
+        path.forward = Box::new(move |segment, n, _| {
+            assert_eq!(segment.ecn, quell_aqm::Ecn::Ect1);
+            if segment.payload == 0 || n % 7 > 1 {
+                return Fate::Pass;
+            }
+            *marked.borrow_mut() += 1;
+            Fate::Mark
+        });
+        path.transfer(3_000 * 1_448);
+        path.finish(Time::from_secs(600));
+        let stats = path.sender.stats();
+        assert_eq!(stats.delivered_ce, *marks.borrow(), "{mode:?}");
+        assert_eq!(stats.retransmitted, 0);
+    }
+}
+
+#[test]
+fn alpha_of_the_start_sets_the_first_reduction() {
+    for (alpha, cwnd) in [("1024", 5), ("0", 10)] {
+        let config = SenderConfig::new(control("dctcp", &[("alpha_on_init", alpha)]));
+        let mut path = Path::new(&config, ms(20));
+        path.forward = Box::new(|segment, n, _| match segment.payload > 0 && n == 3 {
+            true => Fate::Mark,
+            false => Fate::Pass,
+        });
+        path.transfer(20 * 1_448);
+        path.finish(Time::from_secs(60));
+        let threshold = path.sender.stats().ssthresh;
+        assert!(threshold.abs_diff(cwnd) <= 1, "{alpha}: {threshold}");
+    }
+}
