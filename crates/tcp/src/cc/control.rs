@@ -7,7 +7,8 @@
 
 use quell_aqm::{Rate, Time};
 
-use super::cubic::Cubic;
+use super::cubic::{Cubic, Variant};
+use super::cubic_textbook::TextbookCubic;
 use super::dctcp::Dctcp;
 use super::reno::Reno;
 use super::window::{AckSample, Window};
@@ -46,6 +47,8 @@ pub enum Control {
     Reno(Reno),
     /// See [`cubic`](super::cubic).
     Cubic(Cubic),
+    /// See [`cubic_textbook`](super::cubic_textbook).
+    TextbookCubic(TextbookCubic),
     /// See [`dctcp`](super::dctcp).
     Dctcp(Dctcp),
 }
@@ -55,6 +58,7 @@ macro_rules! dispatch {
         match $self {
             Self::Reno($control) => $call,
             Self::Cubic($control) => $call,
+            Self::TextbookCubic($control) => $call,
             Self::Dctcp($control) => $call,
         }
     };
@@ -65,24 +69,30 @@ impl Control {
     pub fn new(config: &CcConfig, ecn: EcnMode, window: &mut Window) -> Self {
         match config {
             CcConfig::Reno(config) => Self::Reno(Reno::new(*config)),
-            CcConfig::Cubic(config) => Self::Cubic(Self::cubic(*config, window)),
+            CcConfig::Cubic(config) => Self::cubic(*config, window),
             CcConfig::Dctcp(config) => match ecn {
                 EcnMode::Dctcp(_) | EcnMode::Accurate(_) => Self::Dctcp(Dctcp::new(*config)),
                 _ => Self::Reno(Reno::default()),
             },
         }
     }
-    fn cubic(config: CubicConfig, window: &mut Window) -> Cubic {
+    fn cubic(config: CubicConfig, window: &mut Window) -> Self {
         if let Some(threshold) = config.initial_threshold() {
             window.ssthresh = threshold;
         }
-        Cubic::new(config)
+        match config.variant {
+            Variant::Rfc9438 | Variant::FreeBsd2010 => {
+                Self::TextbookCubic(TextbookCubic::new(config))
+            }
+            _ => Self::Cubic(Cubic::new(config)),
+        }
     }
     /// Takes note of an ACK: RTT, CE counts, rate.
     pub fn on_ack(&mut self, ack: &AckSample, window: &mut Window) {
         match self {
             Self::Reno(_) => {}
             Self::Cubic(cubic) => cubic.on_ack(ack, window),
+            Self::TextbookCubic(cubic) => cubic.on_ack(ack),
             Self::Dctcp(dctcp) => dctcp.on_ack(ack),
         }
     }
@@ -101,13 +111,14 @@ impl Control {
         match self {
             Self::Reno(_) => {}
             Self::Cubic(cubic) => cubic.on_state(new, ack, window),
+            Self::TextbookCubic(cubic) => cubic.on_state(old, new, ack, window),
             Self::Dctcp(dctcp) => dctcp.on_state(old, new, window),
         }
     }
     /// Something else happens.
     pub fn on_event(&mut self, event: Event, now: Time, window: &mut Window) {
         match self {
-            Self::Reno(_) => {}
+            Self::Reno(_) | Self::TextbookCubic(_) => {}
             Self::Cubic(cubic) => cubic.on_event(event, now),
             Self::Dctcp(dctcp) => dctcp.on_event(event, window),
         }

@@ -9,6 +9,7 @@
 //! | `linux` | 0.70 | HyStart | segments | that of Linux 4.x to 6.x |
 //! | `linux_3` | 0.70 | HyStart, threshold RTT/16 | ACKs · mean segments per ACK | Linux 3.0 to 3.5 |
 //! | `linux_2_0` | 0.80 | to a threshold of 100 | ACKs · mean segments per ACK | module version 2.0 |
+//! | `rfc_9438`, `freebsd_2010` | | | | see [`cubic_textbook`](super::cubic_textbook) |
 //!
 //! Deviations from Linux: 1. the clock ticks each millisecond (HZ = 1000); 2. the cube root is
 //! exact, Linux's is within 0.2 %; 3. products are wide enough for any window; 4. `linux_2_0` has
@@ -24,7 +25,7 @@ use super::{AckSample, CcConfig, Kind, Window};
 /// C = 0.4 as 410/1024 (`bic_scale` 41, times 10).
 const C_1024THS: u64 = 410;
 /// K³ in units of 2⁻³⁰ s³ for each segment below Wmax: 2⁴⁰ / 410.
-const CUBE_FACTOR: u64 = (1 << 40) / C_1024THS;
+pub(super) const CUBE_FACTOR: u64 = (1 << 40) / C_1024THS;
 /// The window is computed at least this often: HZ/32.
 const REFRESH_MS: u64 = 31;
 /// RTT samples are not trusted for this long after a reduction: HZ.
@@ -40,6 +41,10 @@ pub enum Variant {
     Linux3,
     /// Linux before 2.6.29, module version 2.0.
     Linux20,
+    /// RFC 9438 with fractions of segments.
+    Rfc9438,
+    /// FreeBSD's first.
+    FreeBsd2010,
 }
 
 /// Options of CUBIC.
@@ -71,11 +76,11 @@ pub(super) const KIND: Kind = Kind {
         Parameter {
             name: "variant",
             opposite: None,
-            domain: Domain::Word(&["linux", "linux_3", "linux_2_0"]),
+            domain: Domain::Word(&["linux", "linux_3", "linux_2_0", "rfc_9438", "freebsd_2010"]),
             default: Otherwise::Is("linux"),
             only: None,
             live: false,
-            source: "Linux tcp_cubic.c: today, 3.0 to 3.5, module version 2.0",
+            source: "Linux tcp_cubic.c (today, 3.0 to 3.5, module version 2.0); RFC 9438; FreeBSD 2010",
             help: "Which date's arithmetic, constants and slow start.",
         },
         Parameter {
@@ -84,7 +89,13 @@ pub(super) const KIND: Kind = Kind {
             domain: Domain::Integer(1, 1_023),
             default: Otherwise::By(
                 "variant",
-                &[("linux", "717"), ("linux_3", "717"), ("linux_2_0", "819")],
+                &[
+                    ("linux", "717"),
+                    ("linux_3", "717"),
+                    ("linux_2_0", "819"),
+                    ("rfc_9438", "717"),
+                    ("freebsd_2010", "819"),
+                ],
             ),
             only: None,
             live: false,
@@ -121,6 +132,8 @@ pub(super) const KIND: Kind = Kind {
                     ("linux", "true"),
                     ("linux_3", "true"),
                     ("linux_2_0", "false"),
+                    ("rfc_9438", "true"),
+                    ("freebsd_2010", "false"),
                 ],
             ),
             only: None,
@@ -138,6 +151,8 @@ impl CubicConfig {
             variant: match settings.word("variant") {
                 "linux_3" => Variant::Linux3,
                 "linux_2_0" => Variant::Linux20,
+                "rfc_9438" => Variant::Rfc9438,
+                "freebsd_2010" => Variant::FreeBsd2010,
                 _ => Variant::Linux,
             },
             beta: settings.number("beta") as u32,
@@ -356,7 +371,7 @@ impl Cubic {
 }
 
 /// The cube root, rounded down.
-fn cube_root(n: u64) -> u64 {
+pub(super) fn cube_root(n: u64) -> u64 {
     let mut root = 0_u64;
     for bit in (0..22).rev() {
         let trial = root | 1 << bit;

@@ -185,6 +185,16 @@ mod tests {
     }
 
     #[test]
+    fn a_gain_of_one_believes_each_window() {
+        let mut dctcp = Dctcp::new(DctcpConfig {
+            shift_g: 0,
+            ..DctcpConfig::default()
+        });
+        round(&mut dctcp, &mut AckSample::default(), 10, 5);
+        assert_eq!(dctcp.alpha, 512);
+    }
+
+    #[test]
     fn alpha_below_sixteen_drops_to_zero_at_once() {
         let mut dctcp = Dctcp::new(DctcpConfig {
             alpha_on_init: 15,

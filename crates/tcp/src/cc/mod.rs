@@ -6,8 +6,10 @@
 
 mod control;
 pub mod cubic;
+pub mod cubic_textbook;
 pub mod dctcp;
 mod hystart;
+mod hystart_plus;
 pub mod reno;
 mod window;
 
