@@ -52,7 +52,8 @@ pub struct Fifo<P> {
     rule: Rule,
     limit: Limit,
     count_in_service: bool,
-    rate: Rate,
+    /// With the last rate that was not zero.
+    link: Link,
     queue: VecDeque<P>,
     backlog: Backlog,
     /// The packet in service, empty if none.
@@ -103,81 +104,22 @@ impl<P> Kind for Fifo<P> {
 impl<P: Packet> Fifo<P> {
     /// An empty queue.
     pub fn new(settings: Settings, link: Link) -> Result<Self, ParameterError> {
-        let mut fifo = Self {
-            rule: match settings.word("rule") {
-                "slots" => Rule::Slots,
-                "bytes_strict" => Rule::BytesStrict,
-                "bytes_loose" => Rule::BytesLoose,
-                _ => Rule::Linux,
-            },
-            limit: Limit::Packets(1),
+        let rule = match settings.word("rule") {
+            "slots" => Rule::Slots,
+            "bytes_strict" => Rule::BytesStrict,
+            "bytes_loose" => Rule::BytesLoose,
+            _ => Rule::Linux,
+        };
+        Ok(Self {
+            rule,
+            limit: limit_of(&settings, rule, link)?,
             count_in_service: settings.flag("count_in_service"),
-            rate: link.rate,
+            link,
             queue: VecDeque::new(),
             backlog: Backlog::default(),
             in_service: Backlog::default(),
             settings,
-        };
-        fifo.limit = fifo.limit_of(&fifo.settings)?;
-        if let Limit::Bytes(limit) = fifo.limit
-            && !fifo.has_room_when_empty(link.mtu)
-        {
-            let at_rate = match fifo.limit_setting() {
-                Value::Time(_) => format!(" at {}", fifo.rate),
-                _ => String::new(),
-            };
-            return Err(fifo.limit_error(format!(
-                "is {limit}{at_rate} and never accepts a packet of {}",
-                link.mtu
-            )));
-        }
-        Ok(fifo)
-    }
-
-    fn limit_setting(&self) -> Value {
-        self.settings
-            .value("limit")
-            .expect("the limit has a default")
-    }
-
-    fn limit_error(&self, allowed: String) -> ParameterError {
-        ParameterError {
-            key: "limit".to_string(),
-            found: self.limit_setting().to_string(),
-            allowed,
-        }
-    }
-
-    fn limit_of(&self, settings: &Settings) -> Result<Limit, ParameterError> {
-        let setting = settings.value("limit").expect("the limit has a default");
-        let wrong_unit = |unit: &str| ParameterError {
-            key: "limit".to_string(),
-            found: setting.to_string(),
-            allowed: format!(
-                "must be in {unit} with rule = \"{}\"",
-                settings.word("rule")
-            ),
-        };
-        match (self.rule, limit_bytes(setting, self.rate), setting) {
-            (Rule::Slots, None, Value::Packets(packets)) => Ok(Limit::Packets(packets)),
-            (Rule::Slots, ..) => Err(wrong_unit("packets")),
-            (Rule::Linux, None, Value::Packets(packets)) => Ok(Limit::Packets(packets)),
-            (_, Some(bytes), _) => Ok(Limit::Bytes(bytes)),
-            _ => Err(wrong_unit("bytes or time")),
-        }
-    }
-
-    fn has_room_when_empty(&self, len: Bytes) -> bool {
-        self.accepts(Backlog::default(), len)
-    }
-
-    fn accepts(&self, occupancy: Backlog, len: Bytes) -> bool {
-        match (self.rule, self.limit) {
-            (_, Limit::Packets(limit)) => occupancy.packets < limit,
-            (Rule::BytesStrict, Limit::Bytes(limit)) => occupancy.bytes + len < limit,
-            (Rule::BytesLoose, Limit::Bytes(limit)) => occupancy.bytes <= limit,
-            (Rule::Linux | Rule::Slots, Limit::Bytes(limit)) => occupancy.bytes + len <= limit,
-        }
+        })
     }
 
     fn occupancy(&self) -> Backlog {
@@ -192,13 +134,59 @@ impl<P: Packet> Fifo<P> {
     }
 }
 
+/// The limit in its own unit; refuses one that the rule cannot count, or that never accepts a packet
+/// of the MTU.
+fn limit_of(settings: &Settings, rule: Rule, link: Link) -> Result<Limit, ParameterError> {
+    let setting = limit_setting(settings);
+    let refuse = |allowed: String| {
+        Err(ParameterError {
+            key: "limit".to_string(),
+            found: setting.to_string(),
+            allowed,
+        })
+    };
+    match (rule, limit_bytes(setting, link.rate), setting) {
+        (Rule::Slots | Rule::Linux, None, Value::Packets(packets)) => Ok(Limit::Packets(packets)),
+        (Rule::Slots, ..) => refuse("must be in packets with rule = \"slots\"".to_string()),
+        (_, Some(bytes), _) if accepts(rule, Limit::Bytes(bytes), Backlog::default(), link.mtu) => {
+            Ok(Limit::Bytes(bytes))
+        }
+        (_, Some(bytes), Value::Time(_)) => refuse(format!(
+            "is {bytes} at {} and never accepts a packet of {}",
+            link.rate, link.mtu
+        )),
+        (_, Some(bytes), _) => refuse(format!(
+            "is {bytes} and never accepts a packet of {}",
+            link.mtu
+        )),
+        (_, None, _) => refuse(format!(
+            "must be in bytes or time with rule = \"{}\"",
+            settings.word("rule")
+        )),
+    }
+}
+
+fn limit_setting(settings: &Settings) -> Value {
+    settings.value("limit").expect("the limit has a default")
+}
+
+/// The rules of the table at the head.
+fn accepts(rule: Rule, limit: Limit, occupancy: Backlog, len: Bytes) -> bool {
+    match (rule, limit) {
+        (_, Limit::Packets(limit)) => occupancy.packets < limit,
+        (Rule::BytesStrict, Limit::Bytes(limit)) => occupancy.bytes + len < limit,
+        (Rule::BytesLoose, Limit::Bytes(limit)) => occupancy.bytes <= limit,
+        (Rule::Linux | Rule::Slots, Limit::Bytes(limit)) => occupancy.bytes + len <= limit,
+    }
+}
+
 impl<P: Packet> Qdisc<P> for Fifo<P> {
     fn queues(&self) -> &'static [&'static str] {
         &["queue"]
     }
 
     fn enqueue(&mut self, packet: P, now: Time, obs: &mut impl Observer<P>) {
-        if !self.accepts(self.occupancy(), packet.len()) {
+        if !accepts(self.rule, self.limit, self.occupancy(), packet.len()) {
             let drop = Drop {
                 queue: QueueId::SINGLE,
                 reason: DropReason::Limit,
@@ -230,10 +218,11 @@ impl<P: Packet> Qdisc<P> for Fifo<P> {
         if rate.is_zero() {
             return;
         }
-        self.rate = rate;
-        self.limit = self
-            .limit_of(&self.settings)
-            .expect("only the rate changed");
+        self.link.rate = rate;
+        // Not refused here, however small: the rate is what it is.
+        if let Some(bytes) = limit_bytes(limit_setting(&self.settings), rate) {
+            self.limit = Limit::Bytes(bytes);
+        }
     }
 
     fn configure(
@@ -244,7 +233,7 @@ impl<P: Packet> Qdisc<P> for Fifo<P> {
         _obs: &mut impl Observer<P>,
     ) -> Result<(), ParameterError> {
         let settings = self.settings.changed(key, value)?;
-        self.limit = self.limit_of(&settings)?;
+        self.limit = limit_of(&settings, self.rule, self.link)?;
         self.settings = settings;
         Ok(())
     }
@@ -464,10 +453,12 @@ mod tests {
             .unwrap();
         assert_eq!(fifo.backlog().packets, 3);
         assert!(drops.0.is_empty());
-        assert!(
-            fifo.configure("limit", "1", Time::ZERO, &mut drops)
-                .is_err()
-        );
+        for wrong in ["1", "1kB"] {
+            assert!(
+                fifo.configure("limit", wrong, Time::ZERO, &mut drops)
+                    .is_err()
+            );
+        }
         assert!(
             fifo.configure("rule", "slots", Time::ZERO, &mut drops)
                 .is_err()

@@ -137,8 +137,8 @@ impl Trial<'_> {
             None => return Err(self.refusal()),
         };
         match direction {
-            Direction::Forward => self.forward.set_rate(rate, now),
-            Direction::Reverse => self.reverse.set_rate(rate, now),
+            Direction::Forward => self.forward.set_rate(rate, now)?,
+            Direction::Reverse => self.reverse.set_rate(rate, now)?,
         }
         Ok(Setting::Rate(direction, rate))
     }
@@ -216,10 +216,23 @@ impl TrialQueue {
         }
     }
 
-    fn set_rate(&mut self, rate: Rate, now: Time) {
-        if let Some(discipline) = &mut self.discipline {
-            discipline.set_rate(rate, now, &mut Nobody);
+    /// A queue that could not start at the new rate, because it would hold no packet, cannot go on
+    /// with it either.
+    fn set_rate(&mut self, rate: Rate, now: Time) -> Result<(), String> {
+        let Some(discipline) = &mut self.discipline else {
+            return Ok(());
+        };
+        discipline.set_rate(rate, now, &mut Nobody);
+        if rate.is_zero() {
+            return Ok(());
         }
+        let spec = QueueSpec {
+            kind: self.kind,
+            settings: self.settings.clone(),
+        };
+        try_out(&spec, rate)
+            .map(|_| ())
+            .map_err(|error| format!("does not suit the queue: {error}"))
     }
 
     fn setting(
