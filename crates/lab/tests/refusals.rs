@@ -263,6 +263,12 @@ fn each_mistake_is_named_with_file_line_key_what_was_found_and_what_is_allowed()
         ),
         (
             "\"link.rate\" = \"20mbit\"",
+            "\"link.rate\" = \"100kbit\"",
+            "f.toml:20: at.1.set.link.rate = \"100kbit\": does not suit the queue: limit = 100ms: is 1250B at 100kbit \
+          and never accepts a packet of 1500B",
+        ),
+        (
+            "\"link.rate\" = \"20mbit\"",
             "\"link.overhead\" = 14",
             "f.toml:20: at.1.set.link.overhead = 14: cannot change during a run; what can: link.rate, link.reverse.rate, \
           link.queue.{limit}, link.reverse.queue.{limit}, group.{a, voice}.count",
