@@ -43,7 +43,9 @@ impl Link {
     }
 }
 
-fn run(name: &str, pacing: bool, segments: u64, limit: u64, mark: u64) -> String {
+/// A connection over a link that takes `gap` nanoseconds for a segment, and 4 ms there and back, or
+/// 40 ms where it is fast.
+fn run(name: &str, pacing: bool, segments: u64, gap: u64, limit: u64, mark: u64) -> String {
     let cc = CcConfig::new(name, &[])
         .expect("known")
         .expect("no options");
@@ -52,10 +54,10 @@ fn run(name: &str, pacing: bool, segments: u64, limit: u64, mark: u64) -> String
     let mut sender = Sender::new(&config);
     let mut receiver = Receiver::new(&ReceiverConfig::new(config.ecn));
     let mut link = Link {
-        gap: 12_000,
+        gap,
         limit,
         mark,
-        delay: 2_000_000,
+        delay: if gap < 10_000 { 20_000_000 } else { 2_000_000 },
         busy_until: 0,
         forward: VecDeque::with_capacity(4_096),
         backward: VecDeque::with_capacity(4_096),
@@ -134,7 +136,7 @@ fn path_alone(segments: u64) -> f64 {
 
 fn main() {
     if std::env::args().any(|argument| argument == "--test") {
-        println!("{}", run("cubic", false, 10_000, 100, u64::MAX));
+        println!("{}", run("cubic", false, 10_000, 12_000, 100, u64::MAX));
         return;
     }
     println!(
@@ -143,13 +145,16 @@ fn main() {
         size_of::<Receiver>()
     );
     let segments = 5_000_000;
-    for (name, pacing, limit, mark) in [
-        ("reno", false, 100, u64::MAX),
-        ("cubic", false, 100, u64::MAX),
-        ("cubic", true, 100, u64::MAX),
-        ("dctcp", false, 1_000, 40),
+    for (name, pacing, gap, limit, mark) in [
+        ("reno", false, 12_000, 100, u64::MAX),
+        ("cubic", false, 12_000, 100, u64::MAX),
+        ("cubic", true, 12_000, 100, u64::MAX),
+        ("dctcp", false, 12_000, 1_000, 40),
+        // 10 Gbit/s: a window of 33 000 segments, and as many lost at once.
+        ("reno", false, 1_200, 33_000, u64::MAX),
+        ("cubic", false, 1_200, 3_000, u64::MAX),
     ] {
-        println!("{}", run(name, pacing, segments, limit, mark));
+        println!("{}", run(name, pacing, segments, gap, limit, mark));
     }
     println!("path alone     {:6.1} ns/segment", path_alone(segments));
 }
