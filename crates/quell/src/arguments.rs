@@ -19,6 +19,8 @@ pub(crate) enum Command {
     Run(Run),
     /// Run the headline experiment: DCTCP and CUBIC over DualPI2
     Demo(Demo),
+    /// Run one scenario over several queues, and print one table
+    Compare(Compare),
     /// Check a scenario without running it
     Check(Check),
     /// Print the JSON Schema of scenario files
@@ -82,6 +84,26 @@ pub(crate) struct Run {
     pub(crate) changes: Changes,
     #[command(flatten)]
     pub(crate) how: How,
+    /// Where to run
+    #[arg(long, value_enum, default_value_t = Where::Sim)]
+    pub(crate) world: Where,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Compare {
+    /// Scenario file; its own queue parameters apply to its own kind only
+    pub(crate) file: PathBuf,
+    /// The queues: fifo,dualpi2:target=5ms,any_ect=true
+    #[arg(long = "queue", value_name = "LIST")]
+    pub(crate) queues: String,
+    #[command(flatten)]
+    pub(crate) changes: Changes,
+    /// Write one folder of results per queue into this folder
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Print the summaries as JSON and nothing else
+    #[arg(long)]
+    pub(crate) json: bool,
     /// Where to run
     #[arg(long, value_enum, default_value_t = Where::Sim)]
     pub(crate) world: Where,

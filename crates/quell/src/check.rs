@@ -44,10 +44,20 @@ pub(crate) fn load(
     changes: &Changes,
     world: Option<World>,
 ) -> Result<Loaded, Failure> {
+    load_with(file, changes, Vec::new(), world)
+}
+
+/// The same with `first` applied before what the command line changes.
+pub(crate) fn load_with(
+    file: &Path,
+    changes: &Changes,
+    first: Vec<Override>,
+    world: Option<World>,
+) -> Result<Loaded, Failure> {
     let name = file.display().to_string();
     let text =
         read(file).map_err(|error| Failure::input(format!("cannot read {name}: {error}")))?;
-    let mut overrides = Vec::new();
+    let mut overrides = first;
     for set in &changes.sets {
         overrides.push(Override::set(set).map_err(Failure::input)?);
     }

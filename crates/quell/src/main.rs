@@ -5,9 +5,11 @@
 
 mod arguments;
 mod check;
+mod compare;
 mod controls;
 mod doctor;
 mod page;
+mod picture;
 mod progress;
 mod queues;
 mod run;
@@ -34,6 +36,13 @@ impl Failure {
             message: message.to_string(),
         }
     }
+    /// A run gave no result.
+    fn run(error: quell_lab::RunError) -> Self {
+        Self {
+            code: error.exit_code(),
+            message: error.to_string(),
+        }
+    }
     /// What was asked for failed.
     fn failed(message: impl ToString) -> Self {
         Self {
@@ -48,6 +57,7 @@ fn main() -> ExitCode {
     let result = match Arguments::parse().command {
         Command::Run(arguments) => run::run(&arguments, &mut page),
         Command::Demo(arguments) => run::demo(&arguments, &mut page),
+        Command::Compare(arguments) => compare::compare(&arguments, &mut page),
         Command::Check(arguments) => check::check(&arguments, &mut page),
         Command::Schema => check::schema(&mut page),
         Command::Queues { name } => queues::queues(name.as_deref(), &mut page),

@@ -66,10 +66,7 @@ fn start(loaded: &Loaded, world: World, how: &How, page: &mut Page) -> Result<()
         shown.tell(&progress)
     });
     shown.end();
-    let outcome = outcome.map_err(|error| Failure {
-        code: error.exit_code(),
-        message: error.to_string(),
-    })?;
+    let outcome = outcome.map_err(Failure::run)?;
     if how.json {
         json(&outcome, page)
     } else {
@@ -78,7 +75,7 @@ fn start(loaded: &Loaded, world: World, how: &How, page: &mut Page) -> Result<()
 }
 
 /// The first signal asks the run to end; the second ends the process.
-fn stop_at_ctrl_c() -> std::io::Result<Arc<AtomicBool>> {
+pub(crate) fn stop_at_ctrl_c() -> std::io::Result<Arc<AtomicBool>> {
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM] {
         // In this order: the second signal finds the flag set by the first.

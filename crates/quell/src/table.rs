@@ -91,7 +91,7 @@ fn figures(figures: &Figures, page: &mut Page) {
     }
 }
 
-fn percent(ratio: f64) -> String {
+pub(crate) fn percent(ratio: f64) -> String {
     format!("{:.3}", ratio * 100.0)
 }
 
@@ -99,7 +99,7 @@ fn milliseconds(dist: Option<Dist>, which: impl Fn(Dist) -> f64) -> String {
     dist.map_or("-".to_owned(), |dist| format!("{:.2}", which(dist)))
 }
 
-fn bits(rate: f64) -> String {
+pub(crate) fn bits(rate: f64) -> String {
     match rate {
         rate if rate >= 1e9 => format!("{:.2} Gbit/s", rate / 1e9),
         rate if rate >= 1e6 => format!("{:.2} Mbit/s", rate / 1e6),
@@ -107,7 +107,7 @@ fn bits(rate: f64) -> String {
     }
 }
 
-fn short(text: &str, most: usize) -> String {
+pub(crate) fn short(text: &str, most: usize) -> String {
     if text.chars().count() <= most {
         return text.to_owned();
     }

@@ -155,6 +155,38 @@ fn the_simulator_runs_by_default_and_repeats_to_the_byte() {
 }
 
 #[test]
+fn compare_puts_queues_side_by_side() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().to_str().unwrap();
+    let list = "fifo:limit=100ms,dualpi2:target=5ms,dualpi2";
+    let arguments = [
+        "compare",
+        COEXISTENCE,
+        "--queue",
+        list,
+        "--duration",
+        "15s",
+        "--out",
+        out,
+    ];
+    let (code, printed, errors) = told(&arguments);
+    assert_eq!(code, 0, "{errors}");
+    let lines = |line: &&str| line.chars().count() <= 80 || line.contains(": results in ");
+    assert!(printed.lines().all(|line| lines(&line)), "{printed}");
+    for queue in ["fifo-limit=100ms", "dualpi2-target=5ms", "dualpi2"] {
+        assert!(
+            folder.path().join(queue).join("summary.json").is_file(),
+            "{queue}"
+        );
+    }
+    // Results are never overwritten.
+    assert_eq!(told(&arguments).0, 2);
+    let (code, _, errors) = told(&["compare", COEXISTENCE, "--queue", "fifo,target=5ms"]);
+    assert_eq!(code, 2);
+    assert!(errors.contains("has no queue before it"), "{errors}");
+}
+
+#[test]
 fn the_schema_is_json_and_accepts_a_scenario() {
     let (code, out, _) = told(&["schema"]);
     let schema: serde_json::Value = serde_json::from_str(&out).unwrap();
