@@ -12,6 +12,7 @@ use quell_aqm::{
 };
 use quell_measure::{Direction, FlowId, GroupId};
 use quell_sim::{Change, Config, FlowConfig, Packet, Side, Simulator, TransportConfig};
+use quell_tcp::{CcConfig, Codepoint, ReceiverConfig, SenderConfig};
 
 /// Counts, and remembers the last departure.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
@@ -19,6 +20,9 @@ pub(crate) struct Counter {
     pub(crate) delivered: u64,
     pub(crate) dropped: u64,
     pub(crate) marked: u64,
+    /// Marks by reason, packets and sojourn times by queue.
+    pub(crate) marks: [u64; 5],
+    pub(crate) queues: [(u64, u128); 2],
     pub(crate) sojourn: u128,
     pub(crate) longest: Time,
     pub(crate) last_end: Time,
@@ -40,15 +44,18 @@ impl Counter {
 }
 
 impl Observer<Packet> for Counter {
-    fn dequeued(&mut self, _queue: QueueId, packet: &Packet, now: Time) {
+    fn dequeued(&mut self, queue: QueueId, packet: &Packet, now: Time) {
         let sojourn = quell_aqm::Packet::sojourn(packet, now);
+        self.queues[queue.index()].0 += 1;
+        self.queues[queue.index()].1 += u128::from(sojourn.as_nanos());
         self.delivered += 1;
         self.sojourn += u128::from(sojourn.as_nanos());
         self.longest = self.longest.max(sojourn);
         self.mix(1, packet, now);
     }
-    fn marked(&mut self, _queue: QueueId, packet: &Packet, _reason: MarkReason, now: Time) {
+    fn marked(&mut self, _queue: QueueId, packet: &Packet, reason: MarkReason, now: Time) {
         self.marked += 1;
+        self.marks[reason.index()] += 1;
         self.mix(2, packet, now);
     }
     fn dropped(&mut self, packet: Packet, _drop: Drop, now: Time) {
@@ -131,5 +138,26 @@ pub(crate) fn cbr_report(simulator: &mut Simulator<Counter>, flow: u32) -> quell
     match simulator.take_report(FlowId(flow)) {
         Some(quell_app::Report::Cbr(report)) => report,
         other => panic!("{other:?}"),
+    }
+}
+
+/// A flow without end over TCP with `control` and its default ECN, or this codepoint.
+pub(crate) fn bulk(group: u32, control: &str, ecn: Option<Codepoint>, start: Time) -> FlowConfig {
+    let control = CcConfig::new(control, &[])
+        .expect("a control")
+        .expect("no options");
+    let mut sender = SenderConfig::new(control);
+    if ecn.is_some() {
+        sender.ecn = control.ecn(ecn);
+    }
+    let receiver = ReceiverConfig::new(sender.ecn);
+    FlowConfig {
+        group: GroupId(group),
+        direction: Direction::Forward,
+        app: AppConfig::Bulk,
+        random: Random::new(1, "app"),
+        transport: TransportConfig::Stream(Box::new((sender, receiver))),
+        start,
+        stop: None,
     }
 }
