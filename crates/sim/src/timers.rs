@@ -7,7 +7,8 @@
 //! present, and moves down as its time comes near. Setting a timer to a later time only notes that
 //! time: most timers of TCP are put off again and again and never ring.
 //!
-//! [`Timers::next`] is therefore a lower bound: when it comes, timers may only move, and none ring.
+//! A timer that is alone in its slot does not move: it tells its time itself. Otherwise
+//! [`Timers::next`] is a lower bound: when it comes, timers may only move, and none ring.
 //! At equal times timers ring in the order in which they entered the wheel, which is the same in
 //! every run.
 //!
@@ -46,6 +47,8 @@ pub(crate) struct Timers {
     levels: u32,
     /// The present, as far as the wheel has turned.
     turned: u64,
+    /// What [`Timers::next`] tells.
+    due: u64,
 }
 
 impl Timers {
@@ -63,6 +66,7 @@ impl Timers {
             occupied: [0; LEVELS],
             levels: 0,
             turned: 0,
+            due: u64::MAX,
         }
     }
 
@@ -80,46 +84,66 @@ impl Timers {
     /// A time before which no timer rings.
     #[inline]
     pub(crate) fn next(&self) -> Time {
-        if self.levels == 0 {
-            return Time::MAX;
-        }
-        let level = self.levels.trailing_zeros();
-        let slot = u64::from(self.occupied[level as usize].trailing_zeros());
-        let above = (BITS * (level + 1)).min(63);
-        Time::from_nanos(self.turned >> above << above | slot << (BITS * level))
+        Time::from_nanos(self.due)
     }
 
     /// The next timer that rings by `now`, which never runs backwards. It is not set any more.
     #[inline]
     pub(crate) fn pop(&mut self, now: Time) -> Option<u32> {
-        let now = now.as_nanos();
-        while self.next().as_nanos() <= now {
-            let level = self.levels.trailing_zeros() as usize;
-            let slot = self.occupied[level].trailing_zeros() as usize;
-            let timer = self.heads[level][slot];
-            let wanted = self.timers[timer as usize].wanted;
-            if level == 0 && wanted <= self.next().as_nanos() {
-                self.turned = self.next().as_nanos();
-                self.unlink(timer, level, slot);
-                let entry = &mut self.timers[timer as usize];
-                (entry.wanted, entry.queued) = (u64::MAX, u64::MAX);
-                return Some(timer);
+        while self.due <= now.as_nanos() && self.levels != 0 {
+            let (level, slot) = self.first();
+            let head = self.heads[level][slot];
+            let Timer {
+                wanted,
+                queued,
+                next,
+                ..
+            } = self.timers[head as usize];
+            self.turned = self.due;
+            if level == 0 || next == head {
+                // Its time has come, or it was put off; others of the slot may ring.
+                self.unlink(head, level, slot);
+                if wanted <= queued {
+                    let entry = &mut self.timers[head as usize];
+                    (entry.wanted, entry.queued) = (u64::MAX, u64::MAX);
+                    self.look();
+                    return Some(head);
+                }
+                self.link(head);
+            } else {
+                self.move_down(level, slot);
             }
-            self.turn(level, slot);
+            self.look();
         }
         None
     }
 
-    /// The first slot has come: its timers move down, or on to the time that they were put off to.
-    fn turn(&mut self, level: usize, slot: usize) {
-        self.turned = self.next().as_nanos();
-        let first = self.heads[level][slot];
-        if level == 0 {
-            // Others in this slot may ring: only the first is put off.
-            self.unlink(first, level, slot);
-            self.link(first);
-            return;
+    /// Level and slot of the earliest timers; only if there are any.
+    fn first(&self) -> (usize, usize) {
+        let level = self.levels.trailing_zeros() as usize;
+        (level, self.occupied[level].trailing_zeros() as usize)
+    }
+
+    /// Finds when the first slot comes; a timer that is alone in it tells the time itself.
+    #[inline]
+    fn look(&mut self) {
+        self.due = u64::MAX;
+        if self.levels != 0 {
+            let (level, slot) = self.first();
+            let head = self.heads[level][slot];
+            let Timer { queued, next, .. } = self.timers[head as usize];
+            let below = BITS * level as u32;
+            self.due = if next == head {
+                queued
+            } else {
+                queued >> below << below
+            };
         }
+    }
+
+    /// The first slot has come: its timers move to lower levels, or on to when they were put off.
+    fn move_down(&mut self, level: usize, slot: usize) {
+        let first = self.heads[level][slot];
         self.heads[level][slot] = NONE;
         self.leave(level, slot);
         let mut timer = first;
@@ -134,9 +158,8 @@ impl Timers {
     }
 
     fn requeue(&mut self, timer: u32, now: Time) {
-        // While no slot has come, every timer differs from `now` first at the level where it lies.
-        if self.next() > now {
-            self.turned = now.as_nanos();
+        if self.due > now.as_nanos() {
+            self.turn_to(now.as_nanos());
         }
         let queued = self.timers[timer as usize].queued;
         if queued != u64::MAX {
@@ -144,6 +167,23 @@ impl Timers {
             self.unlink(timer, level, slot);
         }
         self.link(timer);
+        self.look();
+    }
+
+    /// Moves the present to `now`, before anything is due. Every timer differs from `now` first at
+    /// the level where it lies, except one that is alone in a slot that has begun.
+    fn turn_to(&mut self, now: u64) {
+        if self.levels != 0 {
+            let (level, slot) = self.first();
+            let head = self.heads[level][slot];
+            let below = BITS * level as u32;
+            if self.timers[head as usize].queued >> below << below <= now {
+                self.unlink(head, level, slot);
+                self.turned = now;
+                self.link(head);
+            }
+        }
+        self.turned = now;
     }
 
     /// Level and slot of a time that is not before the present.
