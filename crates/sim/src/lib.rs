@@ -11,15 +11,17 @@
 //!
 //! * [`simulator`]: the loop, and the order of what happens at the same time.
 //! * [`config`]: what to simulate.
-//! * [`packet`]: a packet, as observers see it.
+//! * [`packet`]: a packet, as observers see it; [`Both`] lets a second one trace each packet.
 //!
 //! Time is integer nanoseconds, up to 208 days. Same configuration, same events, to the last
 //! packet: nothing here reads a clock, draws a number of its own or calculates in floating point.
-//! Memory is one kilobyte or so per flow and one cache line per packet under way, taken when first
-//! needed and kept: in the steady state nothing is allocated.
+//! Memory is taken when first needed and kept: in the steady state nothing is allocated. A packet
+//! under way takes 64 bytes, in buffers that grow by doubling; a CUBIC flow at 10 Mbit/s and 40 ms
+//! takes 20 kB with its packets and TCP's scoreboard (`tests/memory.rs`).
 
 #![forbid(unsafe_code)]
 
+mod both;
 pub mod config;
 mod flow;
 mod network;
@@ -30,6 +32,7 @@ mod sources;
 mod timers;
 mod wire;
 
+pub use both::Both;
 pub use config::{Change, Config, Error, FlowConfig, Side, TransportConfig};
 pub use packet::Packet;
 pub use simulator::Simulator;

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use quell_aqm::{Drop, Observer, QueueId, Rate, Time};
 use quell_measure::{Direction, FlowId};
-use quell_sim::{Change, Error, Packet, Simulator};
+use quell_sim::{Both, Change, Error, Packet, Simulator};
 use support::*;
 
 const MS: fn(u64) -> Time = Time::from_millis;
@@ -226,6 +226,22 @@ fn a_request_to_stop_is_heard_between_events() {
     assert!((MS(1)..MS(4)).contains(&reached), "{reached}");
     assert_eq!(simulator.now(), reached);
     assert!(simulator.events() <= 4_096);
+}
+
+#[test]
+fn a_second_observer_hears_the_same() {
+    let flow = cbr(0, 1_000, MS(1), MS(1), Time::ZERO);
+    let observers = [
+        Both::<Counter, Counter>::default(),
+        Both::<Counter, Counter>::default(),
+    ];
+    let fifo = side("fifo", &[("limit", "5p")], Rate::from_mbps(7));
+    let mut simulator = Simulator::new(config(fifo, MS(1), vec![flow]), observers).unwrap();
+    let never = AtomicBool::new(false);
+    simulator.run(Time::from_secs(5), &never).unwrap();
+    let Both(first, second) = simulator.observer(Direction::Forward);
+    assert_eq!(first, second);
+    assert!(first.dropped > 0 && first.delivered > 0);
 }
 
 #[test]

@@ -1,0 +1,40 @@
+//! What a simulation takes from the allocator.
+
+mod support;
+
+use quell_aqm::{Rate, Time};
+use quell_measure::Direction;
+use support::*;
+
+#[test]
+fn nothing_is_allocated_per_packet() {
+    let flows = (0..10_u64)
+        .map(|n| bulk(0, "cubic", None, Time::from_millis(n)))
+        .collect();
+    let fifo = side("fifo", &[], Rate::from_mbps(100));
+    let mut simulator = simulator(config(fifo, Time::from_millis(20), flows));
+    run(&mut simulator, Time::from_secs(30));
+    let before = simulator.observer(Direction::Forward).delivered;
+    let allocated = allocation_counter::measure(|| run(&mut simulator, Time::from_secs(60)));
+    let packets = simulator.observer(Direction::Forward).delivered - before;
+    assert!(packets > 240_000, "{packets}");
+    // Scoreboards may still grow to a longer queue than before.
+    assert!(allocated.count_total < 100, "{allocated:?}");
+}
+
+#[test]
+fn a_flow_takes_a_few_kilobytes() {
+    let mut taken = Vec::new();
+    let allocated = allocation_counter::measure(|| {
+        let flows = (0..1_000_u64)
+            .map(|n| bulk(0, "cubic", None, Time::from_micros(40 * n)))
+            .collect();
+        let fifo = side("fifo", &[], Rate::from_mbps(10_000));
+        let mut simulator = simulator(config(fifo, Time::from_millis(20), flows));
+        run(&mut simulator, Time::from_millis(500));
+        taken.push(simulator);
+    });
+    // Of which the packets under way, 40 ms and the queue of 100 ms, 64 bytes each: 7.5 kB.
+    let per_flow = allocated.bytes_current / 1_000;
+    assert!((1_000..40_000).contains(&per_flow), "{per_flow}");
+}
