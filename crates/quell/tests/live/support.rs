@@ -1,0 +1,132 @@
+//! How the tests start runs and read their summaries, and say what cannot run here.
+
+use std::fs;
+use std::io::Write as _;
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::{Mutex, MutexGuard};
+
+use serde_json::Value;
+
+pub(crate) const QUELL: &str = env!("CARGO_BIN_EXE_quell");
+
+pub(crate) const COEXISTENCE: &str = concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/../../scenarios/dualq2015/coexistence.toml"
+);
+
+/// Four and two CUBIC flows: runs without BPF.
+pub(crate) const CUBIC: [&str; 2] = ["--set", "group.l4s.congestion-control=cubic"];
+
+/// One live run at a time: they share two processors.
+pub(crate) fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE
+        .lock()
+        .unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+/// Says that a test cannot run here, for a person and for `make test`.
+pub(crate) fn not_run(test: &str, reason: &str) {
+    let line = format!("not run: {test}: {reason}\n");
+    // Not through the test harness, which would swallow it.
+    let _ = std::io::stderr().write_all(line.as_bytes());
+    if let Some(path) = std::env::var_os("QUELL_NOT_RUN") {
+        let file = fs::OpenOptions::new().append(true).create(true).open(path);
+        let _ = file.and_then(|mut file| file.write_all(line.as_bytes()));
+    }
+}
+
+/// What `quell doctor` finds missing: lines of its report that do not begin with "ok".
+pub(crate) fn doctor_says(what: &str) -> bool {
+    let output = Command::new(QUELL).arg("doctor").output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    text.lines()
+        .any(|line| line.starts_with("ok") && line.contains(what))
+}
+
+/// Whether the live world runs here; as root it must.
+pub(crate) fn can_run(test: &str) -> bool {
+    let can = doctor_says("veth") && doctor_says("packet sockets");
+    if !can {
+        assert!(!is_root(), "root can run the live world: see quell doctor");
+        not_run(
+            test,
+            "no network namespaces, veth or packet sockets: see quell doctor",
+        );
+    }
+    can
+}
+
+/// Whether DCTCP is to be had; a build with the feature run by root must have it.
+pub(crate) fn has_dctcp(test: &str) -> bool {
+    let has = doctor_says("congestion control dctcp");
+    if !has {
+        assert!(
+            !(is_root() && cfg!(feature = "bpf-cc")),
+            "root can load dctcp: see quell doctor"
+        );
+        not_run(
+            test,
+            "no dctcp: needs root and a build with clang and libelf (feature bpf-cc)",
+        );
+    }
+    has
+}
+
+pub(crate) fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
+pub(crate) fn run(arguments: &[&str]) -> Command {
+    let mut command = Command::new(QUELL);
+    command
+        .args(["run", COEXISTENCE, "--world", "live"])
+        .args(arguments);
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    command
+}
+
+/// The summary of a run that must succeed.
+pub(crate) fn summary(output: &Output) -> Value {
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{errors}");
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {errors}"))
+}
+
+pub(crate) fn json_run(out: &Path, arguments: &[&str]) -> Value {
+    let out = out.to_str().unwrap();
+    summary(
+        &run(&["--json", "--out", out])
+            .args(arguments)
+            .output()
+            .unwrap(),
+    )
+}
+
+pub(crate) fn number(value: &Value, pointer: &str) -> f64 {
+    value
+        .pointer(pointer)
+        .and_then(Value::as_f64)
+        .unwrap_or_else(|| panic!("{pointer} in {value:#}"))
+}
+
+/// The sum of a group's flows.
+pub(crate) fn goodput(summary: &Value, group: usize) -> f64 {
+    let flows = summary
+        .pointer(&format!("/groups/{group}/goodput_bps"))
+        .unwrap();
+    flows
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|flow| flow.as_f64().unwrap())
+        .sum()
+}
+
+pub(crate) fn start(arguments: &[&str]) -> Child {
+    run(arguments).args(CUBIC).spawn().unwrap()
+}
