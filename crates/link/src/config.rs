@@ -153,10 +153,6 @@ pub struct LinkConfig {
     pub receive_buffer: Bytes,
     /// When to look at the sockets; `None` means [`Wakeup::Lazy`] where the delays allow for it.
     pub wakeup: Option<Wakeup>,
-    /// Priority under SCHED_FIFO, 1 to 99, while the link runs. Good for the tail of the lateness
-    /// while the thread needs less than half a core. Above that leave it off: real-time throttling
-    /// then stalls the thread for tens of milliseconds at a time, and worse than before.
-    pub realtime: Option<u8>,
 }
 
 impl LinkConfig {
@@ -175,7 +171,6 @@ impl LinkConfig {
             frames: 1 << 16,
             receive_buffer: Bytes::new(64 << 20),
             wakeup: None,
-            realtime: None,
         }
     }
 
@@ -213,12 +208,6 @@ impl LinkConfig {
         }
         if self.wakeup == Some(Wakeup::Lazy) && Wakeup::interval(&self.groups).is_zero() {
             return wrong("lazy wake-ups need a delay in every group".to_string());
-        }
-        if self
-            .realtime
-            .is_some_and(|priority| !(1..=99).contains(&priority))
-        {
-            return wrong("a real-time priority is between 1 and 99".to_string());
         }
         Ok(())
     }
@@ -292,13 +281,6 @@ mod tests {
                     ..config(&delay)
                 },
                 "MTU",
-            ),
-            (
-                LinkConfig {
-                    realtime: Some(100),
-                    ..config(&delay)
-                },
-                "priority",
             ),
             (
                 LinkConfig {

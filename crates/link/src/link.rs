@@ -46,7 +46,6 @@ pub struct Link<O> {
     waiting: Waiting,
     /// Interval of looks; `None` when woken per packet.
     look_interval: Option<Time>,
-    realtime: Option<u8>,
     /// Frames of one look at one port; empty in between.
     arrived: Vec<Received>,
     state: State,
@@ -104,7 +103,6 @@ impl<O: Observer<Descriptor>> Link<O> {
             classifier: Classifier::new(config.groups.iter().map(|group| group.port)),
             groups: config.groups,
             look_interval,
-            realtime: config.realtime,
             arrived: Vec::with_capacity(BATCH),
             state: State::default(),
             wakeups: 0,
@@ -120,7 +118,7 @@ impl<O: Observer<Descriptor>> Link<O> {
     /// Fails with `InvalidInput` when a planned change is refused, and with the system's error when
     /// a port fails, as when its interface goes away.
     pub fn run(&mut self, until: Time, stop: &AtomicBool) -> io::Result<()> {
-        let _thread = PacingThread::enter(self.realtime)?;
+        let _thread = PacingThread::enter()?;
         let (wall, cpu) = (self.clock.now(), thread_cpu_time());
         let result = self.pace(until, stop);
         self.wall += self.clock.now() - wall;

@@ -6,30 +6,23 @@ use std::num::NonZeroU64;
 
 use rustix::thread::{current_timer_slack, set_current_timer_slack};
 
-/// Timers of the calling thread are exact (a slack of 1 ns instead of the usual 50 µs), and it may
-/// run under SCHED_FIFO. Both end when this is dropped.
+/// Timers of the calling thread are exact (a slack of 1 ns instead of the usual 50 µs) until this is
+/// dropped.
 #[derive(Debug)]
 pub(crate) struct PacingThread {
     slack: Option<NonZeroU64>,
-    realtime: bool,
     /// Of this thread only.
     not_send: PhantomData<*const ()>,
 }
 
 impl PacingThread {
-    /// Prepares the calling thread. SCHED_FIFO needs CAP_SYS_NICE or RLIMIT_RTPRIO.
-    pub(crate) fn enter(realtime: Option<u8>) -> io::Result<Self> {
-        let slack = NonZeroU64::new(current_timer_slack()?);
-        let mut thread = Self {
-            slack,
-            realtime: false,
+    /// Prepares the calling thread.
+    pub(crate) fn enter() -> io::Result<Self> {
+        let thread = Self {
+            slack: NonZeroU64::new(current_timer_slack()?),
             not_send: PhantomData,
         };
         set_current_timer_slack(NonZeroU64::new(1))?;
-        if let Some(priority) = realtime {
-            schedule(libc::SCHED_FIFO, priority)?;
-            thread.realtime = true;
-        }
         Ok(thread)
     }
 }
@@ -38,25 +31,20 @@ impl Drop for PacingThread {
     fn drop(&mut self) {
         // Going back needs no rights, and nothing depends on it.
         let _ = set_current_timer_slack(self.slack);
-        if self.realtime {
-            let _ = schedule(libc::SCHED_OTHER, 0);
-        }
     }
 }
 
-/// Puts the calling thread under SCHED_FIFO with `priority`, 1 to 99, for good. A thread that gives
-/// up CAP_SYS_NICE before it runs a link does this first, and leaves
-/// [`LinkConfig::realtime`](crate::LinkConfig::realtime) alone.
+/// Puts the calling thread under SCHED_FIFO with `priority`, 1 to 99, for good. Needs CAP_SYS_NICE or
+/// RLIMIT_RTPRIO, so it comes before a thread gives up its rights.
+///
+/// Good for the tail of the lateness while the thread needs less than half a core. Above that leave
+/// it: real-time throttling then stalls the thread for tens of milliseconds at a time.
 pub fn become_realtime(priority: u8) -> io::Result<()> {
-    schedule(libc::SCHED_FIFO, priority)
-}
-
-fn schedule(policy: i32, priority: u8) -> io::Result<()> {
     let parameter = libc::sched_param {
         sched_priority: i32::from(priority),
     };
     // SAFETY: 0 is the calling thread; the kernel only reads the parameter.
-    let done = unsafe { libc::sched_setscheduler(0, policy, &raw const parameter) };
+    let done = unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const parameter) };
     if done == 0 {
         Ok(())
     } else {
@@ -71,7 +59,7 @@ mod tests {
     #[test]
     fn timers_are_exact_only_while_a_link_runs() {
         let before = current_timer_slack().unwrap();
-        let thread = PacingThread::enter(None).unwrap();
+        let thread = PacingThread::enter().unwrap();
         assert_eq!(current_timer_slack().unwrap(), 1);
         drop(thread);
         assert_eq!(current_timer_slack().unwrap(), before);
@@ -79,7 +67,7 @@ mod tests {
 
     #[test]
     fn a_priority_that_the_system_refuses_is_an_error() {
-        assert!(PacingThread::enter(Some(200)).is_err());
+        assert!(become_realtime(200).is_err());
         // SAFETY: no memory.
         assert_eq!(unsafe { libc::sched_getscheduler(0) }, libc::SCHED_OTHER);
     }
