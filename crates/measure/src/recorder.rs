@@ -338,50 +338,47 @@ impl Recorder {
 
     /// Figures of the segment that is about to close.
     fn phase(&self, span: Span, used: &LinkUse) -> LinkFigures {
-        let queues = self.queues.iter().map(|queue| {
-            let weighted = &queue.backlog.weighted;
-            self.queue_summary(queue, &queue.tally.segment(), &queue.tally.delay, weighted)
-        });
-        let group = |group: &Tally| GroupPackets::new(&group.segment(), &group.delay);
-        LinkFigures {
+        self.figures(
             span,
-            rate: used.mean_rate(span, self.link.rate()),
-            busy: used.busy,
-            lost_outside: used.lost_outside,
-            queues: queues.collect(),
-            groups: self
-                .groups
-                .iter()
-                .map(|tally| tally.as_ref().map(group))
-                .collect(),
-        }
+            used,
+            |tally| (tally.segment(), &tally.delay),
+            |backlog| &backlog.weighted,
+        )
     }
 
     /// Figures of all measured segments that have closed.
     fn whole(&self) -> LinkFigures {
-        let used = self.link.whole();
-        let span = self.schedule.whole();
+        self.figures(
+            self.schedule.whole(),
+            &self.link.whole(),
+            |tally| (tally.whole(), &tally.whole_delay),
+            |backlog| &backlog.whole_weighted,
+        )
+    }
+
+    /// Figures of the part that `part` and `weighted` select.
+    fn figures(
+        &self,
+        span: Span,
+        used: &LinkUse,
+        part: fn(&Tally) -> (Counts, &Distribution),
+        weighted: fn(&BacklogTally) -> &Distribution,
+    ) -> LinkFigures {
         let queues = self.queues.iter().map(|queue| {
-            let weighted = &queue.backlog.whole_weighted;
-            self.queue_summary(
-                queue,
-                &queue.tally.whole(),
-                &queue.tally.whole_delay,
-                weighted,
-            )
+            let (counts, delay) = part(&queue.tally);
+            self.queue_summary(queue, &counts, delay, weighted(&queue.backlog))
         });
-        let group = |group: &Tally| GroupPackets::new(&group.whole(), &group.whole_delay);
+        let groups = self.groups.iter().map(|tally| {
+            let (counts, delay) = part(tally.as_ref()?);
+            Some(GroupPackets::new(&counts, delay))
+        });
         LinkFigures {
             span,
             rate: used.mean_rate(span, self.link.rate()),
             busy: used.busy,
             lost_outside: used.lost_outside,
             queues: queues.collect(),
-            groups: self
-                .groups
-                .iter()
-                .map(|tally| tally.as_ref().map(group))
-                .collect(),
+            groups: groups.collect(),
         }
     }
 
