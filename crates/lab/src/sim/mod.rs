@@ -38,6 +38,11 @@ pub enum SimError {
     Results(#[source] std::io::Error),
 }
 
+/// What [`run`] simulates, for those who bring their own observers.
+pub fn simulation(scenario: &Scenario, seed: u64) -> Result<quell_sim::Config, SimError> {
+    plan::config(scenario, seed, &lifetimes(scenario, seed))
+}
+
 /// Runs `scenario` once with `seed`, until its end or soon after `stop` is set.
 pub fn run(
     scenario: &Scenario,

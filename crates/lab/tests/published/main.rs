@@ -1,0 +1,12 @@
+//! Published experiments in the simulator: what the source says beside what comes out.
+//!
+//! One file per idea. Each runs scenarios that are shipped in `scenarios/`, asserts the published
+//! statement, prints its tables (`--nocapture`) and owns its section of `docs/published.md`, which
+//! `QUELL_BLESS=1` writes anew. The simulator repeats to the bit, so the page is compared as text: a
+//! change of TCP or of a queue that moves a figure shows it there.
+#![allow(clippy::unwrap_used)]
+
+#[allow(dead_code, reason = "until the first section is there")]
+mod page;
+mod sweep;
+mod table;

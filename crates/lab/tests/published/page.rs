@@ -1,0 +1,98 @@
+//! `docs/published.md`: a head, and a section for each file of this test.
+
+use std::fs;
+use std::path::PathBuf;
+use std::sync::Mutex;
+
+/// The titles of the sections, in their order on the page.
+const SECTIONS: &[&str] = &[];
+
+const HEAD: &str = "\
+# Published results
+
+What publications say of a queue, and what quell's simulator gives for the same experiment. Each table has the source's figure beside
+ours, misses included; the scenarios are those in `scenarios/`. Generated, and checked, by `cargo test -p quell-lab --test published`
+(`--nocapture` prints the tables; `QUELL_BLESS=1` writes this page).
+";
+
+/// One writer at a time: the tests of a binary are threads.
+static WRITING: Mutex<()> = Mutex::new(());
+
+fn path() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/published.md")
+}
+
+/// Head, and (title, body) of each section.
+fn split(page: &str) -> (String, Vec<(String, String)>) {
+    let mut parts = page.split("\n## ");
+    let head = parts.next().unwrap_or_default().to_owned();
+    let sections = parts.map(|part| match part.split_once('\n') {
+        Some((title, body)) => (title.to_owned(), body.trim().to_owned()),
+        None => (part.to_owned(), String::new()),
+    });
+    (head, sections.collect())
+}
+
+fn join(head: &str, sections: &[(String, String)]) -> String {
+    let mut page = format!("{}\n", head.trim_end());
+    for (title, body) in sections {
+        page += &format!("\n## {title}\n\n{}\n", body.trim());
+    }
+    page
+}
+
+/// The page with this body under `title`, the known sections in their order and no others.
+fn with(page: &str, title: &str, body: &str) -> String {
+    let (_, mut old) = split(page);
+    old.retain(|(known, _)| known != title);
+    old.push((title.to_owned(), body.to_owned()));
+    let sections: Vec<_> = SECTIONS
+        .iter()
+        .filter_map(|title| old.iter().find(|(known, _)| known == title).cloned())
+        .collect();
+    join(HEAD, &sections)
+}
+
+/// Prints the body of the section `title`, and checks that the page says the same; with
+/// `QUELL_BLESS=1` it writes it there.
+pub(crate) fn check(title: &str, body: &str) {
+    println!("\n## {title}\n\n{body}");
+    assert!(SECTIONS.contains(&title), "{title} is not in SECTIONS");
+    let _lock = WRITING.lock().unwrap();
+    let page = fs::read_to_string(path()).unwrap_or_default();
+    if std::env::var_os("QUELL_BLESS").is_some() {
+        fs::write(path(), with(&page, title, body)).unwrap();
+        return;
+    }
+    let (_, sections) = split(&page);
+    let found = sections.iter().find(|(known, _)| known == title);
+    assert!(
+        found.is_some_and(|(_, found)| found == body.trim()),
+        "docs/published.md is not current under {title:?}: QUELL_BLESS=1 cargo test -p quell-lab --test published"
+    );
+}
+
+#[test]
+fn the_page_has_its_head_and_every_section_in_order() {
+    let _lock = WRITING.lock().unwrap();
+    let page = fs::read_to_string(path()).unwrap_or_default();
+    if std::env::var_os("QUELL_BLESS").is_some() {
+        let (_, sections) = split(&page);
+        let known = |(title, _): &(String, String)| SECTIONS.contains(&title.as_str());
+        let sections: Vec<_> = sections.into_iter().filter(known).collect();
+        fs::write(path(), join(HEAD, &sections)).unwrap();
+        return;
+    }
+    let (head, sections) = split(&page);
+    let titles: Vec<&str> = sections.iter().map(|(title, _)| title.as_str()).collect();
+    assert_eq!((head.trim(), titles), (HEAD.trim(), SECTIONS.to_vec()));
+}
+
+#[test]
+fn a_page_splits_into_what_it_was_joined_from() {
+    let sections = [("a", "one\n\n### deeper\n\ntwo"), ("b", "three")]
+        .map(|(title, body)| (title.to_owned(), body.to_owned()));
+    let page = join("# head\n", &sections);
+    assert_eq!(split(&page), ("# head\n".to_owned(), sections.to_vec()));
+    assert_eq!(join(&split(&page).0, &split(&page).1), page);
+}
