@@ -17,7 +17,7 @@ pub(crate) struct Arguments {
 pub(crate) enum Command {
     /// Run a scenario and write its results
     Run(Run),
-    /// Run the headline experiment: DCTCP and CUBIC over DualPI2
+    /// Show what a queue does: DCTCP and CUBIC over drop-tail, then over DualPI2
     Demo(Demo),
     /// Run one scenario over several queues, and print one table
     Compare(Compare),
@@ -111,11 +111,18 @@ pub(crate) struct Compare {
 
 #[derive(Debug, Args)]
 pub(crate) struct Demo {
-    #[command(flatten)]
-    pub(crate) how: How,
-    /// Run for so long, such as 10s
+    /// Write one folder of results per queue into this folder
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Print the summaries as JSON and nothing else
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Run for so long, such as 20s
     #[arg(long, value_name = "TIME")]
     pub(crate) duration: Option<String>,
+    /// Where to run
+    #[arg(long, value_enum, default_value_t = Where::Sim)]
+    pub(crate) world: Where,
 }
 
 #[derive(Debug, Args)]

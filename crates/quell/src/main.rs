@@ -7,12 +7,14 @@ mod arguments;
 mod check;
 mod compare;
 mod controls;
+mod demo;
 mod doctor;
 mod page;
 mod picture;
 mod progress;
 mod queues;
 mod run;
+mod side_by_side;
 mod table;
 
 use std::process::ExitCode;
@@ -56,7 +58,7 @@ fn main() -> ExitCode {
     let mut page = Page::default();
     let result = match Arguments::parse().command {
         Command::Run(arguments) => run::run(&arguments, &mut page),
-        Command::Demo(arguments) => run::demo(&arguments, &mut page),
+        Command::Demo(arguments) => demo::demo(&arguments, &mut page),
         Command::Compare(arguments) => compare::compare(&arguments, &mut page),
         Command::Check(arguments) => check::check(&arguments, &mut page),
         Command::Schema => check::schema(&mut page),

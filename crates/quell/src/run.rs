@@ -1,45 +1,26 @@
-//! `quell run` and `quell demo`.
+//! `quell run`.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use quell_lab::live::{self, LiveOptions};
-use quell_lab::scenario::{Loaded, Override, Scenario};
+use quell_lab::scenario::Loaded;
 use quell_lab::{Options, Outcome, World};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 
 use crate::Failure;
-use crate::arguments::{Demo, How, Run};
+use crate::arguments::{How, Run};
 use crate::check::load;
 use crate::page::Page;
 use crate::progress::Shown;
 use crate::table;
 
-/// The headline experiment, which the binary carries.
-const DEMO: (&str, &str) = (
-    "scenarios/dualq2015/coexistence.toml",
-    include_str!("../../../scenarios/dualq2015/coexistence.toml"),
-);
-
 /// Runs a scenario file.
 pub(crate) fn run(arguments: &Run, page: &mut Page) -> Result<(), Failure> {
     let world = World::from(arguments.world);
     let loaded = load(&arguments.file, &arguments.changes, Some(world))?;
-    start(&loaded, world, &arguments.how, page)
-}
-
-/// Runs the headline experiment in the best world that there is.
-pub(crate) fn demo(arguments: &Demo, page: &mut Page) -> Result<(), Failure> {
-    let overrides: Vec<Override> = arguments
-        .duration
-        .as_deref()
-        .map(Override::duration)
-        .into_iter()
-        .collect();
-    let world = World::Live;
-    let loaded = Scenario::load(DEMO.0, DEMO.1, &overrides, Some(world)).map_err(Failure::input)?;
     start(&loaded, world, &arguments.how, page)
 }
 

@@ -187,6 +187,41 @@ fn compare_puts_queues_side_by_side() {
 }
 
 #[test]
+fn the_demo_shows_the_contrast_in_the_simulator() {
+    let folder = tempfile::tempdir().unwrap();
+    let demo = |more: &[&str]| {
+        let output = command()
+            .args(["demo", "--duration", "20s"])
+            .args(more)
+            .current_dir(folder.path())
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let printed = demo(&[]);
+    let fits = |line: &str| line.chars().count() <= 80 || line.contains(": results in ");
+    assert!(printed.lines().all(fits), "{printed}");
+    for part in ["fifo:limit=100ms", "dualpi2", "median", "quell run "] {
+        assert!(printed.contains(part), "{part} in {printed}");
+    }
+    // Both runs are on disk, each whole.
+    let results = fs::read_dir(folder.path().join("results")).unwrap();
+    assert_eq!(results.count(), 2);
+
+    let compared: serde_json::Value = serde_json::from_str(&demo(&["--json"])).unwrap();
+    let l4s = |queue: usize| {
+        let summary = &compared[queue]["summaries"][0];
+        assert_eq!(summary["world"], "sim");
+        assert!(summary["link"]["utilisation"].as_f64().unwrap() > 0.99);
+        summary["groups"][0]["delay_ms"]["mean"].as_f64().unwrap()
+    };
+    // A drop-tail queue of 100 ms against the bound of RFC 9332 1.4: below 1 ms on average.
+    let (droptail, dualpi2) = (l4s(0), l4s(1));
+    assert!(droptail > 50.0 && dualpi2 < 1.0, "{droptail} {dualpi2}");
+}
+
+#[test]
 fn the_schema_is_json_and_accepts_a_scenario() {
     let (code, out, _) = told(&["schema"]);
     let schema: serde_json::Value = serde_json::from_str(&out).unwrap();

@@ -1,0 +1,63 @@
+//! `quell demo`: what a queue does, in one command.
+//!
+//! The coexistence experiment of the DualQ demonstration of 2015, over the drop-tail queue of
+//! today's access links and over DualPI2. Queues that quell gains join the list here.
+
+use quell_lab::World;
+use quell_lab::scenario::{Override, Scenario};
+
+use crate::Failure;
+use crate::arguments::Demo;
+use crate::page::Page;
+use crate::side_by_side;
+
+/// The experiment, which the binary carries.
+const SCENARIO: (&str, &str) = (
+    "scenarios/dualq2015/coexistence.toml",
+    include_str!("../../../scenarios/dualq2015/coexistence.toml"),
+);
+/// Today's access link, with a tenth of a second of buffer, and its remedy.
+const QUEUES: [&str; 2] = ["fifo:limit=100ms", "dualpi2"];
+
+/// Runs the headline experiment.
+pub(crate) fn demo(arguments: &Demo, page: &mut Page) -> Result<(), Failure> {
+    let world = World::from(arguments.world);
+    let mut loaded = Vec::new();
+    for queue in QUEUES {
+        let mut overrides = Override::queue(queue).map_err(Failure::failed)?;
+        overrides.extend(arguments.duration.as_deref().map(Override::duration));
+        let mut scenario = Scenario::load(SCENARIO.0, SCENARIO.1, &overrides, Some(world))
+            .map_err(Failure::input)?;
+        // That drop-tail never marks for DCTCP is the point of the demonstration.
+        scenario.warnings.clear();
+        loaded.push((queue.to_owned(), scenario));
+    }
+    let columns = side_by_side::run(&loaded, world, arguments.out.as_ref())?;
+    if arguments.json {
+        return side_by_side::json(&columns, page);
+    }
+    page.paragraph(0, &introduction(world));
+    page.line("");
+    side_by_side::text(&columns, page);
+    page.line("");
+    page.paragraph(0, CONCLUSION);
+    page.line(format_args!("  quell run {}", SCENARIO.0));
+    Ok(())
+}
+
+fn introduction(world: World) -> String {
+    let tcp = match world {
+        World::Live => "real TCP of this host",
+        World::Virtual => "real TCP in virtual time",
+        World::Sim => "simulated TCP",
+    };
+    format!(
+        "Six downloads share a 40 Mbit/s access link, base RTT 7 ms, {tcp}: four with a scalable \
+         congestion control (DCTCP, ECN-capable, group l4s) and two with that of most of the \
+         Internet (CUBIC, group classic). First over drop-tail with 100 ms of buffer, then over \
+         DualPI2."
+    )
+}
+
+const CONCLUSION: &str = "Delay is the time that a packet waits in the queue of the link. The same \
+    flows fill the same link; only the queue differs. One queue at a time, with every figure:";

@@ -1,0 +1,174 @@
+//! One scenario over several queues, one after the other: one table, and the delays as a picture.
+//!
+//! `quell compare` and `quell demo` share this.
+
+use std::path::PathBuf;
+
+use quell_lab::live::{self, LiveOptions};
+use quell_lab::scenario::Loaded;
+use quell_lab::{Options, Outcome, World};
+use quell_measure::{GroupSummary, Summary};
+
+use crate::Failure;
+use crate::page::Page;
+use crate::picture;
+use crate::progress::Shown;
+use crate::run::stop_at_ctrl_c;
+use crate::table;
+
+/// What one queue gave, under the name that the user gave it.
+pub(crate) type Column<'a> = (&'a str, Outcome);
+
+/// Runs each scenario under the name of its queue, until all are done or the user has seen enough.
+pub(crate) fn run<'a>(
+    queues: &'a [(String, Loaded)],
+    world: World,
+    out: Option<&PathBuf>,
+) -> Result<Vec<Column<'a>>, Failure> {
+    if world == World::Live {
+        // While there is one thread only.
+        live::prepare().map_err(Failure::input)?;
+    }
+    let stop = stop_at_ctrl_c().map_err(Failure::failed)?;
+    let mut columns = Vec::new();
+    for (queue, loaded) in queues {
+        let options = Options {
+            world,
+            out: out.map(|out| out.join(folder(queue))),
+            stop: &stop,
+            warnings: loaded.warnings.iter().map(ToString::to_string).collect(),
+            live: LiveOptions::default(),
+        };
+        let mut shown = Shown::new();
+        let outcome = quell_lab::run(&loaded.scenario, &options, &mut |progress| {
+            shown.tell(&progress);
+        });
+        shown.end();
+        columns.push((queue.as_str(), outcome.map_err(Failure::run)?));
+        if stop.load(std::sync::atomic::Ordering::Relaxed) {
+            break;
+        }
+    }
+    Ok(columns)
+}
+
+/// A queue's name as part of a path.
+fn folder(queue: &str) -> String {
+    let safe = |c: char| {
+        if c.is_ascii_alphanumeric() || "._-=".contains(c) {
+            c
+        } else {
+            '-'
+        }
+    };
+    queue.chars().map(safe).collect()
+}
+
+/// The table, the picture, the warnings and where the results are.
+pub(crate) fn text(outcomes: &[Column<'_>], page: &mut Page) {
+    page.line(format_args!(
+        "{:<18} {:<10} {:>13} {:>7} {:>7} {:>8} {:>9}",
+        "queue", "group", "per flow", "mean ms", "P99 ms", "marked %", "dropped %"
+    ));
+    let mut delays = Vec::new();
+    for (queue, outcome) in outcomes {
+        let summaries: Vec<&Summary> = outcome.runs.iter().map(|run| &run.summary).collect();
+        let Some(first) = summaries.first() else {
+            continue;
+        };
+        for (index, group) in first.figures.groups.iter().enumerate() {
+            let of = |figure: &dyn Fn(&GroupSummary) -> Option<f64>| {
+                mean(
+                    summaries
+                        .iter()
+                        .filter_map(|summary| figure(&summary.figures.groups[index])),
+                )
+            };
+            let delivered =
+                |count: u64, group: &GroupSummary| count as f64 / group.packets.max(1) as f64;
+            let name = if index == 0 { *queue } else { "" };
+            page.line(format_args!(
+                "{:<18} {:<10} {:>13} {:>7} {:>7} {:>8} {:>9}",
+                table::short(name, 18),
+                table::short(&group.name, 10),
+                of(&|g| mean(g.goodput_bps.iter().copied())).map_or_else(dash, table::bits),
+                of(&|g| g.delay_ms.map(|dist| dist.mean))
+                    .map_or_else(dash, |ms| format!("{ms:.2}")),
+                of(&|g| g.delay_ms.map(|dist| dist.p99)).map_or_else(dash, |ms| format!("{ms:.2}")),
+                of(&|g| Some(delivered(g.marked, g))).map_or_else(dash, table::percent),
+                of(&|g| Some(g.dropped as f64 / (g.packets + g.dropped).max(1) as f64))
+                    .map_or_else(dash, table::percent),
+            ));
+            if let Some(dist) = group.delay_ms {
+                let label = format!(
+                    "{} {}",
+                    table::short(queue, 16),
+                    table::short(&group.name, 8)
+                );
+                delays.push((label, dist));
+            }
+        }
+        let utilisation = mean(
+            summaries
+                .iter()
+                .map(|summary| summary.figures.link.utilisation),
+        );
+        page.line(format_args!(
+            "{:<18} link {:.1} % utilised",
+            "",
+            utilisation.unwrap_or(0.0) * 100.0
+        ));
+    }
+    page.line("");
+    picture::delays(&delays, page);
+    for (queue, outcome) in outcomes {
+        for run in &outcome.runs {
+            for warning in &run.summary.warnings {
+                page.paragraph(0, &format!("warning: {queue}: {warning}"));
+            }
+        }
+    }
+    page.line("");
+    for (queue, outcome) in outcomes {
+        let all = outcome.aggregate.as_ref().map(|(folder, _)| folder);
+        if let Some(folder) = all.or(outcome.runs.first().map(|run| &run.folder)) {
+            page.line(format_args!("{queue}: results in {}", folder.display()));
+        }
+    }
+}
+
+/// The summaries of each queue, in the order asked for.
+pub(crate) fn json(outcomes: &[Column<'_>], page: &mut Page) -> Result<(), Failure> {
+    let value: Vec<serde_json::Value> = outcomes
+        .iter()
+        .map(|(queue, outcome)| {
+            let summaries: Vec<&Summary> = outcome.runs.iter().map(|run| &run.summary).collect();
+            serde_json::json!({ "queue": queue, "summaries": summaries })
+        })
+        .collect();
+    page.line(serde_json::to_string_pretty(&value).map_err(Failure::failed)?);
+    Ok(())
+}
+
+fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
+    let (sum, count) = values.fold((0.0, 0_u32), |(sum, count), value| (sum + value, count + 1));
+    (count > 0).then(|| sum / f64::from(count))
+}
+
+fn dash() -> String {
+    "-".to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_is_safe_whatever_the_queue() {
+        assert_eq!(
+            folder("dualpi2:target=5ms,any_ect=true"),
+            "dualpi2-target=5ms-any_ect=true"
+        );
+        assert_eq!(folder("../x"), "..-x");
+    }
+}
