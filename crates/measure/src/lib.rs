@@ -8,11 +8,13 @@
 //! * [`flows`]: the figures of flows, from samples of their hosts.
 //! * [`rows`]: what both hand out each interval, so that memory does not grow with the run.
 //! * [`distribution`]: histogram with exact mean and extremes.
+//! * [`bursts`], [`windows`]: how far flows are synchronised, by their drops and their windows.
 //! * [`summary`], [`histograms`], [`mod@aggregate`]: the results, named as in the result files.
 
 #![forbid(unsafe_code)]
 
 pub mod aggregate;
+pub mod bursts;
 mod counts;
 pub mod distribution;
 pub mod flows;
@@ -26,8 +28,10 @@ pub mod rows;
 mod schedule;
 pub mod summary;
 pub mod timeline;
+pub mod windows;
 
 pub use aggregate::{Aggregate, aggregate};
+pub use bursts::{BurstRecorder, Bursts, drop_interval_s};
 pub use distribution::{Dist, Distribution};
 pub use flows::{FlowRecorder, FlowResults, FlowSample, GroupFlows};
 pub use histograms::Histograms;
@@ -39,3 +43,4 @@ pub use summary::{
     Figures, GroupInfo, GroupSummary, LinkSummary, Phase, QueueSummary, RunInfo, Summary,
 };
 pub use timeline::{Segment, Span, Timeline, Use};
+pub use windows::WindowSamples;
