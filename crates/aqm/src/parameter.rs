@@ -23,6 +23,9 @@ pub enum Domain {
     Packets(u64, u64),
     /// A whole number.
     Integer(u64, u64),
+    /// A fraction, kept as a whole number of equal parts: the lowest and the highest number of
+    /// parts, and how many make 1. Written as a decimal, which is rounded to the nearest part.
+    Fraction(u64, u64, u64),
     /// Hz.
     Frequency(Frequency, Frequency),
     /// `true` or `false`.
@@ -50,6 +53,8 @@ pub enum Value {
     Packets(u64),
     /// A whole number.
     Integer(u64),
+    /// So many parts, of so many that make 1.
+    Fraction(u64, u64),
     /// Hz.
     Frequency(Frequency),
     /// A switch.
@@ -66,6 +71,7 @@ impl fmt::Display for Value {
             Self::Bytes(bytes) => bytes.fmt(f),
             Self::Packets(packets) => f.pad(&format!("{packets}p")),
             Self::Integer(number) => number.fmt(f),
+            Self::Fraction(parts, of) => f.pad(&notation::write_fraction(*parts, *of)),
             Self::Frequency(frequency) => frequency.fmt(f),
             Self::Flag(flag) => flag.fmt(f),
             Self::Word(word) => f.pad(word),
@@ -96,6 +102,10 @@ impl Domain {
                 .ok()
                 .filter(|&number| in_range(number, low, high))
                 .map(Value::Integer),
+            Self::Fraction(low, high, of) => notation::fraction(text, of)
+                .ok()
+                .filter(|&parts| in_range(parts, low, high))
+                .map(|parts| Value::Fraction(parts, of)),
             Self::Frequency(low, high) => notation::frequency(text)
                 .ok()
                 .filter(|frequency| (low..=high).contains(frequency))
@@ -156,6 +166,12 @@ impl fmt::Display for Domain {
             ),
             Self::Packets(low, high) => range(f, "a number of packets", low, bounded(high, u64::MAX)),
             Self::Integer(low, high) => range(f, "a whole number", low, bounded(high, u64::MAX)),
+            Self::Fraction(low, high, of) => range(
+                f,
+                "a fraction",
+                &Value::Fraction(*low, *of),
+                Some(&Value::Fraction(*high, *of)),
+            ),
             Self::Frequency(low, high) => range(f, "a number of Hz", low, Some(high)),
             Self::Flag => f.write_str("true or false"),
             Self::Word(words) => {
@@ -363,10 +379,10 @@ impl Settings {
             other => wrong(name, other),
         }
     }
-    /// The number that `name` has, whatever it counts.
+    /// The number that `name` has, whatever it counts; of a fraction, the number of parts.
     pub fn number(&self, name: &str) -> u64 {
         match self.value(name) {
-            Some(Value::Integer(number) | Value::Packets(number)) => number,
+            Some(Value::Integer(n) | Value::Packets(n) | Value::Fraction(n, _)) => n,
             Some(Value::Bytes(bytes)) => bytes.get(),
             other => wrong(name, other),
         }

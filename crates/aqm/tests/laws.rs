@@ -67,6 +67,7 @@ fn candidates(domain: Domain) -> &'static [&'static str] {
         Domain::Bytes(..) => &["1B", "5kB", "1MB", "0B"],
         Domain::Packets(..) => &["0", "1", "2p", "10", "10000"],
         Domain::Integer(..) => &["0", "1", "2", "10", "100", "255", "256"],
+        Domain::Fraction(..) => &["0", "0.1", "0.5", "0.999", "1", "2"],
         Domain::Frequency(..) => &["0", "0.000001", "0.16", "3.2", "1000000"],
         Domain::Flag => &["true", "false", "yes"],
         Domain::Word(words) => words,

@@ -41,7 +41,7 @@ pub(crate) fn cuts(timeline: &Timeline) -> Vec<Time> {
 pub(crate) fn group_infos(scenario: &Scenario) -> Vec<GroupInfo> {
     let info = |group: &Group| GroupInfo {
         name: group.name.clone(),
-        congestion_control: group.congestion_control.clone(),
+        congestion_control: group.control_name().map(str::to_owned),
         elastic: group.app.transport() == Transport::Stream,
     };
     scenario.groups.iter().map(info).collect()

@@ -5,9 +5,11 @@
 
 use quell_aqm::parameter::{Default as Given, Domain as D, Parameter};
 use quell_aqm::registry;
+use quell_tcp::cc;
 use serde_json::{Map, Value, json};
 
 use crate::scenario::Domain;
+use crate::scenario::control::{DEFAULT_CONTROL, names};
 use crate::scenario::keys::{Default, Key, Section, Support};
 
 const NUMBER: &str = r"\s*([0-9][0-9_]*\.?[0-9_]*|\.[0-9_]*[0-9][0-9_]*)";
@@ -38,7 +40,7 @@ pub fn schema() -> Value {
     );
     root["$schema"] = json!("https://json-schema.org/draft/2020-12/schema");
     root["title"] = json!("quell scenario");
-    root["$defs"] = json!({ "queue": queue() });
+    root["$defs"] = json!({ "queue": queue(), "control": control() });
     root
 }
 
@@ -103,7 +105,7 @@ fn property(key: &Key) -> Value {
         (Section::Link, "reverse") => section(Section::Reverse),
         (_, "queue") => json!({ "$ref": "#/$defs/queue" }),
         (Section::Group, "congestion-control") => {
-            json!({ "anyOf": [domain(&Domain::Word), section(Section::CongestionControl)] })
+            json!({ "anyOf": [domain(&Domain::Word), { "$ref": "#/$defs/control" }] })
         }
         (Section::Group, "app") => section(Section::App),
         (Section::App, "interval") => {
@@ -139,6 +141,9 @@ fn parameter_in_json(domain: &D, text: &str) -> Value {
     match domain {
         D::Integer(..) => text
             .parse::<u64>()
+            .map_or(json!(text), |number| json!(number)),
+        D::Fraction(..) => text
+            .parse::<f64>()
             .map_or(json!(text), |number| json!(number)),
         D::Flag => json!(text == "true"),
         _ => json!(text),
@@ -177,6 +182,12 @@ fn value(domain: &D) -> Value {
             json!({ "anyOf": [integer(low, high), text(&format!(r"{NUMBER}{PACKETS}|\s*[0-9_]*[0-9][0-9_]*\s*"))] })
         }
         D::Integer(low, high) => integer(low, high),
+        // A decimal is rounded to the nearest part before the range is checked.
+        D::Fraction(low, high, of) => json!({
+            "type": "number",
+            "minimum": (low as f64 - 0.5).max(0.0) / of as f64,
+            "maximum": if high < of { (high as f64 + 0.499) / of as f64 } else { 1.0 },
+        }),
         D::Frequency(..) => {
             json!({ "anyOf": [{ "type": "number", "minimum": 0 }, text(&format!(r"{NUMBER}\s*(Hz)?\s*"))] })
         }
@@ -207,21 +218,11 @@ fn queue() -> Value {
     let rules: Vec<Value> = registry::KINDS
         .iter()
         .map(|entry| {
-            let mut properties = Map::new();
+            let mut properties = parameters(entry.parameters);
             properties.insert(
                 "kind".to_owned(),
                 json!({ "const": entry.name, "description": entry.summary }),
             );
-            for row in entry.parameters {
-                properties.insert(row.name.to_owned(), parameter(row));
-                if let Some(opposite) = row.opposite {
-                    let help = format!("The opposite of {}.", row.name);
-                    properties.insert(
-                        opposite.to_owned(),
-                        json!({ "type": "boolean", "description": help }),
-                    );
-                }
-            }
             json!({
                 "if": { "properties": { "kind": { "const": entry.name } }, "required": ["kind"] },
                 "then": { "properties": properties, "additionalProperties": false },
@@ -235,6 +236,58 @@ fn queue() -> Value {
         "required": ["kind"],
         "allOf": rules,
     })
+}
+
+/// A congestion control with its own options; one that only a kernel has has none.
+fn control() -> Value {
+    let name = Section::CongestionControl
+        .keys()
+        .find(|key| key.name == "name")
+        .map(property);
+    let mut rules: Vec<Value> = cc::KINDS
+        .iter()
+        .map(|kind| {
+            let mut properties = parameters(kind.parameters);
+            properties.insert(
+                "name".to_owned(),
+                json!({ "const": kind.name, "description": kind.summary }),
+            );
+            // Without a name it is the default one.
+            let required: &[&str] = if kind.name == DEFAULT_CONTROL {
+                &[]
+            } else {
+                &["name"]
+            };
+            json!({
+                "if": { "properties": { "name": { "const": kind.name } }, "required": required },
+                "then": { "properties": properties, "additionalProperties": false },
+            })
+        })
+        .collect();
+    let other =
+        json!({ "properties": { "name": { "not": { "enum": names() } } }, "required": ["name"] });
+    rules.push(json!({ "if": other, "then": { "maxProperties": 1 } }));
+    json!({
+        "type": "object",
+        "description": "A congestion control with its options.",
+        "properties": { "name": name },
+        "allOf": rules,
+    })
+}
+
+fn parameters(rows: &[Parameter]) -> Map<String, Value> {
+    let mut properties = Map::new();
+    for row in rows {
+        properties.insert(row.name.to_owned(), parameter(row));
+        if let Some(opposite) = row.opposite {
+            let help = format!("The opposite of {}.", row.name);
+            properties.insert(
+                opposite.to_owned(),
+                json!({ "type": "boolean", "description": help }),
+            );
+        }
+    }
+    properties
 }
 
 fn parameter(row: &Parameter) -> Value {

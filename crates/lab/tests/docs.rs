@@ -1,10 +1,11 @@
-//! `docs/queues.md` says what the registry says. With `QUELL_BLESS=1` the test writes it anew.
+//! `docs/queues.md` and `docs/controls.md` say what the tables say. With `QUELL_BLESS=1` the tests write them anew.
 
 use std::fmt::Write as _;
 use std::path::Path;
 
 use quell_aqm::parameter::{Default, Parameter};
 use quell_aqm::registry::{Entry, KINDS};
+use quell_tcp::cc;
 
 const HEAD: &str = "\
 # Queue disciplines
@@ -13,6 +14,23 @@ Generated from the registry of `quell-aqm`; `quell queues NAME` prints the same.
 by `[[at]]`. Times, rates and amounts are written with their unit (`15ms`, `40mbit`, `64kB`, `100p`).
 
 | kind | what it is | defined by |
+| --- | --- | --- |
+";
+
+const CONTROLS_HEAD: &str = "\
+# Congestion controls
+
+Generated from the tables of `quell-tcp`; `quell cc` prints the same. These are the controls that the simulated world models. A
+scenario names one, or gives a table with its options:
+
+```toml
+congestion-control = \"cubic\"
+congestion-control = { name = \"cubic\", variant = \"linux_3\", beta = 0.8 }
+```
+
+The live world runs a control as the host's kernel has it: a name that the kernel knows, and no option other than the default.
+
+| control | what it is | defined by |
 | --- | --- | --- |
 ";
 
@@ -35,10 +53,20 @@ fn default(parameter: &Parameter) -> String {
 fn section(out: &mut String, entry: &Entry) {
     let _ = write!(
         out,
-        "\n## {}\n\n{} Defined by: {}.\n\n| parameter | default | must be | live | source | what it does |\n| --- | --- | --- | --- | --- | --- |\n",
+        "\n## {}\n\n{} Defined by: {}.\n\n",
         entry.name, entry.summary, entry.source
     );
-    for parameter in entry.parameters {
+    rows(out, entry.parameters, true);
+}
+
+fn rows(out: &mut String, parameters: &[Parameter], with_live: bool) {
+    let live = if with_live { " live |" } else { "" };
+    let line = if with_live { " --- |" } else { "" };
+    let _ = write!(
+        out,
+        "| parameter | default | must be |{live} source | what it does |\n| --- | --- | --- |{line} --- | --- |\n"
+    );
+    for parameter in parameters {
         let name = match parameter.opposite {
             Some(opposite) => format!("`{}` (opposite: `{opposite}`)", parameter.name),
             None => format!("`{}`", parameter.name),
@@ -47,10 +75,14 @@ fn section(out: &mut String, entry: &Entry) {
             .only
             .map(|(other, word)| format!(" Only with `{other} = \"{word}\"`."))
             .unwrap_or_default();
-        let live = if parameter.live { "yes" } else { "no" };
+        let live = match (with_live, parameter.live) {
+            (false, _) => "",
+            (true, true) => " yes |",
+            (true, false) => " no |",
+        };
         let _ = writeln!(
             out,
-            "| {name} | {} | {} | {live} | {} | {}{only} |",
+            "| {name} | {} | {} |{live} {} | {}{only} |",
             cell(&default(parameter)),
             cell(&parameter.domain.to_string()),
             cell(parameter.source),
@@ -74,15 +106,46 @@ fn rendered() -> String {
     out
 }
 
-#[test]
-fn the_page_of_queues_is_that_of_the_registry() {
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/queues.md");
+fn controls() -> String {
+    let mut out = String::from(CONTROLS_HEAD);
+    for kind in cc::KINDS {
+        let _ = writeln!(
+            out,
+            "| [`{0}`](#{0}) | {1} | {2} |",
+            kind.name, kind.summary, kind.source
+        );
+    }
+    for kind in cc::KINDS {
+        let _ = write!(
+            out,
+            "\n## {}\n\n{} Defined by: {}.\n\n",
+            kind.name, kind.summary, kind.source
+        );
+        rows(&mut out, kind.parameters, false);
+    }
+    out
+}
+
+fn compare(name: &str, rendered: &str) {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../docs")
+        .join(name);
     if std::env::var_os("QUELL_BLESS").is_some() {
-        std::fs::write(&page, rendered()).expect("docs/queues.md can be written");
+        std::fs::write(&page, rendered).expect("a page of docs can be written");
     }
     let found = std::fs::read_to_string(&page).unwrap_or_default();
     assert!(
-        found == rendered(),
-        "docs/queues.md is not current: QUELL_BLESS=1 cargo test -p quell-lab --test docs"
+        found == rendered,
+        "docs/{name} is not current: QUELL_BLESS=1 cargo test -p quell-lab --test docs"
     );
+}
+
+#[test]
+fn the_page_of_queues_is_that_of_the_registry() {
+    compare("queues.md", &rendered());
+}
+
+#[test]
+fn the_page_of_controls_is_that_of_their_tables() {
+    compare("controls.md", &controls());
 }

@@ -77,8 +77,50 @@ fn each_mistake_is_named_with_file_line_key_what_was_found_and_what_is_allowed()
         ),
         (
             "\"dctcp\"",
-            "{ name = \"cubic\", beta = 0.8 }",
-            "f.toml:11: group.a.congestion-control.beta = 0.8: unknown key; in this version a congestion control has no options",
+            "{ name = \"cubic\", betta = 0.8 }",
+            "f.toml:11: group.a.congestion-control.betta = 0.8: unknown key (did you mean beta?); \"cubic\" has variant, beta, \
+          fast_convergence, tcp_friendliness, hystart",
+        ),
+        (
+            "\"dctcp\"",
+            "{ name = \"reno\", beta = 0.8 }",
+            "f.toml:11: group.a.congestion-control.beta = 0.8: unknown key (it is an option of cubic); \"reno\" has growth",
+        ),
+        (
+            "\"dctcp\"",
+            "{ name = \"bbr\", cwnd_gain = 2 }",
+            "f.toml:11: group.a.congestion-control.cwnd_gain = 2: unknown key; bbr is not one of quell's own controls \
+          (reno, cubic, dctcp), and the options of a kernel's are its own",
+        ),
+        (
+            "\"dctcp\"",
+            "{ name = \"cubic\", beta = 717 }",
+            "f.toml:11: group.a.congestion-control.beta = 717: must be a fraction from 0.001 to 0.999",
+        ),
+        (
+            "\"dctcp\"",
+            "{ name = \"cubic\", beta = \"0.8\" }",
+            "f.toml:11: group.a.congestion-control.beta = \"0.8\": must be a fraction from 0.001 to 0.999",
+        ),
+        (
+            "\"dctcp\"",
+            "{ name = \"cubic\", variant = \"linux_9\" }",
+            "f.toml:11: group.a.congestion-control.variant = \"linux_9\": must be one of \"linux\", \"linux_3\", \"linux_2_0\", \
+          \"rfc_9438\", \"freebsd_2010\"",
+        ),
+        (
+            "\"dctcp\"",
+            "{ name = 1 }",
+            "f.toml:11: group.a.congestion-control.name = 1: must be a letter, then letters, digits, - and _, 64 at most",
+        ),
+        // What a kernel cannot be told.
+        (
+            "\"dctcp\"",
+            "{ beta = 0.8, variant = \"linux\", hystart = false }",
+            "f.toml:11: group.a.congestion-control.beta = 0.8: the live world runs cubic as the kernel has it and cannot set beta; \
+          leave it at its default of 0.7, or use --world sim\n\
+          f.toml:11: group.a.congestion-control.hystart = false: the live world runs cubic as the kernel has it and cannot set \
+          hystart; leave it at its default of true, or use --world sim",
         ),
         (
             "{ kind = \"bulk\" }",
@@ -372,6 +414,11 @@ fn arguments_change_the_scenario_and_errors_name_the_argument() {
             "--set link.queue.limit=1kB: link.queue.limit = 1kB: is 1kB and never accepts a packet of 1500B",
         ),
         (
+            "group.a.congestion-control.beta=0.8",
+            "--set group.a.congestion-control.beta=0.8: group.a.congestion-control.beta = 0.8: unknown key (it is an option of \
+          cubic); \"dctcp\" has shift_g, alpha_on_init",
+        ),
+        (
             "run.warmup=20s",
             "f.toml:22: run.duration = \"10s\": leaves nothing to measure after the warm-up of 20s",
         ),
@@ -385,9 +432,73 @@ fn arguments_change_the_scenario_and_errors_name_the_argument() {
     let scenario = load("group.voice.app={ kind = \"bulk\" }")
         .unwrap()
         .scenario;
+    assert_eq!(scenario.groups[1].control_name(), Some("cubic"));
+}
+
+/// A control given by its name alone, by none, or as a table takes its options from arguments.
+#[test]
+fn arguments_give_options_to_a_congestion_control() {
+    let load = |text: &str, arguments: &[&str]| {
+        let sets: Vec<Override> = arguments
+            .iter()
+            .map(|argument| Override::set(argument).unwrap())
+            .collect();
+        Scenario::load("f.toml", text, &sets, Some(World::Sim)).map(|loaded| loaded.scenario)
+    };
+    let changed = |scenario: &Scenario| {
+        let control = scenario.groups[0].congestion_control.as_ref().unwrap();
+        let options: Vec<String> = control
+            .changed()
+            .map(|(parameter, value, _)| format!("{} = {value}", parameter.name))
+            .collect();
+        (control.name().to_owned(), options.join(", "))
+    };
+    let named = GOOD.replace("\"dctcp\"", "\"cubic\"");
+    let silent = GOOD.replace("congestion-control = \"dctcp\"\n", "");
+    let tabled = GOOD.replace("\"dctcp\"", "{ name = \"cubic\", hystart = false }");
+    let beta = "group.a.congestion-control.beta=0.8";
+    for (text, arguments, control, options) in [
+        (&named, &[beta][..], "cubic", "beta = 0.8"),
+        (&silent, &[beta], "cubic", "beta = 0.8"),
+        (&tabled, &[beta], "cubic", "beta = 0.8, hystart = false"),
+        (
+            &named,
+            &["group.a.congestion-control.variant=freebsd_2010"],
+            "cubic",
+            "variant = freebsd_2010, beta = 0.8, hystart = false",
+        ),
+        // Another control leaves the options of the file behind, and keeps those of arguments.
+        (
+            &tabled,
+            &["group.a.congestion-control.name=reno"],
+            "reno",
+            "",
+        ),
+        (&tabled, &["group.a.congestion-control=dctcp"], "dctcp", ""),
+        (
+            &tabled,
+            &[
+                "group.a.congestion-control.growth=acks",
+                "group.a.congestion-control.name=reno",
+            ],
+            "reno",
+            "growth = acks",
+        ),
+    ] {
+        let scenario = load(text, arguments).unwrap();
+        assert_eq!(
+            changed(&scenario),
+            (control.to_owned(), options.to_owned()),
+            "{arguments:?}"
+        );
+        // What is written reads back.
+        assert_eq!(Scenario::parse(&scenario.to_toml()).unwrap(), scenario);
+    }
     assert_eq!(
-        scenario.groups[1].congestion_control.as_deref(),
-        Some("cubic")
+        load(&GOOD.replace("dctcp", "bbr"), &[])
+            .unwrap_err()
+            .to_string(),
+        "f.toml:11: group.a.congestion-control = \"bbr\": the sim world has no such control; it has reno, cubic, dctcp"
     );
 }
 

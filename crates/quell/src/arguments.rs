@@ -41,7 +41,7 @@ pub(crate) enum Command {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Cc {
-    /// What the kernel has, and what can be loaded
+    /// Those modelled, with their options; what the kernel has, and what can be loaded
     List,
     /// Try to load one as BPF; runs load what they need by themselves
     Load {

@@ -1,10 +1,12 @@
-//! `quell cc`: congestion controls of this kernel, and those that quell can load.
+//! `quell cc`: congestion controls that quell models, with their options; those of this kernel, and those it can load.
 
 use quell_hosts::cc;
+use quell_tcp::cc::KINDS;
 
 use crate::Failure;
 use crate::arguments::Cc;
 use crate::page::Page;
+use crate::queues::explain_parameters;
 
 /// Lists, or tries to load.
 pub(crate) fn controls(action: Option<&Cc>, page: &mut Page) -> Result<(), Failure> {
@@ -18,6 +20,21 @@ pub(crate) fn controls(action: Option<&Cc>, page: &mut Page) -> Result<(), Failu
 }
 
 fn list(page: &mut Page) -> Result<(), Failure> {
+    page.paragraph(
+        0,
+        "Modelled, for the sim world; options as in congestion-control = { name = \"cubic\", beta = 0.8 }:",
+    );
+    for kind in KINDS {
+        page.line("");
+        page.paragraph(0, &format!("{}: {}", kind.name, kind.summary));
+        page.paragraph(
+            0,
+            &format!("Source: {}.", kind.source.trim_end_matches('.')),
+        );
+        explain_parameters(kind.parameters, page);
+    }
+    page.line("");
+    page.line("For the live world, without options:");
     let words = |words: Vec<String>| {
         if words.is_empty() {
             "none".to_owned()

@@ -1,15 +1,14 @@
 //! `quell doctor`: what this host can do, and the command that mends what it cannot.
 
 use quell_hosts::probe::probe;
-use quell_lab::scenario::keys::CONTROLS;
+use quell_lab::scenario::control::names;
 
 use crate::Failure;
 use crate::page::Page;
 
 /// Tries what the live world needs. What is missing is no failure of this command.
 pub(crate) fn doctor(page: &mut Page) -> Result<(), Failure> {
-    let controls: Vec<&str> = CONTROLS.iter().map(|control| control.name).collect();
-    let findings = probe(&controls);
+    let findings = probe(&names());
     for finding in &findings {
         page.line(format_args!(
             "{}  {}",

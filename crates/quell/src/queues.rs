@@ -40,7 +40,12 @@ fn explain(entry: &Entry, page: &mut Page) {
         0,
         &format!("Source: {}.", entry.source.trim_end_matches('.')),
     );
-    for parameter in entry.parameters {
+    explain_parameters(entry.parameters, page);
+}
+
+/// Each parameter with what it does, its default, range and source.
+pub(crate) fn explain_parameters(parameters: &[Parameter], page: &mut Page) {
+    for parameter in parameters {
         page.line("");
         let live = if parameter.live {
             "  (can change during a run)"

@@ -291,6 +291,16 @@ fn an_error_that_nobody_reads_keeps_its_exit_code() {
 fn controls_and_doctor_answer_on_any_host() {
     let (code, out, errors) = told(&["cc"]);
     assert!(code == 0 && out.contains("in this kernel   "), "{errors}");
+    // Each control that is modelled, and each of its options with default, range and source.
+    for part in [
+        "dctcp: Reduces the window in proportion",
+        "  variant\n",
+        "Default: 0.7 (variant = linux), 0.7 (variant = linux_3), 0.8 (variant =",
+        "Allowed: a fraction from 0.001 to 0.999.",
+        "Source: RFC 9438 section 4.6",
+    ] {
+        assert!(out.contains(part), "{part} in {out}");
+    }
     let (code, out, _) = told(&["doctor"]);
     assert!(
         code == 0 && (out.contains("ok     ") || out.contains("missing")),

@@ -234,7 +234,7 @@ fn dctcp_and_accurate_feedback_count_every_mark() {
 
 #[test]
 fn alpha_of_the_start_sets_the_first_reduction() {
-    for (alpha, cwnd) in [("1024", 5), ("0", 10)] {
+    for (alpha, cwnd) in [("1", 5), ("0", 10)] {
         let config = SenderConfig::new(control("dctcp", &[("alpha_on_init", alpha)]));
         let mut path = Path::new(&config, ms(20));
         path.forward = Box::new(|segment, n, _| match segment.payload > 0 && n == 3 {

@@ -108,6 +108,39 @@ pub fn frequency(text: &str) -> Result<Frequency, NotationError> {
     .ok_or_else(|| allowed("a number of Hz, such as 0.16"))
 }
 
+/// Reads a fraction as a decimal such as `0.8`, in parts of which `of` make 1: the nearest number of
+/// parts, halves up. A fraction above 1 is refused.
+pub fn fraction(text: &str, of: u64) -> Result<u64, NotationError> {
+    const ONE: u64 = 1_000_000_000_000_000_000;
+    decimal(text, ONE)
+        .filter(|&value| value <= ONE)
+        .map(|value| {
+            // value ≤ 10¹⁸, so the product fits 128 bits and the quotient is at most `of`.
+            let parts = u128::from(value) * u128::from(of) + u128::from(ONE / 2);
+            (parts / u128::from(ONE)) as u64
+        })
+        .ok_or_else(|| allowed("a fraction, such as 0.8"))
+}
+
+/// The shortest decimal that [`fraction`] reads as `parts` of `of`.
+pub fn write_fraction(parts: u64, of: u64) -> String {
+    for digits in 0..18 {
+        let scale = 10_u128.pow(digits);
+        let of_wide = u128::from(of.max(1));
+        let scaled = (u128::from(parts) * scale + of_wide / 2) / of_wide;
+        let (whole, rest) = (scaled / scale, scaled % scale);
+        let text = match digits as usize {
+            0 => format!("{whole}"),
+            width => format!("{whole}.{rest:0width$}"),
+        };
+        if fraction(&text, of) == Ok(parts) {
+            return text;
+        }
+    }
+    // Parts finer than 10⁻¹⁷, or more than 1, which no table has.
+    format!("{parts}/{of}")
+}
+
 fn allowed(what: &str) -> NotationError {
     NotationError {
         allowed: String::from(what),
@@ -210,6 +243,33 @@ mod tests {
             frequency("0.16"),
             Ok(Frequency::from_nanohertz(160_000_000))
         );
+    }
+
+    /// Linux writes beta as 717 of 1024 and the papers as 0.7.
+    #[test]
+    fn fractions_are_rounded_to_the_nearest_part_and_written_as_short_as_they_can_be() {
+        for (text, of, parts) in [
+            ("0.7", 1_024, 717),
+            ("0.8", 1_024, 819),
+            (".5", 1_024, 512),
+            ("1", 1_024, 1_024),
+            ("0", 1_024, 0),
+            ("0.00048828125", 1_024, 1),
+            ("0.33", 3, 1),
+        ] {
+            assert_eq!(fraction(text, of), Ok(parts), "{text}");
+        }
+        for text in ["", "-0.1", "1.0001", "2", "0,8", "8e-1", "80%"] {
+            assert!(fraction(text, 1_024).is_err(), "{text}");
+        }
+        assert_eq!(write_fraction(717, 1_024), "0.7");
+        assert_eq!(write_fraction(1_023, 1_024), "0.999");
+        assert_eq!(write_fraction(1_024, 1_024), "1");
+        for of in [1, 3, 256, 1_024, 65_536] {
+            for parts in 0..=of {
+                assert_eq!(fraction(&write_fraction(parts, of), of), Ok(parts));
+            }
+        }
     }
 
     #[test]

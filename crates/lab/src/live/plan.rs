@@ -183,7 +183,7 @@ impl<'a> Plan<'a> {
 }
 
 fn control(group: &Group) -> Result<Option<Control>, LiveError> {
-    let Some(name) = &group.congestion_control else {
+    let Some(name) = group.control_name() else {
         return Ok(None);
     };
     cc::load(name)

@@ -4,7 +4,8 @@ use quell_aqm::parameter::{Value, limit_bytes};
 use quell_aqm::{Bytes, Rate, Settings, Time};
 
 use super::changes::try_out;
-use super::keys::{CONTROLS, MOST_FLOWS, MOST_GROUPS, MTU};
+use super::control::names;
+use super::keys::{MOST_FLOWS, MOST_GROUPS, MTU};
 use super::problem::{Problem, Problems};
 use super::tree::{Node, Tree};
 use super::{Direction, EcnSetting, Group, Scenario, Setting};
@@ -229,17 +230,15 @@ fn flows(
             format!("must be after start = {}", group.start),
         ));
     }
-    let control = group.congestion_control.as_deref();
-    let scalable = CONTROLS
-        .iter()
-        .find(|known| Some(known.name) == control)
-        .is_some_and(|known| known.scalable);
-    if scalable && group.ecn == EcnSetting::Off {
+    if group.is_scalable() && group.ecn == EcnSetting::Off {
         let allowed = format!(
             "must be ect0 or ect1: {} needs ECN",
-            control.unwrap_or_default()
+            group.control_name().unwrap_or_default()
         );
         problems.push(places.problem(&key("ecn"), group.ecn.name(), allowed));
+    }
+    if let Some(world) = world {
+        control(group, world, places, problems);
     }
     if let Some(world) = world
         && group.rtt < world.smallest_rtt()
@@ -250,6 +249,38 @@ fn flows(
             world.name()
         );
         problems.push(places.problem(&key("rtt"), group.rtt, allowed));
+    }
+}
+
+/// The simulator has its own controls, with every option; a real stack has those of its kernel, whose options are one
+/// setting for the whole host, or none.
+fn control(group: &Group, world: World, places: &Places<'_>, problems: &mut Vec<Problem>) {
+    let Some(control) = &group.congestion_control else {
+        return;
+    };
+    let key = format!("group.{}.congestion-control", group.name);
+    match world {
+        World::Sim if control.known().is_none() => {
+            let allowed = format!(
+                "the sim world has no such control; it has {}",
+                names().join(", ")
+            );
+            problems.push(places.problem(&key, control.name(), allowed));
+        }
+        World::Sim => {}
+        World::Virtual | World::Live => {
+            for (parameter, value, usual) in control.changed() {
+                let usual = usual.map_or(String::new(), |usual| format!(" of {usual}"));
+                let allowed = format!(
+                    "the {} world runs {} as the kernel has it and cannot set {}; leave it at its default{usual}, or use --world sim",
+                    world.name(),
+                    control.name(),
+                    parameter.name
+                );
+                let key = format!("{key}.{}", parameter.name);
+                problems.push(places.problem(&key, value, allowed));
+            }
+        }
     }
 }
 

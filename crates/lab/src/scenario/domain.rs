@@ -102,6 +102,7 @@ pub(crate) fn kinds(domain: &parameter::Domain) -> &'static [Kind] {
         | D::Limit {
             plain_is_packets: true,
         } => &[Kind::String, Kind::Integer],
+        D::Fraction(..) => &[Kind::Integer, Kind::Float],
         D::Frequency(..) => &[Kind::String, Kind::Integer, Kind::Float],
         D::Time(..)
         | D::Bytes(..)

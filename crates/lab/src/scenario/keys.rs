@@ -1,13 +1,14 @@
 //! Every key of a scenario, in one table.
 //!
 //! Checks, suggestions, defaults, JSON Schema, `--set`, `[[at]]` and the documentation come from here; the parameters of
-//! queues come from the registry of `quell-aqm`. A key whose effect no world has yet is in the table with
+//! queues come from the registry of `quell-aqm`, the options of congestion controls from the tables of `quell-tcp`. A key whose effect no world has yet is in the table with
 //! [`Support::NotYet`], so that it is refused by name: change that word when a world honours it.
 
 use quell_app::config::MIN_DATAGRAM;
 use quell_aqm::parameter::Domain as D;
 use quell_aqm::{Bytes, Rate, Time};
 
+use super::control::DEFAULT_CONTROL;
 use super::domain::{Domain, bytes, time};
 
 /// The format of scenario files.
@@ -171,7 +172,7 @@ pub const KEYS: &[Key] = &[
     key(Reverse, "queue", Domain::Table("a table such as { kind = \"fifo\" }"), Derived("{ kind = \"fifo\" }"), "Queue discipline of the reverse direction, with its parameters."),
     key(Group, "name", Domain::Word, Required, "Name of the group; results, --set and [[at]] use it."),
     Key { live: true, ..key(Group, "count", Domain::Value(D::Integer(0, MOST_FLOWS)), Is("1"), "Number of flows. 0 is allowed where an [[at]] changes it; flows stop newest first.") },
-    key(Group, "congestion-control", Domain::Table("the name of a congestion control, or a table with its options: { name = \"cubic\" }"), Derived("cubic, where the application uses TCP"), "Congestion control of the senders."),
+    key(Group, "congestion-control", Domain::Table("the name of a congestion control, or a table with its options: { name = \"cubic\", beta = 0.8 }"), Derived("cubic, where the application uses TCP"), "Congestion control of the senders."),
     key(Group, "ecn", Domain::Value(D::Word(&["off", "ect0", "ect1"])), Derived("ect0 for dctcp (as Linux), else off"), "ECN field of the data packets; ect1 claims L4S (RFC 9331)."),
     key(Group, "rtt", time(Time::ZERO, Time::from_secs(10)), Required, "Base RTT, without queueing: half of it in each direction, after the queue."),
     key(Group, "app", Domain::Table("a table such as { kind = \"bulk\" }"), Required, "Application."),
@@ -182,7 +183,7 @@ pub const KEYS: &[Key] = &[
     Key { support: Support::NotYet, ..key(Group, "value", Domain::Text, Derived("unmarked"), "Packet-value policy.") },
     Key { support: Support::NotYet, ..key(Group, "pacing", Domain::Value(D::Flag), Derived("as the congestion control does"), "Whether senders pace.") },
     Key { support: Support::NotYet, ..key(Group, "gso", Domain::Value(D::Flag), Derived("as the world does"), "Whether senders use segmentation offload.") },
-    key(CongestionControl, "name", Domain::Word, Required, "Name of the congestion control."),
+    key(CongestionControl, "name", Domain::Word, Is(DEFAULT_CONTROL), "Name of the congestion control."),
     key(App, "kind", Domain::Value(D::Word(&["bulk", "cbr"])), Required, "bulk: a TCP flow that always has data. cbr: datagrams at regular intervals."),
     Key { only: Some("cbr"), ..key(App, "size", bytes(MIN_DATAGRAM, MTU), Required, "IP length of a datagram.") },
     Key { only: Some("cbr"), ..key(App, "interval", Domain::Table("a time, or a table { mean = \"20ms\", stddev = \"1ms\" }"), Required, "Time between datagrams.") },
@@ -195,36 +196,6 @@ pub const KEYS: &[Key] = &[
     key(Run, "settle", time(Time::ZERO, DAY), Is("0s"), "What is left out of each phase's figures at its start."),
     key(Run, "interval", time(Time::from_millis(1), Time::from_secs(3_600)), Is("100ms"), "Time between rows of the series."),
     key(Run, "seeds", Domain::Seeds, Is("[1]"), "Seeds of the randomness: one result each, and their mean with its standard error."),
-];
-
-/// The congestion controls that quell itself knows of; a host's kernel may have others.
-#[derive(Debug, Clone, Copy)]
-pub struct Control {
-    /// Its name, as Linux spells it.
-    pub name: &'static str,
-    /// The ECN setting that nobody gave.
-    pub ecn: &'static str,
-    /// Whether its response to marks is scalable: it wants shallow, frequent marking (RFC 9331).
-    pub scalable: bool,
-}
-
-/// Every [`Control`]. None has options in this version.
-pub const CONTROLS: &[Control] = &[
-    Control {
-        name: "reno",
-        ecn: "off",
-        scalable: false,
-    },
-    Control {
-        name: "cubic",
-        ecn: "off",
-        scalable: false,
-    },
-    Control {
-        name: "dctcp",
-        ecn: "ect0",
-        scalable: true,
-    },
 ];
 
 #[cfg(test)]

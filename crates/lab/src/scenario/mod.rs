@@ -6,6 +6,7 @@
 
 mod changes;
 mod check;
+pub mod control;
 mod domain;
 pub mod keys;
 mod overrides;
@@ -22,6 +23,7 @@ use quell_aqm::{Rate, Time};
 pub use quell_measure::Direction;
 
 pub use self::check::{MEMORY_BUDGET, bytes_in_flight};
+pub use self::control::ControlSpec;
 pub use self::domain::{Domain, LONGEST_NAME};
 pub use self::overrides::Override;
 pub use self::problem::{Origin, Problem, Problems, closest};
@@ -82,8 +84,8 @@ pub struct Group {
     pub name: String,
     /// Flows at the start.
     pub count: u32,
-    /// Name of the congestion control; `None` for datagrams.
-    pub congestion_control: Option<String>,
+    /// The congestion control with its options; `None` for datagrams.
+    pub congestion_control: Option<ControlSpec>,
     /// What data packets carry.
     pub ecn: EcnSetting,
     /// Base RTT; half of it in each direction, after the queue.
@@ -114,6 +116,20 @@ pub const fn direction_name(direction: Direction) -> &'static str {
     match direction {
         Direction::Forward => "forward",
         Direction::Reverse => "reverse",
+    }
+}
+
+impl Group {
+    /// Name of the congestion control; `None` for datagrams.
+    pub fn control_name(&self) -> Option<&str> {
+        self.congestion_control.as_ref().map(ControlSpec::name)
+    }
+    /// Whether the control is one of quell's own whose response to marks is scalable (RFC 9331).
+    pub fn is_scalable(&self) -> bool {
+        let control = self.congestion_control.as_ref();
+        control
+            .and_then(ControlSpec::known)
+            .is_some_and(|known| known.scalable)
     }
 }
 

@@ -109,6 +109,7 @@ impl Override {
             at = descend(at, part, &origin)
                 .map_err(|found| problem(format!("{part} is {found} here, not a table")))?;
         }
+        let options = tables.last() == Some(&"congestion-control");
         let Tree::Table(table) = &mut at.value else {
             return Err(problem(format!(
                 "{} is no table, so it has no {last}",
@@ -116,10 +117,11 @@ impl Override {
             )));
         };
         let value = read_argument(&self.value, &origin);
-        if *last == "kind"
+        let chooses = *last == "kind" || (options && *last == "name");
+        if chooses
             && table
-                .get("kind")
-                .is_some_and(|kind| text(kind) != text(&value))
+                .get(last)
+                .is_some_and(|chosen| text(chosen) != text(&value))
         {
             forget_parameters(table);
         }
@@ -128,7 +130,7 @@ impl Override {
     }
 }
 
-/// Another kind has other parameters: the file's own apply to its own kind only, those of earlier arguments stay.
+/// Another kind, or another congestion control, has other parameters: the file's own apply to its own kind only, those of earlier arguments stay.
 fn forget_parameters(table: &mut Table) {
     let of_arguments: Vec<String> = table
         .iter()
@@ -158,10 +160,24 @@ fn descend<'a>(at: &'a mut Node, part: &str, origin: &Origin) -> Result<&'a mut 
         };
         table.set(part, made);
     }
+    if part == "congestion-control"
+        && let Some(node) = table.get_mut(part)
+    {
+        spell_out(node);
+    }
     match table.get_mut(part) {
         Some(node) if matches!(node.value, Tree::Table(_)) => Ok(node),
         Some(node) => Err(node.found()),
         None => Err(found),
+    }
+}
+
+/// A control given by its name alone becomes the table that holds options.
+fn spell_out(node: &mut Node) {
+    if text(node).is_some() {
+        let mut table = Table::default();
+        table.set("name", node.clone());
+        node.value = Tree::Table(table);
     }
 }
 

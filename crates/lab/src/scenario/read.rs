@@ -6,13 +6,14 @@ use quell_aqm::departure_clock::Framing;
 use quell_aqm::parameter::Value;
 use quell_aqm::{Bytes, Rate, Time};
 
+use super::control::{DEFAULT_CONTROL, default_ecn};
 use super::domain::{Parsed, scalar};
-use super::keys::{CONTROLS, Default, Key, Section, Support};
+use super::keys::{Default, Key, Section, Support};
 use super::problem::{Origin, Problem, Problems, closest};
 use super::tree::{Kind, Node, Table, Tree};
 use super::{
-    AppConfig, Direction, EcnSetting, Group, Interval, Link, QueueSpec, Run, Scenario, Side,
-    changes,
+    AppConfig, ControlSpec, Direction, EcnSetting, Group, Interval, Link, QueueSpec, Run, Scenario,
+    Side, changes,
 };
 
 /// Reads a scenario whose single values are right.
@@ -112,12 +113,7 @@ impl<'a> View<'a> {
         node: &'a Node,
     ) -> Option<Self> {
         let table = tables::table(reader, path, node, "a table")?;
-        let view = Self {
-            section,
-            path: path.to_owned(),
-            node,
-            table,
-        };
+        let view = Self::open(section, path, node, table);
         let kind = table
             .get("kind")
             .and_then(|node| scalar(node, &[Kind::String]));
@@ -127,6 +123,16 @@ impl<'a> View<'a> {
             }
         }
         Some(view)
+    }
+
+    /// A table whose keys are not all in the section: the caller refuses those that it does not know.
+    pub(super) fn open(section: Section, path: &str, node: &'a Node, table: &'a Table) -> Self {
+        Self {
+            section,
+            path: path.to_owned(),
+            node,
+            table,
+        }
     }
 
     fn refusal(&self, name: &str, kind: Option<&str>) -> Option<String> {
@@ -144,9 +150,6 @@ impl<'a> View<'a> {
                     .only
                     .filter(|only| kind.is_some_and(|kind| kind != *only))?;
                 Some(format!("has an effect only with kind = \"{only}\""))
-            }
-            None if self.section == Section::CongestionControl => {
-                Some("unknown key; in this version a congestion control has no options".to_owned())
             }
             None => {
                 let meant = closest(name, keys().map(|key| key.name));
@@ -245,7 +248,7 @@ impl<'a> View<'a> {
             _ => None,
         }
     }
-    fn text(&self, reader: &mut Reader, name: &str) -> Option<String> {
+    pub(super) fn text(&self, reader: &mut Reader, name: &str) -> Option<String> {
         match self.value(reader, name)? {
             Parsed::Text(text) => Some(text),
             _ => None,
@@ -355,7 +358,7 @@ fn group(reader: &mut Reader, path: &str, node: &Node) -> Option<Group> {
     let ecn = ecn(
         reader,
         &view,
-        control.as_ref().and_then(|control| control.as_deref()),
+        control.as_ref().and_then(|control| control.as_ref()),
     );
     let rtt = view.time(reader, "rtt");
     let direction = view.word(reader, "direction");
@@ -382,7 +385,7 @@ fn congestion_control(
     reader: &mut Reader,
     view: &View<'_>,
     app: Option<&AppConfig>,
-) -> Option<Option<String>> {
+) -> Option<Option<ControlSpec>> {
     let node = view.node(reader, "congestion-control");
     if let (Some(AppConfig::Cbr { .. }), Some(node)) = (app, node) {
         reader.wrong(
@@ -393,37 +396,18 @@ fn congestion_control(
         return None;
     }
     let Some(node) = node else {
-        return app.map(|app| (*app == AppConfig::Bulk).then(|| "cubic".to_owned()));
+        return app.map(|app| (*app == AppConfig::Bulk).then(|| ControlSpec::new(DEFAULT_CONTROL)));
     };
     let key = view.key("congestion-control");
-    if let Tree::Table(_) = node.value {
-        let view = View::new(reader, Section::CongestionControl, &key, node)?;
-        return view.text(reader, "name").map(Some);
-    }
-    let name =
-        scalar(node, &[Kind::String]).filter(|name| super::Domain::Word.parse(name).is_some());
-    if name.is_none() {
-        reader.wrong(
-            &key,
-            node,
-            &format!("must be {}", view.row("congestion-control").domain),
-        );
-    }
-    name.map(|name| Some(name.to_owned()))
+    let form = view.row("congestion-control").domain;
+    ControlSpec::read(reader, &key, node, &form).map(Some)
 }
 
-fn ecn(reader: &mut Reader, view: &View<'_>, control: Option<&str>) -> Option<EcnSetting> {
-    let default = || {
-        CONTROLS
-            .iter()
-            .find(|known| Some(known.name) == control)
-            .map_or("off", |known| known.ecn)
-    };
-    let given = view.node(reader, "ecn").is_some();
-    let word = view
-        .word(reader, "ecn")
-        .or_else(|| (!given).then(default))?;
-    Some(match word {
+fn ecn(reader: &mut Reader, view: &View<'_>, control: Option<&ControlSpec>) -> Option<EcnSetting> {
+    if view.node(reader, "ecn").is_none() {
+        return Some(default_ecn(control));
+    }
+    Some(match view.word(reader, "ecn")? {
         "ect0" => EcnSetting::Ect0,
         "ect1" => EcnSetting::Ect1,
         _ => EcnSetting::Off,

@@ -3,7 +3,7 @@
 use quell_aqm::parameter::Value;
 
 use super::check::Places;
-use super::keys::CONTROLS;
+use super::control::names;
 use super::problem::Problem;
 use super::{AppConfig, EcnSetting, Group, Scenario, Side};
 
@@ -23,18 +23,18 @@ pub(super) fn warnings(scenario: &Scenario, places: &Places<'_>) -> Vec<Problem>
 }
 
 fn control(group: &Group, warn: &mut dyn FnMut(&str, &str, String)) {
-    let Some(name) = group.congestion_control.as_deref() else {
+    let Some(control) = &group.congestion_control else {
         if group.ecn == EcnSetting::Ect1 {
             let why = "datagrams at a constant rate do not respond to marks, which RFC 9331 asks of ECT(1)";
             warn("ecn", group.ecn.name(), why.to_owned());
         }
         return;
     };
-    let Some(known) = CONTROLS.iter().find(|known| known.name == name) else {
-        let names: Vec<&str> = CONTROLS.iter().map(|known| known.name).collect();
+    let name = control.name();
+    let Some(known) = control.known() else {
         let why = format!(
             "is not one of quell's own ({}); only a host whose kernel has it can run it",
-            names.join(", ")
+            names().join(", ")
         );
         warn("congestion-control", name, why);
         return;
@@ -48,10 +48,7 @@ fn control(group: &Group, warn: &mut dyn FnMut(&str, &str, String)) {
 }
 
 fn queue(group: &Group, side: &Side, warn: &mut dyn FnMut(&str, &str, String)) {
-    let scalable = CONTROLS
-        .iter()
-        .any(|known| Some(known.name) == group.congestion_control.as_deref() && known.scalable);
-    if !scalable || group.app != AppConfig::Bulk || group.ecn == EcnSetting::Off {
+    if !group.is_scalable() || group.app != AppConfig::Bulk || group.ecn == EcnSetting::Off {
         return;
     }
     let settings = &side.queue.settings;

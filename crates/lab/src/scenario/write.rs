@@ -7,7 +7,9 @@ use quell_aqm::parameter::{Parameter, Value};
 
 use super::changes::try_out;
 use super::keys::SCHEMA;
-use super::{AppConfig, Change, Direction, Group, Scenario, Setting, Side, direction_name};
+use super::{
+    AppConfig, Change, ControlSpec, Direction, Group, Scenario, Setting, Side, direction_name,
+};
 
 impl Scenario {
     /// The resolved scenario. Left out is only what has no value: a stop that is the end of the run, and parameters that a
@@ -62,7 +64,7 @@ impl Text {
         self.line("name", quoted(&group.name));
         self.line("count", group.count);
         if let Some(control) = &group.congestion_control {
-            self.line("congestion-control", quoted(control));
+            self.line("congestion-control", in_line(control));
         }
         self.line("ecn", quoted(group.ecn.name()));
         self.line("rtt", quoted(group.rtt));
@@ -149,9 +151,23 @@ fn pair(setting: &Setting, groups: &[Group]) -> String {
     }
 }
 
+/// A name, or a table where there are options.
+fn in_line(control: &ControlSpec) -> String {
+    let options: Vec<String> = control
+        .options()
+        .map(|(parameter, value)| format!(", {} = {}", parameter.name, in_toml(value)))
+        .collect();
+    let name = quoted(control.name());
+    if options.is_empty() {
+        name
+    } else {
+        format!("{{ name = {name}{} }}", options.concat())
+    }
+}
+
 fn in_toml(value: Value) -> String {
     match value {
-        Value::Integer(_) | Value::Flag(_) => value.to_string(),
+        Value::Integer(_) | Value::Fraction(..) | Value::Flag(_) => value.to_string(),
         _ => quoted(value),
     }
 }

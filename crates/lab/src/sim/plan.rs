@@ -4,12 +4,13 @@ use quell_app::Transport;
 use quell_aqm::{Ecn, Random, Time};
 use quell_measure::GroupId;
 use quell_sim::{Change, Config, FlowConfig, Packet, Side, TransportConfig};
-use quell_tcp::{CcConfig, Codepoint, ReceiverConfig, SenderConfig};
+use quell_tcp::{Codepoint, ReceiverConfig, SenderConfig};
 
 use super::SimError;
 use crate::figures::discipline;
 use crate::lifetimes::Lifetime;
-use crate::scenario::{self, EcnSetting, Group, Scenario, Setting};
+use crate::scenario::control::DEFAULT_CONTROL;
+use crate::scenario::{self, ControlSpec, EcnSetting, Group, Scenario, Setting};
 
 /// The simulation of `scenario` with `seed`.
 pub(super) fn config(
@@ -60,14 +61,16 @@ fn transport(group: &Group) -> Result<TransportConfig, SimError> {
             EcnSetting::Ect1 => Ecn::Ect1,
         }));
     }
-    let name = group.congestion_control.as_deref().unwrap_or("cubic");
-    let control = match CcConfig::new(name, &[]) {
+    let spec = group.congestion_control.clone();
+    let spec = spec.unwrap_or_else(|| ControlSpec::new(DEFAULT_CONTROL));
+    let control = match spec.config() {
         Some(Ok(control)) => control,
         Some(Err(error)) => return Err(SimError::Scenario(error.to_string())),
         None => {
             return Err(SimError::Scenario(format!(
-                "group {}: the simulator has no congestion control {name:?}",
-                group.name
+                "group {}: the simulator has no congestion control {:?}",
+                group.name,
+                spec.name()
             )));
         }
     };

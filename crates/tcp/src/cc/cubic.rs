@@ -70,6 +70,7 @@ impl Default for CubicConfig {
 
 pub(super) const KIND: Kind = Kind {
     name: "cubic",
+    scalable: false,
     summary: "A cubic of the time since the last loss, never slower than Reno.",
     source: "RFC 9438; Linux tcp_cubic.c",
     parameters: &[
@@ -86,21 +87,21 @@ pub(super) const KIND: Kind = Kind {
         Parameter {
             name: "beta",
             opposite: None,
-            domain: Domain::Integer(1, 1_023),
+            domain: Domain::Fraction(1, 1_023, 1_024),
             default: Otherwise::By(
                 "variant",
                 &[
-                    ("linux", "717"),
-                    ("linux_3", "717"),
-                    ("linux_2_0", "819"),
-                    ("rfc_9438", "717"),
-                    ("freebsd_2010", "819"),
+                    ("linux", "0.7"),
+                    ("linux_3", "0.7"),
+                    ("linux_2_0", "0.8"),
+                    ("rfc_9438", "0.7"),
+                    ("freebsd_2010", "0.8"),
                 ],
             ),
             only: None,
             live: false,
-            source: "Linux module parameter beta; RFC 9438 section 4.6 (0.7)",
-            help: "What a reduction leaves of the window, in 1/1024.",
+            source: "RFC 9438 section 4.6 (0.7); Linux module parameter beta, in 1/1024",
+            help: "What a reduction leaves of the window; kept in 1/1024, as Linux does (0.7 is 717).",
         },
         Parameter {
             name: "fast_convergence",
@@ -442,7 +443,7 @@ mod tests {
         for (wmax, options, beta) in [
             (1_000, &[][..], 0.7),
             (10_000, &[], 0.7),
-            (10_000, &[("beta", "512")], 0.5),
+            (10_000, &[("beta", "0.5")], 0.5),
             (10_000, &[("variant", "linux_3")], 0.7),
             (10_000, &[("variant", "linux_2_0")], 0.8),
         ] {

@@ -36,6 +36,7 @@ impl Default for DctcpConfig {
 
 pub(super) const KIND: Kind = Kind {
     name: "dctcp",
+    scalable: true,
     summary: "Reduces the window in proportion to the fraction of marked segments.",
     source: "RFC 8257; Linux tcp_dctcp.c",
     parameters: &[
@@ -52,12 +53,12 @@ pub(super) const KIND: Kind = Kind {
         Parameter {
             name: "alpha_on_init",
             opposite: None,
-            domain: Domain::Integer(0, ONE as u64),
-            default: Otherwise::Is("1024"),
+            domain: Domain::Fraction(0, ONE as u64, ONE as u64),
+            default: Otherwise::Is("1"),
             only: None,
             live: false,
-            source: "Linux dctcp_alpha_on_init; RFC 8257 section 3.3",
-            help: "The marked fraction assumed at the start, in 1/1024.",
+            source: "RFC 8257 section 3.3; Linux dctcp_alpha_on_init, in 1/1024",
+            help: "The marked fraction assumed at the start; kept in 1/1024, as Linux does.",
         },
     ],
     make: |settings| CcConfig::Dctcp(DctcpConfig::from_settings(settings)),

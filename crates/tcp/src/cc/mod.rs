@@ -40,6 +40,9 @@ pub enum CcConfig {
 pub struct Kind {
     /// Its name in scenarios.
     pub name: &'static str,
+    /// Whether its response to marks is scalable: it wants shallow, frequent marking (RFC 9331), and
+    /// is nothing without ECN.
+    pub scalable: bool,
     /// One sentence.
     pub summary: &'static str,
     /// Where it comes from.
@@ -65,8 +68,16 @@ impl Kind {
         for (key, value) in options {
             settings.set(key, value)?;
         }
+        self.with(&settings)
+    }
+    /// The control with options that were read before, of the table of this kind.
+    pub fn with(&self, settings: &Settings) -> Result<CcConfig, ParameterError> {
         settings.check()?;
-        Ok((self.make)(&settings))
+        Ok((self.make)(settings))
+    }
+    /// ECN where nobody says.
+    pub fn default_ecn(&self) -> EcnMode {
+        (self.make)(&Settings::new(self.parameters)).default_ecn()
     }
 }
 

@@ -24,6 +24,7 @@ pub struct RenoConfig {
 
 pub(super) const KIND: Kind = Kind {
     name: "reno",
+    scalable: false,
     summary: "Additive increase by one segment per round, halving on loss.",
     source: "RFC 5681, RFC 6582; Linux tcp_cong.c",
     parameters: &[Parameter {

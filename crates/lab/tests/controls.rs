@@ -1,0 +1,84 @@
+//! Each option of each congestion control changes what a simulated run measures.
+#![allow(clippy::unwrap_used)]
+
+use std::sync::atomic::AtomicBool;
+
+use quell_aqm::Time;
+use quell_aqm::parameter::Domain;
+use quell_lab::live::{Listener, Row};
+use quell_lab::scenario::Scenario;
+use quell_lab::sim;
+use quell_tcp::cc::KINDS;
+
+struct Deaf;
+
+impl Listener for Deaf {
+    fn progress(&mut self, _now: Time) {}
+    fn row(&mut self, _row: Row) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Everything that is measured of two flows that fill a queue which drops, or marks for a scalable control. The base
+/// RTT is long enough for the cubic to matter beside Reno's line.
+fn measured(control: &str, options: &str) -> String {
+    let queue = match control {
+        "dctcp" => "kind = \"dualpi2\"",
+        _ => "kind = \"fifo\", limit = \"30ms\"",
+    };
+    let text = format!(
+        "schema = 1\nname = \"options\"\n[link]\nrate = \"20mbit\"\nqueue = {{ {queue} }}\n\
+         [[group]]\nname = \"a\"\ncount = 2\nrtt = \"60ms\"\napp = {{ kind = \"bulk\" }}\n\
+         congestion-control = {{ name = \"{control}\"{options} }}\n[run]\nduration = \"40s\"\n"
+    );
+    let scenario = Scenario::parse(&text).unwrap();
+    let result = sim::run(&scenario, 1, &AtomicBool::new(false), &mut Deaf).unwrap();
+    serde_json::to_string(&result.summary).unwrap()
+}
+
+/// A value of the option that is not its default in any variant.
+fn other_value(name: &str) -> &'static str {
+    match name {
+        "beta" => "0.5",
+        "shift_g" => "1",
+        "alpha_on_init" => "0",
+        "growth" => "\"acks\"",
+        _ => panic!("give {name} a value here"),
+    }
+}
+
+#[test]
+fn each_option_of_each_control_changes_the_run() {
+    for kind in KINDS {
+        let variants: &[&str] = match kind.parameters.iter().find(|row| row.name == "variant") {
+            Some(row) => match row.domain {
+                Domain::Word(words) => words,
+                _ => panic!("variants are words"),
+            },
+            None => &[""],
+        };
+        let mut plain: Vec<String> = Vec::new();
+        for variant in variants {
+            let chosen = match *variant {
+                "" => String::new(),
+                variant => format!(", variant = \"{variant}\""),
+            };
+            let before = measured(kind.name, &chosen);
+            for row in kind.parameters.iter().filter(|row| row.name != "variant") {
+                let run =
+                    |value: &str| measured(kind.name, &format!("{chosen}, {} = {value}", row.name));
+                let differs = match row.domain {
+                    Domain::Flag => run("true") != run("false"),
+                    _ => run(other_value(row.name)) != before,
+                };
+                assert!(
+                    differs,
+                    "{} {variant}: {} does nothing",
+                    kind.name, row.name
+                );
+            }
+            assert!(!plain.contains(&before), "{} {variant}", kind.name);
+            plain.push(before);
+        }
+    }
+}
