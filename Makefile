@@ -15,7 +15,7 @@ export PATH := $(CURDIR)/target/tools/bin:$(PATH)
 FLAGS = $$(cat target/setup/cargo-flags)
 SHELL_SCRIPTS := .ci/run scripts/setup scripts/no-std scripts/fuzz
 
-.PHONY: help setup build demo test check bench fuzz clean
+.PHONY: help setup build demo test check bench validate fuzz clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
@@ -61,6 +61,9 @@ bench: ## Measure speed, and count instructions where valgrind exists
 	    echo "cargo bench --workspace --locked --bench $$name $(FLAGS)"; \
 	    cargo bench --workspace --locked --bench "$$name" $(FLAGS) || status=$$?; \
 	done; exit $$status
+
+validate: setup ## Compare the simulator with this kernel's TCP, in about an hour; goes on where it was stopped
+	cargo run --release --locked --package quell-lab --example validate $(FLAGS) -- $(VALIDATE)
 
 fuzz: setup ## Fuzz each parser for FUZZ_SECONDS (60)
 	scripts/fuzz

@@ -30,7 +30,7 @@ pub mod summary;
 pub mod timeline;
 pub mod windows;
 
-pub use aggregate::{Aggregate, aggregate};
+pub use aggregate::{Aggregate, Estimate, aggregate};
 pub use bursts::{BurstRecorder, Bursts, drop_interval_s};
 pub use distribution::{Dist, Distribution};
 pub use flows::{FlowRecorder, FlowResults, FlowSample, GroupFlows};
