@@ -43,10 +43,12 @@ fn every_scenario_is_right_described_and_named_as_its_file() {
             text.starts_with("# "),
             "{path:?} should say where it comes from"
         );
+        // Both are there to show what goes wrong.
         let droptail = loaded.scenario.link.forward.queue.kind == "fifo";
+        let unresponsive = loaded.scenario.name == "udp-into-l4s";
         assert_eq!(
             loaded.warnings.is_empty(),
-            !droptail,
+            !(droptail || unresponsive),
             "{path:?}: {:?}",
             loaded.warnings
         );

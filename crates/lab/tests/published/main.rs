@@ -6,7 +6,8 @@
 //! change of TCP or of a queue that moves a figure shows it there.
 #![allow(clippy::unwrap_used)]
 
-#[allow(dead_code, reason = "until the first section is there")]
+mod evaluation;
+mod overload;
 mod page;
 mod sweep;
 mod table;

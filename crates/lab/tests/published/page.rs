@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Mutex;
 
 /// The titles of the sections, in their order on the page.
-const SECTIONS: &[&str] = &[];
+const SECTIONS: &[&str] = &["DualPI2: overload and coupling"];
 
 const HEAD: &str = "\
 # Published results
