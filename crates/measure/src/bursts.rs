@@ -1,9 +1,13 @@
 //! Bursts of drops: how many packets, and how many flows, a full queue takes at once.
 //!
 //! After the first drop the windows keep growing for one more RTT, because no sender can know
-//! sooner; what is dropped until then is one event. So a burst begins with a drop at t and holds
-//! every drop in [t, t + base RTT + q/R): one RTT *including* the queue q that the drop found. A
-//! window of the base RTT alone would cut most bursts of a full queue in two.
+//! sooner. So a burst begins with a drop at t and holds every drop in [t, t + base RTT + q/R): one
+//! RTT *including* the queue q that the drop found. A window of the base RTT alone would cut most
+//! bursts of a full queue in two.
+//!
+//! A sender knows of a loss only when later segments have arrived, somewhat after that RTT, so what
+//! one overflow loses may end in a second, small burst. Bursts without an RTT of silence between
+//! them are one *event*: what an overflow loses as a whole.
 //!
 //! Sources: GSP slides (IETF 89, "simultaneous drops"); the fraction of flows that lose a packet in
 //! a congestion instance is the "degree of loss synchronisation" of the loss-synchronisation
@@ -20,24 +24,36 @@ pub struct BurstRecorder {
     rate: Rate,
     warmup: Time,
     backlog: u64,
-    current: Option<Burst>,
+    current: Option<Event>,
     bursts: Bursts,
+}
+
+/// An event that goes on.
+#[derive(Debug, Clone)]
+struct Event {
+    start: Time,
+    /// When it is over unless there is another drop.
+    end: Time,
+    /// The bursts that are over.
+    bursts: Bursts,
+    burst: Burst,
 }
 
 /// A burst that goes on.
 #[derive(Debug, Clone)]
 struct Burst {
-    start: Time,
     end: Time,
     drops: u64,
     /// Flows that have lost a packet.
     flows: BTreeSet<u64>,
 }
 
-/// Every burst that began after the warm-up and has ended.
+/// Every burst of the events that began after the warm-up and have ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Bursts {
-    /// How many.
+    /// Events.
+    pub events: u64,
+    /// Bursts.
     pub count: u64,
     /// Drops in them.
     pub drops: u64,
@@ -50,6 +66,10 @@ pub struct Bursts {
 }
 
 impl Bursts {
+    /// What an overflow loses as a whole: mean drops per event; `None` without events.
+    pub fn drops_per_event(&self) -> Option<f64> {
+        (self.events > 0).then(|| self.drops as f64 / self.events as f64)
+    }
     /// B: mean drops per burst; `None` without bursts.
     pub fn mean_drops(&self) -> Option<f64> {
         self.per_burst(self.drops)
@@ -69,12 +89,13 @@ impl Bursts {
     fn per_burst(&self, sum: u64) -> Option<f64> {
         (self.count > 0).then(|| sum as f64 / self.count as f64)
     }
-    fn add(&mut self, burst: &Burst) {
-        self.count += 1;
-        self.drops += burst.drops;
-        self.flows += burst.flows.len() as u64;
-        self.single += u64::from(burst.drops == 1);
-        self.largest = self.largest.max(burst.drops);
+    fn add(&mut self, other: &Self) {
+        self.events += other.events;
+        self.count += other.count;
+        self.drops += other.drops;
+        self.flows += other.flows;
+        self.single += other.single;
+        self.largest = self.largest.max(other.largest);
     }
 }
 
@@ -84,7 +105,7 @@ pub fn drop_interval_s(flows: u64, time: Time, drops: u64) -> Option<f64> {
 }
 
 impl BurstRecorder {
-    /// At an empty queue before a link of `rate`, whose flows have this base RTT. Bursts that begin
+    /// At an empty queue before a link of `rate`, whose flows have this base RTT. Events that begin
     /// before `warmup` do not count.
     pub fn new(base_rtt: Time, rate: Rate, warmup: Time) -> Self {
         Self {
@@ -97,17 +118,66 @@ impl BurstRecorder {
         }
     }
 
-    /// The bursts that had ended by `now`; one that still goes on is not among them.
+    /// The bursts of every event that was over by `now`.
     pub fn finish(&mut self, now: Time) -> Bursts {
         self.close_if_over(now);
         self.bursts
     }
 
     fn close_if_over(&mut self, now: Time) {
-        if let Some(burst) = self.current.take_if(|burst| burst.end <= now)
-            && burst.start >= self.warmup
+        if let Some(event) = self.current.take_if(|event| event.end <= now)
+            && event.start >= self.warmup
         {
-            self.bursts.add(&burst);
+            self.bursts.add(&event.all());
+        }
+    }
+}
+
+impl Event {
+    fn new(now: Time) -> Self {
+        Self {
+            start: now,
+            end: now,
+            bursts: Bursts::default(),
+            burst: Burst::new(now),
+        }
+    }
+    fn all(&self) -> Bursts {
+        let mut all = self.bursts;
+        all.events = 1;
+        all.add(&self.burst.counted());
+        all
+    }
+    /// A drop at `now`, one RTT before `end`.
+    fn add(&mut self, flow: u64, now: Time, end: Time) {
+        self.end = end;
+        if now >= self.burst.end {
+            if self.burst.drops > 0 {
+                self.bursts.add(&self.burst.counted());
+            }
+            self.burst = Burst::new(end);
+        }
+        self.burst.drops += 1;
+        self.burst.flows.insert(flow);
+    }
+}
+
+impl Burst {
+    fn new(end: Time) -> Self {
+        Self {
+            end,
+            drops: 0,
+            flows: BTreeSet::new(),
+        }
+    }
+    fn counted(&self) -> Bursts {
+        Bursts {
+            events: 0,
+            count: 1,
+            drops: self.drops,
+            flows: self.flows.len() as u64,
+            single: u64::from(self.drops == 1),
+            largest: self.drops,
         }
     }
 }
@@ -126,14 +196,8 @@ impl<P: Packet> Observer<P> for BurstRecorder {
         self.close_if_over(now);
         let queueing = self.rate.time_for(Bytes::new(self.backlog));
         let end = now + self.base_rtt + queueing;
-        let burst = self.current.get_or_insert_with(|| Burst {
-            start: now,
-            end,
-            drops: 0,
-            flows: BTreeSet::new(),
-        });
-        burst.drops += 1;
-        burst.flows.insert(packet.flow());
+        let event = self.current.get_or_insert_with(|| Event::new(now));
+        event.add(packet.flow(), now, end);
     }
     fn rate_changed(&mut self, rate: Rate, _now: Time) {
         self.rate = rate;
@@ -194,11 +258,13 @@ mod tests {
     fn a_burst_lasts_one_rtt_with_the_queue_that_its_first_drop_found() {
         let mut recorder = recorder(31);
         recorder.dequeued(QueueId::SINGLE, &Of(0), Time::ZERO);
-        // 100 ms + 30 ms: 1 029 ms is inside, 1 030 ms begins the next, whatever came between.
+        // 100 ms + 30 ms: 1 029 ms is inside, 1 030 ms begins the next, whatever came between. Both
+        // are one event.
         for (flow, at) in [(1, 900), (2, 950), (1, 1_029), (3, 1_030)] {
             drop_of(&mut recorder, flow, false, at);
         }
         let expected = Bursts {
+            events: 1,
             count: 2,
             drops: 4,
             flows: 3,
@@ -206,10 +272,22 @@ mod tests {
             largest: 3,
         };
         assert_eq!(recorder.finish(Time::from_secs(2)), expected);
+        assert_eq!(expected.drops_per_event(), Some(4.0));
         assert_eq!(expected.mean_drops(), Some(2.0));
         assert_eq!(expected.mean_flows(), Some(1.5));
         assert_eq!(expected.synchronisation(10), Some(0.15));
         assert_eq!(expected.single_share(), Some(0.5));
+    }
+
+    #[test]
+    fn an_rtt_of_silence_ends_an_event() {
+        let mut recorder = recorder(30);
+        // 229 ms is 129 ms after the last drop, 359 ms is 130 ms after it.
+        for at in [0, 100, 229, 359] {
+            drop_of(&mut recorder, 1, false, at);
+        }
+        let bursts = recorder.finish(Time::from_secs(2));
+        assert_eq!((bursts.events, bursts.count, bursts.drops), (2, 3, 4));
     }
 
     #[test]
@@ -224,19 +302,21 @@ mod tests {
     }
 
     #[test]
-    fn bursts_of_the_warm_up_and_at_the_end_do_not_count() {
+    fn events_of_the_warm_up_and_at_the_end_do_not_count() {
         let mut recorder = BurstRecorder::new(
             Time::from_millis(100),
             Rate::from_mbps(8),
             Time::from_secs(1),
         );
-        // The first began before the warm-up ended, and so does not count at all.
-        for at in [950, 1_049, 1_050, 1_950] {
+        // The first began before the warm-up ended, and so does not count at all, with its second
+        // burst; the last might go on.
+        for at in [950, 1_049, 1_050, 1_500, 1_950] {
             drop_of(&mut recorder, 1, false, at);
         }
         let bursts = recorder.finish(Time::from_secs(2));
-        assert_eq!((bursts.count, bursts.drops), (1, 1));
-        assert_eq!(Bursts::default().mean_drops(), None);
+        assert_eq!((bursts.events, bursts.count, bursts.drops), (1, 1, 1));
+        let none = Bursts::default();
+        assert_eq!((none.mean_drops(), none.drops_per_event()), (None, None));
     }
 
     #[test]
