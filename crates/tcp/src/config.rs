@@ -68,8 +68,9 @@ pub struct SenderConfig {
     pub initial_window: u32,
     /// Whether departures are paced; `None` lets the control decide.
     pub pacing: Option<bool>,
-    /// Segments that leave together, as with segmentation offload; 1 is off.
-    pub gso_segments: u32,
+    /// Whether segments leave together, about a millisecond's worth at once, as with segmentation
+    /// offload, which Linux always has; without, each leaves as soon as it may.
+    pub gso: bool,
     /// Whether small segments wait for outstanding small ones (Nagle, Linux's default).
     pub nagle: bool,
     /// Whether the window shrinks after idle time (RFC 2861; `tcp_slow_start_after_idle`).
@@ -89,7 +90,7 @@ impl SenderConfig {
             mss: 1_448,
             initial_window: 10,
             pacing: None,
-            gso_segments: 1,
+            gso: true,
             nagle: true,
             restart_after_idle: true,
             peer_window: Bytes::new(65_535),

@@ -29,7 +29,7 @@ fn any_pattern_of_loss_reordering_and_duplication_delivers_the_stream() {
         let duplicate = random.below(20);
         let name = ["reno", "cubic", "dctcp"][random.below(3) as usize];
         let mut config = config(name);
-        config.gso_segments = 1 + random.below(4) as u32;
+        config.gso = random.chance(Probability::ratio(1, 2));
         config.pacing = Some(random.chance(Probability::ratio(1, 3)));
         let rtt = Time::from_micros(100 + random.below(200_000));
         let mut path = Path::new(&config, rtt);

@@ -9,6 +9,11 @@ use common::{Fate, Path, config, control, drop_data, ms, window};
 use quell_aqm::Time;
 use quell_tcp::{Codepoint, EcnMode, ReceiverConfig, SenderConfig};
 
+/// A receiver with a window of so many full segments.
+fn window_of(segments: u64, ecn: EcnMode) -> ReceiverConfig {
+    window(segments * 1_448, ecn)
+}
+
 /// Departures of data and ACKs of a transfer.
 fn departures(config: &SenderConfig, receiver: &ReceiverConfig, segments: u64) -> (Vec<Time>, u64) {
     let data = Rc::new(RefCell::new(Vec::new()));
@@ -50,38 +55,129 @@ fn the_initial_window_leaves_at_once() {
 fn pacing_spreads_departures_over_half_a_round_in_slow_start() {
     let config = SenderConfig {
         pacing: Some(true),
+        gso: false,
         initial_window: 30,
         ..config("cubic")
     };
     let (times, _) = departures(&config, &ReceiverConfig::new(config.ecn), 30);
     assert!(times[..10].iter().all(|&at| at == ms(100)));
     // 30 segments per 100 ms, twice as fast: 1.67 ms each.
-    for pair in times[11..].windows(2) {
+    for pair in times[9..].windows(2) {
         let gap = (pair[1] - pair[0]).as_nanos() as f64 / 1e6;
         assert!((1.6..1.7).contains(&gap), "{gap}");
     }
 }
 
+/// Lengths of runs of departures at one instant.
+fn bursts(times: &[Time]) -> Vec<usize> {
+    let mut bursts = vec![1];
+    for pair in times.windows(2) {
+        match (pair[0] == pair[1], bursts.last_mut()) {
+            (true, Some(last)) => *last += 1,
+            _ => bursts.push(1),
+        }
+    }
+    bursts
+}
+
+/// Linux `tcp_tso_autosize`: 2⁻¹⁰ s of the pacing rate, which is 200 % of a window per RTT, or
+/// 120 % near the slow-start threshold (100 segments in this CUBIC); and 64 KiB halved for each
+/// 512 µs of RTT. 2 segments at least, 45 at most, and half of the window.
 #[test]
-fn offloaded_segments_leave_together() {
-    let config = SenderConfig {
-        gso_segments: 8,
-        pacing: Some(true),
-        ..config("reno")
-    };
-    let (times, _) = departures(&config, &ReceiverConfig::new(config.ecn), 2_000);
-    let late = &times[1_000..];
-    let bursts = 1 + late.windows(2).filter(|pair| pair[0] != pair[1]).count();
-    let mean = late.len() as f64 / bursts as f64;
-    assert!((6.0..=8.5).contains(&mean), "{mean}");
-    let unpaced = SenderConfig {
-        pacing: None,
-        ..config
-    };
-    let (times, _) = departures(&unpaced, &ReceiverConfig::new(unpaced.ecn), 60);
-    // Above the initial window, nothing leaves alone while ACKs are to come.
-    let second: Vec<_> = times.iter().filter(|&&at| at == ms(200)).collect();
-    assert_eq!(second.len(), 20);
+fn paced_bursts_are_a_millisecond_long_and_longer_for_close_peers() {
+    for (control_name, rtt_us, window, expected) in [
+        // 2 · 100 · 1 448 B / 100 ms / 1 024 = 1.95 segments.
+        ("reno", 100_000, 100, 2),
+        ("reno", 100_000, 1_000, 19),
+        ("reno", 20_000, 200, 19),
+        ("reno", 20_000, 20, 2),
+        // 39.06 segments, and 65 215 B >> 5 are 1.41.
+        ("old cubic", 3_000, 100, 40),
+        // A rate of 78 segments per 2⁻¹⁰ s.
+        ("old cubic", 3_000, 200, 45),
+        // 26 segments, but half of the window is less.
+        ("reno", 3_000, 41, 20),
+    ] {
+        let control = match control_name {
+            "old cubic" => control("cubic", &[("variant", "linux_2_0")]),
+            name => control(name, &[]),
+        };
+        let config = SenderConfig {
+            pacing: Some(true),
+            initial_window: window,
+            ..SenderConfig::new(control)
+        };
+        let data = Rc::new(RefCell::new(Vec::new()));
+        let seen = Rc::clone(&data);
+        let rtt = Time::from_micros(rtt_us);
+        let mut path = Path::new(&config, rtt);
+        path.forward = Box::new(move |segment, _, now| {
+            if segment.payload > 0 && now < rtt * 2 {
+                seen.borrow_mut().push(now);
+            }
+            Fate::Pass
+        });
+        path.start();
+        path.run_until(rtt * 2);
+        // Pacing begins behind the tenth segment.
+        let mut later = bursts(&data.borrow());
+        later.remove(0);
+        later.pop();
+        let is_right = later.iter().all(|&burst| burst == expected);
+        assert!(
+            is_right && !later.is_empty(),
+            "{control_name} {rtt_us} µs, {window}: {later:?}"
+        );
+    }
+}
+
+/// Linux `tcp_tso_should_defer`: at 40 Mbit/s and 120 % of it a millisecond is four segments long,
+/// so two ACKs open the window for one departure. Where ACKs are rarer than that nothing waits, and
+/// without offload each ACK is answered.
+#[test]
+fn unpaced_senders_wait_for_a_full_burst_where_acknowledgements_are_near() {
+    for (gso, gap_us, expected) in [
+        (true, 300, 4),
+        (true, 1_200, 2),
+        (false, 300, 2),
+        (false, 1_200, 2),
+    ] {
+        let config = SenderConfig {
+            gso,
+            ..config("reno")
+        };
+        let data = Rc::new(RefCell::new(Vec::new()));
+        let seen = Rc::clone(&data);
+        // The receive window keeps a queue of half a window.
+        let receiver = window_of(200, config.ecn);
+        let mut path = Path::with_receiver(&config, &receiver, Time::from_micros(100 * gap_us));
+        let mut free = Time::ZERO;
+        path.forward = Box::new(move |segment, _, now| {
+            if segment.payload > 0 {
+                seen.borrow_mut().push(now);
+                free = free.max(now) + Time::from_micros(gap_us);
+            }
+            Fate::Delay(free - now)
+        });
+        path.start();
+        path.run_until(Time::from_secs(20));
+        let times = data.borrow();
+        let late = &times[times.len() / 2..];
+        let mean = late.len() as f64 / bursts(late).len() as f64;
+        let expected = f64::from(expected);
+        assert!((mean - expected).abs() < 0.1, "{gso} {gap_us}: {mean}");
+    }
+}
+
+/// The last segments of what was written do not wait for more.
+#[test]
+fn the_end_of_a_stream_does_not_wait_for_company() {
+    for segments in [11, 12, 13, 14] {
+        let config = config("reno");
+        let (times, _) = departures(&config, &ReceiverConfig::new(config.ecn), segments);
+        let second = times.iter().filter(|&&at| at == ms(200)).count();
+        assert_eq!(second as u64, segments - 10);
+    }
 }
 
 #[test]

@@ -7,9 +7,10 @@
 //! Deviations from Linux: 1. timers and RTTs are in nanoseconds, not in ticks and microseconds;
 //! 2. a connection is never given up; 3. the receiver never takes back what it selectively
 //! acknowledged; 4. segments keep their boundaries when they are sent again; 5. FIN is the only
-//! control flag with a sequence number; 6. there are no limits of local queues or memory.
+//! control flag with a sequence number; 6. there are no limits of memory.
 
 mod ack;
+mod bursts;
 mod delivery;
 mod rack;
 mod recovery;
@@ -22,12 +23,13 @@ mod undo;
 
 pub use stats::SenderStats;
 
-use quell_aqm::{Rate, Time};
+use quell_aqm::{Bytes, Rate, Time};
 
 use crate::cc::{AckSample, Control, State, Window};
 use crate::config::{EcnMode, SenderConfig};
 use crate::receiver::feedback::ACE_START;
 use crate::segment::{Flags, Segment};
+use bursts::Burst;
 use delivery::Delivery;
 use rack::Rack;
 use recovery::Recovery;
@@ -67,7 +69,10 @@ pub struct Sender {
     restart_after_idle: bool,
     is_paced: bool,
     ecn: EcnMode,
-    gso_segments: u32,
+    gso: bool,
+    /// Whether a burst may wait for company; decided when it begins.
+    burst_waits: bool,
+    is_held_back: bool,
     initial_window: u32,
     /// Where the last segment ended that was smaller than a full one.
     small_end: u64,
@@ -90,7 +95,9 @@ pub struct Sender {
     delivery: Delivery,
     timers: Timers,
     usage: Usage,
+    burst: Burst,
     pacing: Pacing,
+    local_queue: Bytes,
     counters: Counters,
 }
 
@@ -116,7 +123,9 @@ impl Sender {
             restart_after_idle: config.restart_after_idle,
             is_paced: config.pacing.unwrap_or(control.wants_pacing()),
             ecn: config.ecn,
-            gso_segments: config.gso_segments.max(1),
+            gso: config.gso,
+            burst_waits: false,
+            is_held_back: false,
             initial_window: config.initial_window.max(1),
             small_end: 0,
             last_stamp: Time::ZERO,
@@ -133,6 +142,8 @@ impl Sender {
             delivery: Delivery::default(),
             timers: Timers::default(),
             usage: Usage::default(),
+            burst: Burst::default(),
+            local_queue: Bytes::ZERO,
             pacing: Pacing::default(),
             counters: Counters::default(),
         }

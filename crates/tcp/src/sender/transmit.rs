@@ -11,7 +11,7 @@ use crate::config::EcnMode;
 use crate::receiver::timestamp;
 use crate::segment::{Flags, Segment};
 
-/// Segments of a connection that leave before pacing begins, as with Linux's fq.
+/// Pacing begins behind this segment of a connection, as with Linux's fq.
 const UNPACED: u64 = 10;
 
 /// A segment that leaves whatever the congestion window says.
@@ -27,10 +27,12 @@ pub(super) enum Forced {
 
 /// Why a round of polls ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Limit {
+pub(super) enum Limit {
     Application,
     Congestion,
     Receiver,
+    /// More data that would leave together with what there is.
+    Company,
 }
 
 /// How well the congestion window is used (RFC 7661; Linux `tcp_cwnd_validate`).
@@ -56,10 +58,12 @@ pub(super) struct Pacing {
     rate_bps: u64,
     /// Nothing leaves before this.
     next: Time,
-    /// What waits for it.
+    /// Something waits for it.
     blocked: bool,
-    /// Segments of the burst that has begun.
-    in_burst: u32,
+    /// When the last burst began, or should have; how late it was; and its payload.
+    base: Time,
+    credit: Time,
+    payload: u64,
 }
 
 impl Pacing {
@@ -75,15 +79,26 @@ impl Pacing {
     pub(super) fn release(&self) -> Option<Time> {
         self.blocked.then_some(self.next)
     }
-    fn on_sent(&mut self, payload: u32, burst: u32, now: Time) {
+    pub(super) fn next(&self) -> Time {
+        self.next
+    }
+    /// A segment leaves; one that begins no burst belongs to the last. What follows has to wait for
+    /// the whole of it if it `counts`.
+    fn on_sent(&mut self, payload: u32, begins: bool, counts: bool, now: Time) {
+        if begins {
+            (self.base, self.credit) = (self.next.max(now), now - self.next);
+            self.payload = 0;
+        }
+        self.payload += u64::from(payload);
+        if !counts {
+            self.next = self.base;
+            return;
+        }
         // 2³² bytes · 8 bits · 10⁹ ns do not fit 64 bits; 2.3 · 10⁹ bytes do.
-        let nanobits = u64::from(payload).saturating_mul(8_000_000_000);
-        let mut gap = Time::from_nanos(nanobits.checked_div(self.rate_bps).unwrap_or(0));
+        let nanobits = self.payload.saturating_mul(8_000_000_000);
+        let gap = Time::from_nanos(nanobits.checked_div(self.rate_bps).unwrap_or(0));
         // A late start is made up for by half a gap at most.
-        let credit = now - self.next;
-        gap = gap - (gap / 2).min(credit);
-        self.next = self.next.max(now) + gap;
-        self.in_burst = (self.in_burst + 1) % burst;
+        self.next = self.base + gap - (gap / 2).min(self.credit);
     }
 }
 
@@ -100,17 +115,28 @@ impl Sender {
         if let Some(forced) = self.forced.take()
             && let Some(segment) = self.force(forced, now)
         {
+            self.end_burst();
             return Some(segment);
         }
         self.pacing.blocked = false;
-        if self.is_paced && self.pacing.next > now && self.pacing.in_burst == 0 {
-            self.pacing.blocked = self.has_something_to_send();
-            self.end_round(None, now);
-            return None;
+        let lost = match self.board.is_waiting() && !self.recovery.holds_back {
+            true => self.board.first_waiting(),
+            false => None,
+        };
+        if !self.continues_burst(lost.unwrap_or(self.board.tail())) {
+            self.end_burst();
+            if self.is_paced && self.pacing.next > now {
+                self.pacing.blocked = self.has_something_to_send();
+                self.end_round(None, now);
+                return None;
+            }
+            if !self.has_local_room() {
+                self.end_round(None, now);
+                return None;
+            }
         }
-        if self.board.is_waiting()
-            && !self.recovery.holds_back
-            && let Some(segment) = self.retransmit_lost(now)
+        if let Some(index) = lost
+            && let Some(segment) = self.retransmit_lost(index, now)
         {
             return Some(segment);
         }
@@ -119,10 +145,11 @@ impl Sender {
             Err(_) if self.recovery.holds_back && self.may_stop_holding_back() => {
                 self.recovery.holds_back = false;
                 self.recovery.frto = false;
-                self.retransmit_lost(now)
+                let index = self.board.first_waiting()?;
+                self.retransmit_lost(index, now)
             }
             Err(limit) => {
-                self.pacing.in_burst = 0;
+                self.end_burst();
                 self.end_round(Some(limit), now);
                 None
             }
@@ -195,12 +222,9 @@ impl Sender {
         segment
     }
 
-    fn retransmit_lost(&mut self, now: Time) -> Option<Segment> {
-        if self.board.in_flight() >= self.window.cwnd {
-            return None;
-        }
-        let index = self.board.first_waiting()?;
-        Some(self.retransmit(index, now))
+    fn retransmit_lost(&mut self, index: u64, now: Time) -> Option<Segment> {
+        let in_flight = self.board.in_flight();
+        (in_flight < self.window.cwnd).then(|| self.retransmit(index, now))
     }
 
     /// Sends an outstanding segment again (`tcp_retransmit_skb`).
@@ -218,7 +242,7 @@ impl Sender {
         let is_fin = entry.has(FIN);
         let payload = (end - entry.start() - u64::from(is_fin)) as u32;
         let flags = Flags::ACK | if is_fin { Flags::FIN } else { 0 };
-        self.on_departure(payload, now);
+        self.on_departure(payload, index, now);
         Segment {
             sequence: entry.start(),
             timestamp: stamp,
@@ -271,26 +295,15 @@ impl Sender {
         if waits_for_more && self.small_end > self.una {
             return Err(Limit::Application);
         }
-        if self.gso_segments > 1 && self.waits_for_burst(in_flight) {
-            return Err(Limit::Congestion);
+        if !self.continues_burst(self.board.tail())
+            && let Some(limit) = self.waits_for_burst(in_flight, now)
+        {
+            return Err(limit);
         }
         if self.board.is_empty() {
             self.restart_after_idle(now);
         }
         Ok(self.emit(payload, now))
-    }
-
-    /// Whether a burst is not complete and acknowledgements will complete it (`tcp_tso_should_defer`:
-    /// not beyond a third of the window).
-    fn waits_for_burst(&self, in_flight: u32) -> bool {
-        let room = self.window.cwnd - in_flight;
-        let burst = self.gso_segments.min(self.window.cwnd / 3).max(1);
-        let is_enough = u64::from(burst) * u64::from(self.mss);
-        in_flight > 0
-            && room < burst
-            && !self.usage.has_sent
-            && self.recovery.state < State::Recovery
-            && self.written - self.board.next() >= is_enough
     }
 
     /// Sends new data, or the FIN alone.
@@ -325,7 +338,7 @@ impl Sender {
                 flags |= Flags::CWR;
             }
         }
-        self.on_departure(payload, now);
+        self.on_departure(payload, self.board.tail() - 1, now);
         Segment {
             sequence,
             timestamp: timestamp(now),
@@ -345,13 +358,20 @@ impl Sender {
         self.last_stamp
     }
 
+    /// The segment at `index` has left, and counts as in flight.
     #[inline]
-    fn on_departure(&mut self, payload: u32, now: Time) {
+    fn on_departure(&mut self, payload: u32, index: u64, now: Time) {
         self.counters.sent += 1;
         self.last_departure = now;
         self.recovery.on_departure();
-        if self.is_paced && self.counters.sent > UNPACED {
-            self.pacing.on_sent(payload, self.gso_segments, now);
+        // `tcp_cwnd_test`: half of the window is the most that leaves together.
+        let cwnd = self.window.cwnd;
+        let in_flight = self.board.in_flight().saturating_sub(1);
+        let room = (cwnd / 2).min(cwnd.saturating_sub(in_flight));
+        let begins = self.count_into_burst(index, room);
+        if self.is_paced {
+            let counts = self.counters.sent >= UNPACED;
+            self.pacing.on_sent(payload, begins, counts, now);
         }
     }
 
@@ -365,7 +385,7 @@ impl Sender {
             Some(Limit::Congestion) => self.counters.cwnd_limited += 1,
             Some(Limit::Receiver) => self.counters.rwnd_limited += 1,
             Some(Limit::Application) => self.on_app_limited(),
-            None => {}
+            Some(Limit::Company) | None => {}
         }
         let is_limited =
             limit == Some(Limit::Congestion) || self.board.in_flight() >= self.window.cwnd;

@@ -1,0 +1,163 @@
+//! Super-segments: how many segments leave together, and when it pays to wait for more; Linux
+//! `net/ipv4/tcp_output.c` of 6.18 (`tcp_tso_autosize`, `tcp_tso_should_defer`, `tcp_cwnd_test`,
+//! `tcp_small_queue_check`).
+//!
+//! A host with segmentation offload hands its network so much at once as the pacing rate sends in
+//! about a millisecond, paced or not; what a receiver sees are bursts of full-sized packets. Window
+//! for less than that is left unused while an acknowledgement is due that will open more of it.
+//!
+//! Deviations from Linux: 1. data written is one queue without the boundaries of `sk_buff`s (Linux
+//! since 6.9 fills them up before they leave); 2. lost segments form a burst wherever they are
+//! neighbours, however they left first; 3. what waits in the host counts with its IP length, not
+//! with `truesize`.
+
+use quell_aqm::{Bytes, Rate, Time};
+
+use super::Sender;
+use super::transmit::Limit;
+use crate::cc::State;
+
+/// Largest payload of a super-segment: 64 KiB without headers (`sk_gso_max_size`).
+const LARGEST: u64 = 65_536 - 321;
+/// What leaves together takes 2⁻¹⁰ s at the pacing rate (`sk_pacing_shift`).
+const PACING_SHIFT: u32 = 10;
+/// The allowance for close peers halves with each 2⁹ µs of RTT (`tcp_tso_rtt_log`).
+const RTT_LOG: u32 = 9;
+/// Not less than this (`tcp_min_tso_segs`).
+const FEWEST: u64 = 2;
+/// A third of the window is enough not to wait (`tcp_tso_win_divisor`).
+const WINDOW_DIVISOR: u64 = 3;
+/// Nothing waits longer than this for an acknowledgement, nor after such a silence.
+const PATIENCE: Time = Time::from_millis(1);
+/// Headers of a full segment, with timestamps.
+const HEADERS: u64 = 52;
+
+/// The super-segment that is leaving.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Burst {
+    /// Segments of it that are still to leave.
+    left: u32,
+    /// Which one on the board is next.
+    next: u64,
+}
+
+impl Sender {
+    /// Bytes of this connection's packets that wait in its host's own queue, in front of its
+    /// network: the sender holds back when they are more than about a millisecond's worth.
+    pub fn set_local_queue(&mut self, bytes: Bytes) {
+        self.local_queue = bytes;
+    }
+    /// Whether it holds back only until the host's own queue has drained.
+    pub fn is_held_back(&self) -> bool {
+        self.is_held_back
+    }
+
+    /// `tcp_small_queue_check`: two super-segments, or what the pacing rate sends in about a
+    /// millisecond, may wait in the host.
+    pub(super) fn has_local_room(&mut self) -> bool {
+        self.is_held_back = self.local_queue > Bytes::ZERO
+            && !self.board.is_empty()
+            && self.local_queue.get() > self.local_limit();
+        !self.is_held_back
+    }
+    fn local_limit(&self) -> u64 {
+        let burst = u64::from(self.burst_segments()) * (u64::from(self.mss) + HEADERS);
+        (2 * burst).max(self.send_rate().as_bps() / 8 >> PACING_SHIFT)
+    }
+
+    /// Linux's `sk_pacing_rate`, which there is also where nothing is paced.
+    fn send_rate(&self) -> Rate {
+        if self.is_paced {
+            self.pacing.rate()
+        } else {
+            self.window_rate()
+        }
+    }
+    /// `tcp_tso_segs`.
+    fn burst_segments(&self) -> u32 {
+        if !self.gso {
+            return 1;
+        }
+        let mut bytes = self.send_rate().as_bps() / 8 >> PACING_SHIFT;
+        let micros = self.rtt.lowest().map(|rtt| rtt.as_nanos() / 1_000);
+        if let Some(halvings @ ..32) = micros.map(|micros| micros >> RTT_LOG) {
+            bytes = bytes.saturating_add(LARGEST >> halvings);
+        }
+        (bytes.min(LARGEST) / u64::from(self.mss)).max(FEWEST) as u32
+    }
+
+    /// Whether the segment at `index` leaves together with the one before it.
+    #[inline]
+    pub(super) fn continues_burst(&self, index: u64) -> bool {
+        self.burst.left > 0 && self.burst.next == index
+    }
+    pub(super) fn end_burst(&mut self) {
+        self.burst.left = 0;
+    }
+    /// The segment at `index` leaves. Tells whether a burst begins with it; what follows it may
+    /// leave with it as far as the window allows.
+    #[inline]
+    pub(super) fn count_into_burst(&mut self, index: u64, room: u32) -> bool {
+        let begins = !self.continues_burst(index);
+        if begins {
+            // Where nothing is paced and nothing waits, it does not matter what leaves together.
+            let size = match self.gso && (self.is_paced || self.burst_waits) {
+                true => self.burst_segments().min(room),
+                false => 1,
+            };
+            self.burst.left = size.max(1);
+        }
+        self.burst.left -= 1;
+        self.burst.next = index + 1;
+        begins
+    }
+
+    /// `tcp_tso_should_defer`: why new data that could leave now waits, if it does.
+    #[inline]
+    pub(super) fn waits_for_burst(&mut self, in_flight: u32, now: Time) -> Option<Limit> {
+        self.burst_waits = false;
+        let left = self.written.saturating_sub(self.board.next());
+        if !self.gso || left <= u64::from(self.mss) || !self.expects_ack_soon(now) {
+            return None;
+        }
+        self.burst_waits = true;
+        self.defers(left, in_flight, now)
+    }
+    /// Whether the first segment outstanding is to be acknowledged soon: in a millisecond, or half
+    /// an RTT. It stays so until something arrives.
+    #[inline]
+    fn expects_ack_soon(&self, now: Time) -> bool {
+        if self.board.is_empty() || self.recovery.state >= State::Recovery {
+            return false;
+        }
+        let srtt = self.rtt.smoothed().unwrap_or_default();
+        let expected = self.board.entry(self.board.head()).sent + srtt;
+        expected <= now + PATIENCE.min(srtt / 2)
+    }
+    fn defers(&self, left: u64, in_flight: u32, now: Time) -> Option<Limit> {
+        let mss = u64::from(self.mss);
+        // The last departure may be planned for later.
+        let stamp = self.last_departure.max(self.pacing.next());
+        if now > stamp + PATIENCE {
+            return None;
+        }
+        let by_receiver = self.window_end.saturating_sub(self.board.next());
+        let by_congestion = u64::from(self.window.cwnd - in_flight) * mss;
+        let room = by_receiver.min(by_congestion);
+        let window = self.window_end.saturating_sub(self.una);
+        let window = window.min(u64::from(self.window.cwnd) * mss);
+        let is_enough = room >= u64::from(self.burst_segments()) * mss;
+        if is_enough || room >= window / WINDOW_DIVISOR {
+            return None;
+        }
+        let written = left.min(LARGEST / mss * mss);
+        if by_congestion < by_receiver && by_congestion <= written {
+            return Some(Limit::Congestion);
+        }
+        if by_receiver <= by_congestion && by_receiver <= written {
+            return Some(Limit::Receiver);
+        }
+        // All of it fits, and more may be written; but not behind the end.
+        (!self.is_closed).then_some(Limit::Company)
+    }
+}
