@@ -102,6 +102,24 @@ impl Netlink {
             .doing(|| format!("bring interface {interface} up"))
     }
 
+    /// Lets TCP hand at most so many segments at once to an interface; 1 leaves no super-segments (IFLA_GSO_MAX_SEGS).
+    pub fn set_largest_burst(&mut self, interface: u32, segments: u32) -> Result<()> {
+        let mut message = LinkMessage::default();
+        message.header.index = interface;
+        message.attributes = vec![LinkAttribute::GsoMaxSegs(segments)];
+        self.request(RouteNetlinkMessage::SetLink(message), 0)
+            .doing(|| format!("limit the bursts of interface {interface} to {segments}"))
+    }
+
+    /// What [`Self::set_largest_burst`] has set, or the kernel's own value.
+    pub fn largest_burst(&mut self, interface: u32) -> Result<Option<u32>> {
+        self.link_attribute(interface, |attribute| match attribute {
+            LinkAttribute::GsoMaxSegs(segments) => Some(segments),
+            _ => None,
+        })
+        .doing(|| format!("read the largest burst of interface {interface}"))
+    }
+
     /// Waits until an interface that is up really sends.
     ///
     /// The end of a veth pair that came up first learns of its peer in the background; until then the kernel drops what it
@@ -127,17 +145,25 @@ impl Netlink {
     }
 
     fn operational_state(&mut self, interface: u32) -> io::Result<Option<State>> {
+        self.link_attribute(interface, |attribute| match attribute {
+            LinkAttribute::OperState(state) => Some(state),
+            _ => None,
+        })
+    }
+
+    /// What `pick` finds among the attributes of an interface.
+    fn link_attribute<T>(
+        &mut self,
+        interface: u32,
+        pick: impl Fn(LinkAttribute) -> Option<T>,
+    ) -> io::Result<Option<T>> {
         let mut message = LinkMessage::default();
         message.header.index = interface;
         self.send(RouteNetlinkMessage::GetLink(message), 0)?;
         match self.answer()? {
-            NetlinkPayload::InnerMessage(RouteNetlinkMessage::NewLink(link)) => Ok(link
-                .attributes
-                .into_iter()
-                .find_map(|attribute| match attribute {
-                    LinkAttribute::OperState(state) => Some(state),
-                    _ => None,
-                })),
+            NetlinkPayload::InnerMessage(RouteNetlinkMessage::NewLink(link)) => {
+                Ok(link.attributes.into_iter().find_map(pick))
+            }
             NetlinkPayload::Error(error) => Err(error.to_io()),
             _ => Err(io::ErrorKind::InvalidData.into()),
         }

@@ -49,6 +49,9 @@ pub struct TopologyConfig {
     pub max_window: u64,
     /// IPv6 addresses beside those of IPv4.
     pub ipv6: bool,
+    /// Whether TCP of the sender and of the receiver host builds super-segments. The kernel splits them before they
+    /// reach the wire; what is left of them are bursts.
+    pub gso: [bool; 2],
 }
 
 /// What a group of flows needs of its route.
@@ -59,13 +62,14 @@ pub struct GroupConfig {
 }
 
 impl Default for TopologyConfig {
-    /// Ethernet packets, one group without ECN, windows up to 16 MiB, IPv4 only.
+    /// Ethernet packets, one group without ECN, windows up to 16 MiB, IPv4 only, super-segments as Linux has them.
     fn default() -> Self {
         Self {
             mtu: 1500,
             groups: vec![GroupConfig::default()],
             max_window: 16 << 20,
             ipv6: false,
+            gso: [true; 2],
         }
     }
 }
@@ -148,10 +152,19 @@ impl Topology {
         };
         // Before any interface exists, so that none of them announces itself.
         inside(&link, &sysctl::prepare_link)?;
-        for (host, peer) in [(&sender, TO_SENDER), (&receiver, TO_RECEIVER)] {
+        let [sender_gso, receiver_gso] = config.gso;
+        for (host, peer, gso) in [
+            (&sender, TO_SENDER, sender_gso),
+            (&receiver, TO_RECEIVER, receiver_gso),
+        ] {
             inside(host, &|| {
                 sysctl::prepare_host(config.max_window, config.ipv6)?;
-                add_wire(host_mac(peer), peer, config.mtu, &link)
+                add_wire(host_mac(peer), peer, config.mtu, &link)?;
+                if gso {
+                    return Ok(());
+                }
+                // A connection learns the limit from its route, so before there is one.
+                Netlink::open()?.set_largest_burst(interface_index(HOST_PORT)?, 1)
             })?;
         }
         inside(&link, &|| {

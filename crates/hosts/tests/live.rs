@@ -86,6 +86,31 @@ fn a_jumbo_mtu_is_used() {
 }
 
 #[test]
+fn a_host_without_offload_hands_over_one_segment_at_a_time() {
+    if !can_make_networks("a_host_without_offload_hands_over_one_segment_at_a_time") {
+        return;
+    }
+    for gso in [[true, true], [true, false], [false, true]] {
+        let topology = Topology::new(&TopologyConfig {
+            gso,
+            ..TopologyConfig::default()
+        })
+        .unwrap();
+        for (host, gso) in [&topology.sender, &topology.receiver].into_iter().zip(gso) {
+            let largest = host
+                .run(|| {
+                    let interface = interface_index(Topology::HOST_PORT)?;
+                    Netlink::open()?.largest_burst(interface)
+                })
+                .unwrap()
+                .unwrap()
+                .expect("the kernel tells");
+            assert_eq!(largest == 1, !gso, "{largest}");
+        }
+    }
+}
+
+#[test]
 fn ecn_is_negotiated_for_the_groups_that_want_it_and_no_other() {
     if !can_make_networks("ecn_is_negotiated_for_the_groups_that_want_it_and_no_other") {
         return;

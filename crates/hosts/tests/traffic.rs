@@ -28,6 +28,7 @@ fn plan(topology: &Topology, group: usize, app: AppConfig) -> FlowPlan {
         receiver: SocketAddr::new(addresses.receiver.into(), 5_000),
         app,
         congestion_control: None,
+        paced: false,
         datagram_ecn: Ecn::NotEct,
         start: Time::ZERO,
         stop: None,

@@ -19,17 +19,24 @@ impl Listener for Deaf {
     }
 }
 
-/// Everything that is measured of two flows that fill a queue which drops, or marks for a scalable control. The base
-/// RTT is long enough for the cubic to matter beside Reno's line.
+/// Everything that is measured of flows that fill a queue which drops, or marks for a scalable control. One base RTT is
+/// long enough for the cubic to matter, the other short enough for Reno's line beside it.
 fn measured(control: &str, options: &str) -> String {
     let queue = match control {
         "dctcp" => "kind = \"dualpi2\"",
         _ => "kind = \"fifo\", limit = \"30ms\"",
     };
+    let group = |name: &str, rtt: &str| {
+        format!(
+            "[[group]]\nname = \"{name}\"\ncount = 2\nrtt = \"{rtt}\"\napp = {{ kind = \"bulk\" }}\n\
+             congestion-control = {{ name = \"{control}\"{options} }}\n"
+        )
+    };
     let text = format!(
         "schema = 1\nname = \"options\"\n[link]\nrate = \"20mbit\"\nqueue = {{ {queue} }}\n\
-         [[group]]\nname = \"a\"\ncount = 2\nrtt = \"60ms\"\napp = {{ kind = \"bulk\" }}\n\
-         congestion-control = {{ name = \"{control}\"{options} }}\n[run]\nduration = \"40s\"\n"
+         {}{}[run]\nduration = \"40s\"\n",
+        group("a", "60ms"),
+        group("b", "5ms")
     );
     let scenario = Scenario::parse(&text).unwrap();
     let result = sim::run(&scenario, 1, &AtomicBool::new(false), &mut Deaf).unwrap();

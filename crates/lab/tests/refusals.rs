@@ -67,7 +67,7 @@ fn each_mistake_is_named_with_file_line_key_what_was_found_and_what_is_allowed()
             "congestion-control = ",
             "congestion_control = ",
             "f.toml:11: group.a.congestion_control = \"dctcp\": unknown key (did you mean congestion-control?); [[group]] has \
-          name, count, congestion-control, ecn, rtt, app, direction, start, stop",
+          name, count, congestion-control, ecn, rtt, app, direction, start, stop, pacing, gso",
         ),
         (
             "[run]",
@@ -130,15 +130,37 @@ fn each_mistake_is_named_with_file_line_key_what_was_found_and_what_is_allowed()
         // What this version cannot honour.
         (
             "count = 2",
-            "pacing = true",
-            "f.toml:10: group.a.pacing = true: is not supported in this version",
+            "value = \"gold\"",
+            "f.toml:10: group.a.value = \"gold\": is not supported in this version",
         ),
         (
             "count = 2",
             "access-rate = \"1gbit\"",
             "f.toml:10: group.a.access-rate = \"1gbit\": is not supported in this version",
         ),
+        // What is of senders of TCP only, and what a kernel cannot be told.
+        (
+            "name = \"voice\"",
+            "name = \"voice\"\npacing = true\ngso = false",
+            "f.toml:16: group.voice.pacing = true: has no effect: datagrams leave when the application sends them\n\
+          f.toml:17: group.voice.gso = false: has no effect: datagrams leave when the application sends them",
+        ),
+        (
+            "\"dctcp\"",
+            "\"bbr\"\npacing = false",
+            "f.toml:12: group.a.pacing = false: bbr may pace by itself in the live world, which nothing can turn off; leave pacing out",
+        ),
+        (
+            "[[at]]",
+            "[[group]]\nname = \"b\"\ngso = false\nrtt = \"7ms\"\napp = { kind = \"bulk\" }\n[[at]]",
+            "f.toml:20: group.b.gso = false: must be true as for group a: in the live world all senders of a direction share one interface",
+        ),
         // Wrong kinds of values.
+        (
+            "count = 2",
+            "gso = \"on\"",
+            "f.toml:10: group.a.gso = \"on\": must be true or false",
+        ),
         (
             "rate = \"40mbit\"",
             "rate = 40",
@@ -433,6 +455,24 @@ fn arguments_change_the_scenario_and_errors_name_the_argument() {
         .unwrap()
         .scenario;
     assert_eq!(scenario.groups[1].control_name(), Some("cubic"));
+}
+
+/// What the live world refuses because of its kernel or its hosts is possible where those do not matter.
+#[test]
+fn senders_may_differ_where_they_can() {
+    let other = "[[group]]\nname = \"b\"\ngso = false\npacing = false\nrtt = \"7ms\"\napp = { kind = \"bulk\" }\n";
+    let text = GOOD.replace("[[at]]", &format!("{other}[[at]]"));
+    let load = |text: &str, world| Scenario::load("f.toml", text, &[], Some(world));
+    let scenario = load(&text, World::Sim).unwrap().scenario;
+    let senders: Vec<_> = scenario
+        .groups
+        .iter()
+        .map(|group| (group.pacing, group.gso))
+        .collect();
+    assert_eq!(senders, [(None, true), (None, true), (Some(false), false)]);
+    // Data of the other direction comes from another host.
+    let reverse = text.replace("gso = false", "gso = false\ndirection = \"reverse\"");
+    assert!(load(&reverse, World::Live).is_ok());
 }
 
 /// A control given by its name alone, by none, or as a table takes its options from arguments.

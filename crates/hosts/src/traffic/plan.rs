@@ -67,6 +67,8 @@ pub struct FlowPlan {
     pub congestion_control: Option<String>,
     /// ECN field of datagrams. Streams negotiate theirs, as the hosts' `tcp_ecn` and the control say.
     pub datagram_ecn: Ecn,
+    /// Whether the source of a stream paces even if its congestion control does not.
+    pub paced: bool,
     /// When the flow begins: the connection request of a stream.
     pub start: Time,
     /// When the end with the data closes: it writes nothing more, and the kernel still delivers what it took.
@@ -204,6 +206,7 @@ mod tests {
             receiver: "10.0.0.2:5000".parse().unwrap(),
             app: AppConfig::Bulk,
             congestion_control: Some("cubic".into()),
+            paced: false,
             datagram_ecn: Ecn::NotEct,
             start: Time::ZERO,
             stop: None,
@@ -258,6 +261,7 @@ mod tests {
             (
                 FlowPlan {
                     congestion_control: None,
+                    paced: false,
                     ..second()
                 },
                 "one congestion control",
@@ -289,6 +293,7 @@ mod tests {
                     group: 1,
                     app: cbr(43),
                     congestion_control: None,
+                    paced: false,
                     ..plan()
                 },
                 "44B is the least",

@@ -31,6 +31,7 @@ fn bulk(group: usize, receiver: SocketAddr) -> FlowPlan {
         receiver,
         app: AppConfig::Bulk,
         congestion_control: None,
+        paced: false,
         datagram_ecn: Ecn::NotEct,
         start: Time::ZERO,
         stop: None,
@@ -342,6 +343,7 @@ fn what_a_host_lacks_is_told_before_the_run() {
     let none = "192.0.2.1".parse().unwrap(); // RFC 5737: nobody's.
     let unknown = FlowPlan {
         congestion_control: Some("nosuchcontrol".into()),
+        paced: false,
         ..bulk(2, free_port(HERE))
     };
     let elsewhere = FlowPlan {
@@ -382,6 +384,7 @@ fn both_ends_run_the_control_that_was_asked_for() {
     // Reno is part of every kernel, and no kernel's default.
     let plan = FlowPlan {
         congestion_control: Some("reno".into()),
+        paced: false,
         ..bulk(0, free_port(HERE))
     };
     let upload = FlowPlan {

@@ -90,6 +90,7 @@ fn plans(topology: &Topology, workload: &Workload, stop: Time) -> Vec<FlowPlan> 
             Load::Datagrams => None,
             Load::Streams(_) => Some("cubic".to_owned()),
         },
+        paced: false,
         datagram_ecn: Ecn::NotEct,
         start: Time::ZERO,
         stop: Some(stop),

@@ -59,6 +59,8 @@ impl<'a> Plan<'a> {
                 groups: scenario.groups.iter().map(topology_group).collect(),
                 max_window: largest_window(scenario),
                 ipv6: false,
+                gso: [Direction::Forward, Direction::Reverse]
+                    .map(|direction| offloads(scenario, direction)),
             },
             controls,
         })
@@ -158,6 +160,7 @@ impl<'a> Plan<'a> {
                 EcnSetting::Ect0 => Ecn::Ect0,
                 EcnSetting::Ect1 => Ecn::Ect1,
             },
+            paced: group.pacing == Some(true),
             start: lifetime.start,
             stop: lifetime.stop,
             random: Random::new(self.seed, &component),
@@ -189,6 +192,15 @@ fn control(group: &Group) -> Result<Option<Control>, LiveError> {
     cc::load(name)
         .map(Some)
         .map_err(|error| LiveError::control(name, &error))
+}
+
+/// Whether the host whose data goes this way offloads; its groups agree.
+fn offloads(scenario: &Scenario, direction: Direction) -> bool {
+    let mut senders = scenario
+        .groups
+        .iter()
+        .filter(|group| group.direction == direction && group.app.transport() == Transport::Stream);
+    senders.next().is_none_or(|group| group.gso)
 }
 
 fn port(group: usize) -> u16 {

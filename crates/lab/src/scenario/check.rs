@@ -1,5 +1,6 @@
 //! What no single key can tell: values that are impossible together, and what a world cannot do.
 
+use quell_app::Transport;
 use quell_aqm::parameter::{Value, limit_bytes};
 use quell_aqm::{Bytes, Rate, Settings, Time};
 
@@ -93,6 +94,9 @@ pub(super) fn check(
     run(scenario, places, &mut problems);
     queues(scenario, places, &mut problems);
     groups(scenario, places, &mut problems);
+    if let Some(world @ (World::Virtual | World::Live)) = world {
+        offload(scenario, world, places, &mut problems);
+    }
     for group in &scenario.groups {
         flows(group, scenario, world, places, &mut problems);
     }
@@ -280,6 +284,37 @@ fn control(group: &Group, world: World, places: &Places<'_>, problems: &mut Vec<
                 let key = format!("{key}.{}", parameter.name);
                 problems.push(places.problem(&key, value, allowed));
             }
+            if group.pacing == Some(false) && !control.leaves_pacing_to_others() {
+                let allowed = format!(
+                    "{} may pace by itself in the {} world, which nothing can turn off; leave pacing out",
+                    control.name(),
+                    world.name()
+                );
+                let key = format!("group.{}.pacing", group.name);
+                problems.push(places.problem(&key, false, allowed));
+            }
+        }
+    }
+}
+
+/// A real host offloads for all of its connections or for none: it is a setting of its interface.
+fn offload(scenario: &Scenario, world: World, places: &Places<'_>, problems: &mut Vec<Problem>) {
+    for direction in [Direction::Forward, Direction::Reverse] {
+        let mut senders = scenario.groups.iter().filter(|group| {
+            group.direction == direction && group.app.transport() == Transport::Stream
+        });
+        let Some(first) = senders.next() else {
+            continue;
+        };
+        for other in senders.filter(|other| other.gso != first.gso) {
+            let allowed = format!(
+                "must be {} as for group {}: in the {} world all senders of a direction share one interface",
+                first.gso,
+                first.name,
+                world.name()
+            );
+            let key = format!("group.{}.gso", other.name);
+            problems.push(places.problem(&key, other.gso, allowed));
         }
     }
 }

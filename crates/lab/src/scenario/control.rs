@@ -18,6 +18,26 @@ use super::{Domain, EcnSetting};
 /// The control of TCP flows for which nobody names one: Linux's default.
 pub const DEFAULT_CONTROL: &str = "cubic";
 
+/// Linux's controls that leave pacing to whoever asks for it; every other may pace by itself, as BBR does.
+const UNPACED: &[&str] = &[
+    "bic",
+    "cdg",
+    "cubic",
+    "dctcp",
+    "highspeed",
+    "htcp",
+    "hybla",
+    "illinois",
+    "lp",
+    "nv",
+    "reno",
+    "scalable",
+    "vegas",
+    "veno",
+    "westwood",
+    "yeah",
+];
+
 /// A congestion control to be made.
 #[derive(Debug, Clone)]
 pub struct ControlSpec {
@@ -75,6 +95,11 @@ impl ControlSpec {
             let usual = plain.as_ref().and_then(|plain| plain.value(parameter.name));
             (usual != Some(value)).then_some((parameter, value, usual))
         })
+    }
+
+    /// Whether a real sender with this control is known to leave without pacing unless it is asked to.
+    pub fn leaves_pacing_to_others(&self) -> bool {
+        UNPACED.contains(&self.name.as_str())
     }
 
     /// The modelled control; `None` if quell does not have it.

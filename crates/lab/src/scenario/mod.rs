@@ -98,6 +98,10 @@ pub struct Group {
     pub start: Time,
     /// When they stop; `None` is the end of the run.
     pub stop: Option<Time>,
+    /// Whether TCP senders pace; `None` leaves it to the congestion control.
+    pub pacing: Option<bool>,
+    /// Whether TCP senders use segmentation offload.
+    pub gso: bool,
 }
 
 /// What data packets carry in the ECN field.

@@ -2,6 +2,7 @@
 //!
 //! Reading goes on after a problem, so that one check tells everything that is wrong with single values.
 
+use quell_app::Transport;
 use quell_aqm::departure_clock::Framing;
 use quell_aqm::parameter::Value;
 use quell_aqm::{Bytes, Rate, Time};
@@ -230,6 +231,12 @@ impl<'a> View<'a> {
             _ => None,
         }
     }
+    fn flag(&self, reader: &mut Reader, name: &str) -> Option<bool> {
+        match self.value(reader, name)? {
+            Parsed::Value(Value::Flag(flag)) => Some(flag),
+            _ => None,
+        }
+    }
     fn word(&self, reader: &mut Reader, name: &str) -> Option<&'static str> {
         match self.value(reader, name)? {
             Parsed::Value(Value::Word(word)) => Some(word),
@@ -364,6 +371,9 @@ fn group(reader: &mut Reader, path: &str, node: &Node) -> Option<Group> {
     let direction = view.word(reader, "direction");
     let start = view.time(reader, "start");
     let stop = view.time(reader, "stop");
+    let pacing = view.flag(reader, "pacing");
+    let gso = view.flag(reader, "gso");
+    refuse_keys_of_tcp(reader, &view, app.as_ref());
     Some(Group {
         name: name?,
         count: count?,
@@ -377,7 +387,22 @@ fn group(reader: &mut Reader, path: &str, node: &Node) -> Option<Group> {
         },
         start: start?,
         stop,
+        pacing,
+        gso: gso?,
     })
+}
+
+/// What has no effect on datagrams.
+fn refuse_keys_of_tcp(reader: &mut Reader, view: &View<'_>, app: Option<&AppConfig>) {
+    if app.is_none_or(|app| app.transport() != Transport::Datagram) {
+        return;
+    }
+    for name in ["pacing", "gso"] {
+        if let Some(node) = view.node(reader, name) {
+            let why = "has no effect: datagrams leave when the application sends them";
+            reader.wrong(&view.key(name), node, why);
+        }
+    }
 }
 
 /// The inner `None` is an application without one.

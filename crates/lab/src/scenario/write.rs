@@ -2,6 +2,7 @@
 
 use std::fmt::{Display, Write as _};
 
+use quell_app::Transport;
 use quell_aqm::Settings;
 use quell_aqm::parameter::{Parameter, Value};
 
@@ -82,6 +83,12 @@ impl Text {
         self.line("start", quoted(group.start));
         if let Some(stop) = group.stop {
             self.line("stop", quoted(stop));
+        }
+        if let Some(pacing) = group.pacing {
+            self.line("pacing", pacing);
+        }
+        if group.app.transport() == Transport::Stream {
+            self.line("gso", group.gso);
         }
     }
 

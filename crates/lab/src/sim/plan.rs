@@ -81,6 +81,8 @@ fn transport(group: &Group) -> Result<TransportConfig, SimError> {
     });
     let sender = SenderConfig {
         ecn,
+        pacing: group.pacing,
+        gso: group.gso,
         ..SenderConfig::new(control)
     };
     let receiver = ReceiverConfig::new(ecn);

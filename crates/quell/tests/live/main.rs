@@ -6,6 +6,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod lacking;
+mod senders;
 mod support;
 
 use std::fs;

@@ -67,6 +67,8 @@ pub(super) struct End {
     sender: IpAddr,
     receiver: SocketAddr,
     congestion_control: Option<String>,
+    /// This end sends the data, and paces.
+    paced: bool,
     start: Time,
     /// [`Time::MAX`] if never, or not the stop of this end.
     stop: Time,
@@ -110,6 +112,7 @@ impl End {
             sender: plan.sender,
             receiver: plan.receiver,
             congestion_control: plan.congestion_control.clone(),
+            paced: plan.paced && source,
             start: plan.start,
             stop: plan.stop.filter(|_| source).unwrap_or(Time::MAX),
             app,

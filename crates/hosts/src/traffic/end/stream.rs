@@ -178,6 +178,9 @@ impl End {
         if let Some(name) = &self.congestion_control {
             socket::set_control(&socket, name).map_err(doing("choose the congestion control"))?;
         }
+        if self.paced {
+            socket::set_paced(&socket).map_err(doing("pace a socket"))?;
+        }
         let client = socket::local_address(&socket).map_err(doing("learn a socket's address"))?;
         // Before connecting: the other host may accept before connect() returns.
         context.shared.announce(client, self.index);
@@ -197,7 +200,12 @@ impl End {
         if !matches!(self.state, State::Waiting) {
             return;
         }
+        let paced = self.paced;
         let taken = socket::prepare_stream(&socket)
+            .and_then(|()| match paced {
+                true => socket::set_paced(&socket),
+                false => Ok(()),
+            })
             .and_then(|()| context.poller.add(&socket, self.token(), Interest::READ))
             .and_then(|()| StreamEnd::new(socket, Interest::READ));
         match taken {

@@ -1,0 +1,58 @@
+//! Pacing and segmentation offload, seen from the queue, in both worlds.
+//!
+//! One flow in slow start over a long path, before it fills the link: what its queue holds comes from bursts alone.
+
+use std::fs;
+use std::process::Command;
+
+use crate::support::*;
+
+const SCENARIO: &str = r#"schema = 1
+name = "senders"
+[link]
+rate = "100mbit"
+queue = { kind = "fifo", limit = "100ms" }
+[[group]]
+name = "a"
+rtt = "100ms"
+app = { kind = "bulk" }
+[run]
+duration = "700ms"
+"#;
+
+/// Mean delay in the queue, in milliseconds.
+fn mean_delay(world: &str, group: &str) -> f64 {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("senders.toml");
+    fs::write(&file, SCENARIO.replace("app =", &format!("{group}\napp ="))).unwrap();
+    let output = Command::new(QUELL)
+        .args(["run", file.to_str().unwrap(), "--world", world, "--json"])
+        .arg("--out")
+        .arg(folder.path().join("out"))
+        .output()
+        .unwrap();
+    number(&summary(&output), "/queues/0/delay_ms/mean")
+}
+
+/// Acknowledgements open twice their number of segments: unpaced, half a window queues up each round.
+/// Paced, a window is spread over half a round, and only bursts of a millisecond queue.
+fn pacing_empties_the_queue(world: &str) {
+    let unpaced = mean_delay(world, "pacing = false");
+    let paced = mean_delay(world, "pacing = true");
+    assert!(paced < unpaced / 5.0, "{world}: {paced} {unpaced}");
+    let alone = mean_delay(world, "pacing = true\ngso = false");
+    assert!(alone < paced / 2.0, "{world}: {alone} {paced}");
+}
+
+#[test]
+fn pacing_and_offload_change_the_queue_of_the_simulator() {
+    pacing_empties_the_queue("sim");
+}
+
+#[test]
+fn pacing_and_offload_change_the_queue_of_real_hosts() {
+    let _alone = alone();
+    if can_run("pacing_and_offload_change_the_queue_of_real_hosts") {
+        pacing_empties_the_queue("live");
+    }
+}
