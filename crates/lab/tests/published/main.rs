@@ -9,5 +9,6 @@
 mod evaluation;
 mod overload;
 mod page;
+mod pairs;
 mod sweep;
 mod table;

@@ -5,7 +5,10 @@ use std::path::PathBuf;
 use std::sync::Mutex;
 
 /// The titles of the sections, in their order on the page.
-const SECTIONS: &[&str] = &["DualPI2: overload and coupling"];
+const SECTIONS: &[&str] = &[
+    "DualPI2: overload and coupling",
+    "DualPI2: pairs with unlike RTTs",
+];
 
 const HEAD: &str = "\
 # Published results
