@@ -50,6 +50,7 @@ fn other_value(name: &str) -> &'static str {
         "shift_g" => "1",
         "alpha_on_init" => "0",
         "growth" => "\"acks\"",
+        "feedback" => "\"accecn\"",
         _ => panic!("give {name} a value here"),
     }
 }

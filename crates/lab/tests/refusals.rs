@@ -438,7 +438,7 @@ fn arguments_change_the_scenario_and_errors_name_the_argument() {
         (
             "group.a.congestion-control.beta=0.8",
             "--set group.a.congestion-control.beta=0.8: group.a.congestion-control.beta = 0.8: unknown key (it is an option of \
-          cubic); \"dctcp\" has shift_g, alpha_on_init",
+          cubic); \"dctcp\" has shift_g, alpha_on_init, feedback",
         ),
         (
             "run.warmup=20s",

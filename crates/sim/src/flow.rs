@@ -11,8 +11,8 @@ use quell_tcp::{Receiver, Sender, SenderStats};
 
 use crate::config::{FlowConfig, TransportConfig};
 use crate::network::Network;
+use crate::options::OptionStore;
 use crate::packet::{DATAGRAM_HEADERS, Label, Packet};
-use crate::sacks::SackStore;
 
 /// Payload of a full segment; the congestion window is counted in these.
 const MSS: u64 = 1_448;
@@ -115,7 +115,7 @@ impl Flow {
         &mut self,
         now: Time,
         network: &mut Network<O>,
-        sacks: &mut SackStore,
+        options: &mut OptionStore,
     ) {
         self.state = State::Up;
         if let Transport::Stream(stream) = &mut self.transport {
@@ -124,7 +124,7 @@ impl Flow {
         self.receiver_app.poll(now, Input::Started);
         self.poll_sender_app(Input::Started, now, network);
         self.wake_sender_app(now, network);
-        self.flush(End::Sender, now, network, sacks);
+        self.flush(End::Sender, now, network, options);
     }
 
     /// The sender stops: nothing is sent any more but what TCP owes.
@@ -132,14 +132,14 @@ impl Flow {
         &mut self,
         now: Time,
         network: &mut Network<O>,
-        sacks: &mut SackStore,
+        options: &mut OptionStore,
     ) {
         self.state = State::Stopped;
         self.wish = Time::MAX;
         if let Transport::Stream(stream) = &mut self.transport {
             stream.sender.close();
         }
-        self.flush(End::Sender, now, network, sacks);
+        self.flush(End::Sender, now, network, options);
     }
 
     /// `packet` has arrived; tells at which end.
@@ -149,7 +149,7 @@ impl Flow {
         packet: &Packet,
         now: Time,
         network: &mut Network<O>,
-        sacks: &mut SackStore,
+        options: &mut OptionStore,
     ) -> End {
         let end = if packet.direction() == self.direction {
             End::Receiver
@@ -158,7 +158,7 @@ impl Flow {
         };
         match &mut self.transport {
             Transport::Stream(stream) => {
-                let segment = packet.segment(sacks);
+                let segment = packet.segment(options);
                 match end {
                     End::Sender => stream.sender.on_segment(&segment, now),
                     End::Receiver => {
@@ -171,7 +171,7 @@ impl Flow {
                         }
                     }
                 }
-                self.flush(end, now, network, sacks);
+                self.flush(end, now, network, options);
             }
             Transport::Datagrams(datagrams) => {
                 datagrams.delivered += packet.payload().get();
@@ -192,7 +192,7 @@ impl Flow {
         end: End,
         now: Time,
         network: &mut Network<O>,
-        sacks: &mut SackStore,
+        options: &mut OptionStore,
     ) {
         if end == End::Sender {
             self.wake_sender_app(now, network);
@@ -202,7 +202,7 @@ impl Flow {
                 End::Sender => stream.sender.on_timer(now),
                 End::Receiver => stream.receiver.on_timer(now),
             }
-            self.flush(end, now, network, sacks);
+            self.flush(end, now, network, options);
         }
     }
 
@@ -228,7 +228,7 @@ impl Flow {
         end: End,
         now: Time,
         network: &mut Network<O>,
-        sacks: &mut SackStore,
+        options: &mut OptionStore,
     ) {
         let label = self.label(end);
         let Transport::Stream(stream) = &mut self.transport else {
@@ -238,7 +238,7 @@ impl Flow {
             End::Sender => stream.sender.poll(now),
             End::Receiver => stream.receiver.poll(now),
         } {
-            network.send(Packet::stream(label, &segment, sacks), now);
+            network.send(Packet::stream(label, &segment, options), now);
         }
     }
 

@@ -5,8 +5,8 @@ use quell_aqm::{Departure, ParameterError};
 use quell_measure::Direction;
 
 use crate::config::{Change, Side};
+use crate::options::OptionStore;
 use crate::packet::Packet;
-use crate::sacks::SackStore;
 use crate::sources::{MOST_SOURCES, Sources};
 use crate::wire::Wires;
 
@@ -168,10 +168,10 @@ impl<O: Observer<Packet>> Path<O> {
 
     /// Gives back what dropped packets held.
     #[inline]
-    pub(crate) fn free_dropped(&mut self, sacks: &mut SackStore) {
+    pub(crate) fn free_dropped(&mut self, options: &mut OptionStore) {
         let dropped = &mut self.queue.observer_mut().dropped;
         while let Some(place) = dropped.pop() {
-            sacks.take(place);
+            options.take(place);
         }
     }
 
@@ -197,7 +197,7 @@ impl<O: Observer<Packet>> Path<O> {
 #[derive(Debug)]
 struct Collector<O> {
     observer: O,
-    /// Places of their SACK blocks.
+    /// Places of their options.
     dropped: Vec<u32>,
 }
 
@@ -216,8 +216,8 @@ impl<O: Observer<Packet>> Observer<Packet> for Collector<O> {
     }
     #[inline]
     fn dropped(&mut self, packet: Packet, drop: Drop, now: Time) {
-        if packet.sacks() != SackStore::NONE {
-            self.dropped.push(packet.sacks());
+        if packet.options() != OptionStore::NONE {
+            self.dropped.push(packet.options());
         }
         self.observer.dropped(packet, drop, now);
     }

@@ -16,8 +16,8 @@ use quell_tcp::SenderStats;
 use crate::config::{Change, Config, Error, TransportConfig};
 use crate::flow::{End, Flow};
 use crate::network::{Network, Source, index};
+use crate::options::OptionStore;
 use crate::packet::Packet;
-use crate::sacks::SackStore;
 use crate::timers::Timers;
 
 /// Events between two looks at the request to stop.
@@ -32,7 +32,7 @@ pub struct Simulator<O> {
     network: Network<O>,
     flows: Vec<Flow>,
     timers: Timers,
-    sacks: SackStore,
+    options: OptionStore,
     plan: Vec<(Time, Planned)>,
     /// What of the plan has happened.
     done: usize,
@@ -72,7 +72,7 @@ impl<O: Observer<Packet>> Simulator<O> {
             flows: flows()
                 .map(|(flow, id)| Flow::new(FlowId(id), flow))
                 .collect(),
-            sacks: SackStore::default(),
+            options: OptionStore::default(),
             plan,
             done: 0,
             events: 0,
@@ -130,7 +130,7 @@ impl<O: Observer<Packet>> Simulator<O> {
         };
         let id = packet.flow_id().0;
         let flow = &mut self.flows[id as usize];
-        let end = flow.receive(&packet, self.now, &mut self.network, &mut self.sacks);
+        let end = flow.receive(&packet, self.now, &mut self.network, &mut self.options);
         self.settle(id, end);
     }
 
@@ -143,7 +143,7 @@ impl<O: Observer<Packet>> Simulator<O> {
                 End::Receiver
             };
             let flow = &mut self.flows[id as usize];
-            flow.ring(end, self.now, &mut self.network, &mut self.sacks);
+            flow.ring(end, self.now, &mut self.network, &mut self.options);
             self.settle(id, end);
         }
         self.network.set_timers(self.timers.next());
@@ -153,7 +153,7 @@ impl<O: Observer<Packet>> Simulator<O> {
     #[inline]
     fn settle(&mut self, id: u32, end: End) {
         for path in &mut self.network.paths {
-            path.free_dropped(&mut self.sacks);
+            path.free_dropped(&mut self.options);
         }
         // What is due was done just now: a timer never rings twice at one instant.
         let at = self.flows[id as usize].next_timer(end);
@@ -166,12 +166,12 @@ impl<O: Observer<Packet>> Simulator<O> {
         match planned {
             Planned::Start(id) => {
                 let flow = &mut self.flows[id as usize];
-                flow.start(self.now, &mut self.network, &mut self.sacks);
+                flow.start(self.now, &mut self.network, &mut self.options);
                 self.settle(id, End::Sender);
             }
             Planned::Stop(id) => {
                 let flow = &mut self.flows[id as usize];
-                flow.stop(self.now, &mut self.network, &mut self.sacks);
+                flow.stop(self.now, &mut self.network, &mut self.options);
                 self.settle(id, End::Sender);
             }
             Planned::Change(change) => self

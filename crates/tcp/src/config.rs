@@ -23,19 +23,21 @@ impl Codepoint {
     }
 }
 
-/// What the ends say to each other about CE, and the codepoint of their packets. Both ends of a
-/// connection are configured alike: the negotiation itself is not modelled.
+/// What a host asks for or agrees to, and the codepoint of its packets. The handshake decides what
+/// the two ends then do, see [`FeedbackMode`](crate::FeedbackMode).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum EcnMode {
     /// No ECN: packets are Not-ECT.
     #[default]
     Off,
-    /// RFC 3168: ECE until CWR. New data is ECN-capable, retransmissions and ACKs are not.
+    /// RFC 3168: ECE until CWR.
     Classic(Codepoint),
-    /// RFC 8257: each ACK's ECE tells of the segments it acknowledges. Every packet is
-    /// ECN-capable, as with a Linux control that needs ECN.
+    /// RFC 8257: each ACK's ECE tells of the segments it acknowledges. The handshake is that of RFC
+    /// 3168, so the peer must be configured alike.
     Dctcp(Codepoint),
-    /// RFC 9768: the ACE counter, modulo 8, in the three flag bits. Every packet is ECN-capable.
+    /// RFC 9768 (AccECN): the number of packets with CE, modulo 8, in the three flag bits, and the
+    /// numbers of bytes in an option. Falls back to RFC 3168, with ECT(0), where the peer knows no
+    /// more.
     Accurate(Codepoint),
 }
 
@@ -49,10 +51,38 @@ impl EcnMode {
             }
         }
     }
-    /// Whether also retransmissions, ACKs and SYNs are ECN-capable.
-    pub const fn marks_control_packets(self) -> bool {
-        matches!(self, Self::Dctcp(_) | Self::Accurate(_))
+    /// Which packets are ECN-capable where nobody says: all of them with DCTCP, as with each control
+    /// of Linux that needs ECN; new data otherwise.
+    pub const fn scope(self) -> EctScope {
+        match self {
+            Self::Dctcp(_) => EctScope::Everything,
+            _ => EctScope::NewData,
+        }
     }
+}
+
+/// Which packets are ECN-capable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum EctScope {
+    /// Data that was never sent before (RFC 3168 sections 5.2 and 6.1).
+    NewData,
+    /// Also ACKs and retransmissions, once the connection is open: what Linux does with AccECN.
+    Established,
+    /// Also SYN and SYN-ACK: ECN++ (draft-ietf-tcpm-generalized-ecn), which needs AccECN, and Linux
+    /// with a control that needs ECN.
+    Everything,
+}
+
+/// When a host with AccECN sends the option of RFC 9768 section 3.2.3 (Linux `tcp_ecn_option`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum AccEcnOptionUse {
+    /// Never; the option of the other end is read nonetheless.
+    Never,
+    /// In the handshake and on the first data; after each CE and each change of the IP-ECN field;
+    /// three times per round-trip time while a counter grows; once per 4 MiB.
+    Sparing,
+    /// On every packet where it fits; Linux's default.
+    Always,
 }
 
 /// How a sender behaves.
@@ -60,8 +90,13 @@ impl EcnMode {
 pub struct SenderConfig {
     /// The congestion control, with its options.
     pub congestion_control: CcConfig,
-    /// Feedback and codepoint; the receiver has the same.
+    /// Feedback that it asks for, and the codepoint of its packets.
     pub ecn: EcnMode,
+    /// Which packets are ECN-capable; `None` for [`EcnMode::scope`]. The receiver should have the same.
+    pub ect_scope: Option<EctScope>,
+    /// The AccECN option on data. It costs up to 12 bytes of payload, and says nothing new where
+    /// the other end sends ACKs only.
+    pub accecn_option: AccEcnOptionUse,
     /// Payload of a full segment, in bytes: 1 448 in 1 500 with timestamps. At least 1.
     pub mss: u32,
     /// Initial window in segments (RFC 6928; Linux `TCP_INIT_CWND`). At least 1.
@@ -86,6 +121,8 @@ impl SenderConfig {
     pub fn new(congestion_control: CcConfig) -> Self {
         Self {
             ecn: congestion_control.default_ecn(),
+            ect_scope: congestion_control.ect_scope(),
+            accecn_option: AccEcnOptionUse::Sparing,
             congestion_control,
             mss: 1_448,
             initial_window: 10,
@@ -103,12 +140,16 @@ impl SenderConfig {
 #[derive(Debug, Clone)]
 pub struct ReceiverConfig {
     /// Receive window: a fixed limit, without autotuning (limitation 1 of [`receiver`]); raised to
-    /// two segments.
+    /// two segments, and no more than the 1 GiB that TCP can tell (RFC 7323 section 2.3).
     ///
     /// [`receiver`]: crate::receiver
     pub window: Bytes,
-    /// Feedback and codepoint; the sender has the same.
+    /// Feedback that it agrees to, and the codepoint of its packets.
     pub ecn: EcnMode,
+    /// Which packets are ECN-capable; `None` for [`EcnMode::scope`].
+    pub ect_scope: Option<EctScope>,
+    /// The AccECN option on ACKs.
+    pub accecn_option: AccEcnOptionUse,
     /// Payload of a full segment, in bytes.
     pub mss: u32,
     /// Full segments per ACK outside the quick-ack phase: 2 in Linux; 1 acknowledges each.
@@ -126,6 +167,8 @@ impl ReceiverConfig {
         Self {
             window: Bytes::new(1 << 30),
             ecn,
+            ect_scope: None,
+            accecn_option: AccEcnOptionUse::Always,
             mss: 1_448,
             ack_every: 2,
             quick_ack: true,

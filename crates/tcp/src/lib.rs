@@ -19,12 +19,15 @@
 
 pub mod cc;
 pub mod config;
+mod ecn;
 pub mod receiver;
 pub mod segment;
 pub mod sender;
 
 pub use cc::CcConfig;
-pub use config::{Codepoint, EcnMode, ReceiverConfig, SenderConfig};
+pub use config::{AccEcnOptionUse, Codepoint, EcnMode, EctScope, ReceiverConfig, SenderConfig};
+pub use ecn::FeedbackMode;
+pub use ecn::option::{AccEcnOption, Order};
 pub use receiver::Receiver;
 pub use segment::{Flags, Sack, SackBlocks, Segment};
 pub use sender::{Sender, SenderStats};

@@ -2,6 +2,8 @@
 
 use quell_aqm::{Bytes, Ecn, Time};
 
+use crate::ecn::option::AccEcnOption;
+
 /// Control bits (RFC 9293, RFC 3168, RFC 9768).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Flags(pub u16);
@@ -39,7 +41,7 @@ pub struct Sack {
 /// first may report a duplicate (RFC 2883).
 ///
 /// They are kept as 32-bit distances from the acknowledgement, which covers the largest window that
-/// TCP can have (1 GiB, RFC 7323 section 2.3) and keeps a segment within 72 bytes.
+/// TCP can have (1 GiB, RFC 7323 section 2.3) and keeps a segment small.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct SackBlocks {
     /// An empty range is a free place.
@@ -57,6 +59,12 @@ impl SackBlocks {
             && start != end
         {
             *slot = (start, end);
+        }
+    }
+    /// Leaves the first `count` only.
+    pub fn truncate(&mut self, count: usize) {
+        for block in self.blocks.iter_mut().skip(count) {
+            *block = (0, 0);
         }
     }
     /// The blocks beside this `acknowledgement`.
@@ -84,17 +92,19 @@ pub struct Segment {
     pub sequence: u64,
     /// Offset of the next byte expected; counts with [`Flags::ACK`].
     pub acknowledgement: u64,
-    /// Receive window in bytes, scaling already applied.
-    pub window: u64,
     /// When it was sent, for the peer's echo: RFC 7323 timestamps with the resolution of the host.
     pub timestamp: Time,
     /// The timestamp echoed; zero if none.
     pub echo: Time,
     /// Selective acknowledgements.
     pub sacks: SackBlocks,
+    /// The byte counters of AccECN, if there are any.
+    pub accecn: AccEcnOption,
+    /// Receive window in bytes, scaling already applied: 1 GiB at most (RFC 7323 section 2.3).
+    pub window: u32,
     /// Payload bytes.
     pub payload: u32,
-    /// Control bits.
+    /// Control bits; without [`Flags::SYN`], three of them are the ACE counter of AccECN.
     pub flags: Flags,
     /// The ECN field of the IP header: as to be sent, and as it arrived.
     pub ecn: Ecn,
@@ -104,12 +114,13 @@ impl Segment {
     /// IPv4 header 20, TCP header 20, timestamps 12.
     pub const HEADERS: Bytes = Bytes::new(52);
 
-    /// Length of the IP packet: headers, payload, and 4 + 8 bytes for each SACK block (padded to a
-    /// multiple of four by the options themselves).
+    /// Length of the IP packet: headers, payload, 4 + 8 bytes for each SACK block, and the AccECN
+    /// option, each padded to a multiple of four.
     pub fn ip_length(&self) -> Bytes {
         let blocks = self.sacks.len() as u64;
         let sacks = if blocks == 0 { 0 } else { 4 + 8 * blocks };
-        Self::HEADERS + Bytes::new(u64::from(self.payload) + sacks)
+        let accecn = self.accecn.padded_length(blocks > 0);
+        Self::HEADERS + Bytes::new(u64::from(self.payload) + sacks + accecn)
     }
     /// The first sequence number behind it; a FIN occupies one.
     pub fn end(&self) -> u64 {
@@ -125,6 +136,7 @@ impl Segment {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ecn::option::Order;
 
     #[test]
     fn blocks_keep_their_place_on_both_sides_of_the_acknowledgement() {
@@ -151,7 +163,7 @@ mod tests {
 
     #[test]
     fn a_segment_stays_small_and_knows_its_length() {
-        assert_eq!(size_of::<Segment>(), 72);
+        assert_eq!(size_of::<Segment>(), 80);
         let mut segment = Segment {
             payload: 1_448,
             ..Segment::default()
@@ -159,5 +171,21 @@ mod tests {
         assert_eq!(segment.ip_length(), Bytes::new(1_500));
         segment.sacks.push(0, Sack { start: 1, end: 2 });
         assert_eq!(segment.ip_length(), Bytes::new(1_512));
+        // 5 bytes, of which one stands in the padding of the SACK blocks.
+        segment.accecn = AccEcnOption::new(Order::One, &[1]);
+        assert_eq!(segment.ip_length(), Bytes::new(1_516));
+        segment.sacks.truncate(0);
+        assert_eq!(segment.ip_length(), Bytes::new(1_508));
+    }
+
+    #[test]
+    fn blocks_are_left_out_from_the_end() {
+        let mut sacks = SackBlocks::default();
+        for (start, end) in [(1, 2), (3, 4), (5, 6)] {
+            sacks.push(0, Sack { start, end });
+        }
+        sacks.truncate(2);
+        assert_eq!(sacks.iter(0).last(), Some(Sack { start: 3, end: 4 }));
+        assert_eq!(sacks.len(), 2);
     }
 }

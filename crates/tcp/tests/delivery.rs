@@ -4,7 +4,36 @@ mod common;
 
 use common::{Fate, Path, config, ms};
 use quell_aqm::{Probability, Random, Time};
-use quell_tcp::{Flags, Receiver, ReceiverConfig, Sack, Segment, Sender};
+use quell_tcp::{
+    AccEcnOption, AccEcnOptionUse, Codepoint, EcnMode, EctScope, Flags, Order, Receiver,
+    ReceiverConfig, Sack, Segment, Sender, SenderConfig,
+};
+
+/// Any control with any feedback.
+fn any(random: &mut Random) -> SenderConfig {
+    let ecn = [
+        EcnMode::Off,
+        EcnMode::Classic(Codepoint::Ect0),
+        EcnMode::Dctcp(Codepoint::Ect0),
+        EcnMode::Accurate(Codepoint::Ect1),
+    ];
+    let scopes = [
+        EctScope::NewData,
+        EctScope::Established,
+        EctScope::Everything,
+    ];
+    let usages = [
+        AccEcnOptionUse::Never,
+        AccEcnOptionUse::Sparing,
+        AccEcnOptionUse::Always,
+    ];
+    SenderConfig {
+        ecn: ecn[random.below(4) as usize],
+        ect_scope: Some(scopes[random.below(3) as usize]),
+        accecn_option: usages[random.below(3) as usize],
+        ..config(["reno", "cubic", "dctcp"][random.below(3) as usize])
+    }
+}
 
 #[test]
 fn a_transfer_ends_with_every_byte() {
@@ -27,8 +56,7 @@ fn any_pattern_of_loss_reordering_and_duplication_delivers_the_stream() {
         let loss = random.below(40);
         let reorder = random.below(30);
         let duplicate = random.below(20);
-        let name = ["reno", "cubic", "dctcp"][random.below(3) as usize];
-        let mut config = config(name);
+        let mut config = any(&mut random);
         config.gso = random.chance(Probability::ratio(1, 2));
         config.pacing = Some(random.chance(Probability::ratio(1, 3)));
         let rtt = Time::from_micros(100 + random.below(200_000));
@@ -66,7 +94,7 @@ fn arbitrary(random: &mut Random) -> Segment {
     let mut segment = Segment {
         sequence: number(20_000),
         acknowledgement: number(20_000),
-        window: number(60_000),
+        window: number(60_000) as u32,
         timestamp: Time::from_nanos(number(1_000_000)),
         echo: Time::from_nanos(number(1_000_000)),
         payload: number(1_448) as u32,
@@ -81,6 +109,11 @@ fn arbitrary(random: &mut Random) -> Segment {
     for block in &blocks[..random.below(4) as usize] {
         segment.sacks.push(segment.acknowledgement, *block);
     }
+    let order = [Order::Zero, Order::One][random.below(2) as usize];
+    let counters = [random.u64(), random.below(3), random.u64()];
+    if random.below(2) == 0 {
+        segment.accecn = AccEcnOption::new(order, &counters[..random.below(4) as usize]);
+    }
     segment.flags = Flags(random.below(64) as u16 | Flags::ACK);
     segment.ecn = quell_aqm::Ecn::from_bits(random.below(4) as u8);
     segment
@@ -90,8 +123,7 @@ fn arbitrary(random: &mut Random) -> Segment {
 fn nothing_panics_on_arbitrary_segments() {
     for seed in 0..300 {
         let mut random = Random::new(seed, "hostile");
-        let name = ["reno", "cubic", "dctcp"][random.below(3) as usize];
-        let config = config(name);
+        let config = any(&mut random);
         let mut sender = Sender::new(&config);
         let mut receiver = Receiver::new(&ReceiverConfig::new(config.ecn));
         let mut now = Time::ZERO;

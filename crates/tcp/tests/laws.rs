@@ -168,9 +168,12 @@ fn fast_convergence_lowers_the_window_under_irregular_loss() {
 /// rises above the law.
 #[test]
 fn dctcp_has_two_marks_per_round() {
-    let dctcp = config("dctcp");
-    for every in [4, 8, 16, 30] {
-        let w = mean_window(&dctcp, ms(20), bernoulli(every, Fate::Mark), 4_000 * every);
-        assert_within(w / every as f64, 2.0, 0.10, &format!("dctcp, 1/{every}"));
+    for feedback in ["dctcp", "accecn"] {
+        let dctcp = SenderConfig::new(control("dctcp", &[("feedback", feedback)]));
+        for every in [4, 8, 16, 30] {
+            let w = mean_window(&dctcp, ms(20), bernoulli(every, Fate::Mark), 4_000 * every);
+            let what = format!("dctcp over {feedback}, 1/{every}");
+            assert_within(w / every as f64, 2.0, 0.10, &what);
+        }
     }
 }

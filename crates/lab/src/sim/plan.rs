@@ -85,7 +85,10 @@ fn transport(group: &Group) -> Result<TransportConfig, SimError> {
         gso: group.gso,
         ..SenderConfig::new(control)
     };
-    let receiver = ReceiverConfig::new(ecn);
+    let receiver = ReceiverConfig {
+        ect_scope: sender.ect_scope,
+        ..ReceiverConfig::new(ecn)
+    };
     Ok(TransportConfig::Stream(Box::new((sender, receiver))))
 }
 

@@ -13,7 +13,7 @@ use super::dctcp::Dctcp;
 use super::reno::Reno;
 use super::window::{AckSample, Window};
 use super::{CcConfig, CubicConfig};
-use crate::config::EcnMode;
+use crate::ecn::FeedbackMode;
 
 /// State of loss recovery (Linux `enum tcp_ca_state`), in rising order of trouble.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
@@ -65,15 +65,12 @@ macro_rules! dispatch {
 }
 
 impl Control {
-    /// The control of a new connection. DCTCP without its feedback is Reno (RFC 8257 section 3.5).
-    pub fn new(config: &CcConfig, ecn: EcnMode, window: &mut Window) -> Self {
+    /// The control of a new connection.
+    pub fn new(config: &CcConfig, window: &mut Window) -> Self {
         match config {
             CcConfig::Reno(config) => Self::Reno(Reno::new(*config)),
             CcConfig::Cubic(config) => Self::cubic(*config, window),
-            CcConfig::Dctcp(config) => match ecn {
-                EcnMode::Dctcp(_) | EcnMode::Accurate(_) => Self::Dctcp(Dctcp::new(*config)),
-                _ => Self::Reno(Reno::default()),
-            },
+            CcConfig::Dctcp(config) => Self::Dctcp(Dctcp::new(*config)),
         }
     }
     fn cubic(config: CubicConfig, window: &mut Window) -> Self {
@@ -85,6 +82,14 @@ impl Control {
                 Self::TextbookCubic(TextbookCubic::new(config))
             }
             _ => Self::Cubic(Cubic::new(config)),
+        }
+    }
+    /// The handshake has agreed on this feedback. DCTCP without its own is Reno (RFC 8257 section 3.5;
+    /// Linux `dctcp_init`).
+    pub fn on_feedback(&mut self, agreed: FeedbackMode) {
+        let is_enough = matches!(agreed, FeedbackMode::Dctcp | FeedbackMode::Accurate);
+        if matches!(self, Self::Dctcp(_)) && !is_enough {
+            *self = Self::Reno(Reno::default());
         }
     }
     /// Takes note of an ACK: RTT, CE counts, rate.

@@ -2,7 +2,8 @@
 //!
 //! The fraction of marked segments is smoothed once per window into alpha, and the window shrinks
 //! by alpha/2 once per window in which marks came back. The receiver's part is in
-//! [`receiver`](crate::receiver).
+//! [`receiver`](crate::receiver); instead of its own feedback DCTCP may have AccECN's, as Linux's has
+//! where the host negotiates that.
 //!
 //! Deviations from RFC 8257: 1. segments are counted, not bytes (Linux); 2. no growth while the
 //! window is being reduced (Linux's CWR state), so a round with a mark adds nothing.
@@ -23,6 +24,18 @@ pub struct DctcpConfig {
     pub shift_g: u32,
     /// Alpha of a new connection, in 1/1024.
     pub alpha_on_init: u32,
+    /// How marks come back.
+    pub feedback: DctcpFeedback,
+}
+
+/// How DCTCP learns of marks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum DctcpFeedback {
+    /// Each ACK's ECE tells of the segments that it acknowledges (RFC 8257 section 3.2).
+    #[default]
+    Own,
+    /// AccECN (RFC 9768).
+    AccEcn,
 }
 
 impl Default for DctcpConfig {
@@ -30,6 +43,7 @@ impl Default for DctcpConfig {
         Self {
             shift_g: 4,
             alpha_on_init: ONE,
+            feedback: DctcpFeedback::Own,
         }
     }
 }
@@ -60,6 +74,16 @@ pub(super) const KIND: Kind = Kind {
             source: "RFC 8257 section 3.3; Linux dctcp_alpha_on_init, in 1/1024",
             help: "The marked fraction assumed at the start; kept in 1/1024, as Linux does.",
         },
+        Parameter {
+            name: "feedback",
+            opposite: None,
+            domain: Domain::Word(&["dctcp", "accecn"]),
+            default: Otherwise::Is("dctcp"),
+            only: None,
+            live: false,
+            source: "RFC 8257 section 3.2 (dctcp); RFC 9768 (accecn)",
+            help: "How marks come back: in the ECE flag of each ACK, or counted by AccECN.",
+        },
     ],
     make: |settings| CcConfig::Dctcp(DctcpConfig::from_settings(settings)),
 };
@@ -69,6 +93,10 @@ impl DctcpConfig {
         Self {
             shift_g: settings.number("shift_g") as u32,
             alpha_on_init: settings.number("alpha_on_init") as u32,
+            feedback: match settings.word("feedback") {
+                "accecn" => DctcpFeedback::AccEcn,
+                _ => DctcpFeedback::Own,
+            },
         }
     }
 }

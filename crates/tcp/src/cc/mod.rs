@@ -15,14 +15,14 @@ mod window;
 
 pub use control::{Control, Event, State};
 pub use cubic::CubicConfig;
-pub use dctcp::DctcpConfig;
+pub use dctcp::{DctcpConfig, DctcpFeedback};
 pub use reno::RenoConfig;
 pub use window::{AckSample, RateSample, Window};
 
 use quell_aqm::parameter::ParameterError;
 use quell_aqm::{Parameter, Settings};
 
-use crate::config::{Codepoint, EcnMode};
+use crate::config::{Codepoint, EcnMode, EctScope};
 
 /// A congestion control with its options.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -105,11 +105,22 @@ impl CcConfig {
             _ => EcnMode::Off,
         }
     }
+    /// Which packets of both ends are ECN-capable, where the control says: all of them with one that
+    /// needs ECN (Linux `TCP_CONG_NEEDS_ECN`).
+    pub fn ect_scope(&self) -> Option<EctScope> {
+        match self {
+            Self::Dctcp(_) => Some(EctScope::Everything),
+            _ => None,
+        }
+    }
     /// The feedback that suits this control with packets of this codepoint.
     pub fn ecn(&self, codepoint: Option<Codepoint>) -> EcnMode {
         match (self, codepoint) {
             (_, None) => EcnMode::Off,
-            (Self::Dctcp(_), Some(codepoint)) => EcnMode::Dctcp(codepoint),
+            (Self::Dctcp(config), Some(codepoint)) => match config.feedback {
+                DctcpFeedback::Own => EcnMode::Dctcp(codepoint),
+                DctcpFeedback::AccEcn => EcnMode::Accurate(codepoint),
+            },
             (_, Some(codepoint)) => EcnMode::Classic(codepoint),
         }
     }

@@ -22,8 +22,13 @@ pub struct AckSample {
     pub now: Time,
     /// Segments newly delivered, selectively acknowledged ones included.
     pub acked: u32,
-    /// Of those, with congestion experienced.
+    /// Packets newly known to have had congestion experienced. With AccECN those without payload
+    /// count too, so there may be more than `acked`.
     pub acked_ce: u32,
+    /// Payload bytes newly delivered.
+    pub acked_bytes: u64,
+    /// Of those, with congestion experienced: by AccECN's byte counters, or estimated.
+    pub acked_ce_bytes: u64,
     /// Segments newly found lost.
     pub lost: u32,
     /// Segments in flight before this ACK.

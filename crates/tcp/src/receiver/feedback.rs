@@ -1,13 +1,15 @@
-//! What the receiver says of congestion experienced: RFC 3168 section 6.1.3, RFC 8257 section 3.2
-//! (Linux `tcp_dctcp.h`), RFC 9768 section 3.2.2.
+//! The receiver's part in ECN: RFC 3168 section 6.1.3, RFC 8257 section 3.2 (Linux `tcp_dctcp.h`),
+//! RFC 9768; Linux `include/net/tcp_ecn.h` (`tcp_ecn_rcv_syn`, `tcp_accecn_third_ack`).
 
-use quell_aqm::Ecn;
+use quell_aqm::{Ecn, Time};
 
-use crate::config::EcnMode;
-use crate::segment::Flags;
-
-/// The ACE counter begins at 5 (RFC 9768 section 3.2.2).
-pub(crate) const ACE_START: u64 = 5;
+use crate::config::{AccEcnOptionUse, EcnMode, EctScope, ReceiverConfig};
+use crate::ecn::counters::Counters;
+use crate::ecn::decoder::{Ack, Decoder};
+use crate::ecn::handshake;
+use crate::ecn::option::AccEcnOption;
+use crate::ecn::{ACE_MASK, FeedbackMode, Fields, ace};
+use crate::segment::{Flags, Segment};
 
 /// What an arrival asks of the acknowledgements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,78 +26,240 @@ pub(super) enum Demand {
 #[derive(Debug, Clone)]
 pub(super) struct Feedback {
     mode: EcnMode,
+    scope: EctScope,
+    usage: AccEcnOptionUse,
+    agreed: FeedbackMode,
+    has_agreed: bool,
+    fields: Fields,
+    /// The fields of the latest SYN, and of the latest SYN-ACK.
+    syn: Ecn,
+    syn_ack: Ecn,
     /// RFC 3168: CE has come and CWR not since. DCTCP: the last arrival had CE.
     echo: bool,
-    /// Packets with CE, from [`ACE_START`].
-    ce: u64,
+    accurate: Option<Box<Accurate>>,
+}
+
+/// What AccECN keeps.
+#[derive(Debug, Clone)]
+struct Accurate {
+    counters: Counters,
+    decoder: Decoder,
+    /// When the segment left that told the latest of marks, and where it ends.
+    latest: (Time, u64),
 }
 
 impl Feedback {
-    pub(super) fn new(mode: EcnMode) -> Self {
+    pub(super) fn new(config: &ReceiverConfig) -> Self {
         Self {
-            mode,
+            mode: config.ecn,
+            scope: config.ect_scope.unwrap_or(config.ecn.scope()),
+            usage: config.accecn_option,
+            agreed: FeedbackMode::Off,
+            has_agreed: false,
+            fields: Fields::NOT_ECT,
+            syn: Ecn::NotEct,
+            syn_ack: Ecn::NotEct,
             echo: false,
-            ce: ACE_START,
+            accurate: None,
         }
     }
-    /// A data segment arrived.
+    /// What the handshake has agreed on.
+    pub(super) fn agreed(&self) -> FeedbackMode {
+        self.agreed
+    }
+    /// The IP-ECN field of an ACK.
+    pub(super) fn field(&self) -> Ecn {
+        self.fields.others
+    }
+    /// Packets of this end that had CE, as far as the other end has told.
+    pub(super) fn marked(&self) -> u64 {
+        let accurate = self.accurate.as_ref();
+        accurate.map_or(0, |accurate| accurate.decoder.ce_packets())
+    }
+
+    /// A SYN arrived before the connection is established. The first one decides, the latest one's
+    /// IP-ECN field is told (RFC 9768 section 3.1.5).
+    pub(super) fn on_syn(&mut self, segment: &Segment) {
+        self.syn = segment.ecn;
+        if !self.has_agreed {
+            self.has_agreed = true;
+            self.agreed = handshake::accept(self.mode, segment.flags);
+            self.fields = Fields::new(self.mode, self.scope, self.agreed);
+        }
+        if self.agreed != FeedbackMode::Accurate {
+            return;
+        }
+        let (usage, ecn) = (self.usage, segment.ecn);
+        let accurate = self.accurate.get_or_insert_with(|| {
+            Box::new(Accurate {
+                // A CE on the SYN is not counted: the SYN-ACK tells of it (section 3.2.2.2).
+                counters: Counters::new(usage, ecn),
+                decoder: Decoder::new(),
+                latest: (Time::ZERO, 0),
+            })
+        });
+        // The client gives up, or something clears the flags: "MUST NOT set ECT on any packet for the
+        // rest of the connection" (section 3.1.5).
+        if ace(segment.flags) == 0 {
+            accurate.decoder.on_invalid_transition();
+            self.fields = Fields::NOT_ECT;
+        }
+    }
+    /// Flags, IP-ECN field and option of the `attempt`th SYN-ACK after so many time-outs.
+    pub(super) fn syn_ack(&mut self, attempt: u32, timeouts: u32) -> (u16, Ecn, AccEcnOption) {
+        let flags = handshake::syn_ack_flags(self.agreed, self.syn, timeouts);
+        if self.agreed == FeedbackMode::Accurate && flags == 0 {
+            self.fields = Fields::NOT_ECT;
+        }
+        let is_capable = self.scope == EctScope::Everything;
+        self.syn_ack = if is_capable {
+            self.fields.others
+        } else {
+            Ecn::NotEct
+        };
+        let option = match &self.accurate {
+            // "SHOULD retransmit the SYN/ACK, but with no AccECN Option" (section 3.2.3.2.2).
+            Some(accurate) if attempt == 1 => accurate.counters.syn_ack_option(),
+            _ => AccEcnOption::NONE,
+        };
+        (flags, self.syn_ack, option)
+    }
+    /// The first segment after the SYN-ACK (RFC 9768 tables 3 and 4). True if its flags tell of the
+    /// SYN-ACK, false if they are a counter: those of "a pure ACK with no SACK blocks" do.
+    pub(super) fn on_first_ack(&mut self, segment: &Segment) -> bool {
+        let Some(accurate) = &mut self.accurate else {
+            return false;
+        };
+        accurate.decoder.on_first_option(&segment.accecn);
+        if segment.payload > 0 || !segment.sacks.is_empty() {
+            return false;
+        }
+        let arrived = handshake::echoed(segment.flags);
+        if ace(segment.flags) == 0 {
+            accurate.decoder.give_up();
+        } else if arrived.is_some_and(|arrived| !handshake::is_valid(self.syn_ack, arrived)) {
+            accurate.decoder.on_invalid_transition();
+        }
+        if arrived == Some(Ecn::Ce) {
+            accurate.decoder.on_ce_syn_ack();
+        }
+        if accurate.decoder.is_mangled() {
+            self.fields = Fields::NOT_ECT;
+        }
+        true
+    }
+
+    /// Whether AccECN is in use, with counters and options.
+    #[inline]
+    pub(super) fn is_accurate(&self) -> bool {
+        self.accurate.is_some()
+    }
+    /// With AccECN: an acceptable packet without SYN arrived, whose flags are a counter but for the
+    /// handshake's last ACK. `owes_ack` is whether there is data to acknowledge. True if an ACK is due at
+    /// once (RFC 9768 section 3.2.2.5.1): after so many marks, and, with data, after a change of the
+    /// field. The RFC asks for the latter where CE comes after something else; Linux acknowledges each
+    /// change.
+    pub(super) fn on_packet(
+        &mut self,
+        segment: &Segment,
+        has_counter: bool,
+        owes_ack: bool,
+    ) -> bool {
+        let Some(accurate) = &mut self.accurate else {
+            return false;
+        };
+        if has_counter {
+            accurate.on_ace(segment);
+        }
+        if accurate.decoder.is_mangled() {
+            self.fields = Fields::NOT_ECT;
+        }
+        let payload = u64::from(segment.payload);
+        let is_change = accurate.counters.on_packet(segment.ecn, payload);
+        (is_change && payload > 0) || accurate.counters.is_ack_due(owes_ack)
+    }
+    /// A segment that starts here had arrived before.
+    pub(super) fn on_duplicate(&mut self, start: u64) {
+        if let Some(accurate) = &mut self.accurate {
+            accurate.counters.on_duplicate(start);
+        }
+    }
+
+    /// A data segment arrived that had not before.
     #[inline]
     pub(super) fn on_data(&mut self, ecn: Ecn) -> Demand {
         let is_ce = ecn == Ecn::Ce;
-        match self.mode {
-            EcnMode::Off => Demand::None,
-            EcnMode::Classic(_) => {
+        match self.agreed {
+            FeedbackMode::Off | FeedbackMode::Accurate => Demand::None,
+            FeedbackMode::Classic => {
                 if is_ce && !self.echo {
                     self.echo = true;
                     return Demand::Quick;
                 }
                 Demand::None
             }
-            EcnMode::Dctcp(_) => {
+            FeedbackMode::Dctcp => {
                 if is_ce == self.echo {
                     return Demand::None;
                 }
-                let before = self.flags();
+                let before = self.echo_flags();
                 self.echo = is_ce;
                 Demand::Change(before)
-            }
-            EcnMode::Accurate(_) => {
-                self.ce += u64::from(is_ce);
-                Demand::None
             }
         }
     }
     /// The sender says that it has reduced its window.
     pub(super) fn on_window_reduced(&mut self) {
-        if matches!(self.mode, EcnMode::Classic(_)) {
+        if self.agreed == FeedbackMode::Classic {
             self.echo = false;
         }
     }
     /// The flags of an ACK that leaves now.
     #[inline]
-    pub(super) fn flags(&self) -> Flags {
-        Flags(match self.mode {
-            EcnMode::Accurate(_) => ace_flags(self.ce),
-            _ if self.echo => Flags::ECE,
-            _ => 0,
-        })
+    pub(super) fn flags(&mut self) -> Flags {
+        match &mut self.accurate {
+            Some(accurate) => Flags(accurate.counters.ace_flags()),
+            None => self.echo_flags(),
+        }
+    }
+    fn echo_flags(&self) -> Flags {
+        Flags(if self.echo { Flags::ECE } else { 0 })
+    }
+    /// The option of an ACK that leaves now, and how many of so many SACK blocks stay beside it.
+    pub(super) fn option(
+        &mut self,
+        blocks: usize,
+        duplicate: Option<u64>,
+        rtt: Option<Time>,
+        now: Time,
+    ) -> (AccEcnOption, usize) {
+        match &mut self.accurate {
+            Some(accurate) => accurate.counters.option(blocks, duplicate, rtt, now),
+            None => (AccEcnOption::NONE, blocks),
+        }
     }
 }
 
-/// The three low bits of the counter, as flags.
-fn ace_flags(count: u64) -> u16 {
-    [(1, Flags::ECE), (2, Flags::CWR), (4, Flags::AE)]
-        .iter()
-        .filter(|(bit, _)| count & bit != 0)
-        .map(|(_, flag)| flag)
-        .sum()
-}
-
-/// The counter's three bits in the flags of an ACK.
-pub(crate) fn ace(flags: Flags) -> u64 {
-    u64::from(flags.has(Flags::ECE))
-        | u64::from(flags.has(Flags::CWR)) << 1
-        | u64::from(flags.has(Flags::AE)) << 2
+impl Accurate {
+    /// What the sender says of marks on ACKs, unless a later segment has said it before.
+    fn on_ace(&mut self, segment: &Segment) {
+        let told = (segment.timestamp, segment.end());
+        if told < self.latest {
+            return;
+        }
+        self.latest = told;
+        self.decoder.on_ack(&Ack {
+            flags: segment.flags,
+            option: &segment.accecn,
+            // How many ACKs it has seen the sender does not say, nor do they have payload.
+            packets: 0,
+            bytes: 0,
+            mss: 1,
+            sent: 0,
+            // Enough for any value of the first counter.
+            controls: ACE_MASK,
+        });
+    }
 }
 
 #[cfg(test)]
@@ -103,9 +267,18 @@ mod tests {
     use super::*;
     use crate::config::Codepoint;
 
+    fn feedback(ecn: EcnMode) -> Feedback {
+        let mut feedback = Feedback::new(&ReceiverConfig::new(ecn));
+        feedback.on_syn(&Segment {
+            flags: Flags(Flags::SYN | handshake::syn_flags(ecn, 1)),
+            ..Segment::default()
+        });
+        feedback
+    }
+
     #[test]
     fn classic_echo_lasts_until_the_window_was_reduced() {
-        let mut feedback = Feedback::new(EcnMode::Classic(Codepoint::Ect0));
+        let mut feedback = feedback(EcnMode::Classic(Codepoint::Ect0));
         assert_eq!(feedback.on_data(Ecn::Ect0), Demand::None);
         assert_eq!(feedback.on_data(Ecn::Ce), Demand::Quick);
         assert_eq!(feedback.on_data(Ecn::Ce), Demand::None);
@@ -117,7 +290,7 @@ mod tests {
 
     #[test]
     fn dctcp_echo_mirrors_each_arrival_and_a_change_is_told_at_once() {
-        let mut feedback = Feedback::new(EcnMode::Dctcp(Codepoint::Ect0));
+        let mut feedback = feedback(EcnMode::Dctcp(Codepoint::Ect0));
         assert_eq!(feedback.on_data(Ecn::Ect0), Demand::None);
         assert_eq!(feedback.on_data(Ecn::Ce), Demand::Change(Flags(0)));
         assert_eq!(feedback.on_data(Ecn::Ce), Demand::None);
@@ -131,11 +304,17 @@ mod tests {
 
     #[test]
     fn the_ace_counter_counts_packets_modulo_eight_from_five() {
-        let mut feedback = Feedback::new(EcnMode::Accurate(Codepoint::Ect1));
+        let mut feedback = feedback(EcnMode::Accurate(Codepoint::Ect1));
         for n in 0..20 {
             assert_eq!(ace(feedback.flags()), (5 + n) % 8);
-            feedback.on_data(Ecn::Ect1);
-            feedback.on_data(Ecn::Ce);
+            for ecn in [Ecn::Ect1, Ecn::Ce] {
+                let segment = Segment {
+                    ecn,
+                    payload: 1_448,
+                    ..Segment::default()
+                };
+                feedback.on_packet(&segment, true, true);
+            }
         }
     }
 }

@@ -9,12 +9,13 @@
 //! ("pingpong" mode); 4. timestamps have a resolution of 1 ms, as Linux's by default.
 
 mod delayed_ack;
-pub(crate) mod feedback;
+mod feedback;
 mod reassembly;
 
-use quell_aqm::{Ecn, Time};
+use quell_aqm::Time;
 
 use crate::config::ReceiverConfig;
+use crate::ecn::FeedbackMode;
 use crate::segment::{Flags, Sack, SackBlocks, Segment};
 use delayed_ack::{DelayedAck, QUICK_ACKS};
 use feedback::{Demand, Feedback};
@@ -22,6 +23,8 @@ use reassembly::{Arrival, Reassembly};
 
 /// Time-out of the SYN-ACK (RFC 6298 section 2.1), doubled each time up to 64 times.
 const SYN_ACK_TIMEOUT: Time = Time::from_secs(1);
+/// The largest window that TCP can tell (RFC 7323 section 2.3).
+const MAX_WINDOW: u64 = 1 << 30;
 /// Duplicate ACKs that are never held back (`TCP_FASTRETRANS_THRESH`).
 const UNCOMPRESSED: u32 = 3;
 /// Most ACKs held back (`tcp_comp_sack_nr`).
@@ -47,11 +50,10 @@ struct EarlierAck {
 /// The receiving end of a connection.
 #[derive(Debug, Clone)]
 pub struct Receiver {
-    window: u64,
+    window: u32,
     /// More unacknowledged bytes than this are acknowledged at once.
     ack_beyond: u64,
     compress_sacks: bool,
-    codepoint: Ecn,
     phase: Phase,
     reassembly: Reassembly,
     delayed: DelayedAck,
@@ -70,7 +72,11 @@ pub struct Receiver {
     earlier: Option<EarlierAck>,
     syn_ack_wanted: bool,
     syn_ack_due: Option<Time>,
+    /// Time-outs of the SYN-ACK.
+    syn_ack_timeouts: u32,
     ack_wanted: bool,
+    /// An ACK without SACK blocks, for marks on ACKs.
+    ack_of_acks_wanted: bool,
     ack_scheduled: bool,
     /// Held back and not held back since the stream last grew.
     compressed: u32,
@@ -83,20 +89,15 @@ impl Receiver {
     /// A receiver that listens.
     pub fn new(config: &ReceiverConfig) -> Self {
         let mss = u64::from(config.mss.max(1));
-        let window = config.window.get().max(2 * mss);
-        let codepoint = match config.ecn.marks_control_packets() {
-            true => config.ecn.codepoint(),
-            false => Ecn::NotEct,
-        };
+        let window = config.window.get().max(2 * mss).min(MAX_WINDOW);
         Self {
-            window,
+            window: window as u32,
             ack_beyond: mss * u64::from(config.ack_every.max(1) - 1),
             compress_sacks: config.compress_sacks,
-            codepoint,
             phase: Phase::Listening,
             reassembly: Reassembly::default(),
             delayed: DelayedAck::new(config.quick_ack, window / mss),
-            feedback: Feedback::new(config.ecn),
+            feedback: Feedback::new(config),
             acknowledged: 0,
             fin: None,
             echo: Time::ZERO,
@@ -106,7 +107,9 @@ impl Receiver {
             earlier: None,
             syn_ack_wanted: false,
             syn_ack_due: None,
+            syn_ack_timeouts: 0,
             ack_wanted: false,
+            ack_of_acks_wanted: false,
             ack_scheduled: false,
             compressed: 0,
             uncompressed: 0,
@@ -121,6 +124,7 @@ impl Receiver {
             self.on_syn(segment);
             return;
         }
+        let mut is_handshake = false;
         match self.phase {
             Phase::Listening => return,
             Phase::Answered(sent, attempts) => {
@@ -131,6 +135,7 @@ impl Receiver {
                 self.phase = Phase::Established;
                 self.syn_ack_due = None;
                 self.syn_ack_wanted = false;
+                is_handshake = self.feedback.on_first_ack(segment);
             }
             Phase::Established => {}
         }
@@ -138,12 +143,27 @@ impl Receiver {
             self.echo = segment.timestamp;
         }
         let (start, end) = (segment.sequence, segment.end());
+        let next = self.reassembly.next();
+        let prompt = if self.feedback.is_accurate() {
+            // Only acceptable packets count (RFC 9768 section 3.2; Linux `tcp_sequence`).
+            let is_acceptable = end >= self.acknowledged && start <= self.limit();
+            let owes_ack = start < end || next > self.acknowledged;
+            is_acceptable && self.feedback.on_packet(segment, !is_handshake, owes_ack)
+        } else {
+            false
+        };
         if start < end {
-            self.on_data(segment, start, end, now);
-        } else if start < self.reassembly.next() {
+            self.on_data(segment, start, end, prompt, now);
+        } else if start < next {
             // A probe of an idle or closed connection.
             self.ack_wanted = true;
+        } else {
+            self.ack_of_acks_wanted |= prompt;
         }
+    }
+    /// Nothing beyond it is accepted.
+    fn limit(&self) -> u64 {
+        self.reassembly.next().saturating_add(self.window.into())
     }
 
     fn on_syn(&mut self, segment: &Segment) {
@@ -152,12 +172,13 @@ impl Receiver {
         } else {
             self.syn_ack_wanted = true;
             self.echo = segment.timestamp;
+            self.feedback.on_syn(segment);
         }
     }
 
-    fn on_data(&mut self, segment: &Segment, start: u64, end: u64, now: Time) {
-        let limit = self.reassembly.next().saturating_add(self.window);
-        if end > limit {
+    /// `prompt` asks for an ACK at once.
+    fn on_data(&mut self, segment: &Segment, start: u64, end: u64, prompt: bool, now: Time) {
+        if end > self.limit() {
             self.delayed.enter_quick_phase(QUICK_ACKS);
             self.ack_wanted = true;
             return;
@@ -166,6 +187,7 @@ impl Receiver {
         match self.reassembly.insert(start, end) {
             Arrival::Duplicate(range) => {
                 self.duplicate = Some(range);
+                self.feedback.on_duplicate(start);
                 self.delayed.enter_quick_phase(QUICK_ACKS);
                 self.ack_wanted = true;
                 self.ack_scheduled = true;
@@ -202,6 +224,7 @@ impl Receiver {
                 self.ack_wanted = true;
             }
         }
+        self.ack_wanted |= prompt;
         self.prior_next = self.reassembly.next();
         self.ack_wanted |= self.is_finished();
         self.ack_scheduled = true;
@@ -259,12 +282,18 @@ impl Receiver {
         if let Some(earlier) = self.earlier.take() {
             return Some(self.ack(earlier.acknowledgement, earlier.flags, now));
         }
-        if !self.ack_wanted {
+        if !self.ack_wanted && !self.ack_of_acks_wanted {
             return None;
         }
+        let has_sacks = self.ack_wanted;
         self.ack_wanted = false;
+        self.ack_of_acks_wanted = false;
         let next = self.reassembly.next();
-        let ack = self.ack(next, self.feedback.flags(), now);
+        let flags = self.feedback.flags();
+        let mut ack = self.ack(next, flags, now);
+        if self.feedback.is_accurate() {
+            self.add_option(&mut ack, has_sacks, now);
+        }
         self.acknowledged = next;
         self.delayed.on_ack_sent(self.ack_scheduled);
         self.ack_scheduled = false;
@@ -272,6 +301,20 @@ impl Receiver {
         self.compressed = 0;
         self.compressed_due = None;
         Some(ack)
+    }
+
+    /// Adds the AccECN option, in the place of SACK blocks if need be. "ACKs of ACKs MUST NOT contain
+    /// any SACK blocks" (RFC 9768 section 3.2.2.5.1).
+    #[cold]
+    fn add_option(&mut self, ack: &mut Segment, has_sacks: bool, now: Time) {
+        let blocks = if has_sacks { ack.sacks.len() } else { 0 };
+        let duplicate = self
+            .duplicate
+            .filter(|_| has_sacks)
+            .map(|range| range.start);
+        let (option, blocks) = self.feedback.option(blocks, duplicate, self.rtt, now);
+        ack.accecn = option;
+        ack.sacks.truncate(blocks);
     }
 
     fn syn_ack(&mut self, now: Time) -> Segment {
@@ -282,8 +325,10 @@ impl Receiver {
         self.phase = Phase::Answered(now, attempts);
         self.syn_ack_wanted = false;
         self.syn_ack_due = Some(now + SYN_ACK_TIMEOUT * (1 << (attempts - 1).min(6)));
-        let mut segment = self.ack(0, Flags(0), now);
-        segment.flags.0 |= Flags::SYN;
+        let (flags, ecn, option) = self.feedback.syn_ack(attempts, self.syn_ack_timeouts);
+        let mut segment = self.ack(0, Flags(Flags::SYN | flags), now);
+        segment.ecn = ecn;
+        segment.accecn = option;
         segment
     }
 
@@ -305,7 +350,7 @@ impl Receiver {
             echo: self.echo,
             sacks,
             flags: Flags(flags),
-            ecn: self.codepoint,
+            ecn: self.feedback.field(),
             ..Segment::default()
         }
     }
@@ -332,9 +377,19 @@ impl Receiver {
         if is_due(self.syn_ack_due) {
             self.syn_ack_due = None;
             self.syn_ack_wanted = true;
+            self.syn_ack_timeouts = self.syn_ack_timeouts.saturating_add(1);
         }
     }
 
+    /// What the handshake has agreed on.
+    pub fn feedback(&self) -> FeedbackMode {
+        self.feedback.agreed()
+    }
+    /// Packets of this end, acknowledgements mostly, that arrived with congestion experienced, as far
+    /// as AccECN has told.
+    pub fn marked_acks(&self) -> u64 {
+        self.feedback.marked()
+    }
     /// Bytes handed to the application, in order.
     pub fn delivered(&self) -> u64 {
         let next = self.reassembly.next();

@@ -5,10 +5,11 @@ use quell_aqm::Time;
 
 use super::Sender;
 use super::delivery::Newest;
-use super::scoreboard::{EVER_RETRANSMITTED, RETRANSMITTED, SACKED};
+use super::ecn::Delivered;
+use super::scoreboard::{EVER_RETRANSMITTED, FIN, RETRANSMITTED, SACKED};
 use crate::cc::{AckSample, State};
-use crate::config::EcnMode;
-use crate::receiver::feedback::ace;
+use crate::ecn::FeedbackMode;
+use crate::ecn::decoder::Marks;
 use crate::receiver::timestamp;
 use crate::segment::{Flags, Sack, Segment};
 
@@ -33,6 +34,8 @@ pub(super) struct News {
     pub(super) dsack_of_probe: bool,
     /// It echoes congestion.
     pub(super) ece: bool,
+    /// Payload of the segments newly delivered.
+    delivered_bytes: u64,
     /// The receive window has changed.
     pub(super) window_changed: bool,
     /// It says nothing new.
@@ -65,10 +68,11 @@ impl Sender {
             reordered: u64::MAX,
             ..News::default()
         };
+        let is_later = segment.timestamp > self.echo;
         self.echo = self.echo.max(segment.timestamp);
         self.echoed = segment.echo;
         if ack >= prior_una {
-            let end = ack.saturating_add(segment.window);
+            let end = ack.saturating_add(segment.window.into());
             news.window_changed = end - ack != self.window_end.saturating_sub(prior_una);
             self.window_end = end;
         }
@@ -85,8 +89,9 @@ impl Sender {
             self.remove_acknowledged(&mut news, prior_highest, now);
         }
         let delivered = (self.delivery.delivered - prior_delivered) as u32;
-        let delivered_ce = self.count_marks(segment.flags, delivered, &mut news);
-        news.is_duplicate = !(news.advanced || news.dsack || news.acked || news.window_changed);
+        let marks = self.count_marks(segment, delivered, is_later, &mut news);
+        let is_news = news.advanced || news.dsack || news.acked || news.window_changed;
+        news.is_duplicate = !(is_news || self.is_ack_of_acks(segment));
         let rtt = self.measure(&news, segment, now);
         if news.acked || news.sacked {
             let prior = self.delivery.prior_delivered(&news.newest);
@@ -101,7 +106,9 @@ impl Sender {
         let mut sample = AckSample {
             now,
             acked: delivered,
-            acked_ce: delivered_ce,
+            acked_ce: marks.packets,
+            acked_bytes: news.delivered_bytes,
+            acked_ce_bytes: marks.bytes,
             lost: 0,
             prior_in_flight,
             rtt,
@@ -141,6 +148,11 @@ impl Sender {
         self.update_pacing();
     }
 
+    /// With AccECN an ACK may be for ACKs; such have no SACK blocks, duplicates do (RFC 9768 section
+    /// 3.2.2.5.1).
+    fn is_ack_of_acks(&self, segment: &Segment) -> bool {
+        self.ecn.agreed == FeedbackMode::Accurate && segment.sacks.is_empty()
+    }
     /// The timer starts again when segments are acknowledged, and for SACKs of what left before the
     /// first segment last did: else the time-out would recede for as long as SACKs come.
     fn restarts_timer(&self, news: &News) -> bool {
@@ -241,6 +253,7 @@ impl Sender {
             let first = news.sacked_sent.map_or(entry.sent, |(first, _)| first);
             news.sacked_sent = Some((first, entry.sent));
         }
+        news.delivered_bytes += end - entry.start() - u64::from(entry.has(FIN));
         self.board.mark_sacked(index);
         self.delivery.delivered += 1;
         news.sacked = true;
@@ -291,6 +304,7 @@ impl Sender {
         let head = self.board.head();
         let (first, last) = (*self.board.entry(head), *self.board.entry(head + count - 1));
         let end = self.board.end(head + count - 1);
+        news.delivered_bytes += end - first.start() - u64::from(last.has(FIN));
         self.rack.on_delivered(&last, end, now, self.rtt.lowest());
         news.newest.consider(&last, end);
         news.acked_sent = Some((first.sent, last.sent));
@@ -325,6 +339,7 @@ impl Sender {
                     self.rack.on_delivered(&entry, end, now, self.rtt.lowest());
                 }
                 news.newest.consider(&entry, end);
+                news.delivered_bytes += end - entry.start() - u64::from(entry.has(FIN));
                 self.delivery.delivered += 1;
             }
             news.acked = true;
@@ -350,35 +365,49 @@ impl Sender {
         newest
     }
 
-    /// What the ACK says of CE: how many of the segments that it delivers.
+    /// What the ACK says of CE.
     #[inline]
-    fn count_marks(&mut self, flags: Flags, delivered: u32, news: &mut News) -> u32 {
-        let marked = match self.ecn {
-            EcnMode::Off => 0,
-            EcnMode::Classic(_) | EcnMode::Dctcp(_) => {
-                news.ece = flags.has(Flags::ECE);
-                if news.ece { delivered } else { 0 }
+    fn count_marks(
+        &mut self,
+        segment: &Segment,
+        packets: u32,
+        is_later: bool,
+        news: &mut News,
+    ) -> Marks {
+        let bytes = news.delivered_bytes;
+        let marks = match self.ecn.agreed {
+            FeedbackMode::Off => Marks::default(),
+            FeedbackMode::Classic | FeedbackMode::Dctcp => {
+                news.ece = segment.flags.has(Flags::ECE);
+                if news.ece {
+                    Marks { packets, bytes }
+                } else {
+                    Marks::default()
+                }
             }
-            EcnMode::Accurate(_) => {
-                let marked = self.ace_change(flags, delivered);
-                news.ece = marked > 0;
-                marked
+            // An ACK that others have overtaken tells of the past (RFC 9768 section 3.2.2.2, appendix
+            // A.1: newlyAckedB > 0 or newlyAckedT > 0; Linux `FLAG_TS_PROGRESS`).
+            FeedbackMode::Accurate => {
+                let is_superseded = segment.acknowledgement < news.prior_una
+                    || !(news.acked || news.sacked || is_later);
+                if is_superseded {
+                    return Marks::default();
+                }
+                let (mss, sent) = (self.mss, self.board.next());
+                let marks = self.ecn.decode(
+                    segment,
+                    Delivered {
+                        packets,
+                        bytes,
+                        mss,
+                        sent,
+                    },
+                );
+                news.ece = marks.packets > 0;
+                marks
             }
         };
-        self.delivery.delivered_ce += u64::from(marked);
-        marked
-    }
-    /// How far the peer's counter has moved (RFC 9768 section 3.2.2.5.2): where so many segments
-    /// were delivered that it may have wrapped, the most that they allow.
-    fn ace_change(&mut self, flags: Flags, delivered: u32) -> u32 {
-        let change = ace(flags).wrapping_sub(self.ce_count) & 7;
-        let marked = if delivered >= 8 && change > 0 {
-            let delivered = u64::from(delivered);
-            delivered - (delivered.wrapping_sub(change) & 7)
-        } else {
-            change
-        };
-        self.ce_count += marked;
-        marked as u32
+        self.delivery.delivered_ce += u64::from(marks.packets);
+        marks
     }
 }

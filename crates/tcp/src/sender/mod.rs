@@ -12,6 +12,7 @@
 mod ack;
 mod bursts;
 mod delivery;
+mod ecn;
 mod rack;
 mod recovery;
 mod rtt;
@@ -26,11 +27,12 @@ pub use stats::SenderStats;
 use quell_aqm::{Bytes, Rate, Time};
 
 use crate::cc::{AckSample, Control, State, Window};
-use crate::config::{EcnMode, SenderConfig};
-use crate::receiver::feedback::ACE_START;
+use crate::config::SenderConfig;
+use crate::ecn::FeedbackMode;
 use crate::segment::{Flags, Segment};
 use bursts::Burst;
 use delivery::Delivery;
+use ecn::SenderEcn;
 use rack::Rack;
 use recovery::Recovery;
 use rtt::Rtt;
@@ -61,6 +63,7 @@ pub struct Sender {
     mss: u32,
     phase: Phase,
     is_closed: bool,
+    /// The SYN-ACK is to be acknowledged.
     ack_wanted: bool,
     syn_wanted: bool,
     /// The next new segment says that the window was reduced.
@@ -68,7 +71,7 @@ pub struct Sender {
     nagle: bool,
     restart_after_idle: bool,
     is_paced: bool,
-    ecn: EcnMode,
+    ecn: SenderEcn,
     gso: bool,
     /// Whether a burst may wait for company; decided when it begins.
     burst_waits: bool,
@@ -80,8 +83,6 @@ pub struct Sender {
     last_stamp: Time,
     /// When data was last sent.
     last_departure: Time,
-    /// CE packets that the peer has counted.
-    ce_count: u64,
     forced: Option<Forced>,
     /// The peer's timestamp, and the one it echoed last.
     echo: Time,
@@ -105,7 +106,7 @@ impl Sender {
     /// A sender that has not opened yet.
     pub fn new(config: &SenderConfig) -> Self {
         let mut window = Window::new(config.initial_window);
-        let control = Control::new(&config.congestion_control, config.ecn, &mut window);
+        let control = Control::new(&config.congestion_control, &mut window);
         let mss = config.mss.max(1);
         Self {
             board: Scoreboard::new(mss),
@@ -122,7 +123,7 @@ impl Sender {
             nagle: config.nagle,
             restart_after_idle: config.restart_after_idle,
             is_paced: config.pacing.unwrap_or(control.wants_pacing()),
-            ecn: config.ecn,
+            ecn: SenderEcn::new(config),
             gso: config.gso,
             burst_waits: false,
             is_held_back: false,
@@ -130,7 +131,6 @@ impl Sender {
             small_end: 0,
             last_stamp: Time::ZERO,
             last_departure: Time::ZERO,
-            ce_count: ACE_START,
             forced: None,
             echo: Time::ZERO,
             echoed: Time::ZERO,
@@ -182,8 +182,12 @@ impl Sender {
                 }
             }
             // The SYN-ACK came again: the handshake's last ACK was lost.
-            Phase::Established if segment.flags.has(Flags::SYN) => self.ack_wanted = true,
+            Phase::Established if segment.flags.has(Flags::SYN) => {
+                self.ecn.on_repeated_syn_ack(segment.ecn);
+                self.ack_wanted = true;
+            }
             Phase::Established => {
+                self.ecn.on_arrival(segment);
                 if segment.flags.has(Flags::ACK) {
                     self.on_ack(segment, now);
                 }
@@ -195,16 +199,26 @@ impl Sender {
         self.syn_wanted = false;
         self.ack_wanted = true;
         self.echo = segment.timestamp;
-        self.window_end = segment.window;
+        self.window_end = segment.window.into();
         if attempts == 1 {
             self.rtt.on_sample(now - sent, 0, 0);
             self.rtt.on_lowest(now - sent, now);
         } else if attempts > 2 {
             self.window.cwnd = 1;
         }
+        if self.ecn.on_syn_ack(segment) {
+            self.on_marked_syn();
+        }
+        self.control.on_feedback(self.ecn.agreed);
         self.timers.on_established(self.rtt.timeout());
         self.delivery.on_established(now);
         self.update_pacing();
+    }
+    /// The SYN had CE (RFC 9768 section 3.2.2.2: "the TCP Client still triggers the congestion control
+    /// actions necessary"): the initial window is one segment, as RFC 5562 has it for a marked SYN-ACK,
+    /// and as after a SYN that was lost twice.
+    fn on_marked_syn(&mut self) {
+        self.window.cwnd = 1;
     }
     /// When to call [`on_timer`](Self::on_timer) next; it may change with every other call.
     #[inline]
@@ -217,6 +231,10 @@ impl Sender {
     /// Whether everything written has been acknowledged, and the FIN too if closed.
     pub fn is_done(&self) -> bool {
         self.una >= self.written.saturating_add(u64::from(self.is_closed))
+    }
+    /// What the handshake has agreed on.
+    pub fn feedback(&self) -> FeedbackMode {
+        self.ecn.agreed
     }
     /// State of loss recovery.
     pub fn state(&self) -> State {

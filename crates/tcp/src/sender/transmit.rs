@@ -1,13 +1,14 @@
 //! What leaves, and when: Linux `net/ipv4/tcp_output.c` (`tcp_write_xmit`,
 //! `tcp_xmit_retransmit_queue`, `tcp_cwnd_validate`, `tcp_cwnd_restart`).
 
-use quell_aqm::{Ecn, Rate, Time};
+use quell_aqm::{Rate, Time};
 
 use super::scoreboard::{APP_LIMITED, Entry, FIN};
 use super::timers::Kind;
 use super::{Phase, Sender};
 use crate::cc::{Event, State};
-use crate::config::EcnMode;
+use crate::ecn::FeedbackMode;
+use crate::ecn::option::AccEcnOption;
 use crate::receiver::timestamp;
 use crate::segment::{Flags, Segment};
 
@@ -110,7 +111,8 @@ impl Sender {
         }
         if self.ack_wanted {
             self.ack_wanted = false;
-            return Some(self.bare_segment(Flags::ACK, now));
+            let flags = Flags::ACK | self.ecn.handshake_flags();
+            return Some(self.bare_ack(flags, now));
         }
         if let Some(forced) = self.forced.take()
             && let Some(segment) = self.force(forced, now)
@@ -148,6 +150,10 @@ impl Sender {
                 let index = self.board.first_waiting()?;
                 self.retransmit_lost(index, now)
             }
+            Err(_) if self.ecn.owes_ack() => {
+                let flags = Flags::ACK | self.ecn.ace_flags();
+                Some(self.bare_ack(flags, now))
+            }
             Err(limit) => {
                 self.end_burst();
                 self.end_round(Some(limit), now);
@@ -164,9 +170,13 @@ impl Sender {
             return None;
         }
         self.syn_wanted = false;
-        self.phase = Phase::Opening(now, attempts.saturating_add(1));
-        self.timers.arm_syn(now, attempts.saturating_add(1));
-        Some(self.bare_segment(Flags::SYN, now))
+        let attempt = attempts.saturating_add(1);
+        self.phase = Phase::Opening(now, attempt);
+        self.timers.arm_syn(now, attempt);
+        let (flags, ecn) = self.ecn.syn(attempt);
+        let mut syn = self.bare_segment(Flags::SYN | flags, now);
+        syn.ecn = ecn;
+        Some(syn)
     }
 
     fn bare_segment(&self, flags: u16, now: Time) -> Segment {
@@ -175,17 +185,15 @@ impl Sender {
             timestamp: timestamp(now),
             echo: self.echo,
             flags: Flags(flags),
-            ecn: self.control_codepoint(),
+            ecn: self.ecn.fields.others,
             ..Segment::default()
         }
     }
-    /// The codepoint of what is not new data.
-    fn control_codepoint(&self) -> Ecn {
-        if self.ecn.marks_control_packets() {
-            self.ecn.codepoint()
-        } else {
-            Ecn::NotEct
-        }
+    fn bare_ack(&mut self, flags: u16, now: Time) -> Segment {
+        self.ecn.on_control_sent();
+        let mut ack = self.bare_segment(flags, now);
+        ack.accecn = self.ecn.option(self.rtt.smoothed(), now);
+        ack
     }
 
     fn has_something_to_send(&self) -> bool {
@@ -200,19 +208,21 @@ impl Sender {
             Forced::Probe if self.board.is_empty() => None,
             Forced::Probe => Some(self.probe(now)),
             Forced::IntoClosedWindow => {
-                let payload = self.next_payload();
-                (payload > 0 || self.is_fin_next(0)).then(|| self.emit(payload, now))
+                let full = self.full_payload(now);
+                let payload = self.next_payload(full);
+                (payload > 0 || self.is_fin_next(0)).then(|| self.emit(payload, full, now))
             }
         }
     }
     /// New data, or the last segment again.
     fn probe(&mut self, now: Time) -> Segment {
         self.counters.probes += 1;
-        let payload = self.next_payload();
+        let full = self.full_payload(now);
+        let payload = self.next_payload(full);
         let is_new = (payload > 0 || self.is_fin_next(0))
             && self.board.next() + u64::from(payload) <= self.window_end;
         let segment = if is_new {
-            self.emit(payload, now)
+            self.emit(payload, full, now)
         } else {
             self.retransmit(self.board.tail() - 1, now)
         };
@@ -241,7 +251,10 @@ impl Sender {
         }
         let is_fin = entry.has(FIN);
         let payload = (end - entry.start() - u64::from(is_fin)) as u32;
-        let flags = Flags::ACK | if is_fin { Flags::FIN } else { 0 };
+        let mut flags = Flags::ACK | if is_fin { Flags::FIN } else { 0 };
+        if self.ecn.is_accurate() {
+            flags |= self.ecn.ace_flags();
+        }
         self.on_departure(payload, index, now);
         Segment {
             sequence: entry.start(),
@@ -249,15 +262,25 @@ impl Sender {
             echo: self.echo,
             payload,
             flags: Flags(flags),
-            ecn: self.control_codepoint(),
+            ecn: self.ecn.fields.others,
             ..Segment::default()
         }
     }
 
-    /// Payload of the next new segment.
-    fn next_payload(&self) -> u32 {
+    /// Payload of a full segment that leaves now.
+    #[inline]
+    fn full_payload(&self, now: Time) -> u32 {
+        if self.ecn.is_accurate() {
+            self.ecn.full_payload(self.mss, self.rtt.smoothed(), now)
+        } else {
+            self.mss
+        }
+    }
+    /// Payload of the next new segment, which holds `full` at most.
+    #[inline]
+    fn next_payload(&self, full: u32) -> u32 {
         let left = self.written.saturating_sub(self.board.next());
-        left.min(self.mss.into()) as u32
+        left.min(full.into()) as u32
     }
     /// Whether the FIN belongs behind so many more bytes.
     fn is_fin_next(&self, payload: u32) -> bool {
@@ -265,11 +288,12 @@ impl Sender {
     }
 
     fn send_new(&mut self, now: Time) -> Result<Segment, Limit> {
-        let mut payload = self.next_payload();
+        let full = self.full_payload(now);
+        let mut payload = self.next_payload(full);
         if payload == 0 {
             // The final FIN does not wait for the congestion window.
             return match self.is_fin_next(0) {
-                true => Ok(self.emit(0, now)),
+                true => Ok(self.emit(0, full, now)),
                 false => Err(Limit::Application),
             };
         }
@@ -291,7 +315,7 @@ impl Sender {
                 return Err(Limit::Receiver);
             }
         }
-        let waits_for_more = payload < self.mss && self.nagle && !self.is_closed;
+        let waits_for_more = payload < full && self.nagle && !self.is_closed;
         if waits_for_more && self.small_end > self.una {
             return Err(Limit::Application);
         }
@@ -303,11 +327,11 @@ impl Sender {
         if self.board.is_empty() {
             self.restart_after_idle(now);
         }
-        Ok(self.emit(payload, now))
+        Ok(self.emit(payload, full, now))
     }
 
-    /// Sends new data, or the FIN alone.
-    fn emit(&mut self, payload: u32, now: Time) -> Segment {
+    /// Sends new data, of which `full` bytes would be a full segment, or the FIN alone.
+    fn emit(&mut self, payload: u32, full: u32, now: Time) -> Segment {
         let sequence = self.board.next();
         let is_fin = self.is_fin_next(payload);
         let was_empty = self.board.is_empty();
@@ -324,28 +348,34 @@ impl Sender {
         self.delivery.on_sent(&mut entry, was_empty);
         let end = sequence + u64::from(payload);
         self.board.push(entry, end + u64::from(is_fin));
-        if payload < self.mss {
+        if payload < full {
             self.small_end = end;
         }
         if was_empty || self.timers.is(Kind::Probe) {
             self.rearm_rto(now, None);
         }
         self.usage.has_sent = true;
-        let mut flags = Flags::ACK | if is_fin { Flags::FIN } else { 0 };
+        let fin = if is_fin { Flags::FIN } else { 0 };
+        let mut flags = Flags::ACK | fin;
         if self.announce_reduction && payload > 0 {
             self.announce_reduction = false;
-            if matches!(self.ecn, EcnMode::Classic(_) | EcnMode::Dctcp(_)) {
-                flags |= Flags::CWR;
-            }
+            let has_cwr = matches!(self.ecn.agreed, FeedbackMode::Classic | FeedbackMode::Dctcp);
+            flags |= if has_cwr { Flags::CWR } else { 0 };
+        }
+        let mut accecn = AccEcnOption::NONE;
+        if self.ecn.is_accurate() {
+            flags |= self.ecn.ace_flags();
+            accecn = self.ecn.option(self.rtt.smoothed(), now);
         }
         self.on_departure(payload, self.board.tail() - 1, now);
         Segment {
             sequence,
             timestamp: timestamp(now),
             echo: self.echo,
+            accecn,
             payload,
             flags: Flags(flags),
-            ecn: self.ecn.codepoint(),
+            ecn: self.ecn.fields.new_data,
             ..Segment::default()
         }
     }

@@ -4,6 +4,8 @@
 // Each test file is a program of its own and uses a part of this one.
 #![allow(dead_code)]
 
+pub(crate) mod ecn;
+
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::fmt::Write as _;
@@ -27,6 +29,9 @@ pub(crate) enum Fate {
 
 /// Decides the fate of a segment: it, its number among those of its direction, the time.
 pub(crate) type Script<'a> = Box<dyn FnMut(&Segment, u64, Time) -> Fate + 'a>;
+
+/// See [`Path::meddler`].
+pub(crate) type Meddler<'a> = Box<dyn FnMut(&mut Segment, bool) + 'a>;
 
 pub(crate) fn pass<'a>() -> Script<'a> {
     Box::new(|_, _, _| Fate::Pass)
@@ -55,6 +60,8 @@ pub(crate) struct Path<'a> {
     pub(crate) rtt: Time,
     pub(crate) forward: Script<'a>,
     pub(crate) backward: Script<'a>,
+    /// Looks at each segment before its fate is decided, and may alter it; whether it goes forward.
+    pub(crate) meddler: Meddler<'a>,
     /// What left and arrived, in words; `None` keeps no record.
     pub(crate) record: Option<String>,
     queue: BinaryHeap<Reverse<(Time, u64, bool, usize)>>,
@@ -67,7 +74,11 @@ pub(crate) struct Path<'a> {
 
 impl<'a> Path<'a> {
     pub(crate) fn new(config: &SenderConfig, rtt: Time) -> Self {
-        Self::with_receiver(config, &ReceiverConfig::new(config.ecn), rtt)
+        let receiver = ReceiverConfig {
+            ect_scope: config.ect_scope,
+            ..ReceiverConfig::new(config.ecn)
+        };
+        Self::with_receiver(config, &receiver, rtt)
     }
     pub(crate) fn with_receiver(
         config: &SenderConfig,
@@ -81,6 +92,7 @@ impl<'a> Path<'a> {
             rtt,
             forward: pass(),
             backward: pass(),
+            meddler: Box::new(|_, _| {}),
             record: None,
             queue: BinaryHeap::new(),
             slots: Vec::new(),
@@ -91,7 +103,8 @@ impl<'a> Path<'a> {
         }
     }
 
-    fn dispatch(&mut self, segment: Segment, is_forward: bool) {
+    fn dispatch(&mut self, mut segment: Segment, is_forward: bool) {
+        (self.meddler)(&mut segment, is_forward);
         let direction = usize::from(!is_forward);
         self.sent[direction] += 1;
         let script = if is_forward {
@@ -104,7 +117,6 @@ impl<'a> Path<'a> {
             record.push_str(&self.describe(&segment, fate, is_forward));
             self.record = Some(record);
         }
-        let mut segment = segment;
         let half = self.rtt / 2;
         match fate {
             Fate::Drop => return,
@@ -150,6 +162,7 @@ impl<'a> Path<'a> {
             (Flags::FIN, " FIN"),
             (Flags::ECE, " ECE"),
             (Flags::CWR, " CWR"),
+            (Flags::AE, " AE"),
         ] {
             if segment.flags.has(flag) {
                 line.push_str(word);

@@ -1,0 +1,67 @@
+//! TCP options of the segments under way that have any: SACK blocks, and AccECN's counters.
+//!
+//! Places are reused, last freed first, so the store grows to the largest number of such segments
+//! under way at once and no further.
+
+use quell_tcp::{AccEcnOption, SackBlocks, Segment};
+
+/// The options of a segment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Options {
+    pub(crate) sacks: SackBlocks,
+    pub(crate) accecn: AccEcnOption,
+}
+
+/// Options, by place.
+#[derive(Debug, Default)]
+pub(crate) struct OptionStore {
+    options: Vec<Options>,
+    free: Vec<u32>,
+}
+
+impl OptionStore {
+    /// The place of a segment without options.
+    pub(crate) const NONE: u32 = u32::MAX;
+
+    /// Keeps the options of `segment`, if it has any, and tells their place.
+    #[inline]
+    pub(crate) fn put(&mut self, segment: &Segment) -> u32 {
+        if segment.sacks.is_empty() && !segment.accecn.is_present() {
+            Self::NONE
+        } else {
+            self.keep(Options {
+                sacks: segment.sacks,
+                accecn: segment.accecn,
+            })
+        }
+    }
+
+    fn keep(&mut self, options: Options) -> u32 {
+        match self.free.pop() {
+            Some(place) => {
+                self.options[place as usize] = options;
+                place
+            }
+            None => {
+                self.options.push(options);
+                self.options.len() as u32 - 1
+            }
+        }
+    }
+
+    /// Takes the options at `place` out.
+    #[inline]
+    pub(crate) fn take(&mut self, place: u32) -> Options {
+        if place == Self::NONE {
+            return Options::default();
+        }
+        self.free.push(place);
+        self.options[place as usize]
+    }
+
+    /// Segments with options under way.
+    #[cfg(test)]
+    pub(crate) fn in_use(&self) -> usize {
+        self.options.len() - self.free.len()
+    }
+}

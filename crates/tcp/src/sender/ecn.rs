@@ -1,0 +1,207 @@
+//! The sender's part in ECN: RFC 3168 section 6.1.2, RFC 9768; Linux `include/net/tcp_ecn.h`
+//! (`tcp_ecn_send_syn`, `tcp_ecn_rcv_synack`), `tcp_output.c` (`tcp_ecn_send`).
+//!
+//! With AccECN the sender counts marks on the acknowledgements that it gets, and tells of them in
+//! its data, or in an ACK of ACKs where it has no data to send.
+
+use quell_aqm::{Ecn, Time};
+
+use crate::config::{AccEcnOptionUse, EcnMode, EctScope, SenderConfig};
+use crate::ecn::counters::Counters;
+use crate::ecn::decoder::{Ack, Decoder, Marks};
+use crate::ecn::handshake;
+use crate::ecn::option::AccEcnOption;
+use crate::ecn::{FeedbackMode, Fields};
+use crate::segment::Segment;
+
+/// The state of a sender.
+#[derive(Debug, Clone)]
+pub(super) struct SenderEcn {
+    mode: EcnMode,
+    scope: EctScope,
+    usage: AccEcnOptionUse,
+    pub(super) agreed: FeedbackMode,
+    pub(super) fields: Fields,
+    /// The field of the last SYN.
+    syn: Ecn,
+    accurate: Option<Box<Accurate>>,
+}
+
+/// What AccECN keeps.
+#[derive(Debug, Clone)]
+struct Accurate {
+    counters: Counters,
+    decoder: Decoder,
+    /// Of the latest SYN-ACK.
+    syn_ack: Ecn,
+    has_ce_syn_ack: bool,
+    /// ECN-capable packets without payload that were sent.
+    controls: u64,
+}
+
+impl SenderEcn {
+    pub(super) fn new(config: &SenderConfig) -> Self {
+        Self {
+            mode: config.ecn,
+            scope: config.ect_scope.unwrap_or(config.ecn.scope()),
+            usage: config.accecn_option,
+            agreed: FeedbackMode::Off,
+            fields: Fields::NOT_ECT,
+            syn: Ecn::NotEct,
+            accurate: None,
+        }
+    }
+    /// Flags and IP-ECN field of the `attempt`th SYN.
+    pub(super) fn syn(&mut self, attempt: u32) -> (u16, Ecn) {
+        let flags = handshake::syn_flags(self.mode, attempt);
+        // DCTCP's stay ECN-capable, as Linux's; RFC 9768 section 3.1.4.1 advises against it.
+        let is_capable = self.scope == EctScope::Everything
+            && (flags != 0 || matches!(self.mode, EcnMode::Dctcp(_)));
+        self.syn = if is_capable {
+            self.mode.codepoint()
+        } else {
+            Ecn::NotEct
+        };
+        (flags, self.syn)
+    }
+    /// The first SYN-ACK decides (RFC 9768 section 3.1.5: "MUST NOT switch into a different feedback
+    /// mode"). True if the SYN had arrived with CE.
+    pub(super) fn on_syn_ack(&mut self, segment: &Segment) -> bool {
+        self.agreed = handshake::confirm(self.mode, segment.flags);
+        self.fields = Fields::new(self.mode, self.scope, self.agreed);
+        if self.agreed != FeedbackMode::Accurate {
+            return false;
+        }
+        let mut accurate = Box::new(Accurate {
+            counters: Counters::new(self.usage, segment.ecn),
+            decoder: Decoder::new(),
+            syn_ack: segment.ecn,
+            has_ce_syn_ack: false,
+            controls: 0,
+        });
+        accurate.on_syn_ack(segment.ecn);
+        accurate.decoder.on_first_option(&segment.accecn);
+        // "SHOULD include an AccECN Option in the first ACK" and "on the first data segment" (RFC
+        // 9768 section 3.2.3.2.1).
+        accurate.counters.demand(2);
+        // The reserved 101 says nothing of the SYN (section 3.1.3).
+        let arrived = handshake::echoed(segment.flags);
+        if arrived.is_some_and(|arrived| !handshake::is_valid(self.syn, arrived)) {
+            accurate.decoder.on_invalid_transition();
+        }
+        self.accurate = Some(accurate);
+        self.heed_mangling();
+        arrived == Some(Ecn::Ce)
+    }
+    /// The SYN-ACK came again; its flags count no more, but its IP-ECN field does.
+    pub(super) fn on_repeated_syn_ack(&mut self, ecn: Ecn) {
+        if let Some(accurate) = &mut self.accurate {
+            accurate.on_syn_ack(ecn);
+        }
+    }
+    /// Flags of the ACK of the SYN-ACK.
+    pub(super) fn handshake_flags(&self) -> u16 {
+        self.accurate
+            .as_ref()
+            .map_or(0, |accurate| handshake::echo(accurate.syn_ack))
+    }
+
+    /// A segment without SYN arrived.
+    #[inline]
+    pub(super) fn on_arrival(&mut self, segment: &Segment) {
+        if let Some(accurate) = &mut self.accurate {
+            let payload = u64::from(segment.payload);
+            accurate.counters.on_packet(segment.ecn, payload);
+        }
+    }
+    /// An ACK that delivers so many segments and bytes told something new.
+    pub(super) fn decode(&mut self, segment: &Segment, delivered: Delivered) -> Marks {
+        let Some(accurate) = &mut self.accurate else {
+            return Marks::default();
+        };
+        let marks = accurate.decoder.on_ack(&Ack {
+            flags: segment.flags,
+            option: &segment.accecn,
+            packets: delivered.packets,
+            bytes: delivered.bytes,
+            mss: delivered.mss,
+            sent: delivered.sent,
+            controls: accurate.controls,
+        });
+        self.heed_mangling();
+        marks
+    }
+    fn heed_mangling(&mut self) {
+        let is_mangled = |accurate: &Accurate| accurate.decoder.is_mangled();
+        if self.accurate.as_deref().is_some_and(is_mangled) {
+            self.fields = Fields::NOT_ECT;
+        }
+    }
+
+    /// Whether AccECN is in use, with counters and options.
+    #[inline]
+    pub(super) fn is_accurate(&self) -> bool {
+        self.accurate.is_some()
+    }
+    /// The ACE field of a segment that leaves; nothing without AccECN.
+    #[cold]
+    pub(super) fn ace_flags(&mut self) -> u16 {
+        self.accurate
+            .as_mut()
+            .map_or(0, |accurate| accurate.counters.ace_flags())
+    }
+    /// Whether an ACK of ACKs is due.
+    #[inline]
+    pub(super) fn owes_ack(&self) -> bool {
+        self.accurate
+            .as_ref()
+            .is_some_and(|accurate| accurate.counters.is_ack_due(false))
+    }
+    /// The option of a segment that leaves now.
+    #[cold]
+    pub(super) fn option(&mut self, rtt: Option<Time>, now: Time) -> AccEcnOption {
+        match &mut self.accurate {
+            Some(accurate) => accurate.counters.option(0, None, rtt, now).0,
+            None => AccEcnOption::NONE,
+        }
+    }
+    /// Payload of a full segment that leaves now, where `mss` is that of one without option.
+    #[cold]
+    pub(super) fn full_payload(&self, mss: u32, rtt: Option<Time>, now: Time) -> u32 {
+        match &self.accurate {
+            None => mss,
+            Some(accurate) => {
+                let room = accurate.counters.room_for_option(rtt, now);
+                mss.saturating_sub(room).max(1)
+            }
+        }
+    }
+    /// An ACK without payload left.
+    pub(super) fn on_control_sent(&mut self) {
+        if self.fields.others.is_capable()
+            && let Some(accurate) = &mut self.accurate
+        {
+            accurate.controls += 1;
+        }
+    }
+}
+
+impl Accurate {
+    fn on_syn_ack(&mut self, ecn: Ecn) {
+        self.syn_ack = ecn;
+        // "no more than once no matter how many CE-marked SYN/ACKs it receives" (section 3.2.2.2).
+        if ecn == Ecn::Ce && !self.has_ce_syn_ack {
+            self.has_ce_syn_ack = true;
+            self.counters.on_ce_syn_ack();
+        }
+    }
+}
+
+/// What an ACK delivers, and what had been sent.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Delivered {
+    pub(super) packets: u32,
+    pub(super) bytes: u64,
+    pub(super) mss: u32,
+    pub(super) sent: u64,
+}
