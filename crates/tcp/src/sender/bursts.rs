@@ -62,7 +62,7 @@ impl Sender {
     }
     fn local_limit(&self) -> u64 {
         let burst = u64::from(self.burst_segments()) * (u64::from(self.mss) + HEADERS);
-        (2 * burst).max(self.send_rate().as_bps() / 8 >> PACING_SHIFT)
+        (2 * burst).max((self.send_rate().as_bps() / 8) >> PACING_SHIFT)
     }
 
     /// Linux's `sk_pacing_rate`, which there is also where nothing is paced.
@@ -78,7 +78,7 @@ impl Sender {
         if !self.gso {
             return 1;
         }
-        let mut bytes = self.send_rate().as_bps() / 8 >> PACING_SHIFT;
+        let mut bytes = (self.send_rate().as_bps() / 8) >> PACING_SHIFT;
         let micros = self.rtt.lowest().map(|rtt| rtt.as_nanos() / 1_000);
         if let Some(halvings @ ..32) = micros.map(|micros| micros >> RTT_LOG) {
             bytes = bytes.saturating_add(LARGEST >> halvings);
