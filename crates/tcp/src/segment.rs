@@ -21,6 +21,8 @@ impl Flags {
     pub const CWR: u16 = 16;
     /// Accurate ECN, bit 2 of ACE (RFC 9768).
     pub const AE: u16 = 32;
+    /// The end of what was sent together: the receiver's application shall have it now.
+    pub const PSH: u16 = 64;
 
     /// Whether all of `bits` are set.
     pub const fn has(self, bits: u16) -> bool {

@@ -100,7 +100,8 @@ fn a_probe_turns_a_lost_tail_into_fast_recovery() {
 
 /// Limited transmit for two SACKs, fast retransmit at the third (RFC 5681 section 3.2), then one
 /// segment for two delivered while more than ssthresh = 6 are in flight (RFC 9937 section 6), and
-/// afterwards a window of 6. The ACKs are one per segment: quick-ack phase, then out of order.
+/// afterwards a window of 6. The ACKs are one per segment: quick-ack phase, then out of order; at the
+/// end segment 22 has an ACK of its own, since it is the last of a burst and carries PSH.
 #[test]
 fn proportional_rate_reduction_sends_one_segment_for_two() {
     let mut path = recorded(&reno(10));
@@ -145,6 +146,7 @@ fn proportional_rate_reduction_sends_one_segment_for_two() {
          300.0 > 23 FIN
          350.0 < 20
          350.0 < 22
+         350.0 < 23
          350.0 < 24 FIN",
     );
     let stats = path.sender.stats();

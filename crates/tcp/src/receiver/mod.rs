@@ -12,7 +12,7 @@ mod delayed_ack;
 mod feedback;
 mod reassembly;
 
-use quell_aqm::Time;
+use quell_aqm::{Bytes, Time};
 
 use crate::config::ReceiverConfig;
 use crate::ecn::FeedbackMode;
@@ -51,6 +51,7 @@ struct EarlierAck {
 #[derive(Debug, Clone)]
 pub struct Receiver {
     window: u32,
+    mss: u32,
     /// More unacknowledged bytes than this are acknowledged at once.
     ack_beyond: u64,
     compress_sacks: bool,
@@ -78,6 +79,9 @@ pub struct Receiver {
     /// An ACK without SACK blocks, for marks on ACKs.
     ack_of_acks_wanted: bool,
     ack_scheduled: bool,
+    /// What waits ends with PSH or a small segment: it is acknowledged when the application has
+    /// read it, which is at once.
+    is_pushed: bool,
     /// Held back and not held back since the stream last grew.
     compressed: u32,
     uncompressed: u32,
@@ -92,6 +96,7 @@ impl Receiver {
         let window = config.window.get().max(2 * mss).min(MAX_WINDOW);
         Self {
             window: window as u32,
+            mss: config.mss.max(1),
             ack_beyond: mss * u64::from(config.ack_every.max(1) - 1),
             compress_sacks: config.compress_sacks,
             phase: Phase::Listening,
@@ -111,6 +116,7 @@ impl Receiver {
             ack_wanted: false,
             ack_of_acks_wanted: false,
             ack_scheduled: false,
+            is_pushed: false,
             compressed: 0,
             uncompressed: 0,
             compressed_at: 0,
@@ -198,6 +204,11 @@ impl Receiver {
             Arrival::Refused => return,
             Arrival::InOrder => {
                 self.delayed.on_data(now, self.rto());
+                // `tcp_measure_rcv_mss` and `__tcp_cleanup_rbuf`, Linux 6.6 and later: a full segment
+                // with PSH ends a write as a small one does.
+                // Options take from the payload of a full segment.
+                let full = Segment::HEADERS + Bytes::new(self.mss.into());
+                self.is_pushed |= segment.flags.has(Flags::PSH) || segment.ip_length() < full;
                 // A gap is filled: acknowledge at once (RFC 5681 section 4.2).
                 self.ack_wanted |= !was_contiguous && self.reassembly.is_contiguous();
             }
@@ -239,7 +250,7 @@ impl Receiver {
         {
             self.ack_wanted = true;
         } else if self.reassembly.is_contiguous() {
-            self.ack_wanted = self.delayed.schedule(now, self.rtt);
+            self.ack_wanted = self.is_pushed || self.delayed.schedule(now, self.rtt);
         } else {
             self.hold_back(now);
         }
@@ -297,6 +308,7 @@ impl Receiver {
         self.acknowledged = next;
         self.delayed.on_ack_sent(self.ack_scheduled);
         self.ack_scheduled = false;
+        self.is_pushed = false;
         self.duplicate = None;
         self.compressed = 0;
         self.compressed_due = None;

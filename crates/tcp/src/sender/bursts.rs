@@ -4,7 +4,8 @@
 //!
 //! A host with segmentation offload hands its network so much at once as the pacing rate sends in
 //! about a millisecond, paced or not; what a receiver sees are bursts of full-sized packets. Window
-//! for less than that is left unused while an acknowledgement is due that will open more of it.
+//! for less than that is left unused while an acknowledgement is due that will open more of it. The last
+//! segment of several carries PSH (`__tcp_transmit_skb`), which its receiver answers at once.
 //!
 //! Deviations from Linux: 1. data written is one queue without the boundaries of `sk_buff`s (Linux
 //! since 6.9 fills them up before they leave); 2. lost segments form a burst wherever they are
@@ -37,6 +38,8 @@ const HEADERS: u64 = 52;
 pub(super) struct Burst {
     /// Segments of it that are still to leave.
     left: u32,
+    /// Segments that it began with.
+    size: u32,
     /// Which one on the board is next.
     next: u64,
 }
@@ -100,27 +103,46 @@ impl Sender {
     pub(super) fn count_into_burst(&mut self, index: u64, room: u32) -> bool {
         let begins = !self.continues_burst(index);
         if begins {
-            // Where nothing is paced and nothing waits, it does not matter what leaves together.
-            let size = match self.gso && (self.is_paced || self.burst_waits) {
-                true => self.burst_segments().min(room),
+            let size = match self.gso {
+                true => self.most_together(index, room).max(1),
                 false => 1,
             };
-            self.burst.left = size.max(1);
+            (self.burst.left, self.burst.size) = (size, size);
         }
         self.burst.left -= 1;
         self.burst.next = index + 1;
         begins
     }
+    /// How many segments leave together from the one at `index` on, which is on the board.
+    #[inline]
+    fn most_together(&self, index: u64, room: u32) -> u32 {
+        let mut most = room;
+        if index + 1 == self.board.tail() {
+            let next = self.board.next();
+            let left = self.written.min(self.window_end).saturating_sub(next);
+            let more = (left / u64::from(self.mss)).min(u64::from(u32::MAX - 1));
+            most = most.min(1 + more as u32);
+        }
+        // That few do not depend on the rate.
+        if most <= FEWEST as u32 {
+            return most;
+        }
+        most.min(self.burst_segments())
+    }
+    /// Whether the segment that has just left was the last of several: it carries PSH
+    /// (`__tcp_transmit_skb`).
+    #[inline]
+    pub(super) fn has_ended_burst(&self) -> bool {
+        self.burst.left == 0 && self.burst.size > 1
+    }
 
     /// `tcp_tso_should_defer`: why new data that could leave now waits, if it does.
     #[inline]
-    pub(super) fn waits_for_burst(&mut self, in_flight: u32, now: Time) -> Option<Limit> {
-        self.burst_waits = false;
+    pub(super) fn waits_for_burst(&self, in_flight: u32, now: Time) -> Option<Limit> {
         let left = self.written.saturating_sub(self.board.next());
         if !self.gso || left <= u64::from(self.mss) || !self.expects_ack_soon(now) {
             return None;
         }
-        self.burst_waits = true;
         self.defers(left, in_flight, now)
     }
     /// Whether the first segment outstanding is to be acknowledged soon: in a millisecond, or half

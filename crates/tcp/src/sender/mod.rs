@@ -73,8 +73,6 @@ pub struct Sender {
     is_paced: bool,
     ecn: SenderEcn,
     gso: bool,
-    /// Whether a burst may wait for company; decided when it begins.
-    burst_waits: bool,
     is_held_back: bool,
     initial_window: u32,
     /// Where the last segment ended that was smaller than a full one.
@@ -125,7 +123,6 @@ impl Sender {
             is_paced: config.pacing.unwrap_or(control.wants_pacing()),
             ecn: SenderEcn::new(config),
             gso: config.gso,
-            burst_waits: false,
             is_held_back: false,
             initial_window: config.initial_window.max(1),
             small_end: 0,

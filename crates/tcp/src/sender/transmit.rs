@@ -327,7 +327,11 @@ impl Sender {
         if self.board.is_empty() {
             self.restart_after_idle(now);
         }
-        Ok(self.emit(payload, full, now))
+        let mut segment = self.emit(payload, full, now);
+        if self.has_ended_burst() {
+            segment.flags.0 |= Flags::PSH;
+        }
+        Ok(segment)
     }
 
     /// Sends new data, of which `full` bytes would be a full segment, or the FIN alone.
