@@ -21,21 +21,30 @@ impl Lateness {
         Summary {
             count: self.0.len(),
             p50: quantile(0.5),
+            p90: quantile(0.9),
             p99: quantile(0.99),
+            p999: quantile(0.999),
+            p9999: quantile(0.9999),
             max: Time::from_nanos(self.0.max()),
         }
     }
 }
 
-/// How late packets were; each figure is right within 1 %.
+/// How late packets, or the thread, were; each figure is right within 1 %.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Summary {
     /// How many.
     pub count: u64,
     /// Half were no later.
     pub p50: Time,
+    /// All but one in ten were no later.
+    pub p90: Time,
     /// All but one in a hundred were no later.
     pub p99: Time,
+    /// All but one in a thousand were no later.
+    pub p999: Time,
+    /// All but one in ten thousand were no later.
+    pub p9999: Time,
     /// None was later.
     pub max: Time,
 }

@@ -20,6 +20,7 @@ use crate::egress::{Blocked, Outgoing};
 use crate::frame::{self, Bypass, Kind};
 use crate::ingress::{Received, Remains};
 use crate::lane::Lane;
+use crate::lateness::Lateness;
 use crate::messages::BATCH;
 use crate::pacing_thread::PacingThread;
 use crate::path::Path;
@@ -51,6 +52,8 @@ pub struct Link<O> {
     state: State,
     wakeups: u64,
     looks: u64,
+    /// How late the thread woke where time woke it.
+    oversleep: Lateness,
     cpu: Time,
     wall: Time,
 }
@@ -107,6 +110,7 @@ impl<O: Observer<Descriptor>> Link<O> {
             state: State::default(),
             wakeups: 0,
             looks: 0,
+            oversleep: Lateness::new(),
             cpu: Time::ZERO,
             wall: Time::ZERO,
         })
@@ -316,6 +320,10 @@ impl<O: Observer<Descriptor>> Link<O> {
         }
         let ready = self.waiting.wait(&self.ports, wanted, wake - now)?;
         self.wakeups += 1;
+        let woken = self.clock.now();
+        if woken >= wake {
+            self.oversleep.record(woken - wake);
+        }
         state.readable = ready.iter().any(|port| port.readable);
         for direction in Direction::BOTH {
             if ready[1 - direction.index()].writable {
@@ -358,6 +366,7 @@ impl<O: Observer<Descriptor>> Link<O> {
             reverse: self.lanes[1].report(socket[1]),
             wakeups: self.wakeups,
             looks: self.looks,
+            oversleep: self.oversleep.summary(),
             pool_exhausted: self.pool.exhausted(),
             cpu: self.cpu,
             wall: self.wall,

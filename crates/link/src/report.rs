@@ -104,6 +104,8 @@ pub struct LinkReport {
     pub wakeups: u64,
     /// How often it looked at the sockets.
     pub looks: u64,
+    /// How late the thread woke where time woke it, and not a frame.
+    pub oversleep: Summary,
     /// How often a frame had to wait in a socket because the pool had no slot.
     pub pool_exhausted: u64,
     /// CPU time of the thread, with that of the receiving hosts' stacks where the kernel runs them

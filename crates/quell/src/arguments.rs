@@ -159,8 +159,8 @@ pub(crate) struct How {
     /// Print the summary as JSON and nothing else
     #[arg(long)]
     pub(crate) json: bool,
-    /// Live world: run the link's thread under SCHED_FIFO with this priority (1 to 99); good for
-    /// its punctuality below half a core, harmful above
+    /// Live world: run the link's thread under SCHED_FIFO with this priority (1 to 99), and the hosts'
+    /// with one less; good for their punctuality below half a core, harmful above
     #[arg(long, value_name = "PRIORITY", value_parser = clap::value_parser!(u8).range(1..=99))]
     pub(crate) realtime: Option<u8>,
 }

@@ -181,7 +181,13 @@ impl Linked {
             .map(|b| b.arp + b.neighbour_discovery + b.other)
             .iter()
             .sum::<u64>();
+        let sleep = report.oversleep;
+        let oversleep = json!({
+            "p50": ms(sleep.p50), "p90": ms(sleep.p90), "p99": ms(sleep.p99), "p999": ms(sleep.p999),
+            "p9999": ms(sleep.p9999), "max": ms(sleep.max), "count": sleep.count,
+        });
         BTreeMap::from([
+            ("oversleep_ms".to_owned(), oversleep),
             ("lateness_ms".to_owned(), lateness(Direction::Forward)),
             (
                 "reverse_lateness_ms".to_owned(),

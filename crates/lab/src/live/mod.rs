@@ -36,7 +36,7 @@ const TURN: Duration = Duration::from_millis(50);
 /// How to run.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct LiveOptions {
-    /// Priority of the link's thread under SCHED_FIFO.
+    /// Priority of the link's thread under SCHED_FIFO; the hosts' threads get one less.
     pub realtime: Option<u8>,
 }
 
@@ -96,6 +96,10 @@ pub fn run(
         let topology = topology.clone();
         move || {
             namespace(&topology).enter()?;
+            if let Some(priority) = options.realtime {
+                // A receiver that reads late acknowledges late and in lumps. The link goes first.
+                quell_link::become_realtime(priority.saturating_sub(1).max(1))?;
+            }
             quell_hosts::capabilities::drop_to_network()?;
             Ok(())
         }
