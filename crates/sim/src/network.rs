@@ -7,6 +7,7 @@ use quell_measure::Direction;
 use crate::config::{Change, Side};
 use crate::options::OptionStore;
 use crate::packet::Packet;
+use crate::sleeper::Sleeper;
 use crate::sources::{MOST_SOURCES, Sources};
 use crate::wire::Wires;
 
@@ -16,6 +17,8 @@ pub(crate) struct Network<O> {
     pub(crate) paths: [Path<O>; 2],
     pub(crate) sources: Sources,
     timers: usize,
+    /// Wakes late for what is due at the ends of wires; `None` is never late.
+    pub(crate) sleeper: Option<Sleeper>,
 }
 
 /// What a source is.
@@ -60,6 +63,7 @@ impl<O: Observer<Packet>> Network<O> {
                 paths: [forward, reverse],
                 sources,
                 timers,
+                sleeper: None,
             }
         })
     }
@@ -95,16 +99,24 @@ impl<O: Observer<Packet>> Network<O> {
         self.paths[path].advance(now, &mut self.sources);
     }
 
-    /// The first packet of a lane has come to the end of its wire.
+    /// The first packet of a lane has come to the end of its wire at `now`; `None` if it has to wait
+    /// until the link's thread wakes.
     #[inline]
-    pub(crate) fn release(&mut self, lane: usize) -> Option<Packet> {
+    pub(crate) fn release(&mut self, lane: usize, now: Time) -> Option<Packet> {
+        if let Some(sleeper) = &mut self.sleeper {
+            let wakes = sleeper.wake(now);
+            if wakes > now {
+                self.sources.set(lane, wakes);
+                return None;
+            }
+        }
         let [forward, reverse] = &mut self.paths;
         let path = if lane < 2 + forward.wires.lanes() {
             forward
         } else {
             reverse
         };
-        path.wires.pop(lane, &mut self.sources)
+        path.wires.pop(lane, now, &mut self.sources)
     }
 
     pub(crate) fn change(&mut self, change: &Change, at: Time) -> Result<(), ParameterError> {

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use quell_app::Report;
 use quell_app::Transport;
-use quell_aqm::{Discipline, Observer, Rate, Time};
+use quell_aqm::{Discipline, Observer, Random, Rate, Time};
 use quell_measure::{Direction, FlowId, FlowSample};
 use quell_tcp::SenderStats;
 
@@ -18,6 +18,7 @@ use crate::flow::{End, Flow};
 use crate::network::{Network, Source, index};
 use crate::options::OptionStore;
 use crate::packet::Packet;
+use crate::sleeper::{Lateness, Sleeper};
 use crate::timers::Timers;
 
 /// Events between two looks at the request to stop.
@@ -79,6 +80,11 @@ impl<O: Observer<Packet>> Simulator<O> {
         })
     }
 
+    /// From now on packets leave the wires as late as this says, drawn from `random`.
+    pub fn set_lateness(&mut self, lateness: Lateness, random: Random) {
+        self.network.sleeper = Some(Sleeper::new(lateness, random));
+    }
+
     /// Everything before `until` happens, and what is due at `until` does not yet; ends soon after
     /// `stop` is set. Tells the time that has been reached.
     pub fn run(&mut self, until: Time, stop: &AtomicBool) -> Result<Time, Error> {
@@ -125,7 +131,7 @@ impl<O: Observer<Packet>> Simulator<O> {
 
     #[inline]
     fn release(&mut self, lane: usize) {
-        let Some(packet) = self.network.release(lane) else {
+        let Some(packet) = self.network.release(lane, self.now) else {
             return;
         };
         let id = packet.flow_id().0;

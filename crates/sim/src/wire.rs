@@ -66,13 +66,19 @@ impl Wires {
         lane.packets.push_back(packet);
     }
 
-    /// Takes the first packet of the lane that is `source`.
+    /// Takes the first packet of the lane that is `source`. The one behind it may be due already, if
+    /// this one was late.
     #[inline]
-    pub(crate) fn pop(&mut self, source: usize, sources: &mut Sources) -> Option<Packet> {
+    pub(crate) fn pop(
+        &mut self,
+        source: usize,
+        now: Time,
+        sources: &mut Sources,
+    ) -> Option<Packet> {
         let lane = &mut self.lanes[source - self.source];
         let packet = lane.packets.pop_front()?;
         let next = lane.packets.front().map_or(Time::MAX, Packet::release);
-        sources.set(source, next);
+        sources.set(source, next.max(now));
         Some(packet)
     }
 
@@ -112,7 +118,7 @@ mod tests {
         let mut released = Vec::new();
         while sources.first().0 < Time::MAX {
             let (at, source) = sources.first();
-            let packet = wires.pop(source, &mut sources).unwrap();
+            let packet = wires.pop(source, at, &mut sources).unwrap();
             assert_eq!(packet.release(), at);
             released.push((at, packet.flow_id().0));
         }

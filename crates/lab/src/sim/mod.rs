@@ -7,10 +7,11 @@ mod plan;
 
 use std::sync::atomic::AtomicBool;
 
-use quell_aqm::Time;
+use quell_aqm::{Random, Time};
 use quell_measure::{
     Direction, FlowId, FlowRecorder, Histograms, Recorder, RunInfo, Summary, Timeline,
 };
+pub use quell_sim::Lateness;
 use quell_sim::Simulator;
 
 use crate::figures::{self, Stretch};
@@ -50,14 +51,29 @@ pub fn run(
     stop: &AtomicBool,
     listener: &mut dyn Listener,
 ) -> Result<Measured, SimError> {
+    run_late(scenario, seed, None, stop, listener)
+}
+
+/// The same over a link that is as late as a live one was, to compare with that: the simulator's own
+/// is never late.
+pub fn run_late(
+    scenario: &Scenario,
+    seed: u64,
+    lateness: Option<Lateness>,
+    stop: &AtomicBool,
+    listener: &mut dyn Listener,
+) -> Result<Measured, SimError> {
     let timeline = figures::timeline(scenario);
     let lifetimes = lifetimes(scenario, seed);
     let recorders = figures::recorders::<quell_sim::Packet>(scenario, &timeline);
     let config = plan::config(scenario, seed, &lifetimes)?;
-    let simulator = Simulator::new(config, recorders).map_err(|error| match error {
+    let mut simulator = Simulator::new(config, recorders).map_err(|error| match error {
         quell_sim::Error::Change(error) => SimError::Failed(error.to_string()),
         error => SimError::Scenario(error.to_string()),
     })?;
+    if let Some(lateness) = lateness {
+        simulator.set_lateness(lateness, Random::new(seed, "lateness"));
+    }
     let run = Run {
         scenario,
         flows: figures::flow_recorder(scenario, &timeline, &lifetimes),

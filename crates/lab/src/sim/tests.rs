@@ -121,3 +121,25 @@ fn a_listener_that_fails_ends_the_run() {
     let error = run(&voice(""), 1, &NEVER, &mut Full).unwrap_err();
     assert!(matches!(error, SimError::Results(_)));
 }
+
+#[test]
+fn a_late_link_delays_packets_by_what_it_is_late_and_changes_no_more() {
+    let scenario = voice("");
+    let with = |lateness| {
+        let run = run_late(&scenario, 1, lateness, &NEVER, &mut Ear::default());
+        run.unwrap().summary.figures
+    };
+    let delay = |figures: &quell_measure::Figures| {
+        figures.groups[0].app["one_way_delay_ms"]["mean"]
+            .as_f64()
+            .unwrap()
+    };
+    let punctual = with(None);
+    // Wakes 2 ms late at the most, 1 ms on average; packets come 6.7 ms apart, so few share a wake-up.
+    let uniform = Lateness::from_quantiles(&[(1.0, Time::from_millis(2))]);
+    let late = with(Some(uniform));
+    let rise = delay(&late) - delay(&punctual);
+    assert!((0.9..1.05).contains(&rise), "{rise}");
+    assert_eq!(late.queues[0], punctual.queues[0]);
+    assert_eq!(with(Some(Lateness::from_quantiles(&[]))), punctual);
+}
