@@ -8,12 +8,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread;
 
+use quell_aqm::Time;
 use quell_lab::live::{self, LiveError, LiveOptions};
+use quell_lab::sim::Lateness;
 use quell_lab::{RunError, World};
 use quell_measure::Summary;
 
 use crate::point::Point;
-use crate::store::Store;
+use crate::store::{Kind, Store};
 use crate::{Arguments, Deaf};
 
 /// A run in which one departure of a hundred was later than this, in either direction, counts as
@@ -47,7 +49,7 @@ pub(crate) fn run(
     for seed in 1..=arguments.seeds {
         for point in points {
             let text = point.scenario(World::Live, seed)?.to_toml();
-            if !arguments.no_live && store.get(point, World::Live, seed, &text).is_none() {
+            if !arguments.no_live && store.get(point, &Kind::Live, seed, &text).is_none() {
                 waiting.push_back((*point, seed));
             }
         }
@@ -155,7 +157,7 @@ fn one(
         }
         let kept = store.put(
             point,
-            World::Live,
+            &Kind::Live,
             seed,
             scenario.to_toml(),
             summary,
@@ -179,4 +181,23 @@ pub(crate) fn lateness_ms(summary: &Summary) -> Option<f64> {
     let of = |key: &str| summary.figures.link.extra.get(key)?.get("p99")?.as_f64();
     let forward = of("lateness_ms")?;
     Some(forward.max(of("reverse_lateness_ms")?))
+}
+
+/// How late the link's thread woke, for a simulated link that shall be as late.
+pub(crate) fn lateness(summary: &Summary) -> Option<Lateness> {
+    let measured = summary.figures.link.extra.get("oversleep_ms")?;
+    let quantile = |(share, key): (f64, &str)| {
+        let ms = measured.get(key)?.as_f64()?;
+        Some((share, Time::from_nanos((ms * 1e6) as u64)))
+    };
+    let quantiles = [
+        (0.5, "p50"),
+        (0.9, "p90"),
+        (0.99, "p99"),
+        (0.999, "p999"),
+        (0.9999, "p9999"),
+        (1.0, "max"),
+    ];
+    let quantiles: Option<Vec<_>> = quantiles.into_iter().map(quantile).collect();
+    Some(Lateness::from_quantiles(&quantiles?))
 }

@@ -27,8 +27,10 @@ use quell_lab::{RunError, World};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 
+use figures::Difference;
 use point::Point;
-use store::Store;
+use quell_measure::Summary;
+use store::{Kind, Store};
 use table::Measured;
 
 /// Compares the simulator with real Linux.
@@ -40,12 +42,9 @@ pub(crate) struct Arguments {
     /// Only points whose name contains this, such as fifo-cubic-10mbit; writes no document
     #[arg(long)]
     points: Option<String>,
-    /// Runs of each point in the live world
+    /// Runs of each point in each world, with these seeds from 1 on: they set when flows start
     #[arg(long, default_value_t = 5)]
     seeds: u64,
-    /// Runs of each point in the simulator
-    #[arg(long, default_value_t = 20)]
-    sim_seeds: u64,
     /// Live runs side by side may have so many Mbit/s in all
     #[arg(long, default_value_t = 100)]
     side_by_side: u32,
@@ -97,7 +96,6 @@ fn compare(arguments: &Arguments) -> Result<(), Box<dyn std::error::Error>> {
         (!arguments.quick || point.is_quick()) && named.is_none_or(|part| point.id().contains(part))
     };
     let points: Vec<Point> = Point::all().into_iter().filter(wanted).collect();
-    simulate(&points, arguments, &store, &stop)?;
     let not_run = match unprepared {
         Some(why) => points
             .iter()
@@ -106,81 +104,105 @@ fn compare(arguments: &Arguments) -> Result<(), Box<dyn std::error::Error>> {
         None => live::run(&points, arguments, &store, &stop)?,
     };
     let mut measured = Vec::new();
-    let mut late_runs = 0;
     for point in points {
-        let [sim, live] = [
-            (World::Sim, arguments.sim_seeds),
-            (World::Live, arguments.seeds),
-        ];
         let reason = not_run.iter().find(|(refused, _)| *refused == point);
         let mut of_point = Measured {
             not_run: reason.map(|(_, why)| why.clone()),
             ..Measured::default()
         };
-        for ((world, seeds), runs) in [(sim, &mut of_point.sim), (live, &mut of_point.live)] {
-            for seed in 1..=seeds {
-                let text = point.scenario(world, seed)?.to_toml();
-                if let Some(record) = store.get(&point, world, seed, &text) {
-                    late_runs += record.late_runs;
-                    runs.push(record.summary);
-                }
-            }
+        for seed in 1..=arguments.seeds {
+            collect(&point, seed, &store, &stop, &mut of_point)?;
         }
         measured.push((point, of_point));
     }
-    report(
-        arguments,
-        &measured,
-        &facts(&store, &measured, late_runs),
-        &stop,
-    )
+    report(arguments, &measured, &facts(&store, &measured), &stop)
+}
+
+/// The runs of one seed: the live one that is kept, and simulations over a link that is as late as it
+/// was, and over one that is never late.
+fn collect(
+    point: &Point,
+    seed: u64,
+    store: &Store,
+    stop: &AtomicBool,
+    of_point: &mut Measured,
+) -> Result<(), Box<dyn std::error::Error>> {
+    let text = point.scenario(World::Live, seed)?.to_toml();
+    let mut lateness = None;
+    if let Some(record) = store.get(point, &Kind::Live, seed, &text) {
+        of_point.late_runs += record.late_runs;
+        lateness = live::lateness(&record.summary);
+        of_point.live.push(record.summary);
+    }
+    if let Some(lateness) = lateness {
+        let late = simulation(point, seed, Kind::Late(lateness), store, stop)?;
+        of_point.sim.extend(late);
+    }
+    let punctual = simulation(point, seed, Kind::Punctual, store, stop)?;
+    of_point.punctual.extend(punctual);
+    Ok(())
 }
 
 /// What the tables were made of.
-fn facts(store: &Store, measured: &[(Point, Measured)], late_runs: u32) -> String {
-    let count = |of: fn(&Measured) -> usize| -> usize {
-        measured.iter().map(|(_, measured)| of(measured)).sum()
-    };
-    let live = measured.iter().flat_map(|(_, measured)| &measured.live);
+fn facts(store: &Store, measured: &[(Point, Measured)]) -> String {
+    let live: Vec<&Summary> = measured
+        .iter()
+        .flat_map(|(_, measured)| &measured.live)
+        .collect();
     let worst = live
-        .clone()
-        .filter_map(live::lateness_ms)
+        .iter()
+        .filter_map(|run| live::lateness_ms(run))
         .fold(0.0, f64::max);
+    let again: u32 = measured
+        .iter()
+        .map(|(_, measured)| measured.late_runs)
+        .sum();
+    let held = |differences: fn(&Measured) -> Vec<Difference>| {
+        let all: Vec<Difference> = measured
+            .iter()
+            .flat_map(|(_, measured)| differences(measured))
+            .collect();
+        let held = all.iter().filter(|one| one.holds()).count();
+        format!("{held} of {} bounds hold", all.len())
+    };
     format!(
-        "{} runs in the simulator, {} with Linux {} on {} processors. Each cell is simulator / Linux, the mean of the \
-         runs ± its standard error. The live link was at most {worst:.2} ms late at the 99th percentile of a run; \
-         {late_runs} runs that were later than {} ms were thrown away and made again.\n",
-        count(|measured| measured.sim.len()),
-        count(|measured| measured.live.len()),
+        "{} live runs with Linux {} on {} processors, and a simulation of each with the same seed. Each cell is \
+         simulator / Linux, the mean of the runs ± its standard error. {}; {} where the simulated link is never late. The \
+         live link was at most {worst:.2} ms late at the 99th percentile of a run; {again} runs that were later than {} ms \
+         were thrown away and made again.\n",
+        live.len(),
         store.kernel(),
         std::thread::available_parallelism().map_or(1, usize::from),
+        held(Measured::differences),
+        held(Measured::punctual_differences),
         live::TOLERABLE_MS,
     )
 }
 
-/// Every simulation that is not kept; they are quick, so one at a time.
-fn simulate(
-    points: &[Point],
-    arguments: &Arguments,
+/// One simulation, or what is kept of it; `None` if it was stopped.
+fn simulation(
+    point: &Point,
+    seed: u64,
+    kind: Kind,
     store: &Store,
     stop: &AtomicBool,
-) -> Result<(), Box<dyn std::error::Error>> {
-    for point in points {
-        for seed in 1..=arguments.sim_seeds {
-            let scenario = point.scenario(World::Sim, seed)?;
-            let text = scenario.to_toml();
-            if store.get(point, World::Sim, seed, &text).is_some() {
-                continue;
-            }
-            let run = quell_lab::sim::run(&scenario, seed, stop, &mut Deaf)
-                .map_err(|error| RunError::Failed(error.to_string()))?;
-            if stop.load(Ordering::Relaxed) {
-                return Ok(());
-            }
-            store.put(point, World::Sim, seed, text, run.summary, 0)?;
-        }
+) -> Result<Option<Summary>, Box<dyn std::error::Error>> {
+    let scenario = point.scenario(World::Sim, seed)?;
+    let text = scenario.to_toml();
+    if let Some(record) = store.get(point, &kind, seed, &text) {
+        return Ok(Some(record.summary));
     }
-    Ok(())
+    let lateness = match &kind {
+        Kind::Late(lateness) => Some(lateness.clone()),
+        Kind::Punctual | Kind::Live => None,
+    };
+    let run = quell_lab::sim::run_late(&scenario, seed, lateness, stop, &mut Deaf)
+        .map_err(|error| RunError::Failed(error.to_string()))?;
+    if stop.load(Ordering::Relaxed) {
+        return Ok(None);
+    }
+    store.put(point, &kind, seed, text, run.summary.clone(), 0)?;
+    Ok(Some(run.summary))
 }
 
 /// Prints the misses, and writes the document if all points were asked for.

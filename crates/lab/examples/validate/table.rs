@@ -19,17 +19,30 @@ const UNEXPLAINED: &str = "not explained yet";
 /// What is known of a point.
 #[derive(Debug, Default)]
 pub(crate) struct Measured {
+    /// In the simulator, over a link as late as the live one.
     pub(crate) sim: Vec<Summary>,
     pub(crate) live: Vec<Summary>,
+    /// In the simulator, over a link that is never late.
+    pub(crate) punctual: Vec<Summary>,
+    /// Live runs that were thrown away because the machine was late.
+    pub(crate) late_runs: u32,
     /// Why there are no runs in the live world.
     pub(crate) not_run: Option<String>,
 }
 
 impl Measured {
     pub(crate) fn differences(&self) -> Vec<Difference> {
+        self.differences_of(&self.sim)
+    }
+    pub(crate) fn punctual_differences(&self) -> Vec<Difference> {
+        self.differences_of(&self.punctual)
+    }
+    fn differences_of(&self, sim: &[Summary]) -> Vec<Difference> {
         Figure::ALL
             .iter()
-            .filter_map(|&figure| Difference::new(figure, &self.sim, &self.live))
+            .filter_map(|&figure| Difference::new(figure, sim, &self.live))
+            // Marks where nothing can be marked agree trivially.
+            .filter(|one| one.sim.mean != 0.0 || one.live.mean != 0.0)
             .collect()
     }
 }
