@@ -19,7 +19,7 @@ use quell_aqm::departure_clock::Framing;
 use quell_aqm::registry::find;
 use quell_aqm::{Bytes, Discipline, Link, Qdisc as _, Random, Rate, Settings, Time};
 use quell_measure::{Direction, FlowId, FlowRecorder, GroupId, Recorder, RecorderConfig, Timeline};
-use quell_sim::{Config, FlowConfig, Packet, Side, Simulator, TransportConfig};
+use quell_sim::{Config, FlowConfig, Jitter, Packet, Side, Simulator, TransportConfig};
 use quell_tcp::{CcConfig, ReceiverConfig, SenderConfig};
 
 const RTT: Time = Time::from_millis(40);
@@ -88,6 +88,7 @@ fn measure(queue: &str, control: &str, flows: u32, rate: Rate, length: Time) -> 
         forward: side(queue, rate),
         reverse: side("fifo", Rate::UNLIMITED),
         delays: vec![RTT / 2],
+        jitter: Jitter::default(),
         flows: (0..flows).map(|id| flow(control, id)).collect(),
         changes: Vec::new(),
     };

@@ -19,10 +19,26 @@ pub struct Config {
     pub reverse: Side,
     /// The one-way delay of each group, by [`GroupId`]: half of its base RTT in each direction.
     pub delays: Vec<Time>,
+    /// What keeps flows out of step.
+    pub jitter: Jitter,
     /// In the order of their ids.
     pub flows: Vec<FlowConfig>,
     /// What changes, in the order of time.
     pub changes: Vec<(Time, Change)>,
+}
+
+/// A random time that hosts take before they look at a packet that has arrived.
+///
+/// Without it, segments of equal size and constant delays fall into one and the same step whenever
+/// flows start (Floyd and Jacobson, "On Traffic Phase Effects in Packet-Switched Gateways", 1992),
+/// so runs with different seeds repeat each other. Packets that share a wire keep their order.
+#[derive(Debug, Clone, Default)]
+pub struct Jitter {
+    /// The longest such time for packets that travel forward and in reverse, by [`GroupId`];
+    /// uniformly drawn from zero up to it. A group that is missing has none.
+    pub spans: [Vec<Time>; 2],
+    /// What it is drawn from.
+    pub seed: u64,
 }
 
 /// One direction of the bottleneck.

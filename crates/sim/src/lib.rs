@@ -34,7 +34,7 @@ mod timers;
 mod wire;
 
 pub use both::Both;
-pub use config::{Change, Config, Error, FlowConfig, Side, TransportConfig};
+pub use config::{Change, Config, Error, FlowConfig, Jitter, Side, TransportConfig};
 pub use packet::Packet;
 pub use simulator::Simulator;
 pub use sleeper::Lateness;

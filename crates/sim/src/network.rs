@@ -1,10 +1,10 @@
 //! Everything between the hosts: a bottleneck and its wires in each direction.
 
-use quell_aqm::{Bottleneck, Discipline, Drop, MarkReason, Observer, QueueId, Rate, Time};
+use quell_aqm::{Bottleneck, Discipline, Drop, MarkReason, Observer, QueueId, Random, Rate, Time};
 use quell_aqm::{Departure, ParameterError};
 use quell_measure::Direction;
 
-use crate::config::{Change, Side};
+use crate::config::{Change, Jitter, Side};
 use crate::options::OptionStore;
 use crate::packet::Packet;
 use crate::sleeper::Sleeper;
@@ -47,12 +47,22 @@ pub(crate) const fn index(direction: Direction) -> usize {
 
 impl<O: Observer<Packet>> Network<O> {
     /// `None` if there are too many different delays.
-    pub(crate) fn new(sides: [Side; 2], delays: &[Time], observers: [O; 2]) -> Option<Self> {
+    pub(crate) fn new(
+        sides: [Side; 2],
+        delays: &[Time],
+        jitter: &Jitter,
+        observers: [O; 2],
+    ) -> Option<Self> {
         let [forward, reverse] = sides;
         let [observe_forward, observe_reverse] = observers;
-        let forward = Path::new(forward, delays, observe_forward, 0, 2);
+        let wires = |path: usize, source| {
+            let spans = &jitter.spans[path];
+            let random = |lane| Random::new(jitter.seed, &format!("phase.{path}.{lane}"));
+            Wires::new(delays, spans, random, source)
+        };
+        let forward = Path::new(forward, wires(0, 2), observe_forward, 0);
         let reverse_lanes = 2 + forward.wires.lanes();
-        let reverse = Path::new(reverse, delays, observe_reverse, 1, reverse_lanes);
+        let reverse = Path::new(reverse, wires(1, reverse_lanes), observe_reverse, 1);
         let timers = reverse_lanes + reverse.wires.lanes();
         (timers < MOST_SOURCES).then(|| {
             let mut sources = Sources::new(timers + 1);
@@ -126,14 +136,14 @@ impl<O: Observer<Packet>> Network<O> {
 }
 
 impl<O: Observer<Packet>> Path<O> {
-    fn new(side: Side, delays: &[Time], observer: O, source: usize, lanes: usize) -> Self {
+    fn new(side: Side, wires: Wires, observer: O, source: usize) -> Self {
         let collector = Collector {
             observer,
             dropped: Vec::new(),
         };
         Self {
             queue: Bottleneck::new(side.discipline, side.rate, side.framing, collector),
-            wires: Wires::new(delays, lanes),
+            wires,
             source,
         }
     }

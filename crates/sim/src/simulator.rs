@@ -53,7 +53,8 @@ impl<O: Observer<Packet>> Simulator<O> {
     pub fn new(config: Config, observers: [O; 2]) -> Result<Self, Error> {
         check(&config)?;
         let sides = [config.forward, config.reverse];
-        let network = Network::new(sides, &config.delays, observers).ok_or(Error::TooManyDelays)?;
+        let network = Network::new(sides, &config.delays, &config.jitter, observers)
+            .ok_or(Error::TooManyDelays)?;
         let mut plan = Vec::new();
         let flows = || config.flows.iter().zip(0..);
         plan.extend(flows().filter_map(|(flow, id)| Some((flow.stop?, Planned::Stop(id)))));

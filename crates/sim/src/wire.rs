@@ -1,12 +1,14 @@
-//! The wires behind a queue: each packet waits for its group's constant delay.
+//! The wires behind a queue: each packet waits for its group's constant delay, and for the host at
+//! the end of it, which takes a random time (see [`Jitter`](crate::Jitter)).
 //!
-//! Packets of one delay leave in the order in which they came, so each distinct delay is a plain
-//! first-in-first-out lane whose head alone is a source of events. Lanes are numbered by ascending
-//! delay: at equal times the smaller delay goes first, as in the live world.
+//! Packets of one delay and jitter leave in the order in which they came, so each such pair is a
+//! plain first-in-first-out lane whose head alone is a source of events. Lanes are numbered by
+//! ascending delay: at equal times the smaller delay goes first, as in the live world.
 
 use std::collections::VecDeque;
+use std::iter::repeat;
 
-use quell_aqm::{Departure, Time};
+use quell_aqm::{Departure, Random, Time};
 
 use crate::packet::Packet;
 use crate::sources::Sources;
@@ -25,22 +27,38 @@ pub(crate) struct Wires {
 #[derive(Debug)]
 struct Lane {
     delay: Time,
+    /// The longest time that a host takes, in nanoseconds.
+    jitter: u64,
+    random: Random,
+    /// Release of the last packet.
+    last: Time,
     packets: VecDeque<Packet>,
 }
 
 impl Wires {
-    /// The delay of each group, by index; sources are numbered from `source`.
-    pub(crate) fn new(delays: &[Time], source: usize) -> Self {
-        let mut distinct = delays.to_vec();
+    /// The delay of each group, by index, and its jitter, where it has some, drawn from the `random`
+    /// of its lane; sources are numbered from `source`.
+    pub(crate) fn new(
+        delays: &[Time],
+        spans: &[Time],
+        random: impl Fn(usize) -> Random,
+        source: usize,
+    ) -> Self {
+        let spans = spans.iter().copied().chain(repeat(Time::ZERO));
+        let groups: Vec<(Time, Time)> = delays.iter().copied().zip(spans).collect();
+        let mut distinct = groups.clone();
         distinct.sort_unstable();
         distinct.dedup();
-        let lane_of = |delay| distinct.partition_point(|lane| lane < delay);
+        let lane_of = |group| distinct.partition_point(|lane| lane < group);
         Self {
-            lane_of: delays.iter().map(lane_of).collect(),
-            lanes: distinct
-                .iter()
-                .map(|&delay| Lane {
+            lane_of: groups.iter().map(lane_of).collect(),
+            lanes: (0..)
+                .zip(&distinct)
+                .map(|(index, &(delay, jitter))| Lane {
                     delay,
+                    jitter: jitter.as_nanos(),
+                    random: random(index),
+                    last: Time::ZERO,
                     packets: VecDeque::new(),
                 })
                 .collect(),
@@ -58,7 +76,14 @@ impl Wires {
     pub(crate) fn push(&mut self, mut packet: Packet, departure: Departure, sources: &mut Sources) {
         let index = self.lane_of[packet.group_index()];
         let lane = &mut self.lanes[index];
-        let release = departure.end + lane.delay;
+        let mut release = departure.end + lane.delay;
+        if lane.jitter > 0 {
+            // Below 2³² ns, draws are finer than nanoseconds.
+            let draw = u128::from(lane.random.u32());
+            let later = Time::from_nanos((draw * u128::from(lane.jitter) >> 32) as u64);
+            release = (release + later).max(lane.last);
+            lane.last = release;
+        }
         packet.set_release(release);
         if lane.packets.is_empty() {
             sources.set(self.source + index, release);
@@ -98,7 +123,8 @@ mod tests {
     #[test]
     fn each_group_waits_for_its_own_delay_and_the_smaller_one_goes_first() {
         let ms = Time::from_millis;
-        let mut wires = Wires::new(&[ms(10), ms(2), ms(10)], 1);
+        let delays = [ms(10), ms(2), ms(10)];
+        let mut wires = Wires::new(&delays, &[], |_| Random::new(1, "none"), 1);
         let mut sources = Sources::new(3);
         for (group, end) in [(0, 0), (1, 1), (2, 2), (1, 8)] {
             let label = Label {
@@ -126,5 +152,49 @@ mod tests {
             released,
             [(ms(3), 1), (ms(10), 1), (ms(10), 0), (ms(12), 2)]
         );
+    }
+
+    #[test]
+    fn a_host_takes_its_random_time_and_keeps_the_order_of_a_wire() {
+        let ms = Time::from_millis;
+        let spans = [Time::ZERO, ms(4)];
+        let random = |_| Random::new(7, "phase");
+        let mut wires = Wires::new(&[ms(10); 2], &spans, random, 0);
+        let mut sources = Sources::new(2);
+        assert_eq!(wires.lanes(), 2);
+        let mut sum = 0;
+        let mut last = Time::ZERO;
+        for n in 0..10_000 {
+            for (group, later) in [(0, Time::ZERO), (1, ms(4))] {
+                let label = Label {
+                    flow: FlowId(0),
+                    group,
+                    direction: Direction::Forward,
+                };
+                let packet = Packet::datagram(label, n, ms(n), Bytes::new(100), Ecn::NotEct);
+                // Every fifth comes right behind the one before.
+                let end = ms(10 * n) - ms(9) * u64::from(n % 5 == 4);
+                let departure = Departure {
+                    start: end,
+                    end,
+                    link_bytes: Bytes::new(100),
+                };
+                wires.push(packet, departure, &mut sources);
+                let release = wires
+                    .pop(usize::from(group), end, &mut sources)
+                    .unwrap()
+                    .release();
+                let (earliest, latest) = (end + ms(10), end + ms(10) + later);
+                assert!((earliest..=latest).contains(&release));
+                if group == 1 {
+                    assert!(release >= last, "in order");
+                    last = release;
+                    sum += (release - earliest).as_nanos();
+                }
+            }
+        }
+        // Half of the span on average; a little more, because none overtakes another.
+        let mean = sum / 10_000;
+        assert!((1_950_000..2_250_000).contains(&mean), "{mean}");
     }
 }

@@ -4,6 +4,7 @@ mod support;
 
 use quell_aqm::{Bytes, MarkReason, Rate, Time};
 use quell_measure::{Direction, FlowId};
+use quell_sim::Jitter;
 use quell_tcp::Codepoint;
 use support::*;
 
@@ -196,4 +197,43 @@ fn extremes_do_not_panic() {
             }
         }
     }
+}
+
+/// Packets that each flow delivered of two that share 10 Mbit/s and a queue of 20 packets; 24 and
+/// 24.4 ms away, and started so long after each other.
+fn shares(jitter: Time, seed: u64, later: Time) -> [f64; 2] {
+    let fifo = side("fifo", &[("limit", "20p")], Rate::from_mbps(10));
+    let flows = vec![
+        bulk(0, "reno", None, Time::ZERO),
+        bulk(1, "reno", None, later),
+    ];
+    let mut config = config(fifo, MS(12), flows);
+    config.delays = vec![MS(12), Time::from_micros(12_200)];
+    config.jitter = Jitter {
+        spans: [Vec::new(), vec![jitter; 2]],
+        seed,
+    };
+    let mut simulator = simulator(config);
+    run(&mut simulator, Time::from_secs(200));
+    [0, 1].map(|flow| {
+        let sample = simulator.sample(FlowId(flow)).expect("it has started");
+        sample.delivered.get() as f64
+    })
+}
+
+/// With exact clocks, flows fall into the same step whenever they start: ten runs are one run, and
+/// their standard error says nothing. The noise of a quiet host makes each seed a run of its own.
+#[test]
+fn noise_of_the_hosts_makes_each_seed_a_run_of_its_own() {
+    let spread = |jitter| {
+        let share = |n: u64| shares(jitter, n, Time::from_micros(3_100 * n))[0];
+        let mut all: Vec<f64> = (0..10).map(share).collect();
+        all.sort_unstable_by(f64::total_cmp);
+        // Without the two that differ most.
+        all[8] / all[1] - 1.0
+    };
+    let (exact, noisy) = (spread(Time::ZERO), spread(Time::from_micros(20)));
+    assert!(exact < 0.002 && noisy > 0.02, "{exact} {noisy}");
+    let again = || shares(Time::from_micros(20), 1, MS(3));
+    assert_eq!(again(), again());
 }

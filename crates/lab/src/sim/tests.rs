@@ -143,3 +143,28 @@ fn a_late_link_delays_packets_by_what_it_is_late_and_changes_no_more() {
     assert_eq!(late.queues[0], punctual.queues[0]);
     assert_eq!(with(Some(Lateness::from_quantiles(&[]))), punctual);
 }
+
+/// Flows that start at the same instants differ by seed, and only by the noise of their hosts.
+#[test]
+fn hosts_of_tcp_senders_answer_a_little_late_and_those_of_datagrams_do_not() {
+    let text = |rtt: &str, rate: &str| {
+        format!(
+            "schema = 1\nname = \"noise\"\n[link]\nrate = \"{rate}\"\nqueue = {{ kind = \"fifo\" }}\n\
+             [[group]]\nname = \"tcp\"\nrtt = \"{rtt}\"\napp = {{ kind = \"bulk\" }}\n\
+             [[group]]\nname = \"voice\"\nrtt = \"{rtt}\"\n\
+             app = {{ kind = \"cbr\", size = \"186B\", interval = \"20ms\" }}\n[run]\nduration = \"1s\"\n"
+        )
+    };
+    // 20 µs, a packet of 1 500 bytes, and 5 % of the base RTT; data goes forward, so what comes back is late.
+    for (rtt, rate, span) in [
+        ("20ms", "10mbit", Time::from_micros(20)),
+        ("20ms", "1gbit", Time::from_micros(12)),
+        ("100us", "10mbit", Time::from_micros(5)),
+        ("0s", "10mbit", Time::ZERO),
+    ] {
+        let scenario = Scenario::parse(&text(rtt, rate)).unwrap();
+        let config = plan::config(&scenario, 1, &lifetimes(&scenario, 1)).unwrap();
+        let expected = [vec![Time::ZERO; 2], vec![span, Time::ZERO]];
+        assert_eq!(config.jitter.spans, expected, "{rtt} {rate}");
+    }
+}

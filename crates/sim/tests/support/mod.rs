@@ -11,7 +11,7 @@ use quell_aqm::{
     Settings, Time,
 };
 use quell_measure::{Direction, FlowId, GroupId};
-use quell_sim::{Change, Config, FlowConfig, Packet, Side, Simulator, TransportConfig};
+use quell_sim::{Change, Config, FlowConfig, Jitter, Packet, Side, Simulator, TransportConfig};
 use quell_tcp::{CcConfig, Codepoint, ReceiverConfig, SenderConfig};
 
 /// Counts, and remembers the last departure.
@@ -112,6 +112,7 @@ pub(crate) fn config(forward: Side, delay: Time, flows: Vec<FlowConfig>) -> Conf
         forward,
         reverse: free(),
         delays: vec![delay],
+        jitter: Jitter::default(),
         flows,
         changes: Vec::new(),
     }
