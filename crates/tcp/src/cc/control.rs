@@ -2,17 +2,23 @@
 //!
 //! The calls are those of Linux's `tcp_congestion_ops` (`include/net/tcp.h`). For each ACK the
 //! sender calls [`Control::on_ack`], and [`Control::increase`] when the window may grow. A control
-//! that sets the window itself, such as BBR, answers [`Control::sets_window`] and is then asked
-//! instead of the reduction and the increase.
+//! that sets the window itself, such as BBR, answers [`Control::sets_window`], and
+//! [`Control::conclude`] is then called instead of the reduction and the increase.
+//!
+//! Which control needs what: H-TCP and Compound the RTT and `acked` of [`AckSample`], for the
+//! throughput and the delay of a round; Prague `acked_ce`, `delivered_ce` and the pacing rate; BBR v1
+//! [`RateSample`](super::RateSample), [`Connection`] and [`Rounds`](super::Rounds); BBR v2 and v3 each
+//! [`LostSegment`] as well.
 
 use quell_aqm::{Rate, Time};
 
 use super::cubic::{Cubic, Variant};
 use super::cubic_textbook::TextbookCubic;
+use super::custom::{CongestionControl, Custom};
 use super::dctcp::Dctcp;
 use super::reno::Reno;
 use super::window::{AckSample, Window};
-use super::{CcConfig, CubicConfig};
+use super::{CcConfig, Connection, CubicConfig, LostSegment};
 use crate::ecn::FeedbackMode;
 
 /// State of loss recovery (Linux `enum tcp_ca_state`), in rising order of trouble.
@@ -34,10 +40,17 @@ pub enum State {
 /// What happens to a sender beside ACKs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
-    /// The retransmission timer ran out.
+    /// The retransmission timer ran out (`CA_EVENT_LOSS`).
     Timeout,
-    /// The first segment leaves after a pause that lasted so long since the last departure.
+    /// The first segment leaves after a pause that lasted so long since the last departure
+    /// (`CA_EVENT_TX_START`).
     Resume(Time),
+    /// The window is about to shrink after idle time (`CA_EVENT_CWND_RESTART`).
+    Restart,
+    /// A reduction has come to its end (`CA_EVENT_COMPLETE_CWR`).
+    Reduced,
+    /// A tail loss probe has repaired a loss (`tcp_process_tlp_ack`).
+    ProbeRepaired,
 }
 
 /// A congestion control of one connection.
@@ -51,6 +64,8 @@ pub enum Control {
     TextbookCubic(TextbookCubic),
     /// See [`dctcp`](super::dctcp).
     Dctcp(Dctcp),
+    /// See [`CongestionControl`].
+    Custom(Custom),
 }
 
 macro_rules! dispatch {
@@ -60,6 +75,7 @@ macro_rules! dispatch {
             Self::Cubic($control) => $call,
             Self::TextbookCubic($control) => $call,
             Self::Dctcp($control) => $call,
+            Self::Custom(Custom($control)) => $call,
         }
     };
 }
@@ -84,12 +100,18 @@ impl Control {
             _ => Self::Cubic(Cubic::new(config)),
         }
     }
-    /// The handshake has agreed on this feedback. DCTCP without its own is Reno (RFC 8257 section 3.5;
-    /// Linux `dctcp_init`).
-    pub fn on_feedback(&mut self, agreed: FeedbackMode) {
+    /// A control that its user brings along.
+    pub fn custom(control: Box<dyn CongestionControl>) -> Self {
+        Self::Custom(Custom(control))
+    }
+    /// The handshake is over and has agreed on this feedback. DCTCP without its own is Reno (RFC 8257
+    /// section 3.5; Linux `dctcp_init`).
+    pub fn on_open(&mut self, agreed: FeedbackMode, connection: &Connection, window: &mut Window) {
         let is_enough = matches!(agreed, FeedbackMode::Dctcp | FeedbackMode::Accurate);
-        if matches!(self, Self::Dctcp(_)) && !is_enough {
-            *self = Self::Reno(Reno::default());
+        match self {
+            Self::Dctcp(_) if !is_enough => *self = Self::Reno(Reno::default()),
+            Self::Custom(Custom(control)) => control.on_open(agreed, connection, window),
+            _ => {}
         }
     }
     /// Takes note of an ACK: RTT, CE counts, rate.
@@ -99,6 +121,19 @@ impl Control {
             Self::Cubic(cubic) => cubic.on_ack(ack, window),
             Self::TextbookCubic(cubic) => cubic.on_ack(ack),
             Self::Dctcp(dctcp) => dctcp.on_ack(ack),
+            Self::Custom(Custom(control)) => control.on_ack(ack, window),
+        }
+    }
+    /// A segment was found lost; for a control that wants details.
+    pub fn on_lost(&mut self, lost: &LostSegment, window: &mut Window) {
+        if let Self::Custom(Custom(control)) = self {
+            control.on_lost(lost, window);
+        }
+    }
+    /// Sets the window, after an ACK's losses are known; for a control that sets it itself.
+    pub fn conclude(&mut self, ack: &AckSample, connection: &Connection, window: &mut Window) {
+        if let Self::Custom(Custom(control)) = self {
+            control.conclude(ack, connection, window);
         }
     }
     /// Grows the window for an ACK.
@@ -118,6 +153,7 @@ impl Control {
             Self::Cubic(cubic) => cubic.on_state(new, ack, window),
             Self::TextbookCubic(cubic) => cubic.on_state(old, new, ack, window),
             Self::Dctcp(dctcp) => dctcp.on_state(old, new, window),
+            Self::Custom(Custom(control)) => control.on_state(old, new, ack, window),
         }
     }
     /// Something else happens.
@@ -126,26 +162,48 @@ impl Control {
             Self::Reno(_) | Self::TextbookCubic(_) => {}
             Self::Cubic(cubic) => cubic.on_event(event, now),
             Self::Dctcp(dctcp) => dctcp.on_event(event, window),
+            Self::Custom(Custom(control)) => control.on_event(event, now, window),
         }
     }
     /// The window to return to when a reduction proves spurious.
     pub fn undo(&self, window: &Window) -> u32 {
         match self {
             Self::Dctcp(dctcp) => dctcp.undo(window),
+            Self::Custom(Custom(control)) => control.undo(window),
             _ => window.cwnd.max(window.prior_cwnd),
         }
     }
     /// Whether the control sets window and pacing itself for each ACK.
     pub fn sets_window(&self) -> bool {
-        false
+        self.as_custom().is_some_and(CongestionControl::sets_window)
+    }
+    /// Whether it wants to be told of each loss, and of what was in flight at departure.
+    pub fn wants_details(&self) -> bool {
+        self.as_custom()
+            .is_some_and(CongestionControl::wants_details)
+    }
+    fn as_custom(&self) -> Option<&dyn CongestionControl> {
+        match self {
+            Self::Custom(Custom(control)) => Some(&**control),
+            _ => None,
+        }
     }
     /// Whether departures are paced where the configuration does not say.
     pub fn wants_pacing(&self) -> bool {
-        false
+        self.as_custom()
+            .is_some_and(CongestionControl::wants_pacing)
+    }
+    /// Segments that leave together with segmentation offload, where the sender would take `usual`.
+    #[inline]
+    pub fn burst(&self, usual: u32) -> u32 {
+        match self {
+            Self::Custom(Custom(control)) => control.burst(usual),
+            _ => usual,
+        }
     }
     /// The pacing rate that the control sets; `None` leaves it to the sender (Linux: 200 % and
     /// 120 % of the window per RTT).
     pub fn pacing_rate(&self) -> Option<Rate> {
-        None
+        self.as_custom().and_then(CongestionControl::pacing_rate)
     }
 }

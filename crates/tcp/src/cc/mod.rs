@@ -7,15 +7,19 @@
 mod control;
 pub mod cubic;
 pub mod cubic_textbook;
+mod custom;
 pub mod dctcp;
 mod hystart;
 mod hystart_plus;
+mod model;
 pub mod reno;
 mod window;
 
 pub use control::{Control, Event, State};
 pub use cubic::CubicConfig;
+pub use custom::{CongestionControl, Custom};
 pub use dctcp::{DctcpConfig, DctcpFeedback};
+pub use model::{Connection, LostSegment, Rounds};
 pub use reno::RenoConfig;
 pub use window::{AckSample, RateSample, Window};
 

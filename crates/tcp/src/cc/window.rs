@@ -29,8 +29,13 @@ pub struct AckSample {
     pub acked_bytes: u64,
     /// Of those, with congestion experienced: by AccECN's byte counters, or estimated.
     pub acked_ce_bytes: u64,
-    /// Segments newly found lost.
+    /// Segments newly found lost; not known yet in [`Control::on_ack`](super::Control::on_ack).
     pub lost: u32,
+    /// Whether it echoes congestion, also where no segment is newly known to be marked.
+    pub ece: bool,
+    /// Whether it may have waited for the receiver's timer, so that the RTT is not that of the path
+    /// (Linux `FLAG_ACK_MAYBE_DELAYED`); known in [`Control::conclude`](super::Control::conclude).
+    pub maybe_delayed: bool,
     /// Segments in flight before this ACK.
     pub prior_in_flight: u32,
     /// RTT of the newest segment delivered; `None` where a retransmission makes it ambiguous.
@@ -63,8 +68,17 @@ pub struct RateSample {
     pub delivered: u32,
     /// Of those, with congestion experienced.
     pub delivered_ce: u32,
-    /// The longer of the send and the ACK interval; zero where the sample is not usable.
+    /// The longer of the two intervals that follow; zero where the sample is not usable.
     pub interval: Time,
+    /// From the departure of the first segment of the flight to that of the newest delivered.
+    pub send_interval: Time,
+    /// From the delivery before the newest left to its own.
+    pub ack_interval: Time,
+    /// Segments in flight when the newest delivered left, it included. This and `lost` are for
+    /// controls that want details, and zero for others (BBR v2).
+    pub tx_in_flight: u32,
+    /// Segments found lost since then; known in [`Control::conclude`](super::Control::conclude).
+    pub lost: u32,
     /// Whether the application limited the sender meanwhile.
     pub app_limited: bool,
     /// Whether that newest segment had been retransmitted.

@@ -102,7 +102,14 @@ impl Sender {
         if let Some(probe) = self.recovery.probe {
             self.process_probe(&news, probe, ack, now);
         }
-        let rate = self.delivery.sample(&news.newest, now, self.rtt.lowest());
+        let mut rate = self.delivery.sample(&news.newest, now, self.rtt.lowest());
+        if self.board.details.is_some()
+            && rate.delivered > 0
+            && let Some((in_flight, lost)) = self.board.at_departure(news.newest.index)
+        {
+            rate.tx_in_flight = in_flight;
+            rate.lost = lost;
+        }
         let mut sample = AckSample {
             now,
             acked: delivered,
@@ -110,6 +117,8 @@ impl Sender {
             acked_bytes: news.delivered_bytes,
             acked_ce_bytes: marks.bytes,
             lost: 0,
+            ece: news.ece,
+            maybe_delayed: false,
             prior_in_flight,
             rtt,
             una: self.una,
@@ -138,7 +147,7 @@ impl Sender {
         }
         sample.lost = (self.board.lost_total() - prior_lost) as u32;
         if self.control.sets_window() {
-            // The control has set the window in `on_ack`.
+            self.conclude(sample, &news);
         } else if self.recovery.is_reducing() {
             self.reduce(delivered, sample.lost, news.advanced);
         } else if delivered > 0 && self.may_grow(&news) {
@@ -148,6 +157,23 @@ impl Sender {
         self.update_pacing();
     }
 
+    /// The control does the rest itself (`tcp_cong_control`).
+    #[cold]
+    fn conclude(&mut self, mut sample: AckSample, news: &News) {
+        // `FLAG_ACK_MAYBE_DELAYED`: a small segment that was alone on its round trip.
+        sample.maybe_delayed = news.acked
+            && !(news.sacked || news.ece || news.dsack)
+            && sample.acked == 1
+            && self.una - news.prior_una < u64::from(self.mss)
+            && sample.rate.prior_delivered + 1 == sample.delivered;
+        if self.board.details.is_some() && sample.rate.delivered > 0 {
+            let since = self.board.lost_total() as u32;
+            sample.rate.lost = since.wrapping_sub(sample.rate.lost);
+        }
+        let connection = self.connection();
+        self.control
+            .conclude(&sample, &connection, &mut self.window);
+    }
     /// With AccECN an ACK may be for ACKs; such have no SACK blocks, duplicates do (RFC 9768 section
     /// 3.2.2.5.1).
     fn is_ack_of_acks(&self, segment: &Segment) -> bool {
@@ -244,7 +270,7 @@ impl Sender {
             return;
         }
         self.rack.on_delivered(&entry, end, now, self.rtt.lowest());
-        news.newest.consider(&entry, end);
+        news.newest.consider(&entry, end, index);
         if !entry.has(EVER_RETRANSMITTED) {
             if entry.start() < self.board.highest_sack(self.una) {
                 news.reordered = news.reordered.min(entry.start());
@@ -306,7 +332,7 @@ impl Sender {
         let end = self.board.end(head + count - 1);
         news.delivered_bytes += end - first.start() - u64::from(last.has(FIN));
         self.rack.on_delivered(&last, end, now, self.rtt.lowest());
-        news.newest.consider(&last, end);
+        news.newest.consider(&last, end, head + count - 1);
         news.acked_sent = Some((first.sent, last.sent));
         news.original_delivered = self.board.end(head) <= self.recovery.high;
         news.acked = true;
@@ -316,7 +342,8 @@ impl Sender {
     fn remove_each(&mut self, news: &mut News, prior_highest: u64, now: Time) {
         let mut reordered = u64::MAX;
         while !self.board.is_empty() {
-            let end = self.board.end(self.board.head());
+            let head = self.board.head();
+            let end = self.board.end(head);
             if end > self.una {
                 break;
             }
@@ -338,7 +365,7 @@ impl Sender {
                 if !is_spurious {
                     self.rack.on_delivered(&entry, end, now, self.rtt.lowest());
                 }
-                news.newest.consider(&entry, end);
+                news.newest.consider(&entry, end, head);
                 news.delivered_bytes += end - entry.start() - u64::from(entry.has(FIN));
                 self.delivery.delivered += 1;
             }

@@ -86,7 +86,8 @@ impl Sender {
         if let Some(halvings @ ..32) = micros.map(|micros| micros >> RTT_LOG) {
             bytes = bytes.saturating_add(LARGEST >> halvings);
         }
-        (bytes.min(LARGEST) / u64::from(self.mss)).max(FEWEST) as u32
+        let usual = (bytes.min(LARGEST) / u64::from(self.mss)).max(FEWEST) as u32;
+        self.control.burst(usual).max(1)
     }
 
     /// Whether the segment at `index` leaves together with the one before it.

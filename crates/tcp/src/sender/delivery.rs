@@ -17,7 +17,8 @@ pub(super) struct Delivery {
     last: Time,
     /// When the first segment of the current flight left.
     flight_start: Time,
-    /// Until so much is delivered, samples are limited by the application.
+    /// Until more than so much is delivered, samples are limited by the application; zero if they
+    /// never were.
     app_limited_until: u64,
 }
 
@@ -26,17 +27,20 @@ pub(super) struct Delivery {
 pub(super) struct Newest {
     /// It, and where it ends.
     segment: Option<(Entry, u64)>,
+    /// Its place on the board.
+    pub(super) index: u64,
 }
 
 impl Newest {
-    /// A segment is delivered that ends at `end`.
+    /// The segment at `index` is delivered, which ends at `end`.
     #[inline]
-    pub(super) fn consider(&mut self, entry: &Entry, end: u64) {
+    pub(super) fn consider(&mut self, entry: &Entry, end: u64, index: u64) {
         if self
             .segment
             .is_none_or(|(known, known_end)| (entry.sent, end) > (known.sent, known_end))
         {
             self.segment = Some((*entry, end));
+            self.index = index;
         }
     }
 }
@@ -54,11 +58,12 @@ impl Delivery {
             self.last = entry.sent;
         }
         entry.set_spans(self.flight_start, self.last);
+        entry.set_app_limited(self.is_app_limited());
         entry.delivered = self.delivered as u32;
         entry.delivered_ce = self.delivered_ce as u32;
     }
     pub(super) fn is_app_limited(&self) -> bool {
-        self.app_limited_until > self.delivered
+        self.app_limited_until > 0 && self.app_limited_until >= self.delivered
     }
     /// The application has nothing to send while the window would allow it.
     pub(super) fn on_app_limited(&mut self, in_flight: u32) {
@@ -83,7 +88,8 @@ impl Delivery {
         self.last = now;
         self.flight_start = entry.sent;
         let delivered = (self.delivered as u32).wrapping_sub(entry.delivered);
-        let interval = entry.send_span().max(now - entry.last_delivery());
+        let (send_interval, ack_interval) = (entry.send_span(), now - entry.last_delivery());
+        let interval = send_interval.max(ack_interval);
         // Shorter than any RTT: the segment was delivered before it was sent again.
         let is_valid = lowest.is_none_or(|lowest| interval >= lowest);
         RateSample {
@@ -91,6 +97,10 @@ impl Delivery {
             delivered,
             delivered_ce: (self.delivered_ce as u32).wrapping_sub(entry.delivered_ce),
             interval: if is_valid { interval } else { Time::ZERO },
+            send_interval,
+            ack_interval,
+            tx_in_flight: 0,
+            lost: 0,
             app_limited: entry.has(APP_LIMITED),
             retransmitted: entry.has(EVER_RETRANSMITTED),
         }

@@ -12,6 +12,7 @@
 mod ack;
 mod bursts;
 mod delivery;
+mod details;
 mod ecn;
 mod rack;
 mod recovery;
@@ -26,7 +27,7 @@ pub use stats::SenderStats;
 
 use quell_aqm::{Bytes, Rate, Time};
 
-use crate::cc::{AckSample, Control, State, Window};
+use crate::cc::{AckSample, CongestionControl, Connection, Control, State, Window};
 use crate::config::SenderConfig;
 use crate::ecn::FeedbackMode;
 use crate::segment::{Flags, Segment};
@@ -105,9 +106,19 @@ impl Sender {
     pub fn new(config: &SenderConfig) -> Self {
         let mut window = Window::new(config.initial_window);
         let control = Control::new(&config.congestion_control, &mut window);
+        Self::build(config, control, window)
+    }
+    /// The same with this control instead of the one that `config` names.
+    pub fn with_control(config: &SenderConfig, control: Box<dyn CongestionControl>) -> Self {
+        let window = Window::new(config.initial_window);
+        Self::build(config, Control::custom(control), window)
+    }
+    fn build(config: &SenderConfig, control: Control, window: Window) -> Self {
         let mss = config.mss.max(1);
+        let mut board = Scoreboard::new(mss);
+        board.details = control.wants_details().then(Default::default);
         Self {
-            board: Scoreboard::new(mss),
+            board,
             window,
             una: 0,
             window_end: config.peer_window.get(),
@@ -155,6 +166,10 @@ impl Sender {
     /// The application hands over so many more bytes; nothing after [`close`](Self::close).
     pub fn write(&mut self, bytes: u64) {
         if !self.is_closed {
+            // `tcp_sendmsg_locked`: what was written before had all left.
+            if self.written.saturating_sub(self.board.next()) < u64::from(self.mss) {
+                self.check_app_limited();
+            }
             self.written = self.written.saturating_add(bytes);
         }
     }
@@ -206,9 +221,11 @@ impl Sender {
         if self.ecn.on_syn_ack(segment) {
             self.on_marked_syn();
         }
-        self.control.on_feedback(self.ecn.agreed);
         self.timers.on_established(self.rtt.timeout());
         self.delivery.on_established(now);
+        self.update_pacing();
+        let (agreed, connection) = (self.ecn.agreed, self.connection());
+        self.control.on_open(agreed, &connection, &mut self.window);
         self.update_pacing();
     }
     /// The SYN had CE (RFC 9768 section 3.2.2.2: "the TCP Client still triggers the congestion control
@@ -261,6 +278,20 @@ impl Sender {
             cwnd_limited: counters.cwnd_limited,
             rwnd_limited: counters.rwnd_limited,
             app_limited: counters.app_limited,
+        }
+    }
+    /// What the control may look at.
+    fn connection(&self) -> Connection {
+        Connection {
+            state: self.recovery.state,
+            in_flight: self.board.in_flight(),
+            lost: self.board.lost_total(),
+            srtt: self.rtt.smoothed(),
+            min_rtt: self.rtt.lowest(),
+            mss: self.mss,
+            pacing_rate: self.pacing.rate(),
+            next_departure: self.pacing.next(),
+            app_limited: self.delivery.is_app_limited(),
         }
     }
     /// The pacing rate that the sender would use.

@@ -189,7 +189,9 @@ impl Sender {
         let window = self
             .rack
             .window(self.rtt.lowest(), self.rtt.smoothed(), lenient);
-        self.rack.detect(&mut self.board, window, now)
+        let wait = self.rack.detect(&mut self.board, window, now);
+        self.tell_losses();
+        wait
     }
     /// A segment arrived behind one that was sent later (`tcp_check_sack_reordering`): `low` starts
     /// before what had been acknowledged up to `highest`.
@@ -276,6 +278,7 @@ impl Sender {
             self.window.cwnd = self.window.ssthresh;
             self.usage.stamp = now;
         }
+        self.control.on_event(Event::Reduced, now, &mut self.window);
     }
 
     /// The retransmission timer ran out (`tcp_enter_loss`).
@@ -317,6 +320,7 @@ impl Sender {
                 self.board.mark_lost(index);
             }
         }
+        self.tell_losses();
     }
 
     /// An ACK after a time-out (`tcp_process_loss`, RFC 5682 section 3.1).
@@ -359,6 +363,8 @@ impl Sender {
         } else if ack > probe.high {
             // The probe repaired a loss: the window shrinks for it.
             self.recovery.probe = None;
+            self.control
+                .on_event(Event::ProbeRepaired, now, &mut self.window);
             self.begin_reduction();
             self.set_state(State::Reducing, now);
             self.end_reduction(now);

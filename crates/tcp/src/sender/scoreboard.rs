@@ -11,6 +11,8 @@ use std::collections::VecDeque;
 
 use quell_aqm::Time;
 
+use super::details::Details;
+
 /// Selectively acknowledged.
 pub(super) const SACKED: u8 = 1;
 /// Considered lost.
@@ -72,6 +74,11 @@ impl Entry {
     fn clear(&mut self, flags: u8) {
         self.word &= !u64::from(flags);
     }
+    /// Whether it leaves while the application limits the sender; also where it leaves again.
+    pub(super) fn set_app_limited(&mut self, is_limited: bool) {
+        self.clear(APP_LIMITED);
+        self.word |= u64::from(is_limited) * u64::from(APP_LIMITED);
+    }
     /// Remembers the state of delivery at departure, for rate samples.
     pub(super) fn set_spans(&mut self, flight_start: Time, last_delivery: Time) {
         self.send_span = to_span(self.sent - flight_start);
@@ -111,6 +118,8 @@ pub(super) struct Scoreboard {
     highest_sack: u64,
     /// Segments found lost since the start.
     lost_total: u64,
+    /// For a control that wants them.
+    pub(super) details: Option<Box<Details>>,
 }
 
 impl Scoreboard {
@@ -131,6 +140,7 @@ impl Scoreboard {
             retransmissions: VecDeque::new(),
             highest_sack: 0,
             lost_total: 0,
+            details: None,
         }
     }
 
@@ -223,6 +233,29 @@ impl Scoreboard {
         self.ring = ring;
     }
 
+    /// The segment at `index` has just left: remembers how things stood, if anybody wants to know.
+    #[inline(always)]
+    pub(super) fn note_departure(&mut self, index: u64) {
+        if self.details.is_some() {
+            self.note_details(index);
+        }
+    }
+    #[cold]
+    fn note_details(&mut self, index: u64) {
+        let (slot, in_flight) = (self.slot(index), self.in_flight());
+        let (size, lost) = (self.ring.len(), self.lost_total);
+        if let Some(details) = &mut self.details {
+            details.on_departure(slot, size, in_flight, lost);
+        }
+    }
+    /// Segments in flight and found lost when the segment at `index` left, which is still in its
+    /// slot.
+    #[cold]
+    pub(super) fn at_departure(&self, index: u64) -> Option<(u32, u32)> {
+        let details = self.details.as_ref()?;
+        Some(details.at_departure(self.slot(index)))
+    }
+
     /// How many segments from the head end at or before `una`, if nothing is known of any of them.
     pub(super) fn covered(&self, una: u64) -> u64 {
         if una >= self.next {
@@ -311,6 +344,10 @@ impl Scoreboard {
         self.waiting += 1;
         self.lost_total += 1;
         self.first_waiting = self.first_waiting.min(index);
+        if let Some(details) = &mut self.details {
+            let slot = index as usize & (self.ring.len() - 1);
+            details.on_lost(slot, &self.ring[slot], self.lost_total);
+        }
     }
 
     /// The first lost segment of which no retransmission is in flight.

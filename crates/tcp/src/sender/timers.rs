@@ -131,7 +131,9 @@ impl Sender {
         if self.board.in_flight() != before {
             if self.recovery.state != State::Recovery {
                 self.enter_recovery(false, now);
-                self.reduce(1, 0, false);
+                if !self.control.sets_window() {
+                    self.reduce(1, 0, false);
+                }
             }
             self.recovery.holds_back = false;
         }

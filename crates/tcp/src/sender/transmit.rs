@@ -3,7 +3,7 @@
 
 use quell_aqm::{Rate, Time};
 
-use super::scoreboard::{APP_LIMITED, Entry, FIN};
+use super::scoreboard::{Entry, FIN};
 use super::timers::Kind;
 use super::{Phase, Sender};
 use crate::cc::{Event, State};
@@ -241,6 +241,7 @@ impl Sender {
     fn retransmit(&mut self, index: u64, now: Time) -> Segment {
         let sent = self.departure_stamp(now);
         self.board.mark_retransmitted(index, sent);
+        self.board.note_departure(index);
         self.delivery.on_sent(self.board.entry_mut(index), false);
         let (entry, end) = (*self.board.entry(index), self.board.end(index));
         let stamp = timestamp(now);
@@ -344,14 +345,12 @@ impl Sender {
             self.control
                 .on_event(Event::Resume(pause), now, &mut self.window);
         }
-        let mut state = if is_fin { FIN } else { 0 };
-        if self.delivery.is_app_limited() {
-            state |= APP_LIMITED;
-        }
+        let state = if is_fin { FIN } else { 0 };
         let mut entry = Entry::new(sequence, state, self.departure_stamp(now));
         self.delivery.on_sent(&mut entry, was_empty);
         let end = sequence + u64::from(payload);
         self.board.push(entry, end + u64::from(is_fin));
+        self.board.note_departure(self.board.tail() - 1);
         if payload < full {
             self.small_end = end;
         }
@@ -429,6 +428,10 @@ impl Sender {
     }
     fn on_app_limited(&mut self) {
         self.counters.app_limited += 1;
+        self.check_app_limited();
+    }
+    /// `tcp_rate_check_app_limited`, where less than a segment waits to be sent.
+    pub(super) fn check_app_limited(&mut self) {
         let in_flight = self.board.in_flight();
         if in_flight < self.window.cwnd && self.board.lost() <= self.board.retransmitted() {
             self.delivery.on_app_limited(in_flight);
@@ -492,6 +495,7 @@ impl Sender {
         {
             return;
         }
+        self.control.on_event(Event::Restart, now, &mut self.window);
         self.window.ssthresh = self.current_threshold();
         let floor = self.initial_window.min(self.window.cwnd);
         let mut cwnd = self.window.cwnd;

@@ -1,0 +1,114 @@
+//! What a control is told that keeps a model of the path, such as BBR and Prague: the state of the
+//! connection, each loss, and rounds. It answers [`CongestionControl::sets_window`].
+//!
+//! Linux hands such a control `struct sock` itself (`tcp_congestion_ops::cong_control`); BBR v2 and v3
+//! add `skb_marked_lost` and the state of each packet at its departure (`google/bbr`, `tcp_rate.c`).
+//!
+//! [`CongestionControl::sets_window`]: super::CongestionControl::sets_window
+
+use quell_aqm::{Rate, Time};
+
+use super::{AckSample, State};
+
+/// A connection, as its control sees it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Connection {
+    /// State of loss recovery.
+    pub state: State,
+    /// Segments in flight.
+    pub in_flight: u32,
+    /// Segments found lost since the start; one that is lost twice counts twice.
+    pub lost: u64,
+    /// Smoothed RTT; `None` before the first sample.
+    pub srtt: Option<Time>,
+    /// Lowest RTT of the last five minutes; `None` before the first sample.
+    pub min_rtt: Option<Time>,
+    /// Payload of a full segment in bytes.
+    pub mss: u32,
+    /// Rate at which departures are paced, in bit/s of payload.
+    pub pacing_rate: Rate,
+    /// When pacing lets the next segment go; in the past if it could leave now.
+    pub next_departure: Time,
+    /// Whether what is in flight left while the application limited the sender.
+    pub app_limited: bool,
+}
+
+/// A segment that was just found lost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LostSegment {
+    /// When it left, the last time.
+    pub sent: Time,
+    /// Segments delivered by then, modulo 2³².
+    pub delivered: u32,
+    /// Of those, with congestion experienced.
+    pub delivered_ce: u32,
+    /// Segments found lost by then, modulo 2³².
+    pub prior_lost: u32,
+    /// Segments in flight then, it included.
+    pub in_flight: u32,
+    /// Whether the application limited the sender then.
+    pub app_limited: bool,
+    /// Segments found lost since the start, it included.
+    pub lost: u64,
+}
+
+/// Counts round trips by packets: a round ends when something is delivered that left after the round
+/// before had ended (BBR's `next_rtt_delivered`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Rounds {
+    /// What had been delivered when the round began.
+    end: u64,
+    count: u64,
+}
+
+impl Rounds {
+    /// An ACK; whether a round begins with it.
+    pub fn on_ack(&mut self, ack: &AckSample) -> bool {
+        let begins = ack.rate.delivered > 0 && ack.rate.prior_delivered >= self.end;
+        if begins {
+            self.end = ack.delivered;
+            self.count += 1;
+        }
+        begins
+    }
+    /// Rounds begun so far.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cc::RateSample;
+
+    #[test]
+    fn a_round_ends_with_what_left_after_the_one_before() {
+        let mut rounds = Rounds::default();
+        // (delivered, delivered when the newest of them had left): ten in flight all the time.
+        for (delivered, prior, begins) in [
+            (1, 0, true),
+            (2, 0, false),
+            (10, 0, false),
+            (11, 1, true),
+            (20, 10, false),
+            (21, 11, true),
+        ] {
+            let ack = AckSample {
+                delivered,
+                rate: RateSample {
+                    prior_delivered: prior,
+                    delivered: (delivered - prior) as u32,
+                    ..RateSample::default()
+                },
+                ..AckSample::default()
+            };
+            assert_eq!(rounds.on_ack(&ack), begins, "{delivered}");
+            assert!(
+                !rounds.on_ack(&AckSample::default()),
+                "nothing was delivered"
+            );
+        }
+        assert_eq!(rounds.count(), 3);
+    }
+}

@@ -1,0 +1,77 @@
+//! What only a control that models the path wants to know: how things stood when each segment left,
+//! and which were lost. BBR v2 and v3 (`google/bbr`: `tcp_set_tx_in_flight`, `skb_marked_lost`).
+//!
+//! It lies beside the scoreboard's ring, in slots of the same numbers, so that other controls pay
+//! nothing for it. Nothing is allocated once it has reached the ring's size.
+
+use super::Sender;
+use super::scoreboard::{APP_LIMITED, Entry};
+use crate::cc::LostSegment;
+
+/// When a segment left.
+#[derive(Debug, Clone, Copy, Default)]
+struct Detail {
+    /// In flight, it included.
+    in_flight: u32,
+    /// Found lost since the start, modulo 2³².
+    lost: u32,
+}
+
+/// The details of the segments on the board.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Details {
+    slots: Vec<Detail>,
+    /// Found lost, and not told of yet.
+    lost: Vec<LostSegment>,
+}
+
+impl Details {
+    /// The segment in this slot of a ring of so many leaves.
+    pub(super) fn on_departure(&mut self, slot: usize, size: usize, in_flight: u32, lost: u64) {
+        if self.slots.len() < size {
+            self.grow(size);
+        }
+        self.slots[slot] = Detail {
+            in_flight,
+            lost: lost as u32,
+        };
+    }
+    /// The ring has doubled: what was in a slot is in the same one or half the ring further.
+    fn grow(&mut self, size: usize) {
+        let old = self.slots.len();
+        self.slots.resize(size, Detail::default());
+        for slot in old..size {
+            self.slots[slot] = self.slots[slot % old.max(1)];
+        }
+    }
+    /// The segment in this slot is found lost, the how manieth.
+    pub(super) fn on_lost(&mut self, slot: usize, entry: &Entry, lost: u64) {
+        let detail = self.slots.get(slot).copied().unwrap_or_default();
+        self.lost.push(LostSegment {
+            sent: entry.sent,
+            delivered: entry.delivered,
+            delivered_ce: entry.delivered_ce,
+            prior_lost: detail.lost,
+            in_flight: detail.in_flight,
+            app_limited: entry.has(APP_LIMITED),
+            lost,
+        });
+    }
+    /// In flight and found lost when the segment in this slot left.
+    pub(super) fn at_departure(&self, slot: usize) -> (u32, u32) {
+        let detail = self.slots.get(slot).copied().unwrap_or_default();
+        (detail.in_flight, detail.lost)
+    }
+}
+
+impl Sender {
+    /// Tells the control of the segments that were just found lost.
+    #[inline]
+    pub(super) fn tell_losses(&mut self) {
+        if let Some(details) = &mut self.board.details {
+            for lost in details.lost.drain(..) {
+                self.control.on_lost(&lost, &mut self.window);
+            }
+        }
+    }
+}
