@@ -1,12 +1,15 @@
 //! A distribution of whole numbers: an HDR histogram with exact mean and extremes beside it.
 //!
+//! The buckets are those of HdrHistogram (Tene), which a test compares; recording is the path of
+//! each packet several times over, so here it is an index, a counter, a sum and two extremes.
+//!
 //! A quantile is the nearest rank: the smallest value with at least the given share of all values
 //! at or below it. It is told as the middle of its histogram bucket, within the exact extremes, and
 //! so lies within half a bucket of the true value: 0.05 % with 3 significant digits.
 
 use std::fmt;
+use std::ops::Range;
 
-use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 
 /// The figures of a distribution that a summary holds, in the unit that the field's name tells.
@@ -63,18 +66,33 @@ impl Resolution {
 
     /// Bytes that one distribution takes.
     pub fn memory(self) -> u64 {
-        // As in the HDR paper: the first bucket resolves 2 × 10^digits in steps of one, each
-        // further one holds the upper half of a doubled range.
-        let first = (2 * 10_u64.pow(u32::from(self.digits))).next_power_of_two();
+        self.buckets() * 8
+    }
+
+    /// Values up to this many have a bucket each: twice 10^digits, and each bucket further on spans
+    /// at most one 10^digits-th of its values.
+    fn first(self) -> u64 {
+        (2 * 10_u64.pow(u32::from(self.digits))).next_power_of_two()
+    }
+
+    /// As in the HDR paper: the first range resolves in steps of one, each further one holds the
+    /// upper half of a doubled range.
+    fn buckets(self) -> u64 {
+        let first = self.first();
         let doublings = u64::from((self.highest / first).checked_ilog2().map_or(0, |n| n + 1));
-        (first + doublings * first / 2) * 8
+        first + doublings * first / 2
     }
 }
 
 /// Counts how often each value occurs.
 #[derive(Clone)]
 pub struct Distribution {
-    histogram: Histogram<u64>,
+    /// By bucket, ascending.
+    counts: Vec<u64>,
+    /// The first range is of so many bits.
+    first_bits: u32,
+    /// The bucket for what lies beyond the last one: that of the highest value.
+    beyond: usize,
     sum: u128,
     min: u64,
     max: u64,
@@ -83,16 +101,20 @@ pub struct Distribution {
 impl Distribution {
     /// Empty.
     pub fn new(resolution: Resolution) -> Self {
-        let histogram = Histogram::new_with_bounds(1, resolution.highest, resolution.digits);
-        Self {
-            histogram: histogram.expect("a resolution is within the histogram's bounds"),
+        let mut empty = Self {
+            counts: vec![0; resolution.buckets() as usize],
+            first_bits: resolution.first().ilog2(),
+            beyond: 0,
             sum: 0,
             min: u64::MAX,
             max: 0,
-        }
+        };
+        empty.beyond = empty.bucket(resolution.highest);
+        empty
     }
 
     /// `value` occurs once more.
+    #[inline]
     pub fn record(&mut self, value: u64) {
         self.record_n(value, 1);
     }
@@ -103,18 +125,59 @@ impl Distribution {
         if times == 0 {
             return;
         }
-        self.histogram.saturating_record_n(value, times);
+        let bucket = self.bucket(value);
+        match self.counts.get_mut(bucket) {
+            Some(count) => *count += times,
+            None => self.counts[self.beyond] += times,
+        }
         self.sum += u128::from(value) * u128::from(times);
         self.min = self.min.min(value);
         self.max = self.max.max(value);
     }
 
-    /// Adds all that `other` counts.
+    /// The bucket of `value`: a value that needs more bits than the first range has is divided by
+    /// two for each of them, and each division moves on by half a range.
+    #[inline]
+    fn bucket(&self, value: u64) -> usize {
+        let first = self.first_bits;
+        let doublings = (value | ((1 << first) - 1)).ilog2() + 1 - first;
+        ((u64::from(doublings) << (first - 1)) + (value >> doublings)) as usize
+    }
+
+    /// The value in the middle of a bucket, within the extremes.
+    fn representative(&self, bucket: usize) -> u64 {
+        let half = 1_u64 << (self.first_bits - 1);
+        let doublings = (bucket as u64 / half).saturating_sub(1);
+        let lowest = (bucket as u64 - doublings * half) << doublings;
+        let middle = lowest + ((1 << doublings) >> 1);
+        middle.clamp(self.min, self.max)
+    }
+
+    /// The buckets from the first to the last with something in them.
+    fn span(&self) -> Range<usize> {
+        if self.is_empty() {
+            return 0..0;
+        }
+        let end = (self.bucket(self.max) + 1).min(self.counts.len());
+        self.bucket(self.min).min(self.beyond)..end
+    }
+
+    /// Every bucket with something in it, and its count, ascending.
+    fn occupied(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
+        let counts = self.span().map(|bucket| (bucket, self.counts[bucket]));
+        counts.filter(|&(_, count)| count > 0)
+    }
+
+    /// Adds all that `other`, of the same resolution, counts.
     pub fn merge(&mut self, other: &Self) {
-        // Both have the same bounds, or `other` has smaller ones; what lies beyond cannot be added
-        // and would be a broken invariant of this crate.
-        let added = self.histogram.add(&other.histogram);
-        debug_assert!(added.is_ok(), "merged distributions have one resolution");
+        debug_assert_eq!(
+            (self.counts.len(), self.first_bits),
+            (other.counts.len(), other.first_bits),
+            "merged distributions have one resolution"
+        );
+        for (bucket, count) in other.occupied() {
+            self.counts[bucket] += count;
+        }
         self.sum += other.sum;
         self.min = self.min.min(other.min);
         self.max = self.max.max(other.max);
@@ -122,19 +185,18 @@ impl Distribution {
 
     /// Forgets everything, and keeps the memory.
     pub fn clear(&mut self) {
-        if !self.is_empty() {
-            self.histogram.reset();
-            (self.sum, self.min, self.max) = (0, u64::MAX, 0);
-        }
+        let span = self.span();
+        self.counts[span].fill(0);
+        (self.sum, self.min, self.max) = (0, u64::MAX, 0);
     }
 
     /// Whether nothing was recorded.
     pub fn is_empty(&self) -> bool {
-        self.count() == 0
+        self.min > self.max
     }
     /// How many values there are.
     pub fn count(&self) -> u64 {
-        self.histogram.len()
+        self.occupied().map(|(_, count)| count).sum()
     }
     /// Exact mean; `None` if empty.
     pub fn mean(&self) -> Option<f64> {
@@ -144,16 +206,17 @@ impl Distribution {
     /// Mean, quantiles and maximum, divided by `unit`; `None` if empty.
     pub fn dist(&self, unit: f64) -> Option<Dist> {
         let mean = self.mean()?;
+        let count = self.count();
         // The highest rank is the maximum, the lowest the minimum: both are known exactly.
         let mut quantiles = [self.max; QUANTILES.len()];
         let (mut next, mut below) = (0, 0);
-        for bucket in self.histogram.iter_recorded() {
-            below += bucket.count_since_last_iteration();
-            while next < QUANTILES.len() && self.rank(QUANTILES[next]) <= below {
-                quantiles[next] = match self.rank(QUANTILES[next]) {
+        for (bucket, here) in self.occupied() {
+            below += here;
+            while next < QUANTILES.len() && rank(QUANTILES[next], count) <= below {
+                quantiles[next] = match rank(QUANTILES[next], count) {
                     1 => self.min,
-                    rank if rank == self.count() => self.max,
-                    _ => self.representative(bucket.value_iterated_to()),
+                    rank if rank == count => self.max,
+                    _ => self.representative(bucket),
                 };
                 next += 1;
             }
@@ -174,27 +237,16 @@ impl Distribution {
 
     /// Every value that occurred, to the resolution, with its count, in ascending order.
     pub fn counts(&self) -> Vec<(u64, u64)> {
-        self.histogram
-            .iter_recorded()
-            .map(|bucket| {
-                let value = self.representative(bucket.value_iterated_to());
-                (value, bucket.count_since_last_iteration())
-            })
+        self.occupied()
+            .map(|(bucket, count)| (self.representative(bucket), count))
             .collect()
     }
+}
 
-    /// How many values are at or below the quantile at the least.
-    fn rank(&self, thousandths: u64) -> u64 {
-        let rank = (u128::from(self.count()) * u128::from(thousandths)).div_ceil(1_000);
-        rank.max(1) as u64
-    }
-
-    /// The value that stands for a bucket.
-    fn representative(&self, value: u64) -> u64 {
-        self.histogram
-            .median_equivalent(value)
-            .clamp(self.min, self.max)
-    }
+/// How many of `count` values are at or below the quantile at the least.
+fn rank(thousandths: u64, count: u64) -> u64 {
+    let rank = (u128::from(count) * u128::from(thousandths)).div_ceil(1_000);
+    rank.max(1) as u64
 }
 
 impl fmt::Debug for Distribution {
@@ -211,6 +263,7 @@ impl fmt::Debug for Distribution {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use hdrhistogram::Histogram;
     use proptest::prelude::*;
 
     fn of(values: &[u64]) -> Distribution {
@@ -260,18 +313,39 @@ mod tests {
     }
 
     #[test]
-    fn memory_is_what_the_histogram_takes() {
+    fn memory_is_that_of_an_hdr_histogram() {
         for digits in 1..=3 {
             for highest in [2, 1_000, 5_000, 1_000_000_000_000] {
-                let resolution = Resolution::new(digits, highest);
-                let histogram = Distribution::new(resolution).histogram;
+                let histogram = Histogram::<u64>::new_with_bounds(1, highest, digits).unwrap();
                 let taken = histogram.distinct_values() as u64 * 8;
+                let resolution = Resolution::new(digits, highest);
                 assert_eq!(resolution.memory(), taken, "{digits} {highest}");
             }
         }
     }
 
     proptest! {
+        /// Another implementation of the same histogram, value for value and count for count.
+        #[test]
+        fn buckets_are_those_of_hdr_histogram(
+            values in prop::collection::vec((0_u64..=u64::MAX, 0_u32..64, 1_u64..1_000), 1..200),
+            digits in 1_u8..=3,
+            highest in 2_u64..1 << 50,
+        ) {
+            let mut ours = Distribution::new(Resolution::new(digits, highest));
+            let mut theirs = Histogram::<u64>::new_with_bounds(1, highest, digits).unwrap();
+            for (value, shift, times) in values {
+                ours.record_n(value >> shift, times);
+                theirs.saturating_record_n(value >> shift, times);
+            }
+            let expected: Vec<(u64, u64)> = theirs.iter_recorded().map(|bucket| {
+                let middle = theirs.median_equivalent(bucket.value_iterated_to());
+                (middle.clamp(ours.min, ours.max), bucket.count_since_last_iteration())
+            }).collect();
+            prop_assert_eq!(ours.counts(), expected);
+            prop_assert_eq!(ours.count(), theirs.len());
+        }
+
         #[test]
         fn quantiles_agree_with_a_sorted_list(values in prop::collection::vec(0_u64..2_000_000_000_000, 1..300), shift in 0_u32..40) {
             let mut values: Vec<u64> = values.iter().map(|&v| (v >> shift).min(1_000_000_000_000)).collect();
