@@ -54,18 +54,29 @@ impl<P: Packet, Q: Qdisc<P>, O: Observer<P>> Bottleneck<P, Q, O> {
 
     /// `packet` arrives `at`; all that is due until then happens first. A time before the
     /// bottleneck's own is moved up to it: logical time never runs backwards.
+    #[inline]
     pub fn arrive(&mut self, mut packet: P, at: Time, sink: &mut impl FnMut(P, Departure)) {
         self.advance(at, sink);
         let at = self.now;
         packet.set_arrival(at);
-        self.qdisc.enqueue(packet, at, &mut self.observer);
-        self.serve(at, sink);
+        if !self.is_free() {
+            self.qdisc.enqueue(packet, at, &mut self.observer);
+        } else if let Some(packet) = self.qdisc.pass(packet, at, &mut self.observer) {
+            self.transmit(packet, at, sink);
+            // An unlimited link may be free again.
+            if self.qdisc.backlog().packets > 0 {
+                self.serve(at, sink);
+            }
+        }
     }
 
     /// Everything that is due up to and including `until` happens, in order; each packet whose
     /// transmission starts goes to `sink`.
+    #[inline]
     pub fn advance(&mut self, until: Time, sink: &mut impl FnMut(P, Departure)) {
-        while let Some(at) = self.next_event().filter(|&at| at <= until) {
+        while let Some(at) = self.next_event()
+            && at <= until
+        {
             self.now = self.now.max(at);
             if self.busy_until.is_some_and(|end| end <= at) {
                 self.busy_until = None;
@@ -79,6 +90,7 @@ impl<P: Packet, Q: Qdisc<P>, O: Observer<P>> Bottleneck<P, Q, O> {
     }
 
     /// When something happens next if nothing arrives.
+    #[inline]
     pub fn next_event(&self) -> Option<Time> {
         match (self.busy_until, self.qdisc.next_update()) {
             (Some(end), Some(update)) => Some(end.min(update)),
@@ -141,27 +153,38 @@ impl<P: Packet, Q: Qdisc<P>, O: Observer<P>> Bottleneck<P, Q, O> {
         self.observer
     }
 
+    /// Whether a transmission can start.
+    #[inline]
+    fn is_free(&self) -> bool {
+        self.busy_until.is_none() && !self.clock.rate().is_zero()
+    }
+
     /// Starts transmissions while the link is free. The loop ends after one packet, except on an
     /// unlimited link, where each transmission ends as it starts.
     fn serve(&mut self, now: Time, sink: &mut impl FnMut(P, Departure)) {
-        while self.busy_until.is_none() && !self.clock.rate().is_zero() {
+        while self.is_free() {
             let Some(packet) = self.qdisc.dequeue(now, &mut self.observer) else {
                 return;
             };
-            let (end, link_bytes) = self.clock.transmit(now, packet.len());
-            let departure = Departure {
-                start: now,
-                end,
-                link_bytes,
-            };
-            self.observer.departed(&packet, &departure);
-            if end > now {
-                self.busy_until = Some(end);
-            } else {
-                self.qdisc.transmitted(now);
-            }
-            sink(packet, departure);
+            self.transmit(packet, now, sink);
         }
+    }
+
+    #[inline]
+    fn transmit(&mut self, packet: P, now: Time, sink: &mut impl FnMut(P, Departure)) {
+        let (end, link_bytes) = self.clock.transmit(now, packet.len());
+        let departure = Departure {
+            start: now,
+            end,
+            link_bytes,
+        };
+        self.observer.departed(&packet, &departure);
+        if end > now {
+            self.busy_until = Some(end);
+        } else {
+            self.qdisc.transmitted(now);
+        }
+        sink(packet, departure);
     }
 }
 

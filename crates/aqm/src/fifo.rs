@@ -185,6 +185,7 @@ impl<P: Packet> Qdisc<P> for Fifo<P> {
         &["queue"]
     }
 
+    #[inline]
     fn enqueue(&mut self, packet: P, now: Time, obs: &mut impl Observer<P>) {
         if !accepts(self.rule, self.limit, self.occupancy(), packet.len()) {
             let drop = Drop {
@@ -199,6 +200,7 @@ impl<P: Packet> Qdisc<P> for Fifo<P> {
         self.queue.push_back(packet);
     }
 
+    #[inline]
     fn dequeue(&mut self, now: Time, obs: &mut impl Observer<P>) -> Option<P> {
         let packet = self.queue.pop_front()?;
         self.backlog.remove(packet.len());
@@ -210,6 +212,23 @@ impl<P: Packet> Qdisc<P> for Fifo<P> {
         Some(packet)
     }
 
+    #[inline]
+    fn pass(&mut self, packet: P, now: Time, obs: &mut impl Observer<P>) -> Option<P> {
+        if !self.queue.is_empty() || !accepts(self.rule, self.limit, self.occupancy(), packet.len())
+        {
+            self.enqueue(packet, now, obs);
+            return self.dequeue(now, obs);
+        }
+        obs.enqueued(QueueId::SINGLE, &packet, now);
+        self.in_service = Backlog {
+            packets: 1,
+            bytes: packet.len(),
+        };
+        obs.dequeued(QueueId::SINGLE, &packet, now);
+        Some(packet)
+    }
+
+    #[inline]
     fn transmitted(&mut self, _now: Time) {
         self.in_service = Backlog::default();
     }
@@ -250,6 +269,7 @@ impl<P: Packet> Qdisc<P> for Fifo<P> {
         }
     }
 
+    #[inline]
     fn backlog(&self) -> Backlog {
         self.backlog
     }

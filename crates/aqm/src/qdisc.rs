@@ -69,6 +69,13 @@ pub trait Qdisc<P: Packet> {
     fn enqueue(&mut self, packet: P, now: Time, obs: &mut impl Observer<P>);
     /// The packet whose transmission starts now; `None` only when nothing is left to send.
     fn dequeue(&mut self, now: Time, obs: &mut impl Observer<P>) -> Option<P>;
+    /// [`enqueue`](Qdisc::enqueue) and then [`dequeue`](Qdisc::dequeue) at the same time: what a
+    /// free link does with a packet. Only to be overridden by the same with less work.
+    #[inline]
+    fn pass(&mut self, packet: P, now: Time, obs: &mut impl Observer<P>) -> Option<P> {
+        self.enqueue(packet, now, obs);
+        self.dequeue(now, obs)
+    }
     /// The packet in service, the last one dequeued, has left the link.
     fn transmitted(&mut self, _now: Time) {}
     /// When [`Qdisc::update`] is due; `None` without periodic control.

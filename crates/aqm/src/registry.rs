@@ -60,18 +60,27 @@ macro_rules! registry {
             fn queues(&self) -> &'static [&'static str] {
                 match self { $(Self::$variant(q) => q.queues(),)* }
             }
+            #[inline]
             fn enqueue(&mut self, packet: P, now: Time, obs: &mut impl Observer<P>) {
                 match self { $(Self::$variant(q) => q.enqueue(packet, now, obs),)* }
             }
+            #[inline]
             fn dequeue(&mut self, now: Time, obs: &mut impl Observer<P>) -> Option<P> {
                 match self { $(Self::$variant(q) => q.dequeue(now, obs),)* }
             }
+            #[inline]
+            fn pass(&mut self, packet: P, now: Time, obs: &mut impl Observer<P>) -> Option<P> {
+                match self { $(Self::$variant(q) => q.pass(packet, now, obs),)* }
+            }
+            #[inline]
             fn transmitted(&mut self, now: Time) {
                 match self { $(Self::$variant(q) => q.transmitted(now),)* }
             }
+            #[inline]
             fn next_update(&self) -> Option<Time> {
                 match self { $(Self::$variant(q) => q.next_update(),)* }
             }
+            #[inline]
             fn update(&mut self, now: Time) {
                 match self { $(Self::$variant(q) => q.update(now),)* }
             }
@@ -84,6 +93,7 @@ macro_rules! registry {
             fn drain(&mut self, now: Time, obs: &mut impl Observer<P>) {
                 match self { $(Self::$variant(q) => q.drain(now, obs),)* }
             }
+            #[inline]
             fn backlog(&self) -> Backlog {
                 match self { $(Self::$variant(q) => q.backlog(),)* }
             }

@@ -234,11 +234,17 @@ impl Flow {
         let Transport::Stream(stream) = &mut self.transport else {
             return;
         };
-        while let Some(segment) = match end {
-            End::Sender => stream.sender.poll(now),
-            End::Receiver => stream.receiver.poll(now),
-        } {
-            network.send(Packet::stream(label, &segment, options), now);
+        match end {
+            End::Sender => {
+                while let Some(segment) = stream.sender.poll(now) {
+                    network.send(Packet::stream(label, &segment, options), now);
+                }
+            }
+            End::Receiver => {
+                while let Some(segment) = stream.receiver.poll(now) {
+                    network.send(Packet::stream(label, &segment, options), now);
+                }
+            }
         }
     }
 

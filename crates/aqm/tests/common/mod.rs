@@ -177,6 +177,8 @@ pub fn discipline(
 pub struct Checked<Q> {
     pub inner: Q,
     inside: Backlog,
+    /// Whether a free link passes packets in the discipline's own way.
+    passes: bool,
 }
 
 impl<Q> Checked<Q> {
@@ -184,6 +186,14 @@ impl<Q> Checked<Q> {
         Self {
             inner,
             inside: Backlog::default(),
+            passes: true,
+        }
+    }
+    /// A free link enqueues and dequeues each packet.
+    pub fn without_passing(self) -> Self {
+        Self {
+            passes: false,
+            ..self
         }
     }
 }
@@ -266,6 +276,18 @@ impl<Q: Qdisc<TestPacket>> Qdisc<TestPacket> for Checked<Q> {
             );
         }
         packet
+    }
+    fn pass(
+        &mut self,
+        packet: TestPacket,
+        now: Time,
+        obs: &mut impl Observer<TestPacket>,
+    ) -> Option<TestPacket> {
+        if self.passes {
+            return self.call(obs, |q, obs| q.pass(packet, now, obs));
+        }
+        self.enqueue(packet, now, obs);
+        self.dequeue(now, obs)
     }
     fn transmitted(&mut self, now: Time) {
         self.inner.transmitted(now);

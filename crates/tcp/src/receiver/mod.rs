@@ -286,7 +286,13 @@ impl Receiver {
     }
 
     /// The next segment to send now; call until `None`.
+    #[inline]
     pub fn poll(&mut self, now: Time) -> Option<Segment> {
+        let anything = self.ack_wanted || self.syn_ack_wanted || self.earlier.is_some();
+        if anything { self.answer(now) } else { None }
+    }
+
+    fn answer(&mut self, now: Time) -> Option<Segment> {
         if self.syn_ack_wanted {
             return Some(self.syn_ack(now));
         }
@@ -368,11 +374,13 @@ impl Receiver {
     }
 
     /// When to call [`on_timer`](Self::on_timer) next; it may change with every other call.
+    #[inline]
     pub fn next_timer(&self) -> Option<Time> {
-        [self.delayed.due(), self.compressed_due, self.syn_ack_due]
-            .into_iter()
-            .flatten()
-            .min()
+        let never = |due: Option<Time>| due.unwrap_or(Time::MAX);
+        let due = never(self.delayed.due())
+            .min(never(self.compressed_due))
+            .min(never(self.syn_ack_due));
+        (due < Time::MAX).then_some(due)
     }
 
     /// Time has come; call [`poll`](Self::poll) afterwards. Harmless when early.
