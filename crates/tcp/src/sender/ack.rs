@@ -143,6 +143,9 @@ impl Sender {
             self.set_timer(now);
         }
         if prior_outstanding == 0 {
+            if news.window_changed && self.window_end > self.board.next() {
+                self.on_open_window();
+            }
             return;
         }
         sample.lost = (self.board.lost_total() - prior_lost) as u32;

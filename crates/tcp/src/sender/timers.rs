@@ -144,6 +144,13 @@ impl Sender {
         }
     }
 
+    /// The window is open again: what the probes had backed off ends (`tcp_ack_probe`).
+    pub(super) fn on_open_window(&mut self) {
+        if self.timers.is(Kind::Window) {
+            self.timers.armed = None;
+            self.timers.backoff = 0;
+        }
+    }
     fn on_closed_window(&mut self, now: Time) {
         if self.board.is_empty() {
             self.forced = Some(Forced::IntoClosedWindow);

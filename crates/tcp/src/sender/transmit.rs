@@ -207,9 +207,17 @@ impl Sender {
             Forced::Head => Some(self.retransmit(self.board.head(), now)),
             Forced::Probe if self.board.is_empty() => None,
             Forced::Probe => Some(self.probe(now)),
+            // `tcp_xmit_probe_skb`: an old number, which any receiver acknowledges.
+            Forced::IntoClosedWindow if self.una > 0 => {
+                let flags = Flags::ACK | self.ecn.ace_flags();
+                let mut probe = self.bare_ack(flags, now);
+                probe.sequence = self.una - 1;
+                Some(probe)
+            }
+            // There is no old number; RFC 9293 section 3.8.6.1 has one octet of new data.
             Forced::IntoClosedWindow => {
                 let full = self.full_payload(now);
-                let payload = self.next_payload(full);
+                let payload = self.next_payload(full).min(1);
                 (payload > 0 || self.is_fin_next(0)).then(|| self.emit(payload, full, now))
             }
         }
