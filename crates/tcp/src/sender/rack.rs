@@ -135,3 +135,44 @@ impl Rack {
         self.persistence = (self.persistence + 1).min(PERSISTENCE);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: fn(u64) -> Time = Time::from_millis;
+
+    /// RFC 8985 section 6.2.4: a D-SACK widens the window by a quarter of the lowest RTT, once per
+    /// round and up to the smoothed RTT, for sixteen recoveries; two in one round count once.
+    #[test]
+    fn dsacks_widen_the_window_once_per_round_for_sixteen_recoveries() {
+        let mut rack = Rack::new();
+        let window = |rack: &Rack, lenient| rack.window(Some(MS(100)), Some(MS(110)), lenient);
+        assert_eq!(window(&rack, true), MS(25));
+        // (a D-SACK came, delivered when the newest had left, delivered now) and the window then.
+        for (dsack, prior, delivered, expected) in [
+            (true, 10, 20, 50),
+            (true, 15, 25, 50),
+            (false, 25, 35, 50),
+            (true, 35, 45, 75),
+            (true, 45, 55, 100),
+            (true, 55, 65, 110),
+        ] {
+            rack.dsack_seen = dsack;
+            rack.adapt(prior, delivered);
+            assert_eq!(window(&rack, true), MS(expected), "{prior}");
+        }
+        assert_eq!(
+            window(&rack, false),
+            Time::ZERO,
+            "none where losses are clear"
+        );
+        for recovery in 0..16 {
+            rack.adapt(100, 100 + recovery);
+            assert_eq!(window(&rack, true), MS(110), "{recovery}");
+            rack.on_recovered();
+        }
+        rack.adapt(200, 210);
+        assert_eq!(window(&rack, true), MS(25));
+    }
+}
