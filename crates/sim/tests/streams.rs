@@ -5,7 +5,8 @@ mod support;
 use quell_aqm::{Bytes, MarkReason, Rate, Time};
 use quell_measure::{Direction, FlowId};
 use quell_sim::Jitter;
-use quell_tcp::Codepoint;
+use quell_sim::{FlowConfig, TransportConfig};
+use quell_tcp::{CcConfig, Codepoint, ReceiverConfig, SenderConfig};
 use support::*;
 
 const MS: fn(u64) -> Time = Time::from_millis;
@@ -26,6 +27,40 @@ fn tcp_sees_exactly_the_base_rtt_and_serialisation() {
     let stats = simulator.tcp(FlowId(0)).unwrap();
     assert_eq!(stats.min_rtt, MS(30) + Time::from_nanos(34_666));
     assert!(stats.srtt >= MS(31), "{}", stats.srtt);
+}
+
+/// DCTCP learns of every mark that the queue has made, with its own feedback and with AccECN, whose
+/// options travel beside the packets. What is on its way at the end is not known yet.
+#[test]
+fn every_mark_of_the_queue_reaches_the_sender() {
+    for feedback in ["dctcp", "accecn"] {
+        let rate = Rate::from_mbps(50);
+        let control = CcConfig::new("dctcp", &[("feedback", feedback)])
+            .unwrap()
+            .unwrap();
+        let mut sender = SenderConfig::new(control);
+        sender.ecn = control.ecn(Some(Codepoint::Ect1));
+        let receiver = ReceiverConfig {
+            ect_scope: sender.ect_scope,
+            ..ReceiverConfig::new(sender.ecn)
+        };
+        let flow = FlowConfig {
+            transport: TransportConfig::Stream(Box::new((sender, receiver))),
+            ..bulk(0, "dctcp", None, Time::ZERO)
+        };
+        let queue = side("dualpi2", &[], rate);
+        let mut simulator = simulator(config(queue, MS(5), vec![flow]));
+        run(&mut simulator, Time::from_secs(10));
+        let stats = simulator.tcp(FlowId(0)).unwrap();
+        let marked = simulator.observer(Direction::Forward).marked;
+        let unknown = marked - stats.delivered_ce;
+        assert!(marked > 1_000, "{feedback}: {marked}");
+        assert!(
+            unknown <= u64::from(stats.cwnd),
+            "{feedback}: {unknown} of {marked}"
+        );
+        assert_eq!(stats.retransmitted, 0, "{feedback}");
+    }
 }
 
 #[test]
