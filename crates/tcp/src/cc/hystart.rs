@@ -53,11 +53,16 @@ impl HyStart {
         ack: &AckSample,
         window: &mut Window,
     ) {
-        if self.found || !window.in_slow_start() || window.cwnd < LOW_WINDOW {
+        if self.found || !window.in_slow_start() {
             return;
         }
+        // Rounds are counted below the lowest window too (`hystart_update`): else the first would
+        // begin in the middle of a flight, where the path is full already.
         if ack.una > self.round_end {
             self.begin_round(ack.now, ack.next);
+        }
+        if window.cwnd < LOW_WINDOW {
+            return;
         }
         if ack.now - self.last_ack <= ACK_SPACING {
             self.last_ack = ack.now;
@@ -119,6 +124,28 @@ mod tests {
             cwnd.is_some_and(|cwnd| (80..=160).contains(&cwnd)),
             "{cwnd:?}"
         );
+    }
+
+    /// Linux 6.18, `hystart_update`: the comparison with `end_seq` comes before the one with
+    /// `hystart_low_window`, so the round that ends the initial window begins with its first ACK.
+    #[test]
+    fn rounds_begin_with_their_first_ack_below_the_lowest_window_too() {
+        let mut hystart = HyStart::default();
+        let mut window = Window::new(10);
+        let rtt = Time::from_millis(80);
+        // The ACKs of ten segments, 1 ms apart.
+        for n in 1..=10_u64 {
+            let ack = AckSample {
+                now: rtt + Time::from_millis(n),
+                una: n,
+                next: 10 + 2 * (n - 1),
+                ..AckSample::default()
+            };
+            hystart.on_sample(rtt, rtt, 3, &ack, &mut window);
+            window.cwnd += 1;
+        }
+        assert_eq!(hystart.round_start, rtt + Time::from_millis(1));
+        assert_eq!(hystart.round_end, 10);
     }
 
     #[test]
