@@ -80,7 +80,7 @@ impl Wires {
         if lane.jitter > 0 {
             // Below 2³² ns, draws are finer than nanoseconds.
             let draw = u128::from(lane.random.u32());
-            let later = Time::from_nanos((draw * u128::from(lane.jitter) >> 32) as u64);
+            let later = Time::from_nanos(((draw * u128::from(lane.jitter)) >> 32) as u64);
             release = (release + later).max(lane.last);
             lane.last = release;
         }
