@@ -3,6 +3,7 @@
 use quell_aqm::{Bytes, Ecn, Time};
 
 use crate::cc::CcConfig;
+use crate::ticks::Ticks;
 
 /// The ECN-capable codepoint that a host sends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -114,6 +115,8 @@ pub struct SenderConfig {
     pub peer_window: Bytes,
     /// Least time-out variance (`tcp_rto_min`), added to the smoothed RTT.
     pub rto_min: Time,
+    /// The clock of its host's timers.
+    pub ticks: Ticks,
 }
 
 impl SenderConfig {
@@ -132,6 +135,7 @@ impl SenderConfig {
             restart_after_idle: true,
             peer_window: Bytes::new(65_535),
             rto_min: Time::from_millis(200),
+            ticks: Ticks::EXACT,
         }
     }
 }
@@ -159,6 +163,8 @@ pub struct ReceiverConfig {
     /// Whether duplicate ACKs after the third wait up to 1 ms or RTT/20 for company
     /// (`tcp_comp_sack_delay_ns`).
     pub compress_sacks: bool,
+    /// The clock of its host's timers.
+    pub ticks: Ticks,
 }
 
 impl ReceiverConfig {
@@ -173,6 +179,7 @@ impl ReceiverConfig {
             ack_every: 2,
             quick_ack: true,
             compress_sacks: true,
+            ticks: Ticks::EXACT,
         }
     }
 }

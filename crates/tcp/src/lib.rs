@@ -23,6 +23,7 @@ mod ecn;
 pub mod receiver;
 pub mod segment;
 pub mod sender;
+mod ticks;
 
 pub use cc::CcConfig;
 pub use config::{AccEcnOptionUse, Codepoint, EcnMode, EctScope, ReceiverConfig, SenderConfig};
@@ -31,3 +32,4 @@ pub use ecn::option::{AccEcnOption, Order};
 pub use receiver::Receiver;
 pub use segment::{Flags, Sack, SackBlocks, Segment};
 pub use sender::{Sender, SenderStats};
+pub use ticks::Ticks;

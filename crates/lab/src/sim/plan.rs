@@ -4,7 +4,7 @@ use quell_app::Transport;
 use quell_aqm::{Ecn, Random, Time};
 use quell_measure::{Direction, GroupId};
 use quell_sim::{Change, Config, FlowConfig, Jitter, Packet, Side, TransportConfig};
-use quell_tcp::{Codepoint, ReceiverConfig, SenderConfig};
+use quell_tcp::{Codepoint, ReceiverConfig, SenderConfig, Ticks};
 
 use super::SimError;
 use crate::figures::discipline;
@@ -32,7 +32,7 @@ pub(super) fn config(
             direction: group.direction,
             app: group.app.clone(),
             random: Random::new(seed, &component),
-            transport: transports[lifetime.group].clone(),
+            transport: on_hosts(&transports[lifetime.group], seed, &group.name, lifetime),
             start: lifetime.start,
             stop: lifetime.stop,
         }
@@ -45,6 +45,30 @@ pub(super) fn config(
         flows: lifetimes.iter().map(flow).collect(),
         changes: scenario.changes.iter().flat_map(changes).collect(),
     })
+}
+
+/// Ticks per second of a host's timers: of the kernel that docs/validation.md compares with, and long Linux's default
+/// (`kernel/Kconfig.hz`). It matters: where three flows share a queue of 16 packets, exact timers turn the shares round.
+const HZ: u32 = 250;
+
+/// The same on hosts of its own: their clocks tick with phases drawn from the seed.
+fn on_hosts(
+    transport: &TransportConfig,
+    seed: u64,
+    group: &str,
+    lifetime: &Lifetime,
+) -> TransportConfig {
+    let mut transport = transport.clone();
+    if let TransportConfig::Stream(ends) = &mut transport {
+        let mut random = Random::new(seed, &format!("ticks.{group}.{}", lifetime.flow));
+        let mut ticks = || {
+            let nanos = random.below(1_000_000_000 / u64::from(HZ));
+            Ticks::new(HZ, Time::from_nanos(nanos))
+        };
+        ends.0.ticks = ticks();
+        ends.1.ticks = ticks();
+    }
+    transport
 }
 
 /// The longest time that a host takes before it looks at a packet: that of a quiet machine, and enough for seeds to differ. More

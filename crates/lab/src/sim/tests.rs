@@ -168,3 +168,26 @@ fn hosts_of_tcp_senders_answer_a_little_late_and_those_of_datagrams_do_not() {
         assert_eq!(config.jitter.spans, expected, "{rtt} {rate}");
     }
 }
+
+/// Each host has its own phase, which the seed says, and all have the HZ of the kernel compared with.
+#[test]
+fn the_timers_of_hosts_tick_in_phases_of_their_own() {
+    let text = "schema = 1\nname = \"ticks\"\n[link]\nrate = \"10mbit\"\nqueue = { kind = \"fifo\" }\n\
+                [[group]]\nname = \"tcp\"\ncount = 2\nrtt = \"20ms\"\napp = { kind = \"bulk\" }\n[run]\nduration = \"1s\"\n";
+    let scenario = Scenario::parse(text).unwrap();
+    let ticks = |seed| -> Vec<quell_tcp::Ticks> {
+        let config = plan::config(&scenario, seed, &lifetimes(&scenario, seed)).unwrap();
+        let ends = config.flows.iter().map(|flow| match &flow.transport {
+            quell_sim::TransportConfig::Stream(ends) => [ends.0.ticks, ends.1.ticks],
+            quell_sim::TransportConfig::Datagrams(_) => panic!("streams"),
+        });
+        ends.flatten().collect()
+    };
+    let all: Vec<_> = [1, 2].into_iter().flat_map(ticks).collect();
+    assert_eq!(all.len(), 8);
+    for (index, one) in all.iter().enumerate() {
+        assert_ne!(*one, quell_tcp::Ticks::EXACT);
+        assert!(!all[..index].contains(one), "{all:?}");
+    }
+    assert_eq!(ticks(1), ticks(1));
+}

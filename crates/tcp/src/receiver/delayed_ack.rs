@@ -7,45 +7,58 @@
 
 use quell_aqm::Time;
 
+use crate::ticks::Ticks;
+
 /// Least ACK time-out (`TCP_ATO_MIN`, `TCP_DELACK_MIN`).
 const MIN: Time = Time::from_millis(40);
 /// Greatest delay of an ACK (`TCP_DELACK_MAX`).
 const MAX: Time = Time::from_millis(200);
+/// Greatest bound of it before there is an RTT.
+const MAX_UNKNOWN: Time = Time::from_millis(500);
 /// Length of a quick-ack phase (`TCP_MAX_QUICKACKS`).
 pub(super) const QUICK_ACKS: u32 = 16;
 
-/// The timer and its adaptation.
-#[derive(Debug, Clone, Default)]
+/// The timer and its adaptation, in ticks of the host.
+#[derive(Debug, Clone)]
 pub(super) struct DelayedAck {
+    ticks: Ticks,
     /// Most ACKs in a quick-ack phase; zero where there is none.
     most_quick: u32,
     /// ACKs left in the quick-ack phase.
     quick: u32,
     /// ACK time-out; zero before the first data.
-    timeout: Time,
-    last_data: Time,
-    /// When the ACK that waits is due.
-    due: Option<Time>,
+    timeout: u64,
+    last_data: u64,
+    /// When the ACK that waits is to leave, and when the timer rings.
+    due: Option<(u64, Time)>,
 }
 
 impl DelayedAck {
     /// `window_segments` is the receive window in segments.
-    pub(super) fn new(quick_ack: bool, window_segments: u64) -> Self {
+    pub(super) fn new(quick_ack: bool, window_segments: u64, ticks: Ticks) -> Self {
         let most_quick = (window_segments / 2).clamp(2, u64::from(QUICK_ACKS)) as u32;
         Self {
+            ticks,
             most_quick: if quick_ack { most_quick } else { 0 },
-            ..Self::default()
+            quick: 0,
+            timeout: 0,
+            last_data: 0,
+            due: None,
         }
+    }
+    fn min(&self) -> u64 {
+        self.ticks.count(MIN)
     }
     /// Data arrived in order; `rto` is this end's own time-out.
     pub(super) fn on_data(&mut self, now: Time, rto: Time) {
-        if self.timeout.is_zero() {
+        let (now, rto, min) = (self.ticks.at(now), self.ticks.count(rto), self.min());
+        if self.timeout == 0 {
             self.lengthen_quick_phase(QUICK_ACKS);
-            self.timeout = MIN;
+            self.timeout = min;
         } else {
             let spacing = now - self.last_data;
-            if spacing <= MIN / 2 {
-                self.timeout = self.timeout / 2 + MIN / 2;
+            if spacing <= min / 2 {
+                self.timeout = self.timeout / 2 + min / 2;
             } else if spacing < self.timeout {
                 self.timeout = (self.timeout / 2 + spacing).min(rto);
             } else if spacing > rto {
@@ -60,7 +73,7 @@ impl DelayedAck {
     /// Begins a quick-ack phase.
     pub(super) fn enter_quick_phase(&mut self, acks: u32) {
         self.lengthen_quick_phase(acks);
-        self.timeout = MIN;
+        self.timeout = self.min();
     }
     /// Whether each segment is acknowledged.
     pub(super) fn is_quick(&self) -> bool {
@@ -68,29 +81,31 @@ impl DelayedAck {
     }
     /// Schedules an ACK; true if the one that waits is so nearly due that it may go now.
     pub(super) fn schedule(&mut self, now: Time, rtt: Option<Time>) -> bool {
-        let mut wait = self.timeout.max(Time::from_nanos(1));
-        if wait > MIN {
-            let most = rtt.map_or(Time::from_millis(500), |rtt| {
-                rtt.clamp(MIN, Time::from_millis(500))
-            });
-            wait = wait.min(most);
+        let mut wait = self.timeout.max(1);
+        if wait > self.min() {
+            let most = rtt.map_or(MAX_UNKNOWN, |rtt| rtt.clamp(MIN, MAX_UNKNOWN));
+            wait = wait.min(self.ticks.count(most));
         }
-        let at = now + wait.min(MAX);
-        match self.due {
-            Some(due) if due <= now + wait / 4 => return true,
-            Some(due) => self.due = Some(due.min(at)),
-            None => self.due = Some(at),
+        wait = wait.min(self.ticks.count(MAX));
+        let tick = self.ticks.at(now);
+        let mut expires = tick + wait;
+        if let Some((earlier, _)) = self.due {
+            if earlier <= tick + wait / 4 {
+                return true;
+            }
+            expires = expires.min(earlier);
         }
+        self.due = Some((expires, self.ticks.due(now, expires)));
         false
     }
     /// When the ACK that waits is due.
     pub(super) fn due(&self) -> Option<Time> {
-        self.due
+        self.due.map(|(_, rings)| rings)
     }
     /// The timer ran out.
     pub(super) fn on_timer(&mut self, rto: Time) {
         self.due = None;
-        self.timeout = (self.timeout * 2).min(rto);
+        self.timeout = (self.timeout * 2).min(self.ticks.count(rto));
     }
     /// An ACK leaves.
     pub(super) fn on_ack_sent(&mut self, was_scheduled: bool) {
@@ -98,7 +113,7 @@ impl DelayedAck {
         if self.quick > 0 && was_scheduled {
             self.quick -= 1;
             if self.quick == 0 {
-                self.timeout = MIN;
+                self.timeout = self.min();
             }
         }
     }
@@ -112,7 +127,7 @@ mod tests {
 
     #[test]
     fn the_time_out_follows_the_spacing_of_arrivals_between_40_and_200_ms() {
-        let mut ack = DelayedAck::new(true, 1_000);
+        let mut ack = DelayedAck::new(true, 1_000, Ticks::EXACT);
         ack.on_data(Time::ZERO, RTO);
         assert!(!ack.schedule(Time::ZERO, None));
         assert_eq!(ack.due(), Some(MIN));
@@ -127,9 +142,24 @@ mod tests {
         assert_eq!(ack.due(), Some(Time::from_millis(100)));
     }
 
+    /// Linux 6.18, HZ = 250: `tcp_send_delayed_ack` counts from the last jiffy, `calc_index` adds one.
+    #[test]
+    fn a_lone_segment_waits_for_40_to_44_ms_of_ticks() {
+        for (now, due) in [(4_000, 48), (7_999, 48), (8_000, 52)] {
+            let now = Time::from_micros(now);
+            let mut ack = DelayedAck::new(true, 1_000, Ticks::new(250, Time::ZERO));
+            ack.on_data(now, RTO);
+            assert!(!ack.schedule(now, None));
+            assert_eq!(ack.due(), Some(Time::from_millis(due)));
+            // Two of ten ticks before it is due, whatever the wheel adds, it goes at once.
+            assert!(!ack.schedule(Time::from_millis(due - 13), None));
+            assert!(ack.schedule(Time::from_millis(due - 12), None));
+        }
+    }
+
     #[test]
     fn the_quick_phase_lasts_sixteen_acks_and_returns_after_a_pause() {
-        let mut ack = DelayedAck::new(true, 1_000);
+        let mut ack = DelayedAck::new(true, 1_000, Ticks::EXACT);
         ack.on_data(Time::ZERO, RTO);
         for _ in 0..16 {
             assert!(ack.is_quick());

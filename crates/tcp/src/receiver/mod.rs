@@ -101,7 +101,7 @@ impl Receiver {
             compress_sacks: config.compress_sacks,
             phase: Phase::Listening,
             reassembly: Reassembly::default(),
-            delayed: DelayedAck::new(config.quick_ack, window / mss),
+            delayed: DelayedAck::new(config.quick_ack, window / mss, config.ticks),
             feedback: Feedback::new(config),
             acknowledged: 0,
             fin: None,

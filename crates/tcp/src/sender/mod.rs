@@ -4,7 +4,7 @@
 //! Its host calls [`Sender::poll`] until `None` after each other call; one such run of polls is
 //! what a run of Linux's `tcp_write_xmit` is.
 //!
-//! Deviations from Linux: 1. timers and RTTs are in nanoseconds, not in ticks and microseconds;
+//! Deviations from Linux: 1. RTTs are in nanoseconds, not in microseconds;
 //! 2. a connection is never given up; 3. the receiver never takes back what it selectively
 //! acknowledged; 4. segments keep their boundaries when they are sent again; 5. FIN is the only
 //! control flag with a sequence number; 6. there are no limits of memory.
@@ -148,7 +148,7 @@ impl Sender {
             rtt: Rtt::new(config.rto_min),
             rack: Rack::new(),
             delivery: Delivery::default(),
-            timers: Timers::default(),
+            timers: Timers::new(config.ticks),
             usage: Usage::default(),
             burst: Burst::default(),
             local_queue: Bytes::ZERO,

@@ -177,7 +177,7 @@ impl Sender {
         let before = self.board.retransmitted();
         if let Some(wait) = self.detect_loss(now) {
             let wait = (wait + SLACK).min(self.timers.rto());
-            self.timers.set(Kind::Reorder, now + wait);
+            self.timers.set(Kind::Reorder, now, wait);
             self.recovery.awaits_reordering = true;
         }
         self.board.retransmitted() < before

@@ -8,6 +8,7 @@ use super::rtt::{INITIAL_RTO, MAX_RTO};
 use super::transmit::Forced;
 use super::{Phase, Sender};
 use crate::cc::State;
+use crate::ticks::Ticks;
 
 /// Added to time-outs against delays of the receiver's timers (`TCP_TIMEOUT_MIN_US`).
 pub(super) const SLACK: Time = Time::from_millis(2);
@@ -32,30 +33,29 @@ pub(super) struct Timers {
     /// Time-outs since something was acknowledged (`icsk_retransmits`).
     pub(super) attempts: u32,
     syn_due: Option<Time>,
+    ticks: Ticks,
 }
 
-impl Default for Timers {
-    fn default() -> Self {
+impl Timers {
+    pub(super) fn new(ticks: Ticks) -> Self {
         Self {
             armed: None,
             base: INITIAL_RTO,
             backoff: 0,
             attempts: 0,
             syn_due: None,
+            ticks,
         }
     }
-}
-
-impl Timers {
     pub(super) fn on_established(&mut self, rto: Time) {
-        self.base = rto;
+        self.base = self.ticks.whole(rto);
         self.backoff = 0;
         self.syn_due = None;
     }
     /// A new RTT sample ends the backoff.
     #[inline]
     pub(super) fn on_sample(&mut self, rto: Time) {
-        self.base = rto;
+        self.base = self.ticks.whole(rto);
         self.backoff = 0;
     }
     pub(super) fn rto(&self) -> Time {
@@ -64,8 +64,9 @@ impl Timers {
     pub(super) fn is(&self, kind: Kind) -> bool {
         self.armed.is_some_and(|(armed, _)| armed == kind)
     }
-    pub(super) fn set(&mut self, kind: Kind, due: Time) {
-        self.armed = Some((kind, due));
+    /// Sets the timer, so long from now (`tcp_reset_xmit_timer`).
+    pub(super) fn set(&mut self, kind: Kind, now: Time, wait: Time) {
+        self.armed = Some((kind, self.ticks.after(now, wait)));
     }
     pub(super) fn due(&self) -> Option<Time> {
         match (self.armed, self.syn_due) {
@@ -74,7 +75,8 @@ impl Timers {
         }
     }
     pub(super) fn arm_syn(&mut self, now: Time, attempts: u32) {
-        self.syn_due = Some(now + INITIAL_RTO * (1 << (attempts - 1).min(6)));
+        let wait = INITIAL_RTO * (1 << (attempts - 1).min(6));
+        self.syn_due = Some(self.ticks.after(now, wait));
     }
 }
 
@@ -110,7 +112,7 @@ impl Sender {
         self.timers.attempts += 1;
         self.forced = Some(Forced::Head);
         self.timers.backoff += 1;
-        self.timers.set(Kind::Rto, now + self.timers.rto());
+        self.timers.set(Kind::Rto, now, self.timers.rto());
     }
 
     /// `tcp_send_loss_probe`: new data if there is any, else the last segment again.
@@ -139,7 +141,7 @@ impl Sender {
         }
         match wait {
             // Some wait still: those that the scan did not reach.
-            Some(wait) => self.timers.set(Kind::Reorder, now + wait),
+            Some(wait) => self.timers.set(Kind::Reorder, now, wait),
             None => self.rearm_rto(now, Some(Kind::Reorder)),
         }
     }
@@ -155,7 +157,7 @@ impl Sender {
         if self.board.is_empty() {
             self.forced = Some(Forced::IntoClosedWindow);
             self.timers.backoff = (self.timers.backoff + 1).min(16);
-            self.timers.set(Kind::Window, now + self.timers.rto());
+            self.timers.set(Kind::Window, now, self.timers.rto());
         }
     }
 
@@ -167,14 +169,14 @@ impl Sender {
             return;
         }
         let armed = self.timers.armed.map(|(kind, _)| kind).or(instead);
-        let due = match armed {
+        let wait = match armed {
             Some(Kind::Probe | Kind::Reorder) => {
                 let head = self.board.entry(self.board.head()).sent;
-                (head + self.timers.rto()).max(now + Time::from_nanos(1))
+                (head + self.timers.rto() - now).max(Time::from_nanos(1))
             }
-            _ => now + self.timers.rto(),
+            _ => self.timers.rto(),
         };
-        self.timers.set(Kind::Rto, due);
+        self.timers.set(Kind::Rto, now, wait);
     }
 
     /// `tcp_schedule_loss_probe`: two smoothed RTTs, and the receiver's delay if only one segment is
@@ -193,14 +195,17 @@ impl Sender {
             None => INITIAL_RTO,
         };
         let rto = self.timers.rto();
-        let due = if from_now {
-            now + wait.min(rto)
+        let wait = if from_now {
+            wait.min(rto)
         } else {
             let head = self.board.entry(self.board.head()).sent + rto;
-            let due = now + wait;
-            if head > now { due.min(head) } else { due }
+            if head > now {
+                wait.min(head - now)
+            } else {
+                wait
+            }
         };
-        self.timers.set(Kind::Probe, due);
+        self.timers.set(Kind::Probe, now, wait);
         true
     }
 
@@ -209,6 +214,28 @@ impl Sender {
     pub(super) fn set_timer(&mut self, now: Time) {
         if !self.schedule_probe(now, true) {
             self.rearm_rto(now, None);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Linux 6.18: `tcp_rack_mark_lost` and `__tcp_set_rto` round up to jiffies, `calc_index` adds one.
+    #[test]
+    fn time_outs_are_whole_ticks_and_ring_at_one() {
+        let us = Time::from_micros;
+        for (ticks, rings, rto) in [
+            (Ticks::EXACT, us(12_250), us(221_300)),
+            (Ticks::new(250, Time::ZERO), us(16_000), us(224_000)),
+            (Ticks::new(1_000, Time::ZERO), us(14_000), us(222_000)),
+        ] {
+            let mut timers = Timers::new(ticks);
+            timers.set(Kind::Reorder, us(9_000), us(3_250));
+            assert_eq!(timers.due(), Some(rings));
+            timers.on_sample(us(221_300));
+            assert_eq!(timers.rto(), rto);
         }
     }
 }

@@ -236,7 +236,7 @@ impl Sender {
         };
         self.recovery.on_probe(self.board.next(), !is_new);
         // A full time-out from now, so that the probe can be answered first.
-        self.timers.set(Kind::Rto, now + self.timers.rto());
+        self.timers.set(Kind::Rto, now, self.timers.rto());
         segment
     }
 
@@ -256,7 +256,7 @@ impl Sender {
         self.recovery.on_retransmit(stamp);
         self.counters.retransmitted += 1;
         if index == self.board.head() && !self.timers.is(Kind::Reorder) {
-            self.timers.set(Kind::Rto, now + self.timers.rto());
+            self.timers.set(Kind::Rto, now, self.timers.rto());
         }
         let is_fin = entry.has(FIN);
         let payload = (end - entry.start() - u64::from(is_fin)) as u32;
@@ -319,7 +319,7 @@ impl Sender {
             payload = self.window_end.saturating_sub(next) as u32;
             if payload == 0 {
                 if !self.timers.is(Kind::Window) {
-                    self.timers.set(Kind::Window, now + self.timers.rto());
+                    self.timers.set(Kind::Window, now, self.timers.rto());
                 }
                 return Err(Limit::Receiver);
             }

@@ -1,0 +1,122 @@
+//! A host's coarse clock: the ticks that Linux calls jiffies, and the timer wheel that runs on them;
+//! Linux 6.18 `kernel/time/timer.c` (`calc_index`, `calc_wheel_index`), `kernel/time/time.c`
+//! (`usecs_to_jiffies`).
+//!
+//! The timers of TCP but pacing and SACK compression are of this kind. A time-out is a whole number
+//! of ticks, rounded up; a timer set between two ticks counts from the earlier one, and one tick
+//! more, so that it is never early. From 63 ticks on it rings at multiples of 8 ticks, from 504 on
+//! at multiples of 64, and so on.
+//!
+//! Deviation: ticks have a fixed phase on the time line of the run; the order of timers within one
+//! tick is that of the host's other events.
+
+use quell_aqm::Time;
+
+/// Bits by which each level of the wheel is coarser (`LVL_CLK_SHIFT`).
+const LEVEL_SHIFT: u32 = 3;
+/// Ticks ahead that the finest level holds (`LVL_START(1)`).
+const FINEST: u64 = 63;
+/// The coarsest level, counted from zero (`LVL_DEPTH`).
+const COARSEST: u32 = 8;
+
+/// The ticks of a host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ticks {
+    /// Nanoseconds from one to the next; 1 where timers are exact.
+    period: u64,
+    /// Nanoseconds from the last tick before the origin of time to it; less than the period.
+    phase: u64,
+}
+
+impl Ticks {
+    /// Timers that ring to the nanosecond.
+    pub const EXACT: Self = Self {
+        period: 1,
+        phase: 0,
+    };
+
+    /// `hz` ticks per second (Linux `CONFIG_HZ`: 100, 250, 300 or 1000; at least 1), of which one
+    /// was `phase` before the origin of time.
+    pub fn new(hz: u32, phase: Time) -> Self {
+        let period = 1_000_000_000 / u64::from(hz.max(1));
+        Self {
+            period: period.max(1),
+            phase: phase.as_nanos() % period.max(1),
+        }
+    }
+    /// The number of the last tick.
+    #[inline]
+    pub(crate) fn at(&self, now: Time) -> u64 {
+        (now.as_nanos() + self.phase) / self.period
+    }
+    /// So long in ticks, rounded up (`usecs_to_jiffies`).
+    #[inline]
+    pub(crate) fn count(&self, wait: Time) -> u64 {
+        wait.as_nanos().div_ceil(self.period)
+    }
+    /// So long in whole ticks, rounded up.
+    #[inline]
+    pub(crate) fn whole(&self, wait: Time) -> Time {
+        Time::from_nanos(self.count(wait) * self.period)
+    }
+    /// When a timer rings that is set now, to ring at the tick with this number.
+    #[inline]
+    pub(crate) fn due(&self, now: Time, expires: u64) -> Time {
+        if *self == Self::EXACT {
+            return Time::from_nanos(expires);
+        }
+        let mut ahead = expires.saturating_sub(self.at(now));
+        let mut level = 0;
+        while ahead >= FINEST && level < COARSEST {
+            ahead >>= LEVEL_SHIFT;
+            level += 1;
+        }
+        let shift = level * LEVEL_SHIFT;
+        let tick = ((expires >> shift) + 1) << shift;
+        Time::from_nanos((tick * self.period).saturating_sub(self.phase))
+    }
+    /// When a timer rings that is set now for so long.
+    #[inline]
+    pub(crate) fn after(&self, now: Time, wait: Time) -> Time {
+        self.due(now, self.at(now) + self.count(wait))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: fn(u64) -> Time = Time::from_millis;
+
+    /// Linux 6.18, `calc_index`: each level rounds up to the next multiple of its granularity, and
+    /// one further where the time is such a multiple already.
+    #[test]
+    fn a_timer_rings_at_a_tick_and_never_early() {
+        let us = Time::from_micros;
+        for (hz, phase, now, wait, due) in [
+            // 3.25 ms are one tick of 4 ms, counted from the one before.
+            (250, 0, us(9_000), us(3_250), MS(16)),
+            (250, 0, us(8_000), us(3_250), MS(16)),
+            (250, 1, us(9_000), us(3_250), MS(15)),
+            // The least delay of an ACK: 40 to 44 ms.
+            (250, 0, us(3_999), MS(40), MS(44)),
+            (250, 0, us(4_000), MS(40), MS(48)),
+            (1_000, 0, us(4_000), MS(40), MS(45)),
+            // 62 ticks on the finest level; 63 ring at a multiple of 8.
+            (250, 0, MS(4), MS(248), MS(256)),
+            (250, 0, MS(4), MS(252), MS(288)),
+            (250, 0, MS(0), MS(252), MS(256)),
+            // 504 ticks at a multiple of 64.
+            (250, 0, MS(0), MS(2_016), MS(2_048)),
+            (250, 0, MS(32), MS(2_016), MS(2_304)),
+        ] {
+            let ticks = Ticks::new(hz, MS(phase));
+            assert_eq!(
+                ticks.after(now, wait),
+                due,
+                "{hz} Hz {phase} {now:?} {wait:?}"
+            );
+        }
+        assert_eq!(Ticks::EXACT.after(us(9), us(3)), us(12));
+    }
+}
