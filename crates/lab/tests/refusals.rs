@@ -67,7 +67,7 @@ fn each_mistake_is_named_with_file_line_key_what_was_found_and_what_is_allowed()
             "congestion-control = ",
             "congestion_control = ",
             "f.toml:11: group.a.congestion_control = \"dctcp\": unknown key (did you mean congestion-control?); [[group]] has \
-          name, count, congestion-control, ecn, rtt, app, direction, start, stop, pacing, gso",
+          name, count, congestion-control, ecn, rtt, app, direction, start, stop, access-rate, pacing, gso",
         ),
         (
             "[run]",
@@ -136,7 +136,12 @@ fn each_mistake_is_named_with_file_line_key_what_was_found_and_what_is_allowed()
         (
             "count = 2",
             "access-rate = \"1gbit\"",
-            "f.toml:10: group.a.access-rate = \"1gbit\": is not supported in this version",
+            "f.toml:10: group.a.access-rate = \"1gbit\": the live world has no access-rate; leave it out, or use --world sim",
+        ),
+        (
+            "count = 2",
+            "access-rate = \"0bit\"",
+            "f.toml:10: group.a.access-rate = \"0bit\": must be a rate from 1kbit to 1tbit, or unlimited",
         ),
         // What is of senders of TCP only, and what a kernel cannot be told.
         (
@@ -473,6 +478,58 @@ fn senders_may_differ_where_they_can() {
     // Data of the other direction comes from another host.
     let reverse = text.replace("gso = false", "gso = false\ndirection = \"reverse\"");
     assert!(load(&reverse, World::Live).is_ok());
+}
+
+/// Access links of the simulator: what they cannot carry, what they hold in memory, and what they make of the link.
+#[test]
+fn access_links_are_judged_where_they_exist() {
+    let load = |access: &[(&str, &str)]| {
+        let sets: Vec<Override> = access
+            .iter()
+            .map(|(key, value)| Override::set(&format!("{key}={value}")).unwrap())
+            .collect();
+        let loaded = Scenario::load("f.toml", GOOD, &sets, Some(World::Sim));
+        loaded.map(|loaded| {
+            let warnings = loaded.warnings.iter().map(ToString::to_string);
+            let warnings: Vec<String> = warnings
+                .filter(|text| text.contains("access-rate"))
+                .collect();
+            (loaded.scenario, warnings)
+        })
+    };
+    // 186 bytes every 20 ms are 74.4 kbit/s.
+    let error = load(&[("group.voice.access-rate", "74kbit")]).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "--set group.voice.access-rate=74kbit: group.voice.access-rate = 74kbit: is too slow for datagrams of 186B every 20ms: \
+         they would wait longer and longer"
+    );
+    assert!(load(&[("group.voice.access-rate", "74400bit")]).is_ok());
+    // Two senders, and the datagrams without a link of their own.
+    let (a, voice) = ("group.a.access-rate", "group.voice.access-rate");
+    assert_eq!(load(&[(a, "1mbit")]).unwrap().1, [""; 0]);
+    assert_eq!(load(&[(a, "20mbit"), (voice, "1mbit")]).unwrap().1, [""; 0]);
+    assert_eq!(
+        load(&[(a, "19mbit"), (voice, "1mbit")]).unwrap().1,
+        [
+            "--set group.a.access-rate=19mbit: group.a.access-rate = 19mbit: the senders' own links carry 39mbit together, less than \
+          link.rate = 40mbit: the link is not the bottleneck"
+        ]
+    );
+    // Three bursts of 64 KiB a flow, where the peer is near: 10 000 flows are 2 GB.
+    let near = [
+        (a, "10gbit"),
+        ("group.a.count", "9999"),
+        ("group.a.rtt", "100us"),
+    ];
+    let error = load(&near).unwrap_err().to_string();
+    assert!(
+        error.contains("rate × (RTT + queue) and what waits for access links is 1966 MB in flight"),
+        "{error}"
+    );
+    assert!(load(&[(a, "10mbit"), ("group.a.count", "9999")]).is_ok());
+    let (scenario, _) = load(&[(a, "20mbit")]).unwrap();
+    assert_eq!(Scenario::parse(&scenario.to_toml()).unwrap(), scenario);
 }
 
 /// A control given by its name alone, by none, or as a table takes its options from arguments.

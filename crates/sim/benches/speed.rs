@@ -54,6 +54,7 @@ fn flow(control: &str, id: u32) -> FlowConfig {
         app: AppConfig::Bulk,
         random: Random::new(1, "app"),
         transport: TransportConfig::Stream(Box::new((sender, receiver))),
+        access: Rate::UNLIMITED,
         start: Time::from_micros(u64::from(id) * 7_919 % 40_000),
         stop: None,
     }

@@ -65,6 +65,8 @@ pub struct FlowConfig {
     pub random: Random,
     /// What carries its data; must fit the application.
     pub transport: TransportConfig,
+    /// Rate of the sender's own link, in front of the bottleneck; not zero.
+    pub access: Rate,
     /// When it starts.
     pub start: Time,
     /// When its sender stops; `None` for never.
@@ -119,6 +121,8 @@ pub enum Error {
     NoSuchGroup(GroupId),
     /// A flow whose application needs the other transport.
     WrongTransport(GroupId),
+    /// A flow whose own link lets nothing through.
+    NoAccess(GroupId),
     /// More flows than ids.
     TooManyFlows,
     /// A queue refused a change.
@@ -137,6 +141,7 @@ impl fmt::Display for Error {
                     group.0
                 )
             }
+            Self::NoAccess(group) => write!(f, "group {} has an access rate of zero", group.0),
             Self::TooManyFlows => f.write_str("more than 2^30 flows, or 2^16 groups"),
             Self::Change(error) => error.fmt(f),
         }

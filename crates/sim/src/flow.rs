@@ -9,6 +9,7 @@ use quell_aqm::{Bytes, Ecn, Observer, Time};
 use quell_measure::{Direction, FlowId, FlowSample};
 use quell_tcp::{Receiver, Sender, SenderStats};
 
+use crate::access::Access;
 use crate::config::{FlowConfig, TransportConfig};
 use crate::network::Network;
 use crate::options::OptionStore;
@@ -39,6 +40,8 @@ pub(crate) struct Flow {
     sender_app: App,
     receiver_app: App,
     transport: Transport,
+    /// The sender's own link, where it has a limit.
+    access: Option<Box<Access>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,6 +97,7 @@ impl Flow {
             sender_app: config.app.sender(config.random.clone()),
             receiver_app: config.app.receiver(),
             transport,
+            access: Access::new(config.access),
         }
     }
 
@@ -195,6 +199,7 @@ impl Flow {
         options: &mut OptionStore,
     ) {
         if end == End::Sender {
+            self.leave_access(now, network);
             self.wake_sender_app(now, network);
         }
         if let Transport::Stream(stream) = &mut self.transport {
@@ -216,7 +221,13 @@ impl Flow {
         };
         let timer = stream.unwrap_or(Time::MAX);
         match end {
-            End::Sender => timer.min(self.wish),
+            End::Sender => {
+                let access = self
+                    .access
+                    .as_ref()
+                    .map_or(Time::MAX, |access| access.next());
+                timer.min(self.wish).min(access)
+            }
             End::Receiver => timer,
         }
     }
@@ -237,7 +248,14 @@ impl Flow {
         match end {
             End::Sender => {
                 while let Some(segment) = stream.sender.poll(now) {
-                    network.send(Packet::stream(label, &segment, options), now);
+                    let packet = Packet::stream(label, &segment, options);
+                    match &mut self.access {
+                        Some(access) => {
+                            access.push(packet, now, network);
+                            stream.sender.set_local_queue(access.bytes());
+                        }
+                        None => network.send(packet, now),
+                    }
                 }
             }
             End::Receiver => {
@@ -245,6 +263,17 @@ impl Flow {
                     network.send(Packet::stream(label, &segment, options), now);
                 }
             }
+        }
+    }
+
+    /// What has left the sender's own link arrives at the bottleneck.
+    fn leave_access<O: Observer<Packet>>(&mut self, now: Time, network: &mut Network<O>) {
+        let Some(access) = &mut self.access else {
+            return;
+        };
+        access.advance(now, network);
+        if let Transport::Stream(stream) = &mut self.transport {
+            stream.sender.set_local_queue(access.bytes());
         }
     }
 
@@ -267,7 +296,10 @@ impl Flow {
             (Send::Datagram(size), Transport::Datagrams(datagrams)) => {
                 let packet = Packet::datagram(label, datagrams.next, now, size, datagrams.ecn);
                 datagrams.next += 1;
-                network.send(packet, now);
+                match &mut self.access {
+                    Some(access) => access.push(packet, now, network),
+                    None => network.send(packet, now),
+                }
             }
             // An application of the other transport is refused before anything starts.
             (Send::Nothing | Send::Bytes(_) | Send::Endless | Send::Datagram(_), _) => {}

@@ -1,8 +1,8 @@
 //! Modelled hosts and wires around the bottleneck, in virtual time.
 //!
 //! ```text
-//!  senders ── forward queue ── delay of the group ── receivers
-//!     └────── delay of the group ── reverse queue ──────┘
+//!  senders ── own link ── forward queue ── delay of the group ── receivers
+//!     └──────────── delay of the group ── reverse queue ──────┘
 //! ```
 //!
 //! The queues are `quell-aqm`'s [`Bottleneck`](quell_aqm::Bottleneck)s, the hosts' transport is
@@ -21,6 +21,7 @@
 
 #![forbid(unsafe_code)]
 
+mod access;
 mod both;
 pub mod config;
 mod flow;

@@ -241,6 +241,9 @@ fn check(config: &Config) -> Result<(), Error> {
         if flow.group.index() >= config.delays.len() {
             return Err(Error::NoSuchGroup(flow.group));
         }
+        if flow.access.is_zero() {
+            return Err(Error::NoAccess(flow.group));
+        }
         let transport = match flow.transport {
             TransportConfig::Stream(_) => Transport::Stream,
             TransportConfig::Datagrams(_) => Transport::Datagram,

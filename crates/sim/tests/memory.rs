@@ -4,12 +4,23 @@ mod support;
 
 use quell_aqm::{Rate, Time};
 use quell_measure::Direction;
+use quell_sim::FlowConfig;
 use support::*;
 
+/// With and without links of their own for the senders, some slower than their share.
 #[test]
 fn nothing_is_allocated_per_packet() {
+    for access in [Rate::UNLIMITED, Rate::from_mbps(1_000), Rate::from_mbps(5)] {
+        nothing_is_allocated_with(access);
+    }
+}
+
+fn nothing_is_allocated_with(access: Rate) {
     let flows = (0..10_u64)
-        .map(|n| bulk(0, "cubic", None, Time::from_millis(n)))
+        .map(|n| FlowConfig {
+            access: if n % 2 == 0 { access } else { Rate::UNLIMITED },
+            ..bulk(0, "cubic", None, Time::from_millis(n))
+        })
         .collect();
     let fifo = side("fifo", &[], Rate::from_mbps(100));
     let mut simulator = simulator(config(fifo, Time::from_millis(20), flows));

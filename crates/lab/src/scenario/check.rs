@@ -9,7 +9,7 @@ use super::control::names;
 use super::keys::{MOST_FLOWS, MOST_GROUPS, MTU};
 use super::problem::{Problem, Problems};
 use super::tree::{Node, Tree};
-use super::{Direction, EcnSetting, Group, Scenario, Setting};
+use super::{AppConfig, Direction, EcnSetting, Group, Scenario, Setting};
 use crate::World;
 
 /// The most bytes that may be in flight: what the queues hold and what is on the way. A world keeps each of these packets in
@@ -192,7 +192,7 @@ fn groups(scenario: &Scenario, places: &Places<'_>, problems: &mut Vec<Problem>)
 }
 
 /// The most flows that a group ever has.
-fn most_flows(scenario: &Scenario, index: usize) -> u32 {
+pub(super) fn most_flows(scenario: &Scenario, index: usize) -> u32 {
     let later = scenario
         .changes
         .iter()
@@ -241,6 +241,7 @@ fn flows(
         );
         problems.push(places.problem(&key("ecn"), group.ecn.name(), allowed));
     }
+    access(group, world, places, problems);
     if let Some(world) = world {
         control(group, world, places, problems);
     }
@@ -253,6 +254,32 @@ fn flows(
             world.name()
         );
         problems.push(places.problem(&key("rtt"), group.rtt, allowed));
+    }
+}
+
+/// Datagrams come whether their own link can carry them or not. A real host stands directly at quell's link, so that its
+/// kernel would not notice a slower one in between.
+fn access(group: &Group, world: Option<World>, places: &Places<'_>, problems: &mut Vec<Problem>) {
+    if group.access_rate.is_unlimited() {
+        return;
+    }
+    let mut refuse = |allowed: String| {
+        let key = format!("group.{}.access-rate", group.name);
+        problems.push(places.problem(&key, group.access_rate, allowed));
+    };
+    if let AppConfig::Cbr { size, interval } = group.app
+        && group.access_rate.time_for(size) > interval.mean
+    {
+        refuse(format!(
+            "is too slow for datagrams of {size} every {}: they would wait longer and longer",
+            interval.mean
+        ));
+    }
+    if let Some(world @ (World::Virtual | World::Live)) = world {
+        refuse(format!(
+            "the {} world has no access-rate; leave it out, or use --world sim",
+            world.name()
+        ));
     }
 }
 
@@ -327,7 +354,11 @@ fn memory(scenario: &Scenario, places: &Places<'_>, problems: &mut Vec<Problem>)
         let bytes = bytes_in_flight(scenario, direction);
         if bytes > MEMORY_BUDGET {
             let allowed = format!(
-                "rate × (RTT + queue) is {} MB in flight and the memory budget {} MB; lower the rate, the RTT or the queue's limit",
+                "rate × (RTT + queue){} is {} MB in flight and the memory budget {} MB; lower the rate, the RTT or the queue's limit",
+                match bytes_in_hosts(scenario, direction) {
+                    Bytes::ZERO => "",
+                    _ => " and what waits for access links",
+                },
                 bytes.get() / 1_000_000,
                 MEMORY_BUDGET.get() / 1_000_000,
             );
@@ -356,12 +387,16 @@ fn memory(scenario: &Scenario, places: &Places<'_>, problems: &mut Vec<Problem>)
     }
 }
 
-/// The most IP bytes that can be in flight in one direction: a full queue, and the path's bandwidth-delay product. A link
-/// without a rate limit holds no queue, and what flows through it is bounded by the other direction.
+/// The most IP bytes that can be in flight in one direction: a full queue, the path's bandwidth-delay product, and what
+/// waits in the hosts for access links. A link without a rate limit holds no queue, and what flows through it is bounded
+/// by the other direction, or by access links.
 pub fn bytes_in_flight(scenario: &Scenario, direction: Direction) -> Bytes {
+    let hosts = bytes_in_hosts(scenario, direction);
     let rate = fastest(scenario, direction);
     if rate.is_unlimited() {
-        return Bytes::ZERO;
+        return limited(scenario, direction).fold(hosts, |sum, (group, flows)| {
+            sum + times(group.access_rate.bytes_in(group.rtt), flows)
+        });
     }
     let longest = scenario
         .groups
@@ -369,7 +404,36 @@ pub fn bytes_in_flight(scenario: &Scenario, direction: Direction) -> Bytes {
         .map(|group| group.rtt)
         .max()
         .unwrap_or(Time::ZERO);
-    rate.bytes_in(longest) + queue_bytes(scenario, direction, rate)
+    rate.bytes_in(longest) + queue_bytes(scenario, direction, rate) + hosts
+}
+
+fn times(bytes: Bytes, number: u64) -> Bytes {
+    Bytes::new(bytes.get().saturating_mul(number))
+}
+
+/// The groups of a direction whose senders have links of their own, and the most flows of each.
+fn limited(scenario: &Scenario, direction: Direction) -> impl Iterator<Item = (&Group, u64)> {
+    let groups = scenario.groups.iter().enumerate();
+    groups
+        .filter(move |(_, group)| group.direction == direction && !group.access_rate.is_unlimited())
+        .map(|(index, group)| (group, u64::from(most_flows(scenario, index))))
+}
+
+/// What TCP lets wait for access links: two bursts and the one that is leaving, each of a millisecond at twice the rate,
+/// longer for close peers, and of 64 KiB at most (`quell_tcp`, `sender/bursts.rs`). Datagrams wait one by one.
+fn bytes_in_hosts(scenario: &Scenario, direction: Direction) -> Bytes {
+    const LARGEST: u64 = 1 << 16;
+    let of_a_flow = |group: &Group| {
+        if group.app.transport() == Transport::Datagram {
+            return MTU;
+        }
+        let burst = group.access_rate.bytes_in(Time::from_millis(2)).get();
+        let close = LARGEST >> (group.rtt.as_nanos() / 512_000).min(63);
+        Bytes::new(3 * burst.saturating_add(close).clamp(2 * MTU.get(), LARGEST))
+    };
+    limited(scenario, direction).fold(Bytes::ZERO, |sum, (group, flows)| {
+        sum + times(of_a_flow(group), flows)
+    })
 }
 
 fn fastest(scenario: &Scenario, direction: Direction) -> Rate {

@@ -179,7 +179,7 @@ pub const KEYS: &[Key] = &[
     key(Group, "direction", Domain::Value(D::Word(&["forward", "reverse"])), Is("forward"), "Direction of the data: which of the link's two queues it crosses."),
     key(Group, "start", time(Time::ZERO, DAY), Is("0s"), "When the flows start."),
     key(Group, "stop", time(Time::from_nanos(1), DAY), Derived("the end of the run"), "When the flows stop."),
-    Key { support: Support::NotYet, ..key(Group, "access-rate", Domain::Rate(SLOWEST, FASTEST, Some(Rate::UNLIMITED)), Derived("unlimited"), "Rate of each sender's own link.") },
+    key(Group, "access-rate", Domain::Rate(SLOWEST, FASTEST, Some(Rate::UNLIMITED)), Is("unlimited"), "Rate of each sender's own link, which its packets cross one by one in front of the queue; not in the live world."),
     Key { support: Support::NotYet, ..key(Group, "value", Domain::Text, Derived("unmarked"), "Packet-value policy.") },
     Key { source: "Linux sk_pacing_rate", ..key(Group, "pacing", Domain::Value(D::Flag), Derived("as the congestion control does"), "Whether TCP senders pace: at 200 % of a window per RTT in slow start, at 120 % afterwards.") },
     Key { source: "Linux tcp_tso_autosize", ..key(Group, "gso", Domain::Value(D::Flag), Is("true"), "Whether TCP senders use segmentation offload: about a millisecond's worth leaves at once, in bursts of full-sized packets.") },

@@ -98,6 +98,8 @@ pub struct Group {
     pub start: Time,
     /// When they stop; `None` is the end of the run.
     pub stop: Option<Time>,
+    /// Rate of each sender's own link.
+    pub access_rate: Rate,
     /// Whether TCP senders pace; `None` leaves it to the congestion control.
     pub pacing: Option<bool>,
     /// Whether TCP senders use segmentation offload.

@@ -371,6 +371,7 @@ fn group(reader: &mut Reader, path: &str, node: &Node) -> Option<Group> {
     let direction = view.word(reader, "direction");
     let start = view.time(reader, "start");
     let stop = view.time(reader, "stop");
+    let access_rate = view.rate(reader, "access-rate");
     let pacing = view.flag(reader, "pacing");
     let gso = view.flag(reader, "gso");
     refuse_keys_of_tcp(reader, &view, app.as_ref());
@@ -387,6 +388,7 @@ fn group(reader: &mut Reader, path: &str, node: &Node) -> Option<Group> {
         },
         start: start?,
         stop,
+        access_rate: access_rate?,
         pacing,
         gso: gso?,
     })

@@ -1,11 +1,13 @@
 //! What is possible, but probably a mistake.
 
+use quell_app::Transport;
+use quell_aqm::Rate;
 use quell_aqm::parameter::Value;
 
-use super::check::Places;
+use super::check::{Places, most_flows};
 use super::control::names;
 use super::problem::Problem;
-use super::{AppConfig, EcnSetting, Group, Scenario, Side};
+use super::{AppConfig, Direction, EcnSetting, Group, Scenario, Side};
 
 /// What to look at before trusting a result.
 pub(super) fn warnings(scenario: &Scenario, places: &Places<'_>) -> Vec<Problem> {
@@ -18,8 +20,39 @@ pub(super) fn warnings(scenario: &Scenario, places: &Places<'_>) -> Vec<Problem>
         control(group, &mut warn);
         queue(group, side, &mut warn);
     }
+    access(scenario, places, &mut warnings);
     phases(scenario, places, &mut warnings);
     warnings
+}
+
+/// Senders whose own links carry less than the link: its queue stays empty.
+fn access(scenario: &Scenario, places: &Places<'_>, warnings: &mut Vec<Problem>) {
+    let link = scenario.link.forward.rate;
+    let mut sum = 0_u64;
+    let forward = |group: &&Group| group.direction == Direction::Forward;
+    for (index, group) in scenario
+        .groups
+        .iter()
+        .enumerate()
+        .filter(|(_, group)| forward(group))
+    {
+        let rate = group.access_rate;
+        let flows = u64::from(most_flows(scenario, index));
+        sum = sum.saturating_add(rate.as_bps().saturating_mul(flows));
+    }
+    let last = scenario.groups.iter().rfind(|group| {
+        forward(group)
+            && group.app.transport() == Transport::Stream
+            && !group.access_rate.is_unlimited()
+    });
+    if let (Some(group), true) = (last, sum < link.as_bps()) {
+        let why = format!(
+            "the senders' own links carry {} together, less than link.rate = {link}: the link is not the bottleneck",
+            Rate::from_bps(sum)
+        );
+        let key = format!("group.{}.access-rate", group.name);
+        warnings.push(places.problem(&key, group.access_rate, why));
+    }
 }
 
 fn control(group: &Group, warn: &mut dyn FnMut(&str, &str, String)) {

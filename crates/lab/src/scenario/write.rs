@@ -84,6 +84,7 @@ impl Text {
         if let Some(stop) = group.stop {
             self.line("stop", quoted(stop));
         }
+        self.line("access-rate", quoted(group.access_rate));
         if let Some(pacing) = group.pacing {
             self.line("pacing", pacing);
         }

@@ -33,6 +33,7 @@ pub(super) fn config(
             app: group.app.clone(),
             random: Random::new(seed, &component),
             transport: on_hosts(&transports[lifetime.group], seed, &group.name, lifetime),
+            access: group.access_rate,
             start: lifetime.start,
             stop: lifetime.stop,
         }

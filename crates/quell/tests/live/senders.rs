@@ -1,4 +1,4 @@
-//! Pacing and segmentation offload, seen from the queue, in both worlds.
+//! Pacing, segmentation offload and the senders' own links, seen from the queue.
 //!
 //! One flow in slow start over a long path, before it fills the link: what its queue holds comes from bursts alone.
 
@@ -47,6 +47,36 @@ fn pacing_empties_the_queue(world: &str) {
 #[test]
 fn pacing_and_offload_change_the_queue_of_the_simulator() {
     pacing_empties_the_queue("sim");
+}
+
+/// Behind a link of its own, hardly faster than the bottleneck, a burst comes as slowly as the queue sends it.
+#[test]
+fn links_of_senders_empty_the_queue_of_the_simulator_and_are_refused_in_the_live_world() {
+    let (without, with) = (
+        mean_delay("sim", ""),
+        mean_delay("sim", "access-rate = \"101mbit\""),
+    );
+    assert!(with < without / 10.0, "{with} {without}");
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("senders.toml");
+    fs::write(&file, SCENARIO).unwrap();
+    let output = Command::new(QUELL)
+        .args([
+            "run",
+            file.to_str().unwrap(),
+            "--world",
+            "live",
+            "--set",
+            "group.a.access-rate=101mbit",
+        ])
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        errors.contains("the live world has no access-rate"),
+        "{errors}"
+    );
 }
 
 #[test]

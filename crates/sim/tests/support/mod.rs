@@ -102,6 +102,7 @@ pub(crate) fn cbr(group: u32, size: u64, mean: Time, stddev: Time, start: Time) 
         },
         random: Random::new(1, "app"),
         transport: TransportConfig::Datagrams(Ecn::NotEct),
+        access: Rate::UNLIMITED,
         start,
         stop: None,
     }
@@ -158,6 +159,7 @@ pub(crate) fn bulk(group: u32, control: &str, ecn: Option<Codepoint>, start: Tim
         app: AppConfig::Bulk,
         random: Random::new(1, "app"),
         transport: TransportConfig::Stream(Box::new((sender, receiver))),
+        access: Rate::UNLIMITED,
         start,
         stop: None,
     }

@@ -50,18 +50,14 @@ impl Sender {
     pub fn set_local_queue(&mut self, bytes: Bytes) {
         self.local_queue = bytes;
     }
-    /// Whether it holds back only until the host's own queue has drained.
-    pub fn is_held_back(&self) -> bool {
-        self.is_held_back
-    }
 
     /// `tcp_small_queue_check`: two super-segments, or what the pacing rate sends in about a
     /// millisecond, may wait in the host.
-    pub(super) fn has_local_room(&mut self) -> bool {
-        self.is_held_back = self.local_queue > Bytes::ZERO
-            && !self.board.is_empty()
-            && self.local_queue.get() > self.local_limit();
-        !self.is_held_back
+    #[inline]
+    pub(super) fn has_local_room(&self) -> bool {
+        self.local_queue == Bytes::ZERO
+            || self.board.is_empty()
+            || self.local_queue.get() <= self.local_limit()
     }
     fn local_limit(&self) -> u64 {
         let burst = u64::from(self.burst_segments()) * (u64::from(self.mss) + HEADERS);

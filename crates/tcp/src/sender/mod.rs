@@ -74,7 +74,6 @@ pub struct Sender {
     is_paced: bool,
     ecn: SenderEcn,
     gso: bool,
-    is_held_back: bool,
     initial_window: u32,
     /// Where the last segment ended that was smaller than a full one.
     small_end: u64,
@@ -134,7 +133,6 @@ impl Sender {
             is_paced: config.pacing.unwrap_or(control.wants_pacing()),
             ecn: SenderEcn::new(config),
             gso: config.gso,
-            is_held_back: false,
             initial_window: config.initial_window.max(1),
             small_end: 0,
             last_stamp: Time::ZERO,
