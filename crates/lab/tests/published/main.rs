@@ -6,9 +6,16 @@
 //! change of TCP or of a queue that moves a figure shows it there.
 #![allow(clippy::unwrap_used)]
 
+mod call;
+mod cubic;
 mod evaluation;
+mod experiment;
+mod gateway;
+mod gateway_sweep;
 mod overload;
 mod page;
 mod pairs;
+mod statistics;
 mod sweep;
+mod synchronisation;
 mod table;

@@ -8,6 +8,10 @@ use std::sync::Mutex;
 const SECTIONS: &[&str] = &[
     "DualPI2: overload and coupling",
     "DualPI2: pairs with unlike RTTs",
+    "Global synchronisation behind drop-tail",
+    "Home gateway: a call beside a download",
+    "Home gateway: queue sizes in steps of 30 bytes",
+    "CUBIC: back to the last maximum",
 ];
 
 const HEAD: &str = "\
