@@ -13,6 +13,7 @@ mod error;
 mod figures;
 pub mod lifetimes;
 pub mod live;
+mod packets;
 pub mod results;
 pub mod run;
 pub mod scenario;
@@ -21,6 +22,7 @@ pub mod sim;
 mod world;
 
 pub use error::RunError;
+pub use packets::PacketFile;
 pub use run::{Finished, Job, Measured, Options, Outcome, Progress, run, run_in};
 pub use scenario::Scenario;
 pub use world::World;

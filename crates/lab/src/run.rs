@@ -12,6 +12,7 @@ use quell_measure::{Aggregate, Summary, aggregate};
 
 pub use crate::live::Measured;
 use crate::live::{self, Listener, LiveError, LiveOptions, Row};
+use crate::packets::PacketFile;
 use crate::results::facts::{Facts, Utc};
 use crate::results::folder::Folder;
 use crate::results::series::Series;
@@ -33,6 +34,8 @@ pub struct Options<'a> {
     pub stop: &'a AtomicBool,
     /// Warnings of the scenario, for the summary.
     pub warnings: Vec<String>,
+    /// Whether to write `packets.pcapng`: every packet with what became of it.
+    pub packets: bool,
     /// What only the live world knows.
     pub live: LiveOptions,
 }
@@ -62,6 +65,8 @@ pub struct Job<'a> {
     pub progress: &'a mut dyn FnMut(Time),
     /// Takes the rows of each interval.
     pub series: &'a mut Series,
+    /// Takes every packet, where that was asked for.
+    pub packets: Option<PacketFile>,
 }
 
 impl std::fmt::Debug for Job<'_> {
@@ -149,6 +154,9 @@ impl Listener for ToDisk<'_> {
             Row::Flow(row) => self.0.series.flows([row]),
         };
         written.map_err(std::io::Error::other)
+    }
+    fn packets(&mut self) -> Option<PacketFile> {
+        self.0.packets.take()
     }
 }
 
@@ -247,12 +255,16 @@ fn one_run(
         folder.path(),
         scenario.groups.iter().map(|group| group.name.as_str()),
     )?;
+    let packets = options
+        .packets
+        .then(|| PacketFile::create(&folder.path().join("packets.pcapng")));
     let job = Job {
         scenario: &resolved,
         seed,
         stop: options.stop,
         progress,
         series: &mut series,
+        packets: packets.transpose()?,
     };
     let Measured {
         mut summary,

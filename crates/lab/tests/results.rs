@@ -67,6 +67,7 @@ fn options<'a>(out: &Path, stop: &'a AtomicBool) -> Options<'a> {
         out: Some(out.to_owned()),
         stop,
         warnings: vec!["of the scenario".to_owned()],
+        packets: false,
         live: LiveOptions::default(),
     }
 }

@@ -63,7 +63,7 @@ pub use config::{Change, Direction, DirectionConfig, GroupConfig, LinkConfig, Wa
 pub use delay_line::DelayLine;
 pub use descriptor::Descriptor;
 pub use lateness::Summary as Lateness;
-pub use link::Link;
+pub use link::{Announce, Link};
 pub use pacing_thread::become_realtime;
 pub use pool::{Frame, FrameId, Pool};
 pub use port::Port;

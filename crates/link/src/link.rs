@@ -35,9 +35,14 @@ const LONGEST_SLEEP: Time = Time::from_millis(100);
 /// Batches read from one port before releases get their turn.
 const BATCHES_PER_LOOK: usize = 8;
 
+/// Tells an observer of a packet that is about to arrive, with the bytes of its IP packet, which
+/// its descriptor does not hold.
+pub type Announce<O> = fn(&mut O, &Descriptor, &[u8]);
+
 /// A real bottleneck between two ports.
 #[derive(Debug)]
 pub struct Link<O> {
+    announce: Option<Announce<O>>,
     clock: Clock,
     ports: [Port; 2],
     lanes: [Lane<O>; 2],
@@ -98,6 +103,7 @@ impl<O: Observer<Descriptor>> Link<O> {
             Lane::new(Path::new(config.reverse, &delays, reverse, observe_reverse)),
         ];
         Ok(Self {
+            announce: None,
             clock: Clock::new(config.epoch),
             waiting: Waiting::new(&ports)?,
             ports,
@@ -114,6 +120,12 @@ impl<O: Observer<Descriptor>> Link<O> {
             cpu: Time::ZERO,
             wall: Time::ZERO,
         })
+    }
+
+    /// Each packet that arrives from now on is told to the observer of its direction first. The bytes
+    /// are those on the wire, with the ECN field that the queue will see.
+    pub fn announce(&mut self, announce: Announce<O>) {
+        self.announce = Some(announce);
     }
 
     /// Runs the link on the calling thread until the time `until`, or soon after `stop` is set. May
@@ -260,7 +272,12 @@ impl<O: Observer<Descriptor>> Link<O> {
         }
         let stamp = received.stamp.map(|stamp| self.clock.at(stamp));
         let at = lane.stamps.order(stamp, now);
-        lane.path.arrive(Descriptor::new(frame, &ip, group), at)
+        let packet = Descriptor::new(frame, &ip, group);
+        if let Some(announce) = self.announce {
+            let bytes = &self.pool.bytes(frame)[packet.ip_offset()..];
+            announce(lane.path.observer_mut(), &packet, bytes);
+        }
+        lane.path.arrive(packet, at)
     }
 
     /// Hands out what is due.

@@ -84,6 +84,9 @@ pub(crate) struct Run {
     pub(crate) changes: Changes,
     #[command(flatten)]
     pub(crate) how: How,
+    /// Write packets.pcapng too: every packet with its queue, sojourn time and fate
+    #[arg(long)]
+    pub(crate) packets: bool,
     /// Where to run
     #[arg(long, value_enum, default_value_t = Where::Sim)]
     pub(crate) world: Where,

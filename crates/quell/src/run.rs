@@ -11,7 +11,7 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 
 use crate::Failure;
-use crate::arguments::{How, Run};
+use crate::arguments::Run;
 use crate::check::load;
 use crate::page::Page;
 use crate::progress::Shown;
@@ -21,10 +21,11 @@ use crate::table;
 pub(crate) fn run(arguments: &Run, page: &mut Page) -> Result<(), Failure> {
     let world = World::from(arguments.world);
     let loaded = load(&arguments.file, &arguments.changes, Some(world))?;
-    start(&loaded, world, &arguments.how, page)
+    start(&loaded, world, arguments, page)
 }
 
-fn start(loaded: &Loaded, world: World, how: &How, page: &mut Page) -> Result<(), Failure> {
+fn start(loaded: &Loaded, world: World, arguments: &Run, page: &mut Page) -> Result<(), Failure> {
+    let how = &arguments.how;
     if world == World::Live {
         // While there is one thread only.
         live::prepare().map_err(Failure::input)?;
@@ -38,6 +39,7 @@ fn start(loaded: &Loaded, world: World, how: &How, page: &mut Page) -> Result<()
         out: how.out.clone(),
         stop: &*stop_at_ctrl_c().map_err(Failure::failed)?,
         warnings: loaded.warnings.iter().map(ToString::to_string).collect(),
+        packets: arguments.packets,
         live: LiveOptions {
             realtime: how.realtime,
         },

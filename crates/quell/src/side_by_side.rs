@@ -37,6 +37,7 @@ pub(crate) fn run<'a>(
             out: out.map(|out| out.join(folder(queue))),
             stop: &stop,
             warnings: loaded.warnings.iter().map(ToString::to_string).collect(),
+            packets: false,
             live: LiveOptions::default(),
         };
         let mut shown = Shown::new();

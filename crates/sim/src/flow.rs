@@ -249,6 +249,7 @@ impl Flow {
             End::Sender => {
                 while let Some(segment) = stream.sender.poll(now) {
                     let packet = Packet::stream(label, &segment, options);
+                    network.tell(&packet, Some(&segment));
                     match &mut self.access {
                         Some(access) => {
                             access.push(packet, now, network);
@@ -260,7 +261,9 @@ impl Flow {
             }
             End::Receiver => {
                 while let Some(segment) = stream.receiver.poll(now) {
-                    network.send(Packet::stream(label, &segment, options), now);
+                    let packet = Packet::stream(label, &segment, options);
+                    network.tell(&packet, Some(&segment));
+                    network.send(packet, now);
                 }
             }
         }
@@ -296,6 +299,7 @@ impl Flow {
             (Send::Datagram(size), Transport::Datagrams(datagrams)) => {
                 let packet = Packet::datagram(label, datagrams.next, now, size, datagrams.ecn);
                 datagrams.next += 1;
+                network.tell(&packet, None);
                 match &mut self.access {
                     Some(access) => access.push(packet, now, network),
                     None => network.send(packet, now),

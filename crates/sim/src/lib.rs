@@ -36,6 +36,7 @@ mod wire;
 
 pub use both::Both;
 pub use config::{Change, Config, Error, FlowConfig, Jitter, Side, TransportConfig};
+pub use network::Announce;
 pub use packet::Packet;
 pub use simulator::Simulator;
 pub use sleeper::Lateness;

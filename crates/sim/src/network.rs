@@ -3,6 +3,7 @@
 use quell_aqm::{Bottleneck, Discipline, Drop, MarkReason, Observer, QueueId, Random, Rate, Time};
 use quell_aqm::{Departure, ParameterError};
 use quell_measure::Direction;
+use quell_tcp::Segment;
 
 use crate::config::{Change, Jitter, Side};
 use crate::options::OptionStore;
@@ -11,9 +12,14 @@ use crate::sleeper::Sleeper;
 use crate::sources::{MOST_SOURCES, Sources};
 use crate::wire::Wires;
 
+/// Tells an observer of a packet that a host sends, with its segment, if it is one: a packet does
+/// not carry its options itself.
+pub type Announce<O> = fn(&mut O, &Packet, Option<&Segment>);
+
 /// Both directions, and the sources of all events.
 #[derive(Debug)]
 pub(crate) struct Network<O> {
+    announce: Option<Announce<O>>,
     pub(crate) paths: [Path<O>; 2],
     pub(crate) sources: Sources,
     timers: usize,
@@ -70,6 +76,7 @@ impl<O: Observer<Packet>> Network<O> {
                 path.plan(&mut sources);
             }
             Self {
+                announce: None,
                 paths: [forward, reverse],
                 sources,
                 timers,
@@ -94,6 +101,19 @@ impl<O: Observer<Packet>> Network<O> {
     #[inline]
     pub(crate) fn set_timers(&mut self, at: Time) {
         self.sources.set(self.timers, at);
+    }
+
+    pub(crate) fn set_announce(&mut self, announce: Announce<O>) {
+        self.announce = Some(announce);
+    }
+
+    /// A host has made `packet`, from `segment` if it is one; it arrives in its own time.
+    #[inline]
+    pub(crate) fn tell(&mut self, packet: &Packet, segment: Option<&Segment>) {
+        if let Some(announce) = self.announce {
+            let path = &mut self.paths[index(packet.direction())];
+            announce(path.observer_mut(), packet, segment);
+        }
     }
 
     /// A host sends `packet` at `now`.

@@ -167,6 +167,14 @@ impl Packet {
     pub const fn flags(&self) -> Flags {
         Flags(self.flags)
     }
+    /// The receive window that it offers, in bytes; 0 for a datagram.
+    pub const fn window(&self) -> Bytes {
+        Bytes::new(self.window as u64)
+    }
+    /// The timestamp that it echoes; zero if none.
+    pub const fn echo(&self) -> Time {
+        self.echo
+    }
     /// TCP's timestamp, or when a datagram was handed to its host.
     pub const fn timestamp(&self) -> Time {
         self.timestamp

@@ -15,7 +15,7 @@ use quell_tcp::SenderStats;
 
 use crate::config::{Change, Config, Error, TransportConfig};
 use crate::flow::{End, Flow};
-use crate::network::{Network, Source, index};
+use crate::network::{Announce, Network, Source, index};
 use crate::options::OptionStore;
 use crate::packet::Packet;
 use crate::sleeper::{Lateness, Sleeper};
@@ -84,6 +84,12 @@ impl<O: Observer<Packet>> Simulator<O> {
     /// From now on packets leave the wires as late as this says, drawn from `random`.
     pub fn set_lateness(&mut self, lateness: Lateness, random: Random) {
         self.network.sleeper = Some(Sleeper::new(lateness, random));
+    }
+
+    /// Each packet that a host sends is told to the observer of its direction before it goes on its
+    /// way, with its segment, if it has one, whose options an observer cannot see.
+    pub fn announce(&mut self, announce: Announce<O>) {
+        self.network.set_announce(announce);
     }
 
     /// Everything before `until` happens, and what is due at `until` does not yet; ends soon after

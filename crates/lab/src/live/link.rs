@@ -7,15 +7,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Sender};
 use std::thread::{self, JoinHandle};
 
-use quell_aqm::Time;
+use quell_aqm::{Observer, Time};
 use quell_hosts::topology::Topology;
 use quell_hosts::traffic::Epoch;
-use quell_link::{Direction, Link, LinkConfig, LinkReport, Port};
+use quell_link::{Descriptor, Direction, Link, LinkConfig, LinkReport, Port};
 use quell_measure::{LinkResults, QueueRow, Recorder};
 use serde_json::{Value, json};
 
 use super::plan::Plan;
 use super::{LiveError, LiveOptions};
+use crate::packets::{self, LivePackets, Recording};
 
 /// Between two looks at losses, rows and requests to stop, at the most.
 const SLICE: Time = Time::from_millis(500);
@@ -41,6 +42,7 @@ impl LinkThread {
         topology: Arc<Topology>,
         epoch: Epoch,
         options: LiveOptions,
+        packets: Option<LivePackets>,
         rows: Sender<QueueRow>,
     ) -> Result<Self, LiveError> {
         let config = plan.link(epoch)?;
@@ -51,23 +53,17 @@ impl LinkThread {
         let (ready, is_ready) = mpsc::channel();
         let thread = thread::Builder::new()
             .name("quell-link".to_owned())
-            .spawn(move || {
-                let mut link = open(config, &topology, options, recorders)?;
-                let _ = ready.send(());
-                pace(&mut link, &cuts, &stopped, &rows)?;
-                let ended = cuts.last().copied().unwrap_or_default();
-                let ended = if stopped.load(Ordering::Relaxed) {
-                    link.now().min(ended)
-                } else {
-                    ended
-                };
-                let (report, recorders) = link.finish()?;
-                let results = recorders.map(|mut recorder| {
-                    let results = recorder.finish(ended);
-                    send(&mut recorder, &rows);
-                    results
-                });
-                Ok(Linked { results, report })
+            .spawn(move || match packets {
+                None => {
+                    let link = open(config, &topology, options, recorders)?;
+                    carry(link, ready, &cuts, &stopped, &rows)
+                }
+                Some(packets) => {
+                    let observers = packets.beside(recorders);
+                    let mut link = open(config, &topology, options, observers)?;
+                    link.announce(packets::announce_captured);
+                    carry(link, ready, &cuts, &stopped, &rows)
+                }
             })
             .map_err(|error| {
                 LiveError::Failed(format!("cannot start the link's thread: {error}"))
@@ -103,14 +99,41 @@ impl LinkThread {
     }
 }
 
+/// Carries packets until the last of `cuts`.
+fn carry<O: Observer<Descriptor> + Recording>(
+    mut link: Link<O>,
+    ready: Sender<()>,
+    cuts: &[Time],
+    stopped: &AtomicBool,
+    rows: &Sender<QueueRow>,
+) -> io::Result<Linked> {
+    // Whoever waits for it is told otherwise when it is dropped.
+    let _ = ready.send(());
+    pace(&mut link, cuts, stopped, rows)?;
+    let ended = cuts.last().copied().unwrap_or_default();
+    let ended = if stopped.load(Ordering::Relaxed) {
+        link.now().min(ended)
+    } else {
+        ended
+    };
+    let (report, observers) = link.finish()?;
+    let results = observers.map(|mut observer| {
+        let recorder = observer.recorder();
+        let results = recorder.finish(ended);
+        send(recorder, rows);
+        results
+    });
+    Ok(Linked { results, report })
+}
+
 /// Enters the middle namespace, opens both ports, and gives up every right that running does not
 /// need.
-fn open(
+fn open<O: Observer<Descriptor>>(
     config: LinkConfig,
     topology: &Topology,
     options: LiveOptions,
-    recorders: [Recorder; 2],
-) -> io::Result<Link<Recorder>> {
+    observers: [O; 2],
+) -> io::Result<Link<O>> {
     topology.link.enter()?;
     if let Some(priority) = options.realtime {
         quell_link::become_realtime(priority).map_err(|error| {
@@ -125,15 +148,15 @@ fn open(
         Port::open(topology.to_receiver.name)?,
     ];
     let [port_a, port_b] = ports;
-    let link = Link::new(config, port_a, port_b, recorders)?;
+    let link = Link::new(config, port_a, port_b, observers)?;
     quell_hosts::capabilities::drop_to_network().map_err(io::Error::other)?;
     Ok(link)
 }
 
 /// Runs slice by slice up to the last of `cuts`, so that losses count where they happened and rows
 /// leave while the run goes on.
-fn pace(
-    link: &mut Link<Recorder>,
+fn pace<O: Observer<Descriptor> + Recording>(
+    link: &mut Link<O>,
     cuts: &[Time],
     stop: &AtomicBool,
     rows: &Sender<QueueRow>,
@@ -147,13 +170,14 @@ fn pace(
             let total = link.report()?.lost_outside();
             // Counted once, whatever the direction: the summary adds both up.
             link.observer_mut(Direction::Forward)
+                .recorder()
                 .on_lost_outside(total - lost, now);
             lost = total;
             for direction in Direction::BOTH {
                 let decided = link.decided(direction).min(now);
-                let recorder = link.observer_mut(direction);
-                recorder.advance(decided);
-                send(recorder, rows);
+                let observer = link.observer_mut(direction);
+                observer.decided(decided);
+                send(observer.recorder(), rows);
             }
         }
     }

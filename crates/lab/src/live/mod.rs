@@ -19,10 +19,12 @@ use std::time::Duration;
 use quell_aqm::Time;
 use quell_hosts::topology::Topology;
 use quell_hosts::traffic::{Epoch, Traffic};
+use quell_link::Descriptor;
 use quell_measure::{FlowRow, Histograms, QueueRow, RunInfo, Summary};
 
 pub use error::LiveError;
 
+use crate::packets::{LivePackets, PacketFile};
 use crate::scenario::Scenario;
 use flows::Flows;
 use link::LinkThread;
@@ -55,6 +57,10 @@ pub trait Listener {
     fn progress(&mut self, now: Time);
     /// A row is ready. An error, such as a full disk, ends the run.
     fn row(&mut self, row: Row) -> std::io::Result<()>;
+    /// Where every packet is to be written; asked once, before the run begins.
+    fn packets(&mut self) -> Option<PacketFile> {
+        None
+    }
 }
 
 /// What a run measured.
@@ -87,11 +93,22 @@ pub fn run(
     listener: &mut dyn Listener,
 ) -> Result<Measured, LiveError> {
     let plan = Plan::new(scenario, seed)?;
+    let packets = listener
+        .packets()
+        .map(|file| LivePackets::of_live::<Descriptor>(scenario, file));
+    let packets = packets.transpose().map_err(LiveError::Results)?;
     let topology = Arc::new(Topology::new(&plan.topology).map_err(LiveError::host)?);
     let epoch = Epoch::now().after(HEAD_START);
     let (queue_rows, queue_rows_out) = mpsc::channel();
     let (samples, samples_out) = mpsc::channel();
-    let link = LinkThread::start(&plan, topology.clone(), epoch, options, queue_rows)?;
+    let link = LinkThread::start(
+        &plan,
+        topology.clone(),
+        epoch,
+        options,
+        packets.clone(),
+        queue_rows,
+    )?;
     let enter = |namespace: fn(&Topology) -> &quell_hosts::namespace::Namespace| {
         let topology = topology.clone();
         move || {
@@ -119,7 +136,8 @@ pub fn run(
     let mut stopped_at = None;
     loop {
         let now = epoch.elapsed().unwrap_or_default();
-        if stop.load(Ordering::Relaxed) {
+        let failed = packets.as_ref().is_some_and(LivePackets::has_failed);
+        if stop.load(Ordering::Relaxed) || failed {
             stopped_at = Some(now);
         }
         if now >= plan.duration || stopped_at.is_some() || link.has_ended() {
@@ -142,6 +160,10 @@ pub fn run(
     let report = traffic.join().map_err(LiveError::traffic)?;
     let linked = link.join()?;
     let ended = stopped_at.unwrap_or(plan.duration).min(plan.duration);
+    let untraced = match &packets {
+        Some(packets) => packets.finish(ended).map_err(LiveError::Results)?,
+        None => 0,
+    };
     flows.take(&samples_out, Time::MAX);
     let flow_results = flows.finish(ended);
     for row in queue_rows_out.try_iter() {
@@ -170,6 +192,11 @@ pub fn run(
     plan.add_app_reports(&mut summary, &report);
     summary.figures.link.extra = linked.extra();
     summary.warnings = warnings::warnings(&plan, &summary, &linked, &report);
+    if untraced > 0 {
+        summary.warnings.push(format!(
+            "{untraced} packets are missing in packets.pcapng: the disk was too slow"
+        ));
+    }
     Ok(Measured {
         summary,
         histograms,

@@ -17,13 +17,12 @@ use quell_measure::{Direction, GroupInfo, Recorder, Summary, Timeline};
 use super::LiveError;
 use crate::figures::{self, Stretch};
 use crate::lifetimes::{Lifetime, lifetimes};
+use crate::packets::FIRST_PORT;
 use crate::scenario::keys::MTU;
 use crate::scenario::{EcnSetting, Group, Scenario, Setting, Side, bytes_in_flight};
 
 /// Payload of a full-sized segment: 1 500 bytes less IPv4 and TCP headers with timestamps.
 pub(super) const MSS: Bytes = Bytes::new(1_448);
-/// The port of the first group's receivers.
-const FIRST_PORT: u16 = 5_001;
 
 /// A run, worked out.
 pub(super) struct Plan<'a> {

@@ -6,6 +6,7 @@
 //! | `run.json` | [`facts`]: version, build, host, kernel, world, seed, times |
 //! | `summary.json` | [`quell_measure::Summary`] |
 //! | `histograms.json` | [`quell_measure::Histograms`] |
+//! | `packets.pcapng` | every packet, with `--packets` |
 //! | `queues.parquet`, `flows.parquet` | [`series`]: a row per queue or flow and interval |
 
 pub mod facts;

@@ -7,16 +7,15 @@ mod plan;
 
 use std::sync::atomic::AtomicBool;
 
-use quell_aqm::{Random, Time};
-use quell_measure::{
-    Direction, FlowId, FlowRecorder, Histograms, Recorder, RunInfo, Summary, Timeline,
-};
+use quell_aqm::{Observer, Random, Time};
+use quell_measure::{Direction, FlowId, FlowRecorder, Histograms, RunInfo, Summary, Timeline};
 pub use quell_sim::Lateness;
 use quell_sim::Simulator;
 
 use crate::figures::{self, Stretch};
 use crate::lifetimes::{Lifetime, lifetimes};
 use crate::live::{Listener, Measured, Row};
+use crate::packets::{self, Recording, SimPackets};
 use crate::scenario::Scenario;
 
 /// How often a run tells how far it is.
@@ -67,36 +66,64 @@ pub fn run_late(
     let lifetimes = lifetimes(scenario, seed);
     let recorders = figures::recorders::<quell_sim::Packet>(scenario, &timeline);
     let config = plan::config(scenario, seed, &lifetimes)?;
-    let mut simulator = Simulator::new(config, recorders).map_err(|error| match error {
-        quell_sim::Error::Change(error) => SimError::Failed(error.to_string()),
-        error => SimError::Scenario(error.to_string()),
-    })?;
-    if let Some(lateness) = lateness {
-        simulator.set_lateness(lateness, Random::new(seed, "lateness"));
-    }
+    let flows = figures::flow_recorder(scenario, &timeline, &lifetimes);
+    let late = |seed| lateness.map(|lateness| (lateness, Random::new(seed, "lateness")));
+    let Some(file) = listener.packets() else {
+        let run = Run {
+            scenario,
+            flows,
+            lifetimes,
+            timeline,
+            simulator: simulator(config, recorders, late(seed))?,
+            packets: None,
+            reports: Vec::new(),
+        };
+        return run.go(seed, stop, listener);
+    };
+    let packets = SimPackets::of_sim::<quell_sim::Packet>(scenario, file);
+    let mut simulator = simulator(config, packets.beside(recorders), late(seed))?;
+    simulator.announce(packets::announce_modelled);
     let run = Run {
         scenario,
-        flows: figures::flow_recorder(scenario, &timeline, &lifetimes),
+        flows,
         lifetimes,
         timeline,
         simulator,
+        packets: Some(packets),
         reports: Vec::new(),
     };
     run.go(seed, stop, listener)
 }
 
+fn simulator<O: Observer<quell_sim::Packet>>(
+    config: quell_sim::Config,
+    observers: [O; 2],
+    late: Option<(Lateness, Random)>,
+) -> Result<Simulator<O>, SimError> {
+    let simulator = Simulator::new(config, observers);
+    let mut simulator = simulator.map_err(|error| match error {
+        quell_sim::Error::Change(error) => SimError::Failed(error.to_string()),
+        error => SimError::Scenario(error.to_string()),
+    })?;
+    if let Some((lateness, random)) = late {
+        simulator.set_lateness(lateness, random);
+    }
+    Ok(simulator)
+}
+
 /// A run under way.
-struct Run<'a> {
+struct Run<'a, O> {
     scenario: &'a Scenario,
     lifetimes: Vec<Lifetime>,
     timeline: Timeline,
-    simulator: Simulator<Recorder>,
+    simulator: Simulator<O>,
+    packets: Option<SimPackets>,
     flows: FlowRecorder,
     /// By group, from, to.
     reports: Vec<(usize, Time, Time, quell_app::Report)>,
 }
 
-impl Run<'_> {
+impl<O: Observer<quell_sim::Packet> + Recording> Run<'_, O> {
     fn go(
         mut self,
         seed: u64,
@@ -114,6 +141,9 @@ impl Run<'_> {
                 .simulator
                 .run(until, stop)
                 .map_err(|error| SimError::Failed(error.to_string()))?;
+            if let Some(error) = self.packets.as_ref().and_then(SimPackets::failure) {
+                return Err(SimError::Results(error));
+            }
             if reached < until {
                 ended = reached;
                 break;
@@ -140,12 +170,12 @@ impl Run<'_> {
             *cut = due;
         }
         for direction in [Direction::Forward, Direction::Reverse] {
-            self.simulator.observer_mut(direction).advance(due);
+            self.simulator.observer_mut(direction).decided(due);
         }
     }
 
     fn sample(&mut self) {
-        for id in self.ids() {
+        for id in ids(&self.lifetimes) {
             if let Some(sample) = self.simulator.sample(id) {
                 self.flows.sample(id, sample);
             }
@@ -153,7 +183,7 @@ impl Run<'_> {
     }
 
     fn take_reports(&mut self, from: Time, to: Time) {
-        for id in self.ids() {
+        for id in ids(&self.lifetimes) {
             if let Some(report) = self.simulator.take_report(id) {
                 let group = self.lifetimes[id.index()].group;
                 self.reports.push((group, from, to, report));
@@ -161,13 +191,14 @@ impl Run<'_> {
         }
     }
 
-    fn ids(&self) -> impl Iterator<Item = FlowId> + use<> {
-        (0..self.lifetimes.len() as u32).map(FlowId)
-    }
-
     fn hand_out(&mut self, listener: &mut dyn Listener) -> Result<(), SimError> {
         for direction in [Direction::Forward, Direction::Reverse] {
-            for row in self.simulator.observer_mut(direction).drain_rows() {
+            for row in self
+                .simulator
+                .observer_mut(direction)
+                .recorder()
+                .drain_rows()
+            {
                 listener.row(Row::Queue(row)).map_err(SimError::Results)?;
             }
         }
@@ -192,13 +223,18 @@ impl Run<'_> {
         let forward = self
             .simulator
             .observer_mut(Direction::Forward)
+            .recorder()
             .finish(ended);
         let reverse = self
             .simulator
             .observer_mut(Direction::Reverse)
+            .recorder()
             .finish(ended);
         let flows = self.flows.finish(ended);
         self.hand_out(listener)?;
+        if let Some(packets) = &self.packets {
+            packets.finish(ended).map_err(SimError::Results)?;
+        }
         listener.progress(ended);
 
         let scenario = self.scenario;
@@ -240,7 +276,7 @@ impl Run<'_> {
 
     /// A flow that its receive window holds back shows that window, not the queue.
     fn warn_of_windows(&self, warnings: &mut Vec<String>) {
-        for (id, lifetime) in self.ids().zip(&self.lifetimes) {
+        for (id, lifetime) in ids(&self.lifetimes).zip(&self.lifetimes) {
             let Some(tcp) = self.simulator.tcp(id) else {
                 continue;
             };
@@ -255,6 +291,11 @@ impl Run<'_> {
             }
         }
     }
+}
+
+/// Every flow.
+fn ids(lifetimes: &[Lifetime]) -> impl Iterator<Item = FlowId> + use<> {
+    (0..lifetimes.len() as u32).map(FlowId)
 }
 
 #[cfg(test)]

@@ -6,6 +6,9 @@
 #![allow(clippy::unwrap_used)]
 
 mod lacking;
+mod packets;
+#[path = "../common/pcapng.rs"]
+mod pcapng;
 mod senders;
 mod support;
 

@@ -1,0 +1,182 @@
+use std::sync::atomic::AtomicBool;
+
+use super::*;
+use etherparse::{NetSlice, SlicedPacket, TcpOptionElement, TransportSlice};
+use quell_aqm::{Drop, Observer, Time};
+use quell_sim::{Simulator, TransportConfig};
+use quell_tcp::{Codepoint, EcnMode, ReceiverConfig};
+
+/// Every packet that hosts sent, with its header.
+#[derive(Default)]
+struct Sent(Vec<(Packet, Option<Segment>, Header)>);
+
+impl Observer<Packet> for Sent {
+    fn dropped(&mut self, _packet: Packet, _drop: Drop, _now: Time) {}
+}
+
+/// What both directions carried in a second: a flow that is marked, one that loses packets, and
+/// datagrams.
+fn sent() -> [Vec<(Packet, Option<Segment>, Header)>; 2] {
+    let scenario = crate::Scenario::parse(
+        "schema = 1\nname = \"a\"\n[link]\nrate = \"10mbit\"\nqueue = { kind = \"dualpi2\", limit = \"20p\" }\n\
+         [[group]]\nname = \"tcp\"\ncongestion-control = \"dctcp\"\necn = \"ect1\"\nrtt = \"10ms\"\napp = { kind = \"bulk\" }\n\
+         [[group]]\nname = \"cubic\"\ncongestion-control = \"cubic\"\nrtt = \"10ms\"\napp = { kind = \"bulk\" }\n\
+         [[group]]\nname = \"voice\"\nrtt = \"10ms\"\napp = { kind = \"cbr\", size = \"187B\", interval = \"20ms\" }\n\
+         [run]\nduration = \"1s\"\n",
+    )
+    .unwrap();
+    let mut config = crate::sim::simulation(&scenario, 1).unwrap();
+    if let TransportConfig::Stream(ends) = &mut config.flows[0].transport {
+        ends.0.ecn = EcnMode::Accurate(Codepoint::Ect1);
+        ends.1 = ReceiverConfig::new(ends.0.ecn);
+    }
+    let mut simulator = Simulator::new(config, [Sent::default(), Sent::default()]).unwrap();
+    simulator.announce(|sent: &mut Sent, packet, segment| {
+        sent.0
+            .push((*packet, segment.copied(), Header::modelled(packet, segment)));
+    });
+    simulator
+        .run(scenario.run.duration, &AtomicBool::new(false))
+        .unwrap();
+    [Direction::Forward, Direction::Reverse]
+        .map(|direction| std::mem::take(&mut simulator.observer_mut(direction).0))
+}
+
+/// The packet as it would be on a wire, with a payload of zeros.
+fn whole(packet: &Packet, header: &Header) -> Vec<u8> {
+    let mut bytes = header.bytes().to_vec();
+    assert!(bytes.len() <= packet.len().get() as usize);
+    bytes.resize(packet.len().get() as usize, 0);
+    bytes
+}
+
+#[test]
+fn headers_are_what_another_parser_expects() {
+    let (mut seen_sacks, mut seen_counters) = (0, 0);
+    for (packet, segment, header) in sent().iter().flatten() {
+        let bytes = whole(packet, header);
+        let sliced = SlicedPacket::from_ip(&bytes).unwrap();
+        let Some(NetSlice::Ipv4(ip)) = sliced.net else {
+            panic!("{packet:?}");
+        };
+        let ip = ip.header().to_header();
+        assert_eq!(ip.header_checksum, ip.calc_header_checksum());
+        assert_eq!(u64::from(ip.total_len), packet.len().get());
+        assert_eq!(ip.ecn.value(), packet.ecn().bits());
+        let to_right = packet.direction() == Direction::Forward;
+        let port = 5_001 + packet.group().unwrap().0 as u16;
+        match sliced.transport {
+            Some(TransportSlice::Udp(udp)) => {
+                let (udp, payload) = (udp.to_header(), udp.payload());
+                assert!(packet.is_datagram() && udp.destination_port == port);
+                assert_eq!(udp.checksum, udp.calc_checksum_ipv4(&ip, payload).unwrap());
+                assert_eq!(u64::from(ip.identification), packet.sequence());
+            }
+            Some(TransportSlice::Tcp(slice)) => {
+                let (tcp, payload) = (slice.to_header(), slice.payload());
+                assert_eq!(tcp.checksum, tcp.calc_checksum_ipv4(&ip, payload).unwrap());
+                assert_eq!(payload.len() as u64, packet.payload().get());
+                let ports = (tcp.source_port, tcp.destination_port);
+                assert_eq!(if to_right { ports.1 } else { ports.0 }, port);
+                assert_eq!(
+                    (tcp.syn, tcp.ack),
+                    (
+                        packet.flags().has(Flags::SYN),
+                        packet.flags().has(Flags::ACK)
+                    )
+                );
+                assert_eq!(
+                    (tcp.ece, tcp.fin),
+                    (
+                        packet.flags().has(Flags::ECE),
+                        packet.flags().has(Flags::FIN)
+                    )
+                );
+                let first = u32::from(!tcp.syn);
+                assert_eq!(tcp.sequence_number, packet.sequence() as u32 + first);
+                if tcp.ack {
+                    assert_eq!(
+                        tcp.acknowledgment_number,
+                        packet.acknowledgement() as u32 + 1
+                    );
+                }
+                seen_counters += segment.unwrap().accecn.len();
+                seen_sacks += usize::from(check_options(packet, &segment.unwrap(), &slice));
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+    assert!(seen_sacks > 0, "the scenario loses packets");
+    assert!(seen_counters > 0, "a flow of it speaks AccECN");
+}
+
+/// Whether there were selective acknowledgements.
+fn check_options(packet: &Packet, segment: &Segment, tcp: &etherparse::TcpSlice<'_>) -> bool {
+    // The parser does not know AccECN and stops there; it comes last.
+    let options: Vec<_> = tcp.options_iterator().map_while(Result::ok).collect();
+    let raw = tcp.options();
+    let length = segment.accecn.length() as usize;
+    if let Some(order) = segment.accecn.order() {
+        let option = &raw[raw.len() - length..];
+        assert_eq!(option[..2], [order.kind(), length as u8]);
+        let (fields, []) = option[2..].as_chunks::<3>() else {
+            panic!("{option:?}");
+        };
+        let read = fields
+            .iter()
+            .map(|&[a, b, c]| u32::from_be_bytes([0, a, b, c]));
+        assert!(read.eq(segment.accecn.counters().map(|(_, counter)| counter)));
+    }
+    if packet.flags().has(Flags::SYN) {
+        assert!(options.contains(&TcpOptionElement::WindowScale(14)));
+        assert!(options.contains(&TcpOptionElement::MaximumSegmentSize(1_460)));
+        return false;
+    }
+    let value = (packet.timestamp().as_nanos() / 1_000_000) as u32;
+    let echo = (packet.echo().as_nanos() / 1_000_000) as u32;
+    assert!(options.contains(&TcpOptionElement::Timestamp(value, echo)));
+    let window = u64::from(tcp.window_size()) << 14;
+    // The model's 1 GiB is a step above what 16 bits with the largest scale can say.
+    assert!(packet.window().get() - window <= 1 << 14, "{window}");
+    let found = options.iter().find_map(|option| match option {
+        TcpOptionElement::SelectiveAcknowledgement(first, rest) => Some((*first, *rest)),
+        _ => None,
+    });
+    let mut expected = segment
+        .sack_blocks()
+        .map(|block| (block.start as u32 + 1, block.end as u32 + 1));
+    let Some((first, rest)) = found else {
+        assert!(segment.sacks.is_empty());
+        return false;
+    };
+    assert_eq!(Some(first), expected.next());
+    let rest: Vec<(u32, u32)> = rest.into_iter().flatten().collect();
+    assert_eq!(rest, expected.collect::<Vec<_>>());
+    true
+}
+
+#[test]
+fn a_mark_shows_and_leaves_the_checksum_right() {
+    let [forward, _] = sent();
+    let (packet, _, mut header) = forward
+        .into_iter()
+        .find(|(p, ..)| p.ecn() == quell_aqm::Ecn::Ect1)
+        .unwrap();
+    header.mark();
+    let bytes = whole(&packet, &header);
+    let sliced = SlicedPacket::from_ip(&bytes).unwrap();
+    let Some(NetSlice::Ipv4(ip)) = sliced.net else {
+        panic!("{packet:?}");
+    };
+    let ip = ip.header().to_header();
+    assert_eq!(
+        (ip.ecn.value(), ip.header_checksum),
+        (3, ip.calc_header_checksum())
+    );
+}
+
+#[test]
+fn what_is_longer_than_what_is_kept_is_cut() {
+    assert_eq!(Header::captured(&[1; 1_500]).bytes(), [1; KEPT]);
+    assert_eq!(Header::captured(&[1; 28]).bytes(), [1; 28]);
+}

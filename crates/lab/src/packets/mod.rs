@@ -1,0 +1,214 @@
+//! `packets.pcapng`: every packet with its queue, its sojourn time and its fate, where asked for.
+//!
+//! An observer beside the recorder of each direction tells a [`Trace`] of both; the same in the
+//! simulated and the live world. Without it a world runs with its recorder alone, so that it costs
+//! nothing. What the file holds is in `docs/results.md`.
+
+mod header;
+mod output;
+mod pcapng;
+mod trace;
+
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use quell_aqm::{Departure, Drop, MarkReason, Observer, Qdisc as _, QueueId, Random, Rate, Time};
+use quell_measure::{Direction, Recorder};
+use quell_tcp::Segment;
+
+use crate::figures;
+use crate::scenario::{Scenario, direction_name};
+use header::Header;
+use output::{Direct, Output, Threaded};
+use trace::{Trace, Traceable};
+
+pub(crate) use header::FIRST_PORT;
+pub use output::PacketFile;
+
+const BOTH: [Direction; 2] = [Direction::Forward, Direction::Reverse];
+
+/// The trace of a simulation.
+pub(crate) type SimPackets = Packets<<quell_sim::Packet as Traceable>::Id>;
+/// The trace of a live run.
+pub(crate) type LivePackets = Packets<<quell_link::Descriptor as Traceable>::Id>;
+
+/// An observer with a recorder in it.
+pub(crate) trait Recording {
+    /// The recorder.
+    fn recorder(&mut self) -> &mut Recorder;
+    /// Nothing of this direction happens before `now` any more.
+    fn decided(&mut self, now: Time) {
+        self.recorder().advance(now);
+    }
+}
+
+impl Recording for Recorder {
+    fn recorder(&mut self) -> &mut Recorder {
+        self
+    }
+}
+
+/// The trace of a run, in the hands of everyone who has to do with it.
+#[derive(Debug)]
+pub(crate) struct Packets<I> {
+    trace: Arc<Mutex<Trace<I>>>,
+    failed: Arc<AtomicBool>,
+}
+
+impl<I> Clone for Packets<I> {
+    fn clone(&self) -> Self {
+        Self {
+            trace: self.trace.clone(),
+            failed: self.failed.clone(),
+        }
+    }
+}
+
+impl<I: Copy + Ord> Packets<I> {
+    /// For the simulator, which waits for the disk and has one time for both directions.
+    pub(crate) fn of_sim<P: Traceable<Id = I>>(scenario: &Scenario, file: PacketFile) -> Self {
+        let output = Direct::new(file, &preamble(scenario));
+        Self::new::<P>(scenario, true, Box::new(output), Arc::default())
+    }
+
+    /// For the live world, which waits for nothing.
+    pub(crate) fn of_live<P: Traceable<Id = I>>(
+        scenario: &Scenario,
+        file: PacketFile,
+    ) -> io::Result<Self> {
+        let failed = Arc::new(AtomicBool::new(false));
+        let output = Threaded::start(file, preamble(scenario), failed.clone())?;
+        Ok(Self::new::<P>(scenario, false, Box::new(output), failed))
+    }
+
+    fn new<P: Traceable<Id = I>>(
+        scenario: &Scenario,
+        one_time: bool,
+        output: Box<dyn Output>,
+        failed: Arc<AtomicBool>,
+    ) -> Self {
+        let queues = BOTH.map(|direction| {
+            let side = scenario.link.side(direction);
+            figures::discipline::<P>(side, Random::new(0, "names")).queues()
+        });
+        let groups = scenario.groups.iter().map(|group| group.name.clone());
+        let trace = Trace::new(queues, groups.collect(), one_time, output);
+        Self {
+            trace: Arc::new(Mutex::new(trace)),
+            failed,
+        }
+    }
+
+    /// Puts itself beside the recorders of both directions.
+    pub(crate) fn beside(&self, recorders: [Recorder; 2]) -> [Traced<I>; 2] {
+        let mut lane = 0..;
+        recorders.map(|recorder| Traced {
+            recorder,
+            packets: self.clone(),
+            lane: lane.next().unwrap_or_default(),
+        })
+    }
+
+    /// Whether a thread that writes has failed; asks for no lock.
+    pub(crate) fn has_failed(&self) -> bool {
+        self.failed.load(Ordering::Relaxed)
+    }
+
+    /// What went wrong with the file, told once.
+    pub(crate) fn failure(&self) -> Option<io::Error> {
+        self.lock().output().failure()
+    }
+
+    /// The run ended at `now`. The file is whole; tells how many packets are missing in it.
+    pub(crate) fn finish(&self, now: Time) -> io::Result<u64> {
+        let mut trace = self.lock();
+        trace.end(now);
+        trace.output().finish()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Trace<I>> {
+        // Nothing is left half done by a panic: the run gives no result then.
+        self.trace.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Section and interfaces.
+fn preamble(scenario: &Scenario) -> Vec<u8> {
+    let mut out = Vec::new();
+    let comment = format!("scenario {}, seed {:?}", scenario.name, scenario.run.seeds);
+    pcapng::section(&mut out, &comment);
+    for direction in BOTH {
+        let side = scenario.link.side(direction);
+        let speed = (!side.rate.is_unlimited()).then(|| side.rate.as_bps());
+        pcapng::interface(&mut out, direction_name(direction), speed, side.queue.kind);
+    }
+    out
+}
+
+/// Measures and traces.
+#[derive(Debug)]
+pub(crate) struct Traced<I> {
+    recorder: Recorder,
+    packets: Packets<I>,
+    lane: usize,
+}
+
+impl<I: Copy + Ord> Traced<I> {
+    fn announce(&mut self, id: I, header: Header) {
+        self.packets.lock().announce(self.lane, id, header);
+    }
+}
+
+/// What [`quell_sim::Simulator::announce`] calls.
+pub(crate) fn announce_modelled(
+    traced: &mut Traced<<quell_sim::Packet as Traceable>::Id>,
+    packet: &quell_sim::Packet,
+    segment: Option<&Segment>,
+) {
+    traced.announce(packet.id(), Header::modelled(packet, segment));
+}
+
+/// What [`quell_link::Link::announce`] calls.
+pub(crate) fn announce_captured(
+    traced: &mut Traced<<quell_link::Descriptor as Traceable>::Id>,
+    packet: &quell_link::Descriptor,
+    bytes: &[u8],
+) {
+    traced.announce(packet.id(), Header::captured(bytes));
+}
+
+impl<I: Copy + Ord> Recording for Traced<I> {
+    fn recorder(&mut self) -> &mut Recorder {
+        &mut self.recorder
+    }
+    fn decided(&mut self, now: Time) {
+        self.packets.lock().advance(self.lane, now);
+        self.recorder.advance(now);
+    }
+}
+
+impl<P: Traceable> Observer<P> for Traced<P::Id> {
+    fn enqueued(&mut self, queue: QueueId, packet: &P, now: Time) {
+        self.packets.lock().enqueued(self.lane, queue, packet, now);
+        self.recorder.on_enqueued(queue, packet, now);
+    }
+    fn dequeued(&mut self, queue: QueueId, packet: &P, now: Time) {
+        self.packets.lock().dequeued(self.lane, packet, now);
+        self.recorder.on_dequeued(queue, packet, now);
+    }
+    fn marked(&mut self, queue: QueueId, packet: &P, reason: MarkReason, now: Time) {
+        self.packets.lock().marked(self.lane, packet, reason);
+        self.recorder.on_marked(queue, packet, reason, now);
+    }
+    fn dropped(&mut self, packet: P, drop: Drop, now: Time) {
+        self.packets.lock().dropped(self.lane, &packet, &drop, now);
+        self.recorder.on_dropped(&packet, &drop, now);
+    }
+    fn departed(&mut self, _packet: &P, departure: &Departure) {
+        self.recorder.on_departed(departure);
+    }
+    fn rate_changed(&mut self, rate: Rate, now: Time) {
+        self.recorder.on_rate(rate, now);
+    }
+}

@@ -1,0 +1,264 @@
+//! Where the blocks of a trace go.
+//!
+//! The simulator writes them itself: it may wait for the disk. The link of the live world may not,
+//! so there a thread writes, and blocks reach it in chunks over a bounded channel. When the disk
+//! falls behind by more than that holds, a chunk is given up and its packets are counted: they become
+//! a warning of the run. An error of the disk is kept until somebody asks; nothing is written after it.
+
+use std::fmt::Debug;
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::thread::{self, JoinHandle};
+
+use crate::RunError;
+
+/// Bytes that travel at once.
+const CHUNK: usize = 64 << 10;
+/// Chunks that may wait for the disk: 16 MiB.
+const CHUNKS: usize = 256;
+
+/// The file of a trace, new and empty.
+#[derive(Debug)]
+pub struct PacketFile {
+    file: File,
+    path: PathBuf,
+}
+
+impl PacketFile {
+    /// A new file.
+    pub fn create(path: &Path) -> Result<Self, RunError> {
+        Ok(Self {
+            file: File::create_new(path).map_err(RunError::writing(path))?,
+            path: path.to_owned(),
+        })
+    }
+    /// An error that names the file.
+    fn error(path: &Path, error: io::Error) -> io::Error {
+        io::Error::other(RunError::writing(path)(error))
+    }
+}
+
+/// Takes the blocks of a trace, one packet each.
+pub(crate) trait Output: Debug + Send {
+    /// One packet, whole.
+    fn packet(&mut self, block: &[u8]);
+    /// What went wrong since the last call, if anything.
+    fn failure(&mut self) -> Option<io::Error>;
+    /// Everything is on the disk; tells how many packets are not.
+    fn finish(&mut self) -> io::Result<u64>;
+}
+
+/// Waits for the disk.
+#[derive(Debug)]
+pub(crate) struct Direct {
+    file: BufWriter<File>,
+    path: PathBuf,
+    error: Option<io::Error>,
+    failed: bool,
+}
+
+impl Direct {
+    /// Writes `preamble` first.
+    pub(crate) fn new(file: PacketFile, preamble: &[u8]) -> Self {
+        let mut direct = Self {
+            file: BufWriter::with_capacity(CHUNK, file.file),
+            path: file.path,
+            error: None,
+            failed: false,
+        };
+        direct.packet(preamble);
+        direct
+    }
+}
+
+impl Output for Direct {
+    fn packet(&mut self, block: &[u8]) {
+        if !self.failed
+            && let Err(error) = self.file.write_all(block)
+        {
+            self.failed = true;
+            self.error = Some(PacketFile::error(&self.path, error));
+        }
+    }
+    fn failure(&mut self) -> Option<io::Error> {
+        self.error.take()
+    }
+    fn finish(&mut self) -> io::Result<u64> {
+        if let Some(error) = self.failure() {
+            return Err(error);
+        }
+        let flushed = self
+            .file
+            .flush()
+            .and_then(|()| self.file.get_ref().sync_all());
+        flushed.map_err(|error| PacketFile::error(&self.path, error))?;
+        Ok(0)
+    }
+}
+
+/// Never waits for the disk.
+#[derive(Debug)]
+pub(crate) struct Threaded {
+    chunk: Vec<u8>,
+    /// Packets in the chunk.
+    packets: u64,
+    lost: u64,
+    full: Option<SyncSender<Vec<u8>>>,
+    /// Chunks to use again.
+    empty: Receiver<Vec<u8>>,
+    thread: Option<JoinHandle<io::Result<()>>>,
+}
+
+impl Threaded {
+    /// Writes `preamble` first. `failed` is set when the disk fails.
+    pub(crate) fn start(
+        file: PacketFile,
+        preamble: Vec<u8>,
+        failed: Arc<AtomicBool>,
+    ) -> io::Result<Self> {
+        let PacketFile { mut file, path } = file;
+        let write = move |chunk: &[u8]| {
+            file.write_all(chunk)
+                .map_err(|error| PacketFile::error(&path, error))
+        };
+        Self::with(write, preamble, failed)
+    }
+
+    fn with(
+        mut write: impl FnMut(&[u8]) -> io::Result<()> + Send + 'static,
+        preamble: Vec<u8>,
+        failed: Arc<AtomicBool>,
+    ) -> io::Result<Self> {
+        let (full, full_out) = sync_channel::<Vec<u8>>(CHUNKS);
+        let (empty, empty_out) = sync_channel(CHUNKS);
+        let run = move || {
+            let write_all = || {
+                write(&preamble)?;
+                for mut chunk in full_out {
+                    write(&chunk)?;
+                    chunk.clear();
+                    // With enough of them the chunk is not needed again.
+                    let _ = empty.try_send(chunk);
+                }
+                Ok(())
+            };
+            let result = write_all();
+            failed.fetch_or(result.is_err(), Ordering::Relaxed);
+            result
+        };
+        let thread = thread::Builder::new()
+            .name("quell-packets".to_owned())
+            .spawn(run)?;
+        Ok(Self {
+            chunk: Vec::with_capacity(CHUNK),
+            packets: 0,
+            lost: 0,
+            full: Some(full),
+            empty: empty_out,
+            thread: Some(thread),
+        })
+    }
+
+    fn hand_over(&mut self) {
+        let next = self.empty.try_recv().unwrap_or_default();
+        let chunk = std::mem::replace(&mut self.chunk, next);
+        let packets = std::mem::take(&mut self.packets);
+        let Some(full) = &self.full else { return };
+        if let Err(error) = full.try_send(chunk) {
+            self.lost += packets;
+            let (TrySendError::Full(mut chunk) | TrySendError::Disconnected(mut chunk)) = error;
+            chunk.clear();
+            self.chunk = chunk;
+        }
+    }
+}
+
+impl Output for Threaded {
+    fn packet(&mut self, block: &[u8]) {
+        if self.chunk.len() + block.len() > CHUNK {
+            self.hand_over();
+        }
+        self.chunk.extend_from_slice(block);
+        self.packets += 1;
+    }
+    fn failure(&mut self) -> Option<io::Error> {
+        let thread = self.thread.take_if(|thread| thread.is_finished())?;
+        match thread.join() {
+            Ok(result) => result.err(),
+            Err(_) => Some(io::Error::other("the thread that writes packets panicked")),
+        }
+    }
+    fn finish(&mut self) -> io::Result<u64> {
+        if let Some(full) = self.full.take() {
+            // Now there is time. A thread that is gone tells why below.
+            let _ = full.send(std::mem::take(&mut self.chunk));
+        }
+        if let Some(thread) = self.thread.take() {
+            let result = thread.join();
+            result.map_err(|_| io::Error::other("the thread that writes packets panicked"))??;
+        }
+        Ok(self.lost)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::{Mutex, mpsc};
+
+    #[test]
+    fn a_slow_disk_loses_whole_packets_and_counts_them() {
+        let (go, wait) = mpsc::channel::<()>();
+        let written = Arc::new(Mutex::new(Vec::new()));
+        let sink = written.clone();
+        let write = move |chunk: &[u8]| {
+            // Stands still until the other end is dropped.
+            let _ = wait.recv();
+            sink.lock().unwrap().extend_from_slice(chunk);
+            Ok(())
+        };
+        let mut output = Threaded::with(write, vec![0; 4], Arc::default()).unwrap();
+        let block = [7; 4 << 10];
+        let total = 3 * (CHUNK * CHUNKS / block.len()) as u64;
+        for _ in 0..total {
+            output.packet(&block);
+        }
+        assert!(output.failure().is_none());
+        drop(go);
+        let lost = output.finish().unwrap();
+        let kept = (written.lock().unwrap().len() - 4) / block.len();
+        assert!(lost > 0 && lost + kept as u64 == total, "{lost} {kept}");
+    }
+
+    #[test]
+    fn a_disk_that_fails_is_told_once_and_ends_the_thread() {
+        let failed = Arc::new(AtomicBool::new(false));
+        let write = |_: &[u8]| Err(io::Error::other("full"));
+        let mut output = Threaded::with(write, vec![0; 4], failed.clone()).unwrap();
+        output.packet(&[1]);
+        let error = output.finish().unwrap_err();
+        assert_eq!(error.to_string(), "full");
+        assert!(failed.load(Ordering::Relaxed));
+    }
+
+    #[test]
+    fn a_full_disk_names_the_file() {
+        // Every write to this device fails with ENOSPC (full(4)).
+        let path = Path::new("/dev/full");
+        let open = || File::options().write(true).open(path).unwrap();
+        let file = || PacketFile {
+            file: open(),
+            path: path.to_owned(),
+        };
+        let mut direct = Direct::new(file(), &[0; 4]);
+        let error = direct.finish().unwrap_err().to_string();
+        assert!(error.starts_with("cannot write /dev/full: "), "{error}");
+        let mut threaded = Threaded::start(file(), vec![0; 4], Arc::default()).unwrap();
+        let error = threaded.finish().unwrap_err().to_string();
+        assert!(error.starts_with("cannot write /dev/full: "), "{error}");
+    }
+}

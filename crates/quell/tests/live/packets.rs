@@ -1,0 +1,109 @@
+//! `--packets` in the live world: what the link carried, with the headers that it had.
+
+use crate::pcapng::{self, Packet};
+use crate::support::*;
+
+#[test]
+fn every_packet_is_written_with_its_own_headers() {
+    let test = "every_packet_is_written_with_its_own_headers";
+    let _alone = alone();
+    if !can_run(test) {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("out");
+    let arguments = [
+        &CUBIC[..],
+        &["--packets", "--duration", "4s", "--set", "run.warmup=0s"],
+    ]
+    .concat();
+    let summary = json_run(&out, &arguments);
+    let warnings = summary["warnings"].to_string();
+    assert!(!warnings.contains("packets.pcapng"), "{warnings}");
+    let packets = pcapng::read(&out.join("packets.pcapng"));
+    assert!(packets.is_sorted_by_key(|packet| packet.at));
+
+    for (index, name) in [(0, "l4s"), (1, "classic")] {
+        let of_queue = || {
+            packets
+                .iter()
+                .filter(|packet| packet.interface == "forward" && packet.says("queue") == name)
+        };
+        let fate = |word: &str| {
+            of_queue()
+                .filter(|packet| packet.says("fate").starts_with(word))
+                .count() as f64
+        };
+        let figure = |what: &str| number(&summary, &format!("/queues/{index}/{what}"));
+        // The link decides a little beyond the end of the run.
+        let near = |told: f64, measured: f64| (told - measured).abs() <= 50.0 + measured / 100.0;
+        let delivered = fate("delivered") + fate("marked:");
+        let sojourn: f64 = of_queue()
+            .filter(|packet| !packet.says("fate").starts_with("dropped:"))
+            .map(Packet::sojourn_ms)
+            .sum();
+        let (mean, measured) = (sojourn / delivered, figure("delay_ms/mean"));
+        assert!(
+            (mean / measured - 1.0).abs() < 0.05,
+            "{name} {mean} {measured}"
+        );
+        assert!(
+            near(delivered, figure("packets")),
+            "{name} {delivered} {}",
+            figure("packets")
+        );
+        assert!(
+            near(fate("marked:"), figure("marked")),
+            "{name} {}",
+            fate("marked:")
+        );
+        assert!(
+            near(fate("dropped:"), figure("dropped")),
+            "{name} {}",
+            fate("dropped:")
+        );
+    }
+    let data: Vec<&Packet> = packets
+        .iter()
+        .filter(|packet| packet.interface == "forward")
+        .collect();
+    assert!(
+        data.iter()
+            .all(|packet| packet.says("group") == "l4s" || packet.says("group") == "classic")
+    );
+    for packet in &packets {
+        let header = &packet.data;
+        assert_eq!(
+            (header[0], header[9]),
+            (0x45, 6),
+            "IPv4 and TCP: {packet:?}"
+        );
+        assert_eq!(
+            u64::from(u16::from_be_bytes([header[2], header[3]])),
+            packet.length
+        );
+        assert_eq!(checksum(&header[..20]), 0, "{packet:?}");
+        let port = |at: usize| u16::from_be_bytes([header[at], header[at + 1]]);
+        let (near, far) = (port(20), port(22));
+        let receiver = if packet.interface == "forward" {
+            far
+        } else {
+            near
+        };
+        assert!((5_001..=5_002).contains(&receiver), "{packet:?}");
+    }
+    let marked = packets
+        .iter()
+        .filter(|packet| packet.says("fate").starts_with("marked:"));
+    assert!(marked.clone().count() > 0 && marked.clone().all(|packet| packet.ecn() == 3));
+}
+
+/// RFC 1071: 0 over a header whose checksum is right.
+fn checksum(header: &[u8]) -> u16 {
+    let (pairs, _) = header.as_chunks::<2>();
+    let sum: u32 = pairs
+        .iter()
+        .map(|&pair| u32::from(u16::from_be_bytes(pair)))
+        .sum();
+    !((sum & 0xffff) + (sum >> 16)) as u16
+}
