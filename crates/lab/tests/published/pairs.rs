@@ -78,7 +78,12 @@ impl Row {
             }
             None => "rtt-pairs/alone.toml",
         };
-        run(file, &sets, &[1])
+        // Alone at 100 ms the seed decides which of several patterns the bursts settle in.
+        let seeds: &[u64] = match (self.l4s, self.classic) {
+            (100, None) => &[1, 2, 3, 4, 5, 6],
+            _ => &[1],
+        };
+        run(file, &sets, seeds)
     }
 }
 
@@ -137,8 +142,8 @@ fn judge(row: &Row, ours: &Ours, misses: &mut Misses) {
             name(&format!("delay of L4S {l4s:?}")),
         );
         let lost = published.utilisation - figures.utilisation;
-        // Alone, DCTCP's unpaced bursts reach the step where the source's paced Prague does not; Linux's
-        // DCTCP in the live world loses no less.
+        // Alone, what DCTCP sends at once, a millisecond's worth, reaches the step now and then where
+        // Prague's bursts of a quarter of that do not: 98.9 % are used, whatever the seed.
         let band = if row.classic.is_none() { 1.2 } else { 1.0 };
         misses.unless(
             lost <= band,
@@ -197,11 +202,13 @@ has 20 ms or less (± 15 % of the source); a link used to within a percent of th
 p_L from coupled marks. Does not, and is shown: with 100 ms of RTT CUBIC alone empties its queue in each cycle and p' is zero for long
 stretches, in which L4S sends most; so mean delay and coupling depend on the shares. Rates, marks and drops depend on the control:
 
-* Rate times marks of Prague is 1.2 to 1.6 times that of DCTCP at 25 ms, here and in the table above; alone on the step they agree.
+* Rate times marks of Prague is 1.2 to 1.7 times that of DCTCP at 25 ms, here and in the table above; alone on the step it is a tenth
+  less.
 * At 100 ms DCTCP's answer to light marking is coarse, and its share is off either way: Linux keeps alpha in 1/1024, a window with
   fewer than 1.6 % of marks adds nothing to it, and what falls below 16/1024 is cleared. Prague keeps 20 bits or more.
-* DCTCP alone at 100 ms leaves 4 % of the link unused (not judged): segmentation offload sends a millisecond's worth at once, which
-  at 40 Mbit/s is as long as the step. Prague's bursts are a quarter of that; with `gso = false` DCTCP uses 98.7 %.
+* Alone, use of the link may be 1.2 percent below the source's. Segmentation offload sends a millisecond's worth at once, which at
+  40 Mbit/s is as long as the step; Prague's bursts are a quarter of that. At 100 ms (the mean of six seeds, not judged) the bursts
+  settle in patterns that use 97 to 100 %, depending on the seed.
 
 The tables of the same evaluation for PIE and FQ-CoDel wait for these disciplines.
 ";
