@@ -298,7 +298,7 @@ fn goodput(misses: &mut Misses, longest: &mut Vec<Call>) -> String {
          every step, and CUBIC is above it and at the ceiling of 23.10 Mbit/s from 47 slots on.\n\n{table}\n\
          In recovery each packet is acknowledged with SACK blocks, in 64 bytes and more: with the call more than the 1 Mbit/s that ADSL 2 \
          has upwards. The ACKs queue up there, come back in a rush, and what they release overflows a short queue again: below 20 slots \
-         CUBIC loses its lead. In the cross-check SACK costs no bytes; with 2 Mbit/s up NewReno is within 2 % of it and CUBIC \
+         CUBIC keeps little of its lead. In the cross-check SACK costs no bytes; with 2 Mbit/s up NewReno is within 2 % of it and CUBIC \
          within 4 %: with 7 slots it settles in one of two cycles, by the seed."
     )
 }

@@ -2,7 +2,7 @@
 //! "Global Synchronization Protection" (IETF 89, draft-lauten-aqm-gsp-00).
 //!
 //! Linux 3.5 sent super-segments too, sized by other rules than today's; senders here send as ACKs
-//! arrive (`gso = false`). With today's offload E2 gives the same within its error.
+//! arrive (`gso = false`). With today's offload E2 drops 109 ± 2 packets in 30 s instead of 113 ± 1.
 
 use quell_measure::drop_interval_s;
 
