@@ -11,8 +11,8 @@ pub struct Sender;
 impl Application for Sender {
     fn poll(&mut self, _now: Time, input: Input) -> Action {
         let send = match input {
-            Input::Started => Send::Endless,
-            Input::Wake | Input::Bytes(_) | Input::Datagram { .. } => Send::Nothing,
+            Input::Started { .. } => Send::Endless,
+            Input::Wake | Input::Bytes(_) | Input::Datagram { .. } | Input::Closed => Send::Nothing,
         };
         Action {
             send,
@@ -48,20 +48,22 @@ mod tests {
     use crate::{Action, AppConfig, Application as _, Input, Report, Send, Transport};
     use quell_aqm::{Random, Time};
 
+    const START: Input = Input::Started { opened: Time::ZERO };
+
     #[test]
     fn sends_without_end_and_counts_what_arrives() {
         let config = AppConfig::Bulk;
         assert_eq!(config.transport(), Transport::Stream);
         let mut sender = config.sender(Random::new(1, "bulk"));
-        let action = sender.poll(Time::ZERO, Input::Started);
+        let action = sender.poll(Time::ZERO, START);
         assert_eq!(
             (action.send, action.wake, action.done),
             (Send::Endless, None, false)
         );
         assert_eq!(sender.report(0), None);
 
-        let mut receiver = config.receiver();
-        assert_eq!(receiver.poll(Time::ZERO, Input::Started), Action::default());
+        let mut receiver = config.receiver(Random::new(1, "bulk"));
+        assert_eq!(receiver.poll(Time::ZERO, START), Action::default());
         receiver.poll(Time::from_millis(1), Input::Bytes(1_000));
         receiver.start_counting(0);
         receiver.poll(Time::from_millis(2), Input::Bytes(1_448));

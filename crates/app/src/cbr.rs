@@ -49,7 +49,7 @@ impl Application for Sender {
     fn poll(&mut self, now: Time, input: Input) -> Action {
         let mut send = Send::Nothing;
         let due = match (self.due, input) {
-            (None, Input::Started) => now,
+            (None, Input::Started { .. }) => now,
             (Some(due), _) => due,
             (None, _) => return Action::default(),
         };
@@ -64,7 +64,7 @@ impl Application for Sender {
         Action {
             send,
             wake: Some(wake),
-            done: false,
+            ..Action::default()
         }
     }
 }
@@ -154,6 +154,7 @@ mod tests {
     use super::*;
 
     const SIZE: Bytes = Bytes::new(186);
+    const START: Input = Input::Started { opened: Time::ZERO };
 
     fn sender(mean: Time, stddev: Time) -> Sender {
         Sender::new(SIZE, Interval { mean, stddev }, Random::new(1, "cbr"))
@@ -162,7 +163,7 @@ mod tests {
     /// Polls `sender` whenever it asks, and returns the times of its datagrams.
     fn times(sender: &mut Sender, start: Time, count: usize) -> Vec<Time> {
         let mut now = start;
-        let mut action = sender.poll(now, Input::Started);
+        let mut action = sender.poll(now, START);
         let mut times = Vec::new();
         while times.len() < count {
             if action.send == Send::Datagram(SIZE) {
@@ -216,7 +217,7 @@ mod tests {
     #[test]
     fn a_late_host_is_polled_until_it_has_caught_up() {
         let mut sender = sender(Time::from_millis(10), Time::ZERO);
-        sender.poll(Time::ZERO, Input::Started);
+        sender.poll(Time::ZERO, START);
         let late = Time::from_millis(35);
         for k in 2..=4 {
             let action = sender.poll(late, Input::Wake);

@@ -5,11 +5,24 @@
 //! whether its host is real.
 //!
 //! * [`config`]: which application a group of flows runs, and with what.
-//! * [`bulk`], [`cbr`]: one file per application; [`App`] is the enum over their ends.
-//! * [`report`]: what the user of an application would tell of it.
-//! * [`normal`]: normally distributed spans from an integer table.
+//! * [`bulk`], [`cbr`], [`transfer`], [`on_off`]: one file per application; [`App`] is the enum over
+//!   their ends.
+//! * [`report`]: what the user of an application would tell of it; [`durations`]: how long things
+//!   took.
+//! * [`period`]: lengths of time, fixed or drawn; [`normal`], [`exponential`]: the draws, from
+//!   integer tables.
 //!
-//! Finite and on/off transfers are to come: each is one more file and one more line in [`App`].
+//! # The life of a flow
+//!
+//! 1. [`Input::Started`]: the connection is up. The receiving end may be told earlier, once the
+//!    connection has been asked for, but never later than of its first byte.
+//! 2. Wakes and arrivals, in any number.
+//! 3. An end that answers [`Action::done`] has no more to send: its host closes its direction when
+//!    all has been sent. [`Input::Closed`] tells both ends that the connection is over.
+//! 4. Where an end answers that with [`Action::again`], the host that opens connections opens
+//!    another at that time, and the flow begins anew. The other host ignores it.
+//!
+//! A flow that is stopped from outside ends as if its sender were done.
 
 #![forbid(unsafe_code)]
 
@@ -17,14 +30,25 @@ mod application;
 pub mod bulk;
 pub mod cbr;
 pub mod config;
+pub mod durations;
+pub mod exponential;
 pub mod normal;
+pub mod on_off;
+pub mod period;
 pub mod report;
+pub mod transfer;
 
 pub use application::App;
-pub use config::{AppConfig, ConfigError, Interval};
-pub use report::{CbrReport, Delay, Report};
+pub use config::{AppConfig, ConfigError, Datagrams, Interval};
+pub use durations::Durations;
+pub use period::{Distribution, Period};
+pub use report::{CbrReport, Delay, OnOffReport, Report, TransferReport};
 
 use quell_aqm::{Bytes, Time};
+
+/// How far a stream's transport reads ahead of what it has sent between [`Send::Resume`] and
+/// [`Send::Pause`]: a socket buffer of 16 KiB beyond the data in flight.
+pub const UNSENT: Bytes = Bytes::new(16 << 10);
 
 /// What carries the application's data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,8 +62,11 @@ pub enum Transport {
 /// Why an end is polled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Input {
-    /// The flow is up. The first poll of each end.
-    Started,
+    /// The flow is up, or up again. The first poll of each end.
+    Started {
+        /// When its connection was asked for; for datagrams the present.
+        opened: Time,
+    },
     /// The time that the end asked for has come.
     Wake,
     /// So many further bytes of the stream arrived in order.
@@ -53,6 +80,8 @@ pub enum Input {
         /// IP length.
         size: Bytes,
     },
+    /// The stream is over: all that the other end sent has arrived, and nothing follows.
+    Closed,
 }
 
 /// What an end wants to send now.
@@ -65,6 +94,10 @@ pub enum Send {
     Bytes(u64),
     /// From now on there is always more to send.
     Endless,
+    /// There is more to send until [`Send::Pause`]. The transport reads at most [`UNSENT`] ahead.
+    Resume,
+    /// Nothing follows what the transport has read.
+    Pause,
     /// One datagram of this IP length.
     Datagram(Bytes),
 }
@@ -77,8 +110,10 @@ pub struct Action {
     /// When to poll with [`Input::Wake`]; replaces an earlier wish. A time that has passed means at
     /// once: a host that is late is polled until it has caught up.
     pub wake: Option<Time>,
-    /// This end neither sends nor expects anything more.
+    /// This end sends nothing more on this connection.
     pub done: bool,
+    /// In answer to [`Input::Closed`]: when the next connection is to be opened.
+    pub again: Option<Time>,
 }
 
 /// One end of an application.

@@ -2,6 +2,8 @@
 
 use quell_aqm::Time;
 
+use crate::Durations;
+
 /// What one application, or several of one kind, saw.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Report {
@@ -10,8 +12,37 @@ pub enum Report {
         /// Payload bytes that arrived in order.
         bytes: u64,
     },
-    /// Of datagrams at a constant rate.
+    /// Of datagrams, at a constant rate or in bursts.
     Cbr(CbrReport),
+    /// Of finite transfers.
+    Transfer(TransferReport),
+    /// Of a stream in bursts.
+    OnOff(OnOffReport),
+}
+
+/// How long finite transfers took.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct TransferReport {
+    /// Payload bytes that arrived in order, also of transfers that did not complete.
+    pub bytes: u64,
+    /// Transfers that ended before all had arrived, because their flow was stopped.
+    pub cut_short: u64,
+    /// Transfers that had begun and not ended when the report was made.
+    pub under_way: u64,
+    /// Payload bytes of the transfers that completed.
+    pub completed_bytes: u64,
+    /// Of the transfers that completed: from the request for the connection to the last byte at the
+    /// receiving application.
+    pub completion: Durations,
+}
+
+/// What arrived of a stream in bursts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct OnOffReport {
+    /// Payload bytes that arrived in order.
+    pub bytes: u64,
+    /// On-times that began.
+    pub bursts: u64,
 }
 
 /// Loss and delay of datagrams.
@@ -51,8 +82,56 @@ impl Report {
         match (self, other) {
             (Self::Bulk { bytes }, Self::Bulk { bytes: more }) => *bytes += more,
             (Self::Cbr(report), Self::Cbr(other)) => report.merge(other),
-            (Self::Bulk { .. }, Self::Cbr(_)) | (Self::Cbr(_), Self::Bulk { .. }) => {}
+            (Self::Transfer(report), Self::Transfer(other)) => report.merge(other),
+            (Self::OnOff(report), Self::OnOff(other)) => report.merge(*other),
+            (Self::Bulk { .. } | Self::Cbr(_) | Self::Transfer(_) | Self::OnOff(_), _) => {}
         }
+    }
+
+    /// Adds what the same application reported next.
+    pub fn append(&mut self, next: &Self) {
+        match (self, next) {
+            (Self::Transfer(report), Self::Transfer(next)) => report.append(next),
+            (report, next) => report.merge(next),
+        }
+    }
+}
+
+impl TransferReport {
+    /// Transfers that completed.
+    pub fn completed(&self) -> u64 {
+        self.completion.count()
+    }
+    /// Transfers that were cut short, or were still under way at the end.
+    pub fn unfinished(&self) -> u64 {
+        self.cut_short + self.under_way
+    }
+    /// Payload of the completed transfers over the time that they took; `None` if none did.
+    pub fn goodput_bps(&self) -> Option<f64> {
+        let seconds = self.completion.sum_ns() as f64 / 1e9;
+        (seconds > 0.0).then(|| self.completed_bytes as f64 * 8.0 / seconds)
+    }
+
+    fn merge(&mut self, other: &Self) {
+        self.bytes += other.bytes;
+        self.cut_short += other.cut_short;
+        self.under_way += other.under_way;
+        self.completed_bytes += other.completed_bytes;
+        self.completion.merge(&other.completion);
+    }
+
+    /// Adds what the same flow reported next: what was under way before has become of it what
+    /// `next` says.
+    pub fn append(&mut self, next: &Self) {
+        self.under_way = 0;
+        self.merge(next);
+    }
+}
+
+impl OnOffReport {
+    fn merge(&mut self, other: Self) {
+        self.bytes += other.bytes;
+        self.bursts += other.bursts;
     }
 }
 
@@ -121,5 +200,39 @@ mod tests {
         );
         assert_eq!(all.jitter, Time::from_millis(7));
         assert!((all.loss_ratio() - 1.0 / 3.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn transfers_of_several_flows_are_one_distribution() {
+        let of = |spans: &[u64], under_way| {
+            let mut completion = Durations::default();
+            spans
+                .iter()
+                .for_each(|&ms| completion.record(Time::from_millis(ms)));
+            Report::Transfer(TransferReport {
+                bytes: 1_000,
+                cut_short: 0,
+                under_way,
+                completed_bytes: 500 * spans.len() as u64,
+                completion,
+            })
+        };
+        let mut all = of(&[10, 30], 1);
+        all.merge(&of(&[20], 1));
+        all.merge(&Report::Bulk { bytes: 1 });
+        let Report::Transfer(both) = &all else {
+            panic!()
+        };
+        assert_eq!((both.completed(), both.unfinished()), (3, 2));
+        assert_eq!(both.completion.mean_ns(), Some(20e6));
+        // 1 500 bytes in 60 ms.
+        assert_eq!(both.goodput_bps(), Some(200_000.0));
+        // The next stretch of one flow: what was under way is told anew.
+        let mut one = of(&[10], 1);
+        one.append(&of(&[40], 1));
+        let Report::Transfer(one) = &one else {
+            panic!()
+        };
+        assert_eq!((one.completed(), one.unfinished()), (2, 1));
     }
 }

@@ -36,6 +36,8 @@ const HOST: &[(&str, &str)] = &[
     ("net.ipv4.tcp_window_scaling", "1"),
     ("net.ipv4.tcp_moderate_rcvbuf", "1"),
     ("net.ipv4.tcp_mtu_probing", "0"),
+    // Flows that open one connection after another use a port again a second after its last connection.
+    ("net.ipv4.tcp_tw_reuse", "1"),
     // Addresses are /32 and sources are preferred per route: a reverse path check has nothing to say.
     ("net.ipv4.conf.all.rp_filter", "0"),
     ("net.ipv4.conf.default.rp_filter", "0"),

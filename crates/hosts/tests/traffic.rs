@@ -47,6 +47,13 @@ fn voice() -> AppConfig {
     }
 }
 
+fn transfer() -> AppConfig {
+    AppConfig::Transfer {
+        size: Bytes::new(1_000),
+        repeat: None,
+    }
+}
+
 fn topology(groups: usize) -> Topology {
     let config = TopologyConfig {
         groups: vec![GroupConfig::default(); groups],
@@ -139,12 +146,13 @@ fn a_link_that_carries_nothing_fails_the_flow_within_its_time() {
     if !can_make_networks("a_link_that_carries_nothing_fails_the_flow_within_its_time") {
         return;
     }
-    let topology = Arc::new(topology(2));
+    let topology = Arc::new(topology(3));
     let mut config = TrafficConfig::new(
         Time::from_millis(400),
         vec![
             plan(&topology, 0, AppConfig::Bulk),
             plan(&topology, 1, voice()),
+            plan(&topology, 2, transfer()),
         ],
     );
     config.connect_within = Time::from_millis(100);
@@ -163,6 +171,11 @@ fn a_link_that_carries_nothing_fails_the_flow_within_its_time() {
     );
     // Datagrams do not know: they are simply lost.
     assert!(report.flows[1].failure.is_none() && report.flows[1].delivered == Bytes::ZERO);
+    // A transfer that nobody has heard of has begun all the same.
+    let Report::Transfer(seen) = &report.flows[2].stretches[0].report else {
+        panic!("{report:?}")
+    };
+    assert_eq!((seen.completed(), seen.unfinished()), (0, 1));
 }
 
 #[test]

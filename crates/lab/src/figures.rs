@@ -1,7 +1,9 @@
 //! What every world that simulates or carries packets has in common: which figures are taken, and
 //! how they are put together.
 
-use quell_app::{AppConfig, Report, Transport};
+use std::collections::BTreeMap;
+
+use quell_app::{AppConfig, Durations, Report};
 use quell_aqm::{Packet, Qdisc as _, Random, Time};
 use quell_measure::{
     Direction, FlowRecorder, GroupId, GroupInfo, Recorder, RecorderConfig, Summary, Timeline,
@@ -19,6 +21,8 @@ const BOTTLENECK: f64 = 0.9;
 pub(crate) struct Stretch<'a> {
     /// Index of the group.
     pub(crate) group: usize,
+    /// Index within the group.
+    pub(crate) flow: usize,
     pub(crate) from: Time,
     pub(crate) to: Time,
     pub(crate) report: &'a Report,
@@ -42,7 +46,7 @@ pub(crate) fn group_infos(scenario: &Scenario) -> Vec<GroupInfo> {
     let info = |group: &Group| GroupInfo {
         name: group.name.clone(),
         congestion_control: group.control_name().map(str::to_owned),
-        elastic: group.app.transport() == Transport::Stream,
+        elastic: group.app.is_greedy(),
     };
     scenario.groups.iter().map(info).collect()
 }
@@ -105,17 +109,22 @@ pub(crate) fn add_app_reports(
     }
 }
 
-/// The reports of a group's flows between `from` and `to`, added up.
+/// The reports of a group's flows between `from` and `to`, added up. Those of a flow come in the order of time.
 fn merged(stretches: &[Stretch<'_>], group: usize, from: Time, to: Time) -> Option<Report> {
     let inside = stretches
         .iter()
         .filter(|stretch| stretch.group == group && stretch.from >= from && stretch.to <= to);
-    inside
-        .map(|stretch| stretch.report.clone())
-        .reduce(|mut sum, next| {
-            sum.merge(&next);
-            sum
-        })
+    let mut flows: BTreeMap<usize, Report> = BTreeMap::new();
+    for Stretch { flow, report, .. } in inside {
+        flows
+            .entry(*flow)
+            .and_modify(|sum| sum.append(report))
+            .or_insert_with(|| (*report).clone());
+    }
+    flows.into_values().reduce(|mut sum, next| {
+        sum.merge(&next);
+        sum
+    })
 }
 
 fn app_json(app: &AppConfig, report: Option<&Report>) -> Value {
@@ -134,23 +143,54 @@ fn app_json(app: &AppConfig, report: Option<&Report>) -> Value {
             })),
             "jitter_ms": ms(cbr.jitter),
         }),
+        Some(Report::Transfer(transfers)) => json!({
+            "kind": app.kind(),
+            "completed": transfers.completed(),
+            "unfinished": transfers.unfinished(),
+            "bytes": transfers.bytes,
+            "completion_ms": durations_json(&transfers.completion),
+            "goodput_bps": transfers.goodput_bps(),
+        }),
+        Some(Report::OnOff(seen)) => json!({
+            "kind": app.kind(),
+            "bytes": seen.bytes,
+            "bursts": seen.bursts,
+        }),
         None => json!({ "kind": app.kind() }),
     }
 }
 
-/// A link that neither filled nor signalled was not what limited the flows.
-pub(crate) fn warn_if_idle(summary: &Summary, warnings: &mut Vec<String>) {
+/// As every other distribution, and with the shortest.
+fn durations_json(durations: &Durations) -> Value {
+    let ms = |time: Option<Time>| time.map(|time| time.as_nanos() as f64 / 1e6);
+    let quantile = |thousandths| ms(durations.quantile(thousandths));
+    match durations.mean_ns() {
+        Some(mean) => json!({
+            "mean": mean / 1e6,
+            "min": ms(durations.min()),
+            "p1": quantile(10),
+            "p25": quantile(250),
+            "p50": quantile(500),
+            "p75": quantile(750),
+            "p90": quantile(900),
+            "p99": quantile(990),
+            "p999": quantile(999),
+            "max": ms(durations.max()),
+        }),
+        None => Value::Null,
+    }
+}
+
+/// A link that neither filled nor signalled was not what limited the flows that take all they can get.
+pub(crate) fn warn_if_idle(scenario: &Scenario, summary: &Summary, warnings: &mut Vec<String>) {
     let figures = &summary.figures;
     let forward = figures
         .queues
         .iter()
         .filter(|queue| queue.direction == Direction::Forward);
     let signals: u64 = forward.map(|queue| queue.marked + queue.dropped).sum();
-    let elastic = figures
-        .groups
-        .iter()
-        .any(|group| group.congestion_control.is_some());
-    if elastic
+    let greedy = scenario.groups.iter().any(|group| group.app.is_greedy());
+    if greedy
         && signals == 0
         && figures.link.utilisation < BOTTLENECK
         && figures.link.rate_bps.is_some()

@@ -5,7 +5,6 @@
 //! no real ones do: each start is shifted by a uniformly drawn part of the group's base RTT, or of
 //! the interval of its datagrams, from the seed.
 
-use quell_app::AppConfig;
 use quell_aqm::{Random, Time};
 
 use crate::scenario::{Group, Scenario, Setting};
@@ -35,9 +34,9 @@ pub fn lifetimes(scenario: &Scenario, seed: u64) -> Vec<Lifetime> {
 
 fn of_group(scenario: &Scenario, index: usize, group: &Group, seed: u64) -> Vec<Lifetime> {
     let mut random = Random::new(seed, &format!("start.{}", group.name));
-    let shift = match group.app {
-        AppConfig::Bulk => group.rtt,
-        AppConfig::Cbr { interval, .. } => interval.mean,
+    let shift = match group.app.datagrams() {
+        Some(datagrams) => datagrams.interval.mean,
+        None => group.rtt,
     };
     let end = group.stop.unwrap_or(Time::MAX).min(scenario.run.duration);
     let mut flows: Vec<Lifetime> = Vec::new();

@@ -55,7 +55,13 @@ fn section(section: Section) -> Value {
     let mut properties = Map::new();
     let mut required = Vec::new();
     for key in section.keys() {
-        properties.insert(key.name.to_owned(), property(key));
+        let rows = section.keys().filter(|row| row.name == key.name);
+        // Where kinds differ in what a key means, only the kind tells what it may be.
+        let property = match rows.count() {
+            1 => property(key),
+            _ => json!({}),
+        };
+        properties.insert(key.name.to_owned(), property);
         if matches!(key.default, Default::Required) && key.only.is_none() {
             required.push(key.name);
         }
@@ -80,18 +86,24 @@ fn applications() -> Vec<Value> {
     let rule = |kind: &&'static str| {
         let mut required = Vec::new();
         let mut properties = Map::new();
-        for key in Section::App.keys() {
-            match key.only {
-                Some(only) if only != *kind => {
-                    drop(properties.insert(key.name.to_owned(), json!(false)))
-                }
-                Some(_) if matches!(key.default, Default::Required) => required.push(key.name),
-                _ => {}
+        for key in Section::App.keys().filter(|key| key.only.is_some()) {
+            let name = key.name.to_owned();
+            if key.only != Some(kind) {
+                properties.entry(name).or_insert(json!(false));
+                continue;
             }
+            properties.insert(name, property(key));
+            if matches!(key.default, Default::Required) {
+                required.push(key.name);
+            }
+        }
+        let mut then = json!({ "required": required, "properties": properties });
+        if *kind == "on-off" {
+            then["dependentRequired"] = json!({ "size": ["interval"], "interval": ["size"] });
         }
         json!({
             "if": { "properties": { "kind": { "const": kind } }, "required": ["kind"] },
-            "then": { "required": required, "properties": properties },
+            "then": then,
         })
     };
     kinds.unwrap_or_default().iter().map(rule).collect()
@@ -108,10 +120,8 @@ fn property(key: &Key) -> Value {
             json!({ "anyOf": [domain(&Domain::Word), { "$ref": "#/$defs/control" }] })
         }
         (Section::Group, "app") => section(Section::App),
-        (Section::App, "interval") => {
-            let mean = Section::Interval.keys().find(|key| key.name == "mean");
-            json!({ "anyOf": [mean.map(|key| domain(&key.domain)), section(Section::Interval)] })
-        }
+        (Section::App, "interval") => with_mean(Section::Interval),
+        (Section::App, "on" | "off" | "repeat") => with_mean(Section::Period),
         (Section::At, "set") => json!({ "type": "object", "minProperties": 1 }),
         _ => domain(&key.domain),
     };
@@ -124,6 +134,12 @@ fn property(key: &Key) -> Value {
         Default::Required => {}
     }
     property
+}
+
+/// A table, or its mean alone.
+fn with_mean(table: Section) -> Value {
+    let mean = table.keys().find(|key| key.name == "mean");
+    json!({ "anyOf": [mean.map(|key| domain(&key.domain)), section(table)] })
 }
 
 fn in_json(domain: &Domain, text: &str) -> Value {

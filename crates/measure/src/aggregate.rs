@@ -187,4 +187,32 @@ mod tests {
         assert_eq!(all.figures["phases"][0]["link"]["utilisation"]["mean"], 0.5);
         assert_eq!(aggregate(&[]).unwrap(), None);
     }
+
+    #[test]
+    fn what_applications_report_is_averaged_over_the_runs_that_have_it() {
+        let with = |seed, completed: u64, p99: Option<f64>| {
+            let mut summary = summary(seed, [1e6, 1e6]);
+            summary.figures.groups[0].app = json!({
+                "kind": "transfer",
+                "completed": completed,
+                "completion_ms": p99.map(|p99| json!({ "p99": p99 })),
+            });
+            summary
+        };
+        let runs = [
+            with(1, 10, Some(40.0)),
+            with(2, 14, Some(60.0)),
+            with(3, 0, None),
+        ];
+        let all = aggregate(&runs).unwrap().unwrap();
+        let app = &all.figures["groups"][0]["app"];
+        assert_eq!(app["kind"], "transfer");
+        assert_eq!(
+            (&app["completed"]["mean"], &app["completed"]["n"]),
+            (&json!(8.0), &json!(3))
+        );
+        // The mean of each run's percentile, over the two that completed anything: ± 20/√2/√2.
+        let expected = json!({ "mean": 50.0, "standard_error": 10.0, "n": 2 });
+        assert_eq!(app["completion_ms"]["p99"], expected);
+    }
 }

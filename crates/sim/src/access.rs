@@ -94,6 +94,7 @@ mod tests {
             flow: FlowId(0),
             group: 0,
             direction: Direction::Forward,
+            connection: 0,
         };
         let now = Time::from_millis(1);
         for n in 0..3 {

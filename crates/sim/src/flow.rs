@@ -1,19 +1,24 @@
 //! The two ends of one flow on their hosts: applications over TCP or datagrams.
 //!
-//! A host has no processing time: what arrives is answered at the same instant. The sender's
-//! application starts as the flow does; what it writes before the connection is up leaves as soon
-//! as it is. What a receiver's application wishes to send is ignored: no application does yet.
+//! A host has no processing time: what arrives is answered at the same instant. The sender opens
+//! connections; its application starts when the handshake is over, the receiver's hears of a
+//! connection as it is asked for. What a receiver's application wishes to send is ignored: no
+//! application does yet.
+//!
+//! A flow may open one connection after another. Each starts with nothing known of the path;
+//! segments of an earlier connection that are still under way are dropped on arrival, and the
+//! flow's counters go on.
 
-use quell_app::{Action, App, Application as _, Input, Report, Send};
+use quell_app::{Action, App, Application as _, Input, Report, Send, UNSENT};
 use quell_aqm::{Bytes, Ecn, Observer, Time};
 use quell_measure::{Direction, FlowId, FlowSample};
-use quell_tcp::{Receiver, Sender, SenderStats};
+use quell_tcp::{Receiver, ReceiverConfig, Sender, SenderConfig, SenderStats};
 
 use crate::access::Access;
 use crate::config::{FlowConfig, TransportConfig};
 use crate::network::Network;
 use crate::options::OptionStore;
-use crate::packet::{DATAGRAM_HEADERS, Label, Packet};
+use crate::packet::{CONNECTIONS, DATAGRAM_HEADERS, Label, Packet};
 
 /// Payload of a full segment; the congestion window is counted in these.
 const MSS: u64 = 1_448;
@@ -35,21 +40,41 @@ pub(crate) struct Flow {
     /// Of its data.
     direction: Direction,
     state: State,
-    /// When the sender's application wishes to be polled.
+    /// As in [`Label::connection`].
+    connection: u8,
+    /// When the sender's application wishes to be polled, or when the next connection opens.
     wish: Time,
     sender_app: App,
     receiver_app: App,
     transport: Transport,
     /// The sender's own link, where it has a limit.
     access: Option<Box<Access>>,
+    /// Where a connection may follow another.
+    renewal: Option<Box<Renewal>>,
 }
 
+/// How far the sender is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     Waiting,
+    /// The handshake is under way.
+    Opening,
     Up,
-    /// The sender has stopped; what is under way still arrives.
+    /// Its application is done; TCP still owes something.
+    Closing,
+    /// Between two connections, or behind the last one.
+    Idle,
+    /// Told to stop; what is under way still arrives.
     Stopped,
+}
+
+/// What outlives a connection.
+#[derive(Debug)]
+struct Renewal {
+    ends: (SenderConfig, ReceiverConfig),
+    /// Of all earlier connections.
+    delivered: u64,
+    stats: SenderStats,
 }
 
 #[derive(Debug)]
@@ -62,8 +87,24 @@ enum Transport {
 struct Stream {
     sender: Sender,
     receiver: Receiver,
+    /// When the connection was asked for.
+    opened: Time,
     /// What the receiver's application has been told of.
     told: u64,
+    /// Whether it has been told of the end.
+    told_end: bool,
+}
+
+impl Stream {
+    fn new(ends: &(SenderConfig, ReceiverConfig)) -> Self {
+        Self {
+            sender: Sender::new(&ends.0),
+            receiver: Receiver::new(&ends.1),
+            opened: Time::ZERO,
+            told: 0,
+            told_end: false,
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -77,27 +118,33 @@ struct Datagrams {
 impl Flow {
     pub(crate) fn new(flow: FlowId, config: &FlowConfig) -> Self {
         let transport = match &config.transport {
-            TransportConfig::Stream(ends) => Transport::Stream(Box::new(Stream {
-                sender: Sender::new(&ends.0),
-                receiver: Receiver::new(&ends.1),
-                told: 0,
-            })),
+            TransportConfig::Stream(ends) => Transport::Stream(Box::new(Stream::new(ends))),
             TransportConfig::Datagrams(ecn) => Transport::Datagrams(Datagrams {
                 ecn: *ecn,
                 next: 0,
                 delivered: 0,
             }),
         };
+        let renewal = match &config.transport {
+            TransportConfig::Stream(ends) if config.app.renews() => Some(Box::new(Renewal {
+                ends: (**ends).clone(),
+                delivered: 0,
+                stats: SenderStats::default(),
+            })),
+            _ => None,
+        };
         Self {
             flow,
             group: config.group.0 as u16,
             direction: config.direction,
             state: State::Waiting,
+            connection: 0,
             wish: Time::MAX,
             sender_app: config.app.sender(config.random.clone()),
-            receiver_app: config.app.receiver(),
+            receiver_app: config.app.receiver(config.random.clone()),
             transport,
             access: Access::new(config.access),
+            renewal,
         }
     }
 
@@ -111,6 +158,7 @@ impl Flow {
             flow: self.flow,
             group: self.group,
             direction,
+            connection: self.connection,
         }
     }
 
@@ -121,14 +169,21 @@ impl Flow {
         network: &mut Network<O>,
         options: &mut OptionStore,
     ) {
-        self.state = State::Up;
-        if let Transport::Stream(stream) = &mut self.transport {
-            stream.sender.open(now);
+        let started = Input::Started { opened: now };
+        self.receiver_app.poll(now, started);
+        match &mut self.transport {
+            Transport::Stream(stream) => {
+                self.state = State::Opening;
+                stream.opened = now;
+                stream.sender.open(now);
+                self.flush(End::Sender, now, network, options);
+            }
+            Transport::Datagrams(_) => {
+                self.state = State::Up;
+                self.poll_sender_app(started, now, network);
+                self.wake_sender_app(now, network);
+            }
         }
-        self.receiver_app.poll(now, Input::Started);
-        self.poll_sender_app(Input::Started, now, network);
-        self.wake_sender_app(now, network);
-        self.flush(End::Sender, now, network, options);
     }
 
     /// The sender stops: nothing is sent any more but what TCP owes.
@@ -141,9 +196,30 @@ impl Flow {
         self.state = State::Stopped;
         self.wish = Time::MAX;
         if let Transport::Stream(stream) = &mut self.transport {
+            stream.sender.retract(0);
             stream.sender.close();
         }
         self.flush(End::Sender, now, network, options);
+    }
+
+    /// The next connection opens.
+    fn reopen(&mut self, now: Time) {
+        let (Transport::Stream(stream), Some(renewal)) = (&mut self.transport, &mut self.renewal)
+        else {
+            return;
+        };
+        renewal.delivered += stream.receiver.delivered();
+        renewal.stats = stream.sender.stats().following(&renewal.stats);
+        **stream = Stream::new(&renewal.ends);
+        stream.opened = now;
+        stream.sender.open(now);
+        if let Some(access) = &self.access {
+            stream.sender.set_local_queue(access.bytes());
+        }
+        self.connection = (self.connection + 1) % CONNECTIONS;
+        self.state = State::Opening;
+        self.wish = Time::MAX;
+        self.receiver_app.poll(now, Input::Started { opened: now });
     }
 
     /// `packet` has arrived; tells at which end.
@@ -163,8 +239,16 @@ impl Flow {
         match &mut self.transport {
             Transport::Stream(stream) => {
                 let segment = packet.segment(options);
+                if packet.connection() != self.connection {
+                    return end;
+                }
                 match end {
-                    End::Sender => stream.sender.on_segment(&segment, now),
+                    End::Sender => {
+                        stream.sender.on_segment(&segment, now);
+                        if self.state != State::Up {
+                            self.proceed(now, network);
+                        }
+                    }
                     End::Receiver => {
                         stream.receiver.on_segment(&segment, now);
                         let delivered = stream.receiver.delivered();
@@ -172,6 +256,10 @@ impl Flow {
                             let news = delivered - stream.told;
                             stream.told = delivered;
                             self.receiver_app.poll(now, Input::Bytes(news));
+                        }
+                        if stream.receiver.is_finished() && !stream.told_end {
+                            stream.told_end = true;
+                            self.receiver_app.poll(now, Input::Closed);
                         }
                     }
                 }
@@ -190,6 +278,27 @@ impl Flow {
         end
     }
 
+    /// What an arrival at the sender has changed while its connection was not simply up.
+    fn proceed<O: Observer<Packet>>(&mut self, now: Time, network: &mut Network<O>) {
+        let Transport::Stream(stream) = &self.transport else {
+            return;
+        };
+        let opened = stream.opened;
+        match self.state {
+            State::Opening if stream.sender.is_established() => {
+                self.state = State::Up;
+                self.poll_sender_app(Input::Started { opened }, now, network);
+                self.wake_sender_app(now, network);
+            }
+            State::Closing if stream.sender.is_done() => {
+                self.state = State::Idle;
+                let again = self.sender_app.poll(now, Input::Closed).again;
+                self.wish = again.unwrap_or(Time::MAX);
+            }
+            _ => {}
+        }
+    }
+
     /// The timer of `end` rings.
     pub(crate) fn ring<O: Observer<Packet>>(
         &mut self,
@@ -200,7 +309,12 @@ impl Flow {
     ) {
         if end == End::Sender {
             self.leave_access(now, network);
-            self.wake_sender_app(now, network);
+        }
+        if end == End::Sender && self.wish <= now {
+            match self.state {
+                State::Idle => self.reopen(now),
+                _ => self.wake_sender_app(now, network),
+            }
         }
         if let Transport::Stream(stream) = &mut self.transport {
             match end {
@@ -286,7 +400,9 @@ impl Flow {
         now: Time,
         network: &mut Network<O>,
     ) {
-        let Action { send, wake, done } = self.sender_app.poll(now, input);
+        let Action {
+            send, wake, done, ..
+        } = self.sender_app.poll(now, input);
         self.wish = if done {
             Time::MAX
         } else {
@@ -295,7 +411,11 @@ impl Flow {
         let label = self.label(End::Sender);
         match (send, &mut self.transport) {
             (Send::Bytes(bytes), Transport::Stream(stream)) => stream.sender.write(bytes),
-            (Send::Endless, Transport::Stream(stream)) => stream.sender.write_endless(),
+            (Send::Endless | Send::Resume, Transport::Stream(stream)) => {
+                stream.sender.write_endless();
+            }
+            // The socket's buffer was full: the application is never slower than the transport.
+            (Send::Pause, Transport::Stream(stream)) => stream.sender.retract(UNSENT.get()),
             (Send::Datagram(size), Transport::Datagrams(datagrams)) => {
                 let packet = Packet::datagram(label, datagrams.next, now, size, datagrams.ecn);
                 datagrams.next += 1;
@@ -306,10 +426,12 @@ impl Flow {
                 }
             }
             // An application of the other transport is refused before anything starts.
-            (Send::Nothing | Send::Bytes(_) | Send::Endless | Send::Datagram(_), _) => {}
+            (Send::Bytes(_) | Send::Endless | Send::Resume | Send::Pause, _)
+            | (Send::Nothing | Send::Datagram(_), _) => {}
         }
         if done && let Transport::Stream(stream) = &mut self.transport {
             stream.sender.close();
+            self.state = State::Closing;
         }
     }
 
@@ -325,10 +447,15 @@ impl Flow {
         match &self.transport {
             Transport::Stream(stream) => {
                 let stats = stream.sender.stats();
-                let living = self.state == State::Up || !stream.sender.is_done();
+                let is_up = matches!(self.state, State::Opening | State::Up);
+                let living = is_up || !stream.sender.is_done();
+                let (delivered, retransmitted) = match &self.renewal {
+                    Some(renewal) => (renewal.delivered, renewal.stats.retransmitted),
+                    None => (0, 0),
+                };
                 FlowSample {
-                    delivered: Bytes::new(stream.receiver.delivered()),
-                    retransmitted: stats.retransmitted,
+                    delivered: Bytes::new(delivered + stream.receiver.delivered()),
+                    retransmitted: retransmitted + stats.retransmitted,
                     rtt: Some(stats.srtt).filter(|rtt| living && !rtt.is_zero()),
                     congestion_window: living.then(|| Bytes::new(u64::from(stats.cwnd) * MSS)),
                 }
@@ -340,10 +467,13 @@ impl Flow {
         }
     }
 
-    /// What TCP's sender says of itself; `None` for datagrams.
+    /// What TCP's sender says of itself, over all connections; `None` for datagrams.
     pub(crate) fn stats(&self) -> Option<SenderStats> {
         match &self.transport {
-            Transport::Stream(stream) => Some(stream.sender.stats()),
+            Transport::Stream(stream) => Some(match &self.renewal {
+                Some(renewal) => stream.sender.stats().following(&renewal.stats),
+                None => stream.sender.stats(),
+            }),
             Transport::Datagrams(_) => None,
         }
     }
@@ -364,3 +494,6 @@ impl Flow {
         report
     }
 }
+
+#[cfg(test)]
+mod tests;

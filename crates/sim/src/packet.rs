@@ -19,6 +19,8 @@ pub(crate) const DATAGRAM_HEADERS: Bytes = Bytes::new(20 + 8);
 const DATAGRAM: u8 = 1;
 /// Set in [`Packet::kind`] for a packet in reverse direction.
 const REVERSE: u8 = 2;
+/// Where the number of the connection stands in [`Packet::kind`].
+const CONNECTION_SHIFT: u32 = 2;
 
 /// A packet.
 #[derive(Debug, Clone, Copy)]
@@ -50,14 +52,20 @@ pub(crate) struct Label {
     pub(crate) flow: FlowId,
     pub(crate) group: u16,
     pub(crate) direction: Direction,
+    /// Number of the flow's connection, modulo [`CONNECTIONS`].
+    pub(crate) connection: u8,
 }
+
+/// Connections of a flow that packets tell apart; what is older than so many is long gone.
+pub(crate) const CONNECTIONS: u8 = 1 << (u8::BITS - CONNECTION_SHIFT);
 
 impl Label {
     const fn kind(self) -> u8 {
-        match self.direction {
+        let direction = match self.direction {
             Direction::Forward => 0,
             Direction::Reverse => REVERSE,
-        }
+        };
+        direction | self.connection << CONNECTION_SHIFT
     }
 }
 
@@ -121,6 +129,11 @@ impl Packet {
         }
     }
 
+    /// As in [`Label::connection`].
+    #[inline]
+    pub(crate) const fn connection(&self) -> u8 {
+        self.kind >> CONNECTION_SHIFT
+    }
     pub(crate) fn options(&self) -> u32 {
         self.options
     }
@@ -207,9 +220,11 @@ impl quell_aqm::Packet for Packet {
         debug_assert!(self.ecn.is_capable(), "CE only on ECT");
         self.ecn = Ecn::Ce;
     }
-    /// The directions of a flow differ, as their addresses and ports would.
+    /// The directions of a flow differ, and so do its connections, as their addresses and ports
+    /// would.
     fn flow(&self) -> u64 {
-        u64::from(self.flow.0) << 1 | u64::from(self.kind & REVERSE != 0)
+        let direction = u64::from(self.kind & REVERSE != 0);
+        u64::from(self.connection()) << 32 | u64::from(self.flow.0) << 1 | direction
     }
     fn value(&self) -> u16 {
         self.value
@@ -241,6 +256,7 @@ mod tests {
         flow: FlowId(7),
         group: 3,
         direction: Direction::Reverse,
+        connection: 63,
     };
 
     #[test]
@@ -272,6 +288,7 @@ mod tests {
             (packet.direction(), packet.flow_id(), packet.group()),
             (Direction::Reverse, FlowId(7), Some(GroupId(3)))
         );
+        assert_eq!((packet.connection(), packet.is_datagram()), (63, false));
         assert_eq!(options.in_use(), 1);
         assert_eq!(packet.segment(&mut options), segment);
         assert_eq!(options.in_use(), 0);

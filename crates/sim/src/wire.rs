@@ -131,6 +131,7 @@ mod tests {
                 flow: FlowId(u32::from(group)),
                 group,
                 direction: Direction::Forward,
+                connection: 0,
             };
             let packet = Packet::datagram(label, 0, ms(end), Bytes::new(100), Ecn::NotEct);
             let departure = Departure {
@@ -170,6 +171,7 @@ mod tests {
                     flow: FlowId(0),
                     group,
                     direction: Direction::Forward,
+                    connection: 0,
                 };
                 let packet = Packet::datagram(label, n, ms(n), Bytes::new(100), Ecn::NotEct);
                 // Every fifth comes right behind the one before.

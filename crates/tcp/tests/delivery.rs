@@ -84,6 +84,39 @@ fn any_pattern_of_loss_reordering_and_duplication_delivers_the_stream() {
     }
 }
 
+/// As where the application of a socket stops writing: what it wrote ahead still leaves.
+#[test]
+fn what_is_retracted_is_not_sent_and_the_stream_goes_on() {
+    let mut path = Path::new(&config("reno"), ms(50));
+    path.sender.open(Time::ZERO);
+    path.write(0);
+    path.run_until(ms(60));
+    // A window of 10 leaves at once.
+    path.sender.write_endless();
+    path.write(0);
+    path.sender.retract(2_000);
+    path.run_until(Time::from_secs(1));
+    assert_eq!(path.receiver.delivered(), 10 * 1_448 + 2_000);
+    assert!(path.sender.is_done());
+    // Less than is kept is all kept.
+    path.sender.write(3_000);
+    path.sender.retract(5_000);
+    path.write(0);
+    path.run_until(Time::from_secs(2));
+    assert_eq!(path.receiver.delivered(), 10 * 1_448 + 5_000);
+    // An endless stream again, that ends with what has been sent.
+    path.sender.write_endless();
+    path.write(0);
+    path.sender.retract(0);
+    path.sender.close();
+    path.finish(Time::from_secs(9));
+    assert!(path.receiver.is_finished());
+    assert_eq!(path.receiver.delivered(), path.sender.stats().acknowledged);
+    // And after the end nothing is left to retract.
+    path.sender.retract(0);
+    assert!(path.sender.is_done());
+}
+
 /// A segment that no peer would send.
 fn arbitrary(random: &mut Random) -> Segment {
     let mut number = |near: u64| match random.below(4) {

@@ -187,7 +187,7 @@ impl Running {
             }
             self.told[index] = ended;
             let tcp = end.refresh_tcp();
-            let alive = tcp.filter(|_| !ended);
+            let alive = tcp.filter(|_| end.is_connected());
             let (group, flow) = self.names[index];
             on_sample(Sample {
                 at: self.context.now(),

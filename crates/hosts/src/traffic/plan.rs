@@ -156,12 +156,12 @@ impl FlowPlan {
     /// Datagrams carry their sequence number and time, whatever the application.
     fn too_small(&self) -> Option<String> {
         let least = datagram::least_size(self.receiver.is_ipv4());
-        match self.app {
-            AppConfig::Cbr { size, .. } if size < least => Some(format!(
+        let size = self.app.datagrams()?.size;
+        (size < least).then(|| {
+            format!(
                 "datagrams of {size} have no room for a sequence number and a time; {least} is the least"
-            )),
-            AppConfig::Cbr { .. } | AppConfig::Bulk => None,
-        }
+            )
+        })
     }
 
     /// What is wrong with the plan, alone or beside the first plan of its group.

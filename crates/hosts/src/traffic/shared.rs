@@ -7,6 +7,8 @@ use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
+use quell_aqm::Time;
+
 use super::plan::Host;
 use super::poller;
 use super::report::Sample;
@@ -20,8 +22,29 @@ pub(super) struct FlowShared {
     pub(super) sent: AtomicU64,
     /// The data's sender has declared that it always has more.
     pub(super) endless: AtomicBool,
+    /// Connections that the sender host has asked for.
+    connections: AtomicU64,
+    /// When it asked for the last of them, in ns.
+    opened: AtomicU64,
     /// Where the sender host's datagram socket is bound.
     pub(super) datagram_client: OnceLock<SocketAddr>,
+}
+
+impl FlowShared {
+    /// The sender host asks for a connection at `now`.
+    pub(super) fn open(&self, now: Time) {
+        self.opened.store(now.as_nanos(), Ordering::Relaxed);
+        self.connections.fetch_add(1, Ordering::Release);
+    }
+
+    /// How many connections have been asked for, and when the last one was.
+    pub(super) fn opened(&self) -> (u64, Time) {
+        let connections = self.connections.load(Ordering::Acquire);
+        (
+            connections,
+            Time::from_nanos(self.opened.load(Ordering::Relaxed)),
+        )
+    }
 }
 
 /// Receives the samples of both hosts.
@@ -48,9 +71,16 @@ impl Shared {
         })
     }
 
-    /// Says that a connection from `client` will be that of `flow`.
-    pub(super) fn announce(&self, client: SocketAddr, flow: usize) {
-        lock(&self.clients).insert(client, flow);
+    /// Says that the connection that `connect` asks for is that of `flow`; it returns where that comes from. The other host may
+    /// accept the connection before `connect` returns, but cannot claim it earlier.
+    pub(super) fn announce<E>(
+        &self,
+        flow: usize,
+        connect: impl FnOnce() -> Result<SocketAddr, E>,
+    ) -> Result<(), E> {
+        let mut clients = lock(&self.clients);
+        clients.insert(connect()?, flow);
+        Ok(())
     }
 
     /// The flow that a connection belongs to; `None` for a stranger's.

@@ -15,6 +15,9 @@ use rustix::net::{
 /// Buffer asked for on each side of a datagram socket: 20 ms of 600 Mbit/s would do, the rest is for bursts.
 const DATAGRAM_BUFFER: usize = 4 << 20;
 
+/// linux/sockios.h; libc does not have it.
+const SIOCOUTQNSD: libc::Ioctl = 0x894B;
+
 fn open(address: IpAddr, kind: SocketType) -> io::Result<OwnedFd> {
     let family = if address.is_ipv4() {
         AddressFamily::INET
@@ -33,9 +36,11 @@ fn open(address: IpAddr, kind: SocketType) -> io::Result<OwnedFd> {
     Ok(socket)
 }
 
-/// A stream socket at a free port of `address`, to connect from.
+/// A stream socket at `address`, to connect from. It has a port only once it connects: then a port serves whose earlier
+/// connection is in TIME_WAIT, and a flow that opens one connection after another does not run out of them.
 pub(super) fn client(address: IpAddr) -> io::Result<OwnedFd> {
     let socket = open(address, SocketType::STREAM)?;
+    set_integer(&socket, libc::IPPROTO_IP, libc::IP_BIND_ADDRESS_NO_PORT, 1)?;
     bind(&socket, &SocketAddr::new(address, 0))?;
     prepare_stream(&socket)?;
     Ok(socket)
@@ -144,6 +149,18 @@ pub(super) fn set_unsent_limit(socket: impl AsFd, bytes: usize) -> io::Result<()
 /// Wakes the receiver only when so many bytes can be read, or the stream has ended.
 pub(super) fn set_wake_threshold(socket: impl AsFd, bytes: usize) -> io::Result<()> {
     set_integer(socket, libc::SOL_SOCKET, libc::SO_RCVLOWAT, bytes)
+}
+
+/// How many bytes are written and not yet sent.
+pub(super) fn unsent(socket: impl AsFd) -> io::Result<usize> {
+    let mut bytes: libc::c_int = 0;
+    // SAFETY: the kernel writes one int to `bytes`, which outlives the call.
+    let answer = unsafe { libc::ioctl(socket.as_fd().as_raw_fd(), SIOCOUTQNSD, &mut bytes) };
+    if answer == 0 {
+        Ok(usize::try_from(bytes).unwrap_or(0))
+    } else {
+        Err(io::Error::last_os_error())
+    }
 }
 
 fn set_integer(

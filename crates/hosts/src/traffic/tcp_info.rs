@@ -52,6 +52,17 @@ pub struct TcpInfo {
 }
 
 impl TcpInfo {
+    /// Of a flow whose connections followed each other: counters go on from `before`.
+    pub(super) fn following(self, before: &Self) -> Self {
+        Self {
+            retransmitted: self.retransmitted + before.retransmitted,
+            busy: self.busy + before.busy,
+            receive_window_limited: self.receive_window_limited + before.receive_window_limited,
+            send_buffer_limited: self.send_buffer_limited + before.send_buffer_limited,
+            ..self
+        }
+    }
+
     /// Asks the kernel. `EINVAL` or `ENOPROTOOPT` where `socket` is not TCP.
     pub(super) fn of(socket: impl AsFd) -> io::Result<Self> {
         let mut raw = Raw::default();

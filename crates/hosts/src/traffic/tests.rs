@@ -8,6 +8,8 @@ use quell_aqm::{Ecn, Random, Time};
 
 use super::*;
 
+mod applications;
+
 const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
 const fn ms(millis: u64) -> Time {
@@ -254,7 +256,7 @@ fn what_was_sent_before_a_boundary_is_not_counted_after_it() {
         .iter()
         .map(|stretch| match &stretch.report {
             Report::Cbr(seen) => seen.sent,
-            Report::Bulk { .. } => panic!(),
+            other => panic!("{other:?}"),
         })
         .collect();
     // At 0 … 300 ms, about a third in each stretch; a late wake-up may move some.

@@ -174,6 +174,7 @@ impl<'a> Plan<'a> {
             .flat_map(|flow| {
                 flow.stretches.iter().map(|part| Stretch {
                     group: flow.group,
+                    flow: flow.flow,
                     from: part.from,
                     to: part.to,
                     report: &part.report,

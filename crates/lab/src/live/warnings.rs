@@ -21,7 +21,7 @@ pub(super) fn warnings(
     let mut warnings = Vec::new();
     lost(linked, &mut warnings);
     late(plan, linked, &mut warnings);
-    warn_if_idle(summary, &mut warnings);
+    warn_if_idle(plan.scenario(), summary, &mut warnings);
     for warning in report.warnings() {
         warnings.push(with_names(plan, warning));
     }

@@ -9,7 +9,7 @@ use super::control::names;
 use super::keys::{MOST_FLOWS, MOST_GROUPS, MTU};
 use super::problem::{Problem, Problems};
 use super::tree::{Node, Tree};
-use super::{AppConfig, Direction, EcnSetting, Group, Scenario, Setting};
+use super::{Datagrams, Direction, EcnSetting, Group, Scenario, Setting};
 use crate::World;
 
 /// The most bytes that may be in flight: what the queues hold and what is on the way. A world keeps each of these packets in
@@ -267,7 +267,7 @@ fn access(group: &Group, world: Option<World>, places: &Places<'_>, problems: &m
         let key = format!("group.{}.access-rate", group.name);
         problems.push(places.problem(&key, group.access_rate, allowed));
     };
-    if let AppConfig::Cbr { size, interval } = group.app
+    if let Some(Datagrams { size, interval }) = group.app.datagrams()
         && group.access_rate.time_for(size) > interval.mean
     {
         refuse(format!(

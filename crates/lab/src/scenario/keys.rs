@@ -4,6 +4,7 @@
 //! queues come from the registry of `quell-aqm`, the options of congestion controls from the tables of `quell-tcp`. A key whose effect no world has yet is in the table with
 //! [`Support::NotYet`], so that it is refused by name: change that word when a world honours it.
 
+use quell_app::Distribution;
 use quell_app::config::MIN_DATAGRAM;
 use quell_aqm::parameter::Domain as D;
 use quell_aqm::{Bytes, Rate, Time};
@@ -21,6 +22,8 @@ pub const MOST_FLOWS: u64 = 10_000;
 pub const MOST_GROUPS: usize = 64;
 const SLOWEST: Rate = Rate::from_bps(1_000);
 const FASTEST: Rate = Rate::from_mbps(1_000_000);
+/// The largest transfer.
+const MOST_TRANSFERRED: Bytes = Bytes::new(1_000_000_000_000);
 const DAY: Time = Time::from_secs(86_400);
 
 /// A table of a scenario.
@@ -38,8 +41,10 @@ pub enum Section {
     CongestionControl,
     /// `app = { … }`
     App,
-    /// `interval = { … }` of a `cbr` application.
+    /// `interval = { … }` of datagrams.
     Interval,
+    /// `on`, `off` and `repeat` as a table.
+    Period,
     /// `[[at]]`
     At,
     /// `[run]`
@@ -56,6 +61,7 @@ impl Section {
         Self::CongestionControl,
         Self::App,
         Self::Interval,
+        Self::Period,
         Self::At,
         Self::Run,
     ];
@@ -70,6 +76,7 @@ impl Section {
             Self::CongestionControl => "congestion-control",
             Self::App => "app",
             Self::Interval => "interval",
+            Self::Period => "a period",
             Self::At => "[[at]]",
             Self::Run => "[run]",
         }
@@ -112,7 +119,8 @@ pub struct Key {
     pub domain: Domain,
     /// What it is when nobody says.
     pub default: Default,
-    /// The key exists only where the key `kind` of the same table has this value.
+    /// The key exists only where the key `kind` of the same table has this value. A name may have a row for each of several
+    /// kinds.
     pub only: Option<&'static str>,
     /// Whether an `[[at]]` can change it.
     pub live: bool,
@@ -146,9 +154,14 @@ const fn key(
 }
 
 use self::Default::{Derived, Is, Required};
-use self::Section::{App, At, CongestionControl, Group, Interval, Link, Reverse, Root, Run};
+use self::Section::{
+    App, At, CongestionControl, Group, Interval, Link, Period, Reverse, Root, Run,
+};
 
 const OVERHEAD: &str = "Bytes that the link adds to each IP packet when it serialises it; 14 equals tc's accounting on Ethernet.";
+const PERIOD: Domain =
+    Domain::Table("a time, or a table { mean = \"1s\", distribution = \"exponential\" }");
+const INTERVAL: Domain = Domain::Table("a time, or a table { mean = \"20ms\", stddev = \"1ms\" }");
 const MPU: &str = "Smallest number of bytes that a packet occupies on the link.";
 
 /// Every key there is, in the order in which a resolved scenario lists them.
@@ -184,11 +197,19 @@ pub const KEYS: &[Key] = &[
     Key { source: "Linux sk_pacing_rate", ..key(Group, "pacing", Domain::Value(D::Flag), Derived("as the congestion control does"), "Whether TCP senders pace: at 200 % of a window per RTT in slow start, at 120 % afterwards.") },
     Key { source: "Linux tcp_tso_autosize", ..key(Group, "gso", Domain::Value(D::Flag), Is("true"), "Whether TCP senders use segmentation offload: about a millisecond's worth leaves at once, in bursts of full-sized packets.") },
     key(CongestionControl, "name", Domain::Word, Is(DEFAULT_CONTROL), "Name of the congestion control."),
-    key(App, "kind", Domain::Value(D::Word(&["bulk", "cbr"])), Required, "bulk: a TCP flow that always has data. cbr: datagrams at regular intervals."),
+    key(App, "kind", Domain::Value(D::Word(&["bulk", "cbr", "transfer", "on-off"])), Required, "bulk: a TCP flow that always has data. cbr: datagrams at regular intervals. transfer: finite transfers, each a TCP connection of its own, with their completion time. on-off: data during on-times only, over TCP or as datagrams."),
     Key { only: Some("cbr"), ..key(App, "size", bytes(MIN_DATAGRAM, MTU), Required, "IP length of a datagram.") },
-    Key { only: Some("cbr"), ..key(App, "interval", Domain::Table("a time, or a table { mean = \"20ms\", stddev = \"1ms\" }"), Required, "Time between datagrams.") },
+    Key { only: Some("cbr"), ..key(App, "interval", INTERVAL, Required, "Time between datagrams.") },
+    Key { only: Some("transfer"), ..key(App, "size", bytes(Bytes::new(1), MOST_TRANSFERRED), Required, "Payload of a transfer.") },
+    Key { only: Some("transfer"), ..key(App, "repeat", PERIOD, Derived("a single transfer"), "From the end of a connection to the opening of the next.") },
+    Key { only: Some("on-off"), ..key(App, "on", PERIOD, Required, "Length of an on-time. The first begins with the flow.") },
+    Key { only: Some("on-off"), ..key(App, "off", PERIOD, Required, "Length of an off-time.") },
+    Key { only: Some("on-off"), ..key(App, "size", bytes(MIN_DATAGRAM, MTU), Derived("TCP, as much as it takes"), "IP length of a datagram; with it on-times are datagrams at intervals.") },
+    Key { only: Some("on-off"), ..key(App, "interval", INTERVAL, Derived("none without size"), "Time between the datagrams of an on-time.") },
     key(Interval, "mean", time(Time::from_micros(10), Time::from_secs(60)), Required, "Mean time between datagrams."),
     key(Interval, "stddev", time(Time::ZERO, Time::from_secs(60)), Is("0s"), "Standard deviation of the time between datagrams."),
+    key(Period, "mean", time(Time::ZERO, DAY), Required, "Mean length."),
+    key(Period, "distribution", Domain::Value(D::Word(&[Distribution::ALL[0].name(), Distribution::ALL[1].name()])), Is("fixed"), "How single lengths deviate from the mean."),
     key(At, "time", time(Time::from_nanos(1), DAY), Required, "When."),
     key(At, "set", Domain::Table("a table such as { \"link.rate\" = \"20mbit\" }"), Required, "New values, each under its dotted key."),
     key(Run, "duration", time(Time::from_millis(1), DAY), Required, "How long, with the warm-up."),
@@ -206,9 +227,10 @@ mod tests {
     fn the_table_is_consistent() {
         for (index, key) in KEYS.iter().enumerate() {
             assert!(!key.help.is_empty(), "{}", key.name);
-            let twin = KEYS[..index]
-                .iter()
-                .any(|other| other.section == key.section && other.name == key.name);
+            let twin = KEYS[..index].iter().any(|other| {
+                (other.section, other.name) == (key.section, key.name)
+                    && (other.only.is_none() || other.only == key.only)
+            });
             assert!(!twin, "{:?}.{} appears twice", key.section, key.name);
             if let (Default::Is(text), false) = (key.default, matches!(key.domain, Domain::Seeds)) {
                 assert!(key.domain.parse(text).is_some(), "{}", key.name);

@@ -4,6 +4,7 @@
 //! [`changes`]), and judges what no single key can tell ([`check`], [`warn`]). Everything that is wrong is reported at once,
 //! with file, line, key, what was found and what would be right. Any text gives a scenario or an error, never a panic.
 
+mod app;
 mod changes;
 mod check;
 pub mod control;
@@ -17,7 +18,7 @@ mod tree;
 mod warn;
 mod write;
 
-pub use quell_app::{AppConfig, Interval};
+pub use quell_app::{AppConfig, Datagrams, Distribution, Interval, Period};
 use quell_aqm::departure_clock::Framing;
 use quell_aqm::{Rate, Time};
 pub use quell_measure::Direction;

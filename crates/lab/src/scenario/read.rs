@@ -13,8 +13,8 @@ use super::keys::{Default, Key, Section, Support};
 use super::problem::{Origin, Problem, Problems, closest};
 use super::tree::{Kind, Node, Table, Tree};
 use super::{
-    AppConfig, ControlSpec, Direction, EcnSetting, Group, Interval, Link, QueueSpec, Run, Scenario,
-    Side, changes,
+    AppConfig, ControlSpec, Direction, EcnSetting, Group, Link, QueueSpec, Run, Scenario, Side,
+    app, changes,
 };
 
 /// Reads a scenario whose single values are right.
@@ -103,6 +103,8 @@ pub(super) struct View<'a> {
     path: String,
     node: &'a Node,
     table: &'a Table,
+    /// The value of its key `kind`.
+    kind: Option<&'a str>,
 }
 
 impl<'a> View<'a> {
@@ -115,11 +117,8 @@ impl<'a> View<'a> {
     ) -> Option<Self> {
         let table = tables::table(reader, path, node, "a table")?;
         let view = Self::open(section, path, node, table);
-        let kind = table
-            .get("kind")
-            .and_then(|node| scalar(node, &[Kind::String]));
         for (name, value) in table.iter() {
-            if let Some(why) = view.refusal(name, kind) {
+            if let Some(why) = view.refusal(name) {
                 reader.wrong(&view.key(name), value, &why);
             }
         }
@@ -133,30 +132,45 @@ impl<'a> View<'a> {
             path: path.to_owned(),
             node,
             table,
+            kind: table
+                .get("kind")
+                .and_then(|node| scalar(node, &[Kind::String])),
         }
     }
 
-    fn refusal(&self, name: &str, kind: Option<&str>) -> Option<String> {
+    fn refusal(&self, name: &str) -> Option<String> {
         let keys = || {
             self.section
                 .keys()
                 .filter(|key| key.support == Support::Yes)
         };
-        match self.section.keys().find(|key| key.name == name) {
+        match self.find(name) {
             Some(key) if key.support == Support::NotYet => {
                 Some("is not supported in this version".to_owned())
             }
             Some(key) => {
-                let only = key
-                    .only
-                    .filter(|only| kind.is_some_and(|kind| kind != *only))?;
-                Some(format!("has an effect only with kind = \"{only}\""))
+                key.only
+                    .filter(|only| self.kind.is_some_and(|kind| kind != *only))?;
+                let rows = self.section.keys().filter(|key| key.name == name);
+                let kinds: Vec<String> = rows
+                    .filter_map(|key| key.only)
+                    .map(|only| format!("\"{only}\""))
+                    .collect();
+                Some(format!(
+                    "has an effect only with kind = {}",
+                    kinds.join(" or ")
+                ))
             }
             None => {
                 let meant = closest(name, keys().map(|key| key.name));
                 let meant =
                     meant.map_or(String::new(), |meant| format!(" (did you mean {meant}?)"));
-                let known: Vec<&str> = keys().map(|key| key.name).collect();
+                let mut known: Vec<&str> = Vec::new();
+                for key in keys() {
+                    if !known.contains(&key.name) {
+                        known.push(key.name);
+                    }
+                }
                 Some(format!(
                     "unknown key{meant}; {} has {}",
                     self.section.title(),
@@ -175,9 +189,21 @@ impl<'a> View<'a> {
         }
     }
 
-    fn row(&self, name: &str) -> &'static Key {
-        let row = self.section.keys().find(|key| key.name == name);
-        row.unwrap_or_else(|| panic!("{name} is not in the table of {:?}", self.section))
+    /// The row of `name` for the kind of this table; for another kind if that has none.
+    fn find(&self, name: &str) -> Option<&'static Key> {
+        let rows = || self.section.keys().filter(|key| key.name == name);
+        let mut of_kind = rows().filter(|key| key.only.is_none() || key.only == self.kind);
+        of_kind.next().or_else(|| rows().next())
+    }
+
+    pub(super) fn row(&self, name: &str) -> &'static Key {
+        self.find(name)
+            .unwrap_or_else(|| panic!("{name} is not in the table of {:?}", self.section))
+    }
+
+    /// `name` should stand here, because `why`.
+    pub(super) fn missing(&self, reader: &mut Reader, name: &str, why: &str) {
+        reader.missing(&self.key(name), self.node, why);
     }
 
     /// The node of `name`; a problem if it must be given and is not.
@@ -219,7 +245,7 @@ impl<'a> View<'a> {
             _ => None,
         }
     }
-    fn bytes(&self, reader: &mut Reader, name: &str) -> Option<Bytes> {
+    pub(super) fn bytes(&self, reader: &mut Reader, name: &str) -> Option<Bytes> {
         match self.value(reader, name)? {
             Parsed::Value(Value::Bytes(bytes)) => Some(bytes),
             _ => None,
@@ -237,7 +263,7 @@ impl<'a> View<'a> {
             _ => None,
         }
     }
-    fn word(&self, reader: &mut Reader, name: &str) -> Option<&'static str> {
+    pub(super) fn word(&self, reader: &mut Reader, name: &str) -> Option<&'static str> {
         match self.value(reader, name)? {
             Parsed::Value(Value::Word(word)) => Some(word),
             _ => None,
@@ -360,7 +386,7 @@ fn group(reader: &mut Reader, path: &str, node: &Node) -> Option<Group> {
         .and_then(|count| u32::try_from(count).ok());
     let app = view
         .node(reader, "app")
-        .and_then(|node| app(reader, &view.key("app"), node));
+        .and_then(|node| app::read(reader, &view.key("app"), node));
     let control = congestion_control(reader, &view, app.as_ref());
     let ecn = ecn(
         reader,
@@ -414,7 +440,8 @@ fn congestion_control(
     app: Option<&AppConfig>,
 ) -> Option<Option<ControlSpec>> {
     let node = view.node(reader, "congestion-control");
-    if let (Some(AppConfig::Cbr { .. }), Some(node)) = (app, node) {
+    let over_tcp = app.map(|app| app.transport() == Transport::Stream);
+    if let (Some(false), Some(node)) = (over_tcp, node) {
         reader.wrong(
             &view.key("congestion-control"),
             node,
@@ -423,7 +450,7 @@ fn congestion_control(
         return None;
     }
     let Some(node) = node else {
-        return app.map(|app| (*app == AppConfig::Bulk).then(|| ControlSpec::new(DEFAULT_CONTROL)));
+        return over_tcp.map(|over_tcp| over_tcp.then(|| ControlSpec::new(DEFAULT_CONTROL)));
     };
     let key = view.key("congestion-control");
     let form = view.row("congestion-control").domain;
@@ -438,43 +465,6 @@ fn ecn(reader: &mut Reader, view: &View<'_>, control: Option<&ControlSpec>) -> O
         "ect0" => EcnSetting::Ect0,
         "ect1" => EcnSetting::Ect1,
         _ => EcnSetting::Off,
-    })
-}
-
-fn app(reader: &mut Reader, path: &str, node: &Node) -> Option<AppConfig> {
-    let view = View::new(reader, Section::App, path, node)?;
-    if view.word(reader, "kind")? == "bulk" {
-        return Some(AppConfig::Bulk);
-    }
-    let size = view.bytes(reader, "size");
-    let interval = view.node(reader, "interval")?;
-    let key = view.key("interval");
-    let (mean, stddev) = if let Tree::Table(_) = interval.value {
-        let view = View::new(reader, Section::Interval, &key, interval)?;
-        (view.time(reader, "mean"), view.time(reader, "stddev"))
-    } else {
-        let mean = Section::Interval
-            .keys()
-            .find(|row| row.name == "mean")
-            .and_then(|row| row.domain.read(interval).ok());
-        match mean {
-            Some(Parsed::Value(Value::Time(mean))) => (Some(mean), Some(Time::ZERO)),
-            _ => {
-                reader.wrong(
-                    &key,
-                    interval,
-                    &format!("must be {}", view.row("interval").domain),
-                );
-                (None, None)
-            }
-        }
-    };
-    Some(AppConfig::Cbr {
-        size: size?,
-        interval: Interval {
-            mean: mean?,
-            stddev: stddev?,
-        },
     })
 }
 

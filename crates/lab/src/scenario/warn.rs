@@ -7,7 +7,7 @@ use quell_aqm::parameter::Value;
 use super::check::{Places, most_flows};
 use super::control::names;
 use super::problem::Problem;
-use super::{AppConfig, Direction, EcnSetting, Group, Scenario, Side};
+use super::{Direction, EcnSetting, Group, Scenario, Side};
 
 /// What to look at before trusting a result.
 pub(super) fn warnings(scenario: &Scenario, places: &Places<'_>) -> Vec<Problem> {
@@ -58,7 +58,7 @@ fn access(scenario: &Scenario, places: &Places<'_>, warnings: &mut Vec<Problem>)
 fn control(group: &Group, warn: &mut dyn FnMut(&str, &str, String)) {
     let Some(control) = &group.congestion_control else {
         if group.ecn == EcnSetting::Ect1 {
-            let why = "datagrams at a constant rate do not respond to marks, which RFC 9331 asks of ECT(1)";
+            let why = "datagrams do not respond to marks, which RFC 9331 asks of ECT(1)";
             warn("ecn", group.ecn.name(), why.to_owned());
         }
         return;
@@ -81,7 +81,7 @@ fn control(group: &Group, warn: &mut dyn FnMut(&str, &str, String)) {
 }
 
 fn queue(group: &Group, side: &Side, warn: &mut dyn FnMut(&str, &str, String)) {
-    if !group.is_scalable() || group.app != AppConfig::Bulk || group.ecn == EcnSetting::Off {
+    if !group.is_scalable() || group.ecn == EcnSetting::Off {
         return;
     }
     let settings = &side.queue.settings;

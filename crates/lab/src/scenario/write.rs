@@ -6,11 +6,10 @@ use quell_app::Transport;
 use quell_aqm::Settings;
 use quell_aqm::parameter::{Parameter, Value};
 
+use super::app;
 use super::changes::try_out;
 use super::keys::SCHEMA;
-use super::{
-    AppConfig, Change, ControlSpec, Direction, Group, Scenario, Setting, Side, direction_name,
-};
+use super::{Change, ControlSpec, Direction, Group, Scenario, Setting, Side, direction_name};
 
 impl Scenario {
     /// The resolved scenario. Left out is only what has no value: a stop that is the end of the run, and parameters that a
@@ -69,16 +68,7 @@ impl Text {
         }
         self.line("ecn", quoted(group.ecn.name()));
         self.line("rtt", quoted(group.rtt));
-        match group.app {
-            AppConfig::Bulk => self.line("app", "{ kind = \"bulk\" }"),
-            AppConfig::Cbr { size, interval } => self.line(
-                "app",
-                format!(
-                    "{{ kind = \"cbr\", size = \"{size}\", interval = {{ mean = \"{}\", stddev = \"{}\" }} }}",
-                    interval.mean, interval.stddev
-                ),
-            ),
-        }
+        self.line("app", app::write(&group.app));
         self.line("direction", quoted(direction_name(group.direction)));
         self.line("start", quoted(group.start));
         if let Some(stop) = group.stop {

@@ -119,8 +119,8 @@ struct Run<'a, O> {
     simulator: Simulator<O>,
     packets: Option<SimPackets>,
     flows: FlowRecorder,
-    /// By group, from, to.
-    reports: Vec<(usize, Time, Time, quell_app::Report)>,
+    /// By flow, from, to.
+    reports: Vec<(FlowId, Time, Time, quell_app::Report)>,
 }
 
 impl<O: Observer<quell_sim::Packet> + Recording> Run<'_, O> {
@@ -185,8 +185,7 @@ impl<O: Observer<quell_sim::Packet> + Recording> Run<'_, O> {
     fn take_reports(&mut self, from: Time, to: Time) {
         for id in ids(&self.lifetimes) {
             if let Some(report) = self.simulator.take_report(id) {
-                let group = self.lifetimes[id.index()].group;
-                self.reports.push((group, from, to, report));
+                self.reports.push((id, from, to, report));
             }
         }
     }
@@ -256,8 +255,9 @@ impl<O: Observer<quell_sim::Packet> + Recording> Run<'_, O> {
         let stretches: Vec<Stretch<'_>> = self
             .reports
             .iter()
-            .map(|(group, from, to, report)| Stretch {
-                group: *group,
+            .map(|(id, from, to, report)| Stretch {
+                group: self.lifetimes[id.index()].group,
+                flow: self.lifetimes[id.index()].flow,
                 from: *from,
                 to: *to,
                 report,
@@ -265,7 +265,7 @@ impl<O: Observer<quell_sim::Packet> + Recording> Run<'_, O> {
             .collect();
         figures::add_app_reports(scenario, &mut summary, &stretches);
         let mut warnings = Vec::new();
-        figures::warn_if_idle(&summary, &mut warnings);
+        figures::warn_if_idle(scenario, &summary, &mut warnings);
         self.warn_of_windows(&mut warnings);
         summary.warnings = warnings;
         Ok(Measured {

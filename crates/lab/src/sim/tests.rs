@@ -88,6 +88,118 @@ fn a_run_tells_what_applications_saw_and_a_row_per_interval() {
     assert!(ear.told.len() <= 202 && ear.told.is_sorted());
 }
 
+/// One group over an idle link of 10 Mbit/s, with a base RTT of 20 ms.
+fn alone(app: &str, more: &str) -> Scenario {
+    let text = format!(
+        "schema = 1\nname = \"alone\"\n[link]\nrate = \"10mbit\"\nqueue = {{ kind = \"fifo\" }}\n\
+         [[group]]\nname = \"g\"\nrtt = \"20ms\"\napp = {{ {app} }}\n{more}\n[run]\nduration = \"20s\"\n"
+    );
+    Scenario::parse(&text).unwrap()
+}
+
+fn summary_of(scenario: &Scenario) -> quell_measure::Summary {
+    run(scenario, 1, &NEVER, &mut Ear::default())
+        .unwrap()
+        .summary
+}
+
+#[test]
+fn transfers_report_their_completion_times_in_the_phase_in_which_they_complete() {
+    // Two flows that transfer 1 MB: 2 s together, from which one leaves in the midst of its second.
+    let at = "[[at]]\ntime = \"3s\"\nset = { \"group.g.count\" = 1 }";
+    let app = "kind = \"transfer\", size = \"1MB\", repeat = \"10ms\"";
+    let scenario = alone(app, &format!("count = 2\n{at}"));
+    let summary = summary_of(&scenario);
+    let seen = |app: &serde_json::Value, key: &str| app[key].as_u64().unwrap();
+    let whole = &summary.figures.groups[0].app;
+    let [first, second] = [0, 1].map(|i| &summary.phases[i].figures.groups[0].app);
+    assert_eq!(whole["kind"], "transfer");
+    // 3 s at 10 Mbit/s carry 3.6 MB of payload: at most three whole transfers.
+    assert!((2..=3).contains(&seen(first, "completed")), "{first}");
+    assert_eq!(seen(first, "unfinished"), 2);
+    // The one that left, and the one that the end of the run meets.
+    assert_eq!(seen(second, "unfinished"), 2);
+    assert_eq!(seen(whole, "unfinished"), 2);
+    let completed = seen(first, "completed") + seen(second, "completed");
+    assert_eq!(seen(whole, "completed"), completed);
+    // Alone a transfer takes 868 ms (the simulator's own tests) and the next one starts 20 ms later.
+    assert!((17..=20).contains(&seen(second, "completed")), "{second}");
+    assert_eq!(
+        second["completion_ms"]["min"],
+        second["completion_ms"]["p50"]
+    );
+    let alone = second["completion_ms"]["p50"].as_f64().unwrap();
+    assert!((868.0..869.0).contains(&alone), "{second}");
+    let shared = first["completion_ms"]["mean"].as_f64().unwrap();
+    assert!((1_500.0..2_000.0).contains(&shared), "{first}");
+    // 8 Mbit over the time that it took.
+    let goodput = first["goodput_bps"].as_f64().unwrap();
+    assert!(
+        (goodput * shared / 8e9 - 1.0).abs() < 1e-9,
+        "{goodput} {shared}"
+    );
+    let bytes = seen(first, "bytes") + seen(second, "bytes");
+    assert_eq!(seen(whole, "bytes"), bytes);
+    // No flow asks for all that it can get: nothing is wrong with a link that is not full.
+    assert_eq!(summary.warnings, [] as [&str; 0]);
+    assert_eq!(summary.figures.jain, None);
+}
+
+#[test]
+fn a_single_transfer_completes_once_and_its_flow_counts_to_the_end() {
+    let summary = summary_of(&alone("kind = \"transfer\", size = \"1MB\"", ""));
+    let group = &summary.figures.groups[0];
+    assert_eq!(
+        (&group.app["completed"], &group.app["unfinished"]),
+        (&1.into(), &0.into())
+    );
+    // 8 Mbit in 20 s.
+    assert_eq!((group.count, group.goodput_bps[0]), (1, 4e5));
+    let none = summary_of(&alone("kind = \"transfer\", size = \"1GB\"", ""));
+    let app = &none.figures.groups[0].app;
+    assert!(app["completion_ms"].is_null() && app["goodput_bps"].is_null());
+}
+
+#[test]
+fn each_key_of_an_application_changes_what_it_does() {
+    let packets = |app: &str| summary_of(&alone(app, "")).figures.groups[0].packets;
+    let transfer = "kind = \"transfer\", size = \"100kB\"";
+    let repeated = format!("{transfer}, repeat = \"1s\"");
+    let drawn = format!("{transfer}, repeat = {{ mean = \"1s\", distribution = \"exponential\" }}");
+    let bursts = "kind = \"on-off\", on = \"1s\", off = \"1s\"";
+    let longer = "kind = \"on-off\", on = \"2s\", off = \"1s\"";
+    let rarer = "kind = \"on-off\", on = \"1s\", off = \"3s\"";
+    let drawn_on =
+        "kind = \"on-off\", on = { mean = \"1s\", distribution = \"exponential\" }, off = \"1s\"";
+    let datagrams = format!("{bursts}, size = \"200B\", interval = \"20ms\"");
+    let dense = format!("{bursts}, size = \"200B\", interval = \"10ms\"");
+    let counts: Vec<u64> = [
+        transfer, &repeated, &drawn, bursts, longer, rarer, drawn_on, &datagrams, &dense,
+    ]
+    .into_iter()
+    .map(packets)
+    .collect();
+    // 70 segments, a SYN, and the two ACKs and FINs that a connection needs.
+    assert!((71..=74).contains(&counts[0]), "{counts:?}");
+    let mut distinct = counts.clone();
+    distinct.sort_unstable();
+    distinct.dedup();
+    assert_eq!(distinct.len(), counts.len(), "{counts:?}");
+    // 50 or 100 a second, in every other second.
+    assert_eq!(counts[7..], [500, 1_000]);
+    // 833 packets a second in on-times of 10 × 1 s, 7 × 2 s and 5 × 1 s, less the slow start of each. After each there leaves
+    // what the queue (100 ms), the path (20 ms) and the socket (16 KiB, 13 ms) held.
+    for (count, bursts, on) in [
+        (counts[3], 10.0, 1.0),
+        (counts[4], 7.0, 2.0),
+        (counts[5], 5.0, 1.0),
+    ] {
+        let (least, most) = (0.9 * on, on + 0.133);
+        let packets = (least * bursts * 833.0)..(most * bursts * 833.0);
+        assert!(packets.contains(&(count as f64)), "{counts:?}");
+    }
+}
+
 #[test]
 fn a_run_that_is_stopped_tells_what_it_measured_until_then() {
     static STOP: AtomicBool = AtomicBool::new(false);

@@ -175,6 +175,12 @@ impl Sender {
     pub fn write_endless(&mut self) {
         self.write(u64::MAX);
     }
+    /// Takes back what was written and is not among the next `unsent` bytes to send: those that a
+    /// socket's buffer would hold. What was never written does not come back.
+    pub fn retract(&mut self, unsent: u64) {
+        let kept = self.board.next().saturating_add(unsent);
+        self.written = self.written.min(kept);
+    }
     /// Nothing follows what was written; an endless stream ends with what has been sent.
     pub fn close(&mut self) {
         if self.written == u64::MAX {
@@ -239,6 +245,11 @@ impl Sender {
             (Some(due), Some(release)) => Some(due.min(release)),
             (due, release) => due.or(release),
         }
+    }
+    /// Whether the handshake is over.
+    #[inline]
+    pub fn is_established(&self) -> bool {
+        self.phase == Phase::Established
     }
     /// Whether everything written has been acknowledged, and the FIN too if closed.
     pub fn is_done(&self) -> bool {

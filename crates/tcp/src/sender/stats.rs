@@ -47,6 +47,30 @@ pub struct SenderStats {
     pub app_limited: u64,
 }
 
+impl SenderStats {
+    /// Of a flow whose connections followed each other: counters go on from `before`, and the state
+    /// is that of this connection.
+    #[must_use]
+    pub fn following(self, before: &Self) -> Self {
+        Self {
+            sent: self.sent + before.sent,
+            retransmitted: self.retransmitted + before.retransmitted,
+            delivered: self.delivered + before.delivered,
+            delivered_ce: self.delivered_ce + before.delivered_ce,
+            acknowledged: self.acknowledged + before.acknowledged,
+            recoveries: self.recoveries + before.recoveries,
+            ecn_reductions: self.ecn_reductions + before.ecn_reductions,
+            rto_count: self.rto_count + before.rto_count,
+            probes: self.probes + before.probes,
+            undone: self.undone + before.undone,
+            cwnd_limited: self.cwnd_limited + before.cwnd_limited,
+            rwnd_limited: self.rwnd_limited + before.rwnd_limited,
+            app_limited: self.app_limited + before.app_limited,
+            ..self
+        }
+    }
+}
+
 /// Counters that only grow.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Counters {

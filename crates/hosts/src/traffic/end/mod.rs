@@ -69,17 +69,27 @@ pub(super) struct End {
     congestion_control: Option<String>,
     /// This end sends the data, and paces.
     paced: bool,
-    start: Time,
-    /// [`Time::MAX`] if never, or not the stop of this end.
+    /// The flow's; [`Time::MAX`] if never.
+    flow_stop: Time,
+    /// The same where the data comes from here, otherwise [`Time::MAX`].
     stop: Time,
     app: App,
     wish: Wish,
-    /// When the application was told that the flow is up.
+    /// When the flow was first up.
     up: Option<Time>,
-    /// The flow's stop has come, or the application is done: this end sends nothing more.
+    /// Connections that the application has been told of.
+    told: u64,
+    /// When the connection that is being opened must be up.
+    connect_by: Time,
+    /// The flow's stop has come.
+    stopped: bool,
+    /// That, or the application is done: this end sends nothing more on this connection.
     finished: bool,
     state: State,
+    /// Of all connections so far.
     tcp: Option<TcpInfo>,
+    /// Of those before the present one.
+    tcp_before: TcpInfo,
     /// Of the flow, at the last regular tick.
     delivered_before: u64,
     stretches: Vec<Stretch>,
@@ -104,7 +114,7 @@ impl End {
         let app = if source {
             plan.app.sender(plan.random.clone())
         } else {
-            plan.app.receiver()
+            plan.app.receiver(plan.random.clone())
         };
         Self {
             index,
@@ -113,14 +123,18 @@ impl End {
             receiver: plan.receiver,
             congestion_control: plan.congestion_control.clone(),
             paced: plan.paced && source,
-            start: plan.start,
+            flow_stop: plan.stop.unwrap_or(Time::MAX),
             stop: plan.stop.filter(|_| source).unwrap_or(Time::MAX),
             app,
             wish: Wish::default(),
             up: None,
+            told: 0,
+            connect_by: Time::MAX,
+            stopped: false,
             finished: false,
             state: State::Waiting,
             tcp: None,
+            tcp_before: TcpInfo::default(),
             delivered_before: 0,
             stretches: Vec::new(),
             failure: None,
@@ -137,6 +151,11 @@ impl End {
 
     pub(super) fn is_up(&self) -> bool {
         self.up.is_some()
+    }
+
+    /// Whether a connection is up.
+    pub(super) fn is_connected(&self) -> bool {
+        matches!(self.state, State::Stream(_))
     }
 
     pub(super) fn has_ended(&self) -> bool {
@@ -161,7 +180,8 @@ impl End {
                 self.drive(context);
             }
             (Alarm::Stop, _) => self.stop(context),
-            (Alarm::ConnectBy, State::Connecting(_)) => {
+            // The alarm of an earlier connection is not of this one.
+            (Alarm::ConnectBy, State::Connecting(_)) if at == self.connect_by => {
                 self.fail(FlowFailure::NotConnected {
                     within: context.connect_within,
                 });
@@ -180,12 +200,12 @@ impl End {
         }
     }
 
-    /// Tells the application that the flow is up, once.
+    /// Tells the application that datagrams may flow, once.
     fn go_up(&mut self, context: &mut Context) {
         if self.up.is_none() {
             let now = context.now();
             self.up = Some(now);
-            self.poll(context, now, Input::Started);
+            self.poll(context, now, Input::Started { opened: now });
             self.drive(context);
         }
     }
@@ -194,7 +214,9 @@ impl End {
         if self.has_ended() {
             return;
         }
-        let Action { send, wake, done } = self.app.poll(now, input);
+        let Action {
+            send, wake, done, ..
+        } = self.app.poll(now, input);
         if self.finished {
             return;
         }
@@ -214,10 +236,19 @@ impl End {
                     .queue_endless()
                     .map_err(doing("prepare a socket for bulk data"))
             }
-            (Send::Datagram(size), State::Datagrams(datagrams)) => datagrams.queue(now, size),
-            (Send::Bytes(_) | Send::Endless | Send::Datagram(_), _) => {
-                Err(FlowFailure::WrongTransport)
+            (Send::Resume, State::Stream(stream)) => stream
+                .resume()
+                .map_err(doing("prepare a socket for data in bursts")),
+            (Send::Pause, State::Stream(stream)) => {
+                // A connection that is gone is told by the poller as well.
+                let _ = stream.pause();
+                Ok(())
             }
+            (Send::Datagram(size), State::Datagrams(datagrams)) => datagrams.queue(now, size),
+            (
+                Send::Bytes(_) | Send::Endless | Send::Resume | Send::Pause | Send::Datagram(_),
+                _,
+            ) => Err(FlowFailure::WrongTransport),
         };
         if let Err(failure) = taken {
             self.fail(failure);
@@ -294,11 +325,14 @@ impl End {
             while self.poll_if_due(context, now) {}
             self.tell_sent(context);
         }
+        self.stopped = true;
         self.finished = true;
         match &mut self.state {
             State::Waiting => self.end(),
+            // A flow that has been up before lacks nothing.
+            State::Connecting(_) if self.up.is_some() => self.end(),
             State::Connecting(_) => {
-                let within = context.now() - self.start;
+                let within = self.tried(context);
                 self.fail(FlowFailure::NotConnected { within });
             }
             State::Stream(stream) => {
@@ -319,6 +353,26 @@ impl End {
         self.end();
     }
 
+    /// The connection is over. The next one follows if the application asks for it.
+    fn closed(&mut self, context: &mut Context) {
+        let again = self.app.poll(context.now(), Input::Closed).again;
+        match again.filter(|&at| !self.stopped && at < self.flow_stop) {
+            Some(at) => self.rest(context, at),
+            None => self.end(),
+        }
+    }
+
+    /// Between two connections, the next of which opens at `at`.
+    fn rest(&mut self, context: &mut Context, at: Time) {
+        self.tcp_before = self.refresh_tcp().unwrap_or_default();
+        self.state = State::Waiting;
+        self.finished = false;
+        self.wish.replace(None);
+        if context.host == Host::Sender {
+            context.timers.set(at, self.index, Alarm::Start);
+        }
+    }
+
     fn end(&mut self) {
         self.refresh_tcp();
         self.state = State::Ended;
@@ -332,7 +386,7 @@ impl End {
             && let State::Stream(stream) = &self.state
             && let Ok(info) = TcpInfo::of(stream.socket())
         {
-            self.tcp = Some(info);
+            self.tcp = Some(info.following(&self.tcp_before));
         }
         self.tcp
     }
@@ -358,7 +412,16 @@ impl End {
 
     /// A boundary: what the application saw since the last one is a stretch of its own.
     pub(super) fn mark_boundary(&mut self, context: &Context, from: Time, to: Time) {
-        if self.up.is_none() || self.source {
+        if self.source {
+            return;
+        }
+        // A connection that has been asked for and is not here yet is something under way, too.
+        let (connections, opened) = self.shared(context).opened();
+        if matches!(self.state, State::Waiting | State::Connecting(_)) && connections > self.told {
+            self.told = connections;
+            self.app.poll(context.now(), Input::Started { opened });
+        }
+        if self.up.is_none() && self.told == 0 {
             return;
         }
         let sent = self.shared(context).sent.load(Ordering::Relaxed);
@@ -384,17 +447,16 @@ impl End {
         }
     }
 
-    /// Opens the connection, at the flow's start.
+    /// Opens a connection: the first at the flow's start, or a further one.
     fn connect(&mut self, context: &mut Context) {
         let connecting = self.begin_connecting(context);
         match connecting {
             Ok(socket) => {
                 self.state = State::Connecting(socket);
-                context.timers.set(
-                    self.start + context.connect_within,
-                    self.index,
-                    Alarm::ConnectBy,
-                );
+                self.connect_by = context.now() + context.connect_within;
+                context
+                    .timers
+                    .set(self.connect_by, self.index, Alarm::ConnectBy);
             }
             Err(failure) => self.fail(failure),
         }
@@ -418,7 +480,7 @@ impl End {
         match source.kind() {
             io::ErrorKind::ConnectionRefused => FlowFailure::Refused { at: self.receiver },
             io::ErrorKind::TimedOut => FlowFailure::NotConnected {
-                within: context.now() - self.start,
+                within: self.tried(context),
             },
             _ => FlowFailure::System {
                 doing: "connect",
@@ -427,9 +489,21 @@ impl End {
         }
     }
 
-    /// Takes over a connection that is up.
+    /// How long the present connection has been tried.
+    fn tried(&self, context: &Context) -> Time {
+        context.now() - self.shared(context).opened().1
+    }
+
+    /// Takes over a connection that is up, and tells the application.
     fn adopt(&mut self, context: &mut Context, stream: StreamEnd) {
         self.state = State::Stream(stream);
-        self.go_up(context);
+        let now = context.now();
+        self.up.get_or_insert(now);
+        let (connections, opened) = self.shared(context).opened();
+        if connections > self.told {
+            self.told = connections;
+            self.poll(context, now, Input::Started { opened });
+        }
+        self.drive(context);
     }
 }

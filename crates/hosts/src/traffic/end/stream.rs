@@ -3,12 +3,15 @@
 //! What is written and not yet sent is bounded (TCP_NOTSENT_LOWAT), so thousands of flows need little memory and a stopped
 //! flow has little left to send; the bound follows the rate, so that a fast flow never waits for its host. A receiver of bulk
 //! data is woken about a hundred times per sampling interval (SO_RCVLOWAT), so that no count is late by more than 1 %.
+//!
+//! A source that pauses fills its socket up to [`UNSENT`] bytes ahead of what has been sent, as on modelled hosts, so that a
+//! pause soon takes effect. Its receiver is woken for every segment.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::Ordering;
 
-use quell_app::Input;
+use quell_app::{Input, UNSENT};
 use quell_aqm::Time;
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, Shutdown, connect, recv, send, shutdown};
@@ -29,6 +32,9 @@ const UNSENT_SPAN: Time = Time::from_millis(10);
 const LEAST_UNSENT: usize = 128 << 10;
 const MOST_UNSENT: usize = 1 << 20;
 
+/// The same for a source that pauses.
+const PAUSING_UNSENT: usize = UNSENT.get() as usize;
+
 /// A reader is woken for a hundredth of an interval's bytes, but below the first of these for each segment.
 const LEAST_WAKE: usize = 2 << 10;
 const MOST_WAKE: usize = 16 << 10;
@@ -40,6 +46,8 @@ pub(in crate::traffic) struct StreamEnd {
     socket: OwnedFd,
     /// Not yet written; `u64::MAX` without end.
     unwritten: u64,
+    /// Whether the source may pause.
+    pauses: bool,
     write_ended: bool,
     read_ended: bool,
     /// What the poller was told last.
@@ -55,6 +63,7 @@ impl StreamEnd {
         Ok(Self {
             socket,
             unwritten: 0,
+            pauses: false,
             write_ended: false,
             read_ended: false,
             interest,
@@ -76,6 +85,24 @@ impl StreamEnd {
         socket::set_endless(&self.socket)
     }
 
+    /// There is more to write until [`pause`](Self::pause).
+    pub(super) fn resume(&mut self) -> io::Result<()> {
+        self.queue_endless()?;
+        self.pauses = true;
+        if self.unsent_limit != PAUSING_UNSENT {
+            self.unsent_limit = PAUSING_UNSENT;
+            socket::set_unsent_limit(&self.socket, PAUSING_UNSENT)?;
+        }
+        Ok(())
+    }
+
+    /// Nothing follows what the socket takes now.
+    pub(super) fn pause(&mut self) -> rustix::io::Result<()> {
+        let written = self.write();
+        self.unwritten = 0;
+        written
+    }
+
     pub(super) fn forget_unwritten(&mut self) {
         self.unwritten = 0;
     }
@@ -83,7 +110,7 @@ impl StreamEnd {
     /// Writes what there is room for, up to one turn's share.
     fn write(&mut self) -> rustix::io::Result<()> {
         for _ in 0..WRITES_PER_TURN {
-            let length = self.unwritten.min(CHUNK as u64) as usize;
+            let length = self.unwritten.min(self.room()?) as usize;
             if length == 0 {
                 break;
             }
@@ -106,6 +133,19 @@ impl StreamEnd {
             }
         }
         Ok(())
+    }
+
+    /// What may be written at once. The kernel's own limit lets a whole super-packet more in.
+    fn room(&self) -> rustix::io::Result<u64> {
+        if !self.pauses || self.unwritten == 0 {
+            return Ok(CHUNK as u64);
+        }
+        let unsent = socket::unsent(&self.socket).map_err(|error| {
+            error
+                .raw_os_error()
+                .map_or(Errno::IO, Errno::from_raw_os_error)
+        })?;
+        Ok(PAUSING_UNSENT.saturating_sub(unsent) as u64)
     }
 
     /// Says that nothing more will be written, once all has been.
@@ -181,13 +221,15 @@ impl End {
         if self.paced {
             socket::set_paced(&socket).map_err(doing("pace a socket"))?;
         }
-        let client = socket::local_address(&socket).map_err(doing("learn a socket's address"))?;
-        // Before connecting: the other host may accept before connect() returns.
-        context.shared.announce(client, self.index);
-        match connect(&socket, &self.receiver) {
-            Ok(()) | Err(Errno::INPROGRESS | Errno::INTR) => {}
-            Err(errno) => return Err(self.why_not_connected(context, errno.into())),
-        }
+        // Before connecting: the other host may see the connection before connect() returns.
+        self.shared(context).open(context.now());
+        context.shared.announce(self.index, || {
+            match connect(&socket, &self.receiver) {
+                Ok(()) | Err(Errno::INPROGRESS | Errno::INTR) => {}
+                Err(errno) => return Err(self.why_not_connected(context, errno.into())),
+            }
+            socket::local_address(&socket).map_err(doing("learn a socket's address"))
+        })?;
         context
             .poller
             .add(&socket, self.token(), Interest::WRITE)
@@ -197,6 +239,10 @@ impl End {
 
     /// The receiver host has accepted this end's connection.
     pub(in crate::traffic) fn accepted(&mut self, context: &mut Context, socket: OwnedFd) {
+        if matches!(self.state, State::Stream(_)) {
+            // The other host opens a connection only when the one before is over: word of that is still on its way.
+            self.closed(context);
+        }
         if !matches!(self.state, State::Waiting) {
             return;
         }
@@ -252,7 +298,7 @@ impl End {
             return self.died(context, errno);
         }
         if stream.write_ended && stream.read_ended {
-            return self.end();
+            return self.closed(context);
         }
         let wanted = stream.wanted();
         if wanted != stream.interest {
@@ -267,10 +313,10 @@ impl End {
         }
     }
 
-    fn died(&mut self, context: &Context, errno: Errno) {
-        if self.finished {
+    fn died(&mut self, context: &mut Context, errno: Errno) {
+        if self.finished || context.now() >= self.flow_stop {
             // The other end may go first.
-            self.end();
+            self.closed(context);
         } else {
             self.fail(FlowFailure::Died {
                 at: context.now(),

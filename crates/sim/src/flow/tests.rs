@@ -1,0 +1,115 @@
+//! A flow whose packets the test carries itself.
+
+use quell_app::{AppConfig, Period};
+use quell_aqm::departure_clock::Framing;
+use quell_aqm::registry::find;
+use quell_aqm::{Discipline, Link, Random, Rate, Settings};
+use quell_measure::GroupId;
+use quell_tcp::{CcConfig, Flags, Segment};
+
+use super::*;
+use crate::config::{Jitter, Side};
+
+/// Sees nothing.
+struct Blind;
+impl Observer<Packet> for Blind {
+    fn dropped(&mut self, _packet: Packet, _drop: quell_aqm::Drop, _now: Time) {}
+}
+
+fn network() -> Network<Blind> {
+    let side = || {
+        let (rate, mtu) = (Rate::from_mbps(10), Bytes::new(1_500));
+        let settings = Settings::new(find("fifo").unwrap().parameters);
+        let random = Random::new(1, "queue");
+        Side {
+            rate,
+            framing: Framing::default(),
+            discipline: Discipline::new("fifo", settings, Link { rate, mtu }, random).unwrap(),
+        }
+    };
+    let jitter = Jitter::default();
+    Network::new([side(), side()], &[Time::ZERO], &jitter, [Blind, Blind]).unwrap()
+}
+
+fn flow(size: u64) -> Flow {
+    let sender = SenderConfig::new(CcConfig::new("reno", &[]).unwrap().unwrap());
+    let receiver = ReceiverConfig::new(sender.ecn);
+    let config = FlowConfig {
+        group: GroupId(0),
+        direction: Direction::Forward,
+        app: AppConfig::Transfer {
+            size: Bytes::new(size),
+            repeat: Some(Period::fixed(Time::from_secs(1))),
+        },
+        random: Random::new(1, "app"),
+        access: Rate::UNLIMITED,
+        transport: TransportConfig::Stream(Box::new((sender, receiver))),
+        start: Time::ZERO,
+        stop: None,
+    };
+    Flow::new(FlowId(0), &config)
+}
+
+/// A segment to the receiver of `connection`.
+fn to_receiver(connection: u8, flags: u16, sequence: u64, payload: u32, now: Time) -> Packet {
+    let label = Label {
+        flow: FlowId(0),
+        group: 0,
+        direction: Direction::Forward,
+        connection,
+    };
+    let segment = Segment {
+        sequence,
+        payload,
+        timestamp: now,
+        flags: Flags(flags),
+        ..Segment::default()
+    };
+    Packet::stream(label, &segment, &mut OptionStore::default())
+}
+
+#[test]
+fn segments_of_an_earlier_connection_are_nothing_to_the_next() {
+    let (mut network, mut options) = (network(), OptionStore::default());
+    let mut flow = flow(2_000);
+    flow.start(Time::ZERO, &mut network, &mut options);
+    let mut receive = |flow: &mut Flow, packet, ms| {
+        let now = Time::from_millis(ms);
+        flow.receive(&packet, now, &mut network, &mut options);
+        flow.sample().delivered.get()
+    };
+    let at = Time::from_millis;
+    receive(&mut flow, to_receiver(0, Flags::SYN, 0, 0, at(1)), 1);
+    let data = to_receiver(0, Flags::ACK | Flags::FIN, 0, 2_000, at(2));
+    assert_eq!(receive(&mut flow, data, 2), 2_000);
+    // As after the FIN's acknowledgement and a pause.
+    flow.reopen(at(2_000));
+    receive(
+        &mut flow,
+        to_receiver(1, Flags::SYN, 0, 0, at(2_001)),
+        2_001,
+    );
+    // A copy of the old connection's data, which the new one has not had yet.
+    let copy = to_receiver(0, Flags::ACK, 0, 1_448, at(1_999));
+    assert_eq!(receive(&mut flow, copy, 2_002), 2_000);
+    let data = to_receiver(1, Flags::ACK, 0, 1_448, at(2_003));
+    assert_eq!(receive(&mut flow, data, 2_003), 3_448);
+    let Some(Report::Transfer(report)) = flow.take_report() else {
+        panic!()
+    };
+    assert_eq!((report.completed(), report.under_way), (1, 1));
+    assert_eq!(report.completion.max(), Some(at(2)));
+    assert_eq!(report.bytes, 3_448);
+}
+
+#[test]
+fn the_number_of_a_connection_wraps_and_a_single_transfer_has_one_only() {
+    let mut flow = flow(1);
+    for _ in 0..CONNECTIONS {
+        flow.reopen(Time::ZERO);
+    }
+    assert_eq!(flow.connection, 0);
+    flow.renewal = None;
+    flow.reopen(Time::ZERO);
+    assert_eq!(flow.connection, 0);
+}
