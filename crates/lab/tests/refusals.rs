@@ -125,7 +125,61 @@ fn each_mistake_is_named_with_file_line_key_what_was_found_and_what_is_allowed()
         (
             "{ kind = \"bulk\" }",
             "{ kind = \"bulk\", size = \"1kB\" }",
-            "f.toml:13: group.a.app.size = \"1kB\": has an effect only with kind = \"cbr\"",
+            "f.toml:13: group.a.app.size = \"1kB\": has an effect only with kind = \"cbr\" or \"transfer\" or \"on-off\"",
+        ),
+        (
+            "{ kind = \"bulk\" }",
+            "{ kind = \"transfer\", size = \"1kB\", on = \"1s\" }",
+            "f.toml:13: group.a.app.on = \"1s\": has an effect only with kind = \"on-off\"",
+        ),
+        (
+            "{ kind = \"bulk\" }",
+            "{ kind = \"transfer\", sise = \"1kB\" }",
+            "f.toml:13: group.a.app.sise = \"1kB\": unknown key (did you mean size?); app has kind, size, interval, repeat, on, off\n\
+          f.toml:13: group.a.app.size: is missing; must be an amount of data from 1B to 1000GB",
+        ),
+        (
+            "{ kind = \"bulk\" }",
+            "{ kind = \"transfer\", size = \"0B\", repeat = \"often\" }",
+            "f.toml:13: group.a.app.size = \"0B\": must be an amount of data from 1B to 1000GB\n\
+          f.toml:13: group.a.app.repeat = \"often\": must be a time, or a table { mean = \"1s\", distribution = \"exponential\" }",
+        ),
+        (
+            "{ kind = \"bulk\" }",
+            "{ kind = \"on-off\", on = { mean = \"1s\", distribution = \"pareto\" }, off = { mean = 1 } }",
+            "f.toml:13: group.a.app.on.distribution = \"pareto\": must be one of \"fixed\", \"exponential\"\n\
+          f.toml:13: group.a.app.off.mean = 1: must be a time from 0s to 86400s",
+        ),
+        (
+            "{ kind = \"bulk\" }",
+            "{ kind = \"on-off\", on = \"0s\", off = { mean = \"0s\" } }",
+            "f.toml:13: group.a.app.on = \"0s\": must be longer than zero\n\
+          f.toml:13: group.a.app.off = a table: must be longer than zero",
+        ),
+        (
+            "{ kind = \"bulk\" }",
+            "{ kind = \"on-off\", on = \"1s\" }",
+            "f.toml:13: group.a.app.off: is missing; must be a time, or a table { mean = \"1s\", distribution = \"exponential\" }",
+        ),
+        (
+            "kind = \"cbr\", size = \"186B\", interval",
+            "kind = \"on-off\", on = \"1s\", off = \"1s\", interval",
+            "f.toml:17: group.voice.app.size: is missing; datagrams have both a size and an interval",
+        ),
+        (
+            "kind = \"cbr\", size = \"186B\", interval = \"20ms\"",
+            "kind = \"on-off\", on = \"1s\", off = \"1s\", size = \"186B\"",
+            "f.toml:17: group.voice.app.interval: is missing; datagrams have both a size and an interval",
+        ),
+        (
+            "kind = \"cbr\", size = \"186B\"",
+            "kind = \"on-off\", on = \"1s\", off = \"1s\", size = \"1501B\"",
+            "f.toml:17: group.voice.app.size = \"1501B\": must be an amount of data from 29B to 1500B",
+        ),
+        (
+            "name = \"voice\"\nrtt = \"7ms\"\napp = { kind = \"cbr\"",
+            "name = \"voice\"\ncongestion-control = \"cubic\"\nrtt = \"7ms\"\napp = { on = \"1s\", off = \"1s\", kind = \"on-off\"",
+            "f.toml:16: group.voice.congestion-control = \"cubic\": has no effect: datagrams are sent whatever the congestion",
         ),
         // What this version cannot honour.
         (
@@ -214,7 +268,7 @@ fn each_mistake_is_named_with_file_line_key_what_was_found_and_what_is_allowed()
         (
             "{ kind = \"bulk\" }",
             "{ kind = \"web\" }",
-            "f.toml:13: group.a.app.kind = \"web\": must be one of \"bulk\", \"cbr\"",
+            "f.toml:13: group.a.app.kind = \"web\": must be one of \"bulk\", \"cbr\", \"transfer\", \"on-off\"",
         ),
         (
             "duration = \"10s\"",
