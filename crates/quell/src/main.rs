@@ -16,6 +16,7 @@ mod queues;
 mod run;
 mod side_by_side;
 mod table;
+mod transfers;
 
 use std::process::ExitCode;
 

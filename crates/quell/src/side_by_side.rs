@@ -15,6 +15,7 @@ use crate::picture;
 use crate::progress::Shown;
 use crate::run::stop_at_ctrl_c;
 use crate::table;
+use crate::transfers;
 
 /// What one queue gave, under the name that the user gave it.
 pub(crate) type Column<'a> = (&'a str, Outcome);
@@ -120,6 +121,7 @@ pub(crate) fn text(outcomes: &[Column<'_>], page: &mut Page) {
             utilisation.unwrap_or(0.0) * 100.0
         ));
     }
+    transfers::print(&transfer_rows(outcomes), page);
     page.line("");
     picture::delays(&delays, page);
     for (queue, outcome) in outcomes {
@@ -138,6 +140,24 @@ pub(crate) fn text(outcomes: &[Column<'_>], page: &mut Page) {
     }
 }
 
+/// Each group under each queue, with all its runs.
+fn transfer_rows<'a>(outcomes: &'a [Column<'_>]) -> Vec<(String, Vec<&'a GroupSummary>)> {
+    let mut rows = Vec::new();
+    for (queue, outcome) in outcomes {
+        let groups = outcome
+            .runs
+            .first()
+            .map_or(&[][..], |run| &run.summary.figures.groups);
+        for (index, group) in groups.iter().enumerate() {
+            let runs = outcome.runs.iter();
+            let runs = runs.filter_map(|run| run.summary.figures.groups.get(index));
+            let label = format!("{} {}", table::short(queue, 10), group.name);
+            rows.push((label, runs.collect()));
+        }
+    }
+    rows
+}
+
 /// The summaries of each queue, in the order asked for.
 pub(crate) fn json(outcomes: &[Column<'_>], page: &mut Page) -> Result<(), Failure> {
     let value: Vec<serde_json::Value> = outcomes
@@ -151,7 +171,8 @@ pub(crate) fn json(outcomes: &[Column<'_>], page: &mut Page) -> Result<(), Failu
     Ok(())
 }
 
-fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
+/// `None` of nothing.
+pub(crate) fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
     let (sum, count) = values.fold((0.0, 0_u32), |(sum, count), value| (sum + value, count + 1));
     (count > 0).then(|| sum / f64::from(count))
 }

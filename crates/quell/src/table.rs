@@ -3,6 +3,7 @@
 use quell_measure::{Dist, Figures, Summary};
 
 use crate::page::Page;
+use crate::transfers;
 
 /// Prints a summary.
 pub(crate) fn summary(summary: &Summary, page: &mut Page) {
@@ -89,6 +90,11 @@ fn figures(figures: &Figures, page: &mut Page) {
             milliseconds(group.rtt_ms, |dist| dist.mean),
         ));
     }
+    let groups = figures.groups.iter();
+    let rows: Vec<_> = groups
+        .map(|group| (group.name.clone(), vec![group]))
+        .collect();
+    transfers::print(&rows, page);
 }
 
 pub(crate) fn percent(ratio: f64) -> String {
@@ -132,7 +138,8 @@ mod tests {
                 "backlog_bytes": null }],
             "groups": [{ "name": name, "count": 10000, "congestion_control": "westwood-plus", "goodput_bps": [999.9e6],
                 "jain": 1.0, "packets": 0, "marked": 0, "dropped": 0, "retransmitted": 0,
-                "delay_ms": null, "rtt_ms": dist, "app": null }],
+                "delay_ms": null, "rtt_ms": dist, "app": { "kind": "transfer", "completed": 123456789_u64,
+                "unfinished": 10000, "completion_ms": dist, "goodput_bps": null } }],
             "jain": null, "phases": [],
         });
         let mut page = Page::default();
@@ -146,6 +153,8 @@ mod tests {
             "100.000",
             "999.90 Mbit/s",
             "ended early",
+            "123456789",
+            "12345.7",
             "warning: words",
         ] {
             assert!(text.contains(part), "{part} in {text}");
