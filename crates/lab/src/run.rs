@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Instant, SystemTime};
+use std::time::SystemTime;
 
 use quell_aqm::Time;
 use quell_measure::{Aggregate, Summary, aggregate};
@@ -13,7 +13,7 @@ use quell_measure::{Aggregate, Summary, aggregate};
 pub use crate::live::Measured;
 use crate::live::{self, Listener, LiveError, LiveOptions, Row};
 use crate::packets::PacketFile;
-use crate::results::facts::{Facts, Utc};
+use crate::results::facts::{Facts, Started, Utc};
 use crate::results::folder::Folder;
 use crate::results::series::Series;
 use crate::results::{write_json, write_text};
@@ -248,7 +248,7 @@ fn one_run(
     folder: Folder,
     progress: &mut dyn FnMut(Time),
 ) -> Result<Finished, RunError> {
-    let (started, clock) = (SystemTime::now(), Instant::now());
+    let started = Started::now();
     let mut resolved = scenario.clone();
     resolved.run.seeds = vec![seed];
     let mut series = Series::create(
@@ -269,6 +269,7 @@ fn one_run(
     let Measured {
         mut summary,
         histograms,
+        work,
     } = world(job)?;
     summary
         .warnings
@@ -280,7 +281,7 @@ fn one_run(
     write_json(&file("histograms.json"), &histograms)?;
     write_json(
         &file("run.json"),
-        &Facts::new(options.world, seed, started, clock.elapsed()),
+        &Facts::new(options.world, seed, started, work),
     )?;
     Ok(Finished {
         seed,

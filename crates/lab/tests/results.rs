@@ -58,6 +58,7 @@ fn idle(job: Job<'_>) -> Result<Measured, RunError> {
     Ok(Measured {
         summary: Summary::new(info, &link, None, &flows),
         histograms: Histograms::new(&groups, &link, None),
+        work: None,
     })
 }
 

@@ -235,6 +235,12 @@ impl Recorder {
         }
     }
 
+    /// Packets delivered since the start of the run, warm-up included.
+    pub fn delivered(&self) -> u64 {
+        let queues = self.queues.iter();
+        queues.map(|queue| queue.tally.counts.packets).sum()
+    }
+
     /// Takes the rows of the intervals that have ended.
     pub fn drain_rows(&mut self) -> impl Iterator<Item = QueueRow> + '_ {
         self.rows.drain(..)

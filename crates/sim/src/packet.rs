@@ -4,7 +4,7 @@
 //! from one sequential buffer to another. A TCP segment is kept in the packet but for its SACK
 //! blocks and AccECN counters, which few segments have: they lie in a store of their own. With the
 //! blocks in the packet, 88 bytes, the simulator is 3 % slower with 10 flows, 13 % with 10 000 and 23 % at
-//! 100 Gbit/s (`benches/speed.rs`).
+//! 100 Gbit/s (`crates/quell/benches/speed.rs`).
 
 use quell_aqm::{Bytes, Ecn, Time};
 use quell_measure::{Direction, FlowId, GroupId, Labelled};

@@ -70,6 +70,17 @@ pub struct Measured {
     pub summary: Summary,
     /// The full distributions.
     pub histograms: Histograms,
+    /// What it took, where that can be compared: in the simulator.
+    pub work: Option<Work>,
+}
+
+/// What a simulated run took, from start to end: for speed, not part of any figure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Work {
+    /// Packets that the forward queue delivered.
+    pub packets: u64,
+    /// Turns of the simulator's loop.
+    pub events: u64,
 }
 
 /// Makes this process able to run the live world without root: moves it into a user namespace of
@@ -200,5 +211,6 @@ pub fn run(
     Ok(Measured {
         summary,
         histograms,
+        work: None,
     })
 }

@@ -1,10 +1,13 @@
 //! `run.json`: what a result depends on besides its scenario.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use serde::Serialize;
 
+use rustix::time::{ClockId, clock_gettime};
+
 use crate::World;
+use crate::live::Work;
 
 /// The facts of one run.
 #[derive(Debug, Clone, Serialize)]
@@ -29,11 +32,53 @@ pub struct Facts {
     pub started: String,
     /// How long it took.
     pub wall_s: f64,
+    /// Processor time of this process meanwhile, user and system.
+    pub cpu_s: f64,
+    /// Most memory that this process has had resident so far; `None` where the system does not tell.
+    pub peak_memory_bytes: Option<u64>,
+    /// Packets that the forward queue delivered, warm-up included; `None` outside the simulator.
+    pub packets: Option<u64>,
+    /// Turns of the simulator's loop; `None` outside of it.
+    pub events: Option<u64>,
+}
+
+/// When a run started, by each clock.
+#[derive(Debug, Clone, Copy)]
+pub struct Started {
+    at: SystemTime,
+    wall: Instant,
+    cpu: f64,
+}
+
+impl Started {
+    /// Now.
+    pub fn now() -> Self {
+        Self {
+            at: SystemTime::now(),
+            wall: Instant::now(),
+            cpu: cpu_seconds(),
+        }
+    }
+}
+
+fn cpu_seconds() -> f64 {
+    let time = clock_gettime(ClockId::ProcessCPUTime);
+    time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
+}
+
+/// `VmHWM` of proc(5), in KiB there.
+fn peak_memory() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kibibytes * 1_024)
 }
 
 impl Facts {
     /// Of a run that started at `started` and ends now.
-    pub fn new(world: World, seed: u64, started: SystemTime, wall: Duration) -> Self {
+    pub fn new(world: World, seed: u64, started: Started, work: Option<Work>) -> Self {
         let system = rustix::system::uname();
         let text = |text: &std::ffi::CStr| text.to_string_lossy().into_owned();
         Self {
@@ -45,8 +90,12 @@ impl Facts {
             cpus: std::thread::available_parallelism().map_or(1, usize::from),
             world: world.name(),
             seed,
-            started: Utc::from(started).extended(),
-            wall_s: wall.as_secs_f64(),
+            started: Utc::from(started.at).extended(),
+            wall_s: started.wall.elapsed().as_secs_f64(),
+            cpu_s: cpu_seconds() - started.cpu,
+            peak_memory_bytes: peak_memory(),
+            packets: work.map(|work| work.packets),
+            events: work.map(|work| work.events),
         }
     }
 }
@@ -113,6 +162,7 @@ impl Utc {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Duration;
 
     #[test]
     fn dates_are_those_of_the_calendar() {
@@ -133,12 +183,14 @@ mod tests {
 
     #[test]
     fn the_facts_are_all_there() {
-        let facts = Facts::new(
-            World::Live,
-            7,
-            SystemTime::now(),
-            Duration::from_millis(1_500),
-        );
+        let work = Work {
+            packets: 10,
+            events: 25,
+        };
+        let started = Started::now();
+        // Time passes by both clocks.
+        while cpu_seconds() == started.cpu {}
+        let facts = Facts::new(World::Sim, 7, started, Some(work));
         let value = serde_json::to_value(&facts).unwrap();
         for key in [
             "version", "build", "host", "kernel", "machine", "world", "started",
@@ -148,9 +200,13 @@ mod tests {
                 "{key}"
             );
         }
-        assert_eq!(
-            (value["seed"].as_u64(), value["wall_s"].as_f64()),
-            (Some(7), Some(1.5))
-        );
+        let numbers = ["seed", "packets", "events"].map(|key| value[key].as_u64());
+        assert_eq!(numbers, [Some(7), Some(10), Some(25)]);
+        for key in ["wall_s", "cpu_s"] {
+            assert!(value[key].as_f64().is_some_and(|s| s > 0.0), "{key}");
+        }
+        // This test alone needs some megabytes.
+        let peak = value["peak_memory_bytes"].as_u64();
+        assert!(peak.is_some_and(|peak| peak > 1 << 20), "{peak:?}");
     }
 }

@@ -14,7 +14,7 @@ use quell_sim::Simulator;
 
 use crate::figures::{self, Stretch};
 use crate::lifetimes::{Lifetime, lifetimes};
-use crate::live::{Listener, Measured, Row};
+use crate::live::{Listener, Measured, Row, Work};
 use crate::packets::{self, Recording, SimPackets};
 use crate::scenario::Scenario;
 
@@ -230,6 +230,14 @@ impl<O: Observer<quell_sim::Packet> + Recording> Run<'_, O> {
             .recorder()
             .finish(ended);
         let flows = self.flows.finish(ended);
+        let work = Work {
+            packets: self
+                .simulator
+                .observer_mut(Direction::Forward)
+                .recorder()
+                .delivered(),
+            events: self.simulator.events(),
+        };
         self.hand_out(listener)?;
         if let Some(packets) = &self.packets {
             packets.finish(ended).map_err(SimError::Results)?;
@@ -271,6 +279,7 @@ impl<O: Observer<quell_sim::Packet> + Recording> Run<'_, O> {
         Ok(Measured {
             summary,
             histograms,
+            work: Some(work),
         })
     }
 
