@@ -116,6 +116,9 @@ struct Datagrams {
 }
 
 impl Flow {
+    /// Bytes of one flow, without what it has outstanding.
+    pub(crate) const MEMORY: usize = size_of::<Self>() + size_of::<Stream>();
+
     pub(crate) fn new(flow: FlowId, config: &FlowConfig) -> Self {
         let transport = match &config.transport {
             TransportConfig::Stream(ends) => Transport::Stream(Box::new(Stream::new(ends))),
@@ -246,6 +249,7 @@ impl Flow {
                     End::Sender => {
                         stream.sender.on_segment(&segment, now);
                         if self.state != State::Up {
+                            stream.sender.release_if_finished();
                             self.proceed(now, network);
                         }
                     }

@@ -259,6 +259,13 @@ impl Sender {
     pub fn feedback(&self) -> FeedbackMode {
         self.ecn.agreed
     }
+    /// Gives back the memory of segments outstanding, once nothing will ever be outstanding again.
+    #[inline]
+    pub fn release_if_finished(&mut self) {
+        if self.is_closed && self.is_done() {
+            self.board.release();
+        }
+    }
     /// State of loss recovery.
     pub fn state(&self) -> State {
         self.recovery.state

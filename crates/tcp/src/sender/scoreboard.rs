@@ -256,6 +256,15 @@ impl Scoreboard {
         Some(details.at_departure(self.slot(index)))
     }
 
+    /// Gives back the memory of an empty board.
+    pub(super) fn release(&mut self) {
+        if self.is_empty() {
+            self.ring = Box::new([]);
+            self.retransmissions = VecDeque::new();
+            self.details = None;
+        }
+    }
+
     /// How many segments from the head end at or before `una`, if nothing is known of any of them.
     pub(super) fn covered(&self, una: u64) -> u64 {
         if una >= self.next {
