@@ -101,7 +101,10 @@ pub(crate) fn add_app_reports(
     let seconds = |seconds: f64| Time::from_nanos((seconds * 1e9).round() as u64);
     let whole = (seconds(summary.warmup_s), seconds(summary.duration_s));
     for (index, group) in scenario.groups.iter().enumerate() {
-        let app = |(from, to)| app_json(&group.app, merged(stretches, index, from, to).as_ref());
+        let of_group = stretches.iter().filter(|stretch| stretch.group == index);
+        let mut of_group: Vec<&Stretch<'_>> = of_group.collect();
+        of_group.sort_by_key(|stretch| stretch.from);
+        let app = |(from, to)| app_json(&group.app, merged(&of_group, from, to).as_ref());
         summary.figures.groups[index].app = app(whole);
         for phase in &mut summary.phases {
             phase.figures.groups[index].app = app((seconds(phase.start_s), seconds(phase.end_s)));
@@ -109,13 +112,14 @@ pub(crate) fn add_app_reports(
     }
 }
 
-/// The reports of a group's flows between `from` and `to`, added up. Those of a flow come in the order of time.
-fn merged(stretches: &[Stretch<'_>], group: usize, from: Time, to: Time) -> Option<Report> {
-    let inside = stretches
+/// The reports of a group's flows between `from` and `to`, added up. Stretches are in the order of their starts.
+fn merged(stretches: &[&Stretch<'_>], from: Time, to: Time) -> Option<Report> {
+    let first = stretches.partition_point(|stretch| stretch.from < from);
+    let begun = stretches[first..]
         .iter()
-        .filter(|stretch| stretch.group == group && stretch.from >= from && stretch.to <= to);
+        .take_while(|stretch| stretch.from < to);
     let mut flows: BTreeMap<usize, Report> = BTreeMap::new();
-    for Stretch { flow, report, .. } in inside {
+    for Stretch { flow, report, .. } in begun.filter(|stretch| stretch.to <= to) {
         flows
             .entry(*flow)
             .and_modify(|sum| sum.append(report))

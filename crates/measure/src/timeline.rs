@@ -83,6 +83,11 @@ impl Timeline {
         cuts.extend([Time::ZERO, warmup.min(end), end]);
         cuts.sort_unstable();
         cuts.dedup();
+        // They are in the order of their starts, which all differ.
+        let is_phase = |span: &Span| {
+            let place = phases.binary_search_by_key(&span.start, |phase| phase.start);
+            place.is_ok_and(|place| phases[place] == *span)
+        };
         let segments = cuts.windows(2).map(|pair| {
             let span = Span {
                 start: pair[0],
@@ -90,7 +95,7 @@ impl Timeline {
             };
             let counts_for = if span.start < warmup {
                 Use::Nothing
-            } else if phases.contains(&span) {
+            } else if is_phase(&span) {
                 Use::Phase
             } else {
                 Use::Whole

@@ -7,6 +7,7 @@ mod plan;
 
 use std::sync::atomic::AtomicBool;
 
+use quell_app::Report;
 use quell_aqm::{Observer, Random, Time};
 use quell_measure::{Direction, FlowId, FlowRecorder, Histograms, RunInfo, Summary, Timeline};
 pub use quell_sim::Lateness;
@@ -119,8 +120,8 @@ struct Run<'a, O> {
     simulator: Simulator<O>,
     packets: Option<SimPackets>,
     flows: FlowRecorder,
-    /// By flow, from, to.
-    reports: Vec<(FlowId, Time, Time, quell_app::Report)>,
+    /// By group, from, to.
+    reports: Vec<(usize, Time, Time, Report)>,
 }
 
 impl<O: Observer<quell_sim::Packet> + Recording> Run<'_, O> {
@@ -165,7 +166,10 @@ impl<O: Observer<quell_sim::Packet> + Recording> Run<'_, O> {
         self.sample();
         self.flows.close_round(due);
         let segments = self.timeline.segments();
-        if segments.iter().any(|segment| segment.span.end == due) {
+        if segments
+            .binary_search_by_key(&due, |segment| segment.span.end)
+            .is_ok()
+        {
             self.take_reports(*cut, due);
             *cut = due;
         }
@@ -182,12 +186,22 @@ impl<O: Observer<quell_sim::Packet> + Recording> Run<'_, O> {
         }
     }
 
+    /// One report per group, as if of one flow: there may be very many flows, and stretches. Each flow that has started
+    /// reports at every cut from then on.
     fn take_reports(&mut self, from: Time, to: Time) {
+        let mut groups: Vec<Option<Report>> = vec![None; self.scenario.groups.len()];
         for id in ids(&self.lifetimes) {
-            if let Some(report) = self.simulator.take_report(id) {
-                self.reports.push((id, from, to, report));
+            let Some(report) = self.simulator.take_report(id) else {
+                continue;
+            };
+            match &mut groups[self.lifetimes[id.index()].group] {
+                Some(all) => all.merge(&report),
+                none => *none = Some(report),
             }
         }
+        let told = groups.into_iter().enumerate();
+        let told = told.filter_map(|(group, report)| Some((group, from, to, report?)));
+        self.reports.extend(told);
     }
 
     fn hand_out(&mut self, listener: &mut dyn Listener) -> Result<(), SimError> {
@@ -260,17 +274,14 @@ impl<O: Observer<quell_sim::Packet> + Recording> Run<'_, O> {
             groups: infos,
         };
         let mut summary = Summary::new(info, &forward, reverse, &flows);
-        let stretches: Vec<Stretch<'_>> = self
-            .reports
-            .iter()
-            .map(|(id, from, to, report)| Stretch {
-                group: self.lifetimes[id.index()].group,
-                flow: self.lifetimes[id.index()].flow,
-                from: *from,
-                to: *to,
-                report,
-            })
-            .collect();
+        let stretch = |(group, from, to, report): &'_ (usize, Time, Time, Report)| Stretch {
+            group: *group,
+            flow: 0,
+            from: *from,
+            to: *to,
+            report,
+        };
+        let stretches: Vec<Stretch<'_>> = self.reports.iter().map(stretch).collect();
         figures::add_app_reports(scenario, &mut summary, &stretches);
         let mut warnings = Vec::new();
         figures::warn_if_idle(scenario, &summary, &mut warnings);
