@@ -2,6 +2,8 @@
 
 use quell_aqm::Time;
 
+use crate::scenario::keys::MOST_FLOWS;
+
 /// Who sends the packets, and who moves the clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum World {
@@ -24,6 +26,14 @@ impl World {
             Self::Sim => "sim",
             Self::Virtual => "virtual",
             Self::Live => "live",
+        }
+    }
+
+    /// The most flows of all groups together. A flow of a real stack is a pair of sockets and its memory in the kernel.
+    pub const fn most_flows(self) -> u64 {
+        match self {
+            Self::Sim => MOST_FLOWS,
+            Self::Virtual | Self::Live => 10_000,
         }
     }
 

@@ -238,12 +238,12 @@ fn each_mistake_is_named_with_file_line_key_what_was_found_and_what_is_allowed()
         (
             "count = 2",
             "count = \"2\"",
-            "f.toml:10: group.a.count = \"2\": must be a whole number from 0 to 10000",
+            "f.toml:10: group.a.count = \"2\": must be a whole number from 0 to 100000",
         ),
         (
             "count = 2",
             "count = -1",
-            "f.toml:10: group.a.count = -1: must be a whole number from 0 to 10000",
+            "f.toml:10: group.a.count = -1: must be a whole number from 0 to 100000",
         ),
         (
             "count = 2",
@@ -324,7 +324,8 @@ fn each_mistake_is_named_with_file_line_key_what_was_found_and_what_is_allowed()
         (
             "count = 2",
             "count = 10_000",
-            "f.toml:8: group = 10001 flows: at most 10000 flows are allowed",
+            "f.toml:8: group = 10001 flows: at most 10000 flows are allowed in the live world: \
+          each is a pair of the kernel's sockets; --world sim has room for more",
         ),
         (
             "name = \"voice\"",
@@ -738,5 +739,141 @@ fn what_is_probably_a_mistake_is_a_warning() {
         [
             "f.toml:12: group.a.ecn = \"ect1\": cubic is not scalable: in an L4S queue it starves, or takes more than its share"
         ]
+    );
+}
+
+/// What the simulator says of [`GOOD`] with some text replaced.
+fn simulated(changes: &[(&str, &str)]) -> String {
+    let mut text = GOOD.to_owned();
+    for (from, to) in changes {
+        assert!(text.contains(from), "{from}");
+        text = text.replacen(from, to, 1);
+    }
+    match Scenario::load("f.toml", &text, &[], Some(World::Sim)) {
+        Ok(_) => "accepted".to_owned(),
+        Err(problems) => problems.to_string(),
+    }
+}
+
+#[test]
+fn the_simulator_has_limits_of_its_own() {
+    let budget = "the memory budget is 2147 MB; ";
+    for (changes, words) in [
+        (&[("count = 2", "count = 99_999")][..], &["accepted"][..]),
+        (
+            &[("count = 2", "count = 100_000")],
+            &["f.toml:8: group = 100001 flows: at most 100000 flows are allowed in the sim world"],
+        ),
+        // Real frames would not fit; a simulated packet has no content.
+        (&[("\"40mbit\"", "\"100gbit\"")], &["accepted"]),
+        (
+            &[
+                ("\"40mbit\"", "\"1tbit\""),
+                ("rtt = \"7ms\"", "rtt = \"10s\""),
+            ],
+            &[
+                "f.toml:4: link.rate = \"1tbit\": the run would take ",
+                budget,
+                "lower the rate, the RTT or the queue's limit",
+            ],
+        ),
+        // As much counts if it comes later.
+        (
+            &[("20mbit", "1tbit"), ("rtt = \"7ms\"", "rtt = \"10s\"")],
+            &["f.toml:4: link.rate = \"40mbit\": the run would take "],
+        ),
+        (
+            &[
+                ("\"100ms\"", "\"1h\""),
+                ("\"40mbit\"", "\"40gbit\""),
+                ("count = 2", "count = 20"),
+            ],
+            &["f.toml:7: link.queue.limit = \"1h\": the run would take "],
+        ),
+        // Two windows of 1 GiB fit, and so does a queue that nobody can fill.
+        (
+            &[("\"100ms\"", "\"1h\""), ("\"40mbit\"", "\"40gbit\"")],
+            &["accepted"],
+        ),
+        (
+            &[
+                ("\"100ms\"", "\"1h\""),
+                ("\"40mbit\"", "\"40gbit\""),
+                (
+                    "app = { kind = \"bulk\" }",
+                    "app = { kind = \"cbr\", size = \"1kB\", interval = \"1s\" }",
+                ),
+                ("congestion-control = \"dctcp\"\n", ""),
+            ],
+            &["accepted"],
+        ),
+        (
+            &[(
+                "duration = \"10s\"",
+                "duration = \"1d\"\ninterval = \"1ms\"",
+            )],
+            &["f.toml:22: run.duration = \"1d\": must be a time from 1ms to 86400s"],
+        ),
+        (
+            &[
+                ("count = 2", "count = 10_000"),
+                (
+                    "duration = \"10s\"",
+                    "duration = \"24h\"\ninterval = \"1ms\"",
+                ),
+            ],
+            &[
+                "f.toml:23: run.interval = \"1ms\": the run would take ",
+                budget,
+                "have a longer interval, or fewer flows or seeds",
+            ],
+        ),
+        (
+            &[("count = 2", "count = 2\ndirection = \"reverse\"")],
+            &[
+                "link.reverse.rate = unlimited: must be a rate: data of TCP flows (group a) goes this way",
+            ],
+        ),
+    ] {
+        let told = simulated(changes);
+        for word in words {
+            assert!(told.contains(word), "{changes:?}: {told}");
+        }
+    }
+}
+
+#[test]
+fn flows_that_changes_start_count() {
+    // 500 times 1 000 flows, one thousand after the other.
+    let mut changes = String::new();
+    for time in 1..500 {
+        let (first, second) = (10 * time, 10 * time + 5);
+        changes += &format!(
+            "[[at]]\ntime = \"{first}ms\"\nset = {{ \"group.a.count\" = 0 }}\n\
+             [[at]]\ntime = \"{second}ms\"\nset = {{ \"group.a.count\" = 1000 }}\n"
+        );
+    }
+    let told = simulated(&[
+        ("count = 2", "count = 1000"),
+        (
+            "[[at]]\ntime = \"5s\"\nset = { \"link.rate\" = \"20mbit\" }\n",
+            &changes,
+        ),
+    ]);
+    assert!(
+        told.contains("group = 500001 flows: the run would take "),
+        "{told}"
+    );
+}
+
+#[test]
+fn arguments_count_as_the_file_does() {
+    let set = Override::set("link.rate=1tbit").unwrap();
+    let rtt = Override::set("group.a.rtt=10s").unwrap();
+    let problems = Scenario::load("f.toml", GOOD, &[set, rtt], Some(World::Sim)).unwrap_err();
+    let told = problems.to_string();
+    assert!(
+        told.starts_with("--set link.rate=1tbit: link.rate = 1tbit: the run would take "),
+        "{told}"
     );
 }

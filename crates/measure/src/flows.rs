@@ -91,6 +91,12 @@ pub struct FlowResults {
 }
 
 impl FlowRecorder {
+    /// Bytes that a recorder takes for so many groups, without their flows.
+    pub fn memory(groups: usize) -> u64 {
+        let group = size_of::<RttTally>() as u64 + 2 * group_resolution(groups).memory();
+        groups as u64 * group
+    }
+
     /// For `groups` groups without flows. Without `interval` there are no rows and no RTTs.
     pub fn new(timeline: Timeline, interval: Option<Time>, groups: usize) -> Self {
         let empty = Distribution::new(group_resolution(groups));

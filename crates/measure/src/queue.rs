@@ -19,6 +19,11 @@ pub(crate) fn delay_resolution() -> Resolution {
     Resolution::new(3, LONGEST_DELAY)
 }
 
+/// Bytes, for what waits in a queue.
+pub(crate) fn backlog_resolution() -> Resolution {
+    Resolution::new(3, LARGEST_BACKLOG)
+}
+
 /// Times in ns for each of `groups` groups, with two distributions each; see [`GROUP_BUDGETS`].
 pub(crate) fn group_resolution(groups: usize) -> Resolution {
     let [.., (mut digits, _)] = GROUP_BUDGETS;
@@ -104,7 +109,7 @@ pub(crate) struct BacklogTally {
 
 impl BacklogTally {
     pub(crate) fn new(measured: bool) -> Self {
-        let empty = Distribution::new(Resolution::new(3, LARGEST_BACKLOG));
+        let empty = Distribution::new(backlog_resolution());
         Self {
             bytes: 0,
             since: Time::ZERO,

@@ -14,7 +14,7 @@ use crate::counts::Counts;
 use crate::distribution::{Dist, Distribution};
 use crate::label::{Direction, GroupId, Labelled};
 use crate::link::{LinkTally, LinkUse};
-use crate::queue::{BacklogTally, Tally, delay_resolution, group_resolution};
+use crate::queue::{BacklogTally, Tally, backlog_resolution, delay_resolution, group_resolution};
 use crate::rows::QueueRow;
 use crate::schedule::{Due, Schedule};
 use crate::summary::QueueSummary;
@@ -122,6 +122,16 @@ pub struct LinkResults {
 }
 
 impl Recorder {
+    /// Bytes that a recorder takes for so many queues, and groups whose data goes its way.
+    pub fn memory(queues: usize, groups: usize) -> u64 {
+        let group = size_of::<Option<Tally>>() as u64 + 2 * group_resolution(groups).memory();
+        let queue = size_of::<Queue>() as u64
+            + 2 * delay_resolution().memory()
+            + 3 * backlog_resolution().memory();
+        // Results are a copy of what counts for the whole.
+        2 * (queues as u64 * queue + groups as u64 * group)
+    }
+
     /// Starts at time zero with empty queues.
     pub fn new(config: RecorderConfig) -> Self {
         let here = |&group: &Direction| group == config.direction;

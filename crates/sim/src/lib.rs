@@ -38,5 +38,5 @@ pub use both::Both;
 pub use config::{Change, Config, Error, FlowConfig, Jitter, Side, TransportConfig};
 pub use network::Announce;
 pub use packet::Packet;
-pub use simulator::Simulator;
+pub use simulator::{FLOW_MEMORY, Simulator};
 pub use sleeper::Lateness;

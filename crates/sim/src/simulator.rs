@@ -26,6 +26,10 @@ const LOOK: u32 = 1 << 12;
 /// The most flows: two timers each.
 const MOST_FLOWS: usize = 1 << 30;
 
+/// Bytes that a flow takes before it has sent anything: itself, its timers, its start and stop.
+pub const FLOW_MEMORY: usize =
+    Flow::MEMORY + 2 * Timers::MEMORY + 2 * size_of::<(Time, Planned)>();
+
 /// A simulation under way.
 #[derive(Debug)]
 pub struct Simulator<O> {

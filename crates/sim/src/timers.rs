@@ -52,6 +52,9 @@ pub(crate) struct Timers {
 }
 
 impl Timers {
+    /// Bytes of one timer.
+    pub(crate) const MEMORY: usize = size_of::<Timer>();
+
     /// So many timers, none of them set.
     pub(crate) fn new(count: usize) -> Self {
         let unset = Timer {

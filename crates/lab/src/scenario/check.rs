@@ -1,20 +1,16 @@
 //! What no single key can tell: values that are impossible together, and what a world cannot do.
 
 use quell_app::Transport;
-use quell_aqm::parameter::{Value, limit_bytes};
-use quell_aqm::{Bytes, Rate, Settings, Time};
 
+use super::capacity::{is_ever_unlimited, most_flows};
 use super::changes::try_out;
 use super::control::names;
-use super::keys::{MOST_FLOWS, MOST_GROUPS, MTU};
+use super::keys::MOST_GROUPS;
+use super::memory;
 use super::problem::{Problem, Problems};
 use super::tree::{Node, Tree};
-use super::{Datagrams, Direction, EcnSetting, Group, Scenario, Setting};
+use super::{Datagrams, Direction, EcnSetting, Group, Scenario};
 use crate::World;
-
-/// The most bytes that may be in flight: what the queues hold and what is on the way. A world keeps each of these packets in
-/// memory.
-pub const MEMORY_BUDGET: Bytes = Bytes::new(1 << 30);
 
 /// Finds where a key was given.
 pub(super) struct Places<'a> {
@@ -93,14 +89,17 @@ pub(super) fn check(
     let mut problems = Vec::new();
     run(scenario, places, &mut problems);
     queues(scenario, places, &mut problems);
-    groups(scenario, places, &mut problems);
+    groups(scenario, world, places, &mut problems);
     if let Some(world @ (World::Virtual | World::Live)) = world {
         offload(scenario, world, places, &mut problems);
     }
     for group in &scenario.groups {
         flows(group, scenario, world, places, &mut problems);
     }
-    memory(scenario, places, &mut problems);
+    // Of what is wrong otherwise the memory would tell nothing.
+    if problems.is_empty() {
+        memory::check(scenario, world, places, &mut problems);
+    }
     if problems.is_empty() {
         Ok(())
     } else {
@@ -150,7 +149,12 @@ fn queues(scenario: &Scenario, places: &Places<'_>, problems: &mut Vec<Problem>)
     }
 }
 
-fn groups(scenario: &Scenario, places: &Places<'_>, problems: &mut Vec<Problem>) {
+fn groups(
+    scenario: &Scenario,
+    world: Option<World>,
+    places: &Places<'_>,
+    problems: &mut Vec<Problem>,
+) {
     let groups = &scenario.groups;
     if groups.is_empty() {
         problems.push(places.problem(
@@ -182,26 +186,24 @@ fn groups(scenario: &Scenario, places: &Places<'_>, problems: &mut Vec<Problem>)
     let most: u64 = (0..groups.len())
         .map(|index| u64::from(most_flows(scenario, index)))
         .sum();
-    if most > MOST_FLOWS {
+    let world = world.unwrap_or_default();
+    if most > world.most_flows() {
+        let why = match world {
+            World::Sim => "",
+            World::Virtual | World::Live => {
+                ": each is a pair of the kernel's sockets; --world sim has room for more"
+            }
+        };
         problems.push(places.problem(
             "group",
             format!("{most} flows"),
-            format!("at most {MOST_FLOWS} flows are allowed"),
+            format!(
+                "at most {} flows are allowed in the {} world{why}",
+                world.most_flows(),
+                world.name()
+            ),
         ));
     }
-}
-
-/// The most flows that a group ever has.
-pub(super) fn most_flows(scenario: &Scenario, index: usize) -> u32 {
-    let later = scenario
-        .changes
-        .iter()
-        .flat_map(|change| &change.set)
-        .filter_map(|setting| match setting {
-            Setting::Count { group, count } if *group == index => Some(*count),
-            _ => None,
-        });
-    later.fold(scenario.groups[index].count, u32::max)
 }
 
 fn flows(
@@ -244,6 +246,18 @@ fn flows(
     access(group, world, places, problems);
     if let Some(world) = world {
         control(group, world, places, problems);
+    }
+    if world == Some(World::Sim)
+        && group.app.transport() == Transport::Stream
+        && group.access_rate.is_unlimited()
+        && is_ever_unlimited(scenario, group.direction)
+    {
+        let allowed = format!(
+            "must be a rate: data of TCP flows (group {}) goes this way, and modelled hosts have no speed limit",
+            group.name
+        );
+        let rate = scenario.link.side(group.direction).rate;
+        problems.push(places.problem("link.reverse.rate", rate, allowed));
     }
     if let Some(world) = world
         && group.rtt < world.smallest_rtt()
@@ -343,143 +357,5 @@ fn offload(scenario: &Scenario, world: World, places: &Places<'_>, problems: &mu
             let key = format!("group.{}.gso", other.name);
             problems.push(places.problem(&key, other.gso, allowed));
         }
-    }
-}
-
-fn memory(scenario: &Scenario, places: &Places<'_>, problems: &mut Vec<Problem>) {
-    for (path, direction) in [
-        ("link", Direction::Forward),
-        ("link.reverse", Direction::Reverse),
-    ] {
-        let bytes = bytes_in_flight(scenario, direction);
-        if bytes > MEMORY_BUDGET {
-            let allowed = format!(
-                "rate × (RTT + queue){} is {} MB in flight and the memory budget {} MB; lower the rate, the RTT or the queue's limit",
-                match bytes_in_hosts(scenario, direction) {
-                    Bytes::ZERO => "",
-                    _ => " and what waits for access links",
-                },
-                bytes.get() / 1_000_000,
-                MEMORY_BUDGET.get() / 1_000_000,
-            );
-            let side = scenario.link.side(direction);
-            // The queue's limit is to blame if the path alone would fit.
-            let limit = side
-                .queue
-                .settings
-                .table()
-                .iter()
-                .any(|parameter| parameter.name == "limit");
-            let queue = limit
-                && queue_bytes(scenario, direction, fastest(scenario, direction)) > MEMORY_BUDGET;
-            let (key, found) = if queue {
-                let limit = side
-                    .queue
-                    .settings
-                    .value("limit")
-                    .map_or(String::new(), |limit| limit.to_string());
-                (format!("{path}.queue.limit"), limit)
-            } else {
-                (format!("{path}.rate"), side.rate.to_string())
-            };
-            problems.push(places.problem(&key, found, allowed));
-        }
-    }
-}
-
-/// The most IP bytes that can be in flight in one direction: a full queue, the path's bandwidth-delay product, and what
-/// waits in the hosts for access links. A link without a rate limit holds no queue, and what flows through it is bounded
-/// by the other direction, or by access links.
-pub fn bytes_in_flight(scenario: &Scenario, direction: Direction) -> Bytes {
-    let hosts = bytes_in_hosts(scenario, direction);
-    let rate = fastest(scenario, direction);
-    if rate.is_unlimited() {
-        return limited(scenario, direction).fold(hosts, |sum, (group, flows)| {
-            sum + times(group.access_rate.bytes_in(group.rtt), flows)
-        });
-    }
-    let longest = scenario
-        .groups
-        .iter()
-        .map(|group| group.rtt)
-        .max()
-        .unwrap_or(Time::ZERO);
-    rate.bytes_in(longest) + queue_bytes(scenario, direction, rate) + hosts
-}
-
-fn times(bytes: Bytes, number: u64) -> Bytes {
-    Bytes::new(bytes.get().saturating_mul(number))
-}
-
-/// The groups of a direction whose senders have links of their own, and the most flows of each.
-fn limited(scenario: &Scenario, direction: Direction) -> impl Iterator<Item = (&Group, u64)> {
-    let groups = scenario.groups.iter().enumerate();
-    groups
-        .filter(move |(_, group)| group.direction == direction && !group.access_rate.is_unlimited())
-        .map(|(index, group)| (group, u64::from(most_flows(scenario, index))))
-}
-
-/// What TCP lets wait for access links: two bursts and the one that is leaving, each of a millisecond at twice the rate,
-/// longer for close peers, and of 64 KiB at most (`quell_tcp`, `sender/bursts.rs`). Datagrams wait one by one.
-fn bytes_in_hosts(scenario: &Scenario, direction: Direction) -> Bytes {
-    const LARGEST: u64 = 1 << 16;
-    let of_a_flow = |group: &Group| {
-        if group.app.transport() == Transport::Datagram {
-            return MTU;
-        }
-        let burst = group.access_rate.bytes_in(Time::from_millis(2)).get();
-        let close = LARGEST >> (group.rtt.as_nanos() / 512_000).min(63);
-        Bytes::new(3 * burst.saturating_add(close).clamp(2 * MTU.get(), LARGEST))
-    };
-    limited(scenario, direction).fold(Bytes::ZERO, |sum, (group, flows)| {
-        sum + times(of_a_flow(group), flows)
-    })
-}
-
-fn fastest(scenario: &Scenario, direction: Direction) -> Rate {
-    let later = scenario
-        .changes
-        .iter()
-        .flat_map(|change| &change.set)
-        .filter_map(|setting| match setting {
-            Setting::Rate(which, rate) if *which == direction => Some(*rate),
-            _ => None,
-        });
-    later.fold(scenario.link.side(direction).rate, Ord::max)
-}
-
-/// The most that the queue of a side can hold, with any limit that it has during the run.
-fn queue_bytes(scenario: &Scenario, direction: Direction, rate: Rate) -> Bytes {
-    let mut settings = scenario.link.side(direction).queue.settings.clone();
-    let mut most = limit_of(&settings, rate);
-    for setting in scenario.changes.iter().flat_map(|change| &change.set) {
-        if let Setting::Queue {
-            direction: which,
-            key,
-            value,
-        } = setting
-            && *which == direction
-            && settings.set(key, value).is_ok()
-        {
-            most = most.max(limit_of(&settings, rate));
-        }
-    }
-    most
-}
-
-fn limit_of(settings: &Settings, rate: Rate) -> Bytes {
-    let has_limit = settings
-        .table()
-        .iter()
-        .any(|parameter| parameter.name == "limit");
-    let limit = if has_limit {
-        settings.value("limit")
-    } else {
-        None
-    };
-    match limit {
-        Some(Value::Packets(packets)) => Bytes::new(packets.saturating_mul(MTU.get())),
-        Some(limit) => limit_bytes(limit, rate).unwrap_or(Bytes::ZERO),
-        None => Bytes::ZERO,
     }
 }

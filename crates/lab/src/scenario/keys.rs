@@ -16,8 +16,8 @@ use super::domain::{Domain, bytes, time};
 pub const SCHEMA: u64 = 1;
 /// The largest IP packet. Every world uses Ethernet's.
 pub const MTU: Bytes = Bytes::new(1_500);
-/// The most flows of all groups together.
-pub const MOST_FLOWS: u64 = 10_000;
+/// The most flows of all groups together, in the world that has room for most.
+pub const MOST_FLOWS: u64 = 100_000;
 /// The most groups.
 pub const MOST_GROUPS: usize = 64;
 const SLOWEST: Rate = Rate::from_bps(1_000);

@@ -5,11 +5,13 @@
 //! with file, line, key, what was found and what would be right. Any text gives a scenario or an error, never a panic.
 
 mod app;
+mod capacity;
 mod changes;
 mod check;
 pub mod control;
 mod domain;
 pub mod keys;
+pub mod memory;
 mod overrides;
 mod problem;
 mod queue;
@@ -23,9 +25,10 @@ use quell_aqm::departure_clock::Framing;
 use quell_aqm::{Rate, Time};
 pub use quell_measure::Direction;
 
-pub use self::check::{MEMORY_BUDGET, bytes_in_flight};
+pub use self::capacity::bytes_in_flight;
 pub use self::control::ControlSpec;
 pub use self::domain::{Domain, LONGEST_NAME};
+pub use self::memory::{MEMORY_BUDGET, Memory};
 pub use self::overrides::Override;
 pub use self::problem::{Origin, Problem, Problems, closest};
 pub use self::queue::QueueSpec;

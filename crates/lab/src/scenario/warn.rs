@@ -4,7 +4,8 @@ use quell_app::Transport;
 use quell_aqm::Rate;
 use quell_aqm::parameter::Value;
 
-use super::check::{Places, most_flows};
+use super::capacity::most_flows;
+use super::check::Places;
 use super::control::names;
 use super::problem::Problem;
 use super::{Direction, EcnSetting, Group, Scenario, Side};

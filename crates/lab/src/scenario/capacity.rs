@@ -1,0 +1,316 @@
+//! How much a link holds: what waits in its queues, and what is on its wires.
+
+use std::iter::once;
+
+use quell_aqm::parameter::{Value, limit_bytes};
+use quell_aqm::{Bytes, Rate, Settings, Time};
+use quell_tcp::Segment;
+
+use super::keys::MTU;
+use super::{AppConfig, Datagrams, Direction, Group, Scenario, Setting};
+
+/// Segments in the largest receive window that TCP can have, 1 GiB of 1 448 bytes each: no flow has more outstanding.
+const WINDOW: u64 = (1 << 30) / 1_448 + 1;
+
+/// Segments that a TCP flow has outstanding at most.
+pub(super) fn window(group: &Group) -> u64 {
+    match group.app {
+        AppConfig::Transfer { size, .. } => WINDOW.min(size.get() / 1_448 + 2),
+        _ => WINDOW,
+    }
+}
+
+/// The most IP bytes that can be in flight in one direction: a full queue, and the path's bandwidth-delay product. A link
+/// without a rate limit holds no queue, and what flows through it is bounded by the other direction.
+pub fn bytes_in_flight(scenario: &Scenario, direction: Direction) -> Bytes {
+    let rate = fastest(scenario, direction);
+    if rate.is_unlimited() {
+        return Bytes::ZERO;
+    }
+    rate.bytes_in(longest_rtt(scenario)) + queue_bytes(scenario, direction, rate)
+}
+
+/// The most flows that a group ever has at one time.
+pub(super) fn most_flows(scenario: &Scenario, index: usize) -> u32 {
+    let later = counts(scenario, index);
+    later.fold(scenario.groups[index].count, u32::max)
+}
+
+/// The flows that a group ever has, one after the other: each rise of its count starts further ones.
+pub(super) fn all_flows(scenario: &Scenario, index: usize) -> u64 {
+    let mut living = scenario.groups[index].count;
+    let mut all = u64::from(living);
+    for count in counts(scenario, index) {
+        all += u64::from(count.saturating_sub(living));
+        living = count;
+    }
+    all
+}
+
+fn counts(scenario: &Scenario, index: usize) -> impl Iterator<Item = u32> {
+    let settings = scenario.changes.iter().flat_map(|change| &change.set);
+    settings.filter_map(move |setting| match setting {
+        Setting::Count { group, count } if *group == index => Some(*count),
+        _ => None,
+    })
+}
+
+pub(super) fn longest_rtt(scenario: &Scenario) -> Time {
+    let rtts = scenario.groups.iter().map(|group| group.rtt);
+    rtts.max().unwrap_or(Time::ZERO)
+}
+
+/// Every rate that a direction has during the run.
+fn rates(scenario: &Scenario, direction: Direction) -> impl Iterator<Item = Rate> {
+    let later = scenario.changes.iter().flat_map(|change| &change.set);
+    let later = later.filter_map(move |setting| match setting {
+        Setting::Rate(which, rate) if *which == direction => Some(*rate),
+        _ => None,
+    });
+    once(scenario.link.side(direction).rate).chain(later)
+}
+
+pub(super) fn fastest(scenario: &Scenario, direction: Direction) -> Rate {
+    rates(scenario, direction).max().unwrap_or(Rate::ZERO)
+}
+
+/// Whether a direction has no rate limit for a time.
+pub(super) fn is_ever_unlimited(scenario: &Scenario, direction: Direction) -> bool {
+    rates(scenario, direction).any(Rate::is_unlimited)
+}
+
+/// The most that the queue of a side can hold at `rate`, with any limit that it has during the run.
+pub(super) fn queue_bytes(scenario: &Scenario, direction: Direction, rate: Rate) -> Bytes {
+    let bytes = limits(scenario, direction).map(|limit| match limit {
+        Some(Value::Packets(packets)) => Bytes::new(packets.saturating_mul(MTU.get())),
+        Some(limit) => limit_bytes(limit, rate).unwrap_or(Bytes::ZERO),
+        None => Bytes::ZERO,
+    });
+    bytes.max().unwrap_or(Bytes::ZERO)
+}
+
+/// Every limit that the queue of a side has during the run; `None` for a discipline without one.
+fn limits(scenario: &Scenario, direction: Direction) -> impl Iterator<Item = Option<Value>> {
+    let mut settings = scenario.link.side(direction).queue.settings.clone();
+    let first = limit_of(&settings);
+    let changes = scenario.changes.iter().flat_map(|change| &change.set);
+    let later = changes.filter_map(move |setting| match setting {
+        Setting::Queue {
+            direction: which,
+            key,
+            value,
+        } if *which == direction && settings.set(key, value).is_ok() => Some(limit_of(&settings)),
+        _ => None,
+    });
+    once(first).chain(later)
+}
+
+fn limit_of(settings: &Settings) -> Option<Value> {
+    let mut table = settings.table().iter();
+    let known = table.any(|parameter| parameter.name == "limit");
+    known.then(|| settings.value("limit")).flatten()
+}
+
+/// Packets that a TCP sender lets wait for its own link: two bursts and the one that is leaving, each of 64 KiB at most
+/// (`quell_tcp`, `sender/bursts.rs`).
+const IN_HOST: u64 = 3 * (1 << 16) / 1_500 + 1;
+
+/// The most packets that wait in hosts for their own links.
+pub(super) fn in_hosts(scenario: &Scenario) -> u64 {
+    let groups = scenario.groups.iter().enumerate();
+    let waiting = groups.filter(|(_, group)| !group.access_rate.is_unlimited());
+    let waiting = waiting.map(|(index, group)| {
+        let each = match group.app.datagrams() {
+            // Its link carries them on average; what comes early waits.
+            Some(Datagrams { interval, .. }) => {
+                let all = scenario.run.duration.as_nanos() / interval.mean.as_nanos().max(1);
+                4 * all.isqrt() + 16
+            }
+            None => in_host(group.access_rate, group.rtt).min(window(group)),
+        };
+        all_flows(scenario, index).saturating_mul(each)
+    });
+    waiting.fold(0, u64::saturating_add)
+}
+
+/// Packets of one direction.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct UnderWay {
+    /// In the queue.
+    pub(super) queued: u64,
+    /// On the wires.
+    pub(super) on_wires: u64,
+}
+
+impl UnderWay {
+    pub(super) fn all(self) -> u64 {
+        self.queued.saturating_add(self.on_wires)
+    }
+}
+
+/// What packets carry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Carries {
+    /// Data of TCP flows.
+    Data,
+    /// Acknowledgements of the other direction's data.
+    Acknowledgements,
+    /// Datagrams, so much time apart on average.
+    Datagrams(Time),
+}
+
+/// The packets of one group in one direction, which are alike.
+#[derive(Debug, Clone, Copy)]
+struct Stream {
+    carries: Carries,
+    len: Bytes,
+    flows: u64,
+    /// Segments that a flow has outstanding at most.
+    window: u64,
+    /// Of each sender's own link.
+    access: Rate,
+}
+
+/// The most packets that a direction holds at any time, of those that `counts` selects: if as many small ones come as can.
+pub(super) fn under_way(
+    scenario: &Scenario,
+    direction: Direction,
+    counts: fn(Carries) -> bool,
+) -> UnderWay {
+    let groups = scenario.groups.iter().enumerate();
+    let streams = groups.filter_map(|(index, group)| stream(scenario, index, group, direction));
+    let mut streams: Vec<Stream> = streams.filter(|stream| counts(stream.carries)).collect();
+    streams.sort_by_key(|stream| stream.len);
+    let queued = queued(scenario, direction, &streams);
+    UnderWay {
+        queued,
+        on_wires: on_wires(scenario, direction, &streams, queued),
+    }
+}
+
+fn stream(
+    scenario: &Scenario,
+    index: usize,
+    group: &Group,
+    direction: Direction,
+) -> Option<Stream> {
+    let here = group.direction == direction;
+    let (carries, len) = match (group.app.datagrams(), here) {
+        (Some(datagrams), true) => (Carries::Datagrams(datagrams.interval.mean), datagrams.size),
+        (Some(_), false) => return None,
+        (None, true) => (Carries::Data, MTU),
+        (None, false) => (Carries::Acknowledgements, Segment::HEADERS),
+    };
+    Some(Stream {
+        carries,
+        len,
+        flows: all_flows(scenario, index),
+        window: window(group),
+        access: group.access_rate,
+    })
+}
+
+/// The most packets of a stream that come within `span`.
+fn arrivals(scenario: &Scenario, direction: Direction, stream: &Stream, span: Time) -> u64 {
+    // Each may be sent again.
+    let window = stream.flows.saturating_mul(2 * stream.window);
+    match stream.carries {
+        Carries::Data => {
+            let each = stream.access.bytes_in(span).get() / MTU.get() + IN_HOST;
+            window.min(stream.flows.saturating_mul(each))
+        }
+        Carries::Acknowledgements => {
+            // Two at most for each segment that the other direction's link lets through.
+            let other = match direction {
+                Direction::Forward => Direction::Reverse,
+                Direction::Reverse => Direction::Forward,
+            };
+            let framing = scenario.link.side(other).framing;
+            let segments =
+                fastest(scenario, other).bytes_in(span).get() / framing.link_bytes(MTU).get();
+            segments.saturating_mul(2).min(window)
+        }
+        Carries::Datagrams(mean) => {
+            // The schedule's mean, and four deviations more.
+            let each = span.as_nanos() / mean.as_nanos().max(1);
+            stream.flows.saturating_mul(each + 4 * each.isqrt() + 16)
+        }
+    }
+}
+
+/// How many packets fit a room that a packet takes `size` of, the smallest first; `most` of a stream.
+fn fill(
+    streams: &[Stream],
+    room: u128,
+    size: impl Fn(Bytes) -> u128,
+    most: impl Fn(&Stream) -> u64,
+) -> u64 {
+    let (mut packets, mut left) = (0_u64, room);
+    for stream in streams {
+        let size = size(stream.len).max(1);
+        let fit = u64::try_from(left / size).unwrap_or(u64::MAX);
+        let fit = fit.min(most(stream));
+        left -= u128::from(fit) * size;
+        packets = packets.saturating_add(fit);
+    }
+    packets
+}
+
+fn queued(scenario: &Scenario, direction: Direction, streams: &[Stream]) -> u64 {
+    let rates: Vec<Rate> = rates(scenario, direction).collect();
+    if rates.iter().all(|rate| rate.is_unlimited()) {
+        return 0;
+    }
+    // While a link stands still nothing is acknowledged, and so nothing more is sent than windows hold.
+    let moving = rates.iter().copied().filter(|rate| !rate.is_zero());
+    let slowest = moving.min().unwrap_or(Rate::ZERO);
+    let duration = scenario.run.duration;
+    let queued = limits(scenario, direction).map(|limit| {
+        // Where there is no limit for a time, neither has a queue in time one, should the link then stand still.
+        let most = match limit {
+            Some(Value::Packets(packets)) => Bytes::new(packets.saturating_mul(MTU.get())),
+            Some(limit) => {
+                let bytes = rates.iter().filter_map(|&rate| limit_bytes(limit, rate));
+                bytes.max().unwrap_or(Bytes::MAX)
+            }
+            None => Bytes::MAX,
+        };
+        // What does not respond comes for as long as a packet waits: twice the drain time, should a scheduler prefer others.
+        let wait = (slowest.time_for(most) * 2).min(duration);
+        let stops = rates.iter().any(|rate| rate.is_zero());
+        let arrivals = |stream: &Stream| {
+            let datagrams = matches!(stream.carries, Carries::Datagrams(_));
+            let span = if stops && datagrams { duration } else { wait };
+            arrivals(scenario, direction, stream, span)
+        };
+        match limit {
+            Some(Value::Packets(packets)) => fill(streams, packets.into(), |_| 1, arrivals),
+            // Some rules let one more packet in.
+            _ => {
+                let len = |len: Bytes| u128::from(len.get());
+                fill(streams, u128::from((most + MTU).get()), len, arrivals)
+            }
+        }
+    });
+    queued.max().unwrap_or(0).saturating_add(1)
+}
+
+fn on_wires(scenario: &Scenario, direction: Direction, streams: &[Stream], queued: u64) -> u64 {
+    let delay = longest_rtt(scenario) / 2 + Time::from_nanos(1);
+    let rate = fastest(scenario, direction);
+    let framing = scenario.link.side(direction).framing;
+    let room = if rate.is_unlimited() {
+        u128::MAX
+    } else {
+        // A room in bytes would round down to nothing.
+        u128::from(rate.as_bps()) * u128::from(delay.as_nanos()) / 8_000_000_000 + 1
+    };
+    let size = |len| u128::from(framing.link_bytes(len).get());
+    let fit = fill(streams, room, size, |_| u64::MAX);
+    // What comes meanwhile, and what waited before.
+    let come = streams
+        .iter()
+        .map(|stream| arrivals(scenario, direction, stream, delay));
+    let come = come.fold(queued, u64::saturating_add);
+    fit.min(come).saturating_add(1)
+}
