@@ -14,27 +14,35 @@ pub mod folder;
 pub mod series;
 
 use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::{self, BufWriter, Write as _};
 use std::path::Path;
 
 use serde::Serialize;
 
 use crate::RunError;
 
-/// Writes `value` as indented JSON.
+/// Writes `value` as indented JSON, and knows that it is on the disk. The text is never in memory as a whole.
 pub(crate) fn write_json(path: &Path, value: &impl Serialize) -> Result<(), RunError> {
-    let mut text = serde_json::to_string_pretty(value).map_err(RunError::writing(path))?;
-    text.push('\n');
-    write_text(path, &text)
+    write(path, |file| {
+        serde_json::to_writer_pretty(&mut *file, value)?;
+        file.write_all(b"\n")
+    })
 }
 
 /// Writes `text`, and knows that it is on the disk.
 pub(crate) fn write_text(path: &Path, text: &str) -> Result<(), RunError> {
+    write(path, |file| file.write_all(text.as_bytes()))
+}
+
+fn write(
+    path: &Path,
+    content: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
+) -> Result<(), RunError> {
     let write = || {
         let mut file = BufWriter::new(File::create_new(path)?);
-        file.write_all(text.as_bytes())?;
+        content(&mut file)?;
         file.into_inner()
-            .map_err(std::io::IntoInnerError::into_error)?
+            .map_err(io::IntoInnerError::into_error)?
             .sync_all()
     };
     write().map_err(RunError::writing(path))
