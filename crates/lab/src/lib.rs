@@ -9,6 +9,7 @@
 
 #![forbid(unsafe_code)]
 
+mod batch;
 mod error;
 mod figures;
 pub mod lifetimes;
@@ -23,6 +24,6 @@ mod world;
 
 pub use error::RunError;
 pub use packets::PacketFile;
-pub use run::{Finished, Job, Measured, Options, Outcome, Progress, run, run_in};
+pub use run::{Finished, Job, Measured, Options, Outcome, Progress, Task, run, run_all, run_in};
 pub use scenario::Scenario;
 pub use world::World;

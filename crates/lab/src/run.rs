@@ -3,25 +3,24 @@
 //! What a world does is a function from a [`Job`] to what was [`Measured`]; everything else is here and the same for all.
 //! With several seeds the result is a folder of one result per seed, each there as soon as it is whole, and `aggregate.json`.
 
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::SystemTime;
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
 
 use quell_aqm::Time;
-use quell_measure::{Aggregate, Summary, aggregate};
+use quell_measure::{Aggregate, Summary};
 
+pub use crate::batch::Task;
+use crate::batch::{self, Worker};
 pub use crate::live::Measured;
 use crate::live::{self, Listener, LiveError, LiveOptions, Row};
 use crate::packets::PacketFile;
-use crate::results::facts::{Facts, Started, Utc};
+use crate::results::facts::{Facts, Started};
 use crate::results::folder::Folder;
 use crate::results::series::Series;
 use crate::results::{write_json, write_text};
 use crate::sim::{self, SimError};
 use crate::{RunError, Scenario, World};
-
-/// The folder of results that nobody named.
-const RESULTS: &str = "results";
 
 /// How to run.
 #[derive(Debug)]
@@ -98,20 +97,47 @@ pub struct Outcome {
     pub aggregate: Option<(PathBuf, Aggregate)>,
 }
 
-/// Runs `scenario`. `progress` is called now and then.
+/// Runs `scenario`, one seed after the other. `progress` is called now and then.
 pub fn run(
     scenario: &Scenario,
-    options: &Options<'_>,
+    options: Options<'_>,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Outcome, RunError> {
-    let mut world = |job: Job<'_>| match options.world {
-        World::Sim => simulated(job),
+    only(run_all(
+        &[Task { scenario, options }],
+        NonZeroUsize::MIN,
+        progress,
+    )?)
+}
+
+/// Runs every task. In the simulated world as many runs go on at once as `jobs` says and the memory budget allows; results
+/// do not depend on it. `progress` is called now and then. An outcome without runs is one of a task that had not begun when
+/// the stop was asked for.
+pub fn run_all(
+    tasks: &[Task<'_>],
+    jobs: NonZeroUsize,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Vec<Outcome>, RunError> {
+    let Some(options) = tasks.first().map(|task| &task.options) else {
+        return Ok(Vec::new());
+    };
+    if tasks.iter().any(|task| task.options.world != options.world) {
+        let why = "tasks that run together share one world".to_owned();
+        return Err(RunError::Refused(why));
+    }
+    match options.world {
+        World::Sim => match batch::at_once(tasks, jobs) {
+            1 => batch::in_turn(&mut simulated, tasks, progress),
+            jobs => batch::side_by_side(&simulated, tasks, jobs, progress),
+        },
         World::Virtual => Err(RunError::Refused(
             "the virtual world is not part of this version; use --world sim or live".to_owned(),
         )),
-        World::Live => live(job, options.live),
-    };
-    run_in(&mut world, scenario, options, progress)
+        World::Live => {
+            let live_options = options.live;
+            batch::in_turn(&mut |job| live(job, live_options), tasks, progress)
+        }
+    }
 }
 
 fn simulated(job: Job<'_>) -> Result<Measured, RunError> {
@@ -160,95 +186,32 @@ impl Listener for ToDisk<'_> {
     }
 }
 
-/// Runs `scenario` in the world that `world` is.
+/// Runs `scenario` in the world that `world` is, one seed after the other.
 pub fn run_in(
     world: &mut dyn FnMut(Job<'_>) -> Result<Measured, RunError>,
     scenario: &Scenario,
-    options: &Options<'_>,
+    options: Options<'_>,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Outcome, RunError> {
-    let seeds = &scenario.run.seeds;
-    let name = |end: String| {
-        let started = Utc::from(SystemTime::now()).basic();
-        format!("{started}-{}-{}-{end}", scenario.name, options.world.name())
-    };
-    let folder = |end: String| match &options.out {
-        Some(path) => Folder::exactly(path),
-        None => Folder::named(Path::new(RESULTS), &name(end)),
-    };
-    let mut one = |index: usize, folder: Folder| {
-        let mut tell = |elapsed| {
-            progress(Progress {
-                run: index,
-                runs: seeds.len(),
-                elapsed,
-                duration: scenario.run.duration,
-            });
-        };
-        one_run(world, scenario, seeds[index], options, folder, &mut tell)
-    };
-    if let [seed] = seeds[..] {
-        let run = one(0, folder(format!("seed{seed}"))?)?;
-        return Ok(Outcome {
-            runs: vec![run],
-            aggregate: None,
-        });
-    }
-    let mut runs: Vec<Finished> = Vec::new();
-    let mut parent: Option<PathBuf> = None;
-    for (index, seed) in seeds.iter().enumerate() {
-        if index > 0 && options.stop.load(Ordering::Relaxed) {
-            break;
-        }
-        let seed_name = format!("seed{seed}");
-        let run = match &parent {
-            Some(parent) => one(index, Folder::named(parent, &seed_name)?)?,
-            None => {
-                // The folder of all appears with the first result in it.
-                let all = folder(format!("{}seeds", seeds.len()))?;
-                let mut run = one(index, Folder::named(all.path(), &seed_name)?)?;
-                let all = all.finish()?;
-                run.folder = all.join(&seed_name);
-                parent = Some(all);
-                run
-            }
-        };
-        runs.push(run);
-    }
-    let parent =
-        parent.ok_or_else(|| RunError::Refused("a scenario needs at least one seed".to_owned()))?;
-    let summaries: Vec<Summary> = runs.iter().map(|run| run.summary.clone()).collect();
-    let path = parent.join("aggregate.json");
-    let mean = aggregate(&summaries).map_err(RunError::writing(&path))?;
-    let mean = mean.map(|mut mean| {
-        mean.partial |= runs.len() < seeds.len();
-        mean
-    });
-    if let Some(mean) = &mean {
-        let unfinished = parent.join(".aggregate.json.unfinished");
-        let whole = write_json(&unfinished, mean)
-            .and_then(|()| std::fs::rename(&unfinished, &path).map_err(RunError::writing(&path)));
-        if whole.is_err() {
-            let _ = std::fs::remove_file(&unfinished);
-        }
-        whole?;
-    }
-    Ok(Outcome {
-        runs,
-        aggregate: mean.map(|mean| (parent, mean)),
-    })
+    let outcomes = batch::in_turn(world, &[Task { scenario, options }], progress)?;
+    only(outcomes)
 }
 
-/// One seed: its folder is there and whole, or not at all.
-fn one_run(
-    world: &mut dyn FnMut(Job<'_>) -> Result<Measured, RunError>,
+fn only(outcomes: Vec<Outcome>) -> Result<Outcome, RunError> {
+    let only = outcomes.into_iter().next();
+    only.ok_or_else(|| RunError::Failed("a task without an outcome".to_owned()))
+}
+
+/// One seed: gives its folder back, whole and without its name, or not at all.
+pub(crate) fn one_run(
+    world: &mut Worker<'_>,
     scenario: &Scenario,
     seed: u64,
     options: &Options<'_>,
     folder: Folder,
     progress: &mut dyn FnMut(Time),
-) -> Result<Finished, RunError> {
-    let started = Started::now();
+) -> Result<(Folder, Summary), RunError> {
+    let started = Started::now(options.world);
     let mut resolved = scenario.clone();
     resolved.run.seeds = vec![seed];
     let mut series = Series::create(
@@ -283,9 +246,5 @@ fn one_run(
         &file("run.json"),
         &Facts::new(options.world, seed, started, work),
     )?;
-    Ok(Finished {
-        seed,
-        folder: folder.finish()?,
-        summary,
-    })
+    Ok((folder, summary))
 }

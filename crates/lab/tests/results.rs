@@ -100,7 +100,7 @@ fn one_seed_is_one_folder_with_every_file() {
     let outcome = run_in(
         &mut idle,
         &scenario,
-        &options(&out, &stop),
+        options(&out, &stop),
         &mut |progress| told.push(progress.runs),
     )
     .unwrap();
@@ -137,7 +137,7 @@ fn several_seeds_are_one_folder_each_and_their_mean() {
     let outcome = run_in(
         &mut idle,
         &scenario("[1, 2, 3]"),
-        &options(&out, &stop),
+        options(&out, &stop),
         &mut |_| {},
     )
     .unwrap();
@@ -165,7 +165,7 @@ fn an_interrupted_run_keeps_what_was_measured_and_starts_no_further_seed() {
     let outcome = run_in(
         &mut world,
         &scenario("[1, 2]"),
-        &options(&out, &stop),
+        options(&out, &stop),
         &mut |_| {},
     )
     .unwrap();
@@ -182,7 +182,7 @@ fn a_failed_run_leaves_nothing_behind_and_earlier_seeds_whole() {
         let error = run_in(
             &mut { fail },
             &scenario(seeds),
-            &options(&out, &stop),
+            options(&out, &stop),
             &mut |_| {},
         )
         .unwrap_err();
@@ -196,7 +196,7 @@ fn a_failed_run_leaves_nothing_behind_and_earlier_seeds_whole() {
     run_in(
         &mut second_fails,
         &scenario("[1, 2]"),
-        &options(&out, &stop),
+        options(&out, &stop),
         &mut |_| {},
     )
     .unwrap_err();
@@ -218,7 +218,7 @@ fn an_error_while_writing_leaves_nothing_behind_and_names_the_path() {
     let error = run_in(
         &mut world,
         &scenario("[1]"),
-        &options(&out, &stop),
+        options(&out, &stop),
         &mut |_| {},
     )
     .unwrap_err();
@@ -238,7 +238,7 @@ fn an_existing_folder_is_refused_before_anything_runs() {
         let error = run_in(
             &mut never,
             &scenario(seeds),
-            &options(root.path(), &stop),
+            options(root.path(), &stop),
             &mut |_| {},
         )
         .unwrap_err();
@@ -261,7 +261,7 @@ fn a_world_that_is_not_there_is_refused() {
             world: World::Virtual,
             ..options(&root.path().join("out"), &stop)
         };
-        let error = run(&scenario("[1]"), &options, &mut |_| {}).unwrap_err();
+        let error = run(&scenario("[1]"), options, &mut |_| {}).unwrap_err();
         assert!(
             error
                 .to_string()

@@ -1,5 +1,6 @@
 //! The arguments of every command.
 
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -87,6 +88,8 @@ pub(crate) struct Run {
     /// Write packets.pcapng too: every packet with its queue, sojourn time and fate
     #[arg(long)]
     pub(crate) packets: bool,
+    #[command(flatten)]
+    pub(crate) jobs: Jobs,
     /// Where to run
     #[arg(long, value_enum, default_value_t = Where::Sim)]
     pub(crate) world: Where,
@@ -107,6 +110,8 @@ pub(crate) struct Compare {
     /// Print the summaries as JSON and nothing else
     #[arg(long)]
     pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) jobs: Jobs,
     /// Where to run
     #[arg(long, value_enum, default_value_t = Where::Sim)]
     pub(crate) world: Where,
@@ -123,6 +128,8 @@ pub(crate) struct Demo {
     /// Run for so long, such as 20s
     #[arg(long, value_name = "TIME")]
     pub(crate) duration: Option<String>,
+    #[command(flatten)]
+    pub(crate) jobs: Jobs,
     /// Where to run
     #[arg(long, value_enum, default_value_t = Where::Sim)]
     pub(crate) world: Where,
@@ -137,6 +144,29 @@ pub(crate) struct Check {
     /// Check what this world cannot do, too
     #[arg(long, value_enum)]
     pub(crate) world: Option<Where>,
+}
+
+/// How many runs at once.
+#[derive(Debug, Args)]
+pub(crate) struct Jobs {
+    /// Simulated world: do so many runs at once, if memory allows; one per processor by default.
+    /// Results do not depend on it
+    #[arg(long, value_name = "N")]
+    jobs: Option<NonZeroUsize>,
+}
+
+impl Jobs {
+    /// As asked for, else one per processor. In real time runs would disturb each other.
+    pub(crate) fn number(&self, world: World) -> Result<NonZeroUsize, String> {
+        match (self.jobs, world) {
+            (None, World::Sim) => {
+                Ok(std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN))
+            }
+            (Some(jobs), World::Sim) => Ok(jobs),
+            (None, _) => Ok(NonZeroUsize::MIN),
+            (Some(_), _) => Err("--jobs has an effect only with --world sim".to_owned()),
+        }
+    }
 }
 
 /// What differs from the file.

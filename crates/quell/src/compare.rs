@@ -19,7 +19,7 @@ pub(crate) fn compare(arguments: &Compare, page: &mut Page) -> Result<(), Failur
         let scenario = load_with(&arguments.file, &arguments.changes, overrides, Some(world))?;
         loaded.push((queue, scenario));
     }
-    let columns = side_by_side::run(&loaded, world, arguments.out.as_ref())?;
+    let columns = side_by_side::run(&loaded, world, &arguments.jobs, arguments.out.as_ref())?;
     if arguments.json {
         side_by_side::json(&columns, page)
     } else {

@@ -32,7 +32,7 @@ pub(crate) fn demo(arguments: &Demo, page: &mut Page) -> Result<(), Failure> {
         scenario.warnings.clear();
         loaded.push((queue.to_owned(), scenario));
     }
-    let columns = side_by_side::run(&loaded, world, arguments.out.as_ref())?;
+    let columns = side_by_side::run(&loaded, world, &arguments.jobs, arguments.out.as_ref())?;
     if arguments.json {
         return side_by_side::json(&columns, page);
     }

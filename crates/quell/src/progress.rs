@@ -11,7 +11,13 @@ use quell_lab::Progress;
 const BETWEEN_LINES: Duration = Duration::from_secs(10);
 
 /// Shows progress.
-pub(crate) enum Shown {
+pub(crate) struct Shown {
+    how: How,
+    /// How far each run is: several may be under way.
+    elapsed: Vec<Time>,
+}
+
+enum How {
     /// On a terminal.
     Bar(ProgressBar),
     /// Elsewhere: when the last line was.
@@ -21,36 +27,37 @@ pub(crate) enum Shown {
 impl Shown {
     /// For standard error as it is.
     pub(crate) fn new() -> Self {
-        if !std::io::stderr().is_terminal() {
-            return Self::Lines(Instant::now());
+        let how = if std::io::stderr().is_terminal() {
+            let bar = ProgressBar::with_draw_target(Some(1), ProgressDrawTarget::stderr());
+            let style = ProgressStyle::with_template("{prefix}{wide_bar} {msg}");
+            bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+            How::Bar(bar)
+        } else {
+            How::Lines(Instant::now())
+        };
+        Self {
+            how,
+            elapsed: Vec::new(),
         }
-        let bar = ProgressBar::with_draw_target(Some(1), ProgressDrawTarget::stderr());
-        let style = ProgressStyle::with_template("{prefix}{wide_bar} {msg}");
-        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-        Self::Bar(bar)
     }
 
     /// A run is so far.
     pub(crate) fn tell(&mut self, progress: &Progress) {
-        let which = if progress.runs > 1 {
-            format!("run {} of {}: ", progress.run + 1, progress.runs)
-        } else {
-            String::new()
-        };
-        let state = format!(
-            "{:.1} of {:.1} s",
-            seconds(progress.elapsed),
-            seconds(progress.duration)
-        );
-        match self {
-            Self::Bar(bar) => {
-                bar.set_length(progress.duration.as_nanos());
-                bar.set_position(progress.elapsed.as_nanos());
+        self.elapsed.resize(progress.runs, Time::ZERO);
+        self.elapsed[progress.run] = progress.elapsed;
+        let elapsed = self.elapsed.iter().fold(Time::ZERO, |sum, &run| sum + run);
+        let duration = progress.duration * progress.runs as u64;
+        let which = which(&self.elapsed, progress.duration);
+        let state = format!("{:.1} of {:.1} s", seconds(elapsed), seconds(duration));
+        match &mut self.how {
+            How::Bar(bar) => {
+                bar.set_length(duration.as_nanos());
+                bar.set_position(elapsed.as_nanos());
                 bar.set_prefix(which);
                 let left = bar.eta().as_secs();
                 bar.set_message(format!("{state}, {left} s left"));
             }
-            Self::Lines(last) => {
+            How::Lines(last) => {
                 if last.elapsed() >= BETWEEN_LINES {
                     // A reader that went away misses nothing that matters.
                     let _ = writeln!(std::io::stderr(), "{which}{state}");
@@ -62,12 +69,46 @@ impl Shown {
 
     /// Nothing more comes.
     pub(crate) fn end(&self) {
-        if let Self::Bar(bar) = self {
+        if let How::Bar(bar) = &self.how {
             bar.finish_and_clear();
         }
     }
 }
 
+/// Which of several runs are under way.
+fn which(elapsed: &[Time], duration: Time) -> String {
+    if elapsed.len() < 2 {
+        return String::new();
+    }
+    let done = elapsed.iter().filter(|&&run| run >= duration).count();
+    let begun = elapsed.iter().filter(|run| !run.is_zero()).count();
+    match begun - done {
+        0 | 1 => format!("run {} of {}: ", begun.max(1), elapsed.len()),
+        _ => format!("runs {} to {begun} of {}: ", done + 1, elapsed.len()),
+    }
+}
+
 fn seconds(time: Time) -> f64 {
     time.as_nanos() as f64 / 1e9
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn says_which_runs_are_under_way() {
+        let ms = Time::from_millis;
+        for (elapsed, expected) in [
+            (&[5][..], ""),
+            (&[0, 0, 0], "run 1 of 3: "),
+            (&[4, 0, 0], "run 1 of 3: "),
+            (&[9, 2, 0], "run 2 of 3: "),
+            (&[9, 2, 7], "runs 2 to 3 of 3: "),
+            (&[9, 9, 9], "run 3 of 3: "),
+        ] {
+            let elapsed: Vec<Time> = elapsed.iter().copied().map(ms).collect();
+            assert_eq!(which(&elapsed, ms(9)), expected);
+        }
+    }
 }

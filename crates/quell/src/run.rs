@@ -1,12 +1,13 @@
 //! `quell run`.
 
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use quell_lab::live::{self, LiveOptions};
 use quell_lab::scenario::Loaded;
-use quell_lab::{Options, Outcome, World};
+use quell_lab::{Options, Outcome, Task, World};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 
@@ -26,6 +27,7 @@ pub(crate) fn run(arguments: &Run, page: &mut Page) -> Result<(), Failure> {
 
 fn start(loaded: &Loaded, world: World, arguments: &Run, page: &mut Page) -> Result<(), Failure> {
     let how = &arguments.how;
+    let jobs = arguments.jobs.number(world).map_err(Failure::input)?;
     if world == World::Live {
         // While there is one thread only.
         live::prepare().map_err(Failure::input)?;
@@ -45,16 +47,20 @@ fn start(loaded: &Loaded, world: World, arguments: &Run, page: &mut Page) -> Res
         },
     };
     let mut shown = Shown::new();
-    let outcome = quell_lab::run(&loaded.scenario, &options, &mut |progress| {
-        shown.tell(&progress)
-    });
+    let task = Task {
+        scenario: &loaded.scenario,
+        options,
+    };
+    let outcomes = quell_lab::run_all(&[task], jobs, &mut |progress| shown.tell(&progress));
     shown.end();
-    let outcome = outcome.map_err(Failure::run)?;
-    if how.json {
-        json(&outcome, page)
-    } else {
-        text(&outcome, page)
+    for outcome in outcomes.map_err(Failure::run)? {
+        if how.json {
+            json(&outcome, page)?;
+        } else {
+            text(&outcome, page)?;
+        }
     }
+    Ok(())
 }
 
 /// The first signal asks the run to end; the second ends the process.

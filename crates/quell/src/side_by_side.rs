@@ -1,4 +1,4 @@
-//! One scenario over several queues, one after the other: one table, and the delays as a picture.
+//! One scenario over several queues: one table, and the delays as a picture.
 //!
 //! `quell compare` and `quell demo` share this.
 
@@ -6,10 +6,11 @@ use std::path::PathBuf;
 
 use quell_lab::live::{self, LiveOptions};
 use quell_lab::scenario::Loaded;
-use quell_lab::{Options, Outcome, World};
+use quell_lab::{Options, Outcome, Task, World};
 use quell_measure::{GroupSummary, Summary};
 
 use crate::Failure;
+use crate::arguments::Jobs;
 use crate::page::Page;
 use crate::picture;
 use crate::progress::Shown;
@@ -24,34 +25,36 @@ pub(crate) type Column<'a> = (&'a str, Outcome);
 pub(crate) fn run<'a>(
     queues: &'a [(String, Loaded)],
     world: World,
+    jobs: &Jobs,
     out: Option<&PathBuf>,
 ) -> Result<Vec<Column<'a>>, Failure> {
+    let jobs = jobs.number(world).map_err(Failure::input)?;
     if world == World::Live {
         // While there is one thread only.
         live::prepare().map_err(Failure::input)?;
     }
     let stop = stop_at_ctrl_c().map_err(Failure::failed)?;
-    let mut columns = Vec::new();
-    for (queue, loaded) in queues {
-        let options = Options {
+    let task = |(queue, loaded): &'a (String, Loaded)| Task {
+        scenario: &loaded.scenario,
+        options: Options {
             world,
             out: out.map(|out| out.join(folder(queue))),
             stop: &stop,
             warnings: loaded.warnings.iter().map(ToString::to_string).collect(),
             packets: false,
             live: LiveOptions::default(),
-        };
-        let mut shown = Shown::new();
-        let outcome = quell_lab::run(&loaded.scenario, &options, &mut |progress| {
-            shown.tell(&progress);
-        });
-        shown.end();
-        columns.push((queue.as_str(), outcome.map_err(Failure::run)?));
-        if stop.load(std::sync::atomic::Ordering::Relaxed) {
-            break;
-        }
-    }
-    Ok(columns)
+        },
+    };
+    let tasks: Vec<Task<'_>> = queues.iter().map(task).collect();
+    let mut shown = Shown::new();
+    let outcomes = quell_lab::run_all(&tasks, jobs, &mut |progress| shown.tell(&progress));
+    shown.end();
+    let names = queues.iter().map(|(queue, _)| queue.as_str());
+    let columns = names.zip(outcomes.map_err(Failure::run)?);
+    // What had not begun when the user had seen enough says nothing.
+    Ok(columns
+        .filter(|(_, outcome)| !outcome.runs.is_empty())
+        .collect())
 }
 
 /// A queue's name as part of a path.

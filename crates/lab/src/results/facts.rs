@@ -32,7 +32,7 @@ pub struct Facts {
     pub started: String,
     /// How long it took.
     pub wall_s: f64,
-    /// Processor time of this process meanwhile, user and system.
+    /// Processor time that it took, user and system: of its thread in the simulator, of the process in other worlds.
     pub cpu_s: f64,
     /// Most memory that this process has had resident so far; `None` where the system does not tell.
     pub peak_memory_bytes: Option<u64>,
@@ -48,21 +48,28 @@ pub struct Started {
     at: SystemTime,
     wall: Instant,
     cpu: f64,
+    clock: ClockId,
 }
 
 impl Started {
-    /// Now.
-    pub fn now() -> Self {
+    /// Now, on the thread that runs in `world`.
+    pub fn now(world: World) -> Self {
+        // Simulations go on beside each other, a thread each; other worlds have threads of their own.
+        let clock = match world {
+            World::Sim => ClockId::ThreadCPUTime,
+            _ => ClockId::ProcessCPUTime,
+        };
         Self {
             at: SystemTime::now(),
             wall: Instant::now(),
-            cpu: cpu_seconds(),
+            cpu: seconds(clock),
+            clock,
         }
     }
 }
 
-fn cpu_seconds() -> f64 {
-    let time = clock_gettime(ClockId::ProcessCPUTime);
+fn seconds(clock: ClockId) -> f64 {
+    let time = clock_gettime(clock);
     time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
 }
 
@@ -92,7 +99,7 @@ impl Facts {
             seed,
             started: Utc::from(started.at).extended(),
             wall_s: started.wall.elapsed().as_secs_f64(),
-            cpu_s: cpu_seconds() - started.cpu,
+            cpu_s: seconds(started.clock) - started.cpu,
             peak_memory_bytes: peak_memory(),
             packets: work.map(|work| work.packets),
             events: work.map(|work| work.events),

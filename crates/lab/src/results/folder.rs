@@ -43,6 +43,21 @@ impl Folder {
         Self::new(parent.join(name), true)
     }
 
+    /// A folder that will be called `name` inside of this one, or of what becomes of it; until then it lies beside it.
+    pub fn inner(&self, name: &str) -> Result<Self, RunError> {
+        let all = self.wanted.file_name().unwrap_or_default();
+        let beside = format!("{}-{name}", all.to_string_lossy());
+        let mut folder = Self::new(self.wanted.with_file_name(beside), true)?;
+        folder.wanted = self.wanted.join(name);
+        Ok(folder)
+    }
+
+    /// Gives a folder made by [`Folder::inner`] its place in `parent`.
+    pub fn finish_in(mut self, parent: &Path) -> Result<PathBuf, RunError> {
+        self.wanted = parent.join(self.wanted.file_name().unwrap_or_default());
+        self.finish()
+    }
+
     fn new(wanted: PathBuf, any_name: bool) -> Result<Self, RunError> {
         let Some(name) = wanted
             .file_name()
@@ -91,6 +106,11 @@ impl Folder {
 
     /// Gives the folder its name, which is returned. On an error nothing is left.
     pub fn finish(mut self) -> Result<PathBuf, RunError> {
+        self.show()
+    }
+
+    /// The same, for a folder that stands at its place while others still refer to it.
+    pub fn show(&mut self) -> Result<PathBuf, RunError> {
         for number in 1..=MOST_NAMES {
             let target = if number == 1 {
                 self.wanted.clone()

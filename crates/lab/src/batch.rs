@@ -1,0 +1,305 @@
+//! Several runs: the seeds of a scenario, or of several scenarios, one after the other or at once.
+//!
+//! Each run is a thread's own from its scenario to its folder, so nothing that it writes depends on how many there are.
+//! Results appear as they are whole; a folder of several seeds appears with the first of them in it. Once a run has failed
+//! no further one starts, and those under way end and are kept.
+
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError, mpsc};
+use std::time::SystemTime;
+
+use quell_aqm::Time;
+use quell_measure::{Summary, aggregate};
+
+use crate::results::facts::Utc;
+use crate::results::folder::Folder;
+use crate::results::write_json;
+use crate::run::{Finished, Job, Measured, Options, Outcome, Progress, one_run};
+use crate::scenario::{MEMORY_BUDGET, Memory};
+use crate::{RunError, Scenario, World};
+
+/// The folder of results that nobody named.
+const RESULTS: &str = "results";
+
+/// A scenario, and how to run it.
+#[derive(Debug)]
+pub struct Task<'a> {
+    /// What.
+    pub scenario: &'a Scenario,
+    /// How.
+    pub options: Options<'a>,
+}
+
+/// What a world is: from a job to what was measured.
+pub(crate) type Worker<'a> = dyn FnMut(Job<'_>) -> Result<Measured, RunError> + 'a;
+/// The same, for several threads.
+pub(crate) type SharedWorker<'a> = dyn Fn(Job<'_>) -> Result<Measured, RunError> + Sync + 'a;
+
+/// How many runs of `tasks` may go on at once: what was asked for, as far as memory allows; one in real time.
+pub(crate) fn at_once(tasks: &[Task<'_>], jobs: NonZeroUsize) -> usize {
+    if tasks.iter().any(|task| task.options.world != World::Sim) {
+        return 1;
+    }
+    let needs = tasks.iter().map(|task| Memory::of(task.scenario));
+    let (largest, results) = needs.fold((1, 0_u64), |(largest, results), memory| {
+        let run = memory.run().get();
+        (
+            run.max(largest),
+            results.saturating_add(memory.results.get()),
+        )
+    });
+    let fit = MEMORY_BUDGET.get().saturating_sub(results) / largest;
+    usize::try_from(fit)
+        .unwrap_or(usize::MAX)
+        .clamp(1, jobs.get())
+}
+
+/// Does all runs of `tasks` one after the other.
+pub(crate) fn in_turn(
+    world: &mut Worker<'_>,
+    tasks: &[Task<'_>],
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Vec<Outcome>, RunError> {
+    let plan = Plan::new(tasks)?;
+    while let Some(number) = plan.next() {
+        plan.carry_out(world, number, &mut |told| progress(told));
+    }
+    plan.outcomes()
+}
+
+/// Does all runs of `tasks`, `jobs` at once; `progress` is called on the caller's thread.
+pub(crate) fn side_by_side(
+    world: &SharedWorker<'_>,
+    tasks: &[Task<'_>],
+    jobs: usize,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Vec<Outcome>, RunError> {
+    let plan = Plan::new(tasks)?;
+    std::thread::scope(|scope| {
+        let (told, tell) = mpsc::channel();
+        for _ in 0..jobs.min(plan.runs.len()) {
+            let (told, plan) = (told.clone(), &plan);
+            scope.spawn(move || {
+                while let Some(number) = plan.next() {
+                    plan.carry_out(&mut |job| world(job), number, &mut |progress| {
+                        // The caller listens until all have ended.
+                        let _ = told.send(progress);
+                    });
+                }
+            });
+        }
+        drop(told);
+        tell.into_iter().for_each(progress);
+    });
+    plan.outcomes()
+}
+
+/// All runs of some tasks, and what has become of them.
+struct Plan<'a> {
+    batches: Vec<Batch<'a>>,
+    /// Batch and seed of each run.
+    runs: Vec<(usize, usize)>,
+    next: AtomicUsize,
+    failed: AtomicBool,
+    /// What went wrong, with the number of the run.
+    errors: Mutex<Vec<(usize, RunError)>>,
+}
+
+/// The seeds of one task.
+struct Batch<'a> {
+    task: &'a Task<'a>,
+    place: Mutex<Place>,
+    finished: Mutex<Vec<Option<Finished>>>,
+}
+
+/// Where results go.
+enum Place {
+    /// The folder of the only seed, until its run takes it.
+    Single(Option<Folder>),
+    /// The folder of several seeds, which nobody sees before the first of them is in it.
+    Hidden(Folder),
+    /// The folder of several seeds.
+    Shown(PathBuf),
+}
+
+/// A lock whose holder panicked ends the process anyway.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl<'a> Plan<'a> {
+    /// Makes sure that there is room for every result before anything runs.
+    fn new(tasks: &'a [Task<'a>]) -> Result<Self, RunError> {
+        let batches: Vec<Batch<'_>> = tasks.iter().map(Batch::new).collect::<Result<_, _>>()?;
+        let seeds = |(index, task): (usize, &Task<'_>)| {
+            (0..task.scenario.run.seeds.len()).map(move |seed| (index, seed))
+        };
+        Ok(Self {
+            batches,
+            runs: tasks.iter().enumerate().flat_map(seeds).collect(),
+            next: AtomicUsize::new(0),
+            failed: AtomicBool::new(false),
+            errors: Mutex::default(),
+        })
+    }
+
+    /// The number of the next run, if one shall start. The first always does: a result that tells of no time at all is
+    /// better than none.
+    fn next(&self) -> Option<usize> {
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        let (batch, _) = *self.runs.get(number)?;
+        let stopped = self.batches[batch]
+            .task
+            .options
+            .stop
+            .load(Ordering::Relaxed);
+        let go = !self.failed.load(Ordering::Relaxed) && (number == 0 || !stopped);
+        go.then_some(number)
+    }
+
+    fn carry_out(&self, world: &mut Worker<'_>, number: usize, tell: &mut dyn FnMut(Progress)) {
+        let (batch, seed) = self.runs[number];
+        let batch = &self.batches[batch];
+        let mut told = |elapsed: Time| {
+            tell(Progress {
+                run: number,
+                runs: self.runs.len(),
+                elapsed,
+                duration: batch.task.scenario.run.duration,
+            });
+        };
+        if let Err(error) = batch.carry_out(world, seed, &mut told) {
+            self.failed.store(true, Ordering::Relaxed);
+            lock(&self.errors).push((number, error));
+        }
+    }
+
+    /// What all of them gave, or what went wrong in the first of those that failed.
+    fn outcomes(self) -> Result<Vec<Outcome>, RunError> {
+        let errors = self
+            .errors
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, error)) = errors.into_iter().min_by_key(|(number, _)| *number) {
+            return Err(error);
+        }
+        self.batches.into_iter().map(Batch::outcome).collect()
+    }
+}
+
+impl<'a> Batch<'a> {
+    fn new(task: &'a Task<'a>) -> Result<Self, RunError> {
+        let seeds = &task.scenario.run.seeds;
+        let folder = |end: String| match &task.options.out {
+            Some(path) => Folder::exactly(path),
+            None => {
+                let started = Utc::from(SystemTime::now()).basic();
+                let world = task.options.world.name();
+                let name = format!("{started}-{}-{world}-{end}", task.scenario.name);
+                Folder::named(Path::new(RESULTS), &name)
+            }
+        };
+        let place = match seeds[..] {
+            [] => {
+                let why = "a scenario needs at least one seed".to_owned();
+                return Err(RunError::Refused(why));
+            }
+            [seed] => Place::Single(Some(folder(name(seed))?)),
+            _ => Place::Hidden(folder(format!("{}seeds", seeds.len()))?),
+        };
+        Ok(Self {
+            task,
+            place: Mutex::new(place),
+            finished: Mutex::new(vec![None; seeds.len()]),
+        })
+    }
+
+    fn carry_out(
+        &self,
+        world: &mut Worker<'_>,
+        index: usize,
+        progress: &mut dyn FnMut(Time),
+    ) -> Result<(), RunError> {
+        let Task { scenario, options } = self.task;
+        let seed = scenario.run.seeds[index];
+        let folder = self.folder(seed)?;
+        let (folder, summary) = one_run(world, scenario, seed, options, folder, progress)?;
+        let finished = Finished {
+            seed,
+            folder: self.show(folder)?,
+            summary,
+        };
+        lock(&self.finished)[index] = Some(finished);
+        Ok(())
+    }
+
+    /// A folder for one seed, to be filled.
+    fn folder(&self, seed: u64) -> Result<Folder, RunError> {
+        match &mut *lock(&self.place) {
+            Place::Single(folder) => folder.take().ok_or_else(|| {
+                RunError::Failed("the folder of the only run has been used".to_owned())
+            }),
+            Place::Hidden(all) => all.inner(&name(seed)),
+            Place::Shown(all) => Folder::named(all, &name(seed)),
+        }
+    }
+
+    /// A seed's folder is whole: it gets its name.
+    fn show(&self, folder: Folder) -> Result<PathBuf, RunError> {
+        let mut place = lock(&self.place);
+        match &mut *place {
+            Place::Single(_) => folder.finish(),
+            Place::Shown(all) => folder.finish_in(all),
+            Place::Hidden(all) => {
+                let inside = folder.finish_in(all.path())?;
+                let shown = all.show()?;
+                let inside = shown.join(inside.file_name().unwrap_or_default());
+                *place = Place::Shown(shown);
+                Ok(inside)
+            }
+        }
+    }
+
+    /// With several seeds, also writes their mean.
+    fn outcome(self) -> Result<Outcome, RunError> {
+        let seeds = self.task.scenario.run.seeds.len();
+        let finished = self.finished.into_inner();
+        let finished = finished.unwrap_or_else(PoisonError::into_inner);
+        let runs: Vec<Finished> = finished.into_iter().flatten().collect();
+        let place = self.place.into_inner();
+        let Place::Shown(folder) = place.unwrap_or_else(PoisonError::into_inner) else {
+            return Ok(Outcome {
+                runs,
+                aggregate: None,
+            });
+        };
+        let summaries: Vec<Summary> = runs.iter().map(|run| run.summary.clone()).collect();
+        let path = folder.join("aggregate.json");
+        let mean = aggregate(&summaries).map_err(RunError::writing(&path))?;
+        let mean = mean.map(|mut mean| {
+            mean.partial |= runs.len() < seeds;
+            mean
+        });
+        if let Some(mean) = &mean {
+            let unfinished = folder.join(".aggregate.json.unfinished");
+            let whole = write_json(&unfinished, mean).and_then(|()| {
+                std::fs::rename(&unfinished, &path).map_err(RunError::writing(&path))
+            });
+            if whole.is_err() {
+                let _ = std::fs::remove_file(&unfinished);
+            }
+            whole?;
+        }
+        Ok(Outcome {
+            runs,
+            aggregate: mean.map(|mean| (folder, mean)),
+        })
+    }
+}
+
+/// The folder of one seed.
+fn name(seed: u64) -> String {
+    format!("seed{seed}")
+}
