@@ -1,0 +1,79 @@
+//! The space of scenarios, at random.
+//!
+//! Each case is a scenario that the checker accepts; it must run to its end without an error, tell figures that can be,
+//! and take no more memory than the checker reckons with.
+
+use proptest::prelude::*;
+use quell_lab::scenario::{Memory, Scenario};
+use quell_measure::Summary;
+
+use crate::any;
+use crate::measured::measured;
+
+/// What a case may cost; a test build does some millions of events a second.
+const EVENTS: u64 = 150_000;
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, max_shrink_iters: 4_000, ..ProptestConfig::default() })]
+
+    #[test]
+    fn whatever_is_accepted_runs_to_its_end(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
+        let (text, scenario) = any::accepted(&bytes, EVENTS);
+        if let Ok(scenario) = scenario {
+            let (summary, taken) = measured(&scenario);
+            plausible(&scenario, &summary, &text);
+            let reckoned = Memory::of(&scenario).total(1).get();
+            assert!(taken <= reckoned, "takes {taken} of {reckoned} bytes\n{text}");
+        }
+    }
+}
+
+/// Figures that any run must tell.
+pub(crate) fn plausible(scenario: &Scenario, summary: &Summary, text: &str) {
+    assert!(!summary.partial, "{text}");
+    let ratio = |ratio: f64| (0.0..=1.0).contains(&ratio);
+    assert!(
+        ratio(summary.figures.link.utilisation),
+        "{summary:?}\n{text}"
+    );
+    for queue in &summary.figures.queues {
+        assert!(ratio(queue.drop_ratio), "{queue:?}\n{text}");
+        // A packet may be marked as it arrives, and be delivered later.
+        assert!(queue.mark_ratio.is_finite(), "{queue:?}\n{text}");
+        let marks: u64 = queue.marks.values().sum();
+        let drops: u64 = queue.drops.values().sum();
+        assert_eq!((queue.marked, queue.dropped), (marks, drops), "{text}");
+    }
+    for (group, told) in scenario.groups.iter().zip(&summary.figures.groups) {
+        assert!(
+            told.goodput_bps
+                .iter()
+                .all(|rate| rate.is_finite() && *rate >= 0.0),
+            "{text}"
+        );
+        assert_eq!(told.name, group.name);
+        assert!(
+            told.jain
+                .is_none_or(|jain| (0.0..=1.000_001).contains(&jain)),
+            "{text}"
+        );
+    }
+    // Everything can be written.
+    serde_json::to_string(summary).unwrap();
+}
+
+#[test]
+fn most_of_the_space_is_accepted_and_some_of_it_is_refused() {
+    // Not at random: what is drawn here is the same in each run.
+    let mut random = quell_aqm::Random::new(1, "space");
+    let mut refused = Vec::new();
+    for _ in 0..300 {
+        let bytes: Vec<u8> = (0..400).map(|_| random.below(256) as u8).collect();
+        refused.extend(any::accepted(&bytes, EVENTS).1.err());
+    }
+    assert!(
+        (30..150).contains(&refused.len()),
+        "{} refused: {refused:#?}",
+        refused.len()
+    );
+}
