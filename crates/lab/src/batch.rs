@@ -303,3 +303,87 @@ impl<'a> Batch<'a> {
 fn name(seed: u64) -> String {
     format!("seed{seed}")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::simulated;
+
+    fn scenario(rate: &str, seeds: &str) -> Scenario {
+        let text = format!(
+            "schema = 1\nname = \"t\"\n[link]\nrate = \"{rate}\"\nqueue = {{ kind = \"fifo\" }}\n[[group]]\nname = \"a\"\n\
+             rtt = \"7ms\"\napp = {{ kind = \"bulk\" }}\n[run]\nduration = \"1s\"\nseeds = {seeds}\n"
+        );
+        Scenario::parse(&text).unwrap()
+    }
+
+    fn options(world: World, out: Option<PathBuf>, stop: &AtomicBool) -> Options<'_> {
+        Options {
+            world,
+            out,
+            stop,
+            warnings: Vec::new(),
+            live: crate::live::LiveOptions::default(),
+        }
+    }
+
+    #[test]
+    fn a_run_that_fails_lets_those_beside_it_end_and_starts_no_other() {
+        let root = tempfile::tempdir().unwrap();
+        let never = AtomicBool::new(false);
+        let out = root.path().join("new/out");
+        let scenario = scenario("1mbit", &format!("{:?}", (1..=20).collect::<Vec<_>>()));
+        let task = || Task {
+            scenario: &scenario,
+            options: options(World::Sim, Some(out.clone()), &never),
+        };
+        let broken = || RunError::Failed("broken".to_owned());
+        let fourth_fails = |job: Job<'_>| match job.seed {
+            4 => Err(broken()),
+            _ => simulated(job),
+        };
+        let error = side_by_side(&fourth_fails, &[task()], 2, &mut |_| {}).unwrap_err();
+        assert_eq!(error.to_string(), "broken");
+        let mut there: Vec<_> = std::fs::read_dir(&out)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        there.sort();
+        assert!((3..=5).contains(&there.len()), "{there:?}");
+        assert_eq!(there[..3], ["seed1", "seed2", "seed3"]);
+        assert!(
+            there
+                .iter()
+                .all(|seed| out.join(seed).join("run.json").exists())
+        );
+
+        // Nothing is left where every run fails.
+        std::fs::remove_dir_all(root.path().join("new")).unwrap();
+        let all_fail = |_: Job<'_>| Err(broken());
+        side_by_side(&all_fail, &[task()], 2, &mut |_| {}).unwrap_err();
+        assert_eq!(std::fs::read_dir(root.path()).unwrap().count(), 0);
+    }
+
+    fn runs(scenarios: &[Scenario], world: World, jobs: usize) -> usize {
+        let never = AtomicBool::new(false);
+        let task = |scenario| Task {
+            scenario,
+            options: options(world, None, &never),
+        };
+        let tasks: Vec<Task<'_>> = scenarios.iter().map(task).collect();
+        at_once(&tasks, NonZeroUsize::new(jobs).unwrap())
+    }
+
+    #[test]
+    fn as_many_runs_go_on_at_once_as_fit_the_memory() {
+        let small = scenario("10mbit", "[1, 2]");
+        let large = scenario("100gbit", "[1, 2]");
+        assert_eq!(runs(std::slice::from_ref(&small), World::Sim, 3), 3);
+        assert_eq!(runs(std::slice::from_ref(&small), World::Live, 3), 1);
+        let all = runs(&[small, large.clone()], World::Sim, 1_000);
+        let memory = Memory::of(&large);
+        assert!((2..20).contains(&all), "{all}");
+        assert!(memory.total(all as u64) <= MEMORY_BUDGET);
+        assert!(memory.total(all as u64 + 2) > MEMORY_BUDGET);
+    }
+}

@@ -140,7 +140,7 @@ pub fn run_all(
     }
 }
 
-fn simulated(job: Job<'_>) -> Result<Measured, RunError> {
+pub(crate) fn simulated(job: Job<'_>) -> Result<Measured, RunError> {
     let (scenario, seed, stop) = (job.scenario, job.seed, job.stop);
     sim::run(scenario, seed, stop, &mut ToDisk(job)).map_err(|error| match error {
         SimError::Scenario(why) => RunError::Refused(why),

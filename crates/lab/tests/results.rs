@@ -2,13 +2,14 @@
 #![allow(clippy::unwrap_used)]
 
 use std::fs;
+use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use quell_aqm::{Rate, Time};
 use quell_lab::live::LiveOptions;
 use quell_lab::scenario::Scenario;
-use quell_lab::{Job, Measured, Options, RunError, World, run, run_in};
+use quell_lab::{Job, Measured, Options, Progress, RunError, Task, World, run, run_all, run_in};
 use quell_measure::{
     Direction, FlowRecorder, GroupInfo, Histograms, Recorder, RecorderConfig, RunInfo, Summary,
     Timeline,
@@ -271,4 +272,95 @@ fn a_world_that_is_not_there_is_refused() {
         assert_eq!(error.exit_code(), 2);
         assert_eq!(names(root.path()), [] as [&str; 0]);
     }
+}
+
+/// Every file of a folder with its content, but run.json, which tells when and where.
+fn contents(folder: &Path, into: &mut Vec<(String, Vec<u8>)>, below: &str) {
+    for name in names(folder) {
+        let path = folder.join(&name);
+        let told = format!("{below}/{name}");
+        if path.is_dir() {
+            contents(&path, into, &told);
+        } else if name != "run.json" {
+            into.push((told, fs::read(path).unwrap()));
+        }
+    }
+}
+
+/// A second of two flows over a narrow link.
+fn narrow(name: &str, seeds: &str) -> Scenario {
+    let text = format!(
+        "schema = 1\nname = \"{name}\"\n[link]\nrate = \"4mbit\"\nqueue = {{ kind = \"fifo\" }}\n[[group]]\nname = \"a\"\n\
+         count = 2\nrtt = \"7ms\"\napp = {{ kind = \"bulk\" }}\n[run]\nduration = \"1s\"\nseeds = {seeds}\n"
+    );
+    Scenario::parse(&text).unwrap()
+}
+
+fn simulated<'a>(scenario: &'a Scenario, out: &Path, stop: &'a AtomicBool) -> Task<'a> {
+    let options = Options {
+        world: World::Sim,
+        ..options(out, stop)
+    };
+    Task { scenario, options }
+}
+
+#[test]
+fn results_do_not_depend_on_how_many_runs_go_on_at_once() {
+    let stop = AtomicBool::new(false);
+    let scenarios = [narrow("many", "[5, 1, 3, 2]"), narrow("one", "[9]")];
+    let results = [1, 2, 7].map(|jobs| {
+        let root = tempfile::tempdir().unwrap();
+        let tasks: Vec<Task<'_>> = scenarios
+            .iter()
+            .map(|scenario| simulated(scenario, &root.path().join(&scenario.name), &stop))
+            .collect();
+        let mut told = Vec::new();
+        let jobs = NonZeroUsize::new(jobs).unwrap();
+        let outcomes = run_all(&tasks, jobs, &mut |progress| told.push(progress)).unwrap();
+        // Each run has told how it came to its end.
+        for run in 0..5 {
+            let ended =
+                |progress: &&Progress| progress.run == run && progress.elapsed == progress.duration;
+            assert!(told.iter().any(|progress| ended(&progress)), "{run}");
+        }
+        assert!(told.iter().all(|progress| progress.runs == 5));
+        let seeds: Vec<Vec<u64>> = outcomes
+            .iter()
+            .map(|outcome| outcome.runs.iter().map(|run| run.seed).collect())
+            .collect();
+        assert_eq!(seeds, [vec![5, 1, 3, 2], vec![9]]);
+        for run in outcomes.iter().flat_map(|outcome| &outcome.runs) {
+            assert_eq!(names(&run.folder), FILES);
+        }
+        let mut files = Vec::new();
+        contents(root.path(), &mut files, "");
+        files
+    });
+    let (first, others) = results.split_first().unwrap();
+    assert_eq!(first.len(), 5 * 5 + 1);
+    assert!(others.iter().all(|other| other == first));
+}
+
+#[test]
+fn an_interrupt_ends_all_runs_that_go_on_at_once_and_keeps_them() {
+    let root = tempfile::tempdir().unwrap();
+    let stop = AtomicBool::new(false);
+    let mut scenario = narrow("t", "[1, 2, 3, 4]");
+    scenario.run.duration = Time::from_secs(80_000);
+    let out = root.path().join("out");
+    let jobs = NonZeroUsize::new(2).unwrap();
+    let task = simulated(&scenario, &out, &stop);
+    let mut begun = [false; 4];
+    let outcomes = run_all(&[task], jobs, &mut |progress| {
+        begun[progress.run] = true;
+        // Once both have told something.
+        if begun[0] && begun[1] {
+            stop.store(true, Ordering::Relaxed);
+        }
+    });
+    let outcome = outcomes.unwrap().remove(0);
+    assert_eq!(outcome.runs.len(), 2);
+    assert!(outcome.runs.iter().all(|run| run.summary.partial));
+    assert_eq!(names(&out), ["aggregate.json", "seed1", "seed2"]);
+    assert!(outcome.aggregate.unwrap().1.partial);
 }

@@ -155,6 +155,56 @@ fn the_simulator_runs_by_default_and_repeats_to_the_byte() {
 }
 
 #[test]
+fn jobs_change_how_long_it_takes_and_nothing_else() {
+    let folder = tempfile::tempdir().unwrap();
+    let results = ["1", "3"].map(|jobs| {
+        let out = folder.path().join(jobs);
+        let path = out.to_str().unwrap();
+        let arguments = [
+            "run",
+            COEXISTENCE,
+            "--duration",
+            "12s",
+            "--set",
+            "run.seeds=[1,2,3]",
+            "--jobs",
+            jobs,
+            "--out",
+            path,
+            "--json",
+        ];
+        let (code, printed, errors) = told(&arguments);
+        assert_eq!(code, 0, "{errors}");
+        let read = |file: &str| fs::read(out.join(file)).unwrap();
+        let files = [
+            "aggregate.json",
+            "seed1/flows.parquet",
+            "seed2/summary.json",
+            "seed3/histograms.json",
+        ];
+        (printed, files.map(read))
+    });
+    assert!(results[0] == results[1]);
+    let (code, _, errors) = told(&["run", COEXISTENCE, "--jobs", "0"]);
+    assert_eq!(code, 2, "{errors}");
+    let (code, _, errors) = told(&[
+        "compare",
+        COEXISTENCE,
+        "--queue",
+        "fifo",
+        "--jobs",
+        "2",
+        "--world",
+        "live",
+    ]);
+    assert_eq!(code, 2);
+    assert!(
+        errors.contains("--jobs has an effect only with --world sim"),
+        "{errors}"
+    );
+}
+
+#[test]
 fn compare_puts_queues_side_by_side() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().to_str().unwrap();
