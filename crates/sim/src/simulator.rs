@@ -27,8 +27,7 @@ const LOOK: u32 = 1 << 12;
 const MOST_FLOWS: usize = 1 << 30;
 
 /// Bytes that a flow takes before it has sent anything: itself, its timers, its start and stop.
-pub const FLOW_MEMORY: usize =
-    Flow::MEMORY + 2 * Timers::MEMORY + 2 * size_of::<(Time, Planned)>();
+pub const FLOW_MEMORY: usize = Flow::MEMORY + 2 * Timers::MEMORY + 2 * size_of::<(Time, Planned)>();
 
 /// A simulation under way.
 #[derive(Debug)]
