@@ -111,9 +111,15 @@ fn limit_of(settings: &Settings) -> Option<Value> {
     known.then(|| settings.value("limit")).flatten()
 }
 
-/// Packets that a TCP sender lets wait for its own link: two bursts and the one that is leaving, each of 64 KiB at most
-/// (`quell_tcp`, `sender/bursts.rs`).
-const IN_HOST: u64 = 3 * (1 << 16) / 1_500 + 1;
+/// Packets that a TCP sender lets wait for its own link: two bursts and the one that is leaving, each of a millisecond at
+/// twice the rate, longer for close peers, and of 64 KiB at most (`quell_tcp`, `sender/bursts.rs`).
+fn in_host(access: Rate, rtt: Time) -> u64 {
+    const LARGEST: u64 = 1 << 16;
+    let burst = access.bytes_in(Time::from_millis(2)).get();
+    let close = LARGEST >> (rtt.as_nanos() / 512_000).min(63);
+    let burst = burst.saturating_add(close).clamp(2 * MTU.get(), LARGEST);
+    3 * (burst / MTU.get() + 1)
+}
 
 /// The most packets that wait in hosts for their own links.
 pub(super) fn in_hosts(scenario: &Scenario) -> u64 {
@@ -169,6 +175,7 @@ struct Stream {
     window: u64,
     /// Of each sender's own link.
     access: Rate,
+    rtt: Time,
 }
 
 /// The most packets that a direction holds at any time, of those that `counts` selects: if as many small ones come as can.
@@ -207,6 +214,7 @@ fn stream(
         flows: all_flows(scenario, index),
         window: window(group),
         access: group.access_rate,
+        rtt: group.rtt,
     })
 }
 
@@ -216,7 +224,8 @@ fn arrivals(scenario: &Scenario, direction: Direction, stream: &Stream, span: Ti
     let window = stream.flows.saturating_mul(2 * stream.window);
     match stream.carries {
         Carries::Data => {
-            let each = stream.access.bytes_in(span).get() / MTU.get() + IN_HOST;
+            let each = stream.access.bytes_in(span).get() / MTU.get();
+            let each = each.saturating_add(in_host(stream.access, stream.rtt));
             window.min(stream.flows.saturating_mul(each))
         }
         Carries::Acknowledgements => {

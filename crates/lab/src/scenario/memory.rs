@@ -300,7 +300,15 @@ fn simulated(scenario: &Scenario, places: &Places<'_>, problems: &mut Vec<Proble
         .max(memory.flows)
         .max(memory.recorders)
         .max(memory.results);
-    let (key, found, remedy) = if most == memory.packets {
+    let waiting = in_hosts(scenario).saturating_mul(ON_WIRE * GROWTH);
+    let (key, found, remedy) = if most == memory.packets && waiting > memory.packets.get() / 2 {
+        let remedy = "lower access rates, or have fewer flows";
+        (
+            "group".to_owned(),
+            format!("{} flows", ever(scenario)),
+            remedy,
+        )
+    } else if most == memory.packets {
         let direction = BOTH
             .into_iter()
             .max_by_key(|&direction| under_way(scenario, direction, |_| true).all())

@@ -304,6 +304,9 @@ fn group(choices: &mut Choices<'_>, text: &mut String, load: &mut Load, index: u
         text,
         "[[group]]\nname = \"g{index}\"\ncount = {count}\nrtt = \"{rtt}ns\"\ndirection = \"{word}\"\n{ecn}"
     );
+    if choices.once_in(4) {
+        let _ = writeln!(text, "access-rate = \"{}bit\"", choices.spread(RATES));
+    }
     for key in ["start", "stop"] {
         if choices.once_in(6) {
             let _ = writeln!(text, "{key} = \"{PART}{:03}\"", choices.byte());
@@ -455,7 +458,7 @@ fn value(choices: &mut Choices<'_>, parameter: &Parameter, load: &mut Load) -> S
             Value::Frequency(Frequency::from_nanohertz(nanohertz))
         }
         Domain::Flag => Value::Flag(choices.once_in(2)),
-        Domain::Word(words) => Value::Word(*choices.of(words)),
+        Domain::Word(words) => Value::Word(choices.of::<&str>(words)),
         Domain::TimeOrPackets((low, high), (fewest, most)) => match choices.below(2) {
             0 => time(choices, low, high),
             _ => Value::Packets(choices.spread((fewest, most))),
