@@ -323,6 +323,7 @@ mod tests {
             out,
             stop,
             warnings: Vec::new(),
+            packets: false,
             live: crate::live::LiveOptions::default(),
         }
     }
