@@ -117,7 +117,8 @@ struct Datagrams {
 
 impl Flow {
     /// Bytes of one flow, without what it has outstanding.
-    pub(crate) const MEMORY: usize = size_of::<Self>() + size_of::<Stream>();
+    pub(crate) const MEMORY: usize =
+        size_of::<Self>() + size_of::<Stream>() + size_of::<Access>() + size_of::<Renewal>();
 
     pub(crate) fn new(flow: FlowId, config: &FlowConfig) -> Self {
         let transport = match &config.transport {

@@ -11,6 +11,7 @@ use quell_measure::{FlowRecorder, Recorder};
 
 use super::capacity::{
     Carries, all_flows, bytes_in_flight, fastest, in_hosts, most_flows, queue_bytes, under_way,
+    window,
 };
 use super::check::Places;
 use super::problem::Problem;

@@ -274,14 +274,16 @@ impl<O: Observer<quell_sim::Packet> + Recording> Run<'_, O> {
             groups: infos,
         };
         let mut summary = Summary::new(info, &forward, reverse, &flows);
-        let stretch = |(group, from, to, report): &'_ (usize, Time, Time, Report)| Stretch {
-            group: *group,
-            flow: 0,
-            from: *from,
-            to: *to,
-            report,
-        };
-        let stretches: Vec<Stretch<'_>> = self.reports.iter().map(stretch).collect();
+        let reports = self.reports.iter();
+        let stretches: Vec<Stretch<'_>> = reports
+            .map(|(group, from, to, report)| Stretch {
+                group: *group,
+                flow: 0,
+                from: *from,
+                to: *to,
+                report,
+            })
+            .collect();
         figures::add_app_reports(scenario, &mut summary, &stretches);
         let mut warnings = Vec::new();
         figures::warn_if_idle(scenario, &summary, &mut warnings);

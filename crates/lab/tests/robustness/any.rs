@@ -13,7 +13,7 @@ use quell_aqm::parameter::{Domain, Parameter, Value};
 use quell_aqm::registry::{self, Entry};
 use quell_aqm::{Bytes, Frequency, Time};
 use quell_lab::World;
-use quell_lab::scenario::{Origin, Problem, Problems, Scenario};
+use quell_lab::scenario::{Distribution, Origin, Problem, Problems, Scenario};
 
 /// Slowest and fastest link, in bit/s.
 const RATES: (u64, u64) = (10_000, 1_000_000_000_000);
@@ -182,6 +182,8 @@ struct Group {
     /// The most at one time.
     flows: u64,
     sends: Sends,
+    /// Mean time between beginnings, where a flow begins again and again, in ns.
+    pause: Option<u64>,
 }
 
 /// What a flow sends.
@@ -200,8 +202,14 @@ impl Load {
     /// About how many events `time` ns take.
     fn events(&self, time: u64) -> u64 {
         let mut events = u128::from(self.flows() * 8);
-        for Group { flows, sends } in &self.groups {
+        for Group {
+            flows,
+            sends,
+            pause,
+        } in &self.groups
+        {
             let flows = u128::from(*flows);
+            events += pause.map_or(0, |pause| 16 * flows * u128::from(time / pause.max(1)));
             events += 3 * match *sends {
                 Sends::Datagrams(mean) => flows * u128::from(time / mean.max(1) + 1),
                 Sends::Bulk(direction, rtt) => {
@@ -312,25 +320,92 @@ fn group(choices: &mut Choices<'_>, text: &mut String, load: &mut Load, index: u
             let _ = writeln!(text, "{key} = \"{PART}{:03}\"", choices.byte());
         }
     }
-    if choices.once_in(3) {
-        let size = choices.spread((29, 1_500));
-        let mean = choices.spread((10_000, 60 * SECOND));
-        let stddev = choices.below(3) * mean / 2;
-        load.groups.push(Group {
-            flows: count,
-            sends: Sends::Datagrams(mean),
-        });
-        let _ = writeln!(
-            text,
-            "app = {{ kind = \"cbr\", size = \"{size}B\", interval = {{ mean = \"{mean}ns\", stddev = \"{}ns\" }} }}",
-            stddev.min(60 * SECOND)
-        );
-        return;
+    let (app, is_stream) = app(choices, load, count, (direction, rtt));
+    let _ = writeln!(text, "app = {{ {app} }}");
+    if is_stream {
+        stream(choices, text, load);
     }
+}
+
+/// The application as the inside of a table, and whether it uses TCP.
+fn app(
+    choices: &mut Choices<'_>,
+    load: &mut Load,
+    flows: u64,
+    path: (usize, u64),
+) -> (String, bool) {
+    let bulk = Sends::Bulk(path.0, path.1);
+    let (app, sends, pause) = match choices.below(6) {
+        0..=2 => ("kind = \"bulk\"".to_owned(), bulk, None),
+        3 => {
+            let (datagrams, mean) = datagrams(choices);
+            (
+                format!("kind = \"cbr\", {datagrams}"),
+                Sends::Datagrams(mean),
+                None,
+            )
+        }
+        4 => {
+            let size = choices.spread((1, 1_000_000_000_000));
+            let app = format!("kind = \"transfer\", size = \"{size}B\"");
+            if choices.once_in(2) {
+                let (repeat, mean) = period(choices);
+                // A connection takes some round trips.
+                (
+                    format!("{app}, repeat = {repeat}"),
+                    bulk,
+                    Some(mean + 2 * path.1),
+                )
+            } else {
+                (app, bulk, None)
+            }
+        }
+        _ => {
+            let ((on, on_mean), (off, off_mean)) = (period(choices), period(choices));
+            let app = format!("kind = \"on-off\", on = {on}, off = {off}");
+            let pause = Some(on_mean + off_mean);
+            if choices.once_in(2) {
+                let (datagrams, mean) = datagrams(choices);
+                (format!("{app}, {datagrams}"), Sends::Datagrams(mean), pause)
+            } else {
+                (app, bulk, pause)
+            }
+        }
+    };
+    let is_stream = matches!(sends, Sends::Bulk(..));
     load.groups.push(Group {
-        flows: count,
-        sends: Sends::Bulk(direction, rtt),
+        flows,
+        sends,
+        pause,
     });
+    (app, is_stream)
+}
+
+/// Size and interval of datagrams, and the mean interval in ns.
+fn datagrams(choices: &mut Choices<'_>) -> (String, u64) {
+    let size = choices.spread((29, 1_500));
+    let mean = choices.spread((10_000, 60 * SECOND));
+    let stddev = (choices.below(3) * mean / 2).min(60 * SECOND);
+    let interval = format!("{{ mean = \"{mean}ns\", stddev = \"{stddev}ns\" }}");
+    (format!("size = \"{size}B\", interval = {interval}"), mean)
+}
+
+/// A period, and its mean in ns.
+fn period(choices: &mut Choices<'_>) -> (String, u64) {
+    let mean = if choices.once_in(8) {
+        choices.below(10)
+    } else {
+        choices.spread((10_000, 3_600 * SECOND))
+    };
+    let distribution = choices.of(&Distribution::ALL).name();
+    (
+        format!("{{ mean = \"{mean}ns\", distribution = \"{distribution}\" }}"),
+        mean,
+    )
+}
+
+/// What a group with TCP may say besides.
+fn stream(choices: &mut Choices<'_>, text: &mut String, load: &mut Load) {
     let control = choices.of(quell_tcp::cc::KINDS);
     if choices.once_in(4) {
         let _ = writeln!(text, "pacing = {}", choices.once_in(2));
@@ -340,7 +415,7 @@ fn group(choices: &mut Choices<'_>, text: &mut String, load: &mut Load, index: u
     }
     let _ = writeln!(
         text,
-        "app = {{ kind = \"bulk\" }}\n[group.congestion-control]\nname = \"{}\"",
+        "[group.congestion-control]\nname = \"{}\"",
         control.name
     );
     for parameter in control.parameters {
