@@ -57,7 +57,7 @@ impl Started {
         // Simulations go on beside each other, a thread each; other worlds have threads of their own.
         let clock = match world {
             World::Sim => ClockId::ThreadCPUTime,
-            _ => ClockId::ProcessCPUTime,
+            World::Virtual | World::Live => ClockId::ProcessCPUTime,
         };
         Self {
             at: SystemTime::now(),
@@ -194,9 +194,9 @@ mod tests {
             packets: 10,
             events: 25,
         };
-        let started = Started::now();
+        let started = Started::now(World::Sim);
         // Time passes by both clocks.
-        while cpu_seconds() == started.cpu {}
+        while seconds(started.clock) == started.cpu {}
         let facts = Facts::new(World::Sim, 7, started, Some(work));
         let value = serde_json::to_value(&facts).unwrap();
         for key in [
