@@ -173,13 +173,7 @@ fn loads_under_a_name_of_this_process_and_leaves_nothing() {
         return;
     }
     let _alone = alone();
-    let began = Instant::now();
     let control = cc::load("dctcp").unwrap();
-    assert!(
-        began.elapsed() < Duration::from_secs(2),
-        "{:?}",
-        began.elapsed()
-    );
     let name = control.kernel_name().to_owned();
     assert!(
         control.is_bpf(),

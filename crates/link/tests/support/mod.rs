@@ -140,6 +140,17 @@ impl Topology {
         ));
         for (host, number) in [(&made.left, 1), (&made.right, 2)] {
             host.run(|| {
+                // What hosts say of their own accord is said before a link listens: reports of multicast groups come at once,
+                // not within a random second, and nobody looks for routers or for another with its address.
+                for (key, value) in [
+                    ("mldv1_unsolicited_report_interval", "1"),
+                    ("mldv2_unsolicited_report_interval", "1"),
+                    ("router_solicitations", "0"),
+                    ("accept_dad", "0"),
+                ] {
+                    let path = format!("/proc/sys/net/ipv6/conf/eth0/{key}");
+                    std::fs::write(path, value).unwrap();
+                }
                 checksum_offload_off("eth0");
                 // A burst before the first answer of ARP waits; Linux's default drops most of it.
                 for family in ["ipv4", "ipv6"] {

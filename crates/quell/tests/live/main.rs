@@ -5,7 +5,10 @@
 //! with the commands that the README gives. Where this host cannot run a test it says so by name.
 #![allow(clippy::unwrap_used)]
 
+mod applications;
 mod lacking;
+#[path = "../common/not_run.rs"]
+mod not_run;
 mod packets;
 #[path = "../common/pcapng.rs"]
 mod pcapng;

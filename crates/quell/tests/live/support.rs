@@ -1,7 +1,6 @@
 //! How the tests start runs and read their summaries, and say what cannot run here.
 
 use std::fs;
-use std::io::Write as _;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::{Mutex, MutexGuard};
@@ -26,16 +25,7 @@ pub(crate) fn alone() -> MutexGuard<'static, ()> {
         .unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
-/// Says that a test cannot run here, for a person and for `make test`.
-pub(crate) fn not_run(test: &str, reason: &str) {
-    let line = format!("not run: {test}: {reason}\n");
-    // Not through the test harness, which would swallow it.
-    let _ = std::io::stderr().write_all(line.as_bytes());
-    if let Some(path) = std::env::var_os("QUELL_NOT_RUN") {
-        let file = fs::OpenOptions::new().append(true).create(true).open(path);
-        let _ = file.and_then(|mut file| file.write_all(line.as_bytes()));
-    }
-}
+pub(crate) use crate::not_run::not_run;
 
 /// What `quell doctor` finds missing: lines of its report that do not begin with "ok".
 pub(crate) fn doctor_says(what: &str) -> bool {
