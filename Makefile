@@ -31,6 +31,8 @@ demo: build ## Run the headline experiment
 
 test: setup ## Run every test, and name those that this machine cannot run
 	@cp target/setup/not-run "$$QUELL_NOT_RUN"; \
+	echo "cargo build --release --locked --package quell $(FLAGS)"; \
+	cargo build --release --locked --package quell $(FLAGS); export QUELL_RELEASE="$(CURDIR)/target/release/quell"; \
 	echo "cargo test --workspace --locked --no-fail-fast $(FLAGS)"; \
 	status=0; cargo test --workspace --locked --no-fail-fast $(FLAGS) || status=$$?; \
 	echo; \
