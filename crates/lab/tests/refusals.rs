@@ -571,17 +571,19 @@ fn access_links_are_judged_where_they_exist() {
           link.rate = 40mbit: the link is not the bottleneck"
         ]
     );
-    // Three bursts of 64 KiB a flow, where the peer is near.
-    let near = [
-        (a, "10gbit"),
-        ("group.a.count", "99999"),
-        ("group.a.rtt", "100us"),
-    ];
-    let error = load(&near).unwrap_err().to_string();
+    // Three bursts of 64 KiB a flow, where the peer is near, and as many of flows that start later.
+    let told = simulated(&[
+        ("count = 2\n", "count = 90_000\naccess-rate = \"10gbit\"\n"),
+        ("rtt = \"7ms\"", "rtt = \"100us\""),
+        (
+            "set = { \"link.rate\" = \"20mbit\" }",
+            "set = { \"group.a.count\" = 0 }\n[[at]]\ntime = \"6s\"\nset = { \"group.a.count\" = 90_000 }",
+        ),
+    ]);
     assert!(
-        error.contains("group = 100000 flows: the run would take ")
-            && error.ends_with("lower access rates, or have fewer flows"),
-        "{error}"
+        told.contains("group = 180001 flows: the run would take ")
+            && told.ends_with("lower access rates, or have fewer flows"),
+        "{told}"
     );
     let far = [(a, "1mbit"), ("group.a.count", "99999")];
     assert!(load(&far).is_ok());
@@ -760,12 +762,22 @@ fn simulated(changes: &[(&str, &str)]) -> String {
 
 #[test]
 fn the_simulator_has_limits_of_its_own() {
-    let budget = "the memory budget is 2147 MB; ";
+    let budget = "the memory budget is 4294 MB; ";
     for (changes, words) in [
         (&[("count = 2", "count = 99_999")][..], &["accepted"][..]),
         (
             &[("count = 2", "count = 100_000")],
             &["f.toml:8: group = 100001 flows: at most 100000 flows are allowed in the sim world"],
+        ),
+        // The most of the published speed (`docs/speed.md`).
+        (
+            &[
+                ("count = 2", "count = 10_000"),
+                ("\"40mbit\"", "\"100gbit\""),
+                ("\"100ms\"", "\"40ms\""),
+                ("rtt = \"7ms\"", "rtt = \"40ms\""),
+            ],
+            &["accepted"],
         ),
         // Real frames would not fit; a simulated packet has no content.
         (&[("\"40mbit\"", "\"100gbit\"")], &["accepted"]),
@@ -773,6 +785,7 @@ fn the_simulator_has_limits_of_its_own() {
             &[
                 ("\"40mbit\"", "\"1tbit\""),
                 ("rtt = \"7ms\"", "rtt = \"10s\""),
+                ("count = 2", "count = 20"),
             ],
             &[
                 "f.toml:4: link.rate = \"1tbit\": the run would take ",
@@ -782,7 +795,11 @@ fn the_simulator_has_limits_of_its_own() {
         ),
         // As much counts if it comes later.
         (
-            &[("20mbit", "1tbit"), ("rtt = \"7ms\"", "rtt = \"10s\"")],
+            &[
+                ("20mbit", "1tbit"),
+                ("rtt = \"7ms\"", "rtt = \"10s\""),
+                ("count = 2", "count = 20"),
+            ],
             &["f.toml:4: link.rate = \"40mbit\": the run would take "],
         ),
         (
@@ -847,24 +864,24 @@ fn the_simulator_has_limits_of_its_own() {
 
 #[test]
 fn flows_that_changes_start_count() {
-    // 500 times 1 000 flows, one thousand after the other.
+    // 500 times 2 000 flows, two thousand after the other.
     let mut changes = String::new();
     for time in 1..500 {
         let (first, second) = (10 * time, 10 * time + 5);
         changes += &format!(
             "[[at]]\ntime = \"{first}ms\"\nset = {{ \"group.a.count\" = 0 }}\n\
-             [[at]]\ntime = \"{second}ms\"\nset = {{ \"group.a.count\" = 1000 }}\n"
+             [[at]]\ntime = \"{second}ms\"\nset = {{ \"group.a.count\" = 2000 }}\n"
         );
     }
     let told = simulated(&[
-        ("count = 2", "count = 1000"),
+        ("count = 2", "count = 2000"),
         (
             "[[at]]\ntime = \"5s\"\nset = { \"link.rate\" = \"20mbit\" }\n",
             &changes,
         ),
     ]);
     assert!(
-        told.contains("group = 500001 flows: the run would take "),
+        told.contains("group = 1000001 flows: the run would take "),
         "{told}"
     );
 }
@@ -873,7 +890,9 @@ fn flows_that_changes_start_count() {
 fn arguments_count_as_the_file_does() {
     let set = Override::set("link.rate=1tbit").unwrap();
     let rtt = Override::set("group.a.rtt=10s").unwrap();
-    let problems = Scenario::load("f.toml", GOOD, &[set, rtt], Some(World::Sim)).unwrap_err();
+    let count = Override::set("group.a.count=20").unwrap();
+    let sets = [set, rtt, count];
+    let problems = Scenario::load("f.toml", GOOD, &sets, Some(World::Sim)).unwrap_err();
     let told = problems.to_string();
     assert!(
         told.starts_with("--set link.rate=1tbit: link.rate = 1tbit: the run would take "),
