@@ -1,27 +1,37 @@
 // The scenario of the speed comparison in ns-3: bulk CUBIC downloads over one drop-tail bottleneck.
 //
-// It leaves out all that quell's model leaves out too, and so is kinder to ns-3 than the usual
-// dumbbell: two nodes, whose one link is the bottleneck and the base RTT; no access links, no
-// routers, no routing protocol, no queue disc, no traces, no ARP (a point-to-point link has none).
+// Three forms of it:
+//   * `bare` is the least that ns-3 can do: two nodes, whose one link is the bottleneck and the base
+//     RTT, so that all flows have one base RTT and share one host at each end. Packets and goodput are
+//     read from counters that ns-3 keeps anyway; the queue's delay is that of Little's law, from its
+//     length every 10 ms.
+//   * `dumbbell` is what quell simulates: each flow has hosts and a delay of its own around the
+//     bottleneck, so two routers forward by global routing, on access links that take no time. It
+//     measures some of what quell measures: the delay of each packet in the queue, in a histogram,
+//     and each flow's goodput every 100 ms.
+//   * `monitored` is the dumbbell with ns-3's own FlowMonitor at all hosts, as its manual has it.
+// No form has a queue disc or ARP (a point-to-point link has none), and none writes a file.
 // What the two models do not share:
 //   * The queue counts packets with the 2 bytes of PPP that ns-3 puts on the link, so rate and limit
 //     are scaled by 1502/1500.
-//   * Packets and goodput are read from counters that ns-3 keeps anyway. The queue's delay is that of
-//     Little's law, from its length every 10 ms. quell records each packet's delay instead.
 //   * TCP is ns-3's: CUBIC with HyStart, SACK, PRR, timestamps, delayed ACK, no RACK, no TLP.
 //
-// Arguments: flows, rate in bit/s, base RTT in us, queue limit in bytes, warm-up in s, end in s.
-// Prints one line of `key=value`.
+// Arguments: form, flows, rate in bit/s, base RTT in us, queue limit in bytes, warm-up in s, end in
+// s. Prints one line of `key=value`.
 
 #include "ns3/applications-module.h"
 #include "ns3/core-module.h"
+#include "ns3/flow-monitor-module.h"
 #include "ns3/internet-module.h"
 #include "ns3/network-module.h"
 #include "ns3/point-to-point-module.h"
 
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
+#include <deque>
 #include <sys/resource.h>
+#include <vector>
 
 using namespace ns3;
 
@@ -41,6 +51,9 @@ CpuSeconds()
     getrusage(RUSAGE_SELF, &used);
     return used.ru_utime.tv_sec + used.ru_utime.tv_usec * 1e-6;
 }
+
+/// What a link that does not limit anything has: a terabit per second.
+const uint64_t UNLIMITED = 1'000'000'000'000;
 
 /// What is counted of the bottleneck and of all receivers.
 struct Counters
@@ -74,6 +87,57 @@ struct Counters
     }
 };
 
+/// What the `dumbbell` measures packet by packet.
+struct Measurement
+{
+    /// Arrivals of what waits: the queue is first in, first out.
+    std::deque<Time> arrivals;
+    /// Delays by tenths of a millisecond.
+    std::vector<uint64_t> histogram = std::vector<uint64_t>(10'000);
+    Time sum;
+    uint64_t packets{0};
+    /// Each flow's payload at the end of each interval.
+    std::vector<uint64_t> series;
+
+    void Enqueued(Ptr<const Packet>)
+    {
+        arrivals.push_back(Simulator::Now());
+    }
+
+    void Dequeued(Ptr<const Packet>)
+    {
+        const Time delay = Simulator::Now() - arrivals.front();
+        arrivals.pop_front();
+        const uint64_t bucket = delay.GetMicroSeconds() / 100;
+        histogram[std::min<uint64_t>(bucket, histogram.size() - 1)]++;
+        sum += delay;
+        packets++;
+    }
+
+    void Sample(const ApplicationContainer* sinks)
+    {
+        for (uint32_t sink = 0; sink < sinks->GetN(); sink++)
+        {
+            series.push_back(DynamicCast<PacketSink>(sinks->Get(sink))->GetTotalRx());
+        }
+        Simulator::Schedule(MilliSeconds(100), &Measurement::Sample, this, sinks);
+    }
+};
+
+/// Links between pairs of nodes, each pair with a network of its own.
+struct Links
+{
+    InternetStackHelper internet;
+    Ipv4AddressHelper addresses{"10.0.0.0", "255.255.255.0"};
+
+    Ipv4InterfaceContainer Join(const NetDeviceContainer& devices)
+    {
+        Ipv4InterfaceContainer interfaces = addresses.Assign(devices);
+        addresses.NewNetwork();
+        return interfaces;
+    }
+};
+
 void
 Configure()
 {
@@ -93,54 +157,99 @@ Configure()
 int
 main(int argc, char* argv[])
 {
-    if (argc != 7)
+    if (argc != 8)
     {
-        std::fprintf(stderr, "usage: %s FLOWS RATE RTT_US LIMIT WARMUP END\n", argv[0]);
+        std::fprintf(stderr, "usage: %s FORM FLOWS RATE RTT_US LIMIT WARMUP END\n", argv[0]);
         return 2;
     }
     auto number = [argv](int argument) { return std::strtoull(argv[argument], nullptr, 10); };
-    const uint64_t flows = number(1);
-    const uint64_t rate = number(2);
-    const Time delay = MicroSeconds(number(3)) / 2;
-    const uint64_t limit = number(4);
-    const Time warmup = Seconds(number(5));
-    const Time end = Seconds(number(6));
+    const bool isMonitored = !std::strcmp(argv[1], "monitored");
+    const bool isDumbbell = isMonitored || !std::strcmp(argv[1], "dumbbell");
+    const uint64_t flows = number(2);
+    const uint64_t rate = number(3);
+    const Time delay = MicroSeconds(number(4)) / 2;
+    const uint64_t limit = number(5);
+    const Time warmup = Seconds(number(6));
+    const Time end = Seconds(number(7));
 
     Configure();
-    NodeContainer nodes(2);
+    // The two ends of the bottleneck, and the hosts of each flow, which may be the same.
+    NodeContainer ends(2);
+    NodeContainer senders;
+    NodeContainer receivers;
+    if (isDumbbell)
+    {
+        senders.Create(flows);
+        receivers.Create(flows);
+    }
+    else
+    {
+        senders.Add(ends.Get(0));
+        receivers.Add(ends.Get(1));
+    }
+
     PointToPointHelper link;
     // Without it there is no queue disc, and no packet vanishes uncounted above a full queue.
     link.DisableFlowControl();
-    link.SetChannelAttribute("Delay", TimeValue(delay));
     link.SetQueue("ns3::DropTailQueue<Packet>",
                   "MaxSize",
                   QueueSizeValue(QueueSize(BYTES, limit * (PACKET + PPP) / PACKET)));
-    NetDeviceContainer devices = link.Install(nodes);
-    auto sender = DynamicCast<PointToPointNetDevice>(devices.Get(0));
-    auto receiver = DynamicCast<PointToPointNetDevice>(devices.Get(1));
-    sender->SetDataRate(DataRate(rate * (PACKET + PPP) / PACKET));
+    link.SetChannelAttribute("Delay", TimeValue(isDumbbell ? Time(0) : delay));
+    NetDeviceContainer devices = link.Install(ends);
+    auto forward = DynamicCast<PointToPointNetDevice>(devices.Get(0));
+    forward->SetDataRate(DataRate(rate * (PACKET + PPP) / PACKET));
     // Acknowledgements do not queue.
-    receiver->SetDataRate(DataRate(1'000'000'000'000));
+    DynamicCast<PointToPointNetDevice>(devices.Get(1))->SetDataRate(DataRate(UNLIMITED));
 
-    InternetStackHelper internet;
-    internet.SetIpv6StackInstall(false);
-    internet.Install(nodes);
-    Ipv4AddressHelper addresses("10.0.0.0", "255.255.255.0");
-    Ipv4InterfaceContainer interfaces = addresses.Assign(devices);
+    Links links;
+    links.internet.SetIpv6StackInstall(false);
+    links.internet.InstallAll();
+    std::vector<Ipv4Address> destinations(flows, links.Join(devices).GetAddress(1));
+    if (isDumbbell)
+    {
+        PointToPointHelper access;
+        access.DisableFlowControl();
+        access.SetDeviceAttribute("DataRate", DataRateValue(DataRate(UNLIMITED)));
+        access.SetQueue("ns3::DropTailQueue<Packet>", "MaxSize", StringValue("1000000p"));
+        for (uint64_t flow = 0; flow < flows; flow++)
+        {
+            access.SetChannelAttribute("Delay", TimeValue(Time(0)));
+            links.Join(access.Install(senders.Get(flow), ends.Get(0)));
+            access.SetChannelAttribute("Delay", TimeValue(delay));
+            auto last = links.Join(access.Install(ends.Get(1), receivers.Get(flow)));
+            destinations[flow] = last.GetAddress(1);
+        }
+        Ipv4GlobalRoutingHelper::PopulateRoutingTables();
+    }
 
     Counters counters;
-    counters.queue = sender->GetQueue();
+    counters.queue = forward->GetQueue();
     for (uint64_t flow = 0; flow < flows; flow++)
     {
         const uint16_t port = PORT + flow;
-        BulkSendHelper bulk("ns3::TcpSocketFactory",
-                            InetSocketAddress(interfaces.GetAddress(1), port));
+        BulkSendHelper bulk("ns3::TcpSocketFactory", InetSocketAddress(destinations[flow], port));
         bulk.SetAttribute("MaxBytes", UintegerValue(0));
         bulk.SetAttribute("SendSize", UintegerValue(SEGMENT));
-        bulk.Install(nodes.Get(0)).Start(MicroSeconds(flow * 7'919 % 40'000));
+        bulk.Install(senders.Get(flow % senders.GetN())).Start(MicroSeconds(flow * 7'919 % 40'000));
         PacketSinkHelper sink("ns3::TcpSocketFactory",
                               InetSocketAddress(Ipv4Address::GetAny(), port));
-        counters.sinks.Add(sink.Install(nodes.Get(1)));
+        counters.sinks.Add(sink.Install(receivers.Get(flow % receivers.GetN())));
+    }
+
+    Measurement measurement;
+    FlowMonitorHelper monitor;
+    if (isDumbbell)
+    {
+        auto queue = counters.queue;
+        queue->TraceConnectWithoutContext("Enqueue",
+                                          MakeCallback(&Measurement::Enqueued, &measurement));
+        queue->TraceConnectWithoutContext("Dequeue",
+                                          MakeCallback(&Measurement::Dequeued, &measurement));
+        measurement.Sample(&counters.sinks);
+    }
+    if (isMonitored)
+    {
+        monitor.Install(NodeContainer(senders, receivers));
     }
 
     // Nothing before the first event counts.
@@ -150,6 +259,8 @@ main(int argc, char* argv[])
     const uint64_t deliveredBefore = counters.Delivered();
     const uint64_t goodputBefore = counters.Goodput();
     const uint64_t droppedBefore = counters.queue->GetTotalDroppedPackets();
+    measurement.sum = Time(0);
+    measurement.packets = 0;
     counters.Sample();
     Simulator::Stop(end - warmup);
     Simulator::Run();
@@ -158,13 +269,16 @@ main(int argc, char* argv[])
     const double span = (end - warmup).GetSeconds();
     const uint64_t measured = counters.Delivered() - deliveredBefore;
     const double meanLength = static_cast<double>(counters.lengths) / counters.samples;
+    const double meanDelay = measurement.packets > 0
+                                 ? measurement.sum.GetSeconds() * 1e3 / measurement.packets
+                                 : meanLength * 8e3 / (rate * (PACKET + PPP) / PACKET);
     std::printf("packets=%llu events=%llu cpu_s=%.6f utilisation=%.6f delay_ms=%.4f "
                 "goodput_bps=%.0f drop_ratio=%.6f\n",
                 static_cast<unsigned long long>(counters.Delivered()),
                 static_cast<unsigned long long>(Simulator::GetEventCount()),
                 cpu,
                 measured * PACKET * 8 / span / rate,
-                meanLength * 8e3 / (rate * (PACKET + PPP) / PACKET),
+                meanDelay,
                 (counters.Goodput() - goodputBefore) * 8 / span,
                 static_cast<double>(counters.queue->GetTotalDroppedPackets() - droppedBefore) /
                     (measured + counters.queue->GetTotalDroppedPackets() - droppedBefore));
