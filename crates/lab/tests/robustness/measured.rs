@@ -1,23 +1,12 @@
 //! A run and the memory that it takes: what the allocator was asked for at most.
 
-use std::io;
 use std::sync::atomic::AtomicBool;
 
-use quell_aqm::Time;
-use quell_lab::live::{Listener, Row};
 use quell_lab::scenario::Scenario;
 use quell_lab::sim;
 use quell_measure::Summary;
 
-/// Throws rows away.
-pub(crate) struct Deaf;
-
-impl Listener for Deaf {
-    fn progress(&mut self, _now: Time) {}
-    fn row(&mut self, _row: Row) -> io::Result<()> {
-        Ok(())
-    }
-}
+use crate::deaf::Deaf;
 
 /// Runs `scenario` to its end; its summary, and the peak of allocated bytes.
 pub(crate) fn measured(scenario: &Scenario) -> (Summary, u64) {

@@ -1,6 +1,5 @@
 //! How the tests start runs and read their summaries, and say what cannot run here.
 
-use std::fs;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::{Mutex, MutexGuard};
