@@ -1,0 +1,77 @@
+//! Senders that differ, and links of their own.
+
+use super::*;
+
+#[test]
+fn senders_may_differ_where_they_can() {
+    let other = "[[group]]\nname = \"b\"\ngso = false\npacing = false\nrtt = \"7ms\"\napp = { kind = \"bulk\" }\n";
+    let text = GOOD.replace("[[at]]", &format!("{other}[[at]]"));
+    let load = |text: &str, world| Scenario::load("f.toml", text, &[], Some(world));
+    let scenario = load(&text, World::Sim).unwrap().scenario;
+    let senders: Vec<_> = scenario
+        .groups
+        .iter()
+        .map(|group| (group.pacing, group.gso))
+        .collect();
+    assert_eq!(senders, [(None, true), (None, true), (Some(false), false)]);
+    // Data of the other direction comes from another host.
+    let reverse = text.replace("gso = false", "gso = false\ndirection = \"reverse\"");
+    assert!(load(&reverse, World::Live).is_ok());
+}
+
+/// Access links of the simulator: what they cannot carry, what they hold in memory, and what they make of the link.
+#[test]
+fn access_links_are_judged_where_they_exist() {
+    let load = |access: &[(&str, &str)]| {
+        let sets: Vec<Override> = access
+            .iter()
+            .map(|(key, value)| Override::set(&format!("{key}={value}")).unwrap())
+            .collect();
+        let loaded = Scenario::load("f.toml", GOOD, &sets, Some(World::Sim));
+        loaded.map(|loaded| {
+            let warnings = loaded.warnings.iter().map(ToString::to_string);
+            let warnings: Vec<String> = warnings
+                .filter(|text| text.contains("access-rate"))
+                .collect();
+            (loaded.scenario, warnings)
+        })
+    };
+    // 186 bytes every 20 ms are 74.4 kbit/s.
+    let error = load(&[("group.voice.access-rate", "74kbit")]).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "--set group.voice.access-rate=74kbit: group.voice.access-rate = 74kbit: is too slow for datagrams of 186B every 20ms: \
+         they would wait longer and longer"
+    );
+    assert!(load(&[("group.voice.access-rate", "74400bit")]).is_ok());
+    // Two senders, and the datagrams without a link of their own.
+    let (a, voice) = ("group.a.access-rate", "group.voice.access-rate");
+    assert_eq!(load(&[(a, "1mbit")]).unwrap().1, [""; 0]);
+    assert_eq!(load(&[(a, "20mbit"), (voice, "1mbit")]).unwrap().1, [""; 0]);
+    assert_eq!(
+        load(&[(a, "19mbit"), (voice, "1mbit")]).unwrap().1,
+        [
+            "--set group.a.access-rate=19mbit: group.a.access-rate = 19mbit: the senders' own links carry 39mbit together, less than \
+          link.rate = 40mbit: the link is not the bottleneck"
+        ]
+    );
+    // Three bursts of 64 KiB a flow, where the peer is near, and as many of flows that start later.
+    let told = simulated(&[
+        ("count = 2\n", "count = 90_000\naccess-rate = \"10gbit\"\n"),
+        ("rtt = \"7ms\"", "rtt = \"100us\""),
+        (
+            "set = { \"link.rate\" = \"20mbit\" }",
+            "set = { \"group.a.count\" = 0 }\n[[at]]\ntime = \"6s\"\nset = { \"group.a.count\" = 90_000 }",
+        ),
+    ]);
+    assert!(
+        told.contains("group = 180001 flows: the run would take ")
+            && told.ends_with("lower access rates, or have fewer flows"),
+        "{told}"
+    );
+    let far = [(a, "1mbit"), ("group.a.count", "99999")];
+    assert!(load(&far).is_ok());
+    assert!(load(&[(a, "10mbit"), ("group.a.count", "9999")]).is_ok());
+    let (scenario, _) = load(&[(a, "20mbit")]).unwrap();
+    assert_eq!(Scenario::parse(&scenario.to_toml()).unwrap(), scenario);
+}
