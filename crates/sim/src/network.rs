@@ -111,9 +111,14 @@ impl<O: Observer<Packet>> Network<O> {
     #[inline]
     pub(crate) fn tell(&mut self, packet: &Packet, segment: Option<&Segment>) {
         if let Some(announce) = self.announce {
-            let path = &mut self.paths[index(packet.direction())];
-            announce(path.observer_mut(), packet, segment);
+            // Copies, so that what is told to nobody need not lie in memory.
+            self.announce_copy(announce, *packet, segment.copied());
         }
+    }
+    #[cold]
+    fn announce_copy(&mut self, announce: Announce<O>, packet: Packet, segment: Option<Segment>) {
+        let path = &mut self.paths[index(packet.direction())];
+        announce(path.observer_mut(), &packet, segment.as_ref());
     }
 
     /// A host sends `packet` at `now`.

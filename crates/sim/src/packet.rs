@@ -71,6 +71,7 @@ impl Label {
 
 impl Packet {
     /// Puts `segment` into a packet.
+    #[inline(always)]
     pub(crate) fn stream(label: Label, segment: &Segment, options: &mut OptionStore) -> Self {
         Self {
             time: Time::ZERO,

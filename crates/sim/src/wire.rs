@@ -73,7 +73,7 @@ impl Wires {
 
     /// `packet` leaves the link at the end of `departure`; these times never run backwards.
     #[inline]
-    pub(crate) fn push(&mut self, mut packet: Packet, departure: Departure, sources: &mut Sources) {
+    pub(crate) fn push(&mut self, packet: Packet, departure: Departure, sources: &mut Sources) {
         let index = self.lane_of[packet.group_index()];
         let lane = &mut self.lanes[index];
         let mut release = departure.end + lane.delay;
@@ -84,11 +84,14 @@ impl Wires {
             release = (release + later).max(lane.last);
             lane.last = release;
         }
-        packet.set_release(release);
         if lane.packets.is_empty() {
             sources.set(self.source + index, release);
         }
+        // Set in its place: a copy of what was just written in parts makes the processor wait.
         lane.packets.push_back(packet);
+        if let Some(packet) = lane.packets.back_mut() {
+            packet.set_release(release);
+        }
     }
 
     /// Takes the first packet of the lane that is `source`. The one behind it may be due already, if

@@ -307,18 +307,26 @@ impl Receiver {
         self.ack_of_acks_wanted = false;
         let next = self.reassembly.next();
         let flags = self.feedback.flags();
-        let mut ack = self.ack(next, flags, now);
-        if self.feedback.is_accurate() {
-            self.add_option(&mut ack, has_sacks, now);
-        }
         self.acknowledged = next;
         self.delayed.on_ack_sent(self.ack_scheduled);
         self.ack_scheduled = false;
         self.is_pushed = false;
-        self.duplicate = None;
         self.compressed = 0;
         self.compressed_due = None;
-        Some(ack)
+        if self.feedback.is_accurate() || self.duplicate.is_some() {
+            return Some(self.unusual_ack(next, flags, has_sacks, now));
+        }
+        Some(self.ack(next, flags, now))
+    }
+    /// With an AccECN option, or telling of a duplicate.
+    #[cold]
+    fn unusual_ack(&mut self, next: u64, flags: Flags, has_sacks: bool, now: Time) -> Segment {
+        let mut ack = self.ack(next, flags, now);
+        if self.feedback.is_accurate() {
+            self.add_option(&mut ack, has_sacks, now);
+        }
+        self.duplicate = None;
+        ack
     }
 
     /// Adds the AccECN option, in the place of SACK blocks if need be. "ACKs of ACKs MUST NOT contain

@@ -36,6 +36,16 @@ pub(super) enum Limit {
     Company,
 }
 
+/// New data, or the FIN alone.
+#[derive(Debug, Clone, Copy)]
+struct New {
+    payload: u32,
+    /// Payload of a full segment.
+    full: u32,
+    /// Whether it carries PSH where it ends a burst.
+    may_push: bool,
+}
+
 /// How well the congestion window is used (RFC 7661; Linux `tcp_cwnd_validate`).
 #[derive(Debug, Clone, Default)]
 pub(super) struct Usage {
@@ -142,8 +152,12 @@ impl Sender {
         {
             return Some(segment);
         }
-        match self.send_new(now) {
-            Ok(segment) => Some(segment),
+        match self.next_new(now) {
+            Ok(New {
+                payload,
+                full,
+                may_push,
+            }) => Some(self.emit(payload, full, may_push, now)),
             Err(_) if self.recovery.holds_back && self.may_stop_holding_back() => {
                 self.recovery.holds_back = false;
                 self.recovery.frto = false;
@@ -218,7 +232,7 @@ impl Sender {
             Forced::IntoClosedWindow => {
                 let full = self.full_payload(now);
                 let payload = self.next_payload(full).min(1);
-                (payload > 0 || self.is_fin_next(0)).then(|| self.emit(payload, full, now))
+                (payload > 0 || self.is_fin_next(0)).then(|| self.emit(payload, full, false, now))
             }
         }
     }
@@ -230,7 +244,7 @@ impl Sender {
         let is_new = (payload > 0 || self.is_fin_next(0))
             && self.board.next() + u64::from(payload) <= self.window_end;
         let segment = if is_new {
-            self.emit(payload, full, now)
+            self.emit(payload, full, false, now)
         } else {
             self.retransmit(self.board.tail() - 1, now)
         };
@@ -296,13 +310,19 @@ impl Sender {
         self.is_closed && self.board.next() + u64::from(payload) == self.written
     }
 
-    fn send_new(&mut self, now: Time) -> Result<Segment, Limit> {
+    /// What new data or FIN leaves now.
+    #[inline]
+    fn next_new(&mut self, now: Time) -> Result<New, Limit> {
         let full = self.full_payload(now);
         let mut payload = self.next_payload(full);
         if payload == 0 {
             // The final FIN does not wait for the congestion window.
             return match self.is_fin_next(0) {
-                true => Ok(self.emit(0, full, now)),
+                true => Ok(New {
+                    payload,
+                    full,
+                    may_push: false,
+                }),
                 false => Err(Limit::Application),
             };
         }
@@ -336,15 +356,16 @@ impl Sender {
         if self.board.is_empty() {
             self.restart_after_idle(now);
         }
-        let mut segment = self.emit(payload, full, now);
-        if self.has_ended_burst() {
-            segment.flags.0 |= Flags::PSH;
-        }
-        Ok(segment)
+        Ok(New {
+            payload,
+            full,
+            may_push: true,
+        })
     }
 
-    /// Sends new data, of which `full` bytes would be a full segment, or the FIN alone.
-    fn emit(&mut self, payload: u32, full: u32, now: Time) -> Segment {
+    /// Sends new data, of which `full` bytes would be a full segment, or the FIN alone. The last of
+    /// a burst carries PSH if it `may_push`.
+    fn emit(&mut self, payload: u32, full: u32, may_push: bool, now: Time) -> Segment {
         let sequence = self.board.next();
         let is_fin = self.is_fin_next(payload);
         let was_empty = self.board.is_empty();
@@ -379,6 +400,9 @@ impl Sender {
             accecn = self.ecn.option(self.rtt.smoothed(), now);
         }
         self.on_departure(payload, self.board.tail() - 1, now);
+        if may_push && self.has_ended_burst() {
+            flags |= Flags::PSH;
+        }
         Segment {
             sequence,
             timestamp: timestamp(now),
