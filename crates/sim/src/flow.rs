@@ -12,6 +12,7 @@
 use quell_app::{Action, App, Application as _, Input, Report, Send, UNSENT};
 use quell_aqm::{Bytes, Ecn, Observer, Time};
 use quell_measure::{Direction, FlowId, FlowSample};
+use quell_tcp::cache::prefetch;
 use quell_tcp::{Receiver, ReceiverConfig, Sender, SenderConfig, SenderStats};
 
 use crate::access::Access;
@@ -224,6 +225,35 @@ impl Flow {
         self.state = State::Opening;
         self.wish = Time::MAX;
         self.receiver_app.poll(now, Input::Started { opened: now });
+    }
+
+    /// A packet will arrive: asks for the line that tells where the rest is.
+    #[inline]
+    pub(crate) fn prefetch(&self) {
+        prefetch(&self.transport);
+        prefetch(&self.direction);
+        prefetch(&self.receiver_app);
+    }
+    /// A packet of `direction` will arrive soon: asks for what its end needs.
+    #[inline]
+    pub(crate) fn prefetch_end(&self, direction: Direction) {
+        if let Transport::Stream(stream) = &self.transport {
+            if direction == self.direction {
+                stream.receiver.prefetch();
+                prefetch(&stream.told);
+            } else {
+                stream.sender.prefetch();
+            }
+        }
+    }
+    /// A packet of `direction` will arrive at once.
+    #[inline]
+    pub(crate) fn prefetch_segments(&self, direction: Direction) {
+        if let Transport::Stream(stream) = &self.transport
+            && direction != self.direction
+        {
+            stream.sender.prefetch_segments();
+        }
     }
 
     /// `packet` has arrived; tells at which end.

@@ -145,13 +145,19 @@ impl<O: Observer<Packet>> Network<O> {
                 return None;
             }
         }
-        let [forward, reverse] = &mut self.paths;
-        let path = if lane < 2 + forward.wires.lanes() {
-            forward
-        } else {
-            reverse
-        };
-        path.wires.pop(lane, now, &mut self.sources)
+        let path = self.path_of(lane);
+        self.paths[path].wires.pop(lane, now, &mut self.sources)
+    }
+
+    #[inline]
+    fn path_of(&self, lane: usize) -> usize {
+        usize::from(lane >= 2 + self.paths[0].wires.lanes())
+    }
+
+    /// The packet of a lane that has so many `others` in front of it.
+    #[inline]
+    pub(crate) fn behind(&self, lane: usize, others: usize) -> Option<&Packet> {
+        self.paths[self.path_of(lane)].wires.behind(lane, others)
     }
 
     pub(crate) fn change(&mut self, change: &Change, at: Time) -> Result<(), ParameterError> {

@@ -16,6 +16,7 @@
 //! and a tournament tree under the times that the simulator really sets; its head tells the figures.
 
 use quell_aqm::Time;
+use quell_tcp::cache::prefetch;
 
 /// Bits of time that a level resolves.
 const BITS: u32 = 6;
@@ -82,6 +83,12 @@ impl Timers {
         if entry.wanted < entry.queued {
             self.requeue(timer, now);
         }
+    }
+
+    /// `timer` will be set soon: asks for it.
+    #[inline]
+    pub(crate) fn prefetch(&self, timer: u32) {
+        prefetch(&self.timers[timer as usize]);
     }
 
     /// A time before which no timer rings.

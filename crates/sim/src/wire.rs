@@ -110,6 +110,12 @@ impl Wires {
         Some(packet)
     }
 
+    /// The packet of the lane `source` that has so many `others` in front of it.
+    #[inline]
+    pub(crate) fn behind(&self, source: usize, others: usize) -> Option<&Packet> {
+        self.lanes[source - self.source].packets.get(others)
+    }
+
     /// Packets on their way.
     pub(crate) fn len(&self) -> usize {
         self.lanes.iter().map(|lane| lane.packets.len()).sum()

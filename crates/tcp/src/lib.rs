@@ -17,6 +17,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod cache;
 pub mod cc;
 pub mod config;
 mod ecn;

@@ -14,6 +14,7 @@ mod reassembly;
 
 use quell_aqm::{Bytes, Time};
 
+use crate::cache::prefetch;
 use crate::config::ReceiverConfig;
 use crate::ecn::FeedbackMode;
 use crate::segment::{Flags, Sack, SackBlocks, Segment};
@@ -379,6 +380,19 @@ impl Receiver {
             ecn: self.feedback.field(),
             ..Segment::default()
         }
+    }
+
+    /// A segment will arrive soon: asks for what it will need.
+    #[inline]
+    pub fn prefetch(&self) {
+        // One of each cache line, or nearly so.
+        prefetch(&self.delayed);
+        prefetch(&self.rtt);
+        prefetch(&self.duplicate);
+        prefetch(&self.compressed_due);
+        self.reassembly.prefetch();
+        prefetch(&self.feedback);
+        prefetch(&self.compressed);
     }
 
     /// When to call [`on_timer`](Self::on_timer) next; it may change with every other call.

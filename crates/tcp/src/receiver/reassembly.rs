@@ -7,6 +7,7 @@
 
 use std::collections::VecDeque;
 
+use crate::cache::prefetch;
 use crate::segment::Sack;
 
 /// More ranges than this are not kept: the segment counts as lost, as where memory runs out.
@@ -36,6 +37,12 @@ pub(super) struct Reassembly {
 }
 
 impl Reassembly {
+    /// See [`Receiver::prefetch`](super::Receiver::prefetch).
+    #[inline]
+    pub(super) fn prefetch(&self) {
+        prefetch(&self.ranges);
+        prefetch(&self.next);
+    }
     /// The next number expected.
     pub(super) fn next(&self) -> u64 {
         self.next

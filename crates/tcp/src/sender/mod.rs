@@ -27,6 +27,7 @@ pub use stats::SenderStats;
 
 use quell_aqm::{Bytes, Rate, Time};
 
+use crate::cache::prefetch;
 use crate::cc::{AckSample, CongestionControl, Connection, Control, State, Window};
 use crate::config::SenderConfig;
 use crate::ecn::FeedbackMode;
@@ -245,6 +246,32 @@ impl Sender {
             (Some(due), Some(release)) => Some(due.min(release)),
             (due, release) => due.or(release),
         }
+    }
+    /// An ACK will arrive soon: asks for what it will need, but for the segments outstanding.
+    #[inline]
+    pub fn prefetch(&self) {
+        // One of each cache line, or nearly so.
+        prefetch(&self.recovery);
+        prefetch(&self.recovery.state);
+        prefetch(&self.timers);
+        prefetch(&self.control);
+        self.board.prefetch();
+        prefetch(&self.phase);
+        prefetch(&self.rack);
+        prefetch(&self.pacing);
+        prefetch(&self.rtt);
+        prefetch(&self.ecn);
+        prefetch(&self.una);
+        prefetch(&self.echoed);
+        prefetch(&self.delivery);
+        prefetch(&self.counters);
+        prefetch(&self.mss);
+    }
+    /// The same of the segments outstanding, once what [`prefetch`](Self::prefetch) asked for may be
+    /// there.
+    #[inline]
+    pub fn prefetch_segments(&self) {
+        self.board.prefetch_segments();
     }
     /// Whether the handshake is over.
     #[inline]

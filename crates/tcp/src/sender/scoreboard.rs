@@ -12,6 +12,7 @@ use std::collections::VecDeque;
 use quell_aqm::Time;
 
 use super::details::Details;
+use crate::cache::prefetch;
 
 /// Selectively acknowledged.
 pub(super) const SACKED: u8 = 1;
@@ -141,6 +142,23 @@ impl Scoreboard {
             highest_sack: 0,
             lost_total: 0,
             details: None,
+        }
+    }
+
+    /// See [`Sender::prefetch`](super::Sender::prefetch).
+    #[inline]
+    pub(super) fn prefetch(&self) {
+        prefetch(&self.ring);
+        prefetch(&self.tail);
+        prefetch(&self.lost);
+    }
+    /// The first and the next segment.
+    #[inline]
+    pub(super) fn prefetch_segments(&self) {
+        if !self.ring.is_empty() {
+            for index in [self.head, self.head + 2, self.tail] {
+                prefetch(self.entry(index));
+            }
         }
     }
 
