@@ -52,7 +52,9 @@ check: ## Check format, lints, documentation, licences, scripts
 	@# Documentation is for developers: private items are documented, so links to them resolve.
 	RUSTDOCFLAGS="-D warnings -A rustdoc::private-intra-doc-links" cargo doc --workspace --no-deps --document-private-items --locked $(FLAGS)
 
-bench: ## Measure speed, and count instructions where valgrind exists
+# What each benchmark may take once it is built.
+BENCH_MINUTES ?= 15
+bench: ## Measure speed, count instructions, compare with ns-3 and tbf: each within BENCH_MINUTES (15)
 	@scripts/setup bench
 	@status=0; for source in crates/*/benches/*.rs; do \
 	    [ -e "$$source" ] || continue; \
@@ -61,7 +63,11 @@ bench: ## Measure speed, and count instructions where valgrind exists
 	        echo "not run: $$name: valgrind is missing"; continue; \
 	    fi; \
 	    echo "cargo bench --workspace --locked --bench $$name $(FLAGS)"; \
-	    cargo bench --workspace --locked --bench "$$name" $(FLAGS) || status=$$?; \
+	    cargo bench --workspace --locked --no-run --bench "$$name" $(FLAGS) || { status=$$?; continue; }; \
+	    timeout "$(BENCH_MINUTES)m" cargo bench --workspace --locked --bench "$$name" $(FLAGS) & \
+	    trap "kill $$! || true" INT TERM; code=0; wait $$! || code=$$?; \
+	    if [ "$$code" = 124 ]; then echo "not finished: $$name: took more than $(BENCH_MINUTES) minutes"; fi; \
+	    if [ "$$code" != 0 ]; then status=$$code; fi; \
 	done; exit $$status
 
 validate: setup ## Compare the simulator with this kernel's TCP, in about an hour; goes on where it was stopped

@@ -9,7 +9,7 @@
 //! user and system time, from scenario to files. All run in turns, quell for longer since it is
 //! so much faster, and the median of the turns' ratios counts.
 //!
-//! `QUELL_BENCH_ROUNDS` (5) is how many turns; one takes about a minute. Without ns-3 or a C++ compiler
+//! `QUELL_BENCH_ROUNDS` (3) is how many turns; one takes about a minute. Without ns-3 or a C++ compiler
 //! the benchmark says so and passes.
 #![allow(missing_docs, unreachable_pub)]
 
@@ -84,7 +84,7 @@ fn benchmark(version: &str) -> Result<bool, String> {
             .ok_or_else(|| {
                 format!("QUELL_BENCH_ROUNDS={text}: must be a whole number, 1 or more")
             })?,
-        Err(_) => 5,
+        Err(_) => 3,
     };
     let twin = Twin::build()?;
     println!(
