@@ -19,14 +19,14 @@
 //! Whether the packet in service occupies the queue is `count_in_service`: dummynet before 2010
 //! counts it, ns-2, newer dummynet and Linux do not.
 
-use alloc::collections::VecDeque;
 use alloc::format;
 use alloc::string::{String, ToString};
 
-use crate::observer::{Drop, DropReason, Observer, QueueId};
+use crate::observer::{DropReason, Observer, QueueId};
 use crate::packet::Packet;
 use crate::parameter::{Default, Domain, Parameter, ParameterError, Settings, Value, limit_bytes};
 use crate::qdisc::{Backlog, Gauge, Kind, Link, Qdisc};
+use crate::single_queue::{self, Limit, SingleQueue};
 use crate::units::{Bytes, Rate, Time};
 
 /// Which packets are refused.
@@ -38,13 +38,6 @@ enum Rule {
     BytesLoose,
 }
 
-/// The limit in its own unit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Limit {
-    Packets(u64),
-    Bytes(Bytes),
-}
-
 /// A drop-tail queue.
 #[derive(Debug)]
 pub struct Fifo<P> {
@@ -54,8 +47,7 @@ pub struct Fifo<P> {
     count_in_service: bool,
     /// With the last rate that was not zero.
     link: Link,
-    queue: VecDeque<P>,
-    backlog: Backlog,
+    queue: SingleQueue<P>,
     /// The packet in service, empty if none.
     in_service: Backlog,
 }
@@ -115,21 +107,21 @@ impl<P: Packet> Fifo<P> {
             limit: limit_of(&settings, rule, link)?,
             count_in_service: settings.flag("count_in_service"),
             link,
-            queue: VecDeque::new(),
-            backlog: Backlog::default(),
+            queue: SingleQueue::new(),
             in_service: Backlog::default(),
             settings,
         })
     }
 
     fn occupancy(&self) -> Backlog {
+        let waiting = self.queue.backlog();
         if self.count_in_service {
             Backlog {
-                packets: self.backlog.packets + self.in_service.packets,
-                bytes: self.backlog.bytes + self.in_service.bytes,
+                packets: waiting.packets + self.in_service.packets,
+                bytes: waiting.bytes + self.in_service.bytes,
             }
         } else {
-            self.backlog
+            waiting
         }
     }
 }
@@ -182,28 +174,20 @@ fn accepts(rule: Rule, limit: Limit, occupancy: Backlog, len: Bytes) -> bool {
 
 impl<P: Packet> Qdisc<P> for Fifo<P> {
     fn queues(&self) -> &'static [&'static str] {
-        &["queue"]
+        single_queue::NAMES
     }
 
     #[inline]
     fn enqueue(&mut self, packet: P, now: Time, obs: &mut impl Observer<P>) {
         if !accepts(self.rule, self.limit, self.occupancy(), packet.len()) {
-            let drop = Drop {
-                queue: QueueId::SINGLE,
-                reason: DropReason::Limit,
-                queued: false,
-            };
-            return obs.dropped(packet, drop, now);
+            return single_queue::refuse(packet, DropReason::Limit, now, obs);
         }
-        self.backlog.add(packet.len());
-        obs.enqueued(QueueId::SINGLE, &packet, now);
-        self.queue.push_back(packet);
+        self.queue.accept(packet, now, obs);
     }
 
     #[inline]
     fn dequeue(&mut self, now: Time, obs: &mut impl Observer<P>) -> Option<P> {
-        let packet = self.queue.pop_front()?;
-        self.backlog.remove(packet.len());
+        let packet = self.queue.pop()?;
         self.in_service = Backlog {
             packets: 1,
             bytes: packet.len(),
@@ -258,40 +242,24 @@ impl<P: Packet> Qdisc<P> for Fifo<P> {
     }
 
     fn drain(&mut self, now: Time, obs: &mut impl Observer<P>) {
-        while let Some(packet) = self.queue.pop_front() {
-            self.backlog.remove(packet.len());
-            let drop = Drop {
-                queue: QueueId::SINGLE,
-                reason: DropReason::Drained,
-                queued: true,
-            };
-            obs.dropped(packet, drop, now);
-        }
+        self.queue.drain(now, obs);
     }
 
     #[inline]
     fn backlog(&self) -> Backlog {
-        self.backlog
+        self.queue.backlog()
     }
 
     fn status(&self, now: Time, tell: &mut dyn FnMut(&'static str, Gauge)) {
-        let head = self.queue.front().map_or(Time::ZERO, |p| p.sojourn(now));
-        tell("delay", Gauge::Delay(head));
-        match self.limit {
-            Limit::Packets(packets) => tell("limit_packets", Gauge::Count(packets as i64)),
-            Limit::Bytes(bytes) => {
-                tell(
-                    "limit_bytes",
-                    Gauge::Count(i64::try_from(bytes.get()).unwrap_or(i64::MAX)),
-                );
-            }
-        }
+        tell("delay", Gauge::Delay(self.queue.head_sojourn(now)));
+        self.limit.tell(tell);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Drop;
     use crate::bottleneck::Bottleneck;
     use crate::departure_clock::Framing;
     use crate::packet::Ecn;

@@ -32,6 +32,7 @@ pub mod qdisc;
 pub mod random;
 pub mod registry;
 pub mod scheduler;
+mod single_queue;
 pub mod units;
 
 pub use bottleneck::{Bottleneck, Departure};

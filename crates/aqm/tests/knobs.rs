@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod common;
+mod kinds;
 
 use std::collections::BTreeSet;
 
@@ -35,86 +36,10 @@ fn outcome(kind: &str, given: &[(&str, &str)]) -> Vec<Event> {
     link.observer().events.clone()
 }
 
-/// Context, parameter and two values that must lead to different fates.
-type Knob = (
-    &'static str,
-    &'static [(&'static str, &'static str)],
-    &'static str,
-    &'static str,
-    &'static str,
-);
-
-const RFC: (&str, &str) = ("form", "rfc9332");
-const BYTES: (&str, &str) = ("limit", "15kB");
-/// Makes overload begin at p' = 1/20.
-const K20: (&str, &str) = ("coupling_factor", "20");
-const TS_FIFO: (&str, &str) = ("scheduler", "ts_fifo");
-
-const KNOBS: &[Knob] = &[
-    ("fifo", &[], "limit", "10p", "20kB"),
-    ("fifo", &[BYTES], "rule", "bytes_strict", "bytes_loose"),
-    (
-        "fifo",
-        &[("limit", "15000B")],
-        "rule",
-        "linux",
-        "bytes_loose",
-    ),
-    (
-        "fifo",
-        &[("limit", "10p")],
-        "count_in_service",
-        "false",
-        "true",
-    ),
-    ("dualpi2", &[], "form", "linux", "rfc9332"),
-    ("dualpi2", &[], "limit", "10", "10000"),
-    ("dualpi2", &[RFC], "limit", "30kB", "250ms"),
-    ("dualpi2", &[], "memlimit", "20kB", "10MB"),
-    ("dualpi2", &[], "target", "15ms", "5ms"),
-    ("dualpi2", &[RFC], "target", "15ms", "5ms"),
-    ("dualpi2", &[], "tupdate", "16ms", "32ms"),
-    ("dualpi2", &[RFC], "tupdate", "15ms", "30ms"),
-    ("dualpi2", &[], "alpha", "0.16", "1"),
-    ("dualpi2", &[RFC], "alpha", "0.15", "1"),
-    ("dualpi2", &[], "beta", "3.2", "10"),
-    ("dualpi2", &[RFC], "beta", "3", "10"),
-    (
-        "dualpi2",
-        &[("max_rtt", "100ms")],
-        "typical_rtt",
-        "10ms",
-        "20ms",
-    ),
-    (
-        "dualpi2",
-        &[("typical_rtt", "15ms")],
-        "max_rtt",
-        "60ms",
-        "200ms",
-    ),
-    ("dualpi2", &[], "coupling_factor", "2", "8"),
-    ("dualpi2", &[RFC], "coupling_factor", "2", "8"),
-    ("dualpi2", &[], "any_ect", "false", "true"),
-    ("dualpi2", &[RFC], "any_ect", "false", "true"),
-    ("dualpi2", &[K20], "overflow", "false", "true"),
-    ("dualpi2", &[RFC, K20], "overflow", "false", "true"),
-    ("dualpi2", &[], "step_thresh", "1ms", "5ms"),
-    ("dualpi2", &[], "min_qlen_step", "0", "2"),
-    ("dualpi2", &[], "drop_enqueue", "false", "true"),
-    ("dualpi2", &[], "classic_protection", "10", "50"),
-    ("dualpi2", &[RFC], "min_th", "800us", "5ms"),
-    ("dualpi2", &[RFC], "range", "400us", "20ms"),
-    ("dualpi2", &[RFC], "th_len", "1p", "5p"),
-    ("dualpi2", &[RFC], "scheduler", "wrr", "ts_fifo"),
-    ("dualpi2", &[RFC], "wrr_ratio", "15", "1"),
-    ("dualpi2", &[RFC, TS_FIFO], "tshift", "50ms", "1ms"),
-];
-
 #[test]
 fn every_parameter_changes_the_fate_of_some_packet() {
     let mut covered = BTreeSet::new();
-    for &(kind, context, key, one, other) in KNOBS {
+    for (kind, context, key, one, other) in kinds::knobs() {
         let with = |value| {
             let given: Vec<_> = context.iter().copied().chain([(key, value)]).collect();
             outcome(kind, &given)
@@ -139,7 +64,7 @@ fn every_parameter_changes_the_fate_of_some_packet() {
 
 #[test]
 fn every_living_parameter_changes_a_living_queue() {
-    for &(kind, context, key, one, other) in KNOBS {
+    for (kind, context, key, one, other) in kinds::knobs() {
         let entry = quell_aqm::registry::find(kind).unwrap();
         let parameter = entry.parameters.iter().find(|p| p.name == key).unwrap();
         let fates = |value: Option<&str>| {

@@ -1,11 +1,12 @@
 //! The laws of every queue discipline, driven by random operations on a living bottleneck.
 //!
 //! `tests/common` checks them: conservation, backlog, order, marks and empty dequeues at every call.
-//! Here are the operations, what each discipline's source allows as a reason to drop, and the
-//! comparison of two identical runs.
+//! `tests/kinds` says how each discipline starts and which drops its source allows. Here are the
+//! operations and the comparison of two identical runs.
 #![allow(clippy::unwrap_used)]
 
 mod common;
+mod kinds;
 
 use common::{Checked, Event, Ledger, TestPacket, discipline};
 use proptest::prelude::*;
@@ -73,69 +74,6 @@ fn candidates(domain: Domain) -> &'static [&'static str] {
         Domain::Word(words) => words,
         Domain::TimeOrPackets(..) => &["0s", "1ms", "0p", "1p", "30p", "x"],
         Domain::Limit { .. } => &["1p", "20p", "1500B", "3001B", "30kB", "1ms", "100ms", "0p"],
-    }
-}
-
-/// Starting points worth a run of their own.
-fn forms(kind: &str) -> &'static [&'static [(&'static str, &'static str)]] {
-    match kind {
-        "fifo" => &[
-            &[("limit", "20p")],
-            &[
-                ("limit", "20p"),
-                ("rule", "slots"),
-                ("count_in_service", "true"),
-            ],
-            &[("limit", "30kB"), ("rule", "bytes_strict")],
-            &[
-                ("limit", "30kB"),
-                ("rule", "bytes_loose"),
-                ("count_in_service", "true"),
-            ],
-        ],
-        "dualpi2" => &[
-            &[],
-            &[
-                ("limit", "30"),
-                ("memlimit", "40kB"),
-                ("drop_enqueue", "true"),
-                ("any_ect", "true"),
-            ],
-            &[
-                ("overflow", "true"),
-                ("step_thresh", "5p"),
-                ("target", "1ms"),
-                ("tupdate", "1ms"),
-            ],
-            &[("form", "rfc9332")],
-            &[
-                ("form", "rfc9332"),
-                ("scheduler", "ts_fifo"),
-                ("target", "1ms"),
-                ("limit", "40kB"),
-            ],
-            &[
-                ("form", "rfc9332"),
-                ("overflow", "true"),
-                ("alpha", "10"),
-                ("beta", "100"),
-            ],
-        ],
-        _ => &[&[]],
-    }
-}
-
-/// Whether the source of `kind` allows this drop.
-fn is_allowed(kind: &str, reason: DropReason, queued: bool, ecn: Ecn) -> bool {
-    match (kind, reason) {
-        (_, DropReason::Drained) => queued,
-        ("fifo", DropReason::Limit) => !queued,
-        ("dualpi2", DropReason::Limit | DropReason::Memory) => !queued,
-        ("dualpi2", DropReason::Reconfigured) => queued,
-        // Only what cannot be marked is dropped by the AQM, and ECN packets only in overload.
-        ("dualpi2", DropReason::Aqm) => ecn == Ecn::NotEct,
-        ("dualpi2", DropReason::Overload) => ecn != Ecn::NotEct,
-        _ => false,
     }
 }
 
@@ -216,7 +154,7 @@ fn run(
     for (id, drop) in dropped {
         let ecn = ecn_at_offer[id as usize];
         assert!(
-            is_allowed(kind, drop.reason, drop.queued, ecn),
+            kinds::allows(kind, drop.reason, drop.queued, ecn),
             "{kind}: {drop:?} of {ecn:?}"
         );
         out.push(id);
@@ -235,7 +173,7 @@ proptest! {
     #[test]
     fn every_discipline_keeps_the_laws(operations in prop::collection::vec(operation(), 1..120)) {
         for entry in KINDS {
-            for given in forms(entry.name) {
+            for given in kinds::of(entry.name).forms {
                 let first = run(entry.name, given, &operations, true);
                 let second = run(entry.name, given, &operations, true);
                 prop_assert_eq!(&first, &second, "same seed and same calls, same fate");
@@ -249,7 +187,7 @@ proptest! {
 #[test]
 fn no_discipline_allocates_after_the_first_fill() {
     for entry in KINDS {
-        for given in forms(entry.name) {
+        for given in kinds::of(entry.name).forms {
             let rate = Rate::from_mbps(100);
             let mut qdisc = discipline(entry.name, given, rate).unwrap();
             let mut counters = Silent;
