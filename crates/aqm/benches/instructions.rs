@@ -22,6 +22,8 @@ fn standing(name: &str) -> Standing {
 #[bench::fifo("fifo")]
 #[bench::dualpi2_linux("dualpi2_linux")]
 #[bench::dualpi2_rfc9332("dualpi2_rfc9332")]
+#[bench::codel_linux("codel_linux")]
+#[bench::codel_rfc8289("codel_rfc8289")]
 fn thousand_packets(mut standing: Standing) -> Standing {
     for _ in 0..1_000 {
         black_box(standing.step());

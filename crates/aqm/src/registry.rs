@@ -4,6 +4,7 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
+use crate::codel::Codel;
 use crate::dualpi2::DualPi2;
 use crate::fifo::Fifo;
 use crate::observer::Observer;
@@ -107,6 +108,7 @@ macro_rules! registry {
 registry! {
     Fifo => |settings, link, random| Fifo::new(settings, link),
     DualPi2 => |settings, link, random| DualPi2::new(settings, link, random),
+    Codel => |settings, link, random| Codel::new(settings, link),
 }
 
 /// The entry of `kind`, or the kinds there are.

@@ -161,6 +161,13 @@ impl Limit {
             Self::Bytes(limit) => backlog.bytes + len <= limit,
         }
     }
+    /// Whether more waits than is allowed, after the limit was lowered.
+    pub(crate) fn is_exceeded(self, backlog: Backlog) -> bool {
+        match self {
+            Self::Packets(limit) => backlog.packets > limit,
+            Self::Bytes(limit) => backlog.bytes > limit,
+        }
+    }
     /// For status.
     pub(crate) fn tell(self, tell: &mut dyn FnMut(&'static str, Gauge)) {
         let count = |n| Gauge::Count(i64::try_from(n).unwrap_or(i64::MAX));

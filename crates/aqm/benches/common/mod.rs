@@ -129,4 +129,6 @@ pub const CASES: &[Case] = &[
     ("fifo", "fifo", &[("limit", "1000p")], 8),
     ("dualpi2_linux", "dualpi2", &[], 25),
     ("dualpi2_rfc9332", "dualpi2", &[("form", "rfc9332")], 25),
+    ("codel_linux", "codel", &[], 15),
+    ("codel_rfc8289", "codel", &[("form", "rfc8289")], 15),
 ];

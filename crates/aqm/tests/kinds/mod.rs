@@ -3,6 +3,7 @@
 // Each test binary uses its part, and none of it is part of an interface.
 #![allow(dead_code, unreachable_pub)]
 
+mod codel;
 mod dualpi2;
 mod fifo;
 
@@ -23,7 +24,7 @@ pub struct Kind {
     pub knobs: &'static [(Given, &'static str, &'static str, &'static str)],
 }
 
-const KINDS: &[&Kind] = &[&fifo::FIFO, &dualpi2::DUALPI2];
+const KINDS: &[&Kind] = &[&fifo::FIFO, &dualpi2::DUALPI2, &codel::CODEL];
 
 /// What is known of `kind`.
 pub fn of(kind: &str) -> &'static Kind {
