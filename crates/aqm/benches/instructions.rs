@@ -24,6 +24,8 @@ fn standing(name: &str) -> Standing {
 #[bench::dualpi2_rfc9332("dualpi2_rfc9332")]
 #[bench::codel_linux("codel_linux")]
 #[bench::codel_rfc8289("codel_rfc8289")]
+#[bench::pie_linux("pie_linux")]
+#[bench::pie_rfc8033("pie_rfc8033")]
 fn thousand_packets(mut standing: Standing) -> Standing {
     for _ in 0..1_000 {
         black_box(standing.step());

@@ -31,6 +31,7 @@ mod flow_queue;
 pub mod observer;
 pub mod packet;
 pub mod parameter;
+pub mod pie;
 pub mod qdisc;
 pub mod random;
 pub mod registry;

@@ -10,6 +10,7 @@ use crate::fifo::Fifo;
 use crate::observer::Observer;
 use crate::packet::Packet;
 use crate::parameter::{Parameter, ParameterError, Settings};
+use crate::pie::Pie;
 use crate::qdisc::{Backlog, Gauge, Kind, Link, Qdisc};
 use crate::random::Random;
 use crate::units::{Rate, Time};
@@ -109,6 +110,7 @@ registry! {
     Fifo => |settings, link, random| Fifo::new(settings, link),
     DualPi2 => |settings, link, random| DualPi2::new(settings, link, random),
     Codel => |settings, link, random| Codel::new(settings, link),
+    Pie => |settings, link, random| Pie::new(settings, link, random),
 }
 
 /// The entry of `kind`, or the kinds there are.

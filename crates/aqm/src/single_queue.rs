@@ -168,6 +168,14 @@ impl Limit {
             Self::Bytes(limit) => backlog.bytes > limit,
         }
     }
+    /// Whether `backlog` takes one part in `parts` of the limit, or more.
+    #[inline]
+    pub(crate) fn is_used_by(self, backlog: Backlog, parts: u64) -> bool {
+        match self {
+            Self::Packets(limit) => backlog.packets.saturating_mul(parts) >= limit,
+            Self::Bytes(limit) => backlog.bytes.get().saturating_mul(parts) >= limit.get(),
+        }
+    }
     /// For status.
     pub(crate) fn tell(self, tell: &mut dyn FnMut(&'static str, Gauge)) {
         let count = |n| Gauge::Count(i64::try_from(n).unwrap_or(i64::MAX));

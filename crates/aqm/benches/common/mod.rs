@@ -131,4 +131,6 @@ pub const CASES: &[Case] = &[
     ("dualpi2_rfc9332", "dualpi2", &[("form", "rfc9332")], 25),
     ("codel_linux", "codel", &[], 15),
     ("codel_rfc8289", "codel", &[("form", "rfc8289")], 15),
+    ("pie_linux", "pie", &[("ecn", "true")], 15),
+    ("pie_rfc8033", "pie", &[("form", "rfc8033")], 15),
 ];

@@ -6,6 +6,7 @@
 mod codel;
 mod dualpi2;
 mod fifo;
+mod pie;
 
 use quell_aqm::{DropReason, Ecn};
 
@@ -24,7 +25,7 @@ pub struct Kind {
     pub knobs: &'static [(Given, &'static str, &'static str, &'static str)],
 }
 
-const KINDS: &[&Kind] = &[&fifo::FIFO, &dualpi2::DUALPI2, &codel::CODEL];
+const KINDS: &[&Kind] = &[&fifo::FIFO, &dualpi2::DUALPI2, &codel::CODEL, &pie::PIE];
 
 /// What is known of `kind`.
 pub fn of(kind: &str) -> &'static Kind {
