@@ -25,6 +25,7 @@ pub enum Domain {
     Integer(u64, u64),
     /// A fraction, kept as a whole number of equal parts: the lowest and the highest number of
     /// parts, and how many make 1. Written as a decimal, which is rounded to the nearest part.
+    /// Above 1 where the highest number of parts is.
     Fraction(u64, u64, u64),
     /// Hz.
     Frequency(Frequency, Frequency),
@@ -102,7 +103,11 @@ impl Domain {
                 .ok()
                 .filter(|&number| in_range(number, low, high))
                 .map(Value::Integer),
-            Self::Fraction(low, high, of) => notation::fraction(text, of)
+            Self::Fraction(low, high, of) if high <= of => notation::fraction(text, of)
+                .ok()
+                .filter(|&parts| in_range(parts, low, high))
+                .map(|parts| Value::Fraction(parts, of)),
+            Self::Fraction(low, high, of) => notation::multiple(text, of)
                 .ok()
                 .filter(|&parts| in_range(parts, low, high))
                 .map(|parts| Value::Fraction(parts, of)),
@@ -168,7 +173,7 @@ impl fmt::Display for Domain {
             Self::Integer(low, high) => range(f, "a whole number", low, bounded(high, u64::MAX)),
             Self::Fraction(low, high, of) => range(
                 f,
-                "a fraction",
+                if high > of { "a number" } else { "a fraction" },
                 &Value::Fraction(*low, *of),
                 Some(&Value::Fraction(*high, *of)),
             ),
@@ -210,7 +215,7 @@ pub struct Parameter {
     pub domain: Domain,
     /// What it is when nobody says.
     pub default: Default,
-    /// The parameter exists only where another, word-valued one has this value.
+    /// The parameter exists only where another, a word or a flag, has this value.
     pub only: Option<(&'static str, &'static str)>,
     /// Whether it can change while the queue lives.
     pub live: bool,
@@ -218,6 +223,14 @@ pub struct Parameter {
     pub source: &'static str,
     /// What it does.
     pub help: &'static str,
+}
+
+/// A condition of [`Parameter::only`] as scenarios write it: `form = "linux"`, `adaptive = true`.
+pub fn condition((other, value): (&str, &str)) -> String {
+    match value {
+        "true" | "false" => format!("{other} = {value}"),
+        word => format!("{other} = \"{word}\""),
+    }
 }
 
 /// Why a parameter was refused.
@@ -294,14 +307,14 @@ impl Settings {
     /// Checks that every parameter given has an effect in this combination.
     pub fn check(&self) -> Result<(), ParameterError> {
         for (parameter, given) in self.table.iter().zip(&self.given) {
-            let (Some(value), Some((other, word))) = (given, parameter.only) else {
+            let (Some(value), Some(only)) = (given, parameter.only) else {
                 continue;
             };
             if !self.applies(parameter) {
                 return Err(ParameterError {
                     key: parameter.name.to_string(),
                     found: value.to_string(),
-                    allowed: format!("has an effect only with {other} = \"{word}\""),
+                    allowed: format!("has an effect only with {}", condition(only)),
                 });
             }
         }
@@ -361,7 +374,11 @@ impl Settings {
     /// exists itself.
     fn applies(&self, parameter: &Parameter) -> bool {
         parameter.only.is_none_or(|(other, word)| {
-            self.word(other) == word && self.applies(&self.table[self.index(other)])
+            let is = match self.value(other) {
+                Some(Value::Flag(flag)) => flag == (word == "true"),
+                _ => self.word(other) == word,
+            };
+            is && self.applies(&self.table[self.index(other)])
         })
     }
 

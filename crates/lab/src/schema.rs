@@ -3,7 +3,7 @@
 //! Editors complete and check files by it. It knows structure, words, notation of quantities and ranges of plain numbers; what
 //! depends on several keys, and ranges of quantities with units, only `quell check` can judge.
 
-use quell_aqm::parameter::{Default as Given, Domain as D, Parameter};
+use quell_aqm::parameter::{Default as Given, Domain as D, Parameter, condition};
 use quell_aqm::registry;
 use quell_tcp::cc;
 use serde_json::{Map, Value, json};
@@ -202,7 +202,7 @@ fn value(domain: &D) -> Value {
         D::Fraction(low, high, of) => json!({
             "type": "number",
             "minimum": (low as f64 - 0.5).max(0.0) / of as f64,
-            "maximum": if high < of { (high as f64 + 0.499) / of as f64 } else { 1.0 },
+            "maximum": if high == of { 1.0 } else { (high as f64 + 0.499) / of as f64 },
         }),
         D::Frequency(..) => {
             json!({ "anyOf": [{ "type": "number", "minimum": 0 }, text(&format!(r"{NUMBER}\s*(Hz)?\s*"))] })
@@ -312,8 +312,8 @@ fn parameter(row: &Parameter) -> Value {
         "{} Must be {}. Source: {}.",
         row.help, row.domain, row.source
     );
-    if let Some((other, word)) = row.only {
-        help.push_str(&format!(" Only with {other} = \"{word}\"."));
+    if let Some(only) = row.only {
+        help.push_str(&format!(" Only with {}.", condition(only)));
     }
     match row.default {
         Given::Is(text) => property["default"] = parameter_in_json(&row.domain, text),

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use quell_aqm::parameter::{Default, Parameter};
+use quell_aqm::parameter::{Default, Parameter, condition};
 use quell_aqm::registry::{Entry, KINDS};
 use quell_tcp::cc;
 
@@ -73,7 +73,7 @@ fn rows(out: &mut String, parameters: &[Parameter], with_live: bool) {
         };
         let only = parameter
             .only
-            .map(|(other, word)| format!(" Only with `{other} = \"{word}\"`."))
+            .map(|only| format!(" Only with `{}`.", condition(only)))
             .unwrap_or_default();
         let live = match (with_live, parameter.live) {
             (false, _) => "",

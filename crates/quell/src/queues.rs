@@ -1,6 +1,6 @@
 //! `quell queues`: what disciplines there are, from the registry and nowhere else.
 
-use quell_aqm::parameter::{Default, Parameter};
+use quell_aqm::parameter::{Default, Parameter, condition};
 use quell_aqm::registry::{self, Entry};
 use quell_lab::scenario::closest;
 
@@ -76,8 +76,8 @@ fn details(parameter: &Parameter) -> Vec<String> {
         "Default: {default}. Allowed: {}.",
         parameter.domain
     ));
-    if let Some((other, word)) = parameter.only {
-        all.push(format!("Only with {other} = {word}."));
+    if let Some(only) = parameter.only {
+        all.push(format!("Only with {}.", condition(only)));
     }
     if let Some(opposite) = parameter.opposite {
         all.push(format!("{opposite} is its opposite."));

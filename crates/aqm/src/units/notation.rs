@@ -111,18 +111,30 @@ pub fn frequency(text: &str) -> Result<Frequency, NotationError> {
 /// Reads a fraction as a decimal such as `0.8`, in parts of which `of` make 1: the nearest number of
 /// parts, halves up. A fraction above 1 is refused.
 pub fn fraction(text: &str, of: u64) -> Result<u64, NotationError> {
-    const ONE: u64 = 1_000_000_000_000_000_000;
     decimal(text, ONE)
         .filter(|&value| value <= ONE)
-        .map(|value| {
-            // value ≤ 10¹⁸, so the product fits 128 bits and the quotient is at most `of`.
-            let parts = u128::from(value) * u128::from(of) + u128::from(ONE / 2);
-            (parts / u128::from(ONE)) as u64
-        })
+        .and_then(|value| nearest(value, of))
         .ok_or_else(|| allowed("a fraction, such as 0.8"))
 }
 
-/// The shortest decimal that [`fraction`] reads as `parts` of `of`.
+/// As [`fraction`], of a number that may be above 1, to 18.4.
+pub fn multiple(text: &str, of: u64) -> Result<u64, NotationError> {
+    decimal(text, ONE)
+        .and_then(|value| nearest(value, of))
+        .ok_or_else(|| allowed("a number, such as 1.5"))
+}
+
+/// What decimals are read in: 18 digits after the point.
+const ONE: u64 = 1_000_000_000_000_000_000;
+
+/// `value` units of 10⁻¹⁸ in parts of which `of` make 1.
+fn nearest(value: u64, of: u64) -> Option<u64> {
+    // The product of two numbers of 64 bits, and half a unit, fit 128 bits.
+    let parts = u128::from(value) * u128::from(of) + u128::from(ONE / 2);
+    u64::try_from(parts / u128::from(ONE)).ok()
+}
+
+/// The shortest decimal that [`multiple`] reads as `parts` of `of`.
 pub fn write_fraction(parts: u64, of: u64) -> String {
     for digits in 0..18 {
         let scale = 10_u128.pow(digits);
@@ -133,11 +145,11 @@ pub fn write_fraction(parts: u64, of: u64) -> String {
             0 => format!("{whole}"),
             width => format!("{whole}.{rest:0width$}"),
         };
-        if fraction(&text, of) == Ok(parts) {
+        if multiple(&text, of) == Ok(parts) {
             return text;
         }
     }
-    // Parts finer than 10⁻¹⁷, or more than 1, which no table has.
+    // Parts finer than 10⁻¹⁷, or above 18.4, which no table has.
     format!("{parts}/{of}")
 }
 
@@ -258,16 +270,22 @@ mod tests {
             ("0.33", 3, 1),
         ] {
             assert_eq!(fraction(text, of), Ok(parts), "{text}");
+            assert_eq!(multiple(text, of), Ok(parts), "{text}");
         }
         for text in ["", "-0.1", "1.0001", "2", "0,8", "8e-1", "80%"] {
             assert!(fraction(text, 1_024).is_err(), "{text}");
+        }
+        assert_eq!(multiple("2.5", 1_000), Ok(2_500));
+        assert_eq!(multiple("18", u64::MAX / 18), Ok(u64::MAX / 18 * 18));
+        for text in ["", "-0.1", "19", "0,8", "8e-1", "80%"] {
+            assert!(multiple(text, 1_024).is_err(), "{text}");
         }
         assert_eq!(write_fraction(717, 1_024), "0.7");
         assert_eq!(write_fraction(1_023, 1_024), "0.999");
         assert_eq!(write_fraction(1_024, 1_024), "1");
         for of in [1, 3, 256, 1_024, 65_536] {
-            for parts in 0..=of {
-                assert_eq!(fraction(&write_fraction(parts, of), of), Ok(parts));
+            for parts in 0..=2 * of {
+                assert_eq!(multiple(&write_fraction(parts, of), of), Ok(parts));
             }
         }
     }
