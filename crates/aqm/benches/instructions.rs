@@ -26,6 +26,8 @@ fn standing(name: &str) -> Standing {
 #[bench::codel_rfc8289("codel_rfc8289")]
 #[bench::pie_linux("pie_linux")]
 #[bench::pie_rfc8033("pie_rfc8033")]
+#[bench::gsp("gsp")]
+#[bench::gsp_adaptive("gsp_adaptive")]
 fn thousand_packets(mut standing: Standing) -> Standing {
     for _ in 0..1_000 {
         black_box(standing.step());

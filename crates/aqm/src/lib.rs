@@ -28,6 +28,7 @@ pub mod dualpi2;
 pub mod fifo;
 #[allow(dead_code, reason = "the disciplines on it come next")]
 mod flow_queue;
+pub mod gsp;
 pub mod observer;
 pub mod packet;
 pub mod parameter;

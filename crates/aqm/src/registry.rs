@@ -7,6 +7,7 @@ use alloc::vec::Vec;
 use crate::codel::Codel;
 use crate::dualpi2::DualPi2;
 use crate::fifo::Fifo;
+use crate::gsp::Gsp;
 use crate::observer::Observer;
 use crate::packet::Packet;
 use crate::parameter::{Parameter, ParameterError, Settings};
@@ -111,6 +112,7 @@ registry! {
     DualPi2 => |settings, link, random| DualPi2::new(settings, link, random),
     Codel => |settings, link, random| Codel::new(settings, link),
     Pie => |settings, link, random| Pie::new(settings, link, random),
+    Gsp => |settings, link, random| Gsp::new(settings, link),
 }
 
 /// The entry of `kind`, or the kinds there are.

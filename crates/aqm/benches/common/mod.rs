@@ -133,4 +133,6 @@ pub const CASES: &[Case] = &[
     ("codel_rfc8289", "codel", &[("form", "rfc8289")], 15),
     ("pie_linux", "pie", &[("ecn", "true")], 15),
     ("pie_rfc8033", "pie", &[("form", "rfc8033")], 15),
+    ("gsp", "gsp", &[("interval", "1ms")], 15),
+    ("gsp_adaptive", "gsp", &[("adaptive", "true")], 15),
 ];

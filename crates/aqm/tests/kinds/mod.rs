@@ -6,6 +6,7 @@
 mod codel;
 mod dualpi2;
 mod fifo;
+mod gsp;
 mod pie;
 
 use quell_aqm::{DropReason, Ecn};
@@ -25,7 +26,14 @@ pub struct Kind {
     pub knobs: &'static [(Given, &'static str, &'static str, &'static str)],
 }
 
-const KINDS: &[&Kind] = &[&fifo::FIFO, &dualpi2::DUALPI2, &codel::CODEL, &pie::PIE];
+#[rustfmt::skip] // One line for each, so that additions do not collide.
+const KINDS: &[&Kind] = &[
+    &fifo::FIFO,
+    &dualpi2::DUALPI2,
+    &codel::CODEL,
+    &pie::PIE,
+    &gsp::GSP,
+];
 
 /// What is known of `kind`.
 pub fn of(kind: &str) -> &'static Kind {
