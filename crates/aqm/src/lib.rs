@@ -26,8 +26,8 @@ pub mod departure_clock;
 mod dual_queue;
 pub mod dualpi2;
 pub mod fifo;
-#[allow(dead_code, reason = "the disciplines on it come next")]
 mod flow_queue;
+pub mod fq_codel;
 pub mod gsp;
 pub mod observer;
 pub mod packet;

@@ -7,6 +7,7 @@ use alloc::vec::Vec;
 use crate::codel::Codel;
 use crate::dualpi2::DualPi2;
 use crate::fifo::Fifo;
+use crate::fq_codel::FqCodel;
 use crate::gsp::Gsp;
 use crate::observer::Observer;
 use crate::packet::Packet;
@@ -113,6 +114,7 @@ registry! {
     Codel => |settings, link, random| Codel::new(settings, link),
     Pie => |settings, link, random| Pie::new(settings, link, random),
     Gsp => |settings, link, random| Gsp::new(settings, link),
+    FqCodel => |settings, link, random| FqCodel::new(settings, link, random),
 }
 
 /// The entry of `kind`, or the kinds there are.

@@ -13,7 +13,7 @@ use quell_aqm::departure_clock::Framing;
 use quell_aqm::registry::KINDS;
 use quell_aqm::{Bottleneck, Ecn, Random, Rate, Time};
 
-/// What happens to an overloaded 10 Mbit/s link: bursts, pauses, all ECN code points, two sizes.
+/// What happens to an overloaded 10 Mbit/s link: bursts, pauses, five flows, all ECN code points, two sizes.
 fn outcome(kind: &str, given: &[(&str, &str)]) -> Vec<Event> {
     let rate = Rate::from_mbps(10);
     let qdisc = discipline(kind, given, rate).unwrap_or_else(|e| panic!("{kind} {given:?}: {e}"));
@@ -25,7 +25,7 @@ fn outcome(kind: &str, given: &[(&str, &str)]) -> Vec<Event> {
         for _ in 0..=random.below(3) {
             let len = if random.below(4) == 0 { 186 } else { 1_500 };
             let ecn = Ecn::from_bits(random.below(4) as u8);
-            link.arrive(TestPacket::new(id, 0, len, ecn), now, &mut |_, _| ());
+            link.arrive(TestPacket::new(id, id % 5, len, ecn), now, &mut |_, _| ());
             id += 1;
         }
         // Now and then the queue runs empty.
@@ -77,7 +77,8 @@ fn every_living_parameter_changes_a_living_queue() {
             for id in 0..6_000 {
                 now += Time::from_nanos(random.below(1_600_000));
                 let len = if random.below(4) == 0 { 186 } else { 1_500 };
-                let packet = TestPacket::new(id, 0, len, Ecn::from_bits(random.below(4) as u8));
+                let packet =
+                    TestPacket::new(id, id % 5, len, Ecn::from_bits(random.below(4) as u8));
                 link.arrive(packet, now, &mut |_, _| ());
                 if let Some(value) = value.filter(|_| id == 100) {
                     link.configure(key, value, now, &mut |_, _| ()).unwrap();

@@ -6,6 +6,7 @@
 mod codel;
 mod dualpi2;
 mod fifo;
+mod fq_codel;
 mod gsp;
 mod pie;
 
@@ -33,6 +34,7 @@ const KINDS: &[&Kind] = &[
     &codel::CODEL,
     &pie::PIE,
     &gsp::GSP,
+    &fq_codel::FQ_CODEL,
 ];
 
 /// What is known of `kind`.
