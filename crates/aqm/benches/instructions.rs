@@ -28,6 +28,8 @@ fn standing(name: &str) -> Standing {
 #[bench::pie_rfc8033("pie_rfc8033")]
 #[bench::gsp("gsp")]
 #[bench::gsp_adaptive("gsp_adaptive")]
+#[bench::pi2("pi2")]
+#[bench::step("step")]
 fn thousand_packets(mut standing: Standing) -> Standing {
     for _ in 0..1_000 {
         black_box(standing.step());

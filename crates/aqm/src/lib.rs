@@ -32,12 +32,15 @@ pub mod gsp;
 pub mod observer;
 pub mod packet;
 pub mod parameter;
+mod pi;
+pub mod pi2;
 pub mod pie;
 pub mod qdisc;
 pub mod random;
 pub mod registry;
 pub mod scheduler;
 mod single_queue;
+pub mod step;
 pub mod units;
 
 pub use bottleneck::{Bottleneck, Departure};

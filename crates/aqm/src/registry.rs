@@ -12,9 +12,11 @@ use crate::gsp::Gsp;
 use crate::observer::Observer;
 use crate::packet::Packet;
 use crate::parameter::{Parameter, ParameterError, Settings};
+use crate::pi2::Pi2;
 use crate::pie::Pie;
 use crate::qdisc::{Backlog, Gauge, Kind, Link, Qdisc};
 use crate::random::Random;
+use crate::step::Step;
 use crate::units::{Rate, Time};
 
 /// What there is to know of a kind of discipline without making one.
@@ -115,6 +117,8 @@ registry! {
     Pie => |settings, link, random| Pie::new(settings, link, random),
     Gsp => |settings, link, random| Gsp::new(settings, link),
     FqCodel => |settings, link, random| FqCodel::new(settings, link, random),
+    Pi2 => |settings, link, random| Pi2::new(settings, link, random),
+    Step => |settings, link, random| Step::new(settings, link),
 }
 
 /// The entry of `kind`, or the kinds there are.

@@ -44,11 +44,13 @@ struct Point {
     drop_ratio: f64,
     mark_ratio: f64,
     probability: f64,
+    /// The mean of its square.
+    squared: f64,
 }
 
 /// 240 s of packets of 1500 bytes at `load` percent of 10 Mbit/s, their gaps uniform between none
-/// and twice the mean; the last 120 s count. The probability is averaged over them.
-fn operate(kind: &str, given: &[(&str, &str)], load: u64, ecn: Ecn) -> Point {
+/// and twice the mean and their code points drawn from `ecn`; the last 120 s count. The probability is averaged over them.
+fn operate(kind: &str, given: &[(&str, &str)], load: u64, ecn: &[Ecn]) -> Point {
     let rate = Rate::from_mbps(10);
     let sums = Sums {
         from: Time::from_secs(120),
@@ -58,15 +60,17 @@ fn operate(kind: &str, given: &[(&str, &str)], load: u64, ecn: Ecn) -> Point {
     let mut link = Bottleneck::new(qdisc, rate, Framing::default(), sums);
     let mut random = Random::new(11, "load");
     let (mut now, mut id) = (Time::ZERO, 0);
-    let (mut sampled, mut samples) = (0.0, 0);
+    let (mut sampled, mut squared, mut samples) = (0.0, 0.0, 0);
     while now < Time::from_secs(240) {
         now += Time::from_nanos(random.below(2 * 1_200_000 * 100 / load));
+        let ecn = ecn[random.below(ecn.len() as u64) as usize];
         link.arrive(TestPacket::new(id, id % 5, 1_500, ecn), now, &mut |_, _| ());
         id += 1;
         if now >= Time::from_secs(120) {
             link.qdisc().status(now, &mut |name, gauge| {
                 if let ("probability", Gauge::Ratio(ratio)) = (name, gauge) {
                     sampled += ratio;
+                    squared += ratio * ratio;
                     samples += 1;
                 }
             });
@@ -78,6 +82,7 @@ fn operate(kind: &str, given: &[(&str, &str)], load: u64, ecn: Ecn) -> Point {
         drop_ratio: sums.dropped as f64 / (sums.departed + sums.dropped) as f64,
         mark_ratio: sums.marked as f64 / sums.departed as f64,
         probability: sampled / f64::from(samples),
+        squared: squared / f64::from(samples),
     }
 }
 
@@ -117,7 +122,7 @@ fn pie_holds_its_target_and_drops_what_the_load_exceeds() {
     ] {
         let text = format!("{target}ms");
         let given = [form, extra, ("target", &text), ("ecn", "false")];
-        let point = operate("pie", &given, load, Ecn::NotEct);
+        let point = operate("pie", &given, load, &[Ecn::NotEct]);
         let what = format!("pie {form:?} {extra:?} {target} ms at {load} %: {point:?}");
         println!("{what}");
         let excess = 1.0 - 100.0 / load as f64;
@@ -139,9 +144,52 @@ fn pie_holds_its_target_and_drops_what_the_load_exceeds() {
 fn pie_does_not_let_unresponsive_ecn_traffic_fill_the_queue() {
     for form in ["linux", "rfc8033"] {
         let given = [("form", form), ("ecn", "true")];
-        let point = operate("pie", &given, 105, Ecn::Ect0);
+        let point = operate("pie", &given, 105, &[Ecn::Ect0]);
         println!("pie {form} ECN at 105 %: {point:?}");
         assert_near(form, point.drop_ratio, 1.0 - 100.0 / 105.0, 0.05);
         assert!(point.delay_ms < 40.0, "{form}: {point:?}");
+    }
+}
+
+/// PI2 and the square law. Of Not-ECT traffic alone p'² is the excess. Where half of the traffic is
+/// Scalable and heeds no mark, the other half must lose all that is too much: at load λ a ratio of
+/// 2·(1 − 1/λ) = p'², and k·p' of the Scalable packets are marked.
+#[test]
+fn pi2_holds_its_target_and_couples_by_the_square_law() {
+    for (target, target_ms, load) in [
+        ("20ms", 20.0, 110),
+        ("40ms", 40.0, 110),
+        ("20ms", 20.0, 150),
+    ] {
+        for at in ["false", "true"] {
+            let given = [("target", target), ("drop_dequeue", at)];
+            let point = operate("pi2", &given, load, &[Ecn::NotEct]);
+            let what = format!("pi2 {target}, at dequeue {at}, {load} %: {point:?}");
+            println!("{what}");
+            let excess = 1.0 - 100.0 / load as f64;
+            assert_near(&what, point.drop_ratio, excess, 0.03);
+            assert_near(&what, point.delay_ms, target_ms, 0.05);
+            // A little more, for the packets that are spared because less than 2 MTU wait.
+            assert_near(&what, point.squared, excess, 0.05);
+        }
+    }
+    for (k, load) in [("2", 103), ("1", 105), ("3", 102)] {
+        let given = [("coupling_factor", k), ("target", "30ms")];
+        let point = operate("pi2", &given, load, &[Ecn::Ect1, Ecn::NotEct]);
+        let what = format!("pi2 k = {k} at {load} %: {point:?}");
+        println!("{what}");
+        let excess = 1.0 - 100.0 / load as f64;
+        assert_near(&what, point.delay_ms, 30.0, 0.05);
+        // p' swings around its mean, so the mean of its square is more than the square of its mean.
+        assert_near(&what, point.squared, 2.0 * excess, 0.05);
+        // Scalable packets are half of those offered, and more than half of those delivered.
+        let scalable = 0.5 / (1.0 - point.drop_ratio);
+        let k: f64 = k.parse().unwrap();
+        assert_near(
+            &what,
+            point.mark_ratio / scalable,
+            k * point.probability,
+            0.05,
+        );
     }
 }

@@ -135,4 +135,6 @@ pub const CASES: &[Case] = &[
     ("pie_rfc8033", "pie", &[("form", "rfc8033")], 15),
     ("gsp", "gsp", &[("interval", "1ms")], 15),
     ("gsp_adaptive", "gsp", &[("adaptive", "true")], 15),
+    ("pi2", "pi2", &[], 15),
+    ("step", "step", &[("not_ect", "pass")], 15),
 ];

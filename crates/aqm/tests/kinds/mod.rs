@@ -8,7 +8,9 @@ mod dualpi2;
 mod fifo;
 mod fq_codel;
 mod gsp;
+mod pi2;
 mod pie;
+mod step;
 
 use quell_aqm::{DropReason, Ecn};
 
@@ -35,6 +37,8 @@ const KINDS: &[&Kind] = &[
     &pie::PIE,
     &gsp::GSP,
     &fq_codel::FQ_CODEL,
+    &pi2::PI2,
+    &step::STEP,
 ];
 
 /// What is known of `kind`.
