@@ -4,7 +4,8 @@ use alloc::collections::VecDeque;
 
 use crate::observer::{Drop, DropReason, Observer, QueueId};
 use crate::packet::{Ecn, Packet};
-use crate::qdisc::Backlog;
+use crate::parameter::{Settings, Value};
+use crate::qdisc::{Backlog, Link};
 use crate::units::{Bytes, Time};
 
 /// Names of the queues, in the order of [`QueueId::L4S`] and [`QueueId::CLASSIC`].
@@ -16,6 +17,8 @@ pub(crate) struct Entry<P> {
     pub(crate) packet: P,
     /// Whether the native threshold of the L4S queue may mark this packet, decided on arrival.
     pub(crate) apply_step: bool,
+    /// An L4S packet that queue protection put into the Classic queue.
+    pub(crate) redirected: bool,
 }
 
 /// An L4S and a Classic queue.
@@ -35,6 +38,72 @@ pub(crate) fn classify(ecn: Ecn, any_ect: bool) -> QueueId {
     } else {
         QueueId::L4S
     }
+}
+
+/// A threshold of the L4S queue (T of the slides and of RFC 9332 appendix B; Linux's step).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Threshold {
+    Sojourn(Time),
+    Packets(u64),
+}
+
+impl Threshold {
+    /// The parameter `name`, a [`Domain::TimeOrPackets`](crate::parameter::Domain::TimeOrPackets).
+    pub(crate) fn of(settings: &Settings, name: &str) -> Self {
+        match settings.value(name) {
+            Some(Value::Packets(packets)) => Self::Packets(packets),
+            _ => Self::Sojourn(settings.time(name)),
+        }
+    }
+    /// Whether a sojourn time or a number of packets, whichever it is about, is above it.
+    #[inline]
+    pub(crate) fn is_exceeded_by(self, sojourn: Time, packets: u64) -> bool {
+        match self {
+            Self::Sojourn(threshold) => sojourn > threshold,
+            Self::Packets(threshold) => packets > threshold,
+        }
+    }
+    /// As a delay, counting packets as large as the MTU.
+    pub(crate) fn delay(self, link: Link) -> Time {
+        match self {
+            Self::Sojourn(threshold) => threshold,
+            Self::Packets(packets) => link
+                .rate
+                .time_for(Bytes::new(packets.saturating_mul(link.mtu.get()))),
+        }
+    }
+}
+
+/// Tells that `packet`, offered to `queue`, is dropped.
+pub(crate) fn refuse<P: Packet>(
+    packet: P,
+    queue: QueueId,
+    reason: DropReason,
+    now: Time,
+    obs: &mut impl Observer<P>,
+) {
+    let drop = Drop {
+        queue,
+        reason,
+        queued: false,
+    };
+    obs.dropped(packet, drop, now);
+}
+
+/// Tells that `packet`, which had been accepted into `queue`, is dropped.
+pub(crate) fn drop_queued<P: Packet>(
+    packet: P,
+    queue: QueueId,
+    reason: DropReason,
+    now: Time,
+    obs: &mut impl Observer<P>,
+) {
+    let drop = Drop {
+        queue,
+        reason,
+        queued: true,
+    };
+    obs.dropped(packet, drop, now);
 }
 
 impl<P: Packet> DualQueue<P> {
@@ -63,8 +132,14 @@ impl<P: Packet> DualQueue<P> {
     pub(crate) fn packets(&self, queue: QueueId) -> u64 {
         self.backlogs[queue.index()].packets
     }
-    pub(crate) fn is_empty(&self, queue: QueueId) -> bool {
-        self.queues[queue.index()].is_empty()
+    /// IP bytes in `queue`.
+    pub(crate) fn bytes(&self, queue: QueueId) -> Bytes {
+        self.backlogs[queue.index()].bytes
+    }
+    /// Whether L4S and whether Classic hold packets.
+    #[inline]
+    pub(crate) fn backlogged(&self) -> (bool, bool) {
+        (!self.queues[0].is_empty(), !self.queues[1].is_empty())
     }
     /// Both queues together.
     pub(crate) fn backlog(&self) -> Backlog {
@@ -100,15 +175,7 @@ impl<P: Packet> DualQueue<P> {
         for queue in [QueueId::CLASSIC, QueueId::L4S] {
             while too_much(self) {
                 let Some(entry) = self.pop(queue) else { break };
-                obs.dropped(
-                    entry.packet,
-                    Drop {
-                        queue,
-                        reason,
-                        queued: true,
-                    },
-                    now,
-                );
+                drop_queued(entry.packet, queue, reason, now, obs);
             }
         }
     }

@@ -36,6 +36,7 @@ mod pi;
 pub mod pi2;
 pub mod pie;
 pub mod qdisc;
+mod queue_protection;
 pub mod random;
 pub mod registry;
 pub mod scheduler;

@@ -1,11 +1,173 @@
-//! Schedulers for a pair of queues, shared by every dual-queue discipline.
+//! Schedulers for a pair of queues, shared by every dual-queue discipline: its parameter `scheduler`.
 //!
-//! A scheduler is told which queues hold packets and answers which one to serve. The congestion
-//! signal, not the scheduler, is meant to set capacity shares (RFC 9332 section 4.2.2): these only
-//! bound how long Classic traffic can be kept waiting by unresponsive low-latency traffic.
+//! * `credit`: shares of bytes with a credit, as Linux's `dualpi2` (parameter `classic_protection`);
+//! * `wrr`: weighted round robin (RFC 9332 appendix A.2, weight of Classic 1/16) by bytes or packets
+//!   (`wrr_ratio`, `wrr_unit`): the same credit with other weights;
+//! * `ts_fifo`: time-shifted FIFO (RFC 9332 appendices A.2 and B, `tshift`);
+//! * `strict`: L4S always first (slides of 2015; RFC 9332 appendix A.2 calls it inappropriate, because
+//!   unresponsive L4S traffic starves Classic without bound).
+//!
+//! The congestion signal, not the scheduler, is meant to set capacity shares (RFC 9332 section 4.2.2):
+//! these only bound how long Classic traffic can be kept waiting by unresponsive low-latency traffic.
 
+use crate::dual_queue::DualQueue;
 use crate::observer::QueueId;
+use crate::packet::Packet;
+use crate::parameter::{Default, Domain, Parameter, Settings};
+use crate::qdisc::{Gauge, Link};
 use crate::units::{Bytes, Time};
+
+/// A living parameter of every dual queue; a discipline's table gives the default and its source.
+pub(crate) const SCHEDULER: Parameter = Parameter {
+    name: "scheduler",
+    opposite: None,
+    domain: Domain::Word(&["credit", "wrr", "ts_fifo", "strict"]),
+    default: Default::Is("wrr"),
+    only: None,
+    live: true,
+    source: "RFC 9332 appendix A.2",
+    help: "Who goes first while both queues are backlogged: shares by credit (Linux) or weighted \
+           round robin, a time-shifted FIFO, or always L4S.",
+};
+pub(crate) const CLASSIC_PROTECTION: Parameter = Parameter {
+    name: "classic_protection",
+    domain: Domain::Integer(0, 100),
+    default: Default::Is("10"),
+    only: Some(("scheduler", "credit")),
+    source: "tc-dualpi2(8)",
+    help: "Percentage of bytes that Classic gets at least while both queues are backlogged.",
+    ..SCHEDULER
+};
+pub(crate) const WRR_RATIO: Parameter = Parameter {
+    name: "wrr_ratio",
+    domain: Domain::Integer(1, 1_000),
+    default: Default::Is("15"),
+    only: Some(("scheduler", "wrr")),
+    source: "RFC 9332 section 4.2.2: Classic weight 1/16",
+    help: "What L4S gets for each byte or packet of Classic while both queues are backlogged.",
+    ..SCHEDULER
+};
+pub(crate) const WRR_UNIT: Parameter = Parameter {
+    name: "wrr_unit",
+    domain: Domain::Word(&["bytes", "packets"]),
+    default: Default::Is("bytes"),
+    only: Some(("scheduler", "wrr")),
+    source: "RFC 9332 appendix A.2",
+    help: "Whether the round robin shares out bytes or packets.",
+    ..SCHEDULER
+};
+pub(crate) const TSHIFT: Parameter = Parameter {
+    name: "tshift",
+    domain: Domain::Time(Time::ZERO, Time::from_nanos(u32::MAX as u64)),
+    default: Default::Is("50ms"),
+    only: Some(("scheduler", "ts_fifo")),
+    source: "RFC 9332 appendix A.2 (public Internet)",
+    help: "How much longer a Classic packet waits than an L4S packet.",
+    ..SCHEDULER
+};
+
+/// What the parameters say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Rule {
+    Strict,
+    TimeShifted(Time),
+    /// Weights of Classic and of L4S, and whether they count packets.
+    Shares(u32, u32, bool),
+}
+
+impl Rule {
+    fn of(settings: &Settings) -> Self {
+        match settings.word("scheduler") {
+            "credit" => {
+                let classic = settings.number("classic_protection") as u32;
+                Self::Shares(classic, 100 - classic, false)
+            }
+            "wrr" => {
+                let packets = settings.word("wrr_unit") == "packets";
+                Self::Shares(1, settings.number("wrr_ratio") as u32, packets)
+            }
+            "ts_fifo" => Self::TimeShifted(settings.time("tshift")),
+            _ => Self::Strict,
+        }
+    }
+}
+
+#[derive(Debug)]
+enum State {
+    Strict,
+    TimeShifted(TimeShiftedFifo),
+    Bytes(ByteCredit),
+    Packets(ByteCredit),
+}
+
+/// Any scheduler.
+#[derive(Debug)]
+pub(crate) struct Scheduler {
+    rule: Rule,
+    state: State,
+}
+
+impl Scheduler {
+    /// The one that `settings`, whose table has the rows above, ask for.
+    pub(crate) fn new(settings: &Settings, link: Link) -> Self {
+        let rule = Rule::of(settings);
+        let state = match rule {
+            Rule::Strict => State::Strict,
+            Rule::TimeShifted(shift) => State::TimeShifted(TimeShiftedFifo::new(shift)),
+            Rule::Shares(classic, l4s, false) => {
+                State::Bytes(ByteCredit::new(classic, l4s, link.mtu))
+            }
+            Rule::Shares(classic, l4s, true) => {
+                State::Packets(ByteCredit::new(classic, l4s, Bytes::new(1)))
+            }
+        };
+        Self { rule, state }
+    }
+
+    /// Takes over changed settings; begins anew only if what concerns it changed.
+    pub(crate) fn configure(&mut self, settings: &Settings, link: Link) {
+        if Rule::of(settings) != self.rule {
+            *self = Self::new(settings, link);
+        }
+    }
+
+    /// The queue to serve; `None` if both are empty, which begins a new round.
+    #[inline]
+    pub(crate) fn next<P: Packet>(&mut self, queues: &DualQueue<P>, now: Time) -> Option<QueueId> {
+        let (l4s, classic) = queues.backlogged();
+        match &mut self.state {
+            State::Bytes(credit) | State::Packets(credit) => {
+                if !l4s && !classic {
+                    credit.reset();
+                }
+                credit.next(l4s, classic)
+            }
+            State::TimeShifted(fifo) => fifo.next(
+                queues.head_sojourn(QueueId::L4S, now),
+                queues.head_sojourn(QueueId::CLASSIC, now),
+            ),
+            State::Strict if l4s => Some(QueueId::L4S),
+            State::Strict => classic.then_some(QueueId::CLASSIC),
+        }
+    }
+
+    /// A packet of `len` from `queue` goes out while the other queue is backlogged or not.
+    #[inline]
+    pub(crate) fn served(&mut self, queue: QueueId, len: Bytes, other_backlogged: bool) {
+        match &mut self.state {
+            State::Bytes(credit) => credit.served(queue, len, other_backlogged),
+            State::Packets(credit) => credit.served(queue, Bytes::new(1), other_backlogged),
+            State::TimeShifted(_) | State::Strict => (),
+        }
+    }
+
+    /// For status.
+    pub(crate) fn tell(&self, tell: &mut dyn FnMut(&'static str, Gauge)) {
+        if let State::Bytes(credit) | State::Packets(credit) = &self.state {
+            tell("credit", Gauge::Count(credit.credit()));
+        }
+    }
+}
 
 /// Weighted sharing by bytes with a credit, as Linux's `dualpi2` does it, and with weights 1 and 15
 /// a byte-exact form of the weighted round robin that RFC 9332 appendix A suggests.
@@ -118,6 +280,108 @@ mod tests {
                 "{classic}:{l4s} {served} {expected}"
             );
         }
+    }
+
+    fn scheduler(given: &[(&str, &str)]) -> Scheduler {
+        static TABLE: &[Parameter] = &[SCHEDULER, CLASSIC_PROTECTION, WRR_RATIO, WRR_UNIT, TSHIFT];
+        let mut settings = Settings::new(TABLE);
+        for (key, value) in given {
+            settings.set(key, value).unwrap();
+        }
+        settings.check().unwrap();
+        let link = Link {
+            rate: crate::units::Rate::from_mbps(10),
+            mtu: MTU,
+        };
+        Scheduler::new(&settings, link)
+    }
+
+    /// What each queue gets of 16 000 packets, in packets and bytes, when both are always
+    /// backlogged: L4S with packets of 500 bytes, Classic with 1500.
+    fn unequal(given: &[(&str, &str)]) -> [(u64, u64); 2] {
+        use crate::dual_queue::Entry;
+        use crate::packet::{Ecn, testing::TestPacket};
+        let mut scheduler = scheduler(given);
+        let mut queues = DualQueue::new();
+        let fill = |queues: &mut DualQueue<TestPacket>, queue: QueueId, id| {
+            let len = [500, 1_500][queue.index()];
+            let packet = TestPacket::new(id, len, Ecn::NotEct);
+            let entry = Entry {
+                packet,
+                apply_step: false,
+                redirected: false,
+            };
+            queues.push(queue, entry);
+        };
+        fill(&mut queues, QueueId::L4S, 0);
+        fill(&mut queues, QueueId::CLASSIC, 1);
+        let mut shares = [(0, 0); 2];
+        for id in 0..16_000 {
+            let queue = scheduler.next(&queues, Time::ZERO).unwrap();
+            fill(&mut queues, queue, id);
+            let len = queues.pop(queue).unwrap().packet.len();
+            scheduler.served(queue, len, true);
+            let share = &mut shares[queue.index()];
+            *share = (share.0 + 1, share.1 + len.get());
+        }
+        shares
+    }
+
+    #[test]
+    fn round_robin_shares_bytes_or_packets() {
+        // Acceptance test A7, with packets of unlike size: within one packet a round.
+        let [(_, l4s), (_, classic)] = unequal(&[("scheduler", "wrr")]);
+        assert!(l4s.abs_diff(15 * classic) <= 15 * 1_500, "{l4s} {classic}");
+        let [(l4s, _), (classic, _)] = unequal(&[("scheduler", "wrr"), ("wrr_unit", "packets")]);
+        assert!(l4s.abs_diff(15 * classic) <= 15, "{l4s} {classic}");
+        let [(_, l4s), (_, classic)] = unequal(&[("scheduler", "credit")]);
+        assert!(l4s.abs_diff(9 * classic) <= 9 * 1_500, "{l4s} {classic}");
+        // 19 L4S and 1 Classic flow over 15:1 (RFC 9332 section 4.2.2): 4.9 % and 6.25 % each.
+        let [(l4s, _), (classic, _)] = unequal(&[("scheduler", "wrr"), ("wrr_unit", "packets")]);
+        assert_eq!(
+            (l4s * 1_000 / 19 / 16_000, classic * 10_000 / 16_000),
+            (49, 625)
+        );
+    }
+
+    #[test]
+    fn strict_priority_starves_classic() {
+        let [(l4s, _), (classic, _)] = unequal(&[("scheduler", "strict")]);
+        assert_eq!((l4s, classic), (16_000, 0));
+        let mut queues = DualQueue::<crate::packet::testing::TestPacket>::new();
+        let mut strict = scheduler(&[("scheduler", "strict")]);
+        assert_eq!(strict.next(&queues, Time::ZERO), None);
+        let packet = crate::packet::testing::TestPacket::new(0, 100, crate::packet::Ecn::NotEct);
+        let entry = crate::dual_queue::Entry {
+            packet,
+            apply_step: false,
+            redirected: false,
+        };
+        queues.push(QueueId::CLASSIC, entry);
+        assert_eq!(strict.next(&queues, Time::ZERO), Some(QueueId::CLASSIC));
+    }
+
+    #[test]
+    fn a_change_that_does_not_concern_it_keeps_the_round() {
+        let mut wrr = scheduler(&[("scheduler", "wrr")]);
+        wrr.served(QueueId::L4S, MTU, true);
+        let credit = |scheduler: &Scheduler| {
+            let mut credit = None;
+            scheduler.tell(&mut |_, gauge| credit = Some(gauge));
+            credit.unwrap()
+        };
+        let before = credit(&wrr);
+        let mut settings =
+            Settings::new(const { &[SCHEDULER, CLASSIC_PROTECTION, WRR_RATIO, WRR_UNIT, TSHIFT] });
+        let link = Link {
+            rate: crate::units::Rate::from_mbps(10),
+            mtu: MTU,
+        };
+        wrr.configure(&settings, link);
+        assert_eq!(credit(&wrr), before);
+        settings.set("wrr_ratio", "7").unwrap();
+        wrr.configure(&settings, link);
+        assert_eq!(credit(&wrr), Gauge::Count(1_500 * (1 - 7)));
     }
 
     #[test]

@@ -11,7 +11,8 @@
 //! 2. The update timer has no drift: the kernel re-arms it relative to the moment it ran.
 //! 3. The change of probability saturates; the kernel's wraps for delay differences above 4.2 s.
 //! 4. No `split_gso`, because disciplines see wire packets only, and no classes by priority or
-//!    filter, so no Not-ECT packet is ever in the L4S queue.
+//!    filter, so no Not-ECT packet is ever in the L4S queue. The kernel's scheduler is `credit`; the others, and queue
+//!    protection, are additions.
 //! 5. Lowering a limit drops from the Classic queue's head first, then from the L4S queue's (as
 //!    the kernel does since its fix for a change with only L4S packets queued).
 //! 6. A changed parameter resets the scheduler's credit only if `classic_protection` itself
@@ -20,26 +21,19 @@
 use alloc::string::ToString;
 
 use super::parameters::Gains;
-use crate::dual_queue::{DualQueue, Entry, classify};
-use crate::observer::{Drop, DropReason, MarkReason, Observer, QueueId};
+use crate::dual_queue::{DualQueue, Entry, Threshold, drop_queued, refuse};
+use crate::observer::{DropReason, MarkReason, Observer, QueueId};
 use crate::packet::{Ecn, Packet};
 use crate::parameter::{ParameterError, Settings, Value};
 use crate::qdisc::{Gauge, Link, mark};
 use crate::random::Random;
-use crate::scheduler::ByteCredit;
-use crate::units::{Bytes, Frequency, Time};
+use crate::scheduler::Scheduler;
+use crate::units::{Bytes, Frequency, Probability, Time};
 
 /// A probability of one.
 const MAX_PROB: u32 = u32::MAX;
 /// Gains are kept in units of 2⁶ ns, so that the smallest, 1/256 Hz, does not round to zero.
 const GAIN_GRANULARITY: u32 = 6;
-
-/// Threshold of the native L4S marking.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Step {
-    Sojourn(Time),
-    Packets(u64),
-}
 
 /// State and configuration of the Linux form.
 #[derive(Debug)]
@@ -47,16 +41,13 @@ pub(super) struct Linux {
     limit: u64,
     memory_limit: Bytes,
     pi: Pi,
-    step: Step,
+    step: Threshold,
     min_qlen_step: u64,
     coupling_factor: u64,
-    any_ect: bool,
     drop_early: bool,
     drop_overload: bool,
     /// 2 × MTU: with less in both queues, neither Classic nor coupled signals are given.
     least_backlog: Bytes,
-    classic_protection: u32,
-    credit: ByteCredit,
     random: Random,
 }
 
@@ -103,7 +94,6 @@ impl Linux {
         link: Link,
         random: Random,
     ) -> Result<Self, ParameterError> {
-        let classic_protection = settings.number("classic_protection") as u32;
         let mut form = Self {
             limit: 0,
             memory_limit: Bytes::ZERO,
@@ -115,15 +105,12 @@ impl Linux {
                 probability: 0,
                 last_delay: Time::ZERO,
             },
-            step: Step::Packets(0),
+            step: Threshold::Packets(0),
             min_qlen_step: 0,
             coupling_factor: 1,
-            any_ect: false,
             drop_early: false,
             drop_overload: true,
             least_backlog: Bytes::new(2 * link.mtu.get()),
-            classic_protection,
-            credit: credit(classic_protection, link),
             random,
         };
         form.configure(settings, gains, link)?;
@@ -179,18 +166,9 @@ impl Linux {
         } else {
             MAX_PROB / self.coupling_factor as u32
         };
-        self.step = match settings.value("step_thresh") {
-            Some(Value::Packets(packets)) => Step::Packets(packets),
-            _ => Step::Sojourn(settings.time("step_thresh")),
-        };
+        self.step = Threshold::of(settings, "step_thresh");
         self.min_qlen_step = settings.number("min_qlen_step");
-        self.any_ect = settings.flag("any_ect");
         self.drop_early = settings.flag("drop_enqueue");
-        let classic_protection = settings.number("classic_protection") as u32;
-        if classic_protection != self.classic_protection {
-            self.classic_protection = classic_protection;
-            self.credit = credit(classic_protection, link);
-        }
         Ok(())
     }
 
@@ -203,75 +181,61 @@ impl Linux {
         &mut self,
         queues: &mut DualQueue<P>,
         mut packet: P,
+        (class, queue): (QueueId, QueueId),
         now: Time,
         obs: &mut impl Observer<P>,
     ) {
-        let queue = classify(packet.ecn(), self.any_ect);
         let refused = if queues.backlog().packets >= self.limit {
             Some(DropReason::Limit)
         } else if queues.memory() + packet.memory() > self.memory_limit {
             Some(DropReason::Memory)
         } else if self.drop_early {
-            self.must_drop(queues, queue, &mut packet, now, obs)
+            self.must_drop(queues, (class, queue), &mut packet, now, obs)
         } else {
             None
         };
         if let Some(reason) = refused {
-            return obs.dropped(
-                packet,
-                Drop {
-                    queue,
-                    reason,
-                    queued: false,
-                },
-                now,
-            );
+            return refuse(packet, queue, reason, now, obs);
         }
         // Tested here and remembered, because at the head the last packet of a burst would always
         // find a short queue.
         let apply_step =
             queue == QueueId::L4S && queues.packets(QueueId::L4S) >= self.min_qlen_step;
         obs.enqueued(queue, &packet, now);
-        queues.push(queue, Entry { packet, apply_step });
+        let entry = Entry {
+            packet,
+            apply_step,
+            redirected: class != queue,
+        };
+        queues.push(queue, entry);
     }
 
     pub(super) fn dequeue<P: Packet>(
         &mut self,
         queues: &mut DualQueue<P>,
+        scheduler: &mut Scheduler,
         now: Time,
         obs: &mut impl Observer<P>,
     ) -> Option<P> {
         loop {
-            let (l4s, classic) = (
-                !queues.is_empty(QueueId::L4S),
-                !queues.is_empty(QueueId::CLASSIC),
-            );
-            let Some(queue) = self.credit.next(l4s, classic) else {
-                self.credit.reset();
-                return None;
-            };
+            let queue = scheduler.next(queues, now)?;
+            let (l4s, classic) = queues.backlogged();
             let Entry {
                 mut packet,
                 apply_step,
+                redirected,
             } = queues.pop(queue)?;
+            let class = if redirected { QueueId::L4S } else { queue };
             if !self.drop_early
-                && let Some(reason) = self.must_drop(queues, queue, &mut packet, now, obs)
+                && let Some(reason) = self.must_drop(queues, (class, queue), &mut packet, now, obs)
             {
-                obs.dropped(
-                    packet,
-                    Drop {
-                        queue,
-                        reason,
-                        queued: true,
-                    },
-                    now,
-                );
+                drop_queued(packet, queue, reason, now, obs);
                 continue;
             }
             if apply_step && self.is_above_step(queues, &packet, now) {
                 mark(&mut packet, queue, MarkReason::Step, now, obs);
             }
-            self.credit.served(queue, packet.len(), l4s && classic);
+            scheduler.served(queue, packet.len(), l4s && classic);
             obs.dequeued(queue, &packet, now);
             return Some(packet);
         }
@@ -292,14 +256,28 @@ impl Linux {
             "classic_probability",
             Gauge::Ratio(probability * probability),
         );
-        tell("credit", Gauge::Count(self.credit.credit()));
     }
 
-    /// The PI2 AQM on one packet that is not in the queues: marks it, or says why to drop it.
+    /// The native marking probability at a delay and a number of packets, the new one included:
+    /// that of the step.
+    pub(super) fn native(&self, delay: Time, packets: u64) -> Probability {
+        if packets > self.min_qlen_step && self.step.is_exceeded_by(delay, packets) {
+            Probability::ONE
+        } else {
+            Probability::ZERO
+        }
+    }
+
+    pub(super) fn certain(&self, link: Link) -> Time {
+        self.step.delay(link)
+    }
+
+    /// The PI2 AQM on one packet that is not in the queues: marks it, or says why to drop it. Its
+    /// class and its queue differ where queue protection redirected it.
     fn must_drop<P: Packet>(
         &mut self,
         queues: &DualQueue<P>,
-        queue: QueueId,
+        (class, queue): (QueueId, QueueId),
         packet: &mut P,
         now: Time,
         obs: &mut impl Observer<P>,
@@ -310,7 +288,7 @@ impl Linux {
         let probability = self.pi.probability;
         let coupled = u64::from(probability) * self.coupling_factor;
         let overload = coupled > u64::from(MAX_PROB);
-        if queue == QueueId::CLASSIC {
+        if class == QueueId::CLASSIC {
             if self.roll_twice(probability) {
                 if packet.ecn() == Ecn::NotEct {
                     return Some(DropReason::Aqm);
@@ -332,10 +310,8 @@ impl Linux {
     }
 
     fn is_above_step<P: Packet>(&self, queues: &DualQueue<P>, packet: &P, now: Time) -> bool {
-        match self.step {
-            Step::Sojourn(threshold) => packet.sojourn(now) > threshold,
-            Step::Packets(threshold) => queues.packets(QueueId::L4S) > threshold,
-        }
+        let packets = queues.packets(QueueId::L4S);
+        self.step.is_exceeded_by(packet.sojourn(now), packets)
     }
 
     /// The kernel's comparison includes equality: a probability of zero still fires once in 2³².
@@ -347,10 +323,6 @@ impl Linux {
     fn roll_twice(&mut self, probability: u32) -> bool {
         self.roll(probability) && self.roll(probability)
     }
-}
-
-fn credit(classic_protection: u32, link: Link) -> ByteCredit {
-    ByteCredit::new(classic_protection, 100 - classic_protection, link.mtu)
 }
 
 #[cfg(test)]

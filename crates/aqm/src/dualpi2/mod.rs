@@ -11,6 +11,8 @@
 //! how signals are combined and drawn, in the scheduler, in gains and in limits; the heads of the
 //! two files number what deviates from their sources.
 //!
+//! Both offer every [`scheduler`](crate::scheduler), and queue protection (RFC 9957) in front.
+//!
 //! Neither form equalises rates. The coupling makes the *windows* roughly equal; with a deep Classic
 //! queue beside a shallow L4S queue, equal base RTTs are unequal actual RTTs (RFC 9332 appendix
 //! C.2).
@@ -19,13 +21,15 @@ mod linux;
 mod parameters;
 mod rfc9332;
 
-use crate::dual_queue::{self, DualQueue};
+use crate::dual_queue::{self, DualQueue, classify};
 use crate::observer::{DropReason, Observer, QueueId};
 use crate::packet::Packet;
 use crate::parameter::{Parameter, ParameterError, Settings};
 use crate::qdisc::{Backlog, Gauge, Kind, Link, Qdisc};
+use crate::queue_protection::QueueProtection;
 use crate::random::Random;
-use crate::units::{Rate, Time};
+use crate::scheduler::Scheduler;
+use crate::units::{Probability, Rate, Time};
 
 use linux::Linux;
 use rfc9332::Rfc9332;
@@ -36,6 +40,9 @@ pub struct DualPi2<P> {
     settings: Settings,
     link: Link,
     queues: DualQueue<P>,
+    scheduler: Scheduler,
+    protection: QueueProtection,
+    any_ect: bool,
     form: Form,
     next_update: Time,
     update_interval: Time,
@@ -47,10 +54,28 @@ enum Form {
     Rfc9332(Rfc9332),
 }
 
+impl Form {
+    /// The native L4S marking probability at a delay and a number of packets.
+    fn native(&self, delay: Time, packets: u64) -> Probability {
+        match self {
+            Self::Linux(form) => form.native(delay, packets),
+            Self::Rfc9332(form) => form.native(delay, packets),
+        }
+    }
+    /// The delay above which native L4S marking is certain.
+    fn certain(&self, link: Link) -> Time {
+        match self {
+            Self::Linux(form) => form.certain(link),
+            Self::Rfc9332(form) => form.certain(),
+        }
+    }
+}
+
 impl<P> Kind for DualPi2<P> {
     const NAME: &'static str = "dualpi2";
     const SUMMARY: &'static str = "Dual-Queue Coupled AQM for L4S with a PI2 controller.";
-    const SOURCE: &'static str = "RFC 9332 appendix A; Linux sch_dualpi2.c (6.17)";
+    const SOURCE: &'static str =
+        "RFC 9332 appendix A; Linux sch_dualpi2.c (6.17); queue protection: RFC 9957";
     const PARAMETERS: &'static [Parameter] = parameters::TABLE;
 }
 
@@ -58,12 +83,16 @@ impl<P: Packet> DualPi2<P> {
     /// An empty pair of queues. The first update is due after one update interval.
     pub fn new(settings: Settings, link: Link, random: Random) -> Result<Self, ParameterError> {
         let gains = parameters::Gains::from_settings(&settings)?;
+        let salted = random.clone();
         let form = if settings.word("form") == "rfc9332" {
             Form::Rfc9332(Rfc9332::new(&settings, gains, link)?)
         } else {
             Form::Linux(Linux::new(&settings, gains, link, random)?)
         };
         Ok(Self {
+            scheduler: Scheduler::new(&settings, link),
+            protection: QueueProtection::new(&settings, link, form.certain(link), &salted),
+            any_ect: settings.flag("any_ect"),
             settings,
             link,
             queues: DualQueue::new(),
@@ -80,16 +109,27 @@ impl<P: Packet> Qdisc<P> for DualPi2<P> {
     }
 
     fn enqueue(&mut self, packet: P, now: Time, obs: &mut impl Observer<P>) {
+        let class = classify(packet.ecn(), self.any_ect);
+        let queues = &mut self.queues;
+        let queue = if class == QueueId::CLASSIC {
+            class
+        } else {
+            let form = &self.form;
+            let native = |delay, packets| form.native(delay, packets);
+            self.protection.place(&packet, queues, now, native)
+        };
+        let place = (class, queue);
         match &mut self.form {
-            Form::Linux(form) => form.enqueue(&mut self.queues, packet, now, obs),
-            Form::Rfc9332(form) => form.enqueue(&mut self.queues, packet, now, obs),
+            Form::Linux(form) => form.enqueue(queues, packet, place, now, obs),
+            Form::Rfc9332(form) => form.enqueue(queues, packet, place, now, obs),
         }
     }
 
     fn dequeue(&mut self, now: Time, obs: &mut impl Observer<P>) -> Option<P> {
+        let (queues, scheduler) = (&mut self.queues, &mut self.scheduler);
         match &mut self.form {
-            Form::Linux(form) => form.dequeue(&mut self.queues, now, obs),
-            Form::Rfc9332(form) => form.dequeue(&mut self.queues, now, obs),
+            Form::Linux(form) => form.dequeue(queues, scheduler, now, obs),
+            Form::Rfc9332(form) => form.dequeue(queues, scheduler, now, obs),
         }
     }
 
@@ -107,6 +147,7 @@ impl<P: Packet> Qdisc<P> for DualPi2<P> {
     }
 
     fn set_rate(&mut self, rate: Rate, now: Time, obs: &mut impl Observer<P>) {
+        self.protection.set_rate(rate);
         // RFC 9332 sizes its buffer by the highest rate of the link; Linux by packets.
         if rate > self.link.rate {
             self.link.rate = rate;
@@ -131,6 +172,10 @@ impl<P: Packet> Qdisc<P> for DualPi2<P> {
             Form::Linux(form) => form.configure(&settings, gains, self.link)?,
             Form::Rfc9332(form) => form.configure(&settings, gains, self.link)?,
         }
+        self.scheduler.configure(&settings, self.link);
+        self.any_ect = settings.flag("any_ect");
+        let certain = self.form.certain(self.link);
+        self.protection.configure(&settings, certain);
         self.settings = settings;
         self.update_interval = gains.update_interval;
         match &self.form {
@@ -169,5 +214,7 @@ impl<P: Packet> Qdisc<P> for DualPi2<P> {
             Form::Linux(form) => form.status(tell),
             Form::Rfc9332(form) => form.status(tell),
         }
+        self.scheduler.tell(tell);
+        self.protection.tell(tell);
     }
 }

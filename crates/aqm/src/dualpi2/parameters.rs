@@ -3,6 +3,8 @@
 use alloc::string::ToString;
 
 use crate::parameter::{Default, Domain, Parameter, ParameterError, Settings};
+use crate::queue_protection;
+use crate::scheduler;
 use crate::units::{Frequency, Time};
 
 const LINUX: Option<(&str, &str)> = Some(("form", "linux"));
@@ -26,7 +28,10 @@ const ROW: Parameter = Parameter {
     help: "",
 };
 
-pub(super) const TABLE: &[Parameter] = &[
+pub(super) const TABLE: &[Parameter] =
+    &queue_protection::with_rows::<{ OWN.len() + queue_protection::ROWS.len() }>(OWN);
+
+const OWN: &[Parameter] = &[
     Parameter {
         name: "form",
         domain: Domain::Word(&["linux", "rfc9332"]),
@@ -146,14 +151,6 @@ pub(super) const TABLE: &[Parameter] = &[
         ..ROW
     },
     Parameter {
-        name: "classic_protection",
-        domain: Domain::Integer(0, 100),
-        default: Default::Is("10"),
-        only: LINUX,
-        help: "Percentage of bytes that Classic gets at least while both queues are backlogged.",
-        ..ROW
-    },
-    Parameter {
         name: "min_th",
         domain: Domain::Time(Time::ZERO, LONGEST),
         default: Default::Is("800us"),
@@ -181,33 +178,14 @@ pub(super) const TABLE: &[Parameter] = &[
         ..ROW
     },
     Parameter {
-        name: "scheduler",
-        domain: Domain::Word(&["wrr", "ts_fifo"]),
-        default: Default::Is("wrr"),
-        only: RFC9332,
-        live: false,
-        source: "RFC 9332 appendix A.2",
-        help: "Weighted round robin by bytes, or time-shifted FIFO.",
-        ..ROW
+        default: Default::By("form", &[("linux", "credit"), ("rfc9332", "wrr")]),
+        source: "sch_dualpi2.c; RFC 9332 appendix A.2",
+        ..scheduler::SCHEDULER
     },
-    Parameter {
-        name: "wrr_ratio",
-        domain: Domain::Integer(1, 1_000),
-        default: Default::Is("15"),
-        only: Some(("scheduler", "wrr")),
-        source: "RFC 9332 section 4.2.2: Classic weight 1/16",
-        help: "L4S bytes per Classic byte while both queues are backlogged.",
-        ..ROW
-    },
-    Parameter {
-        name: "tshift",
-        domain: Domain::Time(Time::ZERO, LONGEST),
-        default: Default::Is("50ms"),
-        only: Some(("scheduler", "ts_fifo")),
-        source: "RFC 9332 appendix A.2 (public Internet)",
-        help: "How much longer a Classic packet waits than an L4S packet.",
-        ..ROW
-    },
+    scheduler::CLASSIC_PROTECTION,
+    scheduler::WRR_RATIO,
+    scheduler::WRR_UNIT,
+    scheduler::TSHIFT,
 ];
 
 /// What the PI controller needs.

@@ -24,13 +24,13 @@
 use alloc::string::ToString;
 
 use super::parameters::Gains;
-use crate::dual_queue::{DualQueue, Entry, classify};
-use crate::observer::{Drop, DropReason, MarkReason, Observer, QueueId};
+use crate::dual_queue::{DualQueue, Entry, drop_queued, refuse};
+use crate::observer::{DropReason, MarkReason, Observer, QueueId};
 use crate::packet::{Ecn, Packet};
 use crate::parameter::{ParameterError, Settings, limit_bytes};
 use crate::pi::Pi;
 use crate::qdisc::{Gauge, Link, mark};
-use crate::scheduler::{ByteCredit, TimeShiftedFifo};
+use crate::scheduler::Scheduler;
 use crate::units::{Bytes, Probability, Time};
 
 /// State and configuration of the RFC form.
@@ -41,17 +41,9 @@ pub(super) struct Rfc9332 {
     pi: Coupling,
     ramp: Ramp,
     th_len: u64,
-    any_ect: bool,
-    scheduler: Scheduler,
     /// `lq.count` and `cq.count`.
     l4s_count: Recur,
     classic_count: Recur,
-}
-
-#[derive(Debug)]
-enum Scheduler {
-    Wrr { credit: ByteCredit, ratio: u32 },
-    TsFifo(TimeShiftedFifo),
 }
 
 /// The base PI controller and the probabilities that follow from it.
@@ -155,15 +147,6 @@ impl Rfc9332 {
         gains: Gains,
         link: Link,
     ) -> Result<Self, ParameterError> {
-        let scheduler = if settings.word("scheduler") == "ts_fifo" {
-            Scheduler::TsFifo(TimeShiftedFifo::new(settings.time("tshift")))
-        } else {
-            let ratio = settings.number("wrr_ratio") as u32;
-            Scheduler::Wrr {
-                credit: ByteCredit::new(1, ratio, link.mtu),
-                ratio,
-            }
-        };
         let mut form = Self {
             limit: Bytes::ZERO,
             mtu: link.mtu,
@@ -173,8 +156,6 @@ impl Rfc9332 {
                 range: Time::ZERO,
             },
             th_len: 0,
-            any_ect: false,
-            scheduler,
             l4s_count: Recur::default(),
             classic_count: Recur::default(),
         };
@@ -200,17 +181,6 @@ impl Rfc9332 {
             range: settings.time("range"),
         };
         self.th_len = settings.number("th_len");
-        self.any_ect = settings.flag("any_ect");
-        match &mut self.scheduler {
-            Scheduler::Wrr { credit, ratio } => {
-                let new = settings.number("wrr_ratio") as u32;
-                if new != *ratio {
-                    *credit = ByteCredit::new(1, new, link.mtu);
-                    *ratio = new;
-                }
-            }
-            Scheduler::TsFifo(fifo) => *fifo = TimeShiftedFifo::new(settings.time("tshift")),
-        }
         Ok(())
     }
 
@@ -244,55 +214,52 @@ impl Rfc9332 {
         &mut self,
         queues: &mut DualQueue<P>,
         packet: P,
+        (class, queue): (QueueId, QueueId),
         now: Time,
         obs: &mut impl Observer<P>,
     ) {
-        let queue = classify(packet.ecn(), self.any_ect);
         // Figure 3: "if ( lq.byt() + cq.byt() + MTU > limit) drop(pkt)".
         if queues.backlog().bytes + self.mtu > self.limit {
-            let drop = Drop {
-                queue,
-                reason: DropReason::Limit,
-                queued: false,
-            };
-            return obs.dropped(packet, drop, now);
+            return refuse(packet, queue, DropReason::Limit, now, obs);
         }
         obs.enqueued(queue, &packet, now);
-        let apply_step = true;
-        queues.push(queue, Entry { packet, apply_step });
+        let entry = Entry {
+            packet,
+            apply_step: queue == QueueId::L4S,
+            redirected: class != queue,
+        };
+        queues.push(queue, entry);
     }
 
     pub(super) fn dequeue<P: Packet>(
         &mut self,
         queues: &mut DualQueue<P>,
+        scheduler: &mut Scheduler,
         now: Time,
         obs: &mut impl Observer<P>,
     ) -> Option<P> {
         loop {
-            let queue = self.next_queue(queues, now)?;
-            let both = !queues.is_empty(QueueId::L4S) && !queues.is_empty(QueueId::CLASSIC);
+            let queue = scheduler.next(queues, now)?;
+            let (l4s, classic) = queues.backlogged();
             let l4s_len = queues.packets(QueueId::L4S);
-            let mut packet = queues.pop(queue)?.packet;
+            let Entry {
+                mut packet,
+                redirected,
+                ..
+            } = queues.pop(queue)?;
             let dropped = if queue == QueueId::L4S {
-                self.signal_l4s(&mut packet, l4s_len, now, obs)
+                let native = self.native(packet.sojourn(now), l4s_len);
+                self.signal_l4s(&mut packet, queue, native, now, obs)
+            } else if redirected {
+                self.signal_l4s(&mut packet, queue, Probability::ZERO, now, obs)
             } else {
                 self.signal_classic(&mut packet, now, obs)
             };
             if let Some(reason) = dropped {
-                obs.dropped(
-                    packet,
-                    Drop {
-                        queue,
-                        reason,
-                        queued: true,
-                    },
-                    now,
-                );
+                drop_queued(packet, queue, reason, now, obs);
                 continue;
             }
-            if let Scheduler::Wrr { credit, .. } = &mut self.scheduler {
-                credit.served(queue, packet.len(), both);
-            }
+            scheduler.served(queue, packet.len(), l4s && classic);
             obs.dequeued(queue, &packet, now);
             return Some(packet);
         }
@@ -315,35 +282,27 @@ impl Rfc9332 {
             "classic_probability",
             Gauge::Ratio(self.pi.classic.as_f64()),
         );
-        if let Scheduler::Wrr { credit, .. } = &self.scheduler {
-            tell("credit", Gauge::Count(credit.credit()));
+    }
+
+    /// The native marking probability at a delay and a number of packets.
+    pub(super) fn native(&self, delay: Time, packets: u64) -> Probability {
+        if packets > self.th_len {
+            self.ramp.probability(delay)
+        } else {
+            Probability::ZERO
         }
     }
 
-    fn next_queue<P: Packet>(&mut self, queues: &DualQueue<P>, now: Time) -> Option<QueueId> {
-        match &mut self.scheduler {
-            Scheduler::Wrr { credit, .. } => {
-                let next = credit.next(
-                    !queues.is_empty(QueueId::L4S),
-                    !queues.is_empty(QueueId::CLASSIC),
-                );
-                if next.is_none() {
-                    credit.reset();
-                }
-                next
-            }
-            Scheduler::TsFifo(fifo) => fifo.next(
-                queues.head_sojourn(QueueId::L4S, now),
-                queues.head_sojourn(QueueId::CLASSIC, now),
-            ),
-        }
+    pub(super) fn certain(&self) -> Time {
+        self.ramp.min_th + self.ramp.range
     }
 
-    /// Figure 4, lines 6 to 18.
+    /// Figure 4, lines 6 to 18, for an L4S packet wherever queue protection put it.
     fn signal_l4s<P: Packet>(
         &mut self,
         packet: &mut P,
-        l4s_len: u64,
+        queue: QueueId,
+        native: Probability,
         now: Time,
         obs: &mut impl Observer<P>,
     ) -> Option<DropReason> {
@@ -354,22 +313,17 @@ impl Rfc9332 {
             }
             // "linear marking of remaining packets"
             if self.l4s_count.signals(self.pi.coupled) {
-                mark(packet, QueueId::L4S, MarkReason::Overload, now, obs);
+                mark(packet, queue, MarkReason::Overload, now, obs);
             }
             return None;
         }
-        let native = if l4s_len > self.th_len {
-            self.ramp.probability(packet.sojourn(now))
-        } else {
-            Probability::ZERO
-        };
         if self.l4s_count.signals(native.max(self.pi.coupled)) {
             let reason = if native > self.pi.coupled {
                 MarkReason::Ramp
             } else {
                 MarkReason::Coupled
             };
-            mark(packet, QueueId::L4S, reason, now, obs);
+            mark(packet, queue, reason, now, obs);
         }
         None
     }

@@ -9,6 +9,8 @@ const RFC: Given = &[("form", "rfc9332")];
 const K20: Given = &[("coupling_factor", "20")];
 const RFC_K20: Given = &[("form", "rfc9332"), ("coupling_factor", "20")];
 const RFC_TS_FIFO: Given = &[("form", "rfc9332"), ("scheduler", "ts_fifo")];
+const PROTECTED: Given = &[("protection", "docsis")];
+const ONE_BIT: Given = &[("protection", "docsis"), ("bucket_bits", "1")];
 
 pub const DUALPI2: Kind = Kind {
     name: "dualpi2",
@@ -38,6 +40,17 @@ pub const DUALPI2: Kind = Kind {
             ("overflow", "true"),
             ("alpha", "10"),
             ("beta", "100"),
+        ],
+        &[
+            ("protection", "docsis"),
+            ("scheduler", "strict"),
+            ("any_ect", "true"),
+        ],
+        &[
+            ("form", "rfc9332"),
+            ("protection", "docsis"),
+            ("bucket_bits", "0"),
+            ("wrr_unit", "packets"),
         ],
     ],
     allows: |reason, queued, ecn| match reason {
@@ -76,8 +89,19 @@ pub const DUALPI2: Kind = Kind {
         (RFC, "min_th", "800us", "5ms"),
         (RFC, "range", "400us", "20ms"),
         (RFC, "th_len", "1p", "5p"),
+        (&[], "scheduler", "credit", "ts_fifo"),
         (RFC, "scheduler", "wrr", "ts_fifo"),
+        (RFC, "scheduler", "wrr", "strict"),
         (RFC, "wrr_ratio", "15", "1"),
+        (RFC, "wrr_unit", "bytes", "packets"),
         (RFC_TS_FIFO, "tshift", "50ms", "1ms"),
+        (&[], "protection", "none", "docsis"),
+        (RFC, "protection", "none", "docsis"),
+        (PROTECTED, "critical_ql", "1ms", "20ms"),
+        (PROTECTED, "critical_ql_score", "4ms", "1s"),
+        (PROTECTED, "lg_aging", "19", "25"),
+        (PROTECTED, "max_ql_score", "5s", "1us"),
+        (PROTECTED, "bucket_bits", "0", "5"),
+        (ONE_BIT, "attempts", "1", "2"),
     ],
 };
