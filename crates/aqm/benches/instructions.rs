@@ -22,6 +22,8 @@ fn standing(name: &str) -> Standing {
 #[bench::fifo("fifo")]
 #[bench::dualpi2_linux("dualpi2_linux")]
 #[bench::dualpi2_rfc9332("dualpi2_rfc9332")]
+#[bench::dualq_2015("dualq_2015")]
+#[bench::dualq_2015_time("dualq_2015_time")]
 #[bench::codel_linux("codel_linux")]
 #[bench::codel_rfc8289("codel_rfc8289")]
 #[bench::pie_linux("pie_linux")]

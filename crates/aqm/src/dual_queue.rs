@@ -6,7 +6,7 @@ use crate::observer::{Drop, DropReason, Observer, QueueId};
 use crate::packet::{Ecn, Packet};
 use crate::parameter::{Settings, Value};
 use crate::qdisc::{Backlog, Link};
-use crate::units::{Bytes, Time};
+use crate::units::{Bytes, Probability, Time};
 
 /// Names of the queues, in the order of [`QueueId::L4S`] and [`QueueId::CLASSIC`].
 pub(crate) const NAMES: &[&str] = &["l4s", "classic"];
@@ -61,6 +61,15 @@ impl Threshold {
         match self {
             Self::Sojourn(threshold) => sojourn > threshold,
             Self::Packets(threshold) => packets > threshold,
+        }
+    }
+    /// The marking probability that it gives.
+    #[inline]
+    pub(crate) fn probability(self, sojourn: Time, packets: u64) -> Probability {
+        if self.is_exceeded_by(sojourn, packets) {
+            Probability::ONE
+        } else {
+            Probability::ZERO
         }
     }
     /// As a delay, counting packets as large as the MTU.

@@ -25,6 +25,7 @@ pub mod codel;
 pub mod departure_clock;
 mod dual_queue;
 pub mod dualpi2;
+pub mod dualq_2015;
 pub mod fifo;
 mod flow_queue;
 pub mod fq_codel;

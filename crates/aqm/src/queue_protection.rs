@@ -167,9 +167,11 @@ impl QueueProtection {
         });
     }
 
-    pub(crate) fn set_rate(&mut self, rate: Rate) {
+    /// Takes over the link's rate, and the delay at which native marking is certain there.
+    pub(crate) fn set_rate(&mut self, rate: Rate, settings: &Settings, certain: Time) {
         if !rate.is_zero() {
             self.rate = rate;
+            self.configure(settings, certain);
         }
     }
 
@@ -460,7 +462,7 @@ mod tests {
         let ms = Time::from_millis;
         assert_eq!(seen, [(ms(1), 1), (ms(2), 2), (ms(3), 3)]);
         // A link that stands still is no reason to blame anybody more than before.
-        protection.set_rate(Rate::ZERO);
+        protection.set_rate(Rate::ZERO, &settings(&[]), Time::MAX);
         assert_eq!(protection.rate, Rate::from_mbps(12));
     }
 

@@ -261,8 +261,8 @@ impl Linux {
     /// The native marking probability at a delay and a number of packets, the new one included:
     /// that of the step.
     pub(super) fn native(&self, delay: Time, packets: u64) -> Probability {
-        if packets > self.min_qlen_step && self.step.is_exceeded_by(delay, packets) {
-            Probability::ONE
+        if packets > self.min_qlen_step {
+            self.step.probability(delay, packets)
         } else {
             Probability::ZERO
         }

@@ -147,7 +147,8 @@ impl<P: Packet> Qdisc<P> for DualPi2<P> {
     }
 
     fn set_rate(&mut self, rate: Rate, now: Time, obs: &mut impl Observer<P>) {
-        self.protection.set_rate(rate);
+        let certain = self.form.certain(Link { rate, ..self.link });
+        self.protection.set_rate(rate, &self.settings, certain);
         // RFC 9332 sizes its buffer by the highest rate of the link; Linux by packets.
         if rate > self.link.rate {
             self.link.rate = rate;

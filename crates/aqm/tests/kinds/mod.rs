@@ -5,6 +5,7 @@
 
 mod codel;
 mod dualpi2;
+mod dualq_2015;
 mod fifo;
 mod fq_codel;
 mod gsp;
@@ -33,6 +34,7 @@ pub struct Kind {
 const KINDS: &[&Kind] = &[
     &fifo::FIFO,
     &dualpi2::DUALPI2,
+    &dualq_2015::DUALQ_2015,
     &codel::CODEL,
     &pie::PIE,
     &gsp::GSP,

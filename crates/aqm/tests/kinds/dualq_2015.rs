@@ -1,0 +1,65 @@
+//! The DualQ of 2015.
+
+use quell_aqm::{DropReason, Ecn};
+
+use super::{Given, Kind};
+
+const L4S_ECT: Given = &[("any_ect", "false"), ("s_c", "28")];
+const TIME: Given = &[("unit", "time")];
+const WRR: Given = &[("scheduler", "wrr")];
+const STEEP: Given = &[("s_l", "26"), ("s_c", "25")];
+const PROTECTED: Given = &[("protection", "docsis")];
+const ONE_BIT: Given = &[("protection", "docsis"), ("bucket_bits", "1")];
+
+pub const DUALQ_2015: Kind = Kind {
+    name: "dualq_2015",
+    forms: &[
+        &[],
+        &[("limit", "30kB"), ("s_l", "28"), ("s_c", "27")],
+        &[
+            ("unit", "time"),
+            ("scheduler", "ts_fifo"),
+            ("tshift", "5ms"),
+            ("protection", "docsis"),
+        ],
+        &[
+            ("any_ect", "false"),
+            ("ecn", "true"),
+            ("s_c", "28"),
+            ("scheduler", "credit"),
+        ],
+    ],
+    allows: |reason, queued, ecn| match reason {
+        DropReason::Limit => !queued,
+        DropReason::Reconfigured => queued,
+        // With `ecn` only what cannot be marked; L4S is never dropped.
+        DropReason::Aqm => queued && matches!(ecn, Ecn::NotEct | Ecn::Ect0),
+        _ => false,
+    },
+    knobs: &[
+        (&[], "limit", "20p", "30kB"),
+        (&[], "unit", "packets", "time"),
+        (&[], "s_l", "22", "25"),
+        (TIME, "s_l", "4", "6"),
+        (&[], "threshold", "5p", "20p"),
+        (TIME, "threshold", "1ms", "5ms"),
+        (STEEP, "s_c", "25", "27"),
+        (TIME, "s_c", "3", "6"),
+        (STEEP, "f", "5", "1"),
+        (&[], "any_ect", "true", "false"),
+        (L4S_ECT, "ecn", "false", "true"),
+        (&[], "scheduler", "strict", "ts_fifo"),
+        (&[], "scheduler", "strict", "wrr"),
+        (&[("scheduler", "credit")], "classic_protection", "10", "50"),
+        (WRR, "wrr_ratio", "15", "1"),
+        (WRR, "wrr_unit", "bytes", "packets"),
+        (&[("scheduler", "ts_fifo")], "tshift", "50ms", "1ms"),
+        (&[], "protection", "none", "docsis"),
+        (PROTECTED, "critical_ql", "5ms", "50ms"),
+        (PROTECTED, "critical_ql_score", "4ms", "10s"),
+        (PROTECTED, "lg_aging", "19", "25"),
+        (PROTECTED, "max_ql_score", "5s", "1us"),
+        (PROTECTED, "bucket_bits", "0", "5"),
+        (ONE_BIT, "attempts", "1", "2"),
+    ],
+};
