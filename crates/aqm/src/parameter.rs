@@ -29,6 +29,8 @@ pub enum Domain {
     Fraction(u64, u64, u64),
     /// Hz.
     Frequency(Frequency, Frequency),
+    /// A rate; never `unlimited`.
+    Rate(Rate, Rate),
     /// `true` or `false`.
     Flag,
     /// One of these words.
@@ -58,6 +60,8 @@ pub enum Value {
     Fraction(u64, u64),
     /// Hz.
     Frequency(Frequency),
+    /// A rate.
+    Rate(Rate),
     /// A switch.
     Flag(bool),
     /// One of the words of a [`Domain::Word`].
@@ -74,6 +78,7 @@ impl fmt::Display for Value {
             Self::Integer(number) => number.fmt(f),
             Self::Fraction(parts, of) => f.pad(&notation::write_fraction(*parts, *of)),
             Self::Frequency(frequency) => frequency.fmt(f),
+            Self::Rate(rate) => rate.fmt(f),
             Self::Flag(flag) => flag.fmt(f),
             Self::Word(word) => f.pad(word),
         }
@@ -115,6 +120,10 @@ impl Domain {
                 .ok()
                 .filter(|frequency| (low..=high).contains(frequency))
                 .map(Value::Frequency),
+            Self::Rate(low, high) => notation::rate(text)
+                .ok()
+                .filter(|rate| (low..=high).contains(rate) && !rate.is_unlimited())
+                .map(Value::Rate),
             Self::Flag => match text {
                 "true" => Some(Value::Flag(true)),
                 "false" => Some(Value::Flag(false)),
@@ -178,6 +187,7 @@ impl fmt::Display for Domain {
                 Some(&Value::Fraction(*high, *of)),
             ),
             Self::Frequency(low, high) => range(f, "a number of Hz", low, Some(high)),
+            Self::Rate(low, high) => range(f, "a rate", low, Some(high)),
             Self::Flag => f.write_str("true or false"),
             Self::Word(words) => {
                 let quoted: Vec<String> = words.iter().map(|word| format!("\"{word}\"")).collect();
@@ -411,6 +421,13 @@ impl Settings {
             other => wrong(name, other),
         }
     }
+    /// The rate that `name` has.
+    pub fn rate(&self, name: &str) -> Rate {
+        match self.value(name) {
+            Some(Value::Rate(rate)) => rate,
+            other => wrong(name, other),
+        }
+    }
     /// The position of the switch `name`.
     pub fn flag(&self, name: &str) -> bool {
         match self.value(name) {
@@ -540,6 +557,20 @@ mod tests {
         );
         let error = settings.changed("form", "old").unwrap_err();
         assert_eq!(error.allowed, "cannot change while the queue lives");
+    }
+
+    #[test]
+    fn a_rate_says_its_unit_and_ends() {
+        let domain = Domain::Rate(Rate::from_bps(1_000), Rate::from_mbps(10));
+        assert_eq!(domain.to_string(), "a rate from 1kbit to 10mbit");
+        for (text, bps) in [("1kbit", Some(1_000)), ("2.5mbit", Some(2_500_000))] {
+            let value = bps.map(|bps| Value::Rate(Rate::from_bps(bps)));
+            assert_eq!(domain.parse(text).ok(), value);
+            assert_eq!(value.map(|value| value.to_string()).as_deref(), Some(text));
+        }
+        for text in ["999bit", "11mbit", "unlimited", "5000000", "10Mbps"] {
+            assert!(domain.parse(text).is_err(), "{text}");
+        }
     }
 
     #[test]

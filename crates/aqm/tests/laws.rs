@@ -70,6 +70,7 @@ fn candidates(domain: Domain) -> &'static [&'static str] {
         Domain::Integer(..) => &["0", "1", "2", "10", "100", "255", "256"],
         Domain::Fraction(..) => &["0", "0.1", "0.5", "0.999", "1", "2"],
         Domain::Frequency(..) => &["0", "0.000001", "0.16", "3.2", "1000000"],
+        Domain::Rate(..) => &["0bit", "1kbit", "10mbit", "30gbit", "unlimited"],
         Domain::Flag => &["true", "false", "yes"],
         Domain::Word(words) => words,
         Domain::TimeOrPackets(..) => &["0s", "1ms", "0p", "1p", "30p", "x"],

@@ -207,6 +207,7 @@ fn value(domain: &D) -> Value {
         D::Frequency(..) => {
             json!({ "anyOf": [{ "type": "number", "minimum": 0 }, text(&format!(r"{NUMBER}\s*(Hz)?\s*"))] })
         }
+        D::Rate(..) => text(&format!("{NUMBER}{RATE}")),
         D::Flag => json!({ "type": "boolean" }),
         D::Word(words) => json!({ "enum": words }),
         D::TimeOrPackets(_, (low, high)) => {

@@ -11,7 +11,7 @@ use std::fmt::Write as _;
 
 use quell_aqm::parameter::{Domain, Parameter, Value};
 use quell_aqm::registry::{self, Entry};
-use quell_aqm::{Bytes, Frequency, Time};
+use quell_aqm::{Bytes, Frequency, Rate, Time};
 use quell_lab::World;
 use quell_lab::scenario::{Distribution, Origin, Problem, Problems, Scenario};
 
@@ -532,6 +532,9 @@ fn value(choices: &mut Choices<'_>, parameter: &Parameter, load: &mut Load) -> S
             let nanohertz = choices.spread((low.as_nanohertz(), high.as_nanohertz()));
             Value::Frequency(Frequency::from_nanohertz(nanohertz))
         }
+        Domain::Rate(low, high) => Value::Rate(Rate::from_bps(
+            choices.spread((low.as_bps(), high.as_bps())),
+        )),
         Domain::Flag => Value::Flag(choices.once_in(2)),
         Domain::Word(words) => Value::Word(choices.of::<&str>(words)),
         Domain::TimeOrPackets((low, high), (fewest, most)) => match choices.below(2) {
