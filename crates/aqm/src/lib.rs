@@ -39,6 +39,7 @@ pub mod pie;
 pub mod qdisc;
 mod queue_protection;
 pub mod random;
+pub mod red;
 pub mod registry;
 pub mod scheduler;
 mod single_queue;

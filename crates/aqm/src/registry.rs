@@ -17,6 +17,7 @@ use crate::pi2::Pi2;
 use crate::pie::Pie;
 use crate::qdisc::{Backlog, Gauge, Kind, Link, Qdisc};
 use crate::random::Random;
+use crate::red::Red;
 use crate::step::Step;
 use crate::units::{Rate, Time};
 
@@ -121,6 +122,7 @@ registry! {
     FqCodel => |settings, link, random| FqCodel::new(settings, link, random),
     Pi2 => |settings, link, random| Pi2::new(settings, link, random),
     Step => |settings, link, random| Step::new(settings, link),
+    Red => |settings, link, random| Red::new(settings, link, random),
 }
 
 /// The entry of `kind`, or the kinds there are.

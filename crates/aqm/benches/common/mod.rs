@@ -125,8 +125,25 @@ pub type Case = (
     u32,
 );
 
+/// The 100 packets that stand in the queue are 150 kB: between the thresholds, where RED has most to do.
+const BETWEEN: &[(&str, &str)] = &[
+    ("min", "50kB"),
+    ("max", "500kB"),
+    ("limit", "1MB"),
+    ("ecn", "true"),
+];
+const FLOYD: &[(&str, &str)] = &[
+    ("form", "floyd"),
+    ("min", "50kB"),
+    ("max", "500kB"),
+    ("limit", "1MB"),
+    ("ecn", "true"),
+];
+
 pub const CASES: &[Case] = &[
     ("fifo", "fifo", &[("limit", "1000p")], 8),
+    ("red_linux", "red", BETWEEN, 12),
+    ("red_floyd", "red", FLOYD, 12),
     ("dualpi2_linux", "dualpi2", &[], 25),
     ("dualpi2_rfc9332", "dualpi2", &[("form", "rfc9332")], 25),
     ("dualq_2015", "dualq_2015", &[], 25),

@@ -11,6 +11,7 @@ mod fq_codel;
 mod gsp;
 mod pi2;
 mod pie;
+mod red;
 mod step;
 
 use quell_aqm::{DropReason, Ecn};
@@ -41,6 +42,7 @@ const KINDS: &[&Kind] = &[
     &fq_codel::FQ_CODEL,
     &pi2::PI2,
     &step::STEP,
+    &red::RED,
 ];
 
 /// What is known of `kind`.
