@@ -21,6 +21,7 @@ extern crate alloc;
 extern crate std;
 
 pub mod bottleneck;
+pub mod cobalt;
 pub mod codel;
 pub mod departure_clock;
 mod dual_queue;

@@ -4,6 +4,7 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
+use crate::cobalt::Cobalt;
 use crate::codel::Codel;
 use crate::dualpi2::DualPi2;
 use crate::dualq_2015::DualQ2015;
@@ -123,6 +124,7 @@ registry! {
     Pi2 => |settings, link, random| Pi2::new(settings, link, random),
     Step => |settings, link, random| Step::new(settings, link),
     Red => |settings, link, random| Red::new(settings, link, random),
+    Cobalt => |settings, link, random| Cobalt::new(settings, link, random),
 }
 
 /// The entry of `kind`, or the kinds there are.

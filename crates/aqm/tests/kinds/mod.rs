@@ -3,6 +3,7 @@
 // Each test binary uses its part, and none of it is part of an interface.
 #![allow(dead_code, unreachable_pub)]
 
+mod cobalt;
 mod codel;
 mod dualpi2;
 mod dualq_2015;
@@ -43,6 +44,7 @@ const KINDS: &[&Kind] = &[
     &pi2::PI2,
     &step::STEP,
     &red::RED,
+    &cobalt::COBALT,
 ];
 
 /// What is known of `kind`.
