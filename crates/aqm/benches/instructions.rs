@@ -22,6 +22,7 @@ fn standing(name: &str) -> Standing {
 #[bench::fifo("fifo")]
 #[bench::red_linux("red_linux")]
 #[bench::red_floyd("red_floyd")]
+#[bench::curvy_red("curvy_red")]
 #[bench::dualpi2_linux("dualpi2_linux")]
 #[bench::dualpi2_rfc9332("dualpi2_rfc9332")]
 #[bench::dualq_2015("dualq_2015")]

@@ -23,6 +23,7 @@ extern crate std;
 pub mod bottleneck;
 pub mod cobalt;
 pub mod codel;
+pub mod curvy_red;
 pub mod departure_clock;
 mod dual_queue;
 pub mod dualpi2;

@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 
 use crate::cobalt::Cobalt;
 use crate::codel::Codel;
+use crate::curvy_red::CurvyRed;
 use crate::dualpi2::DualPi2;
 use crate::dualq_2015::DualQ2015;
 use crate::fifo::Fifo;
@@ -125,6 +126,7 @@ registry! {
     Step => |settings, link, random| Step::new(settings, link),
     Red => |settings, link, random| Red::new(settings, link, random),
     Cobalt => |settings, link, random| Cobalt::new(settings, link, random),
+    CurvyRed => |settings, link, random| CurvyRed::new(settings, link, random),
 }
 
 /// The entry of `kind`, or the kinds there are.

@@ -144,6 +144,7 @@ pub const CASES: &[Case] = &[
     ("fifo", "fifo", &[("limit", "1000p")], 8),
     ("red_linux", "red", BETWEEN, 12),
     ("red_floyd", "red", FLOYD, 12),
+    ("curvy_red", "curvy_red", &[], 15),
     ("dualpi2_linux", "dualpi2", &[], 25),
     ("dualpi2_rfc9332", "dualpi2", &[("form", "rfc9332")], 25),
     ("dualq_2015", "dualq_2015", &[], 25),

@@ -5,6 +5,7 @@
 
 mod cobalt;
 mod codel;
+mod curvy_red;
 mod dualpi2;
 mod dualq_2015;
 mod fifo;
@@ -45,6 +46,7 @@ const KINDS: &[&Kind] = &[
     &step::STEP,
     &red::RED,
     &cobalt::COBALT,
+    &curvy_red::CURVY_RED,
 ];
 
 /// What is known of `kind`.
