@@ -27,6 +27,7 @@ fn standing(name: &str) -> Standing {
 #[bench::dualpi2_rfc9332("dualpi2_rfc9332")]
 #[bench::dualq_2015("dualq_2015")]
 #[bench::dualq_2015_time("dualq_2015_time")]
+#[bench::dualq_curvy_red("dualq_curvy_red")]
 #[bench::codel_linux("codel_linux")]
 #[bench::codel_rfc8289("codel_rfc8289")]
 #[bench::pie_linux("pie_linux")]

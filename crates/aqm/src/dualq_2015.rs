@@ -21,7 +21,7 @@
 //! 8. Other schedulers and queue protection are additions.
 //!
 //! Needs randomness, and with times the arrival stamps; no updates, and the rate only for a limit in time and queue protection.
-//! Promises p_C = (p_L/2^k)² at a steady queue; not equal rates. Idle: 400 bytes, and the
+//! Promises p_C = (p_L/2^k)² at a steady queue; not equal rates. Idle: 416 bytes, and the
 //! list of parameters given; 16 bytes a bucket with queue protection.
 //!
 //! | corner case | test in `tests.rs` |
@@ -29,10 +29,11 @@
 //! | sign of k, left shifts | `k_is_the_l4s_slope_less_the_classic_one`, `shifts_are_to_the_left_of_a_32_bit_random` |
 //! | the screen's 20 % and 4 % | `twenty_percent_marks_and_four_percent_drops_are_k_of_zero` |
 //! | instantaneous for L4S, smoothed for Classic | `l4s_feels_the_classic_queue_at_once_and_classic_smoothed` |
-//! | integer average that stalls | `the_average_equals_an_exact_one_where_whole_packets_would_stall` |
+//! | integer average that stalls | `ewma.rs`: `it_equals_an_exact_average_where_whole_numbers_would_stall` |
 //! | p_C = (p_L/2^k)² as it comes out | `marks_and_drops_obey_the_square_law` |
 
 use crate::dual_queue::{self, DualQueue, Entry, Threshold, classify, drop_queued, refuse};
+use crate::ewma::Ewma;
 use crate::observer::{DropReason, MarkReason, Observer, QueueId};
 use crate::packet::{Ecn, Packet};
 use crate::parameter::{Default, Domain, Parameter, ParameterError, Settings};
@@ -157,26 +158,19 @@ struct Curves {
     s_l: u32,
     threshold: Threshold,
     s_c: u32,
-    f: u32,
     in_time: bool,
     any_ect: bool,
     ecn: bool,
-    /// Q_C · 2^(f + 16), below 2⁴⁸ · 2³⁶ and one more for rounding: with s_c it fits 128 bits.
-    smoothed: u128,
+    /// Q_C
+    smoothed: Ewma,
 }
 
-/// Bits of Q_C below those that the shift by f consumes: it stays within 2⁻¹⁶ of its exact value.
-const FRACTION: u32 = 16;
-/// Far above any queue, so that no product can overflow.
-const LARGEST: u64 = 1 << 48;
-
 impl Curves {
-    fn new(settings: &Settings, smoothed: u128) -> Self {
+    fn new(settings: &Settings, smoothed: Ewma) -> Self {
         Self {
             s_l: settings.number("s_l") as u32,
             threshold: Threshold::of(settings, "threshold"),
             s_c: settings.number("s_c") as u32,
-            f: settings.number("f") as u32,
             in_time: settings.word("unit") == "time",
             any_ect: settings.flag("any_ect"),
             ecn: settings.flag("ecn"),
@@ -185,14 +179,9 @@ impl Curves {
     }
     /// With other parameters, Q_C stays what it is.
     fn changed(&self, settings: &Settings) -> Self {
-        let f = settings.number("f") as u32;
-        Self::new(settings, (self.smoothed << f) >> self.f)
-    }
-    /// Q_C = Q_C + ((q_C − Q_C) >> f)
-    #[inline]
-    fn smooth(&mut self, q_c: u64) {
-        let q_c = u128::from(q_c.min(LARGEST)) << FRACTION;
-        self.smoothed = self.smoothed - (self.smoothed >> self.f) + q_c;
+        let mut smoothed = self.smoothed.clone();
+        smoothed.set_bits(settings.number("f") as u32);
+        Self::new(settings, smoothed)
     }
     /// q_C << S_L, to be compared with R.
     #[inline]
@@ -202,7 +191,7 @@ impl Curves {
     /// Q_C << S_C, to be compared with max(R1, R2).
     #[inline]
     fn classic(&self) -> u128 {
-        (self.smoothed << self.s_c) >> (self.f + FRACTION)
+        self.smoothed.shifted(self.s_c)
     }
 }
 
@@ -217,8 +206,8 @@ impl<P> Kind for DualQ2015<P> {
 impl<P: Packet> DualQ2015<P> {
     /// An empty pair of queues.
     pub fn new(settings: Settings, link: Link, random: Random) -> Result<Self, ParameterError> {
-        let curves = Curves::new(&settings, 0);
-        let certain = curves.threshold.delay(link);
+        let curves = Curves::new(&settings, Ewma::new(settings.number("f") as u32));
+        let certain = |link| curves.threshold.delay(link);
         Ok(Self {
             limit: Limit::of(&settings, link)?,
             queues: DualQueue::new(),
@@ -296,7 +285,7 @@ impl<P: Packet> Qdisc<P> for DualQ2015<P> {
                 ..
             } = self.queues.pop(queue)?;
             if queue == QueueId::CLASSIC {
-                self.curves.smooth(q_c);
+                self.curves.smoothed.update(q_c);
             }
             if queue == QueueId::L4S || redirected {
                 let native = queue == QueueId::L4S
@@ -324,8 +313,9 @@ impl<P: Packet> Qdisc<P> for DualQ2015<P> {
 
     fn set_rate(&mut self, rate: Rate, _now: Time, _obs: &mut impl Observer<P>) {
         self.link.rate = rate;
-        let certain = self.curves.threshold.delay(self.link);
-        self.protection.set_rate(rate, &self.settings, certain);
+        let threshold = self.curves.threshold;
+        self.protection
+            .set_rate(rate, &self.settings, |link| threshold.delay(link));
         self.limit = self.limit.at(&self.settings, self.link);
     }
 
@@ -346,8 +336,9 @@ impl<P: Packet> Qdisc<P> for DualQ2015<P> {
         self.limit = limit;
         self.curves = self.curves.changed(&settings);
         self.scheduler.configure(&settings, self.link);
-        let certain = self.curves.threshold.delay(self.link);
-        self.protection.configure(&settings, certain);
+        let threshold = self.curves.threshold;
+        self.protection
+            .configure(&settings, |link| threshold.delay(link));
         self.settings = settings;
         self.queues.drop_heads_while(
             |queues| limit.is_exceeded(queues.backlog()),

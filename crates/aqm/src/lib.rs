@@ -28,6 +28,8 @@ pub mod departure_clock;
 mod dual_queue;
 pub mod dualpi2;
 pub mod dualq_2015;
+pub mod dualq_curvy_red;
+mod ewma;
 pub mod fifo;
 mod flow_queue;
 pub mod fq_codel;

@@ -123,19 +123,25 @@ pub(crate) const fn with_rows<const N: usize>(rows: &[Parameter]) -> [Parameter;
 #[derive(Debug)]
 pub(crate) struct QueueProtection {
     scores: Option<Scores>,
-    rate: Rate,
+    /// With the last rate that was not zero.
+    link: Link,
     salt: u64,
     redirected: i64,
 }
 
 impl QueueProtection {
-    /// As `settings`, whose table has [`ROWS`], say. `certain` is the delay at which native marking is certain.
-    pub(crate) fn new(settings: &Settings, link: Link, certain: Time, random: &Random) -> Self {
+    /// As `settings`, whose table has [`ROWS`], say. `certain` is the delay at which native marking is certain on a link.
+    pub(crate) fn new(
+        settings: &Settings,
+        link: Link,
+        certain: impl FnOnce(Link) -> Time,
+        random: &Random,
+    ) -> Self {
         // A copy of the stream, so that whether there is protection shifts no draw of the discipline.
         let salt = random.clone().u64();
         let mut protection = Self {
             scores: None,
-            rate: link.rate,
+            link,
             salt,
             redirected: 0,
         };
@@ -144,14 +150,14 @@ impl QueueProtection {
     }
 
     /// Takes over changed settings; scores are kept unless the buckets change.
-    pub(crate) fn configure(&mut self, settings: &Settings, certain: Time) {
+    pub(crate) fn configure(&mut self, settings: &Settings, certain: impl FnOnce(Link) -> Time) {
         if settings.word("protection") == "none" {
             self.scores = None;
             return;
         }
         let critical = match settings.value("critical_ql") {
             Some(Value::Time(time)) => time,
-            _ => certain,
+            _ => certain(self.link),
         };
         let bits = settings.number("bucket_bits") as u32;
         let old = self.scores.take().filter(|old| old.bits == bits);
@@ -167,10 +173,15 @@ impl QueueProtection {
         });
     }
 
-    /// Takes over the link's rate, and the delay at which native marking is certain there.
-    pub(crate) fn set_rate(&mut self, rate: Rate, settings: &Settings, certain: Time) {
+    /// Takes over the link's rate, and what is derived from it.
+    pub(crate) fn set_rate(
+        &mut self,
+        rate: Rate,
+        settings: &Settings,
+        certain: impl FnOnce(Link) -> Time,
+    ) {
         if !rate.is_zero() {
-            self.rate = rate;
+            self.link.rate = rate;
             self.configure(settings, certain);
         }
     }
@@ -188,7 +199,7 @@ impl QueueProtection {
         let Some(scores) = &mut self.scores else {
             return QueueId::L4S;
         };
-        let delay = match self.rate {
+        let delay = match self.link.rate {
             Rate::ZERO => Time::ZERO,
             rate => rate.time_for(queues.bytes(QueueId::L4S) + packet.len()),
         };
@@ -312,7 +323,7 @@ mod tests {
             mtu: MTU,
         };
         let random = Random::new(1, "queue");
-        QueueProtection::new(&settings(given), link, Time::from_millis(1), &random)
+        QueueProtection::new(&settings(given), link, |_| Time::from_millis(1), &random)
     }
 
     fn scores(given: &[(&str, &str)]) -> Scores {
@@ -462,8 +473,8 @@ mod tests {
         let ms = Time::from_millis;
         assert_eq!(seen, [(ms(1), 1), (ms(2), 2), (ms(3), 3)]);
         // A link that stands still is no reason to blame anybody more than before.
-        protection.set_rate(Rate::ZERO, &settings(&[]), Time::MAX);
-        assert_eq!(protection.rate, Rate::from_mbps(12));
+        protection.set_rate(Rate::ZERO, &settings(&[]), |_| Time::MAX);
+        assert_eq!(protection.link.rate, Rate::from_mbps(12));
     }
 
     #[test]
@@ -474,9 +485,9 @@ mod tests {
             scores.add(7, MTU, probability, Time::from_secs(1))
         };
         let before = score(&mut protection, Probability::ONE);
-        protection.configure(&settings(&[("attempts", "3")]), Time::from_millis(1));
+        protection.configure(&settings(&[("attempts", "3")]), |_| Time::from_millis(1));
         assert_eq!(score(&mut protection, Probability::ZERO), before);
-        protection.configure(&settings(&[("bucket_bits", "6")]), Time::from_millis(1));
+        protection.configure(&settings(&[("bucket_bits", "6")]), |_| Time::from_millis(1));
         assert_eq!(score(&mut protection, Probability::ZERO), Time::ZERO);
     }
 }

@@ -9,6 +9,7 @@ use crate::codel::Codel;
 use crate::curvy_red::CurvyRed;
 use crate::dualpi2::DualPi2;
 use crate::dualq_2015::DualQ2015;
+use crate::dualq_curvy_red::DualQCurvyRed;
 use crate::fifo::Fifo;
 use crate::fq_codel::FqCodel;
 use crate::gsp::Gsp;
@@ -118,6 +119,7 @@ registry! {
     Fifo => |settings, link, random| Fifo::new(settings, link),
     DualPi2 => |settings, link, random| DualPi2::new(settings, link, random),
     DualQ2015 => |settings, link, random| DualQ2015::new(settings, link, random),
+    DualQCurvyRed => |settings, link, random| DualQCurvyRed::new(settings, link, random),
     Codel => |settings, link, random| Codel::new(settings, link),
     Pie => |settings, link, random| Pie::new(settings, link, random),
     Gsp => |settings, link, random| Gsp::new(settings, link),

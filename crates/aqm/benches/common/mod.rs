@@ -149,6 +149,7 @@ pub const CASES: &[Case] = &[
     ("dualpi2_rfc9332", "dualpi2", &[("form", "rfc9332")], 25),
     ("dualq_2015", "dualq_2015", &[], 25),
     ("dualq_2015_time", "dualq_2015", &[("unit", "time")], 25),
+    ("dualq_curvy_red", "dualq_curvy_red", &[], 25),
     ("codel_linux", "codel", &[], 15),
     ("codel_rfc8289", "codel", &[("form", "rfc8289")], 15),
     ("pie_linux", "pie", &[("ecn", "true")], 15),

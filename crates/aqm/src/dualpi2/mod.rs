@@ -91,7 +91,7 @@ impl<P: Packet> DualPi2<P> {
         };
         Ok(Self {
             scheduler: Scheduler::new(&settings, link),
-            protection: QueueProtection::new(&settings, link, form.certain(link), &salted),
+            protection: QueueProtection::new(&settings, link, |link| form.certain(link), &salted),
             any_ect: settings.flag("any_ect"),
             settings,
             link,
@@ -147,8 +147,9 @@ impl<P: Packet> Qdisc<P> for DualPi2<P> {
     }
 
     fn set_rate(&mut self, rate: Rate, now: Time, obs: &mut impl Observer<P>) {
-        let certain = self.form.certain(Link { rate, ..self.link });
-        self.protection.set_rate(rate, &self.settings, certain);
+        let form = &self.form;
+        self.protection
+            .set_rate(rate, &self.settings, |link| form.certain(link));
         // RFC 9332 sizes its buffer by the highest rate of the link; Linux by packets.
         if rate > self.link.rate {
             self.link.rate = rate;
@@ -175,8 +176,9 @@ impl<P: Packet> Qdisc<P> for DualPi2<P> {
         }
         self.scheduler.configure(&settings, self.link);
         self.any_ect = settings.flag("any_ect");
-        let certain = self.form.certain(self.link);
-        self.protection.configure(&settings, certain);
+        let form = &self.form;
+        self.protection
+            .configure(&settings, |link| form.certain(link));
         self.settings = settings;
         self.update_interval = gains.update_interval;
         match &self.form {

@@ -2,11 +2,8 @@
 
 use std::vec::Vec;
 
-use num_bigint::BigInt;
-use num_rational::BigRational;
-use num_traits::Signed;
-
 use super::*;
+use crate::ewma::{FRACTION, LARGEST};
 use crate::observer::Drop;
 use crate::packet::testing::TestPacket;
 use crate::units::Bytes;
@@ -56,7 +53,7 @@ fn curves(given: &[(&str, &str)]) -> Curves {
 /// Lets Q_C settle at `q_c`.
 fn settled(given: &[(&str, &str)], q_c: u64) -> Curves {
     let mut curves = curves(given);
-    (0..5_000).for_each(|_| curves.smooth(q_c));
+    (0..5_000).for_each(|_| curves.smoothed.update(q_c));
     curves
 }
 
@@ -204,60 +201,6 @@ fn l4s_feels_the_classic_queue_at_once_and_classic_smoothed() {
 }
 
 #[test]
-fn the_average_equals_an_exact_one_where_whole_packets_would_stall() {
-    let integer = |n: u64| BigRational::from_integer(BigInt::from(n));
-    for f in [0, 1, 5, 20] {
-        let mut curves = curves(&[("f", &std::format!("{f}"))]);
-        let mut random = Random::new(3, "test");
-        let mut exact = integer(0);
-        for n in 0..2_000 {
-            // Twenty packets, and then none, and then anything.
-            let q = match n {
-                0..500 => 20,
-                500..1_000 => 0,
-                _ => random.below(1_000),
-            };
-            curves.smooth(q);
-            // A gain of 2⁻²⁰ makes the exact fraction long: it is cut far below the tolerance.
-            exact = &exact + (integer(q) - &exact) / integer(1 << f);
-            let cut = BigInt::from(1_u128 << 100);
-            exact = BigRational::new((exact * &cut).to_integer(), cut);
-            let kept = BigRational::new(
-                BigInt::from(curves.smoothed),
-                BigInt::from(1_u128 << (f + FRACTION)),
-            );
-            let error = (kept - &exact).abs();
-            assert!(
-                error <= BigRational::new(1.into(), (1_u64 << FRACTION).into()),
-                "f {f}: {error}"
-            );
-        }
-    }
-    // The same in whole packets, with arithmetic shifts: 20 packets are never noticed, and an
-    // average of 20 comes down to nothing only because shifts round towards −∞.
-    let literal = |mut average: i64, q: i64| {
-        (0..1_000).for_each(|_| average += (q - average) >> 5);
-        average
-    };
-    assert_eq!(
-        (literal(0, 20), literal(100, 80), literal(0, 40)),
-        (0, 80, 9)
-    );
-}
-
-#[test]
-fn the_average_converges_at_the_rate_of_f() {
-    // (1 − 2^−f)^n is left of a step after n packets: 1/e after 2^f of many.
-    for (f, left) in [("5", 0.3621), ("7", 0.3664), ("3", 0.3436)] {
-        let mut curves = curves(&[("f", f), ("s_c", "0")]);
-        let n = 1 << f.parse::<u32>().unwrap();
-        (0..n).for_each(|_| curves.smooth(1_000_000));
-        let gone = curves.classic() as f64 / 1e6;
-        assert!((1.0 - gone - left).abs() < 0.0001, "f {f}: {gone}");
-    }
-}
-
-#[test]
 fn the_native_threshold_marks_above_it_without_classic_traffic() {
     for (given, reached, marked) in [
         (&[("threshold", "5p")][..], 5, 0),
@@ -333,7 +276,7 @@ fn nothing_overflows() {
         for ecn in [Ecn::NotEct, Ecn::Ect1, Ecn::NotEct] {
             arrive(&mut q, ecn, Time::ZERO, &mut obs);
         }
-        (0..100_000).for_each(|_| q.curves.smooth(u64::MAX));
+        (0..100_000).for_each(|_| q.curves.smoothed.update(u64::MAX));
         while q.dequeue(Time::MAX, &mut obs).is_some() {}
         q.configure("f", "0", Time::MAX, &mut obs).unwrap();
         q.configure("f", "20", Time::MAX, &mut obs).unwrap();
@@ -344,5 +287,5 @@ fn nothing_overflows() {
 #[test]
 fn an_idle_queue_is_small() {
     // The module's head says so.
-    assert_eq!(core::mem::size_of::<DualQ2015<TestPacket>>(), 400);
+    assert_eq!(core::mem::size_of::<DualQ2015<TestPacket>>(), 416);
 }

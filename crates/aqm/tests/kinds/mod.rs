@@ -8,6 +8,7 @@ mod codel;
 mod curvy_red;
 mod dualpi2;
 mod dualq_2015;
+mod dualq_curvy_red;
 mod fifo;
 mod fq_codel;
 mod gsp;
@@ -38,6 +39,7 @@ const KINDS: &[&Kind] = &[
     &fifo::FIFO,
     &dualpi2::DUALPI2,
     &dualq_2015::DUALQ_2015,
+    &dualq_curvy_red::DUALQ_CURVY_RED,
     &codel::CODEL,
     &pie::PIE,
     &gsp::GSP,
