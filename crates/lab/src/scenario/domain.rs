@@ -106,6 +106,7 @@ pub(crate) fn kinds(domain: &parameter::Domain) -> &'static [Kind] {
         D::Frequency(..) => &[Kind::String, Kind::Integer, Kind::Float],
         D::Time(..)
         | D::Bytes(..)
+        | D::Rate(..)
         | D::Word(_)
         | D::Limit {
             plain_is_packets: false,
