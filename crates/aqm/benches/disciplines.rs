@@ -12,8 +12,8 @@ use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 fn disciplines(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("packet");
     group.throughput(Throughput::Elements(1));
-    for (name, kind, given, bound) in CASES {
-        let mut standing = Standing::new(kind, given);
+    for (name, _, _, bound) in CASES {
+        let mut standing = Standing::of(name);
         group.bench_function(format!("{name} (bound {bound} ns)"), |bencher| {
             bencher.iter(|| black_box(standing.step()));
         });

@@ -7,18 +7,10 @@ mod common;
 
 use std::hint::black_box;
 
-use common::{CASES, Standing};
+use common::Standing;
 use gungraun::{library_benchmark, library_benchmark_group, main};
 
-fn standing(name: &str) -> Standing {
-    let (_, kind, given, _) = CASES
-        .iter()
-        .find(|case| case.0 == name)
-        .expect("a case of this name");
-    Standing::new(kind, given)
-}
-
-#[library_benchmark(setup = standing)]
+#[library_benchmark(setup = Standing::of)]
 #[bench::fifo("fifo")]
 #[bench::red_linux("red_linux")]
 #[bench::red_floyd("red_floyd")]
@@ -30,6 +22,10 @@ fn standing(name: &str) -> Standing {
 #[bench::dualq_curvy_red("dualq_curvy_red")]
 #[bench::codel_linux("codel_linux")]
 #[bench::codel_rfc8289("codel_rfc8289")]
+#[bench::cobalt("cobalt")]
+#[bench::fq_codel_1("fq_codel_1")]
+#[bench::fq_codel_100("fq_codel_100")]
+#[bench::fq_codel_1000("fq_codel_1000")]
 #[bench::pie_linux("pie_linux")]
 #[bench::pie_rfc8033("pie_rfc8033")]
 #[bench::gsp("gsp")]

@@ -54,17 +54,28 @@ impl Observer<BenchPacket> for Counter {
     }
 }
 
-/// A discipline on a 1 Gbit/s link with 100 packets standing in it.
+/// A discipline on a 1 Gbit/s link with a standing queue: 100 packets, or two of each flow where that is more.
 #[derive(Debug)]
 pub struct Standing {
     qdisc: Discipline<BenchPacket>,
     observer: Counter,
     now: Time,
     frame: u64,
+    /// The flow of the next packet, and how many take turns.
+    flow: u64,
+    flows: u64,
 }
 
 impl Standing {
-    pub fn new(kind: &str, given: &[(&str, &str)]) -> Self {
+    /// For the case of this name.
+    pub fn of(name: &str) -> Self {
+        let case = CASES.iter().find(|case| case.0 == name);
+        let (_, kind, given, _) = case.expect("a case of this name");
+        let flows = FLOWS.iter().find(|flows| flows.0 == name);
+        Self::new(kind, given, flows.map_or(16, |flows| flows.1))
+    }
+
+    fn new(kind: &str, given: &[(&str, &str)], flows: u64) -> Self {
         let entry = registry::find(kind).expect("a known kind");
         let mut settings = Settings::new(entry.parameters);
         for (key, value) in given {
@@ -81,8 +92,10 @@ impl Standing {
             observer: Counter::default(),
             now: Time::ZERO,
             frame: 0,
+            flow: 0,
+            flows,
         };
-        for _ in 0..100 {
+        for _ in 0..(2 * flows).max(100) {
             standing.enqueue();
         }
         standing
@@ -91,9 +104,14 @@ impl Standing {
     fn enqueue(&mut self) {
         self.frame = self.frame.wrapping_add(1);
         self.now = Time::from_nanos(self.now.as_nanos() + 12_000);
+        self.flow = if self.flow + 1 < self.flows {
+            self.flow + 1
+        } else {
+            0
+        };
         let packet = BenchPacket {
             arrival: self.now,
-            flow: self.frame & 15,
+            flow: self.flow,
             frame: self.frame,
             // All four code points in turn: half L4S, half Classic.
             bits: 1_500 | (self.frame & 3) << 16,
@@ -152,10 +170,22 @@ pub const CASES: &[Case] = &[
     ("dualq_curvy_red", "dualq_curvy_red", &[], 25),
     ("codel_linux", "codel", &[], 15),
     ("codel_rfc8289", "codel", &[("form", "rfc8289")], 15),
+    ("cobalt", "cobalt", &[], 15),
+    ("fq_codel_1", "fq_codel", &[], 40),
+    ("fq_codel_100", "fq_codel", &[], 40),
+    // 2 000 packets wait 24 ms.
+    ("fq_codel_1000", "fq_codel", &[("target", "100ms")], 40),
     ("pie_linux", "pie", &[("ecn", "true")], 15),
     ("pie_rfc8033", "pie", &[("form", "rfc8033")], 15),
     ("gsp", "gsp", &[("interval", "1ms")], 15),
     ("gsp_adaptive", "gsp", &[("adaptive", "true")], 15),
     ("pi2", "pi2", &[], 15),
     ("step", "step", &[("not_ect", "pass")], 15),
+];
+
+/// How many flows take turns, where it is not 16.
+const FLOWS: &[(&str, u64)] = &[
+    ("fq_codel_1", 1),
+    ("fq_codel_100", 100),
+    ("fq_codel_1000", 1_000),
 ];

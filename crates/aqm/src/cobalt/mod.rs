@@ -37,7 +37,7 @@ use crate::qdisc::{Backlog, Gauge, Kind, Link, Qdisc, mark};
 use crate::random::Random;
 use crate::single_queue::{self, Limit, SingleQueue, drop_queued};
 use crate::units::{Bytes, Rate, Time};
-use law::{Params, Vars};
+use law::{Params, Vars, Verdict};
 
 /// What makes a probability of one.
 const ONE: u64 = 1 << 32;
@@ -189,6 +189,45 @@ impl<P: Packet> Cobalt<P> {
         Some(packet)
     }
 
+    #[inline]
+    fn can_mark(&self, packet: &P) -> bool {
+        self.ecn && packet.ecn().is_capable()
+    }
+
+    #[inline]
+    fn judge(&mut self, packet: &P, now: Time) -> Verdict {
+        let (sojourn, can_mark) = (packet.sojourn(now), self.can_mark(packet));
+        let draw = || self.random.u32();
+        self.vars.judge(&self.params, now, sojourn, can_mark, draw)
+    }
+
+    /// Carries verdicts out until one lets a packet go, or until the last packet.
+    fn signal(
+        &mut self,
+        mut packet: P,
+        mut verdict: Verdict,
+        now: Time,
+        obs: &mut impl Observer<P>,
+    ) -> Option<P> {
+        loop {
+            if verdict.mark {
+                mark(&mut packet, QueueId::SINGLE, MarkReason::Aqm, now, obs);
+            }
+            if !(verdict.drop || verdict.blue) || self.queue.is_empty() {
+                obs.dequeued(QueueId::SINGLE, &packet, now);
+                return Some(packet);
+            }
+            let reason = if self.can_mark(&packet) {
+                DropReason::Overload
+            } else {
+                DropReason::Aqm
+            };
+            drop_queued(packet, reason, now, obs);
+            packet = self.pop()?;
+            verdict = self.judge(&packet, now);
+        }
+    }
+
     /// Drops heads until what is left fits (`cake_drop`).
     fn drop_overflow(&mut self, now: Time, obs: &mut impl Observer<P>) {
         loop {
@@ -220,29 +259,13 @@ impl<P: Packet> Qdisc<P> for Cobalt<P> {
 
     #[inline]
     fn dequeue(&mut self, now: Time, obs: &mut impl Observer<P>) -> Option<P> {
-        loop {
-            let mut packet = self.pop()?;
-            let can_mark = self.ecn && packet.ecn().is_capable();
-            let random = &mut self.random;
-            let verdict = self
-                .vars
-                .judge(&self.params, now, packet.sojourn(now), can_mark, || {
-                    random.u32()
-                });
-            if verdict.mark {
-                mark(&mut packet, QueueId::SINGLE, MarkReason::Aqm, now, obs);
-            }
-            if !(verdict.drop || verdict.blue) || self.queue.is_empty() {
-                obs.dequeued(QueueId::SINGLE, &packet, now);
-                return Some(packet);
-            }
-            let reason = if can_mark {
-                DropReason::Overload
-            } else {
-                DropReason::Aqm
-            };
-            drop_queued(packet, reason, now, obs);
+        let packet = self.pop()?;
+        let verdict = self.judge(&packet, now);
+        if verdict != Verdict::default() {
+            return self.signal(packet, verdict, now, obs);
         }
+        obs.dequeued(QueueId::SINGLE, &packet, now);
+        Some(packet)
     }
 
     #[inline]
