@@ -131,6 +131,17 @@ const TABLE: &[Parameter] = &[
     },
 ];
 
+impl<P> Codel<P> {
+    /// The state of the form `linux`, for its comparison with the kernel.
+    #[doc(hidden)]
+    pub fn linux_vars(&self) -> Option<&linux::Vars> {
+        match &self.form {
+            Form::Linux(_, vars) => Some(vars),
+            Form::Rfc8289(..) => None,
+        }
+    }
+}
+
 impl<P: Packet> Codel<P> {
     /// An empty queue.
     pub fn new(settings: Settings, link: Link) -> Result<Self, ParameterError> {

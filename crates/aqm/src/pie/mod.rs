@@ -122,6 +122,17 @@ impl<P> Kind for Pie<P> {
     const PARAMETERS: &'static [Parameter] = parameters::TABLE;
 }
 
+impl<P> Pie<P> {
+    /// The state of the form `linux`, for its comparison with the kernel.
+    #[doc(hidden)]
+    pub fn linux_vars(&self) -> Option<&linux::Vars> {
+        match &self.form {
+            Form::Linux(form) => Some(&form.vars),
+            Form::Rfc8033(_) => None,
+        }
+    }
+}
+
 impl<P: Packet> Pie<P> {
     /// An empty queue. The first update is due after half a second (`linux`), or one interval.
     pub fn new(settings: Settings, link: Link, random: Random) -> Result<Self, ParameterError> {
