@@ -16,6 +16,7 @@ const SOURCE: Source = Source {
         "include/net/codel_impl.h",
         "include/net/codel_qdisc.h",
     ],
+    pieces: &[],
 };
 
 #[test]

@@ -12,7 +12,9 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod cobalt;
 mod codel;
 mod harness;
 mod pie;
+mod red;
 mod traffic;

@@ -18,6 +18,7 @@ const SOURCE: Source = Source {
     shim: "pie",
     file: "net/sched/sch_pie.c",
     headers: &["include/net/pie.h"],
+    pieces: &[],
 };
 
 /// 30 s in the kernel's ticks.

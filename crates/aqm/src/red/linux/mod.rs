@@ -114,6 +114,10 @@ impl Law {
     pub fn raw_average(&self) -> u64 {
         self.average
     }
+    /// The average in units of 2^−Wlog bytes, the packets since the last mark, and what the next mark waits for (`struct red_vars`).
+    pub fn variables(&self) -> (u64, i32, u32) {
+        (self.average, self.count, self.threshold)
+    }
     /// The probability at `max` in parts of 2³².
     pub fn probability(&self) -> u32 {
         self.probability

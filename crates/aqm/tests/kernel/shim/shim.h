@@ -94,6 +94,7 @@ static inline int fls(unsigned int x) { return x ? 32 - __builtin_clz(x) : 0; }
 #define MODULE_AUTHOR(x)
 #define MODULE_DESCRIPTION(x)
 #define MODULE_ALIAS_NET_SCH(x)
+extern int (*kernel_module_init)(void);
 #define module_init(f) int (*kernel_module_init)(void) = f;
 #define module_exit(f) void (*kernel_module_exit)(void) = f;
 

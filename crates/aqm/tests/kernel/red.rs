@@ -1,0 +1,139 @@
+//! `include/net/red.h` with `lib/math/reciprocal_div.c`: the law, driven as `sch_red.c` drives it.
+
+use quell_aqm::red::linux::{Action, Law, Parameters};
+use quell_aqm::red::tc::IdleTable;
+use quell_aqm::{Random, Time};
+
+use crate::harness::{Source, kernels};
+use crate::traffic::number;
+
+const SOURCE: Source = Source {
+    shim: "red",
+    file: "include/net/red.h",
+    headers: &[
+        "include/linux/reciprocal_div.h",
+        "lib/math/reciprocal_div.c",
+    ],
+    pieces: &[],
+};
+
+/// Parameters that the kernel takes, from everywhere.
+fn parameters(random: &mut Random) -> Parameters {
+    loop {
+        let mut shifts = [0; 256];
+        // A table of `tc` rises slowly; the kernel takes any.
+        let (steepness, any) = (1 + random.below(24), random.below(4) == 0);
+        for (index, shift) in shifts.iter_mut().enumerate() {
+            *shift = if any {
+                random.below(32)
+            } else {
+                (index as u64 / steepness).min(31)
+            } as u8;
+        }
+        let one = number(random, 30) as u32;
+        let other = if random.below(16) == 0 {
+            one
+        } else {
+            number(random, 30) as u32
+        };
+        let parameters = Parameters {
+            min: one.min(other),
+            max: one.max(other),
+            weight_log: random.below(32) as u32,
+            max_probability: number(random, 32).max(1) as u32,
+            idle: IdleTable {
+                cell_log: random.below(32) as u32,
+                shifts,
+            },
+        };
+        if parameters.are_valid() {
+            return parameters;
+        }
+    }
+}
+
+#[test]
+fn the_law_is_the_kernels() {
+    let mut random = Random::new(1, "red");
+    let mut steps = Vec::new();
+    let (mut early, mut forced, mut adapted) = (0, 0, 0);
+    for _ in 0..1_000 {
+        let parameters = parameters(&mut random);
+        let Parameters {
+            min,
+            max,
+            weight_log,
+            max_probability,
+            ..
+        } = parameters;
+        let table = parameters
+            .idle
+            .shifts
+            .map(|shift| shift.to_string())
+            .join(" ");
+        let command = format!(
+            "law {min} {max} {weight_log} 0 {} {max_probability} {table}",
+            parameters.idle.cell_log
+        );
+        let mut law = Law::new(parameters);
+        let mut now = 1 + number(&mut random, 50);
+        let mut step = |command: String, action: u8, law: &Law| {
+            let (average, count, threshold) = law.variables();
+            steps.push((
+                command,
+                format!(
+                    "{action} {average} {count} {threshold} {}",
+                    law.probability()
+                ),
+            ));
+        };
+        step(command, 0, &law);
+        // The backlog wanders about both thresholds, such that the average meets them too.
+        let far = 2 * u64::from(max) + 3_000;
+        let mut backlog = 0;
+        for _ in 0..300 {
+            now += number(&mut random, 40);
+            let at = Time::from_nanos(now);
+            match random.below(16) {
+                0 => {
+                    law.idle(at);
+                    step(format!("idle {now}"), 0, &law);
+                }
+                1 => {
+                    let before = law.probability();
+                    law.adapt(at);
+                    adapted += usize::from(law.probability() != before);
+                    step(format!("adapt {now}"), 0, &law);
+                }
+                2 if random.below(16) == 0 => {
+                    law.restart();
+                    step("restart".to_owned(), 0, &law);
+                }
+                _ => {
+                    backlog = match random.below(8) {
+                        0 => random.below(far),
+                        1 => 0,
+                        _ => backlog + random.below(1_500),
+                    }
+                    .min(u32::MAX.into());
+                    let drawn = random.u32();
+                    let mut draw = String::new();
+                    let action = law.arrival(backlog, at, || {
+                        draw = format!("random 1 {drawn}\n");
+                        drawn
+                    });
+                    early += usize::from(action == Action::Early);
+                    forced += usize::from(action == Action::Forced);
+                    step(format!("{draw}arrive {now} {backlog}"), action as u8, &law);
+                }
+            }
+        }
+    }
+    assert!(
+        early > 1_000 && forced > 10_000 && adapted > 1_000,
+        "{early} {forced} {adapted}"
+    );
+    for law in kernels("kernel::red::the_law_is_the_kernels", &SOURCE) {
+        law.compare("", &steps);
+    }
+}
