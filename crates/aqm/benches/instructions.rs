@@ -32,6 +32,7 @@ use gungraun::{library_benchmark, library_benchmark_group, main};
 #[bench::gsp_adaptive("gsp_adaptive")]
 #[bench::pi2("pi2")]
 #[bench::step("step")]
+#[bench::fq_pie("fq_pie")]
 fn thousand_packets(mut standing: Standing) -> Standing {
     for _ in 0..1_000 {
         black_box(standing.step());

@@ -307,6 +307,11 @@ impl<P: Packet, S: Clone + Default> FlowQueue<P, S> {
         self.states.iter_mut().zip(backlogs)
     }
 
+    /// Every flow's state, for reports.
+    pub(crate) fn all_states(&self) -> &[S] {
+        &self.states
+    }
+
     /// The flow with the most bytes, the first of them if there are several.
     pub(crate) fn fattest(&self) -> FlowId {
         let most = self.store.backlogs.iter().copied().max().unwrap_or(0);

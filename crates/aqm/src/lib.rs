@@ -33,6 +33,7 @@ mod ewma;
 pub mod fifo;
 mod flow_queue;
 pub mod fq_codel;
+pub mod fq_pie;
 pub mod gsp;
 pub mod observer;
 pub mod packet;

@@ -12,6 +12,7 @@ use crate::dualq_2015::DualQ2015;
 use crate::dualq_curvy_red::DualQCurvyRed;
 use crate::fifo::Fifo;
 use crate::fq_codel::FqCodel;
+use crate::fq_pie::FqPie;
 use crate::gsp::Gsp;
 use crate::observer::Observer;
 use crate::packet::Packet;
@@ -129,6 +130,7 @@ registry! {
     Red => |settings, link, random| Red::new(settings, link, random),
     Cobalt => |settings, link, random| Cobalt::new(settings, link, random),
     CurvyRed => |settings, link, random| CurvyRed::new(settings, link, random),
+    FqPie => |settings, link, random| FqPie::new(settings, link, random),
 }
 
 /// The entry of `kind`, or the kinds there are.

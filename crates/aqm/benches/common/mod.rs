@@ -181,6 +181,7 @@ pub const CASES: &[Case] = &[
     ("gsp_adaptive", "gsp", &[("adaptive", "true")], 15),
     ("pi2", "pi2", &[], 15),
     ("step", "step", &[("not_ect", "pass")], 15),
+    ("fq_pie", "fq_pie", &[("ecn", "true")], 40),
 ];
 
 /// How many flows take turns, where it is not 16.

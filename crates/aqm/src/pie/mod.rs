@@ -28,6 +28,7 @@ use crate::random::Random;
 use crate::single_queue::{self, Limit, SingleQueue};
 use crate::units::{Rate, Time};
 
+pub(crate) use parameters::{LONGEST, SHORTEST};
 use rfc8033::Rfc8033;
 
 /// When the kernel's timer fires for the first time: half a second after the start.

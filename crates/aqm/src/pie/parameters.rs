@@ -5,9 +5,9 @@ use crate::units::Time;
 
 const LINUX: Option<(&str, &str)> = Some(("form", "linux"));
 const RFC8033: Option<(&str, &str)> = Some(("form", "rfc8033"));
-const SHORTEST: Time = Time::from_micros(1);
+pub(crate) const SHORTEST: Time = Time::from_micros(1);
 /// Linux hands times over as 32-bit microseconds.
-const LONGEST: Time = Time::from_micros(u32::MAX as u64);
+pub(crate) const LONGEST: Time = Time::from_micros(u32::MAX as u64);
 /// In which fractions `max_ecnth` is kept.
 pub(super) const FRACTIONS: u64 = 1 << 20;
 

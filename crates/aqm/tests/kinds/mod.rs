@@ -11,6 +11,7 @@ mod dualq_2015;
 mod dualq_curvy_red;
 mod fifo;
 mod fq_codel;
+mod fq_pie;
 mod gsp;
 mod pi2;
 mod pie;
@@ -49,6 +50,7 @@ const KINDS: &[&Kind] = &[
     &red::RED,
     &cobalt::COBALT,
     &curvy_red::CURVY_RED,
+    &fq_pie::FQ_PIE,
 ];
 
 /// What is known of `kind`.
