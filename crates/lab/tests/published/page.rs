@@ -9,6 +9,7 @@ const SECTIONS: &[&str] = &[
     "DualPI2: overload and coupling",
     "DualPI2: pairs with unlike RTTs",
     "Global synchronisation behind drop-tail",
+    "Global Synchronization Protection",
     "Home gateway: a call beside a download",
     "Home gateway: queue sizes in steps of 30 bytes",
     "CUBIC: back to the last maximum",
