@@ -1,0 +1,139 @@
+//! What an opaque pointer points to: the thing, and whether a call is under way.
+
+use std::cell::{Cell, UnsafeCell};
+
+use crate::error::{Failure, guard};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Idle,
+    /// A call is under way.
+    Running,
+    /// A call panicked, so that the thing may be half changed.
+    Broken,
+}
+
+/// A thing that C holds a pointer to.
+#[derive(Debug)]
+pub(crate) struct Handle<T> {
+    state: Cell<State>,
+    thing: UnsafeCell<T>,
+}
+
+/// Leaves the handle broken unless the call came to its end.
+struct Call<'a>(&'a Cell<State>);
+
+impl Drop for Call<'_> {
+    fn drop(&mut self) {
+        self.0.set(State::Broken);
+    }
+}
+
+impl<T> Handle<T> {
+    /// On the heap, to be given out.
+    pub(crate) fn give(thing: T) -> *mut Self {
+        Box::into_raw(Box::new(Self {
+            state: Cell::new(State::Idle),
+            thing: UnsafeCell::new(thing),
+        }))
+    }
+
+    /// Calls with the thing, unless a call on it is under way or has panicked.
+    ///
+    /// # Safety
+    /// `handle` is null, or comes from [`Handle::give`], has not been taken back, and is used by this thread only.
+    pub(crate) unsafe fn call<R>(
+        handle: *const Self,
+        call: impl FnOnce(&mut T) -> Result<R, Failure>,
+    ) -> Result<R, Failure> {
+        // SAFETY: by the contract it is null or points to a handle that lives; nobody makes a `&mut Handle` of it.
+        let handle =
+            unsafe { handle.as_ref() }.ok_or(const { Failure::argument(c"the handle is null") })?;
+        match handle.state.get() {
+            State::Running => return Err(Failure::BUSY),
+            State::Broken => return Err(Failure::BROKEN),
+            State::Idle => handle.state.set(State::Running),
+        }
+        let under_way = Call(&handle.state);
+        // SAFETY: one thread only, and `State::Running` keeps its calls from nesting, so this is the only reference.
+        let answer = call(unsafe { &mut *handle.thing.get() });
+        std::mem::forget(under_way);
+        handle.state.set(State::Idle);
+        answer
+    }
+
+    /// Takes it back and calls with it, unless a call on it is under way; a broken one is only let go. Null is nothing.
+    ///
+    /// # Safety
+    /// As for [`Handle::call`]; unless a call is under way, nobody uses the pointer again.
+    pub(crate) unsafe fn take(handle: *mut Self, last: impl FnOnce(&mut T)) {
+        guard(
+            |_| (),
+            || {
+                // SAFETY: by the contract it is null or points to a handle that lives.
+                let Some(state) = (unsafe { handle.as_ref() }).map(|handle| handle.state.get())
+                else {
+                    return Ok(());
+                };
+                if state == State::Running {
+                    return Err(Failure::BUSY);
+                }
+                // SAFETY: it comes from `Box::into_raw`, no call is under way, and nobody uses it after this.
+                let mut handle = unsafe { Box::from_raw(handle) };
+                if state == State::Idle {
+                    // A callback may still know the pointer only by its own fault.
+                    handle.state.set(State::Running);
+                    last(handle.thing.get_mut());
+                }
+                Ok(())
+            },
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::{QUELL_ERROR_ARGUMENT, QUELL_ERROR_BUSY, QUELL_ERROR_PANIC, status};
+
+    /// # Safety
+    /// As for [`Handle::call`].
+    unsafe fn add(handle: *const Handle<i32>, n: i32) -> i32 {
+        status(|| {
+            // SAFETY: by the contract of this function.
+            unsafe { Handle::call(handle, |thing| Ok(*thing)) }?;
+            // SAFETY: likewise.
+            unsafe {
+                Handle::call(handle, |thing| {
+                    *thing += n;
+                    assert!(*thing < 10, "too much");
+                    Ok(*thing)
+                })
+            }
+        })
+    }
+
+    #[test]
+    fn calls_do_not_nest_and_a_panic_breaks_the_handle() {
+        let handle = Handle::give(0);
+        // SAFETY: the handle lives until it is taken, and this thread alone has it.
+        unsafe {
+            assert_eq!(add(std::ptr::null(), 1), QUELL_ERROR_ARGUMENT);
+            assert_eq!(add(handle, 1), 1);
+            let nested = Handle::call(handle, |_| {
+                Handle::take(handle, |_| panic!("it is in use"));
+                Ok(add(handle, 1))
+            });
+            assert_eq!(nested.unwrap(), QUELL_ERROR_BUSY);
+            assert_eq!(add(handle, 1), 2);
+            assert_eq!(add(handle, 10), QUELL_ERROR_PANIC);
+            assert_eq!(add(handle, 1), QUELL_ERROR_PANIC);
+            Handle::take(handle, |_| panic!("it is broken"));
+            let handle = Handle::give(3);
+            let mut last = 0;
+            Handle::take(handle, |thing| last = *thing);
+            assert_eq!(last, 3);
+            Handle::<i32>::take(std::ptr::null_mut(), |_| panic!("there is none"));
+        }
+    }
+}
