@@ -1,0 +1,414 @@
+//! What may happen to a queue on a living bottleneck, out of bytes, and the laws that must hold meanwhile.
+//!
+//! The property test draws the bytes at random, and shrinks them; the fuzz target `disciplines` of `fuzz/` takes them from libFuzzer. A
+//! choice of zero, and every choice after the last byte, is the plainest. Beyond ordinary traffic: clocks that jump for hours, rates that
+//! stop, fall to a thousandth or have no end, limits that shrink below what waits, and any parameter to any value.
+// Each user takes its part, and none of it is part of an interface.
+#![allow(dead_code, unreachable_pub)]
+
+use quell_aqm::departure_clock::Framing;
+use quell_aqm::parameter::{Domain, Parameter, Value};
+use quell_aqm::registry::Entry;
+use quell_aqm::{Bottleneck, Bytes, Departure, Ecn, Frequency, Rate, Time};
+
+use crate::common::{Checked, Event, Ledger, TestPacket, discipline};
+use crate::kinds;
+
+/// The longest jump of the clock.
+const LONGEST_JUMP: u64 = 12 * 3_600_000_000_000;
+/// A jump ends early after so many events, so that short intervals of control do not take hours.
+const EVENTS_IN_A_JUMP: usize = 2_000;
+/// No times below are tried where they are allowed, for the same reason.
+const SHORTEST: u64 = 100_000;
+/// The slowest link but one that stands still, for the same reason.
+const SLOWEST: u64 = 1_000;
+
+/// One thing that happens.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Operation {
+    Arrive {
+        after: u64,
+        flow: u64,
+        len: u64,
+        ecn: u8,
+    },
+    Burst {
+        packets: u64,
+        len: u64,
+        ecn: u8,
+    },
+    /// Time passes: some packets depart, updates happen, the queue may become idle.
+    Pass {
+        nanos: u64,
+    },
+    /// The clock jumps, for up to hours.
+    Jump {
+        nanos: u64,
+    },
+    SetRate {
+        bps: u64,
+    },
+    /// The rate falls to a thousandth.
+    Thousandth,
+    /// A parameter, by its number in the table, and the number of a value.
+    Configure {
+        parameter: u64,
+        value: Candidate,
+    },
+    /// Everything called a limit falls to a part of what waits.
+    Shrink {
+        part: u64,
+    },
+    Drain,
+}
+
+/// A value of a parameter that is not known yet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Candidate {
+    /// One of [`candidates`].
+    Listed(u64),
+    /// Where in the range, by order of magnitude and by number.
+    Spread(u8, u64),
+}
+
+/// Choices out of bytes; zero when they have run out.
+pub struct Choices<'a>(pub &'a [u8]);
+
+impl Choices<'_> {
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+    pub fn byte(&mut self) -> u64 {
+        let Some((first, rest)) = self.0.split_first() else {
+            return 0;
+        };
+        self.0 = rest;
+        u64::from(*first)
+    }
+    /// Big-endian, of so many bytes.
+    fn number(&mut self, bytes: u32) -> u64 {
+        (0..bytes).fold(0, |number, _| number << 8 | self.byte())
+    }
+    pub fn of<T: Copy>(&mut self, all: &[T]) -> T {
+        all[self.byte() as usize % all.len()]
+    }
+    pub fn candidate(&mut self) -> Candidate {
+        let first = self.byte();
+        if first < 128 {
+            Candidate::Listed(first)
+        } else {
+            Candidate::Spread(self.byte() as u8, self.number(4))
+        }
+    }
+}
+
+/// From `low` to `high`, each order of magnitude as likely as the others, and the ends more so.
+fn spread(step: u8, number: u64, (low, high): (u64, u64)) -> u64 {
+    match step {
+        0 => low,
+        255 => high,
+        step => {
+            let bits = |n: u64| u64::from(64 - n.leading_zeros());
+            let width = bits(low) + (bits(high) - bits(low)) * u64::from(step) / 254;
+            let top = 1_u64.checked_shl(width as u32).map_or(u64::MAX, |n| n - 1);
+            (top / 2 + number % (top / 2 + 1) + 1).clamp(low, high)
+        }
+    }
+}
+
+/// As many operations as the bytes hold.
+pub fn of(choices: &mut Choices<'_>) -> Vec<Operation> {
+    let mut operations = Vec::new();
+    while !choices.is_empty() {
+        operations.push(operation(choices));
+    }
+    operations
+}
+
+fn operation(choices: &mut Choices<'_>) -> Operation {
+    let len = |choices: &mut Choices<'_>| match choices.byte() {
+        0..64 => 1_500,
+        64..128 => 40,
+        byte => 20 + (byte - 128) * 1_480 / 127,
+    };
+    let kind = choices.byte() % 24;
+    match kind {
+        0..8 => Operation::Arrive {
+            // Up to 400 µs, a third of the time that 1 500 bytes take at first.
+            after: choices.number(2) * 400_000 / 0xffff,
+            flow: choices.byte() % 5,
+            len: len(choices),
+            ecn: choices.byte() as u8 % 4,
+        },
+        8..11 => Operation::Burst {
+            packets: 1 + choices.byte() % 60,
+            len: len(choices),
+            ecn: choices.byte() as u8 % 4,
+        },
+        11..15 => Operation::Pass {
+            nanos: choices.number(3) * 20 / 16,
+        },
+        15..17 => Operation::Jump {
+            nanos: spread(
+                choices.byte() as u8,
+                choices.number(4),
+                (1_000_000, LONGEST_JUMP),
+            ),
+        },
+        17 => Operation::SetRate {
+            bps: choices.of(&[
+                10_000_000,
+                0,
+                64_000,
+                1_000_000_000,
+                u64::MAX,
+                SLOWEST,
+                100_000_000_000,
+            ]),
+        },
+        18 => Operation::Thousandth,
+        19..22 => Operation::Configure {
+            parameter: choices.byte(),
+            value: choices.candidate(),
+        },
+        22 => Operation::Shrink {
+            part: choices.byte(),
+        },
+        _ => Operation::Drain,
+    }
+}
+
+/// Values worth trying, in and out of range; a discipline refuses what its table forbids.
+fn candidates(domain: Domain) -> &'static [&'static str] {
+    match domain {
+        Domain::Time(..) => &["0s", "100us", "1ms", "15ms", "1s", "2h"],
+        Domain::Bytes(..) => &["1B", "5kB", "1MB", "0B"],
+        Domain::Packets(..) => &["0", "1", "2p", "10", "10000"],
+        Domain::Integer(..) => &["0", "1", "2", "10", "100", "255", "256"],
+        Domain::Fraction(..) => &["0", "0.1", "0.5", "0.999", "1", "2"],
+        Domain::Frequency(..) => &["0", "0.000001", "0.16", "3.2", "1000000"],
+        Domain::Rate(..) => &["0bit", "1kbit", "10mbit", "30gbit", "unlimited"],
+        Domain::Flag => &["true", "false", "yes"],
+        Domain::Word(words) => words,
+        Domain::TimeOrPackets(..) => &["0s", "1ms", "0p", "1p", "30p", "x"],
+        Domain::Limit { .. } => &["1p", "20p", "1500B", "3001B", "30kB", "1ms", "100ms", "0p"],
+    }
+}
+
+/// The value that a candidate is for this parameter.
+pub fn value(parameter: &Parameter, candidate: Candidate) -> String {
+    let (step, number) = match candidate {
+        Candidate::Listed(index) => {
+            let listed = candidates(parameter.domain);
+            return listed[index as usize % listed.len()].to_owned();
+        }
+        Candidate::Spread(step, number) => (step, number),
+    };
+    let among = |low: u64, high: u64| spread(step, number, (low, high));
+    let time = |low: Time, high: Time| {
+        let low = low.as_nanos().max(SHORTEST).min(high.as_nanos());
+        Value::Time(Time::from_nanos(among(low, high.as_nanos())))
+    };
+    match parameter.domain {
+        Domain::Time(low, high) => time(low, high),
+        Domain::Bytes(low, high) => Value::Bytes(Bytes::new(among(low, high))),
+        Domain::Packets(low, high) => Value::Packets(among(low, high)),
+        Domain::Integer(low, high) => Value::Integer(among(low, high)),
+        Domain::Fraction(low, high, of) => Value::Fraction(among(low, high), of),
+        Domain::Frequency(low, high) => Value::Frequency(Frequency::from_nanohertz(among(
+            low.as_nanohertz(),
+            high.as_nanohertz(),
+        ))),
+        Domain::Rate(low, high) => Value::Rate(Rate::from_bps(among(low.as_bps(), high.as_bps()))),
+        Domain::Flag => Value::Flag(step % 2 == 1),
+        Domain::Word(words) => Value::Word(words[usize::from(step) % words.len()]),
+        Domain::TimeOrPackets((low, high), (fewest, most)) => match number % 2 {
+            0 => time(low, high),
+            _ => Value::Packets(among(fewest, most)),
+        },
+        Domain::Limit { .. } => match number % 3 {
+            0 => Value::Bytes(Bytes::new(among(1, u64::MAX))),
+            1 => Value::Packets(among(1, u64::MAX)),
+            _ => Value::Time(Time::from_nanos(among(1, LONGEST_JUMP))),
+        },
+    }
+    .to_string()
+}
+
+/// The run twice, and once with a link that enqueues and dequeues what it could pass: the same fate of every packet, to the bit.
+pub fn keep_the_laws(entry: &Entry, given: &[(&str, &str)], operations: &[Operation]) {
+    let Some(first) = run(entry, given, operations, true) else {
+        return; // Refused.
+    };
+    let kind = entry.name;
+    let second = run(entry, given, operations, true);
+    assert_eq!(
+        Some(&first),
+        second.as_ref(),
+        "{kind} {given:?}: same seed and same calls, same fate"
+    );
+    let plain = run(entry, given, operations, false);
+    assert_eq!(
+        Some(first),
+        plain,
+        "{kind} {given:?}: passing is enqueueing and dequeueing"
+    );
+}
+
+type Link = Bottleneck<TestPacket, Checked<quell_aqm::Discipline<TestPacket>>, Ledger>;
+
+/// What happened, and who was delivered in which order; `None` if the discipline refuses to start so. With `passes`, a free link passes
+/// packets in the discipline's own way.
+fn run(
+    entry: &Entry,
+    given: &[(&str, &str)],
+    operations: &[Operation],
+    passes: bool,
+) -> Option<(Vec<Event>, Vec<u64>)> {
+    let kind = entry.name;
+    let rate = Rate::from_mbps(10);
+    let mut qdisc = Checked::new(discipline(kind, given, rate).ok()?);
+    if !passes {
+        qdisc = qdisc.without_passing();
+    }
+    let mut link = Bottleneck::new(qdisc, rate, Framing::default(), Ledger::default());
+    let (mut now, mut delivered) = (Time::ZERO, Vec::new());
+    let mut ecn_at_offer = Vec::new();
+    for operation in operations {
+        let mut sink = |packet: TestPacket, _: Departure| delivered.push(packet.id);
+        let mut arrive = |link: &mut Link, flow, len, ecn, now, sink: &mut _| {
+            let id = ecn_at_offer.len() as u64;
+            let ecn = Ecn::from_bits(ecn);
+            ecn_at_offer.push(ecn);
+            link.arrive(TestPacket::new(id, flow, len, ecn), now, sink);
+        };
+        match *operation {
+            Operation::Arrive {
+                after,
+                flow,
+                len,
+                ecn,
+            } => {
+                now += Time::from_nanos(after);
+                arrive(&mut link, flow, len, ecn, now, &mut sink);
+            }
+            Operation::Burst { packets, len, ecn } => {
+                for _ in 0..packets {
+                    arrive(&mut link, 9, len, ecn, now, &mut sink);
+                }
+            }
+            Operation::Pass { nanos } => {
+                now += Time::from_nanos(nanos);
+                link.advance(now, &mut sink);
+            }
+            Operation::Jump { nanos } => {
+                now = jump(&mut link, now, now + Time::from_nanos(nanos), &mut sink)
+            }
+            Operation::SetRate { bps } => link.set_rate(Rate::from_bps(bps), now, &mut sink),
+            Operation::Thousandth => {
+                let bps = link.rate().as_bps();
+                if bps > 0 {
+                    link.set_rate(Rate::from_bps((bps / 1_000).max(SLOWEST)), now, &mut sink);
+                }
+            }
+            Operation::Configure {
+                parameter,
+                value: candidate,
+            } => {
+                let parameter = &entry.parameters[parameter as usize % entry.parameters.len()];
+                configure(
+                    &mut link,
+                    parameter,
+                    &value(parameter, candidate),
+                    now,
+                    &mut sink,
+                );
+            }
+            Operation::Shrink { part } => {
+                let waits = link.backlog();
+                let of = |whole: u64| (whole * part / 256).max(1);
+                for parameter in entry
+                    .parameters
+                    .iter()
+                    .filter(|parameter| parameter.name.contains("limit"))
+                {
+                    let value = match parameter.domain {
+                        Domain::Bytes(..) => Bytes::new(of(waits.bytes.get())).to_string(),
+                        Domain::Limit { .. } if part % 2 == 1 => {
+                            Bytes::new(of(waits.bytes.get())).to_string()
+                        }
+                        _ => format!("{}p", of(waits.packets)),
+                    };
+                    configure(&mut link, parameter, &value, now, &mut sink);
+                }
+            }
+            Operation::Drain => link.drain(now, &mut sink),
+        }
+    }
+    // What is left leaves once the link has a rate again and enough time.
+    let mut sink = |packet: TestPacket, _: Departure| delivered.push(packet.id);
+    link.set_rate(Rate::from_mbps(1_000), now, &mut sink);
+    while link.backlog().packets > 0 {
+        let due = link
+            .next_event()
+            .expect("a link with a rate and a backlog has something to do");
+        assert!(due >= now, "{kind}: time runs backwards");
+        now = due;
+        link.advance(now, &mut sink);
+    }
+    link.advance(now + Time::from_secs(20), &mut sink);
+    assert!(link.observer().inside.is_empty());
+    let events = link.observer().events.clone();
+    let dropped = events.iter().filter_map(|event| match event {
+        Event::Dropped(id, drop) => Some((*id, *drop)),
+        _ => None,
+    });
+    let mut out = delivered.clone();
+    for (id, drop) in dropped {
+        let ecn = ecn_at_offer[id as usize];
+        assert!(
+            kinds::allows(kind, drop.reason, drop.queued, ecn),
+            "{kind}: {drop:?} of {ecn:?}"
+        );
+        out.push(id);
+    }
+    out.sort_unstable();
+    assert!(
+        out.iter().copied().eq(0..ecn_at_offer.len() as u64),
+        "each packet comes out exactly once"
+    );
+    Some((events, delivered))
+}
+
+/// Advances to `until`, or as far as the events take it that a jump may have; returns how far that was.
+fn jump(
+    link: &mut Link,
+    mut now: Time,
+    until: Time,
+    sink: &mut impl FnMut(TestPacket, Departure),
+) -> Time {
+    for _ in 0..EVENTS_IN_A_JUMP {
+        let Some(due) = link.next_event().filter(|due| *due <= until) else {
+            link.advance(until, sink);
+            return until;
+        };
+        now = now.max(due);
+        link.advance(now, sink);
+    }
+    now
+}
+
+fn configure(
+    link: &mut Link,
+    parameter: &Parameter,
+    value: &str,
+    now: Time,
+    sink: &mut impl FnMut(TestPacket, Departure),
+) {
+    let changed = link.configure(parameter.name, value, now, sink);
+    assert!(
+        changed.is_err() || parameter.live,
+        "{} changed while alive",
+        parameter.name
+    );
+}
