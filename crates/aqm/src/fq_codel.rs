@@ -175,6 +175,12 @@ impl<P: Packet> Source<P> for FlowHead<'_, P> {
 }
 
 impl<P: Packet> FqCodel<P> {
+    /// Memory in bytes and the state of each bucket, for their comparison with the kernel.
+    #[doc(hidden)]
+    pub fn linux_vars(&self) -> (u64, &[Vars]) {
+        (self.flows.memory().get(), self.flows.all_states())
+    }
+
     /// Empty flows; the salt of their hash is drawn from `random`.
     pub fn new(settings: Settings, link: Link, mut random: Random) -> Result<Self, ParameterError> {
         let buckets = settings.number("flows") as u32;

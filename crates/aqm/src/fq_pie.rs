@@ -196,6 +196,12 @@ impl<P> Kind for FqPie<P> {
 }
 
 impl<P: Packet> FqPie<P> {
+    /// Memory in bytes and the state of each bucket, for their comparison with the kernel.
+    #[doc(hidden)]
+    pub fn linux_vars(&self) -> (u64, &[Vars]) {
+        (self.flows.memory().get(), self.flows.all_states())
+    }
+
     /// Empty flows; the salt of their hash is drawn from `random`. The first update is due after
     /// half a second.
     pub fn new(settings: Settings, link: Link, mut random: Random) -> Result<Self, ParameterError> {

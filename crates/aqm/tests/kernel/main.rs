@@ -14,6 +14,8 @@ mod common;
 
 mod cobalt;
 mod codel;
+mod fq_codel;
+mod fq_pie;
 mod harness;
 mod pie;
 mod red;

@@ -21,6 +21,7 @@ pub(crate) type Given<'a> = &'a [(&'a str, &'a str, u64)];
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Step {
     Enqueue {
+        flow: u64,
         len: u64,
         ecn: u8,
     },
@@ -39,6 +40,8 @@ pub(crate) struct Wildness {
     pub(crate) pause_bits: u64,
     /// The longest transmission of a packet, as a power of two in ns; from 10 on.
     pub(crate) service_bits: u64,
+    /// How many flows there are.
+    pub(crate) flows: u64,
     /// Whether resets happen.
     pub(crate) resets: bool,
     /// The latest start, as a power of two in ns.
@@ -61,6 +64,7 @@ pub(crate) fn steps(
         let heaviest = [5, 16][random.below(2) as usize];
         let load = 1 + random.below(heaviest);
         let lengths = random.below(4);
+        let flows = 1 + random.below(wildness.flows);
         let mask = [0, 3, 1, 2][random.below(4) as usize];
         for _ in 0..1 + random.below(2_000) {
             now += random.below(service / 2 + 1);
@@ -71,12 +75,14 @@ pub(crate) fn steps(
                 2 => 1 + random.below(MTU),
                 _ => 1 + random.below(4 * MTU),
             };
+            let flow = random.below(flows);
             let ecn = random.below(4) as u8;
             let step = match random.below(4_096) {
                 0 if changes > 0 => Step::Change(random.below(changes as u64) as usize),
                 1 if wildness.resets => Step::Reset,
                 2 => Step::Empty,
                 _ if is_arrival => Step::Enqueue {
+                    flow,
                     len,
                     ecn: if ecn & mask == 0 { 0 } else { ecn },
                 },
@@ -128,12 +134,13 @@ impl Reached {
 
 /// Runs ours through `steps`; answers each command for the kernel with what ours did and `state`.
 ///
-/// `changes` are the changes that steps name. Updates come when ours asks for them.
+/// `changes` are the changes that steps name, `hash` is the kernel's of a flow. Updates come when ours asks for them.
 pub(crate) fn run<Q: Qdisc<TestPacket> + Kind>(
     make: impl FnOnce(Settings, Link) -> Q,
     given: Given<'_>,
     changes: Given<'_>,
     steps: &[(Time, Step)],
+    hash: impl Fn(u64) -> u32,
     state: impl Fn(&Q) -> String,
 ) -> Vec<(String, String)> {
     let mut settings = Settings::new(Q::PARAMETERS);
@@ -177,9 +184,9 @@ pub(crate) fn run<Q: Qdisc<TestPacket> + Kind>(
         }
         let mut words = Words::default();
         match step {
-            Step::Enqueue { len, ecn } => {
-                let command = format!("enqueue {nanos} {next_id} {len} {ecn}");
-                let mut packet = TestPacket::new(next_id, 0, len, Ecn::from_bits(ecn));
+            Step::Enqueue { flow, len, ecn } => {
+                let command = format!("enqueue {nanos} {next_id} {len} {ecn} {}", hash(flow));
+                let mut packet = TestPacket::new(next_id, flow, len, Ecn::from_bits(ecn));
                 packet.set_arrival(now);
                 next_id += 1;
                 qdisc.enqueue(packet, now, &mut words);
@@ -202,7 +209,12 @@ pub(crate) fn run<Q: Qdisc<TestPacket> + Kind>(
                 qdisc
                     .configure(change[0].0, change[0].1, now, &mut words)
                     .unwrap();
-                answer(sets(change) + "change", words, &qdisc, &mut answers);
+                answer(
+                    sets(change) + &format!("change {nanos}"),
+                    words,
+                    &qdisc,
+                    &mut answers,
+                );
             }
             Step::Reset => {
                 qdisc.drain(now, &mut words);
@@ -221,4 +233,22 @@ pub(crate) fn number(random: &mut Random, bits: u32) -> u64 {
         1 => random.below(4),
         _ => random.u64() & (top >> random.below(bits.into())),
     }
+}
+
+/// The hash of a flow in the kernel's place: what ours makes of the key and the salt that it draws first.
+pub(crate) fn hash(key: u64, salt: u64) -> u32 {
+    // SplitMix64, of the sum that the generator starts with.
+    let mut z = (key ^ salt).wrapping_add(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    ((z ^ (z >> 31)) >> 32) as u32
+}
+
+/// The next `count` numbers of `random`, for the kernel to draw.
+pub(crate) fn draws(mut random: Random, count: usize) -> String {
+    let mut draws = format!("random {count}\n");
+    for _ in 0..count {
+        let _ = writeln!(draws, "{}", random.u64());
+    }
+    draws
 }

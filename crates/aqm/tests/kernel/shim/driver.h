@@ -1,10 +1,10 @@
 /* Runs what was included before by commands on standard input, one a line, and answers each with one line.
  *
- *   random N...             numbers for the kernel to draw, in this order (no answer)
+ *   random N NUMBER...      numbers for the kernel to draw, in this order (no answer)
  *   set NAME VALUE          an attribute for the next `init` or `change` (no answer)
  *   init                    makes the qdisc
- *   change                  changes it
- *   enqueue NS ID LEN ECN   a packet arrives
+ *   change NS               changes it
+ *   enqueue NS ID LEN ECN HASH   a packet arrives
  *   dequeue NS              the link wants one
  *   update NS               the timer fires
  *   reset NS
@@ -87,6 +87,9 @@ static struct sk_buff *packet(void)
 	skb->id = number();
 	skb->len = number();
 	skb->ecn = number();
+	skb->hash = number();
+	/* What a packet of ours says that it occupies. */
+	skb->truesize = skb->len + 500;
 	qdisc_skb_cb(skb)->pkt_len = skb->len;
 	return skb;
 }
@@ -122,13 +125,13 @@ int main(void)
 			if (ops->init(sch, given, NULL))
 				fail("refused", word);
 			memset(given, 0, sizeof(given));
-		} else if (!strcmp(word, "change")) {
-			if (ops->change(sch, given, NULL))
-				fail("refused", word);
-			memset(given, 0, sizeof(given));
 		} else {
 			kernel_now = number();
-			if (!strcmp(word, "enqueue")) {
+			if (!strcmp(word, "change")) {
+				if (ops->change(sch, given, NULL))
+					fail("refused", word);
+				memset(given, 0, sizeof(given));
+			} else if (!strcmp(word, "enqueue")) {
 				struct sk_buff *to_free = NULL;
 
 				ops->enqueue(packet(), sch, &to_free);
@@ -142,6 +145,9 @@ int main(void)
 				kernel_timer->function(kernel_timer);
 			} else if (!strcmp(word, "reset")) {
 				ops->reset(sch);
+				/* As qdisc_reset does. */
+				sch->q.qlen = 0;
+				sch->qstats.backlog = 0;
 			} else {
 				fail("no such command", word);
 			}

@@ -130,7 +130,7 @@ struct sk_buff {
 	unsigned int len;
 	unsigned int truesize;
 	u32 hash;
-	u32 mark;
+	u32 priority;
 	unsigned char cb[64] __attribute__((aligned(8)));
 	unsigned char *end;
 	/* For the tests. */
@@ -143,6 +143,8 @@ struct qdisc_skb_cb {
 };
 #define qdisc_cb_private_validate(skb, size) ((void)(size))
 static inline struct qdisc_skb_cb *qdisc_skb_cb(const struct sk_buff *skb) { return (struct qdisc_skb_cb *)skb->cb; }
+static inline u32 skb_get_hash(struct sk_buff *skb) { return skb->hash; }
+static inline void skb_mark_not_on_list(struct sk_buff *skb) { skb->next = NULL; }
 static inline unsigned int qdisc_pkt_len(const struct sk_buff *skb) { return qdisc_skb_cb(skb)->pkt_len; }
 
 /* ECN. */
@@ -153,6 +155,37 @@ int INET_ECN_set_ce(struct sk_buff *skb); /* true if the packet carries CE now *
 /* What happened to packets. */
 void kernel_dropped(struct sk_buff *skb);
 static inline void kfree_skb(struct sk_buff *skb) { kernel_dropped(skb); }
+
+/* Lists: rings through their head. */
+struct list_head {
+	struct list_head *next, *prev;
+};
+static inline void INIT_LIST_HEAD(struct list_head *list) { list->next = list->prev = list; }
+static inline bool list_empty(const struct list_head *head) { return head->next == head; }
+static inline void list_del_init(struct list_head *entry)
+{
+	entry->prev->next = entry->next;
+	entry->next->prev = entry->prev;
+	INIT_LIST_HEAD(entry);
+}
+static inline void list_add_tail(struct list_head *entry, struct list_head *head)
+{
+	entry->next = head;
+	entry->prev = head->prev;
+	head->prev->next = entry;
+	head->prev = entry;
+}
+static inline void list_move_tail(struct list_head *entry, struct list_head *head)
+{
+	list_del_init(entry);
+	list_add_tail(entry, head);
+}
+#define list_first_entry(head, type, member) container_of((head)->next, type, member)
+
+/* Memory. */
+#define SZ_32M 0x02000000
+static inline void *kvcalloc(size_t n, size_t size, gfp_t flags) { return calloc(n, size); }
+static inline void kvfree(void *p) { free(p); }
 
 /* Queues. */
 enum { NET_XMIT_SUCCESS = 0, NET_XMIT_DROP = 1, NET_XMIT_CN = 2 };
@@ -199,6 +232,7 @@ struct Qdisc {
 	struct Qdisc_ops *ops;
 	unsigned int flags;
 	u32 limit;
+	u32 handle;
 	struct qdisc_skb_head q;
 	struct qdisc_skb_head gso_skb;
 	struct gnet_stats_queue qstats;
@@ -274,6 +308,17 @@ static inline void rtnl_qdisc_drop(struct sk_buff *skb, struct Qdisc *sch)
 	kernel_dropped(skb);
 	qdisc_qstats_drop(sch);
 }
+static inline void __qdisc_drop(struct sk_buff *skb, struct sk_buff **to_free) { kernel_dropped(skb); }
+static inline void __qdisc_qstats_drop(struct Qdisc *sch, int count) { sch->qstats.drops += count; }
+static inline void rtnl_kfree_skbs(struct sk_buff *head, struct sk_buff *tail)
+{
+	while (head) {
+		struct sk_buff *next = head == tail ? NULL : head->next;
+
+		kernel_dropped(head);
+		head = next;
+	}
+}
 static inline void qdisc_reset_queue(struct Qdisc *sch)
 {
 	while (sch->q.qlen)
@@ -305,6 +350,24 @@ struct nla_bitfield32 {
 };
 static inline struct nla_bitfield32 nla_get_bitfield32(const struct nlattr *a) { abort(); }
 #define NL_SET_ERR_MSG_MOD(extack, text) ((void)(extack))
+#define NL_SET_ERR_MSG(extack, text) ((void)(extack))
+#define nla_parse_nested nla_parse_nested_deprecated
+#define NLA_POLICY_FULL_RANGE(t, range) { .type = (t) }
+struct netlink_range_validation {
+	u64 min, max;
+};
+
+/* Filters: there are none. */
+enum { __NET_XMIT_BYPASS = 0x20000, __NET_XMIT_STOLEN = 0x10000 };
+struct tcf_proto;
+struct tcf_block;
+struct tcf_result {
+	u32 classid;
+};
+#define rcu_dereference_bh(p) (p)
+#define tcf_classify(skb, block, filter, result, compat) (abort(), 0)
+#define tcf_classify_qdisc(skb, filter, result, force) (abort(), 0)
+#define tcf_block_get(block, filter, sch, extack) 0
 
 /* Timers: the commands say when one fires, so that only its function counts. */
 struct timer_list {
