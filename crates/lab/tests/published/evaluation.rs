@@ -83,7 +83,7 @@ pub(crate) fn run(file: &str, sets: &[String], seeds: &[u64]) -> Ours {
     ours(&summaries)
 }
 
-struct Deaf;
+pub(crate) struct Deaf;
 
 impl Listener for Deaf {
     fn progress(&mut self, _now: Time) {}

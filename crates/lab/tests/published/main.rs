@@ -15,6 +15,7 @@ mod gateway_sweep;
 mod overload;
 mod page;
 mod pairs;
+mod pie;
 mod protection;
 mod statistics;
 mod sweep;

@@ -8,6 +8,7 @@ use std::sync::Mutex;
 const SECTIONS: &[&str] = &[
     "DualPI2: overload and coupling",
     "DualPI2: pairs with unlike RTTs",
+    "PIE: an ECN-capable and another flow",
     "Global synchronisation behind drop-tail",
     "Global Synchronization Protection",
     "Home gateway: a call beside a download",

@@ -209,6 +209,4 @@ stretches, in which L4S sends most; so mean delay and coupling depend on the sha
 * Alone, use of the link may be 1.2 percent below the source's. Segmentation offload sends a millisecond's worth at once, which at
   40 Mbit/s is as long as the step; Prague's bursts are a quarter of that. At 100 ms (the mean of six seeds, not judged) the bursts
   settle in patterns that use 97 to 100 %, depending on the seed.
-
-The tables of the same evaluation for PIE and FQ-CoDel wait for these disciplines.
 ";
