@@ -17,6 +17,7 @@ mod page;
 mod pairs;
 mod pie;
 mod protection;
+mod red;
 mod statistics;
 mod sweep;
 mod synchronisation;

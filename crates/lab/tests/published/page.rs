@@ -14,6 +14,7 @@ const SECTIONS: &[&str] = &[
     "Home gateway: a call beside a download",
     "Home gateway: queue sizes in steps of 30 bytes",
     "CUBIC: back to the last maximum",
+    "RED, Adaptive RED and Curvy RED: more and more flows",
 ];
 
 const HEAD: &str = "\
