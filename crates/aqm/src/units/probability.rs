@@ -10,7 +10,7 @@ use core::fmt;
 pub struct Probability(u64);
 
 impl Probability {
-    const BITS: u32 = 62;
+    pub(crate) const BITS: u32 = 62;
     /// Never.
     pub const ZERO: Self = Self(0);
     /// Always.

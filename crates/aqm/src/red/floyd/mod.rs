@@ -71,26 +71,47 @@ pub struct Law {
     idle_since: Option<Time>,
 }
 
-/// What a unit of the average adds to the probability, in 2⁻¹²⁶: between the thresholds and above.
+/// What a unit of the average adds to the probability, between the thresholds and above.
 #[derive(Debug, Clone, Copy)]
 struct Slopes {
-    between: u128,
-    above: u128,
+    between: Slope,
+    above: Slope,
 }
 
 impl Slopes {
-    /// `max_p/(max − min)` and `(1 − max_p)/max`, rounded down.
+    /// `max_p/(max − min)` and `(1 − max_p)/max`.
     fn of(probability: Probability, min: u64, max: u64) -> Self {
-        // At most 2⁶² · 2⁶⁴, over at least 2³².
-        let slope = |rise: u64, over: u64| {
-            (u128::from(rise) << 64)
-                .checked_div(over.into())
-                .unwrap_or(0)
-        };
         Self {
-            between: slope(probability.raw(), max - min),
-            above: slope(Probability::ONE.raw() - probability.raw(), max),
+            between: Slope::of(probability.raw(), max - min),
+            above: Slope::of(Probability::ONE.raw() - probability.raw(), max),
         }
+    }
+}
+
+/// `factor · 2^−shift`, rounded down to 64 bits, so that no rise is short by as much as 2.
+#[derive(Debug, Clone, Copy)]
+struct Slope {
+    factor: u64,
+    shift: u32,
+}
+
+impl Slope {
+    /// `rise / over`; 0 over nothing.
+    fn of(rise: u64, over: u64) -> Self {
+        // At most 2⁶² · 2⁶⁴.
+        let exact = (u128::from(rise) << 64)
+            .checked_div(over.into())
+            .unwrap_or(0);
+        let surplus = (u128::BITS - exact.leading_zeros()).saturating_sub(u64::BITS);
+        Self {
+            factor: (exact >> surplus) as u64,
+            shift: u64::BITS - surplus,
+        }
+    }
+    /// How much it rises over so much, at most what it was made for.
+    #[inline]
+    fn rise(self, over: u64) -> u64 {
+        ((u128::from(over) * u128::from(self.factor)) >> self.shift) as u64
     }
 }
 
@@ -220,16 +241,13 @@ impl Law {
     }
 
     /// `(1 − w)·avg + w·q`, rounded down.
+    #[inline]
     fn averaged(&self, queued: u64) -> u64 {
         let sample = queued.min(u32::MAX.into()) << FRACTION_BITS;
-        // The shift of a negative number rounds down, too.
-        let change = |difference: u64| u128::from(difference) * u128::from(self.parameters.weight);
-        if sample >= self.average {
-            self.average + (change(sample - self.average) >> WEIGHT_BITS) as u64
-        } else {
-            let lost = change(self.average - sample);
-            self.average - lost.div_ceil(1 << WEIGHT_BITS) as u64
-        }
+        // Without a difference, whose sign no processor foresees.
+        let weight = self.parameters.weight;
+        let kept = u128::from(self.average) * u128::from((1 << WEIGHT_BITS) - weight);
+        ((kept + u128::from(sample) * u128::from(weight)) >> WEIGHT_BITS) as u64
     }
 
     /// `(1 − w)^m·avg`, rounded down.
@@ -246,39 +264,39 @@ impl Law {
     }
 
     /// p_b for an average between `min` and `full`.
+    #[inline]
     fn base_probability(&self) -> u64 {
-        let rise = |slope: u128, over: u64| ((slope * u128::from(over)) >> 64) as u64;
         if self.average < self.max {
-            rise(self.slopes.between, self.average - self.min)
+            self.slopes.between.rise(self.average - self.min)
         } else {
-            self.probability.raw() + rise(self.slopes.above, self.average - self.max)
+            self.probability.raw() + self.slopes.above.rise(self.average - self.max)
         }
     }
 
     /// Whether a packet of `len` is marked with p_a, after `count`.
+    #[inline]
     fn marks(&self, base: u64, count: u64, len: Bytes, random: impl FnOnce() -> u32) -> bool {
         // A packet is `unit`, so count/unit packets have passed: everything below is times `unit`.
-        let one = u128::from(Probability::ONE.raw()) * u128::from(self.unit);
+        let one = u128::from(self.unit) << Probability::BITS;
         let passed = u128::from(count) * u128::from(base);
-        let size = if self.parameters.byte_mode {
-            len.get()
-        } else {
-            1
-        };
         let left = if self.parameters.wait {
             if passed < one {
                 return false;
             }
-            (2 * one).checked_sub(passed)
+            (2 * one).saturating_sub(passed)
         } else {
-            one.checked_sub(passed)
+            one.saturating_sub(passed)
         };
-        // `one` is below 2⁹⁴ and a length below 2³², so both sides stay below 2¹²⁸.
-        let chance = u128::from(base) * u128::from(size.min(u32::MAX.into()));
-        match left {
-            Some(left) if left > 0 => u128::from(random()) * left < chance << 32,
-            _ => true,
+        if left == 0 {
+            return true;
         }
+        if !self.parameters.byte_mode {
+            // Below 2 · 2⁶², so that a product is a single one of the machine's.
+            return u128::from(random()) * u128::from(left as u64) < u128::from(base) << 32;
+        }
+        // `one` is below 2⁹⁴ and a length below 2³², so both sides stay below 2¹²⁸.
+        let size = len.get().min(u32::MAX.into());
+        u128::from(random()) * left < (u128::from(base) * u128::from(size)) << 32
     }
 }
 
