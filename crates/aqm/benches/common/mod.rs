@@ -160,12 +160,14 @@ pub type Case = (
     u32,
 );
 
-/// The 100 packets that stand in the queue are 150 kB: between the thresholds, where RED has most to do.
+/// The 100 packets that stand in the queue are 150 kB: between the thresholds, where RED has most to do; it
+/// drops none of them, so that they go on standing.
 const BETWEEN: &[(&str, &str)] = &[
     ("min", "50kB"),
     ("max", "500kB"),
     ("limit", "1MB"),
     ("ecn", "true"),
+    ("nodrop", "true"),
 ];
 const FLOYD: &[(&str, &str)] = &[
     ("form", "floyd"),
@@ -173,6 +175,7 @@ const FLOYD: &[(&str, &str)] = &[
     ("max", "500kB"),
     ("limit", "1MB"),
     ("ecn", "true"),
+    ("nodrop", "true"),
 ];
 
 pub const CASES: &[Case] = &[
