@@ -69,8 +69,6 @@ fn arguments_change_the_scenario_and_errors_name_the_argument() {
     assert_eq!(scenario.groups[1].control_name(), Some("cubic"));
 }
 
-/// What the live world refuses because of its kernel or its hosts is possible where those do not matter.
-
 /// A control given by its name alone, by none, or as a table takes its options from arguments.
 #[test]
 fn arguments_give_options_to_a_congestion_control() {

@@ -2,6 +2,7 @@
 
 use super::*;
 
+/// What the live world refuses because of its kernel or its hosts is possible where those do not matter.
 #[test]
 fn senders_may_differ_where_they_can() {
     let other = "[[group]]\nname = \"b\"\ngso = false\npacing = false\nrtt = \"7ms\"\napp = { kind = \"bulk\" }\n";
