@@ -1,7 +1,7 @@
 //! `quell demo`: what a queue does, in one command.
 //!
 //! The coexistence experiment of the DualQ demonstration of 2015, over the drop-tail queue of
-//! today's access links and over DualPI2. Queues that quell gains join the list here.
+//! today's access links and over its remedies.
 
 use quell_lab::World;
 use quell_lab::scenario::{Override, Scenario};
@@ -16,14 +16,16 @@ const SCENARIO: (&str, &str) = (
     "scenarios/dualq2015/coexistence.toml",
     include_str!("../../../scenarios/dualq2015/coexistence.toml"),
 );
-/// Today's access link, with a tenth of a second of buffer, and its remedy.
-const QUEUES: [&str; 2] = ["fifo:limit=100ms", "dualpi2"];
+/// Today's access link, with a tenth of a second of buffer, and its remedies.
+const QUEUES: &[&str] = &["fifo:limit=100ms", "pie:ecn=true", "fq_codel", "dualpi2"];
+/// In real time each takes a minute.
+const LIVE: &[&str] = &["fifo:limit=100ms", "dualpi2"];
 
 /// Runs the headline experiment.
 pub(crate) fn demo(arguments: &Demo, page: &mut Page) -> Result<(), Failure> {
     let world = World::from(arguments.world);
     let mut loaded = Vec::new();
-    for queue in QUEUES {
+    for &queue in queues(world) {
         let mut overrides = Override::queue(queue).map_err(Failure::failed)?;
         overrides.extend(arguments.duration.as_deref().map(Override::duration));
         let mut scenario = Scenario::load(SCENARIO.0, SCENARIO.1, &overrides, Some(world))
@@ -45,17 +47,27 @@ pub(crate) fn demo(arguments: &Demo, page: &mut Page) -> Result<(), Failure> {
     Ok(())
 }
 
+fn queues(world: World) -> &'static [&'static str] {
+    match world {
+        World::Sim => QUEUES,
+        World::Virtual | World::Live => LIVE,
+    }
+}
+
 fn introduction(world: World) -> String {
-    let tcp = match world {
-        World::Live => "real TCP of this host",
-        World::Virtual => "real TCP in virtual time",
-        World::Sim => "simulated TCP",
+    let (tcp, remedies) = match world {
+        World::Live => ("real TCP of this host", "over DualPI2"),
+        World::Virtual => ("real TCP in virtual time", "over DualPI2"),
+        World::Sim => (
+            "simulated TCP",
+            "over PIE and FQ-CoDel, which mark and drop alike, and over DualPI2, which has a queue \
+             for each kind",
+        ),
     };
     format!(
         "Six downloads share a 40 Mbit/s access link, base RTT 7 ms, {tcp}: four with a scalable \
          congestion control (DCTCP, ECN-capable, group l4s) and two with that of most of the \
-         Internet (CUBIC, group classic). First over drop-tail with 100 ms of buffer, then over \
-         DualPI2."
+         Internet (CUBIC, group classic). First over drop-tail with 100 ms of buffer, then {remedies}."
     )
 }
 

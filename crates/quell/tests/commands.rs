@@ -252,12 +252,19 @@ fn the_demo_shows_the_contrast_in_the_simulator() {
     let printed = demo(&[]);
     let fits = |line: &str| line.chars().count() <= 80 || line.contains(": results in ");
     assert!(printed.lines().all(fits), "{printed}");
-    for part in ["fifo:limit=100ms", "dualpi2", "median", "quell run "] {
+    for part in [
+        "fifo:limit=100ms",
+        "pie:ecn=true",
+        "fq_codel",
+        "dualpi2",
+        "median",
+        "quell run ",
+    ] {
         assert!(printed.contains(part), "{part} in {printed}");
     }
-    // Both runs are on disk, each whole.
+    // All runs are on disk, each whole.
     let results = fs::read_dir(folder.path().join("results")).unwrap();
-    assert_eq!(results.count(), 2);
+    assert_eq!(results.count(), 4);
 
     let compared: serde_json::Value = serde_json::from_str(&demo(&["--json"])).unwrap();
     let l4s = |queue: usize| {
@@ -266,9 +273,13 @@ fn the_demo_shows_the_contrast_in_the_simulator() {
         assert!(summary["link"]["utilisation"].as_f64().unwrap() > 0.99);
         summary["groups"][0]["delay_ms"]["mean"].as_f64().unwrap()
     };
-    // A drop-tail queue of 100 ms against the bound of RFC 9332 1.4: below 1 ms on average.
-    let (droptail, dualpi2) = (l4s(0), l4s(1));
-    assert!(droptail > 50.0 && dualpi2 < 1.0, "{droptail} {dualpi2}");
+    // A drop-tail queue of 100 ms, PIE's and CoDel's targets of 15 and 5 ms, and the bound of RFC 9332 1.4: below 1 ms on
+    // average.
+    let (droptail, pie, fq_codel, dualpi2) = (l4s(0), l4s(1), l4s(2), l4s(3));
+    assert!(
+        droptail > 50.0 && (10.0..20.0).contains(&pie) && fq_codel < 10.0 && dualpi2 < 1.0,
+        "{droptail} {pie} {fq_codel} {dualpi2}"
+    );
 }
 
 #[test]

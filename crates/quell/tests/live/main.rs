@@ -6,6 +6,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod applications;
+mod disciplines;
 mod lacking;
 #[path = "../common/not_run.rs"]
 mod not_run;
