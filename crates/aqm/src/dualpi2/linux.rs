@@ -9,7 +9,8 @@
 //!    Ethernet): in the backlog, in the 2 × MTU test, in the scheduler's credit and in the default
 //!    memory limit.
 //! 2. The update timer has no drift: the kernel re-arms it relative to the moment it ran.
-//! 3. The change of probability saturates; the kernel's wraps for delay differences above 4.2 s.
+//! 3. The change of probability saturates. The kernel's wraps where one update would change it by more than 1: with the
+//!    default gains when the delay changes by more than 0.3 s at once (its comment names 4.2 s).
 //! 4. No `split_gso`, because disciplines see wire packets only, and no classes by priority or
 //!    filter, so no Not-ECT packet is ever in the L4S queue. The kernel's scheduler is `credit`; the others, and queue
 //!    protection, are additions.

@@ -76,7 +76,7 @@ fn every_packet_and_every_flow_go_as_in_the_kernel() {
                 })
             });
             reached.count(&answers);
-            let draws = traffic::draws(random, steps.len());
+            let draws = traffic::draws(|| random.u64(), steps.len());
             for law in &laws {
                 law.compare(&draws, &answers);
             }

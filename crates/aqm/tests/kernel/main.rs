@@ -14,6 +14,7 @@ mod common;
 
 mod cobalt;
 mod codel;
+mod dualpi2;
 mod fq_codel;
 mod fq_pie;
 mod harness;

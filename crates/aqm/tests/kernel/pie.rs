@@ -195,7 +195,7 @@ fn every_packet_and_the_whole_state_go_as_in_the_kernel() {
                 start_bits: 30,
             };
             let steps = traffic::steps(seed + 100 * form as u64, 20_000, changes.len(), wildness);
-            let random = Random::new(seed, "queue");
+            let mut random = Random::new(seed, "queue");
             let make =
                 |settings, link| Pie::<TestPacket>::new(settings, link, random.clone()).unwrap();
             let answers = traffic::run(
@@ -208,7 +208,7 @@ fn every_packet_and_the_whole_state_go_as_in_the_kernel() {
             );
             reached.count(&answers);
             // At most one for each arrival.
-            let draws = traffic::draws(random, steps.len());
+            let draws = traffic::draws(|| random.u64(), steps.len());
             for law in &laws {
                 law.compare(&draws, &answers);
             }

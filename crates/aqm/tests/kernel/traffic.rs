@@ -14,8 +14,9 @@ use crate::common::TestPacket;
 /// Bytes of the largest packet, without link header on either side.
 pub(crate) const MTU: u64 = 1_500;
 
-/// The parameters as quell and as the kernel takes them: key, value, and the same as a number.
-pub(crate) type Given<'a> = &'a [(&'a str, &'a str, u64)];
+/// The parameters as quell and as the kernel takes them: key, value, and the same as a number. Where the kernel's shim has another name for
+/// the key, it follows after a bar.
+pub(crate) type Given<'a> = &'a [(&'static str, &'static str, u64)];
 
 /// One thing that happens.
 #[derive(Debug, Clone, Copy)]
@@ -97,6 +98,11 @@ pub(crate) fn steps(
     steps
 }
 
+/// The names of a parameter in quell and in the shim.
+fn names(key: &'static str) -> (&'static str, &'static str) {
+    key.split_once('|').unwrap_or((key, key))
+}
+
 /// Tells in the words of `shim/driver.h`.
 #[derive(Default)]
 struct Words(String);
@@ -145,7 +151,7 @@ pub(crate) fn run<Q: Qdisc<TestPacket> + Kind>(
 ) -> Vec<(String, String)> {
     let mut settings = Settings::new(Q::PARAMETERS);
     for (key, value, _) in given {
-        settings.set(key, value).unwrap();
+        settings.set(names(key).0, value).unwrap();
     }
     let link = Link {
         rate: Rate::from_mbps(100),
@@ -166,7 +172,7 @@ pub(crate) fn run<Q: Qdisc<TestPacket> + Kind>(
     };
     let sets = |given: Given<'_>| {
         given.iter().fold(String::new(), |all, (key, _, number)| {
-            all + &format!("set {key} {number}\n")
+            all + &format!("set {} {number}\n", names(key).1)
         })
     };
     answer(sets(given) + "init", Words::default(), &qdisc, &mut answers);
@@ -207,7 +213,7 @@ pub(crate) fn run<Q: Qdisc<TestPacket> + Kind>(
             Step::Change(index) => {
                 let change = &changes[index..=index];
                 qdisc
-                    .configure(change[0].0, change[0].1, now, &mut words)
+                    .configure(names(change[0].0).0, change[0].1, now, &mut words)
                     .unwrap();
                 answer(
                     sets(change) + &format!("change {nanos}"),
@@ -244,11 +250,11 @@ pub(crate) fn hash(key: u64, salt: u64) -> u32 {
     ((z ^ (z >> 31)) >> 32) as u32
 }
 
-/// The next `count` numbers of `random`, for the kernel to draw.
-pub(crate) fn draws(mut random: Random, count: usize) -> String {
+/// The next `count` of `numbers`, for the kernel to draw.
+pub(crate) fn draws(mut number: impl FnMut() -> u64, count: usize) -> String {
     let mut draws = format!("random {count}\n");
     for _ in 0..count {
-        let _ = writeln!(draws, "{}", random.u64());
+        let _ = writeln!(draws, "{}", number());
     }
     draws
 }

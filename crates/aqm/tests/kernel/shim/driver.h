@@ -38,6 +38,7 @@ static u64 number(void)
 u64 kernel_now;
 struct net_device kernel_device = { .mtu = 1500 };
 struct timer_list *kernel_timer;
+struct hrtimer *kernel_hrtimer;
 
 static u64 *draws;
 static size_t draws_given, draws_taken;
@@ -142,7 +143,10 @@ int main(void)
 					printf(">%llu ", (unsigned long long)skb->id);
 				free(skb);
 			} else if (!strcmp(word, "update")) {
-				kernel_timer->function(kernel_timer);
+				if (kernel_timer)
+					kernel_timer->function(kernel_timer);
+				else
+					kernel_hrtimer->function(kernel_hrtimer);
 			} else if (!strcmp(word, "reset")) {
 				ops->reset(sch);
 				/* As qdisc_reset does. */

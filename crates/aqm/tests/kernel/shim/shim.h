@@ -233,6 +233,7 @@ struct Qdisc {
 	unsigned int flags;
 	u32 limit;
 	u32 handle;
+	void *dev_queue;
 	struct qdisc_skb_head q;
 	struct qdisc_skb_head gso_skb;
 	struct gnet_stats_queue qstats;
@@ -278,6 +279,7 @@ static inline struct sk_buff *__qdisc_dequeue_head(struct qdisc_skb_head *q)
 	}
 	return skb;
 }
+static inline struct sk_buff *qdisc_peek_head(struct Qdisc *sch) { return sch->q.head; }
 static inline int qdisc_enqueue_tail(struct sk_buff *skb, struct Qdisc *sch)
 {
 	__qdisc_enqueue_tail(skb, &sch->q);
@@ -389,6 +391,62 @@ typedef int spinlock_t;
 #define spin_unlock(lock) ((void)(lock))
 static inline struct Qdisc *qdisc_root_sleeping(struct Qdisc *sch) { return sch; }
 static inline spinlock_t *qdisc_lock(struct Qdisc *sch) { return NULL; }
+
+/* Timers of high resolution, likewise. */
+enum hrtimer_restart { HRTIMER_NORESTART, HRTIMER_RESTART };
+struct hrtimer {
+	enum hrtimer_restart (*function)(struct hrtimer *);
+};
+extern struct hrtimer *kernel_hrtimer;
+#define hrtimer_setup(timer, f, clock, mode) ((timer)->function = (f), (void)(kernel_hrtimer = (timer)))
+#define hrtimer_start(timer, expires, mode) ((void)(expires))
+#define hrtimer_set_expires(timer, expires) ((void)(expires))
+
+/* Wire packets only: each is an IPv4 packet that may be written, and none is an aggregate. */
+#define ETH_P_IP 0x0800
+#define ETH_P_IPV6 0x86dd
+#define htons(x) ((u16)(x))
+struct iphdr {
+	struct sk_buff skb;
+};
+struct ipv6hdr {
+	struct sk_buff skb;
+};
+#define skb_network_offset(skb) 0
+#define skb_protocol(skb, skip_vlan) htons(ETH_P_IP)
+#define pskb_may_pull(skb, len) true
+#define skb_try_make_writable(skb, len) false
+#define ip_hdr(skb) ((struct iphdr *)(skb))
+#define ipv6_hdr(skb) ((struct ipv6hdr *)(skb))
+#define ipv4_get_dsfield(header) skb_get_dsfield(&(header)->skb)
+#define ipv6_get_dsfield(header) skb_get_dsfield(&(header)->skb)
+typedef u64 netdev_features_t;
+#define NETIF_F_GSO_MASK 0
+#define skb_is_gso(skb) false
+#define netif_skb_features(skb) 0
+#define skb_gso_segment(skb, features) ((struct sk_buff *)(abort(), NULL))
+#define IS_ERR_OR_NULL(p) (!(p))
+#define skb_list_walk_safe(first, skb, next) for ((skb) = (first), (next) = NULL; (skb); (skb) = (next))
+#define consume_skb(skb) abort()
+
+/* Drops are told apart by their packets. */
+enum skb_drop_reason {
+	SKB_DROP_REASON_QDISC_OVERLIMIT,
+	SKB_DROP_REASON_QDISC_CONGESTED,
+	SKB_DROP_REASON_DUALPI2_STEP_DROP,
+};
+#define qdisc_drop_reason(skb, sch, to_free, reason) qdisc_drop(skb, sch, to_free)
+#define kfree_skb_reason(skb, reason) kernel_dropped(skb)
+
+static inline u64 mul_u32_u32(u32 a, u32 b) { return (u64)a * b; }
+#define upper_32_bits(n) ((u32)((u64)(n) >> 32))
+#define lower_32_bits(n) ((u32)(n))
+#define nla_len(attribute) 1
+#define NLA_POLICY_MIN(t, low) { .type = (t) }
+#define NLA_POLICY_MAX(t, high) { .type = (t) }
+#define NLA_POLICY_RANGE(t, low, high) { .type = (t) }
+/* A qdisc inside another, of which nothing but the queue is used. */
+#define qdisc_create_dflt(dev_queue, ops, handle, extack) ((struct Qdisc *)calloc(1, (sizeof(struct Qdisc) + 63) / 64 * 64))
 
 #include <linux/pkt_sched.h>
 
