@@ -86,11 +86,8 @@ fn queue(group: &Group, side: &Side, warn: &mut dyn FnMut(&str, &str, String)) {
         return;
     }
     let settings = &side.queue.settings;
-    let splits = settings
-        .table()
-        .iter()
-        .any(|parameter| parameter.name == "any_ect");
-    if splits {
+    let has = |name: &str| settings.table().iter().any(|row| row.name == name);
+    if has("any_ect") {
         if group.ecn == EcnSetting::Ect0 && settings.value("any_ect") == Some(Value::Flag(false)) {
             let why = format!(
                 "this scalable group lands in the Classic queue of {}; give it ecn = \"ect1\", or the queue any_ect = true",
@@ -104,6 +101,12 @@ fn queue(group: &Group, side: &Side, warn: &mut dyn FnMut(&str, &str, String)) {
             group.ecn.name(),
             "a fifo never marks, so this scalable group sees only drops".to_owned(),
         );
+    } else if has("ecn") && settings.value("ecn") == Some(Value::Flag(false)) {
+        let kind = side.queue.kind;
+        let why = format!(
+            "{kind} marks only with ecn = true; without, this scalable group sees only drops"
+        );
+        warn("ecn", group.ecn.name(), why);
     }
 }
 

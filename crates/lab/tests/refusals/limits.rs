@@ -35,6 +35,16 @@ fn what_is_probably_a_mistake_is_a_warning() {
         ]
     );
     assert_eq!(
+        warnings("kind = \"fifo\"", "kind = \"gsp\""),
+        [
+            "f.toml:8: group.a.ecn = ect0: gsp marks only with ecn = true; without, this scalable group sees only drops"
+        ]
+    );
+    assert_eq!(
+        warnings("kind = \"fifo\"", "kind = \"gsp\"\necn = true"),
+        [] as [&str; 0]
+    );
+    assert_eq!(
         warnings("\"dctcp\"", "\"bbr\""),
         [
             "f.toml:11: group.a.congestion-control = \"bbr\": is not one of quell's own (reno, cubic, dctcp); \
