@@ -399,7 +399,8 @@ struct quell_link *quell_link_new(const struct quell_config *config,
                                   quell_sink sink);
 
 /**
- * Drops what waits, with the reason "drained", and frees the link. Null is nothing.
+ * Drops what waits, with the reason "drained", and frees the link. Null is nothing. In a callback of the link it fails: nothing is
+ * freed, and quell_last_error tells.
  *
  * # Safety
  * `link` is null or comes from quell_link_new, and is not used again.
@@ -491,7 +492,8 @@ struct quell_queue *quell_queue_new(const struct quell_config *config,
                                     const struct quell_observer *observer);
 
 /**
- * Drops what waits, with the reason "drained", and frees the queue. Null is nothing.
+ * Drops what waits, with the reason "drained", and frees the queue. Null is nothing. In a callback of the queue it fails: nothing is
+ * freed, and quell_last_error tells.
  *
  * # Safety
  * `queue` is null or comes from quell_queue_new, and is not used again.
@@ -595,7 +597,8 @@ struct quell_link *quell_link_new(const struct quell_config *config,
                                   quell_sink sink);
 
 /**
- * Drops what waits, with the reason "drained", and frees the link. Null is nothing.
+ * Drops what waits, with the reason "drained", and frees the link. Null is nothing. In a callback of the link it fails: nothing is
+ * freed, and quell_last_error tells.
  *
  * # Safety
  * `link` is null or comes from quell_link_new, and is not used again.
@@ -687,7 +690,8 @@ struct quell_queue *quell_queue_new(const struct quell_config *config,
                                     const struct quell_observer *observer);
 
 /**
- * Drops what waits, with the reason "drained", and frees the queue. Null is nothing.
+ * Drops what waits, with the reason "drained", and frees the queue. Null is nothing. In a callback of the queue it fails: nothing is
+ * freed, and quell_last_error tells.
  *
  * # Safety
  * `queue` is null or comes from quell_queue_new, and is not used again.

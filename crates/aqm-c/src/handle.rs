@@ -62,32 +62,33 @@ impl<T> Handle<T> {
         answer
     }
 
-    /// Takes it back and calls with it, unless a call on it is under way; a broken one is only let go. Null is nothing.
+    /// Calls with it a last time and lets go, unless a call on it is under way; a broken one is only let go. Null is nothing.
     ///
     /// # Safety
     /// As for [`Handle::call`]; unless a call is under way, nobody uses the pointer again.
     pub(crate) unsafe fn take(handle: *mut Self, last: impl FnOnce(&mut T)) {
-        guard(
-            |_| (),
-            || {
-                // SAFETY: by the contract it is null or points to a handle that lives.
-                let Some(state) = (unsafe { handle.as_ref() }).map(|handle| handle.state.get())
-                else {
-                    return Ok(());
-                };
-                if state == State::Running {
-                    return Err(Failure::BUSY);
-                }
-                // SAFETY: it comes from `Box::into_raw`, no call is under way, and nobody uses it after this.
-                let mut handle = unsafe { Box::from_raw(handle) };
-                if state == State::Idle {
-                    // A callback may still know the pointer only by its own fault.
-                    handle.state.set(State::Running);
-                    last(handle.thing.get_mut());
-                }
-                Ok(())
-            },
-        );
+        let entry = || {
+            // SAFETY: by the contract it is null or points to a handle that lives.
+            let Some(state) = (unsafe { handle.as_ref() }).map(|handle| handle.state.get()) else {
+                return Ok(());
+            };
+            match state {
+                State::Running => return Err(Failure::BUSY),
+                State::Broken => {}
+                // A callback that knows the pointer finds the handle busy. If this panics it is not let go.
+                // SAFETY: likewise.
+                State::Idle => unsafe {
+                    Self::call(handle, |thing| {
+                        last(thing);
+                        Ok(())
+                    })
+                }?,
+            }
+            // SAFETY: it comes from `Box::into_raw`, no call is under way, and nobody uses it after this.
+            drop(unsafe { Box::from_raw(handle) });
+            Ok(())
+        };
+        guard(|_| (), entry);
     }
 }
 

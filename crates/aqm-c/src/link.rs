@@ -121,7 +121,8 @@ pub unsafe extern "C" fn quell_link_new(
     )
 }
 
-/// Drops what waits, with the reason "drained", and frees the link. Null is nothing.
+/// Drops what waits, with the reason "drained", and frees the link. Null is nothing. In a callback of the link it fails: nothing is
+/// freed, and quell_last_error tells.
 ///
 /// # Safety
 /// `link` is null or comes from quell_link_new, and is not used again.

@@ -90,7 +90,8 @@ pub unsafe extern "C" fn quell_queue_new(
     )
 }
 
-/// Drops what waits, with the reason "drained", and frees the queue. Null is nothing.
+/// Drops what waits, with the reason "drained", and frees the queue. Null is nothing. In a callback of the queue it fails: nothing is
+/// freed, and quell_last_error tells.
 ///
 /// # Safety
 /// `queue` is null or comes from quell_queue_new, and is not used again.
