@@ -20,6 +20,8 @@
 //! 4. Marking (`ecn`) is an extension. A packet that would be marked but does not fit is dropped as without ECN.
 //! 5. A changed interval counts from the next drop on; a lowered limit drops nothing that waits, as in Linux's FIFO.
 //! 6. The draft's texts and the paper's full text were not at hand.
+//! 7. What the ports do wrong is not kept: one turns a threshold in time upside down, takes sojourn times for times above, adds them
+//!    anew at each arrival, has a fixed interval of 0.2 s and mixes packets with bytes; the other integrates twice.
 //!
 //! Needs: the clock; the rate if threshold or limit is a time; time stamps only for `delay = "sojourn"`. No randomness.
 //! Promises: the same calls have the same fate whatever the seed; drops of its own are never closer than the timeout. Not
