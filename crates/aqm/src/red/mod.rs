@@ -266,9 +266,6 @@ impl<P: Packet> Qdisc<P> for Red<P> {
         } else {
             self.next_update = config.adaptive.then_some(now + ADAPTATION);
         }
-        if self.queue.is_empty() {
-            law.idle(now);
-        }
         self.law = law;
         self.limit = config.limit;
         self.signals = config.signals;

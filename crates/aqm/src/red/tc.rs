@@ -230,10 +230,14 @@ mod tests {
     fn the_idle_table_is_the_exact_one_rounded_down() {
         let mut random = Random::new(2, "tables");
         let (mut made, mut refused) = (0, 0);
-        for _ in 0..200 {
+        // The first packet takes a tick, so that the table is past 31 before its end.
+        let first = core::iter::once((1, 100, 30_000_000_000));
+        let any = (0..200).map(|_| {
             let w = 1 + random.below(31) as u32;
             let avpkt = 1 + random.below(3_000) as u32;
-            let bps = 8_u64 << random.below(33);
+            (w, avpkt, 8_u64 << random.below(33))
+        });
+        for (w, avpkt, bps) in first.chain(any) {
             let ticks = (u64::from(avpkt) * 15_625_000).div_ceil(bps / 8);
             let ticks = BigInt::from(ticks.min(u32::MAX.into()));
             let (low, high) = logarithm(w);
