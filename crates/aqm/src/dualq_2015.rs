@@ -123,9 +123,9 @@ const OWN: &[Parameter] = &[
     },
     Parameter {
         name: "ecn",
+        only: Some(("any_ect", "false")),
         source: "slides of 2015: Drop/Mark",
-        help: "Mark ECN-capable packets of the Classic queue instead of dropping them; has work only \
-               without any_ect.",
+        help: "Mark ECN-capable packets of the Classic queue instead of dropping them.",
         ..ROW
     },
     Parameter {
@@ -293,10 +293,11 @@ impl<P: Packet> Qdisc<P> for DualQ2015<P> {
                         .curves
                         .threshold
                         .is_exceeded_by(packet.sojourn(now), l4s_packets);
-                if native {
-                    mark(&mut packet, queue, MarkReason::Step, now, obs);
-                } else if self.roll(self.curves.coupled(q_c)) {
+                // The coupled test first, so that what it marks is p_L of all packets.
+                if self.roll(self.curves.coupled(q_c)) {
                     mark(&mut packet, queue, MarkReason::Coupled, now, obs);
+                } else if native {
+                    mark(&mut packet, queue, MarkReason::Step, now, obs);
                 }
             } else if self.roll_twice(self.curves.classic()) {
                 if !self.curves.ecn || packet.ecn() == Ecn::NotEct {

@@ -368,10 +368,11 @@ impl<P: Packet> DualQCurvyRed<P> {
                 return Some(DropReason::Overload);
             }
             mark(packet, queue, MarkReason::Overload, now, obs);
-        } else if native {
-            mark(packet, queue, MarkReason::Step, now, obs);
+        // The coupled test first, so that what it marks is p_CL of all packets.
         } else if curves.exceeds(curves.coupled(root), curves.u, &mut self.random) {
             mark(packet, queue, MarkReason::Coupled, now, obs);
+        } else if native {
+            mark(packet, queue, MarkReason::Step, now, obs);
         }
         None
     }
