@@ -7,8 +7,9 @@
 //!
 //! Choices and deviations:
 //!
-//! 1. The slides give no value to any parameter. R is uniform below 2³². The defaults lie next to RFC 9332 appendix B: k = 1,
-//!    f = 5, T of 5 packets or 1 ms; `s_c` puts certain drop at 2¹¹ packets (614 ms at 40 Mbit/s) or 2²⁹ ns (537 ms).
+//! 1. The slides give no value to any parameter. R is uniform below 2³². As times the defaults lie next to RFC 9332 appendix B:
+//!    k = 1, f = 5, T = 1 ms, certain drop at 2²⁹ ns (537 ms). In packets T is its 5 MTU, and certain drop at 2⁶ packets, because
+//!    that power of two comes nearest to the slides' "7 … 100 msec" of Classic delay in their demonstration (docs/published.md).
 //! 2. The unit of q is not stated. Packets are the default, as the axes of the slides; `unit = "time"` takes the sojourn time.
 //! 3. q is what stands in the queue when the link asks, with the packet that leaves; as a time, what that packet, or for
 //!    L4S the Classic head, has waited.
@@ -81,7 +82,7 @@ const OWN: &[Parameter] = &[
     Parameter {
         name: "s_l",
         domain: Domain::Integer(0, 32),
-        default: Default::By("unit", &[("packets", "22"), ("time", "4")]),
+        default: Default::By("unit", &[("packets", "27"), ("time", "4")]),
         source: "slides of 2015 (S_L); value: S_C + k with k = 1 as in RFC 9332 figure 9",
         help: "Slope of L4S marking in bits: certain at a Classic queue of 2^(32 − s_l).",
         ..ROW
@@ -100,8 +101,8 @@ const OWN: &[Parameter] = &[
     Parameter {
         name: "s_c",
         domain: Domain::Integer(0, 32),
-        default: Default::By("unit", &[("packets", "21"), ("time", "3")]),
-        source: "slides of 2015 (S_C); value: next to range_C = 0.5 s of RFC 9332 figure 9",
+        default: Default::By("unit", &[("packets", "26"), ("time", "3")]),
+        source: "slides of 2015 (S_C); value: next to range_C = 0.5 s of RFC 9332 figure 9, or fitted to their 7 … 100 ms",
         help: "Slope of Classic dropping in bits: certain at a smoothed queue of 2^(32 − s_c).",
         ..ROW
     },

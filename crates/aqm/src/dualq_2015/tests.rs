@@ -173,7 +173,7 @@ fn twenty_percent_marks_and_four_percent_drops_are_k_of_zero() {
 #[test]
 fn l4s_feels_the_classic_queue_at_once_and_classic_smoothed() {
     // Trap 4: a burst of 1024 Classic packets makes p_L 1 while Q_C has not moved.
-    let mut q = dualq(&[("limit", "2000p")]);
+    let mut q = dualq(&[("limit", "2000p"), ("s_l", "22"), ("s_c", "21")]);
     let mut obs = Count::default();
     for _ in 0..1_024 {
         arrive(&mut q, Ecn::NotEct, Time::ZERO, &mut obs);
@@ -248,6 +248,7 @@ fn time_is_what_the_classic_head_has_waited() {
 fn a_redirected_packet_is_marked_with_the_coupled_probability_in_the_classic_queue() {
     let mut q = dualq(&[
         ("protection", "docsis"),
+        ("s_l", "22"),
         ("threshold", "2p"),
         ("limit", "5000p"),
     ]);

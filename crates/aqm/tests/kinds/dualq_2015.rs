@@ -4,10 +4,9 @@ use quell_aqm::{DropReason, Ecn};
 
 use super::{Given, Kind};
 
-const L4S_ECT: Given = &[("any_ect", "false"), ("s_c", "28")];
+const L4S_ECT: Given = &[("any_ect", "false")];
 const TIME: Given = &[("unit", "time")];
 const WRR: Given = &[("scheduler", "wrr")];
-const STEEP: Given = &[("s_l", "26"), ("s_c", "25")];
 const PROTECTED: Given = &[("protection", "docsis")];
 const ONE_BIT: Given = &[("protection", "docsis"), ("bucket_bits", "1")];
 
@@ -15,7 +14,7 @@ pub const DUALQ_2015: Kind = Kind {
     name: "dualq_2015",
     forms: &[
         &[],
-        &[("limit", "30kB"), ("s_l", "28"), ("s_c", "27")],
+        &[("limit", "30kB"), ("s_l", "30"), ("s_c", "28")],
         &[
             ("unit", "time"),
             ("scheduler", "ts_fifo"),
@@ -39,13 +38,13 @@ pub const DUALQ_2015: Kind = Kind {
     knobs: &[
         (&[], "limit", "20p", "30kB"),
         (&[], "unit", "packets", "time"),
-        (&[], "s_l", "22", "25"),
+        (&[], "s_l", "27", "29"),
         (TIME, "s_l", "4", "6"),
         (&[], "threshold", "5p", "20p"),
         (TIME, "threshold", "1ms", "5ms"),
-        (STEEP, "s_c", "25", "27"),
+        (&[], "s_c", "26", "28"),
         (TIME, "s_c", "3", "6"),
-        (STEEP, "f", "5", "1"),
+        (&[], "f", "5", "1"),
         (&[], "any_ect", "true", "false"),
         (L4S_ECT, "ecn", "false", "true"),
         (&[], "scheduler", "strict", "ts_fifo"),

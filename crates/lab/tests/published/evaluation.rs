@@ -64,6 +64,11 @@ impl Ours {
 
 /// Runs the file of `scenarios/` with `sets` as by `--set`, and these seeds.
 pub(crate) fn run(file: &str, sets: &[String], seeds: &[u64]) -> Ours {
+    ours(&summaries(file, sets, seeds))
+}
+
+/// The summaries of the same.
+pub(crate) fn summaries(file: &str, sets: &[String], seeds: &[u64]) -> Vec<Summary> {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
         .join("../../scenarios")
         .join(file);
@@ -73,14 +78,11 @@ pub(crate) fn run(file: &str, sets: &[String], seeds: &[u64]) -> Ours {
     let scenario = loaded
         .unwrap_or_else(|error| panic!("{file}: {error}"))
         .scenario;
-    let summaries: Vec<Summary> = seeds
-        .iter()
-        .map(|&seed| {
-            let measured = sim::run(&scenario, seed, &AtomicBool::new(false), &mut Deaf);
-            measured.unwrap().summary
-        })
-        .collect();
-    ours(&summaries)
+    let summary = |&seed: &u64| {
+        let measured = sim::run(&scenario, seed, &AtomicBool::new(false), &mut Deaf);
+        measured.unwrap().summary
+    };
+    seeds.iter().map(summary).collect()
 }
 
 pub(crate) struct Deaf;
@@ -92,7 +94,7 @@ impl Listener for Deaf {
     }
 }
 
-fn ours(runs: &[Summary]) -> Ours {
+pub(crate) fn ours(runs: &[Summary]) -> Ours {
     let mean =
         |figure: &dyn Fn(&Summary) -> f64| runs.iter().map(figure).sum::<f64>() / runs.len() as f64;
     let sum = |figure: &dyn Fn(&Summary) -> u64| runs.iter().map(figure).sum::<u64>();
@@ -140,7 +142,7 @@ fn queue<'a>(run: &'a Summary, name: &str) -> &'a QueueSummary {
     queues.find(|queue| queue.name == name).unwrap()
 }
 
-fn group<'a>(run: &'a Summary, name: &str) -> Option<&'a GroupSummary> {
+pub(crate) fn group<'a>(run: &'a Summary, name: &str) -> Option<&'a GroupSummary> {
     run.figures.groups.iter().find(|group| group.name == name)
 }
 

@@ -8,6 +8,7 @@
 
 mod call;
 mod cubic;
+mod dualq2015;
 mod evaluation;
 mod experiment;
 mod gateway;

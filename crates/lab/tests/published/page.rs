@@ -6,6 +6,8 @@ use std::sync::Mutex;
 
 /// The titles of the sections, in their order on the page.
 const SECTIONS: &[&str] = &[
+    "The DualQ of 2015 and its successors",
+    "Queue protection: an unresponsive flow that claims to be L4S",
     "DualPI2: overload and coupling",
     "DualPI2: pairs with unlike RTTs",
     "PIE: an ECN-capable and another flow",
