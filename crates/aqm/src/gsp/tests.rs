@@ -328,3 +328,15 @@ fn what_cannot_work_or_does_nothing_is_refused() {
     assert!(gsp.configure("limit", "1p", now, &mut fates).is_ok());
     assert!(gsp.configure("threshold", "1p", now, &mut fates).is_err());
 }
+
+/// Only where the rate has fallen so far that the limit, in time, is less than a packet.
+#[test]
+fn a_loss_to_the_limit_of_an_empty_queue_has_drained_it() {
+    let given = [("threshold", "3ms"), ("limit", "9ms"), ("adaptive", "true")];
+    let mut gsp = gsp(&given).unwrap();
+    let mut fates = Fates::default();
+    gsp.set_rate(Rate::from_bps(8_000), Time::ZERO, &mut fates);
+    gsp.enqueue(packet(Ecn::NotEct, Time::ZERO), Time::ZERO, &mut fates);
+    assert_eq!(fates.0, "L");
+    assert_eq!(gauge(&gsp, "overflow", Time::ZERO), Gauge::Count(2));
+}
