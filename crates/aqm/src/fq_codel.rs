@@ -5,6 +5,7 @@
 //! `memory_limit` is accepted first; then half of the bytes of the fattest flow are dropped from its head, at most `drop_batch` packets
 //! and at least one, and CoDel's `count` of that flow grows by as many. The rule of the last MTU looks at the backlog of *all* flows.
 //! `change` dequeues, with CoDel's drops and marks, until the limits are met.
+//! `tests/kernel` compares it with the kernel's own code, compiled.
 //!
 //! `ce_threshold` with `ce_threshold_selector = 1` and `ce_threshold_mask = 1` is the L4S mode: ECT(1) is marked by a step.
 //!

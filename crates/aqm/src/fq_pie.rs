@@ -3,6 +3,7 @@
 //! Source: Linux `net/sched/sch_fq_pie.c` (6.18), which this follows to the integer: each flow has the controller of
 //! [`pie::linux`](crate::pie::linux), turns and lists are those of `flow_queue`. A packet that fits is signalled with the probability
 //! of its own flow, which sees its own backlog and delay; one timer walks all flows. `change` dequeues until a lowered limit is met.
+//! `tests/kernel` compares it with the kernel's own code, compiled.
 //!
 //! Deviations, beside 1 to 3 of `pie::linux` and those of `flow_queue`:
 //!

@@ -1,4 +1,5 @@
 //! The state machine of COBALT: `cobalt_*` of Linux's `sch_cake.c` (6.18), to the integer.
+//! `tests/kernel` compares it with the kernel's own code, compiled.
 //!
 //! Times are nanoseconds and `1/√count` is a 32-bit fraction: from a table below 16, by one Newton step per change of `count` above.
 //!

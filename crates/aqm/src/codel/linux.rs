@@ -1,5 +1,6 @@
 //! Linux's CoDel, to the integer: `include/net/codel.h` and `codel_impl.h` of Linux 6.18 with the fix "codel: fix stale state for empty
 //! flows in fq_codel" (7.0, in the stable kernels since March 2026).
+//! `tests/kernel` compares it with the kernel's own code, compiled.
 //!
 //! Time is counted in units of 1 024 ns in 32 bits that wrap (after 73 min) and are compared by their difference. `1/√count` is a
 //! 16-bit fraction, kept up to date by one Newton step per signal.

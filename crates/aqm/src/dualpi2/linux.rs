@@ -1,4 +1,5 @@
 //! The Linux form of DualPI2: `net/sched/sch_dualpi2.c` as merged in 6.17, to the integer.
+//! `tests/kernel` compares it with the kernel's own code, compiled.
 //!
 //! PI controller on a 32-bit probability whose maximum is 2³² − 1; two random draws for Classic
 //! ("think twice"), one for L4S; a step in the L4S queue; byte-credit scheduler.

@@ -1,4 +1,5 @@
 //! The Linux form of PIE: `net/sched/sch_pie.c` and `include/net/pie.h` (6.18), to the integer.
+//! `tests/kernel` compares it with the kernel's own code, compiled.
 //!
 //! [`Vars`] is one controller: [`Vars::drop_early`] when a packet arrives,
 //! [`Vars::process_dequeue`] when one leaves, [`Vars::calculate_probability`] at each update. PIE

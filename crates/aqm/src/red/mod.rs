@@ -144,6 +144,15 @@ impl<P: Packet> Red<P> {
         })
     }
 
+    /// The law of the form `linux`, for its comparison with the kernel.
+    #[doc(hidden)]
+    pub fn linux_law(&self) -> Option<&linux::Law> {
+        match &self.law {
+            Law::Linux(law) => Some(law),
+            Law::Floyd(..) => None,
+        }
+    }
+
     /// What the law says to an arriving packet.
     #[inline]
     fn action(&mut self, packet: &P, now: Time) -> Action {

@@ -1,4 +1,5 @@
 //! RED's control law as Linux has it (`include/net/red.h`, 6.18), to the integer.
+//! `tests/kernel` compares it with the kernel's own code, compiled.
 //!
 //! The average is a fixed-point number of bytes with its point at `weight_log`; the probability is
 //! in parts of 2³²; one random number per mark, and no division between two of them:

@@ -305,6 +305,12 @@ static inline int qdisc_drop(struct sk_buff *skb, struct Qdisc *sch, struct sk_b
 	qdisc_qstats_drop(sch);
 	return NET_XMIT_DROP;
 }
+static inline int qdisc_enqueue(struct sk_buff *skb, struct Qdisc *sch, struct sk_buff **to_free)
+{
+	return sch->ops->enqueue(skb, sch, to_free);
+}
+static inline struct sk_buff *qdisc_dequeue_peeked(struct Qdisc *sch) { return sch->ops->dequeue(sch); } /* never peeked */
+#define net_xmit_drop_count(result) ((result) & 0x10000 ? 0 : 1)
 static inline void rtnl_qdisc_drop(struct sk_buff *skb, struct Qdisc *sch)
 {
 	kernel_dropped(skb);
@@ -359,7 +365,10 @@ struct netlink_range_validation {
 	u64 min, max;
 };
 
-/* Filters: there are none. */
+/* Filters and their events: there are none. */
+struct tcf_qevent {
+};
+#define tcf_qevent_handle(event, sch, skb, to_free, ret) (skb)
 enum { __NET_XMIT_BYPASS = 0x20000, __NET_XMIT_STOLEN = 0x10000 };
 struct tcf_proto;
 struct tcf_block;
