@@ -20,6 +20,7 @@ mod pie;
 mod protection;
 mod red;
 mod statistics;
+mod step;
 mod sweep;
 mod synchronisation;
 mod table;
