@@ -178,6 +178,12 @@ const FLOYD: &[(&str, &str)] = &[
     ("nodrop", "true"),
 ];
 
+/// The standing queue waits about as long: above half of the target, so that PIE and its kin decide on
+/// each packet instead of waving it through.
+const AT_TARGET: &[(&str, &str)] = &[("target", "1ms")];
+const AWAKE_AT_TARGET: &[(&str, &str)] =
+    &[("form", "rfc8033"), ("on_off", "false"), ("target", "1ms")];
+
 pub const CASES: &[Case] = &[
     ("fifo", "fifo", &[("limit", "1000p")], 8),
     ("red_linux", "red", BETWEEN, 12),
@@ -195,13 +201,13 @@ pub const CASES: &[Case] = &[
     ("fq_codel_100", "fq_codel", &[], 40),
     // 2 000 packets wait 24 ms.
     ("fq_codel_1000", "fq_codel", &[("target", "100ms")], 40),
-    ("pie_linux", "pie", &[("ecn", "true")], 15),
-    ("pie_rfc8033", "pie", &[("form", "rfc8033")], 15),
+    ("pie_linux", "pie", AT_TARGET, 15),
+    ("pie_rfc8033", "pie", AWAKE_AT_TARGET, 15),
     ("gsp", "gsp", &[("interval", "1ms")], 15),
     ("gsp_adaptive", "gsp", &[("adaptive", "true")], 15),
-    ("pi2", "pi2", &[], 15),
+    ("pi2", "pi2", AT_TARGET, 15),
     ("step", "step", &[("not_ect", "pass")], 15),
-    ("fq_pie", "fq_pie", &[("ecn", "true")], 40),
+    ("fq_pie", "fq_pie", AT_TARGET, 40),
 ];
 
 /// How many flows take turns, where it is not 16.
