@@ -19,10 +19,17 @@
 //! 4. Overload, which the RFC leaves to the reader with a pointer to DualPI2: from s = 1, where every
 //!    packet is signalled, ECN-capable ones are dropped, too.
 //!
-//! | needs | arrival times, randomness; the link's rate only for a limit in time |
-//! | promises | delay = min_th + range·√p at the load that needs p (`u` = 1) |
-//! | does not | hold a delay at all loads, or forget while idle: only packets move `Q` |
-//! | bytes, idle | below 340 with its settings (test `an_idle_queue_is_small`) |
+//! Needs: arrival times, randomness; the link's rate only for a limit in time. Promises: delay = min_th + range·√p at the load
+//! that needs p (`u` = 1). Does not: hold a delay at all loads, or forget while idle: only packets move `Q`. Bytes of an idle
+//! queue: below 340 with its settings (test `an_idle_queue_is_small`).
+//!
+//! | corner case | test |
+//! | --- | --- |
+//! | the average, its rounding and its stall | `the_smoothed_delay_is_the_exact_one_rounded_down`, `the_smoothed_delay_answers_a_step_within_2_to_the_g_nanoseconds` |
+//! | the law, its ends, the shifts of the RFC | `the_probability_is_the_even_power_of_the_delay_over_the_range`, `the_ends_of_the_curve_are_certain`, `a_range_of_a_power_of_two_is_the_shift_of_the_rfc` |
+//! | overload | `ecn_packets_are_marked_until_every_packet_is_signalled` |
+//! | idle time | `the_smoothed_delay_needs_packets_to_rise` |
+//! | delay as √p | `delay_grows_with_the_root_of_the_drops_that_a_load_needs` |
 
 use crate::observer::{DropReason, MarkReason, Observer, QueueId};
 use crate::packet::Packet;

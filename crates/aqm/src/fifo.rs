@@ -18,6 +18,17 @@
 //!
 //! Whether the packet in service occupies the queue is `count_in_service`: dummynet before 2010
 //! counts it, ns-2, newer dummynet and Linux do not.
+//!
+//! Needs nothing but the packets; the link's rate for a limit in time. Promises: the largest occupancy of the table, and
+//! order. Does not: signal before it is full. An idle queue is the struct and its settings: no allocation.
+//!
+//! | corner case | test |
+//! | --- | --- |
+//! | the edges of every rule | `each_rule_meets_its_edge_cases` |
+//! | the packet in service | `the_packet_in_service_counts_only_where_asked`, `a_packet_that_has_left_occupies_nothing` |
+//! | a limit in time | `a_limit_in_time_follows_the_rate_but_not_an_outage` |
+//! | a lower limit | `a_lower_limit_drops_nothing_that_waits` |
+//! | limits that never accept a packet | `impossible_limits_are_refused_with_the_reason` |
 
 use alloc::format;
 use alloc::string::{String, ToString};

@@ -20,10 +20,18 @@
 //! 5. No `bytemode`, no decay by 0.98 while idle: at an empty queue the integral brings p' down.
 //! 6. Lengths are IP lengths, without the link header that the kernel counts.
 //!
-//! | needs | clock (arrival times, updates), randomness; the link's rate only for a limit in time |
-//! | promises | the mean delay of greedy flows comes to `target`; p_Scalable = k·√p_Classic |
-//! | does not | give Scalable flows a shorter queue (dualpi2 does), hold a burst, tell flows apart |
-//! | bytes, idle | 232, and the settings (24 per parameter); then what the packets' handles take |
+//! Needs: clock (arrival times, updates), randomness; the link's rate only for a limit in time. Promises: the mean delay of
+//! greedy flows comes to `target`; p_Scalable = k·√p_Classic. Does not: give Scalable flows a shorter queue (dualpi2 does),
+//! hold a burst, tell flows apart. Bytes of an idle queue: 232, and the settings (24 per parameter); then what the packets'
+//! handles take.
+//!
+//! | corner case | test |
+//! | --- | --- |
+//! | golden vectors of the controller | `pi.rs`: `the_controller_equals_the_golden_vectors_to_every_printed_digit`, `an_update_equals_the_exact_one` |
+//! | p'² and k·p' by code point and option | `signals_come_with_p_squared_and_k_times_p` |
+//! | saturation, and delay on saturation | `saturation_drops_ecn_packets_too_and_marks_the_rest_of_the_scalable_ones`, `the_cap_holds_now_and_later` |
+//! | a short queue | `a_queue_of_less_than_two_mtu_is_left_alone` |
+//! | operating point, square law | `pi2_holds_its_target_and_couples_by_the_square_law` |
 
 use crate::observer::{DropReason, MarkReason, Observer, QueueId};
 use crate::packet::{Ecn, Packet};

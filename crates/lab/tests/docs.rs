@@ -1,7 +1,8 @@
-//! `docs/queues.md` and `docs/controls.md` say what the tables say. With `QUELL_BLESS=1` the tests write them anew.
+//! `docs/queues.md` and `docs/controls.md` say what the tables and the sources say. With `QUELL_BLESS=1` the tests write them anew.
 
 use std::fmt::Write as _;
-use std::path::Path;
+use std::fs;
+use std::path::{Path, PathBuf};
 
 use quell_aqm::parameter::{Default, Parameter, condition};
 use quell_aqm::registry::{Entry, KINDS};
@@ -10,8 +11,9 @@ use quell_tcp::cc;
 const HEAD: &str = "\
 # Queue disciplines
 
-Generated from the registry of `quell-aqm`; `quell queues NAME` prints the same. A parameter marked *live* can change during a run,
-by `[[at]]`. Times, rates and amounts are written with their unit (`15ms`, `40mbit`, `64kB`, `100p`).
+Generated from the registry of `quell-aqm` and the heads of its files. `quell queues NAME` prints the parameters too. One marked *live*
+can change during a run, by `[[at]]`. Times, rates and amounts are written with their unit (`15ms`, `40mbit`, `64kB`, `100p`). What a
+packet costs in each is in [speed.md](speed.md#queue-disciplines); tests without a path are beside the discipline.
 
 | kind | what it is | defined by |
 | --- | --- | --- |
@@ -57,6 +59,44 @@ fn section(out: &mut String, entry: &Entry) {
         entry.name, entry.summary, entry.source
     );
     rows(out, entry.parameters, true);
+    let (path, head) = head(entry.name);
+    let _ = write!(out, "\nFrom the head of [`{path}`](../{path}):\n\n{head}");
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// Where the discipline `name` is defined, and what its file says of itself.
+fn head(name: &str) -> (String, String) {
+    let places = [format!("{name}.rs"), format!("{name}/mod.rs")];
+    let paths = places.map(|place| format!("crates/aqm/src/{place}"));
+    let path = paths.iter().find(|path| root().join(path).exists());
+    let path = path.unwrap_or_else(|| panic!("{name} has no file of its name"));
+    let text = fs::read_to_string(root().join(path)).expect("a source file can be read");
+    let lines = text.lines().map_while(|line| line.strip_prefix("//!"));
+    let head: String = lines.fold(String::new(), |head, line| {
+        head + unlinked(line.strip_prefix(' ').unwrap_or(line)).as_str() + "\n"
+    });
+    (path.clone(), head)
+}
+
+/// A line without the links that only rustdoc follows: [`name`](path::to::it) and [`name`].
+fn unlinked(line: &str) -> String {
+    let mut out = String::new();
+    let mut rest = line;
+    while let Some((before, link)) = rest.split_once("[`") {
+        let Some((name, after)) = link.split_once("`]") else {
+            break;
+        };
+        let after = match after.strip_prefix('(') {
+            Some(target) => target.split_once(')').map_or(after, |(_, after)| after),
+            None => after,
+        };
+        let _ = write!(out, "{before}`{name}`");
+        rest = after;
+    }
+    out + rest
 }
 
 fn rows(out: &mut String, parameters: &[Parameter], with_live: bool) {
@@ -126,14 +166,62 @@ fn controls() -> String {
     out
 }
 
-fn compare(name: &str, rendered: &str) {
-    let page = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../../docs")
-        .join(name);
-    if std::env::var_os("QUELL_BLESS").is_some() {
-        std::fs::write(&page, rendered).expect("a page of docs can be written");
+/// All text of the files below `folder`.
+fn sources(folder: &Path, out: &mut String) {
+    for entry in fs::read_dir(folder).expect("a folder of sources can be read") {
+        let path = entry.expect("an entry of it, too").path();
+        if path.is_dir() {
+            sources(&path, out);
+        } else if path.extension().is_some_and(|end| end == "rs") {
+            *out += &fs::read_to_string(path).expect("a source file can be read");
+        }
     }
-    let found = std::fs::read_to_string(&page).unwrap_or_default();
+}
+
+#[test]
+fn every_discipline_names_tests_of_its_corner_cases_that_exist() {
+    let mut all = String::new();
+    for folder in ["src", "tests"] {
+        sources(&root().join("crates/aqm").join(folder), &mut all);
+    }
+    for entry in KINDS {
+        let (path, head) = head(entry.name);
+        let table = head
+            .lines()
+            .skip_while(|line| !line.starts_with("| corner"));
+        let rows: Vec<&str> = table
+            .skip(2)
+            .take_while(|line| line.starts_with('|'))
+            .collect();
+        assert!(rows.len() > 3, "{path} names no tests of its corner cases");
+        let names = rows.iter().flat_map(|row| {
+            let cell = row
+                .trim_end_matches('|')
+                .rsplit('|')
+                .next()
+                .unwrap_or_default();
+            cell.split('`').skip(1).step_by(2)
+        });
+        for name in names {
+            // A module, a file, or the beginning of several names.
+            if name.contains("::") || name.contains('/') || name.ends_with(".rs") {
+                continue;
+            }
+            let name = name.trim_end_matches('*');
+            assert!(
+                all.contains(&format!("fn {name}")) || all.contains(&format!("mod {name}")),
+                "{path}: there is no test {name}"
+            );
+        }
+    }
+}
+
+fn compare(name: &str, rendered: &str) {
+    let page = root().join("docs").join(name);
+    if std::env::var_os("QUELL_BLESS").is_some() {
+        fs::write(&page, rendered).expect("a page of docs can be written");
+    }
+    let found = fs::read_to_string(&page).unwrap_or_default();
     assert!(
         found == rendered,
         "docs/{name} is not current: QUELL_BLESS=1 cargo test -p quell-lab --test docs"

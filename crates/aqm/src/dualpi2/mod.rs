@@ -16,6 +16,25 @@
 //! Neither form equalises rates. The coupling makes the *windows* roughly equal; with a deep Classic
 //! queue beside a shallow L4S queue, equal base RTTs are unequal actual RTTs (RFC 9332 appendix
 //! C.2).
+//!
+//! Needs: arrival times, an update every `tupdate`; randomness in the form of Linux; the link's rate for the buffer of the RFC
+//! and for queue protection. Promises: the longer queue of greedy flows comes to `target`, p_CL = k·√p_C, and ECN-capable
+//! packets are not dropped before p_C reaches 1/k². Does not: bound the L4S queue under unresponsive L4S traffic (that comes
+//! to `target` too), unless queue protection is on. An idle queue is the struct and its settings: no allocation.
+//!
+//! | corner case | test |
+//! | --- | --- |
+//! | golden vectors of the controller, saturation | `the_controller_equals_the_golden_vector_to_the_integer`, `the_golden_vector_with_linux_gains_gives_both_derived_columns` |
+//! | p_C = p'², p_CL = k·p' as they come out | `frozen_probabilities_couple_by_the_square_law` |
+//! | overload, and delay on saturation | `overflow_marks_instead_of_dropping_ecn`, `delay_on_saturation_caps_the_base_probability` |
+//! | `recur`, its accumulator above 1 | `recur_signals_on_the_stated_packets`, `recur_keeps_its_long_run_rate_and_stays_bounded` |
+//! | no signal below two MTU (Linux) | `linux_gives_no_signal_below_two_mtu` |
+//! | step at enqueue, last packet of a burst | `linux_decides_on_arrival_whether_the_step_applies`, `the_rfc_exempts_the_last_packet_of_a_burst` |
+//! | ramp and step | `the_ramp_rises_over_its_range_and_may_be_a_step`, `linux_marks_by_a_step_strictly_above_its_threshold` |
+//! | AQM at enqueue or dequeue | `the_aqm_acts_at_dequeue_or_at_enqueue` |
+//! | CE that came in | `a_packet_that_carries_ce_is_not_counted_as_marked_again` |
+//! | schedulers | `backlogged_queues_share_the_link_by_the_schedulers_weights`, `a_time_shifted_fifo_lets_classic_wait_so_much_longer` |
+//! | limits, and lowered ones | `limits_count_packets_memory_or_bytes`, `a_lowered_limit_drops_from_the_classic_head_first` |
 
 mod linux;
 mod parameters;
