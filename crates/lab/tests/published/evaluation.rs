@@ -146,6 +146,11 @@ pub(crate) fn group<'a>(run: &'a Summary, name: &str) -> Option<&'a GroupSummary
     run.figures.groups.iter().find(|group| group.name == name)
 }
 
+/// Rate of full-sized packets of TCP, in Mbit/s of frames.
+pub(crate) fn rate_of(run: &Summary, group: &GroupSummary) -> f64 {
+    rate(run, group, FRAME)
+}
+
 /// Frames of so many bytes, in Mbit/s.
 fn rate(run: &Summary, group: &GroupSummary, frame: f64) -> f64 {
     group.packets as f64 * frame * 8.0 / (run.duration_s - run.warmup_s) / 1e6

@@ -11,6 +11,7 @@ mod cubic;
 mod dualq2015;
 mod evaluation;
 mod experiment;
+mod fq_codel;
 mod gateway;
 mod gateway_sweep;
 mod overload;

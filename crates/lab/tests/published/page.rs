@@ -11,6 +11,7 @@ const SECTIONS: &[&str] = &[
     "DualPI2: overload and coupling",
     "DualPI2: pairs with unlike RTTs",
     "PIE: an ECN-capable and another flow",
+    "FQ-CoDel: flows with and without ECN",
     "Step marking: the sawtooth of DCTCP",
     "Global synchronisation behind drop-tail",
     "Global Synchronization Protection",
