@@ -20,18 +20,19 @@
 //! 5. No `bytemode`, no decay by 0.98 while idle: at an empty queue the integral brings p' down.
 //! 6. Lengths are IP lengths, without the link header that the kernel counts.
 //!
-//! Needs: clock (arrival times, updates), randomness; the link's rate only for a limit in time. Promises: the mean delay of
-//! greedy flows comes to `target`; p_Scalable = k·√p_Classic. Does not: give Scalable flows a shorter queue (dualpi2 does),
-//! hold a burst, tell flows apart. Bytes of an idle queue: 232, and the settings (24 per parameter); then what the packets'
-//! handles take.
+//! Needs: arrival times, an update every `tupdate`, randomness; the link's rate only for a limit in time. Promises: the mean delay of
+//! greedy flows comes to `target`, and Scalable is marked with k times the square root of what Classic is dropped with. Does not: give
+//! Scalable flows a shorter queue (dualpi2 does), hold the delay of a burst, or tell flows apart. An idle queue holds 232 bytes and its
+//! settings (24 per parameter).
 //!
-//! | corner case | test |
-//! | --- | --- |
-//! | golden vectors of the controller | `pi.rs`: `the_controller_equals_the_golden_vectors_to_every_printed_digit`, `an_update_equals_the_exact_one` |
-//! | p'² and k·p' by code point and option | `signals_come_with_p_squared_and_k_times_p` |
-//! | saturation, and delay on saturation | `saturation_drops_ecn_packets_too_and_marks_the_rest_of_the_scalable_ones`, `the_cap_holds_now_and_later` |
-//! | a short queue | `a_queue_of_less_than_two_mtu_is_left_alone` |
-//! | operating point, square law | `pi2_holds_its_target_and_couples_by_the_square_law` |
+//! | corner case                                 | test                                                        |
+//! | ------------------------------------------- | ----------------------------------------------------------- |
+//! | PI core, golden vectors                     | `pi::tests`                                                 |
+//! | p'² and k·p', ECN code points, CE, `noecn`  | `classic_is_squared_and_scalable_is_linear`                 |
+//! | saturation, `overflow`                      | `saturation_drops_ecn_too_or_caps_the_probability`          |
+//! | less than 2 × MTU                           | `nothing_is_signalled_with_less_than_two_mtus_waiting`      |
+//! | limit                                       | `the_limit_refuses_before_the_aqm_draws`                    |
+//! | operating points, square law                | `tests/operating_points.rs`                                 |
 
 use crate::observer::{DropReason, MarkReason, Observer, QueueId};
 use crate::packet::{Ecn, Packet};
@@ -375,3 +376,7 @@ impl<P: Packet> Qdisc<P> for Pi2<P> {
         tell("classic_probability", Gauge::Ratio(base.squared().as_f64()));
     }
 }
+
+#[cfg(test)]
+#[path = "pi2_tests.rs"]
+mod tests;

@@ -19,16 +19,12 @@
 //! 2. A time at enqueue is a number of bytes at the link's present rate; while the link stands still the last rate counts.
 //! 3. No signal is withheld from a short queue: a threshold of zero marks whatever found or left a queue.
 //!
-//! Needs: clock (arrival times); the link's rate for a time at enqueue or a limit in time; no randomness. Promises: never marks
-//! below the threshold, marks every ECN-capable packet above it. Does not: hold a delay: the queue follows the senders. Classic
-//! senders lose bursts of packets. Bytes of an idle queue: 144, and the settings (24 per parameter); then what the packets'
-//! handles take.
+//! Needs: arrival times; the link's rate for a time at enqueue or a limit in time; no randomness, no timer. Promises: nothing below the
+//! threshold is marked, and everything above it that can be. Does not: hold a delay; the queue follows the senders, and Classic senders
+//! lose packets in bursts. An idle queue holds 144 bytes and its settings (24 per parameter).
 //!
-//! | corner case | test |
-//! | --- | --- |
-//! | strictly above, nowhere below | `marks_are_strictly_above_the_threshold_and_nowhere_below` |
-//! | packets that cannot be marked | `what_cannot_be_marked_drops_or_passes` |
-//! | a time at enqueue | `a_time_at_enqueue_follows_the_rate` |
+//! Corner cases are tested in this file (thresholds to the packet and nanosecond at both ends, Not-ECT, changes of rate); what DCTCP
+//! makes of it in `docs/published.md`.
 
 use crate::observer::{DropReason, MarkReason, Observer, QueueId};
 use crate::packet::{Ecn, Packet};

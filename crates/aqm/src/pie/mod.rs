@@ -10,23 +10,21 @@
 //! accumulator, except during a burst allowance, while the queue is short, or while the delay is
 //! low. The heads of the two files number what deviates from their sources.
 //!
-//! Needs: clock (arrival times, updates), randomness; the link's rate only for a limit in time. Promises: the mean queue delay
-//! of greedy flows comes to `target`; work conserving. Does not: hold the delay of a burst, tell flows apart, limit a flow that
-//! ignores signals. Bytes of an idle queue: 320, and the settings (24 per parameter); then what the packets' handles take.
+//! Needs: arrival times, an update every `tupdate`, randomness; the link's rate only for a limit in time. Promises: the mean delay of
+//! greedy flows comes to `target`. Does not: hold the delay of a burst, tell flows apart, or restrain a flow that ignores signals
+//! other than by dropping. An idle queue holds 320 bytes and its settings (24 per parameter).
 //!
-//! | corner case | test |
-//! | --- | --- |
-//! | gains, caps, decay, against an exact computation | `an_update_equals_the_exact_one`, `a_change_equals_the_exact_one` |
-//! | auto-tuning | `gains_are_tuned_by_the_table_of_the_rfc` |
-//! | 2 % a step, 2 % more above 250 ms | `the_step_up_is_two_percent_and_two_more_above_250_ms` |
-//! | spacing of signals by the accumulator | `signals_are_spaced_between_085_and_85` |
-//! | burst allowance | `the_burst_allowance_*`, `a_burst_after_a_calm_time_passes_untouched` |
-//! | ECN threshold | `ecn_packets_are_marked_below_ten_percent_and_dropped_above` |
-//! | byte mode | `bytemode_scales_by_the_length_up_to_an_mtu` |
-//! | departure rate | `the_departure_rate_*` |
-//! | waking and resting (RFC 8033 5.) | `it_wakes_at_a_third_of_the_limit_and_rests_when_calm` |
-//! | limits, draining, long silence | `the_limit_refuses_and_a_lower_one_drops_from_the_head`, `a_drained_queue_forgets_its_delay_and_the_probability_decays`, `an_hour_without_departures_is_survived` |
-//! | operating point | `pie_holds_its_target_and_drops_what_the_load_exceeds` |
+//! | corner case                                       | test                                                                     |
+//! | ------------------------------------------------- | ------------------------------------------------------------------------ |
+//! | controller, tuning, +2 %, 250 ms, decay, wind-up  | `linux::tests`, `rfc8033::tests`; `tests/kernel/pie.rs` (kernel's code)  |
+//! | spacing of signals, 0.85 and 8.5                  | `signals_are_spaced_between_085_and_85` in both                          |
+//! | burst allowance                                   | `a_burst_after_a_calm_time_passes_untouched`                             |
+//! | marks below 10 %, drops above                     | `ecn_packets_are_marked_below_ten_percent_and_dropped_above`             |
+//! | departure-rate estimator                          | `the_departure_rate_is_…` in both                                        |
+//! | activity at a third of the limit                  | `it_wakes_at_a_third_of_the_limit_and_rests_when_calm`                   |
+//! | limits, lowered limits, rates                     | `the_limit_refuses_and_a_lower_one_drops_from_the_head`                  |
+//! | draining, hours without departures                | `a_drained_queue_forgets_…`, `an_hour_without_departures_is_survived`    |
+//! | target held                                       | `tests/operating_points.rs`; over TCP `docs/published.md`                |
 
 #[doc(hidden)]
 pub mod linux;
