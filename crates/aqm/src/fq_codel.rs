@@ -19,7 +19,8 @@
 //! a flow that sends less than a quantum between its turns does not wait behind others. Does not: keep apart flows that share a bucket
 //! (two of n flows do with about n²/2·1/flows), or hold the delay of a flow that does not respond below the limit.
 //!
-//! An idle queue holds 56 bytes per bucket, 56 KiB with 1 024 (32 of the store, 24 of CoDel), and a few hundred of its own.
+//! An idle queue holds 56 bytes per bucket, 56 KiB with 1 024 (32 of the store, 24 of CoDel), 248 of its own
+//! and the settings (24 per parameter).
 //!
 //! | corner case                                     | test                                                                |
 //! | ----------------------------------------------- | ------------------------------------------------------------------- |

@@ -195,3 +195,9 @@ fn a_lower_limit_drops_at_the_next_arrival() {
     let expected = [0, 1, 2, 3].map(|id| (id, DropReason::Limit));
     assert_eq!(fates.dropped, expected);
 }
+
+#[test]
+fn an_idle_queue_is_small() {
+    // What the head of the module states.
+    assert!(size_of::<Cobalt<TestPacket>>() <= 224);
+}

@@ -395,3 +395,9 @@ proptest! {
         prop_assert!(&x * &x * &n <= square && (&x + 1_u32) * (&x + 1_u32) * &n > square);
     }
 }
+
+#[test]
+fn an_idle_queue_is_small() {
+    // What the head of the module states.
+    assert!(size_of::<Codel<TestPacket>>() <= 192);
+}
