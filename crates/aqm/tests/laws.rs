@@ -9,7 +9,7 @@ mod common;
 mod kinds;
 mod operations;
 
-use common::{Ledger, TestPacket, discipline};
+use common::{Checked, Event, Ledger, TestPacket, discipline};
 use operations::Choices;
 use proptest::prelude::*;
 use quell_aqm::departure_clock::Framing;
@@ -26,6 +26,52 @@ proptest! {
             for given in kinds::of(entry.name).forms {
                 operations::keep_the_laws(entry, given, &operations);
             }
+        }
+    }
+}
+
+/// Random operations end their jumps early where control is frequent; here are three hours at once, with a backlog that stands and without.
+#[test]
+fn a_clock_that_jumps_for_hours_loses_nothing() {
+    let hours = Time::from_secs(3 * 3_600);
+    for entry in KINDS {
+        for form in kinds::of(entry.name).forms {
+            // Walking each of a thousand flows 700 000 times takes long.
+            let flows = entry
+                .parameters
+                .iter()
+                .any(|parameter| parameter.name == "flows");
+            let flows = flows.then_some(("flows", "16"));
+            let given: Vec<_> = form.iter().copied().chain(flows).collect();
+            let rate = Rate::from_mbps(10);
+            let qdisc = Checked::new(discipline(entry.name, &given, rate).unwrap());
+            let mut link = Bottleneck::new(qdisc, rate, Framing::default(), Ledger::default());
+            let (mut now, mut offered, mut delivered) = (Time::from_millis(1), 0, 0);
+            for _ in 0..2 {
+                for ecn in 0..60 {
+                    let packet =
+                        TestPacket::new(offered, offered % 3, 1_500, Ecn::from_bits(ecn % 4));
+                    link.arrive(packet, now, &mut |_, _| delivered += 1);
+                    offered += 1;
+                }
+                link.set_rate(Rate::ZERO, now, &mut |_, _| delivered += 1);
+                now += hours;
+                link.advance(now, &mut |_, _| delivered += 1);
+                link.set_rate(rate, now, &mut |_, _| delivered += 1);
+                now += hours;
+                link.advance(now, &mut |_, _| delivered += 1);
+                assert_eq!(link.backlog().packets, 0, "{} {given:?}", entry.name);
+            }
+            let events = &link.observer().events;
+            let dropped = events
+                .iter()
+                .filter(|event| matches!(event, Event::Dropped(..)));
+            assert_eq!(
+                offered,
+                delivered + dropped.count() as u64,
+                "{} {given:?}",
+                entry.name
+            );
         }
     }
 }
