@@ -27,6 +27,8 @@
 //! | memory limit                                   | `memory_is_a_limit_of_its_own`                        |
 //! | the timer walks 2 048 flows at a time          | `many_flows_are_walked_in_rounds`                     |
 //! | a lower limit dequeues                         | `lowering_the_limit_dequeues_until_it_fits`           |
+//! | every flow comes to the target by itself       | `tests/operating_points.rs`                           |
+//! | equal to the kernel's own code                 | `tests/kernel/fq_pie.rs`                              |
 
 use crate::flow_queue::FlowQueue;
 use crate::observer::{DropReason, MarkReason, Observer, QueueId};

@@ -193,3 +193,18 @@ fn pi2_holds_its_target_and_couples_by_the_square_law() {
         );
     }
 }
+
+/// Each of five flows has a fifth of the link and 10 or 50 % more to send, and comes to the target by
+/// itself: a controller per flow sees that flow's queue only. (At 2 Mbit/s a target below 12 ms would
+/// hold less than two packets, which are never signalled.)
+#[test]
+fn fq_pie_holds_its_target_in_each_flow() {
+    for (target, target_ms, load) in [("60ms", 60.0, 110), ("100ms", 100.0, 150)] {
+        let given = [("target", target)];
+        let point = operate("fq_pie", &given, load, &[Ecn::NotEct]);
+        let what = format!("fq_pie {target} at {load} %: {point:?}");
+        println!("{what}");
+        assert_near(&what, point.drop_ratio, 1.0 - 100.0 / load as f64, 0.03);
+        assert_near(&what, point.delay_ms, target_ms, 0.05);
+    }
+}
