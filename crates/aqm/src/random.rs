@@ -28,10 +28,12 @@ impl Random {
         Self(Lcg64Xsh32::from_seed(bytes))
     }
     /// A uniform 32-bit number.
+    #[inline]
     pub fn u32(&mut self) -> u32 {
         self.0.next_u32()
     }
     /// A uniform 64-bit number.
+    #[inline]
     pub fn u64(&mut self) -> u64 {
         self.0.next_u64()
     }

@@ -62,8 +62,6 @@ pub struct Law {
     full: u64,
     probability: Probability,
     slopes: Slopes,
-    /// What is counted makes this many a packet: `avpkt` in byte mode, else 1.
-    unit: u64,
     /// The average in units of 2⁻³².
     average: u64,
     /// Packets or bytes since the last mark; `None` below `min`.
@@ -132,11 +130,6 @@ impl Law {
             },
             probability,
             slopes: Slopes::of(probability, min, max),
-            unit: if parameters.byte_mode {
-                parameters.avpkt.into()
-            } else {
-                1
-            },
             average: 0,
             count: None,
             idle_since: None,
@@ -276,27 +269,40 @@ impl Law {
     /// Whether a packet of `len` is marked with p_a, after `count`.
     #[inline]
     fn marks(&self, base: u64, count: u64, len: Bytes, random: impl FnOnce() -> u32) -> bool {
-        // A packet is `unit`, so count/unit packets have passed: everything below is times `unit`.
-        let one = u128::from(self.unit) << Probability::BITS;
         let passed = u128::from(count) * u128::from(base);
-        let left = if self.parameters.wait {
-            if passed < one {
-                return false;
-            }
-            (2 * one).saturating_sub(passed)
-        } else {
-            one.saturating_sub(passed)
-        };
-        if left == 0 {
-            return true;
+        if self.parameters.byte_mode {
+            return self.marks_bytes(base, passed, len, random);
         }
-        if !self.parameters.byte_mode {
-            // Below 2 · 2⁶², so that a product is a single one of the machine's.
-            return u128::from(random()) * u128::from(left as u64) < u128::from(base) << 32;
+        let one = Probability::ONE.raw();
+        let passed = u64::try_from(passed).unwrap_or(u64::MAX);
+        if self.parameters.wait && passed < one {
+            return false;
         }
+        let end = if self.parameters.wait { 2 * one } else { one };
+        let left = end.saturating_sub(passed);
+        // R·left < p_b·2³², without the fraction of the product, which decides nothing.
+        left == 0 || base > ((u128::from(random()) * u128::from(left)) >> 32) as u64
+    }
+
+    /// The same in byte mode.
+    fn marks_bytes(
+        &self,
+        base: u64,
+        passed: u128,
+        len: Bytes,
+        random: impl FnOnce() -> u32,
+    ) -> bool {
+        // `avpkt` bytes are a packet: everything below is times that.
+        let one = u128::from(self.parameters.avpkt) << Probability::BITS;
+        if self.parameters.wait && passed < one {
+            return false;
+        }
+        let end = if self.parameters.wait { 2 * one } else { one };
+        let left = end.saturating_sub(passed);
         // `one` is below 2⁹⁴ and a length below 2³², so both sides stay below 2¹²⁸.
         let size = len.get().min(u32::MAX.into());
-        u128::from(random()) * left < (u128::from(base) * u128::from(size)) << 32
+        let chance = u128::from(base) * u128::from(size);
+        left == 0 || u128::from(random()) * left < chance << 32
     }
 }
 
