@@ -14,7 +14,7 @@
 //! 3. q is what stands in the queue when the link asks, with the packet that leaves; as a time, what that packet, or for
 //!    L4S the Classic head, has waited.
 //! 4. The slides print `QC=(qC-QC)>>f+qC`; meant is Q_C += (q_C − Q_C) >> f. Q_C keeps f + 16 bits more, which count in the
-//!    test too: in whole packets it would stall at any distance below 2^f. q_C counts up to 2⁴⁸, 78 hours.
+//!    test too: in whole packets it would stall at any distance below 2^f. q_C counts up to 2⁴⁷, 39 hours.
 //! 5. Any ECN-capable packet is L4S by default (`any_ect`): the demonstration ran DCTCP "as is", which sends ECT(0).
 //! 6. Classic packets are dropped, as drawn; with `ecn` those that can carry a mark are marked ("Drop/Mark" of another slide).
 //! 7. No limit is given; 1000 packets are those of the authors' module of the year after. It is shared, and the

@@ -21,7 +21,7 @@
 //!
 //! Needs arrival stamps, randomness and the link's rate (for the limit); no updates. Promises √p_C = p_CL/2^k' always; no bounded
 //! delay: Q_C = 100 ms at 4 % drops. With `scheduler = "strict"` an L4S flood starves Classic, whose filter then stands still.
-//! Idle: 464 bytes and the list of parameters given; 16 bytes a bucket with queue protection.
+//! Idle: 448 bytes and the list of parameters given; 16 bytes a bucket with queue protection.
 //!
 //! | corner case | test in `tests.rs` |
 //! | --- | --- |
@@ -221,11 +221,11 @@ impl Average {
     }
     /// In units of 2⁻¹⁶ ns.
     #[inline]
-    fn get(&self) -> u128 {
+    fn get(&self) -> u64 {
         match self {
-            Self::Exact(average) => average.shifted(FRACTION),
+            Self::Exact(average) => average.get(),
             // An average of what is not negative, with shifts that round down, is not negative.
-            Self::Integer(q_c, _) => (*q_c as u128) << FRACTION,
+            Self::Integer(q_c, _) => (*q_c as u64) << FRACTION,
         }
     }
 }
@@ -236,7 +236,7 @@ struct Curves {
     /// range_C in ns: 2^(30 + S_C) in the integer form, where `Q_C >> (S_C-2)` is compared with 32 bits.
     range_c: u64,
     /// In units of 2⁻¹⁶ ns.
-    min_th: u128,
+    min_th: u64,
     /// k'
     coupling: u32,
     u: u32,
@@ -266,7 +266,7 @@ impl Curves {
             min_th: if integer {
                 0
             } else {
-                u128::from(settings.time("min_th").as_nanos()) << FRACTION
+                settings.time("min_th").as_nanos() << FRACTION
             },
             coupling: settings.number("coupling_exponent") as u32,
             u: settings.number("u") as u32,
@@ -278,41 +278,45 @@ impl Curves {
         })
     }
 
-    /// √p_C in units of 2^−16/range_C, from Q_C in 2⁻¹⁶ ns and the delay of the Classic queue.
+    /// √p_C in units of 2^−16/range_C, at most 1 (2⁴⁸), from Q_C in 2⁻¹⁶ ns and the delay of the Classic queue.
     #[inline]
-    fn root(&self, q_c: u128, classic: Time) -> u128 {
+    fn root(&self, q_c: u64, classic: Time) -> u64 {
         let q_c = if self.asymmetric {
-            q_c.min(u128::from(classic.as_nanos()) << FRACTION)
+            q_c.min(classic.as_nanos().min(LARGEST) << FRACTION)
         } else {
             q_c
         };
-        let root = q_c.saturating_sub(self.min_th);
-        if self.overflow {
-            root.min(self.one() >> self.coupling)
+        let most = if self.overflow {
+            self.one() >> self.coupling
         } else {
-            root
-        }
+            self.one()
+        };
+        q_c.saturating_sub(self.min_th).min(most)
     }
-    /// p_CL^(1/U) in the same units.
+    /// p_CL^(1/U) in the same units, at most 2⁸.
     #[inline]
-    fn coupled(&self, root: u128) -> u128 {
+    fn coupled(&self, root: u64) -> u64 {
         root << self.coupling
     }
+    /// range_C is at most 2³² (4 · 2³⁰).
     #[inline]
-    fn one(&self) -> u128 {
-        u128::from(self.range_c) << FRACTION
+    fn one(&self) -> u64 {
+        self.range_c << FRACTION
     }
     /// Whether p_CL has reached 1, and p_C with it p_Cmax = 1/k².
     #[inline]
-    fn is_saturated(&self, root: u128) -> bool {
+    fn is_saturated(&self, root: u64) -> bool {
         !self.overflow && self.coupled(root) >= self.one()
     }
     /// `value > maxrand(n)`: value/range > R/2³².
     #[inline]
-    fn exceeds(&self, value: u128, n: u32, random: &mut Random) -> bool {
-        // range_C is below 2³³ (4 · 2³⁰), R below 2³²; values that matter are below range · 2¹⁶.
-        let value = value.min(self.one()) << (32 - FRACTION);
-        (0..n).all(|_| value > u128::from(random.u32()) * u128::from(self.range_c))
+    fn exceeds(&self, value: u64, n: u32, random: &mut Random) -> bool {
+        if value == 0 || value >= self.one() {
+            return value != 0;
+        }
+        // Below 2⁴⁸, shifted by 16 bits; and range_C · (2³² − 1): both fit 64 bits.
+        let value = value << (32 - FRACTION);
+        (0..n).all(|_| value > u64::from(random.u32()) * self.range_c)
     }
 }
 
@@ -358,7 +362,7 @@ impl<P: Packet> DualQCurvyRed<P> {
         &mut self,
         packet: &mut P,
         queue: QueueId,
-        (root, native): (u128, bool),
+        (root, native): (u64, bool),
         now: Time,
         obs: &mut impl Observer<P>,
     ) -> Option<DropReason> {
@@ -381,7 +385,7 @@ impl<P: Packet> DualQCurvyRed<P> {
     fn signal_classic(
         &mut self,
         packet: &mut P,
-        root: u128,
+        root: u64,
         now: Time,
         obs: &mut impl Observer<P>,
     ) -> Option<DropReason> {
@@ -521,11 +525,13 @@ impl<P: Packet> Qdisc<P> for DualQCurvyRed<P> {
         tell("delay_l4s", Gauge::Delay(self.head(QueueId::L4S, now)));
         tell("delay_classic", Gauge::Delay(classic));
         let q_c = self.average.get();
-        let nanos = u64::try_from(q_c >> FRACTION).unwrap_or(u64::MAX);
-        tell("delay_smoothed", Gauge::Delay(Time::from_nanos(nanos)));
+        tell(
+            "delay_smoothed",
+            Gauge::Delay(Time::from_nanos(q_c >> FRACTION)),
+        );
         let root = self.curves.root(q_c, classic);
         let one = self.curves.one();
-        let power = |value: u128, n: u32| {
+        let power = |value: u64, n: u32| {
             let base = value.min(one) as f64 / one as f64;
             (0..n).fold(1.0, |product, _| product * base)
         };

@@ -5,13 +5,13 @@
 
 /// Bits of the average below those that the gain consumes.
 pub(crate) const FRACTION: u32 = 16;
-/// What is averaged counts up to this, far above any queue (in nanoseconds: 78 hours).
-pub(crate) const LARGEST: u64 = 1 << 48;
+/// What is averaged counts up to this, far above any queue (in nanoseconds: 39 hours).
+pub(crate) const LARGEST: u64 = 1 << 47;
 
 /// The average of whole numbers.
 #[derive(Debug, Clone)]
 pub(crate) struct Ewma {
-    /// Below 2⁴⁸ · 2^(16 + n), n at most 32, and one more for rounding.
+    /// Below 2⁴⁷ · 2^(16 + n), n at most 32, and one more for rounding.
     pub(crate) sum: u128,
     bits: u32,
 }
@@ -31,6 +31,11 @@ impl Ewma {
     pub(crate) fn update(&mut self, value: u64) {
         let value = u128::from(value.min(LARGEST)) << FRACTION;
         self.sum = self.sum - (self.sum >> self.bits) + value;
+    }
+    /// The average in units of 2⁻¹⁶, rounded down: below 2⁶⁴.
+    #[inline]
+    pub(crate) fn get(&self) -> u64 {
+        (self.sum >> self.bits) as u64
     }
     /// The average times 2^`left`, rounded down; `left` is at most 28 with 32 bits, 40 with 20.
     #[inline]

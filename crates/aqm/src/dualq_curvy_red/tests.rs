@@ -83,8 +83,8 @@ fn the_l4s_range_is_shorter_by_the_coupling() {
     for (exponent, range_l) in [("0", 500), ("1", 250), ("2", 125), ("8", 1)] {
         let given = [("coupling_exponent", exponent), ("min_th", "0ms")];
         let curves = dualq(&given).curves;
-        let root = u128::from(ms(range_l).as_nanos()) << FRACTION;
-        let below = u128::from(ms(range_l - 1).as_nanos()) << FRACTION;
+        let root = ms(range_l).as_nanos() << FRACTION;
+        let below = ms(range_l - 1).as_nanos() << FRACTION;
         // 500 ms / 2⁸ are 1.953 ms.
         assert_eq!(curves.is_saturated(root), exponent != "8", "{exponent}");
         assert!(!curves.is_saturated(below), "{exponent}");
@@ -155,7 +155,7 @@ fn the_integer_average_stalls_within_31_ns() {
         // The exact form gets there, within 2⁻¹⁶ ns.
         let mut average = Average::Exact(Ewma::new(5));
         (0..2_000).for_each(|_| average.update(Time::from_nanos(to)));
-        assert!(average.get().abs_diff(u128::from(to) << FRACTION) <= 1);
+        assert!(average.get().abs_diff(to << FRACTION) <= 1);
     }
 }
 
@@ -182,7 +182,7 @@ fn the_ramps_begin_at_min_th() {
     ] {
         let q = settled(&[("min_th", min_th)], Time::from_micros(delay_us));
         let root = q.curves.root(q.average.get(), Time::MAX);
-        let above = u128::from(Time::from_micros(above_us).as_nanos()) << FRACTION;
+        let above = Time::from_micros(above_us).as_nanos() << FRACTION;
         assert!(
             above - root <= 1 << 10,
             "{min_th} {delay_us}: {root} {above}"
@@ -310,7 +310,7 @@ fn a_classic_departure_reads_the_longer_queue() {
         while q.queues.packets(QueueId::CLASSIC) > 0 {
             q.dequeue(NOW, &mut obs);
         }
-        let q_c = (q.average.get() >> FRACTION) as u64;
+        let q_c = q.average.get() >> FRACTION;
         assert_eq!(Time::from_nanos(q_c), ms(expected_ms), "{input}");
     }
 }
@@ -447,5 +447,5 @@ fn nothing_overflows() {
 #[test]
 fn an_idle_queue_is_small() {
     // The module's head says so.
-    assert_eq!(core::mem::size_of::<DualQCurvyRed<TestPacket>>(), 464);
+    assert_eq!(core::mem::size_of::<DualQCurvyRed<TestPacket>>(), 448);
 }
