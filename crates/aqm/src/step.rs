@@ -23,8 +23,12 @@
 //! threshold is marked, and everything above it that can be. Does not: hold a delay; the queue follows the senders, and Classic senders
 //! lose packets in bursts. An idle queue holds 144 bytes and its settings (24 per parameter).
 //!
-//! Corner cases are tested in this file (thresholds to the packet and nanosecond at both ends, Not-ECT, changes of rate); what DCTCP
-//! makes of it in `docs/published.md`.
+//! | corner case | test |
+//! | --- | --- |
+//! | strictly above, to the packet and the nanosecond | `marks_are_strictly_above_the_threshold_and_nowhere_below` |
+//! | packets that cannot be marked | `what_cannot_be_marked_drops_or_passes` |
+//! | a time at enqueue, changes of rate | `a_time_at_enqueue_follows_the_rate` |
+//! | what DCTCP makes of it | `docs/published.md` |
 
 use crate::observer::{DropReason, MarkReason, Observer, QueueId};
 use crate::packet::{Ecn, Packet};

@@ -193,7 +193,7 @@ fn every_discipline_names_tests_of_its_corner_cases_that_exist() {
             .skip(2)
             .take_while(|line| line.starts_with('|'))
             .collect();
-        assert!(rows.len() > 3, "{path} names no tests of its corner cases");
+        assert!(rows.len() > 2, "{path} names no tests of its corner cases");
         let names = rows.iter().flat_map(|row| {
             let cell = row
                 .trim_end_matches('|')
@@ -204,10 +204,14 @@ fn every_discipline_names_tests_of_its_corner_cases_that_exist() {
         });
         for name in names {
             // A module, a file, or the beginning of several names.
-            if name.contains("::") || name.contains('/') || name.ends_with(".rs") {
+            if name.contains("::")
+                || name.contains('/')
+                || name.ends_with(".rs")
+                || name.ends_with(".md")
+            {
                 continue;
             }
-            let name = name.trim_end_matches('*');
+            let name = name.trim_end_matches(['*', '…']);
             assert!(
                 all.contains(&format!("fn {name}")) || all.contains(&format!("mod {name}")),
                 "{path}: there is no test {name}"
