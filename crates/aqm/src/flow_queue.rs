@@ -371,5 +371,4 @@ impl<P: Packet, S: Clone + Default> FlowQueue<P, S> {
 }
 
 #[cfg(test)]
-#[path = "flow_queue_tests.rs"]
 mod tests;

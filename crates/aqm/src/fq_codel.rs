@@ -300,5 +300,4 @@ impl<P: Packet> Qdisc<P> for FqCodel<P> {
 }
 
 #[cfg(test)]
-#[path = "fq_codel_tests.rs"]
 mod tests;

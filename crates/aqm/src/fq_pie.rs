@@ -361,5 +361,4 @@ impl<P: Packet> Qdisc<P> for FqPie<P> {
 }
 
 #[cfg(test)]
-#[path = "fq_pie_tests.rs"]
 mod tests;

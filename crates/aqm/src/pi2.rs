@@ -378,5 +378,4 @@ impl<P: Packet> Qdisc<P> for Pi2<P> {
 }
 
 #[cfg(test)]
-#[path = "pi2_tests.rs"]
 mod tests;

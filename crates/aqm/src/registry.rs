@@ -92,7 +92,8 @@ macro_rules! registry {
             fn next_update(&self) -> Option<Time> {
                 match self { $(Self::$variant(q) => q.next_update(),)* }
             }
-            #[inline]
+            // Rare beside packets: out of their way.
+            #[inline(never)]
             fn update(&mut self, now: Time) {
                 match self { $(Self::$variant(q) => q.update(now),)* }
             }

@@ -209,5 +209,4 @@ impl Vars {
 }
 
 #[cfg(test)]
-#[path = "law_tests.rs"]
 mod tests;

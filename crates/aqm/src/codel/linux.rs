@@ -254,5 +254,4 @@ impl Law {
 }
 
 #[cfg(test)]
-#[path = "linux_tests.rs"]
 mod tests;
