@@ -19,6 +19,7 @@
 //!    the kernel does since its fix for a change with only L4S packets queued).
 //! 6. A changed parameter resets the scheduler's credit only if `classic_protection` itself
 //!    changed.
+//! 7. A request to drain drops what waits and keeps probability and credit, which the kernel's `reset` clears.
 
 use alloc::string::ToString;
 
