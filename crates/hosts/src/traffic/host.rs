@@ -15,6 +15,7 @@ use super::error::TrafficError;
 use super::plan::{FlowPlan, Host};
 use super::poller::{Readiness, Token};
 use super::report::Sample;
+use super::shared::Addresses;
 use super::socket;
 use super::ticks::{Tick, Ticks};
 
@@ -43,9 +44,9 @@ pub(super) struct Left {
     pub(super) receive_drops: u64,
     pub(super) ended: Time,
     pub(super) partial: bool,
-    /// Open until both hosts have stopped: a port that closes before the other host stops refuses
-    /// what that still sends.
-    pub(super) sockets: (Vec<End>, Vec<end::Port>),
+    /// Open until both hosts have stopped: a port that closes before the other host stops refuses what that still sends, and a
+    /// listener the connections that it still opens.
+    pub(super) sockets: (Vec<End>, Vec<end::Port>, Vec<OwnedFd>),
 }
 
 impl Running {
@@ -122,10 +123,13 @@ impl Running {
         for _ in 0..ACCEPTS_PER_TURN {
             let accepted = socket::accept(&self.listeners[listener])
                 .map_err(self.refused("accept a connection"))?;
-            let Some((connection, client)) = accepted else {
+            let Some((connection, sender)) = accepted else {
                 break;
             };
-            if let Some(index) = self.context.shared.claim(client) {
+            let receiver = socket::local_address(&connection)
+                .map_err(self.refused("learn a connection's address"))?;
+            let addresses = Addresses { sender, receiver };
+            if let Some(index) = self.context.shared.claim(addresses) {
                 self.ends[index].accepted(&mut self.context, connection);
             }
         }
@@ -217,7 +221,7 @@ impl Running {
             receive_drops,
             ended: self.context.now(),
             partial,
-            sockets: (self.ends, self.context.ports),
+            sockets: (self.ends, self.context.ports, self.listeners),
         }
     }
 

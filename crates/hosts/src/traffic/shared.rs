@@ -47,14 +47,21 @@ impl FlowShared {
     }
 }
 
+/// What tells one connection from another: connections to different receivers may come from one port.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct Addresses {
+    pub(super) sender: SocketAddr,
+    pub(super) receiver: SocketAddr,
+}
+
 /// Receives the samples of both hosts.
 pub(super) type OnSample = Box<dyn FnMut(Sample) + Send>;
 
 /// Common to both hosts.
 pub(super) struct Shared {
     pub(super) flows: Box<[FlowShared]>,
-    /// Flows whose connection the receiver host has yet to accept, by the address that they come from.
-    clients: Mutex<HashMap<SocketAddr, usize>>,
+    /// Flows whose connection the receiver host has yet to accept.
+    announced: Mutex<HashMap<Addresses, usize>>,
     on_sample: Mutex<OnSample>,
     stop: AtomicBool,
     wakers: [OwnedFd; 2],
@@ -64,28 +71,28 @@ impl Shared {
     pub(super) fn new(flows: usize, on_sample: OnSample) -> io::Result<Self> {
         Ok(Self {
             flows: (0..flows).map(|_| FlowShared::default()).collect(),
-            clients: Mutex::default(),
+            announced: Mutex::default(),
             on_sample: Mutex::new(on_sample),
             stop: AtomicBool::new(false),
             wakers: [poller::waker()?, poller::waker()?],
         })
     }
 
-    /// Says that the connection that `connect` asks for is that of `flow`; it returns where that comes from. The other host may
-    /// accept the connection before `connect` returns, but cannot claim it earlier.
+    /// Says that the connection that `connect` asks for is that of `flow`; it returns the connection's addresses. The other host
+    /// may accept the connection before `connect` returns, but cannot claim it earlier.
     pub(super) fn announce<E>(
         &self,
         flow: usize,
-        connect: impl FnOnce() -> Result<SocketAddr, E>,
+        connect: impl FnOnce() -> Result<Addresses, E>,
     ) -> Result<(), E> {
-        let mut clients = lock(&self.clients);
-        clients.insert(connect()?, flow);
+        let mut announced = lock(&self.announced);
+        announced.insert(connect()?, flow);
         Ok(())
     }
 
     /// The flow that a connection belongs to; `None` for a stranger's.
-    pub(super) fn claim(&self, client: SocketAddr) -> Option<usize> {
-        lock(&self.clients).remove(&client)
+    pub(super) fn claim(&self, addresses: Addresses) -> Option<usize> {
+        lock(&self.announced).remove(&addresses)
     }
 
     /// The receiver of samples, for a whole tick.
@@ -111,4 +118,26 @@ impl Shared {
 /// What a panicking holder leaves behind is whole: it panicked in the caller's code, and its host ends the run.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn connections_from_one_port_to_two_receivers_are_told_apart() {
+        let shared = Shared::new(2, Box::new(|_| ())).unwrap();
+        let to = |receiver: &str| Addresses {
+            sender: "127.0.0.1:40000".parse().unwrap(),
+            receiver: receiver.parse().unwrap(),
+        };
+        let (first, second) = (to("127.0.0.2:5001"), to("127.0.0.2:5002"));
+        for (flow, addresses) in [(0, first), (1, second)] {
+            shared.announce(flow, || Ok::<_, ()>(addresses)).unwrap();
+        }
+        assert_eq!(shared.claim(to("127.0.0.2:5003")), None);
+        assert_eq!(shared.claim(first), Some(0));
+        assert_eq!(shared.claim(second), Some(1));
+        assert_eq!(shared.claim(second), None, "each is claimed once");
+    }
 }

@@ -48,8 +48,13 @@ fn every_discipline_carries_real_tcp() {
         };
         let (live, sim) = (summary_in("live"), summary_in("sim"));
         let name = entry.name;
+        // A threshold of 1 ms, less than two packets here, leaves CUBIC windows of a few packets: 0.36 to 0.39 in both worlds.
+        let least = if name == "step" { 0.25 } else { 0.7 };
         for told in [&live, &sim] {
-            assert!(number(told, "/link/utilisation") > 0.7, "{name}: {told:#}");
+            assert!(
+                number(told, "/link/utilisation") > least,
+                "{name}: {told:#}"
+            );
             assert!(
                 goodput(told, 0) > 0.0 && goodput(told, 1) > 0.0,
                 "{name}: {told:#}"

@@ -19,6 +19,7 @@ use rustix::net::{RecvFlags, SendFlags, Shutdown, connect, recv, send, shutdown}
 use super::{Context, End, State};
 use crate::traffic::error::{FlowFailure, doing};
 use crate::traffic::poller::{Interest, Readiness};
+use crate::traffic::shared::Addresses;
 use crate::traffic::socket;
 
 /// Written at once.
@@ -228,7 +229,12 @@ impl End {
                 Ok(()) | Err(Errno::INPROGRESS | Errno::INTR) => {}
                 Err(errno) => return Err(self.why_not_connected(context, errno.into())),
             }
-            socket::local_address(&socket).map_err(doing("learn a socket's address"))
+            let sender =
+                socket::local_address(&socket).map_err(doing("learn a socket's address"))?;
+            Ok(Addresses {
+                sender,
+                receiver: self.receiver,
+            })
         })?;
         context
             .poller
