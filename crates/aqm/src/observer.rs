@@ -61,6 +61,8 @@ reasons! {
         Ramp => "ramp",
         /// Because the coupled probability is saturated.
         Overload => "overload",
+        /// Its packet value was not above the congestion threshold value.
+        Value => "value",
     }
 }
 
@@ -71,6 +73,8 @@ reasons! {
         Aqm => "aqm",
         /// By the AQM where it would have marked, because overload disabled ECN.
         Overload => "overload",
+        /// Its packet value was not above the congestion threshold value, or was the lowest in a full queue.
+        Value => "value",
         /// The queue was full.
         Limit => "limit",
         /// The memory limit was reached.

@@ -78,6 +78,7 @@ pub(crate) mod testing {
         pub(crate) len: u64,
         pub(crate) ecn: Ecn,
         pub(crate) flow: u64,
+        pub(crate) value: u16,
         arrival: Time,
     }
 
@@ -88,6 +89,7 @@ pub(crate) mod testing {
                 len,
                 ecn,
                 flow: 0,
+                value: 0,
                 arrival: Time::ZERO,
             }
         }
@@ -111,9 +113,11 @@ pub(crate) mod testing {
             self.flow
         }
         fn value(&self) -> u16 {
-            0
+            self.value
         }
-        fn set_value(&mut self, _value: u16) {}
+        fn set_value(&mut self, value: u16) {
+            self.value = value;
+        }
         fn arrival(&self) -> Time {
             self.arrival
         }

@@ -18,16 +18,19 @@ pub struct TestPacket {
     pub flow: u64,
     pub len: u64,
     pub ecn: Ecn,
+    pub value: u16,
     arrival: Time,
 }
 
 impl TestPacket {
+    /// Its value is one of 2 048, none (0) among them, that follow the id in no order.
     pub fn new(id: u64, flow: u64, len: u64, ecn: Ecn) -> Self {
         Self {
             id,
             flow,
             len,
             ecn,
+            value: (id.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 53) as u16,
             arrival: Time::ZERO,
         }
     }
@@ -51,9 +54,11 @@ impl Packet for TestPacket {
         self.flow
     }
     fn value(&self) -> u16 {
-        0
+        self.value
     }
-    fn set_value(&mut self, _value: u16) {}
+    fn set_value(&mut self, value: u16) {
+        self.value = value;
+    }
     fn arrival(&self) -> Time {
         self.arrival
     }

@@ -22,7 +22,7 @@ pub const COBALT: Kind = Kind {
         DropReason::Limit | DropReason::Memory | DropReason::Aqm => queued,
         // BLUE drops what CoDel would mark.
         DropReason::Overload => queued && ecn != Ecn::NotEct,
-        DropReason::Reconfigured | DropReason::Drained => false,
+        DropReason::Reconfigured | DropReason::Value | DropReason::Drained => false,
     },
     knobs: &[
         (&[], "limit", "20", "10240"),

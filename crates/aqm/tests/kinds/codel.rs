@@ -27,7 +27,9 @@ pub const CODEL: Kind = Kind {
         DropReason::Limit => !queued,
         // Without ecn it drops ECN-capable packets too.
         DropReason::Aqm | DropReason::Reconfigured => queued,
-        DropReason::Memory | DropReason::Overload | DropReason::Drained => false,
+        DropReason::Memory | DropReason::Overload | DropReason::Value | DropReason::Drained => {
+            false
+        }
     },
     knobs: &[
         (&[], "form", "linux", "rfc8289"),

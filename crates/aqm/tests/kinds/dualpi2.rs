@@ -59,7 +59,7 @@ pub const DUALPI2: Kind = Kind {
         // Only what cannot be marked is dropped by the AQM, and ECN packets only in overload.
         DropReason::Aqm => ecn == Ecn::NotEct,
         DropReason::Overload => ecn != Ecn::NotEct,
-        DropReason::Drained => false,
+        DropReason::Value | DropReason::Drained => false,
     },
     knobs: &[
         (&[], "form", "linux", "rfc9332"),

@@ -35,7 +35,7 @@ pub const FQ_CODEL: Kind = Kind {
         DropReason::Aqm | DropReason::Limit | DropReason::Memory | DropReason::Reconfigured => {
             queued
         }
-        DropReason::Overload | DropReason::Drained => false,
+        DropReason::Overload | DropReason::Value | DropReason::Drained => false,
     },
     knobs: &[
         (&[], "limit", "20", "10240"),

@@ -47,7 +47,7 @@ pub const FQ_PIE: Kind = Kind {
         // ECN packets too, but only where the probability has become too high for marks.
         DropReason::Overload => !queued && ecn != Ecn::NotEct,
         DropReason::Reconfigured => queued,
-        DropReason::Drained => false,
+        DropReason::Value | DropReason::Drained => false,
     },
     knobs: &[
         (QUICK, "limit", "5", "10240"),
