@@ -1,10 +1,10 @@
-//! Frames as the link reads them: any bytes are a packet or go past the queue, and rewriting the ECN field changes nothing else.
+//! Frames as the link reads them: any bytes are a packet or go past the queue, and rewriting the ECN field or the packet value changes nothing else.
 
 #![no_main]
 
 use quell_aqm::Ecn;
-use quell_link::ecn_field;
 use quell_link::frame::{self, IpPacket, Kind};
+use quell_link::{ecn_field, value_field};
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     let Kind::Ip(packet) = frame::parse(bytes) else {
@@ -17,18 +17,7 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
         ecn_field::set(&mut changed[start..], ecn);
         let expected = IpPacket { ecn, ..packet };
         assert_eq!(frame::parse(&changed), Kind::Ip(expected));
-
-        let after = &changed[start..][..before.len()];
-        if before[0] >> 4 == 4 {
-            assert_eq!(
-                is_valid(after),
-                is_valid(before),
-                "a wrong checksum stays wrong"
-            );
-            if stored(before) == computed(before) {
-                assert_eq!(stored(after), computed(after));
-            }
-        }
+        check_checksum(before, &changed[start..][..before.len()]);
 
         ecn_field::set(&mut changed[start..], packet.ecn);
         assert_eq!(
@@ -36,7 +25,44 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
             with_canonical_checksum(bytes, start)
         );
     }
+
+    let carried = value_field::get(&bytes[start..]);
+    for value in [0, 1, 0x8000, !carried.unwrap_or(0), u16::MAX] {
+        let mut changed = bytes.to_vec();
+        assert_eq!(
+            value_field::set(&mut changed[start..], value),
+            carried.is_some()
+        );
+        if carried.is_none() {
+            assert_eq!(changed, bytes, "what carries no value is left alone");
+            continue;
+        }
+        assert_eq!(value_field::get(&changed[start..]), Some(value));
+        // Neither length nor flow nor ECN field: the queue sees the same packet.
+        assert_eq!(frame::parse(&changed), Kind::Ip(packet));
+        check_checksum(before, &changed[start..][..before.len()]);
+        value_field::set(&mut changed[start..], carried.unwrap_or(0));
+        assert_eq!(
+            with_canonical_checksum(&changed, start),
+            with_canonical_checksum(bytes, start)
+        );
+    }
 });
+
+/// A right header checksum stays right, a wrong one wrong.
+fn check_checksum(before: &[u8], after: &[u8]) {
+    if before[0] >> 4 != 4 {
+        return;
+    }
+    assert_eq!(
+        is_valid(after),
+        is_valid(before),
+        "a wrong checksum stays wrong"
+    );
+    if stored(before) == computed(before) {
+        assert_eq!(stored(after), computed(after));
+    }
+}
 
 /// The header of an IPv4 packet, with its options.
 fn header(packet: &[u8]) -> &[u8] {

@@ -7,6 +7,7 @@ use quell_aqm::{Bytes, Discipline, Link, Random, Rate, Settings, Time, registry}
 
 use crate::descriptor::Descriptor;
 use crate::pool::Pool;
+use crate::value_field::OnWire;
 
 /// Which way packets travel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -35,6 +36,8 @@ pub struct DirectionConfig {
     pub framing: Framing,
     /// The discipline, empty.
     pub discipline: Discipline<Descriptor>,
+    /// Whether packet values come in and go out in the headers.
+    pub values: OnWire,
 }
 
 impl DirectionConfig {
@@ -55,6 +58,7 @@ impl DirectionConfig {
             rate: Rate::UNLIMITED,
             framing: Framing::default(),
             discipline: discipline.expect("the defaults of fifo are valid"),
+            values: OnWire::default(),
         }
     }
 }

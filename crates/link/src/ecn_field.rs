@@ -1,10 +1,11 @@
 //! Rewriting the ECN field of a packet in place.
 //!
-//! IPv4's header checksum covers it and is changed by RFC 1624 section 3, equation 3, which unlike
-//! RFC 1141 is right in every corner case; a checksum that was wrong stays wrong by the same amount.
-//! IPv6 has none. No transport's checksum covers the field.
+//! IPv4's header checksum covers it and is changed with it (RFC 1624); a checksum that was wrong
+//! stays wrong by the same amount. IPv6 has none. No transport's checksum covers the field.
 
 use quell_aqm::Ecn;
+
+use crate::header_checksum::adjusted;
 
 /// Sets the ECN field of the IP packet that starts at `packet`; anything else is left as it is.
 pub fn set(packet: &mut [u8], ecn: Ecn) {
@@ -24,35 +25,12 @@ pub fn set(packet: &mut [u8], ecn: Ecn) {
     }
 }
 
-/// RFC 1624: "HC' = ~(~HC + ~m + m')  --  [Eqn. 3]", in ones' complement.
-fn adjusted(checksum: u16, old: u16, new: u16) -> u16 {
-    let sum = u32::from(!checksum) + u32::from(!old) + u32::from(new);
-    let sum = (sum & 0xffff) + (sum >> 16);
-    let sum = (sum & 0xffff) + (sum >> 16);
-    !(sum as u16)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::header_checksum::computed;
 
     const ALL: [Ecn; 4] = [Ecn::NotEct, Ecn::Ect1, Ecn::Ect0, Ecn::Ce];
-
-    /// RFC 1071, over the whole header.
-    fn checksum(header: &[u8; 20]) -> u16 {
-        let mut header = *header;
-        header[10..12].fill(0);
-        let mut sum: u32 = header
-            .as_chunks::<2>()
-            .0
-            .iter()
-            .map(|pair| u32::from(u16::from_be_bytes(*pair)))
-            .sum();
-        while sum > 0xffff {
-            sum = (sum & 0xffff) + (sum >> 16);
-        }
-        !(sum as u16)
-    }
 
     #[test]
     fn the_incremental_checksum_equals_the_computed_one_for_every_header_sum() {
@@ -65,7 +43,7 @@ mod tests {
                 let mut header = template;
                 header[1] = 0xb8 | from.bits();
                 header[4..6].copy_from_slice(&identification.to_be_bytes());
-                let sum = checksum(&header);
+                let sum = computed(&header);
                 header[10..12].copy_from_slice(&sum.to_be_bytes());
                 for to in ALL {
                     let mut changed = header;
@@ -73,7 +51,7 @@ mod tests {
                     assert_eq!(changed[1], 0xb8 | to.bits());
                     assert_eq!(
                         u16::from_be_bytes([changed[10], changed[11]]),
-                        checksum(&changed)
+                        computed(&changed)
                     );
                 }
             }

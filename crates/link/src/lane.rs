@@ -9,6 +9,7 @@ use crate::ingress::Ingress;
 use crate::path::Path;
 use crate::pool::Pool;
 use crate::report::{DirectionReport, Inside, Lost};
+use crate::value_field::OnWire;
 
 /// One direction.
 #[derive(Debug)]
@@ -17,17 +18,19 @@ pub(crate) struct Lane<O> {
     pub(crate) stamps: Stamps,
     pub(crate) path: Path<O>,
     pub(crate) egress: Egress,
+    pub(crate) values: OnWire,
     /// What is counted as it happens; [`Lane::report`] adds what the parts know themselves.
     pub(crate) counts: DirectionReport,
 }
 
 impl<O: Observer<Descriptor>> Lane<O> {
-    pub(crate) fn new(path: Path<O>) -> Self {
+    pub(crate) fn new(path: Path<O>, values: OnWire) -> Self {
         Self {
             ingress: Ingress::new(),
             stamps: Stamps::default(),
             path,
             egress: Egress::new(),
+            values,
             counts: DirectionReport::default(),
         }
     }

@@ -27,6 +27,7 @@ use crate::path::Path;
 use crate::pool::Pool;
 use crate::port::Port;
 use crate::report::LinkReport;
+use crate::value_field;
 use crate::waiting::{Interest, Waiting};
 
 /// The longest sleep, so that a request to stop is soon noticed.
@@ -98,9 +99,16 @@ impl<O: Observer<Descriptor>> Link<O> {
             .into_iter()
             .partition(|(_, change): &(Time, Change)| change.direction() == Direction::Forward);
         let [observe_forward, observe_reverse] = observers;
+        let on_wire = [config.forward.values, config.reverse.values];
         let lanes = [
-            Lane::new(Path::new(config.forward, &delays, forward, observe_forward)),
-            Lane::new(Path::new(config.reverse, &delays, reverse, observe_reverse)),
+            Lane::new(
+                Path::new(config.forward, &delays, forward, observe_forward),
+                on_wire[0],
+            ),
+            Lane::new(
+                Path::new(config.reverse, &delays, reverse, observe_reverse),
+                on_wire[1],
+            ),
         ];
         Ok(Self {
             announce: None,
@@ -272,7 +280,12 @@ impl<O: Observer<Descriptor>> Link<O> {
         }
         let stamp = received.stamp.map(|stamp| self.clock.at(stamp));
         let at = lane.stamps.order(stamp, now);
-        let packet = Descriptor::new(frame, &ip, group);
+        let mut packet = Descriptor::new(frame, &ip, group);
+        if lane.values.read {
+            let value = value_field::get(&self.pool.bytes(frame)[packet.ip_offset()..]);
+            lane.counts.values.read += u64::from(value.is_some_and(|value| value != 0));
+            packet.set_value(value.unwrap_or(0));
+        }
         if let Some(announce) = self.announce {
             let bytes = &self.pool.bytes(frame)[packet.ip_offset()..];
             announce(lane.path.observer_mut(), &packet, bytes);
@@ -294,6 +307,13 @@ impl<O: Observer<Descriptor>> Link<O> {
                         &mut self.pool.bytes_mut(frame)[packet.ip_offset()..],
                         packet.ecn(),
                     );
+                }
+                if lane.values.write {
+                    let bytes = &mut self.pool.bytes_mut(frame)[packet.ip_offset()..];
+                    let carried = value_field::set(bytes, packet.value());
+                    let counts = &mut lane.counts.values;
+                    counts.written += u64::from(carried);
+                    counts.not_carried += u64::from(!carried && packet.value() != 0);
                 }
                 let judged = judge_all || packet.group().is_some();
                 lane.egress.push(Outgoing {

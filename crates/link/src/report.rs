@@ -34,6 +34,17 @@ impl Lost {
     }
 }
 
+/// Packet values in headers ([`OnWire`](crate::OnWire)).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct WireValues {
+    /// Packets that came in with a value other than 0 in a field that was to be read.
+    pub read: u64,
+    /// Packets whose value was to be written when they left, and was.
+    pub written: u64,
+    /// Packets with a value other than 0 that left without it, because their header cannot carry one.
+    pub not_carried: u64,
+}
+
 /// Frames that have not left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Inside {
@@ -65,6 +76,8 @@ pub struct DirectionReport {
     pub unclassified: u64,
     /// Packets whose ECT(0) became ECT(1).
     pub ect1_rewritten: u64,
+    /// Packet values in headers.
+    pub values: WireValues,
     /// Packets newly marked CE.
     pub marked: u64,
     /// Packets dropped by the discipline.

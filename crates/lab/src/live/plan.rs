@@ -11,6 +11,7 @@ use quell_hosts::traffic::{
 };
 use quell_link::{
     Change, Descriptor, Direction as LinkDirection, DirectionConfig, GroupConfig, LinkConfig,
+    OnWire,
 };
 use quell_measure::{Direction, GroupInfo, Recorder, Summary, Timeline};
 
@@ -119,6 +120,7 @@ impl<'a> Plan<'a> {
             rate: side.rate,
             framing: side.framing,
             discipline: figures::discipline(side, Random::new(self.seed, component)),
+            values: OnWire::default(),
         }
     }
 

@@ -32,6 +32,7 @@ fn path(delays: &[Time], changes: Vec<(Time, Change)>) -> Path<Drops> {
         rate,
         framing: Default::default(),
         discipline,
+        values: Default::default(),
     };
     Path::new(config, delays, changes, Drops::default())
 }

@@ -176,23 +176,65 @@ impl Topology {
         observers: [O; 2],
         work: impl FnOnce(),
     ) -> (LinkReport, [O; 2]) {
-        let (left, right) = self
-            .link
-            .run(|| (Port::open("left").unwrap(), Port::open("right").unwrap()));
-        let mut link = Link::new(config, left, right, observers).unwrap();
-        let stop = AtomicBool::new(false);
-        std::thread::scope(|scope| {
-            let thread = scope.spawn(|| {
-                link.run(Time::MAX, &stop).unwrap();
-                link
-            });
-            {
-                let _stops_also_after_a_panic = Stops(&stop);
-                work();
-            }
-            thread.join().unwrap().finish().unwrap()
-        })
+        let link = self.open(config, ["left", "right"], observers);
+        let [result] = run([link], work);
+        result
     }
+
+    /// Two links in a row, left host — first — second — right host, while `work` is done.
+    pub fn with_two_links<O: Observer<Descriptor> + Send>(
+        &self,
+        configs: [LinkConfig; 2],
+        observers: [[O; 2]; 2],
+        work: impl FnOnce(),
+    ) -> [(LinkReport, [O; 2]); 2] {
+        self.link.ip("link add between1 type veth peer name between2
+             link set between1 up
+             link set between2 up");
+        let [first, second] = configs;
+        let [observe_first, observe_second] = observers;
+        let links = [
+            self.open(first, ["left", "between1"], observe_first),
+            self.open(second, ["between2", "right"], observe_second),
+        ];
+        let results = run(links, work);
+        self.link.ip("link del between1");
+        results
+    }
+
+    fn open<O: Observer<Descriptor> + Send>(
+        &self,
+        config: LinkConfig,
+        ports: [&str; 2],
+        observers: [O; 2],
+    ) -> Link<O> {
+        let [a, b] = self
+            .link
+            .run(|| ports.map(|interface| Port::open(interface).unwrap()));
+        Link::new(config, a, b, observers).unwrap()
+    }
+}
+
+/// Each of `links` on a thread of its own, until `work` is done.
+fn run<O: Observer<Descriptor> + Send, const LINKS: usize>(
+    links: [Link<O>; LINKS],
+    work: impl FnOnce(),
+) -> [(LinkReport, [O; 2]); LINKS] {
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let stop = &stop;
+        let threads = links.map(|mut link| {
+            scope.spawn(move || {
+                link.run(Time::MAX, stop).unwrap();
+                link
+            })
+        });
+        {
+            let _stops_also_after_a_panic = Stops(stop);
+            work();
+        }
+        threads.map(|thread| thread.join().unwrap().finish().unwrap())
+    })
 }
 
 struct Stops<'a>(&'a AtomicBool);
@@ -304,6 +346,7 @@ pub fn direction(rate: Rate, kind: &str, settings: &[(&str, &str)]) -> Direction
         rate,
         framing: Default::default(),
         discipline,
+        values: Default::default(),
     }
 }
 
