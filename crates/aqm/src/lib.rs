@@ -50,6 +50,7 @@ pub mod scheduler;
 mod single_queue;
 pub mod step;
 pub mod units;
+pub mod value;
 
 pub use bottleneck::{Bottleneck, Departure};
 pub use observer::{Drop, DropReason, MarkReason, Observer, QueueId};
