@@ -10,6 +10,7 @@ mod controls;
 mod demo;
 mod doctor;
 mod page;
+mod phases;
 mod picture;
 mod progress;
 mod queues;

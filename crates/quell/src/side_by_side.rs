@@ -12,6 +12,7 @@ use quell_measure::{GroupSummary, Summary};
 use crate::Failure;
 use crate::arguments::Jobs;
 use crate::page::Page;
+use crate::phases;
 use crate::picture;
 use crate::progress::Shown;
 use crate::run::stop_at_ctrl_c;
@@ -125,6 +126,7 @@ pub(crate) fn text(outcomes: &[Column<'_>], page: &mut Page) {
         ));
     }
     transfers::print(&transfer_rows(outcomes), page);
+    phases::print(outcomes, page);
     page.line("");
     picture::delays(&delays, page);
     for (queue, outcome) in outcomes {
