@@ -9,6 +9,7 @@
 //! * [`qdisc`]: the contract of a queue discipline; [`observer`]: who is told what it did.
 //! * [`parameter`]: the one table from which checks, schema, command line and documentation come.
 //! * [`registry`]: every discipline there is, behind one enum.
+//! * [`value`]: what packets are worth; [`marker`]: what writes it into them, in front of the bottleneck.
 //! * [`bottleneck`]: a discipline behind a [`departure_clock`]; nothing else calls a discipline.
 //!
 //! Panics: only on a broken invariant of this crate, never on what a caller or a packet says.
@@ -35,6 +36,7 @@ mod flow_queue;
 pub mod fq_codel;
 pub mod fq_pie;
 pub mod gsp;
+pub mod marker;
 pub mod observer;
 pub mod packet;
 pub mod parameter;
@@ -53,6 +55,7 @@ pub mod units;
 pub mod value;
 
 pub use bottleneck::{Bottleneck, Departure};
+pub use marker::Marker;
 pub use observer::{Drop, DropReason, MarkReason, Observer, QueueId};
 pub use packet::{Ecn, Packet};
 pub use parameter::{Parameter, ParameterError, Settings};
@@ -60,3 +63,4 @@ pub use qdisc::{Backlog, Link, Qdisc};
 pub use random::Random;
 pub use registry::Discipline;
 pub use units::{Bytes, Frequency, Probability, Rate, Time};
+pub use value::ValueFunction;

@@ -64,7 +64,7 @@ macro_rules! registry {
                     let _ = &$random;
                     return Ok(Self::$variant($build?));
                 })*
-                Err(unknown(kind))
+                Err(unknown(KINDS, kind))
             }
         }
 
@@ -136,14 +136,20 @@ registry! {
 
 /// The entry of `kind`, or the kinds there are.
 pub fn find(kind: &str) -> Result<&'static Entry, ParameterError> {
-    KINDS
-        .iter()
-        .find(|entry| entry.name == kind)
-        .ok_or_else(|| unknown(kind))
+    entry(KINDS, kind)
 }
 
-fn unknown(kind: &str) -> ParameterError {
-    let known: Vec<String> = KINDS
+/// The entry of `kind` in `entries`, or the kinds there are.
+pub(crate) fn entry(
+    entries: &'static [Entry],
+    kind: &str,
+) -> Result<&'static Entry, ParameterError> {
+    let found = entries.iter().find(|entry| entry.name == kind);
+    found.ok_or_else(|| unknown(entries, kind))
+}
+
+fn unknown(entries: &[Entry], kind: &str) -> ParameterError {
+    let known: Vec<String> = entries
         .iter()
         .map(|entry| format!("\"{}\"", entry.name))
         .collect();

@@ -1,0 +1,181 @@
+//! Markers: they write into each packet what its delivery is worth, in front of a bottleneck.
+//!
+//! A marker knows flows, so that no bottleneck behind it has to. What every marker promises, and what its tests hold it to, is the *marker
+//! requirement*: if every packet worth no more than a threshold c is discarded, what is left of a flow has the rate v⁻¹(c) of its
+//! [`ValueFunction`], or all of its rate where that is less.
+//!
+//! In a scenario a group has a function (see [`function`](crate::value::function)), and may choose the marker and its parameters:
+//!
+//! ```toml
+//! value = "gold"
+//! marker = { kind = "random", per = "flow", time_constant = "100ms" }
+//! ```
+//!
+//! Each kind is one line of [`MARKERS`] with its parameters; [`Marker::new`] makes one, and a world calls [`Marker::mark`] for each packet
+//! directly in front of [`Bottleneck::arrive`](crate::Bottleneck::arrive). What is remembered of flows is bounded: see `flow_table.rs`.
+
+mod flow_table;
+mod parameters;
+mod random;
+mod rate;
+
+use alloc::string::ToString;
+
+use self::flow_table::{FlowTable, Place};
+use crate::packet::Packet;
+use crate::parameter::{ParameterError, Settings};
+use crate::random::Random;
+use crate::registry::{Entry, entry};
+use crate::units::{Bytes, Time};
+use crate::value::ValueFunction;
+
+/// How a marker decides: what it keeps of each flow, or of the aggregate, and what a packet is worth.
+trait Law {
+    /// What it keeps.
+    type State: Clone + core::fmt::Debug;
+    /// Of a flow that begins.
+    fn fresh(&self) -> Self::State;
+    /// The code of a packet that came `since` after the one before it; not 0.
+    fn code(&self, state: &mut Self::State, len: Bytes, since: Time, random: &mut Random) -> u16;
+}
+
+/// What a marker distinguishes.
+#[derive(Debug)]
+enum Scope<S> {
+    Flows(FlowTable<S>),
+    Aggregate(Place<S>),
+}
+
+/// A law with its states.
+#[derive(Debug)]
+struct Marking<L: Law> {
+    law: L,
+    scope: Scope<L::State>,
+    random: Random,
+}
+
+impl<L: Law> Marking<L> {
+    fn new(law: L, settings: &Settings, mut random: Random) -> Self {
+        let fresh = law.fresh();
+        let scope = match settings.word("per") {
+            "aggregate" => Scope::Aggregate(Place::new(fresh)),
+            _ => {
+                let (flows, idle) = (settings.number("flows"), settings.time("idle"));
+                Scope::Flows(FlowTable::new(flows, idle, fresh, &mut random))
+            }
+        };
+        Self { law, scope, random }
+    }
+
+    #[inline]
+    fn mark(&mut self, packet: &mut impl Packet, now: Time) {
+        let place = match &mut self.scope {
+            Scope::Flows(table) => table.place(packet.flow(), now),
+            Scope::Aggregate(place) => place,
+        };
+        let (state, since) = place.visit(now);
+        let code = self.law.code(state, packet.len(), since, &mut self.random);
+        packet.set_value(code);
+    }
+
+    fn memory(&self) -> Memory {
+        match &self.scope {
+            Scope::Flows(table) => table.memory(),
+            Scope::Aggregate(_) => Memory::default(),
+        }
+    }
+}
+
+/// What a marker remembers of flows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Memory {
+    /// Places for flows; none in a marker of the aggregate.
+    pub places: usize,
+    /// How many are taken, by idle flows too.
+    pub taken: usize,
+    /// Packets of flows that found no place, which were marked together, as one flow.
+    pub crowded: u64,
+}
+
+/// Makes the list of kinds, and the static dispatch over them, from one list.
+macro_rules! markers {
+    ($($variant:ident => $module:ident :: $law:ident,)*) => {
+        /// Every kind of marker, in the order of listings; the first is the default.
+        pub const MARKERS: &[Entry] = &[$($module::ENTRY,)*];
+
+        #[allow(clippy::large_enum_variant, reason = "a group has one; a box would cost each packet a hop")]
+        #[derive(Debug)]
+        enum Kind { $($variant(Marking<$module::$law>),)* }
+
+        impl Kind {
+            fn new(kind: &str, settings: &Settings, functions: &[ValueFunction], random: Random) -> Result<Self, ParameterError> {
+                $(if kind == $module::ENTRY.name {
+                    let law = $module::$law::new(settings, functions)?;
+                    return Ok(Self::$variant(Marking::new(law, settings, random)));
+                })*
+                Err(match entry(MARKERS, kind) {
+                    Err(error) => error,
+                    Ok(_) => unreachable!("every kind of the list is made above"),
+                })
+            }
+            #[inline]
+            fn mark(&mut self, packet: &mut impl Packet, now: Time) {
+                match self { $(Self::$variant(marking) => marking.mark(packet, now),)* }
+            }
+            fn memory(&self) -> Memory {
+                match self { $(Self::$variant(marking) => marking.memory(),)* }
+            }
+        }
+    };
+}
+
+markers! {
+    Random => random::RandomLaw,
+}
+
+/// Any marker, dispatched statically.
+#[derive(Debug)]
+pub struct Marker(Kind);
+
+impl Marker {
+    /// A marker of `kind` in [`MARKERS`], whose settings come from that kind's own table. `functions` is one function; of `multi_timescale`
+    /// one for all its timescales, or one for each from the shortest. Its randomness is drawn from `random` alone. Refused with the reason: an
+    /// unknown kind, a parameter without effect, another number of functions.
+    pub fn new(
+        kind: &str,
+        settings: &Settings,
+        functions: &[ValueFunction],
+        random: Random,
+    ) -> Result<Self, ParameterError> {
+        entry(MARKERS, kind)?;
+        settings.check()?;
+        Kind::new(kind, settings, functions, random).map(Self)
+    }
+    /// Sets the value of a packet that comes at `now`, whatever it was before; never to 0. `now` should not fall, but may: time that goes back is
+    /// no time.
+    #[inline]
+    pub fn mark(&mut self, packet: &mut impl Packet, now: Time) {
+        self.0.mark(packet, now);
+    }
+    /// What it remembers of flows.
+    pub fn memory(&self) -> Memory {
+        self.0.memory()
+    }
+}
+
+/// The entry of `kind`, or the kinds there are.
+pub fn find(kind: &str) -> Result<&'static Entry, ParameterError> {
+    entry(MARKERS, kind)
+}
+
+/// The function of a marker that has one.
+fn one(functions: &[ValueFunction]) -> Result<ValueFunction, ParameterError> {
+    match functions {
+        [function] => Ok(function.clone()),
+        _ => Err(ParameterError {
+            key: "functions".to_string(),
+            found: functions.len().to_string(),
+            allowed: "must be one value function".to_string(),
+        }),
+    }
+}

@@ -1,0 +1,63 @@
+//! The random marker: each packet gets the value of a rate drawn evenly below the flow's own.
+//!
+//! Source: the notes on the framework, 1.3 (b), after the ns-3 module of PVPIE and US 11,425,046. The share of bytes whose draw is worth more
+//! than c is v⁻¹(c)/R, so what survives the threshold c has the rate v⁻¹(c): the marker requirement, without any token bucket.
+//! Deviation from the ns-3 module: 1. the rate is the time-decaying average of `rate.rs`, updated before the draw.
+
+use super::parameters::{IDLE, NOTES, PER, TIME_CONSTANT, flows};
+use super::rate::{Decay, Estimate};
+use super::{Law, one};
+use crate::parameter::{Parameter, ParameterError, Settings};
+use crate::random::Random;
+use crate::registry::Entry;
+use crate::units::{Bytes, Rate, Time};
+use crate::value::ValueFunction;
+
+const PARAMETERS: &[Parameter] = &[PER, flows("65536"), IDLE, TIME_CONSTANT];
+
+pub(super) const ENTRY: Entry = Entry {
+    name: "random",
+    summary: "The value of a rate drawn evenly below the flow's measured rate.",
+    source: NOTES,
+    parameters: PARAMETERS,
+};
+
+/// The law of the random marker.
+#[derive(Debug)]
+pub(super) struct RandomLaw {
+    function: ValueFunction,
+    decay: Decay,
+}
+
+impl RandomLaw {
+    pub(super) fn new(
+        settings: &Settings,
+        functions: &[ValueFunction],
+    ) -> Result<Self, ParameterError> {
+        Ok(Self {
+            function: one(functions)?,
+            decay: Decay::new(settings.time("time_constant")),
+        })
+    }
+}
+
+impl Law for RandomLaw {
+    type State = Estimate;
+
+    fn fresh(&self) -> Estimate {
+        Estimate::default()
+    }
+    #[inline]
+    fn code(&self, rate: &mut Estimate, len: Bytes, since: Time, random: &mut Random) -> u16 {
+        rate.packet(&self.decay, len, since);
+        self.function.code_at(draw(Rate::ZERO, rate.rate(), random))
+    }
+}
+
+/// A whole rate above `from` and up to `to`, each as likely; `to` if there is none.
+#[inline]
+pub(super) fn draw(from: Rate, to: Rate, random: &mut Random) -> Rate {
+    let span = to.as_bps().saturating_sub(from.as_bps());
+    let below = random.below(span);
+    Rate::from_bps(to.as_bps().saturating_sub(below))
+}

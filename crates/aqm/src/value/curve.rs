@@ -1,0 +1,176 @@
+//! The shapes of throughput-value functions: how much the marginal bit is worth at a rate.
+//!
+//! Sources: the straight lines are those of the public PVPIE module for ns-3 (`tlpvpie`, gold 5·10⁸ − 5x), the rational form is that of
+//! the P4 remarker of ELTE (65535·900 / (r + 900)), the inverse is a straight line on log-log axes, the shape that the papers recommend
+//! without stating one; pieces on log-log axes take any other.
+//! Deviations: 1. where a shape would fall below the smallest value, or below zero, it stays at the smallest code (the ns-3 module wraps
+//! around). 2. Rates below 1 bit/s count as 1 bit/s, so the highest code is that of 1 bit/s.
+
+use alloc::format;
+use alloc::string::ToString;
+use alloc::vec::Vec;
+
+use super::code::{exp2, log2};
+use crate::parameter::ParameterError;
+use crate::units::Rate;
+
+/// Fraction bits of the rates computed here.
+pub(crate) const RATE_BITS: u32 = 32;
+
+/// A point of a piecewise function: the marginal bit at `rate` is worth `value`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Point {
+    /// From 1 bit/s to [`Curve::FASTEST`].
+    pub rate: Rate,
+    /// From 1 to [`Curve::DEAREST`], in the unit of [`code`](super::code).
+    pub value: u64,
+}
+
+/// A falling function of the rate x.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Curve {
+    /// v(x) = reach / x: a straight line on log-log axes.
+    Inverse {
+        /// Where the value has fallen to 1.
+        reach: Rate,
+    },
+    /// v(x) = value · (1 − x/zero); from `zero` on the smallest value.
+    Linear {
+        /// At rate 0.
+        value: u64,
+        /// Where it meets zero.
+        zero: Rate,
+    },
+    /// v(x) = value · half / (x + half).
+    Rational {
+        /// At rate 0.
+        value: u64,
+        /// The rate at which the value is halved.
+        half: Rate,
+    },
+    /// Straight lines on log-log axes from point to point, the first and the last continued to either side. Rates must not fall and values must
+    /// fall; two points at one rate are a jump, which gives everything below it strict priority over everything behind it.
+    Piecewise(Vec<Point>),
+}
+
+impl Curve {
+    /// The highest rate a shape may name: 4 Tbit/s.
+    pub const FASTEST: Rate = Rate::from_bps(4_000_000_000_000);
+    /// The highest value a shape may name.
+    pub const DEAREST: u64 = 1_000_000_000_000_000_000;
+    /// So many points at most.
+    pub const MOST_POINTS: usize = 1_000;
+
+    /// What is wrong with it, if anything.
+    pub(crate) fn check(&self) -> Result<(), ParameterError> {
+        let rate = |key, rate: Rate| match rate {
+            rate if rate.is_zero() || rate > Self::FASTEST => Err(error(
+                key,
+                rate,
+                format!("must be a rate from 1bit to {}", Self::FASTEST),
+            )),
+            _ => Ok(()),
+        };
+        let value = |key, lowest, value| match value {
+            value if value < lowest || value > Self::DEAREST => Err(error(
+                key,
+                value,
+                format!("must be from {lowest} to {}", Self::DEAREST),
+            )),
+            _ => Ok(()),
+        };
+        match self {
+            Self::Inverse { reach } => rate("reach", *reach),
+            Self::Linear { value: top, zero } => {
+                value("value", 2, *top).and_then(|()| rate("zero", *zero))
+            }
+            Self::Rational { value: top, half } => {
+                value("value", 2, *top).and_then(|()| rate("half", *half))
+            }
+            Self::Piecewise(points) => {
+                for point in points {
+                    rate("points", point.rate)?;
+                    value("points", 1, point.value)?;
+                }
+                falling(points)
+            }
+        }
+    }
+
+    /// The rate up to which the value is at least 2^`log`, in units of 2⁻³² bit/s; `log` is in units of 2⁻⁵⁶.
+    pub(crate) fn reaches(&self, log: i128) -> u128 {
+        let whole = |rate: Rate| u128::from(rate.as_bps()) << RATE_BITS;
+        match self {
+            Self::Inverse { reach } => exp2(log2(reach.as_bps()) - log, RATE_BITS),
+            Self::Linear { value, zero } => {
+                // The share of the value that is asked for, in units of 2⁻⁶⁰; the rate is below 2⁴².
+                let share = exp2(log - log2(*value), 60);
+                let lost = share.min(1 << 60) * u128::from(zero.as_bps());
+                whole(*zero) - (lost >> (60 - RATE_BITS))
+            }
+            Self::Rational { value, half } => {
+                let sum = exp2(log2(half.as_bps()) + log2(*value) - log, RATE_BITS);
+                sum.saturating_sub(whole(*half))
+            }
+            Self::Piecewise(points) => piece(points, log),
+        }
+    }
+}
+
+/// Whether points make a falling function.
+fn falling(points: &[Point]) -> Result<(), ParameterError> {
+    let show = |point: &Point| format!("[\"{}\", {}]", point.rate, point.value);
+    let [first, .., last] = points else {
+        let reason = "needs at least two points, each a rate and its value";
+        return Err(error("points", points.len(), reason));
+    };
+    if points.len() > Curve::MOST_POINTS {
+        let reason = format!("must be at most {} points", Curve::MOST_POINTS);
+        return Err(error("points", points.len(), reason));
+    }
+    for pair in points.windows(2) {
+        let (before, after) = (&pair[0], &pair[1]);
+        let reason = if after.rate < before.rate {
+            "must have rates that do not fall"
+        } else if after.value >= before.value {
+            "must have values that fall: a higher rate is worth less"
+        } else {
+            continue;
+        };
+        let reason = format!("{reason}; {} comes before it", show(before));
+        return Err(error("points", show(after), reason));
+    }
+    let ends = [(first, &points[1]), (last, &points[points.len() - 2])];
+    for (end, next) in ends {
+        if end.rate == next.rate {
+            let reason = "must not begin or end with a jump: the piece beyond it has no slope";
+            return Err(error("points", show(end), reason));
+        }
+    }
+    Ok(())
+}
+
+/// The rate up to which pieces on log-log axes are worth at least 2^`log`, in units of 2⁻³² bit/s.
+fn piece(points: &[Point], log: i128) -> u128 {
+    // The first point that is worth less; the ends go on beyond their points.
+    let after = points.partition_point(|point| log2(point.value) >= log);
+    let after = after.clamp(1, points.len() - 1);
+    let (from, to) = (points[after - 1], points[after]);
+    let (value, rate) = (log2(from.value), log2(from.rate.as_bps()));
+    let fall = value - log2(to.value);
+    let run = log2(to.rate.as_bps()) - rate;
+    // Both below 2⁶ · 2⁵⁶ unless the value asked for is beyond all bounds. Values that differ have logarithms that do or nearly so.
+    match (value - log).checked_mul(run) {
+        Some(product) => exp2(rate + product / fall.max(1), RATE_BITS),
+        None if log > value => 0,
+        None => u128::MAX,
+    }
+}
+
+fn error(key: &str, found: impl ToString, allowed: impl ToString) -> ParameterError {
+    ParameterError {
+        key: key.to_string(),
+        found: found.to_string(),
+        allowed: allowed.to_string(),
+    }
+}

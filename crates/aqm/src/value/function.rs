@@ -1,0 +1,344 @@
+//! A throughput-value function in codes: which rate survives which threshold, and what the marginal bit at a rate is worth.
+//!
+//! A function is a table: for each code c the highest rate, in whole bit/s, whose value is above c. It is what the marker requirement
+//! speaks of, v⁻¹(c): of a flow whose packets drew rates from 1 to R evenly, exactly that rate survives the threshold c. The code of a rate
+//! is found in the same table, so that both agree to the bit: an index by the rate's logarithm, then a short search.
+//!
+//! In a scenario a function is the name of one, or a table with a shape and what belongs to it:
+//!
+//! ```toml
+//! value = "gold"                                                   # or "silver", "background"
+//! value = { kind = "inverse", reach = "100gbit", scale = 4 }       # v(4x): a quarter of what gold gets
+//! value = { kind = "linear", value = 500000000, zero = "100mbit" } # 5·10⁸ − 5x
+//! value = { kind = "rational", value = 65535, half = "720kbit" }
+//! value = { kind = "piecewise", points = [["1mbit", 1000000], ["10mbit", 20000], ["10mbit", 200], ["1gbit", 1]] }
+//! ```
+//!
+//! Sources: see [`curve`](super::curve); silver and background are gold of 2x and of 20x, as in the public PVPIE module.
+
+use alloc::boxed::Box;
+use alloc::string::ToString;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use super::code::CodeScale;
+use super::curve::{Curve, Point, RATE_BITS};
+use crate::parameter::{Default as Preset, Domain, Parameter, ParameterError, Settings};
+use crate::registry::Entry;
+use crate::units::Rate;
+
+/// Parts of 1 in which rates are scaled.
+const SCALE: u64 = 1_000;
+const SCALE_WIDE: u128 = SCALE as u128;
+/// Each octave of rates has 2⁷ entries in the index: a step of 0.8 %, finer than a code of the default scale.
+const INDEX_BITS: u32 = 7;
+
+const PVPIE: &str = "the public PVPIE module for ns-3 (tlpvpie), packet-marker-queue-disc.cc";
+const P4: &str = "the P4 remarker of ELTE (ppv-remarker), README";
+
+const fn row(
+    name: &'static str,
+    domain: Domain,
+    default: &'static str,
+    source: &'static str,
+    help: &'static str,
+) -> Parameter {
+    Parameter {
+        name,
+        opposite: None,
+        domain,
+        default: Preset::Is(default),
+        only: None,
+        live: false,
+        source,
+        help,
+    }
+}
+
+const RATES: Domain = Domain::Rate(Rate::from_bps(1), Curve::FASTEST);
+const VALUES: Domain = Domain::Integer(2, Curve::DEAREST);
+const SCALED: Parameter = row(
+    "scale",
+    Domain::Fraction(1, 1_000 * SCALE, SCALE),
+    "1",
+    PVPIE,
+    "Multiplies the rate: with 2 the flow gets half of what it would get with 1.",
+);
+
+/// Every kind of function, as scenarios name it. `piecewise` takes its points apart from its parameters.
+#[rustfmt::skip] // One row for each.
+pub const FUNCTIONS: &[Entry] = &[
+    Entry { name: "gold", summary: "100 Gbit/s over the rate: a straight line on log-log axes.", source: "ours, after the recommendation of log-log curves", parameters: &[] },
+    Entry { name: "silver", summary: "Gold of twice the rate: half of gold's share.", source: PVPIE, parameters: &[] },
+    Entry { name: "background", summary: "Gold of twenty times the rate: a twentieth of gold's share.", source: PVPIE, parameters: &[] },
+    Entry { name: "inverse", summary: "Reach over the rate: a straight line on log-log axes.", source: "ours, after the recommendation of log-log curves", parameters: &[
+        row("reach", RATES, "100gbit", "ours: above the links of today", "The rate at which the value has fallen to 1, the least there is."),
+        SCALED,
+    ] },
+    Entry { name: "linear", summary: "Falls evenly from a value at rate 0 to nothing.", source: PVPIE, parameters: &[
+        row("value", VALUES, "500000000", PVPIE, "What the first bit is worth."),
+        row("zero", RATES, "100mbit", PVPIE, "The rate at which nothing is left of it; beyond it the smallest value."),
+        SCALED,
+    ] },
+    Entry { name: "rational", summary: "Value · half / (rate + half).", source: P4, parameters: &[
+        row("value", VALUES, "65535", P4, "What the first bit is worth."),
+        row("half", RATES, "720kbit", "the P4 remarker of ELTE: 900 bytes in 10 ms", "The rate at which half of it is left."),
+        SCALED,
+    ] },
+    Entry { name: "piecewise", summary: "Straight lines on log-log axes from point to point.", source: "the pieces of the framework's figures; axes ours", parameters: &[SCALED] },
+];
+
+/// A throughput-value function in codes. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct ValueFunction(Arc<Table>);
+
+#[derive(Debug)]
+struct Table {
+    /// For each code from 0 to the highest the rate that is worth more, in bit/s: falling, and 0 at the highest.
+    rates: Box<[u64]>,
+    /// The code of the lowest rate of each step of the index.
+    index: Box<[u16]>,
+}
+
+impl ValueFunction {
+    /// The function of `kind` in [`FUNCTIONS`], with settings from its table. `points` are those of `piecewise`, in order, and empty for
+    /// all others. Refused with the reason: an unknown kind, and what is not a falling function.
+    pub fn new(
+        kind: &str,
+        settings: &Settings,
+        points: &[Point],
+        codes: CodeScale,
+    ) -> Result<Self, ParameterError> {
+        find(kind)?;
+        settings.check()?;
+        if kind != "piecewise" && !points.is_empty() {
+            return Err(ParameterError {
+                key: "points".to_string(),
+                found: points.len().to_string(),
+                allowed: "has an effect only with kind = \"piecewise\"".to_string(),
+            });
+        }
+        let gold = Curve::Inverse {
+            reach: Rate::from_mbps(100_000),
+        };
+        let curve = match kind {
+            "gold" => return Self::of(&gold, SCALE, codes),
+            "silver" => return Self::of(&gold, 2 * SCALE, codes),
+            "background" => return Self::of(&gold, 20 * SCALE, codes),
+            "inverse" => Curve::Inverse {
+                reach: settings.rate("reach"),
+            },
+            "linear" => Curve::Linear {
+                value: settings.number("value"),
+                zero: settings.rate("zero"),
+            },
+            "rational" => Curve::Rational {
+                value: settings.number("value"),
+                half: settings.rate("half"),
+            },
+            _ => Curve::Piecewise(points.to_vec()),
+        };
+        Self::of(&curve, settings.number("scale"), codes)
+    }
+
+    /// One of `gold`, `silver` and `background`, or another kind with its defaults.
+    pub fn named(kind: &str, codes: CodeScale) -> Result<Self, ParameterError> {
+        Self::new(kind, &Settings::new(find(kind)?.parameters), &[], codes)
+    }
+
+    /// v(x · `scale` / 1000) of a curve. Refused: a curve that does not fall, and a scale outside 1..=1 000 000.
+    pub fn of(curve: &Curve, scale: u64, codes: CodeScale) -> Result<Self, ParameterError> {
+        curve.check()?;
+        if !(1..=1_000 * SCALE).contains(&scale) {
+            return Err(ParameterError {
+                key: "scale".to_string(),
+                found: scale.to_string(),
+                allowed: "must be from 1 to 1000000 thousandths".to_string(),
+            });
+        }
+        // Every packet that is marked at all is worth more than 0.
+        let mut rates = alloc::vec![u64::MAX];
+        let mut rate = u64::MAX;
+        for code in 1..=u16::MAX {
+            let exact = curve
+                .reaches(codes.boundary(code))
+                .min(u128::MAX / SCALE_WIDE);
+            let scaled = (exact * SCALE_WIDE / u128::from(scale)) >> RATE_BITS;
+            rate = rate.min(u64::try_from(scaled).unwrap_or(u64::MAX));
+            if code == u16::MAX {
+                rate = 0;
+            }
+            rates.push(rate);
+            if rate == 0 {
+                break;
+            }
+        }
+        Ok(Self(Arc::new(Table::new(rates))))
+    }
+
+    /// What the marginal bit at `rate` is worth. Rate 0 is worth what 1 bit/s is.
+    #[inline]
+    pub fn code_at(&self, rate: Rate) -> u16 {
+        self.0.code(rate.as_bps().max(1))
+    }
+    /// v⁻¹: the highest rate whose bits are all worth more than `code`, which is what survives that threshold; unlimited for 0, which no marked
+    /// packet has.
+    #[inline]
+    pub fn rate_above(&self, code: u16) -> Rate {
+        let rate = self.0.rates.get(usize::from(code));
+        Rate::from_bps(rate.copied().unwrap_or(0))
+    }
+    /// The highest code that it gives.
+    pub fn highest(&self) -> u16 {
+        // One rate for each 16-bit code at most.
+        (self.0.rates.len() - 1) as u16
+    }
+}
+
+impl Table {
+    fn new(rates: Vec<u64>) -> Self {
+        let count = |rate: u64| rates.partition_point(|&above| above >= rate) as u16;
+        // Steps up to the one in which the smallest code begins, and one more.
+        let steps = step(rates[1].saturating_add(1)) + 2;
+        let index = (0..steps).map(|step| count(lowest(step))).collect();
+        Self {
+            rates: rates.into_boxed_slice(),
+            index,
+        }
+    }
+
+    /// How many codes begin above `rate`, which is at least 1.
+    #[inline]
+    fn code(&self, rate: u64) -> u16 {
+        if rate > self.rates[1] {
+            return 1;
+        }
+        let step = step(rate);
+        let (high, low) = (self.index[step], self.index[step + 1]);
+        let between = &self.rates[usize::from(low)..usize::from(high)];
+        low + between.partition_point(|&above| above >= rate) as u16
+    }
+}
+
+/// The step of the index to which a rate from 1 belongs.
+#[inline]
+fn step(rate: u64) -> usize {
+    let octave = 63 - rate.leading_zeros();
+    let part = (u128::from(rate) << INDEX_BITS >> octave) as usize;
+    // The part has its leading bit, which counts one octave.
+    ((octave as usize) << INDEX_BITS) + part - (1 << INDEX_BITS)
+}
+
+/// The lowest rate of a step.
+fn lowest(step: usize) -> u64 {
+    let octave = step >> INDEX_BITS;
+    let part = (1 << INDEX_BITS) + (step & ((1 << INDEX_BITS) - 1)) as u128;
+    let rate = (part << octave).div_ceil(1 << INDEX_BITS);
+    u64::try_from(rate).unwrap_or(u64::MAX)
+}
+
+/// The entry of `kind`, or the kinds there are.
+pub fn find(kind: &str) -> Result<&'static Entry, ParameterError> {
+    crate::registry::entry(FUNCTIONS, kind)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use num_bigint::BigUint;
+
+    /// Whether the shape of a curve is worth more than `code` at `rate`, in whole numbers: v(scale·x)^(2K) ≥ 2^(2·code + 1).
+    fn is_above(curve: &Curve, scale: u64, codes: CodeScale, rate: u64, code: u16) -> bool {
+        let big = |number: u64| BigUint::from(number);
+        let (x, one) = (big(rate) * scale, big(SCALE));
+        let (value, of) = match curve {
+            Curve::Inverse { reach } => (big(reach.as_bps()) * one, x),
+            Curve::Linear { value, zero } => {
+                let zero = big(zero.as_bps()) * one;
+                let left = if x < zero { &zero - x } else { big(0) };
+                (left * *value, zero)
+            }
+            Curve::Rational { value, half } => {
+                let half = big(half.as_bps()) * one;
+                (&half * *value, x + half)
+            }
+            Curve::Piecewise(_) => unreachable!("not rational"),
+        };
+        let power = 2 * codes.bins_per_octave() as u32;
+        value.pow(power) >= of.pow(power) << (2 * u32::from(code) + 1)
+    }
+
+    #[test]
+    fn thresholds_are_exact_and_codes_agree_with_them() {
+        let curves = [
+            (
+                Curve::Inverse {
+                    reach: Rate::from_mbps(100_000),
+                },
+                1_000,
+            ),
+            (
+                Curve::Inverse {
+                    reach: Rate::from_mbps(100_000),
+                },
+                2_000,
+            ),
+            (
+                Curve::Inverse {
+                    reach: Rate::from_mbps(100_000),
+                },
+                20_000,
+            ),
+            (
+                Curve::Inverse {
+                    reach: Curve::FASTEST,
+                },
+                333,
+            ),
+            (
+                Curve::Linear {
+                    value: 500_000_000,
+                    zero: Rate::from_mbps(100),
+                },
+                1_000,
+            ),
+            (
+                Curve::Linear {
+                    value: 500_000_000,
+                    zero: Rate::from_mbps(100),
+                },
+                20_000,
+            ),
+            (
+                Curve::Rational {
+                    value: 65_535,
+                    half: Rate::from_bps(720_000),
+                },
+                1_000,
+            ),
+            (
+                Curve::Rational {
+                    value: 65_535,
+                    half: Rate::from_bps(720_000),
+                },
+                7,
+            ),
+        ];
+        for codes in [CodeScale::default(), CodeScale::new(9)] {
+            for (curve, scale) in &curves {
+                let function = ValueFunction::of(curve, *scale, codes).unwrap();
+                let highest = function.highest();
+                let stride = 1 + usize::from(highest) / 300;
+                for code in (1..=highest).step_by(stride) {
+                    let rate = function.rate_above(code).as_bps();
+                    let above = |rate| is_above(curve, *scale, codes, rate, code);
+                    assert!(rate == 0 || above(rate), "{curve:?}: {code}, {rate}");
+                    assert!(!above(rate + 1), "{curve:?}: {code}, {rate}");
+                    let at = |rate| function.code_at(Rate::from_bps(rate));
+                    assert!(at(rate + 1) <= code, "{curve:?}: {code}, {rate}");
+                    assert!(rate == 0 || at(rate) > code, "{curve:?}: {code}, {rate}");
+                }
+            }
+        }
+    }
+}
