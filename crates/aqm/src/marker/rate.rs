@@ -83,7 +83,7 @@ impl Estimate {
         let x = ((u128::from(since) * u128::from(decay.inverse)) >> (64 - TIME_BITS)) as u64;
         // Long pauses do not fit; nothing that fits is near 2⁶⁴.
         if since >> 40 != 0 || x >= END {
-            let bits = len * 8 << RATE_BITS;
+            let bits = (len * 8) << RATE_BITS;
             self.rate = (u128::from(bits) * 1_000_000_000 / u128::from(since)) as u64;
             return;
         }
@@ -93,7 +93,7 @@ impl Estimate {
         let gain = from - (((from - to) * (part >> 10)) >> (STEP_BITS - 10));
         let lost = (u128::from(self.rate) * u128::from(x)) >> TIME_BITS;
         let lost = (lost * u128::from(gain)) >> GAIN_BITS;
-        let added = len * decay.per_byte >> (32 - RATE_BITS);
+        let added = (len * decay.per_byte) >> (32 - RATE_BITS);
         let added = ((u128::from(added) * u128::from(gain)) >> GAIN_BITS) as u64;
         self.rate = (self.rate.saturating_sub(lost as u64) + added).min(LARGEST);
     }
