@@ -33,6 +33,10 @@ use gungraun::{library_benchmark, library_benchmark_group, main};
 #[bench::pi2("pi2")]
 #[bench::step("step")]
 #[bench::fq_pie("fq_pie")]
+#[bench::drop_min_value("drop_min_value")]
+#[bench::drop_min_value_full("drop_min_value_full")]
+#[bench::drop_min_value_fifo("drop_min_value_fifo")]
+#[bench::drop_min_value_fifo_full("drop_min_value_fifo_full")]
 fn thousand_packets(mut standing: Standing) -> Standing {
     for _ in 0..1_000 {
         black_box(standing.step());

@@ -26,6 +26,7 @@ pub mod cobalt;
 pub mod codel;
 pub mod curvy_red;
 pub mod departure_clock;
+pub mod drop_min_value;
 mod dual_queue;
 pub mod dualpi2;
 pub mod dualq_2015;

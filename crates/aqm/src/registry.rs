@@ -7,6 +7,7 @@ use alloc::vec::Vec;
 use crate::cobalt::Cobalt;
 use crate::codel::Codel;
 use crate::curvy_red::CurvyRed;
+use crate::drop_min_value::DropMinValue;
 use crate::dualpi2::DualPi2;
 use crate::dualq_2015::DualQ2015;
 use crate::dualq_curvy_red::DualQCurvyRed;
@@ -132,6 +133,7 @@ registry! {
     Cobalt => |settings, link, random| Cobalt::new(settings, link, random),
     CurvyRed => |settings, link, random| CurvyRed::new(settings, link, random),
     FqPie => |settings, link, random| FqPie::new(settings, link, random),
+    DropMinValue => |settings, link, random| DropMinValue::new(settings, link),
 }
 
 /// The entry of `kind`, or the kinds there are.

@@ -3,6 +3,9 @@
 use quell_aqm::registry::{self, Discipline};
 use quell_aqm::{Bytes, Drop, Ecn, Link, Observer, Packet, Qdisc, Random, Rate, Settings, Time};
 
+/// The golden ratio, of 2⁶⁴.
+const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
+
 /// 32 bytes, as on a real link. The small fields share one word, so that filling a packet in and
 /// moving it into the queue at once does not stall on stores narrower than the loads.
 #[derive(Debug, Clone)]
@@ -81,6 +84,8 @@ pub struct Standing {
     /// The flow of the next packet, and how many take turns.
     flow: u64,
     flows: u64,
+    /// Packets that come for each that leaves.
+    arrivals: u64,
 }
 
 impl Standing {
@@ -89,7 +94,11 @@ impl Standing {
         let case = CASES.iter().find(|case| case.0 == name);
         let (_, kind, given, _) = case.expect("a case of this name");
         let flows = FLOWS.iter().find(|flows| flows.0 == name);
-        Self::new(kind, given, flows.map_or(16, |flows| flows.1))
+        let mut standing = Self::new(kind, given, flows.map_or(16, |flows| flows.1));
+        if FULL.contains(&name) {
+            standing.arrivals = 2;
+        }
+        standing
     }
 
     fn new(kind: &str, given: &[(&str, &str)], flows: u64) -> Self {
@@ -111,6 +120,7 @@ impl Standing {
             frame: 0,
             flow: 0,
             flows,
+            arrivals: 1,
         };
         for _ in 0..(2 * flows).max(100) {
             standing.enqueue();
@@ -130,17 +140,19 @@ impl Standing {
             arrival: self.now,
             flow: self.flow,
             frame: self.frame,
-            // All four code points in turn: half L4S, half Classic.
-            bits: 1_500 | (self.frame & 3) << 16,
+            // All four code points in turn: half L4S, half Classic. One of 2 048 values, in no order.
+            bits: 1_500 | (self.frame & 3) << 16 | self.frame.wrapping_mul(GOLDEN) >> 53 << 32,
         };
         self.qdisc.enqueue(packet, self.now, &mut self.observer);
     }
 
-    /// One packet in, one out, the clock passed in; updates when they are due. Returns something
+    /// One packet in, one out, the clock passed in (two in where the queue is [`FULL`]); updates when they are due. Returns something
     /// of the packet that left, as a link would look at it.
     #[inline]
     pub fn step(&mut self) -> u64 {
-        self.enqueue();
+        for _ in 0..self.arrivals {
+            self.enqueue();
+        }
         if let Some(due) = self.qdisc.next_update()
             && due <= self.now
         {
@@ -208,7 +220,26 @@ pub const CASES: &[Case] = &[
     ("pi2", "pi2", AT_TARGET, 15),
     ("step", "step", &[("not_ect", "pass")], 15),
     ("fq_pie", "fq_pie", AT_TARGET, 40),
+    ("drop_min_value", "drop_min_value", &[], 40),
+    ("drop_min_value_full", "drop_min_value", FULL_AT_100, 80),
+    (
+        "drop_min_value_fifo",
+        "drop_min_value",
+        &[("form", "fifo")],
+        40,
+    ),
+    (
+        "drop_min_value_fifo_full",
+        "drop_min_value",
+        &[("form", "fifo"), ("limit", "100p")],
+        80,
+    ),
 ];
+
+const FULL_AT_100: &[(&str, &str)] = &[("limit", "100p")];
+
+/// Queues that are always full: two packets come for each that leaves, and one of them or another is dropped.
+const FULL: &[&str] = &["drop_min_value_full", "drop_min_value_fifo_full"];
 
 /// How many flows take turns, where it is not 16.
 const FLOWS: &[(&str, u64)] = &[

@@ -115,9 +115,16 @@ impl ValueHistogram {
 
     /// The lowest value of which there is something.
     pub fn lowest(&self) -> Option<u16> {
-        let mut occupied = (0..self.groups.len()).filter(|&group| self.groups[group].sum > 0);
+        self.lowest_from(0)
+    }
+
+    /// The lowest value from `least` on of which there is something.
+    pub fn lowest_from(&self, least: u16) -> Option<u16> {
+        let first = usize::from(least) >> GROUP_BITS;
+        let mut occupied = (first..self.groups.len()).filter(|&group| self.groups[group].sum > 0);
         occupied.find_map(|group| {
-            let mut values = self.values(group);
+            let values = self.values(group);
+            let mut values = values.skip_while(|&(value, _)| value < least);
             values
                 .find(|&(_, amount)| amount > 0)
                 .map(|(value, _)| value)
@@ -375,6 +382,10 @@ mod tests {
                 prop_assert_eq!(histogram.total(), total);
                 prop_assert_eq!(histogram.fine_total(), to_fine(total));
                 prop_assert_eq!(histogram.lowest(), plain.0.first().map(|&(v, _)| v));
+                for least in [0, 1, 255, 256, 599, highest, u16::MAX] {
+                    let found = plain.0.iter().map(|&(v, _)| v).find(|&v| v >= least);
+                    prop_assert_eq!(histogram.lowest_from(least), found);
+                }
                 for limit in limits.into_iter().chain([0, total, total.saturating_sub(1), u64::MAX]) {
                     prop_assert_eq!(histogram.quantile_from_top(limit), plain.from_top(limit));
                     prop_assert_eq!(histogram.quantile_from_bottom(limit), plain.from_bottom(limit));

@@ -6,6 +6,7 @@
 mod cobalt;
 mod codel;
 mod curvy_red;
+mod drop_min_value;
 mod dualpi2;
 mod dualq_2015;
 mod dualq_curvy_red;
@@ -51,6 +52,7 @@ const KINDS: &[&Kind] = &[
     &cobalt::COBALT,
     &curvy_red::CURVY_RED,
     &fq_pie::FQ_PIE,
+    &drop_min_value::DROP_MIN_VALUE,
 ];
 
 /// What is known of `kind`.

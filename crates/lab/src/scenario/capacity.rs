@@ -106,9 +106,26 @@ fn limits(scenario: &Scenario, direction: Direction) -> impl Iterator<Item = Opt
 }
 
 fn limit_of(settings: &Settings) -> Option<Value> {
-    let mut table = settings.table().iter();
-    let known = table.any(|parameter| parameter.name == "limit");
-    known.then(|| settings.value("limit")).flatten()
+    let has = |name| {
+        settings
+            .table()
+            .iter()
+            .any(|parameter| parameter.name == name)
+    };
+    let limit = has("limit").then(|| settings.value("limit")).flatten()?;
+    // What a FIFO holds beside what it will send.
+    let applicable = settings.applicable();
+    let mut buffers = applicable.filter(|(parameter, _)| parameter.name == "buffer");
+    let times = match buffers.next() {
+        Some((_, Some(Value::Integer(times)))) => times,
+        _ => 1,
+    };
+    Some(match limit {
+        Value::Packets(packets) => Value::Packets(packets.saturating_mul(times)),
+        Value::Bytes(bytes) => Value::Bytes(Bytes::new(bytes.get().saturating_mul(times))),
+        Value::Time(time) => Value::Time(time * times),
+        other => other,
+    })
 }
 
 /// Packets that a TCP sender lets wait for its own link: two bursts and the one that is leaving, each of a millisecond at

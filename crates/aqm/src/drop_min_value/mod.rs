@@ -1,0 +1,321 @@
+//! Drop-minimum-value: a full queue drops the packet of the lowest value, wherever it stands and the arriving one among them.
+//!
+//! The resource node that Per Packet Value starts from: what is sent is what is worth most, in the order of arrival, and no flow is
+//! told from another. Two forms:
+//!
+//! * `ideal`: the slides "A Congestion Control Independent L4S Scheduler" (ANRW 2020); any packet can be taken out of the queue;
+//! * `fifo`: the emulation of US 11,563,698 for queues where none can; packets are condemned where they stand and dropped at the
+//!   head. The file `fifo` says how.
+//!
+//! While an arriving packet does not fit, the lowest value there is goes; if that of the packet is not above it, the packet goes. So
+//! two large packets may cost a small one its place and the larger one too: what was dropped before stays dropped, as in the source.
+//!
+//! Where the sources leave a choice:
+//!
+//! 1. Of equal values the youngest goes in the form `ideal`, the arriving packet first; without values that is drop-tail. The form
+//!    `fifo` refuses the arriving packet too, but condemns no packet in particular: the oldest of the value goes.
+//! 2. A packet larger than the whole limit is refused for that, and costs nobody a place.
+//! 3. Condemned packets stand in the FIFO beside what `limit` allows. `buffer` bounds the two together; a packet that finds it
+//!    full is refused, whatever its value. The patent's excerpts name no bound.
+//! 4. A packet of which a part is condemned goes whole.
+//! 5. Packets without a value have `default_value` when they arrive; values above `highest_value` count as that in the form `fifo`.
+//! 6. A lower limit drops the lowest values, or condemns them; a lower rate does so with the next arrival.
+//!
+//! Needs: values; the link's rate for a limit in time. Promises: what is in a full queue is worth no less than anything refused; a value
+//! that none is dropped of above, the congestion threshold, follows by itself. Does not: keep the delay below the limit, or signal
+//! before the queue is full. An empty queue holds 136 bytes (`ideal`) or 8 bytes per value twice, 1 MiB (`fifo`), and its settings.
+//!
+//! | corner case | test |
+//! | --- | --- |
+//! | the lowest goes, order is kept | `the_lowest_value_goes_and_the_order_stays`; against a plain list `ideal::tests` |
+//! | equal values | `of_equal_values_the_arriving_packet_goes_and_then_the_youngest` |
+//! | condemned in place, parts of packets | `condemned_packets_go_at_the_head`, `a_packet_goes_whole` |
+//! | room for one packet, packets too large | `a_queue_of_one_packet_keeps_the_best`, `what_never_fits_costs_nobody_a_place` |
+//! | lower limits, other units | `a_lower_limit_drops_or_condemns_the_lowest`, `condemned_packets_stay_condemned_in_another_unit` |
+//! | a full buffer | `the_buffer_bounds_what_is_condemned` |
+//! | one form against the other, shares of flows | `tests/values.rs` |
+
+mod fifo;
+mod ideal;
+mod parameters;
+
+use crate::observer::{DropReason, Observer, QueueId};
+use crate::packet::Packet;
+use crate::parameter::{Parameter, ParameterError, Settings};
+use crate::qdisc::{Backlog, Gauge, Kind, Link, Qdisc};
+use crate::single_queue::{self, Limit};
+use crate::units::{Bytes, Rate, Time};
+use fifo::Unit;
+
+/// A drop-minimum-value queue.
+#[derive(Debug)]
+pub struct DropMinValue<P> {
+    settings: Settings,
+    /// With the last rate that was not zero.
+    link: Link,
+    limit: Limit,
+    /// Of packets without one.
+    default_value: u16,
+    form: Form<P>,
+}
+
+#[derive(Debug)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "a queue has one; a box would cost each packet a hop"
+)]
+enum Form<P> {
+    Ideal(ideal::Packets<P>),
+    Fifo(Fifo<P>),
+}
+
+#[derive(Debug)]
+struct Fifo<P> {
+    packets: fifo::Packets<P>,
+    /// So many times the limit may stand in it.
+    buffer: u64,
+    highest_value: u16,
+}
+
+impl<P> Kind for DropMinValue<P> {
+    const NAME: &'static str = "drop_min_value";
+    const SUMMARY: &'static str = "Drop-minimum-value: a full queue drops the packet of the lowest value, in place or at the head.";
+    const SOURCE: &'static str = "Nádas et al., ANRW 2020; US 11,563,698 (fifo)";
+    const PARAMETERS: &'static [Parameter] = parameters::TABLE;
+}
+
+fn unit(limit: Limit) -> Unit {
+    match limit {
+        Limit::Packets(_) => Unit::Packets,
+        Limit::Bytes(_) => Unit::Bytes,
+    }
+}
+
+/// `limit` in the unit of [`unit`].
+fn amount(limit: Limit) -> u64 {
+    match limit {
+        Limit::Packets(packets) => packets,
+        Limit::Bytes(bytes) => bytes.get(),
+    }
+}
+
+fn value(number: u64) -> u16 {
+    u16::try_from(number).unwrap_or(u16::MAX)
+}
+
+impl<P: Packet> Fifo<P> {
+    /// Makes room for `amount` units of `value`; false if they are not worth it.
+    #[inline]
+    fn make_room(&mut self, limit: Limit, amount_: u64, value: u16) -> bool {
+        let limit = amount(limit);
+        loop {
+            let excess = self.packets.kept().saturating_add(amount_);
+            let excess = excess.saturating_sub(limit);
+            if excess == 0 {
+                return true;
+            }
+            match self.packets.find_lowest() {
+                Some(lowest) if lowest < value => self.packets.condemn(lowest, excess),
+                _ => return false,
+            }
+        }
+    }
+
+    /// Whether `packet` finds a place in the FIFO at all.
+    #[inline]
+    fn has_place(&self, limit: Limit, packet: Bytes) -> bool {
+        let buffer = match limit {
+            Limit::Packets(packets) => Limit::Packets(packets.saturating_mul(self.buffer)),
+            Limit::Bytes(bytes) => {
+                Limit::Bytes(Bytes::new(bytes.get().saturating_mul(self.buffer)))
+            }
+        };
+        buffer.admits(self.packets.backlog(), packet)
+    }
+}
+
+impl<P: Packet> DropMinValue<P> {
+    /// An empty queue.
+    pub fn new(settings: Settings, link: Link) -> Result<Self, ParameterError> {
+        let limit = Limit::of(&settings, link)?;
+        let form = if settings.word("form") == "fifo" {
+            let highest_value = value(settings.number("highest_value"));
+            Form::Fifo(Fifo {
+                packets: fifo::Packets::new(highest_value, unit(limit)),
+                buffer: settings.number("buffer"),
+                highest_value,
+            })
+        } else {
+            Form::Ideal(ideal::Packets::new())
+        };
+        Ok(Self {
+            limit,
+            default_value: value(settings.number("default_value")),
+            settings,
+            link,
+            form,
+        })
+    }
+
+    #[inline]
+    fn value_of(&self, packet: &P) -> u16 {
+        match packet.value() {
+            0 => self.default_value,
+            value => value,
+        }
+    }
+}
+
+impl<P: Packet> Qdisc<P> for DropMinValue<P> {
+    fn queues(&self) -> &'static [&'static str] {
+        single_queue::NAMES
+    }
+
+    #[inline]
+    fn enqueue(&mut self, packet: P, now: Time, obs: &mut impl Observer<P>) {
+        let (limit, value, len) = (self.limit, self.value_of(&packet), packet.len());
+        if !limit.admits(Backlog::default(), len) {
+            return single_queue::refuse(packet, DropReason::Limit, now, obs);
+        }
+        match &mut self.form {
+            Form::Ideal(packets) => {
+                while !limit.admits(packets.backlog(), len) {
+                    if packets.lowest_value() >= Some(value) {
+                        return single_queue::refuse(packet, DropReason::Value, now, obs);
+                    }
+                    if let Some(lowest) = packets.pop_lowest() {
+                        single_queue::drop_queued(lowest, DropReason::Value, now, obs);
+                    }
+                }
+                obs.enqueued(QueueId::SINGLE, &packet, now);
+                packets.push(packet, value);
+            }
+            Form::Fifo(fifo) => {
+                let value = value.min(fifo.highest_value);
+                if !fifo.has_place(limit, len) {
+                    return single_queue::refuse(packet, DropReason::Limit, now, obs);
+                }
+                let amount = unit(limit).of(&packet);
+                if !fifo.make_room(limit, amount, value) {
+                    return single_queue::refuse(packet, DropReason::Value, now, obs);
+                }
+                obs.enqueued(QueueId::SINGLE, &packet, now);
+                fifo.packets.push(packet, value);
+            }
+        }
+    }
+
+    #[inline]
+    fn dequeue(&mut self, now: Time, obs: &mut impl Observer<P>) -> Option<P> {
+        let packet = match &mut self.form {
+            Form::Ideal(packets) => packets.pop()?,
+            Form::Fifo(fifo) => loop {
+                let (packet, condemned) = fifo.packets.pop()?;
+                if !condemned {
+                    break packet;
+                }
+                single_queue::drop_queued(packet, DropReason::Value, now, obs);
+            },
+        };
+        obs.dequeued(QueueId::SINGLE, &packet, now);
+        Some(packet)
+    }
+
+    /// An empty queue keeps nothing of a packet that passes.
+    #[inline]
+    fn pass(&mut self, packet: P, now: Time, obs: &mut impl Observer<P>) -> Option<P> {
+        let admitted = self.limit.admits(Backlog::default(), packet.len());
+        if self.backlog().packets > 0 || !admitted {
+            self.enqueue(packet, now, obs);
+            return self.dequeue(now, obs);
+        }
+        obs.enqueued(QueueId::SINGLE, &packet, now);
+        obs.dequeued(QueueId::SINGLE, &packet, now);
+        Some(packet)
+    }
+
+    /// A limit in time that has become smaller drops with the next arrival.
+    fn set_rate(&mut self, rate: Rate, _now: Time, _obs: &mut impl Observer<P>) {
+        if !rate.is_zero() {
+            self.link.rate = rate;
+            self.limit = self.limit.at(&self.settings, self.link);
+        }
+    }
+
+    fn configure(
+        &mut self,
+        key: &str,
+        value_: &str,
+        now: Time,
+        obs: &mut impl Observer<P>,
+    ) -> Result<(), ParameterError> {
+        let settings = self.settings.changed(key, value_)?;
+        self.limit = Limit::of(&settings, self.link)?;
+        self.default_value = value(settings.number("default_value"));
+        let (limit, lowered) = (self.limit, key == "limit");
+        match &mut self.form {
+            Form::Ideal(packets) => {
+                while lowered && limit.is_exceeded(packets.backlog()) {
+                    let Some(lowest) = packets.pop_lowest() else {
+                        break;
+                    };
+                    single_queue::drop_queued(lowest, DropReason::Reconfigured, now, obs);
+                }
+            }
+            Form::Fifo(fifo) => {
+                fifo.buffer = settings.number("buffer");
+                fifo.packets.count_in(unit(limit));
+                while lowered && fifo.packets.kept() > amount(limit) {
+                    let Some(lowest) = fifo.packets.find_lowest() else {
+                        break;
+                    };
+                    let excess = fifo.packets.kept() - amount(limit);
+                    fifo.packets.condemn(lowest, excess);
+                }
+            }
+        }
+        self.settings = settings;
+        Ok(())
+    }
+
+    fn drain(&mut self, now: Time, obs: &mut impl Observer<P>) {
+        loop {
+            let packet = match &mut self.form {
+                Form::Ideal(packets) => packets.pop(),
+                Form::Fifo(fifo) => fifo.packets.pop().map(|(packet, _)| packet),
+            };
+            let Some(packet) = packet else { break };
+            single_queue::drop_queued(packet, DropReason::Drained, now, obs);
+        }
+    }
+
+    #[inline]
+    fn backlog(&self) -> Backlog {
+        match &self.form {
+            Form::Ideal(packets) => packets.backlog(),
+            Form::Fifo(fifo) => fifo.packets.backlog(),
+        }
+    }
+
+    fn status(&self, now: Time, tell: &mut dyn FnMut(&'static str, Gauge)) {
+        let count = |n| Gauge::Count(i64::try_from(n).unwrap_or(i64::MAX));
+        let (head, lowest) = match &self.form {
+            Form::Ideal(packets) => (packets.head(), packets.lowest_value()),
+            Form::Fifo(fifo) => (fifo.packets.head(), fifo.packets.lowest_value()),
+        };
+        let delay = head.map_or(Time::ZERO, |packet| packet.sojourn(now));
+        tell("delay", Gauge::Delay(delay));
+        self.limit.tell(tell);
+        tell("lowest_value", count(lowest.unwrap_or(0).into()));
+        if let Form::Fifo(fifo) = &self.form {
+            let name = match unit(self.limit) {
+                Unit::Packets => "condemned_packets",
+                Unit::Bytes => "condemned_bytes",
+            };
+            tell(name, count(fifo.packets.condemned()));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,60 @@
+//! The parameter table of drop-minimum-value.
+
+use crate::parameter::{Default, Domain, Parameter};
+
+const ROW: Parameter = Parameter {
+    name: "",
+    opposite: None,
+    domain: Domain::Flag,
+    default: Default::Is("false"),
+    only: None,
+    live: true,
+    source: "quell",
+    help: "",
+};
+
+pub(super) const TABLE: &[Parameter] = &[
+    Parameter {
+        name: "form",
+        domain: Domain::Word(&["ideal", "fifo"]),
+        default: Default::Is("ideal"),
+        live: false,
+        source: "ANRW 2020 (ideal); US 11,563,698 (fifo)",
+        help: "Drop the packet of the lowest value where it stands, or condemn it to be dropped at the head.",
+        ..ROW
+    },
+    Parameter {
+        name: "limit",
+        domain: Domain::Limit {
+            plain_is_packets: true,
+        },
+        default: Default::Is("1000p"),
+        source: "quell; as pie",
+        help: "What may wait to be sent: packets, bytes, or a time at the link's rate.",
+        ..ROW
+    },
+    Parameter {
+        name: "buffer",
+        domain: Domain::Integer(1, 1_024),
+        default: Default::Is("4"),
+        only: Some(("form", "fifo")),
+        help: "So many times the limit may stand in the FIFO together with what is condemned.",
+        ..ROW
+    },
+    Parameter {
+        name: "highest_value",
+        domain: Domain::Integer(1, u16::MAX as u64),
+        default: Default::Is("65535"),
+        only: Some(("form", "fifo")),
+        live: false,
+        help: "Values above this count as this; each value to it takes 16 bytes of memory.",
+        ..ROW
+    },
+    Parameter {
+        name: "default_value",
+        domain: Domain::Integer(1, u16::MAX as u64),
+        default: Default::Is("1"),
+        help: "The value of packets without one.",
+        ..ROW
+    },
+];
