@@ -54,6 +54,8 @@ mod single_queue;
 pub mod step;
 pub mod units;
 pub mod value;
+pub mod vdq_csaqm;
+mod virtual_queue;
 
 pub use bottleneck::{Bottleneck, Departure};
 pub use marker::Marker;

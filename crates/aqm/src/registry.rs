@@ -25,6 +25,7 @@ use crate::random::Random;
 use crate::red::Red;
 use crate::step::Step;
 use crate::units::{Rate, Time};
+use crate::vdq_csaqm::VdqCsaqm;
 
 /// What there is to know of a kind of discipline without making one.
 #[derive(Debug, Clone, Copy)]
@@ -134,6 +135,7 @@ registry! {
     CurvyRed => |settings, link, random| CurvyRed::new(settings, link, random),
     FqPie => |settings, link, random| FqPie::new(settings, link, random),
     DropMinValue => |settings, link, random| DropMinValue::new(settings, link),
+    VdqCsaqm => |settings, link, random| VdqCsaqm::new(settings, link),
 }
 
 /// The entry of `kind`, or the kinds there are.

@@ -128,7 +128,15 @@ impl Limit {
     /// The parameter `limit`, a [`Domain::Limit`](crate::parameter::Domain::Limit), at the rate of `link`; refuses one that
     /// never accepts a packet of the MTU.
     pub(crate) fn of(settings: &Settings, link: Link) -> Result<Self, ParameterError> {
-        let setting = setting(settings);
+        Self::named("limit", settings, link)
+    }
+    /// As [`Limit::of`], of a parameter with this name.
+    pub(crate) fn named(
+        name: &str,
+        settings: &Settings,
+        link: Link,
+    ) -> Result<Self, ParameterError> {
+        let setting = setting(name, settings);
         let limit = match (limit_bytes(setting, link.rate), setting) {
             (None, Value::Packets(packets)) => return Ok(Self::Packets(packets)),
             (bytes, _) => bytes.unwrap_or(Bytes::ZERO),
@@ -138,7 +146,7 @@ impl Limit {
         }
         let never = format!("and never accepts a packet of {}", link.mtu);
         Err(ParameterError {
-            key: "limit".to_string(),
+            key: name.to_string(),
             found: setting.to_string(),
             allowed: match setting {
                 Value::Time(_) => format!("is {limit} at {} {never}", link.rate),
@@ -148,10 +156,14 @@ impl Limit {
     }
     /// What the limit is at another rate, however small; a link that stands still changes nothing.
     pub(crate) fn at(self, settings: &Settings, link: Link) -> Self {
+        self.named_at("limit", settings, link)
+    }
+    /// As [`Limit::at`], of a parameter with this name.
+    pub(crate) fn named_at(self, name: &str, settings: &Settings, link: Link) -> Self {
         if link.rate.is_zero() {
             return self;
         }
-        limit_bytes(setting(settings), link.rate).map_or(self, Self::Bytes)
+        limit_bytes(setting(name, settings), link.rate).map_or(self, Self::Bytes)
     }
     /// Whether a packet of `len` may join `backlog`.
     #[inline]
@@ -178,14 +190,23 @@ impl Limit {
     }
     /// For status.
     pub(crate) fn tell(self, tell: &mut dyn FnMut(&'static str, Gauge)) {
+        self.tell_as("limit_packets", "limit_bytes", tell);
+    }
+    /// For status, under these names.
+    pub(crate) fn tell_as(
+        self,
+        in_packets: &'static str,
+        in_bytes: &'static str,
+        tell: &mut dyn FnMut(&'static str, Gauge),
+    ) {
         let count = |n| Gauge::Count(i64::try_from(n).unwrap_or(i64::MAX));
         match self {
-            Self::Packets(packets) => tell("limit_packets", count(packets)),
-            Self::Bytes(bytes) => tell("limit_bytes", count(bytes.get())),
+            Self::Packets(packets) => tell(in_packets, count(packets)),
+            Self::Bytes(bytes) => tell(in_bytes, count(bytes.get())),
         }
     }
 }
 
-fn setting(settings: &Settings) -> Value {
-    settings.value("limit").expect("the limit has a default")
+fn setting(name: &str, settings: &Settings) -> Value {
+    settings.value(name).expect("a limit has a default")
 }

@@ -18,6 +18,7 @@ mod pi2;
 mod pie;
 mod red;
 mod step;
+mod vdq_csaqm;
 
 use quell_aqm::{DropReason, Ecn};
 
@@ -53,6 +54,7 @@ const KINDS: &[&Kind] = &[
     &curvy_red::CURVY_RED,
     &fq_pie::FQ_PIE,
     &drop_min_value::DROP_MIN_VALUE,
+    &vdq_csaqm::VDQ_CSAQM,
 ];
 
 /// What is known of `kind`.

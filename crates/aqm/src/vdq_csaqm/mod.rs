@@ -1,0 +1,282 @@
+//! VDQ-CSAQM: the Virtual Dual Queue Core-Stateless AQM, L4S for any mix of congestion controls without knowing a flow.
+//!
+//! Source: slides "A Congestion Control Independent L4S Scheduler" (Nádas, Gombos, Fejes, Laki, ANRW 2020). Each packet carries its
+//! value from a [marker](crate::Packet::value) at the edge. Two physical queues, L4S before Classic by strict priority, and two
+//! virtual queues of (value, size) alone: VQ0 of L4S, VQ1 of both. Every interval each yields a congestion
+//! threshold value. A packet of the L4S queue is marked if its value is not above both thresholds, one of the Classic queue dropped if
+//! its value is not above that of VQ1.
+//!
+//! Published: all of this, the interval of 10 ms, C_v ≤ C, a utilisation of 98.4 %. Not published, and derived here: how a threshold
+//! follows from a histogram (`variant`), D_i, C_vi, the virtual queues' maximum, the physical limits (tail drop, without a record).
+//!
+//! 1. CE-marked packets stay in the virtual queues until they are served there, because they use the link; dropped ones leave VQ1 at
+//!    once. With `remove_marked` marked ones leave too, which is the mistake that lets L4S starve Classic; it is there to be shown.
+//! 2. An L4S packet that came with CE is judged like any other; there is nothing left to mark.
+//! 3. `any_ect` is the default, because the senders of the slides set ECT(0); deploy with `l4s_ect`, where Classic packets with ECT(0)
+//!    are marked instead of dropped (`ecn`).
+//! 4. `drop_on_overload`, off by default, is ours: nothing in the slides holds L4S traffic that does not respond, and strict
+//!    priority lets it starve Classic. With variant v a full VQ0 is its rule and not overload, so only the delay counts.
+//! 5. Packets that share one value share their fate for an interval: without a marker in front everything is worth
+//!    `default_value`, and the queue alternates between dropping all and nothing.
+//! 6. Virtual queues count IP bytes and take C_v from the link's rate: with an overhead per packet on the link, lower the serving rates
+//!    by its share, or the link is slower than its virtual queues and nothing is signalled.
+//!
+//! Needs: values, arrival stamps for delays alone, an update every interval, the link's rate; no randomness. Promises: with enough
+//! traffic above C_v, C_v is used; Classic only (open loop, variant q) every flow gets its weighted max-min share. Does not: hold the
+//! L4S queue short of its own senders' bursts within an interval, or equalise marked flows with dropped ones (a marked packet is
+//! still delivered, so L4S gets 1/(1−p) of Classic's share). Two histograms of 8 bytes per value for each virtual queue (1 MB with 65 535
+//! values; one histogram with `b` and `b_smooth`), of which only pages of values in use are touched; 24 bytes beside each packet.
+//!
+//! | corner case | test in `tests.rs`, or as named |
+//! | --- | --- |
+
+mod parameters;
+
+use crate::dual_queue::{self, classify, drop_queued, refuse};
+use crate::observer::{DropReason, MarkReason, Observer, QueueId};
+use crate::packet::{Ecn, Packet};
+use crate::parameter::{Parameter, ParameterError, Settings};
+use crate::qdisc::{Backlog, Gauge, Kind, Link, Qdisc, mark};
+use crate::units::{Rate, Time};
+use crate::virtual_queue::parameters::{Values, gains, law};
+use crate::virtual_queue::{Entry, Position, ValueQueue, VirtualQueue};
+
+use parameters::{Configuration, TABLE};
+
+/// A VDQ-CSAQM queue.
+#[derive(Debug)]
+pub struct VdqCsaqm<P> {
+    settings: Settings,
+    configuration: Configuration,
+    values: Values,
+    /// With the last rate that was not zero, for the physical limits.
+    link: Link,
+    /// The present rate, which may be zero.
+    rate: Rate,
+    /// Q0 is L4S, Q1 Classic; each packet with its records in VQ0 and VQ1.
+    queues: [ValueQueue<P, 2>; 2],
+    /// VQ0 and VQ1.
+    virtuals: [VirtualQueue; 2],
+    next_update: Time,
+}
+
+impl<P> Kind for VdqCsaqm<P> {
+    const NAME: &'static str = "vdq_csaqm";
+    const SUMMARY: &'static str =
+        "Virtual DualQ core-stateless AQM: L4S and Classic share by packet values.";
+    const SOURCE: &'static str =
+        "Nádas et al., \"A Congestion Control Independent L4S Scheduler\", ANRW 2020";
+    const PARAMETERS: &'static [Parameter] = TABLE;
+}
+
+impl<P: Packet> VdqCsaqm<P> {
+    /// An empty pair of queues. The first update is due after one interval.
+    pub fn new(settings: Settings, link: Link) -> Result<Self, ParameterError> {
+        let configuration = Configuration::of(&settings, link)?;
+        let values = Values::of(&settings);
+        let of = |shape| VirtualQueue::new(shape, law(&settings), link, values.highest());
+        Ok(Self {
+            virtuals: configuration.shapes.map(of),
+            configuration,
+            values,
+            link,
+            rate: link.rate,
+            queues: [ValueQueue::new(), ValueQueue::new()],
+            next_update: configuration.interval,
+            settings,
+        })
+    }
+
+    /// Takes a packet that never uses the link, or no longer counts, out of the virtual queues.
+    fn cancel(&mut self, records: [Position; 2], now: Time) {
+        for (queue, record) in self.virtuals.iter_mut().zip(records) {
+            if record != Position::NONE {
+                queue.cancel(record, now);
+            }
+        }
+    }
+
+    /// Whether L4S packets that would be marked are dropped instead.
+    fn is_overloaded(&self, sojourn: Time) -> bool {
+        self.configuration
+            .overload_delay
+            .is_some_and(|limit| sojourn > limit || self.virtuals[0].overflows())
+    }
+
+    /// What becomes of a packet whose value is not above the threshold: marks it, or says why to drop it.
+    fn signal(
+        &self,
+        packet: &mut P,
+        queue: QueueId,
+        now: Time,
+        obs: &mut impl Observer<P>,
+    ) -> Option<DropReason> {
+        if queue == QueueId::L4S {
+            if self.is_overloaded(packet.sojourn(now)) {
+                return Some(DropReason::Overload);
+            }
+        } else if !self.configuration.ecn || packet.ecn() == Ecn::NotEct {
+            return Some(DropReason::Value);
+        }
+        mark(packet, queue, MarkReason::Value, now, obs);
+        None
+    }
+
+    /// What a packet of `queue` must be worth more than.
+    #[inline]
+    fn threshold(&self, queue: QueueId) -> u16 {
+        let [l4s, both] = &self.virtuals;
+        if queue == QueueId::L4S {
+            l4s.threshold().max(both.threshold())
+        } else {
+            both.threshold()
+        }
+    }
+
+    fn reconfigure(&mut self, now: Time) {
+        let link = Link {
+            rate: self.rate,
+            ..self.link
+        };
+        for (queue, shape) in self.virtuals.iter_mut().zip(self.configuration.shapes) {
+            queue.configure(shape, link, now);
+            queue.set_gains(gains(&self.settings));
+        }
+    }
+}
+
+impl<P: Packet> Qdisc<P> for VdqCsaqm<P> {
+    fn queues(&self) -> &'static [&'static str] {
+        dual_queue::NAMES
+    }
+
+    #[inline]
+    fn enqueue(&mut self, packet: P, now: Time, obs: &mut impl Observer<P>) {
+        let queue = classify(packet.ecn(), self.configuration.any_ect);
+        let len = packet.len();
+        let physical = &mut self.queues[queue.index()];
+        if !self.configuration.limits[queue.index()].admits(physical.backlog(), len) {
+            return refuse(packet, queue, DropReason::Limit, now, obs);
+        }
+        let value = self.values.count(packet.value());
+        let [l4s, both] = &mut self.virtuals;
+        let records = [
+            if queue == QueueId::L4S {
+                l4s.admit(value, len, now)
+            } else {
+                Position::NONE
+            },
+            both.admit(value, len, now),
+        ];
+        obs.enqueued(queue, &packet, now);
+        physical.push(Entry {
+            packet,
+            value,
+            records,
+        });
+    }
+
+    #[inline]
+    fn dequeue(&mut self, now: Time, obs: &mut impl Observer<P>) -> Option<P> {
+        loop {
+            let (queue, entry) = match self.queues[0].pop() {
+                Some(entry) => (QueueId::L4S, entry),
+                None => (QueueId::CLASSIC, self.queues[1].pop()?),
+            };
+            let Entry {
+                mut packet,
+                value,
+                records,
+            } = entry;
+            if value <= self.threshold(queue) {
+                if let Some(reason) = self.signal(&mut packet, queue, now, obs) {
+                    self.cancel(records, now);
+                    drop_queued(packet, queue, reason, now, obs);
+                    continue;
+                }
+                if self.configuration.remove_marked {
+                    self.cancel(records, now);
+                }
+            }
+            obs.dequeued(queue, &packet, now);
+            return Some(packet);
+        }
+    }
+
+    #[inline]
+    fn next_update(&self) -> Option<Time> {
+        Some(self.next_update)
+    }
+
+    fn update(&mut self, now: Time) {
+        for queue in &mut self.virtuals {
+            queue.update(now);
+        }
+        self.next_update = now + self.configuration.interval;
+    }
+
+    fn set_rate(&mut self, rate: Rate, now: Time, _obs: &mut impl Observer<P>) {
+        self.rate = rate;
+        if !rate.is_zero() {
+            self.link.rate = rate;
+            self.configuration.set_rate(&self.settings, self.link);
+        }
+        self.reconfigure(now);
+    }
+
+    /// A lowered limit drops nothing that waits: the queue only refuses until it fits, and so does a virtual queue.
+    fn configure(
+        &mut self,
+        key: &str,
+        value: &str,
+        now: Time,
+        _obs: &mut impl Observer<P>,
+    ) -> Result<(), ParameterError> {
+        let settings = self.settings.changed(key, value)?;
+        self.configuration = self.configuration.changed(key, &settings, self.link)?;
+        self.values = Values::of(&settings);
+        self.settings = settings;
+        self.reconfigure(now);
+        Ok(())
+    }
+
+    fn drain(&mut self, now: Time, obs: &mut impl Observer<P>) {
+        for queue in [QueueId::CLASSIC, QueueId::L4S] {
+            while let Some(entry) = self.queues[queue.index()].pop() {
+                self.cancel(entry.records, now);
+                drop_queued(entry.packet, queue, DropReason::Drained, now, obs);
+            }
+        }
+    }
+
+    #[inline]
+    fn backlog(&self) -> Backlog {
+        let [l4s, classic] = [0, 1].map(|queue: usize| self.queues[queue].backlog());
+        Backlog {
+            packets: l4s.packets + classic.packets,
+            bytes: l4s.bytes + classic.bytes,
+        }
+    }
+
+    fn status(&self, now: Time, tell: &mut dyn FnMut(&'static str, Gauge)) {
+        let [l4s, classic] = &self.queues;
+        tell("delay_l4s", Gauge::Delay(l4s.head_sojourn(now)));
+        tell("delay_classic", Gauge::Delay(classic.head_sojourn(now)));
+        let [l4s, both] = &self.virtuals;
+        tell("ctv_0", Gauge::Count(l4s.threshold().into()));
+        tell("ctv_1", Gauge::Count(both.threshold().into()));
+        tell("virtual_delay_0", Gauge::Delay(l4s.delay(now)));
+        tell("virtual_delay_1", Gauge::Delay(both.delay(now)));
+        for (name, queue) in [("probability_0", l4s), ("probability_1", both)] {
+            if let Some(probability) = queue.probability() {
+                tell(name, Gauge::Ratio(probability.as_f64()));
+            }
+        }
+        let [limit_l4s, limit_classic] = &self.configuration.limits;
+        limit_l4s.tell_as("limit_l4s_packets", "limit_l4s_bytes", tell);
+        limit_classic.tell_as("limit_classic_packets", "limit_classic_bytes", tell);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,192 @@
+//! From a virtual queue to its congestion threshold value, every interval: four readings of what is not published.
+//!
+//! | `variant`  | CTV | status |
+//! | ---------- | --- | ------ |
+//! | `b`        | the smallest value above which no more than C_v·D waits; 0 if no more waits at all | the literal reading of the slides ("calculated from H_INi and D_i") |
+//! | `b_smooth` | an eighth of the way to that of `b`, on the scale of values | ours |
+//! | `q`        | the value up to which a share p of the bytes that came lately lies; p by a PI controller from the delay of the virtual queue | ours, after PVPIE and US 12,021,756 |
+//! | `v`        | the highest value that a virtual queue of C_v·D, which drops the lowest values first, dropped in the interval | ours, after US 11,563,698 |
+//!
+//! Rounding: `b_smooth` keeps 16 bits behind the point, moves by whole units of them toward zero, and is rounded to the nearest value
+//! to be used; p is that of [`Pi`], a share of bytes is rounded down.
+
+use crate::pi::Pi;
+use crate::units::{Frequency, Probability, Time};
+use crate::value::ValueHistogram;
+
+/// Of the PI controller, for each interval.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Gains {
+    pub(crate) alpha: Frequency,
+    pub(crate) beta: Frequency,
+}
+
+/// Bits behind the point of a smoothed threshold.
+const FRACTION_BITS: u32 = 16;
+
+/// How a threshold is found.
+#[derive(Debug)]
+pub(crate) enum Law {
+    /// b
+    Backlog,
+    /// b_smooth, with the smoothed threshold.
+    Smoothed(i64),
+    /// q
+    Arrivals {
+        pi: Pi,
+        gains: Gains,
+        /// Bytes that came, of each value; halved by every update.
+        arrivals: ValueHistogram,
+    },
+    /// v
+    DropMinimum {
+        /// H_DROP: bytes of records that are to be dropped in place.
+        condemned: ValueHistogram,
+        /// The highest value dropped since the last update.
+        dropped: u16,
+    },
+}
+
+impl Law {
+    /// The law `variant` for values up to `highest`.
+    pub(crate) fn new(variant: &str, gains: Gains, highest: u16) -> Self {
+        match variant {
+            "b" => Self::Backlog,
+            "b_smooth" => Self::Smoothed(0),
+            "v" => Self::DropMinimum {
+                condemned: ValueHistogram::new(highest),
+                dropped: 0,
+            },
+            _ => Self::Arrivals {
+                pi: Pi::new(Time::ZERO, gains.alpha, gains.beta),
+                gains,
+                arrivals: ValueHistogram::new(highest),
+            },
+        }
+    }
+
+    pub(super) fn set_gains(&mut self, new: Gains, target: Time) {
+        if let Self::Arrivals { pi, gains, .. } = self {
+            *gains = new;
+            pi.configure(target, new.alpha, new.beta);
+        }
+    }
+
+    pub(super) fn set_target(&mut self, target: Time) {
+        if let Self::Arrivals { pi, gains, .. } = self {
+            pi.configure(target, gains.alpha, gains.beta);
+        }
+    }
+
+    pub(super) fn probability(&self) -> Option<Probability> {
+        match self {
+            Self::Arrivals { pi, .. } => Some(pi.probability()),
+            _ => None,
+        }
+    }
+
+    /// A packet came, whether there is room for its record or not.
+    #[inline]
+    pub(super) fn arrived(&mut self, value: u16, bytes: u64) {
+        if let Self::Arrivals { arrivals, .. } = self {
+            arrivals.add(value, bytes);
+        }
+    }
+
+    /// Whether a record may join `present`; v condemns what is worth less until it may.
+    #[inline]
+    pub(super) fn makes_room(
+        &mut self,
+        present: &mut ValueHistogram,
+        value: u16,
+        bytes: u64,
+        target_bytes: u64,
+    ) -> bool {
+        match self {
+            Self::DropMinimum { condemned, dropped } => {
+                make_room(present, condemned, dropped, (value, bytes), target_bytes)
+            }
+            _ => true,
+        }
+    }
+
+    /// Whether a record of `value` leaves at the head without being served.
+    #[inline]
+    pub(super) fn condemns(&self, value: u16) -> bool {
+        match self {
+            Self::DropMinimum { condemned, .. } => condemned.bytes_of(value) > 0,
+            _ => false,
+        }
+    }
+
+    /// A record leaves: takes its bytes from those condemned first, and returns what is left of them.
+    #[inline]
+    pub(super) fn forget_condemned(&mut self, value: u16, bytes: u64) -> u64 {
+        match self {
+            Self::DropMinimum { condemned, .. } => {
+                let taken = bytes.min(condemned.bytes_of(value));
+                condemned.remove(value, taken);
+                bytes - taken
+            }
+            _ => bytes,
+        }
+    }
+
+    /// The new threshold, from what waits and how long it takes.
+    pub(super) fn update(
+        &mut self,
+        present: &ValueHistogram,
+        target_bytes: u64,
+        delay: Time,
+    ) -> u16 {
+        match self {
+            Self::Backlog => present.quantile_from_top(target_bytes),
+            Self::Smoothed(threshold) => {
+                let raw = i64::from(present.quantile_from_top(target_bytes)) << FRACTION_BITS;
+                *threshold += (raw - *threshold) / 8;
+                // Between 0 and the highest value, which raw never passes.
+                ((*threshold + (1 << (FRACTION_BITS - 1))) >> FRACTION_BITS) as u16
+            }
+            Self::Arrivals { pi, arrivals, .. } => {
+                pi.update(delay);
+                let threshold = arrivals.quantile(pi.probability());
+                arrivals.age();
+                threshold
+            }
+            Self::DropMinimum { dropped, .. } => core::mem::take(dropped),
+        }
+    }
+
+    /// Bytes of records that are not in `present`.
+    #[cfg(test)]
+    pub(super) fn condemned_bytes(&self) -> u64 {
+        match self {
+            Self::DropMinimum { condemned, .. } => condemned.total(),
+            _ => 0,
+        }
+    }
+}
+
+/// Condemns the lowest values until `value` fits into `limit`, unless it is no better itself.
+fn make_room(
+    present: &mut ValueHistogram,
+    condemned: &mut ValueHistogram,
+    dropped: &mut u16,
+    (value, bytes): (u16, u64),
+    limit: u64,
+) -> bool {
+    loop {
+        let excess = present.total().saturating_add(bytes).saturating_sub(limit);
+        if excess == 0 {
+            return true;
+        }
+        let Some(lowest) = present.lowest().filter(|&lowest| lowest < value) else {
+            *dropped = (*dropped).max(value);
+            return false;
+        };
+        let moved = excess.min(present.bytes_of(lowest));
+        present.remove(lowest, moved);
+        condemned.add(lowest, moved);
+        *dropped = (*dropped).max(lowest);
+    }
+}

@@ -1,0 +1,170 @@
+//! The rows that disciplines with virtual queues share, and what is wrong between them.
+
+use alloc::format;
+use alloc::string::ToString;
+
+use super::Shape;
+use super::law::{Gains, Law};
+use crate::parameter::{Default, Domain, Parameter, ParameterError, Settings};
+use crate::units::{Frequency, Time};
+
+/// C_v and the like are kept in so many parts of the link's rate: 63/64 is exact.
+pub(crate) const PARTS: u64 = 1 << 16;
+
+const SHORTEST: Time = Time::from_micros(1);
+const LONGEST: Time = Time::from_micros(u32::MAX as u64);
+const LARGEST_GAIN: Frequency = Frequency::from_nanohertz(1_000_000 * 1_000_000_000);
+
+pub(crate) const ROW: Parameter = Parameter {
+    name: "",
+    opposite: None,
+    domain: Domain::Flag,
+    default: Default::Is("false"),
+    only: None,
+    live: true,
+    source: "quell",
+    help: "",
+};
+
+pub(crate) const VARIANT: Parameter = Parameter {
+    name: "variant",
+    domain: Domain::Word(&["q", "b", "b_smooth", "v"]),
+    default: Default::Is("q"),
+    live: false,
+    source: "derived: the formula is not published; b is the literal reading of the slides",
+    help: "How a threshold follows from a virtual queue: a share of arrivals by a PI controller, a quantile of the backlog, the same smoothed, or what a drop-minimum-value queue would drop.",
+    ..ROW
+};
+
+pub(crate) const INTERVAL: Parameter = Parameter {
+    name: "interval",
+    domain: Domain::Time(SHORTEST, LONGEST),
+    default: Default::Is("10ms"),
+    source: "slides of ANRW 2020: every 10 ms",
+    help: "Interval between two computations of the thresholds.",
+    ..ROW
+};
+
+pub(crate) const TARGET: Parameter = Parameter {
+    domain: Domain::Time(SHORTEST, LONGEST),
+    default: Default::Is("5ms"),
+    source: "slides of ANRW 2020 (D_i); value derived",
+    ..ROW
+};
+
+pub(crate) const SERVING_RATE: Parameter = Parameter {
+    domain: Domain::Fraction(1, PARTS, PARTS),
+    default: Default::Is("0.984375"),
+    source: "slides of ANRW 2020 (C_vi <= C); value derived: 63/64 for their utilisation of 98.4 %",
+    ..ROW
+};
+
+pub(crate) const VQ_LIMIT: Parameter = Parameter {
+    name: "vq_limit",
+    domain: Domain::Time(SHORTEST, LONGEST),
+    default: Default::Is("200ms"),
+    source: "slides of ANRW 2020 (max. size); value derived",
+    help: "What a virtual queue holds at most, as a delay at its serving rate.",
+    ..ROW
+};
+
+pub(crate) const ALPHA: Parameter = Parameter {
+    name: "alpha",
+    domain: Domain::Frequency(Frequency::from_nanohertz(0), LARGEST_GAIN),
+    default: Default::Is("0.32"),
+    only: Some(("variant", "q")),
+    source: "derived, for an interval of 10 ms",
+    help: "Integral gain: what each interval adds to p for a second of virtual delay above the target.",
+    ..ROW
+};
+
+pub(crate) const BETA: Parameter = Parameter {
+    name: "beta",
+    default: Default::Is("6.4"),
+    help: "Proportional gain: what each interval adds to p for a second by which the virtual delay grew.",
+    ..ALPHA
+};
+
+pub(crate) const DEFAULT_VALUE: Parameter = Parameter {
+    name: "default_value",
+    domain: Domain::Integer(1, u16::MAX as u64),
+    default: Default::Is("1"),
+    help: "What a packet without a value (0) counts as; 1 is the lowest there is.",
+    ..ROW
+};
+
+pub(crate) const MAX_VALUE: Parameter = Parameter {
+    name: "max_value",
+    domain: Domain::Integer(1, u16::MAX as u64),
+    default: Default::Is("65535"),
+    live: false,
+    help: "The highest value told apart, which sizes the histograms; larger ones count as this one.",
+    ..ROW
+};
+
+/// What a packet's value counts as.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Values {
+    default: u16,
+    highest: u16,
+}
+
+impl Values {
+    pub(crate) fn of(settings: &Settings) -> Self {
+        // Both are in the range of 16 bits by their domains.
+        let highest = settings.number("max_value") as u16;
+        Self {
+            default: (settings.number("default_value") as u16).min(highest),
+            highest,
+        }
+    }
+    #[inline]
+    pub(crate) fn count(self, value: u16) -> u16 {
+        if value == 0 {
+            self.default
+        } else {
+            value.min(self.highest)
+        }
+    }
+    pub(crate) fn highest(self) -> u16 {
+        self.highest
+    }
+}
+
+/// The gains, where the variant has any.
+pub(crate) fn gains(settings: &Settings) -> Gains {
+    Gains {
+        alpha: settings.frequency("alpha"),
+        beta: settings.frequency("beta"),
+    }
+}
+
+/// The law of the variant chosen.
+pub(crate) fn law(settings: &Settings) -> Law {
+    let highest = Values::of(settings).highest();
+    Law::new(settings.word("variant"), gains(settings), highest)
+}
+
+/// A virtual queue with the parameters of these names; refuses a target that it can never exceed.
+pub(crate) fn shape(
+    settings: &Settings,
+    serving_rate: &str,
+    target: &str,
+) -> Result<Shape, ParameterError> {
+    let shape = Shape {
+        serving_rate: Some(settings.number(serving_rate)),
+        target: settings.time(target),
+        limit: settings.time("vq_limit"),
+    };
+    if shape.target < shape.limit {
+        return Ok(shape);
+    }
+    Err(ParameterError {
+        key: target.to_string(),
+        found: shape.target.to_string(),
+        allowed: format!(
+            "must be below vq_limit, which is {}: a virtual queue that never holds more than its target gives no signal",
+            shape.limit
+        ),
+    })
+}

@@ -1,0 +1,206 @@
+//! VDQ-CSAQM and CSAQM in an open loop: sources of constant rate share a link by packet values, without congestion control.
+//!
+//! Seven sources, 800, 400, 400, 200, 100, 50 and 50 Mbit/s with jitter, none of them ECN-capable, into 1 Gbit/s. What must come
+//! out is not ours to choose: a threshold c leaves each source min(R, v⁻¹(c)), so all get their weighted max-min share of C_v.
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use common::{TestPacket, discipline};
+use quell_aqm::departure_clock::Framing;
+use quell_aqm::qdisc::Gauge;
+use quell_aqm::{Bottleneck, Departure, Drop, Ecn, Observer, Packet, Qdisc, QueueId};
+use quell_aqm::{Random, Rate, Time};
+
+/// Offered, in Mbit/s.
+const OFFERED: [f64; 7] = [800.0, 400.0, 400.0, 200.0, 100.0, 50.0, 50.0];
+/// 63/64 of 1 Gbit/s.
+const SERVING_RATE: f64 = 984.375;
+/// Values per octave, and the rate in Mbit/s whose value is 1.
+const BINS: f64 = 64.0;
+const HIGHEST_RATE: f64 = 100_000.0;
+
+/// Bytes that each source got through from `from` on, and how long they waited.
+#[derive(Debug, Default)]
+struct Sums {
+    from: Time,
+    bytes: [u64; 7],
+    packets: u64,
+    delay: Time,
+    longest_delay: Time,
+}
+
+impl Observer<TestPacket> for Sums {
+    fn dequeued(&mut self, _queue: QueueId, packet: &TestPacket, now: Time) {
+        if now >= self.from {
+            self.bytes[packet.flow as usize] += packet.len;
+            self.packets += 1;
+            self.delay += packet.sojourn(now);
+            self.longest_delay = self.longest_delay.max(packet.sojourn(now));
+        }
+    }
+    fn dropped(&mut self, _packet: TestPacket, _drop: Drop, _now: Time) {}
+}
+
+/// Mbit/s of each source, and what the queue did meanwhile.
+#[derive(Debug)]
+struct Outcome {
+    goodput: [f64; 7],
+    thresholds: (i64, i64),
+    mean_delay_ms: f64,
+    longest_delay_ms: f64,
+}
+
+impl Outcome {
+    fn total(&self) -> f64 {
+        self.goodput.iter().sum()
+    }
+}
+
+/// The random marker on the rate that is known: a rate drawn below it, and its value; `scale` 2 is silver.
+fn value(offered: f64, scale: f64, random: &mut Random) -> u16 {
+    let drawn = offered * scale * (random.u32() as f64 + 1.0) / 4_294_967_296.0;
+    (1.0 + BINS * (HIGHEST_RATE / drawn).log2())
+        .round()
+        .clamp(1.0, 65_535.0) as u16
+}
+
+/// 20 s of which the last 18 count.
+fn open_loop(kind: &str, given: &[(&str, &str)], scales: [f64; 7]) -> Outcome {
+    let rate = Rate::from_mbps(1_000);
+    let (from, until) = (Time::from_secs(2), Time::from_secs(20));
+    let sums = Sums {
+        from,
+        ..Sums::default()
+    };
+    let qdisc = discipline(kind, given, rate).unwrap();
+    let mut link = Bottleneck::new(qdisc, rate, Framing::default(), sums);
+    let mut random = Random::new(5, "sources");
+    // Packets of 1500 bytes, their gaps uniform between half and one and a half of the mean.
+    let gaps = OFFERED.map(|offered| (12_000_000.0 / offered) as u64);
+    let mut due = gaps.map(|gap| random.below(gap));
+    let (mut id, mut sampled) = (0, Time::ZERO);
+    let mut thresholds = (i64::MAX, 0);
+    let mut sink = |_: TestPacket, _: Departure| ();
+    loop {
+        let source = (0..7).min_by_key(|&source| due[source]).unwrap();
+        let now = Time::from_nanos(due[source]);
+        if now >= until {
+            break;
+        }
+        let mut packet = TestPacket::new(id, source as u64, 1_500, Ecn::NotEct);
+        packet.value = value(OFFERED[source], scales[source], &mut random);
+        link.arrive(packet, now, &mut sink);
+        id += 1;
+        due[source] += gaps[source] / 2 + random.below(gaps[source]);
+        if now >= from && now - sampled >= Time::from_millis(10) {
+            sampled = now;
+            link.qdisc().status(now, &mut |name, gauge| {
+                if let ("ctv_1" | "ctv", Gauge::Count(threshold)) = (name, gauge) {
+                    thresholds = (threshold.min(thresholds.0), threshold.max(thresholds.1));
+                }
+            });
+        }
+    }
+    let sums = link.observer();
+    let seconds = (until - from).as_nanos() as f64 / 1e9;
+    Outcome {
+        goodput: sums.bytes.map(|bytes| bytes as f64 * 8.0 / 1e6 / seconds),
+        thresholds,
+        mean_delay_ms: sums.delay.as_nanos() as f64 / 1e6 / sums.packets as f64,
+        longest_delay_ms: sums.longest_delay.as_nanos() as f64 / 1e6,
+    }
+}
+
+/// Σ min(R, x / scale) = C_v, solved for each source's share by bisection.
+fn shares(scales: [f64; 7]) -> [f64; 7] {
+    let at = |x: f64| -> [f64; 7] { core::array::from_fn(|i| OFFERED[i].min(x / scales[i])) };
+    let (mut low, mut high) = (0.0, 10_000.0);
+    for _ in 0..100 {
+        let middle = (low + high) / 2.0;
+        if at(middle).iter().sum::<f64>() < SERVING_RATE {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    at(low)
+}
+
+fn print(name: &str, outcome: &Outcome) {
+    print!("{name:24}");
+    for goodput in outcome.goodput {
+        print!("{goodput:7.1}");
+    }
+    println!(
+        "{:9.2} {:5}..{:<5} {:6.2} / {:.2}",
+        outcome.total(),
+        outcome.thresholds.0,
+        outcome.thresholds.1,
+        outcome.mean_delay_ms,
+        outcome.longest_delay_ms
+    );
+}
+
+const EQUAL: [f64; 7] = [1.0; 7];
+/// The second source is silver: v(x) = gold(2x).
+const SILVER: [f64; 7] = [1.0, 2.0, 1.0, 1.0, 1.0, 1.0, 1.0];
+
+const VARIANTS: [&str; 4] = ["q", "b", "b_smooth", "v"];
+
+/// How far `goodput` is from `share`, as a part of it.
+fn error(goodput: f64, share: f64) -> f64 {
+    (goodput / share - 1.0).abs()
+}
+
+/// AT1 of the specification. A model of its authors gives 196.4 196.0 196.2 195.8 for q, 241.7 193.1 193.1 156.5 for b and 200.5 200.2
+/// 200.4 183.3 for b_smooth to the first four.
+#[test]
+fn equal_values_give_max_min_shares_of_the_serving_rate() {
+    let shares = shares(EQUAL);
+    println!("                        Mbit/s of each source, total, CTV, queue mean / max ms");
+    for variant in VARIANTS {
+        let outcome = open_loop("vdq_csaqm", &[("variant", variant)], EQUAL);
+        print(variant, &outcome);
+        let goodput = outcome.goodput;
+        if variant == "q" {
+            for (goodput, share) in goodput.into_iter().zip(shares) {
+                assert!(error(goodput, share) < 0.02, "{outcome:?}");
+            }
+        }
+        // The bounds of section 2.7, and the order of demands, up to a part in a hundred of noise.
+        let bound = match variant {
+            "q" => 0.01,
+            "b" => 0.25,
+            _ => 0.12,
+        };
+        for (goodput, share) in goodput.into_iter().zip(shares) {
+            assert!(error(goodput, share) < bound, "{outcome:?}");
+        }
+        assert!(
+            goodput.windows(2).all(|pair| pair[0] > 0.99 * pair[1]),
+            "{outcome:?}"
+        );
+        if variant != "v" {
+            assert!(error(outcome.total(), SERVING_RATE) < 0.002, "{outcome:?}");
+        }
+    }
+}
+
+/// AT2 of the specification. The same model gives 233.9 116.9 233.6 200.0 for q.
+#[test]
+fn silver_gets_half_of_gold() {
+    let shares = shares(SILVER);
+    for variant in VARIANTS {
+        let outcome = open_loop("vdq_csaqm", &[("variant", variant)], SILVER);
+        print(variant, &outcome);
+        if variant == "q" {
+            let [gold, silver, same_demand, ..] = outcome.goodput;
+            assert!(error(gold, 2.0 * silver) < 0.03, "{outcome:?}");
+            assert!(error(same_demand, 2.0 * silver) < 0.03, "{outcome:?}");
+            for (goodput, share) in outcome.goodput.into_iter().zip(shares) {
+                assert!(error(goodput, share) < 0.02, "{outcome:?}");
+            }
+        }
+    }
+}
