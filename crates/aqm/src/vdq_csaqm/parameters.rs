@@ -6,8 +6,8 @@ use crate::single_queue::Limit;
 use crate::units::Time;
 use crate::virtual_queue::Shape;
 use crate::virtual_queue::parameters::{
-    ALPHA, BETA, DEFAULT_VALUE, INTERVAL, MAX_VALUE, ROW, SERVING_RATE, TARGET, VARIANT, VQ_LIMIT,
-    shape,
+    ALPHA, BETA, DEFAULT_VALUE, HIGHEST_VALUE, INTERVAL, ROW, SERVING_RATE, TARGET, VARIANT,
+    VQ_LIMIT, shape,
 };
 
 pub(super) const TABLE: &[Parameter] = &[
@@ -63,7 +63,7 @@ pub(super) const TABLE: &[Parameter] = &[
         ..ROW
     },
     DEFAULT_VALUE,
-    MAX_VALUE,
+    HIGHEST_VALUE,
     Parameter {
         name: "drop_on_overload",
         source: "quell; RFC 9332 section 4.2.3 (drop on saturation)",

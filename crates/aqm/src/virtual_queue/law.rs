@@ -93,30 +93,24 @@ impl Law {
         }
     }
 
-    /// Whether a record may join `present`; v condemns what is worth less until it may.
+    /// Counts a record in: of `present`, or of those condemned.
     #[inline]
-    pub(super) fn makes_room(
+    pub(super) fn count(
         &mut self,
         present: &mut ValueHistogram,
         value: u16,
         bytes: u64,
         target_bytes: u64,
-    ) -> bool {
+    ) {
         match self {
             Self::DropMinimum { condemned, dropped } => {
-                make_room(present, condemned, dropped, (value, bytes), target_bytes)
+                if !makes_room(present, condemned, dropped, (value, bytes), target_bytes) {
+                    return condemned.add(value, bytes);
+                }
             }
-            _ => true,
+            _ => (),
         }
-    }
-
-    /// Whether a record of `value` leaves at the head without being served.
-    #[inline]
-    pub(super) fn condemns(&self, value: u16) -> bool {
-        match self {
-            Self::DropMinimum { condemned, .. } => condemned.bytes_of(value) > 0,
-            _ => false,
-        }
+        present.add(value, bytes);
     }
 
     /// A record leaves: takes its bytes from those condemned first, and returns what is left of them.
@@ -168,7 +162,7 @@ impl Law {
 }
 
 /// Condemns the lowest values until `value` fits into `limit`, unless it is no better itself.
-fn make_room(
+fn makes_room(
     present: &mut ValueHistogram,
     condemned: &mut ValueHistogram,
     dropped: &mut u16,

@@ -200,15 +200,10 @@ impl VirtualQueue {
             self.refused[0] = true;
             return Position::NONE;
         }
-        if !self
-            .law
-            .makes_room(&mut self.present, value, size, self.target_bytes)
-        {
-            return Position::NONE;
-        }
+        self.law
+            .count(&mut self.present, value, size, self.target_bytes);
         let position = Position(self.head + self.records.len() as u64);
         self.records.push_back(Record { bytes, value });
-        self.present.add(value, size);
         self.bytes += size;
         position
     }
@@ -241,13 +236,11 @@ impl VirtualQueue {
         self.server.earn(now);
         while let Some(&record) = self.records.front() {
             if record.bytes > 0 {
-                if !self.law.condemns(record.value) {
-                    let price = u128::from(record.bytes) * Server::BYTE;
-                    if self.server.credit < price {
-                        return;
-                    }
-                    self.server.credit -= price;
+                let price = u128::from(record.bytes) * Server::BYTE;
+                if self.server.credit < price {
+                    return;
                 }
+                self.server.credit -= price;
                 self.forget(record);
             }
             self.pop();

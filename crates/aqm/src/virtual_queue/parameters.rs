@@ -93,8 +93,8 @@ pub(crate) const DEFAULT_VALUE: Parameter = Parameter {
     ..ROW
 };
 
-pub(crate) const MAX_VALUE: Parameter = Parameter {
-    name: "max_value",
+pub(crate) const HIGHEST_VALUE: Parameter = Parameter {
+    name: "highest_value",
     domain: Domain::Integer(1, u16::MAX as u64),
     default: Default::Is("65535"),
     live: false,
@@ -112,7 +112,7 @@ pub(crate) struct Values {
 impl Values {
     pub(crate) fn of(settings: &Settings) -> Self {
         // Both are in the range of 16 bits by their domains.
-        let highest = settings.number("max_value") as u16;
+        let highest = settings.number("highest_value") as u16;
         Self {
             default: (settings.number("default_value") as u16).min(highest),
             highest,

@@ -18,7 +18,7 @@ pub const VDQ_CSAQM: Kind = Kind {
         &[],
         &[
             ("variant", "b"),
-            ("max_value", "1000"),
+            ("highest_value", "1000"),
             ("any_ect", "false"),
         ],
         &[
@@ -74,7 +74,7 @@ pub const VDQ_CSAQM: Kind = Kind {
         (&[], "any_ect", "true", "false"),
         (STRICT, "ecn", "true", "false"),
         (&[], "default_value", "1", "65535"),
-        (&[], "max_value", "65535", "500"),
+        (&[], "highest_value", "65535", "500"),
         (FULL, "drop_on_overload", "false", "true"),
         (OVERLOAD, "overload_delay", "20ms", "1ms"),
         (&[], "remove_marked", "false", "true"),
