@@ -86,6 +86,8 @@ pub struct Standing {
     flows: u64,
     /// Packets that come for each that leaves.
     arrivals: u64,
+    /// Of the packets' values.
+    value_bits: u32,
 }
 
 impl Standing {
@@ -94,7 +96,9 @@ impl Standing {
         let case = CASES.iter().find(|case| case.0 == name);
         let (_, kind, given, _) = case.expect("a case of this name");
         let flows = FLOWS.iter().find(|flows| flows.0 == name);
-        let mut standing = Self::new(kind, given, flows.map_or(16, |flows| flows.1));
+        let value_bits = if WIDE.contains(&name) { 16 } else { 11 };
+        let flows = flows.map_or(16, |flows| flows.1);
+        let mut standing = Self::new(kind, given, flows, value_bits);
         if FULL.contains(&name) {
             standing.arrivals = 2;
         }
@@ -121,6 +125,7 @@ impl Standing {
             flow: 0,
             flows,
             arrivals: 1,
+            value_bits,
         };
         for _ in 0..(2 * flows).max(100) {
             standing.enqueue();
