@@ -55,11 +55,13 @@ pub struct Fifo<P> {
     settings: Settings,
     rule: Rule,
     limit: Limit,
+    /// The rule and the limit as what is compared for each packet.
+    room: Room,
     count_in_service: bool,
     /// With the last rate that was not zero.
     link: Link,
     queue: SingleQueue<P>,
-    /// The packet in service, empty if none.
+    /// The packet in service; empty if there is none, or if it does not count.
     in_service: Backlog,
 }
 
@@ -113,9 +115,11 @@ impl<P: Packet> Fifo<P> {
             "bytes_loose" => Rule::BytesLoose,
             _ => Rule::Linux,
         };
+        let limit = limit_of(&settings, rule, link)?;
         Ok(Self {
             rule,
-            limit: limit_of(&settings, rule, link)?,
+            limit,
+            room: Room::of(rule, limit),
             count_in_service: settings.flag("count_in_service"),
             link,
             queue: SingleQueue::new(),
@@ -124,16 +128,31 @@ impl<P: Packet> Fifo<P> {
         })
     }
 
-    fn occupancy(&self) -> Backlog {
+    fn set_limit(&mut self, limit: Limit) {
+        self.limit = limit;
+        self.room = Room::of(self.rule, limit);
+    }
+
+    #[inline]
+    fn has_room_for(&self, packet: &P) -> bool {
         let waiting = self.queue.backlog();
+        self.room.admits(
+            waiting.packets + self.in_service.packets,
+            waiting.bytes + self.in_service.bytes,
+            packet.len(),
+        )
+    }
+
+    /// `packet` leaves the queue, which it may never have entered.
+    #[inline]
+    fn serve(&mut self, packet: &P, now: Time, obs: &mut impl Observer<P>) {
         if self.count_in_service {
-            Backlog {
-                packets: waiting.packets + self.in_service.packets,
-                bytes: waiting.bytes + self.in_service.bytes,
-            }
-        } else {
-            waiting
+            self.in_service = Backlog {
+                packets: 1,
+                bytes: packet.len(),
+            };
         }
+        obs.dequeued(QueueId::SINGLE, packet, now);
     }
 }
 
@@ -151,7 +170,9 @@ fn limit_of(settings: &Settings, rule: Rule, link: Link) -> Result<Limit, Parame
     match (rule, limit_bytes(setting, link.rate), setting) {
         (Rule::Slots | Rule::Linux, None, Value::Packets(packets)) => Ok(Limit::Packets(packets)),
         (Rule::Slots, ..) => refuse("must be in packets with rule = \"slots\"".to_string()),
-        (_, Some(bytes), _) if accepts(rule, Limit::Bytes(bytes), Backlog::default(), link.mtu) => {
+        (_, Some(bytes), _)
+            if Room::of(rule, Limit::Bytes(bytes)).admits(0, Bytes::ZERO, link.mtu) =>
+        {
             Ok(Limit::Bytes(bytes))
         }
         (_, Some(bytes), Value::Time(_)) => refuse(format!(
@@ -173,13 +194,40 @@ fn limit_setting(settings: &Settings) -> Value {
     settings.value("limit").expect("the limit has a default")
 }
 
-/// The rules of the table at the head.
-fn accepts(rule: Rule, limit: Limit, occupancy: Backlog, len: Bytes) -> bool {
-    match (rule, limit) {
-        (_, Limit::Packets(limit)) => occupancy.packets < limit,
-        (Rule::BytesStrict, Limit::Bytes(limit)) => occupancy.bytes + len < limit,
-        (Rule::BytesLoose, Limit::Bytes(limit)) => occupancy.bytes <= limit,
-        (Rule::Linux | Rule::Slots, Limit::Bytes(limit)) => occupancy.bytes + len <= limit,
+/// The rules of the table at the head, without a branch: a packet is accepted if there are fewer packets than `packets`, and if
+/// the bytes with so much of the packet as counts are not above `bytes`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Room {
+    packets: u64,
+    bytes: Bytes,
+    /// All ones if the bytes of the arriving packet count, else zero.
+    counts: u64,
+}
+
+impl Room {
+    fn of(rule: Rule, limit: Limit) -> Self {
+        let bytes = |bytes: u64, counts: u64| Self {
+            packets: u64::MAX,
+            bytes: Bytes::new(bytes),
+            counts,
+        };
+        match (rule, limit) {
+            (_, Limit::Packets(packets)) => Self {
+                packets,
+                ..bytes(u64::MAX, 0)
+            },
+            // Below the limit; with a limit of zero there is no such packet.
+            (Rule::BytesStrict, Limit::Bytes(limit)) => {
+                bytes(limit.get().saturating_sub(1), u64::MAX)
+            }
+            (Rule::BytesLoose, Limit::Bytes(limit)) => bytes(limit.get(), 0),
+            (Rule::Linux | Rule::Slots, Limit::Bytes(limit)) => bytes(limit.get(), u64::MAX),
+        }
+    }
+
+    #[inline]
+    fn admits(self, packets: u64, bytes: Bytes, len: Bytes) -> bool {
+        (packets < self.packets) & (bytes + Bytes::new(len.get() & self.counts) <= self.bytes)
     }
 }
 
@@ -190,7 +238,7 @@ impl<P: Packet> Qdisc<P> for Fifo<P> {
 
     #[inline]
     fn enqueue(&mut self, packet: P, now: Time, obs: &mut impl Observer<P>) {
-        if !accepts(self.rule, self.limit, self.occupancy(), packet.len()) {
+        if !self.has_room_for(&packet) {
             return single_queue::refuse(packet, DropReason::Limit, now, obs);
         }
         self.queue.accept(packet, now, obs);
@@ -199,27 +247,18 @@ impl<P: Packet> Qdisc<P> for Fifo<P> {
     #[inline]
     fn dequeue(&mut self, now: Time, obs: &mut impl Observer<P>) -> Option<P> {
         let packet = self.queue.pop()?;
-        self.in_service = Backlog {
-            packets: 1,
-            bytes: packet.len(),
-        };
-        obs.dequeued(QueueId::SINGLE, &packet, now);
+        self.serve(&packet, now, obs);
         Some(packet)
     }
 
     #[inline]
     fn pass(&mut self, packet: P, now: Time, obs: &mut impl Observer<P>) -> Option<P> {
-        if !self.queue.is_empty() || !accepts(self.rule, self.limit, self.occupancy(), packet.len())
-        {
+        if !self.queue.is_empty() || !self.has_room_for(&packet) {
             self.enqueue(packet, now, obs);
             return self.dequeue(now, obs);
         }
         obs.enqueued(QueueId::SINGLE, &packet, now);
-        self.in_service = Backlog {
-            packets: 1,
-            bytes: packet.len(),
-        };
-        obs.dequeued(QueueId::SINGLE, &packet, now);
+        self.serve(&packet, now, obs);
         Some(packet)
     }
 
@@ -235,7 +274,7 @@ impl<P: Packet> Qdisc<P> for Fifo<P> {
         self.link.rate = rate;
         // Not refused here, however small: the rate is what it is.
         if let Some(bytes) = limit_bytes(limit_setting(&self.settings), rate) {
-            self.limit = Limit::Bytes(bytes);
+            self.set_limit(Limit::Bytes(bytes));
         }
     }
 
@@ -247,7 +286,7 @@ impl<P: Packet> Qdisc<P> for Fifo<P> {
         _obs: &mut impl Observer<P>,
     ) -> Result<(), ParameterError> {
         let settings = self.settings.changed(key, value)?;
-        self.limit = limit_of(&settings, self.rule, self.link)?;
+        self.set_limit(limit_of(&settings, self.rule, self.link)?);
         self.settings = settings;
         Ok(())
     }
