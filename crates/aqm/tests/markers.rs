@@ -39,11 +39,11 @@ impl Packet for Sent {
 }
 
 fn marker(kind: &str, given: &[(&str, &str)], functions: &[ValueFunction]) -> Marker {
-    let mut settings = Settings::new(marker::find(kind).unwrap().parameters);
+    let mut settings = Settings::new(marker::find(kind).expect("a kind").parameters);
     for (key, value) in given {
-        settings.set(key, value).unwrap();
+        settings.set(key, value).expect("a parameter");
     }
-    Marker::new(kind, &settings, functions, Random::new(1, "marker")).unwrap()
+    Marker::new(kind, &settings, functions, Random::new(1, "marker")).expect("settings")
 }
 
 #[test]

@@ -1,5 +1,8 @@
 //! A discipline with a standing queue, one packet in and one out per step.
 
+#[allow(dead_code, reason = "for the benchmarks of markers")]
+pub mod marking;
+
 use quell_aqm::registry::{self, Discipline};
 use quell_aqm::{Bytes, Drop, Ecn, Link, Observer, Packet, Qdisc, Random, Rate, Settings, Time};
 

@@ -30,6 +30,14 @@ impl<S> Place<S> {
     pub(crate) const fn new(state: S) -> Self {
         Self { last: None, state }
     }
+    /// Begins anew as `fresh`, in the memory that there is.
+    fn renew(&mut self, fresh: &Self)
+    where
+        S: Clone,
+    {
+        self.last = fresh.last;
+        self.state.clone_from(&fresh.state);
+    }
     /// The state, and how long ago the packet before this one came: no time for the first, and after a clock that went back.
     #[inline]
     pub(crate) fn visit(&mut self, now: Time) -> (&mut S, Time) {
@@ -104,7 +112,7 @@ impl<S: Clone> FlowTable<S> {
         };
         self.used += usize::from(free.is_some());
         self.tags[place] = tag;
-        self.places[place] = self.fresh.clone();
+        self.places[place].renew(&self.fresh);
         &mut self.places[place]
     }
 

@@ -14,12 +14,19 @@
 //! Each kind is one line of [`MARKERS`] with its parameters; [`Marker::new`] makes one, and a world calls [`Marker::mark`] for each packet
 //! directly in front of [`Bottleneck::arrive`](crate::Bottleneck::arrive). What is remembered of flows is bounded: see `flow_table.rs`.
 
+mod fast_adapting;
 mod flow_table;
+mod multi_timescale;
 mod parameters;
 mod random;
 mod rate;
+mod remark;
+mod table;
+mod token_bucket;
 
 use alloc::string::ToString;
+
+pub use self::remark::{PERIOD, Remarker};
 
 use self::flow_table::{FlowTable, Place};
 use crate::packet::Packet;
@@ -131,6 +138,10 @@ macro_rules! markers {
 
 markers! {
     Random => random::RandomLaw,
+    TokenBucket => token_bucket::TokenBucketLaw,
+    FastAdapting => fast_adapting::FastAdaptingLaw,
+    Table => table::TableLaw,
+    MultiTimescale => multi_timescale::MultiTimescaleLaw,
 }
 
 /// Any marker, dispatched statically.

@@ -18,12 +18,12 @@ pub(crate) const PER: Parameter = Parameter {
     help: "What the function is of: each flow, or everything that passes the marker taken together.",
 };
 
-/// Places for flows.
-pub(crate) const fn flows(default: &'static str) -> Parameter {
+/// Places for flows, at most so many that no scenario asks for more memory than there is.
+pub(crate) const fn flows(default: &'static str, most: u64) -> Parameter {
     Parameter {
         name: "flows",
         opposite: None,
-        domain: Domain::Integer(16, 1 << 24),
+        domain: Domain::Integer(16, most),
         default: Default::Is(default),
         only: Some(("per", "flow")),
         live: false,

@@ -13,7 +13,7 @@ use crate::registry::Entry;
 use crate::units::{Bytes, Rate, Time};
 use crate::value::ValueFunction;
 
-const PARAMETERS: &[Parameter] = &[PER, flows("65536"), IDLE, TIME_CONSTANT];
+const PARAMETERS: &[Parameter] = &[PER, flows("65536", 1 << 20), IDLE, TIME_CONSTANT];
 
 pub(super) const ENTRY: Entry = Entry {
     name: "random",
@@ -54,10 +54,10 @@ impl Law for RandomLaw {
     }
 }
 
-/// A whole rate above `from` and up to `to`, each as likely; `to` if there is none.
+/// A whole rate above `from` and up to `to`, each as likely but for 2⁻³² of the span, which is below 2⁴⁷ bit/s; `to` if there is none.
 #[inline]
 pub(super) fn draw(from: Rate, to: Rate, random: &mut Random) -> Rate {
     let span = to.as_bps().saturating_sub(from.as_bps());
-    let below = random.below(span);
-    Rate::from_bps(to.as_bps().saturating_sub(below))
+    let below = (u128::from(random.u32()) * u128::from(span)) >> 32;
+    Rate::from_bps(to.as_bps().saturating_sub(below as u64))
 }

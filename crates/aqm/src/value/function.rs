@@ -94,7 +94,7 @@ pub struct ValueFunction(Arc<Table>);
 
 #[derive(Debug)]
 struct Table {
-    /// For each code from 0 to the highest the rate that is worth more, in bit/s: falling, and 0 at the highest.
+    /// For each code from 0 to the highest the rate that is worth more, in bit/s: falling, and 0 at the highest and one beyond.
     rates: Box<[u64]>,
     /// The code of the lowest rate of each step of the index.
     index: Box<[u16]>,
@@ -188,15 +188,29 @@ impl ValueFunction {
         let rate = self.0.rates.get(usize::from(code));
         Rate::from_bps(rate.copied().unwrap_or(0))
     }
+    /// The rate at which the marginal bit is worth `code`: the middle of those that are.
+    pub(crate) fn rate_at(&self, code: u16) -> Rate {
+        let from = self.rate_above(code).as_bps();
+        let to = self.rate_above(code.saturating_sub(1)).as_bps();
+        Rate::from_bps(from + (to - from) / 2)
+    }
+    /// v(x / `factor`): each value at a rate so many times as high; a factor of 0 counts as 1.
+    pub fn stretched(&self, factor: u64) -> Self {
+        let codes = &self.0.rates[..=self.highest().into()];
+        let stretched = codes.iter().map(|&rate| rate.saturating_mul(factor.max(1)));
+        Self(Arc::new(Table::new(stretched.collect())))
+    }
     /// The highest code that it gives.
     pub fn highest(&self) -> u16 {
         // One rate for each 16-bit code at most.
-        (self.0.rates.len() - 1) as u16
+        (self.0.rates.len() - 2) as u16
     }
 }
 
 impl Table {
-    fn new(rates: Vec<u64>) -> Self {
+    /// From the rates of all codes, the last of them 0.
+    fn new(mut rates: Vec<u64>) -> Self {
+        rates.push(0);
         let count = |rate: u64| rates.partition_point(|&above| above >= rate) as u16;
         // Steps up to the one in which the smallest code begins, and one more.
         let steps = step(rates[1].saturating_add(1)) + 2;
@@ -215,7 +229,14 @@ impl Table {
         }
         let step = step(rate);
         let (high, low) = (self.index[step], self.index[step + 1]);
-        let between = &self.rates[usize::from(low)..usize::from(high)];
+        let from = usize::from(low);
+        if high - low <= 2 {
+            // Mostly so: two comparisons without a branch that could be guessed wrong. Beyond the step they are not met.
+            let first = u16::from(self.rates[from] >= rate);
+            let second = u16::from(self.rates[from + 1] >= rate);
+            return low + first + second;
+        }
+        let between = &self.rates[from..usize::from(high)];
         low + between.partition_point(|&above| above >= rate) as u16
     }
 }
@@ -224,7 +245,8 @@ impl Table {
 #[inline]
 fn step(rate: u64) -> usize {
     let octave = 63 - rate.leading_zeros();
-    let part = (u128::from(rate) << INDEX_BITS >> octave) as usize;
+    // The leading bits, without those that are shifted in.
+    let part = ((rate << (63 - octave)) >> (63 - INDEX_BITS)) as usize;
     // The part has its leading bit, which counts one octave.
     ((octave as usize) << INDEX_BITS) + part - (1 << INDEX_BITS)
 }
