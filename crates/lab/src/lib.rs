@@ -14,6 +14,7 @@ mod error;
 mod figures;
 pub mod lifetimes;
 pub mod live;
+mod markers;
 mod packets;
 pub mod results;
 pub mod run;

@@ -3,14 +3,17 @@
 //! Editors complete and check files by it. It knows structure, words, notation of quantities and ranges of plain numbers; what
 //! depends on several keys, and ranges of quantities with units, only `quell check` can judge.
 
+use quell_aqm::marker::MARKERS;
 use quell_aqm::parameter::{Default as Given, Domain as D, Parameter, condition};
-use quell_aqm::registry;
+use quell_aqm::registry::{self, Entry};
+use quell_aqm::value::{Curve, FUNCTIONS};
 use quell_tcp::cc;
 use serde_json::{Map, Value, json};
 
 use crate::scenario::Domain;
 use crate::scenario::control::{DEFAULT_CONTROL, names};
-use crate::scenario::keys::{Default, Key, Section, Support};
+use crate::scenario::keys::{Default, Key, Section};
+use crate::scenario::{MOST_FUNCTIONS, PIECEWISE, UNMARKED};
 
 const NUMBER: &str = r"\s*([0-9][0-9_]*\.?[0-9_]*|\.[0-9_]*[0-9][0-9_]*)";
 const TIME: &str = r"\s*(ns|us|µs|ms|s|min|h)\s*";
@@ -40,7 +43,7 @@ pub fn schema() -> Value {
     );
     root["$schema"] = json!("https://json-schema.org/draft/2020-12/schema");
     root["title"] = json!("quell scenario");
-    root["$defs"] = json!({ "queue": queue(), "control": control() });
+    root["$defs"] = json!({ "queue": queue(), "control": control(), "function": function(), "value": marked() });
     root
 }
 
@@ -110,15 +113,26 @@ fn applications() -> Vec<Value> {
 }
 
 fn property(key: &Key) -> Value {
-    if key.support == Support::NotYet {
-        return json!({ "not": {}, "description": format!("{} Not supported in this version.", key.help) });
-    }
     let mut property = match (key.section, key.name) {
         (Section::Link, "reverse") => section(Section::Reverse),
         (_, "queue") => json!({ "$ref": "#/$defs/queue" }),
         (Section::Group, "congestion-control") => {
             json!({ "anyOf": [domain(&Domain::Word), { "$ref": "#/$defs/control" }] })
         }
+        (Section::Root, "value") => json!({
+            "type": "object", "maxProperties": MOST_FUNCTIONS,
+            "propertyNames": { "allOf": [domain(&Domain::Word), { "not": { "enum": taken() } }] },
+            "additionalProperties": { "$ref": "#/$defs/function" },
+        }),
+        (Section::Group, "value") => {
+            json!({ "anyOf": [domain(&Domain::Word), { "$ref": "#/$defs/value" }] })
+        }
+        (Section::Value, "function") => {
+            let name =
+                json!({ "allOf": [domain(&Domain::Word), { "not": { "const": UNMARKED } }] });
+            json!({ "anyOf": [name, { "type": "array", "minItems": 1, "maxItems": MOST_FUNCTIONS, "items": name }] })
+        }
+        (Section::Value, "marker") => json!({ "enum": names_of(MARKERS) }),
         (Section::Group, "app") => section(Section::App),
         (Section::App, "interval") => with_mean(Section::Interval),
         (Section::App, "on" | "off" | "repeat") => with_mean(Section::Period),
@@ -251,6 +265,81 @@ fn queue() -> Value {
         "description": "A queue discipline with its parameters.",
         "properties": { "kind": { "enum": kinds, "description": "The discipline." } },
         "required": ["kind"],
+        "allOf": rules,
+    })
+}
+
+fn names_of(entries: &[Entry]) -> Vec<&'static str> {
+    entries.iter().map(|entry| entry.name).collect()
+}
+
+/// Names that no function of a scenario can have.
+fn taken() -> Vec<&'static str> {
+    names_of(FUNCTIONS).into_iter().chain([UNMARKED]).collect()
+}
+
+/// Each kind of throughput-value function with its own parameters.
+fn function() -> Value {
+    let rule = |entry: &Entry| {
+        let mut properties = parameters(entry.parameters);
+        let help = json!({ "const": entry.name, "description": entry.summary });
+        properties.insert("kind".to_owned(), help);
+        let mut required = vec!["kind"];
+        if entry.name == PIECEWISE {
+            properties.insert("points".to_owned(), points());
+            required.push("points");
+        }
+        json!({
+            "if": { "properties": { "kind": { "const": entry.name } }, "required": ["kind"] },
+            "then": { "properties": properties, "required": required, "additionalProperties": false },
+        })
+    };
+    let rules: Vec<Value> = FUNCTIONS.iter().map(rule).collect();
+    json!({
+        "type": "object",
+        "description": "A throughput-value function: what the marginal bit of a flow is worth at its rate.",
+        "properties": { "kind": { "enum": names_of(FUNCTIONS), "description": "The shape." } },
+        "required": ["kind"],
+        "allOf": rules,
+    })
+}
+
+/// That they fall only `quell check` can judge.
+fn points() -> Value {
+    let value = json!({ "type": "integer", "minimum": 1, "maximum": Curve::DEAREST });
+    json!({
+        "type": "array", "minItems": 2, "maxItems": Curve::MOST_POINTS,
+        "description": "Rates that do not fall, each with its value, which falls.",
+        "items": {
+            "type": "array", "prefixItems": [text(&format!("{NUMBER}{RATE}")), value],
+            "minItems": 2, "maxItems": 2,
+        },
+    })
+}
+
+/// A function with a marker, which has its own parameters.
+fn marked() -> Value {
+    let own: Map<String, Value> = Section::Value
+        .keys()
+        .map(|key| (key.name.to_owned(), property(key)))
+        .collect();
+    let rule = |(index, entry): (usize, &Entry)| {
+        let mut properties = parameters(entry.parameters);
+        properties.extend(own.clone());
+        let help = json!({ "const": entry.name, "description": entry.summary });
+        properties.insert("marker".to_owned(), help);
+        // Without a name it is the default one.
+        let required: &[&str] = if index == 0 { &[] } else { &["marker"] };
+        json!({
+            "if": { "properties": { "marker": { "const": entry.name } }, "required": required },
+            "then": { "properties": properties, "additionalProperties": false },
+        })
+    };
+    let rules: Vec<Value> = MARKERS.iter().enumerate().map(rule).collect();
+    json!({
+        "type": "object",
+        "description": "A throughput-value function with the marker that gives packets their values by it.",
+        "properties": own,
         "allOf": rules,
     })
 }

@@ -3,6 +3,7 @@
 use std::io;
 
 use quell_aqm::departure_clock::Framing;
+use quell_aqm::marker::Marker;
 use quell_aqm::{Bytes, Discipline, Link, Random, Rate, Settings, Time, registry};
 
 use crate::descriptor::Descriptor;
@@ -36,6 +37,9 @@ pub struct DirectionConfig {
     pub framing: Framing,
     /// The discipline, empty.
     pub discipline: Discipline<Descriptor>,
+    /// What gives packets their values in front of the queue, by group. Packets of a group that is
+    /// missing, or has none, keep what they came with.
+    pub markers: Vec<Option<Marker>>,
     /// Whether packet values come in and go out in the headers.
     pub values: OnWire,
 }
@@ -58,6 +62,7 @@ impl DirectionConfig {
             rate: Rate::UNLIMITED,
             framing: Framing::default(),
             discipline: discipline.expect("the defaults of fifo are valid"),
+            markers: Vec::new(),
             values: OnWire::default(),
         }
     }

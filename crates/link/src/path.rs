@@ -6,6 +6,7 @@
 
 use std::collections::VecDeque;
 
+use quell_aqm::marker::Marker;
 use quell_aqm::{Bottleneck, Departure, Discipline, Observer, ParameterError, Rate, Time};
 
 use crate::collector::Collector;
@@ -19,6 +20,8 @@ type Queue<O> = Bottleneck<Descriptor, Discipline<Descriptor>, Collector<O>>;
 /// One direction.
 #[derive(Debug)]
 pub(crate) struct Path<O> {
+    /// By group.
+    markers: Vec<Option<Marker>>,
     queue: Queue<O>,
     delay_line: DelayLine<Descriptor>,
     /// In the order of their times.
@@ -40,6 +43,7 @@ impl<O: Observer<Descriptor>> Path<O> {
     ) -> Self {
         changes.sort_by_key(|(at, _)| *at);
         Self {
+            markers: config.markers,
             queue: Bottleneck::new(
                 config.discipline,
                 config.rate,
@@ -55,10 +59,19 @@ impl<O: Observer<Descriptor>> Path<O> {
     }
 
     /// `packet` arrived `at`, not before the one before it.
-    pub(crate) fn arrive(&mut self, packet: Descriptor, at: Time) -> Result<(), ParameterError> {
+    pub(crate) fn arrive(
+        &mut self,
+        mut packet: Descriptor,
+        at: Time,
+    ) -> Result<(), ParameterError> {
         self.change_until(at)?;
         self.late_arrivals += u64::from(at < self.decided);
         self.decided = self.decided.max(at);
+        if let Some(group) = packet.group()
+            && let Some(Some(marker)) = self.markers.get_mut(usize::from(group))
+        {
+            marker.mark(&mut packet, at);
+        }
         self.queue
             .arrive(packet, at, &mut into(&mut self.delay_line));
         Ok(())

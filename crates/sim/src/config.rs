@@ -4,6 +4,7 @@ use std::fmt;
 
 use quell_app::AppConfig;
 use quell_aqm::departure_clock::Framing;
+use quell_aqm::marker::Marker;
 use quell_aqm::{Discipline, Ecn, ParameterError, Random, Rate, Time};
 use quell_measure::{Direction, GroupId};
 use quell_tcp::{ReceiverConfig, SenderConfig};
@@ -48,6 +49,9 @@ pub struct Side {
     pub rate: Rate,
     /// What a packet occupies on the link.
     pub framing: Framing,
+    /// What gives packets their values in front of the queue, by [`GroupId`]. Packets of a group
+    /// that is missing, or has none, are unmarked.
+    pub markers: Vec<Option<Marker>>,
     /// The queue.
     pub discipline: Discipline<Packet>,
 }

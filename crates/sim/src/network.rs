@@ -1,5 +1,6 @@
 //! Everything between the hosts: a bottleneck and its wires in each direction.
 
+use quell_aqm::marker::Marker;
 use quell_aqm::{Bottleneck, Discipline, Drop, MarkReason, Observer, QueueId, Random, Rate, Time};
 use quell_aqm::{Departure, ParameterError};
 use quell_measure::Direction;
@@ -38,6 +39,8 @@ pub(crate) enum Source {
 /// One direction.
 #[derive(Debug)]
 pub(crate) struct Path<O> {
+    /// By group.
+    markers: Vec<Option<Marker>>,
     queue: Bottleneck<Packet, Discipline<Packet>, Collector<O>>,
     pub(crate) wires: Wires,
     /// The bottleneck as a source.
@@ -173,6 +176,7 @@ impl<O: Observer<Packet>> Path<O> {
             dropped: Vec::new(),
         };
         Self {
+            markers: side.markers,
             queue: Bottleneck::new(side.discipline, side.rate, side.framing, collector),
             wires,
             source,
@@ -185,7 +189,10 @@ impl<O: Observer<Packet>> Path<O> {
     }
 
     #[inline]
-    fn arrive(&mut self, packet: Packet, now: Time, sources: &mut Sources) {
+    fn arrive(&mut self, mut packet: Packet, now: Time, sources: &mut Sources) {
+        if let Some(Some(marker)) = self.markers.get_mut(packet.group_index()) {
+            marker.mark(&mut packet, now);
+        }
         let wires = &mut self.wires;
         let sink = &mut |packet, departure: Departure| wires.push(packet, departure, sources);
         self.queue.arrive(packet, now, sink);

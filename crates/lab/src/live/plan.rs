@@ -18,9 +18,10 @@ use quell_measure::{Direction, GroupInfo, Recorder, Summary, Timeline};
 use super::LiveError;
 use crate::figures::{self, Stretch};
 use crate::lifetimes::{Lifetime, lifetimes};
+use crate::markers::markers;
 use crate::packets::FIRST_PORT;
 use crate::scenario::keys::MTU;
-use crate::scenario::{EcnSetting, Group, Scenario, Setting, Side, bytes_in_flight};
+use crate::scenario::{EcnSetting, Group, Scenario, Setting, bytes_in_flight};
 
 /// Payload of a full-sized segment: 1 500 bytes less IPv4 and TCP headers with timestamps.
 pub(super) const MSS: Bytes = Bytes::new(1_448);
@@ -90,10 +91,9 @@ impl<'a> Plan<'a> {
 
     /// The link between the two hosts.
     pub(super) fn link(&self, epoch: Epoch) -> Result<LinkConfig, LiveError> {
-        let link = &self.scenario.link;
         let mut config = LinkConfig::new(
-            self.side(&link.forward, "queue"),
-            self.side(&link.reverse, "reverse.queue"),
+            self.side(Direction::Forward, "queue"),
+            self.side(Direction::Reverse, "reverse.queue"),
         );
         config.mtu = MTU.get() as u16;
         config.epoch = epoch.monotonic();
@@ -115,11 +115,13 @@ impl<'a> Plan<'a> {
         Ok(config)
     }
 
-    fn side(&self, side: &Side, component: &str) -> DirectionConfig {
+    fn side(&self, direction: Direction, component: &str) -> DirectionConfig {
+        let side = self.scenario.link.side(direction);
         DirectionConfig {
             rate: side.rate,
             framing: side.framing,
             discipline: figures::discipline(side, Random::new(self.seed, component)),
+            markers: markers(self.scenario, direction, self.seed),
             values: OnWire::default(),
         }
     }

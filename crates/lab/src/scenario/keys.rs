@@ -1,8 +1,8 @@
 //! Every key of a scenario, in one table.
 //!
 //! Checks, suggestions, defaults, JSON Schema, `--set`, `[[at]]` and the documentation come from here; the parameters of
-//! queues come from the registry of `quell-aqm`, the options of congestion controls from the tables of `quell-tcp`. A key whose effect no world has yet is in the table with
-//! [`Support::NotYet`], so that it is refused by name: change that word when a world honours it.
+//! queues, markers and throughput-value functions come from the tables of `quell-aqm`, the options of congestion controls from
+//! those of `quell-tcp`. Every key has an effect in some world.
 
 use quell_app::Distribution;
 use quell_app::config::MIN_DATAGRAM;
@@ -39,6 +39,8 @@ pub enum Section {
     Group,
     /// `congestion-control = { … }`
     CongestionControl,
+    /// `value = { … }`
+    Value,
     /// `app = { … }`
     App,
     /// `interval = { … }` of datagrams.
@@ -59,6 +61,7 @@ impl Section {
         Self::Reverse,
         Self::Group,
         Self::CongestionControl,
+        Self::Value,
         Self::App,
         Self::Interval,
         Self::Period,
@@ -74,6 +77,7 @@ impl Section {
             Self::Reverse => "[link.reverse]",
             Self::Group => "[[group]]",
             Self::CongestionControl => "congestion-control",
+            Self::Value => "value",
             Self::App => "app",
             Self::Interval => "interval",
             Self::Period => "a period",
@@ -99,15 +103,6 @@ pub enum Default {
     Derived(&'static str),
 }
 
-/// Whether a key has an effect.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Support {
-    /// In every world that there is.
-    Yes,
-    /// In none yet: the key is refused.
-    NotYet,
-}
-
 /// One row.
 #[derive(Debug, Clone, Copy)]
 pub struct Key {
@@ -124,8 +119,6 @@ pub struct Key {
     pub only: Option<&'static str>,
     /// Whether an `[[at]]` can change it.
     pub live: bool,
-    /// Whether it has an effect in this version.
-    pub support: Support,
     /// Where name and default come from; empty if from quell itself.
     pub source: &'static str,
     /// What it does.
@@ -147,7 +140,6 @@ const fn key(
         default,
         only: None,
         live: false,
-        support: Support::Yes,
         source: "",
         help,
     }
@@ -155,7 +147,7 @@ const fn key(
 
 use self::Default::{Derived, Is, Required};
 use self::Section::{
-    App, At, CongestionControl, Group, Interval, Link, Period, Reverse, Root, Run,
+    App, At, CongestionControl, Group, Interval, Link, Period, Reverse, Root, Run, Value,
 };
 
 const OVERHEAD: &str = "Bytes that the link adds to each IP packet when it serialises it; 14 equals tc's accounting on Ethernet.";
@@ -171,6 +163,7 @@ pub const KEYS: &[Key] = &[
     key(Root, "name", Domain::Name, Required, "Name of the scenario; results carry it."),
     key(Root, "description", Domain::Text, Is(""), "What the scenario shows, in a sentence."),
     key(Root, "link", Domain::Table("a table [link]"), Required, "The bottleneck."),
+    key(Root, "value", Domain::Table("tables [value.NAME], one for each function"), Derived("no function of its own"), "Throughput-value functions of the scenario's own; quell values lists the kinds."),
     key(Root, "group", Domain::Table("a list of tables [[group]]"), Required, "Flows that are alike."),
     key(Root, "at", Domain::Table("a list of tables [[at]]"), Derived("nothing changes"), "What changes during the run; each starts a phase of the summary."),
     key(Root, "run", Domain::Table("a table [run]"), Required, "How long, and with which randomness."),
@@ -193,10 +186,12 @@ pub const KEYS: &[Key] = &[
     key(Group, "start", time(Time::ZERO, DAY), Is("0s"), "When the flows start."),
     key(Group, "stop", time(Time::from_nanos(1), DAY), Derived("the end of the run"), "When the flows stop."),
     key(Group, "access-rate", Domain::Rate(SLOWEST, FASTEST, Some(Rate::UNLIMITED)), Is("unlimited"), "Rate of each sender's own link, which its packets cross one by one in front of the queue; not in the live world."),
-    Key { support: Support::NotYet, ..key(Group, "value", Domain::Text, Derived("unmarked"), "Packet-value policy.") },
+    Key { source: "Per Packet Value", ..key(Group, "value", Domain::Table("the name of a throughput-value function, \"none\", or a table with a marker: { function = \"gold\", marker = \"token_bucket\" }"), Derived("gold where the queue looks at packet values, else none"), "What the packets of the data are worth to a queue that looks at packet values.") },
     Key { source: "Linux sk_pacing_rate", ..key(Group, "pacing", Domain::Value(D::Flag), Derived("as the congestion control does"), "Whether TCP senders pace: at 200 % of a window per RTT in slow start, at 120 % afterwards.") },
     Key { source: "Linux tcp_tso_autosize", ..key(Group, "gso", Domain::Value(D::Flag), Is("true"), "Whether TCP senders use segmentation offload: about a millisecond's worth leaves at once, in bursts of full-sized packets.") },
     key(CongestionControl, "name", Domain::Word, Is(DEFAULT_CONTROL), "Name of the congestion control."),
+    key(Value, "function", Domain::Table("the name of a throughput-value function, or a list of them for a marker of several timescales"), Derived("gold"), "Worth of the marginal bit by the rate of a flow."),
+    key(Value, "marker", Domain::Word, Derived("random"), "What gives each packet its value; quell values lists the kinds with their parameters."),
     key(App, "kind", Domain::Value(D::Word(&["bulk", "cbr", "transfer", "on-off"])), Required, "bulk: a TCP flow that always has data. cbr: datagrams at regular intervals. transfer: finite transfers, each a TCP connection of its own, with their completion time. on-off: data during on-times only, over TCP or as datagrams."),
     Key { only: Some("cbr"), ..key(App, "size", bytes(MIN_DATAGRAM, MTU), Required, "IP length of a datagram.") },
     Key { only: Some("cbr"), ..key(App, "interval", INTERVAL, Required, "Time between datagrams.") },

@@ -17,6 +17,7 @@ mod problem;
 mod queue;
 mod read;
 mod tree;
+mod value;
 mod warn;
 mod write;
 
@@ -32,6 +33,8 @@ pub use self::memory::{MEMORY_BUDGET, Memory};
 pub use self::overrides::Override;
 pub use self::problem::{Origin, Problem, Problems, closest};
 pub use self::queue::QueueSpec;
+pub use self::value::{DEFAULT_FUNCTION, FunctionSpec, ValueSpec, uses_values};
+pub(crate) use self::value::{MOST_FUNCTIONS, PIECEWISE, UNMARKED};
 use crate::World;
 
 /// A scenario that passed every check, with every default resolved.
@@ -43,6 +46,8 @@ pub struct Scenario {
     pub description: String,
     /// The bottleneck.
     pub link: Link,
+    /// Throughput-value functions of its own.
+    pub functions: Vec<FunctionSpec>,
     /// At least one; names differ.
     pub groups: Vec<Group>,
     /// In the order of their time, which is after the start and before the end.
@@ -104,6 +109,8 @@ pub struct Group {
     pub stop: Option<Time>,
     /// Rate of each sender's own link.
     pub access_rate: Rate,
+    /// How its data packets get a value; `None` leaves them unmarked.
+    pub value: Option<ValueSpec>,
     /// Whether TCP senders pace; `None` leaves it to the congestion control.
     pub pacing: Option<bool>,
     /// Whether TCP senders use segmentation offload.

@@ -109,7 +109,8 @@ impl Override {
             at = descend(at, part, &origin)
                 .map_err(|found| problem(format!("{part} is {found} here, not a table")))?;
         }
-        let options = tables.last() == Some(&"congestion-control");
+        // Of a group's table, with which its choice is made.
+        let choice = tables.last().and_then(|table| choice(table));
         let Tree::Table(table) = &mut at.value else {
             return Err(problem(format!(
                 "{} is no table, so it has no {last}",
@@ -117,27 +118,59 @@ impl Override {
             )));
         };
         let value = read_argument(&self.value, &origin);
-        let chooses = *last == "kind" || (options && *last == "name");
+        let chooses = *last == "kind" || choice.is_some_and(|choice| choice.by == *last);
         if chooses
             && table
                 .get(last)
                 .is_some_and(|chosen| text(chosen) != text(&value))
         {
-            forget_parameters(table);
+            forget_parameters(table, choice.map_or("", |choice| choice.beside));
         }
         table.set(last, value);
         Ok(())
     }
 }
 
-/// Another kind, or another congestion control, has other parameters: the file's own apply to its own kind only, those of earlier arguments stay.
-fn forget_parameters(table: &mut Table) {
+/// A key of a group that is a name, or a table in which one key chooses what the others belong to.
+#[derive(Clone, Copy)]
+struct Choice {
+    table: &'static str,
+    /// The key that a name alone stands for.
+    name: &'static str,
+    /// The key that chooses.
+    by: &'static str,
+    /// A key that belongs to no choice.
+    beside: &'static str,
+}
+
+const CHOICES: &[Choice] = &[
+    Choice {
+        table: "congestion-control",
+        name: "name",
+        by: "name",
+        beside: "",
+    },
+    Choice {
+        table: "value",
+        name: "function",
+        by: "marker",
+        beside: "function",
+    },
+];
+
+fn choice(table: &str) -> Option<Choice> {
+    CHOICES.iter().find(|choice| choice.table == table).copied()
+}
+
+/// Another kind, or another congestion control or marker, has other parameters: the file's own apply to its own kind only, those of
+/// earlier arguments stay, and what stands `beside` them.
+fn forget_parameters(table: &mut Table, beside: &str) {
     let of_arguments: Vec<String> = table
         .iter()
         .filter(|(_, node)| matches!(node.origin, Origin::Argument(_)))
         .map(|(name, _)| name.to_owned())
         .collect();
-    table.retain(|name| of_arguments.iter().any(|kept| kept == name));
+    table.retain(|name| name == beside || of_arguments.iter().any(|kept| kept == name));
 }
 
 fn text(node: &Node) -> Option<&str> {
@@ -160,10 +193,8 @@ fn descend<'a>(at: &'a mut Node, part: &str, origin: &Origin) -> Result<&'a mut 
         };
         table.set(part, made);
     }
-    if part == "congestion-control"
-        && let Some(node) = table.get_mut(part)
-    {
-        spell_out(node);
+    if let (Some(choice), Some(node)) = (choice(part), table.get_mut(part)) {
+        spell_out(node, choice);
     }
     match table.get_mut(part) {
         Some(node) if matches!(node.value, Tree::Table(_)) => Ok(node),
@@ -172,11 +203,11 @@ fn descend<'a>(at: &'a mut Node, part: &str, origin: &Origin) -> Result<&'a mut 
     }
 }
 
-/// A control given by its name alone becomes the table that holds options.
-fn spell_out(node: &mut Node) {
+/// What is given by its name alone becomes the table that holds options.
+fn spell_out(node: &mut Node, choice: Choice) {
     if text(node).is_some() {
         let mut table = Table::default();
-        table.set("name", node.clone());
+        table.set(choice.name, node.clone());
         node.value = Tree::Table(table);
     }
 }

@@ -97,7 +97,7 @@ impl QueueSpec {
 }
 
 /// Gives one parameter its value.
-fn set(
+pub(super) fn set(
     settings: &mut Settings,
     entry: &'static Entry,
     table: &super::tree::Table,
@@ -141,10 +141,13 @@ pub(super) fn text_of<'a>(
         let meant =
             closest(key, known()).map_or(String::new(), |name| format!(" (did you mean {name}?)"));
         let listed: Vec<&str> = known().collect();
+        let listed = match listed.as_slice() {
+            [] => "no parameter".to_owned(),
+            listed => listed.join(", "),
+        };
         return Err(format!(
-            "unknown key{meant}; \"{}\" has {}",
-            entry.name,
-            listed.join(", ")
+            "unknown key{meant}; \"{}\" has {listed}",
+            entry.name
         ));
     };
     scalar(node, kinds(&parameter.domain)).ok_or_else(|| format!("must be {}", parameter.domain))

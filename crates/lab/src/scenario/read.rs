@@ -9,12 +9,12 @@ use quell_aqm::{Bytes, Rate, Time};
 
 use super::control::{DEFAULT_CONTROL, default_ecn};
 use super::domain::{Parsed, scalar};
-use super::keys::{Default, Key, Section, Support};
+use super::keys::{Default, Key, Section};
 use super::problem::{Origin, Problem, Problems, closest};
 use super::tree::{Kind, Node, Table, Tree};
 use super::{
-    AppConfig, ControlSpec, Direction, EcnSetting, Group, Link, QueueSpec, Run, Scenario, Side,
-    app, changes,
+    AppConfig, ControlSpec, Direction, EcnSetting, FunctionSpec, Group, Link, QueueSpec, Run,
+    Scenario, Side, app, changes, value,
 };
 
 /// Reads a scenario whose single values are right.
@@ -39,6 +39,10 @@ impl Reader {
     /// The value of `key` is wrong.
     pub(super) fn wrong(&mut self, key: &str, node: &Node, allowed: &str) {
         self.push(key, node.origin.clone(), Some(node.found()), allowed);
+    }
+    /// The value `found` of `key`, which is only a part of `node` or stands nowhere, is wrong.
+    pub(super) fn wrong_value(&mut self, key: &str, node: &Node, found: &str, allowed: &str) {
+        self.push(key, node.origin.clone(), Some(found.to_owned()), allowed);
     }
     /// `key` should stand in `table`.
     pub(super) fn missing(&mut self, key: &str, table: &Node, allowed: &str) {
@@ -139,15 +143,7 @@ impl<'a> View<'a> {
     }
 
     fn refusal(&self, name: &str) -> Option<String> {
-        let keys = || {
-            self.section
-                .keys()
-                .filter(|key| key.support == Support::Yes)
-        };
         match self.find(name) {
-            Some(key) if key.support == Support::NotYet => {
-                Some("is not supported in this version".to_owned())
-            }
             Some(key) => {
                 key.only
                     .filter(|only| self.kind.is_some_and(|kind| kind != *only))?;
@@ -162,11 +158,11 @@ impl<'a> View<'a> {
                 ))
             }
             None => {
-                let meant = closest(name, keys().map(|key| key.name));
+                let meant = closest(name, self.section.keys().map(|key| key.name));
                 let meant =
                     meant.map_or(String::new(), |meant| format!(" (did you mean {meant}?)"));
                 let mut known: Vec<&str> = Vec::new();
-                for key in keys() {
+                for key in self.section.keys() {
                     if !known.contains(&key.name) {
                         known.push(key.name);
                     }
@@ -303,9 +299,17 @@ fn scenario(reader: &mut Reader, root: &Node) -> Option<Scenario> {
     let link = view
         .node(reader, "link")
         .and_then(|node| link(reader, node));
+    let functions = match view.node(reader, "value") {
+        Some(node) => value::read::functions(reader, node),
+        None => Some(Vec::new()),
+    };
+    let values = Values {
+        functions: functions.as_deref(),
+        link: link.as_ref(),
+    };
     let groups = view
         .node(reader, "group")
-        .and_then(|node| groups(reader, node));
+        .and_then(|node| groups(reader, node, &values));
     let run = view.node(reader, "run").and_then(|node| run(reader, node));
     let at = view.node(reader, "at");
     let (link, groups) = (link?, groups?);
@@ -316,6 +320,7 @@ fn scenario(reader: &mut Reader, root: &Node) -> Option<Scenario> {
         name: name?,
         description: description?,
         link,
+        functions: functions?,
         groups,
         changes: changes?,
         run: run?,
@@ -356,12 +361,18 @@ fn side(reader: &mut Reader, view: &View<'_>) -> Option<Side> {
     })
 }
 
-fn groups(reader: &mut Reader, node: &Node) -> Option<Vec<Group>> {
+/// What the values of groups depend on; `None` where that is wrong itself.
+pub(super) struct Values<'a> {
+    pub(super) functions: Option<&'a [FunctionSpec]>,
+    pub(super) link: Option<&'a Link>,
+}
+
+fn groups(reader: &mut Reader, node: &Node, values: &Values<'_>) -> Option<Vec<Group>> {
     let nodes = tables::list(reader, "group", node, "a list of tables [[group]]");
     let mut groups = Vec::new();
     for (index, node) in nodes.iter().enumerate() {
         let ordinal = format!("group.{}", index + 1);
-        groups.push(group(reader, &path_of(node, ordinal), node));
+        groups.push(group(reader, &path_of(node, ordinal), node, values));
     }
     groups.into_iter().collect()
 }
@@ -378,7 +389,7 @@ fn path_of(node: &Node, ordinal: String) -> String {
     name.map_or(ordinal, |name| format!("group.{name}"))
 }
 
-fn group(reader: &mut Reader, path: &str, node: &Node) -> Option<Group> {
+fn group(reader: &mut Reader, path: &str, node: &Node, values: &Values<'_>) -> Option<Group> {
     let view = View::new(reader, Section::Group, path, node)?;
     let name = view.text(reader, "name");
     let count = view
@@ -394,10 +405,14 @@ fn group(reader: &mut Reader, path: &str, node: &Node) -> Option<Group> {
         control.as_ref().and_then(|control| control.as_ref()),
     );
     let rtt = view.time(reader, "rtt");
-    let direction = view.word(reader, "direction");
+    let direction = view.word(reader, "direction").map(|word| match word {
+        "reverse" => Direction::Reverse,
+        _ => Direction::Forward,
+    });
     let start = view.time(reader, "start");
     let stop = view.time(reader, "stop");
     let access_rate = view.rate(reader, "access-rate");
+    let value = value::read::group(reader, &view, values, direction);
     let pacing = view.flag(reader, "pacing");
     let gso = view.flag(reader, "gso");
     refuse_keys_of_tcp(reader, &view, app.as_ref());
@@ -408,13 +423,11 @@ fn group(reader: &mut Reader, path: &str, node: &Node) -> Option<Group> {
         ecn: ecn?,
         rtt: rtt?,
         app: app?,
-        direction: match direction? {
-            "reverse" => Direction::Reverse,
-            _ => Direction::Forward,
-        },
+        direction: direction?,
         start: start?,
         stop,
         access_rate: access_rate?,
+        value: value?,
         pacing,
         gso: gso?,
     })

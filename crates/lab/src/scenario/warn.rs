@@ -8,7 +8,7 @@ use super::capacity::most_flows;
 use super::check::Places;
 use super::control::names;
 use super::problem::Problem;
-use super::{Direction, EcnSetting, Group, Scenario, Side};
+use super::{Direction, EcnSetting, Group, Scenario, Side, uses_values};
 
 /// What to look at before trusting a result.
 pub(super) fn warnings(scenario: &Scenario, places: &Places<'_>) -> Vec<Problem> {
@@ -20,7 +20,9 @@ pub(super) fn warnings(scenario: &Scenario, places: &Places<'_>) -> Vec<Problem>
         };
         control(group, &mut warn);
         queue(group, side, &mut warn);
+        value(group, side, &mut warn);
     }
+    functions(scenario, places, &mut warnings);
     access(scenario, places, &mut warnings);
     phases(scenario, places, &mut warnings);
     warnings
@@ -107,6 +109,44 @@ fn queue(group: &Group, side: &Side, warn: &mut dyn FnMut(&str, &str, String)) {
             "{kind} marks only with ecn = true; without, this scalable group sees only drops"
         );
         warn("ecn", group.ecn.name(), why);
+    }
+}
+
+/// Marking in front of a queue that does not look, and none in front of one that does.
+fn value(group: &Group, side: &Side, warn: &mut dyn FnMut(&str, &str, String)) {
+    let kind = side.queue.kind;
+    match &group.value {
+        None if uses_values(&side.queue) => {
+            let why = format!(
+                "the packets of this group carry no value, and {kind} treats them all alike, as its default_value says; name a function"
+            );
+            warn("value", "none", why);
+        }
+        Some(value) if !uses_values(&side.queue) => {
+            let names: Vec<&str> = value
+                .functions
+                .iter()
+                .map(|one| one.name.as_str())
+                .collect();
+            let why = format!("{kind} does not look at packet values, so this has no effect");
+            warn("value", &names.join(", "), why);
+        }
+        _ => {}
+    }
+}
+
+/// Functions of the scenario's own that no group has.
+fn functions(scenario: &Scenario, places: &Places<'_>, warnings: &mut Vec<Problem>) {
+    for function in &scenario.functions {
+        let used = scenario
+            .groups
+            .iter()
+            .filter_map(|group| group.value.as_ref());
+        let mut used = used.flat_map(|value| &value.functions);
+        if used.all(|other| other.name != function.name) {
+            let why = "no group has this function".to_owned();
+            warnings.push(places.problem(&format!("value.{}", function.name), "", why));
+        }
     }
 }
 

@@ -9,7 +9,10 @@ use quell_aqm::parameter::{Parameter, Value};
 use super::app;
 use super::changes::try_out;
 use super::keys::SCHEMA;
-use super::{Change, ControlSpec, Direction, Group, Scenario, Setting, Side, direction_name};
+use super::value;
+use super::{
+    Change, ControlSpec, Direction, FunctionSpec, Group, Scenario, Setting, Side, direction_name,
+};
 
 impl Scenario {
     /// The resolved scenario. Left out is only what has no value: a stop that is the end of the run, and parameters that a
@@ -21,6 +24,7 @@ impl Scenario {
         out.line("description", quoted(&self.description));
         out.side("link", &self.link.forward);
         out.side("link.reverse", &self.link.reverse);
+        out.functions(&self.functions);
         self.groups.iter().for_each(|group| out.group(group));
         self.changes
             .iter()
@@ -45,6 +49,13 @@ impl Text {
     }
     fn line(&mut self, key: &str, value: impl Display) {
         let _ = writeln!(self.0, "{key} = {value}");
+    }
+
+    fn functions(&mut self, functions: &[FunctionSpec]) {
+        for function in functions {
+            self.heading(&format!("[value.{}]", function.name));
+            self.0.push_str(&value::write::function(function));
+        }
     }
 
     fn side(&mut self, path: &str, side: &Side) {
@@ -75,6 +86,7 @@ impl Text {
             self.line("stop", quoted(stop));
         }
         self.line("access-rate", quoted(group.access_rate));
+        self.line("value", value::write::group(group.value.as_ref()));
         if let Some(pacing) = group.pacing {
             self.line("pacing", pacing);
         }
@@ -163,13 +175,13 @@ fn in_line(control: &ControlSpec) -> String {
     }
 }
 
-fn in_toml(value: Value) -> String {
+pub(super) fn in_toml(value: Value) -> String {
     match value {
         Value::Integer(_) | Value::Fraction(..) | Value::Flag(_) => value.to_string(),
         _ => quoted(value),
     }
 }
 
-fn quoted(text: impl Display) -> String {
+pub(super) fn quoted(text: impl Display) -> String {
     toml::Value::String(text.to_string()).to_string()
 }

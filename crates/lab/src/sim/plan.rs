@@ -9,6 +9,7 @@ use quell_tcp::{Codepoint, ReceiverConfig, SenderConfig, Ticks};
 use super::SimError;
 use crate::figures::discipline;
 use crate::lifetimes::Lifetime;
+use crate::markers::markers;
 use crate::scenario::control::DEFAULT_CONTROL;
 use crate::scenario::keys::MTU;
 use crate::scenario::{self, ControlSpec, EcnSetting, Group, Scenario, Setting};
@@ -39,8 +40,8 @@ pub(super) fn config(
         }
     };
     Ok(Config {
-        forward: side(&scenario.link.forward, seed, "queue"),
-        reverse: side(&scenario.link.reverse, seed, "reverse.queue"),
+        forward: side(scenario, Direction::Forward, seed, "queue"),
+        reverse: side(scenario, Direction::Reverse, seed, "reverse.queue"),
         delays: scenario.groups.iter().map(|group| group.rtt / 2).collect(),
         jitter: jitter(scenario, seed),
         flows: lifetimes.iter().map(flow).collect(),
@@ -94,11 +95,13 @@ fn jitter(scenario: &Scenario, seed: u64) -> Jitter {
     Jitter { spans, seed }
 }
 
-fn side(side: &scenario::Side, seed: u64, component: &str) -> Side {
+fn side(scenario: &Scenario, direction: Direction, seed: u64, component: &str) -> Side {
+    let side = scenario.link.side(direction);
     Side {
         rate: side.rate,
         framing: side.framing,
         discipline: discipline::<Packet>(side, Random::new(seed, component)),
+        markers: markers(scenario, direction, seed),
     }
 }
 

@@ -7,6 +7,7 @@ mod arguments;
 mod limits;
 mod mistakes;
 mod senders;
+mod values;
 
 use quell_lab::World;
 use quell_lab::scenario::{Override, Scenario};

@@ -37,12 +37,12 @@ fn each_mistake_is_named_with_file_line_key_what_was_found_and_what_is_allowed()
             "congestion-control = ",
             "congestion_control = ",
             "f.toml:11: group.a.congestion_control = \"dctcp\": unknown key (did you mean congestion-control?); [[group]] has \
-          name, count, congestion-control, ecn, rtt, app, direction, start, stop, access-rate, pacing, gso",
+          name, count, congestion-control, ecn, rtt, app, direction, start, stop, access-rate, value, pacing, gso",
         ),
         (
             "[run]",
             "[ruin]",
-            "f.toml:21: ruin = a table: unknown key (did you mean run?); a scenario has schema, name, description, link, group, at, run\n\
+            "f.toml:21: ruin = a table: unknown key (did you mean run?); a scenario has schema, name, description, link, value, group, at, run\n\
           f.toml:1: run: is missing; must be a table [run]",
         ),
         (
@@ -151,12 +151,7 @@ fn each_mistake_is_named_with_file_line_key_what_was_found_and_what_is_allowed()
             "name = \"voice\"\ncongestion-control = \"cubic\"\nrtt = \"7ms\"\napp = { on = \"1s\", off = \"1s\", kind = \"on-off\"",
             "f.toml:16: group.voice.congestion-control = \"cubic\": has no effect: datagrams are sent whatever the congestion",
         ),
-        // What this version cannot honour.
-        (
-            "count = 2",
-            "value = \"gold\"",
-            "f.toml:10: group.a.value = \"gold\": is not supported in this version",
-        ),
+        // What this world cannot honour.
         (
             "count = 2",
             "access-rate = \"1gbit\"",

@@ -32,6 +32,7 @@ fn path(delays: &[Time], changes: Vec<(Time, Change)>) -> Path<Drops> {
         rate,
         framing: Default::default(),
         discipline,
+        markers: Vec::new(),
         values: Default::default(),
     };
     Path::new(config, delays, changes, Drops::default())

@@ -346,6 +346,7 @@ pub fn direction(rate: Rate, kind: &str, settings: &[(&str, &str)]) -> Direction
         rate,
         framing: Default::default(),
         discipline,
+        markers: Vec::new(),
         values: Default::default(),
     }
 }

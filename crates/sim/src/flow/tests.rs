@@ -24,6 +24,7 @@ fn network() -> Network<Blind> {
         Side {
             rate,
             framing: Framing::default(),
+            markers: Vec::new(),
             discipline: Discipline::new("fifo", settings, Link { rate, mtu }, random).unwrap(),
         }
     };

@@ -82,6 +82,7 @@ pub(crate) fn side(kind: &str, settings: &[(&str, &str)], rate: Rate) -> Side {
     Side {
         rate,
         framing: Framing::default(),
+        markers: Vec::new(),
         discipline: discipline(kind, settings, rate),
     }
 }

@@ -1,0 +1,170 @@
+//! Packet values of a scenario: throughput-value functions, and which function and marker a group has.
+//!
+//! ```toml
+//! [value.premium]                                  # a function of the scenario's own
+//! kind = "piecewise"
+//! points = [["1mbit", 1000000], ["10mbit", 20000], ["1gbit", 1]]
+//!
+//! [[group]]
+//! value = "silver"                                 # a function's name, quell's or the scenario's own, or "none"
+//! value = { function = "premium", marker = "token_bucket" }
+//! value = { function = ["premium", "gold"], marker = "multi_timescale" }
+//! ```
+//!
+//! Kinds and parameters come from the tables of `quell-aqm` and nowhere else. A function is made in codes, whose scale is that
+//! of the queue that the group's packets meet: there is nothing that could disagree.
+
+pub(super) mod read;
+pub(super) mod write;
+
+use quell_aqm::marker::{MARKERS, Marker};
+use quell_aqm::parameter::Value;
+use quell_aqm::value::{CodeScale, Point, ValueFunction, function};
+use quell_aqm::{ParameterError, Random, Settings};
+
+use super::{QueueSpec, Side};
+
+/// The word of a group whose packets carry no value.
+pub(crate) const UNMARKED: &str = "none";
+/// The function of a group in front of a queue that looks at values, when nobody says.
+pub const DEFAULT_FUNCTION: &str = "gold";
+/// The most functions that a group, or a scenario, has.
+pub(crate) const MOST_FUNCTIONS: usize = 64;
+
+/// A throughput-value function to be made.
+#[derive(Debug, Clone)]
+pub struct FunctionSpec {
+    /// What groups call it: the kind's name for one of quell's own.
+    pub name: String,
+    /// A kind of [`FUNCTIONS`].
+    pub kind: &'static str,
+    /// Its parameters.
+    pub settings: Settings,
+    /// Of `piecewise`; empty for all others.
+    pub points: Vec<Point>,
+}
+
+impl PartialEq for FunctionSpec {
+    /// Whether both are the same function under the same name: defaults count as if given.
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+            && self.kind == other.kind
+            && self.points == other.points
+            && values(&self.settings) == values(&other.settings)
+    }
+}
+
+impl Eq for FunctionSpec {}
+
+impl FunctionSpec {
+    /// A kind under its own name, with its defaults.
+    fn known(name: &str) -> Option<Self> {
+        let entry = function::find(name).ok()?;
+        let needs_points = entry.name == PIECEWISE;
+        (!needs_points).then(|| Self {
+            name: name.to_owned(),
+            kind: entry.name,
+            settings: Settings::new(entry.parameters),
+            points: Vec::new(),
+        })
+    }
+
+    /// The function in codes of this scale.
+    pub fn build(&self, codes: CodeScale) -> Result<ValueFunction, ParameterError> {
+        ValueFunction::new(self.kind, &self.settings, &self.points, codes)
+    }
+}
+
+/// The kind whose points stand beside its parameters.
+pub(crate) const PIECEWISE: &str = "piecewise";
+
+/// How the packets of a group get their values.
+#[derive(Debug, Clone)]
+pub struct ValueSpec {
+    /// One function; for a marker of several timescales perhaps one for each, from the shortest.
+    pub functions: Vec<FunctionSpec>,
+    /// A kind of [`MARKERS`].
+    pub marker: &'static str,
+    /// Its parameters.
+    pub settings: Settings,
+}
+
+impl PartialEq for ValueSpec {
+    /// Whether both give the same values: defaults count as if given.
+    fn eq(&self, other: &Self) -> bool {
+        self.functions == other.functions
+            && self.marker == other.marker
+            && values(&self.settings) == values(&other.settings)
+    }
+}
+
+impl Eq for ValueSpec {}
+
+fn values(settings: &Settings) -> Vec<(&'static str, Option<Value>)> {
+    let rows = settings.applicable();
+    rows.map(|(row, value)| (row.name, value)).collect()
+}
+
+impl ValueSpec {
+    /// A function with the default marker.
+    fn of(function: FunctionSpec) -> Self {
+        let marker = &MARKERS[0];
+        Self {
+            functions: vec![function],
+            marker: marker.name,
+            settings: Settings::new(marker.parameters),
+        }
+    }
+
+    /// What a group has that says nothing, in front of `queue`.
+    fn default(queue: &QueueSpec) -> Option<Self> {
+        let gold = FunctionSpec::known(DEFAULT_FUNCTION);
+        gold.filter(|_| uses_values(queue)).map(Self::of)
+    }
+
+    /// The marker in front of the queue of `side`, whose randomness is drawn from `random` alone.
+    pub fn build(&self, side: &Side, random: Random) -> Result<Marker, ParameterError> {
+        let codes = codes(&side.queue);
+        let functions = self.functions.iter().map(|function| function.build(codes));
+        let functions: Vec<ValueFunction> = functions.collect::<Result<_, _>>()?;
+        Marker::new(self.marker, &self.settings, &functions, random)
+    }
+
+    /// Whether there is such a marker; its table of flows, which may be large, is not made for that.
+    fn try_out(&self) -> Result<(), ParameterError> {
+        self.settings.check()?;
+        let mut small = self.clone();
+        if small.settings.is_given("flows") {
+            small.settings.set("flows", "16")?;
+        }
+        let functions = small
+            .functions
+            .iter()
+            .map(|one| one.build(CodeScale::default()));
+        let functions: Vec<ValueFunction> = functions.collect::<Result<_, _>>()?;
+        Marker::new(
+            small.marker,
+            &small.settings,
+            &functions,
+            Random::new(0, "check"),
+        )
+        .map(drop)
+    }
+}
+
+/// Whether a queue looks at the values of packets: it then says what those without one are worth.
+pub fn uses_values(queue: &QueueSpec) -> bool {
+    has(queue, "default_value")
+}
+
+fn has(queue: &QueueSpec, name: &str) -> bool {
+    queue.settings.table().iter().any(|row| row.name == name)
+}
+
+/// The scale of the codes that a queue reads.
+fn codes(queue: &QueueSpec) -> CodeScale {
+    match has(queue, "bins_per_octave").then(|| queue.settings.value("bins_per_octave")) {
+        Some(Some(Value::Integer(bins))) => CodeScale::new(bins),
+        _ => CodeScale::default(),
+    }
+}

@@ -1,0 +1,47 @@
+//! Functions and values as TOML, with every default explicit.
+
+use std::fmt::Write as _;
+
+use quell_aqm::Settings;
+
+use super::{FunctionSpec, PIECEWISE, UNMARKED, ValueSpec};
+use crate::scenario::write::{in_toml, quoted};
+
+/// The body of `[value.NAME]`.
+pub(in crate::scenario) fn function(spec: &FunctionSpec) -> String {
+    let mut text = format!("kind = {}\n", quoted(spec.kind));
+    for (name, value) in explicit(&spec.settings) {
+        // Writing to a String cannot fail.
+        let _ = writeln!(text, "{name} = {value}");
+    }
+    if spec.kind == PIECEWISE {
+        let points = spec.points.iter();
+        let points: Vec<String> = points
+            .map(|point| format!("[{}, {}]", quoted(point.rate), point.value))
+            .collect();
+        let _ = writeln!(text, "points = [{}]", points.join(", "));
+    }
+    text
+}
+
+/// The key `value` of a group.
+pub(in crate::scenario) fn group(value: Option<&ValueSpec>) -> String {
+    let Some(spec) = value else {
+        return quoted(UNMARKED);
+    };
+    let names: Vec<String> = spec.functions.iter().map(|one| quoted(&one.name)).collect();
+    let function = match names.as_slice() {
+        [one] => one.clone(),
+        several => format!("[{}]", several.join(", ")),
+    };
+    let mut text = format!("{{ function = {function}, marker = {}", quoted(spec.marker));
+    for (name, value) in explicit(&spec.settings) {
+        let _ = write!(text, ", {name} = {value}");
+    }
+    text + " }"
+}
+
+fn explicit(settings: &Settings) -> impl Iterator<Item = (&'static str, String)> + '_ {
+    let rows = settings.applicable();
+    rows.filter_map(|(row, value)| Some((row.name, in_toml(value?))))
+}
