@@ -24,6 +24,7 @@ extern crate std;
 pub mod bottleneck;
 pub mod cobalt;
 pub mod codel;
+pub mod csaqm;
 pub mod curvy_red;
 pub mod departure_clock;
 pub mod drop_min_value;

@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 
 use crate::cobalt::Cobalt;
 use crate::codel::Codel;
+use crate::csaqm::Csaqm;
 use crate::curvy_red::CurvyRed;
 use crate::drop_min_value::DropMinValue;
 use crate::dualpi2::DualPi2;
@@ -135,6 +136,7 @@ registry! {
     CurvyRed => |settings, link, random| CurvyRed::new(settings, link, random),
     FqPie => |settings, link, random| FqPie::new(settings, link, random),
     DropMinValue => |settings, link, random| DropMinValue::new(settings, link),
+    Csaqm => |settings, link, random| Csaqm::new(settings, link),
     VdqCsaqm => |settings, link, random| VdqCsaqm::new(settings, link),
 }
 

@@ -136,11 +136,15 @@ fn open_loop(kind: &str, given: &[(&str, &str)], mut marking: Marking) -> Outcom
 
 /// Σ min(R, x / scale) = C_v, solved for each source's share by bisection.
 fn shares(scales: [f64; 7]) -> [f64; 7] {
+    shares_of(scales, SERVING_RATE)
+}
+
+fn shares_of(scales: [f64; 7], capacity: f64) -> [f64; 7] {
     let at = |x: f64| -> [f64; 7] { core::array::from_fn(|i| OFFERED[i].min(x / scales[i])) };
     let (mut low, mut high) = (0.0, 10_000.0);
     for _ in 0..100 {
         let middle = (low + high) / 2.0;
-        if at(middle).iter().sum::<f64>() < SERVING_RATE {
+        if at(middle).iter().sum::<f64>() < capacity {
             low = middle;
         } else {
             high = middle;
@@ -249,5 +253,32 @@ fn it_comes_out_as_in_the_model_of_the_specification() {
             thresholds.contains(&low) && thresholds.contains(&high),
             "{outcome:?}"
         );
+    }
+}
+
+/// CSAQM on a virtual queue is the Classic part of VDQ-CSAQM, to the packet. On the queue itself the link is used whole; q holds the backlog at
+/// 5 ms, half of which is dropped in no time when its turn comes, so that what is sent has waited for 2.5 ms.
+#[test]
+fn the_single_queue_shares_by_values_too() {
+    println!("gold, csaqm: on a virtual queue, on the queue itself");
+    let whole = shares_of([1.0; 7], 1_000.0);
+    for variant in VARIANTS {
+        let gold = || Marking::random(["gold"; 7]);
+        let given = [("variant", variant), ("measure", "virtual")];
+        let outcome = open_loop("csaqm", &given, gold());
+        print(variant, &outcome);
+        let classic = open_loop("vdq_csaqm", &[("variant", variant)], gold());
+        assert_eq!(outcome.goodput, classic.goodput, "{variant}");
+
+        let given = [("variant", variant), ("measure", "queue")];
+        let outcome = open_loop("csaqm", &given, gold());
+        print(variant, &outcome);
+        assert!(error(outcome.total(), 1_000.0) < 0.0005, "{outcome:?}");
+        for (goodput, share) in outcome.goodput.into_iter().zip(whole) {
+            assert!(error(goodput, share) < bound(variant), "{outcome:?}");
+        }
+        if variant == "q" {
+            assert!(error(outcome.mean_delay_ms, 2.5) < 0.02, "{outcome:?}");
+        }
     }
 }

@@ -134,6 +134,9 @@ impl ValueHistogram {
     /// The smallest value above which there are at most `limit` bytes: dropping this one and everything below leaves no more than
     /// `limit`. 0, which drops nothing, if that is true of all there is.
     pub fn quantile_from_top(&self, limit: u64) -> u16 {
+        if self.age == 0 && self.total <= limit {
+            return 0;
+        }
         let mut left = to_fine(limit);
         for group in (0..self.groups.len()).rev() {
             match left.checked_sub(self.fine_sum(group)) {

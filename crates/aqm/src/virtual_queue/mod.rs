@@ -165,6 +165,10 @@ impl VirtualQueue {
         }
     }
 
+    /// What it is like now.
+    pub(crate) fn shape(&self) -> Shape {
+        self.shape
+    }
     /// CTV
     #[inline]
     pub(crate) fn threshold(&self) -> u16 {

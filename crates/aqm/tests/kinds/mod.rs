@@ -5,6 +5,7 @@
 
 mod cobalt;
 mod codel;
+mod csaqm;
 mod curvy_red;
 mod drop_min_value;
 mod dualpi2;
@@ -54,6 +55,7 @@ const KINDS: &[&Kind] = &[
     &curvy_red::CURVY_RED,
     &fq_pie::FQ_PIE,
     &drop_min_value::DROP_MIN_VALUE,
+    &csaqm::CSAQM,
     &vdq_csaqm::VDQ_CSAQM,
 ];
 

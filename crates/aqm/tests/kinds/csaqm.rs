@@ -1,0 +1,53 @@
+//! CSAQM, on a virtual queue and on the queue itself.
+
+use quell_aqm::{DropReason, Ecn};
+
+use super::{Given, Kind};
+
+const QUEUE: Given = &[("measure", "queue")];
+const V: Given = &[("variant", "v")];
+
+pub const CSAQM: Kind = Kind {
+    name: "csaqm",
+    forms: &[
+        &[],
+        &[("variant", "b"), ("measure", "queue"), ("limit", "20p")],
+        &[
+            ("variant", "b_smooth"),
+            ("ecn", "false"),
+            ("default_value", "900"),
+            ("serving_rate", "0.5"),
+        ],
+        &[
+            ("variant", "v"),
+            ("interval", "1ms"),
+            ("vq_limit", "20ms"),
+            ("highest_value", "1000"),
+        ],
+        &[("variant", "v"), ("measure", "queue")],
+        &[("measure", "queue"), ("ecn", "false"), ("target", "1ms")],
+    ],
+    allows: |reason, queued, ecn| match reason {
+        DropReason::Limit => !queued,
+        // Whether the rest may be dropped hangs on `ecn`; the tests of the discipline look.
+        DropReason::Value => queued || ecn == Ecn::NotEct,
+        _ => false,
+    },
+    knobs: &[
+        (&[], "variant", "q", "b"),
+        (&[], "variant", "b_smooth", "v"),
+        (&[], "measure", "virtual", "queue"),
+        (&[], "target", "5ms", "10ms"),
+        (QUEUE, "target", "5ms", "10ms"),
+        (&[], "serving_rate", "0.984375", "0.5"),
+        (&[], "vq_limit", "200ms", "10ms"),
+        (V, "vq_limit", "200ms", "6ms"),
+        (&[], "interval", "10ms", "1ms"),
+        (&[], "alpha", "0.32", "3"),
+        (&[], "beta", "6.4", "1"),
+        (&[], "limit", "250ms", "3p"),
+        (&[], "ecn", "true", "false"),
+        (&[], "default_value", "1", "65535"),
+        (&[], "highest_value", "65535", "500"),
+    ],
+};
