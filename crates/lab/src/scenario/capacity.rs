@@ -81,16 +81,52 @@ pub(super) fn is_ever_unlimited(scenario: &Scenario, direction: Direction) -> bo
 
 /// The most that the queue of a side can hold at `rate`, with any limit that it has during the run.
 pub(super) fn queue_bytes(scenario: &Scenario, direction: Direction, rate: Rate) -> Bytes {
-    let bytes = limits(scenario, direction).map(|limit| match limit {
-        Some(Value::Packets(packets)) => Bytes::new(packets.saturating_mul(MTU.get())),
-        Some(limit) => limit_bytes(limit, rate).unwrap_or(Bytes::ZERO),
-        None => Bytes::ZERO,
-    });
+    let rooms = limits(scenario, direction).into_iter().flatten();
+    let bytes = rooms.filter_map(|room| room.at(rate));
     bytes.max().unwrap_or(Bytes::ZERO)
 }
 
+/// What a queue may hold: the sum of its limits, each in its own unit.
+#[derive(Debug, Clone, Copy, Default)]
+struct Room {
+    packets: u64,
+    bytes: Bytes,
+    /// At the link's rate.
+    time: Time,
+}
+
+impl Room {
+    fn add(&mut self, limit: Value, times: u64) {
+        match limit {
+            Value::Packets(packets) => {
+                let packets = packets.saturating_mul(times);
+                self.packets = self.packets.saturating_add(packets);
+            }
+            Value::Bytes(bytes) => self.bytes += Bytes::new(bytes.get().saturating_mul(times)),
+            Value::Time(time) => self.time += time * times,
+            _ => {}
+        }
+    }
+    /// Whether something else than packets counts.
+    fn has_bytes(self) -> bool {
+        self.bytes > Bytes::ZERO || !self.time.is_zero()
+    }
+    /// In bytes, but for packets; `None` without a rate for a time.
+    fn bytes_at(self, rate: Rate) -> Option<Bytes> {
+        if self.time.is_zero() {
+            return Some(self.bytes);
+        }
+        limit_bytes(Value::Time(self.time), rate).map(|time| self.bytes + time)
+    }
+    /// In bytes, with packets of full size.
+    fn at(self, rate: Rate) -> Option<Bytes> {
+        let packets = Bytes::new(self.packets.saturating_mul(MTU.get()));
+        self.bytes_at(rate).map(|bytes| bytes + packets)
+    }
+}
+
 /// Every limit that the queue of a side has during the run; `None` for a discipline without one.
-fn limits(scenario: &Scenario, direction: Direction) -> impl Iterator<Item = Option<Value>> {
+fn limits(scenario: &Scenario, direction: Direction) -> Vec<Option<Room>> {
     let mut settings = scenario.link.side(direction).queue.settings.clone();
     let first = limit_of(&settings);
     let changes = scenario.changes.iter().flat_map(|change| &change.set);
@@ -102,30 +138,28 @@ fn limits(scenario: &Scenario, direction: Direction) -> impl Iterator<Item = Opt
         } if *which == direction && settings.set(key, value).is_ok() => Some(limit_of(&settings)),
         _ => None,
     });
-    once(first).chain(later)
+    once(first).chain(later).collect()
 }
 
-fn limit_of(settings: &Settings) -> Option<Value> {
-    let has = |name| {
-        settings
-            .table()
-            .iter()
-            .any(|parameter| parameter.name == name)
-    };
-    let limit = has("limit").then(|| settings.value("limit")).flatten()?;
+/// A discipline has one limit, or one for each of its queues.
+const LIMITS: [&str; 3] = ["limit", "limit_l4s", "limit_classic"];
+
+fn limit_of(settings: &Settings) -> Option<Room> {
+    let applicable: Vec<_> = settings.applicable().collect();
     // What a FIFO holds beside what it will send.
-    let applicable = settings.applicable();
-    let mut buffers = applicable.filter(|(parameter, _)| parameter.name == "buffer");
-    let times = match buffers.next() {
-        Some((_, Some(Value::Integer(times)))) => times,
-        _ => 1,
-    };
-    Some(match limit {
-        Value::Packets(packets) => Value::Packets(packets.saturating_mul(times)),
-        Value::Bytes(bytes) => Value::Bytes(Bytes::new(bytes.get().saturating_mul(times))),
-        Value::Time(time) => Value::Time(time * times),
-        other => other,
-    })
+    let times = applicable.iter().find_map(|(row, value)| match value {
+        Some(Value::Integer(times)) if row.name == "buffer" => Some(*times),
+        _ => None,
+    });
+    let limits = applicable
+        .iter()
+        .filter(|(row, _)| LIMITS.contains(&row.name));
+    let mut room = None;
+    for limit in limits.filter_map(|(_, value)| *value) {
+        let room: &mut Room = room.get_or_insert_default();
+        room.add(limit, times.unwrap_or(1));
+    }
+    room
 }
 
 /// Packets that a TCP sender lets wait for its own link: two bursts and the one that is leaving, each of a millisecond at
@@ -291,32 +325,29 @@ fn queued(scenario: &Scenario, direction: Direction, streams: &[Stream]) -> u64 
     let moving = rates.iter().copied().filter(|rate| !rate.is_zero());
     let slowest = moving.min().unwrap_or(Rate::ZERO);
     let duration = scenario.run.duration;
-    let queued = limits(scenario, direction).map(|limit| {
+    let queued = limits(scenario, direction).into_iter().map(|limit| {
         // Where there is no limit for a time, neither has a queue in time one, should the link then stand still.
-        let most = match limit {
-            Some(Value::Packets(packets)) => Bytes::new(packets.saturating_mul(MTU.get())),
-            Some(limit) => {
-                let bytes = rates.iter().filter_map(|&rate| limit_bytes(limit, rate));
-                bytes.max().unwrap_or(Bytes::MAX)
-            }
-            None => Bytes::MAX,
+        let most = |of: fn(Room, Rate) -> Option<Bytes>| {
+            let bytes = limit.map(|room| rates.iter().filter_map(|&rate| of(room, rate)).max());
+            bytes.flatten().unwrap_or(Bytes::MAX)
         };
         // What does not respond comes for as long as a packet waits: twice the drain time, should a scheduler prefer others.
-        let wait = (slowest.time_for(most) * 2).min(duration);
+        let wait = (slowest.time_for(most(Room::at)) * 2).min(duration);
         let stops = rates.iter().any(|rate| rate.is_zero());
         let arrivals = |stream: &Stream| {
             let datagrams = matches!(stream.carries, Carries::Datagrams(_));
             let span = if stops && datagrams { duration } else { wait };
             arrivals(scenario, direction, stream, span)
         };
-        match limit {
-            Some(Value::Packets(packets)) => fill(streams, packets.into(), |_| 1, arrivals),
-            // Some rules let one more packet in.
-            _ => {
-                let len = |len: Bytes| u128::from(len.get());
-                fill(streams, u128::from((most + MTU).get()), len, arrivals)
-            }
+        let packets = limit.map_or(0, |room| room.packets);
+        let by_number = fill(streams, packets.into(), |_| 1, arrivals);
+        if limit.is_some_and(|room| !room.has_bytes()) {
+            return by_number;
         }
+        let len = |len: Bytes| u128::from(len.get());
+        // Some rules let one more packet in.
+        let bytes = u128::from((most(Room::bytes_at) + MTU).get());
+        by_number.saturating_add(fill(streams, bytes, len, arrivals))
     });
     queued.max().unwrap_or(0).saturating_add(1)
 }
@@ -339,4 +370,47 @@ fn on_wires(scenario: &Scenario, direction: Direction, streams: &[Stream], queue
         .map(|stream| arrivals(scenario, direction, stream, delay));
     let come = come.fold(queued, u64::saturating_add);
     fit.min(come).saturating_add(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use quell_aqm::parameter::Domain;
+    use quell_aqm::registry::KINDS;
+
+    #[test]
+    fn every_limit_of_every_discipline_counts() {
+        for kind in KINDS {
+            assert!(
+                limit_of(&Settings::new(kind.parameters)).is_some(),
+                "{}",
+                kind.name
+            );
+            for row in kind.parameters {
+                // A threshold may have the same form.
+                let is_limit =
+                    row.name.starts_with("limit") && matches!(row.domain, Domain::Limit { .. });
+                assert!(
+                    !is_limit || LIMITS.contains(&row.name),
+                    "{}: {}",
+                    kind.name,
+                    row.name
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn the_limits_of_several_queues_add_up_each_in_its_unit() {
+        let kind = KINDS.iter().find(|kind| kind.name == "vdq_csaqm").unwrap();
+        let mut settings = Settings::new(kind.parameters);
+        settings.set("limit_l4s", "100p").unwrap();
+        settings.set("limit_classic", "10ms").unwrap();
+        let room = limit_of(&settings).unwrap();
+        // 150 000 bytes, and 10 ms at 100 Mbit/s are 125 000.
+        assert_eq!(room.at(Rate::from_mbps(100)), Some(Bytes::new(275_000)));
+        settings.set("limit_classic", "50p").unwrap();
+        let room = limit_of(&settings).unwrap();
+        assert!(!room.has_bytes() && room.packets == 150, "{room:?}");
+    }
 }
