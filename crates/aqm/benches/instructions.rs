@@ -37,6 +37,8 @@ use gungraun::{library_benchmark, library_benchmark_group, main};
 #[bench::vdq_csaqm_wide("vdq_csaqm_wide")]
 #[bench::vdq_csaqm_b("vdq_csaqm_b")]
 #[bench::vdq_csaqm_signals("vdq_csaqm_signals")]
+#[bench::pvpie("pvpie")]
+#[bench::pvpie_2("pvpie_2")]
 #[bench::drop_min_value("drop_min_value")]
 #[bench::drop_min_value_full("drop_min_value_full")]
 #[bench::drop_min_value_fifo("drop_min_value_fifo")]

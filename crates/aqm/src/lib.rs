@@ -45,6 +45,7 @@ pub mod parameter;
 mod pi;
 pub mod pi2;
 pub mod pie;
+pub mod pvpie;
 pub mod qdisc;
 mod queue_protection;
 pub mod random;

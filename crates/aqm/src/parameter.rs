@@ -225,7 +225,7 @@ pub struct Parameter {
     pub domain: Domain,
     /// What it is when nobody says.
     pub default: Default,
-    /// The parameter exists only where another, a word or a flag, has this value.
+    /// The parameter exists only where another, a word, a flag or a number, has this value.
     pub only: Option<(&'static str, &'static str)>,
     /// Whether it can change while the queue lives.
     pub live: bool,
@@ -235,10 +235,11 @@ pub struct Parameter {
     pub help: &'static str,
 }
 
-/// A condition of [`Parameter::only`] as scenarios write it: `form = "linux"`, `adaptive = true`.
+/// A condition of [`Parameter::only`] as scenarios write it: `form = "linux"`, `adaptive = true`, `levels = 2`.
 pub fn condition((other, value): (&str, &str)) -> String {
     match value {
         "true" | "false" => format!("{other} = {value}"),
+        number if number.parse::<u64>().is_ok() => format!("{other} = {number}"),
         word => format!("{other} = \"{word}\""),
     }
 }
@@ -386,6 +387,7 @@ impl Settings {
         parameter.only.is_none_or(|(other, word)| {
             let is = match self.value(other) {
                 Some(Value::Flag(flag)) => flag == (word == "true"),
+                Some(Value::Integer(number)) => word.parse() == Ok(number),
                 _ => self.word(other) == word,
             };
             is && self.applies(&self.table[self.index(other)])

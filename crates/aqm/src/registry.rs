@@ -21,6 +21,7 @@ use crate::packet::Packet;
 use crate::parameter::{Parameter, ParameterError, Settings};
 use crate::pi2::Pi2;
 use crate::pie::Pie;
+use crate::pvpie::Pvpie;
 use crate::qdisc::{Backlog, Gauge, Kind, Link, Qdisc};
 use crate::random::Random;
 use crate::red::Red;
@@ -137,6 +138,7 @@ registry! {
     FqPie => |settings, link, random| FqPie::new(settings, link, random),
     DropMinValue => |settings, link, random| DropMinValue::new(settings, link),
     Csaqm => |settings, link, random| Csaqm::new(settings, link),
+    Pvpie => |settings, link, random| Pvpie::new(settings, link, random),
     VdqCsaqm => |settings, link, random| VdqCsaqm::new(settings, link),
 }
 

@@ -206,6 +206,10 @@ const AT_TARGET: &[(&str, &str)] = &[("target", "1ms")];
 const AWAKE_AT_TARGET: &[(&str, &str)] =
     &[("form", "rfc8033"), ("on_off", "false"), ("target", "1ms")];
 
+/// As [`AT_TARGET`], without the allowance that would spare the first packets.
+const NO_BURST: &[(&str, &str)] = &[("target", "1ms"), ("max_burst", "0s")];
+const NO_BURST_2: &[(&str, &str)] = &[("target", "1ms"), ("max_burst", "0s"), ("levels", "2")];
+
 /// The load is that of the link: at C_v = C nothing is dropped, and the packets that stand in the queue go on standing. At the default
 /// C_v the drops empty it.
 const UNDROPPED: &[(&str, &str)] = &[("serving_rate_0", "1"), ("serving_rate_1", "1")];
@@ -243,6 +247,8 @@ pub const CASES: &[Case] = &[
     ("vdq_csaqm_wide", "vdq_csaqm", UNDROPPED, 60),
     ("vdq_csaqm_b", "vdq_csaqm", UNDROPPED_B, 60),
     ("vdq_csaqm_signals", "vdq_csaqm", &[], 60),
+    ("pvpie", "pvpie", NO_BURST, 40),
+    ("pvpie_2", "pvpie", NO_BURST_2, 40),
     ("drop_min_value", "drop_min_value", &[], 40),
     ("drop_min_value_full", "drop_min_value", FULL_AT_100, 80),
     (

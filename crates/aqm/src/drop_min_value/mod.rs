@@ -45,6 +45,7 @@ use crate::parameter::{Parameter, ParameterError, Settings};
 use crate::qdisc::{Backlog, Gauge, Kind, Link, Qdisc};
 use crate::single_queue::{self, Limit};
 use crate::units::{Bytes, Rate, Time};
+use crate::virtual_queue::parameters::Values;
 use fifo::Unit;
 
 /// A drop-minimum-value queue.
@@ -54,8 +55,7 @@ pub struct DropMinValue<P> {
     /// With the last rate that was not zero.
     link: Link,
     limit: Limit,
-    /// Of packets without one.
-    default_value: u16,
+    values: Values,
     form: Form<P>,
 }
 
@@ -74,7 +74,6 @@ struct Fifo<P> {
     packets: fifo::Packets<P>,
     /// So many times the limit may stand in it.
     buffer: u64,
-    highest_value: u16,
 }
 
 impl<P> Kind for DropMinValue<P> {
@@ -99,17 +98,13 @@ fn amount(limit: Limit) -> u64 {
     }
 }
 
-fn value(number: u64) -> u16 {
-    u16::try_from(number).unwrap_or(u16::MAX)
-}
-
 impl<P: Packet> Fifo<P> {
     /// Makes room for `amount` units of `value`; false if they are not worth it.
     #[inline]
-    fn make_room(&mut self, limit: Limit, amount_: u64, value: u16) -> bool {
+    fn make_room(&mut self, limit: Limit, of_packet: u64, value: u16) -> bool {
         let limit = amount(limit);
         loop {
-            let excess = self.packets.kept().saturating_add(amount_);
+            let excess = self.packets.kept().saturating_add(of_packet);
             let excess = excess.saturating_sub(limit);
             if excess == 0 {
                 return true;
@@ -138,31 +133,22 @@ impl<P: Packet> DropMinValue<P> {
     /// An empty queue.
     pub fn new(settings: Settings, link: Link) -> Result<Self, ParameterError> {
         let limit = Limit::of(&settings, link)?;
+        let values = Values::of(&settings);
         let form = if settings.word("form") == "fifo" {
-            let highest_value = value(settings.number("highest_value"));
             Form::Fifo(Fifo {
-                packets: fifo::Packets::new(highest_value, unit(limit)),
+                packets: fifo::Packets::new(values.highest(), unit(limit)),
                 buffer: settings.number("buffer"),
-                highest_value,
             })
         } else {
             Form::Ideal(ideal::Packets::new())
         };
         Ok(Self {
             limit,
-            default_value: value(settings.number("default_value")),
+            values,
             settings,
             link,
             form,
         })
-    }
-
-    #[inline]
-    fn value_of(&self, packet: &P) -> u16 {
-        match packet.value() {
-            0 => self.default_value,
-            value => value,
-        }
     }
 }
 
@@ -173,7 +159,7 @@ impl<P: Packet> Qdisc<P> for DropMinValue<P> {
 
     #[inline]
     fn enqueue(&mut self, packet: P, now: Time, obs: &mut impl Observer<P>) {
-        let (limit, value, len) = (self.limit, self.value_of(&packet), packet.len());
+        let (limit, value, len) = (self.limit, self.values.count(packet.value()), packet.len());
         if !limit.admits(Backlog::default(), len) {
             return single_queue::refuse(packet, DropReason::Limit, now, obs);
         }
@@ -191,7 +177,6 @@ impl<P: Packet> Qdisc<P> for DropMinValue<P> {
                 packets.push(packet, value);
             }
             Form::Fifo(fifo) => {
-                let value = value.min(fifo.highest_value);
                 if !fifo.has_place(limit, len) {
                     return single_queue::refuse(packet, DropReason::Limit, now, obs);
                 }
@@ -245,13 +230,13 @@ impl<P: Packet> Qdisc<P> for DropMinValue<P> {
     fn configure(
         &mut self,
         key: &str,
-        value_: &str,
+        value: &str,
         now: Time,
         obs: &mut impl Observer<P>,
     ) -> Result<(), ParameterError> {
-        let settings = self.settings.changed(key, value_)?;
+        let settings = self.settings.changed(key, value)?;
         self.limit = Limit::of(&settings, self.link)?;
-        self.default_value = value(settings.number("default_value"));
+        self.values = Values::of(&settings);
         let (limit, lowered) = (self.limit, key == "limit");
         match &mut self.form {
             Form::Ideal(packets) => {

@@ -1,6 +1,7 @@
 //! The parameter table of drop-minimum-value.
 
 use crate::parameter::{Default, Domain, Parameter};
+use crate::virtual_queue::parameters::{DEFAULT_VALUE, HIGHEST_VALUE};
 
 const ROW: Parameter = Parameter {
     name: "",
@@ -41,20 +42,9 @@ pub(super) const TABLE: &[Parameter] = &[
         help: "So many times the limit may stand in the FIFO together with what is condemned.",
         ..ROW
     },
+    DEFAULT_VALUE,
     Parameter {
-        name: "highest_value",
-        domain: Domain::Integer(1, u16::MAX as u64),
-        default: Default::Is("65535"),
         only: Some(("form", "fifo")),
-        live: false,
-        help: "Values above this count as this; each value to it takes 16 bytes of memory.",
-        ..ROW
-    },
-    Parameter {
-        name: "default_value",
-        domain: Domain::Integer(1, u16::MAX as u64),
-        default: Default::Is("1"),
-        help: "The value of packets without one.",
-        ..ROW
+        ..HIGHEST_VALUE
     },
 ];

@@ -29,7 +29,7 @@
 #[doc(hidden)]
 pub mod linux;
 mod parameters;
-mod rfc8033;
+pub(crate) mod rfc8033;
 
 use crate::observer::{DropReason, MarkReason, Observer, QueueId};
 use crate::packet::Packet;
@@ -40,14 +40,14 @@ use crate::single_queue::{self, Limit, SingleQueue};
 use crate::units::{Rate, Time};
 
 pub(crate) use parameters::{LONGEST, SHORTEST};
-use rfc8033::Rfc8033;
+use rfc8033::{Config, Rfc8033};
 
 /// When the kernel's timer fires for the first time: half a second after the start.
 pub(crate) const FIRST_UPDATE: Time = Time::from_millis(500);
 
 /// What happens to an arriving packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Verdict {
+pub(crate) enum Verdict {
     Pass,
     Mark,
     Drop(DropReason),
@@ -150,7 +150,7 @@ impl<P: Packet> Pie<P> {
     pub fn new(settings: Settings, link: Link, random: Random) -> Result<Self, ParameterError> {
         let update_interval = settings.time("tupdate");
         let (form, next_update) = if settings.word("form") == "rfc8033" {
-            let form = Rfc8033::new(&settings, link, random);
+            let form = Rfc8033::new(Config::of(&settings, link), random);
             (Form::Rfc8033(form), update_interval)
         } else {
             let form = Linux {
@@ -263,7 +263,7 @@ impl<P: Packet> Qdisc<P> for Pie<P> {
                 form.params = linux_params(&settings);
                 form.ecn = settings.flag("ecn");
             }
-            Form::Rfc8033(form) => form.configure(&settings, self.link),
+            Form::Rfc8033(form) => form.configure(Config::of(&settings, self.link)),
         }
         self.settings = settings;
         if key == "limit" {

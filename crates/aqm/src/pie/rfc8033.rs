@@ -46,7 +46,7 @@ const LARGEST_STEP: i128 = (ONE / 50) as i128;
 
 /// When the probability decays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Decay {
+pub(crate) enum Decay {
     /// Both delays are below half the target (appendix B).
     BelowHalf,
     /// Both delays are zero (section 4.2, appendix A).
@@ -54,24 +54,24 @@ enum Decay {
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Config {
-    target: Time,
-    interval: Time,
-    alpha: u64,
-    beta: u64,
-    ecn: bool,
-    estimates: bool,
-    max_burst: Time,
-    max_ecnth: Probability,
-    mean_size: Bytes,
-    on_off: bool,
-    derandomize: bool,
-    cap_drop: bool,
-    decay: Decay,
+pub(crate) struct Config {
+    pub(crate) target: Time,
+    pub(crate) interval: Time,
+    pub(crate) alpha: u64,
+    pub(crate) beta: u64,
+    pub(crate) ecn: bool,
+    pub(crate) estimates: bool,
+    pub(crate) max_burst: Time,
+    pub(crate) max_ecnth: Probability,
+    pub(crate) mean_size: Bytes,
+    pub(crate) on_off: bool,
+    pub(crate) derandomize: bool,
+    pub(crate) cap_drop: bool,
+    pub(crate) decay: Decay,
 }
 
 impl Config {
-    fn of(settings: &Settings, link: Link) -> Self {
+    pub(super) fn of(settings: &Settings, link: Link) -> Self {
         Self {
             target: settings.time("target"),
             interval: settings.time("tupdate"),
@@ -98,7 +98,7 @@ impl Config {
 
 /// State and configuration of the RFC form.
 #[derive(Debug)]
-pub(super) struct Rfc8033 {
+pub(crate) struct Rfc8033 {
     config: Config,
     /// `active_`
     active: bool,
@@ -150,8 +150,7 @@ impl RateEstimator {
 }
 
 impl Rfc8033 {
-    pub(super) fn new(settings: &Settings, link: Link, random: Random) -> Self {
-        let config = Config::of(settings, link);
+    pub(crate) fn new(config: Config, random: Random) -> Self {
         Self {
             config,
             active: !config.on_off,
@@ -165,8 +164,8 @@ impl Rfc8033 {
         }
     }
 
-    pub(super) fn configure(&mut self, settings: &Settings, link: Link) {
-        self.config = Config::of(settings, link);
+    pub(crate) fn configure(&mut self, config: Config) {
+        self.config = config;
         self.active |= !self.config.on_off;
         self.burst_allowance = self.burst_allowance.min(self.config.max_burst);
     }
@@ -174,13 +173,26 @@ impl Rfc8033 {
     /// What happens to an arriving packet that fits.
     #[inline]
     pub(super) fn decide<P: Packet>(&mut self, packet: &P, backlog: Backlog) -> Verdict {
-        if self.is_calm() {
-            self.burst_allowance = self.config.max_burst;
-        }
-        if !self.active || !self.burst_allowance.is_zero() || !self.drop_early(backlog) {
+        if self.spares(backlog) || !self.draw() {
             return Verdict::Pass;
         }
         self.accumulated = 0;
+        self.signal(packet)
+    }
+
+    /// Whether nothing is signalled to a packet that finds `backlog`, whatever the probability: PIE rests, allows a burst, or the
+    /// queue is short in time or in bytes (the first half of `drop_early`).
+    #[inline]
+    pub(crate) fn spares(&mut self, backlog: Backlog) -> bool {
+        if self.is_calm() {
+            self.burst_allowance = self.config.max_burst;
+        }
+        !self.active || !self.burst_allowance.is_zero() || self.is_short(backlog)
+    }
+
+    /// How a packet is told of congestion.
+    #[inline]
+    pub(crate) fn signal<P: Packet>(&self, packet: &P) -> Verdict {
         let marks = self.config.ecn && packet.ecn() != Ecn::NotEct;
         // "drop_prob_ < MAX_ECNTH && packet.ecn_capable() == TRUE"
         if marks && self.probability < self.config.max_ecnth {
@@ -225,7 +237,7 @@ impl Rfc8033 {
     }
 
     #[inline]
-    pub(super) fn departed<P: Packet>(&mut self, packet: &P, backlog: Backlog, now: Time) {
+    pub(crate) fn departed<P: Packet>(&mut self, packet: &P, backlog: Backlog, now: Time) {
         if self.config.estimates {
             self.rate.departed(packet.len(), backlog.bytes, now);
         } else {
@@ -233,7 +245,7 @@ impl Rfc8033 {
         }
     }
 
-    pub(super) fn update(&mut self, backlog: Backlog) {
+    pub(crate) fn update(&mut self, backlog: Backlog) {
         if self.config.estimates {
             self.delay = self.rate.delay(backlog.bytes);
         } else if backlog.packets == 0 {
@@ -258,7 +270,7 @@ impl Rfc8033 {
     }
 
     /// Empties the controller with the queue.
-    pub(super) fn drained(&mut self) {
+    pub(crate) fn drained(&mut self) {
         self.delay = Time::ZERO;
         self.accumulated = 0;
         self.rate = RateEstimator::default();
@@ -279,14 +291,15 @@ impl Rfc8033 {
         self.probability == Probability::ZERO && self.delay < half && self.last_delay < half
     }
 
-    /// `drop_early`
-    fn drop_early(&mut self, backlog: Backlog) -> bool {
+    #[inline]
+    fn is_short(&self, backlog: Backlog) -> bool {
         let fifth = Probability::ratio(1, 5);
-        if (self.last_delay < self.config.target / 2 && self.probability < fifth)
+        (self.last_delay < self.config.target / 2 && self.probability < fifth)
             || backlog.bytes.get() <= self.config.mean_size.get().saturating_mul(2)
-        {
-            return false;
-        }
+    }
+
+    /// The second half of `drop_early`: the spaced draw with the probability.
+    fn draw(&mut self) -> bool {
         if self.config.derandomize {
             self.accumulated = match self.probability.raw() {
                 0 => 0,
@@ -301,6 +314,26 @@ impl Rfc8033 {
             }
         }
         self.random.chance(self.probability)
+    }
+
+    /// True with probability `p`, from PIE's own randomness.
+    #[inline]
+    pub(crate) fn chance(&mut self, p: Probability) -> bool {
+        self.random.chance(p)
+    }
+
+    /// `drop_prob_`
+    #[inline]
+    pub(crate) fn probability(&self) -> Probability {
+        self.probability
+    }
+    /// `current_qdelay`
+    pub(crate) fn delay(&self) -> Time {
+        self.delay
+    }
+    /// What is left of the burst allowance.
+    pub(crate) fn burst_allowance(&self) -> Time {
+        self.burst_allowance
     }
 
     /// The PI term, auto-tuned and capped, in units of 2⁻⁶², rounded toward zero.
@@ -355,7 +388,7 @@ mod tests {
         for (key, value) in given {
             settings.set(key, value).unwrap();
         }
-        Rfc8033::new(&settings, LINK, Random::new(1, "rfc8033"))
+        Rfc8033::new(Config::of(&settings, LINK), Random::new(1, "rfc8033"))
     }
     fn backlog(packets: u64) -> Backlog {
         Backlog {
@@ -440,7 +473,7 @@ mod tests {
             let (mut gaps, mut gap) = (Vec::new(), 0);
             while gaps.len() < 3_000 {
                 gap += 1;
-                if form.drop_early(backlog(9)) {
+                if form.draw() {
                     form.accumulated = 0;
                     gaps.push(gap);
                     gap = 0;

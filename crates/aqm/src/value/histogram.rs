@@ -171,6 +171,27 @@ impl ValueHistogram {
         self.fine_quantile_from_bottom(part as u64)
     }
 
+    /// Where the share `share` of all bytes ends, counted from the bottom: the value, and which part of its bytes still belongs to the
+    /// share, rounded down. `None` if everything does, or if there is nothing.
+    pub fn split(&self, share: Probability) -> Option<(u16, Probability)> {
+        let total = u128::from(self.fine_total());
+        let mut left = ((total * u128::from(share.raw())) >> Probability::BITS) as u64;
+        for group in 0..self.groups.len() {
+            match left.checked_sub(self.fine_sum(group)) {
+                Some(rest) => left = rest,
+                None => {
+                    for (value, amount) in self.values(group) {
+                        match left.checked_sub(amount) {
+                            Some(rest) => left = rest,
+                            None => return Some((value, Probability::ratio(left, amount))),
+                        }
+                    }
+                }
+            }
+        }
+        None
+    }
+
     fn fine_quantile_from_bottom(&self, amount: u64) -> u16 {
         let (mut left, mut quantile) = (amount, 0);
         let mut last_passed = None;
@@ -320,11 +341,11 @@ mod tests {
                 .map(|&(_, n)| n)
                 .sum()
         }
-        fn from_top(&self, limit: u64) -> u16 {
+        fn top_quantile(&self, limit: u64) -> u16 {
             let mut values = core::iter::once(0).chain(self.0.iter().map(|&(v, _)| v));
             values.find(|&v| self.above(v) <= limit).unwrap()
         }
-        fn from_bottom(&self, bytes: u64) -> u16 {
+        fn bottom_quantile(&self, bytes: u64) -> u16 {
             let values = self.0.iter().map(|&(v, _)| v);
             values
                 .filter(|&v| self.up_to(v) <= bytes)
@@ -390,14 +411,24 @@ mod tests {
                     prop_assert_eq!(histogram.lowest_from(least), found);
                 }
                 for limit in limits.into_iter().chain([0, total, total.saturating_sub(1), u64::MAX]) {
-                    prop_assert_eq!(histogram.quantile_from_top(limit), plain.from_top(limit));
-                    prop_assert_eq!(histogram.quantile_from_bottom(limit), plain.from_bottom(limit));
+                    prop_assert_eq!(histogram.quantile_from_top(limit), plain.top_quantile(limit));
+                    prop_assert_eq!(histogram.quantile_from_bottom(limit), plain.bottom_quantile(limit));
                 }
                 let one = Probability::ONE.raw();
                 for share in [0, 1, one / 3, one / 2, one - 1, one] {
                     let part = (u128::from(total) * u128::from(share)) >> 62;
-                    let exact = if share == 0 { 0 } else { plain.from_bottom(part as u64) };
+                    let exact = if share == 0 { 0 } else { plain.bottom_quantile(part as u64) };
                     prop_assert_eq!(histogram.quantile(Probability::from_raw(share)), exact);
+                    // What the split takes from the bottom is the share, but for one rounding of its last value.
+                    let split = histogram.split(Probability::from_raw(share));
+                    prop_assert_eq!(split.is_none(), share == one || total == 0);
+                    if let Some((value, of_value)) = split {
+                        let bytes = histogram.bytes_of(value) as f64;
+                        let below = (plain.up_to(value) as f64) - bytes;
+                        let taken = below + bytes * of_value.as_f64();
+                        prop_assert!(bytes > 0.0 && of_value < Probability::ONE);
+                        prop_assert!((taken - total as f64 * share as f64 / one as f64).abs() < 0.001);
+                    }
                 }
             }
 

@@ -17,6 +17,7 @@ mod fq_pie;
 mod gsp;
 mod pi2;
 mod pie;
+mod pvpie;
 mod red;
 mod step;
 mod vdq_csaqm;
@@ -56,6 +57,7 @@ const KINDS: &[&Kind] = &[
     &fq_pie::FQ_PIE,
     &drop_min_value::DROP_MIN_VALUE,
     &csaqm::CSAQM,
+    &pvpie::PVPIE,
     &vdq_csaqm::VDQ_CSAQM,
 ];
 
