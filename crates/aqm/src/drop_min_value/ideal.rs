@@ -2,7 +2,7 @@
 //!
 //! Packets stand in slots that are used again, chained in the order of arrival. Over the slots stands a tournament: a full
 //! binary tree whose leaves are the keys of the slots and whose inner nodes are the smaller of their two children. The key is
-//! the value, and below it the age, so that of equal values the youngest is the lowest. To put a packet in or to take any out
+//! the value, and below it the number of the arrival, so that of equal values the oldest is the lowest. To put a packet in or to take any out
 //! changes the nodes above its slot until one stays the same: log₂ of the slots at most, two on average where values are
 //! random. To find the lowest is a walk from the root.
 //!
@@ -18,10 +18,10 @@ const NONE: u32 = u32::MAX;
 /// The key of an empty slot, above that of every packet.
 const EMPTY: u64 = u64::MAX;
 /// Bits of the key below the value.
-const AGE_BITS: u32 = 48;
-/// So many packets later ages begin anew (nine years at a million a second); until those from before have left, which of two equals
-/// is the youngest is then wrong.
-const AGES: u64 = (1 << AGE_BITS) - 1;
+const NUMBER_BITS: u32 = 48;
+/// So many packets later numbers begin anew (nine years at a million a second); until those from before have left, which of two equals
+/// is the oldest is then wrong. One less than fit, so that no key is [`EMPTY`].
+const NUMBERS: u64 = (1 << NUMBER_BITS) - 1;
 
 /// The packets of an ideal queue.
 #[derive(Debug)]
@@ -34,8 +34,8 @@ pub(super) struct Packets<P> {
     /// The first slot without a packet, chained by `after`.
     free: u32,
     backlog: Backlog,
-    /// Of the last packet, from 1 to [`AGES`], so that no key is [`EMPTY`].
-    age: u64,
+    /// The number of the next packet, below [`NUMBERS`].
+    number: u64,
 }
 
 #[derive(Debug)]
@@ -54,7 +54,7 @@ impl<P: Packet> Packets<P> {
             last: NONE,
             free: NONE,
             backlog: Backlog::default(),
-            age: 0,
+            number: 0,
         }
     }
 
@@ -70,7 +70,7 @@ impl<P: Packet> Packets<P> {
     #[inline]
     pub(super) fn lowest_value(&self) -> Option<u16> {
         let root = *self.tree.get(1)?;
-        (root != EMPTY).then_some((root >> AGE_BITS) as u16)
+        (root != EMPTY).then_some((root >> NUMBER_BITS) as u16)
     }
 
     /// Puts `packet` of `value` at the end.
@@ -80,7 +80,9 @@ impl<P: Packet> Packets<P> {
             self.grow();
         }
         self.backlog.add(packet.len());
-        self.age = if self.age == AGES { 1 } else { self.age + 1 };
+        let key = u64::from(value) << NUMBER_BITS | self.number;
+        let next = self.number + 1;
+        self.number = if next == NUMBERS { 0 } else { next };
         let slot = self.free;
         let place = &mut self.slots[slot as usize];
         self.free = place.after;
@@ -94,7 +96,7 @@ impl<P: Packet> Packets<P> {
             last => self.slots[last as usize].after = slot,
         }
         self.last = slot;
-        self.set(slot, u64::from(value) << AGE_BITS | (AGES - self.age));
+        self.set(slot, key);
     }
 
     /// Takes the first packet out.
@@ -102,7 +104,7 @@ impl<P: Packet> Packets<P> {
     pub(super) fn pop(&mut self) -> Option<P> {
         self.take(self.first)
     }
-    /// Takes out the packet of the lowest value, of several the youngest.
+    /// Takes out the packet of the lowest value, of several the oldest.
     pub(super) fn pop_lowest(&mut self) -> Option<P> {
         self.lowest_value()?;
         let mut node = 1;
@@ -187,7 +189,7 @@ mod tests {
 
     /// Against a plain list that is searched.
     #[test]
-    fn it_is_a_list_from_which_the_youngest_of_the_lowest_can_be_taken() {
+    fn it_is_a_list_from_which_the_oldest_of_the_lowest_can_be_taken() {
         for values in [1, 3, 65_535] {
             let mut random = Random::new(5, "test");
             let mut packets = Packets::new();
@@ -209,8 +211,8 @@ mod tests {
                     _ => {
                         let lowest = list.iter().map(|(value, _)| *value).min();
                         assert_eq!(packets.lowest_value(), lowest);
-                        let youngest = list.iter().rposition(|(value, _)| Some(*value) == lowest);
-                        let gone = youngest.map(|index| list.remove(index).1);
+                        let oldest = list.iter().position(|(value, _)| Some(*value) == lowest);
+                        let gone = oldest.map(|index| list.remove(index).1);
                         assert_eq!(packets.pop_lowest(), gone);
                     }
                 }
@@ -223,13 +225,13 @@ mod tests {
     }
 
     #[test]
-    fn slots_are_used_again_and_ages_begin_anew() {
+    fn slots_are_used_again_and_numbers_begin_anew() {
         let mut packets = Packets::new();
-        packets.age = AGES - 3;
+        packets.number = NUMBERS - 3;
         for id in 0..64 {
             packets.push(TestPacket::new(id, 1_000, Ecn::NotEct), u16::MAX);
         }
-        // Every packet is found, whatever its age.
+        // Every packet is found, whatever its number.
         for _ in 0..64 {
             assert!(packets.pop_lowest().is_some());
             packets.push(TestPacket::new(99, 1_000, Ecn::NotEct), 7);

@@ -12,8 +12,9 @@
 //!
 //! Where the sources leave a choice:
 //!
-//! 1. Of equal values the youngest goes in the form `ideal`, the arriving packet first; without values that is drop-tail. The form
-//!    `fifo` refuses the arriving packet too, but condemns no packet in particular: the oldest of the value goes.
+//! 1. Of equal values the arriving packet goes, and where it is worth more than they the oldest; without values that is drop-tail.
+//!    The sources do not say which. So both forms send the same packets at the same times as long as all are of one length or the
+//!    limit is one of packets: the first of a condemned value to come to the head is the oldest.
 //! 2. A packet larger than the whole limit is refused for that, and costs nobody a place.
 //! 3. Condemned packets stand in the FIFO beside what `limit` allows. `buffer` bounds the two together; a packet that finds it
 //!    full is refused, whatever its value. The patent's excerpts name no bound.
@@ -28,12 +29,12 @@
 //! | corner case | test |
 //! | --- | --- |
 //! | the lowest goes, order is kept | `the_lowest_value_goes_and_the_order_stays`; against a plain list `ideal::tests` |
-//! | equal values | `of_equal_values_the_arriving_packet_goes_and_then_the_youngest` |
+//! | equal values | `of_equal_values_the_arriving_packet_goes_and_then_the_oldest` |
 //! | condemned in place, parts of packets | `condemned_packets_go_at_the_head`, `a_packet_goes_whole` |
 //! | room for one packet, packets too large | `a_queue_of_one_packet_keeps_the_best`, `what_never_fits_costs_nobody_a_place` |
 //! | lower limits, other units | `a_lower_limit_drops_or_condemns_the_lowest`, `condemned_packets_stay_condemned_in_another_unit` |
 //! | a full buffer | `the_buffer_bounds_what_is_condemned` |
-//! | one form against the other, shares of flows | `tests/values.rs` |
+//! | one form is the other, to the packet; shares of flows | `tests/values.rs` |
 
 mod fifo;
 mod ideal;

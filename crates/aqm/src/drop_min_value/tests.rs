@@ -164,7 +164,7 @@ fn the_lowest_value_goes_and_the_order_stays() {
 }
 
 #[test]
-fn of_equal_values_the_arriving_packet_goes_and_then_the_youngest() {
+fn of_equal_values_the_arriving_packet_goes_and_then_the_oldest() {
     judge(&[
         Row {
             limit: "3p",
@@ -173,13 +173,12 @@ fn of_equal_values_the_arriving_packet_goes_and_then_the_youngest() {
             fifo: ["3v 4v", ""],
             sent: [&[0, 1, 2]; 2],
         },
-        // In the FIFO the oldest of its value comes to the head first.
         Row {
             limit: "3p",
             arrive: &[(4, 100), (4, 100), (4, 100), (5, 100), (6, 100)],
-            ideal: "2V 1V",
+            ideal: "0V 1V",
             fifo: ["", "0V 1V"],
-            sent: [&[0, 3, 4], &[2, 3, 4]],
+            sent: [&[2, 3, 4]; 2],
         },
         // Without values: drop-tail.
         Row {
@@ -267,12 +266,12 @@ fn a_packet_goes_whole() {
 fn a_lower_limit_drops_or_condemns_the_lowest() {
     let arrivals = &[(7, 500), (3, 500), (5, 500), (9, 500), (3, 500)];
     for (form, limit, before, after, sent) in [
-        ("ideal", "2p", "4R 1R 2R", "", &[0, 3][..]),
+        ("ideal", "2p", "1R 4R 2R", "", &[0, 3][..]),
         ("fifo", "2p", "", "1V 2V 4V", &[0, 3]),
-        ("ideal", "1500B", "4R 1R", "", &[0, 2, 3]),
+        ("ideal", "1500B", "1R 4R", "", &[0, 2, 3]),
         ("fifo", "1500B", "", "1V 4V", &[0, 2, 3]),
         // 1 600 bytes: of value 3 there is still room for 100, but the packet goes whole.
-        ("ideal", "1600B", "4R 1R", "", &[0, 2, 3]),
+        ("ideal", "1600B", "1R 4R", "", &[0, 2, 3]),
         ("fifo", "1600B", "", "1V 4V", &[0, 2, 3]),
     ] {
         let mut story = Story::new(&[("form", form), ("limit", "2500B")]);

@@ -25,8 +25,8 @@
 //!    default, because the module knows no ECN: ECN-capable packets are then dropped like others.
 //! 7. Delays are measured from arrival times, and the burst allowance returns in calm, as the RFC form of `pie` says; the module has ns-3's
 //!    estimator and its states. p is not held at 0 during the allowance.
-//! 8. The window of the second level is 300 ms, as in the module's experiment and not as its default of 1 s, over which the threshold
-//!    swings: a tenth of what is sent at 150 % was then below the fair threshold, and 3 % with 300 ms.
+//! 8. The window of the second level is 100 ms. Over the module's second, and over its experiments' 300 ms where few packets are worth
+//!    much more than the rest, the threshold swings: seven constant flows at twice the link then missed their shares by a quarter.
 //! 9. More than 262 144 arrivals in a window are too many: the last count.
 //!
 //! Needs: values, arrival times, updates, randomness for ties; the link's rate for a limit in time. Promises: the mean delay comes to `target`

@@ -40,8 +40,8 @@ pub(super) const TABLE: &[Parameter] = &[
         domain: Domain::Limit {
             plain_is_packets: true,
         },
-        default: Default::Is("1000p"),
-        source: "quell; as pie",
+        default: Default::Is("250ms"),
+        source: "quell: far above the target at any rate; tlpvpie: 25 packets, its experiments 200 kB",
         help: "What may wait: packets, bytes, or a time at the link's rate.",
         ..ROW
     },
@@ -84,8 +84,8 @@ pub(super) const TABLE: &[Parameter] = &[
     Parameter {
         name: "window",
         domain: Domain::Time(SHORTEST, LONGEST),
-        default: Default::Derived("1 s with one level, 300 ms with two"),
-        source: "the public PVPIE module for ns-3 (tlpvpie), with two levels its experiment",
+        default: Default::Derived("1 s with one level, 100 ms with two"),
+        source: "the public PVPIE module for ns-3 (tlpvpie): 1 s, its experiments 100 to 300 ms",
         help: "How long arrivals are remembered: their values, and with two levels what was signalled.",
         ..ROW
     },
@@ -146,7 +146,7 @@ pub(super) const TABLE: &[Parameter] = &[
 pub(super) fn window(settings: &Settings) -> Time {
     match settings.value("window") {
         Some(_) => settings.time("window"),
-        None if settings.number("levels") == 2 => Time::from_millis(300),
+        None if settings.number("levels") == 2 => Time::from_millis(100),
         None => Time::from_secs(1),
     }
 }
