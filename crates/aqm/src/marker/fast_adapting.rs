@@ -7,8 +7,8 @@
 //!
 //! Ours, where the source is not known: 1. the positive constant is c too: then T − t·R changes by what is sent against R and by nothing else, so R
 //! follows as an average with time constant t does, without bias. 2. c = 1 500 bytes, a packet: more would let more of a burst pass as ordinary.
-//! 3. The threshold is 150 kB: with packets of s bytes about s²/(2·threshold·(c + s)) of an even Poisson stream overruns without being a
-//! burst (0.25 %) and is missing from what survives. 4. It is at most t·R, and T falls to it: a flow that was silent has no tokens to
+//! 3. The threshold is 60 kB: with packets of s bytes about s²/(2·threshold·(c + s)) of an even Poisson stream overruns without being a
+//! burst (0.6 %) and is missing from what survives. 4. It is at most t·R, and T falls to it: a flow that was silent has no tokens to
 //! burst with. 5. t = 100 ms, as for the other markers. The marker requirement needs some ten packets within t (1.2 Mbit/s): between rarer ones the
 //! rate overshoots.
 
@@ -40,7 +40,7 @@ const PARAMETERS: &[Parameter] = &[
     flows("65536", 1 << 20),
     IDLE,
     TIME_CONSTANT,
-    bytes("bucket", "150kB", "Tokens beyond so many say that the rate is measured too high; bursts up to it pass as ordinary."),
+    bytes("bucket", "60kB", "Tokens beyond so many say that the rate is measured too high; bursts up to it pass as ordinary."),
     bytes("step", "1500B", "What an overrun adds to the rate beyond itself, within the time constant, and the tokens that it leaves."),
 ];
 

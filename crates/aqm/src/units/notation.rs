@@ -113,25 +113,28 @@ pub fn frequency(text: &str) -> Result<Frequency, NotationError> {
 pub fn fraction(text: &str, of: u64) -> Result<u64, NotationError> {
     decimal(text, ONE)
         .filter(|&value| value <= ONE)
-        .and_then(|value| nearest(value, of))
+        .and_then(|value| nearest(value, of, ONE))
         .ok_or_else(|| allowed("a fraction, such as 0.8"))
 }
 
-/// As [`fraction`], of a number that may be above 1, to 18.4.
+/// As [`fraction`], of a number that may be above 1: to 18.4 with 18 digits after the point, to 18·10⁹ with nine.
 pub fn multiple(text: &str, of: u64) -> Result<u64, NotationError> {
-    decimal(text, ONE)
-        .and_then(|value| nearest(value, of))
+    [ONE, LARGE_ONE]
+        .into_iter()
+        .find_map(|one| nearest(decimal(text, one)?, of, one))
         .ok_or_else(|| allowed("a number, such as 1.5"))
 }
 
 /// What decimals are read in: 18 digits after the point.
 const ONE: u64 = 1_000_000_000_000_000_000;
+/// And those that do not fit.
+const LARGE_ONE: u64 = 1_000_000_000;
 
-/// `value` units of 10⁻¹⁸ in parts of which `of` make 1.
-fn nearest(value: u64, of: u64) -> Option<u64> {
+/// `value` units, of which `one` make 1, in parts of which `of` make 1.
+fn nearest(value: u64, of: u64, one: u64) -> Option<u64> {
     // The product of two numbers of 64 bits, and half a unit, fit 128 bits.
-    let parts = u128::from(value) * u128::from(of) + u128::from(ONE / 2);
-    u64::try_from(parts / u128::from(ONE)).ok()
+    let parts = u128::from(value) * u128::from(of) + u128::from(one / 2);
+    u64::try_from(parts / u128::from(one)).ok()
 }
 
 /// The shortest decimal that [`multiple`] reads as `parts` of `of`.
@@ -149,7 +152,7 @@ pub fn write_fraction(parts: u64, of: u64) -> String {
             return text;
         }
     }
-    // Parts finer than 10⁻¹⁷, or above 18.4, which no table has.
+    // Parts finer than 10⁻¹⁷, or above 18.4 and finer than 10⁻⁹, which no table has.
     format!("{parts}/{of}")
 }
 
@@ -277,7 +280,18 @@ mod tests {
         }
         assert_eq!(multiple("2.5", 1_000), Ok(2_500));
         assert_eq!(multiple("18", u64::MAX / 18), Ok(u64::MAX / 18 * 18));
-        for text in ["", "-0.1", "19", "0,8", "8e-1", "80%"] {
+        assert_eq!(multiple("19", 1_000), Ok(19_000));
+        assert_eq!(multiple("1000.123456789", 1_000_000), Ok(1_000_123_457));
+        assert_eq!(write_fraction(1_000_000, 1_000), "1000");
+        for text in [
+            "",
+            "-0.1",
+            "19000000000",
+            "19.0123456789",
+            "0,8",
+            "8e-1",
+            "80%",
+        ] {
             assert!(multiple(text, 1_024).is_err(), "{text}");
         }
         assert_eq!(write_fraction(717, 1_024), "0.7");
