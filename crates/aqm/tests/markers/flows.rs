@@ -24,7 +24,7 @@ fn a_flood_of_new_flows_costs_no_memory_and_no_place_of_those_that_send() {
         let threshold = gold.code_at(Rate::from_mbps(50));
         let mut step = |marker: &mut Marker, n: u64, codes: &mut Vec<u16>| {
             let now = Time::from_nanos(n * 12_000);
-            if n % 10 == 0 {
+            if n.is_multiple_of(10) {
                 codes.push(mark(marker, 7, 1_500, now));
             }
             if n >= 500_000 {
