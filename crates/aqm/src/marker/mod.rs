@@ -42,6 +42,10 @@ trait Law {
     type State: Clone + core::fmt::Debug;
     /// Of a flow that begins.
     fn fresh(&self) -> Self::State;
+    /// Bytes that a state has on the heap.
+    fn heap(&self) -> usize {
+        0
+    }
     /// The code of a packet that came `since` after the one before it; not 0.
     fn code(&self, state: &mut Self::State, len: Bytes, since: Time, random: &mut Random) -> u16;
 }
@@ -87,7 +91,7 @@ impl<L: Law> Marking<L> {
 
     fn memory(&self) -> Memory {
         match &self.scope {
-            Scope::Flows(table) => table.memory(),
+            Scope::Flows(table) => table.memory(self.law.heap()),
             Scope::Aggregate(_) => Memory::default(),
         }
     }
@@ -98,6 +102,8 @@ impl<L: Law> Marking<L> {
 pub struct Memory {
     /// Places for flows; none in a marker of the aggregate.
     pub places: usize,
+    /// Bytes of all places, which are asked for at once.
+    pub bytes: usize,
     /// How many are taken, by idle flows too.
     pub taken: usize,
     /// Packets of flows that found no place, which were marked together, as one flow.

@@ -163,6 +163,10 @@ impl Law for TokenBucketLaw {
         }
     }
 
+    fn heap(&self) -> usize {
+        self.regions.len() * size_of::<u64>()
+    }
+
     #[inline]
     fn code(&self, flow: &mut Buckets, len: Bytes, since: Time, _random: &mut Random) -> u16 {
         // No IP packet is longer; no bucket takes longer to fill.

@@ -63,6 +63,7 @@ struct Entry<I> {
     queue: QueueId,
     group: Option<usize>,
     length: u32,
+    value: u16,
     header: Header,
     mark: Option<MarkReason>,
     /// With the sojourn time.
@@ -110,6 +111,7 @@ impl<I: Copy + Ord> Lane<I> {
             queue,
             group: packet.group().map(quell_measure::GroupId::index),
             length: packet.len().get() as u32,
+            value: packet.value(),
             header: header.unwrap_or_else(|| Header::captured(&[])),
             mark: self.mark.take(),
             fate: None,
@@ -311,6 +313,10 @@ impl<I: Copy + Ord> Trace<I> {
         .and_then(|()| match group {
             Some(group) => write!(self.comment, " group={group}"),
             None => Ok(()),
+        })
+        .and_then(|()| match entry.value {
+            0 => Ok(()),
+            value => write!(self.comment, " value={value}"),
         });
         debug_assert!(written.is_ok(), "a string takes everything");
         self.block.clear();

@@ -7,6 +7,7 @@
 use quell_app::Distribution;
 use quell_app::config::MIN_DATAGRAM;
 use quell_aqm::parameter::Domain as D;
+use quell_aqm::value::code::BINS_PER_OCTAVE;
 use quell_aqm::{Bytes, Rate, Time};
 
 use super::control::DEFAULT_CONTROL;
@@ -154,6 +155,9 @@ const OVERHEAD: &str = "Bytes that the link adds to each IP packet when it seria
 const PERIOD: Domain =
     Domain::Table("a time, or a table { mean = \"1s\", distribution = \"exponential\" }");
 const INTERVAL: Domain = Domain::Table("a time, or a table { mean = \"20ms\", stddev = \"1ms\" }");
+const BINS: Domain = Domain::Value(BINS_PER_OCTAVE.domain);
+const BINS_HELP: &str =
+    "Codes of packet values for a factor of two of the value: how finely values are told apart.";
 const MPU: &str = "Smallest number of bytes that a packet occupies on the link.";
 
 /// Every key there is, in the order in which a resolved scenario lists them.
@@ -170,11 +174,13 @@ pub const KEYS: &[Key] = &[
     Key { live: true, ..key(Link, "rate", Domain::Rate(SLOWEST, FASTEST, None), Required, "Rate of the link in the forward direction.") },
     Key { source: "tc-stab(8)", ..key(Link, "overhead", Domain::Signed(-1_000, 1_000), Is("0"), OVERHEAD) },
     Key { source: "tc-stab(8)", ..key(Link, "mpu", bytes(Bytes::ZERO, MTU), Is("0B"), MPU) },
+    Key { source: "ours", ..key(Link, "bins-per-octave", BINS, Is("64"), BINS_HELP) },
     key(Link, "queue", Domain::Table("a table such as { kind = \"fifo\" }"), Required, "Queue discipline of the forward direction, with its parameters."),
     key(Link, "reverse", Domain::Table("a table [link.reverse]"), Derived("unlimited"), "The other direction."),
     Key { live: true, ..key(Reverse, "rate", Domain::Rate(SLOWEST, FASTEST, Some(Rate::UNLIMITED)), Is("unlimited"), "Rate of the link in the reverse direction.") },
     Key { source: "tc-stab(8)", ..key(Reverse, "overhead", Domain::Signed(-1_000, 1_000), Is("0"), OVERHEAD) },
     Key { source: "tc-stab(8)", ..key(Reverse, "mpu", bytes(Bytes::ZERO, MTU), Is("0B"), MPU) },
+    Key { source: "ours", ..key(Reverse, "bins-per-octave", BINS, Is("64"), BINS_HELP) },
     key(Reverse, "queue", Domain::Table("a table such as { kind = \"fifo\" }"), Derived("{ kind = \"fifo\" }"), "Queue discipline of the reverse direction, with its parameters."),
     key(Group, "name", Domain::Word, Required, "Name of the group; results, --set and [[at]] use it."),
     Key { live: true, ..key(Group, "count", Domain::Value(D::Integer(0, MOST_FLOWS)), Is("1"), "Number of flows. 0 is allowed where an [[at]] changes it; flows stop newest first.") },

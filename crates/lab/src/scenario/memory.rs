@@ -15,7 +15,7 @@ use super::capacity::{
 };
 use super::check::Places;
 use super::problem::Problem;
-use super::{Direction, Scenario};
+use super::{Direction, Group, Scenario};
 use crate::World;
 
 /// The most memory that the simulated runs of a process take together. The estimate of 10 000 flows at 10 Mbit/s fits,
@@ -65,6 +65,8 @@ pub struct Memory {
     pub packets: Bytes,
     /// Flows with what they have outstanding, of one run.
     pub flows: Bytes,
+    /// Markers with the flows that they remember, of one run.
+    pub markers: Bytes,
     /// Histograms, rows and reports, of one run.
     pub recorders: Bytes,
     /// The figures of all runs, and their mean.
@@ -77,6 +79,7 @@ impl Memory {
         Self {
             packets: Bytes::new(packets(scenario)),
             flows: Bytes::new(flows(scenario)),
+            markers: Bytes::new(markers(scenario)),
             recorders: Bytes::new(recorders(scenario)),
             results: Bytes::new(results(scenario)),
         }
@@ -84,7 +87,7 @@ impl Memory {
 
     /// What one of several runs takes.
     pub fn run(self) -> Bytes {
-        self.packets + self.flows + self.recorders
+        self.packets + self.flows + self.markers + self.recorders
     }
 
     /// What a process takes that does `runs` at once.
@@ -151,6 +154,16 @@ fn flows(scenario: &Scenario) -> u64 {
     let fixed = ever(scenario).saturating_mul(FLOW);
     let outstanding = BOTH.map(|direction| boards(scenario, direction));
     outstanding.into_iter().fold(fixed, u64::saturating_add)
+}
+
+fn markers(scenario: &Scenario) -> u64 {
+    let marked = scenario.groups.iter().map(|group| marker(scenario, group));
+    marked.fold(0, u64::saturating_add)
+}
+
+fn marker(scenario: &Scenario, group: &Group) -> u64 {
+    let side = scenario.link.side(group.direction);
+    group.value.as_ref().map_or(0, |value| value.memory(side))
 }
 
 /// Scoreboards and reassembly queues of the TCP flows whose data goes in `direction`.
@@ -246,9 +259,37 @@ pub(super) fn check(
     problems: &mut Vec<Problem>,
 ) {
     match world {
-        Some(World::Live | World::Virtual) => frames(scenario, places, problems),
+        Some(World::Live | World::Virtual) => {
+            frames(scenario, places, problems);
+            remembered(scenario, places, problems);
+        }
         Some(World::Sim) | None => simulated(scenario, places, problems),
     }
+}
+
+/// Markers alone, where packets are frames.
+fn remembered(scenario: &Scenario, places: &Places<'_>, problems: &mut Vec<Problem>) {
+    let bytes = Bytes::new(markers(scenario));
+    if bytes <= FRAMES_BUDGET {
+        return;
+    }
+    let (key, found) = largest_marker(scenario);
+    let allowed = format!(
+        "the markers would take {} MB and the memory budget is {} MB; {REMEMBER_FEWER}",
+        megabytes(bytes),
+        megabytes(FRAMES_BUDGET),
+    );
+    problems.push(places.problem(&key, found, allowed));
+}
+
+const REMEMBER_FEWER: &str = "let markers remember fewer flows";
+
+/// The group whose marker takes most.
+fn largest_marker(scenario: &Scenario) -> (String, String) {
+    let groups = scenario.groups.iter();
+    let group = groups.max_by_key(|group| marker(scenario, group));
+    let name = group.map_or("", |group| &group.name);
+    (format!("group.{name}.value.flows"), String::new())
 }
 
 fn frames(scenario: &Scenario, places: &Places<'_>, problems: &mut Vec<Problem>) {
@@ -290,8 +331,12 @@ fn simulated(scenario: &Scenario, places: &Places<'_>, problems: &mut Vec<Proble
     if total <= MEMORY_BUDGET {
         return;
     }
+    let marked = match megabytes(memory.markers) {
+        0 => String::new(),
+        some => format!("markers {some} MB, "),
+    };
     let parts = format!(
-        "packets under way {} MB, flows {} MB, recorders {} MB, results {} MB",
+        "packets under way {} MB, flows {} MB, {marked}recorders {} MB, results {} MB",
         megabytes(memory.packets),
         megabytes(memory.flows),
         megabytes(memory.recorders),
@@ -300,6 +345,7 @@ fn simulated(scenario: &Scenario, places: &Places<'_>, problems: &mut Vec<Proble
     let most = memory
         .packets
         .max(memory.flows)
+        .max(memory.markers)
         .max(memory.recorders)
         .max(memory.results);
     let waiting = in_hosts(scenario).saturating_mul(ON_WIRE * GROWTH);
@@ -325,6 +371,9 @@ fn simulated(scenario: &Scenario, places: &Places<'_>, problems: &mut Vec<Proble
             format!("{} flows", ever(scenario)),
             remedy,
         )
+    } else if most == memory.markers {
+        let (key, found) = largest_marker(scenario);
+        (key, found, REMEMBER_FEWER)
     } else if scenario.changes.len() > 2 {
         let remedy = "have fewer changes, flows or seeds, or a longer run.interval";
         (

@@ -23,6 +23,7 @@ mod write;
 
 pub use quell_app::{AppConfig, Datagrams, Distribution, Interval, Period};
 use quell_aqm::departure_clock::Framing;
+use quell_aqm::value::CodeScale;
 use quell_aqm::{Rate, Time};
 pub use quell_measure::Direction;
 
@@ -84,6 +85,8 @@ pub struct Side {
     pub framing: Framing,
     /// The queue discipline.
     pub queue: QueueSpec,
+    /// Of the packet values in front of it.
+    pub codes: CodeScale,
 }
 
 /// Flows that are alike.

@@ -5,6 +5,7 @@
 use quell_app::Transport;
 use quell_aqm::departure_clock::Framing;
 use quell_aqm::parameter::Value;
+use quell_aqm::value::CodeScale;
 use quell_aqm::{Bytes, Rate, Time};
 
 use super::control::{DEFAULT_CONTROL, default_ecn};
@@ -347,6 +348,7 @@ fn side(reader: &mut Reader, view: &View<'_>) -> Option<Side> {
     let rate = view.rate(reader, "rate");
     let overhead = view.signed(reader, "overhead");
     let mpu = view.bytes(reader, "mpu");
+    let bins = view.number(reader, "bins-per-octave");
     let queue = match view.node(reader, "queue") {
         Some(node) => QueueSpec::read(reader, &view.key("queue"), node),
         None => QueueSpec::new("fifo").ok(),
@@ -358,6 +360,7 @@ fn side(reader: &mut Reader, view: &View<'_>) -> Option<Side> {
             mpu: mpu?,
         },
         queue: queue?,
+        codes: CodeScale::new(bins?),
     })
 }
 

@@ -3,6 +3,7 @@
 use quell_app::Transport;
 use quell_aqm::Rate;
 use quell_aqm::parameter::Value;
+use quell_aqm::value::CodeScale;
 
 use super::capacity::most_flows;
 use super::check::Places;
@@ -23,6 +24,7 @@ pub(super) fn warnings(scenario: &Scenario, places: &Places<'_>) -> Vec<Problem>
         value(group, side, &mut warn);
     }
     functions(scenario, places, &mut warnings);
+    codes(scenario, places, &mut warnings);
     access(scenario, places, &mut warnings);
     phases(scenario, places, &mut warnings);
     warnings
@@ -132,6 +134,23 @@ fn value(group: &Group, side: &Side, warn: &mut dyn FnMut(&str, &str, String)) {
             warn("value", &names.join(", "), why);
         }
         _ => {}
+    }
+}
+
+/// A scale of values that nobody has.
+fn codes(scenario: &Scenario, places: &Places<'_>, warnings: &mut Vec<Problem>) {
+    for (path, direction) in [
+        ("link", Direction::Forward),
+        ("link.reverse", Direction::Reverse),
+    ] {
+        let codes = scenario.link.side(direction).codes;
+        let mut groups = scenario.groups.iter();
+        let used = groups.any(|group| group.direction == direction && group.value.is_some());
+        if !used && codes != CodeScale::default() {
+            let key = format!("{path}.bins-per-octave");
+            let why = "no group whose data goes this way has a value, so this has no effect";
+            warnings.push(places.problem(&key, codes.bins_per_octave(), why));
+        }
     }
 }
 

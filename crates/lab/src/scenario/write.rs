@@ -63,6 +63,7 @@ impl Text {
         self.line("rate", quoted(side.rate));
         self.line("overhead", side.framing.overhead);
         self.line("mpu", quoted(side.framing.mpu));
+        self.line("bins-per-octave", side.codes.bins_per_octave());
         self.heading(&format!("[{path}.queue]"));
         self.line("kind", quoted(side.queue.kind));
         for (parameter, value) in explicit(side) {

@@ -250,7 +250,9 @@ fn values_that_do_nothing_are_warned_of() {
     let warnings = |text: &str| -> Vec<String> {
         let loaded = load(text, &[]).unwrap();
         let texts = loaded.warnings.iter().map(ToString::to_string);
-        texts.filter(|text| text.contains("value")).collect()
+        texts
+            .filter(|text| text.contains("value") || text.contains("bins"))
+            .collect()
     };
     assert_eq!(warnings(&valued()), [""; 0]);
     assert_eq!(warnings(GOOD), [""; 0]);
@@ -266,6 +268,17 @@ fn values_that_do_nothing_are_warned_of() {
             "f.toml:10: group.a.value = \"none\": the packets of this group carry no value, and drop_min_value treats them all alike, \
              as its default_value says; name a function"
         ]
+    );
+    let coarse = "rate = \"40mbit\"\nbins-per-octave = 9";
+    assert_eq!(
+        warnings(&GOOD.replace("rate = \"40mbit\"", coarse)),
+        [
+            "f.toml:5: link.bins-per-octave = 9: no group whose data goes this way has a value, so this has no effect"
+        ]
+    );
+    assert_eq!(
+        warnings(&valued().replace("rate = \"40mbit\"", coarse)),
+        [""; 0]
     );
     assert_eq!(
         warnings(&valued().replace("[[at]]", "[value.half]\nkind = \"inverse\"\n[[at]]")),

@@ -9,8 +9,10 @@
 
 use std::fmt::Write as _;
 
+use quell_aqm::marker::MARKERS;
 use quell_aqm::parameter::{Domain, Parameter, Value};
 use quell_aqm::registry::{self, Entry};
+use quell_aqm::value::FUNCTIONS;
 use quell_aqm::{Bytes, Frequency, Rate, Time};
 use quell_lab::World;
 use quell_lab::scenario::{Distribution, Origin, Problem, Problems, Scenario};
@@ -32,9 +34,11 @@ pub(crate) fn scenario(bytes: &[u8], budget: u64) -> String {
     let mut text = String::from("schema = 1\nname = \"any\"\n");
     let mut load = Load::default();
     link(&mut choices, &mut text, &mut load);
+    let own = function(&mut choices, &mut text, &mut load);
     let groups = 1 + choices.below(4);
     for index in 0..groups {
         group(&mut choices, &mut text, &mut load, index);
+        marked(&mut choices, &mut text, &mut load, own);
     }
     let changes = changes(&mut choices, &mut load, groups);
     run(&mut choices, &mut text, &load, budget, &changes);
@@ -107,6 +111,9 @@ fn optional(line: &str) -> bool {
         "count =",
         "overhead =",
         "kind =",
+        "points =",
+        "function =",
+        "marker =",
         "name =",
         "rtt =",
         "app =",
@@ -278,6 +285,64 @@ fn link(choices: &mut Choices<'_>, text: &mut String, load: &mut Load) {
         }
         // As often as any queue does by itself.
         load.update = Some(load.update.unwrap_or(10_000_000));
+    }
+}
+
+/// Perhaps a throughput-value function, and whether there is one.
+fn function(choices: &mut Choices<'_>, text: &mut String, load: &mut Load) -> bool {
+    if !choices.once_in(4) {
+        return false;
+    }
+    let kind = choices.of(FUNCTIONS);
+    let _ = writeln!(text, "[value.own]\nkind = \"{}\"", kind.name);
+    for parameter in kind.parameters {
+        if choices.once_in(2) {
+            let _ = writeln!(
+                text,
+                "{} = {}",
+                parameter.name,
+                value(choices, parameter, load)
+            );
+        }
+    }
+    if kind.name == "piecewise" {
+        let mut points = Vec::new();
+        let (mut rate, mut worth) = (choices.spread((1, 1_000_000)), 1_000_000_000);
+        for _ in 0..2 + choices.below(4) {
+            points.push(format!("[\"{rate}bit\", {worth}]"));
+            rate += choices.spread((1, 1_000_000_000));
+            worth = choices.below(worth).max(1);
+        }
+        let _ = writeln!(text, "points = [{}]", points.join(", "));
+    }
+    true
+}
+
+/// Perhaps what a group's packets are worth.
+fn marked(choices: &mut Choices<'_>, text: &mut String, load: &mut Load, own: bool) {
+    if !choices.once_in(2) {
+        return;
+    }
+    let function = if own && choices.once_in(2) {
+        "own"
+    } else {
+        choices.of(&["gold", "silver", "background", "linear", "rational"])
+    };
+    let marker = choices.of(MARKERS);
+    let _ = writeln!(
+        text,
+        "[group.value]\nfunction = \"{function}\"\nmarker = \"{}\"",
+        marker.name
+    );
+    for parameter in marker.parameters {
+        if choices.once_in(4) {
+            let _ = writeln!(
+                text,
+                "{} = {}",
+                parameter.name,
+                value(choices, parameter, load)
+            );
+        }
     }
 }
 

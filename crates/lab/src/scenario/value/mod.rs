@@ -11,8 +11,8 @@
 //! value = { function = ["premium", "gold"], marker = "multi_timescale" }
 //! ```
 //!
-//! Kinds and parameters come from the tables of `quell-aqm` and nowhere else. A function is made in codes, whose scale is that
-//! of the queue that the group's packets meet: there is nothing that could disagree.
+//! Kinds and parameters come from the tables of `quell-aqm` and nowhere else. A function is made in codes on the scale of the
+//! direction that the group's data takes (`link.bins-per-octave`), so values that meet in a queue can be compared.
 
 pub(super) mod read;
 pub(super) mod write;
@@ -124,47 +124,61 @@ impl ValueSpec {
 
     /// The marker in front of the queue of `side`, whose randomness is drawn from `random` alone.
     pub fn build(&self, side: &Side, random: Random) -> Result<Marker, ParameterError> {
-        let codes = codes(&side.queue);
-        let functions = self.functions.iter().map(|function| function.build(codes));
+        let functions = self.functions.iter();
+        let functions = functions.map(|function| function.build(side.codes));
         let functions: Vec<ValueFunction> = functions.collect::<Result<_, _>>()?;
         Marker::new(self.marker, &self.settings, &functions, random)
+    }
+
+    /// Bytes that the marker and its functions take at most, while they are made.
+    pub(super) fn memory(&self, side: &Side) -> u64 {
+        // For each code a rate, in a vector that grows; the index has an entry for each of 2⁷ steps of 42 octaves.
+        let tables = self
+            .functions
+            .iter()
+            .filter_map(|one| one.build(side.codes).ok());
+        let tables = tables.map(|table| 3 * 8 * (u64::from(table.highest()) + 1) + (2 << 14));
+        let memory = self.with_few_flows().map(|marker| marker.memory());
+        let place = memory.map_or(0, |memory| memory.bytes / memory.places.max(1));
+        let flows = self
+            .settings
+            .applicable()
+            .find_map(|(row, value)| match value {
+                Some(Value::Integer(flows)) if row.name == FLOWS => {
+                    Some(flows.max(FEWEST).next_power_of_two())
+                }
+                _ => None,
+            });
+        let places = flows.unwrap_or(0).saturating_mul(place as u64);
+        tables.sum::<u64>().saturating_add(places)
     }
 
     /// Whether there is such a marker; its table of flows, which may be large, is not made for that.
     fn try_out(&self) -> Result<(), ParameterError> {
         self.settings.check()?;
-        let mut small = self.clone();
-        if small.settings.is_given("flows") {
-            small.settings.set("flows", "16")?;
+        self.with_few_flows().map(drop)
+    }
+
+    /// The same marker with the smallest table of flows.
+    fn with_few_flows(&self) -> Result<Marker, ParameterError> {
+        let mut settings = self.settings.clone();
+        let per_flow = settings.applicable().any(|(row, _)| row.name == FLOWS);
+        if per_flow {
+            settings.set(FLOWS, &FEWEST.to_string())?;
         }
-        let functions = small
-            .functions
-            .iter()
-            .map(|one| one.build(CodeScale::default()));
+        let functions = self.functions.iter();
+        let functions = functions.map(|function| function.build(CodeScale::default()));
         let functions: Vec<ValueFunction> = functions.collect::<Result<_, _>>()?;
-        Marker::new(
-            small.marker,
-            &small.settings,
-            &functions,
-            Random::new(0, "check"),
-        )
-        .map(drop)
+        Marker::new(self.marker, &settings, &functions, Random::new(0, "check"))
     }
 }
+
+/// The parameter of markers that says how many flows they remember, and its least value.
+const FLOWS: &str = "flows";
+const FEWEST: u64 = 16;
 
 /// Whether a queue looks at the values of packets: it then says what those without one are worth.
 pub fn uses_values(queue: &QueueSpec) -> bool {
-    has(queue, "default_value")
-}
-
-fn has(queue: &QueueSpec, name: &str) -> bool {
-    queue.settings.table().iter().any(|row| row.name == name)
-}
-
-/// The scale of the codes that a queue reads.
-fn codes(queue: &QueueSpec) -> CodeScale {
-    match has(queue, "bins_per_octave").then(|| queue.settings.value("bins_per_octave")) {
-        Some(Some(Value::Integer(bins))) => CodeScale::new(bins),
-        _ => CodeScale::default(),
-    }
+    let mut rows = queue.settings.table().iter();
+    rows.any(|row| row.name == "default_value")
 }
