@@ -1,4 +1,4 @@
-//! Instructions per packet through each discipline, counted by valgrind: independent of what else
+//! Instructions per packet through each discipline and each marker, counted by valgrind: independent of what else
 //! the machine does. Each run passes a thousand packets through a standing queue, so the printed
 //! count divided by a thousand is the cost of one packet with its share of the benchmark's own.
 #![allow(missing_docs, unreachable_pub)]
@@ -8,6 +8,7 @@ mod common;
 use std::hint::black_box;
 
 use common::Standing;
+use common::marking::Marking;
 use gungraun::{library_benchmark, library_benchmark_group, main};
 
 #[library_benchmark(setup = Standing::of)]
@@ -50,5 +51,22 @@ fn thousand_packets(mut standing: Standing) -> Standing {
     standing
 }
 
+#[library_benchmark(setup = Marking::of)]
+#[bench::random("random")]
+#[bench::random_1000("random_1000")]
+#[bench::random_aggregate("random_aggregate")]
+#[bench::token_bucket("token_bucket")]
+#[bench::token_bucket_30("token_bucket_30")]
+#[bench::fast_adapting("fast_adapting")]
+#[bench::table("table")]
+#[bench::multi_timescale("multi_timescale")]
+fn thousand_values(mut marking: Marking) -> Marking {
+    for _ in 0..1_000 {
+        black_box(marking.step());
+    }
+    marking
+}
+
 library_benchmark_group!(name = packets, benchmarks = thousand_packets);
-main!(library_benchmark_groups = packets);
+library_benchmark_group!(name = values, benchmarks = thousand_values);
+main!(library_benchmark_groups = packets, values);
