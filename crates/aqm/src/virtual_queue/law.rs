@@ -151,6 +151,15 @@ impl Law {
         }
     }
 
+    /// Those of `value`.
+    #[cfg(test)]
+    pub(super) fn condemned_bytes_of(&self, value: u16) -> u64 {
+        match self {
+            Self::DropMinimum { condemned, .. } => condemned.bytes_of(value),
+            _ => 0,
+        }
+    }
+
     /// Bytes of records that are not in `present`.
     #[cfg(test)]
     pub(super) fn condemned_bytes(&self) -> u64 {

@@ -229,6 +229,9 @@ impl VirtualQueue {
         while self.records.front().is_some_and(|head| head.bytes == 0) {
             self.pop();
         }
+        if self.records.is_empty() {
+            self.server.credit = 0;
+        }
     }
 
     /// Serves what is due until `now`.
