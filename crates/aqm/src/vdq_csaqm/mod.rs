@@ -15,7 +15,8 @@
 //! 3. `any_ect` is the default, because the senders of the slides set ECT(0); deploy with `l4s_ect`, where Classic packets with ECT(0)
 //!    are marked instead of dropped (`ecn`).
 //! 4. `drop_on_overload`, off by default, is ours: nothing in the slides holds L4S traffic that does not respond, and strict
-//!    priority lets it starve Classic. With variant v a full VQ0 is its rule and not overload, so only the delay counts.
+//!    priority lets it starve Classic. Once a marked packet has waited too long, or VQ0 is full, what would be marked is dropped, until
+//!    16 intervals pass in which nothing had to be. L4S that does not respond but leaves room in VQ0 is not found out.
 //! 5. Packets that share one value share their fate for an interval: without a marker in front everything is worth
 //!    `default_value`, and the queue alternates between dropping all and nothing.
 //! 6. Virtual queues count IP bytes and take C_v from the link's rate: with an overhead per packet on the link, lower the serving rates
@@ -58,7 +59,12 @@ pub struct VdqCsaqm<P> {
     /// VQ0 and VQ1.
     virtuals: [VirtualQueue; 2],
     next_update: Time,
+    /// For how many more updates L4S is overloaded.
+    overload: u32,
 }
+
+/// How many intervals an overload lasts after the last drop that it caused: several, because b swings to a threshold of 0 and back.
+const OVERLOAD_INTERVALS: u32 = 16;
 
 impl<P> Kind for VdqCsaqm<P> {
     const NAME: &'static str = "vdq_csaqm";
@@ -83,6 +89,7 @@ impl<P: Packet> VdqCsaqm<P> {
             rate: link.rate,
             queues: [ValueQueue::new(), ValueQueue::new()],
             next_update: configuration.interval,
+            overload: 0,
             settings,
         })
     }
@@ -96,16 +103,21 @@ impl<P: Packet> VdqCsaqm<P> {
         }
     }
 
-    /// Whether L4S packets that would be marked are dropped instead.
-    fn is_overloaded(&self, sojourn: Time) -> bool {
-        self.configuration
-            .overload_delay
-            .is_some_and(|limit| sojourn > limit || self.virtuals[0].overflows())
+    /// Whether an L4S packet that would be marked is dropped instead: since the delay passed its limit or VQ0 overflowed, until nothing
+    /// had to be dropped for a while. Without the while, what is dropped would end the overload at once, and L4S keep the link.
+    fn is_overloaded(&mut self, sojourn: Time) -> bool {
+        let Some(limit) = self.configuration.overload_delay else {
+            return false;
+        };
+        if self.overload > 0 || sojourn > limit || self.virtuals[0].overflows() {
+            self.overload = OVERLOAD_INTERVALS;
+        }
+        self.overload > 0
     }
 
     /// What becomes of a packet whose value is not above the threshold: marks it, or says why to drop it.
     fn signal(
-        &self,
+        &mut self,
         packet: &mut P,
         queue: QueueId,
         now: Time,
@@ -212,6 +224,7 @@ impl<P: Packet> Qdisc<P> for VdqCsaqm<P> {
         for queue in &mut self.virtuals {
             queue.update(now);
         }
+        self.overload = self.overload.saturating_sub(1);
         self.next_update = now + self.configuration.interval;
     }
 

@@ -67,7 +67,7 @@ pub(super) const TABLE: &[Parameter] = &[
     Parameter {
         name: "drop_on_overload",
         source: "quell; RFC 9332 section 4.2.3 (drop on saturation)",
-        help: "On overload drop the L4S packets that would be marked: while the L4S delay passes overload_delay, or the virtual queue of L4S is full.",
+        help: "On overload drop the L4S packets that would be marked: from when one has waited for more than overload_delay, or the virtual queue of L4S is full, until 16 intervals pass without such a drop.",
         ..ROW
     },
     Parameter {

@@ -309,14 +309,30 @@ fn l4s_is_dropped_only_on_overload_and_only_if_told_to() {
     }
 }
 
+/// An overload ends after 16 intervals in which it dropped nothing; a packet that is worth enough passes meanwhile.
 #[test]
-fn an_overflow_of_vq0_is_forgotten_after_a_whole_interval() {
+fn an_overload_lasts_until_nothing_had_to_be_dropped_for_sixteen_intervals() {
+    let mut story = Story::literal(&[("drop_on_overload", "true")]);
+    let late = Time::from_millis(21);
+    assert!(!story.queue.is_overloaded(Time::from_millis(20)));
+    for idle in [15, 15, 16] {
+        let overloaded = story
+            .queue
+            .is_overloaded(if idle == 16 { Time::ZERO } else { late });
+        assert!(overloaded);
+        for _ in 0..idle {
+            assert!(story.queue.overload > 0);
+            story.update();
+        }
+    }
+    assert!(!story.queue.is_overloaded(Time::ZERO));
+    // VQ0 takes 7 of 8 packets; that counts for this interval and the next.
     let mut story = Story::literal(&[("drop_on_overload", "true"), ("vq_limit", "7ms")]);
     for _ in 0..8 {
         story.arrive(9, Ecn::Ect1);
     }
-    for overloaded in [true, true, false] {
-        assert_eq!(story.queue.is_overloaded(Time::ZERO), overloaded);
+    for overflows in [true, true, false] {
+        assert_eq!(story.queue.virtuals[0].overflows(), overflows);
         story.update();
     }
 }
