@@ -13,6 +13,7 @@ use alloc::collections::VecDeque;
 
 use crate::packet::Packet;
 use crate::qdisc::Backlog;
+use crate::units::Bytes;
 use crate::value::ValueHistogram;
 
 /// What the histograms count.
@@ -37,7 +38,7 @@ impl Unit {
 pub(super) struct Packets<P> {
     /// With its value, which may no longer be what a packet without one would get now.
     queue: VecDeque<(P, u16)>,
-    backlog: Backlog,
+    bytes: Bytes,
     unit: Unit,
     /// H_IN
     kept: ValueHistogram,
@@ -52,7 +53,7 @@ impl<P: Packet> Packets<P> {
     pub(super) fn new(highest: u16, unit: Unit) -> Self {
         Self {
             queue: VecDeque::new(),
-            backlog: Backlog::default(),
+            bytes: Bytes::ZERO,
             unit,
             kept: ValueHistogram::new(highest),
             condemned: ValueHistogram::new(highest),
@@ -63,7 +64,10 @@ impl<P: Packet> Packets<P> {
     /// All that stands in the FIFO.
     #[inline]
     pub(super) fn backlog(&self) -> Backlog {
-        self.backlog
+        Backlog {
+            packets: self.queue.len() as u64,
+            bytes: self.bytes,
+        }
     }
     pub(super) fn head(&self) -> Option<&P> {
         self.queue.front().map(|(packet, _)| packet)
@@ -93,7 +97,7 @@ impl<P: Packet> Packets<P> {
     /// Puts `packet` of `value` at the end.
     #[inline]
     pub(super) fn push(&mut self, packet: P, value: u16) {
-        self.backlog.add(packet.len());
+        self.bytes += packet.len();
         self.kept.add(value, self.unit.of(&packet));
         self.floor = self.floor.min(value);
         self.queue.push_back((packet, value));
@@ -111,11 +115,18 @@ impl<P: Packet> Packets<P> {
     #[inline]
     pub(super) fn pop(&mut self) -> Option<(P, bool)> {
         let (packet, value) = self.queue.pop_front()?;
-        self.backlog.remove(packet.len());
+        self.bytes -= packet.len();
         let amount = self.unit.of(&packet);
-        let condemned = self.condemned.bytes_of(value).min(amount);
-        self.condemned.remove(value, condemned);
-        self.kept.remove(value, amount - condemned);
+        let condemned = match self.condemned.total() {
+            0 => 0,
+            _ => self.condemned.bytes_of(value).min(amount),
+        };
+        if condemned > 0 {
+            self.condemned.remove(value, condemned);
+        }
+        if condemned < amount {
+            self.kept.remove(value, amount - condemned);
+        }
         Some((packet, condemned > 0))
     }
 

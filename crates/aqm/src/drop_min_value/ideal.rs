@@ -13,6 +13,7 @@ use alloc::vec::Vec;
 
 use crate::packet::Packet;
 use crate::qdisc::Backlog;
+use crate::units::Bytes;
 
 const NONE: u32 = u32::MAX;
 /// The key of an empty slot, above that of every packet.
@@ -33,7 +34,9 @@ pub(super) struct Packets<P> {
     last: u32,
     /// The first slot without a packet, chained by `after`.
     free: u32,
-    backlog: Backlog,
+    bytes: Bytes,
+    /// Of another width than the bytes, so that a processor need not wait for both to be written before it reads them as one.
+    packets: u32,
     /// The number of the next packet, below [`NUMBERS`].
     number: u64,
 }
@@ -53,14 +56,18 @@ impl<P: Packet> Packets<P> {
             first: NONE,
             last: NONE,
             free: NONE,
-            backlog: Backlog::default(),
+            bytes: Bytes::ZERO,
+            packets: 0,
             number: 0,
         }
     }
 
     #[inline]
     pub(super) fn backlog(&self) -> Backlog {
-        self.backlog
+        Backlog {
+            packets: self.packets.into(),
+            bytes: self.bytes,
+        }
     }
     pub(super) fn head(&self) -> Option<&P> {
         let slot = self.slots.get(self.first as usize)?;
@@ -79,7 +86,8 @@ impl<P: Packet> Packets<P> {
         if self.free == NONE {
             self.grow();
         }
-        self.backlog.add(packet.len());
+        self.bytes += packet.len();
+        self.packets += 1;
         let key = u64::from(value) << NUMBER_BITS | self.number;
         let next = self.number + 1;
         self.number = if next == NUMBERS { 0 } else { next };
@@ -131,7 +139,8 @@ impl<P: Packet> Packets<P> {
             after => self.slots[after as usize].before = before,
         }
         self.set(slot, EMPTY);
-        self.backlog.remove(packet.len());
+        self.bytes -= packet.len();
+        self.packets -= 1;
         Some(packet)
     }
 
@@ -185,7 +194,6 @@ mod tests {
     use crate::packet::Ecn;
     use crate::packet::testing::TestPacket;
     use crate::random::Random;
-    use crate::units::Bytes;
 
     /// Against a plain list that is searched.
     #[test]

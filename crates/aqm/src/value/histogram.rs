@@ -123,8 +123,7 @@ impl ValueHistogram {
         let first = usize::from(least) >> GROUP_BITS;
         let mut occupied = (first..self.groups.len()).filter(|&group| self.groups[group].sum > 0);
         occupied.find_map(|group| {
-            let values = self.values(group);
-            let mut values = values.skip_while(|&(value, _)| value < least);
+            let mut values = self.values_from(group, least.into());
             values
                 .find(|&(_, amount)| amount > 0)
                 .map(|(value, _)| value)
@@ -230,10 +229,19 @@ impl ValueHistogram {
 
     /// The values of a group in their order, with how much there is of each in 2⁻¹⁶ bytes.
     fn values(&self, group: usize) -> impl DoubleEndedIterator<Item = (u16, u64)> + '_ {
+        self.values_from(group, 0)
+    }
+
+    /// [`ValueHistogram::values`] from `least` on.
+    fn values_from(
+        &self,
+        group: usize,
+        least: usize,
+    ) -> impl DoubleEndedIterator<Item = (u16, u64)> + '_ {
         let age = self.age_of(self.groups[group]);
         let first = group << GROUP_BITS;
         let last = (first + GROUP).min(self.counters.len());
-        (first..last).map(move |value| (value as u16, fine(self.counters[value], age)))
+        (first.max(least)..last).map(move |value| (value as u16, fine(self.counters[value], age)))
     }
 
     fn fine_sum(&self, group: usize) -> u64 {
