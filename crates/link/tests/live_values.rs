@@ -4,8 +4,15 @@
 
 mod support;
 
-use quell_aqm::{Drop, Observer, Packet as _, QueueId, Rate, Time};
-use quell_link::{Descriptor, DirectionConfig, LinkConfig, OnWire, WireValues, value_field};
+use std::net::UdpSocket;
+use std::time::{Duration, Instant};
+
+use quell_aqm::marker::{MARKERS, Marker};
+use quell_aqm::value::{CodeScale, ValueFunction};
+use quell_aqm::{Drop, Observer, Packet as _, QueueId, Random, Rate, Settings, Time};
+use quell_link::{
+    Descriptor, DirectionConfig, GroupConfig, LinkConfig, OnWire, WireValues, value_field,
+};
 use support::raw::RawSocket;
 use support::{Topology, direction, turn};
 
@@ -22,7 +29,12 @@ impl Observer<Descriptor> for Values {
             self.0.push(packet.value());
         }
     }
-    fn dropped(&mut self, _packet: Descriptor, _drop: Drop, _now: Time) {}
+    fn dropped(&mut self, packet: Descriptor, drop: Drop, now: Time) {
+        // Others were seen as they came in.
+        if !drop.queued {
+            self.enqueued(drop.queue, &packet, now);
+        }
+    }
 }
 
 /// What carries a datagram.
@@ -139,4 +151,115 @@ fn fields_are_values_only_where_the_link_is_told_so() {
         assert!(report.forward.is_conserved(), "{report:#?}");
         assert_eq!(report.reverse.values, WireValues::default());
     }
+}
+
+/// A marker for each group, of the functions `functions`.
+fn markers(functions: &[&str]) -> Vec<Option<Marker>> {
+    let marker = |(group, name): (usize, &&str)| {
+        let function = ValueFunction::named(name, CodeScale::default()).unwrap();
+        let settings = Settings::new(MARKERS[0].parameters);
+        let random = Random::new(1, &format!("marker.{group}"));
+        Marker::new(MARKERS[0].name, &settings, &[function], random).ok()
+    };
+    functions.iter().enumerate().map(marker).collect()
+}
+
+/// The first bottleneck knows flows and has room, the second knows only values and has not.
+#[test]
+fn the_first_bottleneck_marks_and_writes_and_the_second_reads_and_decides() {
+    let test = "the_first_bottleneck_marks_and_writes_and_the_second_reads_and_decides";
+    let Some(_turn) = turn(test) else {
+        return;
+    };
+    let topology = Topology::new();
+    for (left, right, read) in [
+        ("10.9.0.1", "10.9.0.2", true),
+        ("[fd09::1]", "[fd09::2]", true),
+        ("10.9.0.1", "10.9.0.2", false),
+    ] {
+        let groups: Vec<GroupConfig> = [5_001, 5_002]
+            .map(|port| GroupConfig {
+                port,
+                delay: Time::from_millis(2),
+                ect1: false,
+            })
+            .to_vec();
+        let mut first = LinkConfig {
+            groups: groups.clone(),
+            ..config(OnWire {
+                read: false,
+                write: true,
+            })
+        };
+        first.forward.markers = markers(&["gold", "silver"]);
+        let second = LinkConfig {
+            groups,
+            forward: DirectionConfig {
+                values: OnWire { read, write: false },
+                ..direction(Rate::from_mbps(10), "drop_min_value", &[("limit", "40p")])
+            },
+            ..config(OnWire::default())
+        };
+        let senders = [4_001, 4_002].map(|port| topology.left.udp(&format!("{left}:{port}")));
+        let receivers = [5_001, 5_002].map(|port| topology.right.udp(&format!("{right}:{port}")));
+        let mut arrived = [0_u32; 2];
+        let observers = || [Values::default(), Values::default()];
+        let [(one, [marked, _]), (two, [seen, _])] =
+            topology.with_two_links([first, second], [observers(), observers()], || {
+                arrived = flood(&senders, &receivers);
+            });
+        let carried = one.forward.values;
+        assert_eq!(carried.not_carried, 0, "{carried:?}");
+        assert!(one.forward.is_conserved() && two.forward.is_conserved());
+        assert_eq!((one.lost_outside(), two.lost_outside()), (0, 0));
+        assert_eq!(one.forward.dropped, 0);
+        assert!(marked.0.iter().all(|&value| value > 0));
+        let ratio = f64::from(arrived[0]) / f64::from(arrived[1]);
+        if read {
+            // What the second queue sees is what the first wrote, in order.
+            assert!(marked.0 == seen.0, "{} {}", marked.0.len(), seen.0.len());
+            assert!((1.7..2.4).contains(&ratio), "{arrived:?}");
+        } else {
+            assert!(seen.0.iter().all(|&value| value == 0));
+            assert!((0.7..1.4).contains(&ratio), "{arrived:?}");
+        }
+    }
+}
+
+/// Both send 25 Mbit/s for 1.5 s. How much of the last second arrives of each.
+fn flood(senders: &[UdpSocket; 2], receivers: &[UdpSocket; 2]) -> [u32; 2] {
+    let datagram = [0; PAYLOAD];
+    let interval = Duration::from_nanos(PAYLOAD as u64 * 8 * 1_000_000_000 / 25_000_000);
+    let counted = Duration::from_millis(500);
+    std::thread::scope(|scope| {
+        let start = Instant::now();
+        let counts = receivers.each_ref().map(|receiver| {
+            scope.spawn(move || {
+                receiver
+                    .set_read_timeout(Some(Duration::from_millis(300)))
+                    .unwrap();
+                let mut buffer = [0; 2_048];
+                let mut count = 0;
+                while receiver.recv(&mut buffer).is_ok() {
+                    count += u32::from(start.elapsed() > counted);
+                }
+                count
+            })
+        });
+        let end = Duration::from_millis(1_500);
+        let mut sent = 0;
+        while start.elapsed() < end {
+            // As many as are due: a late thread catches up.
+            while interval * sent < start.elapsed() {
+                for (sender, receiver) in senders.iter().zip(receivers) {
+                    sender
+                        .send_to(&datagram, receiver.local_addr().unwrap())
+                        .unwrap();
+                }
+                sent += 1;
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        counts.map(|count| count.join().unwrap())
+    })
 }

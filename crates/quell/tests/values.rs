@@ -178,8 +178,8 @@ fn every_marker_keeps_the_shares_in_its_own_way() {
         let settings: Vec<&str> = settings.iter().map(String::as_str).collect();
         let summary = case.run(&settings, &["--packets"]);
         let ratio = goodput(&summary, 0) / goodput(&summary, 1);
-        // Steps of a tenth of a decade and more at the buckets' edges; measured 1.9 to 2.1.
-        assert!((1.85..2.15).contains(&ratio), "{}: {ratio}", marker.name);
+        // Rates are drawn, or in regions of 30 a decade: 1.94 to 2.04 with the first three seeds.
+        assert!((1.9..2.1).contains(&ratio), "{}: {ratio}", marker.name);
         let values = values_of(&case.out(), "a");
         assert!(values.len() > 10_000, "{}", marker.name);
         assert!(seen.insert(values), "{} marks like another", marker.name);

@@ -8,7 +8,7 @@
 //!
 //! ```toml
 //! value = "gold"
-//! marker = { kind = "random", per = "flow", time_constant = "100ms" }
+//! value = { function = "gold", marker = "random", per = "flow", time_constant = "100ms" }
 //! ```
 //!
 //! Each kind is one line of [`MARKERS`] with its parameters; [`Marker::new`] makes one, and a world calls [`Marker::mark`] for each packet

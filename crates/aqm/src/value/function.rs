@@ -4,14 +4,15 @@
 //! speaks of, v⁻¹(c): of a flow whose packets drew rates from 1 to R evenly, exactly that rate survives the threshold c. The code of a rate
 //! is found in the same table, so that both agree to the bit: an index by the rate's logarithm, then a short search.
 //!
-//! In a scenario a function is the name of one, or a table with a shape and what belongs to it:
+//! A scenario names the function of a group, `value = "gold"` (or "silver", "background"), and may define its own, each a table with a shape
+//! and what belongs to it:
 //!
 //! ```toml
-//! value = "gold"                                                   # or "silver", "background"
-//! value = { kind = "inverse", reach = "100gbit", scale = 4 }       # v(4x): a quarter of what gold gets
-//! value = { kind = "linear", value = 500000000, zero = "100mbit" } # 5·10⁸ − 5x
-//! value = { kind = "rational", value = 65535, half = "720kbit" }
-//! value = { kind = "piecewise", points = [["1mbit", 1000000], ["10mbit", 20000], ["10mbit", 200], ["1gbit", 1]] }
+//! [value]
+//! quarter = { kind = "inverse", reach = "100gbit", scale = 4 }        # v(4x): a quarter of what gold gets
+//! line = { kind = "linear", value = 500000000, zero = "100mbit" }     # 5·10⁸ − 5x
+//! curve = { kind = "rational", value = 65535, half = "720kbit" }
+//! pieces = { kind = "piecewise", points = [["1mbit", 1000000], ["10mbit", 20000], ["10mbit", 200], ["1gbit", 1]] }
 //! ```
 //!
 //! Sources: see [`curve`](super::curve); silver and background are gold of 2x and of 20x, as in the public PVPIE module.

@@ -5,7 +5,11 @@ use crate::config::Direction;
 use crate::frame::IpPacket;
 use crate::pool::Frame;
 use proptest::prelude::*;
-use quell_aqm::{Bytes, Drop, DropReason, Ecn, Link, Random, Settings, registry};
+use quell_aqm::marker::MARKERS;
+use quell_aqm::value::{CodeScale, ValueFunction};
+use quell_aqm::{
+    Bytes, Drop, DropReason, Ecn, Link, Packet as _, QueueId, Random, Settings, registry,
+};
 
 const US: fn(u64) -> Time = Time::from_micros;
 
@@ -173,6 +177,54 @@ fn an_arrival_that_comes_to_be_known_too_late_is_counted() {
         (path.late_arrivals(), path.next_release()),
         (1, Some(US(50 + 1_000 + 5_000)))
     );
+}
+
+/// The value with which each packet meets the queue.
+#[derive(Debug, Default)]
+struct Values(Vec<u16>);
+
+impl Observer<Descriptor> for Values {
+    fn enqueued(&mut self, _queue: QueueId, packet: &Descriptor, _now: Time) {
+        self.0.push(packet.value());
+    }
+    fn dropped(&mut self, _packet: Descriptor, _drop: Drop, _now: Time) {}
+}
+
+#[test]
+fn the_marker_of_its_group_gives_a_packet_its_value_at_the_time_of_its_arrival() {
+    let marker = || {
+        let function = ValueFunction::named("gold", CodeScale::default()).unwrap();
+        let settings = Settings::new(MARKERS[0].parameters);
+        let random = Random::new(1, "marker.first");
+        Marker::new(MARKERS[0].name, &settings, &[function], random).unwrap()
+    };
+    let config = DirectionConfig {
+        rate: Rate::from_mbps(100),
+        markers: vec![Some(marker()), None],
+        ..DirectionConfig::unlimited(1_500)
+    };
+    let mut path = Path::new(config, &[US(5_000); 3], vec![], Values::default());
+    let mut alone = marker();
+    let mut expected = Vec::new();
+    for index in 0..300 {
+        // With a marker, without, missing, and of no group.
+        let group = [Some(0), Some(1), Some(2), None][index as usize % 4];
+        let at = US(u64::from(index) * 97);
+        let mut same = packet(index, 1_000, group);
+        // What came in with a value, by a header, keeps it where nobody marks.
+        same.set_value(7);
+        let mut arriving = packet(index, 1_000, group);
+        arriving.set_value(7);
+        path.arrive(arriving, at).unwrap();
+        if group == Some(0) {
+            alone.mark(&mut same, at);
+        }
+        expected.push(same.value());
+    }
+    let values = path.into_observer().0;
+    assert_eq!(values, expected);
+    let marked = values.iter().filter(|&&value| value != 7).count();
+    assert!((70..=75).contains(&marked), "{marked}");
 }
 
 #[test]
