@@ -1,11 +1,15 @@
-//! `docs/queues.md` and `docs/controls.md` say what the tables and the sources say. With `QUELL_BLESS=1` the tests write them anew.
+//! `docs/queues.md`, `docs/values.md` and `docs/controls.md` say what the tables and the sources say. With `QUELL_BLESS=1` the tests write them anew.
 
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use quell_aqm::marker::MARKERS;
 use quell_aqm::parameter::{Default, Parameter, condition};
 use quell_aqm::registry::{Entry, KINDS};
+use quell_aqm::value::FUNCTIONS;
+use quell_lab::World;
+use quell_lab::scenario::Scenario;
 use quell_tcp::cc;
 
 const HEAD: &str = "\
@@ -34,6 +38,36 @@ The live world runs a control as the host's kernel has it: a name that the kerne
 
 | control | what it is | defined by |
 | --- | --- | --- |
+";
+
+const VALUES_HEAD: &str = "\
+# Packet values
+
+Generated from the tables of `quell-aqm`; `quell values` prints the same. A group of a scenario has a throughput-value function, which
+says what the marginal bit of a flow is worth at its rate, and a marker, which gives each packet its value by it in front of the queue of
+the group's data. Acknowledgements, which go the other way, carry none.
+
+```toml
+[link]
+bins-per-octave = 64                    # the scale of all values that meet in this queue: codes for a factor of two
+
+[value.premium]                         # a function of the scenario's own
+kind = \"piecewise\"
+points = [[\"1mbit\", 1000000], [\"10mbit\", 20000], [\"10mbit\", 200], [\"1gbit\", 1]]
+
+[[group]]
+value = \"premium\"                     # or one of the functions below, or \"none\"
+
+[[group]]
+value = { function = \"gold\", marker = \"token_bucket\", depth = \"5ms\" }
+
+[[group]]
+value = { function = [\"premium\", \"gold\"], marker = \"multi_timescale\", timescales = 2 }
+```
+
+A group that says nothing is gold in front of a queue that looks at values, and unmarked in front of any other. To such a queue an
+unmarked packet is worth its `default_value`.
+
 ";
 
 fn cell(text: &str) -> String {
@@ -166,6 +200,49 @@ fn controls() -> String {
     out
 }
 
+fn table(out: &mut String, what: &str, entries: &[Entry]) {
+    let _ = write!(
+        out,
+        "| {what} | what it is | defined by |\n| --- | --- | --- |\n"
+    );
+    for entry in entries {
+        let _ = writeln!(
+            out,
+            "| [`{0}`](#{0}) | {1} | {2} |",
+            entry.name,
+            cell(entry.summary),
+            cell(entry.source)
+        );
+    }
+    out.push('\n');
+}
+
+fn values() -> String {
+    let mut out = String::from(VALUES_HEAD);
+    table(&mut out, "function", FUNCTIONS);
+    table(&mut out, "marker", MARKERS);
+    out.truncate(out.trim_end().len());
+    out.push('\n');
+    for entry in FUNCTIONS.iter().chain(MARKERS) {
+        let _ = write!(
+            out,
+            "\n## {}\n\n{} Defined by: {}.\n\n",
+            entry.name,
+            entry.summary,
+            entry.source.trim_end_matches('.')
+        );
+        match entry.name {
+            "piecewise" => out.push_str("Besides `points`, a list of rates, which must not fall, each with its value, which must.\n\n"),
+            _ if entry.parameters.is_empty() => out.push_str("No parameters.\n"),
+            _ => {}
+        }
+        if !entry.parameters.is_empty() {
+            rows(&mut out, entry.parameters, false);
+        }
+    }
+    out
+}
+
 /// All text of the files below `folder`.
 fn sources(folder: &Path, out: &mut String) {
     for entry in fs::read_dir(folder).expect("a folder of sources can be read") {
@@ -240,4 +317,34 @@ fn the_page_of_queues_is_that_of_the_registry() {
 #[test]
 fn the_page_of_controls_is_that_of_their_tables() {
     compare("controls.md", &controls());
+}
+
+#[test]
+fn the_page_of_values_is_that_of_their_tables() {
+    compare("values.md", &values());
+}
+
+#[test]
+fn the_example_of_values_is_right() {
+    let example = VALUES_HEAD.split("```toml\n").nth(1).expect("an example");
+    let example = example.split("```").next().unwrap_or_default();
+    let mut text = String::from("schema = 1\nname = \"values\"\n");
+    for (index, line) in example.lines().enumerate() {
+        let _ = writeln!(text, "{line}");
+        let _ = match line {
+            "[link]" => writeln!(
+                text,
+                "rate = \"40mbit\"\nqueue = {{ kind = \"drop_min_value\" }}"
+            ),
+            "[[group]]" => writeln!(
+                text,
+                "name = \"g{index}\"\nrtt = \"10ms\"\napp = {{ kind = \"bulk\" }}"
+            ),
+            _ => Ok(()),
+        };
+    }
+    text += "[run]\nduration = \"1s\"\n";
+    let loaded = Scenario::load("docs/values.md", &text, &[], Some(World::Sim));
+    let loaded = loaded.unwrap_or_else(|problems| panic!("{problems}"));
+    assert!(loaded.warnings.is_empty(), "{:?}", loaded.warnings);
 }

@@ -31,6 +31,11 @@ pub(crate) enum Command {
         /// One discipline
         name: Option<String>,
     },
+    /// List what gives packets their values, or the parameters of one
+    Values {
+        /// One throughput-value function or marker
+        name: Option<String>,
+    },
     /// List congestion controls, or load or unload one
     Cc {
         #[command(subcommand)]

@@ -18,6 +18,7 @@ mod run;
 mod side_by_side;
 mod table;
 mod transfers;
+mod values;
 
 use std::process::ExitCode;
 
@@ -65,6 +66,7 @@ fn main() -> ExitCode {
         Command::Check(arguments) => check::check(&arguments, &mut page),
         Command::Schema => check::schema(&mut page),
         Command::Queues { name } => queues::queues(name.as_deref(), &mut page),
+        Command::Values { name } => values::values(name.as_deref(), &mut page),
         Command::Cc { action } => controls::controls(action.as_ref(), &mut page),
         Command::Doctor => doctor::doctor(&mut page),
     };

@@ -10,14 +10,7 @@ use crate::page::Page;
 /// Lists every discipline, or explains the one called `name`.
 pub(crate) fn queues(name: Option<&str>, page: &mut Page) -> Result<(), Failure> {
     let Some(name) = name else {
-        let width = registry::KINDS
-            .iter()
-            .map(|entry| entry.name.len())
-            .max()
-            .unwrap_or(0);
-        for entry in registry::KINDS {
-            page.line(format_args!("{:width$}  {}", entry.name, entry.summary));
-        }
+        list(registry::KINDS, page);
         page.line("");
         page.line("quell queues NAME tells the parameters of one.");
         return Ok(());
@@ -34,7 +27,17 @@ pub(crate) fn queues(name: Option<&str>, page: &mut Page) -> Result<(), Failure>
     Ok(())
 }
 
-fn explain(entry: &Entry, page: &mut Page) {
+/// Each with what it is.
+pub(crate) fn list(entries: &[Entry], page: &mut Page) {
+    let width = entries.iter().map(|entry| entry.name.len()).max();
+    let width = width.unwrap_or(0);
+    for entry in entries {
+        page.line(format_args!("{:width$}  {}", entry.name, entry.summary));
+    }
+}
+
+/// What one is, where it comes from, and its parameters.
+pub(crate) fn explain(entry: &Entry, page: &mut Page) {
     page.paragraph(0, &format!("{}: {}", entry.name, entry.summary));
     page.paragraph(
         0,

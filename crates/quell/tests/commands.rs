@@ -318,6 +318,38 @@ fn queues_are_documented_within_eighty_columns() {
 }
 
 #[test]
+fn functions_and_markers_are_documented_as_queues_are() {
+    let (code, list, _) = told(&["values"]);
+    assert_eq!(code, 0);
+    let all = || {
+        quell_aqm::value::FUNCTIONS
+            .iter()
+            .chain(quell_aqm::marker::MARKERS)
+    };
+    for entry in all() {
+        assert!(list.contains(&format!("\n{} ", entry.name)), "{list}");
+        let (code, out, _) = told(&["values", entry.name]);
+        assert_eq!(
+            (code, out.matches("Default: ").count()),
+            (0, entry.parameters.len())
+        );
+        assert!(out.starts_with(&format!("{}: ", entry.name)), "{out}");
+        assert!(
+            out.lines()
+                .chain(list.lines())
+                .all(|line| line.chars().count() <= 80)
+        );
+    }
+    let (code, _, errors) = told(&["values", "golf"]);
+    let names: Vec<&str> = all().map(|entry| entry.name).collect();
+    let message = format!(
+        "there is no function or marker golf: must be one of {}; did you mean gold?",
+        names.join(", ")
+    );
+    assert!(code == 2 && errors.contains(&message), "{errors}");
+}
+
+#[test]
 fn a_reader_that_has_seen_enough_is_no_error() {
     for arguments in [&["schema"][..], &["queues", "fifo"]] {
         let mut child = command()

@@ -1,0 +1,41 @@
+//! `quell values`: what gives packets their values: throughput-value functions and markers, from their tables and nowhere else.
+
+use quell_aqm::marker::MARKERS;
+use quell_aqm::registry::Entry;
+use quell_aqm::value::FUNCTIONS;
+use quell_lab::scenario::closest;
+
+use crate::Failure;
+use crate::page::Page;
+use crate::queues::{explain, list};
+
+/// Lists functions and markers, or explains the one called `name`.
+pub(crate) fn values(name: Option<&str>, page: &mut Page) -> Result<(), Failure> {
+    let all = || FUNCTIONS.iter().chain(MARKERS);
+    let Some(name) = name else {
+        page.line(
+            "Throughput-value functions, as value = \"gold\" or with parameters in [value.NAME]:",
+        );
+        page.line("");
+        list(FUNCTIONS, page);
+        page.line("");
+        page.line("Markers, as value = { function = \"gold\", marker = \"random\" }:");
+        page.line("");
+        list(MARKERS, page);
+        page.line("");
+        page.line("quell values NAME tells the parameters of one.");
+        return Ok(());
+    };
+    let found: Option<&Entry> = all().find(|entry| entry.name == name);
+    let entry = found.ok_or_else(|| {
+        let names: Vec<&str> = all().map(|entry| entry.name).collect();
+        let meant = closest(name, names.iter().copied());
+        let meant = meant.map_or(String::new(), |name| format!("; did you mean {name}?"));
+        let names = names.join(", ");
+        Failure::input(format!(
+            "there is no function or marker {name}: must be one of {names}{meant}"
+        ))
+    })?;
+    explain(entry, page);
+    Ok(())
+}
