@@ -13,13 +13,14 @@ use crate::queues::{explain, list};
 pub(crate) fn values(name: Option<&str>, page: &mut Page) -> Result<(), Failure> {
     let all = || FUNCTIONS.iter().chain(MARKERS);
     let Some(name) = name else {
-        page.line(
-            "Throughput-value functions, as value = \"gold\" or with parameters in [value.NAME]:",
+        page.paragraph(
+            0,
+            "Throughput-value functions, as in value = \"gold\", or with parameters in [value.NAME]:",
         );
         page.line("");
         list(FUNCTIONS, page);
         page.line("");
-        page.line("Markers, as value = { function = \"gold\", marker = \"random\" }:");
+        page.line("Markers, as in value = { function = \"gold\", marker = \"random\" }:");
         page.line("");
         list(MARKERS, page);
         page.line("");
