@@ -15,6 +15,7 @@ mod packets;
 mod pcapng;
 mod senders;
 mod support;
+mod values;
 
 use std::fs;
 use std::process::{Child, Command};
