@@ -140,6 +140,21 @@ fn shares_are_those_of_the_functions() {
             ],
             3.0,
         ),
+        // Of several timescales the last is that of a flow that sends evenly.
+        (
+            &[
+                "group.b.value={ function = [\"gold\", \"silver\"], marker = \"multi_timescale\", timescales = 2, longest = \"300ms\" }",
+            ],
+            2.0,
+        ),
+        (
+            &[
+                "group.b.value={ function = [\"silver\", \"gold\"], marker = \"multi_timescale\", timescales = 2, longest = \"300ms\" }",
+            ],
+            1.0,
+        ),
+        // Another queue that looks at values.
+        (&["link.queue.kind=vdq_csaqm", "group.b.value=silver"], 2.0),
         // Two flows are two shares, unless they are marked as one.
         (&["group.a.count=2"], 2.0),
         (&["group.a.count=2", "group.a.value.per=aggregate"], 1.0),

@@ -176,6 +176,15 @@ fn what_is_wrong_is_named_with_what_would_be_right() {
             .replace("[[at]]", "[value.half]\nkind = \"inverse\"\nscale = 2\n[[at]]");
         assert_eq!(load(&text, &[]).unwrap_err(), format!("f.toml:10: {message}"));
     }
+    // What the library says of several functions.
+    let several = valued().replace(
+        "count = 2",
+        "value = { function = [\"gold\", \"silver\"], marker = \"multi_timescale\" }",
+    );
+    assert_eq!(
+        load(&several, &[]).unwrap_err(),
+        "f.toml:10: group.a.value.function = 2: must be one, or one for each timescale"
+    );
     // Of a function, whose table is on line 18.
     for (name, function, message) in [
         (
@@ -246,6 +255,30 @@ fn what_is_wrong_is_named_with_what_would_be_right() {
 }
 
 #[test]
+fn a_scalable_group_that_lands_in_the_classic_queue_is_warned_of() {
+    let vdq = |more: &str| {
+        let queue = format!("kind = \"vdq_csaqm\"\n{more}");
+        let text = GOOD.replace("kind = \"fifo\"\nlimit = \"100ms\"", &queue);
+        let loaded = load(&text, &[]).unwrap();
+        loaded
+            .warnings
+            .iter()
+            .map(ToString::to_string)
+            .collect::<Vec<_>>()
+    };
+    // DCTCP sends ECT(0), as Linux does.
+    assert_eq!(vdq("any_ect = true"), [""; 0]);
+    assert_eq!(
+        vdq("any_ect = false"),
+        [
+            "f.toml:8: group.a.ecn = ect0: this scalable group lands in the Classic queue of vdq_csaqm; give it ecn = \"ect1\", or the \
+             queue any_ect = true"
+        ]
+    );
+    assert_eq!(vdq("l4s_ect = true").len(), 1);
+}
+
+#[test]
 fn values_that_do_nothing_are_warned_of() {
     let warnings = |text: &str| -> Vec<String> {
         let loaded = load(text, &[]).unwrap();
@@ -284,4 +317,32 @@ fn values_that_do_nothing_are_warned_of() {
         warnings(&valued().replace("[[at]]", "[value.half]\nkind = \"inverse\"\n[[at]]")),
         ["f.toml:18: value.half: no group has this function"]
     );
+}
+
+/// What markers remember is memory of a run, in every world.
+#[test]
+fn markers_that_remember_too_many_flows_are_refused() {
+    let mut text = valued().replace("count = 2\n", "");
+    for index in 0..20 {
+        let group = format!(
+            "[[group]]\nname = \"g{index}\"\nrtt = \"7ms\"\napp = {{ kind = \"bulk\" }}\n\
+             value = {{ marker = \"token_bucket\", flows = 65_536, steps = 100 }}\n[[at]]"
+        );
+        text = text.replacen("[[at]]", &group, 1);
+    }
+    for world in [World::Sim, World::Live] {
+        let error = Scenario::load("f.toml", &text, &[], Some(world)).unwrap_err();
+        let told = error.to_string();
+        // 601 buckets of 8 bytes for each flow, and its place.
+        assert!(
+            told.starts_with("f.toml:116: group.g19.value.flows = 65536: ")
+                && told.contains("markers")
+                && told.ends_with("let markers remember fewer flows"),
+            "{told}"
+        );
+    }
+    let few = text.replace("flows = 65_536", "flows = 4_096");
+    for world in [World::Sim, World::Live] {
+        assert!(Scenario::load("f.toml", &few, &[], Some(world)).is_ok());
+    }
 }
