@@ -99,6 +99,18 @@ fn own_functions_and_markers_with_parameters_read_back_as_they_are() {
         assert!(resolved.contains(line), "{resolved}");
     }
     assert_eq!(Scenario::parse(&resolved).unwrap(), scenario);
+    // A default that would have no effect is not written: boost is for one function.
+    let text = valued().replace(
+        "count = 2",
+        "value = { function = [\"gold\", \"silver\"], marker = \"multi_timescale\", timescales = 2 }",
+    );
+    let scenario = load(&text, &[]).unwrap().scenario;
+    let resolved = scenario.to_toml();
+    assert!(
+        !resolved.contains("boost") && resolved.contains("longest = \"10s\""),
+        "{resolved}"
+    );
+    assert_eq!(Scenario::parse(&resolved).unwrap(), scenario);
 }
 
 #[test]

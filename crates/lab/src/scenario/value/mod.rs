@@ -18,7 +18,7 @@ pub(super) mod read;
 pub(super) mod write;
 
 use quell_aqm::marker::{MARKERS, Marker};
-use quell_aqm::parameter::Value;
+use quell_aqm::parameter::{Parameter, Value};
 use quell_aqm::value::{CodeScale, Point, ValueFunction, function};
 use quell_aqm::{ParameterError, Random, Settings};
 
@@ -157,6 +157,32 @@ impl ValueSpec {
     fn try_out(&self) -> Result<(), ParameterError> {
         self.settings.check()?;
         self.with_few_flows().map(drop)
+    }
+
+    /// The parameters to write: those given, and the defaults that say what happens anyway. A default that has no effect beside
+    /// these functions cannot be given, which is for the marker to tell.
+    fn explicit(&self) -> Vec<(&'static Parameter, Value)> {
+        let given = &self.settings;
+        let rows = given.applicable();
+        let mut all: Vec<_> = rows
+            .filter_map(|(row, value)| Some((row, value?)))
+            .collect();
+        loop {
+            let mut spec = self.clone();
+            spec.settings = Settings::new(given.table());
+            let set = |(row, value): &(&Parameter, Value)| {
+                spec.settings.set(row.name, &value.to_string()).err()
+            };
+            let error = all.iter().find_map(set).or_else(|| spec.try_out().err());
+            let culprit = error.and_then(|error| {
+                let mut all = all.iter();
+                all.position(|(row, _)| row.name == error.key && !given.is_given(row.name))
+            });
+            match culprit {
+                Some(index) => drop(all.remove(index)),
+                None => return all,
+            }
+        }
     }
 
     /// The same marker with the smallest table of flows.

@@ -2,17 +2,16 @@
 
 use std::fmt::Write as _;
 
-use quell_aqm::Settings;
-
 use super::{FunctionSpec, PIECEWISE, UNMARKED, ValueSpec};
 use crate::scenario::write::{in_toml, quoted};
 
 /// The body of `[value.NAME]`.
 pub(in crate::scenario) fn function(spec: &FunctionSpec) -> String {
     let mut text = format!("kind = {}\n", quoted(spec.kind));
-    for (name, value) in explicit(&spec.settings) {
+    let rows = spec.settings.applicable();
+    for (row, value) in rows.filter_map(|(row, value)| Some((row, value?))) {
         // Writing to a String cannot fail.
-        let _ = writeln!(text, "{name} = {value}");
+        let _ = writeln!(text, "{} = {}", row.name, in_toml(value));
     }
     if spec.kind == PIECEWISE {
         let points = spec.points.iter();
@@ -35,13 +34,8 @@ pub(in crate::scenario) fn group(value: Option<&ValueSpec>) -> String {
         several => format!("[{}]", several.join(", ")),
     };
     let mut text = format!("{{ function = {function}, marker = {}", quoted(spec.marker));
-    for (name, value) in explicit(&spec.settings) {
-        let _ = write!(text, ", {name} = {value}");
+    for (row, value) in spec.explicit() {
+        let _ = write!(text, ", {} = {}", row.name, in_toml(value));
     }
     text + " }"
-}
-
-fn explicit(settings: &Settings) -> impl Iterator<Item = (&'static str, String)> + '_ {
-    let rows = settings.applicable();
-    rows.filter_map(|(row, value)| Some((row.name, in_toml(value?))))
 }
