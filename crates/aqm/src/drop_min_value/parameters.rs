@@ -29,8 +29,8 @@ pub(super) const TABLE: &[Parameter] = &[
         domain: Domain::Limit {
             plain_is_packets: true,
         },
-        default: Default::Is("1000p"),
-        source: "quell; as pie",
+        default: Default::Is("100ms"),
+        source: "quell; as fifo",
         help: "What may wait to be sent: packets, bytes, or a time at the link's rate.",
         ..ROW
     },

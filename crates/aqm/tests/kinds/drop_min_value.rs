@@ -12,6 +12,7 @@ pub const DROP_MIN_VALUE: Kind = Kind {
         &[],
         &[("limit", "20p"), ("default_value", "1000")],
         &[("limit", "30kB")],
+        &[("limit", "1000p")],
         &[("limit", "1p")],
         &[
             ("form", "fifo"),
