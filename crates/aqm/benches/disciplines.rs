@@ -5,8 +5,9 @@
 mod common;
 
 use std::hint::black_box;
+use std::time::{Duration, Instant};
 
-use common::{CASES, Standing};
+use common::{CASES, Crowded, Standing};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 
 fn disciplines(criterion: &mut Criterion) {
@@ -21,5 +22,32 @@ fn disciplines(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, disciplines);
+/// The periodic computation of both thresholds of VDQ-CSAQM beside how much waits; the bound is 20 µs whatever that is.
+fn thresholds(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("thresholds");
+    for variant in ["q", "b", "b_smooth", "v"] {
+        for packets in [1_000, 100_000] {
+            let mut crowded = Crowded::new(variant, packets);
+            group.bench_function(
+                format!("{variant}, {packets} packets (bound 20 us)"),
+                |bencher| {
+                    bencher.iter_custom(|times| {
+                        let mut spent = Duration::ZERO;
+                        for _ in 0..times {
+                            // Something that came lately, for q to share out.
+                            crowded.arrive(10);
+                            let before = Instant::now();
+                            crowded.update();
+                            spent += before.elapsed();
+                        }
+                        spent
+                    });
+                },
+            );
+        }
+    }
+    group.finish();
+}
+
+criterion_group!(benches, disciplines, thresholds);
 criterion_main!(benches);

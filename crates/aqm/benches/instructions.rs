@@ -7,8 +7,8 @@ mod common;
 
 use std::hint::black_box;
 
-use common::Standing;
 use common::marking::Marking;
+use common::{Crowded, Standing};
 use gungraun::{library_benchmark, library_benchmark_group, main};
 
 #[library_benchmark(setup = Standing::of)]
@@ -67,6 +67,19 @@ fn thousand_values(mut marking: Marking) -> Marking {
     marking
 }
 
+// One computation of both thresholds, with 1 000 and with 100 000 packets in the virtual queues.
+#[library_benchmark]
+#[bench::q_1000(Crowded::new("q", 1_000))]
+#[bench::q_100000(Crowded::new("q", 100_000))]
+#[bench::b_1000(Crowded::new("b", 1_000))]
+#[bench::b_100000(Crowded::new("b", 100_000))]
+#[bench::v_100000(Crowded::new("v", 100_000))]
+fn thresholds(mut crowded: Crowded) -> Crowded {
+    crowded.update();
+    crowded
+}
+
 library_benchmark_group!(name = packets, benchmarks = thousand_packets);
 library_benchmark_group!(name = values, benchmarks = thousand_values);
-main!(library_benchmark_groups = packets, values);
+library_benchmark_group!(name = updates, benchmarks = thresholds);
+main!(library_benchmark_groups = packets, values, updates);

@@ -3,6 +3,8 @@
 #[allow(dead_code, reason = "for the benchmarks of markers")]
 pub mod marking;
 
+use std::hint::black_box;
+
 use quell_aqm::registry::{self, Discipline};
 use quell_aqm::{Bytes, Drop, Ecn, Link, Observer, Packet, Qdisc, Random, Rate, Settings, Time};
 
@@ -279,3 +281,49 @@ const FLOWS: &[(&str, u64)] = &[
 
 /// Whose packets have values of all 16 bits, where others have 2 048: more than 30 octaves of 64.
 const WIDE: &[&str] = &["vdq_csaqm_wide"];
+
+/// A VDQ-CSAQM on 1 Gbit/s in whose virtual queues so many packets wait, with values of all 16 bits.
+#[derive(Debug)]
+#[allow(dead_code, reason = "some benchmarks do without")]
+pub struct Crowded {
+    standing: Standing,
+}
+
+#[allow(dead_code, reason = "likewise")]
+impl Crowded {
+    /// In `variant`, after the first update.
+    pub fn new(variant: &str, packets: u64) -> Self {
+        let given = [
+            ("variant", variant),
+            ("vq_limit", "10s"),
+            ("limit_l4s", "1000000p"),
+            ("limit_classic", "1000000p"),
+            ("any_ect", "true"),
+        ];
+        let mut crowded = Self {
+            standing: Standing::new("vdq_csaqm", &given, 16, 16),
+        };
+        crowded.arrive(packets);
+        crowded.update();
+        crowded.arrive(1_000);
+        crowded
+    }
+    /// So many packets at once, and everything that waits leaves; the virtual queues keep what was not dropped.
+    pub fn arrive(&mut self, packets: u64) {
+        let now = self.standing.now;
+        for _ in 0..packets {
+            self.standing.enqueue();
+            self.standing.now = now;
+            let _ = black_box(
+                self.standing
+                    .qdisc
+                    .dequeue(now, &mut self.standing.observer),
+            );
+        }
+    }
+    /// The periodic computation, at the present time: nothing is served meanwhile.
+    #[inline(never)]
+    pub fn update(&mut self) {
+        self.standing.qdisc.update(self.standing.now);
+    }
+}

@@ -19,6 +19,7 @@ use crate::units::Probability;
 /// Values in a group, as a power of two.
 const GROUP_BITS: u32 = 8;
 const GROUP: usize = 1 << GROUP_BITS;
+const GROUPS: usize = 1 << (u16::BITS - GROUP_BITS);
 /// Amounts are compared in units of 2⁻¹⁶ bytes, so that those of groups of all weights up to 2¹⁶ are exact.
 const FRACTION_BITS: u32 = 16;
 
@@ -34,7 +35,8 @@ struct Group {
 #[derive(Debug, Clone)]
 pub struct ValueHistogram {
     counters: Box<[u64]>,
-    groups: Box<[Group]>,
+    /// One for each that 16 bits can have, so that none has to be looked for beyond the end.
+    groups: Box<[Group; GROUPS]>,
     /// Of the counters as long as nothing has aged.
     total: u64,
     age: u64,
@@ -45,10 +47,9 @@ pub struct ValueHistogram {
 impl ValueHistogram {
     /// Nothing, for values up to `highest`; larger ones count as `highest`.
     pub fn new(highest: u16) -> Self {
-        let groups = (usize::from(highest) >> GROUP_BITS) + 1;
         Self {
             counters: vec![0; usize::from(highest) + 1].into_boxed_slice(),
-            groups: vec![Group::default(); groups].into_boxed_slice(),
+            groups: Box::new([Group::default(); GROUPS]),
             total: 0,
             age: 0,
             last_added: 0,
@@ -65,27 +66,38 @@ impl ValueHistogram {
     /// Counts `bytes` of `value` in.
     #[inline]
     pub fn add(&mut self, value: u16, bytes: u64) {
-        let (value, weight) = self.place(value);
+        let value = value.min(self.highest());
+        let weight = if self.age == 0 {
+            self.total = self.total.saturating_add(bytes);
+            1
+        } else {
+            self.last_added = self.age;
+            self.weight(value)
+        };
         let amount = bytes.saturating_mul(weight);
-        let group = &mut self.groups[value >> GROUP_BITS];
-        let counter = &mut self.counters[value];
-        group.sum = group.sum.saturating_add(amount);
+        let counter = &mut self.counters[usize::from(value)];
         *counter = counter.saturating_add(amount);
-        self.total = self.total.saturating_add(bytes);
-        self.last_added = self.age;
+        let group = &mut self.groups[group_of(value)];
+        group.sum = group.sum.saturating_add(amount);
     }
 
     /// Counts out `bytes` of `value` that were counted in before; never more than there are.
     #[inline]
     pub fn remove(&mut self, value: u16, bytes: u64) {
-        let (value, weight) = self.place(value);
-        let counter = &mut self.counters[value];
+        let value = value.min(self.highest());
+        let weight = if self.age == 0 {
+            self.total = self.total.saturating_sub(bytes);
+            1
+        } else {
+            self.weight(value)
+        };
         let amount = bytes.saturating_mul(weight);
+        let counter = &mut self.counters[usize::from(value)];
         debug_assert!(amount <= *counter || self.age > 0, "no counter is negative");
         let amount = amount.min(*counter);
         *counter -= amount;
-        self.groups[value >> GROUP_BITS].sum -= amount;
-        self.total = self.total.saturating_sub(bytes);
+        let group = &mut self.groups[group_of(value)];
+        group.sum = group.sum.saturating_sub(amount);
     }
 
     /// Halves everything.
@@ -264,16 +276,15 @@ impl ValueHistogram {
         self.age - group.since
     }
 
-    /// Where `value` is counted, and what a byte of it weighs, at most 2¹⁶.
+    /// What a byte of `value` weighs, at most 2¹⁶.
     #[inline]
-    fn place(&mut self, value: u16) -> (usize, u64) {
-        let value = usize::from(value).min(self.counters.len() - 1);
-        let age = self.age_of(self.groups[value >> GROUP_BITS]);
+    fn weight(&mut self, value: u16) -> u64 {
+        let age = self.age_of(self.groups[group_of(value)]);
         if age > u64::from(FRACTION_BITS) {
-            self.rescale(value >> GROUP_BITS);
-            return (value, 1);
+            self.rescale(group_of(value));
+            return 1;
         }
-        (value, 1 << age)
+        1 << age
     }
 
     /// Lets a byte weigh 1 in `group`.
@@ -291,6 +302,11 @@ impl ValueHistogram {
             since: self.age,
         };
     }
+}
+
+#[inline]
+fn group_of(value: u16) -> usize {
+    usize::from(value >> GROUP_BITS)
 }
 
 /// `bytes` in units of 2⁻¹⁶ bytes.
@@ -462,7 +478,7 @@ mod tests {
                         let counted = histogram.bytes_of(value) as f64;
                         prop_assert!(counted <= exact && exact < counted + 2.0, "{counted} {exact}");
                     }
-                    for group in 0..histogram.groups.len() {
+                    for group in 0..=group_of(histogram.highest()) {
                         let stored: u64 = histogram.counters[group << 8..(group + 1) << 8].iter().sum();
                         prop_assert_eq!(stored, histogram.groups[group].sum);
                     }
