@@ -28,8 +28,31 @@
 //! still delivered, so L4S gets 1/(1−p) of Classic's share). Two histograms of 8 bytes per value for each virtual queue (1 MB with 65 535
 //! values; one histogram with `b` and `b_smooth`), of which only pages of values in use are touched; 24 bytes beside each packet.
 //!
+//! | parameter | status |
+//! | --- | --- |
+//! | `interval` 10 ms | published |
+//! | C_v ≤ C, a maximum of virtual queues, D_i | published without a value; 63/64 is what 98.4 % are, 200 ms and 5 ms are derived |
+//! | `variant` and its gains | derived |
+//! | `any_ect` | derived: published is a classifier |
+//! | everything else | ours |
+//!
 //! | corner case | test in `tests.rs`, or as named |
 //! | --- | --- |
+//! | max-min and weighted shares of C_v, all variants, beside the published model's figures | `tests/vdq_csaqm.rs` |
+//! | histograms equal live records, no negative counter, priority, who may be dropped | `the_invariants_hold_whatever_happens` |
+//! | the same of a virtual queue alone, served exactly at C_v, at any rate and after hours | `virtual_queue/tests.rs` |
+//! | the controller of q, and its quantile, against exact rationals | `virtual_queue/tests.rs` |
+//! | thresholds never fall with backlog, and are 0 up to C_v·D | `virtual_queue/tests.rs`: `more_backlog_of_the_same_mix_never_lowers_the_threshold` |
+//! | strict priority, records in both virtual queues | `l4s_goes_first_and_is_in_both_virtual_queues` |
+//! | equal to the threshold is not above it; CE that came in; ECT(0) in Classic | `what_is_not_above_the_threshold_is_marked_or_dropped` |
+//! | the larger of two thresholds for L4S | `l4s_obeys_the_larger_threshold_and_classic_that_of_all_traffic` |
+//! | marked packets stay, or leave in the experiment | `with_the_ablation_marked_packets_leave_the_virtual_queues`; `tests/vdq_csaqm.rs` |
+//! | packets without a value, values above the highest | `a_packet_without_a_value_counts_as_the_default` |
+//! | full physical queues, lowered limits | `a_full_physical_queue_refuses_without_a_record` |
+//! | unresponsive L4S, with and without the extension | `l4s_is_dropped_only_on_overload_and_only_if_told_to`; `tests/vdq_csaqm.rs` |
+//! | how an overload ends | `an_overload_lasts_until_nothing_had_to_be_dropped_for_sixteen_intervals` |
+//! | C_v above C, targets beyond the maximum, limits below a packet | `what_cannot_be_is_refused_with_its_reason` |
+//! | clock jumps of hours, rate 0, slow links | `a_clock_that_jumps_for_hours_serves_what_is_due_and_no_more`, `a_slow_link_takes_changes` |
 
 mod parameters;
 

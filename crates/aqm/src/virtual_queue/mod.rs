@@ -9,8 +9,8 @@
 //! takes its record along ([`VirtualQueue::cancel`]), because it never uses the link; one that is marked leaves it, because it does.
 //! A packet remembers the position of its record; nothing here is per flow.
 //!
-//! Ours: C_v·D and the maximum are never less than one packet of the MTU, so that a slow link does not signal its only packet; while the link
-//! stands still the server does too, and delays are reckoned at the last rate.
+//! Ours: C_v·D and the maximum are never less than one packet of the MTU, so that there is room for one on a slow link and it is no backlog to
+//! bring down; while the link stands still the server does too, and delays are reckoned at the last rate.
 
 mod law;
 pub(crate) mod parameters;

@@ -219,7 +219,7 @@ proptest! {
             // In units of 2⁻¹⁶ bytes, at the weights of now.
             let amounts = || arrived.iter().map(|&(v, n): &(u16, u128)| (v, n >> index));
             let total: u128 = amounts().map(|(_, n)| n).sum();
-            let share = total * u128::from(counted.raw()) >> 62;
+            let share = (total * u128::from(counted.raw())) >> 62;
             let up_to = |than: u16| amounts().filter(|&(v, _)| v <= than).map(|(_, n)| n).sum::<u128>();
             let dropped = amounts().map(|(v, _)| v).filter(|&v| up_to(v) <= share);
             let none = counted == Probability::ZERO;
