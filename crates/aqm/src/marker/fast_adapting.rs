@@ -1,6 +1,6 @@
 //! The fast-adapting marker: what a flow sends beyond its measured rate is worth less at once, before the measure has followed.
 //!
-//! Source: US 11,425,046, of which the notes (1.3 (c)) have the structure and none of the numbers. A flow has a rate R and a token level T, filled at R
+//! Source: US 11,425,046, of which the structure is known here and none of the numbers. A flow has a rate R and a token level T, filled at R
 //! and emptied by its packets. While T stays between 0 and a threshold the rate is right, and a packet is worth v(r) with r evenly below R.
 //! Below 0 the rate is too low: it becomes R' = R + (|T| + c)/t, the packet gets r between R and R', and T a positive constant. Above the
 //! threshold the rate is too high: it becomes R' = R − (T − threshold)/t, and r is evenly below R'.
@@ -12,7 +12,7 @@
 //! burst with. 5. t = 100 ms, as for the other markers. The marker requirement needs some ten packets within t (1.2 Mbit/s): between rarer ones the
 //! rate overshoots.
 
-use super::parameters::{IDLE, NOTES, OURS, PER, TIME_CONSTANT, flows};
+use super::parameters::{IDLE, OURS, PER, TIME_CONSTANT, flows};
 use super::random::draw;
 use super::{Law, one};
 use crate::parameter::{Default, Domain, Parameter, ParameterError, Settings};
@@ -47,7 +47,7 @@ const PARAMETERS: &[Parameter] = &[
 pub(super) const ENTRY: Entry = Entry {
     name: "fast_adapting",
     summary: "As random, and what overruns the measured rate is worth less at once.",
-    source: NOTES,
+    source: "US 11,425,046; the numbers ours",
     parameters: PARAMETERS,
 };
 

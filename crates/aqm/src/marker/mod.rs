@@ -9,6 +9,11 @@
 //! ```toml
 //! value = "gold"
 //! value = { function = "gold", marker = "random", per = "flow", time_constant = "100ms" }
+//! value = { function = "gold", marker = "token_bucket", steps = 30, to = "1gbit" } # the regions of the ns-3 module
+//! value = { function = "gold", marker = "fast_adapting", bucket = "60kB", step = "1500B" }
+//! value = { function = "gold", marker = "table", steps = 64, table_bits = 12 }
+//! value = { function = "gold", marker = "multi_timescale", timescales = 3, shortest = "100ms", longest = "10s", boost = 4 }
+//! value = { function = ["background", "gold"], marker = "multi_timescale", timescales = 2 } # one for each, from the shortest
 //! ```
 //!
 //! Each kind is one line of [`MARKERS`] with its parameters; [`Marker::new`] makes one, and a world calls [`Marker::mark`] for each packet

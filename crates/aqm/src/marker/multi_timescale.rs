@@ -1,7 +1,7 @@
 //! The multi-timescale marker: a flow that was quiet for long gets high values for a short burst.
 //!
-//! Source: US 11,695,703 (presumably behind "Towards core-stateless fairness on multiple timescales", ANRW 2019), whose claims the notes (1.4)
-//! turn into a procedure; it agrees with the claims but is not confirmed. The rate is measured on n timescales, R₁ on the shortest, and each has a
+//! Source: US 11,695,703 (presumably behind "Towards core-stateless fairness on multiple timescales", ANRW 2019), reconstructed from
+//! its claims: it agrees with them and is not confirmed. The rate is measured on n timescales, R₁ on the shortest, and each has a
 //! function v_k. A rate r is drawn evenly below R₁. Up to R_n it is worth v_n(r). Where the rate on a shorter timescale is above all of the longer
 //! ones, the part between is worth v_k(r + D_k), with D_k such that v_k goes on where the function before it stopped. Of a flow that sends
 //! evenly all rates are the same and v_n alone counts: the marker requirement holds for it.
@@ -16,7 +16,7 @@ use alloc::string::ToString;
 use alloc::vec::Vec;
 
 use super::Law;
-use super::parameters::{IDLE, NOTES, OURS, PER, flows};
+use super::parameters::{IDLE, OURS, PER, flows};
 use super::random::draw;
 use super::rate::{Decay, Estimate};
 use crate::parameter::{Default, Domain, Parameter, ParameterError, Settings};
@@ -70,7 +70,7 @@ const IDLE_LONG: Parameter = Parameter {
 pub(super) const ENTRY: Entry = Entry {
     name: "multi_timescale",
     summary: "As random, with functions of its own for what exceeds the rates of longer times.",
-    source: NOTES,
+    source: "US 11,695,703, reconstructed from its claims",
     parameters: PARAMETERS,
 };
 

@@ -3,7 +3,6 @@
 use crate::parameter::{Default, Domain, Parameter};
 use crate::units::Time;
 
-pub(crate) const NOTES: &str = "notes on the framework, 1.3";
 pub(crate) const OURS: &str = "ours";
 
 /// Whether each flow is marked by itself.
@@ -52,6 +51,6 @@ pub(crate) const TIME_CONSTANT: Parameter = Parameter {
     default: Default::Is("100ms"),
     only: None,
     live: false,
-    source: NOTES,
+    source: "ours: 20 ms was seen to be less fair in a model",
     help: "How long the measured rate of a flow remembers.",
 };

@@ -1,10 +1,10 @@
 //! The random marker: each packet gets the value of a rate drawn evenly below the flow's own.
 //!
-//! Source: the notes on the framework, 1.3 (b), after the ns-3 module of PVPIE and US 11,425,046. The share of bytes whose draw is worth more
+//! Sources: the public PVPIE module for ns-3 (`tlpvpie`) and US 11,425,046. The share of bytes whose draw is worth more
 //! than c is v⁻¹(c)/R, so what survives the threshold c has the rate v⁻¹(c): the marker requirement, without any token bucket.
 //! Deviation from the ns-3 module: 1. the rate is the time-decaying average of `rate.rs`, updated before the draw.
 
-use super::parameters::{IDLE, NOTES, PER, TIME_CONSTANT, flows};
+use super::parameters::{IDLE, PER, TIME_CONSTANT, flows};
 use super::rate::{Decay, Estimate};
 use super::{Law, one};
 use crate::parameter::{Parameter, ParameterError, Settings};
@@ -18,7 +18,7 @@ const PARAMETERS: &[Parameter] = &[PER, flows("65536", 1 << 20), IDLE, TIME_CONS
 pub(super) const ENTRY: Entry = Entry {
     name: "random",
     summary: "The value of a rate drawn evenly below the flow's measured rate.",
-    source: NOTES,
+    source: "US 11,425,046 and the public PVPIE module for ns-3 (tlpvpie)",
     parameters: PARAMETERS,
 };
 

@@ -1,7 +1,7 @@
 //! How fast a flow sends: the time-decaying average of its rate.
 //!
 //! Source: the estimator of Core-Stateless Fair Queueing (Stoica, Shenker and Zhang, SIGCOMM 1998), R ← (1 − k)·S/Δt + k·R with
-//! k = e^(−Δt/τ), which the notes on packet values recommend with τ = 100 ms: evenly spaced packets give the exact rate whatever their spacing,
+//! k = e^(−Δt/τ), here with τ = 100 ms: evenly spaced packets give the exact rate whatever their spacing,
 //! and of a Poisson stream E[1/R], on which the marker requirement hangs, is the inverse of the rate where packets come more or much less
 //! often than once in τ (within 0.4 % to ten in τ; 4 % too much at one in τ, seen in the test below). The usual average of S/Δt per packet is biased upwards by bursts.
 //!

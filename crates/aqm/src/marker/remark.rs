@@ -1,7 +1,7 @@
 //! Remarking between networks: what comes in with one network's values goes on with values of the function that the network behind gives it.
 //!
 //! Source: "Stateless Resource Sharing in Networks with Multi-Layer Virtualization" (ICC 2019) as far as the P4 remarker of ELTE implements
-//! it (notes, 1.6). Per virtual network the bytes of each incoming value are counted over a period of 10 ms. A packet with value b is taken to stand
+//! it. Per virtual network the bytes of each incoming value are counted over a period of 10 ms. A packet with value b is taken to stand
 //! somewhere above all that was worth more in the last period and up to all that was worth as much: low = Σ bytes of values > b, high = low +
 //! bytes of b, r evenly between (as a rate), new value v(r) of the network's own function. So the sum of a network gets that function, whatever its flows
 //! have, and what was worth more within it stays worth more.

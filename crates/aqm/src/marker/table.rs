@@ -1,6 +1,6 @@
 //! The table marker: the rate as the index of a region, a random offset from a table, the value from another. For pipelines that cannot calculate.
 //!
-//! Source: US 12,206,590 (WO 2022/238773), of which the notes (1.3 (d)) have the structure: regions of the rate that grow by a factor q; a random
+//! Source: US 12,206,590 (WO 2022/238773), of which the structure is known here: regions of the rate that grow by a factor q; a random
 //! index into a table whose length is a power of two gives how many regions below the flow's own the drawn rate is; a table per policy,
 //! here per function, gives the value of the region.
 //! Derived, as the contents of the tables are not known: with u = (j + ½)/N the offset of entry j is floor(log_q(1/u)), because a rate drawn evenly
@@ -12,7 +12,7 @@
 
 use alloc::boxed::Box;
 
-use super::parameters::{IDLE, NOTES, OURS, PER, TIME_CONSTANT, flows};
+use super::parameters::{IDLE, OURS, PER, TIME_CONSTANT, flows};
 use super::rate::{Decay, Estimate};
 use super::{Law, one};
 use crate::parameter::{Default, Domain, Parameter, ParameterError, Settings};
@@ -53,7 +53,7 @@ const PARAMETERS: &[Parameter] = &[
 pub(super) const ENTRY: Entry = Entry {
     name: "table",
     summary: "As random, with three tables in place of arithmetic.",
-    source: NOTES,
+    source: "US 12,206,590; the tables derived",
     parameters: PARAMETERS,
 };
 

@@ -285,7 +285,7 @@ impl Law for TokenBucketLaw {
     }
 
     fn heap(&self) -> usize {
-        self.regions.len() * size_of::<u64>()
+        (self.regions.len() + self.regions.len().div_ceil(GROUP)) * size_of::<u64>()
     }
 
     #[inline]

@@ -156,6 +156,9 @@ fn piece(points: &[Point], log: i128) -> u128 {
     let after = points.partition_point(|point| log2(point.value) >= log);
     let after = after.clamp(1, points.len() - 1);
     let (from, to) = (points[after - 1], points[after]);
+    if from.rate == to.rate {
+        return u128::from(from.rate.as_bps()) << RATE_BITS;
+    }
     let (value, rate) = (log2(from.value), log2(from.rate.as_bps()));
     let fall = value - log2(to.value);
     let run = log2(to.rate.as_bps()) - rate;
@@ -172,5 +175,91 @@ fn error(key: &str, found: impl ToString, allowed: impl ToString) -> ParameterEr
         key: key.to_string(),
         found: found.to_string(),
         allowed: allowed.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::value::{CodeScale, ValueFunction};
+
+    fn piecewise(points: &[(u64, u64)]) -> Curve {
+        let point = |&(bps, value)| Point {
+            rate: Rate::from_bps(bps),
+            value,
+        };
+        Curve::Piecewise(points.iter().map(point).collect())
+    }
+
+    fn tabulated(curve: &Curve) -> ValueFunction {
+        ValueFunction::of(curve, 1_000, CodeScale::default()).unwrap()
+    }
+
+    #[test]
+    fn points_on_a_straight_line_make_it_and_its_continuation() {
+        // 100 Gbit/s over the rate, given by two points close to each other.
+        let gold = tabulated(&Curve::Inverse {
+            reach: Rate::from_mbps(100_000),
+        });
+        let line = tabulated(&piecewise(&[(1_000_000, 100_000), (10_000_000, 10_000)]));
+        assert_eq!(line.highest(), gold.highest());
+        for code in 1..gold.highest() {
+            let (one, other) = (line.rate_above(code), gold.rate_above(code));
+            assert!(one.as_bps().abs_diff(other.as_bps()) <= 1, "{code}");
+        }
+    }
+
+    #[test]
+    fn a_function_goes_through_its_points_and_straight_between_them() {
+        let points = [
+            (64_000, 1_000_000),
+            (1_000_000, 300_000),
+            (20_000_000, 40_000),
+            (20_000_000, 500),
+            (700_000_000, 3),
+        ];
+        let function = tabulated(&piecewise(&points));
+        let codes = CodeScale::default();
+        for (bps, value) in points {
+            let (rate, code) = (Rate::from_bps(bps), i32::from(codes.code(value)));
+            // Of a jump the upper end belongs to the rate itself.
+            let jump = value == 500;
+            let at = i32::from(function.code_at(if jump { Rate::from_bps(bps + 1) } else { rate }));
+            assert!((at - code).abs() <= 1, "{bps}: {at} for {code}");
+        }
+        // Halfway between two rates on the logarithmic axis stands the mean of the logarithms of their values.
+        for (from, to) in [(0, 1), (1, 2), (3, 4)] {
+            let (from, to): ((u64, u64), (u64, u64)) = (points[from], points[to]);
+            let middle = Rate::from_bps(u64::isqrt(from.0 * to.0));
+            let mean = codes.code(from.1).midpoint(codes.code(to.1));
+            assert!(function.code_at(middle).abs_diff(mean) <= 1, "{middle}");
+        }
+        // Everything up to the jump survives any threshold within it.
+        for code in codes.code(500) + 1..codes.code(40_000) - 1 {
+            assert_eq!(function.rate_above(code), Rate::from_mbps(20));
+        }
+    }
+
+    #[test]
+    fn what_would_fall_below_the_smallest_value_stays_there() {
+        let linear = tabulated(&Curve::Linear {
+            value: 500_000_000,
+            zero: Rate::from_mbps(100),
+        });
+        // The ns-3 module wraps around from here on.
+        for mbps in [100, 101, 4_000_000, u64::MAX / 1_000_000] {
+            assert_eq!(linear.code_at(Rate::from_mbps(mbps)), 1);
+        }
+        assert_eq!(linear.code_at(Rate::UNLIMITED), 1);
+        // 64 · log₂(5·10⁸) is 1849.4 at rate 0, and half of it an octave less.
+        assert_eq!(linear.code_at(Rate::ZERO), 1_849);
+        assert_eq!(linear.code_at(Rate::from_mbps(50)), 1_785);
+        // Rational functions never end; they reach value 1 at 65 534 · half.
+        let rational = tabulated(&Curve::Rational {
+            value: 65_535,
+            half: Rate::from_bps(720_000),
+        });
+        assert_eq!(rational.code_at(Rate::from_bps(720_000)), 960);
+        assert_eq!(rational.code_at(Rate::from_mbps(50_000)), 1);
     }
 }

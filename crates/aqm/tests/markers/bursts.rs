@@ -61,6 +61,23 @@ fn shorter_timescales_have_functions_of_their_own() {
 }
 
 #[test]
+fn a_timescale_on_which_the_rate_did_not_rise_is_passed_over() {
+    let gold = function("gold");
+    let mut marker = marker("multi_timescale", &[], &gold);
+    send(&mut marker, 1, 10, 0, 60_000);
+    // After two seconds of silence 15 ms at 100 Mbit/s: the rates on 0.1, 1 and 10 s are 14, 3 and 8.3 Mbit/s.
+    let burst = send(&mut marker, 1, 100, 62_000, 62_015);
+    let end = &burst[burst.len() * 2 / 3..];
+    // Four in ten draws are above 8.3 Mbit/s. They go on from the value there, at a sixteenth of the slope; by way of the second timescale they
+    // would begin again at that of 7.2 Mbit/s.
+    let beyond = gold.code_at(Rate::from_bps(7_900_000));
+    let low = end.iter().filter(|&&code| code <= beyond).count();
+    assert!(low * 4 > end.len(), "{low} of {}", end.len());
+    let lowest = gold.code_at(Rate::from_bps(9_200_000));
+    assert!(end.iter().all(|&code| code > lowest));
+}
+
+#[test]
 fn what_overruns_the_measured_rate_is_worth_less_at_once() {
     let gold = function("gold");
     let usual = gold.code_at(Rate::from_mbps(20));
