@@ -173,10 +173,10 @@ impl ValueHistogram {
 
     /// [`ValueHistogram::quantile_from_bottom`] of the share `share` of all bytes.
     pub fn quantile(&self, share: Probability) -> u16 {
-        if share == Probability::ZERO {
+        let total = u128::from(self.fine_total());
+        if share == Probability::ZERO || total == 0 {
             return 0;
         }
-        let total = u128::from(self.fine_total());
         // Below 2⁶⁴ · 2⁶²; rounded down.
         let part = (total * u128::from(share.raw())) >> Probability::BITS;
         self.fine_quantile_from_bottom(part as u64)
