@@ -24,7 +24,8 @@
 //!
 //! Needs: values; the link's rate for a limit in time. Promises: what is in a full queue is worth no less than anything refused; a value
 //! that none is dropped of above, the congestion threshold, follows by itself. Does not: keep the delay below the limit, or signal
-//! before the queue is full. An empty queue holds 136 bytes (`ideal`) or 8 bytes per value twice, 1 MiB (`fifo`), and its settings.
+//! before the queue is full. An empty queue holds 248 bytes and its settings; `fifo` 16 bytes
+//! per value too, 1 MiB, of which only pages of values in use are touched.
 //!
 //! | corner case | test |
 //! | --- | --- |
