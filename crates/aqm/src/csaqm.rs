@@ -29,8 +29,8 @@ use crate::qdisc::{Backlog, Gauge, Kind, Link, Qdisc, mark};
 use crate::single_queue::{self, Limit};
 use crate::units::{Rate, Time};
 use crate::virtual_queue::parameters::{
-    ALPHA, BETA, DEFAULT_VALUE, HIGHEST_VALUE, INTERVAL, ROW, SERVING_RATE, TARGET, VARIANT,
-    VQ_LIMIT, Values, gains, law, shape,
+    ALPHA, BETA, DEFAULT_VALUE, HIGHEST_VALUE, INTERVAL, RECOVERY, ROW, SERVING_RATE,
+    TARGET_OF_CLASSIC, VARIANT, VQ_LIMIT, Values, gains, law, shape,
 };
 use crate::virtual_queue::{Entry, Shape, ValueQueue, VirtualQueue};
 
@@ -50,7 +50,7 @@ const TABLE: &[Parameter] = &[
     Parameter {
         name: "target",
         help: "Delay target D of the queue that is measured.",
-        ..TARGET
+        ..TARGET_OF_CLASSIC
     },
     Parameter {
         name: "serving_rate",
@@ -63,6 +63,7 @@ const TABLE: &[Parameter] = &[
         ..VQ_LIMIT
     },
     INTERVAL,
+    RECOVERY,
     ALPHA,
     BETA,
     Parameter {

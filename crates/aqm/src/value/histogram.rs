@@ -125,6 +125,15 @@ impl ValueHistogram {
         ) >> FRACTION_BITS
     }
 
+    /// The bytes of all values above `value`, rounded down.
+    pub fn bytes_above(&self, value: u16) -> u64 {
+        let own = usize::from(value.min(self.highest())) >> GROUP_BITS;
+        let groups = (own + 1..self.groups.len()).map(|group| self.fine_sum(group));
+        let within = self.values(own).filter(|&(of, _)| of > value);
+        let amounts = groups.chain(within.map(|(_, amount)| amount));
+        amounts.fold(0, u64::saturating_add) >> FRACTION_BITS
+    }
+
     /// The lowest value of which there is something.
     pub fn lowest(&self) -> Option<u16> {
         self.lowest_from(0)

@@ -81,6 +81,8 @@ pub struct VdqCsaqm<P> {
     queues: [ValueQueue<P, 2>; 2],
     /// VQ0 and VQ1.
     virtuals: [VirtualQueue; 2],
+    /// What L4S is judged by: CTV_0, or CTV_1 raised for what marked packets take.
+    threshold_l4s: u16,
     next_update: Time,
     /// For how many more updates L4S is overloaded.
     overload: u32,
@@ -111,6 +113,7 @@ impl<P: Packet> VdqCsaqm<P> {
             link,
             rate: link.rate,
             queues: [ValueQueue::new(), ValueQueue::new()],
+            threshold_l4s: 0,
             next_update: configuration.interval,
             overload: 0,
             settings,
@@ -142,12 +145,15 @@ impl<P: Packet> VdqCsaqm<P> {
     fn signal(
         &mut self,
         packet: &mut P,
-        queue: QueueId,
+        (value, queue): (u16, QueueId),
         now: Time,
         obs: &mut impl Observer<P>,
     ) -> Option<DropReason> {
         if queue == QueueId::L4S {
-            if self.is_overloaded(packet.sojourn(now)) {
+            // What is dropped uses no link, and there is nothing to make up for.
+            let [l4s, both] = &self.virtuals;
+            let fair = l4s.threshold().max(both.threshold());
+            if self.is_overloaded(packet.sojourn(now)) && value <= fair {
                 return Some(DropReason::Overload);
             }
         } else if !self.configuration.ecn || packet.ecn() == Ecn::NotEct {
@@ -160,11 +166,10 @@ impl<P: Packet> VdqCsaqm<P> {
     /// What a packet of `queue` must be worth more than.
     #[inline]
     fn threshold(&self, queue: QueueId) -> u16 {
-        let [l4s, both] = &self.virtuals;
         if queue == QueueId::L4S {
-            l4s.threshold().max(both.threshold())
+            self.threshold_l4s
         } else {
-            both.threshold()
+            self.virtuals[1].threshold()
         }
     }
 
@@ -224,7 +229,7 @@ impl<P: Packet> Qdisc<P> for VdqCsaqm<P> {
                 records,
             } = entry;
             if value <= self.threshold(queue) {
-                if let Some(reason) = self.signal(&mut packet, queue, now, obs) {
+                if let Some(reason) = self.signal(&mut packet, (value, queue), now, obs) {
                     self.cancel(records, now);
                     drop_queued(packet, queue, reason, now, obs);
                     continue;
@@ -247,6 +252,9 @@ impl<P: Packet> Qdisc<P> for VdqCsaqm<P> {
         for queue in &mut self.virtuals {
             queue.update(now);
         }
+        let [l4s, both] = &self.virtuals;
+        let common = l4s.lowered(both.threshold(), self.configuration.compensation);
+        self.threshold_l4s = l4s.threshold().max(common);
         self.overload = self.overload.saturating_sub(1);
         self.next_update = now + self.configuration.interval;
     }
@@ -301,6 +309,7 @@ impl<P: Packet> Qdisc<P> for VdqCsaqm<P> {
         let [l4s, both] = &self.virtuals;
         tell("ctv_0", Gauge::Count(l4s.threshold().into()));
         tell("ctv_1", Gauge::Count(both.threshold().into()));
+        tell("ctv_l4s", Gauge::Count(self.threshold_l4s.into()));
         tell("virtual_delay_0", Gauge::Delay(l4s.delay(now)));
         tell("virtual_delay_1", Gauge::Delay(both.delay(now)));
         for (name, queue) in [("probability_0", l4s), ("probability_1", both)] {

@@ -6,8 +6,8 @@ use crate::single_queue::Limit;
 use crate::units::Time;
 use crate::virtual_queue::Shape;
 use crate::virtual_queue::parameters::{
-    ALPHA, BETA, DEFAULT_VALUE, HIGHEST_VALUE, INTERVAL, ROW, SERVING_RATE, TARGET, VARIANT,
-    VQ_LIMIT, shape,
+    ALPHA, BETA, DEFAULT_VALUE, HIGHEST_VALUE, INTERVAL, RECOVERY, ROW, SERVING_RATE, TARGET,
+    TARGET_OF_CLASSIC, VARIANT, VQ_LIMIT, shape,
 };
 
 pub(super) const TABLE: &[Parameter] = &[
@@ -20,7 +20,7 @@ pub(super) const TABLE: &[Parameter] = &[
     Parameter {
         name: "target_1",
         help: "Delay target D_1 of the virtual queue of all traffic.",
-        ..TARGET
+        ..TARGET_OF_CLASSIC
     },
     Parameter {
         name: "serving_rate_0",
@@ -34,6 +34,16 @@ pub(super) const TABLE: &[Parameter] = &[
     },
     VQ_LIMIT,
     INTERVAL,
+    RECOVERY,
+    Parameter {
+        name: "compensation",
+        domain: Domain::Integer(0, 8),
+        default: Default::Is("2"),
+        only: Some(("variant", "r")),
+        source: "quell: docs/ppv.md derives it",
+        help: "How far L4S is held below the share of Classic because marked packets are delivered: with n the ratio of their rates is 1/(1 - p)^(1/(n + 1)) instead of 1/(1 - p), where p is the share of L4S that is marked.",
+        ..ROW
+    },
     ALPHA,
     BETA,
     Parameter {
@@ -107,6 +117,7 @@ pub(super) struct Configuration {
     /// The L4S delay above which L4S is dropped; `None` if it never is.
     pub(super) overload_delay: Option<Time>,
     pub(super) remove_marked: bool,
+    pub(super) compensation: u64,
 }
 
 const LIMITS: [&str; 2] = ["limit_l4s", "limit_classic"];
@@ -147,6 +158,7 @@ impl Configuration {
                 .flag("drop_on_overload")
                 .then(|| settings.time("overload_delay")),
             remove_marked: settings.flag("remove_marked"),
+            compensation: settings.number("compensation"),
         })
     }
 

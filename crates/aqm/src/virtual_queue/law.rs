@@ -1,9 +1,10 @@
-//! From a virtual queue to its congestion threshold value, every interval: four readings of what is not published.
+//! From a virtual queue to its congestion threshold value, every interval: five readings of what is not published.
 //!
 //! | `variant`  | CTV | status |
 //! | ---------- | --- | ------ |
 //! | `b`        | the smallest value above which no more than C_v·D waits; 0 if no more waits at all | the literal reading of the slides ("calculated from H_INi and D_i") |
 //! | `b_smooth` | an eighth of the way to that of `b`, on the scale of values | ours |
+//! | `r`        | the smallest value above which no more came lately than C_v serves in that time, and what is missing to C_v·D besides | ours |
 //! | `q`        | the value up to which a share p of the bytes that came lately lies; p by a PI controller from the delay of the virtual queue | ours, after PVPIE and US 12,021,756 |
 //! | `v`        | the highest value that a virtual queue of C_v·D, which drops the lowest values first, dropped in the interval | ours, after US 11,563,698 |
 //!
@@ -15,22 +16,49 @@
 //! The gains of q are for 10 ms, and not scaled. On a link so slow that a packet takes more than D (2.4 Mbit/s at 5 ms), each packet moves p
 //! far: give a longer target.
 //!
+//! `r` needs no controller. Of what came lately, half of the last interval's bytes, a quarter of those of the one before, and so on, it lets through
+//! what C_v serves in the same part of the time, more while less than C_v·D waits and less while more does, so that the difference
+//! is made up within `recovery`. Marked bytes are let through too; the virtual queue then settles at a delay beyond D at which the
+//! correction makes up for them, which costs nobody real delay. A share of bytes is one of arrivals, so what is dropped does not
+//! bend the threshold, as it does that of `b`; and nothing is left over from an overload that has ended, as in the integral of `q`.
+//!
 //! Rounding: `b_smooth` keeps 16 bits behind the point, moves by whole units of them toward zero, and is rounded to the nearest value
 //! to be used; p is that of [`Pi`], a share of bytes is rounded down.
 
 use crate::pi::Pi;
-use crate::units::{Frequency, Probability, Time};
+use crate::units::{Bytes, Frequency, Probability, Rate, Time};
 use crate::value::ValueHistogram;
 
-/// Of the PI controller, for each interval.
+/// How fast the laws act.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Gains {
+    /// Of the PI controller, for each interval.
     pub(crate) alpha: Frequency,
     pub(crate) beta: Frequency,
+    /// Within which a backlog that is not the target is made up for; never zero.
+    pub(crate) recovery: Time,
 }
 
 /// Bits behind the point of a smoothed threshold.
 const FRACTION_BITS: u32 = 16;
+
+/// A virtual queue as a law sees it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Measured {
+    pub(super) now: Time,
+    /// C_v
+    pub(super) rate: Rate,
+    pub(super) bytes: u64,
+    /// C_v·D
+    pub(super) target_bytes: u64,
+    pub(super) mtu: u64,
+}
+
+impl Measured {
+    fn delay(self) -> Time {
+        self.rate.time_for(Bytes::new(self.bytes))
+    }
+}
 
 /// How a threshold is found.
 #[derive(Debug)]
@@ -45,6 +73,15 @@ pub(crate) enum Law {
         gains: Gains,
         /// Bytes that came, of each value; halved by every update.
         arrivals: ValueHistogram,
+    },
+    /// r
+    Rates {
+        recovery: Time,
+        /// Bytes that came, of each value; halved by every update.
+        arrivals: ValueHistogram,
+        /// The time in which they came, in ns; halved likewise.
+        span: u64,
+        last: Time,
     },
     /// v
     DropMinimum {
@@ -65,6 +102,12 @@ impl Law {
                 condemned: ValueHistogram::new(highest),
                 dropped: 0,
             },
+            "r" => Self::Rates {
+                recovery: gains.recovery,
+                arrivals: ValueHistogram::new(highest),
+                span: 0,
+                last: Time::ZERO,
+            },
             _ => Self::Arrivals {
                 pi: Pi::new(Time::ZERO, gains.alpha, gains.beta),
                 gains,
@@ -74,9 +117,13 @@ impl Law {
     }
 
     pub(super) fn set_gains(&mut self, new: Gains, target: Time) {
-        if let Self::Arrivals { pi, gains, .. } = self {
-            *gains = new;
-            pi.configure(target, new.alpha, new.beta);
+        match self {
+            Self::Arrivals { pi, gains, .. } => {
+                *gains = new;
+                pi.configure(target, new.alpha, new.beta);
+            }
+            Self::Rates { recovery, .. } => *recovery = new.recovery,
+            _ => (),
         }
     }
 
@@ -96,7 +143,7 @@ impl Law {
     /// A packet came, whether there is room for its record or not.
     #[inline]
     pub(super) fn arrived(&mut self, value: u16, bytes: u64) {
-        if let Self::Arrivals { arrivals, .. } = self {
+        if let Self::Arrivals { arrivals, .. } | Self::Rates { arrivals, .. } = self {
             arrivals.add(value, bytes);
         }
     }
@@ -131,13 +178,9 @@ impl Law {
         }
     }
 
-    /// The new threshold, from what waits and how long it takes.
-    pub(super) fn update(
-        &mut self,
-        present: &ValueHistogram,
-        target_bytes: u64,
-        delay: Time,
-    ) -> u16 {
+    /// The new threshold.
+    pub(super) fn update(&mut self, present: &ValueHistogram, queue: Measured) -> u16 {
+        let target_bytes = queue.target_bytes;
         match self {
             Self::Backlog => present.quantile_from_top(target_bytes),
             Self::Smoothed(threshold) => {
@@ -147,13 +190,49 @@ impl Law {
                 ((*threshold + (1 << (FRACTION_BITS - 1))) >> FRACTION_BITS) as u16
             }
             Self::Arrivals { pi, arrivals, .. } => {
-                pi.update(delay);
+                pi.update(queue.delay());
                 let threshold = arrivals.quantile(pi.probability());
                 arrivals.age();
                 threshold
             }
+            Self::Rates {
+                recovery,
+                arrivals,
+                span,
+                last,
+            } => {
+                let interval = (queue.now - *last).as_nanos();
+                *last = queue.now;
+                // Halved before it is looked at instead of afterwards: shares are the same.
+                arrivals.age();
+                *span = (*span / 2).saturating_add(interval / 2);
+                let served = queue.rate.bytes_in(Time::from_nanos(*span)).get();
+                // Differences of 64-bit numbers, times 64 bits, divided by at least 1.
+                let missing = i128::from(target_bytes) - i128::from(queue.bytes);
+                let recovered = missing.saturating_mul(i128::from(*span))
+                    / i128::from(recovery.as_nanos().max(1));
+                let allowed = i128::from(served).saturating_add(recovered);
+                // A slow link may have served less than a packet.
+                let allowed = allowed.max(i128::from(queue.mtu));
+                arrivals.quantile_from_top(u64::try_from(allowed).unwrap_or(u64::MAX))
+            }
             Self::DropMinimum { dropped, .. } => core::mem::take(dropped),
         }
+    }
+
+    /// The threshold that leaves the share s^(1 + `times`) of what came lately, where `threshold` leaves the share s.
+    pub(super) fn lowered(&self, threshold: u16, times: u64) -> u16 {
+        let Self::Rates { arrivals, .. } = self else {
+            return threshold;
+        };
+        if threshold == 0 {
+            return 0;
+        }
+        let (total, above) = (arrivals.total(), arrivals.bytes_above(threshold));
+        // Both below 2⁶⁴, and `above` is not above the total.
+        let share = |left: u64| u128::from(left) * u128::from(above) / u128::from(total.max(1));
+        let left = (0..times).fold(above, |left, _| share(left) as u64);
+        arrivals.quantile_from_top(left).max(threshold)
     }
 
     /// Those of `value`.

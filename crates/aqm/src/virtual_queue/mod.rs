@@ -22,7 +22,7 @@ use crate::qdisc::Link;
 use crate::units::{Bytes, Probability, Rate, Time};
 use crate::value::ValueHistogram;
 
-use law::Law;
+use law::{Law, Measured};
 pub(crate) use store::{Entry, ValueQueue};
 
 /// Where a packet's record is, counted from the first record there ever was.
@@ -72,6 +72,7 @@ pub(crate) struct VirtualQueue {
     last_rate: Rate,
     target_bytes: u64,
     most_bytes: u64,
+    mtu: u64,
     /// Whether a record was refused for want of room since the last update, and between the two before.
     refused: [bool; 2],
 }
@@ -122,6 +123,7 @@ impl VirtualQueue {
             last_rate: Rate::ZERO,
             target_bytes: 0,
             most_bytes: 0,
+            mtu: 0,
             refused: [false; 2],
         };
         queue.reshape(shape, link);
@@ -147,6 +149,7 @@ impl VirtualQueue {
             self.last_rate = self.server.rate;
         }
         let mtu = link.mtu.get();
+        self.mtu = mtu;
         self.target_bytes = self.last_rate.bytes_in(shape.target).get().max(mtu);
         self.most_bytes = match shape.serving_rate {
             Some(_) => self.last_rate.bytes_in(shape.limit).get().max(mtu),
@@ -173,6 +176,11 @@ impl VirtualQueue {
     #[inline]
     pub(crate) fn threshold(&self) -> u16 {
         self.threshold
+    }
+    /// A threshold above `threshold`: where that leaves the share s of the bytes that came here lately, this leaves s^(1 + `times`). With a
+    /// law that does not know what came it is `threshold`.
+    pub(crate) fn lowered(&self, threshold: u16, times: u64) -> u16 {
+        self.law.lowered(threshold, times)
     }
     /// p of the law that has one.
     pub(crate) fn probability(&self) -> Option<Probability> {
@@ -259,8 +267,14 @@ impl VirtualQueue {
     pub(crate) fn update(&mut self, now: Time) {
         self.drain(now);
         self.refused = [false, self.refused[0]];
-        let delay = self.last_rate.time_for(Bytes::new(self.bytes));
-        self.threshold = self.law.update(&self.present, self.target_bytes, delay);
+        let measured = Measured {
+            now,
+            rate: self.last_rate,
+            bytes: self.bytes,
+            target_bytes: self.target_bytes,
+            mtu: self.mtu,
+        };
+        self.threshold = self.law.update(&self.present, measured);
     }
 
     #[inline]

@@ -28,11 +28,11 @@ pub(crate) const ROW: Parameter = Parameter {
 
 pub(crate) const VARIANT: Parameter = Parameter {
     name: "variant",
-    domain: Domain::Word(&["q", "b", "b_smooth", "v"]),
-    default: Default::Is("q"),
+    domain: Domain::Word(&["r", "q", "b", "b_smooth", "v"]),
+    default: Default::Is("r"),
     live: false,
     source: "derived: the formula is not published; b is the literal reading of the slides",
-    help: "How a threshold follows from a virtual queue: a share of arrivals by a PI controller, a quantile of the backlog, the same smoothed, or what a drop-minimum-value queue would drop.",
+    help: "How a threshold follows from a virtual queue: what C_v serves of the rates that arrive, a share of arrivals by a PI controller, a quantile of the backlog, the same smoothed, or what a drop-minimum-value queue would drop.",
     ..ROW
 };
 
@@ -50,6 +50,21 @@ pub(crate) const TARGET: Parameter = Parameter {
     default: Default::Is("5ms"),
     source: "slides of ANRW 2020 (D_i); value derived",
     ..ROW
+};
+
+/// Of a virtual queue that Classic traffic passes through.
+pub(crate) const TARGET_OF_CLASSIC: Parameter = Parameter {
+    default: Default::By(
+        "variant",
+        &[
+            ("r", "10ms"),
+            ("q", "5ms"),
+            ("b", "5ms"),
+            ("b_smooth", "5ms"),
+            ("v", "5ms"),
+        ],
+    ),
+    ..TARGET
 };
 
 pub(crate) const SERVING_RATE: Parameter = Parameter {
@@ -83,6 +98,16 @@ pub(crate) const BETA: Parameter = Parameter {
     default: Default::Is("6.4"),
     help: "Proportional gain: what each interval adds to p for a second by which the virtual delay grew.",
     ..ALPHA
+};
+
+pub(crate) const RECOVERY: Parameter = Parameter {
+    name: "recovery",
+    domain: Domain::Time(SHORTEST, LONGEST),
+    default: Default::Is("40ms"),
+    only: Some(("variant", "r")),
+    source: "quell: docs/published.md has what follows from it",
+    help: "Time in which a virtual queue that is not at its target is brought back to it.",
+    ..ROW
 };
 
 pub(crate) const DEFAULT_VALUE: Parameter = Parameter {
@@ -136,6 +161,7 @@ pub(crate) fn gains(settings: &Settings) -> Gains {
     Gains {
         alpha: settings.frequency("alpha"),
         beta: settings.frequency("beta"),
+        recovery: settings.time("recovery"),
     }
 }
 

@@ -10,9 +10,10 @@ const ALL: u64 = parameters::PARTS;
 const GAINS: Gains = Gains {
     alpha: Frequency::from_nanohertz(320_000_000),
     beta: Frequency::from_nanohertz(6_400_000_000),
+    recovery: Time::from_millis(40),
 };
 const HIGHEST: u16 = 2_000;
-const VARIANTS: [&str; 4] = ["q", "b", "b_smooth", "v"];
+const VARIANTS: [&str; 5] = ["r", "q", "b", "b_smooth", "v"];
 
 const fn link(rate: Rate) -> Link {
     Link {
@@ -97,7 +98,7 @@ proptest! {
 
     #[test]
     fn histograms_equal_the_live_records_whatever_happens(
-        steps in steps(), variant in 0..4_usize, served in any::<bool>(),
+        steps in steps(), variant in 0..5_usize, served in any::<bool>(),
     ) {
         let mut queue = queue(VARIANTS[variant], served.then_some(ALL));
         let (mut now, mut rate, mut positions) = (Time::ZERO, RATE, Vec::new());
@@ -243,6 +244,7 @@ impl VirtualQueue {
             last_rate: self.last_rate,
             target_bytes: self.target_bytes,
             most_bytes: self.most_bytes,
+            mtu: self.mtu,
             refused: self.refused,
         }
     }

@@ -5,6 +5,7 @@ use quell_aqm::{DropReason, Ecn};
 use super::{Given, Kind};
 
 const QUEUE: Given = &[("measure", "queue")];
+const Q: Given = &[("variant", "q")];
 const V: Given = &[("variant", "v")];
 
 pub const CSAQM: Kind = Kind {
@@ -25,6 +26,7 @@ pub const CSAQM: Kind = Kind {
             ("highest_value", "1000"),
         ],
         &[("variant", "v"), ("measure", "queue")],
+        &[("variant", "q"), ("measure", "queue")],
         &[("measure", "queue"), ("ecn", "false"), ("target", "1ms")],
     ],
     allows: |reason, queued, ecn| match reason {
@@ -34,17 +36,19 @@ pub const CSAQM: Kind = Kind {
         _ => false,
     },
     knobs: &[
+        (&[], "variant", "r", "q"),
         (&[], "variant", "q", "b"),
         (&[], "variant", "b_smooth", "v"),
         (&[], "measure", "virtual", "queue"),
-        (&[], "target", "5ms", "10ms"),
+        (&[], "target", "10ms", "5ms"),
         (QUEUE, "target", "5ms", "10ms"),
         (&[], "serving_rate", "0.984375", "0.5"),
-        (&[], "vq_limit", "200ms", "10ms"),
+        (Q, "vq_limit", "200ms", "10ms"),
         (V, "vq_limit", "200ms", "6ms"),
         (&[], "interval", "10ms", "1ms"),
-        (&[], "alpha", "0.32", "3"),
-        (&[], "beta", "6.4", "1"),
+        (&[], "recovery", "40ms", "20ms"),
+        (Q, "alpha", "0.32", "3"),
+        (Q, "beta", "6.4", "1"),
         (&[], "limit", "250ms", "3p"),
         (&[], "ecn", "true", "false"),
         (&[], "default_value", "1", "65535"),

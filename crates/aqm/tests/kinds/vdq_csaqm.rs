@@ -1,13 +1,14 @@
-//! VDQ-CSAQM in its four variants.
+//! VDQ-CSAQM in its five variants.
 
 use quell_aqm::{DropReason, Ecn};
 
 use super::{Given, Kind};
 
+const Q: Given = &[("variant", "q")];
 const V: Given = &[("variant", "v")];
 const STRICT: Given = &[("any_ect", "false")];
 /// VQ0 overflows.
-const FULL: Given = &[("vq_limit", "6ms")];
+const FULL: Given = &[("variant", "q"), ("vq_limit", "6ms")];
 const OVERLOAD: Given = &[("drop_on_overload", "true")];
 /// A link on which VQ0 alone counts, because VQ1 never has more than its target.
 const ONLY_0: Given = &[("target_1", "190ms"), ("variant", "b")];
@@ -19,6 +20,12 @@ pub const VDQ_CSAQM: Kind = Kind {
         &[
             ("variant", "b"),
             ("highest_value", "1000"),
+            ("any_ect", "false"),
+        ],
+        &[("variant", "q"), ("interval", "3ms")],
+        &[
+            ("compensation", "8"),
+            ("recovery", "1us"),
             ("any_ect", "false"),
         ],
         &[
@@ -56,24 +63,27 @@ pub const VDQ_CSAQM: Kind = Kind {
         _ => false,
     },
     knobs: &[
+        (&[], "variant", "r", "q"),
         (&[], "variant", "q", "b"),
         (&[], "variant", "b", "b_smooth"),
         (&[], "variant", "b", "v"),
         (ONLY_0, "target_0", "5ms", "1ms"),
-        (&[], "target_1", "5ms", "10ms"),
+        (&[], "target_1", "10ms", "5ms"),
         (V, "target_1", "5ms", "10ms"),
         (ONLY_0, "serving_rate_0", "0.5", "0.25"),
         (&[], "serving_rate_1", "0.984375", "0.5"),
-        (&[], "vq_limit", "200ms", "10ms"),
+        (Q, "vq_limit", "200ms", "10ms"),
         (V, "vq_limit", "200ms", "6ms"),
         (&[], "interval", "10ms", "1ms"),
-        (&[], "alpha", "0.32", "3"),
-        (&[], "beta", "6.4", "1"),
+        (&[], "recovery", "40ms", "20ms"),
+        (&[], "compensation", "2", "0"),
+        (Q, "alpha", "0.32", "3"),
+        (Q, "beta", "6.4", "1"),
         (&[], "limit_l4s", "250ms", "3p"),
         (&[], "limit_classic", "250ms", "3p"),
         (&[], "any_ect", "true", "false"),
         (STRICT, "ecn", "true", "false"),
-        (&[], "default_value", "1", "65535"),
+        (Q, "default_value", "1", "65535"),
         (&[], "highest_value", "65535", "500"),
         (FULL, "drop_on_overload", "false", "true"),
         (OVERLOAD, "overload_delay", "20ms", "1ms"),
