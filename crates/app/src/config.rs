@@ -111,6 +111,20 @@ impl AppConfig {
             Self::Bulk | Self::Transfer { .. } => None,
         }
     }
+    /// The mean time between two datagrams, or less; `None` over TCP. Each on-time begins with a datagram, so where on and off follow
+    /// each other quickly they set the pace, and not the interval.
+    pub fn datagram_gap(&self) -> Option<Time> {
+        let interval = self.datagrams()?.interval.mean.max(Time::from_nanos(1));
+        let Self::OnOff { on, off, .. } = self else {
+            return Some(interval);
+        };
+        let (interval, cycle) = (interval.as_nanos(), (on.mean + off.mean).as_nanos().max(1));
+        // One at each beginning, and one for each interval.
+        let gap =
+            u128::from(interval) * u128::from(cycle) / (u128::from(interval) + u128::from(cycle));
+        // Not above the smaller of the two.
+        Some(Time::from_nanos((gap as u64).max(1)))
+    }
     /// What carries its data.
     pub const fn transport(&self) -> Transport {
         match self.datagrams() {
@@ -218,6 +232,35 @@ mod tests {
         ] {
             assert_eq!(app.check(mtu), Err(error));
         }
+    }
+
+    #[test]
+    fn short_on_times_set_the_pace_of_datagrams() {
+        let datagrams = Datagrams {
+            size: Bytes::new(200),
+            interval: Interval::fixed(Time::from_millis(20)),
+        };
+        let on_off = |on, off| AppConfig::OnOff {
+            on: Period::fixed(on),
+            off: Period::fixed(off),
+            datagrams: Some(datagrams),
+        };
+        for (on, off, gap) in [
+            (
+                Time::from_millis(30),
+                Time::from_millis(30),
+                Time::from_millis(15),
+            ),
+            (
+                Time::from_nanos(1),
+                Time::from_nanos(1),
+                Time::from_nanos(1),
+            ),
+            (Time::ZERO, Time::from_nanos(99), Time::from_nanos(98)),
+        ] {
+            assert_eq!(on_off(on, off).datagram_gap(), Some(gap));
+        }
+        assert_eq!(AppConfig::Bulk.datagram_gap(), None);
     }
 
     #[test]

@@ -23,9 +23,9 @@
 //!    by its share, or the link is slower than its virtual queues and nothing is signalled.
 //!
 //! Needs: values, arrival stamps for delays alone, an update every interval, the link's rate; no randomness. Promises: with enough
-//! traffic above C_v, C_v is used; Classic only (open loop, variant q) every flow gets its weighted max-min share. Does not: hold the
-//! L4S queue short of its own senders' bursts within an interval, or equalise marked flows with dropped ones (a marked packet is
-//! still delivered, so L4S gets 1/(1−p) of Classic's share). Two histograms of 8 bytes per value for each virtual queue (1 MB with 65 535
+//! traffic above C_v, C_v is used; Classic only (open loop, variants r and q) every flow gets its weighted max-min share. Does not: hold the
+//! L4S queue short of its own senders' bursts within an interval, or quite equalise marked flows with dropped ones: a marked packet is
+//! still delivered, so L4S gets 1/(1−p) of Classic's share, and with variant r and `compensation` n the (n + 1)-th root of that. Two histograms of 8 bytes per value for each virtual queue (1 MB with 65 535
 //! values; one histogram with `b` and `b_smooth`), of which only pages of values in use are touched; 24 bytes beside each packet.
 //!
 //! | parameter | status |

@@ -7,7 +7,7 @@ use quell_aqm::{Bytes, Rate, Settings, Time};
 use quell_tcp::Segment;
 
 use super::keys::MTU;
-use super::{AppConfig, Datagrams, Direction, Group, Scenario, Setting};
+use super::{AppConfig, Direction, Group, Scenario, Setting};
 
 /// Segments in the largest receive window that TCP can have, 1 GiB of 1 448 bytes each: no flow has more outstanding.
 const WINDOW: u64 = (1 << 30) / 1_448 + 1;
@@ -177,10 +177,10 @@ pub(super) fn in_hosts(scenario: &Scenario) -> u64 {
     let groups = scenario.groups.iter().enumerate();
     let waiting = groups.filter(|(_, group)| !group.access_rate.is_unlimited());
     let waiting = waiting.map(|(index, group)| {
-        let each = match group.app.datagrams() {
+        let each = match group.app.datagram_gap() {
             // Its link carries them on average; what comes early waits.
-            Some(Datagrams { interval, .. }) => {
-                let all = scenario.run.duration.as_nanos() / interval.mean.as_nanos().max(1);
+            Some(gap) => {
+                let all = scenario.run.duration.as_nanos() / gap.as_nanos();
                 4 * all.isqrt() + 16
             }
             None => in_host(group.access_rate, group.rtt).min(window(group)),
@@ -254,7 +254,10 @@ fn stream(
 ) -> Option<Stream> {
     let here = group.direction == direction;
     let (carries, len) = match (group.app.datagrams(), here) {
-        (Some(datagrams), true) => (Carries::Datagrams(datagrams.interval.mean), datagrams.size),
+        (Some(datagrams), true) => {
+            let gap = group.app.datagram_gap().unwrap_or(datagrams.interval.mean);
+            (Carries::Datagrams(gap), datagrams.size)
+        }
         (Some(_), false) => return None,
         (None, true) => (Carries::Data, MTU),
         (None, false) => (Carries::Acknowledgements, Segment::HEADERS),

@@ -25,3 +25,4 @@ mod step;
 mod sweep;
 mod synchronisation;
 mod table;
+mod vdq;

@@ -12,6 +12,7 @@ const SECTIONS: &[&str] = &[
     "DualPI2: pairs with unlike RTTs",
     "PIE: an ECN-capable and another flow",
     "FQ-CoDel: flows with and without ECN",
+    "VDQ-CSAQM: experiments A and C1",
     "Step marking: the sawtooth of DCTCP",
     "Global synchronisation behind drop-tail",
     "Global Synchronization Protection",
