@@ -238,7 +238,10 @@ mod tests {
     fn short_on_times_set_the_pace_of_datagrams() {
         let datagrams = Datagrams {
             size: Bytes::new(200),
-            interval: Interval::fixed(Time::from_millis(20)),
+            interval: Interval {
+                mean: Time::from_millis(20),
+                stddev: Time::ZERO,
+            },
         };
         let on_off = |on, off| AppConfig::OnOff {
             on: Period::fixed(on),
