@@ -16,6 +16,7 @@ mod pcapng;
 mod senders;
 mod support;
 mod values;
+mod vdq_csaqm;
 
 use std::fs;
 use std::process::{Child, Command};
