@@ -36,7 +36,7 @@ pub(crate) const MOST_FUNCTIONS: usize = 64;
 pub struct FunctionSpec {
     /// What groups call it: the kind's name for one of quell's own.
     pub name: String,
-    /// A kind of [`FUNCTIONS`].
+    /// A kind of [`FUNCTIONS`](quell_aqm::value::FUNCTIONS).
     pub kind: &'static str,
     /// Its parameters.
     pub settings: Settings,
