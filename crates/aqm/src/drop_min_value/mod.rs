@@ -92,7 +92,7 @@ fn unit(limit: Limit) -> Unit {
     }
 }
 
-/// `limit` in the unit of [`unit`].
+/// `limit` in the unit of [`unit()`].
 fn amount(limit: Limit) -> u64 {
     match limit {
         Limit::Packets(packets) => packets,
