@@ -25,7 +25,7 @@ fn disciplines(criterion: &mut Criterion) {
 /// The periodic computation of both thresholds of VDQ-CSAQM beside how much waits; the bound is 20 µs whatever that is.
 fn thresholds(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("thresholds");
-    for variant in ["q", "b", "b_smooth", "v"] {
+    for variant in ["r", "q", "b", "b_smooth", "v"] {
         for packets in [1_000, 100_000] {
             let mut crowded = Crowded::new(variant, packets);
             group.bench_function(
