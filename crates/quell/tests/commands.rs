@@ -205,6 +205,30 @@ fn jobs_change_how_long_it_takes_and_nothing_else() {
 }
 
 #[test]
+fn compare_goes_through_the_phases_one_by_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().to_str().unwrap();
+    let (file, list) = ("../../scenarios/vdq2020/a.toml", "vdq_csaqm,dualpi2");
+    let slow = ["--set", "link.rate=20mbit", "--out", out];
+    let (code, printed, errors) = told(&[&["compare", file, "--queue", list], &slow[..]].concat());
+    assert_eq!(code, 0, "{errors}");
+    let fits = |line: &str| line.chars().count() <= 80 || line.contains("results in ");
+    assert!(printed.lines().all(fits), "{printed}");
+    let phases: Vec<&str> = printed.split("\nfrom ").skip(1).collect();
+    assert_eq!(phases.len(), 9, "{printed}");
+    let heads = phases.iter().map(|phase| phase.lines().next().unwrap());
+    let heads: Vec<&str> = heads.collect();
+    assert_eq!(heads[0], "5.0 s to 20.0 s: l4s 1, classic 0");
+    assert_eq!(heads[8], "165.0 s to 180.0 s: l4s 0, classic 1");
+    // A group without flows has no row.
+    let rows = |phase: usize| {
+        let rows = phases[phase].lines().skip(2);
+        rows.take_while(|line| !line.is_empty()).count()
+    };
+    assert_eq!([rows(0), rows(3), rows(8)], [2, 4, 2]);
+}
+
+#[test]
 fn compare_puts_queues_side_by_side() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().to_str().unwrap();

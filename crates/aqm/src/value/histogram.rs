@@ -442,6 +442,7 @@ mod tests {
                 for least in [0, 1, 255, 256, 599, highest, u16::MAX] {
                     let found = plain.0.iter().map(|&(v, _)| v).find(|&v| v >= least);
                     prop_assert_eq!(histogram.lowest_from(least), found);
+                    prop_assert_eq!(histogram.bytes_above(least), plain.above(least));
                 }
                 for limit in limits.into_iter().chain([0, total, total.saturating_sub(1), u64::MAX]) {
                     prop_assert_eq!(histogram.quantile_from_top(limit), plain.top_quantile(limit));

@@ -41,8 +41,9 @@
 //! | max-min and weighted shares of C_v, all variants, beside the published model's figures | `tests/vdq_csaqm.rs` |
 //! | histograms equal live records, no negative counter, priority, who may be dropped | `the_invariants_hold_whatever_happens` |
 //! | the same of a virtual queue alone, served exactly at C_v, at any rate and after hours | `virtual_queue/tests.rs` |
-//! | the controller of q, and its quantile, against exact rationals | `virtual_queue/tests.rs` |
-//! | thresholds never fall with backlog, and are 0 up to C_v·D | `virtual_queue/tests.rs`: `more_backlog_of_the_same_mix_never_lowers_the_threshold` |
+//! | the rates of r, and the controller of q with its quantile, against exact rationals | `virtual_queue/tests.rs` |
+//! | what L4S is held to for its marked packets | `virtual_queue/tests.rs`: `a_threshold_is_raised_to_a_power_of_the_share_that_it_leaves` |
+//! | thresholds of `b` never fall with backlog, and are 0 up to C_v·D | `virtual_queue/tests.rs`: `more_backlog_of_the_same_mix_never_lowers_the_threshold` |
 //! | strict priority, records in both virtual queues | `l4s_goes_first_and_is_in_both_virtual_queues` |
 //! | equal to the threshold is not above it; CE that came in; ECT(0) in Classic | `what_is_not_above_the_threshold_is_marked_or_dropped` |
 //! | the larger of two thresholds for L4S | `l4s_obeys_the_larger_threshold_and_classic_that_of_all_traffic` |
@@ -253,7 +254,7 @@ impl<P: Packet> Qdisc<P> for VdqCsaqm<P> {
             queue.update(now);
         }
         let [l4s, both] = &self.virtuals;
-        let common = l4s.lowered(both.threshold(), self.configuration.compensation);
+        let common = l4s.raised(both.threshold(), self.configuration.compensation);
         self.threshold_l4s = l4s.threshold().max(common);
         self.overload = self.overload.saturating_sub(1);
         self.next_update = now + self.configuration.interval;

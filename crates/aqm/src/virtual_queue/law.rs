@@ -221,12 +221,12 @@ impl Law {
     }
 
     /// The threshold that leaves the share s^(1 + `times`) of what came lately, where `threshold` leaves the share s.
-    pub(super) fn lowered(&self, threshold: u16, times: u64) -> u16 {
+    pub(super) fn raised(&self, threshold: u16, times: u64) -> u16 {
         let Self::Rates { arrivals, .. } = self else {
             return threshold;
         };
-        if threshold == 0 {
-            return 0;
+        if threshold == 0 || times == 0 {
+            return threshold;
         }
         let (total, above) = (arrivals.total(), arrivals.bytes_above(threshold));
         // Both below 2⁶⁴, and `above` is not above the total.

@@ -179,8 +179,8 @@ impl VirtualQueue {
     }
     /// A threshold above `threshold`: where that leaves the share s of the bytes that came here lately, this leaves s^(1 + `times`). With a
     /// law that does not know what came it is `threshold`.
-    pub(crate) fn lowered(&self, threshold: u16, times: u64) -> u16 {
-        self.law.lowered(threshold, times)
+    pub(crate) fn raised(&self, threshold: u16, times: u64) -> u16 {
+        self.law.raised(threshold, times)
     }
     /// p of the law that has one.
     pub(crate) fn probability(&self) -> Option<Probability> {

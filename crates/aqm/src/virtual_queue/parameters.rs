@@ -105,7 +105,7 @@ pub(crate) const RECOVERY: Parameter = Parameter {
     domain: Domain::Time(SHORTEST, LONGEST),
     default: Default::Is("40ms"),
     only: Some(("variant", "r")),
-    source: "quell: docs/published.md has what follows from it",
+    source: "quell: chosen by the phases 1-0, 1-1 and 0-1 of experiment A",
     help: "Time in which a virtual queue that is not at its target is brought back to it.",
     ..ROW
 };

@@ -268,6 +268,73 @@ fn what_comes_above_the_serving_rate_stays() {
     assert!(queue.overflows());
 }
 
+/// By a second method, over the whole list of arrivals: an arrival weighs half as much with every update that has passed since.
+#[test]
+fn the_rates_give_the_threshold_of_a_list_of_arrivals() {
+    let whole = |n: u64| BigRational::from_integer(n.into());
+    let (mut queue, mut random) = (queue("r", Some(ALL / 64 * 63)), 1_u64);
+    let mut draw = |below: u64| {
+        random = random
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        (random >> 33) % below
+    };
+    let mut arrivals: Vec<(u16, BigRational)> = Vec::new();
+    let (mut span, mut seen) = (whole(0), Vec::new());
+    // 10⁷ ns can be halved seven times. The load goes from half of the link to three times as much, and to nothing.
+    for (round, packets) in [5, 12, 30, 30, 20, 0, 3_u64].into_iter().enumerate() {
+        let start = Time::from_millis(10 * round as u64);
+        for packet in 0..packets {
+            let (value, len) = (1 + draw(1_500) as u16, 500 + draw(1_000));
+            let at = start + Time::from_micros(9_000 * packet / packets);
+            queue.admit(value, Bytes::new(len), at);
+            arrivals.push((value, whole(len)));
+        }
+        let now = start + Time::from_millis(10);
+        queue.drain(now);
+        for (_, weight) in &mut arrivals {
+            *weight /= whole(2);
+        }
+        span = (span + whole(10_000_000)) / whole(2);
+        // 63/64 of 8 Mbit/s are 63/64 byte in 1 000 ns; the target is 5 ms of it, 4 921 whole bytes; recovery takes 40 ms.
+        let served = (&span * whole(63) / whole(64_000)).floor();
+        let missing = whole(4_921) - whole(queue.bytes());
+        let recovered = (missing * &span / whole(40_000_000)).trunc();
+        let allowed = (served + recovered).max(whole(1_500));
+        let above = |threshold: u16| {
+            let above = arrivals.iter().filter(|(value, _)| *value > threshold);
+            above.fold(whole(0), |sum, (_, weight)| sum + weight)
+        };
+        let expected = (0..=1_500).find(|&threshold| above(threshold) <= allowed);
+        queue.update(now);
+        assert_eq!(Some(queue.threshold()), expected, "round {round}");
+        seen.push(queue.threshold());
+    }
+    assert!(seen[0] == 0 && seen[3] > 500, "{seen:?}");
+    queue.update(Time::from_secs(1));
+    assert_eq!(
+        (queue.bytes(), queue.threshold()),
+        (0, 0),
+        "nothing is left of an overload that has ended"
+    );
+}
+
+/// s is 3/4; with n = 2 the share 27/64 of the same bytes is to be left, with n = 0 nothing changes.
+#[test]
+fn a_threshold_is_raised_to_a_power_of_the_share_that_it_leaves() {
+    let mut queue = queue("r", Some(ALL));
+    for value in 1..=1_000 {
+        queue.admit(value, Bytes::new(100), Time::from_millis(1));
+    }
+    queue.update(Time::from_millis(10));
+    for (times, raised) in [(0, 250..=250), (1, 437..=438), (2, 578..=579)] {
+        assert!(raised.contains(&queue.raised(250, times)), "{times}");
+    }
+    assert_eq!(queue.raised(0, 2), 0, "what signals nothing is not raised");
+    let other = self::queue("q", Some(ALL));
+    assert_eq!(other.raised(250, 2), 250, "q does not");
+}
+
 /// Worked by hand: Δp = 0.32·(q − 5 ms) + 6.4·(q − q_prev), in 10⁻⁴.
 #[test]
 fn the_controller_gives_the_golden_vector() {

@@ -295,16 +295,7 @@ fn function(choices: &mut Choices<'_>, text: &mut String, load: &mut Load) -> bo
     }
     let kind = choices.of(FUNCTIONS);
     let _ = writeln!(text, "[value.own]\nkind = \"{}\"", kind.name);
-    for parameter in kind.parameters {
-        if choices.once_in(2) {
-            let _ = writeln!(
-                text,
-                "{} = {}",
-                parameter.name,
-                value(choices, parameter, load)
-            );
-        }
-    }
+    some(choices, kind.parameters, 2, text, load);
     if kind.name == "piecewise" {
         let mut points = Vec::new();
         let (mut rate, mut worth) = (choices.spread((1, 1_000_000)), 1_000_000_000);
@@ -334,14 +325,21 @@ fn marked(choices: &mut Choices<'_>, text: &mut String, load: &mut Load, own: bo
         "[group.value]\nfunction = \"{function}\"\nmarker = \"{}\"",
         marker.name
     );
-    for parameter in marker.parameters {
-        if choices.once_in(4) {
-            let _ = writeln!(
-                text,
-                "{} = {}",
-                parameter.name,
-                value(choices, parameter, load)
-            );
+    some(choices, marker.parameters, 4, text, load);
+}
+
+/// About one in `of` of the `parameters`, a line each.
+fn some(
+    choices: &mut Choices<'_>,
+    parameters: &[Parameter],
+    of: u64,
+    text: &mut String,
+    load: &mut Load,
+) {
+    for parameter in parameters {
+        if choices.once_in(of) {
+            let value = value(choices, parameter, load);
+            let _ = writeln!(text, "{} = {value}", parameter.name);
         }
     }
 }
@@ -483,16 +481,7 @@ fn stream(choices: &mut Choices<'_>, text: &mut String, load: &mut Load) {
         "[group.congestion-control]\nname = \"{}\"",
         control.name
     );
-    for parameter in control.parameters {
-        if choices.once_in(4) {
-            let _ = writeln!(
-                text,
-                "{} = {}",
-                parameter.name,
-                value(choices, parameter, load)
-            );
-        }
-    }
+    some(choices, control.parameters, 4, text, load);
 }
 
 /// Each an entry of `set`, in the order of time.
