@@ -1,0 +1,181 @@
+//! The kernels of this user: a folder with one folder per kernel, `NAME/linux`, `NAME/config` and `NAME/kernel.json`.
+//!
+//! A kernel appears whole or not at all: it is put together in a hidden folder beside the others and renamed. Names that
+//! begin with a dot are such folders; those that a killed process left are removed by the next one that makes another.
+
+mod facts;
+mod version;
+
+use std::ffi::OsString;
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+pub use facts::Facts;
+pub use version::Version;
+
+use crate::{Error, Result};
+
+/// Where kernels are kept.
+#[derive(Debug, Clone)]
+pub struct Store {
+    folder: PathBuf,
+}
+
+/// A kernel of the store.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Kernel {
+    /// Its name, which is that of its folder.
+    pub name: String,
+    /// The folder.
+    pub folder: PathBuf,
+    /// What is known of it.
+    pub facts: Facts,
+}
+
+impl Kernel {
+    /// The program to start.
+    pub fn executable(&self) -> PathBuf {
+        self.folder.join("linux")
+    }
+
+    /// What it was configured with.
+    pub fn config(&self) -> PathBuf {
+        self.folder.join("config")
+    }
+
+    fn read(folder: PathBuf, name: &str) -> Result<Self> {
+        let path = folder.join("kernel.json");
+        let text = fs::read_to_string(&path).map_err(Error::at("read", &path))?;
+        let facts: Facts = serde_json::from_str(&text)
+            .map_err(|error| Error::Failed(format!("{}: {error}", path.display())))?;
+        let kernel = Self {
+            name: name.to_owned(),
+            folder,
+            facts,
+        };
+        let executable = kernel.executable();
+        fs::metadata(&executable).map_err(Error::at("find", &executable))?;
+        Ok(kernel)
+    }
+}
+
+/// What a store holds.
+#[derive(Debug, Default)]
+pub struct Listing {
+    /// The kernels; the newest version, which is the default, first; of one version the one built last.
+    pub kernels: Vec<Kernel>,
+    /// Folders that should hold a kernel and do not, with the reason.
+    pub damaged: Vec<(String, Error)>,
+}
+
+impl Store {
+    /// The store of this user: `$QUELL_KERNELS`, else `$XDG_CACHE_HOME/quell/kernels`, else `~/.cache/quell/kernels`.
+    /// It need not exist.
+    ///
+    /// # Errors
+    ///
+    /// None of the three variables is set.
+    pub fn open() -> Result<Self> {
+        place(|name| std::env::var_os(name)).map(Self::at)
+    }
+
+    /// The store in `folder`.
+    pub fn at(folder: impl Into<PathBuf>) -> Self {
+        Self {
+            folder: folder.into(),
+        }
+    }
+
+    /// Where it is.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Every kernel.
+    ///
+    /// # Errors
+    ///
+    /// The folder exists and cannot be read.
+    pub fn list(&self) -> Result<Listing> {
+        let entries = match fs::read_dir(&self.folder) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Listing::default()),
+            other => other.map_err(Error::at("read", &self.folder))?,
+        };
+        let mut listing = Listing::default();
+        for entry in entries {
+            let entry = entry.map_err(Error::at("read", &self.folder))?;
+            let name = entry.file_name().to_string_lossy().into_owned();
+            if name.starts_with('.') || !entry.path().is_dir() {
+                continue;
+            }
+            match Kernel::read(entry.path(), &name) {
+                Ok(kernel) => listing.kernels.push(kernel),
+                Err(why) => listing.damaged.push((name, why)),
+            }
+        }
+        listing.kernels.sort_by(|one, other| {
+            let key =
+                |kernel: &Kernel| (Version::new(&kernel.facts.version), kernel.facts.built_at);
+            key(other).cmp(&key(one)).then(one.name.cmp(&other.name))
+        });
+        listing.damaged.sort_by(|one, other| one.0.cmp(&other.0));
+        Ok(listing)
+    }
+
+    /// The kernel called `name`; without a name the newest.
+    ///
+    /// # Errors
+    ///
+    /// There is none, or what is there is damaged.
+    pub fn find(&self, name: Option<&str>) -> Result<Kernel> {
+        let listing = self.list()?;
+        let Some(name) = name else {
+            return listing.kernels.into_iter().next().ok_or_else(|| {
+                Error::Refused(format!(
+                    "there is no kernel in {}; `quell kernel build` builds one in some minutes",
+                    self.folder.display()
+                ))
+            });
+        };
+        if let Some((_, why)) = listing.damaged.into_iter().find(|(other, _)| other == name) {
+            return Err(Error::Failed(format!(
+                "kernel {name} is damaged: {why}; `quell kernel remove {name}` removes what is left of it"
+            )));
+        }
+        let names: Vec<&str> = listing.kernels.iter().map(|kernel| &*kernel.name).collect();
+        let there = match &names[..] {
+            [] => "none; `quell kernel build` builds one in some minutes".to_owned(),
+            names => names.join(", "),
+        };
+        let missing = Error::Refused(format!(
+            "there is no kernel {name} in {}; there is: {there}",
+            self.folder.display()
+        ));
+        listing
+            .kernels
+            .into_iter()
+            .find(|kernel| kernel.name == name)
+            .ok_or(missing)
+    }
+}
+
+fn place(variable: impl Fn(&str) -> Option<OsString>) -> Result<PathBuf> {
+    let set = |name| variable(name).filter(|value| !value.is_empty());
+    if let Some(folder) = set("QUELL_KERNELS") {
+        return Ok(folder.into());
+    }
+    // The XDG base directory specification: a relative path is invalid and ignored.
+    let cache = set("XDG_CACHE_HOME")
+        .map(PathBuf::from)
+        .filter(|path| path.is_absolute());
+    let cache = cache.or_else(|| set("HOME").map(|home| PathBuf::from(home).join(".cache")));
+    cache
+        .map(|cache| cache.join("quell/kernels"))
+        .ok_or_else(|| {
+            Error::Refused(
+                "it is not known where kernels are kept: HOME is not set; let QUELL_KERNELS name a folder"
+                    .to_owned(),
+            )
+        })
+}

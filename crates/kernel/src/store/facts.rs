@@ -1,0 +1,23 @@
+//! `kernel.json`: what is known of a kernel.
+
+use serde::{Deserialize, Serialize};
+
+/// What is known of a kernel. Keys that a later version adds are ignored by an earlier one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Facts {
+    /// The name that it was given.
+    pub name: String,
+    /// What it calls itself: the answer to `linux --version`.
+    pub version: String,
+    /// Where it comes from, for people: a package with its version, a folder, a file.
+    pub source: String,
+    /// When it was built or added, in seconds since 1970 (UTC).
+    pub built_at: u64,
+    /// SHA-256 of everything that decides what is built: the source's fingerprint and the configuration. Empty for a
+    /// kernel that was added.
+    pub config_hash: String,
+    /// Whether its clock can be simulated (`time-travel=inf-cpu`).
+    pub time_travel: bool,
+    /// Whether it can run processes under seccomp instead of ptrace, which is faster.
+    pub seccomp: bool,
+}
