@@ -4,6 +4,7 @@
 //! - [`namespace`], [`user_namespace`], [`netlink`], [`offload`], [`sysctl`], [`capabilities`]: what it is made of;
 //! - [`traffic`]: the flows: applications over real sockets, a thread per host;
 //! - [`cc`]: the congestion controls of this kernel, and those that quell loads as BPF (feature `bpf-cc`);
+//! - [`entropy`]: the first random bytes of a kernel that has none;
 //! - [`probe`]: what this machine can do, and the command that mends what it cannot.
 //!
 //! Only namespaces and interfaces made here are touched. Everything is held by file descriptors: it goes when the process
@@ -12,6 +13,7 @@
 
 pub mod capabilities;
 pub mod cc;
+pub mod entropy;
 mod error;
 pub mod namespace;
 pub mod netlink;

@@ -16,8 +16,9 @@ use quell_measure::{Summary, aggregate};
 use crate::results::facts::Utc;
 use crate::results::folder::Folder;
 use crate::results::write_json;
-use crate::run::{Finished, Job, Measured, Options, Outcome, Progress, one_run};
+use crate::run::{Finished, Options, Order, Outcome, Progress};
 use crate::scenario::{MEMORY_BUDGET, Memory};
+use crate::virtual_world::guest_memory;
 use crate::{RunError, Scenario, World};
 
 /// The folder of results that nobody named.
@@ -32,19 +33,23 @@ pub struct Task<'a> {
     pub options: Options<'a>,
 }
 
-/// What a world is: from a job to what was measured.
-pub(crate) type Worker<'a> = dyn FnMut(Job<'_>) -> Result<Measured, RunError> + 'a;
+/// What a world is: it fills the folder of a result.
+pub(crate) type Worker<'a> = dyn FnMut(Order<'_>) -> Result<Summary, RunError> + 'a;
 /// The same, for several threads.
-pub(crate) type SharedWorker<'a> = dyn Fn(Job<'_>) -> Result<Measured, RunError> + Sync + 'a;
+pub(crate) type SharedWorker<'a> = dyn Fn(Order<'_>) -> Result<Summary, RunError> + Sync + 'a;
 
 /// How many runs of `tasks` may go on at once: what was asked for, as far as memory allows; one in real time.
 pub(crate) fn at_once(tasks: &[Task<'_>], jobs: NonZeroUsize) -> usize {
-    if tasks.iter().any(|task| task.options.world != World::Sim) {
+    let world = tasks.first().map_or(World::Sim, |task| task.options.world);
+    if world == World::Live {
         return 1;
     }
-    let needs = tasks.iter().map(|task| Memory::of(task.scenario));
-    let (largest, results) = needs.fold((1, 0_u64), |(largest, results), memory| {
-        let run = memory.run().get();
+    let needs = tasks.iter().map(|task| (task, Memory::of(task.scenario)));
+    let (largest, results) = needs.fold((1, 0_u64), |(largest, results), (task, memory)| {
+        let run = match world {
+            World::Virtual => guest_memory(task.scenario).get(),
+            World::Sim | World::Live => memory.run().get(),
+        };
         (
             run.max(largest),
             results.saturating_add(memory.results.get()),
@@ -83,7 +88,7 @@ pub(crate) fn side_by_side(
             let (told, plan) = (told.clone(), &plan);
             scope.spawn(move || {
                 while let Some(number) = plan.next() {
-                    plan.carry_out(&mut |job| world(job), number, &mut |progress| {
+                    plan.carry_out(&mut |order| world(order), number, &mut |progress| {
                         // The caller listens until all have ended.
                         let _ = told.send(progress);
                     });
@@ -225,7 +230,13 @@ impl<'a> Batch<'a> {
         let Task { scenario, options } = self.task;
         let seed = scenario.run.seeds[index];
         let folder = self.folder(seed)?;
-        let (folder, summary) = one_run(world, scenario, seed, options, folder, progress)?;
+        let summary = world(Order {
+            scenario,
+            seed,
+            options,
+            folder: folder.path(),
+            progress,
+        })?;
         let finished = Finished {
             seed,
             folder: self.show(folder)?,

@@ -5,6 +5,7 @@
 //! * [`mod@run`]: one result per seed, in any [`World`].
 //! * [`sim`]: the world of modelled hosts.
 //! * [`live`]: the world of real packets.
+//! * [`virtual_world`]: the same inside a user-mode kernel, in virtual time.
 //! * [`results`]: the folder of a result and its files.
 
 #![forbid(unsafe_code)]
@@ -21,10 +22,13 @@ pub mod run;
 pub mod scenario;
 pub mod schema;
 pub mod sim;
+pub mod virtual_world;
 mod world;
 
 pub use error::RunError;
 pub use packets::PacketFile;
-pub use run::{Finished, Job, Measured, Options, Outcome, Progress, Task, run, run_all, run_in};
+pub use run::{
+    Finished, GuestOptions, Job, Measured, Options, Outcome, Progress, Task, run, run_all, run_in,
+};
 pub use scenario::Scenario;
 pub use world::World;

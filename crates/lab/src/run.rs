@@ -4,22 +4,23 @@
 //! With several seeds the result is a folder of one result per seed, each there as soon as it is whole, and `aggregate.json`.
 
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use quell_aqm::Time;
 use quell_measure::{Aggregate, Summary};
 
+use crate::batch;
 pub use crate::batch::Task;
-use crate::batch::{self, Worker};
 pub use crate::live::Measured;
-use crate::live::{self, Listener, LiveError, LiveOptions, Row};
+use crate::live::{self, Listener, LiveError, LiveOptions, Row, Work};
 use crate::packets::PacketFile;
 use crate::results::facts::{Facts, Started};
-use crate::results::folder::Folder;
 use crate::results::series::Series;
 use crate::results::{write_json, write_text};
 use crate::sim::{self, SimError};
+use crate::virtual_world::Guest;
+pub use crate::virtual_world::GuestOptions;
 use crate::{RunError, Scenario, World};
 
 /// How to run.
@@ -37,6 +38,8 @@ pub struct Options<'a> {
     pub packets: bool,
     /// What only the live world knows.
     pub live: LiveOptions,
+    /// What only the virtual world knows.
+    pub guest: GuestOptions,
 }
 
 /// How far a run is.
@@ -127,15 +130,23 @@ pub fn run_all(
     }
     match options.world {
         World::Sim => match batch::at_once(tasks, jobs) {
-            1 => batch::in_turn(&mut simulated, tasks, progress),
-            jobs => batch::side_by_side(&simulated, tasks, jobs, progress),
+            1 => batch::in_turn(&mut |order| fill(order, &mut simulated), tasks, progress),
+            jobs => {
+                let worker = |order: Order<'_>| fill(order, &mut simulated);
+                batch::side_by_side(&worker, tasks, jobs, progress)
+            }
         },
-        World::Virtual => Err(RunError::Refused(
-            "the virtual world is not part of this version; use --world sim or live".to_owned(),
-        )),
+        World::Virtual => {
+            let guest = Guest::new(&options.guest)?;
+            match batch::at_once(tasks, jobs) {
+                1 => batch::in_turn(&mut |order| guest.fill(order), tasks, progress),
+                jobs => batch::side_by_side(&|order| guest.fill(order), tasks, jobs, progress),
+            }
+        }
         World::Live => {
-            let live_options = options.live;
-            batch::in_turn(&mut |job| live(job, live_options), tasks, progress)
+            let options = options.live.clone();
+            let mut world = |job: Job<'_>| live(job, World::Live, &options);
+            batch::in_turn(&mut |order| fill(order, &mut world), tasks, progress)
         }
     }
 }
@@ -149,9 +160,14 @@ pub(crate) fn simulated(job: Job<'_>) -> Result<Measured, RunError> {
     })
 }
 
-fn live(job: Job<'_>, options: LiveOptions) -> Result<Measured, RunError> {
+/// Real packets, in whichever time this machine has.
+pub(crate) fn live(
+    job: Job<'_>,
+    world: World,
+    options: &LiveOptions,
+) -> Result<Measured, RunError> {
     let (scenario, seed, stop) = (job.scenario, job.seed, job.stop);
-    live::run(scenario, seed, options, stop, &mut ToDisk(job)).map_err(|error| match error {
+    live::run(scenario, seed, world, options, stop, &mut ToDisk(job)).map_err(|error| match error {
         LiveError::Scenario(why) => RunError::Refused(why),
         LiveError::Environment { .. } => RunError::Refused(error.to_string()),
         LiveError::Results(error) => unwritten(error),
@@ -193,7 +209,8 @@ pub fn run_in(
     options: Options<'_>,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Outcome, RunError> {
-    let outcomes = batch::in_turn(world, &[Task { scenario, options }], progress)?;
+    let tasks = [Task { scenario, options }];
+    let outcomes = batch::in_turn(&mut |order| fill(order, world), &tasks, progress)?;
     only(outcomes)
 }
 
@@ -202,30 +219,57 @@ fn only(outcomes: Vec<Outcome>) -> Result<Outcome, RunError> {
     only.ok_or_else(|| RunError::Failed("a task without an outcome".to_owned()))
 }
 
-/// One seed: gives its folder back, whole and without its name, or not at all.
-pub(crate) fn one_run(
-    world: &mut Worker<'_>,
-    scenario: &Scenario,
-    seed: u64,
-    options: &Options<'_>,
-    folder: Folder,
-    progress: &mut dyn FnMut(Time),
-) -> Result<(Folder, Summary), RunError> {
-    let started = Started::now(options.world);
-    let mut resolved = scenario.clone();
-    resolved.run.seeds = vec![seed];
+/// A result's folder to be filled: one seed of a scenario.
+pub(crate) struct Order<'a> {
+    pub(crate) scenario: &'a Scenario,
+    pub(crate) seed: u64,
+    pub(crate) options: &'a Options<'a>,
+    pub(crate) folder: &'a Path,
+    pub(crate) progress: &'a mut dyn FnMut(Time),
+}
+
+impl Order<'_> {
+    /// The scenario as it is written down: of this seed only.
+    pub(crate) fn resolved(&self) -> Scenario {
+        let mut resolved = self.scenario.clone();
+        resolved.run.seeds = vec![self.seed];
+        resolved
+    }
+}
+
+/// Fills a folder with what `world` measures.
+pub(crate) fn fill(
+    order: Order<'_>,
+    world: &mut dyn FnMut(Job<'_>) -> Result<Measured, RunError>,
+) -> Result<Summary, RunError> {
+    let (path, seed) = (order.folder.join("run.json"), order.seed);
+    let (world_name, started) = (order.options.world, Started::now(order.options.world));
+    let (summary, work) = measure(order, world)?;
+    let mut facts = Facts::new(world_name, seed, started);
+    facts.add_work(work);
+    write_json(&path, &facts)?;
+    Ok(summary)
+}
+
+/// The same without `run.json`, which tells of the machine.
+pub(crate) fn measure(
+    order: Order<'_>,
+    world: &mut dyn FnMut(Job<'_>) -> Result<Measured, RunError>,
+) -> Result<(Summary, Option<Work>), RunError> {
+    let (options, folder) = (order.options, order.folder);
+    let resolved = order.resolved();
     let mut series = Series::create(
-        folder.path(),
-        scenario.groups.iter().map(|group| group.name.as_str()),
+        folder,
+        resolved.groups.iter().map(|group| group.name.as_str()),
     )?;
     let packets = options
         .packets
-        .then(|| PacketFile::create(&folder.path().join("packets.pcapng")));
+        .then(|| PacketFile::create(&folder.join("packets.pcapng")));
     let job = Job {
         scenario: &resolved,
-        seed,
+        seed: order.seed,
         stop: options.stop,
-        progress,
+        progress: order.progress,
         series: &mut series,
         packets: packets.transpose()?,
     };
@@ -238,13 +282,9 @@ pub(crate) fn one_run(
         .warnings
         .splice(0..0, options.warnings.iter().cloned());
     series.finish()?;
-    let file = |name: &str| folder.path().join(name);
+    let file = |name: &str| folder.join(name);
     write_text(&file("scenario.toml"), &resolved.to_toml())?;
     write_json(&file("summary.json"), &summary)?;
     write_json(&file("histograms.json"), &histograms)?;
-    write_json(
-        &file("run.json"),
-        &Facts::new(options.world, seed, started, work),
-    )?;
-    Ok((folder, summary))
+    Ok((summary, work))
 }

@@ -2,9 +2,11 @@
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use quell_lab::World;
+use quell_aqm::units::notation;
+use quell_lab::{GuestOptions, World};
 
 /// Keeps network queues short, and shows it.
 #[derive(Debug, Parser)]
@@ -82,12 +84,40 @@ impl From<Where> for World {
     }
 }
 
+/// The kernel of the virtual world.
+#[derive(Debug, Args)]
+pub(crate) struct Guest {
+    /// Virtual world: the kernel, by its name in `quell kernel list`; the newest by default
+    #[arg(long, value_name = "NAME")]
+    kernel: Option<String>,
+    /// Virtual world: give a guest up whose time stands still for so long
+    #[arg(long, value_name = "TIME")]
+    guest_timeout: Option<String>,
+}
+
+impl Guest {
+    /// As the library takes them.
+    pub(crate) fn options(&self) -> Result<GuestOptions, String> {
+        let mut options = GuestOptions {
+            kernel: self.kernel.clone(),
+            ..GuestOptions::default()
+        };
+        if let Some(text) = &self.guest_timeout {
+            let time = notation::time(text).map_err(|error| format!("--guest-timeout: {error}"))?;
+            options.patience = Duration::from_nanos(time.as_nanos());
+        }
+        Ok(options)
+    }
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct Run {
     /// Scenario file
     pub(crate) file: PathBuf,
     #[command(flatten)]
     pub(crate) changes: Changes,
+    #[command(flatten)]
+    pub(crate) guest: Guest,
     #[command(flatten)]
     pub(crate) how: How,
     /// Write packets.pcapng too: every packet with its queue, sojourn time and fate
@@ -154,8 +184,8 @@ pub(crate) struct Check {
 /// How many runs at once.
 #[derive(Debug, Args)]
 pub(crate) struct Jobs {
-    /// Simulated world: do so many runs at once, if memory allows; one per processor by default.
-    /// Results do not depend on it
+    /// Simulated and virtual world: do so many runs at once, if memory allows; one per processor by
+    /// default. Results do not depend on it
     #[arg(long, value_name = "N")]
     jobs: Option<NonZeroUsize>,
 }
@@ -164,12 +194,12 @@ impl Jobs {
     /// As asked for, else one per processor. In real time runs would disturb each other.
     pub(crate) fn number(&self, world: World) -> Result<NonZeroUsize, String> {
         match (self.jobs, world) {
-            (None, World::Sim) => {
+            (None, World::Sim | World::Virtual) => {
                 Ok(std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN))
             }
-            (Some(jobs), World::Sim) => Ok(jobs),
-            (None, _) => Ok(NonZeroUsize::MIN),
-            (Some(_), _) => Err("--jobs has an effect only with --world sim".to_owned()),
+            (Some(jobs), World::Sim | World::Virtual) => Ok(jobs),
+            (None, World::Live) => Ok(NonZeroUsize::MIN),
+            (Some(_), World::Live) => Err("--jobs has no effect with --world live".to_owned()),
         }
     }
 }

@@ -58,6 +58,9 @@ impl Failure {
 }
 
 fn main() -> ExitCode {
+    if let Some(code) = quell_lab::virtual_world::entry() {
+        return code;
+    }
     let mut page = Page::default();
     let result = match Arguments::parse().command {
         Command::Run(arguments) => run::run(&arguments, &mut page),

@@ -44,6 +44,7 @@ fn start(loaded: &Loaded, world: World, arguments: &Run, page: &mut Page) -> Res
         live: LiveOptions {
             realtime: how.realtime,
         },
+        guest: arguments.guest.options().map_err(Failure::input)?,
     };
     let mut shown = Shown::new();
     let task = Task {

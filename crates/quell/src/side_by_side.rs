@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use quell_lab::live::{self, LiveOptions};
 use quell_lab::scenario::Loaded;
-use quell_lab::{Options, Outcome, Task, World};
+use quell_lab::{GuestOptions, Options, Outcome, Task, World};
 use quell_measure::{GroupSummary, Summary};
 
 use crate::Failure;
@@ -44,6 +44,7 @@ pub(crate) fn run<'a>(
             warnings: loaded.warnings.iter().map(ToString::to_string).collect(),
             packets: false,
             live: LiveOptions::default(),
+            guest: GuestOptions::default(),
         },
     };
     let tasks: Vec<Task<'_>> = queues.iter().map(task).collect();

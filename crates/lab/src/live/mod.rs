@@ -24,11 +24,13 @@ use quell_measure::{FlowRow, Histograms, QueueRow, RunInfo, Summary};
 
 pub use error::LiveError;
 
+use crate::World;
 use crate::packets::{LivePackets, PacketFile};
 use crate::scenario::Scenario;
 use flows::Flows;
 use link::LinkThread;
 use plan::Plan;
+pub(crate) use plan::pool_bytes;
 
 /// Between setting everything up and the run's time zero, so that no thread comes late to it.
 const HEAD_START: Time = Time::from_millis(50);
@@ -36,7 +38,7 @@ const HEAD_START: Time = Time::from_millis(50);
 const TURN: Duration = Duration::from_millis(50);
 
 /// How to run.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct LiveOptions {
     /// Priority of the link's thread under SCHED_FIFO; the hosts' threads get one less.
     pub realtime: Option<u8>,
@@ -95,11 +97,13 @@ pub fn prepare() -> Result<(), LiveError> {
     })
 }
 
-/// Runs `scenario` once with `seed`, until its end or soon after `stop` is set.
+/// Runs `scenario` once with `seed`, until its end or soon after `stop` is set. `world` says whether the time of this machine
+/// is real; nothing but the name in the summary depends on it.
 pub fn run(
     scenario: &Scenario,
     seed: u64,
-    options: LiveOptions,
+    world: World,
+    options: &LiveOptions,
     stop: &AtomicBool,
     listener: &mut dyn Listener,
 ) -> Result<Measured, LiveError> {
@@ -116,15 +120,16 @@ pub fn run(
         &plan,
         topology.clone(),
         epoch,
-        options,
+        options.clone(),
         packets.clone(),
         queue_rows,
     )?;
+    let realtime = options.realtime;
     let enter = |namespace: fn(&Topology) -> &quell_hosts::namespace::Namespace| {
         let topology = topology.clone();
         move || {
             namespace(&topology).enter()?;
-            if let Some(priority) = options.realtime {
+            if let Some(priority) = realtime {
                 // A receiver that reads late acknowledges late and in lumps. The link goes first.
                 quell_link::become_realtime(priority.saturating_sub(1).max(1))?;
             }
@@ -191,7 +196,7 @@ pub fn run(
     let histograms = Histograms::new(&infos, forward, reverse);
     let info = RunInfo {
         scenario: scenario.name.clone(),
-        world: crate::World::Live.name().to_owned(),
+        world: world.name().to_owned(),
         seed,
         duration: ended,
         warmup: scenario.run.warmup,

@@ -105,13 +105,7 @@ impl<'a> Plan<'a> {
             .map(link_group)
             .collect();
         config.changes = self.scenario.changes.iter().flat_map(changes).collect();
-        let both = [Direction::Forward, Direction::Reverse];
-        let in_flight: u64 = both
-            .map(|direction| bytes_in_flight(self.scenario, direction).get())
-            .iter()
-            .sum();
-        // Half of what is in flight may be small packets; a slot holds one, whatever its size.
-        config.frames = (in_flight / 400 + 16_384).min(1 << 19) as u32;
+        config.frames = pool_frames(self.scenario);
         Ok(config)
     }
 
@@ -223,6 +217,21 @@ fn link_group((index, group): (usize, &Group)) -> GroupConfig {
         delay: group.rtt / 2,
         ect1: group.ecn == EcnSetting::Ect1,
     }
+}
+
+/// Slots of the link's pool. Half of what is in flight may be small packets; a slot holds one, whatever its size.
+fn pool_frames(scenario: &Scenario) -> u32 {
+    let in_flight: u64 = [Direction::Forward, Direction::Reverse]
+        .map(|direction| bytes_in_flight(scenario, direction).get())
+        .iter()
+        .sum();
+    (in_flight / 400 + 16_384).min(1 << 19) as u32
+}
+
+/// What the link's pool takes at most.
+pub(crate) fn pool_bytes(scenario: &Scenario) -> Bytes {
+    // A slot is a packet with room for its Ethernet header and a tag.
+    Bytes::new(u64::from(pool_frames(scenario)) * (MTU.get() + 64))
 }
 
 /// A flow alone may fill the queue and the path: twice that, since the kernel counts overhead.

@@ -18,7 +18,7 @@ pub struct Facts {
     pub build: &'static str,
     /// Name of the machine.
     pub host: String,
-    /// Release of its kernel.
+    /// Release of the kernel whose TCP ran: the guest's in the virtual world, else the machine's.
     pub kernel: String,
     /// Architecture of the machine.
     pub machine: String,
@@ -32,14 +32,32 @@ pub struct Facts {
     pub started: String,
     /// How long it took.
     pub wall_s: f64,
-    /// Processor time that it took, user and system: of its thread in the simulator, of the process in other worlds.
-    pub cpu_s: f64,
+    /// Processor time that it took, user and system: of its thread in the simulator, of the process in the live world; `None`
+    /// in the virtual world, whose kernel is many processes.
+    pub cpu_s: Option<f64>,
     /// Most memory that this process has had resident so far; `None` where the system does not tell.
     pub peak_memory_bytes: Option<u64>,
     /// Packets that the forward queue delivered, warm-up included; `None` outside the simulator.
     pub packets: Option<u64>,
     /// Turns of the simulator's loop; `None` outside of it.
     pub events: Option<u64>,
+    /// The kernel of the virtual world; `None` in the others.
+    pub guest: Option<GuestFacts>,
+}
+
+/// The kernel of the virtual world.
+#[derive(Debug, Clone, Serialize)]
+pub struct GuestFacts {
+    /// Its name among this user's kernels.
+    pub name: String,
+    /// Where it comes from.
+    pub source: String,
+    /// SHA-256 of its source and configuration; empty for one that was added.
+    pub config_hash: String,
+    /// Memory that it had at most, in bytes.
+    pub memory_bytes: u64,
+    /// Release of the machine's own kernel.
+    pub host_kernel: String,
 }
 
 /// When a run started, by each clock.
@@ -47,8 +65,7 @@ pub struct Facts {
 pub struct Started {
     at: SystemTime,
     wall: Instant,
-    cpu: f64,
-    clock: ClockId,
+    cpu: Option<(ClockId, f64)>,
 }
 
 impl Started {
@@ -56,14 +73,14 @@ impl Started {
     pub fn now(world: World) -> Self {
         // Simulations go on beside each other, a thread each; other worlds have threads of their own.
         let clock = match world {
-            World::Sim => ClockId::ThreadCPUTime,
-            World::Virtual | World::Live => ClockId::ProcessCPUTime,
+            World::Sim => Some(ClockId::ThreadCPUTime),
+            World::Live => Some(ClockId::ProcessCPUTime),
+            World::Virtual => None,
         };
         Self {
             at: SystemTime::now(),
             wall: Instant::now(),
-            cpu: seconds(clock),
-            clock,
+            cpu: clock.map(|clock| (clock, seconds(clock))),
         }
     }
 }
@@ -85,7 +102,7 @@ fn peak_memory() -> Option<u64> {
 
 impl Facts {
     /// Of a run that started at `started` and ends now.
-    pub fn new(world: World, seed: u64, started: Started, work: Option<Work>) -> Self {
+    pub fn new(world: World, seed: u64, started: Started) -> Self {
         let system = rustix::system::uname();
         let text = |text: &std::ffi::CStr| text.to_string_lossy().into_owned();
         Self {
@@ -99,11 +116,24 @@ impl Facts {
             seed,
             started: Utc::from(started.at).extended(),
             wall_s: started.wall.elapsed().as_secs_f64(),
-            cpu_s: seconds(started.clock) - started.cpu,
+            cpu_s: started.cpu.map(|(clock, began)| seconds(clock) - began),
             peak_memory_bytes: peak_memory(),
-            packets: work.map(|work| work.packets),
-            events: work.map(|work| work.events),
+            packets: None,
+            events: None,
+            guest: None,
         }
+    }
+
+    /// What the simulator did.
+    pub fn add_work(&mut self, work: Option<Work>) {
+        self.packets = work.map(|work| work.packets);
+        self.events = work.map(|work| work.events);
+    }
+
+    /// The kernel inside was `guest`, and called itself `release`.
+    pub fn add_guest(&mut self, guest: GuestFacts, release: String) {
+        self.kernel = release;
+        self.guest = Some(guest);
     }
 }
 

@@ -31,7 +31,7 @@ pub fn bytes_in_flight(scenario: &Scenario, direction: Direction) -> Bytes {
 }
 
 /// The most flows that a group ever has at one time.
-pub(super) fn most_flows(scenario: &Scenario, index: usize) -> u32 {
+pub(crate) fn most_flows(scenario: &Scenario, index: usize) -> u32 {
     let later = counts(scenario, index);
     later.fold(scenario.groups[index].count, u32::max)
 }

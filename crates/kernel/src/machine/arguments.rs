@@ -1,0 +1,135 @@
+//! The kernel's command line.
+//!
+//! The kernel splits it at blanks and knows few escapes, and it is limited to 4 096 bytes; so it carries one path only, that of
+//! the folder in which both sides talk, which must be plain. Everything else is in that folder.
+
+use std::path::{Path, PathBuf};
+
+use super::MachineError;
+
+/// The least memory that a guest starts in and a run fits into, in bytes.
+pub const LEAST_MEMORY: u64 = 96 << 20;
+
+/// What a kernel is told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Arguments {
+    /// Its memory in bytes; rounded up to whole MiB, at least [`LEAST_MEMORY`]. Taken from the host as it is used.
+    pub memory: u64,
+    /// What its clock of the day shows at first, in nanoseconds since 1970.
+    pub clock: u64,
+    /// Whether it knows a faster way than ptrace(2) to run processes (`seccomp=`, Linux 6.16 and later).
+    pub seccomp: bool,
+    /// The folder of this machine: absolute and plain. The kernel's own files go there too.
+    pub folder: PathBuf,
+    /// Its first process: a name in the folder.
+    pub init: String,
+    /// What the first process is told.
+    pub init_arguments: Vec<String>,
+}
+
+impl Arguments {
+    /// One by one.
+    pub(super) fn list(&self) -> Result<Vec<String>, MachineError> {
+        let folder = plain(&self.folder)?;
+        let megabytes = self.memory.max(LEAST_MEMORY).div_ceil(1 << 20);
+        let mut list = vec![
+            format!("mem={megabytes}M"),
+            "time-travel=inf-cpu".to_owned(),
+            format!("time-travel-start={}", self.clock),
+            "root=/dev/root".to_owned(),
+            "rootfstype=hostfs".to_owned(),
+            "rootflags=/".to_owned(),
+            "rw".to_owned(),
+            // Messages go to the log from the first; nobody types.
+            "con=null".to_owned(),
+            "con0=null,fd:1".to_owned(),
+            "console=tty0".to_owned(),
+            // A panic ends the process instead of waiting for somebody to look.
+            "panic=-1".to_owned(),
+            "noreboot".to_owned(),
+            format!("uml_dir={folder}/"),
+            "umid=kernel".to_owned(),
+            format!("init={folder}/{}", self.init),
+        ];
+        if self.seccomp {
+            list.push("seccomp=auto".to_owned());
+        }
+        list.push("--".to_owned());
+        list.extend(self.init_arguments.iter().cloned());
+        Ok(list)
+    }
+}
+
+/// Whether the kernel would read this path as it is meant.
+pub fn is_plain(path: &Path) -> bool {
+    plain(path).is_ok()
+}
+
+fn plain(path: &Path) -> Result<&str, MachineError> {
+    path.to_str()
+        .filter(|text| {
+            let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-+".contains(&byte);
+            text.starts_with('/') && text.len() <= 512 && text.bytes().all(plain)
+        })
+        .ok_or_else(|| MachineError::Path(path.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn arguments(folder: &str) -> Arguments {
+        Arguments {
+            memory: 200_000_000,
+            clock: 5,
+            seccomp: true,
+            folder: folder.into(),
+            init: "init".to_owned(),
+            init_arguments: vec!["guest".to_owned(), folder.to_owned()],
+        }
+    }
+
+    #[test]
+    fn the_first_process_and_its_arguments_come_last() {
+        let list = arguments("/tmp/a-b.c").list().unwrap();
+        assert_eq!(list[0], "mem=191M", "200 MB are 190.7 MiB");
+        let rest: Vec<_> = list.iter().skip_while(|word| *word != "--").collect();
+        assert_eq!(rest, ["--", "guest", "/tmp/a-b.c"]);
+        assert!(list.contains(&"init=/tmp/a-b.c/init".to_owned()));
+        let slow = Arguments {
+            seccomp: false,
+            ..arguments("/tmp/x")
+        };
+        assert!(
+            !slow
+                .list()
+                .unwrap()
+                .iter()
+                .any(|word| word.starts_with("seccomp"))
+        );
+    }
+
+    #[test]
+    fn a_folder_that_the_kernel_would_misread_is_refused() {
+        for folder in [
+            "/tmp/a b",
+            "tmp/a",
+            "/tmp/a\"",
+            "/tmp/ä",
+            "/tmp/a,b",
+            &"/a".repeat(300),
+        ] {
+            let refused = arguments(folder).list();
+            assert!(matches!(refused, Err(MachineError::Path(_))), "{folder}");
+        }
+    }
+
+    #[test]
+    fn a_guest_never_has_less_memory_than_it_starts_in() {
+        let tiny = Arguments {
+            memory: 1,
+            ..arguments("/tmp/x")
+        };
+        assert_eq!(tiny.list().unwrap()[0], "mem=96M");
+    }
+}

@@ -1,0 +1,127 @@
+//! A user-mode kernel that runs: its command line, its clock, its end.
+//!
+//! The kernel is a process of the host (Documentation/virt/uml). Its clock is simulated, `time-travel=inf-cpu`: time passes only
+//! while everything in it sleeps, so that no work inside takes any time. Its root is the host's, by hostfs, and its first
+//! process a program of the host, which is told one folder; both sides talk through files in it. Nothing here knows what runs
+//! inside.
+//!
+//! What makes two runs alike: the clock starts at an instant of the caller's, addresses are not randomised (the kernel asks for
+//! that itself), nothing of the host's environment goes in, and a filter of system calls keeps the host's randomness out
+//! ([`launch`]), so that all randomness inside is what its first process gives it.
+//!
+//! What leaves nothing behind: all processes are in one group of their own, which [`Machine::kill`] ends, and so does dropping
+//! the machine; if this process is killed, the kernel dies with it (PR_SET_PDEATHSIG), and its parts with the kernel. The
+//! kernel's files are in the folder given; its memory is a file that has no name.
+
+mod arguments;
+mod error;
+pub mod launch;
+mod log;
+mod memory;
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+
+use rustix::process::{Pid, Signal, kill_process_group};
+
+pub use arguments::{Arguments, LEAST_MEMORY, is_plain};
+pub use error::MachineError;
+
+/// What to start.
+#[derive(Debug, Clone)]
+pub struct MachineConfig {
+    /// The kernel's executable.
+    pub kernel: PathBuf,
+    /// The program that becomes the kernel, with the arguments after which it calls [`launch::become_kernel`] with the rest.
+    pub launcher: (PathBuf, Vec<String>),
+    /// What the kernel is told.
+    pub arguments: Arguments,
+    /// Takes the kernel's messages; must not exist.
+    pub log: PathBuf,
+}
+
+/// A user-mode kernel that runs.
+#[derive(Debug)]
+pub struct Machine {
+    child: Child,
+    kernel: PathBuf,
+    log: PathBuf,
+    ended: Option<ExitStatus>,
+}
+
+impl Machine {
+    /// Starts the kernel. Whether it gets far is seen later: by [`Machine::ended`].
+    pub fn start(config: &MachineConfig) -> Result<Self, MachineError> {
+        let arguments = config.arguments.list()?;
+        let memory = memory::folder(config.arguments.memory)?;
+        let log = File::create_new(&config.log).map_err(MachineError::log(&config.log))?;
+        let messages = log.try_clone().map_err(MachineError::log(&config.log))?;
+        let (program, first) = &config.launcher;
+        let child = Command::new(program)
+            .args(first)
+            .arg(&config.kernel)
+            .args(arguments)
+            .env_clear()
+            .env("TMPDIR", memory)
+            .current_dir("/")
+            .stdin(Stdio::null())
+            .stdout(messages)
+            .stderr(log)
+            .spawn()
+            .map_err(|source| MachineError::Start {
+                program: program.clone(),
+                source,
+            })?;
+        Ok(Self {
+            child,
+            kernel: config.kernel.clone(),
+            log: config.log.clone(),
+            ended: None,
+        })
+    }
+
+    /// How the kernel ended, if it has.
+    pub fn ended(&mut self) -> Option<ExitStatus> {
+        if self.ended.is_none() {
+            self.ended = self.child.try_wait().ok().flatten();
+            if self.ended.is_some() {
+                self.kill_group();
+            }
+        }
+        self.ended
+    }
+
+    /// Ends the kernel and all its processes at once.
+    pub fn kill(&mut self) {
+        if self.ended.is_none() {
+            self.kill_group();
+            // The group exists only once the launcher has made it.
+            let _ = self.child.kill();
+            self.ended = self.child.wait().ok();
+        }
+    }
+
+    fn kill_group(&self) {
+        if let Some(group) = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw) {
+            // There may be nobody left, which is as good.
+            let _ = kill_process_group(group, Signal::KILL);
+        }
+    }
+
+    /// Why the kernel ended although nobody inside asked for it, from its messages.
+    pub fn explain(&self) -> MachineError {
+        log::explain(&self.kernel, &self.log, self.ended)
+    }
+
+    /// What the kernel has said so far.
+    pub fn log(&self) -> &Path {
+        &self.log
+    }
+}
+
+impl Drop for Machine {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}

@@ -1,0 +1,167 @@
+//! The folder in which host and guest talk.
+//!
+//! | file | written by | holds |
+//! | --- | --- | --- |
+//! | `task.json` | host, before | what to run, and where the result goes |
+//! | `program` | host, before | a link to the program that is the guest's first process |
+//! | `progress` | guest | how far the run is, in nanoseconds |
+//! | `stop` | host | nothing; that it is there asks the guest to end |
+//! | `end.json` | guest, at last | how it went |
+//!
+//! The kernel keeps its own few files there too. The folder goes when the host's half does.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+
+use quell_aqm::Time;
+use quell_kernel::machine::is_plain;
+use serde::{Deserialize, Serialize};
+
+use crate::RunError;
+
+/// The link to the program.
+pub(super) const PROGRAM: &str = "program";
+const TASK: &str = "task.json";
+const PROGRESS: &str = "progress";
+const STOP: &str = "stop";
+const END: &str = "end.json";
+
+/// What the guest is to do.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct Task {
+    /// Resolved, as TOML.
+    pub(super) scenario: String,
+    pub(super) seed: u64,
+    /// The first bytes of the guest's random pool.
+    pub(super) entropy: Vec<u8>,
+    /// The folder of the result.
+    pub(super) results: PathBuf,
+    pub(super) packets: bool,
+    pub(super) warnings: Vec<String>,
+    /// What the guest has, in bytes.
+    pub(super) memory: u64,
+}
+
+/// How it went.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum End {
+    /// The result's folder is filled.
+    Done { kernel: String },
+    /// It could not begin.
+    Refused { why: String },
+    /// It broke off.
+    Failed { why: String },
+}
+
+/// The folder, on either side.
+#[derive(Debug)]
+pub(super) struct Control {
+    path: PathBuf,
+    /// On the host's side: gone with this value.
+    _folder: Option<tempfile::TempDir>,
+}
+
+impl Control {
+    /// A new one, where temporary files go.
+    pub(super) fn create() -> Result<Self, RunError> {
+        let usual = std::env::temp_dir();
+        let place = if is_plain(&usual) {
+            usual
+        } else {
+            "/tmp".into()
+        };
+        let folder = tempfile::Builder::new()
+            .prefix("quell-guest-")
+            .tempdir_in(&place)
+            .map_err(RunError::writing(&place))?;
+        Ok(Self {
+            path: folder.path().to_owned(),
+            _folder: Some(folder),
+        })
+    }
+
+    /// The guest's view of the folder at `path`.
+    pub(super) fn at(path: PathBuf) -> Self {
+        Self {
+            path,
+            _folder: None,
+        }
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub(super) fn give(&self, task: &Task) -> Result<(), RunError> {
+        self.write(TASK, task)
+    }
+
+    pub(super) fn task(&self) -> io::Result<Task> {
+        Ok(serde_json::from_slice(&fs::read(self.path.join(TASK))?)?)
+    }
+
+    pub(super) fn link_program(&self, program: &Path) -> Result<(), RunError> {
+        let link = self.path.join(PROGRAM);
+        symlink(program, &link).map_err(RunError::writing(&link))
+    }
+
+    /// An error is of no consequence: somebody would see a bar that stands still.
+    pub(super) fn tell(&self, now: Time) {
+        let _ = fs::write(self.path.join(PROGRESS), now.as_nanos().to_string());
+    }
+
+    pub(super) fn progress(&self) -> Option<Time> {
+        let text = fs::read_to_string(self.path.join(PROGRESS)).ok()?;
+        text.parse().ok().map(Time::from_nanos)
+    }
+
+    pub(super) fn ask_to_stop(&self) -> Result<(), RunError> {
+        let path = self.path.join(STOP);
+        fs::write(&path, "").map_err(RunError::writing(&path))
+    }
+
+    pub(super) fn is_asked_to_stop(&self) -> bool {
+        self.path.join(STOP).exists()
+    }
+
+    pub(super) fn finish(&self, end: &End) -> Result<(), RunError> {
+        self.write(END, end)
+    }
+
+    pub(super) fn end(&self) -> Option<End> {
+        serde_json::from_slice(&fs::read(self.path.join(END)).ok()?).ok()
+    }
+
+    fn write(&self, name: &str, value: &impl Serialize) -> Result<(), RunError> {
+        let path = self.path.join(name);
+        let write = || fs::write(&path, serde_json::to_vec(value)?);
+        write().map_err(RunError::writing(&path))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_one_side_writes_the_other_reads() {
+        let host = Control::create().unwrap();
+        let guest = Control::at(host.path().to_owned());
+        assert_eq!((host.progress(), host.end()), (None, None));
+        guest.tell(Time::from_millis(1_500));
+        assert_eq!(host.progress(), Some(Time::from_millis(1_500)));
+        assert!(!guest.is_asked_to_stop());
+        host.ask_to_stop().unwrap();
+        assert!(guest.is_asked_to_stop());
+        let end = End::Refused {
+            why: "because".to_owned(),
+        };
+        guest.finish(&end).unwrap();
+        assert_eq!(host.end(), Some(end));
+        let path = host.path().to_owned();
+        drop(host);
+        assert!(!path.exists());
+    }
+}

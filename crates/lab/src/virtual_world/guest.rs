@@ -1,0 +1,136 @@
+//! The guest's half: the first process of a user-mode kernel.
+//!
+//! It gives the random pool its first bytes, before anything random was asked for; makes the host's files read-only but for
+//! two folders; lets TCP have the memory that the scenario was given; runs the live world; says how it went, and turns the
+//! machine off. It is root in the guest, and on the host nobody but the user who started it.
+
+use std::ffi::OsString;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use quell_aqm::Time;
+use quell_hosts::entropy;
+use rustix::mount::{MountFlags, mount, mount_bind, mount_remount};
+use rustix::system::{RebootCommand, reboot, uname};
+
+use super::control::{Control, End, Task};
+use crate::live::LiveOptions;
+use crate::run::{GuestOptions, Order, live, measure};
+use crate::{Options, RunError, Scenario, World};
+
+/// Virtual time between two entries in the control folder.
+const TELL: Time = Time::from_millis(100);
+
+/// Bytes of a page.
+const PAGE: u64 = 4_096;
+
+/// Runs the task in the folder that `words` name. Does not return in a guest: it ends with the machine.
+pub(super) fn main(mut words: impl Iterator<Item = OsString>) -> ExitCode {
+    let Some(folder) = words.next().map(PathBuf::from) else {
+        eprintln!("quell: which folder?");
+        return ExitCode::from(2);
+    };
+    // Elsewhere it would mount over, and turn off, a real machine.
+    if !rustix::process::getpid().is_init() || !is_guest() {
+        eprintln!(
+            "quell: `quell guest` is the first process of a user-mode kernel, and nothing else"
+        );
+        return ExitCode::from(2);
+    }
+    let control = Control::at(folder);
+    let end = match run(&control) {
+        Ok(()) => End::Done {
+            kernel: uname().release().to_string_lossy().into_owned(),
+        },
+        Err(error @ RunError::Refused(_)) => End::Refused {
+            why: error.to_string(),
+        },
+        Err(error) => End::Failed {
+            why: error.to_string(),
+        },
+    };
+    if let Err(error) = control.finish(&end) {
+        eprintln!("quell: {error}");
+    }
+    // Only on failure does this return; the kernel then panics, because its first process ends.
+    let refused = reboot(RebootCommand::PowerOff);
+    eprintln!("quell: cannot turn the guest off: {refused:?}");
+    ExitCode::FAILURE
+}
+
+/// Whether the kernel is a user-mode one: it says so in its own table of processors.
+fn is_guest() -> bool {
+    let _ = mount("proc", "/proc", "proc", MountFlags::empty(), None);
+    fs::read_to_string("/proc/cpuinfo").is_ok_and(|text| text.contains("User Mode Linux"))
+}
+
+fn run(control: &Control) -> Result<(), RunError> {
+    let inside = |doing: &'static str| {
+        move |error: io::Error| RunError::Failed(format!("in the guest: cannot {doing}: {error}"))
+    };
+    let task = control.task().map_err(inside("read the task"))?;
+    entropy::add(&task.entropy).map_err(|error| RunError::Failed(error.to_string()))?;
+    mount_all(control, &task.results).map_err(inside("mount"))?;
+    give_memory_to_tcp(task.memory).map_err(inside("give TCP its memory"))?;
+    let scenario = Scenario::parse(&task.scenario)
+        .map_err(|problems| RunError::Failed(format!("the scenario came out wrong: {problems}")))?;
+    let stop = AtomicBool::new(false);
+    let mut told = Time::ZERO;
+    let mut progress = |now: Time| {
+        if now >= told + TELL {
+            told = now;
+            control.tell(now);
+            if control.is_asked_to_stop() {
+                stop.store(true, Ordering::Relaxed);
+            }
+        }
+    };
+    let Task {
+        seed,
+        results,
+        packets,
+        warnings,
+        ..
+    } = task;
+    let options = Options {
+        world: World::Virtual,
+        out: None,
+        stop: &stop,
+        warnings,
+        packets,
+        live: LiveOptions::default(),
+        guest: GuestOptions::default(),
+    };
+    let order = Order {
+        scenario: &scenario,
+        seed,
+        options: &options,
+        folder: &results,
+        progress: &mut progress,
+    };
+    measure(order, &mut |job| live(job, World::Virtual, &options.live)).map(drop)
+}
+
+/// The host's files are as they are, and nobody in here changes them but in two folders.
+fn mount_all(control: &Control, results: &Path) -> io::Result<()> {
+    mount("sysfs", "/sys", "sysfs", MountFlags::empty(), None)?;
+    for folder in [control.path(), results] {
+        mount_bind(folder, folder)?;
+    }
+    mount_remount("/", MountFlags::BIND | MountFlags::RDONLY, "")?;
+    Ok(())
+}
+
+/// The limits of tcp(7) follow a machine's memory: a tenth for all connections together, then windows shrink. This machine is
+/// there for its connections alone, and has as much as they need.
+fn give_memory_to_tcp(memory: u64) -> io::Result<()> {
+    let most = memory / PAGE * 3 / 4;
+    let limits = format!("{most} {most} {most}");
+    for key in ["tcp_mem", "udp_mem"] {
+        fs::write(Path::new("/proc/sys/net/ipv4").join(key), &limits)?;
+    }
+    Ok(())
+}

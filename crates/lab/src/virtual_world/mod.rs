@@ -1,0 +1,232 @@
+//! The virtual world: the live world inside a user-mode kernel whose clock is simulated.
+//!
+//! The host's half is here: it finds the kernel, makes a folder of its own in which both sides talk ([`control`]), starts the
+//! kernel with this very program as its first process ([`guest`]), and watches. The guest fills the folder of the result
+//! itself, through the host's file system; the host adds `run.json` and the kernel's messages. Nothing of the live world is
+//! written twice: what runs inside is [`crate::live::run`].
+
+mod control;
+mod guest;
+mod memory;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::atomic::Ordering;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use quell_aqm::{Random, Time};
+use quell_kernel::machine::{Arguments, Machine, MachineConfig, MachineError, launch};
+use quell_kernel::store::{Kernel, Store};
+use quell_measure::Summary;
+
+use crate::results::facts::{Facts, GuestFacts, Started};
+use crate::results::write_json;
+use crate::run::Order;
+use crate::{RunError, World};
+use control::{Control, End, Task};
+pub use memory::guest_memory;
+
+/// The kernel's messages, in the folder of the result.
+pub const KERNEL_LOG: &str = "kernel.log";
+
+/// The hidden words of the command line: the guest's first process, and the program that becomes the kernel.
+const GUEST: &str = "guest";
+const GUEST_KERNEL: &str = "guest-kernel";
+
+/// What the guest's clock of the day shows when it starts: 14 November 2023, 22:13:20 UTC. Any instant would do, if only it
+/// is always the same.
+const CLOCK: Duration = Duration::from_secs(1_700_000_000);
+
+/// Between two looks at the guest.
+const LOOK: Duration = Duration::from_millis(4);
+/// How long a guest that was asked to end may take.
+const FAREWELL: Duration = Duration::from_secs(20);
+
+/// What only the virtual world knows.
+#[derive(Debug, Clone)]
+pub struct GuestOptions {
+    /// Name of the kernel; the newest one if there is none.
+    pub kernel: Option<String>,
+    /// A guest whose time stands still for so long (of the host's time) is given up.
+    pub patience: Duration,
+}
+
+impl Default for GuestOptions {
+    fn default() -> Self {
+        Self {
+            kernel: None,
+            patience: Duration::from_secs(60),
+        }
+    }
+}
+
+/// Does what the hidden words of the command line ask for. Programs that run the virtual world call this first, because the
+/// kernel and its first process are started as this program.
+pub fn entry() -> Option<ExitCode> {
+    let mut words = std::env::args_os().skip(1);
+    let word = words.next()?;
+    if word == GUEST {
+        Some(guest::main(words))
+    } else if word == GUEST_KERNEL {
+        let error = launch::become_kernel(words);
+        eprintln!("quell: cannot become the kernel: {error}");
+        Some(ExitCode::FAILURE)
+    } else {
+        None
+    }
+}
+
+/// A kernel, ready to run scenarios.
+#[derive(Debug)]
+pub(crate) struct Guest {
+    kernel: Kernel,
+    program: PathBuf,
+    patience: Duration,
+}
+
+impl Guest {
+    /// Finds the kernel. Refuses one that has no simulated clock.
+    pub(crate) fn new(options: &GuestOptions) -> Result<Self, RunError> {
+        let refused = |error: &dyn std::fmt::Display| RunError::Refused(error.to_string());
+        let kernel = Store::open()
+            .and_then(|store| store.find(options.kernel.as_deref()))
+            .map_err(|error| refused(&error))?;
+        if !kernel.facts.time_travel {
+            return Err(refused(&MachineError::NoTimeTravel(kernel.executable())));
+        }
+        let program = std::env::current_exe().map_err(|error| {
+            RunError::Failed(format!("this program does not know its own file: {error}"))
+        })?;
+        Ok(Self {
+            kernel,
+            program,
+            patience: options.patience,
+        })
+    }
+
+    /// Runs one seed inside, and fills its folder.
+    pub(crate) fn fill(&self, order: Order<'_>) -> Result<Summary, RunError> {
+        let started = Started::now(World::Virtual);
+        let control = Control::create()?;
+        let memory = guest_memory(order.scenario);
+        // The guest sees the folder by the same name, wherever this process stands.
+        let results = std::path::absolute(order.folder).map_err(RunError::writing(order.folder))?;
+        control.give(&Task {
+            scenario: order.resolved().to_toml(),
+            seed: order.seed,
+            entropy: entropy(order.seed),
+            results,
+            packets: order.options.packets,
+            warnings: order.options.warnings.clone(),
+            memory: memory.get(),
+        })?;
+        control.link_program(&self.program)?;
+        let mut machine = Machine::start(&MachineConfig {
+            kernel: self.kernel.executable(),
+            launcher: (self.program.clone(), vec![GUEST_KERNEL.to_owned()]),
+            arguments: Arguments {
+                memory: memory.get(),
+                clock: CLOCK.as_nanos() as u64,
+                seccomp: self.kernel.facts.seccomp,
+                folder: control.path().to_owned(),
+                init: control::PROGRAM.to_owned(),
+                init_arguments: vec![GUEST.to_owned(), text(control.path())],
+            },
+            log: order.folder.join(KERNEL_LOG),
+        })
+        .map_err(broken)?;
+        self.watch(
+            &mut machine,
+            &control,
+            &mut *order.progress,
+            order.options.stop,
+        )?;
+        let release = match control.end() {
+            Some(End::Done { kernel }) => kernel,
+            Some(End::Refused { why }) => return Err(RunError::Refused(why)),
+            Some(End::Failed { why }) => return Err(RunError::Failed(why)),
+            None => return Err(broken(machine.explain())),
+        };
+        let mut facts = Facts::new(World::Virtual, order.seed, started);
+        let guest = GuestFacts {
+            name: self.kernel.name.clone(),
+            source: self.kernel.facts.source.clone(),
+            config_hash: self.kernel.facts.config_hash.clone(),
+            memory_bytes: memory.get(),
+            host_kernel: facts.kernel.clone(),
+        };
+        facts.add_guest(guest, release);
+        write_json(&order.folder.join("run.json"), &facts)?;
+        read_summary(&order.folder.join("summary.json"))
+    }
+
+    /// Until the guest has ended. One whose time stands still is killed.
+    fn watch(
+        &self,
+        machine: &mut Machine,
+        control: &Control,
+        progress: &mut dyn FnMut(Time),
+        stop: &std::sync::atomic::AtomicBool,
+    ) -> Result<(), RunError> {
+        let mut seen = Time::ZERO;
+        let mut moved = Instant::now();
+        let mut asked: Option<Instant> = None;
+        while machine.ended().is_none() {
+            thread::sleep(LOOK);
+            if let Some(now) = control.progress().filter(|now| *now > seen) {
+                (seen, moved) = (now, Instant::now());
+                progress(now);
+            }
+            if stop.load(Ordering::Relaxed) && asked.is_none() {
+                control.ask_to_stop()?;
+                asked = Some(Instant::now());
+            }
+            let late = asked.is_some_and(|asked| asked.elapsed() > FAREWELL);
+            if late || moved.elapsed() > self.patience {
+                machine.kill();
+                let said = machine.explain().to_string();
+                let why = if late {
+                    "the guest did not end when it was asked to".to_owned()
+                } else {
+                    format!(
+                        "the guest's time stood still at {seen} for {} s (--guest-timeout)",
+                        self.patience.as_secs()
+                    )
+                };
+                return Err(RunError::Failed(format!("{why}\n{said}")));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What is random in a guest: the same for the same seed.
+fn entropy(seed: u64) -> Vec<u8> {
+    let mut random = Random::new(seed, "guest kernel");
+    (0..8).flat_map(|_| random.u64().to_le_bytes()).collect()
+}
+
+fn broken(error: MachineError) -> RunError {
+    if error.is_refusal() {
+        RunError::Refused(error.to_string())
+    } else {
+        RunError::Failed(error.to_string())
+    }
+}
+
+fn text(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
+}
+
+fn read_summary(path: &Path) -> Result<Summary, RunError> {
+    let read = || -> std::io::Result<Summary> {
+        Ok(serde_json::from_str(&std::fs::read_to_string(path)?)?)
+    };
+    read().map_err(|error| {
+        RunError::Failed(format!(
+            "the guest's {} cannot be read: {error}",
+            path.display()
+        ))
+    })
+}
