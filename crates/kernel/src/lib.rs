@@ -1,5 +1,7 @@
 //! User-mode Linux kernels for the virtual world.
 //!
+//! - [`build`](mod@build): builds one from source: from a package of the distribution, or from a developer's own tree;
+//! - [`source`]: where the source comes from; [`config`]: what it is configured with;
 //! - [`store`]: the kernels of this user, by name, and what is known of each.
 //! - [`machine`]: a kernel that runs.
 //!
@@ -7,8 +9,12 @@
 #![cfg(target_os = "linux")]
 #![forbid(unsafe_code)]
 
+pub mod build;
+pub mod config;
 mod error;
 pub mod machine;
+mod process;
+pub mod source;
 pub mod store;
 
 pub use error::{Error, Result};

@@ -4,7 +4,10 @@
 //! begin with a dot are such folders; those that a killed process left are removed by the next one that makes another.
 
 mod facts;
+pub(crate) mod inspect;
+pub(crate) mod put;
 mod version;
+pub(crate) mod work;
 
 use std::ffi::OsString;
 use std::fs;

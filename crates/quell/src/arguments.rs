@@ -43,8 +43,51 @@ pub(crate) enum Command {
         #[command(subcommand)]
         action: Option<Cc>,
     },
+    /// Build, list, add or remove kernels for the virtual world
+    Kernel {
+        #[command(subcommand)]
+        action: Kernel,
+    },
     /// Tell what this host can do, and what mends what it cannot
     Doctor,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Kernel {
+    /// Build one from source, in some minutes and without root; at once where it was built before
+    Build(KernelBuild),
+    /// Those there are; without --kernel a run takes the first
+    List,
+    /// Copy a user-mode kernel that you built (ARCH=um, CONFIG_UML_TIME_TRAVEL_SUPPORT=y)
+    Add {
+        /// The executable: the file `linux` of the build
+        path: PathBuf,
+        /// Call it so; without this its version
+        #[arg(long)]
+        name: Option<String>,
+    },
+    /// Remove one
+    Remove {
+        /// Its name in the list
+        name: String,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct KernelBuild {
+    /// Build from a source tree, which is not written to, or from a package (.deb) or archive (.tar.xz) at hand;
+    /// without this the newest linux-source package of the distribution is fetched
+    #[arg(long, value_name = "PATH", conflicts_with = "package")]
+    pub(crate) source: Option<PathBuf>,
+    /// Fetch this source package of the distribution: linux-source-6.1, or 6.1
+    #[arg(long, value_name = "PACKAGE")]
+    pub(crate) package: Option<String>,
+    /// Call it so; without this by its version, a source tree's folder and the name of FRAGMENT
+    #[arg(long)]
+    pub(crate) name: Option<String>,
+    /// Kernel options (CONFIG_NAME=y lines) in addition to quell's own
+    #[arg(long, value_name = "FRAGMENT")]
+    pub(crate) config: Option<PathBuf>,
 }
 
 #[derive(Debug, Subcommand)]

@@ -9,6 +9,8 @@ mod compare;
 mod controls;
 mod demo;
 mod doctor;
+mod kernel;
+mod kernel_progress;
 mod page;
 mod phases;
 mod picture;
@@ -71,6 +73,7 @@ fn main() -> ExitCode {
         Command::Queues { name } => queues::queues(name.as_deref(), &mut page),
         Command::Values { name } => values::values(name.as_deref(), &mut page),
         Command::Cc { action } => controls::controls(action.as_ref(), &mut page),
+        Command::Kernel { action } => kernel::kernel(&action, &mut page),
         Command::Doctor => doctor::doctor(&mut page),
     };
     let shown = page.show();

@@ -11,11 +11,18 @@ pub struct Facts {
     pub version: String,
     /// Where it comes from, for people: a package with its version, a folder, a file.
     pub source: String,
+    /// What `source` has in common with a later or changed one of the same kind: the name of the package, the path. A build
+    /// replaces a kernel of the same name and origin and no other.
+    #[serde(default)]
+    pub origin: String,
     /// When it was built or added, in seconds since 1970 (UTC).
     pub built_at: u64,
     /// SHA-256 of everything that decides what is built: the source's fingerprint and the configuration. Empty for a
     /// kernel that was added.
     pub config_hash: String,
+    /// Steps that its build took, for the progress of the next one; 0 where it was added.
+    #[serde(default)]
+    pub build_steps: u64,
     /// Whether its clock can be simulated (`time-travel=inf-cpu`).
     pub time_travel: bool,
     /// Whether it can run processes under seccomp instead of ptrace, which is faster.

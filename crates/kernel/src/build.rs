@@ -1,0 +1,326 @@
+//! Builds a kernel from source into the store.
+//!
+//! Everything happens in a hidden folder of the store, and outside of the source tree (kbuild's `O=`). The result is asked what it
+//! can do, and takes its place with one rename. Whatever ends a build before that, nothing is left behind but, of a failed one,
+//! the log.
+
+mod make;
+mod needs;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+
+use sha2::{Digest as _, Sha256};
+
+use crate::config::{self, Outcome, Wishes};
+use crate::source::tree::{OLDEST, Tree, check_path, hex};
+use crate::source::{Source, Wanted, stem};
+use crate::store::inspect::inspect;
+use crate::store::work::Work;
+use crate::store::{Kernel, Store, put};
+use crate::{Error, Result, process};
+use make::Make;
+use needs::Tools;
+
+/// What to build.
+#[derive(Debug, Clone, Default)]
+pub struct Request {
+    /// From which source.
+    pub source: Wanted,
+    /// Name of the kernel; without one its version, and for a tree of the user's own the folder's name after it.
+    pub name: Option<String>,
+    /// A file of kernel options in addition to quell's.
+    pub fragment: Option<PathBuf>,
+}
+
+/// What is being done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stage {
+    /// Looking whether this kernel is there already.
+    Looking,
+    /// Another process builds the same kernel.
+    Waiting,
+    /// Getting tools that are not installed.
+    FetchingTools,
+    /// Getting the package; counted in bytes.
+    Fetching,
+    /// Unpacking it.
+    Unpacking,
+    /// Finding out which options the tree has.
+    Configuring,
+    /// Compiling; counted in files.
+    Compiling,
+}
+
+/// How far it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Progress {
+    /// What is being done.
+    pub stage: Stage,
+    /// How much of it is done.
+    pub done: u64,
+    /// Out of how much, about; 0 where it is not known.
+    pub total: u64,
+}
+
+/// What a build tells while it goes on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Told {
+    /// How far it is.
+    Progress(Progress),
+    /// Something to know.
+    Note(String),
+}
+
+/// A kernel that was asked for.
+#[derive(Debug)]
+pub struct Built {
+    /// The kernel.
+    pub kernel: Kernel,
+    /// What it has and what it lacks; nothing where it was there already.
+    pub outcome: Option<Outcome>,
+}
+
+/// Builds what `request` says, unless the store has it: then that is the result, at once.
+///
+/// # Errors
+///
+/// What is needed is missing, the source cannot be had, the build fails, or `stop` is set. Each says what mends it.
+pub fn build(
+    store: &Store,
+    request: &Request,
+    stop: &AtomicBool,
+    tell: &mut dyn FnMut(Told),
+) -> Result<Built> {
+    stage(tell, Stage::Looking);
+    if let Some(name) = &request.name {
+        put::check_form(name)?;
+    }
+    let fragment = match &request.fragment {
+        Some(path) => Some(fs::read_to_string(path).map_err(Error::at("read", path))?),
+        None => None,
+    };
+    let wishes = Wishes::new(fragment.as_deref())?;
+    let source = Source::find(&request.source)?;
+    let hash = identity(&source, &wishes, stop)?;
+    if let Some(kernel) = there(store, &hash, request)? {
+        return Ok(kernel);
+    }
+    let folder = std::path::absolute(store.folder()).map_err(Error::at("find", store.folder()))?;
+    check_path(
+        &folder,
+        "kernels are kept in",
+        "let QUELL_KERNELS name another folder",
+    )?;
+    let tools = needs::check()?;
+    let work = Work::new(&folder, &hash[..16], stop, || stage(tell, Stage::Waiting))?;
+    // What another process has built meanwhile.
+    if let Some(kernel) = there(store, &hash, request)? {
+        return Ok(kernel);
+    }
+    check_space(&folder, source.megabytes())?;
+    let log = work.path("log");
+    let build = Build {
+        store,
+        request,
+        work: &work,
+        source: &source,
+        wishes: &wishes,
+        tools: &tools,
+        hash: &hash,
+        stop,
+    };
+    build
+        .run(tell)
+        .map_err(|error| failed(error, &log, &folder, request))
+}
+
+/// A kernel of the store that is what was asked for.
+fn there(store: &Store, hash: &str, request: &Request) -> Result<Option<Built>> {
+    let kernels = store.list()?.kernels;
+    let same = kernels.into_iter().find(|kernel| {
+        kernel.facts.config_hash == hash
+            && request
+                .name
+                .as_ref()
+                .is_none_or(|name| *name == kernel.name)
+    });
+    Ok(same.map(|kernel| Built {
+        kernel,
+        outcome: None,
+    }))
+}
+
+/// What decides about the kernel that comes out.
+fn identity(source: &Source, wishes: &Wishes, stop: &AtomicBool) -> Result<String> {
+    let mut hash = Sha256::new();
+    for part in [
+        source.origin(),
+        source.fingerprint(stop)?,
+        wishes.identity(),
+    ] {
+        hash.update((part.len() as u64).to_le_bytes());
+        hash.update(part);
+    }
+    Ok(hex(&hash.finalize()))
+}
+
+fn stage(tell: &mut dyn FnMut(Told), stage: Stage) {
+    tell(Told::Progress(Progress {
+        stage,
+        done: 0,
+        total: 0,
+    }));
+}
+
+/// A build under way.
+struct Build<'a> {
+    store: &'a Store,
+    request: &'a Request,
+    work: &'a Work,
+    source: &'a Source,
+    wishes: &'a Wishes,
+    tools: &'a Tools,
+    hash: &'a str,
+    stop: &'a AtomicBool,
+}
+
+impl Build<'_> {
+    fn run(&self, tell: &mut dyn FnMut(Told)) -> Result<Built> {
+        let Source::Tree(tree) = self.source;
+        if tree.is_old() {
+            tell(Told::Note(format!(
+                "Linux {} is older than {OLDEST}, the oldest version that quell is tested with",
+                tree.version
+            )));
+        }
+        let name = self.name(tree);
+        let replace = self.may_replace(&name)?;
+
+        stage(tell, Stage::Configuring);
+        let wishes = self.wishes.with_tree(&tree.folder)?;
+        let make = Make::new(&tree.folder, self.work, self.tools)?;
+        make.configure(&wishes, self.stop)?;
+        let whose = format!("the configuration of {}", self.source.describe());
+        let outcome = wishes.verify(&make.config()?, &whose)?;
+        config::verify_clock(&make.config()?)?;
+
+        let before = self.store.list()?.kernels;
+        let total = before
+            .iter()
+            .map(|kernel| kernel.facts.build_steps)
+            .find(|&n| n > 0);
+        let total = total.unwrap_or(make::STEPS);
+        let steps = make.compile(self.stop, |done| {
+            tell(Told::Progress(Progress {
+                stage: Stage::Compiling,
+                done: done.min(total),
+                total,
+            }));
+        })?;
+
+        // The kernel tells itself what it is.
+        let inspected = inspect(&make.kernel())?;
+        if !inspected.time_travel {
+            return Err(Error::Failed(
+                "the kernel that was built has no time travel".to_owned(),
+            ));
+        }
+        let folder = self.work.path("kernel");
+        let new = |path: &Path| fs::create_dir(path).map_err(Error::at("make", path));
+        new(&folder)?;
+        let take = |from: &Path, name: &str| {
+            fs::rename(from, folder.join(name)).map_err(Error::at("move", from))
+        };
+        take(&make.kernel(), "linux")?;
+        take(&self.work.path("log"), "log")?;
+        let mut facts = put::facts(
+            &name,
+            &inspected,
+            self.source.describe(),
+            self.source.origin(),
+        );
+        facts.config_hash = self.hash.to_owned();
+        facts.build_steps = steps;
+        let kernel = self.store.put(&folder, &inspected.config, facts, replace)?;
+        let _ = fs::remove_file(failed_log(self.store.folder(), self.request));
+        Ok(Built {
+            kernel,
+            outcome: Some(outcome),
+        })
+    }
+
+    /// As asked for, else of the version, the source and the fragment.
+    fn name(&self, tree: &Tree) -> String {
+        if let Some(name) = &self.request.name {
+            return name.clone();
+        }
+        let name = self.source.name(&tree.version);
+        match &self.request.fragment {
+            Some(fragment) => format!("{name}-{}", stem(fragment)),
+            None => name,
+        }
+    }
+
+    /// Whether a kernel called `name` is an earlier one of the same source.
+    fn may_replace(&self, name: &str) -> Result<bool> {
+        let kernels = self.store.list()?.kernels;
+        let earlier = kernels.iter().any(|kernel| {
+            kernel.name == name
+                && !kernel.facts.config_hash.is_empty()
+                && kernel.facts.origin == self.source.origin()
+        });
+        if !earlier {
+            self.store.check_name(name)?;
+        }
+        Ok(earlier)
+    }
+}
+
+/// Refuses a disk that is too full before hundreds of megabytes are written to it.
+fn check_space(folder: &Path, megabytes: u64) -> Result<()> {
+    // A file system that does not tell is tried.
+    let Ok(space) = rustix::fs::statvfs(folder) else {
+        return Ok(());
+    };
+    let free = space.f_bavail.saturating_mul(space.f_frsize) >> 20;
+    if free >= megabytes {
+        return Ok(());
+    }
+    Err(Error::Failed(format!(
+        "building takes {megabytes} MB for a while, and {} has {free} MB free; free some, or let QUELL_KERNELS name a folder on \
+         another disk",
+        folder.display()
+    )))
+}
+
+/// Where the log of a failed build is kept.
+fn failed_log(store: &Path, request: &Request) -> PathBuf {
+    let name = request.name.as_deref().unwrap_or("build");
+    store.join(format!("failed-{name}.log"))
+}
+
+/// Keeps the log of a failed build, and says what it ends with.
+fn failed(error: Error, log: &Path, store: &Path, request: &Request) -> Error {
+    let Error::Failed(why) = &error else {
+        return error;
+    };
+    let tail = process::tail(log, 15);
+    if tail.is_empty() {
+        return error;
+    }
+    let kept = failed_log(store, request);
+    let whole = match fs::rename(log, &kept) {
+        Ok(()) => format!("; the whole log: {}", kept.display()),
+        Err(_) => String::new(),
+    };
+    let mend = if tail.contains("No space left on device") || tail.contains("Disk quota exceeded") {
+        "; the disk is full: free some space, or let QUELL_KERNELS name a folder on another disk"
+    } else if tail.contains("Killed signal") || tail.contains("Cannot allocate memory") {
+        "; the memory did not suffice: end other programs"
+    } else {
+        ""
+    };
+    Error::Failed(format!("{why}{mend}{whole}; it ends with:\n{tail}"))
+}

@@ -1,0 +1,102 @@
+//! What an executable file is: a user-mode kernel or not, and what it can do. The file itself is asked.
+//!
+//! Every user-mode kernel answers `--version`, `--showconfig` and `--help` and ends (arch/um/kernel/um_arch.c, config.c.in).
+//! Anything else is not started: a kernel carries the sentence of its `--help`.
+
+use std::fs::File;
+use std::io::{ErrorKind, Read as _};
+use std::path::Path;
+use std::time::Duration;
+
+use rustix::fs::Access;
+
+use crate::process::{command, output};
+use crate::{Error, Result};
+
+/// In every user-mode kernel (arch/um/kernel/um_arch.c, `usage_string`).
+const SIGN: &[u8] = b"User Mode Linux v";
+/// How long a kernel may take to answer.
+const LIMIT: Duration = Duration::from_secs(20);
+
+/// What a user-mode kernel says of itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Inspected {
+    /// `7.2.13`.
+    pub(crate) version: String,
+    /// The whole configuration.
+    pub(crate) config: String,
+    /// Whether its clock can be simulated.
+    pub(crate) time_travel: bool,
+    /// Whether it can run processes under seccomp.
+    pub(crate) seccomp: bool,
+}
+
+/// Asks the kernel at `path`.
+///
+/// # Errors
+///
+/// There is none, it is no user-mode kernel, or it does not run here.
+pub(crate) fn inspect(path: &Path) -> Result<Inspected> {
+    let shown = path.display();
+    let refused = |why: String| Err(Error::Refused(format!("{shown} {why}")));
+    let file = match File::open(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            return refused("does not exist".to_owned());
+        }
+        other => other.map_err(Error::at("read", path))?,
+    };
+    let metadata = file.metadata().map_err(Error::at("read", path))?;
+    if metadata.is_dir() {
+        return refused(format!(
+            "is a folder; a kernel is one file: {shown}/linux? To build a source tree: quell kernel build --source {shown}"
+        ));
+    }
+    if !metadata.is_file() || !contains(file, SIGN).map_err(Error::at("read", path))? {
+        return refused(
+            "is no user-mode kernel; that is the file `linux` of a build with ARCH=um (a bzImage or vmlinuz is for real \
+             machines); `quell kernel build` makes one"
+                .to_owned(),
+        );
+    }
+    if rustix::fs::access(path, Access::EXEC_OK).is_err() {
+        return refused(format!("is not executable; mend: chmod +x {shown}"));
+    }
+    // A program is searched for on the path unless its name has a slash.
+    let absolute = std::path::absolute(path).map_err(Error::at("find", path))?;
+    let ask = |argument: &str| {
+        output(command(&absolute).arg(argument), LIMIT).map_err(|error| {
+            Error::Failed(format!(
+                "{shown} does not answer {argument}: {error}; it may have been built for another machine, or want libraries that \
+                 this one lacks (ldd {shown})"
+            ))
+        })
+    };
+    let version = ask("--version")?;
+    let config = ask("--showconfig")?;
+    let help = ask("--help")?;
+    let has = |line: &str| config.lines().any(|other| other == line);
+    Ok(Inspected {
+        version: version.trim().to_owned(),
+        time_travel: has("CONFIG_UML_TIME_TRAVEL_SUPPORT=y"),
+        seccomp: help.lines().any(|line| line.starts_with("seccomp=")),
+        config,
+    })
+}
+
+/// Whether `sign` is anywhere in what `file` holds.
+fn contains(mut file: File, sign: &[u8]) -> std::io::Result<bool> {
+    let mut window = Vec::new();
+    let mut buffer = vec![0; 1 << 16];
+    loop {
+        let read = file.read(&mut buffer)?;
+        if read == 0 {
+            return Ok(false);
+        }
+        window.extend_from_slice(&buffer[..read]);
+        if window.windows(sign.len()).any(|bytes| bytes == sign) {
+            return Ok(true);
+        }
+        // The sign may lie across two reads.
+        window.drain(..window.len().saturating_sub(sign.len() - 1));
+    }
+}

@@ -1,0 +1,193 @@
+//! Putting kernels into the store, and removing them.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use rustix::fs::{CWD, RenameFlags, renameat_with};
+use rustix::io::Errno;
+
+use super::inspect::{Inspected, inspect};
+use super::work::Work;
+use super::{Facts, Kernel, Store};
+use crate::config::{Outcome, Wishes};
+use crate::{Error, Result};
+
+/// Longest name.
+const LONGEST: usize = 100;
+
+impl Store {
+    /// Copies the user-mode kernel at `path` into the store, under `name` or, without one, its version.
+    ///
+    /// # Errors
+    ///
+    /// The file is no user-mode kernel that the virtual world can use, or the name is taken or impossible.
+    pub fn add(
+        &self,
+        path: &Path,
+        name: Option<&str>,
+        stop: &AtomicBool,
+    ) -> Result<(Kernel, Outcome)> {
+        if let Some(name) = name {
+            self.check_name(name)?;
+        }
+        let inspected = inspect(path)?;
+        let outcome = usable(&inspected, &format!("{}", path.display()))?;
+        let name = name.unwrap_or(&inspected.version);
+        self.check_name(name)?;
+        let process = std::process::id();
+        let work = Work::new(self.folder(), &format!("add-{process}-{name}"), stop, || {})?;
+        let folder = work.path("kernel");
+        fs::create_dir(&folder).map_err(Error::at("make", &folder))?;
+        let source = std::path::absolute(path).map_err(Error::at("find", path))?;
+        let copy = folder.join("linux");
+        fs::copy(&source, &copy).map_err(Error::at("copy", path))?;
+        let source = source.display().to_string();
+        let facts = facts(name, &inspected, format!("added from {source}"), source);
+        self.put(&folder, &inspected.config, facts, false)
+            .map(|kernel| (kernel, outcome))
+    }
+
+    /// Removes a kernel, also a damaged one. One that runs goes on running.
+    ///
+    /// # Errors
+    ///
+    /// There is none of this name.
+    pub fn remove(&self, name: &str) -> Result<()> {
+        let folder = self.folder().join(name);
+        if check_form(name).is_err() || !folder.is_dir() {
+            return Err(match self.find(Some(name)) {
+                Err(error) => error,
+                Ok(_) => Error::Refused(format!("there is no kernel {name}")),
+            });
+        }
+        // First out of sight, so that nobody sees half a kernel.
+        let stop = AtomicBool::new(false);
+        let process = std::process::id();
+        let work = Work::new(
+            self.folder(),
+            &format!("remove-{process}-{name}"),
+            &stop,
+            || {},
+        )?;
+        fs::rename(&folder, work.path("kernel")).map_err(Error::at("remove", &folder))
+    }
+
+    /// Whether a new kernel can be called so.
+    ///
+    /// # Errors
+    ///
+    /// The name is impossible or taken.
+    pub(crate) fn check_name(&self, name: &str) -> Result<()> {
+        check_form(name)?;
+        let folder = self.folder().join(name);
+        if folder.exists() {
+            return Err(taken(name, &folder));
+        }
+        Ok(())
+    }
+
+    /// Completes `folder`, which holds `linux`, and gives it its place. With `replace` it takes that of a kernel of the same name.
+    pub(crate) fn put(
+        &self,
+        folder: &Path,
+        config: &str,
+        facts: Facts,
+        replace: bool,
+    ) -> Result<Kernel> {
+        let write = |name: &str, text: &str| {
+            let path = folder.join(name);
+            fs::write(&path, text).map_err(Error::at("write", &path))
+        };
+        write("config", config)?;
+        let text = serde_json::to_string_pretty(&facts)
+            .map_err(|error| Error::Failed(format!("kernel.json: {error}")))?;
+        write("kernel.json", &(text + "\n"))?;
+        let place = self.folder().join(&facts.name);
+        let rename = |flags| renameat_with(CWD, folder, CWD, &place, flags);
+        let mut done = rename(RenameFlags::NOREPLACE);
+        if done == Err(Errno::EXIST) && replace {
+            // What was there comes to lie in the working folder, which is removed.
+            done = rename(RenameFlags::EXCHANGE);
+        }
+        match done {
+            Ok(()) => Ok(()),
+            Err(Errno::EXIST) => Err(taken(&facts.name, &place)),
+            // Some file systems know no flags.
+            Err(Errno::INVAL | Errno::NOSYS) => {
+                if replace && place.exists() {
+                    let aside = folder.with_file_name("replaced");
+                    fs::rename(&place, &aside).map_err(Error::at("replace", &place))?;
+                }
+                fs::rename(folder, &place).map_err(|error| match error.kind() {
+                    ErrorKind::DirectoryNotEmpty | ErrorKind::AlreadyExists => {
+                        taken(&facts.name, &place)
+                    }
+                    _ => Error::at("make", &place)(error),
+                })
+            }
+            Err(errno) => Err(Error::at("make", &place)(errno.into())),
+        }?;
+        Ok(Kernel {
+            name: facts.name.clone(),
+            folder: place,
+            facts,
+        })
+    }
+}
+
+/// What is to be known of a kernel that was made now.
+pub(crate) fn facts(name: &str, inspected: &Inspected, source: String, origin: String) -> Facts {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    Facts {
+        name: name.to_owned(),
+        version: inspected.version.clone(),
+        source,
+        origin,
+        built_at: now.map_or(0, |now| now.as_secs()),
+        config_hash: String::new(),
+        build_steps: 0,
+        time_travel: inspected.time_travel,
+        seccomp: inspected.seccomp,
+    }
+}
+
+/// Whether the virtual world can use the kernel that said this of itself; what it lacks that would be good to have.
+fn usable(inspected: &Inspected, whose: &str) -> Result<Outcome> {
+    if !inspected.time_travel {
+        return Err(Error::Refused(format!(
+            "{whose} (Linux {}) has no time travel, so its clock cannot be simulated; build it with \
+             CONFIG_UML_TIME_TRAVEL_SUPPORT=y, or let quell do it: quell kernel build --source TREE",
+            inspected.version
+        )));
+    }
+    let wishes = Wishes::new(None)?;
+    wishes
+        .verify(&inspected.config, whose)
+        .map_err(|error| Error::Refused(error.to_string()))
+}
+
+fn taken(name: &str, place: &Path) -> Error {
+    Error::Refused(format!(
+        "there is a kernel {name} already ({}); choose another name with --name, or remove it: quell kernel remove {name}",
+        place.display()
+    ))
+}
+
+/// Names are folders, are typed, and stand in reports.
+pub(crate) fn check_form(name: &str) -> Result<()> {
+    let right = name.len() <= LONGEST
+        && name.starts_with(|c: char| c.is_ascii_alphanumeric())
+        && name
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || "._+~-".contains(c));
+    if right {
+        return Ok(());
+    }
+    Err(Error::Refused(format!(
+        "{name:?} cannot be the name of a kernel: at most {LONGEST} letters, digits and . _ + ~ -, a letter or digit first; \
+         --name chooses one"
+    )))
+}

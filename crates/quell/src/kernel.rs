@@ -1,0 +1,145 @@
+//! `quell kernel`: the kernels of the virtual world.
+
+use std::fmt::Write as _;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use quell_kernel::Error;
+use quell_kernel::build::{self, Request, Told};
+use quell_kernel::config::Outcome;
+use quell_kernel::source::Wanted;
+use quell_kernel::store::{Kernel, Store};
+
+use crate::Failure;
+use crate::arguments::{self, KernelBuild};
+use crate::kernel_progress::Shown;
+use crate::page::{self, Page};
+use crate::run::stop_at_ctrl_c;
+
+/// Does one of its actions.
+pub(crate) fn kernel(action: &arguments::Kernel, page: &mut Page) -> Result<(), Failure> {
+    let store = Store::open().map_err(failure)?;
+    match action {
+        arguments::Kernel::Build(arguments) => build(&store, arguments, page),
+        arguments::Kernel::List => list(&store, page),
+        arguments::Kernel::Add { path, name } => {
+            let stop = stop_at_ctrl_c().map_err(Failure::failed)?;
+            let (kernel, outcome) = store.add(path, name.as_deref(), &stop).map_err(failure)?;
+            page.line(format_args!("added: {}", line(&kernel)));
+            missing(&outcome, page);
+            Ok(())
+        }
+        arguments::Kernel::Remove { name } => {
+            store.remove(name).map_err(failure)?;
+            page.line(format_args!("removed: {name}"));
+            Ok(())
+        }
+    }
+}
+
+/// What went wrong, with its exit code.
+pub(crate) fn failure(error: Error) -> Failure {
+    if error.is_refusal() {
+        Failure::input(error)
+    } else {
+        Failure::failed(error)
+    }
+}
+
+fn build(store: &Store, arguments: &KernelBuild, page: &mut Page) -> Result<(), Failure> {
+    let source = match (&arguments.source, &arguments.package) {
+        (Some(path), _) => Wanted::Path(path.clone()),
+        (None, Some(package)) => Wanted::Package(package.clone()),
+        (None, None) => Wanted::Newest,
+    };
+    let request = Request {
+        source,
+        name: arguments.name.clone(),
+        fragment: arguments.config.clone(),
+    };
+    let stop = stop_at_ctrl_c().map_err(Failure::failed)?;
+    let mut shown = Shown::new();
+    let result = build::build(store, &request, &stop, &mut |told| match told {
+        Told::Progress(progress) => shown.tell(progress),
+        Told::Note(note) => shown.note(&note),
+    });
+    shown.end();
+    let built = result.map_err(failure)?;
+    match &built.outcome {
+        None => page.line(format_args!("there already: {}", line(&built.kernel))),
+        Some(outcome) => {
+            page.line(format_args!("built: {}", line(&built.kernel)));
+            has("congestion controls", &outcome.congestion_controls, page);
+            has("queue disciplines", &outcome.disciplines, page);
+            missing(outcome, page);
+        }
+    }
+    page.line(format_args!("in {}", built.kernel.folder.display()));
+    Ok(())
+}
+
+fn has(what: &str, names: &[String], page: &mut Page) {
+    page.line(format_args!("{} {what}:", names.len()));
+    page.paragraph(4, &names.join(" ").to_lowercase());
+}
+
+/// What a kernel lacks that would be good to have.
+fn missing(outcome: &Outcome, page: &mut Page) {
+    if !outcome.left_out.is_empty() {
+        page.line(
+            "not in this kernel, because its source lacks them or what they depend on is off:",
+        );
+        page.paragraph(4, &outcome.left_out.join(" "));
+    }
+    for wish in &outcome.not_as_wished {
+        page::complain(&format!(
+            "{wish}, as the fragment wishes: the source does not know the option, or what it depends on is off"
+        ));
+    }
+}
+
+fn list(store: &Store, page: &mut Page) -> Result<(), Failure> {
+    let listing = store.list().map_err(failure)?;
+    for kernel in &listing.kernels {
+        page.line(line(kernel));
+    }
+    for (name, why) in &listing.damaged {
+        page.line(format_args!(
+            "{name}  damaged: {why}; mend: quell kernel remove {name}, and build or add it again"
+        ));
+    }
+    if listing.kernels.is_empty() {
+        page.line(format_args!(
+            "no kernel in {}; `quell kernel build` builds one in some minutes",
+            store.folder().display()
+        ));
+    }
+    Ok(())
+}
+
+/// One kernel on one line.
+fn line(kernel: &Kernel) -> String {
+    let facts = &kernel.facts;
+    let mut line = format!("{}  Linux {}", kernel.name, facts.version);
+    let _ = write!(line, "  {}", facts.source);
+    let age = SystemTime::now()
+        .duration_since(UNIX_EPOCH + Duration::from_secs(facts.built_at))
+        .unwrap_or_default();
+    let _ = write!(line, "  {}", ago(age));
+    if facts.seccomp {
+        line.push_str("  seccomp");
+    }
+    if !facts.time_travel {
+        line.push_str("  without time travel");
+    }
+    line
+}
+
+fn ago(age: Duration) -> String {
+    let minutes = age.as_secs() / 60;
+    match minutes {
+        0 => "just now".to_owned(),
+        1..120 => format!("{minutes} min ago"),
+        120..2_880 => format!("{} h ago", minutes / 60),
+        _ => format!("{} days ago", minutes / 1_440),
+    }
+}
