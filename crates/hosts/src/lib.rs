@@ -2,6 +2,7 @@
 //!
 //! - [`topology`]: three network namespaces, sender — link — receiver, with one pair of addresses per group of flows;
 //! - [`namespace`], [`user_namespace`], [`netlink`], [`offload`], [`sysctl`], [`capabilities`]: what it is made of;
+//! - [`kernel_queue`]: this kernel's own queue disciplines as a bottleneck, to compare with;
 //! - [`traffic`]: the flows: applications over real sockets, a thread per host;
 //! - [`cc`]: the congestion controls of this kernel, and those that quell loads as BPF (feature `bpf-cc`);
 //! - [`entropy`]: the first random bytes of a kernel that has none;
@@ -15,6 +16,7 @@ pub mod capabilities;
 pub mod cc;
 pub mod entropy;
 mod error;
+pub mod kernel_queue;
 pub mod namespace;
 pub mod netlink;
 pub mod offload;

@@ -196,6 +196,21 @@ impl Netlink {
         source: IpAddr,
         ecn: bool,
     ) -> Result<()> {
+        let mut extra = vec![RouteAttribute::PrefSource(source.into())];
+        if ecn {
+            extra.push(RouteAttribute::Metrics(vec![RouteMetric::Features(
+                FEATURE_ECN,
+            )]));
+        }
+        self.add_route(interface, to, extra)
+    }
+
+    /// Routes one host straight to an interface, for a router, which has no address of its own.
+    pub fn add_forwarding_route(&mut self, interface: u32, to: IpAddr) -> Result<()> {
+        self.add_route(interface, to, Vec::new())
+    }
+
+    fn add_route(&mut self, interface: u32, to: IpAddr, extra: Vec<RouteAttribute>) -> Result<()> {
         let mut message = RouteMessage::default();
         message.header.address_family = family(to);
         message.header.destination_prefix_length = bits(to);
@@ -210,15 +225,8 @@ impl Netlink {
         message.attributes = vec![
             RouteAttribute::Destination(to.into()),
             RouteAttribute::Oif(interface),
-            RouteAttribute::PrefSource(source.into()),
         ];
-        if ecn {
-            message
-                .attributes
-                .push(RouteAttribute::Metrics(vec![RouteMetric::Features(
-                    FEATURE_ECN,
-                )]));
-        }
+        message.attributes.extend(extra);
         self.request(
             RouteNetlinkMessage::NewRoute(message),
             NLM_F_CREATE | NLM_F_EXCL,

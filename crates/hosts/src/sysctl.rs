@@ -43,6 +43,15 @@ const HOST: &[(&str, &str)] = &[
     ("net.ipv4.conf.default.rp_filter", "0"),
 ];
 
+/// A router of IPv4 that says nothing itself.
+const ROUTER: &[(&str, &str)] = &[
+    ("net.ipv4.ip_forward", "1"),
+    ("net.ipv4.conf.all.rp_filter", "0"),
+    ("net.ipv4.conf.default.rp_filter", "0"),
+    ("net.ipv4.conf.all.send_redirects", "0"),
+    ("net.ipv4.conf.default.send_redirects", "0"),
+];
+
 /// Smallest and initial sizes that tcp(7) gives; only the maxima are ours.
 const BUFFER_MINIMUM: u64 = 4096;
 const BUFFER_INITIAL: u64 = 131_072;
@@ -61,6 +70,12 @@ pub fn prepare_host(max_window: u64, ipv6: bool) -> Result<()> {
 /// Prepares the namespace of the calling thread for the link: it only carries frames and never speaks itself.
 pub fn prepare_link() -> Result<()> {
     set_all(NO_IPV6)
+}
+
+/// Prepares the namespace of the calling thread for a router, before it has interfaces.
+pub fn prepare_router() -> Result<()> {
+    set_all(NO_IPV6)?;
+    set_all(ROUTER)
 }
 
 /// Reads a setting by its dotted name.

@@ -10,10 +10,19 @@
 //! apart by address alone and each pair has a route of its own, with or without ECN. Addresses are single (/32, /128) and
 //! routes and neighbours are entered for good: nothing is learned, nothing expires, ARP and neighbour discovery work but are
 //! not needed. The network numbers (10.77.0.0/16, fd77::/64) exist only inside.
+//!
+//! With [`TopologyConfig::kernel_queue`] a fourth namespace stands between the link and the receiver: a router, whose port
+//! to the receiver has this kernel's own queue. Hosts do not notice it: towards each of them it has the Ethernet address of
+//! the other. A queue on a hop of its own drops as a network does; on the sender's port TCP would see each drop at once.
+//!
+//! ```text
+//!  (link)  [ to-receiver ]─────veth─────[ from-link  router  out: htb + the queue ]─────veth─────[ host ]
+//! ```
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use crate::error::Doing as _;
+use crate::kernel_queue::{self, KernelQueue};
 use crate::namespace::Namespace;
 use crate::netlink::{Mac, Netlink, VethEnd, interface_index};
 use crate::{Error, Result, offload, sysctl};
@@ -21,6 +30,8 @@ use crate::{Error, Result, offload, sysctl};
 const HOST_PORT: &str = "host";
 const TO_SENDER: &str = "to-sender";
 const TO_RECEIVER: &str = "to-receiver";
+const FROM_LINK: &str = "from-link";
+const OUT: &str = "out";
 
 // Locally administered addresses (bit 1 of the first byte).
 const SENDER_MAC: Mac = [0x02, 0x77, 0, 0, 0, 0x01];
@@ -52,6 +63,8 @@ pub struct TopologyConfig {
     /// Whether TCP of the sender and of the receiver host builds super-segments. The kernel splits them before they
     /// reach the wire; what is left of them are bursts.
     pub gso: [bool; 2],
+    /// A queue of this kernel behind the link, on the way to the receiver; IPv4 only.
+    pub kernel_queue: Option<KernelQueue>,
 }
 
 /// What a group of flows needs of its route.
@@ -70,6 +83,7 @@ impl Default for TopologyConfig {
             max_window: 16 << 20,
             ipv6: false,
             gso: [true; 2],
+            kernel_queue: None,
         }
     }
 }
@@ -111,7 +125,7 @@ pub struct Port {
     pub index: u32,
 }
 
-/// Three namespaces joined by two veth pairs; gone when this value, or the process, is gone.
+/// Three namespaces joined by two veth pairs, or four by three; gone when this value, or the process, is gone.
 #[derive(Debug)]
 pub struct Topology {
     /// Where flows begin.
@@ -120,6 +134,8 @@ pub struct Topology {
     pub link: Namespace,
     /// Where flows end.
     pub receiver: Namespace,
+    /// Where the queue of this kernel is, if there is one.
+    pub router: Option<Namespace>,
     /// The port that frames of the sender come in by.
     pub to_sender: Port,
     /// The port that leads to the receiver.
@@ -152,14 +168,26 @@ impl Topology {
         };
         // Before any interface exists, so that none of them announces itself.
         inside(&link, &sysctl::prepare_link)?;
+        let router = config.kernel_queue.is_some().then(new_namespace);
+        let router = router.transpose()?;
+        if let Some(router) = &router {
+            inside(router, &|| {
+                sysctl::prepare_router()?;
+                add_wire(&FROM_LINK_TO_LINK, config.mtu, &link)
+            })?;
+        }
         let [sender_gso, receiver_gso] = config.gso;
-        for (host, peer, gso) in [
-            (&sender, TO_SENDER, sender_gso),
-            (&receiver, TO_RECEIVER, receiver_gso),
+        let (behind, receiver_wire) = match &router {
+            Some(router) => (router, &RECEIVER_TO_ROUTER),
+            None => (&link, &RECEIVER_TO_LINK),
+        };
+        for (host, wire, there, gso) in [
+            (&sender, &SENDER_TO_LINK, &link, sender_gso),
+            (&receiver, receiver_wire, behind, receiver_gso),
         ] {
             inside(host, &|| {
                 sysctl::prepare_host(config.max_window, config.ipv6)?;
-                add_wire(host_mac(peer), peer, config.mtu, &link)?;
+                add_wire(wire, config.mtu, there)?;
                 if gso {
                     return Ok(());
                 }
@@ -183,16 +211,30 @@ impl Topology {
             })
         })?;
 
-        for (namespace, ports) in [
+        if let Some(router) = &router {
+            inside(router, &|| route(&groups))?;
+        }
+
+        let mut up = vec![
             (&sender, &[HOST_PORT][..]),
             (&receiver, &[HOST_PORT]),
             (&link, &[TO_SENDER, TO_RECEIVER]),
-        ] {
+        ];
+        up.extend(
+            router
+                .as_ref()
+                .map(|router| (router, &[FROM_LINK, OUT][..])),
+        );
+        for (namespace, ports) in up {
             inside(namespace, &|| {
                 ports.iter().try_for_each(|port| {
                     Netlink::open()?.wait_until_running(interface_index(port)?)
                 })
             })?;
+        }
+
+        if let (Some(router), Some(queue)) = (&router, &config.kernel_queue) {
+            inside(router, &|| kernel_queue::attach(queue, OUT))?;
         }
 
         let port = |name: &'static str| -> Result<Port> {
@@ -206,11 +248,23 @@ impl Topology {
             sender,
             link,
             receiver,
+            router,
             to_sender,
             to_receiver,
             groups,
             mtu: config.mtu,
         })
+    }
+
+    /// What the kernel's queue has counted so far; `None` where there is none.
+    pub fn kernel_queue_statistics(&self) -> Result<Option<kernel_queue::Statistics>> {
+        let Some(router) = &self.router else {
+            return Ok(None);
+        };
+        router
+            .run(|| kernel_queue::statistics(OUT))
+            .doing(|| "enter a network namespace")?
+            .map(Some)
     }
 }
 
@@ -229,6 +283,14 @@ fn check(config: &TopologyConfig) -> Result<()> {
             config.mtu
         )));
     }
+    if let Some(queue) = &config.kernel_queue {
+        if config.ipv6 {
+            return Err(Error::Topology(
+                "the router with the kernel's queue carries IPv4 only".to_owned(),
+            ));
+        }
+        queue.check()?;
+    }
     if config.groups.is_empty() || config.groups.len() > MAX_GROUPS {
         return Err(Error::Topology(format!(
             "{} groups are not between 1 and {MAX_GROUPS}",
@@ -242,41 +304,54 @@ fn new_namespace() -> Result<Namespace> {
     Namespace::new().doing(|| "make a network namespace")
 }
 
-fn host_mac(port: &str) -> Mac {
-    if port == TO_SENDER {
-        SENDER_MAC
-    } else {
-        RECEIVER_MAC
-    }
+/// A veth pair between a namespace and the one that comes after it, on the way to the link.
+struct Wire {
+    here: (&'static str, Mac),
+    there: (&'static str, Mac),
 }
 
-fn port_mac(port: &str) -> Mac {
-    if port == TO_SENDER {
-        TO_SENDER_MAC
-    } else {
-        TO_RECEIVER_MAC
-    }
-}
+const SENDER_TO_LINK: Wire = Wire {
+    here: (HOST_PORT, SENDER_MAC),
+    there: (TO_SENDER, TO_SENDER_MAC),
+};
+const RECEIVER_TO_LINK: Wire = Wire {
+    here: (HOST_PORT, RECEIVER_MAC),
+    there: (TO_RECEIVER, TO_RECEIVER_MAC),
+};
+/// To the sender the router is the receiver, and to the receiver the sender.
+const FROM_LINK_TO_LINK: Wire = Wire {
+    here: (FROM_LINK, RECEIVER_MAC),
+    there: (TO_RECEIVER, TO_RECEIVER_MAC),
+};
+const RECEIVER_TO_ROUTER: Wire = Wire {
+    here: (HOST_PORT, RECEIVER_MAC),
+    there: (OUT, SENDER_MAC),
+};
 
-/// A veth pair between the calling thread's namespace and a port of the link; the host's end is up afterwards.
-fn add_wire(mac: Mac, port: &str, mtu: u32, link: &Namespace) -> Result<()> {
+/// A veth pair between the calling thread's namespace and `namespace`; the end here is up afterwards.
+fn add_wire(wire: &Wire, mtu: u32, namespace: &Namespace) -> Result<()> {
     let mut netlink = Netlink::open()?;
-    let there = VethEnd {
-        name: port,
-        mac: port_mac(port),
-        mtu,
-    };
-    netlink.add_veth(
-        &VethEnd {
-            name: HOST_PORT,
-            mac,
-            mtu,
-        },
-        &there,
-        link,
-    )?;
+    let end = |(name, mac)| VethEnd { name, mac, mtu };
+    netlink.add_veth(&end(wire.here), &end(wire.there), namespace)?;
     netlink.set_up(interface_index("lo")?)?;
-    bring_up(HOST_PORT)
+    bring_up(wire.here.0)
+}
+
+/// Both directions of every group through the router, in the calling thread's namespace.
+fn route(groups: &[GroupAddresses]) -> Result<()> {
+    bring_up(OUT)?;
+    let mut netlink = Netlink::open()?;
+    let (back, out) = (interface_index(FROM_LINK)?, interface_index(OUT)?);
+    for group in groups {
+        for (interface, address, mac) in [
+            (back, group.sender, SENDER_MAC),
+            (out, group.receiver, RECEIVER_MAC),
+        ] {
+            netlink.add_forwarding_route(interface, address.into())?;
+            netlink.add_neighbour(interface, address.into(), mac)?;
+        }
+    }
+    Ok(())
 }
 
 fn bring_up(interface: &str) -> Result<()> {

@@ -129,6 +129,12 @@ pub fn run_all(
         return Err(RunError::Refused(why));
     }
     match options.world {
+        World::Sim if options.live.kernel_queue.is_some() || options.live.watch => {
+            Err(RunError::Refused(
+                "the simulator has no kernel: --kernel-queue and --watch need --world live or virtual"
+                    .to_owned(),
+            ))
+        }
         World::Sim => match batch::at_once(tasks, jobs) {
             1 => batch::in_turn(&mut |order| fill(order, &mut simulated), tasks, progress),
             jobs => {

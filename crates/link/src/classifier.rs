@@ -35,6 +35,11 @@ impl Classifier {
             Direction::Forward => destination,
             Direction::Reverse => source,
         };
+        self.group_of_port(port)
+    }
+
+    /// The group whose receivers have this port.
+    pub(crate) fn group_of_port(&self, port: u16) -> Option<u16> {
         self.group_plus_one[usize::from(port)].checked_sub(1)
     }
 }

@@ -171,6 +171,13 @@ pub(crate) struct Run {
     /// Where to run
     #[arg(long, value_enum, default_value_t = Where::Sim)]
     pub(crate) world: Where,
+    /// Live and virtual world: a queue of the kernel in the place of quell's, in tc's words: "pie limit
+    /// 1000 target 15ms"
+    #[arg(long, value_name = "QDISC", hide = true)]
+    pub(crate) kernel_queue: Option<String>,
+    /// Live and virtual world: measure what becomes of packets from outside the queue, too
+    #[arg(long, hide = true)]
+    pub(crate) watch: bool,
 }
 
 #[derive(Debug, Args)]

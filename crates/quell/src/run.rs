@@ -43,6 +43,9 @@ fn start(loaded: &Loaded, world: World, arguments: &Run, page: &mut Page) -> Res
         packets: arguments.packets,
         live: LiveOptions {
             realtime: how.realtime,
+            kernel_queue: arguments.kernel_queue.clone(),
+            watch: arguments.watch,
+            ..LiveOptions::default()
         },
         guest: arguments.guest.options().map_err(Failure::input)?,
     };

@@ -139,9 +139,10 @@ fn one(
     let is_root = rustix::process::geteuid().is_root();
     let options = LiveOptions {
         realtime: (is_root && arguments.realtime > 0).then_some(arguments.realtime),
+        ..LiveOptions::default()
     };
     for attempt in 0..ATTEMPTS {
-        let run = live::run(&scenario, seed, options, stop, &mut Deaf);
+        let run = live::run(&scenario, seed, World::Live, &options, stop, &mut Deaf);
         let summary = run.map_err(trouble)?.summary;
         if stop.load(Ordering::Relaxed) {
             return Ok(": stopped, not kept".to_owned());

@@ -7,9 +7,11 @@
 
 mod error;
 mod flows;
+mod kernel;
 mod link;
 mod plan;
 mod warnings;
+mod watch;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,7 +22,8 @@ use quell_aqm::Time;
 use quell_hosts::topology::Topology;
 use quell_hosts::traffic::{Epoch, Traffic};
 use quell_link::Descriptor;
-use quell_measure::{FlowRow, Histograms, QueueRow, RunInfo, Summary};
+use quell_measure::{Direction, FlowRow, Histograms, QueueRow, RunInfo, Summary};
+use serde::{Deserialize, Serialize};
 
 pub use error::LiveError;
 
@@ -31,6 +34,7 @@ use flows::Flows;
 use link::LinkThread;
 use plan::Plan;
 pub(crate) use plan::pool_bytes;
+use watch::{Watch, Watched};
 
 /// Between setting everything up and the run's time zero, so that no thread comes late to it.
 const HEAD_START: Time = Time::from_millis(50);
@@ -38,10 +42,16 @@ const HEAD_START: Time = Time::from_millis(50);
 const TURN: Duration = Duration::from_millis(50);
 
 /// How to run.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct LiveOptions {
     /// Priority of the link's thread under SCHED_FIFO; the hosts' threads get one less.
     pub realtime: Option<u8>,
+    /// A discipline of the kernel, in tc's words, in the place of quell's queue of the forward direction.
+    pub kernel_queue: Option<String>,
+    /// Whether to measure from outside, too, what became of packets of the forward direction: `path` in `link` of the
+    /// summary. A kernel's queue is always measured so.
+    pub watch: bool,
 }
 
 /// A row of the series.
@@ -98,7 +108,7 @@ pub fn prepare() -> Result<(), LiveError> {
 }
 
 /// Runs `scenario` once with `seed`, until its end or soon after `stop` is set. `world` says whether the time of this machine
-/// is real; nothing but the name in the summary depends on it.
+/// is real; beside the name in the summary only the bucket of a kernel's queue depends on it.
 pub fn run(
     scenario: &Scenario,
     seed: u64,
@@ -107,13 +117,17 @@ pub fn run(
     stop: &AtomicBool,
     listener: &mut dyn Listener,
 ) -> Result<Measured, LiveError> {
-    let plan = Plan::new(scenario, seed)?;
+    let kernel_queue = kernel::queue(scenario, world, options)?;
+    let plan = Plan::new(scenario, seed, kernel_queue.as_ref())?;
     let packets = listener
         .packets()
         .map(|file| LivePackets::of_live::<Descriptor>(scenario, file));
     let packets = packets.transpose().map_err(LiveError::Results)?;
     let topology = Arc::new(Topology::new(&plan.topology).map_err(LiveError::host)?);
     let epoch = Epoch::now().after(HEAD_START);
+    let watches = options.watch || kernel_queue.is_some();
+    let watch = watches.then(|| Watch::start(&plan, &topology, epoch));
+    let watch = watch.transpose()?;
     let (queue_rows, queue_rows_out) = mpsc::channel();
     let (samples, samples_out) = mpsc::channel();
     let link = LinkThread::start(
@@ -124,9 +138,9 @@ pub fn run(
         packets.clone(),
         queue_rows,
     )?;
-    let realtime = options.realtime;
     let enter = |namespace: fn(&Topology) -> &quell_hosts::namespace::Namespace| {
         let topology = topology.clone();
+        let realtime = options.realtime;
         move || {
             namespace(&topology).enter()?;
             if let Some(priority) = realtime {
@@ -148,8 +162,12 @@ pub fn run(
     )
     .map_err(LiveError::traffic)?;
 
+    // Of the kernel's queue there are no rows, and none of the link without a rate in front of it.
+    let is_told = |row: &QueueRow| kernel_queue.is_none() || row.direction == Direction::Reverse;
     let mut flows = Flows::new(&plan);
     let mut stopped_at = None;
+    // By the kernel's queue, at the end of the warm-up.
+    let mut counted = None;
     loop {
         let now = epoch.elapsed().unwrap_or_default();
         let failed = packets.as_ref().is_some_and(LivePackets::has_failed);
@@ -159,9 +177,14 @@ pub fn run(
         if now >= plan.duration || stopped_at.is_some() || link.has_ended() {
             break;
         }
+        if counted.is_none() && kernel_queue.is_some() && now >= scenario.run.warmup {
+            counted = topology
+                .kernel_queue_statistics()
+                .map_err(LiveError::host)?;
+        }
         std::thread::sleep(TURN);
         flows.take(&samples_out, epoch.elapsed().unwrap_or_default());
-        for row in queue_rows_out.try_iter() {
+        for row in queue_rows_out.try_iter().filter(is_told) {
             listener.row(Row::Queue(row)).map_err(LiveError::Results)?;
         }
         for row in flows.drain_rows() {
@@ -173,16 +196,20 @@ pub fn run(
         traffic.stop();
         link.stop();
     }
+    let counted_later = topology
+        .kernel_queue_statistics()
+        .map_err(LiveError::host)?;
     let report = traffic.join().map_err(LiveError::traffic)?;
     let linked = link.join()?;
     let ended = stopped_at.unwrap_or(plan.duration).min(plan.duration);
+    let watched = watch.map(Watch::finish).transpose()?;
     let untraced = match &packets {
         Some(packets) => packets.finish(ended).map_err(LiveError::Results)?,
         None => 0,
     };
     flows.take(&samples_out, Time::MAX);
     let flow_results = flows.finish(ended);
-    for row in queue_rows_out.try_iter() {
+    for row in queue_rows_out.try_iter().filter(is_told) {
         listener.row(Row::Queue(row)).map_err(LiveError::Results)?;
     }
     for row in flows.drain_rows() {
@@ -193,7 +220,7 @@ pub fn run(
     let [forward, reverse] = &linked.results;
     let reverse = (!scenario.link.reverse.rate.is_unlimited()).then_some(reverse);
     let infos = plan.group_infos();
-    let histograms = Histograms::new(&infos, forward, reverse);
+    let mut histograms = Histograms::new(&infos, forward, reverse);
     let info = RunInfo {
         scenario: scenario.name.clone(),
         world: world.name().to_owned(),
@@ -207,7 +234,34 @@ pub fn run(
     let mut summary = Summary::new(info, forward, reverse, &flow_results);
     plan.add_app_reports(&mut summary, &report);
     summary.figures.link.extra = linked.extra();
+    if let Some(watched) = &watched {
+        let path = watched.told(&plan);
+        summary.figures.link.extra.insert("path".to_owned(), path);
+        if let Some(queue) = &kernel_queue {
+            let measured = Watched::measured(&plan, ended);
+            let groups = &watched.groups;
+            kernel::replace(
+                &mut summary,
+                &mut histograms,
+                scenario,
+                queue,
+                groups,
+                measured,
+            );
+        }
+    }
+    if let (Some(queue), Some(before), Some(after)) = (&kernel_queue, &counted, &counted_later) {
+        let counted = kernel::counted(queue, before, after);
+        let extra = &mut summary.figures.link.extra;
+        extra.insert("kernel_queue".to_owned(), counted);
+    }
     summary.warnings = warnings::warnings(&plan, &summary, &linked, &report);
+    if let Some(watched) = watched.filter(|watched| watched.missed > 0) {
+        summary.warnings.push(format!(
+            "{} packets came by unseen: what was measured from outside is not whole",
+            watched.missed
+        ));
+    }
     if untraced > 0 {
         summary.warnings.push(format!(
             "{untraced} packets are missing in packets.pcapng: the disk was too slow"

@@ -1,21 +1,23 @@
 //! What a scenario means for hosts, link and recorders.
 
+use std::borrow::Cow;
 use std::net::SocketAddr;
 
 use quell_app::Transport;
 use quell_aqm::{Bytes, Ecn, Random, Time};
 use quell_hosts::cc::{self, Control};
+use quell_hosts::kernel_queue::KernelQueue;
 use quell_hosts::topology::{GroupConfig as TopologyGroup, Topology, TopologyConfig};
 use quell_hosts::traffic::{
     Direction as HostDirection, Epoch, FlowPlan, TrafficConfig, TrafficReport,
 };
 use quell_link::{
-    Change, Descriptor, Direction as LinkDirection, DirectionConfig, GroupConfig, LinkConfig,
-    OnWire,
+    Change, CrossingConfig, Descriptor, Direction as LinkDirection, DirectionConfig, GroupConfig,
+    LinkConfig, OnWire,
 };
 use quell_measure::{Direction, GroupInfo, Recorder, Summary, Timeline};
 
-use super::LiveError;
+use super::{LiveError, kernel};
 use crate::figures::{self, Stretch};
 use crate::lifetimes::{Lifetime, lifetimes};
 use crate::markers::markers;
@@ -28,8 +30,11 @@ pub(super) const MSS: Bytes = Bytes::new(1_448);
 
 /// A run, worked out.
 pub(super) struct Plan<'a> {
-    scenario: &'a Scenario,
+    /// As quell's link carries it.
+    scenario: Cow<'a, Scenario>,
     seed: u64,
+    /// IP bytes in flight in both directions together.
+    in_flight: u64,
     pub(super) duration: Time,
     pub(super) interval: Time,
     pub(super) timeline: Timeline,
@@ -41,7 +46,17 @@ pub(super) struct Plan<'a> {
 
 impl<'a> Plan<'a> {
     /// Works the run out, and makes sure of its congestion controls.
-    pub(super) fn new(scenario: &'a Scenario, seed: u64) -> Result<Self, LiveError> {
+    pub(super) fn new(
+        scenario: &'a Scenario,
+        seed: u64,
+        kernel_queue: Option<&KernelQueue>,
+    ) -> Result<Self, LiveError> {
+        let in_flight = in_flight(scenario);
+        let max_window = largest_window(in_flight);
+        let scenario = match kernel_queue {
+            Some(queue) => Cow::Owned(kernel::carried(scenario, queue)?),
+            None => Cow::Borrowed(scenario),
+        };
         let controls = scenario
             .groups
             .iter()
@@ -49,21 +64,23 @@ impl<'a> Plan<'a> {
             .collect::<Result<_, _>>()?;
         let run = &scenario.run;
         Ok(Self {
-            scenario,
             seed,
+            in_flight: in_flight.iter().sum(),
             duration: run.duration,
             interval: run.interval,
-            timeline: figures::timeline(scenario),
-            lifetimes: lifetimes(scenario, seed),
+            timeline: figures::timeline(&scenario),
+            lifetimes: lifetimes(&scenario, seed),
             topology: TopologyConfig {
                 mtu: MTU.get() as u32,
                 groups: scenario.groups.iter().map(topology_group).collect(),
-                max_window: largest_window(scenario),
+                max_window,
                 ipv6: false,
                 gso: [Direction::Forward, Direction::Reverse]
-                    .map(|direction| offloads(scenario, direction)),
+                    .map(|direction| offloads(&scenario, direction)),
+                kernel_queue: kernel_queue.cloned(),
             },
             controls,
+            scenario,
         })
     }
 
@@ -72,7 +89,7 @@ impl<'a> Plan<'a> {
     }
 
     pub(super) fn scenario(&self) -> &Scenario {
-        self.scenario
+        &self.scenario
     }
 
     /// Ends of segments, the last of which is the end of the run.
@@ -81,12 +98,12 @@ impl<'a> Plan<'a> {
     }
 
     pub(super) fn group_infos(&self) -> Vec<GroupInfo> {
-        figures::group_infos(self.scenario)
+        figures::group_infos(&self.scenario)
     }
 
     /// An observer for each direction of the link.
     pub(super) fn recorders(&self) -> [Recorder; 2] {
-        figures::recorders::<Descriptor>(self.scenario, &self.timeline)
+        figures::recorders::<Descriptor>(&self.scenario, &self.timeline)
     }
 
     /// The link between the two hosts.
@@ -105,8 +122,21 @@ impl<'a> Plan<'a> {
             .map(link_group)
             .collect();
         config.changes = self.scenario.changes.iter().flat_map(changes).collect();
-        config.frames = pool_frames(self.scenario);
+        config.frames = pool_frames(self.in_flight);
         Ok(config)
+    }
+
+    /// What lies between the two places where packets are watched; those that enter between two stamps count.
+    pub(super) fn crossing(&self, from: i64, until: i64) -> CrossingConfig {
+        let forward = &self.scenario.link.forward;
+        let groups = self.scenario.groups.iter().enumerate().map(link_group);
+        CrossingConfig {
+            groups: groups.map(|group| (group.port, group.delay)).collect(),
+            rate: forward.rate,
+            framing: forward.framing,
+            from,
+            until,
+        }
     }
 
     fn side(&self, direction: Direction, component: &str) -> DirectionConfig {
@@ -115,7 +145,7 @@ impl<'a> Plan<'a> {
             rate: side.rate,
             framing: side.framing,
             discipline: figures::discipline(side, Random::new(self.seed, component)),
-            markers: markers(self.scenario, direction, self.seed),
+            markers: markers(&self.scenario, direction, self.seed),
             values: OnWire::default(),
         }
     }
@@ -179,7 +209,7 @@ impl<'a> Plan<'a> {
                 })
             })
             .collect();
-        figures::add_app_reports(self.scenario, summary, &stretches);
+        figures::add_app_reports(&self.scenario, summary, &stretches);
     }
 }
 
@@ -220,27 +250,26 @@ fn link_group((index, group): (usize, &Group)) -> GroupConfig {
 }
 
 /// Slots of the link's pool. Half of what is in flight may be small packets; a slot holds one, whatever its size.
-fn pool_frames(scenario: &Scenario) -> u32 {
-    let in_flight: u64 = [Direction::Forward, Direction::Reverse]
-        .map(|direction| bytes_in_flight(scenario, direction).get())
-        .iter()
-        .sum();
+fn pool_frames(in_flight: u64) -> u32 {
     (in_flight / 400 + 16_384).min(1 << 19) as u32
+}
+
+/// IP bytes in flight in each direction.
+fn in_flight(scenario: &Scenario) -> [u64; 2] {
+    [Direction::Forward, Direction::Reverse]
+        .map(|direction| bytes_in_flight(scenario, direction).get())
 }
 
 /// What the link's pool takes at most.
 pub(crate) fn pool_bytes(scenario: &Scenario) -> Bytes {
+    let frames = pool_frames(in_flight(scenario).iter().sum());
     // A slot is a packet with room for its Ethernet header and a tag.
-    Bytes::new(u64::from(pool_frames(scenario)) * (MTU.get() + 64))
+    Bytes::new(u64::from(frames) * (MTU.get() + 64))
 }
 
 /// A flow alone may fill the queue and the path: twice that, since the kernel counts overhead.
-fn largest_window(scenario: &Scenario) -> u64 {
-    let both = [Direction::Forward, Direction::Reverse];
-    let largest = both
-        .map(|direction| bytes_in_flight(scenario, direction).get())
-        .into_iter()
-        .max();
+fn largest_window(in_flight: [u64; 2]) -> u64 {
+    let largest = in_flight.into_iter().max();
     (2 * largest.unwrap_or(0)).clamp(4 << 20, 1 << 30)
 }
 

@@ -20,6 +20,7 @@ use quell_kernel::machine::is_plain;
 use serde::{Deserialize, Serialize};
 
 use crate::RunError;
+use crate::live::LiveOptions;
 
 /// The link to the program.
 pub(super) const PROGRAM: &str = "program";
@@ -40,6 +41,7 @@ pub(super) struct Task {
     pub(super) results: PathBuf,
     pub(super) packets: bool,
     pub(super) warnings: Vec<String>,
+    pub(super) live: LiveOptions,
     /// What the guest has, in bytes.
     pub(super) memory: u64,
 }

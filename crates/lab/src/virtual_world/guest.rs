@@ -17,7 +17,6 @@ use rustix::mount::{MountFlags, mount, mount_bind, mount_remount};
 use rustix::system::{RebootCommand, reboot, uname};
 
 use super::control::{Control, End, Task};
-use crate::live::LiveOptions;
 use crate::run::{GuestOptions, Order, live, measure};
 use crate::{Options, RunError, Scenario, World};
 
@@ -93,6 +92,7 @@ fn run(control: &Control) -> Result<(), RunError> {
         results,
         packets,
         warnings,
+        live: live_options,
         ..
     } = task;
     let options = Options {
@@ -101,7 +101,7 @@ fn run(control: &Control) -> Result<(), RunError> {
         stop: &stop,
         warnings,
         packets,
-        live: LiveOptions::default(),
+        live: live_options,
         guest: GuestOptions::default(),
     };
     let order = Order {

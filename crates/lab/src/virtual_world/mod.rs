@@ -119,6 +119,7 @@ impl Guest {
             results,
             packets: order.options.packets,
             warnings: order.options.warnings.clone(),
+            live: order.options.live.clone(),
             memory: memory.get(),
         })?;
         control.link_program(&self.program)?;

@@ -1,0 +1,288 @@
+//! This kernel's own queue disciplines as a bottleneck: `htb` gives the rate, what is under test stands in its only class.
+//!
+//! A discipline is named and configured in tc's words (tc(8)) and by tc itself, as a child process with a time limit, so
+//! that every discipline is there that this machine's tc and kernel know. One that only the kernel knows goes without
+//! parameters: tc passes an unknown name on when nothing follows it.
+//!
+//! How this bottleneck differs from quell's link, as sch_htb.c has it:
+//! * it counts the Ethernet header (14 bytes) with every packet; a limit in bytes does, too;
+//! * a packet leaves when its transmission would begin, not when it would end: the next one waits for the tokens;
+//! * the bucket holds `burst`, from which what was missed by waking late is made up; after a pause as much goes at once.
+
+use std::io::{self, Read as _};
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use quell_aqm::Rate;
+use serde::{Deserialize, Serialize};
+
+use crate::error::Doing as _;
+use crate::{Error, Result};
+
+/// What `htb` counts of a packet beyond its IP length: the Ethernet header.
+pub const OVERHEAD: u64 = 14;
+
+/// Where tc may be when the environment does not say.
+const PATH: &str = "/usr/sbin:/sbin:/usr/bin:/bin:/usr/local/sbin:/usr/local/bin";
+/// tc answers in milliseconds.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// A bottleneck made of this kernel's disciplines.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KernelQueue {
+    /// The discipline with its parameters, in tc's words: `pie limit 1000 target 15ms`.
+    pub discipline: String,
+    /// Rate in bit/s, of Ethernet frames.
+    pub rate_bps: u64,
+    /// Depth of the bucket in bytes, at least 1. A frame (1 514) lets a kernel that wakes late keep the rate; one byte lets
+    /// nothing go early where time is virtual and no wake-up late.
+    pub burst: u64,
+}
+
+impl KernelQueue {
+    /// Refuses what cannot be a discipline, before anything is made.
+    pub fn check(&self) -> Result<()> {
+        let wrong = |why: String| Err(Error::Topology(why));
+        let kind = self.kind();
+        let is_name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+        if kind.is_empty() || !kind.chars().all(is_name) {
+            return wrong(format!(
+                "the kernel's queue {:?} does not begin with the name of a discipline, as in \"pie limit 1000\"",
+                self.discipline
+            ));
+        }
+        let words = self.discipline.split_whitespace();
+        // These would take the queue away from where it stands.
+        if let Some(word) = words.into_iter().find(|word| {
+            ["parent", "handle", "root", "dev", "estimator", "stab"].contains(word)
+                || word.starts_with('-')
+        }) {
+            return wrong(format!(
+                "{word:?} is no parameter of the kernel's queue {kind}"
+            ));
+        }
+        if self.rate().is_zero() || self.rate().is_unlimited() {
+            return wrong("the kernel's queue needs a rate".to_owned());
+        }
+        if self.burst == 0 {
+            return wrong("the kernel's queue needs a burst of at least a byte".to_owned());
+        }
+        Ok(())
+    }
+
+    /// The name of the discipline.
+    pub fn kind(&self) -> &str {
+        self.discipline.split_whitespace().next().unwrap_or("")
+    }
+
+    /// Rate of Ethernet frames.
+    pub fn rate(&self) -> Rate {
+        Rate::from_bps(self.rate_bps)
+    }
+}
+
+/// What a discipline has counted since it was made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Statistics {
+    /// Packets sent on.
+    pub packets: u64,
+    /// Their bytes, with Ethernet headers.
+    pub bytes: u64,
+    /// Packets dropped.
+    pub dropped: u64,
+    /// Packets marked; `None` where tc does not tell.
+    pub marked: Option<u64>,
+}
+
+/// Puts the queue on an interface of the calling thread's namespace.
+pub(crate) fn attach(queue: &KernelQueue, interface: &str) -> Result<()> {
+    let rate = format!("{}bit", queue.rate_bps);
+    let burst = format!("{}b", queue.burst);
+    // The quantum matters only among several classes; unset, the kernel warns about what it derives.
+    let quantum = (1_500 + OVERHEAD).to_string();
+    let root = ["root", "handle", "1:", "htb", "default", "1"];
+    let class = [
+        "parent", "1:", "classid", "1:1", "htb", "rate", &rate, "ceil", &rate, "burst", &burst,
+        "cburst", &burst, "quantum", &quantum,
+    ];
+    tc(
+        &["qdisc", "replace", "dev", interface],
+        &mut root.into_iter(),
+    )?;
+    tc(&["class", "add", "dev", interface], &mut class.into_iter())?;
+    let leaf = ["parent", "1:1", "handle", "10:"];
+    let words = queue.discipline.split_whitespace();
+    tc(
+        &["qdisc", "add", "dev", interface],
+        &mut leaf.into_iter().chain(words),
+    )?;
+    Ok(())
+}
+
+/// What the queue of an interface of the calling thread's namespace has counted.
+pub(crate) fn statistics(interface: &str) -> Result<Statistics> {
+    let told = tc(
+        &["-s", "-j", "qdisc", "show", "dev", interface],
+        &mut std::iter::empty(),
+    )?;
+    parse(&told)
+        .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, told))
+        .doing(|| "read the counters of the kernel's queue")
+}
+
+/// The leaf in what `tc -s -j qdisc show` prints.
+fn parse(told: &str) -> Option<Statistics> {
+    // tc leaves JSON where it does not know a discipline that the kernel has: `"options": {[Unknown qdisc, optlen=112] }`.
+    let unknown = told
+        .split_once("[Unknown qdisc")
+        .and_then(|(before, rest)| {
+            let (_, after) = rest.split_once(']')?;
+            Some(format!("{before}{after}"))
+        });
+    let told = unknown.as_deref().unwrap_or(told);
+    let all: serde_json::Value = serde_json::from_str(told).ok()?;
+    let of_leaf = |one: &&serde_json::Value| one["handle"] == "10:";
+    let leaf = all.as_array()?.iter().find(of_leaf)?;
+    let marks = ["ecn_mark", "marked"].map(|key| leaf[key].as_u64());
+    Some(Statistics {
+        packets: leaf["packets"].as_u64()?,
+        bytes: leaf["bytes"].as_u64()?,
+        dropped: leaf["drops"].as_u64()?,
+        marked: marks.into_iter().flatten().next(),
+    })
+}
+
+/// Runs tc; its output, or what it says of its failure.
+fn tc(first: &[&str], rest: &mut dyn Iterator<Item = &str>) -> Result<String> {
+    let mut command = Command::new("tc");
+    command
+        .args(first)
+        .args(rest)
+        .env_clear()
+        .env("PATH", PATH)
+        .env("LC_ALL", "C")
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let asked = || {
+        let words = command.get_args().map(|word| word.to_string_lossy());
+        format!("run tc {}", words.collect::<Vec<_>>().join(" "))
+    };
+    let asked = asked();
+    let mut child = match command.spawn() {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            return Err(Error::Topology(format!(
+                "the kernel's own queues are set up by tc, and there is none in {PATH}: install iproute2"
+            )));
+        }
+        started => started.doing(|| asked.clone())?,
+    };
+    let began = Instant::now();
+    let status = loop {
+        if let Some(status) = child.try_wait().doing(|| asked.clone())? {
+            break status;
+        }
+        if began.elapsed() > PATIENCE {
+            // It may have ended at this very moment, which is as good.
+            let _ = child.kill();
+            child.wait().doing(|| asked.clone())?;
+            return Err(io::Error::from(io::ErrorKind::TimedOut)).doing(|| asked);
+        }
+        thread::sleep(Duration::from_millis(1));
+    };
+    // What it prints, a few kB at most, fits into the pipes, so it ends without being read.
+    let mut told = [String::new(), String::new()];
+    let [out, errors] = &mut told;
+    if let Some(mut from) = child.stdout.take() {
+        from.read_to_string(out).doing(|| asked.clone())?;
+    }
+    if let Some(mut from) = child.stderr.take() {
+        from.read_to_string(errors).doing(|| asked.clone())?;
+    }
+    let [out, errors] = told;
+    if status.success() {
+        return Ok(out);
+    }
+    let mut why = errors.trim().replace('\n', "; ");
+    if why.contains("Specified qdisc kind is unknown") || why.contains("Invalid qdisc name") {
+        why.push_str("; this kernel has no such discipline");
+    }
+    Err(io::Error::other(why)).doing(|| asked)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn queue(discipline: &str) -> KernelQueue {
+        KernelQueue {
+            discipline: discipline.to_owned(),
+            rate_bps: 10_000_000,
+            burst: 1_514,
+        }
+    }
+
+    #[test]
+    fn only_a_discipline_with_its_parameters_is_accepted() {
+        for (discipline, says) in [
+            ("pie limit 1000 target 15ms", None),
+            ("fq_codel", None),
+            ("", Some("name of a discipline")),
+            ("; rm", Some("name of a discipline")),
+            ("pie root", Some("root")),
+            ("pie handle 5:", Some("handle")),
+            ("pie -batch", Some("-batch")),
+        ] {
+            let told = queue(discipline)
+                .check()
+                .err()
+                .map(|error| error.to_string());
+            match says {
+                None => assert_eq!(told, None, "{discipline}"),
+                Some(says) => assert!(
+                    told.as_ref().is_some_and(|told| told.contains(says)),
+                    "{discipline}: {told:?}"
+                ),
+            }
+        }
+        let without_rate = KernelQueue {
+            rate_bps: 0,
+            ..queue("pie")
+        };
+        assert!(without_rate.check().is_err());
+        let without_burst = KernelQueue {
+            burst: 0,
+            ..queue("pie")
+        };
+        assert!(without_burst.check().is_err());
+    }
+
+    #[test]
+    fn the_leaf_is_found_among_the_disciplines_of_the_interface() {
+        // As iproute2 6.1 prints it, shortened.
+        let told = |marks: &str| {
+            format!(
+                r#"[{{"kind":"htb","handle":"1:","bytes":9,"packets":9,"drops":9}},
+                 {{"kind":"x","handle":"10:","bytes":4542,"packets":3,"drops":2{marks}}}]"#
+            )
+        };
+        let expected = |marked| Statistics {
+            packets: 3,
+            bytes: 4_542,
+            dropped: 2,
+            marked,
+        };
+        for (marks, marked) in [
+            ("", None),
+            (r#","ecn_mark":7"#, Some(7)),
+            (r#","marked":8,"early":1"#, Some(8)),
+            (r#","options":{[Unknown qdisc, optlen=112] }"#, None),
+        ] {
+            assert_eq!(parse(&told(marks)), Some(expected(marked)));
+        }
+        for nothing in ["", "[]", r#"[{"kind":"htb","handle":"1:"}]"#] {
+            assert_eq!(parse(nothing), None, "{nothing}");
+        }
+    }
+}

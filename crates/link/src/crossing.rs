@@ -1,0 +1,307 @@
+//! What became of packets between two taps: how long they took, which were marked, which never came.
+//!
+//! Independent of what any queue says of itself, and so the same for every queue: a packet's sojourn time is what passed
+//! between its two stamps, less what it would have taken through an empty bottleneck. What enters in the measured time
+//! counts; a packet that has not left by the end of the run is lost, so the measured time should end earlier than the
+//! run, by more than any packet takes.
+
+use std::collections::{HashMap, VecDeque};
+
+use quell_aqm::departure_clock::Framing;
+use quell_aqm::{Ecn, Rate, Time};
+use quell_measure::Distribution;
+use quell_measure::distribution::Resolution;
+
+use crate::classifier::Classifier;
+use crate::tap::{Identity, Seen};
+
+/// A packet that takes longer is lost. It is far beyond any sensible queue, and far below the time after which a
+/// packet with the same identity may come.
+const LONGEST: Time = Time::from_secs(10);
+
+/// What lies between the taps.
+#[derive(Debug, Clone)]
+pub struct CrossingConfig {
+    /// By group: the port of its receivers, and the delay that every packet has.
+    pub groups: Vec<(u16, Time)>,
+    /// Rate at which packets leave the stretch; a packet's own transmission is not part of its sojourn time.
+    pub rate: Rate,
+    /// What a packet occupies at that rate.
+    pub framing: Framing,
+    /// Packets that enter from this stamp on count …
+    pub from: i64,
+    /// … up to this one.
+    pub until: i64,
+}
+
+/// What a group's packets met with.
+#[derive(Debug, Clone)]
+pub struct Crossed {
+    /// Packets that came out.
+    pub delivered: u64,
+    /// Their IP bytes.
+    pub bytes: u64,
+    /// Packets that came out with CE and went in without.
+    pub marked: u64,
+    /// Packets that did not come out.
+    pub lost: u64,
+    /// Sojourn times of those that came out, in nanoseconds.
+    pub delay: Distribution,
+}
+
+impl Crossed {
+    fn new() -> Self {
+        Self {
+            delivered: 0,
+            bytes: 0,
+            marked: 0,
+            lost: 0,
+            delay: Distribution::new(Resolution::new(3, LONGEST.as_nanos())),
+        }
+    }
+
+    /// Adds what another group met with.
+    pub fn merge(&mut self, other: &Self) {
+        self.delivered += other.delivered;
+        self.bytes += other.bytes;
+        self.marked += other.marked;
+        self.lost += other.lost;
+        self.delay.merge(&other.delay);
+    }
+}
+
+/// A packet between the taps.
+#[derive(Debug, Clone, Copy)]
+struct Inside {
+    stamp: i64,
+    group: u16,
+    ecn: Ecn,
+    counts: bool,
+}
+
+/// Follows packets from one tap to the other.
+#[derive(Debug)]
+pub struct Crossing {
+    config: CrossingConfig,
+    classifier: Classifier,
+    inside: HashMap<Identity, VecDeque<Inside>>,
+    groups: Vec<Crossed>,
+    unknown: u64,
+}
+
+impl Crossing {
+    /// Nothing has been seen.
+    pub fn new(config: CrossingConfig) -> Self {
+        Self {
+            classifier: Classifier::new(config.groups.iter().map(|(port, _)| *port)),
+            inside: HashMap::new(),
+            groups: config.groups.iter().map(|_| Crossed::new()).collect(),
+            unknown: 0,
+            config,
+        }
+    }
+
+    /// A packet came by the first tap.
+    pub fn entered(&mut self, seen: &Seen) {
+        let Some(group) = self.classifier.group_of_port(seen.port) else {
+            return;
+        };
+        let counts = (self.config.from..self.config.until).contains(&seen.stamp);
+        let packet = Inside {
+            stamp: seen.stamp,
+            group,
+            ecn: seen.ecn,
+            counts,
+        };
+        let same = self.inside.entry(seen.identity).or_default();
+        same.push_back(packet);
+    }
+
+    /// A packet came by the second tap; all that came by the first one before it have been told.
+    pub fn left(&mut self, seen: &Seen) {
+        if self.classifier.group_of_port(seen.port).is_none() {
+            return;
+        }
+        let Some(mut same) = self.inside.remove(&seen.identity) else {
+            // It was on its way before the taps were there.
+            self.unknown += 1;
+            return;
+        };
+        let oldest = seen.stamp - LONGEST.as_nanos() as i64;
+        while let Some(packet) = same.pop_front() {
+            if packet.stamp < oldest {
+                self.lose(packet);
+                continue;
+            }
+            self.deliver(packet, seen);
+            break;
+        }
+        if !same.is_empty() {
+            self.inside.insert(seen.identity, same);
+        }
+    }
+
+    fn deliver(&mut self, packet: Inside, seen: &Seen) {
+        if !packet.counts {
+            return;
+        }
+        let (_, delay) = self.config.groups[usize::from(packet.group)];
+        let on_link = self.config.framing.link_bytes(seen.len);
+        let least = delay + self.config.rate.time_for(on_link);
+        let taken = u64::try_from(seen.stamp - packet.stamp).unwrap_or(0);
+        let group = &mut self.groups[usize::from(packet.group)];
+        group.delivered += 1;
+        group.bytes += seen.len.get();
+        group.marked += u64::from(seen.ecn == Ecn::Ce && packet.ecn != Ecn::Ce);
+        group.delay.record(taken.saturating_sub(least.as_nanos()));
+    }
+
+    fn lose(&mut self, packet: Inside) {
+        self.groups[usize::from(packet.group)].lost += u64::from(packet.counts);
+    }
+
+    /// Packets that came by the second tap and not by the first.
+    pub fn unknown(&self) -> u64 {
+        self.unknown
+    }
+
+    /// By group; what entered before `until` and is still inside is lost.
+    pub fn finish(mut self, until: i64) -> Vec<Crossed> {
+        let inside = std::mem::take(&mut self.inside);
+        for packet in inside.into_values().flatten() {
+            if packet.stamp < until {
+                self.lose(packet);
+            }
+        }
+        self.groups
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use quell_aqm::Bytes;
+
+    const MS: i64 = 1_000_000;
+
+    fn seen(id: u8, at_ms: i64, ecn: Ecn, port: u16) -> Seen {
+        Seen {
+            stamp: at_ms * MS,
+            identity: Identity::of(id),
+            len: Bytes::new(1_236),
+            ecn,
+            port,
+        }
+    }
+
+    /// Two groups, 5 and 10 ms away, behind 10 Mbit/s with 14 bytes of overhead: 1 250 bytes take 1 ms.
+    fn crossing() -> Crossing {
+        Crossing::new(CrossingConfig {
+            groups: vec![
+                (5_001, Time::from_millis(5)),
+                (5_002, Time::from_millis(10)),
+            ],
+            rate: Rate::from_mbps(10),
+            framing: Framing {
+                overhead: 14,
+                ..Framing::default()
+            },
+            from: 100 * MS,
+            until: 200 * MS,
+        })
+    }
+
+    #[test]
+    fn a_packet_waits_for_what_it_takes_beyond_an_empty_bottleneck() {
+        let mut crossing = crossing();
+        // (identity, in, out, group's port)
+        for (id, from, to, port) in [
+            (1, 100, 106, 5_001),
+            (2, 101, 110, 5_001),
+            (3, 101, 130, 5_002),
+        ] {
+            crossing.entered(&seen(id, from, Ecn::NotEct, port));
+            crossing.left(&seen(id, to, Ecn::NotEct, port));
+        }
+        let [near, far] = crossing.finish(i64::MAX).try_into().unwrap();
+        assert_eq!((near.delivered, far.delivered), (2, 1));
+        assert_eq!(near.bytes, 2 * 1_236);
+        assert_eq!(near.delay.mean(), Some(1.5e6));
+        assert_eq!(far.delay.mean(), Some(18e6));
+        // Stamps of a busy machine may be off by more than the queue.
+        let mut early = self::crossing();
+        early.entered(&seen(1, 100, Ecn::NotEct, 5_001));
+        early.left(&seen(1, 105, Ecn::NotEct, 5_001));
+        assert_eq!(early.finish(i64::MAX)[0].delay.mean(), Some(0.0));
+    }
+
+    #[test]
+    fn what_enters_outside_the_measured_time_does_not_count() {
+        let mut crossing = crossing();
+        for (id, at) in [(1, 99), (2, 100), (3, 199), (4, 200)] {
+            crossing.entered(&seen(id, at, Ecn::Ect0, 5_001));
+            crossing.left(&seen(id, at + 50, Ecn::Ce, 5_001));
+            crossing.entered(&seen(id + 10, at, Ecn::Ect0, 5_001));
+        }
+        let groups = crossing.finish(i64::MAX);
+        assert_eq!(
+            (groups[0].delivered, groups[0].marked, groups[0].lost),
+            (2, 2, 2)
+        );
+    }
+
+    #[test]
+    fn what_entered_just_before_the_end_is_not_lost_yet() {
+        let mut crossing = crossing();
+        crossing.entered(&seen(1, 150, Ecn::NotEct, 5_001));
+        crossing.entered(&seen(2, 160, Ecn::NotEct, 5_001));
+        assert_eq!(crossing.finish(155 * MS)[0].lost, 1);
+    }
+
+    #[test]
+    fn a_mark_is_new_or_it_is_none() {
+        let mut crossing = crossing();
+        for (id, before, after) in [
+            (1, Ecn::Ect0, Ecn::Ect1),
+            (2, Ecn::Ect1, Ecn::Ce),
+            (3, Ecn::Ce, Ecn::Ce),
+            (4, Ecn::NotEct, Ecn::NotEct),
+        ] {
+            crossing.entered(&seen(id, 100, before, 5_001));
+            crossing.left(&seen(id, 120, after, 5_001));
+        }
+        assert_eq!(crossing.finish(i64::MAX)[0].marked, 1);
+    }
+
+    #[test]
+    fn twins_leave_in_their_order_and_the_lost_one_of_long_ago_is_lost() {
+        let mut crossing = crossing();
+        crossing.entered(&seen(1, 110, Ecn::NotEct, 5_001));
+        crossing.entered(&seen(1, 150, Ecn::NotEct, 5_001));
+        crossing.left(&seen(1, 116, Ecn::NotEct, 5_001));
+        crossing.left(&seen(1, 156, Ecn::NotEct, 5_001));
+        crossing.entered(&seen(1, 160, Ecn::NotEct, 5_001));
+        // Twelve seconds later its twin, outside the measured time.
+        crossing.entered(&seen(1, 12_000, Ecn::NotEct, 5_001));
+        crossing.left(&seen(1, 12_006, Ecn::NotEct, 5_001));
+        crossing.left(&seen(1, 12_007, Ecn::NotEct, 5_001));
+        assert_eq!(crossing.unknown(), 1);
+        let groups = crossing.finish(i64::MAX);
+        assert_eq!((groups[0].delivered, groups[0].lost), (2, 1));
+        assert_eq!(groups[0].delay.mean(), Some(0.0));
+    }
+
+    #[test]
+    fn packets_of_no_group_are_nobodys() {
+        let mut crossing = crossing();
+        crossing.entered(&seen(1, 100, Ecn::NotEct, 80));
+        crossing.left(&seen(2, 100, Ecn::NotEct, 80));
+        assert_eq!(crossing.unknown(), 0);
+        assert!(
+            crossing
+                .finish(i64::MAX)
+                .iter()
+                .all(|group| group.lost == 0)
+        );
+    }
+}
