@@ -16,6 +16,7 @@ pub mod capabilities;
 pub mod cc;
 pub mod entropy;
 mod error;
+mod fq;
 pub mod kernel_queue;
 pub mod namespace;
 pub mod netlink;

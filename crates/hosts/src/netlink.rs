@@ -253,7 +253,7 @@ impl Netlink {
     }
 
     /// Sends one request and waits for its acknowledgement.
-    fn request(&mut self, message: RouteNetlinkMessage, flags: u16) -> io::Result<()> {
+    pub(crate) fn request(&mut self, message: RouteNetlinkMessage, flags: u16) -> io::Result<()> {
         self.send(message, NLM_F_ACK | flags)?;
         match self.answer()? {
             NetlinkPayload::Error(error) if error.code.is_none() => Ok(()),

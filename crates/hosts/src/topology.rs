@@ -140,6 +140,9 @@ pub struct Topology {
     pub to_sender: Port,
     /// The port that leads to the receiver.
     pub to_receiver: Port,
+    /// Whether both ports have the queue discipline `fq`, so that the kernel keeps frames until the times that the link
+    /// gives them; not every kernel has it.
+    pub fq: bool,
     /// One pair of addresses per group.
     pub groups: Vec<GroupAddresses>,
     /// Largest IP packet on both wires, in bytes.
@@ -200,6 +203,14 @@ impl Topology {
                 .iter()
                 .try_for_each(|port| bring_up(port))
         })?;
+        // A kernel that has no fq, or not this one's options, refuses; the link then waits for releases itself.
+        let fq = inside(&link, &|| {
+            let mut netlink = Netlink::open()?;
+            [TO_SENDER, TO_RECEIVER]
+                .iter()
+                .try_for_each(|port| netlink.add_fq(interface_index(port)?))
+        })
+        .is_ok();
         inside(&sender, &|| {
             add_pairs(config, RECEIVER_MAC, |group| {
                 pairs_from_sender(&groups[group])
@@ -251,6 +262,7 @@ impl Topology {
             router,
             to_sender,
             to_receiver,
+            fq,
             groups,
             mtu: config.mtu,
         })

@@ -43,14 +43,20 @@ impl Clock {
     pub(crate) fn now(&self) -> Time {
         monotonic() - self.epoch
     }
+    /// What CLOCK_MONOTONIC shows at `time`, in nanoseconds.
+    pub(crate) fn monotonic(&self, time: Time) -> u64 {
+        (self.epoch + time).as_nanos()
+    }
     /// Measures the offset between the two clocks, and returns the time.
     pub(crate) fn resample(&mut self) -> Time {
         // A reading that was interrupted says little: of three, take the fastest.
         let mut fastest = i64::MAX;
+        let mut latest = 0;
         for _ in 0..3 {
             let before = nanos(ClockId::Monotonic);
             let real = nanos(ClockId::Realtime);
             let after = nanos(ClockId::Monotonic);
+            latest = after;
             if after - before < fastest {
                 fastest = after - before;
                 self.offset = real - before - fastest / 2;
@@ -59,7 +65,7 @@ impl Clock {
                 break;
             }
         }
-        self.now()
+        Time::from_nanos(latest as u64) - self.epoch
     }
     /// The instant of a stamp of CLOCK_REALTIME in nanoseconds; zero before the epoch.
     pub(crate) fn at(&self, stamp: i64) -> Time {

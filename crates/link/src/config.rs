@@ -7,6 +7,7 @@ use quell_aqm::marker::Marker;
 use quell_aqm::{Bytes, Discipline, Link, Random, Rate, Settings, Time, registry};
 
 use crate::descriptor::Descriptor;
+use crate::messages::BATCH;
 use crate::pool::Pool;
 use crate::value_field::OnWire;
 
@@ -109,34 +110,33 @@ impl Change {
     }
 }
 
-/// When the thread looks at its sockets. The fate of every packet is the same either way, because
-/// decisions are taken at logical times; only the number of wake-ups differs.
+/// When the thread looks at its sockets, and who waits for the releases. The fate of every packet is
+/// the same in each way, because decisions are taken at logical times; only the number of wake-ups
+/// differs, and what makes a release late.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wakeup {
-    /// As soon as a packet arrives. Needed when a group has no delay.
+    /// As soon as a packet arrives, and for each release. Needed when a group has no delay.
     PerPacket,
-    /// Once per interval while packets flow: half of the smallest one-way delay, at most
-    /// [`Wakeup::LONGEST`]. What arrives in between waits in the socket with its stamp, and no
-    /// release of it can fall due before the next look. A packet without a group has no delay and
-    /// may leave late by up to one interval. An idle link sleeps until something arrives.
+    /// Once per interval while packets flow, half of the smallest one-way delay, at most
+    /// [`Wakeup::LONGEST_LAZY`]; and for each release. What arrives in between waits in the socket
+    /// with its stamp, and no release of it can fall due before the next look. A packet without a
+    /// group has no delay and may leave late by up to one interval. An idle link sleeps until
+    /// something arrives.
     Lazy,
+    /// Once per interval, and not for releases: each packet is handed to the kernel with the time of
+    /// its release, and the interface's `fq` keeps it until then. The interval is half of the
+    /// smallest one-way delay, or nearly all of it where the clock is exact
+    /// ([`LinkConfig::exact_clock`]), as far as the sockets' buffers hold what arrives. Needs the
+    /// queue discipline `fq` at the interfaces of both ports (`fq nopacing flow_limit 1000000 limit
+    /// 1000000 timer_slack 0`), and a delay in every group.
+    Ahead,
 }
 
 impl Wakeup {
-    /// The longest interval between two looks, so that the sockets' buffers hold what arrives.
-    pub const LONGEST: Time = Time::from_millis(1);
-    /// Below this interval looking ahead gains nothing over waking per packet.
+    /// The longest interval between two lazy looks, so that the sockets' buffers hold what arrives.
+    pub const LONGEST_LAZY: Time = Time::from_millis(1);
+    /// Below this interval a look per interval gains nothing over waking per packet.
     pub const SHORTEST: Time = Time::from_micros(50);
-
-    /// The interval that the smallest delay of `groups` allows for.
-    pub(crate) fn interval(groups: &[GroupConfig]) -> Time {
-        let smallest = groups
-            .iter()
-            .map(|group| group.delay)
-            .min()
-            .unwrap_or(Time::ZERO);
-        (smallest / 2).min(Self::LONGEST)
-    }
 }
 
 /// A link between two ports.
@@ -160,13 +160,17 @@ pub struct LinkConfig {
     pub frames: u32,
     /// Room of each port's socket, as the kernel counts it (2 304 bytes for a full-sized packet).
     pub receive_buffer: Bytes,
-    /// When to look at the sockets; `None` means [`Wakeup::Lazy`] where the delays allow for it.
+    /// When to look at the sockets; `None` means, where the delays allow for it, [`Wakeup::Ahead`]
+    /// with an `fq` at both ports and [`Wakeup::Lazy`] without.
     pub wakeup: Option<Wakeup>,
+    /// Whether the clock stands still while anything runs, as in a machine with simulated time: the
+    /// thread then wakes when it asked to, and needs next to nothing in reserve for being late.
+    pub exact_clock: bool,
 }
 
 impl LinkConfig {
-    /// The least number of slots: each port holds a batch, and each as many again are on their way.
-    pub const FEWEST_FRAMES: u32 = 256;
+    /// The least number of slots: each port holds a batch, and as many again are on their way.
+    pub const FEWEST_FRAMES: u32 = 4 * BATCH as u32;
 
     /// A link with these queues, an MTU of 1 500 bytes, no groups and no changes, from now on.
     pub fn new(forward: DirectionConfig, reverse: DirectionConfig) -> Self {
@@ -180,6 +184,7 @@ impl LinkConfig {
             frames: 1 << 16,
             receive_buffer: Bytes::new(64 << 20),
             wakeup: None,
+            exact_clock: false,
         }
     }
 
@@ -215,20 +220,12 @@ impl LinkConfig {
                 return wrong(format!("port {} stands for two groups", group.port));
             }
         }
-        if self.wakeup == Some(Wakeup::Lazy) && Wakeup::interval(&self.groups).is_zero() {
-            return wrong("lazy wake-ups need a delay in every group".to_string());
+        let delayed = self.groups.iter().all(|group| !group.delay.is_zero());
+        let rare = matches!(self.wakeup, Some(Wakeup::Lazy | Wakeup::Ahead));
+        if rare && (self.groups.is_empty() || !delayed) {
+            return wrong("looking once per interval needs a delay in every group".to_string());
         }
         Ok(())
-    }
-
-    /// The interval between looks at the sockets; `None` when waking per packet.
-    pub(crate) fn look_interval(&self) -> Option<Time> {
-        let interval = Wakeup::interval(&self.groups);
-        let lazy = match self.wakeup {
-            Some(wakeup) => wakeup == Wakeup::Lazy,
-            None => interval >= Wakeup::SHORTEST,
-        };
-        lazy.then_some(interval)
     }
 }
 
@@ -248,26 +245,6 @@ mod tests {
         };
         config.groups = delays.iter().enumerate().map(group).collect();
         config
-    }
-
-    #[test]
-    fn looks_ahead_half_of_the_smallest_delay_where_there_is_one() {
-        let us = Time::from_micros;
-        for (delays, wakeup, expected) in [
-            (&[us(5_000), us(800)][..], None, Some(us(400))),
-            (&[us(5_000)], None, Some(us(1_000))),
-            (&[us(5_000), us(0)], None, None),
-            (&[us(60)], None, None),
-            (&[us(60)], Some(Wakeup::Lazy), Some(us(30))),
-            (&[us(5_000)], Some(Wakeup::PerPacket), None),
-            (&[], None, None),
-        ] {
-            let config = LinkConfig {
-                wakeup,
-                ..config(delays)
-            };
-            assert_eq!(config.look_interval(), expected, "{delays:?} {wakeup:?}");
-        }
     }
 
     #[test]
@@ -296,7 +273,14 @@ mod tests {
                     wakeup: Some(Wakeup::Lazy),
                     ..config(&[])
                 },
-                "lazy",
+                "a delay in every group",
+            ),
+            (
+                LinkConfig {
+                    wakeup: Some(Wakeup::Ahead),
+                    ..config(&[Time::ZERO])
+                },
+                "a delay in every group",
             ),
             (same_port, "port 5000"),
         ] {

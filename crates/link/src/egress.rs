@@ -5,8 +5,13 @@
 //! has room (EPOLLOUT); after ENOBUFS or ENOMEM, which say that the interface or memory is full and
 //! of which no event tells the end, after a pause that doubles from 50 µs to 10 ms. A frame is lost
 //! only when it can never be sent (too long, interface down) or was refused for a whole second.
+//!
+//! Where the interface has an `fq`, a frame may be handed over before its release, with that time
+//! ([`Outgoing::ahead`]): the kernel copies it, so its slot is free at once, and sends it at its
+//! time. Until then it counts as on its way, not as transmitted.
 
-use std::collections::VecDeque;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
 use std::io;
 use std::os::fd::BorrowedFd;
 
@@ -14,7 +19,7 @@ use quell_aqm::Time;
 
 use crate::clock::Clock;
 use crate::lateness::Lateness;
-use crate::messages::{BATCH, Messages};
+use crate::messages::{BATCH, Messages, Part};
 use crate::pool::{Frame, Pool};
 
 const SHORTEST_PAUSE: Time = Time::from_micros(50);
@@ -25,8 +30,24 @@ const PATIENCE: Time = Time::from_secs(1);
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Outgoing {
     pub(crate) frame: Frame,
-    /// When it should leave, if that is to be judged.
+    /// When it should leave; `None` for at once.
     pub(crate) release: Option<Time>,
+    /// Whether its lateness is to be judged.
+    pub(crate) judged: bool,
+    /// Whether the kernel is told the time.
+    pub(crate) ahead: bool,
+}
+
+impl Outgoing {
+    /// A frame that goes past the queue.
+    pub(crate) fn at_once(frame: Frame) -> Self {
+        Self {
+            frame,
+            release: None,
+            judged: false,
+            ahead: false,
+        }
+    }
 }
 
 /// Why frames wait here.
@@ -47,7 +68,9 @@ pub(crate) struct Egress {
     pause: Time,
     /// Since when the first frame is refused.
     refused_since: Option<Time>,
-    transmitted: u64,
+    /// Release times of frames that the kernel holds until then, as of the last hand-over.
+    held: BinaryHeap<Reverse<Time>>,
+    accepted: u64,
     retried: u64,
     lost: u64,
     lateness: Lateness,
@@ -61,7 +84,8 @@ impl Egress {
             blocked: None,
             pause: SHORTEST_PAUSE,
             refused_since: None,
-            transmitted: 0,
+            held: BinaryHeap::new(),
+            accepted: 0,
             retried: 0,
             lost: 0,
             lateness: Lateness::new(),
@@ -75,9 +99,16 @@ impl Egress {
     pub(crate) fn waiting(&self) -> u64 {
         self.waiting.len() as u64
     }
-    /// Frames that the kernel accepted.
-    pub(crate) fn transmitted(&self) -> u64 {
-        self.transmitted
+    /// Frames that the kernel has accepted and, by `now`, released.
+    pub(crate) fn transmitted(&self, now: Time) -> u64 {
+        self.accepted - self.held(now)
+    }
+    /// Frames that the kernel holds beyond `now`.
+    pub(crate) fn held(&self, now: Time) -> u64 {
+        self.held
+            .iter()
+            .filter(|Reverse(release)| *release > now)
+            .count() as u64
     }
     /// How often the kernel refused for the time being.
     pub(crate) fn retried(&self) -> u64 {
@@ -110,18 +141,20 @@ impl Egress {
             _ => self.blocked = None,
         }
         while !self.waiting.is_empty() && self.blocked.is_none() {
-            let mut places = [(0, 0); BATCH];
+            let mut parts = [Part::default(); BATCH];
             let count = self.waiting.len().min(BATCH);
-            for (place, outgoing) in places.iter_mut().zip(&self.waiting) {
+            for (part, outgoing) in parts.iter_mut().zip(&self.waiting) {
                 let frame = outgoing.frame;
-                *place = (
-                    pool.offset(frame.id) + usize::from(frame.start),
-                    usize::from(frame.len),
-                );
+                *part = Part {
+                    offset: pool.offset(frame.id) + usize::from(frame.start),
+                    len: usize::from(frame.len),
+                    release: outgoing
+                        .release
+                        .filter(|_| outgoing.ahead)
+                        .map(|release| clock.monotonic(release)),
+                };
             }
-            let sent = self
-                .messages
-                .send(socket, pool.slab(), places[..count].iter().copied());
+            let sent = self.messages.send(socket, pool.slab(), &parts[..count]);
             let now = clock.now();
             match sent {
                 Ok(sent) => self.accepted(sent, now, pool),
@@ -131,13 +164,23 @@ impl Egress {
     }
 
     fn accepted(&mut self, sent: usize, now: Time, pool: &mut Pool) {
-        self.transmitted += sent as u64;
+        self.accepted += sent as u64;
         self.pause = SHORTEST_PAUSE;
         self.refused_since = None;
+        while self.held.peek().is_some_and(|Reverse(at)| *at <= now) {
+            self.held.pop();
+        }
         for outgoing in self.waiting.drain(..sent) {
             pool.give_back(outgoing.frame.id);
-            if let Some(release) = outgoing.release {
+            let Some(release) = outgoing.release else {
+                continue;
+            };
+            if outgoing.judged {
+                // What was handed over before its time is not late.
                 self.lateness.record(now - release);
+            }
+            if outgoing.ahead && release > now {
+                self.held.push(Reverse(release));
             }
         }
     }
@@ -182,10 +225,7 @@ mod tests {
                 len: 60,
                 start: 16,
             };
-            egress.push(Outgoing {
-                frame,
-                release: None,
-            });
+            egress.push(Outgoing::at_once(frame));
         }
         (egress, pool)
     }
@@ -219,10 +259,42 @@ mod tests {
         );
         egress.accepted(2, now, &mut pool);
         assert_eq!(
-            (egress.waiting(), egress.transmitted(), pool.free()),
+            (egress.waiting(), egress.transmitted(now), pool.free()),
             (0, 2, 8)
         );
         assert_eq!(egress.pause, SHORTEST_PAUSE);
+    }
+
+    #[test]
+    fn what_was_handed_over_before_its_time_is_not_late_and_not_yet_transmitted() {
+        let (mut egress, mut pool) = with_frames(0);
+        let us = Time::from_micros;
+        for (release, ahead) in [(90, true), (130, true), (110, true), (95, false)] {
+            let frame = Frame {
+                id: pool.take().unwrap(),
+                len: 60,
+                start: 16,
+            };
+            egress.push(Outgoing {
+                frame,
+                release: Some(us(release)),
+                judged: true,
+                ahead,
+            });
+        }
+        egress.accepted(4, us(100), &mut pool);
+        assert_eq!(pool.free(), 8, "the kernel has copied them");
+        for (now, transmitted, held) in [(100, 2, 2), (109, 2, 2), (110, 3, 1), (130, 4, 0)] {
+            assert_eq!(
+                (egress.transmitted(us(now)), egress.held(us(now))),
+                (transmitted, held),
+                "{now}"
+            );
+        }
+        // Late by 10, 0, 0 and 5 µs.
+        let late = egress.lateness().summary();
+        assert_eq!((late.count, late.p50), (4, Time::ZERO));
+        assert!(late.max >= us(10) && late.max < us(11), "{late:?}");
     }
 
     #[test]

@@ -26,12 +26,19 @@ pub(crate) enum Remains {
     NoSlot,
 }
 
+/// Frames asked for at the least.
+const FEWEST: usize = 16;
+
 /// The receiving half of a port.
 #[derive(Debug)]
 pub(crate) struct Ingress {
     messages: Messages,
-    /// Slots for the next frames; the first is filled first.
+    /// Slots for the next frames; the last is filled first, as it came back last and is still in
+    /// the cache.
     slots: Vec<FrameId>,
+    /// How many frames to ask for: preparing a whole batch for a single frame costs more than the
+    /// frame.
+    wanted: usize,
     truncated: u64,
 }
 
@@ -40,6 +47,7 @@ impl Ingress {
         Self {
             messages: Messages::new(),
             slots: Vec::with_capacity(BATCH),
+            wanted: FEWEST,
             truncated: 0,
         }
     }
@@ -55,23 +63,23 @@ impl Ingress {
         pool: &mut Pool,
         frames: &mut Vec<Received>,
     ) -> io::Result<Remains> {
-        while self.slots.len() < BATCH {
+        while self.slots.len() < self.wanted {
             let Some(id) = pool.take() else { break };
             self.slots.push(id);
         }
-        let wanted = self.slots.len();
-        if wanted == 0 {
+        let asked = self.slots.len().min(self.wanted);
+        if asked == 0 {
             return Ok(Remains::NoSlot);
         }
         let room = pool.room();
         let mut places = [(0, 0); BATCH];
-        for (place, &id) in places.iter_mut().zip(&self.slots) {
+        for (place, &id) in places.iter_mut().zip(self.slots.iter().rev()) {
             *place = (pool.offset(id) + HEADROOM, room);
         }
         let received =
             match self
                 .messages
-                .receive(socket, pool.slab(), places[..wanted].iter().copied())
+                .receive(socket, pool.slab(), places[..asked].iter().copied())
             {
                 Ok(received) => received,
                 Err(error) => {
@@ -82,14 +90,12 @@ impl Ingress {
                     };
                 }
             };
-        let mut kept = 0;
         for index in 0..received {
-            let id = self.slots[index];
+            let Some(id) = self.slots.pop() else { break };
             let (len, too_long) = self.messages.received(index);
             if too_long {
                 self.truncated += 1;
-                self.slots[kept] = id;
-                kept += 1;
+                pool.give_back(id);
                 continue;
             }
             let told = self.messages.auxiliary(index);
@@ -107,11 +113,12 @@ impl Ingress {
                 checksum_missing: told.checksum_missing,
             });
         }
-        self.slots.drain(kept..received);
-        Ok(match received {
-            _ if received < wanted => Remains::Nothing,
-            _ if wanted < BATCH => Remains::NoSlot,
+        let remains = match received {
+            _ if received < asked => Remains::Nothing,
+            _ if asked < self.wanted => Remains::NoSlot,
             _ => Remains::Perhaps,
-        })
+        };
+        self.wanted = (2 * received).clamp(FEWEST, BATCH);
+        Ok(remains)
     }
 }

@@ -1,6 +1,6 @@
 //! One direction with its sockets' halves and its counts.
 
-use quell_aqm::Observer;
+use quell_aqm::{Observer, Time};
 
 use crate::clock::Stamps;
 use crate::descriptor::Descriptor;
@@ -43,12 +43,12 @@ impl<O: Observer<Descriptor>> Lane<O> {
         }
     }
 
-    /// What happened so far; `socket` frames were lost in the ingress socket.
-    pub(crate) fn report(&self, socket: u64) -> DirectionReport {
+    /// What happened until `now`; `socket` frames were lost in the ingress socket.
+    pub(crate) fn report(&self, socket: u64, now: Time) -> DirectionReport {
         let truncated = self.ingress.truncated();
         DirectionReport {
             received: self.counts.received + truncated,
-            transmitted: self.egress.transmitted(),
+            transmitted: self.egress.transmitted(now),
             marked: self.path.marks(),
             lost: Lost {
                 socket,
@@ -57,7 +57,7 @@ impl<O: Observer<Descriptor>> Lane<O> {
             },
             inside: Inside {
                 queue: self.path.queued(),
-                delay_line: self.path.delayed(),
+                delay_line: self.path.delayed() + self.egress.held(now),
                 egress: self.egress.waiting(),
             },
             late_arrivals: self.path.late_arrivals(),

@@ -2,9 +2,11 @@
 //!
 //! A turn of the loop: take the time; if it is time to, look at the sockets (read what has arrived,
 //! replay it at its stamps, decide everything up to the time taken *before* reading, since all that
-//! arrived until then is now known); hand out what is released; sleep until the next release, the
-//! next decision, the next look or a packet's arrival, as [`Wakeup`](crate::Wakeup) says. Nothing is
-//! allocated or locked per packet once the queues have had their first fill, and nothing spins.
+//! arrived until then is now known); hand out what is released, or will be soon where the kernel
+//! waits for its time; sleep until the next release, the next decision, the next look or a packet's
+//! arrival, as [`Wakeup`](crate::Wakeup) says. Nothing is allocated or locked per packet once the
+//! queues have had their first fill, nothing spins, and the clock is read per batch and not per
+//! packet: where time is simulated, each reading is a system call.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,7 +15,7 @@ use quell_aqm::{Discipline, Ecn, Observer, Packet, ParameterError, Rate, Time};
 
 use crate::classifier::Classifier;
 use crate::clock::{Clock, thread_cpu_time};
-use crate::config::{Change, Direction, GroupConfig, LinkConfig};
+use crate::config::{Change, Direction, GroupConfig, LinkConfig, Wakeup};
 use crate::descriptor::Descriptor;
 use crate::ecn_field;
 use crate::egress::{Blocked, Outgoing};
@@ -22,6 +24,7 @@ use crate::ingress::{Received, Remains};
 use crate::lane::Lane;
 use crate::lateness::Lateness;
 use crate::messages::BATCH;
+use crate::pace::Pace;
 use crate::pacing_thread::PacingThread;
 use crate::path::Path;
 use crate::pool::Pool;
@@ -51,8 +54,7 @@ pub struct Link<O> {
     groups: Vec<GroupConfig>,
     classifier: Classifier,
     waiting: Waiting,
-    /// Interval of looks; `None` when woken per packet.
-    look_interval: Option<Time>,
+    pace: Pace,
     /// Frames of one look at one port; empty in between.
     arrived: Vec<Received>,
     state: State,
@@ -88,10 +90,19 @@ impl<O: Observer<Descriptor>> Link<O> {
         observers: [O; 2],
     ) -> io::Result<Self> {
         config.check()?;
-        let look_interval = config.look_interval();
-        let mut ports = [port_a, port_b];
-        for port in &mut ports {
-            port.set_buffer(config.receive_buffer)?;
+        let ports = [port_a, port_b];
+        let buffers = [
+            ports[0].set_buffer(config.receive_buffer)?,
+            ports[1].set_buffer(config.receive_buffer)?,
+        ];
+        let fq = ports.iter().all(Port::has_fq);
+        if config.wakeup == Some(Wakeup::Ahead) && !fq {
+            let why = "looking ahead needs the queue discipline fq at both ports";
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
+        }
+        let pace = Pace::new(&config, buffers, fq);
+        if !pace.ahead.is_zero() {
+            ports.iter().try_for_each(Port::send_at_times)?;
         }
         let delays: Vec<Time> = config.groups.iter().map(|group| group.delay).collect();
         let (forward, reverse): (Vec<_>, Vec<_>) = config
@@ -119,7 +130,7 @@ impl<O: Observer<Descriptor>> Link<O> {
             pool: Pool::new(config.frames, usize::from(config.mtu)),
             classifier: Classifier::new(config.groups.iter().map(|group| group.port)),
             groups: config.groups,
-            look_interval,
+            pace,
             arrived: Vec::with_capacity(BATCH),
             state: State::default(),
             wakeups: 0,
@@ -151,19 +162,21 @@ impl<O: Observer<Descriptor>> Link<O> {
     }
 
     fn pace(&mut self, until: Time, stop: &AtomicBool) -> io::Result<()> {
+        let mut now = self.clock.now();
         loop {
-            let now = self.clock.now();
             let last = now >= until || stop.load(Ordering::Relaxed);
             if last || self.is_time_to_look(now) {
                 self.look()?;
             }
-            self.release();
+            self.release(now);
             if last {
                 return Ok(());
             }
-            if !self.frames_wait() {
-                self.sleep(until)?;
-            }
+            now = if self.frames_wait() {
+                self.clock.now()
+            } else {
+                self.sleep(until, now)?
+            };
         }
     }
 
@@ -178,7 +191,8 @@ impl<O: Observer<Descriptor>> Link<O> {
             || state.readable
             || decide.is_some_and(|at| at <= now)
             || self
-                .look_interval
+                .pace
+                .interval
                 .is_some_and(|interval| !state.quiet && state.looked + interval <= now)
     }
 
@@ -228,10 +242,12 @@ impl<O: Observer<Descriptor>> Link<O> {
                 &mut self.pool,
                 &mut arrived,
             )?;
-            let now = self.clock.now();
-            state.quiet &= arrived.is_empty();
-            for received in arrived.drain(..) {
-                self.admit(received, direction, now).map_err(refused)?;
+            if !arrived.is_empty() {
+                state.quiet = false;
+                let now = self.clock.now();
+                for received in arrived.drain(..) {
+                    self.admit(received, direction, now).map_err(refused)?;
+                }
             }
             self.arrived = arrived;
             self.lanes[direction.index()].collect_dropped(&mut self.pool);
@@ -261,10 +277,7 @@ impl<O: Observer<Descriptor>> Link<O> {
                     Bypass::NeighbourDiscovery => lane.counts.bypassed.neighbour_discovery += 1,
                     Bypass::Other => lane.counts.bypassed.other += 1,
                 }
-                lane.egress.push(Outgoing {
-                    frame,
-                    release: None,
-                });
+                lane.egress.push(Outgoing::at_once(frame));
                 return Ok(());
             }
         };
@@ -293,14 +306,21 @@ impl<O: Observer<Descriptor>> Link<O> {
         lane.path.arrive(packet, at)
     }
 
-    /// Hands out what is due.
-    fn release(&mut self) {
+    /// Hands out what is due, and what will be soon where the kernel waits for its time. This turn
+    /// of the loop began at `turn`.
+    fn release(&mut self, turn: Time) {
         let judge_all = self.groups.is_empty();
+        let ahead = !self.pace.ahead.is_zero();
         for direction in Direction::BOTH {
             let lane = &mut self.lanes[direction.index()];
             let port = &self.ports[1 - direction.index()];
-            let now = self.clock.now();
-            while let Some((release, packet)) = lane.path.release(now) {
+            // Ahead of time, a little more or less ahead is all the same.
+            let until = if ahead {
+                turn + self.pace.ahead
+            } else {
+                self.clock.now()
+            };
+            while let Some((release, packet)) = lane.path.release(until) {
                 let frame = packet.frame();
                 if packet.is_marked() {
                     ecn_field::set(
@@ -315,10 +335,11 @@ impl<O: Observer<Descriptor>> Link<O> {
                     counts.written += u64::from(carried);
                     counts.not_carried += u64::from(!carried && packet.value() != 0);
                 }
-                let judged = judge_all || packet.group().is_some();
                 lane.egress.push(Outgoing {
                     frame,
-                    release: judged.then_some(release),
+                    release: Some(release),
+                    judged: judge_all || packet.group().is_some(),
+                    ahead,
                 });
             }
             lane.egress
@@ -326,27 +347,25 @@ impl<O: Observer<Descriptor>> Link<O> {
         }
     }
 
-    /// Sleeps until there is something to do.
-    fn sleep(&mut self, until: Time) -> io::Result<()> {
+    /// Sleeps until there is something to do, and returns the time. This turn of the loop began at
+    /// `turn`.
+    fn sleep(&mut self, until: Time, turn: Time) -> io::Result<Time> {
         let state = &mut self.state;
-        let watch = !state.starved && (self.look_interval.is_none() || state.quiet);
+        let watch = !state.starved && (self.pace.interval.is_none() || state.quiet);
         let mut wanted = [Interest {
             readable: watch,
             writable: false,
         }; 2];
-        let now = self.clock.now();
-        let mut wake = until.min(now + LONGEST_SLEEP);
-        if let Some(interval) = self.look_interval.filter(|_| !state.quiet) {
+        let mut wake = until.min(turn + LONGEST_SLEEP);
+        if let Some(interval) = self.pace.interval.filter(|_| !state.quiet) {
             wake = wake.min(state.looked + interval);
         }
         for direction in Direction::BOTH {
             let lane = &self.lanes[direction.index()];
-            for at in lane
-                .path
-                .next_release()
-                .into_iter()
-                .chain(lane.path.decide_by())
-            {
+            // Where the kernel waits for releases, those that had too long to go are handed out
+            // well before their time.
+            let hand_out = lane.path.next_release().map(|at| at - self.pace.ahead / 2);
+            for at in hand_out.into_iter().chain(lane.path.decide_by()) {
                 wake = wake.min(at);
             }
             match lane.egress.blocked() {
@@ -355,7 +374,7 @@ impl<O: Observer<Descriptor>> Link<O> {
                 None => {}
             }
         }
-        let ready = self.waiting.wait(&self.ports, wanted, wake - now)?;
+        let ready = self.waiting.wait(&self.ports, wanted, wake, &self.clock)?;
         self.wakeups += 1;
         let woken = self.clock.now();
         if woken >= wake {
@@ -367,7 +386,7 @@ impl<O: Observer<Descriptor>> Link<O> {
                 self.lanes[direction.index()].egress.writable();
             }
         }
-        Ok(())
+        Ok(woken)
     }
 
     /// Time since the epoch.
@@ -398,9 +417,10 @@ impl<O: Observer<Descriptor>> Link<O> {
     /// What happened so far.
     pub fn report(&mut self) -> io::Result<LinkReport> {
         let socket = [self.ports[0].dropped()?, self.ports[1].dropped()?];
+        let now = self.clock.now();
         Ok(LinkReport {
-            forward: self.lanes[0].report(socket[0]),
-            reverse: self.lanes[1].report(socket[1]),
+            forward: self.lanes[0].report(socket[0], now),
+            reverse: self.lanes[1].report(socket[1], now),
             wakeups: self.wakeups,
             looks: self.looks,
             oversleep: self.oversleep.summary(),

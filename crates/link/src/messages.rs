@@ -1,18 +1,46 @@
 //! The arrays behind recvmmsg(2) and sendmmsg(2): made once, used for every batch.
+//!
+//! A frame may be sent with the time at which the interface's `fq` shall release it: an instant of
+//! CLOCK_MONOTONIC in a control message of its own (SCM_TXTIME, include/uapi/linux/net_tstamp.h).
 
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
-/// Most frames per system call.
-pub(crate) const BATCH: usize = 64;
+/// Most frames per system call. A look-ahead interval of 5 ms brings 40 full-sized packets at
+/// 100 Mbit/s and 400 at 1 Gbit/s.
+pub(crate) const BATCH: usize = 256;
 
 /// Room for the control messages of one frame: a stamp (32 bytes) and the auxiliary data (40).
 const CONTROL: usize = 128;
+
+/// A frame to send: where it lies in the slab, and the instant of CLOCK_MONOTONIC in nanoseconds at
+/// which the interface shall release it, if not at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Part {
+    pub(crate) offset: usize,
+    pub(crate) len: usize,
+    pub(crate) release: Option<u64>,
+}
 
 /// Control messages are aligned as the kernel's `cmsghdr`.
 #[derive(Clone, Copy)]
 #[repr(C, align(8))]
 struct Control([u8; CONTROL]);
+
+/// A control message with a time of release: its header (length, level, type) and 64 bits.
+const RELEASE_CONTROL: usize = size_of::<libc::cmsghdr>() + size_of::<u64>();
+/// The kernel's control message has the number of the option that allows it.
+const SCM_TXTIME: libc::c_int = libc::SO_TXTIME;
+
+impl Control {
+    /// Makes this the control message "release at `release`".
+    fn set_release(&mut self, release: u64) {
+        self.0[..8].copy_from_slice(&(RELEASE_CONTROL as u64).to_ne_bytes());
+        self.0[8..12].copy_from_slice(&libc::SOL_SOCKET.to_ne_bytes());
+        self.0[12..16].copy_from_slice(&SCM_TXTIME.to_ne_bytes());
+        self.0[16..24].copy_from_slice(&release.to_ne_bytes());
+    }
+}
 
 /// Headers, vectors and control buffers of one batch.
 pub(crate) struct Messages {
@@ -58,12 +86,13 @@ impl Messages {
         }
     }
 
-    /// Lets message `i` of each `(offset, len)` in `places` be that part of `slab`.
+    /// Lets message `i` of each `(offset, len)` in `places` be that part of `slab`, with as many
+    /// bytes of its control buffer as `control` says for it.
     fn aim(
         &mut self,
         slab: &mut [u8],
         places: impl ExactSizeIterator<Item = (usize, usize)>,
-        with_control: bool,
+        control: impl Fn(usize) -> usize,
     ) -> u32 {
         let base = slab.as_mut_ptr();
         let count = places.len().min(BATCH);
@@ -83,10 +112,9 @@ impl Messages {
             header.msg_iov = vector;
             header.msg_iovlen = 1;
             header.msg_flags = 0;
-            (header.msg_control, header.msg_controllen) = if with_control {
-                ((&raw mut self.controls[index]).cast(), CONTROL as _)
-            } else {
-                (std::ptr::null_mut(), 0)
+            (header.msg_control, header.msg_controllen) = match control(index).min(CONTROL) {
+                0 => (std::ptr::null_mut(), 0),
+                len => ((&raw mut self.controls[index]).cast(), len as _),
             };
         }
         count as u32
@@ -100,7 +128,7 @@ impl Messages {
         slab: &mut [u8],
         places: impl ExactSizeIterator<Item = (usize, usize)>,
     ) -> io::Result<usize> {
-        let count = self.aim(slab, places, true);
+        let count = self.aim(slab, places, |_| CONTROL);
         // SAFETY: the first `count` headers point to parts of the slab, borrowed for this call, and
         // to our own vectors and control buffers, with their lengths.
         let filled = unsafe {
@@ -115,15 +143,24 @@ impl Messages {
         usize::try_from(filled).map_err(|_| io::Error::last_os_error())
     }
 
-    /// Sends the parts `(offset, len)` of `slab`; returns how many were accepted.
+    /// Sends these parts of `slab`, at most [`BATCH`]; returns how many were accepted.
     pub(crate) fn send(
         &mut self,
         socket: BorrowedFd<'_>,
         slab: &mut [u8],
-        places: impl ExactSizeIterator<Item = (usize, usize)>,
+        parts: &[Part],
     ) -> io::Result<usize> {
-        let count = self.aim(slab, places, false);
-        // SAFETY: as for `receive`; the kernel only reads the parts of the slab.
+        for (control, part) in self.controls.iter_mut().zip(parts) {
+            if let Some(release) = part.release {
+                control.set_release(release);
+            }
+        }
+        let places = parts.iter().map(|part| (part.offset, part.len));
+        let count = self.aim(slab, places, |index| {
+            parts[index].release.map_or(0, |_| RELEASE_CONTROL)
+        });
+        // SAFETY: as for `receive`; the kernel only reads the parts of the slab and the control
+        // buffers, whose first bytes were just written.
         let sent = unsafe {
             libc::sendmmsg(
                 socket.as_raw_fd(),
@@ -259,6 +296,15 @@ mod tests {
             );
             assert_eq!(parse_control(&[tag, stamp.clone()].concat()), expected);
         }
+    }
+
+    #[test]
+    fn a_time_of_release_is_the_control_message_that_the_kernel_expects() {
+        let mut control = Control([0xff; CONTROL]);
+        control.set_release(123_456_789_012);
+        // sock_cmsg_send() of net/core/sock.c: level SOL_SOCKET, type 61, 64 bits.
+        let expected = message(libc::SOL_SOCKET, 61, &123_456_789_012_u64.to_ne_bytes());
+        assert_eq!(&control.0[..RELEASE_CONTROL], expected);
     }
 
     #[test]

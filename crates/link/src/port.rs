@@ -3,7 +3,8 @@
 //! Frames come in with the kernel's receive stamp (SO_TIMESTAMPNS) and the VLAN tag that it took
 //! off (PACKET_AUXDATA); the interface's own outgoing frames do not come in
 //! (PACKET_IGNORE_OUTGOING). Frames go out past the interface's queue discipline
-//! (PACKET_QDISC_BYPASS), so nothing but the driver queues them once more.
+//! (PACKET_QDISC_BYPASS), so nothing but the driver queues them once more; or, where that discipline
+//! is `fq`, through it at times that the link gives (SO_TXTIME).
 //!
 //! The interface should be used by nothing else: no addresses, no forwarding. Segmentation and
 //! checksum offload must be off at the hosts behind it: frames longer than the MTU are lost, and a
@@ -13,6 +14,9 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
 use quell_aqm::Bytes;
+use rustix::net::sockopt;
+
+use crate::qdisc;
 
 /// All protocols, in network byte order.
 const ALL_PROTOCOLS: u16 = (libc::ETH_P_ALL as u16).to_be();
@@ -21,7 +25,16 @@ const ALL_PROTOCOLS: u16 = (libc::ETH_P_ALL as u16).to_be();
 #[derive(Debug)]
 pub struct Port {
     socket: OwnedFd,
+    /// The interface's queue discipline is `fq`.
+    fq: bool,
     dropped: u64,
+}
+
+/// Room that the kernel gives a socket, as it counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Buffers {
+    pub(crate) receive: Bytes,
+    pub(crate) send: Bytes,
 }
 
 impl Port {
@@ -42,7 +55,11 @@ impl Port {
         // SAFETY: the descriptor is new and owned by nobody else.
         let socket = unsafe { OwnedFd::from_raw_fd(fd) };
         let index = rustix::net::netdevice::name_to_index(&socket, interface)?;
-        let port = Self { socket, dropped: 0 };
+        let port = Self {
+            socket,
+            fq: qdisc::is_fq(index),
+            dropped: 0,
+        };
         for option in [
             libc::PACKET_IGNORE_OUTGOING,
             libc::PACKET_QDISC_BYPASS,
@@ -102,9 +119,26 @@ impl Port {
         }
     }
 
-    /// Gives the socket room for `size` bytes of received frames, as the kernel counts them: beyond
-    /// the system's limit with CAP_NET_ADMIN, else up to it. Sent frames get as much.
-    pub(crate) fn set_buffer(&self, size: Bytes) -> io::Result<()> {
+    /// Whether the interface's queue discipline was `fq` when the port was opened, so that frames
+    /// can be handed over ahead of their time ([`Wakeup::Ahead`](crate::Wakeup::Ahead)).
+    pub fn has_fq(&self) -> bool {
+        self.fq
+    }
+
+    /// Lets frames pass the interface's `fq`, at the times that they come with.
+    pub(crate) fn send_at_times(&self) -> io::Result<()> {
+        let clock = libc::sock_txtime {
+            clockid: libc::CLOCK_MONOTONIC,
+            flags: 0,
+        };
+        self.set(libc::SOL_SOCKET, libc::SO_TXTIME, &clock)?;
+        self.set(libc::SOL_PACKET, libc::PACKET_QDISC_BYPASS, &0_i32)
+    }
+
+    /// Asks for room for `size` bytes of received frames, as the kernel counts them: beyond the
+    /// system's limit with CAP_NET_ADMIN, else up to it. Sent frames get as much. Returns what the
+    /// kernel gave.
+    pub(crate) fn set_buffer(&self, size: Bytes) -> io::Result<Buffers> {
         // The kernel doubles what it is told, for its own overhead.
         let half = i32::try_from(size.get() / 2)
             .unwrap_or(i32::MAX / 2)
@@ -117,7 +151,11 @@ impl Port {
                 self.set(libc::SOL_SOCKET, plain, &half)?;
             }
         }
-        Ok(())
+        let given = |size: rustix::io::Result<usize>| size.map(|size| Bytes::new(size as u64));
+        Ok(Buffers {
+            receive: given(sockopt::socket_recv_buffer_size(&self.socket))?,
+            send: given(sockopt::socket_send_buffer_size(&self.socket))?,
+        })
     }
 
     /// Frames dropped so far because the socket's buffer was full.

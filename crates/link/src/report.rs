@@ -50,7 +50,8 @@ pub struct WireValues {
 pub struct Inside {
     /// In the queue.
     pub queue: u64,
-    /// In service, or in the delay line.
+    /// In service, or in the delay line: also the part of it that the kernel holds, released to it
+    /// ahead of its time.
     pub delay_line: u64,
     /// Waiting for the egress interface.
     pub egress: u64,
@@ -68,7 +69,7 @@ impl Inside {
 pub struct DirectionReport {
     /// Frames read from the ingress port.
     pub received: u64,
-    /// Frames that the egress port accepted, bypassing ones included.
+    /// Frames that have left by the egress port, bypassing ones included.
     pub transmitted: u64,
     /// Frames that went past the queue.
     pub bypassed: Bypassed,
@@ -94,7 +95,9 @@ pub struct DirectionReport {
     /// How often the egress port refused for the time being, and the frame was kept.
     pub retried: u64,
     /// By how much frames were handed to the egress port after their release: the packets of
-    /// groups, or all if there are none. Their queueing is not affected by it.
+    /// groups, or all if there are none. Their queueing is not affected by it. A frame that was
+    /// handed over ahead of its time is not late here; by how much the kernel's timer is, the link
+    /// cannot know.
     pub lateness: Summary,
 }
 

@@ -1,8 +1,11 @@
 //! Sleeping until a time or until a port is ready, whichever comes first: epoll_pwait2(2), whose
-//! time-out is exact to the nanosecond.
+//! time-out is given to the nanosecond.
 //!
 //! What a port is watched for changes rarely (an idle link, a full socket), so the kernel is told
-//! only when it does.
+//! only when it does. Where nothing is watched, which is most of the time of a link that looks once
+//! per interval, clock_nanosleep(2) sleeps until an instant: it needs no reading of the clock, and
+//! is not late by the thousandth of the time-out that epoll allows itself
+//! (select_estimate_accuracy() of fs/select.c).
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -10,7 +13,10 @@ use std::os::fd::OwnedFd;
 use quell_aqm::Time;
 use rustix::event::Timespec;
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
+use rustix::io::Errno;
+use rustix::thread::{ClockId, clock_nanosleep_absolute};
 
+use crate::clock::Clock;
 use crate::port::Port;
 
 /// What a port is watched for.
@@ -46,14 +52,25 @@ impl Waiting {
         })
     }
 
-    /// Sleeps for `span` or until one of `ports` is ready for what `wanted` says; tells which is
-    /// ready for what. An error of a port makes it readable: reading tells the error.
+    /// Sleeps until `wake` or until one of `ports` is ready for what `wanted` says; tells which is
+    /// ready for what. An error of a port makes it readable where anything is watched: reading tells
+    /// the error.
     pub(crate) fn wait(
         &mut self,
         ports: &[Port; 2],
         wanted: [Interest; 2],
-        span: Time,
+        wake: Time,
+        clock: &Clock,
     ) -> io::Result<[Interest; 2]> {
+        let nothing = [Interest::default(); 2];
+        if wanted == nothing {
+            // The ports stay registered for what they were: nobody asks epoll meanwhile.
+            let wake = timespec(Time::from_nanos(clock.monotonic(wake)));
+            return match clock_nanosleep_absolute(ClockId::Monotonic, &wake) {
+                Ok(()) | Err(Errno::INTR) => Ok(nothing),
+                Err(error) => Err(error.into()),
+            };
+        }
         for (index, port) in ports.iter().enumerate() {
             if wanted[index] != self.interests[index] {
                 let mut flags = EventFlags::empty();
@@ -63,20 +80,17 @@ impl Waiting {
                 self.interests[index] = wanted[index];
             }
         }
-        let timeout = Timespec {
-            tv_sec: (span.as_nanos() / 1_000_000_000) as i64,
-            tv_nsec: (span.as_nanos() % 1_000_000_000) as _,
-        };
+        let timeout = timespec(wake - clock.now());
         let mut events = [Event {
             flags: EventFlags::empty(),
             data: EventData::new_u64(0),
         }; 2];
         let count = match epoll::wait(&self.epoll, &mut events[..], Some(&timeout)) {
             Ok(count) => count,
-            Err(rustix::io::Errno::INTR) => 0,
+            Err(Errno::INTR) => 0,
             Err(error) => return Err(error.into()),
         };
-        let mut ready = [Interest::default(); 2];
+        let mut ready = nothing;
         for event in &events[..count] {
             let (flags, data) = (event.flags, event.data);
             if let Some(port) = ready.get_mut(data.u64() as usize) {
@@ -86,5 +100,12 @@ impl Waiting {
             }
         }
         Ok(ready)
+    }
+}
+
+fn timespec(span: Time) -> Timespec {
+    Timespec {
+        tv_sec: (span.as_nanos() / 1_000_000_000) as i64,
+        tv_nsec: (span.as_nanos() % 1_000_000_000) as _,
     }
 }

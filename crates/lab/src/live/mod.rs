@@ -108,7 +108,8 @@ pub fn prepare() -> Result<(), LiveError> {
 }
 
 /// Runs `scenario` once with `seed`, until its end or soon after `stop` is set. `world` says whether the time of this machine
-/// is real; beside the name in the summary only the bucket of a kernel's queue depends on it.
+/// is real: where it stands still while anything runs, the link needs nothing in reserve for waking late. Beside that and the
+/// name in the summary only the bucket of a kernel's queue depends on it.
 pub fn run(
     scenario: &Scenario,
     seed: u64,
@@ -118,7 +119,7 @@ pub fn run(
     listener: &mut dyn Listener,
 ) -> Result<Measured, LiveError> {
     let kernel_queue = kernel::queue(scenario, world, options)?;
-    let plan = Plan::new(scenario, seed, kernel_queue.as_ref())?;
+    let plan = Plan::new(scenario, seed, world, kernel_queue.as_ref())?;
     let packets = listener
         .packets()
         .map(|file| LivePackets::of_live::<Descriptor>(scenario, file));

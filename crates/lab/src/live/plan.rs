@@ -18,6 +18,7 @@ use quell_link::{
 use quell_measure::{Direction, GroupInfo, Recorder, Summary, Timeline};
 
 use super::{LiveError, kernel};
+use crate::World;
 use crate::figures::{self, Stretch};
 use crate::lifetimes::{Lifetime, lifetimes};
 use crate::markers::markers;
@@ -35,6 +36,7 @@ pub(super) struct Plan<'a> {
     seed: u64,
     /// IP bytes in flight in both directions together.
     in_flight: u64,
+    world: World,
     pub(super) duration: Time,
     pub(super) interval: Time,
     pub(super) timeline: Timeline,
@@ -49,6 +51,7 @@ impl<'a> Plan<'a> {
     pub(super) fn new(
         scenario: &'a Scenario,
         seed: u64,
+        world: World,
         kernel_queue: Option<&KernelQueue>,
     ) -> Result<Self, LiveError> {
         let in_flight = in_flight(scenario);
@@ -66,6 +69,7 @@ impl<'a> Plan<'a> {
         Ok(Self {
             seed,
             in_flight: in_flight.iter().sum(),
+            world,
             duration: run.duration,
             interval: run.interval,
             timeline: figures::timeline(&scenario),
@@ -113,6 +117,7 @@ impl<'a> Plan<'a> {
             self.side(Direction::Reverse, "reverse.queue"),
         );
         config.mtu = MTU.get() as u16;
+        config.exact_clock = self.world == World::Virtual;
         config.epoch = epoch.monotonic();
         config.groups = self
             .scenario
