@@ -318,7 +318,7 @@ fn name(seed: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::simulated;
+    use crate::run::{fill, simulated};
 
     fn scenario(rate: &str, seeds: &str) -> Scenario {
         let text = format!(
@@ -336,6 +336,7 @@ mod tests {
             warnings: Vec::new(),
             packets: false,
             live: crate::live::LiveOptions::default(),
+            guest: crate::GuestOptions::default(),
         }
     }
 
@@ -350,9 +351,9 @@ mod tests {
             options: options(World::Sim, Some(out.clone()), &never),
         };
         let broken = || RunError::Failed("broken".to_owned());
-        let fourth_fails = |job: Job<'_>| match job.seed {
+        let fourth_fails = |order: Order<'_>| match order.seed {
             4 => Err(broken()),
-            _ => simulated(job),
+            _ => fill(order, &mut simulated),
         };
         let error = side_by_side(&fourth_fails, &[task()], 2, &mut |_| {}).unwrap_err();
         assert_eq!(error.to_string(), "broken");
@@ -371,7 +372,7 @@ mod tests {
 
         // Nothing is left where every run fails.
         std::fs::remove_dir_all(root.path().join("new")).unwrap();
-        let all_fail = |_: Job<'_>| Err(broken());
+        let all_fail = |_: Order<'_>| Err(broken());
         side_by_side(&all_fail, &[task()], 2, &mut |_| {}).unwrap_err();
         assert_eq!(std::fs::read_dir(root.path()).unwrap().count(), 0);
     }

@@ -9,7 +9,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use quell_aqm::{Rate, Time};
 use quell_lab::live::LiveOptions;
 use quell_lab::scenario::Scenario;
-use quell_lab::{Job, Measured, Options, Progress, RunError, Task, World, run, run_all, run_in};
+use quell_lab::{
+    GuestOptions, Job, Measured, Options, Progress, RunError, Task, World, run, run_all, run_in,
+};
 use quell_measure::{
     Direction, FlowRecorder, GroupInfo, Histograms, Recorder, RecorderConfig, RunInfo, Summary,
     Timeline,
@@ -71,6 +73,7 @@ fn options<'a>(out: &Path, stop: &'a AtomicBool) -> Options<'a> {
         warnings: vec!["of the scenario".to_owned()],
         packets: false,
         live: LiveOptions::default(),
+        guest: GuestOptions::default(),
     }
 }
 
@@ -254,19 +257,23 @@ fn an_existing_folder_is_refused_before_anything_runs() {
 }
 
 #[test]
-fn a_world_that_is_not_there_is_refused() {
+fn a_kernel_that_is_not_there_is_refused() {
     let root = tempfile::tempdir().unwrap();
     let stop = AtomicBool::new(false);
     {
         let options = Options {
             world: World::Virtual,
+            guest: GuestOptions {
+                kernel: Some("none-such".to_owned()),
+                ..GuestOptions::default()
+            },
             ..options(&root.path().join("out"), &stop)
         };
         let error = run(&scenario("[1]"), options, &mut |_| {}).unwrap_err();
         assert!(
             error
                 .to_string()
-                .ends_with("is not part of this version; use --world sim or live"),
+                .starts_with("there is no kernel none-such in "),
             "{error}"
         );
         assert_eq!(error.exit_code(), 2);

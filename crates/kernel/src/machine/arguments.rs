@@ -6,6 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use super::MachineError;
+use super::registers::NARROW_LIBRARY;
 
 /// The least memory that a guest starts in and a run fits into, in bytes.
 pub const LEAST_MEMORY: u64 = 96 << 20;
@@ -19,6 +20,8 @@ pub struct Arguments {
     pub clock: u64,
     /// Whether it knows a faster way than ptrace(2) to run processes (`seccomp=`, Linux 6.16 and later).
     pub seccomp: bool,
+    /// Whether processes inside keep no more of their vector registers than SSE has: see [`super::registers`].
+    pub narrow_registers: bool,
     /// The folder of this machine: absolute and plain. The kernel's own files go there too.
     pub folder: PathBuf,
     /// Its first process: a name in the folder.
@@ -54,6 +57,9 @@ impl Arguments {
         if self.seccomp {
             list.push("seccomp=auto".to_owned());
         }
+        if self.narrow_registers {
+            list.push(NARROW_LIBRARY.to_owned());
+        }
         list.push("--".to_owned());
         list.extend(self.init_arguments.iter().cloned());
         Ok(list)
@@ -83,6 +89,7 @@ mod tests {
             memory: 200_000_000,
             clock: 5,
             seccomp: true,
+            narrow_registers: false,
             folder: folder.into(),
             init: "init".to_owned(),
             init_arguments: vec!["guest".to_owned(), folder.to_owned()],

@@ -6,6 +6,7 @@
 //! (arch/um/include/asm/archrandom.h); without them it begins with an empty pool, and what its first process adds decides
 //! everything random inside. C libraries fall back to the clock and addresses where they only wanted to be hard to guess.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io;
 use std::os::unix::process::CommandExt as _;
@@ -14,20 +15,32 @@ use std::process::Command;
 use rustix::process::{
     Resource, Rlimit, Signal, getppid, set_parent_process_death_signal, setpgid, setrlimit,
 };
-use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, apply_filter};
+use seccompiler::{
+    BackendError, BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition,
+    SeccompFilter, SeccompRule, apply_filter,
+};
 
-/// Becomes the kernel `words` says: its path, then its arguments. Returns only if that failed.
-pub fn become_kernel(mut words: impl Iterator<Item = OsString>) -> io::Error {
+/// The word in front of the kernel's path that asks for [narrow registers](super::registers).
+pub(super) const NARROW: &str = "--narrow-registers";
+
+/// `PTRACE_GETREGSET` of include/uapi/linux/ptrace.h and `NT_X86_XSTATE` of include/uapi/linux/elf.h.
+const GET_REGISTER_SET: u64 = 0x4204;
+const EXTENDED_STATE: u64 = 0x202;
+
+/// Becomes the kernel that `words` say: its path, then its arguments. Returns only if that failed.
+pub fn become_kernel(words: impl Iterator<Item = OsString>) -> io::Error {
+    let mut words = words.peekable();
+    let narrow = words.next_if(|word| word == NARROW).is_some();
     let Some(kernel) = words.next() else {
         return io::Error::new(io::ErrorKind::InvalidInput, "which kernel?");
     };
-    if let Err(error) = prepare() {
+    if let Err(error) = prepare(narrow) {
         return error;
     }
     Command::new(kernel).args(words).exec()
 }
 
-fn prepare() -> io::Result<()> {
+fn prepare(narrow: bool) -> io::Result<()> {
     setpgid(None, None)?;
     set_parent_process_death_signal(Some(Signal::KILL))?;
     // Whoever died before the line above cannot tell us any more.
@@ -39,20 +52,38 @@ fn prepare() -> io::Result<()> {
         maximum: Some(0),
     };
     setrlimit(Resource::Core, none)?;
-    apply_filter(&without_host_randomness()?).map_err(io::Error::other)
+    let filter = filter(narrow).map_err(io::Error::other)?;
+    apply_filter(&filter).map_err(io::Error::other)
 }
 
-/// getrandom(2) does not exist, everything else does.
-fn without_host_randomness() -> io::Result<BpfProgram> {
-    let architecture = std::env::consts::ARCH
-        .try_into()
-        .map_err(io::Error::other)?;
-    let number = libc::SYS_getrandom;
+/// getrandom(2) does not exist; nor does, with narrow registers, the request for all of a process's registers. Everything
+/// else does.
+fn filter(narrow: bool) -> Result<BpfProgram, BackendError> {
+    let mut absent = BTreeMap::from([(libc::SYS_getrandom, Vec::new())]);
+    if narrow {
+        let is = |argument, value| {
+            let whole = SeccompCmpArgLen::Qword;
+            SeccompCondition::new(argument, whole, SeccompCmpOp::Eq, value)
+        };
+        let rule = SeccompRule::new(vec![is(0, GET_REGISTER_SET)?, is(2, EXTENDED_STATE)?])?;
+        absent.insert(libc::SYS_ptrace, vec![rule]);
+    }
     let filter = SeccompFilter::new(
-        [(number, Vec::new())].into_iter().collect(),
+        absent,
         SeccompAction::Allow,
         SeccompAction::Errno(libc::ENOSYS as u32),
-        architecture,
-    );
-    filter.and_then(TryInto::try_into).map_err(io::Error::other)
+        std::env::consts::ARCH.try_into()?,
+    )?;
+    filter.try_into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_filter_can_be_built_either_way_and_is_longer_with_narrow_registers() {
+        let lengths = [false, true].map(|narrow| filter(narrow).unwrap().len());
+        assert!(lengths[0] > 3 && lengths[1] > lengths[0], "{lengths:?}");
+    }
 }

@@ -70,7 +70,7 @@ pub(super) fn explain(kernel: &Path, log: &Path, ended: Option<ExitStatus>) -> M
     let started = lines.iter().any(|line| line.contains("Linux version"));
     for (signs, why, mend) in REFUSALS {
         let shows = |line: &&str| signs.iter().all(|sign| line.contains(sign));
-        if !started && lines.iter().any(|line| shows(&line)) {
+        if !started && lines.iter().any(shows) {
             return MachineError::Host {
                 why: (*why).to_owned(),
                 mend: (*mend).to_owned(),

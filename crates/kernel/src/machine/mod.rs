@@ -18,6 +18,7 @@ mod error;
 pub mod launch;
 mod log;
 mod memory;
+pub mod registers;
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -60,6 +61,7 @@ impl Machine {
         let (program, first) = &config.launcher;
         let child = Command::new(program)
             .args(first)
+            .args(config.arguments.narrow_registers.then_some(launch::NARROW))
             .arg(&config.kernel)
             .args(arguments)
             .env_clear()

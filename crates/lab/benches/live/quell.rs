@@ -95,7 +95,8 @@ fn run(
     let measured = live::run(
         &loaded.scenario,
         1,
-        LiveOptions::default(),
+        World::Live,
+        &LiveOptions::default(),
         &going_on,
         &mut Nobody,
     )?;

@@ -226,8 +226,12 @@ mod tests {
         };
         let started = Started::now(World::Sim);
         // Time passes by both clocks.
-        while seconds(started.clock) == started.cpu {}
-        let facts = Facts::new(World::Sim, 7, started, Some(work));
+        while started
+            .cpu
+            .is_some_and(|(clock, began)| seconds(clock) == began)
+        {}
+        let mut facts = Facts::new(World::Sim, 7, started);
+        facts.add_work(Some(work));
         let value = serde_json::to_value(&facts).unwrap();
         for key in [
             "version", "build", "host", "kernel", "machine", "world", "started",

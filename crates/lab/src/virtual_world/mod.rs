@@ -16,6 +16,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use quell_aqm::{Random, Time};
+use quell_kernel::machine::registers::must_be_narrow;
 use quell_kernel::machine::{Arguments, Machine, MachineConfig, MachineError, launch};
 use quell_kernel::store::{Kernel, Store};
 use quell_measure::Summary;
@@ -130,6 +131,7 @@ impl Guest {
                 memory: memory.get(),
                 clock: CLOCK.as_nanos() as u64,
                 seccomp: self.kernel.facts.seccomp,
+                narrow_registers: must_be_narrow(&self.kernel.facts.version),
                 folder: control.path().to_owned(),
                 init: control::PROGRAM.to_owned(),
                 init_arguments: vec![GUEST.to_owned(), text(control.path())],
