@@ -28,6 +28,9 @@ pub enum Error {
     /// The topology asked for does not exist.
     #[error("{0}")]
     Topology(String),
+    /// A queue of the kernel is not to be had.
+    #[error("the kernel's own queue: {0}")]
+    KernelQueue(String),
     /// No such congestion control, and none can be loaded.
     #[error("congestion control {name}: {why}")]
     CongestionControl {

@@ -43,12 +43,12 @@ pub struct KernelQueue {
 impl KernelQueue {
     /// Refuses what cannot be a discipline, before anything is made.
     pub fn check(&self) -> Result<()> {
-        let wrong = |why: String| Err(Error::Topology(why));
+        let wrong = |why: String| Err(Error::KernelQueue(why));
         let kind = self.kind();
         let is_name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
         if kind.is_empty() || !kind.chars().all(is_name) {
             return wrong(format!(
-                "the kernel's queue {:?} does not begin with the name of a discipline, as in \"pie limit 1000\"",
+                "{:?} does not begin with the name of a discipline, as in \"pie limit 1000\"",
                 self.discipline
             ));
         }
@@ -58,15 +58,13 @@ impl KernelQueue {
             ["parent", "handle", "root", "dev", "estimator", "stab"].contains(word)
                 || word.starts_with('-')
         }) {
-            return wrong(format!(
-                "{word:?} is no parameter of the kernel's queue {kind}"
-            ));
+            return wrong(format!("{word:?} is no parameter of {kind}"));
         }
         if self.rate().is_zero() || self.rate().is_unlimited() {
-            return wrong("the kernel's queue needs a rate".to_owned());
+            return wrong("it needs a rate".to_owned());
         }
         if self.burst == 0 {
-            return wrong("the kernel's queue needs a burst of at least a byte".to_owned());
+            return wrong("it needs a burst of at least a byte".to_owned());
         }
         Ok(())
     }
@@ -172,8 +170,8 @@ fn tc(first: &[&str], rest: &mut dyn Iterator<Item = &str>) -> Result<String> {
     let asked = asked();
     let mut child = match command.spawn() {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            return Err(Error::Topology(format!(
-                "the kernel's own queues are set up by tc, and there is none in {PATH}: install iproute2"
+            return Err(Error::KernelQueue(format!(
+                "it is set up by tc, and there is none in {PATH}: install iproute2"
             )));
         }
         started => started.doing(|| asked.clone())?,
@@ -208,7 +206,7 @@ fn tc(first: &[&str], rest: &mut dyn Iterator<Item = &str>) -> Result<String> {
     if why.contains("Specified qdisc kind is unknown") || why.contains("Invalid qdisc name") {
         why.push_str("; this kernel has no such discipline");
     }
-    Err(io::Error::other(why)).doing(|| asked)
+    Err(Error::KernelQueue(format!("cannot {asked}: {why}")))
 }
 
 #[cfg(test)]

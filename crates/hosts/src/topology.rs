@@ -297,8 +297,8 @@ fn check(config: &TopologyConfig) -> Result<()> {
     }
     if let Some(queue) = &config.kernel_queue {
         if config.ipv6 {
-            return Err(Error::Topology(
-                "the router with the kernel's queue carries IPv4 only".to_owned(),
+            return Err(Error::KernelQueue(
+                "its router carries IPv4 only".to_owned(),
             ));
         }
         queue.check()?;

@@ -29,6 +29,12 @@ impl LiveError {
     /// Setting the hosts up failed: says what this machine lacks, found by trying, if that explains
     /// it.
     pub(super) fn host(error: quell_hosts::Error) -> Self {
+        if matches!(error, quell_hosts::Error::KernelQueue(_)) {
+            return Self::Environment {
+                why: error.to_string(),
+                mend: None,
+            };
+        }
         let lacking: Vec<_> = quell_hosts::probe::probe(&[])
             .into_iter()
             .filter(|finding| !finding.ok && !finding.what.contains("BPF"))

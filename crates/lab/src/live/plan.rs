@@ -56,6 +56,7 @@ impl<'a> Plan<'a> {
     ) -> Result<Self, LiveError> {
         let in_flight = in_flight(scenario);
         let max_window = largest_window(in_flight);
+        let lifetimes = lifetimes(scenario, seed);
         let scenario = match kernel_queue {
             Some(queue) => Cow::Owned(kernel::carried(scenario, queue)?),
             None => Cow::Borrowed(scenario),
@@ -73,7 +74,7 @@ impl<'a> Plan<'a> {
             duration: run.duration,
             interval: run.interval,
             timeline: figures::timeline(&scenario),
-            lifetimes: lifetimes(&scenario, seed),
+            lifetimes,
             topology: TopologyConfig {
                 mtu: MTU.get() as u32,
                 groups: scenario.groups.iter().map(topology_group).collect(),
