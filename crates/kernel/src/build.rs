@@ -21,7 +21,7 @@ use crate::store::work::Work;
 use crate::store::{Kernel, Store, put};
 use crate::{Error, Result, process};
 use make::Make;
-use needs::Tools;
+use needs::Missing;
 
 /// What to build.
 #[derive(Debug, Clone, Default)]
@@ -113,7 +113,7 @@ pub fn build(
         "kernels are kept in",
         "let QUELL_KERNELS name another folder",
     )?;
-    let tools = needs::check()?;
+    let missing = Missing::find()?;
     let work = Work::new(&folder, &hash[..16], stop, || stage(tell, Stage::Waiting))?;
     // What another process has built meanwhile.
     if let Some(kernel) = there(store, &hash, request)? {
@@ -127,7 +127,7 @@ pub fn build(
         work: &work,
         source: &source,
         wishes: &wishes,
-        tools: &tools,
+        missing: &missing,
         hash: &hash,
         stop,
     };
@@ -181,14 +181,21 @@ struct Build<'a> {
     work: &'a Work,
     source: &'a Source,
     wishes: &'a Wishes,
-    tools: &'a Tools,
+    missing: &'a Missing,
     hash: &'a str,
     stop: &'a AtomicBool,
 }
 
 impl Build<'_> {
     fn run(&self, tell: &mut dyn FnMut(Told)) -> Result<Built> {
-        let Source::Tree(tree) = self.source;
+        if !self.missing.is_empty() {
+            stage(tell, Stage::FetchingTools);
+        }
+        let log = self.work.path("log");
+        let tools = self
+            .missing
+            .fetch(&self.work.path("tools"), &log, self.stop)?;
+        let tree = &self.source.obtain(self.work, self.stop, tell)?;
         if tree.is_old() {
             tell(Told::Note(format!(
                 "Linux {} is older than {OLDEST}, the oldest version that quell is tested with",
@@ -200,7 +207,7 @@ impl Build<'_> {
 
         stage(tell, Stage::Configuring);
         let wishes = self.wishes.with_tree(&tree.folder)?;
-        let make = Make::new(&tree.folder, self.work, self.tools)?;
+        let make = Make::new(&tree.folder, self.work, tools)?;
         make.configure(&wishes, self.stop)?;
         let whose = format!("the configuration of {}", self.source.describe());
         let outcome = wishes.verify(&make.config()?, &whose)?;
@@ -234,7 +241,7 @@ impl Build<'_> {
             fs::rename(from, folder.join(name)).map_err(Error::at("move", from))
         };
         take(&make.kernel(), "linux")?;
-        take(&self.work.path("log"), "log")?;
+        take(&log, "log")?;
         let mut facts = put::facts(
             &name,
             &inspected,

@@ -5,7 +5,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::io::{self, BufRead as _, BufReader, Write as _};
+use std::io::{self, BufRead as _, BufReader, ErrorKind, Write as _};
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -14,12 +14,16 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::process::{
+    Pid, Signal, WaitId, WaitIdOptions, kill_process_group, test_kill_process_group, waitid,
+};
 
 use crate::{Error, Result};
 
 /// Between two looks at a program.
 const LOOK: Duration = Duration::from_millis(50);
+/// How often a program is tried to start that is still open for writing.
+const BUSY: u32 = 20;
 /// From asking a program to end until it is killed.
 const PATIENCE: Duration = Duration::from_secs(2);
 
@@ -55,12 +59,18 @@ pub(crate) fn output(command: &mut Command, limit: Duration) -> Result<String> {
     let errors = writer
         .try_clone()
         .map_err(|source| starting(&name, source))?;
-    let child = command
-        .stdout(writer)
-        .stderr(errors)
-        .process_group(0)
-        .spawn()
-        .map_err(|source| starting(&name, source))?;
+    command.stdout(writer).stderr(errors).process_group(0);
+    let mut attempts = 0;
+    let child = loop {
+        match command.spawn() {
+            // A file just written: a child of another thread may hold it open until it becomes its own program.
+            Err(error) if error.kind() == ErrorKind::ExecutableFileBusy && attempts < BUSY => {
+                attempts += 1;
+                thread::sleep(LOOK);
+            }
+            other => break other.map_err(|source| starting(&name, source))?,
+        }
+    };
     // The command holds the writing end; without this the end of the output is never seen.
     command.stdout(Stdio::null()).stderr(Stdio::null());
     let text = thread::spawn(move || {
@@ -137,20 +147,33 @@ impl Drop for Running {
         let Some(mut child) = self.0.take() else {
             return;
         };
-        let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-        // Of a program that has just ended there is nothing to signal; whatever else goes wrong cannot be mended here.
-        let signal = |signal| group.map(|group| kill_process_group(group, signal));
-        signal(Signal::TERM);
-        let start = Instant::now();
-        while start.elapsed() < PATIENCE {
-            if matches!(child.try_wait(), Ok(Some(_)) | Err(_)) {
-                return;
+        if let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
+            end(group);
+            let _ = child.wait();
+            // What is being removed next must not be written to any more.
+            let start = Instant::now();
+            while test_kill_process_group(group).is_ok() && start.elapsed() < PATIENCE {
+                thread::sleep(LOOK);
             }
-            thread::sleep(LOOK);
         }
-        signal(Signal::KILL);
-        let _ = child.wait();
     }
+}
+
+/// Ends the process group of a child: politely, then not.
+fn end(group: Pid) {
+    // The child is not waited for before its group is gone: until then its number cannot become that of another group. Whatever
+    // fails here cannot be mended here.
+    let _ = kill_process_group(group, Signal::TERM);
+    let ended = || {
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        !matches!(waitid(WaitId::Pid(group), options), Ok(None))
+    };
+    let start = Instant::now();
+    while !ended() && start.elapsed() < PATIENCE {
+        thread::sleep(LOOK);
+    }
+    // Its children may be deaf, or slow.
+    let _ = kill_process_group(group, Signal::KILL);
 }
 
 /// A program, or several that pass their output on, under way.

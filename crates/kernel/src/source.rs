@@ -1,11 +1,21 @@
-//! Where the source of a kernel comes from: a package of the distribution, a file, a developer's own tree.
+//! Where the source of a kernel comes from: a package of the distribution, a file at hand, a developer's own tree.
+//!
+//! What a source is gets known without fetching or unpacking it, so that a kernel that was built before is found at once.
 
+mod package;
 pub(crate) mod tree;
+mod unpack;
 
+use std::fs;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
+use crate::build::{Progress, Stage, Told};
+use crate::store::work::Work;
 use crate::{Error, Result};
+use package::Package;
+pub(crate) use package::download;
 pub use tree::OLDEST;
 use tree::Tree;
 
@@ -15,7 +25,7 @@ pub enum Wanted {
     /// The newest `linux-source-VERSION` that apt knows.
     #[default]
     Newest,
-    /// That of a name (`linux-source-6.1`), or a version (`6.1`); `=VERSION` after it chooses a version of the package.
+    /// That of a name (`linux-source-6.1`) or a version (`6.1`); `=VERSION` after it chooses a version of the package.
     Package(String),
     /// A folder with a kernel source, which is never written to; a package or an archive of one.
     Path(PathBuf),
@@ -24,40 +34,82 @@ pub enum Wanted {
 /// Where the source is, before anything is fetched or unpacked.
 #[derive(Debug, Clone)]
 pub(crate) enum Source {
+    /// To be fetched.
+    Package(Package),
+    /// A package file: its path, the package's name and version.
+    PackageFile(PathBuf, String, String),
+    /// An archive.
+    Archive(PathBuf),
     /// A tree of somebody else.
     Tree(Tree),
 }
 
 impl Source {
     /// Finds what is wanted.
+    ///
+    /// # Errors
+    ///
+    /// There is no such thing, or it is no kernel source.
     pub(crate) fn find(wanted: &Wanted) -> Result<Self> {
-        match wanted {
-            Wanted::Path(path) if path.is_dir() => {
-                let tree = Tree::open(path)?;
-                tree.check_clean()?;
-                Ok(Self::Tree(tree))
-            }
-            _ => Err(Error::Refused("not yet".to_owned())),
+        let path = match wanted {
+            Wanted::Newest => return Package::newest().map(Self::Package),
+            Wanted::Package(name) => return Package::named(name).map(Self::Package),
+            Wanted::Path(path) => path,
+        };
+        if path.is_dir() {
+            let tree = Tree::open(path)?;
+            tree.check_clean()?;
+            return Ok(Self::Tree(tree));
         }
+        let path = path.canonicalize().map_err(|error| {
+            Error::Refused(format!(
+                "cannot find the source {}: {error}",
+                path.display()
+            ))
+        })?;
+        unpack::check_kind(&path)?;
+        if unpack::is_package(&path) {
+            let (name, version) = package::head(&path)?;
+            return Ok(Self::PackageFile(path, name, version));
+        }
+        Ok(Self::Archive(path))
     }
 
     /// For people.
     pub(crate) fn describe(&self) -> String {
         match self {
-            Self::Tree(tree) => format!("Linux {} in {}", tree.version, tree.folder.display()),
+            Self::Package(package) => format!("{} {}", package.name, package.version),
+            Self::PackageFile(_, name, version) => format!("{name} {version}"),
+            Self::Archive(path) => path.display().to_string(),
+            Self::Tree(tree) => tree.folder.display().to_string(),
         }
     }
 
     /// What stays the same when the source gets newer.
     pub(crate) fn origin(&self) -> String {
         match self {
+            Self::Package(package) => package.name.clone(),
+            Self::PackageFile(_, name, _) => name.clone(),
+            Self::Archive(path) => path.display().to_string(),
             Self::Tree(tree) => tree.folder.display().to_string(),
         }
     }
 
     /// What changes when the source does.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be read; `stop` is set.
     pub(crate) fn fingerprint(&self, stop: &AtomicBool) -> Result<String> {
         match self {
+            Self::Package(package) => Ok(package.version.clone()),
+            // The same package, whether fetched here or elsewhere.
+            Self::PackageFile(_, _, version) => Ok(version.clone()),
+            Self::Archive(path) => {
+                let metadata = fs::metadata(path).map_err(Error::at("read", path))?;
+                let (size, seconds) = (metadata.size(), metadata.mtime());
+                Ok(format!("{size} {seconds} {}", metadata.mtime_nsec()))
+            }
             Self::Tree(tree) => tree.fingerprint(stop),
         }
     }
@@ -69,31 +121,63 @@ impl Source {
                 let folder = tree.folder.file_name().unwrap_or_default();
                 format!("{version}-{}", plain(&folder.to_string_lossy()))
             }
+            _ => version.to_owned(),
         }
     }
 
-    /// Space that fetching and building takes, in MB.
+    /// Space that fetching, unpacking and building take, in MB. Measured with 7.2: package 165, source 1 150, build 90.
     pub(crate) fn megabytes(&self) -> u64 {
         match self {
-            Self::Tree(_) => 250,
+            Self::Package(_) => 1_700,
+            Self::PackageFile(..) | Self::Archive(_) => 1_500,
+            Self::Tree(_) => 200,
         }
+    }
+
+    /// Fetches and unpacks it into `work`, as far as there is need to.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be had, or is no kernel source; `stop` is set.
+    pub(crate) fn obtain(
+        &self,
+        work: &Work,
+        stop: &AtomicBool,
+        tell: &mut dyn FnMut(Told),
+    ) -> Result<Tree> {
+        let log = work.path("log");
+        let mut told = |stage, done, total| {
+            tell(Told::Progress(Progress { stage, done, total }));
+        };
+        let fetched;
+        let file = match self {
+            Self::Tree(tree) => return Ok(tree.clone()),
+            Self::PackageFile(path, ..) | Self::Archive(path) => path,
+            Self::Package(package) => {
+                told(Stage::Fetching, 0, package.size);
+                let folder = work.path("package");
+                fs::create_dir(&folder).map_err(Error::at("make", &folder))?;
+                fetched = package.fetch(&folder, &log, stop, |done| {
+                    told(Stage::Fetching, done.min(package.size), package.size);
+                })?;
+                &fetched
+            }
+        };
+        told(Stage::Unpacking, 0, 0);
+        let tree = unpack::unpack(file, &work.path("source"), &log, stop)?;
+        Tree::open(&tree)
     }
 }
 
 /// With nothing in it that the name of a kernel cannot have.
-pub(crate) fn plain(text: &str) -> String {
+fn plain(text: &str) -> String {
+    let fits = |c: char| c.is_ascii_alphanumeric() || "._+~-".contains(c);
     text.chars()
-        .map(|c| {
-            if c.is_ascii_alphanumeric() || "._+~-".contains(c) {
-                c
-            } else {
-                '-'
-            }
-        })
+        .map(|c| if fits(c) { c } else { '-' })
         .collect()
 }
 
-/// The part of a path's name before its last dot.
+/// The name of a file without its last ending, as a part of a kernel's name.
 pub(crate) fn stem(path: &Path) -> String {
     plain(&path.file_stem().unwrap_or_default().to_string_lossy())
 }

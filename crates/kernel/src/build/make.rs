@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::AtomicBool;
 
-use super::needs::Tools;
+use super::needs::Environment;
 use crate::config::{Wishes, kconfig_with_clock};
 use crate::process::{Job, command};
 use crate::store::work::Work;
@@ -20,7 +20,7 @@ const STEP: &str = "  ";
 /// One build folder.
 pub(super) struct Make<'a> {
     tree: &'a Path,
-    tools: &'a Tools,
+    tools: Environment,
     folder: PathBuf,
     kconfig: PathBuf,
     fragment: PathBuf,
@@ -29,7 +29,7 @@ pub(super) struct Make<'a> {
 
 impl<'a> Make<'a> {
     /// For the source in `tree`, which is not written to; everything goes into `work`.
-    pub(super) fn new(tree: &'a Path, work: &Work, tools: &'a Tools) -> Result<Self> {
+    pub(super) fn new(tree: &'a Path, work: &Work, tools: Environment) -> Result<Self> {
         let make = Self {
             tree,
             tools,
@@ -92,7 +92,7 @@ impl<'a> Make<'a> {
             .env("KBUILD_BUILD_TIMESTAMP", "Thu Jan  1 00:00:00 UTC 1970")
             .env("KBUILD_BUILD_USER", "quell")
             .env("KBUILD_BUILD_HOST", "quell")
-            .envs(self.tools.environment.iter().cloned());
+            .envs(self.tools.iter().cloned());
         make
     }
 }

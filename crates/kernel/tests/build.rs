@@ -1,0 +1,450 @@
+//! Building: from a tree that is a real makefile but compiles nothing, so that what surrounds the compiler is tested in seconds.
+#![allow(clippy::unwrap_used)]
+
+mod fake;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use fake::Tree;
+use quell_kernel::Error;
+use quell_kernel::build::{Built, Request, Stage, Told, build};
+use quell_kernel::source::Wanted;
+use quell_kernel::store::Store;
+
+/// A folder with a source tree and a store.
+struct Place {
+    folder: tempfile::TempDir,
+    tree: Tree,
+    store: Store,
+}
+
+impl Place {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let tree = Tree::new(folder.path().join("tree"));
+        let store = Store::at(folder.path().join("kernels"));
+        Self {
+            folder,
+            tree,
+            store,
+        }
+    }
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+    fn request(&self) -> Request {
+        Request {
+            source: Wanted::Path(self.tree.0.clone()),
+            ..Request::default()
+        }
+    }
+    fn build(&self, request: &Request) -> quell_kernel::Result<Built> {
+        build(&self.store, request, &AtomicBool::new(false), &mut |_| {})
+    }
+    /// Builds the tree as it is.
+    fn again(&self) -> Built {
+        self.build(&self.request()).unwrap()
+    }
+    fn error(&self, request: &Request) -> Error {
+        self.build(request).unwrap_err()
+    }
+    /// What lies in the store, but for the gate.
+    fn names(&self) -> Vec<String> {
+        let entries = fs::read_dir(self.store.folder())
+            .into_iter()
+            .flatten()
+            .flatten();
+        let mut names: Vec<String> = entries
+            .map(|entry| entry.file_name().to_string_lossy().into_owned())
+            .filter(|name| name != ".lock")
+            .collect();
+        names.sort();
+        names
+    }
+}
+
+/// Everything below a folder: path, size, contents' time.
+fn listing(folder: &Path) -> String {
+    let output = Command::new("find")
+        .arg(folder)
+        .args(["-printf", "%p %s %T@\n"])
+        .output()
+        .unwrap();
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn a_tree_becomes_a_kernel_with_every_control_and_discipline_that_it_offers() {
+    let place = Place::new();
+    let before = listing(&place.tree.0);
+    let mut stages = Vec::new();
+    let mut most = 0;
+    let stop = AtomicBool::new(false);
+    let built = build(
+        &place.store,
+        &place.request(),
+        &stop,
+        &mut |told| match told {
+            Told::Progress(progress) => {
+                most = most.max(progress.done);
+                if stages.last() != Some(&progress.stage) {
+                    stages.push(progress.stage);
+                }
+            }
+            Told::Note(note) => panic!("{note}"),
+        },
+    )
+    .unwrap();
+    assert_eq!(listing(&place.tree.0), before, "the tree was written to");
+    assert_eq!(
+        stages,
+        [Stage::Looking, Stage::Configuring, Stage::Compiling]
+    );
+    assert_eq!(most, 4);
+
+    assert_eq!(place.names(), ["7.2.13-fake-tree"]);
+    let facts = &built.kernel.facts;
+    assert_eq!((&*facts.version, facts.build_steps), ("7.2.13-fake", 4));
+    assert!(facts.time_travel && facts.seccomp);
+    let outcome = built.outcome.unwrap();
+    assert_eq!(outcome.congestion_controls, ["CUBIC", "DCTCP", "PRAGUE"]);
+    assert_eq!(outcome.disciplines, ["FQ", "HTB"]);
+    assert_eq!(outcome.left_out, ["CONFIG_NET_SCH_BPF"]);
+    let config = fs::read_to_string(built.kernel.config()).unwrap();
+    assert!(
+        config.lines().any(|line| line == "CONFIG_HZ=250"),
+        "{config}"
+    );
+    let mut files: Vec<_> = fs::read_dir(&built.kernel.folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name())
+        .collect();
+    files.sort();
+    assert_eq!(files, ["config", "kernel.json", "linux", "log"]);
+}
+
+#[test]
+fn the_same_source_and_configuration_are_built_once_and_a_change_of_either_builds_again() {
+    let place = Place::new();
+    assert!(place.again().outcome.is_some());
+    assert!(place.again().outcome.is_none());
+    // The source changes: the kernel of the same source and name is replaced.
+    place.tree.write("net/ipv4/tcp_prague.c", "/* mine */");
+    let first = place.store.find(None).unwrap();
+    let second = place.again();
+    assert!(second.outcome.is_some());
+    assert_ne!(first.facts.config_hash, second.kernel.facts.config_hash);
+    assert_eq!(place.names(), ["7.2.13-fake-tree"]);
+    // The configuration changes: another kernel, beside it.
+    let fragment = place.path("more.config");
+    fs::write(&fragment, "CONFIG_TCP_MD5SIG=y\n").unwrap();
+    let request = Request {
+        fragment: Some(fragment),
+        ..place.request()
+    };
+    assert!(place.build(&request).unwrap().outcome.is_some());
+    assert_eq!(place.names(), ["7.2.13-fake-tree", "7.2.13-fake-tree-more"]);
+    assert!(place.build(&request).unwrap().outcome.is_none());
+    assert!(place.again().outcome.is_none());
+    // Under a name of its own.
+    let request = Request {
+        name: Some("mine".to_owned()),
+        ..place.request()
+    };
+    assert_eq!(place.build(&request).unwrap().kernel.name, "mine");
+    assert!(place.build(&request).unwrap().outcome.is_none());
+    assert_eq!(place.names().len(), 3);
+}
+
+#[test]
+fn a_kernel_of_another_origin_is_never_replaced() {
+    let place = Place::new();
+    let linux = place.path("linux");
+    fake::kernel(&linux, "6.12", &fake::whole_config(), "");
+    let stop = AtomicBool::new(false);
+    place.store.add(&linux, Some("mine"), &stop).unwrap();
+    let request = Request {
+        name: Some("mine".to_owned()),
+        ..place.request()
+    };
+    let error = place.error(&request);
+    assert!(error.is_refusal());
+    assert!(
+        error.to_string().contains("there is a kernel mine already"),
+        "{error}"
+    );
+    assert_eq!(
+        place.store.find(Some("mine")).unwrap().facts.version,
+        "6.12"
+    );
+    assert_eq!(place.names(), ["mine"]);
+}
+
+#[test]
+fn a_fragment_adds_options_and_what_does_not_come_out_is_told() {
+    let place = Place::new();
+    place
+        .tree
+        .lacks(&["CONFIG_UNKNOWN=y", "CONFIG_NET_SCH_BPF=y"]);
+    let fragment = place.path("f");
+    let request = Request {
+        fragment: Some(fragment.clone()),
+        ..place.request()
+    };
+    let text = "# mine\nCONFIG_TCP_MD5SIG=y\nCONFIG_UNKNOWN=y\n# CONFIG_TCP_CONG_PRAGUE is not set\n\nCONFIG_LOG_BUF_SHIFT=18\n";
+    fs::write(&fragment, text).unwrap();
+    let built = place.build(&request).unwrap();
+    let outcome = built.outcome.unwrap();
+    assert_eq!(outcome.not_as_wished, ["CONFIG_UNKNOWN is n and not y"]);
+    assert_eq!(outcome.congestion_controls, ["CUBIC", "DCTCP"]);
+    let config = fs::read_to_string(built.kernel.config()).unwrap();
+    assert!(
+        config.contains("CONFIG_TCP_MD5SIG=y\n") && config.contains("CONFIG_LOG_BUF_SHIFT=18\n")
+    );
+
+    for (text, message) in [
+        (
+            "# CONFIG_VETH is not set\n",
+            "lacks what the virtual world needs: CONFIG_VETH; the fragment given with --config",
+        ),
+        (
+            "CONFIG_HOSTFS=n\n",
+            "CONFIG_HOSTFS; the fragment given with --config turns it off",
+        ),
+        (
+            "CONFIG_A=y\nVETH=y\n",
+            "line 2 of the configuration is neither",
+        ),
+    ] {
+        fs::write(&fragment, text).unwrap();
+        let error = place.error(&request).to_string();
+        assert!(error.contains(message), "{error}");
+    }
+    fs::remove_file(&fragment).unwrap();
+    let error = place.error(&request).to_string();
+    assert!(
+        error.starts_with("cannot read") && error.contains("/f"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_tree_that_cannot_give_what_is_needed_is_an_error_that_names_it() {
+    let place = Place::new();
+    place
+        .tree
+        .lacks(&["CONFIG_UML_TIME_TRAVEL_SUPPORT=y", "CONFIG_NET_SCH_FQ=y"]);
+    let error = place.error(&place.request()).to_string();
+    let message =
+        "lacks what the virtual world needs: CONFIG_NET_SCH_FQ, CONFIG_UML_TIME_TRAVEL_SUPPORT";
+    assert!(error.contains(message), "{error}");
+    // A clock rate that does not follow.
+    let place = Place::new();
+    let makefile = fs::read_to_string(place.tree.0.join("Makefile")).unwrap();
+    place.tree.write(
+        "Makefile",
+        &makefile.replace("CONFIG_HZ=\\1", "CONFIG_HZ=100"),
+    );
+    let error = place.error(&place.request()).to_string();
+    assert!(
+        error.contains("a clock of 100 Hz instead of 250"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_tree_in_which_something_was_built_is_refused_with_both_ways_out() {
+    for left in [
+        ".config",
+        "include/config/auto.conf",
+        "arch/um/include/generated/x.h",
+    ] {
+        let place = Place::new();
+        place.tree.write(left, "");
+        let error = place.error(&place.request());
+        assert!(error.is_refusal());
+        let error = error.to_string();
+        assert!(
+            error.contains("ARCH=um mrproper") && error.contains("worktree add"),
+            "{error}"
+        );
+        assert_eq!(place.names(), [""; 0]);
+    }
+}
+
+#[test]
+fn what_is_no_source_is_refused() {
+    let place = Place::new();
+    let request = |path: PathBuf| Request {
+        source: Wanted::Path(path),
+        ..Request::default()
+    };
+    fs::create_dir(place.path("empty")).unwrap();
+    fs::write(place.path("x.deb"), "no package").unwrap();
+    fs::write(place.path("notes.txt"), "").unwrap();
+    let spaced = Tree::new(place.path("my tree"));
+    for (path, message) in [
+        (place.path("empty"), "is no Linux kernel source"),
+        (place.path("nothing"), "cannot find the source"),
+        (place.path("x.deb"), "is no whole package"),
+        (
+            place.path("notes.txt"),
+            "neither a folder, nor a package (.deb), nor an archive",
+        ),
+        (spaced.0, "work in no path with spaces"),
+    ] {
+        let error = place.error(&request(path));
+        assert!(error.is_refusal(), "{error}");
+        assert!(error.to_string().contains(message), "{error}");
+    }
+}
+
+#[test]
+fn an_archive_is_unpacked_without_other_machines_and_a_broken_one_leaves_nothing() {
+    let place = Place::new();
+    place.tree.write("arch/arm/Kconfig", "");
+    place.tree.write("arch/x86/um/Kconfig", "");
+    place.tree.write("drivers/gpu/drm/amd/include/large.h", "");
+    place.tree.write("drivers/gpu/drm/amd/amdgpu/Kconfig", "");
+    let listing = place.path("listing");
+    place
+        .tree
+        .compile(&format!("find . -type f >{}", listing.display()));
+    let archive = place.path("linux.tar.xz");
+    let status = Command::new("tar")
+        .args(["-cJf"])
+        .arg(&archive)
+        .arg("-C")
+        .arg(place.folder.path())
+        .arg("tree")
+        .status()
+        .unwrap();
+    assert!(status.success());
+    let request = Request {
+        source: Wanted::Path(archive.clone()),
+        ..Request::default()
+    };
+    let built = place.build(&request).unwrap();
+    assert_eq!(built.kernel.name, "7.2.13-fake");
+    assert!(place.build(&request).unwrap().outcome.is_none());
+    let listing = fs::read_to_string(listing).unwrap();
+    for (file, there) in [
+        ("arch/x86/um/Kconfig", true),
+        ("drivers/gpu/drm/amd/amdgpu/Kconfig", true),
+        ("arch/arm/Kconfig", false),
+        ("large.h", false),
+    ] {
+        assert_eq!(listing.contains(file), there, "{file}: {listing}");
+    }
+
+    let whole = fs::read(&archive).unwrap();
+    fs::write(&archive, &whole[..whole.len() / 2]).unwrap();
+    let error = place.error(&request).to_string();
+    assert!(
+        error.contains("cannot be unpacked") && error.contains("it is broken"),
+        "{error}"
+    );
+    assert_eq!(place.names(), ["7.2.13-fake", "failed-build.log"]);
+}
+
+#[test]
+fn a_build_that_fails_keeps_its_log_and_says_how_it_ends() {
+    let place = Place::new();
+    place
+        .tree
+        .compile("echo 'tcp.c:1:1: error: that is no C' >&2; exit 1");
+    let error = place.error(&place.request());
+    let text = error.to_string();
+    assert!(!error.is_refusal());
+    assert!(text.contains("tcp.c:1:1: error: that is no C"), "{text}");
+    assert_eq!(place.names(), ["failed-build.log"]);
+    let log = fs::read_to_string(place.store.folder().join("failed-build.log")).unwrap();
+    assert!(log.contains("  CC      3.o"), "{log}");
+    assert!(text.contains("failed-build.log"), "{text}");
+
+    place
+        .tree
+        .compile("echo 'ld: final link failed: No space left on device' >&2; exit 1");
+    let error = place.error(&place.request()).to_string();
+    assert!(
+        error.contains("the disk is full: free some space"),
+        "{error}"
+    );
+
+    // The next that succeeds removes it.
+    place.tree.compile("");
+    place.again();
+    assert_eq!(place.names(), ["7.2.13-fake-tree"]);
+}
+
+#[test]
+fn stopping_ends_every_process_of_the_build_and_leaves_nothing() {
+    let place = Place::new();
+    let pids = place.path("pids");
+    // Two deep, one of which does not heed the polite signal.
+    let script = format!(
+        "sh -c 'trap \"\" TERM; echo $$ >>{0}; while :; do sleep 1; done' & sleep 1000 & echo $! >>{0}; wait",
+        pids.display()
+    );
+    place.tree.compile(&script);
+    let stop = AtomicBool::new(false);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            let begun = Instant::now();
+            let lines = || {
+                fs::read_to_string(&pids)
+                    .unwrap_or_default()
+                    .lines()
+                    .count()
+            };
+            while lines() < 2 && begun.elapsed() < Duration::from_secs(60) {
+                thread::sleep(Duration::from_millis(10));
+            }
+            stop.store(true, Ordering::Relaxed);
+        });
+        let result = build(&place.store, &place.request(), &stop, &mut |_| {});
+        assert!(matches!(result, Err(Error::Stopped)), "{result:?}");
+    });
+    let pids = fs::read_to_string(&pids).unwrap();
+    assert_eq!(pids.lines().count(), 2);
+    for pid in pids.lines() {
+        let status = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        // Gone, or dead and waiting for whoever adopted it.
+        assert!(status.is_empty() || status.contains(") Z "), "{status}");
+    }
+    assert_eq!(place.names(), [""; 0]);
+}
+
+#[test]
+fn builds_side_by_side_do_not_disturb_each_other_and_the_same_is_built_once() {
+    let place = Place::new();
+    let count = place.path("count");
+    place
+        .tree
+        .compile(&format!("echo x >>{}; sleep 0.5", count.display()));
+    let other = Tree::new(place.path("other"));
+    other.compile("sleep 0.5");
+    let requests = [&place.tree.0, &place.tree.0, &other.0].map(|tree| Request {
+        source: Wanted::Path(tree.clone()),
+        ..Request::default()
+    });
+    let fresh: Vec<bool> = thread::scope(|scope| {
+        let started: Vec<_> = requests
+            .iter()
+            .map(|request| scope.spawn(|| place.build(request).unwrap().outcome.is_some()))
+            .collect();
+        started
+            .into_iter()
+            .map(|thread| thread.join().unwrap())
+            .collect()
+    });
+    assert_eq!(fresh.iter().filter(|&&fresh| fresh).count(), 2, "{fresh:?}");
+    assert!(fresh[2]);
+    assert_eq!(fs::read_to_string(&count).unwrap(), "x\n");
+    assert_eq!(place.names(), ["7.2.13-fake-other", "7.2.13-fake-tree"]);
+}

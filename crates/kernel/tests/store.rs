@@ -1,0 +1,197 @@
+//! The store: adding, finding, listing, removing, and what cannot be added.
+#![allow(clippy::unwrap_used)]
+
+mod fake;
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+use quell_kernel::Error;
+use quell_kernel::store::Store;
+
+fn add(store: &Store, path: &Path, name: Option<&str>) -> quell_kernel::Result<String> {
+    let added = store.add(path, name, &AtomicBool::new(false));
+    added.map(|(kernel, _)| kernel.name)
+}
+
+/// The visible and hidden names in a store, but for the gate.
+fn names(store: &Store) -> Vec<String> {
+    let entries = fs::read_dir(store.folder()).into_iter().flatten().flatten();
+    let mut names: Vec<String> = entries
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .filter(|name| name != ".lock")
+        .collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn a_kernel_is_copied_with_what_it_says_of_itself_and_the_newest_version_is_the_default() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::at(folder.path().join("kernels"));
+    assert!(store.list().unwrap().kernels.is_empty());
+    let error = store.find(None).unwrap_err().to_string();
+    assert!(error.contains("quell kernel build"), "{error}");
+
+    let file = folder.path().join("linux");
+    let config = fake::whole_config();
+    fake::kernel(&file, "6.9.1", &config, "seccomp=<on/auto/off>");
+    assert_eq!(add(&store, &file, None).unwrap(), "6.9.1");
+    fake::kernel(&file, "6.12", &config, "");
+    assert_eq!(add(&store, &file, Some("mine")).unwrap(), "mine");
+    fs::remove_file(&file).unwrap();
+
+    let newest = store.find(None).unwrap();
+    assert_eq!((&*newest.name, &*newest.facts.version), ("mine", "6.12"));
+    assert!(newest.facts.time_travel && !newest.facts.seccomp);
+    let older = store.find(Some("6.9.1")).unwrap();
+    assert!(older.facts.time_travel && older.facts.seccomp);
+    assert!(older.executable().is_file());
+    assert_eq!(fs::read_to_string(older.config()).unwrap(), config);
+    assert_eq!(names(&store), ["6.9.1", "mine"]);
+
+    let error = store.find(Some("other")).unwrap_err().to_string();
+    assert!(error.ends_with("there is: mine, 6.9.1"), "{error}");
+    store.remove("mine").unwrap();
+    assert_eq!(store.find(None).unwrap().name, "6.9.1");
+    assert_eq!(names(&store), ["6.9.1"]);
+    assert!(store.remove("mine").unwrap_err().is_refusal());
+    assert!(store.remove("..").unwrap_err().is_refusal());
+}
+
+#[test]
+fn what_cannot_be_used_is_refused_and_nothing_is_left_of_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::at(folder.path().join("kernels"));
+    let file = |name: &str| folder.path().join(name);
+    let config = fake::whole_config();
+    let without = |option: &str| config.replace(&format!("CONFIG_{option}=y\n"), "");
+
+    fs::write(file("text"), "User Mode Linux is what this is not\n").unwrap();
+    fs::create_dir(file("build")).unwrap();
+    fake::kernel(&file("plain"), "6.12", &config, "");
+    fs::set_permissions(file("plain"), fs::Permissions::from_mode(0o644)).unwrap();
+    fake::kernel(
+        &file("real-time"),
+        "6.12",
+        &without("UML_TIME_TRAVEL_SUPPORT"),
+        "",
+    );
+    fake::kernel(&file("no-veth"), "6.12", &without("VETH"), "");
+    fake::kernel(&file("right"), "6.12", &config, "");
+    // For a machine that this is not: an ELF header of RISC-V with the sign in it.
+    let mut foreign = b"\x7fELF\x02\x01\x01".to_vec();
+    foreign.resize(18, 0);
+    foreign.extend([0xf3, 0]);
+    foreign.resize(64, 0);
+    foreign.extend(b"User Mode Linux v%s");
+    fs::write(file("foreign"), foreign).unwrap();
+    fs::set_permissions(file("foreign"), fs::Permissions::from_mode(0o755)).unwrap();
+
+    for (path, name, message) in [
+        ("nothing", None, "nothing does not exist"),
+        (
+            "text",
+            None,
+            "is no user-mode kernel; that is the file `linux`",
+        ),
+        ("build", None, "is a folder; a kernel is one file"),
+        ("plain", None, "is not executable; mend: chmod +x"),
+        (
+            "real-time",
+            None,
+            "has no time travel, so its clock cannot be simulated; build it with CONFIG_UML_TIME_TRAVEL",
+        ),
+        (
+            "no-veth",
+            None,
+            "lacks what the virtual world needs: CONFIG_VETH",
+        ),
+        ("foreign", None, "does not answer --version: cannot start"),
+        (
+            "right",
+            Some("a/b"),
+            "\"a/b\" cannot be the name of a kernel",
+        ),
+        ("right", Some(".hidden"), "cannot be the name of a kernel"),
+        ("right", Some(""), "cannot be the name of a kernel"),
+    ] {
+        let error = add(&store, &file(path), name).unwrap_err().to_string();
+        assert!(error.contains(message), "{path}: {error}");
+    }
+    assert_eq!(names(&store), [""; 0]);
+
+    add(&store, &file("right"), Some("once")).unwrap();
+    let error = add(&store, &file("right"), Some("once")).unwrap_err();
+    assert!(error.is_refusal());
+    assert!(
+        error.to_string().contains("there is a kernel once already"),
+        "{error}"
+    );
+    assert_eq!(names(&store), ["once"]);
+}
+
+#[test]
+fn a_kernel_without_what_is_only_wanted_is_taken_and_that_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::at(folder.path().join("kernels"));
+    let file = folder.path().join("linux");
+    let config = fake::whole_config().replace("CONFIG_IFB=y\n", "");
+    fake::kernel(&file, "6.12", &config, "");
+    let (_, outcome) = store.add(&file, None, &AtomicBool::new(false)).unwrap();
+    assert_eq!(outcome.left_out, ["CONFIG_IFB"]);
+}
+
+#[test]
+fn what_is_damaged_is_listed_as_such_and_can_be_removed() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::at(folder.path());
+    let file = folder.path().join("linux");
+    fake::kernel(&file, "6.12", &fake::whole_config(), "");
+    for name in ["no-facts", "no-executable", "wrong-facts", "right"] {
+        add(&store, &file, Some(name)).unwrap();
+    }
+    fs::remove_file(folder.path().join("no-facts/kernel.json")).unwrap();
+    fs::remove_file(folder.path().join("no-executable/linux")).unwrap();
+    fs::write(folder.path().join("wrong-facts/kernel.json"), "{}").unwrap();
+    let listing = store.list().unwrap();
+    assert_eq!(listing.kernels.len(), 1);
+    let damaged: Vec<&str> = listing.damaged.iter().map(|(name, _)| &**name).collect();
+    assert_eq!(damaged, ["no-executable", "no-facts", "wrong-facts"]);
+    let error = store.find(Some("no-facts")).unwrap_err().to_string();
+    assert!(error.contains("quell kernel remove no-facts"), "{error}");
+    for name in damaged {
+        store.remove(name).unwrap();
+    }
+    assert!(store.list().unwrap().damaged.is_empty());
+}
+
+#[test]
+fn what_a_killed_process_left_is_removed_and_what_a_living_one_holds_is_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::at(folder.path());
+    let hidden = |name: &str| folder.path().join(name);
+    for name in [".new-dead", ".new-living"] {
+        fs::create_dir(hidden(name)).unwrap();
+        fs::write(hidden(name).join("lock"), "").unwrap();
+    }
+    let held = fs::File::open(hidden(".new-living").join("lock")).unwrap();
+    held.lock().unwrap();
+    let file = folder.path().join("linux");
+    fake::kernel(&file, "6.12", &fake::whole_config(), "");
+    add(&store, &file, None).unwrap();
+    assert_eq!(names(&store), [".new-living", "6.12", "linux"]);
+}
+
+#[test]
+fn a_store_that_cannot_be_written_is_an_error_that_says_which() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("linux");
+    fake::kernel(&file, "6.12", &fake::whole_config(), "");
+    // A file where the folder should be.
+    let error = add(&Store::at(&file), &file, None).unwrap_err();
+    assert!(matches!(error, Error::System { .. }));
+    assert!(error.to_string().contains("linux"), "{error}");
+}
