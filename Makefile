@@ -15,10 +15,10 @@ export PATH := $(CURDIR)/target/tools/bin:$(PATH)
 FLAGS = $$(cat target/setup/cargo-flags)
 SHELL_SCRIPTS := .ci/run scripts/setup scripts/no-std scripts/fuzz
 
-.PHONY: help setup build demo test check bench validate fuzz clean
+.PHONY: help setup build demo test check bench validate validate-grid fuzz clean
 
 help: ## Show this list
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
 
 setup: ## Install or name what is missing on this machine
 	@scripts/setup
@@ -70,8 +70,11 @@ bench: ## Measure speed, count instructions, compare with ns-3 and tbf: each wit
 	    if [ "$$code" != 0 ]; then status=$$code; fi; \
 	done; exit $$status
 
-validate: setup ## Compare the simulator with this kernel's TCP, in about an hour; goes on where it was stopped
+validate: setup ## Compare simulator, virtual and live world, in about two hours; goes on where it was stopped
 	cargo run --release --locked --package quell-lab --example validate $(FLAGS) -- $(VALIDATE)
+
+validate-grid: setup ## Compare simulator and virtual world at more kinds of queues, in a night; goes on where it was stopped
+	cargo run --release --locked --package quell-lab --example validate $(FLAGS) -- --grid $(VALIDATE)
 
 fuzz: setup ## Fuzz each parser for FUZZ_SECONDS (60)
 	scripts/fuzz

@@ -14,7 +14,7 @@ use quell_lab::sim::Lateness;
 use quell_lab::{RunError, World};
 use quell_measure::Summary;
 
-use crate::point::Point;
+use crate::case::Case;
 use crate::store::{Kind, Store};
 use crate::{Arguments, Deaf};
 
@@ -25,11 +25,11 @@ pub(crate) const TOLERABLE_MS: f64 = 0.5;
 const ATTEMPTS: u32 = 4;
 
 /// A point that cannot run here, and why.
-pub(crate) type NotRun = Vec<(Point, String)>;
+pub(crate) type NotRun = Vec<(Case, String)>;
 
 /// What is to be done, and what came of it.
 struct Work {
-    waiting: VecDeque<(Point, u64)>,
+    waiting: VecDeque<(Case, u64)>,
     /// Mbit/s of the runs under way.
     busy_mbps: u32,
     done: usize,
@@ -37,9 +37,9 @@ struct Work {
     failure: Option<RunError>,
 }
 
-/// Makes every run that is not kept. Points that this machine cannot run come back with the reason.
+/// Makes every run that is not kept. Cases that this machine cannot run come back with the reason.
 pub(crate) fn run(
-    points: &[Point],
+    cases: &[Case],
     arguments: &Arguments,
     store: &Store,
     stop: &AtomicBool,
@@ -47,10 +47,10 @@ pub(crate) fn run(
     let mut waiting = VecDeque::new();
     // Every point once, then every point again: whoever stops early has all of them.
     for seed in 1..=arguments.seeds {
-        for point in points {
-            let text = point.scenario(World::Live, seed)?.to_toml();
-            if !arguments.no_live && store.get(point, &Kind::Live, seed, &text).is_none() {
-                waiting.push_back((*point, seed));
+        for case in cases {
+            let text = case.scenario(World::Live, seed)?.to_toml();
+            if !arguments.no_live && store.get(case, &Kind::Live, seed, &text).is_none() {
+                waiting.push_back((case.clone(), seed));
             }
         }
     }
@@ -63,23 +63,23 @@ pub(crate) fn run(
         failure: None,
     });
     let changed = Condvar::new();
-    let smallest = points.iter().map(|point| point.rate_mbps).min();
+    let smallest = cases.iter().map(|case| case.rate_mbps).min();
     let threads = arguments.side_by_side / smallest.unwrap_or(1).max(1);
     thread::scope(|scope| {
         for _ in 0..threads.max(1) {
             scope.spawn(|| {
-                while let Some((point, seed)) = take(&work, &changed, arguments, stop) {
-                    let outcome = one(&point, seed, arguments, store, stop);
+                while let Some((case, seed)) = take(&work, &changed, arguments, stop) {
+                    let outcome = one(&case, seed, arguments, store, stop);
                     let mut work = work.lock().unwrap_or_else(PoisonError::into_inner);
-                    work.busy_mbps -= point.rate_mbps;
+                    work.busy_mbps -= case.rate_mbps;
                     work.done += 1;
                     match outcome {
                         Ok(note) => {
-                            eprintln!("{} of {all}: {} seed {seed}{note}", work.done, point.id());
+                            eprintln!("{} of {all}: {} seed {seed}{note}", work.done, case.id);
                         }
                         Err(Trouble::NotHere(why)) => {
-                            work.waiting.retain(|(other, _)| *other != point);
-                            work.not_run.push((point, why));
+                            work.waiting.retain(|(other, _)| *other != case);
+                            work.not_run.push((case, why));
                         }
                         Err(Trouble::Failed(error)) => work.failure = Some(error),
                     }
@@ -101,7 +101,7 @@ fn take(
     changed: &Condvar,
     arguments: &Arguments,
     stop: &AtomicBool,
-) -> Option<(Point, u64)> {
+) -> Option<(Case, u64)> {
     let mut work = work.lock().unwrap_or_else(PoisonError::into_inner);
     loop {
         if stop.load(Ordering::Relaxed) || work.failure.is_some() || work.waiting.is_empty() {
@@ -109,12 +109,12 @@ fn take(
         }
         let room = arguments.side_by_side.saturating_sub(work.busy_mbps);
         let idle = work.busy_mbps == 0;
-        let fits = |(point, _): &(Point, u64)| idle || point.rate_mbps <= room;
+        let fits = |(case, _): &(Case, u64)| idle || case.rate_mbps <= room;
         if let Some(next) = work.waiting.iter().position(fits)
-            && let Some((point, seed)) = work.waiting.remove(next)
+            && let Some((case, seed)) = work.waiting.remove(next)
         {
-            work.busy_mbps += point.rate_mbps;
-            return Some((point, seed));
+            work.busy_mbps += case.rate_mbps;
+            return Some((case, seed));
         }
         work = changed.wait(work).unwrap_or_else(PoisonError::into_inner);
     }
@@ -129,13 +129,13 @@ enum Trouble {
 
 /// One run, again while the machine is late. Returns a remark.
 fn one(
-    point: &Point,
+    case: &Case,
     seed: u64,
     arguments: &Arguments,
     store: &Store,
     stop: &AtomicBool,
 ) -> Result<String, Trouble> {
-    let scenario = point.scenario(World::Live, seed).map_err(Trouble::Failed)?;
+    let scenario = case.scenario(World::Live, seed).map_err(Trouble::Failed)?;
     let is_root = rustix::process::geteuid().is_root();
     let options = LiveOptions {
         realtime: (is_root && arguments.realtime > 0).then_some(arguments.realtime),
@@ -157,7 +157,7 @@ fn one(
             note.push_str(&format!("\n    {warning}"));
         }
         let kept = store.put(
-            point,
+            case,
             &Kind::Live,
             seed,
             scenario.to_toml(),

@@ -1,50 +1,69 @@
-//! `make validate`: the same scenarios in the simulator and with this kernel's TCP, and the table of
-//! differences in `docs/validation.md`.
+//! `make validate` and `make validate-grid`: the same scenarios in several worlds, and the tables in `docs/validation.md`.
 //!
 //! ```text
-//! cargo run --release -p quell-lab --features bpf-cc --example validate -- [--quick] [--help]
+//! cargo run --release -p quell-lab --features bpf-cc --example validate -- [--grid] [--quick] [--help]
 //! ```
 //!
-//! Each finished run is kept under `target/validate` and not repeated: a comparison that was stopped
-//! goes on where it was. Simulations are made again when the program has changed.
+//! Without `--grid`: simulator, virtual and live world. With it: simulator and virtual world, at many more kinds of queues.
+//! Each finished run is kept under `target/validate` and not repeated: a comparison that was stopped goes on where it was.
+//! Simulations are made again when the program has changed, virtual runs when what runs inside the guest has.
 
+mod case;
+mod cover;
+mod document;
 mod figures;
+mod grid;
+mod guests;
 mod live;
+mod night;
 mod point;
+mod simulated;
 mod store;
-mod table;
+mod three;
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::Parser;
 use quell_aqm::Time;
+use quell_kernel::store::{Kernel, Store as Kernels};
+use quell_lab::World;
 use quell_lab::live::{Listener, Row};
-use quell_lab::{RunError, World};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 
 use figures::Difference;
 use point::Point;
-use quell_measure::Summary;
-use store::{Kind, Store};
-use table::Measured;
+use store::Store;
 
-/// Compares the simulator with real Linux.
+/// Compares the simulator with Linux.
 #[derive(Debug, Parser)]
 pub(crate) struct Arguments {
-    /// A quarter of the points, with two live seeds; writes no document
+    /// The simulator against the virtual world, over a grid of queues, controls, rates and RTTs
+    #[arg(long)]
+    grid: bool,
+    /// A quarter of the points, with two seeds; writes no document
     #[arg(long)]
     quick: bool,
-    /// Only points whose name contains this, such as fifo-cubic-10mbit; writes no document
-    #[arg(long)]
-    points: Option<String>,
+    /// Only points whose name contains one of these, such as fifo-cubic-10mbit,pie; writes no document
+    #[arg(long, value_delimiter = ',')]
+    points: Vec<String>,
     /// Runs of each point in each world, with these seeds from 1 on: they set when flows start
     #[arg(long, default_value_t = 5)]
     seeds: u64,
+    /// With --grid: as many of a point whose runs differ so much among themselves that chance decides
+    #[arg(long, default_value_t = 10)]
+    most: u64,
+    /// Kernel of the virtual world; the newest if there are several
+    #[arg(long)]
+    kernel: Option<String>,
+    /// Virtual runs at once; as many as there are processors if not given
+    #[arg(long, default_value_t = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN))]
+    jobs: NonZeroUsize,
     /// Live runs side by side may have so many Mbit/s in all
     #[arg(long, default_value_t = 100)]
     side_by_side: u32,
@@ -54,12 +73,21 @@ pub(crate) struct Arguments {
     /// Make no live runs; compare with those that are kept
     #[arg(long)]
     no_live: bool,
+    /// Make no virtual runs; compare with those that are kept
+    #[arg(long)]
+    no_virtual: bool,
+    /// Compare also with virtual runs that an older program made
+    #[arg(long)]
+    of_any_code: bool,
     /// Where finished runs are kept
     #[arg(long, default_value = "target/validate")]
     kept: PathBuf,
     /// The document
     #[arg(long, default_value = "docs/validation.md")]
     document: PathBuf,
+    /// What kernel the virtual world has
+    #[arg(skip)]
+    guest_version: String,
 }
 
 /// Hears of nothing.
@@ -73,11 +101,16 @@ impl Listener for Deaf {
 }
 
 fn main() -> ExitCode {
+    // A guest's kernel and its first process are started as this program.
+    if let Some(code) = quell_lab::virtual_world::entry() {
+        return code;
+    }
     let mut arguments = Arguments::parse();
     if arguments.quick {
         arguments.seeds = arguments.seeds.min(2);
+        arguments.most = 2;
     }
-    match compare(&arguments) {
+    match compare(&mut arguments) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("validate: {error}");
@@ -86,157 +119,113 @@ fn main() -> ExitCode {
     }
 }
 
-fn compare(arguments: &Arguments) -> Result<(), Box<dyn std::error::Error>> {
+fn compare(arguments: &mut Arguments) -> Result<(), Box<dyn std::error::Error>> {
     // While there is one thread only.
-    let unprepared = quell_lab::live::prepare().err();
+    let unprepared = match arguments.grid || arguments.no_live {
+        true => None,
+        false => quell_lab::live::prepare().err(),
+    };
     let stop = stop_at_ctrl_c()?;
-    let store = Store::open(&arguments.kept)?;
-    let wanted = |point: &Point| {
-        let named = arguments.points.as_ref();
-        (!arguments.quick || point.is_quick()) && named.is_none_or(|part| point.id().contains(part))
-    };
-    let points: Vec<Point> = Point::all().into_iter().filter(wanted).collect();
-    let not_run = match unprepared {
-        Some(why) => points
-            .iter()
-            .map(|point| (*point, why.to_string()))
-            .collect(),
-        None => live::run(&points, arguments, &store, &stop)?,
-    };
-    let mut measured = Vec::new();
-    for point in points {
-        let reason = not_run.iter().find(|(refused, _)| *refused == point);
-        let mut of_point = Measured {
-            not_run: reason.map(|(_, why)| why.clone()),
-            ..Measured::default()
-        };
-        for seed in 1..=arguments.seeds {
-            collect(&point, seed, &store, &stop, &mut of_point)?;
-        }
-        measured.push((point, of_point));
+    let kernels = Kernels::open().and_then(|kernels| kernels.find(arguments.kernel.as_deref()));
+    let kernel = kernels.as_ref().ok();
+    arguments.guest_version = kernel
+        .map_or("none", |kernel| &kernel.facts.version)
+        .to_owned();
+    let store = Store::open(&arguments.kept, kernel, arguments.of_any_code)?;
+    if arguments.grid {
+        return whole_grid(arguments, &store, kernels, &stop);
     }
-    report(arguments, &measured, &facts(&store, &measured), &stop)
+    let points = coexistence(arguments);
+    let mut not_run = Vec::new();
+    let mut refuse = |world, why: &dyn std::fmt::Display| {
+        let all = points.iter().map(Point::case);
+        not_run.extend(all.map(|case| (world, case, why.to_string())));
+    };
+    if let Err(why) = &kernels {
+        refuse(World::Virtual, why);
+    }
+    if let Some(why) = &unprepared {
+        refuse(World::Live, why);
+    }
+    let measured = three::measure(points, arguments, &store, not_run, &stop)?;
+    print(&three::differences(&measured));
+    println!("{}", three::facts(&measured, arguments, &store));
+    write(arguments, &stop, "make validate", |explanations| {
+        three::part(&measured, arguments, &store, explanations)
+    })
 }
 
-/// The runs of one seed: the live one that is kept, and simulations over a link that is as late as it
-/// was, and over one that is never late.
-fn collect(
-    point: &Point,
-    seed: u64,
-    store: &Store,
-    stop: &AtomicBool,
-    of_point: &mut Measured,
-) -> Result<(), Box<dyn std::error::Error>> {
-    let text = point.scenario(World::Live, seed)?.to_toml();
-    let mut lateness = None;
-    if let Some(record) = store.get(point, &Kind::Live, seed, &text) {
-        of_point.late_runs += record.late_runs;
-        lateness = live::lateness(&record.summary);
-        of_point.live.push(record.summary);
-    }
-    if let Some(lateness) = lateness {
-        let late = simulation(point, seed, Kind::Late(lateness), store, stop)?;
-        of_point.sim.extend(late);
-    }
-    let punctual = simulation(point, seed, Kind::Punctual, store, stop)?;
-    of_point.punctual.extend(punctual);
-    Ok(())
-}
-
-/// What the tables were made of.
-fn facts(store: &Store, measured: &[(Point, Measured)]) -> String {
-    let live: Vec<&Summary> = measured
-        .iter()
-        .flat_map(|(_, measured)| &measured.live)
-        .collect();
-    let worst = live
-        .iter()
-        .filter_map(|run| live::lateness_ms(run))
-        .fold(0.0, f64::max);
-    let again: u32 = measured
-        .iter()
-        .map(|(_, measured)| measured.late_runs)
-        .sum();
-    let held = |differences: fn(&Measured) -> Vec<Difference>| {
-        let all: Vec<Difference> = measured
-            .iter()
-            .flat_map(|(_, measured)| differences(measured))
-            .collect();
-        let held = all.iter().filter(|one| one.holds()).count();
-        format!("{held} of {} bounds hold", all.len())
-    };
-    format!(
-        "{} live runs with Linux {} on {} processors, and a simulation of each with the same seed. Each cell is \
-         simulator / Linux, the mean of the runs ± its standard error. {}; {} where the simulated link is never late. The \
-         live link was at most {worst:.2} ms late at the 99th percentile of a run; {again} runs that were later than {} ms \
-         were thrown away and made again.\n",
-        live.len(),
-        store.kernel(),
-        std::thread::available_parallelism().map_or(1, usize::from),
-        held(Measured::differences),
-        held(Measured::punctual_differences),
-        live::TOLERABLE_MS,
-    )
-}
-
-/// One simulation, or what is kept of it; `None` if it was stopped.
-fn simulation(
-    point: &Point,
-    seed: u64,
-    kind: Kind,
-    store: &Store,
-    stop: &AtomicBool,
-) -> Result<Option<Summary>, Box<dyn std::error::Error>> {
-    let scenario = point.scenario(World::Sim, seed)?;
-    let text = scenario.to_toml();
-    if let Some(record) = store.get(point, &kind, seed, &text) {
-        return Ok(Some(record.summary));
-    }
-    let lateness = match &kind {
-        Kind::Late(lateness) => Some(lateness.clone()),
-        Kind::Punctual | Kind::Live => None,
-    };
-    let run = quell_lab::sim::run_late(&scenario, seed, lateness, stop, &mut Deaf)
-        .map_err(|error| RunError::Failed(error.to_string()))?;
-    if stop.load(Ordering::Relaxed) {
-        return Ok(None);
-    }
-    store.put(point, &kind, seed, text, run.summary.clone(), 0)?;
-    Ok(Some(run.summary))
-}
-
-/// Prints the misses, and writes the document if all points were asked for.
-fn report(
+fn whole_grid(
     arguments: &Arguments,
-    measured: &[(Point, Measured)],
-    facts: &str,
+    store: &Store,
+    kernel: quell_kernel::Result<Kernel>,
     stop: &AtomicBool,
 ) -> Result<(), Box<dyn std::error::Error>> {
-    for (point, of_point) in measured {
-        for difference in of_point.differences() {
-            let verdict = if difference.holds() { "" } else { "  miss" };
-            println!(
-                "{:28} {:16} sim {:9.3} ± {:7.3}  live {:9.3} ± {:7.3}  {:+6.1} %{verdict}",
-                point.id(),
-                difference.figure.title(),
-                difference.sim.mean,
-                difference.sim.standard_error.unwrap_or(0.0),
-                difference.live.mean,
-                difference.live.standard_error.unwrap_or(0.0),
-                100.0 * (difference.sim.mean / difference.live.mean - 1.0),
-            );
-        }
-        if let Some(why) = &of_point.not_run {
-            println!("{:28} not run: {why}", point.id());
-        }
+    kernel?;
+    let points = grid::points()
+        .into_iter()
+        .filter(|point| !arguments.quick || point.rate_mbps == 10)
+        .filter(|point| is_named(arguments, &point.case().id));
+    let measured = night::measure(points.collect(), arguments, store, stop)?;
+    // The points where the control stands beside CUBIC belong to the other comparison, and come in as far as they are kept.
+    let mut kept = Vec::new();
+    for point in coexistence(arguments) {
+        let of_point = three::kept(&point, arguments, store, stop)?;
+        kept.extend(of_point.into_iter().map(|one| (point.id(), one)));
     }
-    if arguments.quick || arguments.points.is_some() || stop.load(Ordering::Relaxed) {
+    let mut all = night::differences(&measured);
+    all.extend(kept.iter().cloned());
+    print(&all);
+    println!("{}", night::summary(&measured, &kept, arguments));
+    write(arguments, stop, "make validate-grid", |explanations| {
+        night::part(&measured, &kept, arguments, explanations)
+    })
+}
+
+fn coexistence(arguments: &Arguments) -> Vec<Point> {
+    let wanted =
+        |point: &Point| (!arguments.quick || point.is_quick()) && is_named(arguments, &point.id());
+    Point::all().into_iter().filter(wanted).collect()
+}
+
+fn is_named(arguments: &Arguments, id: &str) -> bool {
+    let parts = &arguments.points;
+    parts.is_empty() || parts.iter().any(|part| id.contains(part))
+}
+
+/// A line for each difference.
+fn print(differences: &[(String, Difference)]) {
+    for (point, one) in differences {
+        let verdict = if one.holds() { "" } else { "  miss" };
+        println!(
+            "{point:32} {:20} sim {:9.3} ± {:7.3}  {:7} {:9.3} ± {:7.3}  {:>9}  {:5.1}{verdict}",
+            one.figure.title(),
+            one.sim.mean,
+            one.sim.standard_error.unwrap_or(0.0),
+            document::world(one),
+            one.other.mean,
+            one.other.standard_error.unwrap_or(0.0),
+            document::off_by(one),
+            one.bounds_off(),
+        );
+    }
+}
+
+/// Writes a part of the document if all points were asked for, else prints it.
+fn write(
+    arguments: &Arguments,
+    stop: &AtomicBool,
+    name: &str,
+    part: impl FnOnce(&document::Explanations) -> String,
+) -> Result<(), Box<dyn std::error::Error>> {
+    let path = &arguments.document;
+    let old = fs::read_to_string(path)?;
+    let is_whole = !arguments.quick && arguments.points.is_empty();
+    if !is_whole || stop.load(Ordering::Relaxed) {
         println!("the document stays as it is: not every point was run");
         return Ok(());
     }
-    let old = fs::read_to_string(&arguments.document)?;
-    let path: &Path = &arguments.document;
-    let new = table::replace(&old, measured, facts)
+    let new = document::replace(&old, name, part)
         .ok_or_else(|| format!("{} lacks the markers of the generated part", path.display()))?;
     fs::write(path, new)?;
     println!("written: {}", path.display());

@@ -1,10 +1,9 @@
-//! The points at which worlds are compared: one scenario file, and what each point sets in it.
+//! The points at which three worlds are compared: a control beside CUBIC.
 
-use quell_lab::scenario::{Override, Scenario};
-use quell_lab::{RunError, World};
+use crate::case::{Base, Case};
 
 /// The scenario that every point changes.
-const FILE: (&str, &str) = (
+const FILE: Base = (
     "scenarios/validation/against-linux.toml",
     include_str!("../../../../scenarios/validation/against-linux.toml"),
 );
@@ -78,21 +77,21 @@ impl Point {
         }
         all
     }
-    /// The scenario of one run.
-    pub(crate) fn scenario(&self, world: World, seed: u64) -> Result<Scenario, RunError> {
-        let refused = |why: String| RunError::Refused(format!("{}: {why}", self.id()));
-        let mut overrides = vec![Override::seed(seed)];
-        for setting in self.settings() {
-            overrides.push(Override::set(&setting).map_err(refused)?);
+    /// What is compared.
+    pub(crate) fn case(&self) -> Case {
+        Case {
+            id: self.id(),
+            base: FILE,
+            settings: self.settings(),
+            rate_mbps: self.rate_mbps,
         }
-        Scenario::load(FILE.0, FILE.1, &overrides, Some(world))
-            .map(|loaded| loaded.scenario)
-            .map_err(|problems| refused(problems.to_string()))
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use quell_lab::World;
+
     use super::*;
 
     #[test]
@@ -101,6 +100,7 @@ mod tests {
             .iter()
             .map(|point| {
                 point
+                    .case()
                     .scenario(World::Live, 1)
                     .expect("a scenario")
                     .to_toml()

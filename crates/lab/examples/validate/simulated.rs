@@ -1,0 +1,37 @@
+//! The runs in the simulator. They take no time to speak of, and are made again whenever the program has changed.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use quell_lab::sim::run_late;
+use quell_lab::{RunError, World};
+use quell_measure::Summary;
+
+use crate::Deaf;
+use crate::case::Case;
+use crate::store::{Kind, Store};
+
+/// One simulation, or what is kept of it; `None` if it was stopped.
+pub(crate) fn run(
+    case: &Case,
+    seed: u64,
+    kind: Kind,
+    store: &Store,
+    stop: &AtomicBool,
+) -> Result<Option<Summary>, Box<dyn std::error::Error>> {
+    let scenario = case.scenario(World::Sim, seed)?;
+    let text = scenario.to_toml();
+    if let Some(record) = store.get(case, &kind, seed, &text) {
+        return Ok(Some(record.summary));
+    }
+    let lateness = match &kind {
+        Kind::Late(lateness) => Some(lateness.clone()),
+        Kind::Punctual | Kind::Virtual | Kind::Live => None,
+    };
+    let run = run_late(&scenario, seed, lateness, stop, &mut Deaf)
+        .map_err(|error| RunError::Failed(error.to_string()))?;
+    if stop.load(Ordering::Relaxed) {
+        return Ok(None);
+    }
+    store.put(case, &kind, seed, text, run.summary.clone(), 0)?;
+    Ok(Some(run.summary))
+}

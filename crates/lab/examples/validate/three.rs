@@ -1,0 +1,323 @@
+//! Three worlds: the simulator, a user-mode kernel in virtual time and this kernel in real time, at the points of [`Point`].
+
+use std::fmt::Write as _;
+use std::sync::atomic::AtomicBool;
+
+use quell_lab::World;
+use quell_measure::{Estimate, Summary};
+
+use crate::case::Case;
+use crate::document::{self, Explanations};
+use crate::figures::{Difference, Figure, Reference, values};
+use crate::point::{CONTROLS, Point, QUEUES};
+use crate::store::{Kind, Store};
+use crate::{Arguments, guests, live, simulated};
+
+type Failure = Box<dyn std::error::Error>;
+
+/// The live world is judged by its medians up to this rate: beyond it the machine shows.
+const QUIET_MBPS: u32 = 40;
+
+/// What is known of a point.
+#[derive(Debug, Default)]
+pub(crate) struct Measured {
+    /// In the simulator, over a link that is never late.
+    pub(crate) sim: Vec<Summary>,
+    /// In the simulator, over a link as late as the live one.
+    sim_late: Vec<Summary>,
+    pub(crate) guest: Vec<Summary>,
+    live: Vec<Summary>,
+    /// Live runs that were thrown away because the machine was late.
+    late_runs: u32,
+    /// Why there are no runs, by world.
+    not_run: Vec<(World, String)>,
+}
+
+impl Measured {
+    /// To the virtual world the simulator is compared as it is; to the live one over a link as late.
+    pub(crate) fn differences(&self) -> Vec<Difference> {
+        let mut all = Difference::all(Reference::Virtual, &self.sim, &self.guest);
+        all.extend(Difference::all(Reference::Live, &self.sim_late, &self.live));
+        all
+    }
+}
+
+/// Makes the runs that are not kept, and collects all.
+pub(crate) fn measure(
+    points: Vec<Point>,
+    arguments: &Arguments,
+    store: &Store,
+    mut not_run: Vec<(World, Case, String)>,
+    stop: &AtomicBool,
+) -> Result<Vec<(Point, Measured)>, Failure> {
+    let cases: Vec<Case> = points.iter().map(Point::case).collect();
+    let is_refused = |world| not_run.iter().any(|(other, _, _)| *other == world);
+    let mut refused = Vec::new();
+    if !is_refused(World::Virtual) {
+        let runs = (1..=arguments.seeds)
+            .flat_map(|seed| cases.iter().map(move |case| (case.clone(), seed)));
+        for (case, why) in guests::run(runs, arguments, store, stop)? {
+            refused.push((World::Virtual, case, why));
+        }
+    }
+    if !is_refused(World::Live) {
+        for (case, why) in live::run(&cases, arguments, store, stop)? {
+            refused.push((World::Live, case, why));
+        }
+    }
+    not_run.extend(refused);
+    let mut measured = Vec::new();
+    for (point, case) in points.into_iter().zip(cases) {
+        let reasons = not_run.iter().filter(|(_, refused, _)| *refused == case);
+        let mut of_point = Measured {
+            not_run: reasons
+                .map(|(world, _, why)| (*world, why.clone()))
+                .collect(),
+            ..Measured::default()
+        };
+        for seed in 1..=arguments.seeds {
+            collect(&case, seed, store, stop, &mut of_point)?;
+        }
+        measured.push((point, of_point));
+    }
+    Ok(measured)
+}
+
+/// The runs of one seed: those of real TCP that are kept, a simulation over a link that is as late as the live one was, and one
+/// over a link that is never late.
+fn collect(
+    case: &Case,
+    seed: u64,
+    store: &Store,
+    stop: &AtomicBool,
+    of_point: &mut Measured,
+) -> Result<(), Failure> {
+    let text = case.scenario(World::Live, seed)?.to_toml();
+    if let Some(record) = store.get(case, &Kind::Live, seed, &text) {
+        of_point.late_runs += record.late_runs;
+        if let Some(lateness) = live::lateness(&record.summary) {
+            let late = simulated::run(case, seed, Kind::Late(lateness), store, stop)?;
+            of_point.sim_late.extend(late);
+        }
+        of_point.live.push(record.summary);
+    }
+    let text = case.scenario(World::Virtual, seed)?.to_toml();
+    if let Some(record) = store.get(case, &Kind::Virtual, seed, &text) {
+        of_point.guest.push(record.summary);
+    }
+    let punctual = simulated::run(case, seed, Kind::Punctual, store, stop)?;
+    of_point.sim.extend(punctual);
+    Ok(())
+}
+
+/// What the kept virtual runs of a point say; no run is made.
+pub(crate) fn kept(
+    point: &Point,
+    arguments: &Arguments,
+    store: &Store,
+    stop: &AtomicBool,
+) -> Result<Vec<Difference>, Failure> {
+    let case = point.case();
+    let (mut sim, mut guest) = (Vec::new(), Vec::new());
+    for seed in 1..=arguments.seeds {
+        let text = case.scenario(World::Virtual, seed)?.to_toml();
+        if let Some(record) = store.get(&case, &Kind::Virtual, seed, &text) {
+            guest.push(record.summary);
+            sim.extend(simulated::run(&case, seed, Kind::Punctual, store, stop)?);
+        }
+    }
+    Ok(Difference::all(Reference::Virtual, &sim, &guest))
+}
+
+/// Every difference, with the name of its point.
+pub(crate) fn differences(measured: &[(Point, Measured)]) -> Vec<(String, Difference)> {
+    let of_point = |(point, measured): &(Point, Measured)| {
+        let id = point.id();
+        let all = measured.differences().into_iter();
+        all.map(move |difference| (id.clone(), difference))
+            .collect::<Vec<_>>()
+    };
+    measured.iter().flat_map(of_point).collect()
+}
+
+/// The generated part of the document.
+pub(crate) fn part(
+    measured: &[(Point, Measured)],
+    arguments: &Arguments,
+    store: &Store,
+    explanations: &Explanations,
+) -> String {
+    let mut text = facts(measured, arguments, store);
+    for queue in QUEUES {
+        for control in CONTROLS {
+            let of_table =
+                |(point, _): &&(Point, Measured)| point.queue == queue && point.control == control;
+            let rows: Vec<_> = measured.iter().filter(of_table).collect();
+            if !rows.is_empty() {
+                table(&mut text, queue, control, &rows);
+            }
+        }
+    }
+    text.push_str("### Misses\n\n");
+    text.push_str(&document::misses(&differences(measured), explanations));
+    text
+}
+
+/// What the tables were made of, and what they say together.
+pub(crate) fn facts(
+    measured: &[(Point, Measured)],
+    arguments: &Arguments,
+    store: &Store,
+) -> String {
+    let all = || measured.iter().map(|(_, measured)| measured);
+    let live: Vec<&Summary> = all().flat_map(|measured| &measured.live).collect();
+    let guests = all().flat_map(|measured| &measured.guest).count();
+    let worst = live
+        .iter()
+        .filter_map(|run| live::lateness_ms(run))
+        .fold(0.0, f64::max);
+    let again: u32 = all().map(|measured| measured.late_runs).sum();
+    let held = |of: fn(&Measured) -> Vec<Difference>| {
+        let all: Vec<Difference> = all().flat_map(of).collect();
+        let held = all.iter().filter(|one| one.holds()).count();
+        format!("{held} of {}", all.len())
+    };
+    let agreement = Agreement::of(measured);
+    format!(
+        "{guests} runs in the virtual world with Linux {}, {} live runs with Linux {} on {} processors, and simulations with the \
+         same seeds. Each cell is sim / virtual / live, the mean of the runs ± its standard error; **v** and **l** say that the \
+         simulator misses a bound beside the virtual or the live world.\n\n\
+         * sim against virtual: {} bounds hold.\n\
+         * sim against live: {} bounds hold where the simulated link is as late as the live one was, {} where it is never late. \
+         The live link was at most {worst:.2} ms late at the 99th percentile of a run; {again} runs that were later than {} ms were \
+         thrown away and made again.\n\
+         * virtual against live, up to {QUIET_MBPS} Mbit/s: {agreement}\n\n",
+        arguments.guest_version,
+        live.len(),
+        store.kernel(),
+        std::thread::available_parallelism().map_or(1, usize::from),
+        held(|measured| Difference::all(Reference::Virtual, &measured.sim, &measured.guest)),
+        held(|measured| Difference::all(Reference::Live, &measured.sim_late, &measured.live)),
+        held(|measured| Difference::all(Reference::Live, &measured.sim, &measured.live)),
+        live::TOLERABLE_MS,
+    )
+}
+
+/// One table: a row per rate and RTT.
+fn table(text: &mut String, queue: &str, control: &str, rows: &[&(Point, Measured)]) {
+    let _ = writeln!(text, "### {control}, {queue}\n");
+    let figures: Vec<Figure> = Figure::ALL
+        .into_iter()
+        .filter(|&figure| figure != Figure::Marks || (control, queue) == ("dctcp", "dualpi2"))
+        .collect();
+    text.push_str("| Mbit/s | RTT, ms |");
+    for figure in &figures {
+        let _ = write!(text, " {} |", figure.title());
+    }
+    text.push_str("\n| --- | --- |");
+    text.push_str(&" --- |".repeat(figures.len()));
+    text.push('\n');
+    for (point, measured) in rows {
+        let _ = write!(text, "| {} | {} |", point.rate_mbps, point.rtt_ms);
+        for &figure in &figures {
+            let _ = write!(text, " {} |", cell(figure, measured));
+        }
+        text.push('\n');
+    }
+    text.push('\n');
+    for world in [World::Virtual, World::Live] {
+        let mut of_world = rows
+            .iter()
+            .flat_map(|(_, measured)| &measured.not_run)
+            .filter(|(other, _)| *other == world);
+        if let Some((_, reason)) = of_world.next_back() {
+            let _ = writeln!(text, "Not run in the {} world: {reason}\n", world.name());
+        }
+    }
+}
+
+/// `sim / virtual / live`, and which bounds are missed.
+fn cell(figure: Figure, measured: &Measured) -> String {
+    let worlds = [&measured.sim, &measured.guest, &measured.live];
+    let of_world = |runs: &Vec<Summary>| {
+        let estimate = Estimate::new(&values(figure, runs));
+        estimate.map_or("not run".to_owned(), |mean| document::estimate(&mean))
+    };
+    let missed = measured
+        .differences()
+        .into_iter()
+        .filter(|one| one.figure == figure && !one.holds())
+        .map(|one| match one.reference {
+            Reference::Live => " **l**",
+            Reference::Virtual => " **v**",
+        });
+    worlds.map(of_world).join(" / ") + &missed.collect::<String>()
+}
+
+/// Whether two worlds of real TCP say the same.
+#[derive(Debug, Default)]
+struct Agreement {
+    /// Figures in both worlds.
+    all: usize,
+    /// Medians no further apart than the live runs among themselves.
+    agree: usize,
+    /// Those that are further apart.
+    apart: Vec<String>,
+}
+
+impl Agreement {
+    fn of(measured: &[(Point, Measured)]) -> Self {
+        let mut sum = Self::default();
+        for (point, measured) in measured.iter().filter(|(p, _)| p.rate_mbps <= QUIET_MBPS) {
+            for figure in Figure::ALL {
+                let [mut guest, mut live] =
+                    [&measured.guest, &measured.live].map(|runs| values(figure, runs));
+                if guest.len() < 3 || live.len() < 3 || guest.iter().chain(&live).all(|v| *v == 0.0)
+                {
+                    continue;
+                }
+                let [guest, median] = [&mut guest, &mut live].map(|values| median(values));
+                // `median` has sorted them.
+                let spread = live[live.len() - 1] - live[0];
+                sum.all += 1;
+                if (guest - median).abs() <= spread {
+                    sum.agree += 1;
+                } else {
+                    sum.apart.push(format!(
+                        "{}, {}: {guest:.3} and {median:.3}, live from {:.3} to {:.3}",
+                        point.id(),
+                        figure.title(),
+                        live[0],
+                        live[live.len() - 1],
+                    ));
+                }
+            }
+        }
+        sum
+    }
+}
+
+impl std::fmt::Display for Agreement {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "of {} figures the medians of {} are no further apart than the least and the most of the live runs.",
+            self.all, self.agree
+        )?;
+        for one in &self.apart {
+            write!(f, "\n  * {one}")?;
+        }
+        Ok(())
+    }
+}
+
+/// Sorts `values`; not of none.
+fn median(values: &mut [f64]) -> f64 {
+    values.sort_by(f64::total_cmp);
+    let middle = values.len() / 2;
+    if values.len() % 2 == 1 {
+        values[middle]
+    } else {
+        f64::midpoint(values[middle - 1], values[middle])
+    }
+}
