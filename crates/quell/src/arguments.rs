@@ -133,16 +133,30 @@ pub(crate) struct Guest {
     /// Virtual world: the kernel, by its name in `quell kernel list`; the newest by default
     #[arg(long, value_name = "NAME")]
     kernel: Option<String>,
-    /// Virtual world: give a guest up whose time stands still for so long
-    #[arg(long, value_name = "TIME")]
-    guest_timeout: Option<String>,
+    #[command(flatten)]
+    patience: Patience,
 }
 
 impl Guest {
     /// As the library takes them.
     pub(crate) fn options(&self) -> Result<GuestOptions, String> {
+        self.patience.options(self.kernel.clone())
+    }
+}
+
+/// How long to wait for a guest.
+#[derive(Debug, Args)]
+pub(crate) struct Patience {
+    /// Virtual world: give a guest up whose time stands still for so long; 60s by default
+    #[arg(long, value_name = "TIME")]
+    guest_timeout: Option<String>,
+}
+
+impl Patience {
+    /// With a kernel, as the library takes them.
+    pub(crate) fn options(&self, kernel: Option<String>) -> Result<GuestOptions, String> {
         let mut options = GuestOptions {
-            kernel: self.kernel.clone(),
+            kernel,
             ..GuestOptions::default()
         };
         if let Some(text) = &self.guest_timeout {
@@ -184,9 +198,9 @@ pub(crate) struct Run {
 pub(crate) struct Compare {
     /// Scenario file; its own queue parameters apply to its own kind only
     pub(crate) file: PathBuf,
-    /// The queues: fifo,dualpi2:target=5ms,any_ect=true
+    /// The queues: fifo,dualpi2:target=5ms,any_ect=true; without it the scenario's own
     #[arg(long = "queue", value_name = "LIST")]
-    pub(crate) queues: String,
+    pub(crate) queues: Option<String>,
     #[command(flatten)]
     pub(crate) changes: Changes,
     /// Write one folder of results per queue into this folder
@@ -197,9 +211,14 @@ pub(crate) struct Compare {
     pub(crate) json: bool,
     #[command(flatten)]
     pub(crate) jobs: Jobs,
-    /// Where to run
-    #[arg(long, value_enum, default_value_t = Where::Sim)]
-    pub(crate) world: Where,
+    /// Where to run; several, such as sim,virtual, stand side by side
+    #[arg(long = "world", value_name = "LIST", value_enum, value_delimiter = ',', default_value = "sim")]
+    pub(crate) worlds: Vec<Where>,
+    /// Virtual world: the kernels, by their names in `quell kernel list`; the newest by default
+    #[arg(long = "kernel", value_name = "LIST", value_delimiter = ',')]
+    pub(crate) kernels: Vec<String>,
+    #[command(flatten)]
+    pub(crate) patience: Patience,
 }
 
 #[derive(Debug, Args)]

@@ -1,31 +1,80 @@
-//! `quell compare`: one scenario over several queues, one table.
+//! `quell compare`: one scenario over several queues, in several worlds, with several kernels: one table.
 
-use quell_lab::World;
 use quell_lab::scenario::Override;
+use quell_lab::World;
 
 use crate::Failure;
 use crate::arguments::Compare;
 use crate::check::load_with;
 use crate::page::Page;
-use crate::side_by_side;
+use crate::side_by_side::{self, Case, Place};
 
-/// Runs the scenario once per queue, and prints what each did to each group.
+/// Runs the scenario once per queue and place, and prints what each did to each group.
 pub(crate) fn compare(arguments: &Compare, page: &mut Page) -> Result<(), Failure> {
-    let world = World::from(arguments.world);
+    let places = places(arguments).map_err(Failure::input)?;
+    let queues = match &arguments.queues {
+        Some(list) => queues(list).map_err(Failure::input)?.into_iter().map(Some).collect(),
+        None => vec![None],
+    };
     // Every scenario is checked before the first one runs.
-    let mut loaded = Vec::new();
-    for queue in queues(&arguments.queues).map_err(Failure::input)? {
-        let overrides = Override::queue(&queue).map_err(Failure::input)?;
-        let scenario = load_with(&arguments.file, &arguments.changes, overrides, Some(world))?;
-        loaded.push((queue, scenario));
+    let mut cases = Vec::new();
+    for queue in &queues {
+        let change = match queue {
+            Some(queue) => Override::queue(queue).map_err(Failure::input)?,
+            None => Vec::new(),
+        };
+        for place in &places {
+            let loaded = load_with(
+                &arguments.file,
+                &arguments.changes,
+                change.clone(),
+                Some(place.world),
+            )?;
+            let own = || loaded.scenario.link.forward.queue.kind.to_owned();
+            let queue = queue.clone().unwrap_or_else(own);
+            let label = match places.len() {
+                1 => queue,
+                _ => format!("{queue} {}", place.name()),
+            };
+            cases.push(Case {
+                label,
+                loaded,
+                place: place.clone(),
+            });
+        }
     }
-    let columns = side_by_side::run(&loaded, world, &arguments.jobs, arguments.out.as_ref())?;
+    let columns = side_by_side::run(&cases, &arguments.jobs, arguments.out.as_ref())?;
     if arguments.json {
         side_by_side::json(&columns, page)
     } else {
         side_by_side::text(&columns, page);
         Ok(())
     }
+}
+
+/// Each world; the virtual one with each kernel.
+fn places(arguments: &Compare) -> Result<Vec<Place>, String> {
+    let mut places: Vec<Place> = Vec::new();
+    for world in arguments.worlds.iter().map(|&place| World::from(place)) {
+        let kernels: Vec<Option<String>> = match (world, &arguments.kernels[..]) {
+            (World::Virtual, [_, ..]) => arguments.kernels.iter().cloned().map(Some).collect(),
+            _ => vec![None],
+        };
+        for kernel in kernels {
+            let place = Place {
+                world,
+                guest: arguments.patience.options(kernel)?,
+            };
+            if places.contains(&place) {
+                return Err(format!("{} is there twice", place.name()));
+            }
+            places.push(place);
+        }
+    }
+    if !arguments.kernels.is_empty() && places.iter().all(|place| place.world != World::Virtual) {
+        return Err("--kernel has an effect only with --world virtual".to_owned());
+    }
+    Ok(places)
 }
 
 /// Splits `fifo,fq_codel:target=5ms,limit=100p,dualpi2`: what has a value belongs to the queue before

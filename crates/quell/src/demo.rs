@@ -9,7 +9,7 @@ use quell_lab::scenario::{Override, Scenario};
 use crate::Failure;
 use crate::arguments::Demo;
 use crate::page::Page;
-use crate::side_by_side;
+use crate::side_by_side::{self, Case, Place};
 
 /// The experiment, which the binary carries.
 const SCENARIO: (&str, &str) = (
@@ -24,7 +24,7 @@ const LIVE: &[&str] = &["fifo:limit=100ms", "dualpi2"];
 /// Runs the headline experiment.
 pub(crate) fn demo(arguments: &Demo, page: &mut Page) -> Result<(), Failure> {
     let world = World::from(arguments.world);
-    let mut loaded = Vec::new();
+    let mut cases = Vec::new();
     for &queue in queues(world) {
         let mut overrides = Override::queue(queue).map_err(Failure::failed)?;
         overrides.extend(arguments.duration.as_deref().map(Override::duration));
@@ -32,9 +32,13 @@ pub(crate) fn demo(arguments: &Demo, page: &mut Page) -> Result<(), Failure> {
             .map_err(Failure::input)?;
         // That drop-tail never marks for DCTCP is the point of the demonstration.
         scenario.warnings.clear();
-        loaded.push((queue.to_owned(), scenario));
+        cases.push(Case {
+            label: queue.to_owned(),
+            loaded: scenario,
+            place: Place::new(world),
+        });
     }
-    let columns = side_by_side::run(&loaded, world, &arguments.jobs, arguments.out.as_ref())?;
+    let columns = side_by_side::run(&cases, &arguments.jobs, arguments.out.as_ref())?;
     if arguments.json {
         return side_by_side::json(&columns, page);
     }

@@ -1,4 +1,4 @@
-//! One scenario over several queues: one table, and the delays as a picture.
+//! One scenario over several queues, or in several worlds: one table, and the delays as a picture.
 //!
 //! `quell compare` and `quell demo` share this.
 
@@ -19,44 +19,82 @@ use crate::run::stop_at_ctrl_c;
 use crate::table;
 use crate::transfers;
 
-/// What one queue gave, under the name that the user gave it.
+/// Where to run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Place {
+    pub(crate) world: World,
+    pub(crate) guest: GuestOptions,
+}
+
+impl Place {
+    /// In `world`, with its defaults.
+    pub(crate) fn new(world: World) -> Self {
+        let guest = GuestOptions::default();
+        Self { world, guest }
+    }
+
+    /// The world, and the kernel if one was asked for.
+    pub(crate) fn name(&self) -> String {
+        let world = self.world.name();
+        match &self.guest.kernel {
+            Some(kernel) => format!("{world}:{kernel}"),
+            None => world.to_owned(),
+        }
+    }
+}
+
+/// A scenario to run somewhere, under a name.
+pub(crate) struct Case {
+    pub(crate) label: String,
+    pub(crate) loaded: Loaded,
+    pub(crate) place: Place,
+}
+
+/// What a case gave, under its name.
 pub(crate) type Column<'a> = (&'a str, Outcome);
 
-/// Runs each scenario under the name of its queue, until all are done or the user has seen enough.
+/// Runs each case, one place after the other, until all are done or the user has seen enough.
 pub(crate) fn run<'a>(
-    queues: &'a [(String, Loaded)],
-    world: World,
+    cases: &'a [Case],
     jobs: &Jobs,
     out: Option<&PathBuf>,
 ) -> Result<Vec<Column<'a>>, Failure> {
-    let jobs = jobs.number(world).map_err(Failure::input)?;
-    if world == World::Live {
+    if cases.iter().any(|case| case.place.world == World::Live) {
         // While there is one thread only.
         live::prepare().map_err(Failure::input)?;
     }
     let stop = stop_at_ctrl_c().map_err(Failure::failed)?;
-    let task = |(queue, loaded): &'a (String, Loaded)| Task {
-        scenario: &loaded.scenario,
-        options: Options {
-            world,
-            out: out.map(|out| out.join(folder(queue))),
-            stop: &stop,
-            warnings: loaded.warnings.iter().map(ToString::to_string).collect(),
-            packets: false,
-            live: LiveOptions::default(),
-            guest: GuestOptions::default(),
-        },
-    };
-    let tasks: Vec<Task<'_>> = queues.iter().map(task).collect();
-    let mut shown = Shown::new();
-    let outcomes = quell_lab::run_all(&tasks, jobs, &mut |progress| shown.tell(&progress));
-    shown.end();
-    let names = queues.iter().map(|(queue, _)| queue.as_str());
-    let columns = names.zip(outcomes.map_err(Failure::run)?);
+    let mut columns: Vec<Option<Column<'a>>> = cases.iter().map(|_| None).collect();
+    for (first, Case { place, .. }) in cases.iter().enumerate() {
+        let here = |(_, case): &(usize, &Case)| case.place == *place;
+        if cases[..first].iter().any(|case| case.place == *place) {
+            continue;
+        }
+        let members: Vec<(usize, &'a Case)> = cases.iter().enumerate().filter(here).collect();
+        let task = |(_, case): &(usize, &'a Case)| Task {
+            scenario: &case.loaded.scenario,
+            options: Options {
+                world: place.world,
+                out: out.map(|out| out.join(folder(&case.label))),
+                stop: &stop,
+                warnings: case.loaded.warnings.iter().map(ToString::to_string).collect(),
+                packets: false,
+                live: LiveOptions::default(),
+                guest: place.guest.clone(),
+            },
+        };
+        let tasks: Vec<Task<'_>> = members.iter().map(task).collect();
+        let jobs = jobs.number(place.world).map_err(Failure::input)?;
+        let mut shown = Shown::new();
+        let outcomes = quell_lab::run_all(&tasks, jobs, &mut |progress| shown.tell(&progress));
+        shown.end();
+        for ((index, case), outcome) in members.iter().zip(outcomes.map_err(Failure::run)?) {
+            columns[*index] = Some((&case.label, outcome));
+        }
+    }
     // What had not begun when the user had seen enough says nothing.
-    Ok(columns
-        .filter(|(_, outcome)| !outcome.runs.is_empty())
-        .collect())
+    let begun = |(_, outcome): &Column<'a>| !outcome.runs.is_empty();
+    Ok(columns.into_iter().flatten().filter(begun).collect())
 }
 
 /// A queue's name as part of a path.

@@ -45,7 +45,7 @@ const LOOK: Duration = Duration::from_millis(4);
 const FAREWELL: Duration = Duration::from_secs(20);
 
 /// What only the virtual world knows.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GuestOptions {
     /// Name of the kernel; the newest one if there is none.
     pub kernel: Option<String>,
