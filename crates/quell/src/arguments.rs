@@ -138,6 +138,10 @@ pub(crate) struct Guest {
 }
 
 impl Guest {
+    /// Whether anything of it was asked for.
+    pub(crate) fn is_given(&self) -> bool {
+        self.kernel.is_some() || self.patience.guest_timeout.is_some()
+    }
     /// As the library takes them.
     pub(crate) fn options(&self) -> Result<GuestOptions, String> {
         self.patience.options(self.kernel.clone())
@@ -212,7 +216,13 @@ pub(crate) struct Compare {
     #[command(flatten)]
     pub(crate) jobs: Jobs,
     /// Where to run; several, such as sim,virtual, stand side by side
-    #[arg(long = "world", value_name = "LIST", value_enum, value_delimiter = ',', default_value = "sim")]
+    #[arg(
+        long = "world",
+        value_name = "LIST",
+        value_enum,
+        value_delimiter = ',',
+        default_value = "sim"
+    )]
     pub(crate) worlds: Vec<Where>,
     /// Virtual world: the kernels, by their names in `quell kernel list`; the newest by default
     #[arg(long = "kernel", value_name = "LIST", value_delimiter = ',')]

@@ -1,7 +1,7 @@
 //! `quell compare`: one scenario over several queues, in several worlds, with several kernels: one table.
 
-use quell_lab::scenario::Override;
 use quell_lab::World;
+use quell_lab::scenario::Override;
 
 use crate::Failure;
 use crate::arguments::Compare;
@@ -13,7 +13,11 @@ use crate::side_by_side::{self, Case, Place};
 pub(crate) fn compare(arguments: &Compare, page: &mut Page) -> Result<(), Failure> {
     let places = places(arguments).map_err(Failure::input)?;
     let queues = match &arguments.queues {
-        Some(list) => queues(list).map_err(Failure::input)?.into_iter().map(Some).collect(),
+        Some(list) => queues(list)
+            .map_err(Failure::input)?
+            .into_iter()
+            .map(Some)
+            .collect(),
         None => vec![None],
     };
     // Every scenario is checked before the first one runs.
@@ -34,7 +38,7 @@ pub(crate) fn compare(arguments: &Compare, page: &mut Page) -> Result<(), Failur
             let queue = queue.clone().unwrap_or_else(own);
             let label = match places.len() {
                 1 => queue,
-                _ => format!("{queue} {}", place.name()),
+                _ => format!("{queue} {}", name(place, arguments)),
             };
             cases.push(Case {
                 label,
@@ -49,6 +53,14 @@ pub(crate) fn compare(arguments: &Compare, page: &mut Page) -> Result<(), Failur
     } else {
         side_by_side::text(&columns, page);
         Ok(())
+    }
+}
+
+/// The world, and the kernel where there are several.
+fn name(place: &Place, arguments: &Compare) -> String {
+    match arguments.kernels.len() {
+        0 | 1 => place.world.name().to_owned(),
+        _ => place.name(),
     }
 }
 

@@ -35,6 +35,11 @@ fn start(loaded: &Loaded, world: World, arguments: &Run, page: &mut Page) -> Res
             "--realtime has an effect only with --world live",
         ));
     }
+    if world != World::Virtual && arguments.guest.is_given() {
+        return Err(Failure::input(
+            "--kernel and --guest-timeout have an effect only with --world virtual",
+        ));
+    }
     let options = Options {
         world,
         out: how.out.clone(),

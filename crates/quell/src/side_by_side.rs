@@ -77,7 +77,12 @@ pub(crate) fn run<'a>(
                 world: place.world,
                 out: out.map(|out| out.join(folder(&case.label))),
                 stop: &stop,
-                warnings: case.loaded.warnings.iter().map(ToString::to_string).collect(),
+                warnings: case
+                    .loaded
+                    .warnings
+                    .iter()
+                    .map(ToString::to_string)
+                    .collect(),
                 packets: false,
                 live: LiveOptions::default(),
                 guest: place.guest.clone(),
@@ -112,7 +117,7 @@ fn folder(queue: &str) -> String {
 /// The table, the picture, the warnings and where the results are.
 pub(crate) fn text(outcomes: &[Column<'_>], page: &mut Page) {
     page.line(format_args!(
-        "{:<18} {:<10} {:>13} {:>7} {:>7} {:>8} {:>9}",
+        "{:<20} {:<10} {:>13} {:>7} {:>7} {:>8} {:>9}",
         "queue", "group", "per flow", "mean ms", "P99 ms", "marked %", "dropped %"
     ));
     let mut delays = Vec::new();
@@ -133,8 +138,8 @@ pub(crate) fn text(outcomes: &[Column<'_>], page: &mut Page) {
                 |count: u64, group: &GroupSummary| count as f64 / group.packets.max(1) as f64;
             let name = if index == 0 { *queue } else { "" };
             page.line(format_args!(
-                "{:<18} {:<10} {:>13} {:>7} {:>7} {:>8} {:>9}",
-                table::short(name, 18),
+                "{:<20} {:<10} {:>13} {:>7} {:>7} {:>8} {:>9}",
+                table::short(name, 20),
                 table::short(&group.name, 10),
                 of(&|g| mean(g.goodput_bps.iter().copied())).map_or_else(dash, table::bits),
                 of(&|g| g.delay_ms.map(|dist| dist.mean))
@@ -159,7 +164,7 @@ pub(crate) fn text(outcomes: &[Column<'_>], page: &mut Page) {
                 .map(|summary| summary.figures.link.utilisation),
         );
         page.line(format_args!(
-            "{:<18} link {:.1} % utilised",
+            "{:<20} link {:.1} % utilised",
             "",
             utilisation.unwrap_or(0.0) * 100.0
         ));

@@ -82,6 +82,8 @@ pub fn entry() -> Option<ExitCode> {
 #[derive(Debug)]
 pub(crate) struct Guest {
     kernel: Kernel,
+    /// Absolute: it starts in another folder.
+    executable: PathBuf,
     program: PathBuf,
     patience: Duration,
 }
@@ -99,8 +101,11 @@ impl Guest {
         let program = std::env::current_exe().map_err(|error| {
             RunError::Failed(format!("this program does not know its own file: {error}"))
         })?;
+        let executable = std::path::absolute(kernel.executable())
+            .map_err(|error| RunError::Failed(format!("where is the kernel? {error}")))?;
         Ok(Self {
             kernel,
+            executable,
             program,
             patience: options.patience,
         })
@@ -125,7 +130,7 @@ impl Guest {
         })?;
         control.link_program(&self.program)?;
         let mut machine = Machine::start(&MachineConfig {
-            kernel: self.kernel.executable(),
+            kernel: self.executable.clone(),
             launcher: (self.program.clone(), vec![GUEST_KERNEL.to_owned()]),
             arguments: Arguments {
                 memory: memory.get(),

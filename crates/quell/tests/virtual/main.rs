@@ -1,0 +1,13 @@
+//! The virtual world, run as people run it. Where there is no kernel a test says so by name.
+//!
+//! As root, what is run is run by an ordinary user without any right (uid 65534), from a folder that such a user can read.
+#![allow(clippy::unwrap_used)]
+
+mod broken;
+#[path = "../common/not_run.rs"]
+mod not_run;
+#[path = "../common/pcapng.rs"]
+mod pcapng;
+mod runs;
+mod signals;
+mod stage;

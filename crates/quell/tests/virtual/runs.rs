@@ -1,0 +1,169 @@
+//! What runs give, and that they give it again.
+
+use std::fs;
+use std::thread;
+
+use crate::pcapng::{self, Packet};
+use crate::stage::Stage;
+
+/// Every file of a result that tells of the network; the others tell of the machine.
+const FILES: [&str; 5] = [
+    "summary.json",
+    "histograms.json",
+    "flows.parquet",
+    "queues.parquet",
+    "scenario.toml",
+];
+
+#[test]
+fn two_runs_at_once_with_one_seed_give_the_same_bytes_and_another_seed_does_not() {
+    let Some(stage) =
+        Stage::new("two_runs_at_once_with_one_seed_give_the_same_bytes_and_another_seed_does_not")
+    else {
+        return;
+    };
+    thread::scope(|scope| {
+        for (out, seed) in [("a", "7"), ("b", "7"), ("c", "8")] {
+            let stage = &stage;
+            scope.spawn(move || {
+                let output = stage.run(&["--out", out, "--seed", seed]);
+                let errors = String::from_utf8_lossy(&output.stderr);
+                assert!(output.status.success(), "{errors}");
+            });
+        }
+    });
+    assert_eq!(stage.left_over(), [] as [&str; 0]);
+    let bytes = |out: &str, file: &str| fs::read(stage.path().join(out).join(file)).unwrap();
+    for file in FILES {
+        assert!(bytes("a", file) == bytes("b", file), "{file} differs");
+    }
+    assert!(bytes("a", "summary.json") != bytes("c", "summary.json"));
+
+    let summary = stage.json("a/summary.json");
+    assert_eq!(
+        (&summary["world"], &summary["seed"]),
+        (&"virtual".into(), &7.into())
+    );
+    assert_eq!(summary["partial"], false);
+    assert_eq!(summary["warnings"], serde_json::json!([]));
+    assert_eq!(summary["link"]["lost_outside"], 0);
+    let utilisation = summary["link"]["utilisation"].as_f64().unwrap();
+    assert!(utilisation > 0.95, "{utilisation}");
+    // DualPI2 does what it is for: L4S waits a fraction of the time, and is never dropped.
+    let delay = |queue: usize| {
+        summary["queues"][queue]["delay_ms"]["mean"]
+            .as_f64()
+            .unwrap()
+    };
+    assert!(delay(0) * 5.0 < delay(1), "{} {}", delay(0), delay(1));
+    assert_eq!(summary["queues"][0]["dropped"], 0);
+
+    // The kernel inside is named, and so is what it was given.
+    let facts = stage.json("a/run.json");
+    let kernel = stage.json("kernels/true/kernel.json");
+    let version = kernel["version"].as_str().unwrap();
+    assert!(
+        version.starts_with(facts["kernel"].as_str().unwrap()),
+        "{facts:#}"
+    );
+    assert_ne!(facts["kernel"], facts["guest"]["host_kernel"]);
+    assert!(facts["guest"]["memory_bytes"].as_u64() > Some(64 << 20));
+    let log = fs::read_to_string(stage.path().join("a/kernel.log")).unwrap();
+    assert!(
+        log.contains("Linux version") && log.contains("Power down"),
+        "{log}"
+    );
+}
+
+#[test]
+fn a_seed_gives_the_same_alone_and_among_others() {
+    let Some(stage) = Stage::new("a_seed_gives_the_same_alone_and_among_others") else {
+        return;
+    };
+    let seeds = ["--set", "run.seeds=[3, 4]"];
+    stage.succeed(&[&seeds[..], &["--jobs", "2", "--out", "both"]].concat());
+    stage.succeed(&["--seed", "4", "--out", "alone"]);
+    assert_eq!(
+        stage.json("both/seed4/summary.json"),
+        stage.json("alone/summary.json")
+    );
+    assert_eq!(
+        stage.json("both/aggregate.json")["seeds"],
+        serde_json::json!([3, 4])
+    );
+}
+
+#[test]
+fn worlds_stand_side_by_side_in_one_table() {
+    let Some(stage) = Stage::new("worlds_stand_side_by_side_in_one_table") else {
+        return;
+    };
+    let mut command = stage.quell(&["compare", "scenario.toml", "--world", "sim,virtual"]);
+    let output = command
+        .args(["--kernel", "true", "--queue", "dualpi2,fifo"])
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    for row in ["dualpi2 sim", "dualpi2 virtual", "fifo sim", "fifo virtual"] {
+        assert!(text.contains(row), "no {row} in\n{text}");
+    }
+    let mut table = text.lines().take_while(|line| !line.contains("results in"));
+    assert!(table.all(|line| line.chars().count() <= 80), "{text}");
+}
+
+#[test]
+fn every_packet_is_in_the_trace_with_its_fate_and_sojourn_time() {
+    let Some(stage) = Stage::new("every_packet_is_in_the_trace_with_its_fate_and_sojourn_time")
+    else {
+        return;
+    };
+    let whole = ["--duration", "2s", "--set", "run.warmup=0s"];
+    stage.succeed(&[&whole[..], &["--packets", "--out", "traced"]].concat());
+    stage.succeed(&[&whole[..], &["--out", "plain"]].concat());
+    // Looking costs a look at the clock, which moves a guest's by 256 ns: the same packets have the same fate all the same.
+    let traced = stage.json("traced/summary.json");
+    let plain = stage.json("plain/summary.json");
+    for key in ["packets", "bytes", "marked", "dropped"] {
+        for queue in [0, 1] {
+            assert_eq!(
+                traced["queues"][queue][key], plain["queues"][queue][key],
+                "{key}"
+            );
+        }
+    }
+
+    let packets = pcapng::read(&stage.path().join("traced/packets.pcapng"));
+    for queue in traced["queues"].as_array().unwrap() {
+        let name = queue["name"].as_str().unwrap();
+        let of_queue: Vec<&Packet> = packets
+            .iter()
+            .filter(|packet| packet.interface == "forward" && packet.says("queue") == name)
+            .collect();
+        let with = |fate: &'static str| {
+            let of_queue = of_queue.iter().copied();
+            of_queue.filter(move |packet| packet.says("fate").starts_with(fate))
+        };
+        // What is in the queue at the end is in the file too, as such.
+        let delivered: Vec<&Packet> = with("delivered").chain(with("marked:")).collect();
+        let count = |key: &str| queue[key].as_u64().unwrap();
+        assert_eq!(delivered.len() as u64, count("packets"), "{name}");
+        assert_eq!(with("dropped:").count() as u64, count("dropped"), "{name}");
+        let marked = delivered.iter().filter(|packet| packet.ecn() == 3);
+        assert_eq!(marked.count() as u64, count("marked"), "{name}");
+        let bytes: u64 = delivered.iter().map(|packet| packet.length).sum();
+        assert_eq!(bytes, count("bytes"), "{name}");
+        let sum: f64 = delivered.iter().map(|packet| packet.sojourn_ms()).sum();
+        let measured = queue["delay_ms"]["mean"].as_f64().unwrap();
+        assert!(
+            (sum / delivered.len() as f64 - measured).abs() < 1e-6,
+            "{name} {measured}"
+        );
+    }
+    assert!(packets.is_sorted_by_key(|packet| packet.at));
+    assert!(packets.iter().all(|packet| packet.data.len() >= 40));
+}

@@ -1,0 +1,166 @@
+//! A folder that an ordinary user can read, with quell, a store of kernels, and a scenario.
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt as _, chown};
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use quell_kernel::store::Store;
+use serde_json::Value;
+
+use crate::not_run::not_run;
+
+/// `nobody`: no rights, and no files.
+const NOBODY: u32 = 65_534;
+
+/// Two CUBIC and two DCTCP downloads over DualPI2.
+pub(crate) const SCENARIO: &str = r#"
+schema = 1
+name = "virtual-test"
+
+[link]
+rate = "20mbit"
+queue = { kind = "dualpi2" }
+
+[[group]]
+name = "l4s"
+count = 2
+congestion-control = "dctcp"
+ecn = "ect1"
+rtt = "10ms"
+app = { kind = "bulk" }
+
+[[group]]
+name = "classic"
+count = 2
+congestion-control = "cubic"
+rtt = "10ms"
+app = { kind = "bulk" }
+
+[run]
+duration = "4s"
+warmup = "1s"
+"#;
+
+/// The folder; gone with this value.
+pub(crate) struct Stage {
+    folder: tempfile::TempDir,
+}
+
+impl Stage {
+    /// With the kernel that this user's store has, the newest one; `None`, and `test` named as not run, where there is none.
+    pub(crate) fn new(test: &str) -> Option<Self> {
+        let Some(kernel) = Store::open().ok().and_then(|store| store.find(None).ok()) else {
+            not_run(
+                test,
+                "no kernel is built: make kernel, or quell kernel build",
+            );
+            return None;
+        };
+        let stage = Self::empty();
+        let kept = stage.kernels().join("true");
+        fs::create_dir(&kept).unwrap();
+        for name in ["linux", "kernel.json"] {
+            fs::copy(kernel.folder.join(name), kept.join(name)).unwrap();
+        }
+        Some(stage)
+    }
+
+    /// Without a kernel.
+    pub(crate) fn empty() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let stage = Self { folder };
+        fs::set_permissions(stage.path(), fs::Permissions::from_mode(0o777)).unwrap();
+        for name in ["kernels", "tmp"] {
+            fs::create_dir(stage.path().join(name)).unwrap();
+        }
+        if is_root() {
+            chown(stage.path().join("tmp"), Some(NOBODY), Some(NOBODY)).unwrap();
+        }
+        // A hard link where that is possible: the program is large.
+        let (from, to) = (env!("CARGO_BIN_EXE_quell"), stage.program());
+        if fs::hard_link(from, &to).is_err() {
+            fs::copy(from, &to).unwrap();
+        }
+        fs::write(stage.path().join("scenario.toml"), SCENARIO).unwrap();
+        stage
+    }
+
+    /// Adds a kernel that is a shell script of `body`.
+    pub(crate) fn fake_kernel(&self, name: &str, body: &str, time_travel: bool) {
+        let folder = self.kernels().join(name);
+        fs::create_dir(&folder).unwrap();
+        let facts = serde_json::json!({
+            "name": name, "version": "7.0.0", "source": "a test", "built_at": 1, "config_hash": "",
+            "time_travel": time_travel, "seccomp": true,
+        });
+        fs::write(folder.join("kernel.json"), facts.to_string()).unwrap();
+        let linux = folder.join("linux");
+        fs::write(&linux, format!("#!/bin/sh\n{body}\n")).unwrap();
+        fs::set_permissions(&linux, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    pub(crate) fn program(&self) -> PathBuf {
+        self.path().join("quell")
+    }
+
+    fn kernels(&self) -> PathBuf {
+        self.path().join("kernels")
+    }
+
+    /// What the ordinary user's temporary folder holds: nothing, when all went well.
+    pub(crate) fn left_over(&self) -> Vec<String> {
+        let entries = fs::read_dir(self.path().join("tmp")).unwrap();
+        entries
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect()
+    }
+
+    /// quell with `arguments`, as an ordinary user in the stage's folder.
+    pub(crate) fn quell(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(self.program());
+        command
+            .args(arguments)
+            .current_dir(self.path())
+            .env("QUELL_KERNELS", self.kernels())
+            .env("TMPDIR", self.path().join("tmp"))
+            .env("HOME", self.path())
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        if is_root() {
+            command.uid(NOBODY).gid(NOBODY);
+        }
+        command
+    }
+
+    /// Runs the scenario in the virtual world with more `arguments`.
+    pub(crate) fn run(&self, arguments: &[&str]) -> Output {
+        let mut command = self.quell(&["run", "scenario.toml", "--world", "virtual"]);
+        command.args(arguments).output().unwrap()
+    }
+
+    /// The same, which must succeed; what it printed.
+    pub(crate) fn succeed(&self, arguments: &[&str]) -> String {
+        let output = self.run(arguments);
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{arguments:?}: {errors}");
+        assert_eq!(self.left_over(), [] as [&str; 0]);
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    /// A JSON file of a result.
+    pub(crate) fn json(&self, path: &str) -> Value {
+        let text = fs::read_to_string(self.path().join(path)).unwrap();
+        serde_json::from_str(&text).unwrap()
+    }
+}
+
+pub(crate) fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}
