@@ -50,7 +50,6 @@ fn start(loaded: &Loaded, world: World, arguments: &Run, page: &mut Page) -> Res
             realtime: how.realtime,
             kernel_queue: arguments.kernel_queue.clone(),
             watch: arguments.watch,
-            ..LiveOptions::default()
         },
         guest: arguments.guest.options().map_err(Failure::input)?,
     };
