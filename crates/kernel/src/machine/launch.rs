@@ -12,6 +12,7 @@ use std::io;
 use std::os::unix::process::CommandExt as _;
 use std::process::Command;
 
+use super::processor::{self, Processor};
 use rustix::process::{
     Resource, Rlimit, Signal, getppid, set_parent_process_death_signal, setpgid, setrlimit,
 };
@@ -23,6 +24,14 @@ use seccompiler::{
 /// The word in front of the kernel's path that asks for [narrow registers](super::registers).
 pub(super) const NARROW: &str = "--narrow-registers";
 
+/// What the word begins with that names the processor.
+const ON: &str = "--processor=";
+
+/// The word that names a processor.
+pub(super) fn on(processor: &Processor) -> String {
+    format!("{ON}{}", processor.number())
+}
+
 /// `PTRACE_GETREGSET` of include/uapi/linux/ptrace.h and `NT_X86_XSTATE` of include/uapi/linux/elf.h.
 const GET_REGISTER_SET: u64 = 0x4204;
 const EXTENDED_STATE: u64 = 0x202;
@@ -31,9 +40,16 @@ const EXTENDED_STATE: u64 = 0x202;
 pub fn become_kernel(words: impl Iterator<Item = OsString>) -> io::Error {
     let mut words = words.peekable();
     let narrow = words.next_if(|word| word == NARROW).is_some();
+    let processor = words
+        .next_if(|word| word.to_string_lossy().starts_with(ON))
+        .and_then(|word| word.to_str()?.strip_prefix(ON)?.parse().ok());
     let Some(kernel) = words.next() else {
         return io::Error::new(io::ErrorKind::InvalidInput, "which kernel?");
     };
+    if let Some(processor) = processor {
+        // Slower without, and as right.
+        let _ = processor::keep_to(processor);
+    }
     if let Err(error) = prepare(narrow) {
         return error;
     }

@@ -18,6 +18,7 @@ mod error;
 pub mod launch;
 mod log;
 mod memory;
+mod processor;
 pub mod registers;
 
 use std::fs::File;
@@ -28,6 +29,7 @@ use rustix::process::{Pid, Signal, kill_process_group};
 
 pub use arguments::{Arguments, LEAST_MEMORY, is_plain};
 pub use error::MachineError;
+use processor::Processor;
 
 /// What to start.
 #[derive(Debug, Clone)]
@@ -49,6 +51,7 @@ pub struct Machine {
     kernel: PathBuf,
     log: PathBuf,
     ended: Option<ExitStatus>,
+    _processor: Option<Processor>,
 }
 
 impl Machine {
@@ -58,10 +61,12 @@ impl Machine {
         let memory = memory::folder(config.arguments.memory)?;
         let log = File::create_new(&config.log).map_err(MachineError::log(&config.log))?;
         let messages = log.try_clone().map_err(MachineError::log(&config.log))?;
+        let processor = Processor::reserve();
         let (program, first) = &config.launcher;
         let child = Command::new(program)
             .args(first)
             .args(config.arguments.narrow_registers.then_some(launch::NARROW))
+            .args(processor.as_ref().map(launch::on))
             .arg(&config.kernel)
             .args(arguments)
             .env_clear()
@@ -80,6 +85,7 @@ impl Machine {
             kernel: config.kernel.clone(),
             log: config.log.clone(),
             ended: None,
+            _processor: processor,
         })
     }
 
