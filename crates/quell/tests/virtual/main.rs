@@ -3,6 +3,7 @@
 //! As root, what is run is run by an ordinary user without any right (uid 65534), from a folder that such a user can read.
 #![allow(clippy::unwrap_used)]
 
+mod against_sim;
 mod broken;
 #[path = "../common/not_run.rs"]
 mod not_run;
