@@ -53,20 +53,23 @@ pub(crate) fn demo(arguments: &Demo, page: &mut Page) -> Result<(), Failure> {
 
 fn queues(world: World) -> &'static [&'static str] {
     match world {
-        World::Sim => QUEUES,
-        World::Virtual | World::Live => LIVE,
+        World::Sim | World::Virtual => QUEUES,
+        World::Live => LIVE,
     }
 }
 
 fn introduction(world: World) -> String {
-    let (tcp, remedies) = match world {
-        World::Live => ("real TCP of this host", "over DualPI2"),
-        World::Virtual => ("real TCP in virtual time", "over DualPI2"),
-        World::Sim => (
-            "simulated TCP",
+    let tcp = match world {
+        World::Live => "real TCP of this host",
+        World::Virtual => "real TCP in virtual time",
+        World::Sim => "simulated TCP",
+    };
+    let remedies = match world {
+        World::Live => "over DualPI2",
+        World::Sim | World::Virtual => {
             "over PIE and FQ-CoDel, which mark and drop alike, and over DualPI2, which has a queue \
-             for each kind",
-        ),
+             for each kind"
+        }
     };
     format!(
         "Six downloads share a 40 Mbit/s access link, base RTT 7 ms, {tcp}: four with a scalable \

@@ -2,13 +2,15 @@
 
 use quell_hosts::probe::probe;
 use quell_lab::scenario::control::names;
+use quell_lab::virtual_world;
 
 use crate::Failure;
 use crate::page::Page;
 
-/// Tries what the live world needs. What is missing is no failure of this command.
+/// Tries what the live and the virtual world need. What is missing is no failure of this command.
 pub(crate) fn doctor(page: &mut Page) -> Result<(), Failure> {
-    let findings = probe(&names());
+    let mut findings = probe(&names());
+    findings.extend(virtual_world::probe());
     for finding in &findings {
         page.line(format_args!(
             "{}  {}",

@@ -32,8 +32,8 @@ const END: &str = "end.json";
 /// What the guest is to do.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Task {
-    /// Resolved, as TOML.
-    pub(super) scenario: String,
+    /// Resolved, as TOML. Without one the guest just starts and ends.
+    pub(super) scenario: Option<String>,
     pub(super) seed: u64,
     /// The first bytes of the guest's random pool.
     pub(super) entropy: Vec<u8>,

@@ -11,16 +11,20 @@ mod memory;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use quell_aqm::{Random, Time};
+use quell_hosts::probe::Finding;
 use quell_kernel::machine::registers::must_be_narrow;
-use quell_kernel::machine::{Arguments, Machine, MachineConfig, MachineError, launch};
+use quell_kernel::machine::{
+    Arguments, LEAST_MEMORY, Machine, MachineConfig, MachineError, launch,
+};
 use quell_kernel::store::{Kernel, Store};
 use quell_measure::Summary;
 
+use crate::live::LiveOptions;
 use crate::results::facts::{Facts, GuestFacts, Started};
 use crate::results::write_json;
 use crate::run::Order;
@@ -114,12 +118,11 @@ impl Guest {
     /// Runs one seed inside, and fills its folder.
     pub(crate) fn fill(&self, order: Order<'_>) -> Result<Summary, RunError> {
         let started = Started::now(World::Virtual);
-        let control = Control::create()?;
         let memory = guest_memory(order.scenario);
         // The guest sees the folder by the same name, wherever this process stands.
         let results = std::path::absolute(order.folder).map_err(RunError::writing(order.folder))?;
-        control.give(&Task {
-            scenario: order.resolved().to_toml(),
+        let task = Task {
+            scenario: Some(order.resolved().to_toml()),
             seed: order.seed,
             entropy: entropy(order.seed),
             results,
@@ -127,35 +130,8 @@ impl Guest {
             warnings: order.options.warnings.clone(),
             live: order.options.live.clone(),
             memory: memory.get(),
-        })?;
-        control.link_program(&self.program)?;
-        let mut machine = Machine::start(&MachineConfig {
-            kernel: self.executable.clone(),
-            launcher: (self.program.clone(), vec![GUEST_KERNEL.to_owned()]),
-            arguments: Arguments {
-                memory: memory.get(),
-                clock: CLOCK.as_nanos() as u64,
-                seccomp: self.kernel.facts.seccomp,
-                narrow_registers: must_be_narrow(&self.kernel.facts.version),
-                folder: control.path().to_owned(),
-                init: control::PROGRAM.to_owned(),
-                init_arguments: vec![GUEST.to_owned(), text(control.path())],
-            },
-            log: order.folder.join(KERNEL_LOG),
-        })
-        .map_err(broken)?;
-        self.watch(
-            &mut machine,
-            &control,
-            &mut *order.progress,
-            order.options.stop,
-        )?;
-        let release = match control.end() {
-            Some(End::Done { kernel }) => kernel,
-            Some(End::Refused { why }) => return Err(RunError::Refused(why)),
-            Some(End::Failed { why }) => return Err(RunError::Failed(why)),
-            None => return Err(broken(machine.explain())),
         };
+        let release = self.carry_out(&task, order.progress, order.options.stop)?;
         let mut facts = Facts::new(World::Virtual, order.seed, started);
         let guest = GuestFacts {
             name: self.kernel.name.clone(),
@@ -169,13 +145,63 @@ impl Guest {
         read_summary(&order.folder.join("summary.json"))
     }
 
+    /// Starts a guest, and waits until it has done its task; tells the release of its kernel.
+    fn carry_out(
+        &self,
+        task: &Task,
+        progress: &mut dyn FnMut(Time),
+        stop: &AtomicBool,
+    ) -> Result<String, RunError> {
+        let control = Control::create()?;
+        control.give(task)?;
+        control.link_program(&self.program)?;
+        let mut machine = Machine::start(&MachineConfig {
+            kernel: self.executable.clone(),
+            launcher: (self.program.clone(), vec![GUEST_KERNEL.to_owned()]),
+            arguments: Arguments {
+                memory: task.memory,
+                clock: CLOCK.as_nanos() as u64,
+                seccomp: self.kernel.facts.seccomp,
+                narrow_registers: must_be_narrow(&self.kernel.facts.version),
+                folder: control.path().to_owned(),
+                init: control::PROGRAM.to_owned(),
+                init_arguments: vec![GUEST.to_owned(), text(control.path())],
+            },
+            log: task.results.join(KERNEL_LOG),
+        })
+        .map_err(broken)?;
+        self.watch(&mut machine, &control, progress, stop)?;
+        match control.end() {
+            Some(End::Done { kernel }) => Ok(kernel),
+            Some(End::Refused { why }) => Err(RunError::Refused(why)),
+            Some(End::Failed { why }) => Err(RunError::Failed(why)),
+            None => Err(broken(machine.explain())),
+        }
+    }
+
+    /// Starts a guest that has nothing to do.
+    fn try_out(&self) -> Result<String, RunError> {
+        let results = tempfile::tempdir().map_err(RunError::writing(&std::env::temp_dir()))?;
+        let task = Task {
+            scenario: None,
+            seed: 0,
+            entropy: entropy(0),
+            results: results.path().to_owned(),
+            packets: false,
+            warnings: Vec::new(),
+            live: LiveOptions::default(),
+            memory: LEAST_MEMORY,
+        };
+        self.carry_out(&task, &mut |_| {}, &AtomicBool::new(false))
+    }
+
     /// Until the guest has ended. One whose time stands still is killed.
     fn watch(
         &self,
         machine: &mut Machine,
         control: &Control,
         progress: &mut dyn FnMut(Time),
-        stop: &std::sync::atomic::AtomicBool,
+        stop: &AtomicBool,
     ) -> Result<(), RunError> {
         let mut seen = Time::ZERO;
         let mut moved = Instant::now();
@@ -206,6 +232,42 @@ impl Guest {
             }
         }
         Ok(())
+    }
+}
+
+/// Whether the virtual world runs here: the newest kernel is started, and ends. With the command that mends what is missing.
+pub fn probe() -> Vec<Finding> {
+    let finding = |what: &str, tried: Result<String, RunError>| {
+        let (ok, text) = match tried {
+            Ok(detail) => (true, detail),
+            Err(error) => (false, error.to_string()),
+        };
+        let (detail, mend) = match text.split_once("\n  what mends it: ") {
+            Some((detail, mend)) => (detail.to_owned(), Some(mend.to_owned())),
+            None if ok => (text, None),
+            None => (text, Some("quell kernel build".to_owned())),
+        };
+        Finding {
+            what: what.to_owned(),
+            ok,
+            detail,
+            mend,
+        }
+    };
+    match Guest::new(&GuestOptions::default()) {
+        Err(error) => vec![finding("user-mode kernel", Err(error))],
+        Ok(guest) => {
+            let kernel = format!("{} ({})", guest.kernel.name, guest.kernel.facts.version);
+            let began = Instant::now();
+            let tried = guest.try_out().map(|release| {
+                let took = began.elapsed().as_secs_f64();
+                format!("Linux {release} started and ended in {took:.1} s")
+            });
+            vec![
+                finding("user-mode kernel", Ok(kernel)),
+                finding("virtual time", tried),
+            ]
+        }
     }
 }
 
