@@ -261,7 +261,7 @@ pub fn probe() -> Vec<Finding> {
             let began = Instant::now();
             let tried = guest.try_out().map(|release| {
                 let took = began.elapsed().as_secs_f64();
-                format!("Linux {release} started and ended in {took:.1} s")
+                format!("Linux {release} started and ended in {took:.2} s")
             });
             vec![
                 finding("user-mode kernel", Ok(kernel)),
