@@ -139,6 +139,17 @@ impl Wakeup {
     pub const SHORTEST: Time = Time::from_micros(50);
 }
 
+/// A random time that each packet waits for behind its delay, in the order of its group: what hosts take before
+/// they look at it, where the hosts' own clock stands still meanwhile.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Noise {
+    /// The longest such time of each group, forward and in reverse, below 4 s; a group that is missing has
+    /// none.
+    pub spans: [Vec<Time>; 2],
+    /// What it is drawn from.
+    pub seed: u64,
+}
+
 /// A link between two ports.
 #[derive(Debug)]
 pub struct LinkConfig {
@@ -153,6 +164,8 @@ pub struct LinkConfig {
     pub reverse: DirectionConfig,
     /// Groups of flows; a packet's group is its index here.
     pub groups: Vec<GroupConfig>,
+    /// Random times behind the delays.
+    pub noise: Noise,
     /// What changes when, in any order.
     pub changes: Vec<(Time, Change)>,
     /// Slots of the frame pool, at least [`LinkConfig::FEWEST_FRAMES`]: as many as the queues, the
@@ -180,6 +193,7 @@ impl LinkConfig {
             forward,
             reverse,
             groups: Vec::new(),
+            noise: Noise::default(),
             changes: Vec::new(),
             frames: 1 << 16,
             receive_buffer: Bytes::new(64 << 20),

@@ -1,4 +1,5 @@
-//! The delay line behind a queue: each packet waits for its group's constant delay.
+//! The delay line behind a queue: each packet waits for its group's constant delay, and a random time
+//! more where a group asks for that.
 //!
 //! Packets of one delay leave in the order in which they came, so each distinct delay is a plain
 //! first-in-first-out lane, and a small heap over the heads of the lanes knows which is next. At
@@ -8,12 +9,12 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-use quell_aqm::Time;
+use quell_aqm::{Random, Time};
 
 /// Items on their way.
 #[derive(Debug)]
 pub struct DelayLine<T> {
-    /// By delay, ascending.
+    /// By delay and noise, ascending.
     lanes: Vec<Lane<T>>,
     /// The lane of each group.
     lane_of: Vec<usize>,
@@ -25,24 +26,43 @@ pub struct DelayLine<T> {
 #[derive(Debug)]
 struct Lane<T> {
     delay: Time,
+    /// The longest random time beside it, in nanoseconds below 2³², and what it is drawn from.
+    noise: u64,
+    random: Random,
+    /// The last release: packets keep their order.
+    last: Time,
     items: VecDeque<(Time, T)>,
 }
 
 impl<T> DelayLine<T> {
     /// The delay of each group, by index. Items without a group are not delayed.
     pub fn new(delays: &[Time]) -> Self {
-        let mut distinct = delays.to_vec();
-        distinct.push(Time::ZERO);
+        Self::with_noise(delays, &[], |_| Random::new(0, "none"))
+    }
+    /// The same, and of each group the longest random time, below 4 s, that its items wait further,
+    /// uniformly drawn from zero up to it by the generator of its lane; a group that is missing has none.
+    pub fn with_noise(
+        delays: &[Time],
+        noise: &[Time],
+        mut random: impl FnMut(usize) -> Random,
+    ) -> Self {
+        let noise = noise.iter().copied().chain(std::iter::repeat(Time::ZERO));
+        let groups: Vec<_> = delays.iter().copied().zip(noise).collect();
+        let mut distinct = groups.clone();
+        distinct.push((Time::ZERO, Time::ZERO));
         distinct.sort_unstable();
         distinct.dedup();
-        let lane = |delay| distinct.binary_search(&delay).unwrap_or(0);
+        let lane = |group| distinct.binary_search(group).unwrap_or(0);
         Self {
-            lane_of: delays.iter().map(|&delay| lane(delay)).collect(),
+            lane_of: groups.iter().map(lane).collect(),
             heads: BinaryHeap::with_capacity(distinct.len()),
-            lanes: distinct
-                .iter()
-                .map(|&delay| Lane {
+            lanes: (0..)
+                .zip(&distinct)
+                .map(|(index, &(delay, noise))| Lane {
                     delay,
+                    noise: noise.as_nanos().min(u32::MAX.into()),
+                    random: random(index),
+                    last: Time::ZERO,
                     items: VecDeque::new(),
                 })
                 .collect(),
@@ -57,7 +77,13 @@ impl<T> DelayLine<T> {
             .copied()
             .unwrap_or(0);
         let lane = &mut self.lanes[index];
-        let release = end + lane.delay;
+        let mut release = end + lane.delay;
+        if lane.noise > 0 {
+            // Draws are finer than nanoseconds.
+            let draw = (u64::from(lane.random.u32()) * lane.noise) >> 32;
+            release = (release + Time::from_nanos(draw)).max(lane.last);
+            lane.last = release;
+        }
         if lane.items.is_empty() {
             self.heads.push(Reverse((release, index)));
         }
@@ -130,6 +156,30 @@ mod tests {
             ]
         );
         assert!(line.is_empty());
+    }
+
+    #[test]
+    fn a_random_time_keeps_the_order_of_a_lane_and_is_half_of_its_most_on_average() {
+        let noise = [Time::ZERO, MS(4)];
+        let mut line = DelayLine::with_noise(&[MS(10); 2], &noise, |_| Random::new(7, "noise"));
+        let (mut sum, mut last) = (0, Time::ZERO);
+        for n in 0..10_000 {
+            // Every fifth comes right behind the one before.
+            let end = MS(10 * n) - MS(9) * u64::from(n % 5 == 4);
+            for (group, most) in [(0, Time::ZERO), (1, MS(4))] {
+                line.push(n, Some(group), end);
+                let release = line.next_release().unwrap();
+                assert!((end + MS(10)..=end + MS(10) + most).contains(&release));
+                line.pop(release);
+                if group == 1 {
+                    assert!(release >= last);
+                    last = release;
+                    sum += (release - end - MS(10)).as_nanos();
+                }
+            }
+        }
+        // A little more, because none overtakes another.
+        assert!((1_950_000..2_250_000).contains(&(sum / 10_000)), "{sum}");
     }
 
     proptest! {

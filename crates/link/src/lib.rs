@@ -65,7 +65,7 @@ mod waiting;
 
 pub use classifier::Classifier;
 pub use clock::monotonic;
-pub use config::{Change, Direction, DirectionConfig, GroupConfig, LinkConfig, Wakeup};
+pub use config::{Change, Direction, DirectionConfig, GroupConfig, LinkConfig, Noise, Wakeup};
 pub use crossing::{Crossed, Crossing, CrossingConfig};
 pub use delay_line::DelayLine;
 pub use descriptor::Descriptor;

@@ -11,7 +11,7 @@
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use quell_aqm::{Discipline, Ecn, Observer, Packet, ParameterError, Rate, Time};
+use quell_aqm::{Discipline, Ecn, Observer, Packet, ParameterError, Random, Rate, Time};
 
 use crate::classifier::Classifier;
 use crate::clock::{Clock, thread_cpu_time};
@@ -111,13 +111,24 @@ impl<O: Observer<Descriptor>> Link<O> {
             .partition(|(_, change): &(Time, Change)| change.direction() == Direction::Forward);
         let [observe_forward, observe_reverse] = observers;
         let on_wire = [config.forward.values, config.reverse.values];
+        let noise = config.noise;
+        let random =
+            |direction| move |lane| Random::new(noise.seed, &format!("noise.{direction}.{lane}"));
         let lanes = [
             Lane::new(
-                Path::new(config.forward, &delays, forward, observe_forward),
+                Path::new(config.forward, &delays, forward, observe_forward).with_noise(
+                    &delays,
+                    &noise.spans[0],
+                    random(0),
+                ),
                 on_wire[0],
             ),
             Lane::new(
-                Path::new(config.reverse, &delays, reverse, observe_reverse),
+                Path::new(config.reverse, &delays, reverse, observe_reverse).with_noise(
+                    &delays,
+                    &noise.spans[1],
+                    random(1),
+                ),
                 on_wire[1],
             ),
         ];

@@ -7,7 +7,7 @@
 use std::collections::VecDeque;
 
 use quell_aqm::marker::Marker;
-use quell_aqm::{Bottleneck, Departure, Discipline, Observer, ParameterError, Rate, Time};
+use quell_aqm::{Bottleneck, Departure, Discipline, Observer, ParameterError, Random, Rate, Time};
 
 use crate::collector::Collector;
 use crate::config::{Change, DirectionConfig};
@@ -56,6 +56,18 @@ impl<O: Observer<Descriptor>> Path<O> {
             decided: Time::ZERO,
             late_arrivals: 0,
         }
+    }
+
+    /// The same with the longest random time that packets of each group wait behind their delay, drawn from
+    /// `random` of their lane.
+    pub(crate) fn with_noise(
+        mut self,
+        delays: &[Time],
+        noise: &[Time],
+        random: impl FnMut(usize) -> Random,
+    ) -> Self {
+        self.delay_line = DelayLine::with_noise(delays, noise, random);
+        self
     }
 
     /// `packet` arrived `at`, not before the one before it.
