@@ -15,7 +15,7 @@ export PATH := $(CURDIR)/target/tools/bin:$(PATH)
 FLAGS = $$(cat target/setup/cargo-flags)
 SHELL_SCRIPTS := .ci/run scripts/setup scripts/no-std scripts/fuzz
 
-.PHONY: help setup build demo test check bench validate validate-grid fuzz clean
+.PHONY: help setup build demo test check bench validate validate-grid parity fuzz clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
@@ -75,6 +75,9 @@ validate: setup ## Compare simulator, virtual and live world, in about two hours
 
 validate-grid: setup ## Compare simulator and virtual world at more kinds of queues, in a night; goes on where it was stopped
 	cargo run --release --locked --package quell-lab --example validate $(FLAGS) -- --grid $(VALIDATE)
+
+parity: setup ## Compare quell's queues with the kernel's own in virtual time, in about an hour; goes on where it was stopped
+	cargo run --release --locked --package quell-lab --example parity $(FLAGS) -- $(PARITY)
 
 fuzz: setup ## Fuzz each parser for FUZZ_SECONDS (60)
 	scripts/fuzz

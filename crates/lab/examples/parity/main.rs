@@ -50,6 +50,9 @@ struct Arguments {
     /// Runs at once in the virtual world
     #[arg(long, default_value_t = 2)]
     jobs: usize,
+    /// Make no runs, and write the document from those that are kept, also of other builds of this program
+    #[arg(long)]
+    kept_only: bool,
     /// Where finished runs are kept
     #[arg(long, default_value = "target/parity")]
     kept: PathBuf,
@@ -114,7 +117,7 @@ fn compare(arguments: &Arguments) -> Result<(), Box<dyn std::error::Error>> {
         }
     };
     let stop = stop_at_ctrl_c()?;
-    let store = Store::open(&arguments.kept, kernel.clone())?;
+    let store = Store::open(&arguments.kept, kernel.clone(), arguments.kept_only)?;
     let runs = Runs {
         arguments,
         world,
@@ -127,7 +130,9 @@ fn compare(arguments: &Arguments) -> Result<(), Box<dyn std::error::Error>> {
         named.is_none_or(|part| point.id().contains(part))
     };
     let points: Vec<Point> = Point::all().into_iter().filter(wanted).collect();
-    runs.make(&points)?;
+    if !arguments.kept_only {
+        runs.make(&points)?;
+    }
     let not_run = runs.not_run.lock().unwrap_or_else(PoisonError::into_inner);
     let mut measured = Vec::new();
     for point in points {
@@ -294,11 +299,19 @@ fn report(
 /// What the table was made of.
 fn facts(arguments: &Arguments, measured: &[(Point, Measured)], kernel: &str) -> String {
     let runs = |(_, of_point): &(Point, Measured)| of_point.quell.len() + of_point.kernel.len();
+    let sides = measured
+        .iter()
+        .flat_map(|(_, one)| [one.quell.len(), one.kernel.len()]);
+    let fewest = sides.min().unwrap_or(0) as u64;
+    let seeds = if fewest < arguments.seeds {
+        format!("{fewest} to {}", arguments.seeds)
+    } else {
+        fewest.to_string()
+    };
     format!(
-        "{} runs with {kernel} in virtual time, {} seeds for each point and queue. Each cell is quell / kernel, means of the \
+        "{} runs with {kernel} in virtual time, {seeds} seeds for each point and queue. Each cell is quell / kernel, means of the \
          runs, and their ratio ± the standard error of the difference of the means in parts of the kernel's figure.\n",
         measured.iter().map(runs).sum::<usize>(),
-        arguments.seeds,
     )
 }
 

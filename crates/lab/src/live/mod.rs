@@ -9,6 +9,7 @@ mod error;
 mod flows;
 mod kernel;
 mod link;
+mod outside;
 mod plan;
 mod warnings;
 mod watch;
@@ -22,7 +23,7 @@ use quell_aqm::Time;
 use quell_hosts::topology::Topology;
 use quell_hosts::traffic::{Epoch, Traffic};
 use quell_link::Descriptor;
-use quell_measure::{Direction, FlowRow, Histograms, QueueRow, RunInfo, Summary};
+use quell_measure::{FlowRow, Histograms, QueueRow, RunInfo, Summary};
 use serde::{Deserialize, Serialize};
 
 pub use error::LiveError;
@@ -32,9 +33,9 @@ use crate::packets::{LivePackets, PacketFile};
 use crate::scenario::Scenario;
 use flows::Flows;
 use link::LinkThread;
+use outside::Outside;
 use plan::Plan;
 pub(crate) use plan::pool_bytes;
-use watch::{Watch, Watched};
 
 /// Between setting everything up and the run's time zero, so that no thread comes late to it.
 const HEAD_START: Time = Time::from_millis(50);
@@ -126,9 +127,7 @@ pub fn run(
     let packets = packets.transpose().map_err(LiveError::Results)?;
     let topology = Arc::new(Topology::new(&plan.topology).map_err(LiveError::host)?);
     let epoch = Epoch::now().after(HEAD_START);
-    let watches = options.watch || kernel_queue.is_some();
-    let watch = watches.then(|| Watch::start(&plan, &topology, epoch));
-    let watch = watch.transpose()?;
+    let mut outside = Outside::start(kernel_queue, options, &plan, &topology, epoch)?;
     let (queue_rows, queue_rows_out) = mpsc::channel();
     let (samples, samples_out) = mpsc::channel();
     let link = LinkThread::start(
@@ -163,12 +162,8 @@ pub fn run(
     )
     .map_err(LiveError::traffic)?;
 
-    // Of the kernel's queue there are no rows, and none of the link without a rate in front of it.
-    let is_told = |row: &QueueRow| kernel_queue.is_none() || row.direction == Direction::Reverse;
     let mut flows = Flows::new(&plan);
     let mut stopped_at = None;
-    // By the kernel's queue, at the end of the warm-up.
-    let mut counted = None;
     loop {
         let now = epoch.elapsed().unwrap_or_default();
         let failed = packets.as_ref().is_some_and(LivePackets::has_failed);
@@ -178,14 +173,10 @@ pub fn run(
         if now >= plan.duration || stopped_at.is_some() || link.has_ended() {
             break;
         }
-        if counted.is_none() && kernel_queue.is_some() && now >= scenario.run.warmup {
-            counted = topology
-                .kernel_queue_statistics()
-                .map_err(LiveError::host)?;
-        }
+        outside.look(&plan, &topology, now)?;
         std::thread::sleep(TURN);
         flows.take(&samples_out, epoch.elapsed().unwrap_or_default());
-        for row in queue_rows_out.try_iter().filter(is_told) {
+        for row in queue_rows_out.try_iter().filter(|row| outside.is_told(row)) {
             listener.row(Row::Queue(row)).map_err(LiveError::Results)?;
         }
         for row in flows.drain_rows() {
@@ -197,26 +188,23 @@ pub fn run(
         traffic.stop();
         link.stop();
     }
-    let counted_later = topology
-        .kernel_queue_statistics()
-        .map_err(LiveError::host)?;
     let report = traffic.join().map_err(LiveError::traffic)?;
     let linked = link.join()?;
     let ended = stopped_at.unwrap_or(plan.duration).min(plan.duration);
-    let watched = watch.map(Watch::finish).transpose()?;
     let untraced = match &packets {
         Some(packets) => packets.finish(ended).map_err(LiveError::Results)?,
         None => 0,
     };
     flows.take(&samples_out, Time::MAX);
     let flow_results = flows.finish(ended);
-    for row in queue_rows_out.try_iter().filter(is_told) {
+    for row in queue_rows_out.try_iter().filter(|row| outside.is_told(row)) {
         listener.row(Row::Queue(row)).map_err(LiveError::Results)?;
     }
     for row in flows.drain_rows() {
         listener.row(Row::Flow(row)).map_err(LiveError::Results)?;
     }
     listener.progress(ended);
+    let seen = outside.finish(&topology)?;
 
     let [forward, reverse] = &linked.results;
     let reverse = (!scenario.link.reverse.rate.is_unlimited()).then_some(reverse);
@@ -235,34 +223,9 @@ pub fn run(
     let mut summary = Summary::new(info, forward, reverse, &flow_results);
     plan.add_app_reports(&mut summary, &report);
     summary.figures.link.extra = linked.extra();
-    if let Some(watched) = &watched {
-        let path = watched.told(&plan);
-        summary.figures.link.extra.insert("path".to_owned(), path);
-        if let Some(queue) = &kernel_queue {
-            let measured = Watched::measured(&plan, ended);
-            let groups = &watched.groups;
-            kernel::replace(
-                &mut summary,
-                &mut histograms,
-                scenario,
-                queue,
-                groups,
-                measured,
-            );
-        }
-    }
-    if let (Some(queue), Some(before), Some(after)) = (&kernel_queue, &counted, &counted_later) {
-        let counted = kernel::counted(queue, before, after);
-        let extra = &mut summary.figures.link.extra;
-        extra.insert("kernel_queue".to_owned(), counted);
-    }
+    seen.tell(&plan, ended, &mut summary, &mut histograms);
     summary.warnings = warnings::warnings(&plan, &summary, &linked, &report);
-    if let Some(watched) = watched.filter(|watched| watched.missed > 0) {
-        summary.warnings.push(format!(
-            "{} packets came by unseen: what was measured from outside is not whole",
-            watched.missed
-        ));
-    }
+    summary.warnings.extend(seen.warning());
     if untraced > 0 {
         summary.warnings.push(format!(
             "{untraced} packets are missing in packets.pcapng: the disk was too slow"

@@ -7,6 +7,7 @@
 
 mod applications;
 mod disciplines;
+mod kernel_queue;
 mod lacking;
 #[path = "../common/not_run.rs"]
 mod not_run;

@@ -7,6 +7,7 @@ mod against_sim;
 mod broken;
 #[path = "../common/not_run.rs"]
 mod not_run;
+mod parity;
 #[path = "../common/pcapng.rs"]
 mod pcapng;
 mod runs;

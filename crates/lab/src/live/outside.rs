@@ -1,0 +1,114 @@
+//! What is measured outside of quell's link: by the taps of [`super::watch`], and by the kernel's queue where there is one.
+
+use quell_aqm::Time;
+use quell_hosts::kernel_queue::{KernelQueue, Statistics};
+use quell_hosts::topology::Topology;
+use quell_hosts::traffic::Epoch;
+use quell_measure::{Direction, Histograms, QueueRow, Summary};
+
+use super::plan::Plan;
+use super::watch::{Watch, Watched};
+use super::{LiveError, LiveOptions, kernel};
+
+/// Measuring goes on.
+pub(super) struct Outside {
+    queue: Option<KernelQueue>,
+    watch: Option<Watch>,
+    /// By the kernel's queue, at the end of the warm-up.
+    warm: Option<Statistics>,
+}
+
+/// What was measured.
+pub(super) struct Seen {
+    queue: Option<KernelQueue>,
+    watched: Option<Watched>,
+    /// By the kernel's queue, at the end of the warm-up and at the end.
+    counted: Option<(Statistics, Statistics)>,
+}
+
+impl Outside {
+    /// Begins before the link and the traffic do.
+    pub(super) fn start(
+        queue: Option<KernelQueue>,
+        options: &LiveOptions,
+        plan: &Plan<'_>,
+        topology: &Topology,
+        epoch: Epoch,
+    ) -> Result<Self, LiveError> {
+        let watches = options.watch || queue.is_some();
+        let watch = watches.then(|| Watch::start(plan, topology, epoch));
+        Ok(Self {
+            queue,
+            watch: watch.transpose()?,
+            warm: None,
+        })
+    }
+
+    /// To be called now and then.
+    pub(super) fn look(
+        &mut self,
+        plan: &Plan<'_>,
+        topology: &Topology,
+        now: Time,
+    ) -> Result<(), LiveError> {
+        let is_due = self.warm.is_none() && now >= plan.scenario().run.warmup;
+        if self.queue.is_some() && is_due {
+            self.warm = topology
+                .kernel_queue_statistics()
+                .map_err(LiveError::host)?;
+        }
+        Ok(())
+    }
+
+    /// Whether a row of quell's queues means anything: not that of a link without a rate in front of the kernel's queue.
+    pub(super) fn is_told(&self, row: &QueueRow) -> bool {
+        self.queue.is_none() || row.direction == Direction::Reverse
+    }
+
+    /// After the link has ended.
+    pub(super) fn finish(self, topology: &Topology) -> Result<Seen, LiveError> {
+        let end = topology
+            .kernel_queue_statistics()
+            .map_err(LiveError::host)?;
+        Ok(Seen {
+            queue: self.queue,
+            watched: self.watch.map(Watch::finish).transpose()?,
+            counted: self.warm.zip(end),
+        })
+    }
+}
+
+impl Seen {
+    /// Adds everything to the results of a run that went on until `ended`.
+    pub(super) fn tell(
+        &self,
+        plan: &Plan<'_>,
+        ended: Time,
+        summary: &mut Summary,
+        histograms: &mut Histograms,
+    ) {
+        let Some(watched) = &self.watched else {
+            return;
+        };
+        let extra = &mut summary.figures.link.extra;
+        extra.insert("path".to_owned(), watched.told(plan));
+        let Some(queue) = &self.queue else {
+            return;
+        };
+        if let Some((warm, end)) = &self.counted {
+            let counted = kernel::counted(queue, warm, end);
+            extra.insert("kernel_queue".to_owned(), counted);
+        }
+        let measured = Watched::measured(plan, ended);
+        let (scenario, groups) = (plan.scenario(), &watched.groups);
+        kernel::replace(summary, histograms, scenario, queue, groups, measured);
+    }
+
+    /// What puts the figures in doubt.
+    pub(super) fn warning(&self) -> Option<String> {
+        let missed = self.watched.as_ref()?.missed;
+        (missed > 0).then(|| {
+            format!("{missed} packets came by unseen: what was measured from outside is not whole")
+        })
+    }
+}
