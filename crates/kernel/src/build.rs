@@ -97,10 +97,13 @@ pub fn build(
     if let Some(name) = &request.name {
         put::check_form(name)?;
     }
-    let fragment = match &request.fragment {
-        Some(path) => Some(fs::read_to_string(path).map_err(Error::at("read", path))?),
-        None => None,
-    };
+    let fragment =
+        match &request.fragment {
+            Some(path) => Some(fs::read_to_string(path).map_err(|error| {
+                Error::Refused(format!("cannot read {}: {error}", path.display()))
+            })?),
+            None => None,
+        };
     let wishes = Wishes::new(fragment.as_deref())?;
     let source = Source::find(&request.source)?;
     let hash = identity(&source, &wishes, stop)?;

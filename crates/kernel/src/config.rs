@@ -239,3 +239,89 @@ pub(crate) fn kconfig_with_clock(top: &str) -> String {
         None => format!("{rate}{top}"),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_a_kconfig_file_those_options_are_offered_that_a_user_can_set() {
+        let kconfig = "\
+menuconfig TCP_CONG_ADVANCED
+\tbool \"TCP: advanced congestion control\"
+
+config TCP_CONG_BIC
+\ttristate \"Binary Increase Congestion (BIC) control\"
+\tdefault m
+\thelp
+\t  bool \"this is prose\"
+\t  config TCP_CONG_PROSE
+
+config TCP_CONG_HIDDEN
+\ttristate
+\thelp
+\t  bool \"prose, too\"
+
+config TCP_CONG_LATER
+\tbool
+\tprompt \"asked for in a line of its own\"
+
+config OTHER
+\ttristate \"another\"
+
+choice
+\tprompt \"Default TCP congestion control\"
+";
+        assert_eq!(
+            offers(kconfig, "TCP_CONG_"),
+            ["TCP_CONG_BIC", "TCP_CONG_LATER"]
+        );
+    }
+
+    #[test]
+    fn the_clock_rate_comes_before_that_of_the_tree_and_after_the_title() {
+        let with = kconfig_with_clock("# x\nmainmenu \"Linux\"\nsource \"a\"\n");
+        assert_eq!(
+            with,
+            "# x\nmainmenu \"Linux\"\nconfig HZ\n\tint\n\tdefault 250\n\nsource \"a\"\n"
+        );
+        assert!(kconfig_with_clock("source \"a\"\n").starts_with("config HZ\n"));
+    }
+
+    #[test]
+    fn every_line_of_our_own_configuration_is_an_option_or_a_comment_and_has_a_section() {
+        let mut section = false;
+        for line in MINIMAL.lines() {
+            section |= line.starts_with("#: required: ") || line.starts_with("#: wanted: ");
+            assert!(
+                !line.starts_with("#:")
+                    || line.contains(": required: ")
+                    || line.contains(": wanted: "),
+                "{line}"
+            );
+            match option(line) {
+                Some((_, value)) => assert!(section && value == "y", "{line}"),
+                None => assert!(line.is_empty() || line.starts_with('#'), "{line}"),
+            }
+        }
+        let wishes = Wishes::new(None).unwrap();
+        assert!(wishes.required.contains("CONFIG_UML_TIME_TRAVEL_SUPPORT"));
+        assert!(!wishes.required.contains("CONFIG_IFB"));
+    }
+
+    #[test]
+    fn of_an_option_named_twice_the_users_wish_counts() {
+        let wishes =
+            Wishes::new(Some("# CONFIG_IFB is not set\nCONFIG_LOG_BUF_SHIFT=18\n")).unwrap();
+        let fragment = wishes.fragment();
+        assert!(fragment.contains("# CONFIG_IFB is not set\n"), "{fragment}");
+        assert!(!fragment.contains("CONFIG_IFB=y"), "{fragment}");
+        assert_ne!(wishes.identity(), Wishes::new(None).unwrap().identity());
+        for wrong in ["IFB=y", "CONFIG_=y", "CONFIG IFB=y"] {
+            assert!(
+                Wishes::new(Some(wrong)).unwrap_err().is_refusal(),
+                "{wrong}"
+            );
+        }
+    }
+}
