@@ -9,13 +9,15 @@ SHELL := bash
 export CARGO_TARGET_DIR := $(CURDIR)/target
 # Tests that this machine cannot run append a line here, `not run: NAME: REASON`, and pass.
 export QUELL_NOT_RUN := $(CURDIR)/target/not-run
+# The kernels of the virtual world that tests and measurements use.
+export QUELL_KERNELS ?= $(CURDIR)/target/kernels
 export PATH := $(CURDIR)/target/tools/bin:$(PATH)
 
 # The features that scripts/setup found this machine able to build; read when a recipe runs, after setup.
 FLAGS = $$(cat target/setup/cargo-flags)
-SHELL_SCRIPTS := .ci/run scripts/setup scripts/no-std scripts/fuzz
+SHELL_SCRIPTS := .ci/run scripts/setup scripts/no-std scripts/fuzz scripts/kernel scripts/unprivileged
 
-.PHONY: help setup build demo test check bench validate validate-grid parity fuzz clean
+.PHONY: help setup build kernel demo test check bench validate validate-grid parity fuzz clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
@@ -25,6 +27,9 @@ setup: ## Install or name what is missing on this machine
 
 build: setup ## Build target/release/quell
 	cargo build --release --locked --package quell $(FLAGS)
+
+kernel: build ## Build a kernel for the virtual world into target/kernels: 3 to 10 minutes, once
+	@scripts/kernel
 
 demo: build ## Run the headline experiment
 	target/release/quell demo
