@@ -112,8 +112,13 @@ fn starting(name: &str, source: io::Error) -> Error {
     }
 }
 
+/// The program; of one that is started by `nice -n NUMBER` the one behind it.
 fn name(command: &Command) -> String {
-    Path::new(command.get_program()).display().to_string()
+    let program = match command.get_args().nth(2) {
+        Some(program) if command.get_program() == "nice" => program,
+        _ => command.get_program(),
+    };
+    Path::new(program).display().to_string()
 }
 
 /// Whether there is a program of this name on the path that `command` would use.
