@@ -13,11 +13,14 @@ use rustix::process::geteuid;
 use rustix::thread::CapabilitySet;
 
 use crate::namespace::Namespace;
-use crate::netlink::{Netlink, VethEnd};
+use crate::netlink::{Netlink, VethEnd, interface_index};
 use crate::{capabilities, cc, offload, user_namespace};
 
 /// Receive buffer that a link wants, in bytes: 30 ms at 1 Gbit/s.
 const PACKET_BUFFER: usize = 4 << 20;
+
+/// The finding that no run needs: without it the link works in another way.
+pub const RELEASES: &str = "queue discipline fq";
 
 /// One thing that a run may need.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -78,7 +81,7 @@ fn user_namespaces() -> Finding {
 /// Namespaces, veth and packet sockets. Each needs the one before.
 fn networks() -> Vec<Finding> {
     let (what, wires, sockets) = ("network namespaces", "veth", "packet sockets");
-    let buffer = "packet buffer";
+    let (buffer, releases) = ("packet buffer", RELEASES);
     let (near, far) = match (Namespace::new(), Namespace::new()) {
         (Ok(near), Ok(far)) => (near, far),
         (Err(error), _) | (_, Err(error)) => {
@@ -96,6 +99,7 @@ fn networks() -> Vec<Finding> {
             veth(wires, &far),
             packet_socket(sockets),
             packet_buffer(buffer),
+            release_queue(releases),
         ]
     });
     match tried {
@@ -118,6 +122,19 @@ fn veth(what: &str, far: &Namespace) -> Finding {
     match made.and_then(|()| offload::turn_off("probe-a")) {
         Ok(()) => Finding::good(what, "made, offloads off"),
         Err(error) => Finding::bad(what, error, "modprobe veth".to_owned()),
+    }
+}
+
+/// After [`veth`], on whose interface it is tried.
+fn release_queue(what: &str) -> Finding {
+    let made = interface_index("probe-a").and_then(|interface| Netlink::open()?.add_fq(interface));
+    match made {
+        Ok(()) => Finding::good(what, "the kernel releases packets at their times"),
+        Err(error) => Finding::bad(
+            what,
+            format!("{error}; the link's thread wakes for each release instead"),
+            "modprobe sch_fq".to_owned(),
+        ),
     }
 }
 

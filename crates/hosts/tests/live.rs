@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use common::{Cable, Direction, SPARE, can_make_networks, connect, has_ecn, tcp_info};
+use common::{Cable, Direction, SPARE, can_make_networks, connect, has_ecn, not_run, tcp_info};
 use quell_hosts::netlink::{Netlink, interface_index};
 use quell_hosts::topology::{GroupConfig, Topology, TopologyConfig};
 use quell_hosts::{capabilities, offload, probe, sysctl};
@@ -351,6 +351,56 @@ fn without_ipv6_nothing_crosses_before_the_first_flow() {
     // Unsolicited reports come within a second of an interface's start (RFC 3810 section 9.11).
     std::thread::sleep(Duration::from_millis(1200));
     assert_eq!(frames.load(Ordering::Relaxed), 0);
+}
+
+#[test]
+fn the_ports_of_the_link_keep_packets_until_their_times_where_the_kernel_can() {
+    if !can_make_networks(
+        "the_ports_of_the_link_keep_packets_until_their_times_where_the_kernel_can",
+    ) {
+        return;
+    }
+    let topology = Topology::new(&TopologyConfig::default()).unwrap();
+    let found = probe::probe(&[]);
+    let found = found
+        .iter()
+        .find(|finding| finding.what == probe::RELEASES)
+        .unwrap();
+    assert_eq!(topology.fq, found.ok, "{found:?}");
+    // The hosts' own interfaces have none: their TCP shall not be paced by one.
+    for (namespace, ports, fq) in [
+        (
+            &topology.link,
+            &["to-sender", "to-receiver"][..],
+            topology.fq,
+        ),
+        (&topology.sender, &[Topology::HOST_PORT], false),
+        (&topology.receiver, &[Topology::HOST_PORT], false),
+    ] {
+        let shown = namespace.run(|| {
+            let tc = std::process::Command::new("tc")
+                .args(["-s", "qdisc", "show"])
+                .output();
+            tc.map(|output| String::from_utf8(output.stdout).unwrap())
+        });
+        let Ok(shown) = shown.unwrap() else {
+            not_run("the options of fq", "no tc here");
+            return;
+        };
+        for port in ports {
+            let line = shown
+                .lines()
+                .find(|line| line.contains(&format!("dev {port} root")))
+                .unwrap_or_default();
+            assert_eq!(line.starts_with("qdisc fq "), fq, "{port}: {shown}");
+            // tc prints the hash's mask plus one, in 32 bits.
+            let options = ["limit 1000000p", "flow_limit 1000000p", "nopacing"];
+            assert!(
+                !fq || options.iter().all(|option| line.contains(option)),
+                "{line}"
+            );
+        }
+    }
 }
 
 #[test]

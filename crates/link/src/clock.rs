@@ -51,21 +51,20 @@ impl Clock {
     pub(crate) fn resample(&mut self) -> Time {
         // A reading that was interrupted says little: of three, take the fastest.
         let mut fastest = i64::MAX;
-        let mut latest = 0;
+        let mut before = nanos(ClockId::Monotonic);
         for _ in 0..3 {
-            let before = nanos(ClockId::Monotonic);
             let real = nanos(ClockId::Realtime);
             let after = nanos(ClockId::Monotonic);
-            latest = after;
             if after - before < fastest {
                 fastest = after - before;
                 self.offset = real - before - fastest / 2;
             }
+            before = after;
             if fastest < 1_000 {
                 break;
             }
         }
-        Time::from_nanos(latest as u64) - self.epoch
+        Time::from_nanos(before as u64) - self.epoch
     }
     /// The instant of a stamp of CLOCK_REALTIME in nanoseconds; zero before the epoch.
     pub(crate) fn at(&self, stamp: i64) -> Time {
@@ -82,9 +81,20 @@ pub(crate) struct Stamps {
 
 impl Stamps {
     /// When a packet arrived whose stamp says `stamp` and that was read by `now`; without a stamp,
-    /// just now.
-    pub(crate) fn order(&mut self, stamp: Option<Time>, now: Time) -> Time {
-        self.latest = stamp.unwrap_or(now).min(now).max(self.latest);
+    /// just now. The clock is read only where that matters: where the stamp lies after `earlier`, a
+    /// reading before that of the packet.
+    pub(crate) fn order(
+        &mut self,
+        stamp: Option<Time>,
+        earlier: Time,
+        now: impl FnOnce() -> Time,
+    ) -> Time {
+        let stamp = match stamp {
+            Some(stamp) if stamp <= earlier => stamp,
+            Some(stamp) => stamp.min(now()),
+            None => now(),
+        };
+        self.latest = stamp.max(self.latest);
         self.latest
     }
     /// The last answer.
@@ -110,11 +120,15 @@ mod tests {
             (Some(35), 50, 40),
         ] {
             assert_eq!(
-                stamps.order(stamp.map(us), us(now)),
+                stamps.order(stamp.map(us), Time::ZERO, || us(now)),
                 us(expected),
                 "{stamp:?} at {now}"
             );
         }
+        // What an earlier reading says already needs no other one.
+        let unread = || -> Time { panic!("read") };
+        assert_eq!(stamps.order(Some(us(55)), us(60), unread), us(55));
+        assert_eq!(stamps.order(Some(us(53)), us(60), unread), us(55));
     }
 
     #[test]

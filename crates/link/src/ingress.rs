@@ -27,7 +27,7 @@ pub(crate) enum Remains {
 }
 
 /// Frames asked for at the least.
-const FEWEST: usize = 16;
+const FEWEST: usize = 32;
 
 /// The receiving half of a port.
 #[derive(Debug)]
@@ -118,7 +118,7 @@ impl Ingress {
             _ if asked < self.wanted => Remains::NoSlot,
             _ => Remains::Perhaps,
         };
-        self.wanted = (2 * received).clamp(FEWEST, BATCH);
+        self.wanted = (4 * received).clamp(FEWEST, BATCH);
         Ok(remains)
     }
 }

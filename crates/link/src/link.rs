@@ -255,9 +255,9 @@ impl<O: Observer<Descriptor>> Link<O> {
             )?;
             if !arrived.is_empty() {
                 state.quiet = false;
-                let now = self.clock.now();
+                let mut now = state.looked;
                 for received in arrived.drain(..) {
-                    self.admit(received, direction, now).map_err(refused)?;
+                    self.admit(received, direction, &mut now).map_err(refused)?;
                 }
             }
             self.arrived = arrived;
@@ -269,12 +269,13 @@ impl<O: Observer<Descriptor>> Link<O> {
         Ok(remains)
     }
 
-    /// A frame that was read by `now` goes into the queue, or past it.
+    /// A frame that was just read goes into the queue, or past it. `now` is the last reading of the
+    /// clock for its batch.
     fn admit(
         &mut self,
         received: Received,
         direction: Direction,
-        now: Time,
+        now: &mut Time,
     ) -> Result<(), ParameterError> {
         let lane = &mut self.lanes[direction.index()];
         let frame = received.frame;
@@ -303,7 +304,10 @@ impl<O: Observer<Descriptor>> Link<O> {
             lane.counts.ect1_rewritten += 1;
         }
         let stamp = received.stamp.map(|stamp| self.clock.at(stamp));
-        let at = lane.stamps.order(stamp, now);
+        let at = lane.stamps.order(stamp, *now, || {
+            *now = self.clock.now();
+            *now
+        });
         let mut packet = Descriptor::new(frame, &ip, group);
         if lane.values.read {
             let value = value_field::get(&self.pool.bytes(frame)[packet.ip_offset()..]);
@@ -434,6 +438,7 @@ impl<O: Observer<Descriptor>> Link<O> {
             reverse: self.lanes[1].report(socket[1], now),
             wakeups: self.wakeups,
             looks: self.looks,
+            ahead: !self.pace.ahead.is_zero(),
             oversleep: self.oversleep.summary(),
             pool_exhausted: self.pool.exhausted(),
             cpu: self.cpu,

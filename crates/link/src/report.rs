@@ -120,6 +120,8 @@ pub struct LinkReport {
     pub wakeups: u64,
     /// How often it looked at the sockets.
     pub looks: u64,
+    /// Whether packets were handed to the kernel ahead of their release ([`Wakeup::Ahead`](crate::Wakeup::Ahead)).
+    pub ahead: bool,
     /// How late the thread woke where time woke it, and not a frame.
     pub oversleep: Summary,
     /// How often a frame had to wait in a socket because the pool had no slot.

@@ -37,9 +37,9 @@ impl Epoch {
         (now >= self.0).then(|| now - self.0)
     }
 
-    /// How long it is until `at`; zero if that has passed.
-    pub(super) fn until(self, at: Time) -> Time {
-        self.0 + at - monotonic_now()
+    /// What CLOCK_MONOTONIC shows at the time `at` of the run.
+    pub(super) fn instant(self, at: Time) -> Time {
+        self.0 + at
     }
 }
 
@@ -131,10 +131,13 @@ mod tests {
     fn the_run_has_not_begun_before_its_epoch() {
         let ahead = Epoch::now().after(Time::from_secs(3_600));
         assert_eq!(ahead.elapsed(), None);
-        assert!(ahead.until(Time::from_secs(1)) > Time::from_secs(3_600));
+        assert_eq!(
+            ahead.instant(Time::from_secs(1)),
+            ahead.monotonic() + Time::from_secs(1)
+        );
         let past = Epoch::now();
         assert!(past.elapsed().is_some());
-        assert_eq!(past.until(Time::ZERO), Time::ZERO);
+        assert_eq!(past.instant(Time::ZERO), past.monotonic());
     }
 
     #[test]

@@ -35,7 +35,13 @@ pub(super) struct Running {
     /// Ends whose last sample after the flow's end has been taken.
     pub(super) told: Vec<bool>,
     pub(super) last_boundary: Time,
+    /// The tick for which all ends have read what had come.
+    pub(super) caught_up: Option<Time>,
 }
+
+/// So long before a tick the receivers of bulk data read what their sockets still hold: they are woken in large steps, and
+/// the sample, which the other host may take, shall not be late by one.
+const BEFORE_TICK: Time = Time::from_micros(50);
 
 /// What a host leaves. Dropping `sockets` closes what was still open; that waits until the other host has stopped, too, so that
 /// neither takes the other's end for a failure.
@@ -69,6 +75,7 @@ impl Running {
     pub(super) fn run(mut self) -> Result<Left, TrafficError> {
         let mut ready = Vec::new();
         let mut due = Vec::new();
+        self.context.read_clock();
         let partial = loop {
             if self.context.shared.stopped() {
                 let now = self.context.now();
@@ -78,11 +85,12 @@ impl Running {
                 });
                 break true;
             }
-            if let Some(now) = self.context.epoch.elapsed() {
+            if let Some(now) = self.context.read {
                 self.context.timers.take_due(now, &mut due);
                 for &(at, index, alarm) in &due {
                     self.ends[index].ring(&mut self.context, at, alarm);
                 }
+                self.catch_up(now);
                 if let Some(tick) = self.ticks.take_due(now) {
                     self.tick(&tick);
                 }
@@ -90,22 +98,41 @@ impl Running {
                     break false;
                 }
             }
-            let next = self
-                .context
-                .timers
-                .next()
-                .min(self.ticks.next())
-                .min(self.duration);
-            let timeout = self.context.epoch.until(next);
+            let until = self.context.epoch.instant(self.next_wake());
             self.context
                 .poller
-                .wait(timeout, &mut ready)
+                .wait(until, &mut ready)
                 .map_err(self.refused("wait for its sockets"))?;
-            for &readiness in &ready {
+            self.context.read_clock();
+            for (number, &readiness) in ready.iter().enumerate() {
+                if number > 0 {
+                    self.context.read_clock();
+                }
                 self.serve(readiness)?;
             }
         };
         Ok(self.leave(partial))
+    }
+
+    /// When there is something to do even if nothing happens.
+    fn next_wake(&self) -> Time {
+        let tick = self.ticks.next();
+        let tick = match self.caught_up {
+            Some(done) if done == tick => tick,
+            _ => tick - BEFORE_TICK,
+        };
+        self.context.timers.next().min(tick).min(self.duration)
+    }
+
+    /// Shortly before a tick, once.
+    fn catch_up(&mut self, now: Time) {
+        let tick = self.ticks.next();
+        if now + BEFORE_TICK >= tick && self.caught_up != Some(tick) {
+            self.caught_up = Some(tick);
+            for end in &mut self.ends {
+                end.catch_up(&mut self.context);
+            }
+        }
     }
 
     fn serve(&mut self, readiness: Readiness) -> Result<(), TrafficError> {
@@ -113,8 +140,8 @@ impl Running {
             Token::End(index) => self.ends[index].serve(&mut self.context, readiness),
             Token::Listener(index) => self.accept(index)?,
             Token::Port(index) => self.serve_port(index, readiness)?,
-            // The loop looks whether it is to stop.
-            Token::Waker => {}
+            // The loop looks whether it is to stop, and what is due.
+            Token::Waker | Token::Timer => {}
         }
         Ok(())
     }
@@ -154,6 +181,8 @@ impl Running {
             let mut arrived: Vec<Incoming> = Vec::new();
             let taken = end::take(&self.context.ports[index].socket, false, &mut arrived);
             taken.map_err(self.refused("receive datagrams"))?;
+            // Some may have been sent since this turn began.
+            self.context.read_clock();
             for incoming in &arrived {
                 let flow = incoming
                     .from
@@ -210,6 +239,7 @@ impl Running {
     }
 
     fn leave(mut self, partial: bool) -> Left {
+        self.context.read_clock();
         let ports = self.context.ports.iter().map(|port| &port.socket);
         let own = self.ends.iter().filter_map(End::own_datagram_socket);
         let receive_drops = ports

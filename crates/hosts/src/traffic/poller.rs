@@ -1,4 +1,7 @@
-//! epoll: one wait for all sockets of a host, with a timeout to the nanosecond, and a way to wake a host from outside.
+//! epoll: one wait for all sockets of a host and for an instant, and a way to wake a host from outside.
+//!
+//! The instant is that of a timerfd: it is set only when it changes, so that a wait needs no reading of the clock; and it is
+//! not late by the thousandth of the timeout that epoll allows itself (select_estimate_accuracy() of the kernel's fs/select.c).
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -8,6 +11,9 @@ use rustix::buffer::spare_capacity;
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
 use rustix::event::{EventfdFlags, Timespec, eventfd};
 use rustix::io::Errno;
+use rustix::time::{
+    Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, timerfd_create, timerfd_settime,
+};
 
 /// What an event belongs to; indices are the host's own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,6 +26,8 @@ pub(super) enum Token {
     Port(usize),
     /// Somebody wants the host's attention.
     Waker,
+    /// The instant has come.
+    Timer,
 }
 
 impl Token {
@@ -29,6 +37,7 @@ impl Token {
             Self::Listener(index) => (1, index),
             Self::Port(index) => (2, index),
             Self::Waker => (3, 0),
+            Self::Timer => (3, 1),
         };
         (index as u64) << 2 | kind
     }
@@ -39,7 +48,8 @@ impl Token {
             0 => Self::End(index),
             1 => Self::Listener(index),
             2 => Self::Port(index),
-            _ => Self::Waker,
+            _ if index == 0 => Self::Waker,
+            _ => Self::Timer,
         }
     }
 }
@@ -84,6 +94,9 @@ impl Interest {
 /// The sockets of one host. Level-triggered: what is not served now is told again.
 pub(super) struct Poller {
     epoll: OwnedFd,
+    timer: OwnedFd,
+    /// What the timer is set to.
+    set_to: Option<Time>,
     events: Vec<Event>,
 }
 
@@ -92,8 +105,23 @@ impl Poller {
     const BATCH: usize = 256;
 
     pub(super) fn new() -> io::Result<Self> {
+        let epoll = epoll::create(CreateFlags::CLOEXEC)?;
+        let timer = timerfd_create(
+            TimerfdClockId::Monotonic,
+            TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK,
+        )?;
+        // Told once each time that it expires: nobody needs to read it.
+        let flags = EventFlags::IN | EventFlags::ET;
+        epoll::add(
+            &epoll,
+            &timer,
+            EventData::new_u64(Token::Timer.pack()),
+            flags,
+        )?;
         Ok(Self {
-            epoll: epoll::create(CreateFlags::CLOEXEC)?,
+            epoll,
+            timer,
+            set_to: None,
             events: Vec::with_capacity(Self::BATCH),
         })
     }
@@ -127,20 +155,14 @@ impl Poller {
         )?)
     }
 
-    /// Waits until something happens, at most for `timeout`.
-    pub(super) fn wait(&mut self, timeout: Time, ready: &mut Vec<Readiness>) -> io::Result<()> {
+    /// Waits until something happens, at most until CLOCK_MONOTONIC shows `until`.
+    pub(super) fn wait(&mut self, until: Time, ready: &mut Vec<Readiness>) -> io::Result<()> {
         ready.clear();
         self.events.clear();
-        let nanos = timeout.as_nanos();
-        let timeout = Timespec {
-            tv_sec: (nanos / 1_000_000_000) as _,
-            tv_nsec: (nanos % 1_000_000_000) as _,
-        };
-        match epoll::wait(
-            &self.epoll,
-            spare_capacity(&mut self.events),
-            Some(&timeout),
-        ) {
+        if self.set_to != Some(until) {
+            self.set(until)?;
+        }
+        match epoll::wait(&self.epoll, spare_capacity(&mut self.events), None) {
             Ok(_) | Err(Errno::INTR) => {}
             Err(errno) => return Err(errno.into()),
         }
@@ -159,6 +181,31 @@ impl Poller {
     }
 }
 
+/// Nanoseconds of a second.
+const SECOND: u64 = 1_000_000_000;
+
+impl Poller {
+    /// An instant that has passed expires at once.
+    fn set(&mut self, until: Time) -> io::Result<()> {
+        // Zero would turn the timer off; the furthest that the kernel knows is some 292 years.
+        let nanos = until.as_nanos().clamp(1, i64::MAX as u64);
+        let zero = Timespec {
+            tv_sec: 0,
+            tv_nsec: 0,
+        };
+        let at = Itimerspec {
+            it_interval: zero,
+            it_value: Timespec {
+                tv_sec: (nanos / SECOND) as _,
+                tv_nsec: (nanos % SECOND) as _,
+            },
+        };
+        timerfd_settime(&self.timer, TimerfdTimerFlags::ABSTIME, &at)?;
+        self.set_to = Some(until);
+        Ok(())
+    }
+}
+
 /// Wakes a host that waits; once awake it is always readable, as a host is woken only to end.
 pub(super) fn waker() -> io::Result<OwnedFd> {
     Ok(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?)
@@ -173,6 +220,7 @@ pub(super) fn wake(waker: &OwnedFd) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::traffic::Epoch;
 
     #[test]
     fn tokens_survive_the_kernel() {
@@ -182,25 +230,60 @@ mod tests {
             Token::Listener(7),
             Token::Port(3),
             Token::Waker,
+            Token::Timer,
         ] {
             assert_eq!(Token::unpack(token.pack()), token);
         }
     }
 
+    fn soon(nanos: u64) -> Time {
+        Epoch::now().monotonic() + Time::from_nanos(nanos)
+    }
+
     #[test]
-    fn a_waker_ends_a_long_wait_and_a_short_wait_ends_by_itself() {
+    fn a_waker_ends_a_long_wait_and_an_instant_a_wait_without_events() {
         let mut poller = Poller::new().unwrap();
         let waker = waker().unwrap();
         poller.add(&waker, Token::Waker, Interest::READ).unwrap();
         let mut ready = Vec::new();
-        poller
-            .wait(Time::from_nanos(1_234_567), &mut ready)
-            .unwrap();
-        assert!(ready.is_empty());
+        let until = soon(1_234_567);
+        poller.wait(until, &mut ready).unwrap();
+        assert_eq!(ready.len(), 1);
+        assert_eq!(ready[0].token, Token::Timer);
+        assert!(soon(0) >= until);
         wake(&waker);
-        poller.wait(Time::from_secs(3_600), &mut ready).unwrap();
+        poller.wait(soon(3_600 * SECOND), &mut ready).unwrap();
+        assert_eq!(ready.len(), 1);
         assert_eq!(ready[0].token, Token::Waker);
         assert!(ready[0].readable && !ready[0].writable);
+    }
+
+    #[test]
+    fn an_instant_that_has_passed_ends_a_wait_at_once_and_the_same_instant_only_one() {
+        let mut poller = Poller::new().unwrap();
+        let mut ready = Vec::new();
+        for until in [Time::ZERO, Time::from_nanos(5), soon(0)] {
+            poller.wait(until, &mut ready).unwrap();
+            assert_eq!(ready[0].token, Token::Timer, "{until}");
+        }
+        // It has been told: only the waker ends the wait for what has been waited for.
+        let waker = waker().unwrap();
+        poller.add(&waker, Token::Waker, Interest::READ).unwrap();
+        wake(&waker);
+        let until = poller.set_to.unwrap();
+        poller.wait(until, &mut ready).unwrap();
+        assert_eq!((ready.len(), ready[0].token), (1, Token::Waker));
+    }
+
+    #[test]
+    fn the_end_of_time_is_far_away() {
+        let mut poller = Poller::new().unwrap();
+        let waker = waker().unwrap();
+        poller.add(&waker, Token::Waker, Interest::READ).unwrap();
+        wake(&waker);
+        let mut ready = Vec::new();
+        poller.wait(Time::MAX, &mut ready).unwrap();
+        assert_eq!((ready.len(), ready[0].token), (1, Token::Waker));
     }
 
     #[test]
@@ -209,7 +292,7 @@ mod tests {
         let mut ready = Vec::new();
         let shortest = (0..100).map(|_| {
             let before = std::time::Instant::now();
-            poller.wait(Time::from_micros(20), &mut ready).unwrap();
+            poller.wait(soon(20_000), &mut ready).unwrap();
             before.elapsed()
         });
         let shortest = shortest.min().unwrap();

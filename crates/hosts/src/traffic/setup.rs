@@ -126,6 +126,7 @@ pub(super) fn set_up(
         context: Context {
             host,
             epoch: config.epoch,
+            read: None,
             connect_within: config.connect_within,
             shared,
             poller,
@@ -141,6 +142,7 @@ pub(super) fn set_up(
         duration: config.duration,
         names: plans.iter().map(|plan| (plan.group, plan.flow)).collect(),
         last_boundary: Time::ZERO,
+        caught_up: None,
     };
     running.set_timers(plans);
     Ok(running)

@@ -19,8 +19,9 @@ struct Raw {
     rttvar: u32,
     snd_ssthresh: u32,
     snd_cwnd: u32,
-    /// advmss, reordering, rcv_rtt, rcv_space.
-    more_words: [u32; 4],
+    /// advmss, reordering, rcv_rtt.
+    more_words: [u32; 3],
+    rcv_space: u32,
     total_retrans: u32,
     pacing_rate: u64,
     max_pacing_rate: u64,
@@ -63,10 +64,29 @@ impl TcpInfo {
         }
     }
 
+    /// What a receiver reads in an RTT, in bytes, as the kernel measures it to size its window.
+    pub(super) fn received_per_rtt(socket: impl AsFd) -> io::Result<u64> {
+        Ok(u64::from(Raw::of(socket)?.rcv_space))
+    }
+
     /// Asks the kernel. `EINVAL` or `ENOPROTOOPT` where `socket` is not TCP.
     pub(super) fn of(socket: impl AsFd) -> io::Result<Self> {
-        let mut raw = Raw::default();
-        let mut length = size_of::<Raw>() as libc::socklen_t;
+        let raw = Raw::of(socket)?;
+        Ok(Self {
+            rtt: (raw.rtt > 0).then(|| Time::from_micros(u64::from(raw.rtt))),
+            cwnd: u64::from(raw.snd_cwnd),
+            retransmitted: u64::from(raw.total_retrans),
+            busy: Time::from_micros(raw.busy_time),
+            receive_window_limited: Time::from_micros(raw.rwnd_limited),
+            send_buffer_limited: Time::from_micros(raw.sndbuf_limited),
+        })
+    }
+}
+
+impl Raw {
+    fn of(socket: impl AsFd) -> io::Result<Self> {
+        let mut raw = Self::default();
+        let mut length = size_of::<Self>() as libc::socklen_t;
         // SAFETY: the kernel writes at most `length` bytes into `raw`, whose every bit pattern is valid.
         let answer = unsafe {
             libc::getsockopt(
@@ -80,14 +100,7 @@ impl TcpInfo {
         if answer != 0 {
             return Err(io::Error::last_os_error());
         }
-        Ok(Self {
-            rtt: (raw.rtt > 0).then(|| Time::from_micros(u64::from(raw.rtt))),
-            cwnd: u64::from(raw.snd_cwnd),
-            retransmitted: u64::from(raw.total_retrans),
-            busy: Time::from_micros(raw.busy_time),
-            receive_window_limited: Time::from_micros(raw.rwnd_limited),
-            send_buffer_limited: Time::from_micros(raw.sndbuf_limited),
-        })
+        Ok(raw)
     }
 }
 
@@ -102,6 +115,7 @@ mod tests {
         // Offsets of linux/tcp.h: 8 bytes, 24 words, then 64-bit fields from 104.
         assert_eq!(offset_of!(Raw, rtt), 68);
         assert_eq!(offset_of!(Raw, snd_cwnd), 80);
+        assert_eq!(offset_of!(Raw, rcv_space), 96);
         assert_eq!(offset_of!(Raw, total_retrans), 100);
         assert_eq!(offset_of!(Raw, pacing_rate), 104);
         assert_eq!(offset_of!(Raw, delivery_rate), 160);

@@ -38,6 +38,7 @@ impl LiveError {
         let lacking: Vec<_> = quell_hosts::probe::probe(&[])
             .into_iter()
             .filter(|finding| !finding.ok && !finding.what.contains("BPF"))
+            .filter(|finding| finding.what != quell_hosts::probe::RELEASES)
             .collect();
         let mut why = format!("the hosts of the live world cannot be set up: {error}");
         for finding in &lacking {

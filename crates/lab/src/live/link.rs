@@ -218,6 +218,7 @@ impl Linked {
                 lateness(Direction::Reverse),
             ),
             ("cpu_share".to_owned(), json!(report.cpu_share())),
+            ("looks_ahead".to_owned(), json!(report.ahead)),
             ("wakeups".to_owned(), json!(report.wakeups)),
             ("bypassed".to_owned(), json!(bypassed)),
             (

@@ -262,4 +262,64 @@ proptest! {
         prop_assert_eq!(&per_packet, &random);
         prop_assert_eq!(per_packet.0.len() + per_packet.1.0.len(), arrivals.len());
     }
+
+    /// Handing out ahead of time changes neither fates nor times, nor the order within a flow; and
+    /// with looks no further apart than the smallest delay, nothing is handed out after its time, to
+    /// the nanosecond.
+    #[test]
+    fn looking_ahead_changes_no_fate_and_is_late_for_none(
+        gaps in prop::collection::vec((0..1_200_000_u64, 40..1_500_u16, 0..2_u16), 1..120),
+        looks in prop::collection::vec(1..=5_000_000_u64, 200),
+        ahead in 0..20_000_000_u64,
+        first in 0..5_000_000_u64,
+    ) {
+        let delays = [US(5_000), US(9_000)];
+        let (ns, ahead) = (Time::from_nanos, Time::from_nanos(ahead));
+        let mut now = Time::ZERO;
+        let arrivals: Vec<_> = gaps.iter().map(|&(gap, len, group)| { now += ns(gap); (now, len, group) }).collect();
+        let (mut expected, drops) = play(path(&delays, changes()), &arrivals, arrivals.iter().map(|(at, ..)| *at));
+        // Flows of different groups may leave in any order at one instant.
+        expected.sort_by_key(|&(at, id)| (at, arrivals[id].2));
+        let mut at = Time::ZERO;
+        let random: Vec<_> = looks.iter().map(|&gap| { at += ns(gap); at }).collect();
+        let widest: Vec<_> = (0..100).map(|look| ns(first) + delays[0] * look).collect();
+        for looks in [random, widest] {
+            let end = looks.last().copied().unwrap_or_default();
+            let (mut released, dropped) = play_ahead(path(&delays, changes()), &arrivals, &looks, ahead, end);
+            released.sort_by_key(|&(at, id)| (at, arrivals[id].2));
+            prop_assert_eq!(&released, &expected);
+            prop_assert_eq!(&dropped, &drops);
+        }
+    }
+}
+
+/// As [`play`], but hands out whatever is released until `ahead` after each of `looks`, none of which
+/// is after its time until `end`. A stable sort by time then gives the order in which `fq` sends what
+/// belongs to one flow.
+fn play_ahead(
+    mut path: Path<Drops>,
+    arrivals: &[(Time, u16, u16)],
+    looks: &[Time],
+    ahead: Time,
+    end: Time,
+) -> (Releases, Drops) {
+    let mut releases = Vec::new();
+    let mut next = 0;
+    for &look in looks.iter().chain([&Time::from_secs(100)]) {
+        while let Some(&(at, len, group)) = arrivals.get(next).filter(|(at, ..)| *at <= look) {
+            path.arrive(packet(next as u32, len, Some(group)), at)
+                .unwrap();
+            next += 1;
+        }
+        path.decide(look).unwrap();
+        while let Some((at, packet)) = path.release(look + ahead) {
+            assert!(
+                at >= look || look > end,
+                "due at {at}, handed out at {look}"
+            );
+            releases.push((at, packet.frame().id.index()));
+        }
+    }
+    assert_eq!((path.queued(), path.delayed()), (0, 0));
+    (releases, path.into_observer())
 }

@@ -128,8 +128,9 @@ impl Topology {
             link: Namespace::new(),
             right: Namespace::new(),
         };
+        let ipv6 = std::fs::exists("/proc/sys/net/ipv6").unwrap();
         made.link
-            .run(|| std::fs::write("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1").unwrap());
+            .run(|| write_if_there("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1"));
         made.link.ip(&format!(
             "link add left type veth peer name eth0 netns {}
              link add right type veth peer name eth0 netns {}
@@ -148,24 +149,45 @@ impl Topology {
                     ("router_solicitations", "0"),
                     ("accept_dad", "0"),
                 ] {
-                    let path = format!("/proc/sys/net/ipv6/conf/eth0/{key}");
-                    std::fs::write(path, value).unwrap();
+                    write_if_there(&format!("/proc/sys/net/ipv6/conf/eth0/{key}"), value);
                 }
                 checksum_offload_off("eth0");
                 // A burst before the first answer of ARP waits; Linux's default drops most of it.
                 for family in ["ipv4", "ipv6"] {
                     let limit = format!("/proc/sys/net/{family}/neigh/eth0/unres_qlen_bytes");
-                    std::fs::write(limit, "8000000").unwrap();
+                    write_if_there(&limit, "8000000");
                 }
             });
             host.ip(&format!(
                 "link set lo up
                  link set eth0 up
-                 addr add 10.9.0.{number}/24 dev eth0
-                 addr add fd09::{number}/64 dev eth0 nodad"
+                 addr add 10.9.0.{number}/24 dev eth0"
             ));
+            if ipv6 {
+                host.ip(&format!("addr add fd09::{number}/64 dev eth0 nodad"));
+            }
         }
         made
+    }
+
+    /// Gives both ports of the link an `fq` that does nothing but keep frames until their times.
+    /// Whether this kernel has one; says that `test` did not run if not.
+    pub fn add_fq(&self, test: &str) -> bool {
+        let mut done = true;
+        for port in ["left", "right"] {
+            let words = format!(
+                "qdisc replace dev {port} root fq nopacing limit 1000000 flow_limit 1000000 quantum 1048576 \
+                 initial_quantum 1048576 orphan_mask 4294967295 timer_slack 0"
+            );
+            done &= self.link.run(|| {
+                let tc = Command::new("tc").args(words.split_whitespace()).output();
+                tc.is_ok_and(|output| output.status.success())
+            });
+        }
+        if !done {
+            not_run(test, "this kernel has no fq, or this machine no tc");
+        }
+        done
     }
 
     /// A link with `config` between the hosts, while `work` is done; and a while longer, so that
@@ -242,6 +264,14 @@ struct Stops<'a>(&'a AtomicBool);
 impl std::ops::Drop for Stops<'_> {
     fn drop(&mut self) {
         self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Sets what this kernel has: one without IPv6 lacks its settings.
+fn write_if_there(path: &str, value: &str) {
+    match std::fs::write(path, value) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        outcome => outcome.unwrap(),
     }
 }
 
@@ -329,6 +359,40 @@ pub fn receive(socket: &UdpSocket) -> Option<(Vec<u8>, u8)> {
         }
     }
     Some((bytes, 0))
+}
+
+/// One datagram and the kernel's receive stamp of it in nanoseconds (SO_TIMESTAMPNS); `None` if none
+/// comes in time.
+pub fn receive_stamped(socket: &UdpSocket) -> Option<(Vec<u8>, u64)> {
+    let mut bytes = vec![0; 65_536];
+    let mut control = [0_u64; 16];
+    let mut vector = libc::iovec {
+        iov_base: bytes.as_mut_ptr().cast(),
+        iov_len: bytes.len(),
+    };
+    // SAFETY: all zeroes is a valid header.
+    let mut header: libc::msghdr = unsafe { std::mem::zeroed() };
+    header.msg_iov = &raw mut vector;
+    header.msg_iovlen = 1;
+    header.msg_control = control.as_mut_ptr().cast();
+    header.msg_controllen = size_of_val(&control) as _;
+    // SAFETY: everything that the header points to lives through the call.
+    let len = unsafe { libc::recvmsg(socket.as_raw_fd(), &raw mut header, 0) };
+    bytes.truncate(usize::try_from(len).ok()?);
+    // SAFETY: the kernel filled the control buffer; the walk stays inside its length.
+    unsafe {
+        let mut message = libc::CMSG_FIRSTHDR(&raw const header);
+        while let Some(found) = message.as_ref() {
+            if (found.cmsg_level, found.cmsg_type) == (libc::SOL_SOCKET, libc::SCM_TIMESTAMPNS) {
+                let stamp = libc::CMSG_DATA(message)
+                    .cast::<libc::timespec>()
+                    .read_unaligned();
+                return Some((bytes, (stamp.tv_sec * 1_000_000_000 + stamp.tv_nsec) as u64));
+            }
+            message = libc::CMSG_NXTHDR(&raw const header, message);
+        }
+    }
+    panic!("a datagram without a stamp");
 }
 
 /// A direction with the discipline `kind`.

@@ -214,9 +214,13 @@ impl End {
                 return;
             };
             match take(socket, true, &mut arrived) {
-                Ok(()) => arrived
-                    .iter()
-                    .for_each(|incoming| self.deliver(context, incoming)),
+                Ok(()) => {
+                    // Some may have been sent since this turn began.
+                    context.read_clock();
+                    arrived
+                        .iter()
+                        .for_each(|incoming| self.deliver(context, incoming));
+                }
                 Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
                     self.fail(FlowFailure::Refused { at: self.receiver });
                 }

@@ -29,6 +29,8 @@ pub(super) use stream::StreamEnd;
 pub(super) struct Context {
     pub(super) host: Host,
     pub(super) epoch: Epoch,
+    /// The time of the run, as of the last [`read_clock`](Self::read_clock); `None` before it has begun.
+    pub(super) read: Option<Time>,
     pub(super) connect_within: Time,
     pub(super) shared: Arc<Shared>,
     pub(super) poller: Poller,
@@ -40,9 +42,15 @@ pub(super) struct Context {
 }
 
 impl Context {
-    /// The time of the run; zero before it has begun.
+    /// Reads the clock: once for each event that is served, since all that follows from it happens at its time. Where time is
+    /// simulated, each reading is a system call.
+    pub(super) fn read_clock(&mut self) {
+        self.read = self.epoch.elapsed();
+    }
+
+    /// The time of the run at the present event; zero before it has begun.
     pub(super) fn now(&self) -> Time {
-        self.epoch.elapsed().unwrap_or(Time::ZERO)
+        self.read.unwrap_or(Time::ZERO)
     }
 }
 

@@ -2,7 +2,9 @@
 //!
 //! What is written and not yet sent is bounded (TCP_NOTSENT_LOWAT), so thousands of flows need little memory and a stopped
 //! flow has little left to send; the bound follows the rate, so that a fast flow never waits for its host. A receiver of bulk
-//! data is woken about a hundred times per sampling interval (SO_RCVLOWAT), so that no count is late by more than 1 %.
+//! data is woken about 25 times per sampling interval (SO_RCVLOWAT): a wake-up costs more than the segments that it is for.
+//! Before each sample it reads what has come, so that no count is late for it; and what it leaves unread stays a small part
+//! of its window, so that it never holds the sender back.
 //!
 //! A source that pauses fills its socket up to [`UNSENT`] bytes ahead of what has been sent, as on modelled hosts, so that a
 //! pause soon takes effect. Its receiver is woken for every segment.
@@ -21,6 +23,7 @@ use crate::traffic::error::{FlowFailure, doing};
 use crate::traffic::poller::{Interest, Readiness};
 use crate::traffic::shared::Addresses;
 use crate::traffic::socket;
+use crate::traffic::tcp_info::TcpInfo;
 
 /// Written at once.
 const CHUNK: usize = 256 << 10;
@@ -36,10 +39,13 @@ const MOST_UNSENT: usize = 1 << 20;
 /// The same for a source that pauses.
 const PAUSING_UNSENT: usize = UNSENT.get() as usize;
 
-/// A reader is woken for a hundredth of an interval's bytes, but below the first of these for each segment.
-const LEAST_WAKE: usize = 2 << 10;
-const MOST_WAKE: usize = 16 << 10;
-const WAKES_PER_INTERVAL: u64 = 100;
+/// A reader is woken for this part of an interval's bytes, but below the first of these for each segment.
+const WAKES_PER_INTERVAL: u64 = 25;
+const LEAST_WAKE: u64 = 2 << 10;
+const MOST_WAKE: u64 = 64 << 10;
+/// And at most for this part of what it reads in an RTT. The kernel keeps the window at least twice that
+/// (tcp_rcvbuf_grow() of net/ipv4/tcp_input.c), so that no more than an eighth of the window waits to be read.
+const WAKES_PER_RTT: u64 = 4;
 
 /// The connection of one end.
 #[derive(Debug)]
@@ -199,17 +205,25 @@ impl StreamEnd {
 
     /// `bytes` were delivered in the last interval.
     pub(super) fn adapt_reads(&mut self, bytes: u64) -> io::Result<()> {
-        let share = (bytes / WAKES_PER_INTERVAL).min(MOST_WAKE as u64) as usize;
-        let threshold = if share < LEAST_WAKE {
-            1
-        } else {
-            1 << share.ilog2()
-        };
+        let threshold = wake_threshold(bytes, TcpInfo::received_per_rtt(&self.socket)?);
         if threshold != self.wake_threshold {
             self.wake_threshold = threshold;
             socket::set_wake_threshold(&self.socket, threshold)?;
         }
         Ok(())
+    }
+}
+
+/// Bytes to wake a reader for, of which so many arrived in the last interval and in an RTT. A power of two, so that a steady
+/// flow changes nothing.
+fn wake_threshold(interval: u64, rtt: u64) -> usize {
+    let share = (interval / WAKES_PER_INTERVAL)
+        .min(rtt / WAKES_PER_RTT)
+        .min(MOST_WAKE);
+    if share < LEAST_WAKE {
+        1
+    } else {
+        1 << share.ilog2()
     }
 }
 
@@ -274,21 +288,42 @@ impl End {
             // Reading has told the end already, so only this tells that the connection is gone.
             return self.died(context, Errno::PIPE);
         }
-        if readiness.readable {
-            match stream.read(&mut context.read_buffer) {
-                Ok(Some(bytes)) => {
-                    if !self.source {
-                        context.shared.flows[self.index]
-                            .delivered
-                            .fetch_add(bytes, Ordering::Relaxed);
-                    }
-                    self.poll(context, context.now(), Input::Bytes(bytes));
-                }
-                Ok(None) => {}
-                Err(errno) => return self.died(context, errno),
-            }
+        if readiness.readable && !self.take_arrived(context) {
+            return;
         }
         self.drive(context);
+    }
+
+    /// Takes what has arrived. Whether the connection lives on.
+    fn take_arrived(&mut self, context: &mut Context) -> bool {
+        let State::Stream(stream) = &mut self.state else {
+            return false;
+        };
+        match stream.read(&mut context.read_buffer) {
+            Ok(Some(bytes)) => {
+                if !self.source {
+                    context.shared.flows[self.index]
+                        .delivered
+                        .fetch_add(bytes, Ordering::Relaxed);
+                }
+                self.poll(context, context.now(), Input::Bytes(bytes));
+            }
+            Ok(None) => {}
+            Err(errno) => {
+                self.died(context, errno);
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Reads what the socket holds, where its reader is woken only for more.
+    pub(in crate::traffic) fn catch_up(&mut self, context: &mut Context) {
+        if matches!(&self.state, State::Stream(stream) if stream.wake_threshold > 1)
+            && self.take_arrived(context)
+        {
+            self.drive(context);
+        }
     }
 
     /// Writes, closes what is over, and tells the poller what is wanted now.
@@ -367,8 +402,8 @@ mod tests {
     #[test]
     fn a_finite_transfer_arrives_whole_and_ends_whatever_the_wake_threshold() {
         let (mut from, mut to) = pair();
-        to.adapt_reads(u64::MAX).unwrap();
-        assert_eq!(to.wake_threshold, MOST_WAKE);
+        to.wake_threshold = MOST_WAKE as usize;
+        socket::set_wake_threshold(&to.socket, to.wake_threshold).unwrap();
         from.queue(10_000_000);
         from.queue(1);
         assert_eq!(transfer(&mut from, &mut to, true), 10_000_001);
@@ -401,20 +436,40 @@ mod tests {
         let interval = Time::from_millis(100);
         // Bytes per 100 ms of 0, 1 Mbit/s, 100 Mbit/s, 1 Gbit/s, 10 Gbit/s.
         let cases = [
-            (0, LEAST_UNSENT, 1),
-            (12_500, LEAST_UNSENT, 1),
-            (1_250_000, LEAST_UNSENT, 8 << 10),
-            (12_500_000, MOST_UNSENT, MOST_WAKE),
-            (125_000_000, MOST_UNSENT, MOST_WAKE),
+            (0, LEAST_UNSENT),
+            (12_500, LEAST_UNSENT),
+            (1_250_000, LEAST_UNSENT),
+            (12_500_000, MOST_UNSENT),
+            (125_000_000, MOST_UNSENT),
         ];
-        for (bytes, unsent, wake) in cases {
+        for (bytes, unsent) in cases {
             end.adapt_writes(bytes, interval).unwrap();
-            end.adapt_reads(bytes).unwrap();
-            assert_eq!(
-                (end.unsent_limit, end.wake_threshold),
-                (unsent, wake),
-                "{bytes}"
-            );
+            assert_eq!(end.unsent_limit, unsent, "{bytes}");
         }
+    }
+
+    #[test]
+    fn a_reader_is_woken_rarely_but_well_before_its_window_is_full() {
+        // The same rates, at an RTT of 20 ms, and 100 Mbit/s and 1 Gbit/s at one of 1 ms.
+        let cases = [
+            (0, 0, 1),
+            (12_500, 2_500, 1),
+            (1_250_000, 250_000, 32 << 10),
+            (12_500_000, 2_500_000, 64 << 10),
+            (125_000_000, 25_000_000, 64 << 10),
+            (1_250_000, 12_500, 2 << 10),
+            (12_500_000, 125_000, 16 << 10),
+        ];
+        for (interval, rtt, expected) in cases {
+            assert_eq!(wake_threshold(interval, rtt), expected, "{interval} {rtt}");
+        }
+        // A connection that has just begun has the window of ten segments as its measure.
+        let (mut end, _other) = pair();
+        end.adapt_reads(u64::MAX).unwrap();
+        assert!(
+            (1..=16 << 10).contains(&end.wake_threshold),
+            "{}",
+            end.wake_threshold
+        );
     }
 }

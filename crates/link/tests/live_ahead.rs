@@ -1,0 +1,255 @@
+//! Looking ahead, with a kernel that has `fq`: the same packets leave at the same times as when the
+//! link wakes for each, in the same order.
+//!
+//! What the kernel does is judged by its own receive stamps at the host, against the times that the
+//! link decided on: never early; and late by no more than a small part of the delay.
+
+#![allow(clippy::unwrap_used)]
+
+mod support;
+
+use std::net::UdpSocket;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use quell_aqm::{Departure, Drop, Observer, Packet as _, Rate, Time};
+use quell_link::{
+    Change, Descriptor, Direction, DirectionConfig, GroupConfig, Link, LinkConfig, Port, Wakeup,
+};
+use support::{Topology, Unobserved, direction, receive_stamped, set_option, turn};
+
+const MS: fn(u64) -> Time = Time::from_millis;
+/// One-way delays of the two groups.
+const DELAYS: [Time; 2] = [Time::from_millis(10), Time::from_millis(35)];
+/// Datagrams to each group, by turns.
+const COUNT: u32 = 150;
+
+/// The end of each transmission, by group.
+#[derive(Default)]
+struct Ends([Vec<Time>; 2]);
+
+impl Observer<Descriptor> for Ends {
+    fn dropped(&mut self, packet: Descriptor, _drop: Drop, _now: Time) {
+        panic!("dropped {packet:?}");
+    }
+    fn departed(&mut self, packet: &Descriptor, departure: &Departure) {
+        if let Some(group) = packet.group()
+            && packet.len().get() > 100
+        {
+            self.0[usize::from(group)].push(departure.end);
+        }
+    }
+}
+
+fn config(wakeup: Wakeup) -> LinkConfig {
+    let queue = || direction(Rate::from_mbps(20), "fifo", &[("limit", "1000p")]);
+    let mut config = LinkConfig::new(queue(), queue());
+    config.wakeup = Some(wakeup);
+    config.groups = (0..).zip(DELAYS).map(group).collect();
+    // The rate changes twice while the queue is full, and a parameter once.
+    let of = Direction::Forward;
+    config.changes = vec![
+        (MS(130), rate(of, 60)),
+        (MS(135), configure(of, "limit", "900p")),
+        (MS(140), rate(of, 15)),
+        (MS(128), rate(Direction::Reverse, 40)),
+    ];
+    config
+}
+
+fn group((index, delay): (u16, Time)) -> GroupConfig {
+    GroupConfig {
+        port: 5_001 + index,
+        delay,
+        ect1: false,
+    }
+}
+
+fn rate(direction: Direction, mbps: u64) -> Change {
+    Change::SetRate {
+        direction,
+        rate: Rate::from_mbps(mbps),
+    }
+}
+
+fn configure(direction: Direction, key: &str, value: &str) -> Change {
+    Change::Configure {
+        direction,
+        key: key.to_string(),
+        value: value.to_string(),
+    }
+}
+
+/// Numbers in the order of their coming, with stamps since `epoch`.
+fn drain(socket: &UdpSocket, epoch: Time) -> Vec<(u32, Time)> {
+    socket
+        .set_read_timeout(Some(Duration::from_millis(700)))
+        .unwrap();
+    // CLOCK_REALTIME − CLOCK_MONOTONIC; neither is set while the test runs.
+    let real = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    let offset = real.unwrap().as_nanos() as u64 - quell_link::monotonic().as_nanos();
+    let arrived = std::iter::from_fn(|| receive_stamped(socket)).map(|(bytes, stamp)| {
+        let number = u32::from_be_bytes(*bytes.first_chunk().unwrap());
+        (number, Time::from_nanos(stamp - offset) - epoch)
+    });
+    arrived.collect()
+}
+
+/// Each number once and in order, never before its time; returns by how much each was late.
+fn lateness(arrived: &[(u32, Time)], ends: &[Time], delay: Time) -> Vec<Time> {
+    let numbers: Vec<_> = arrived.iter().map(|(number, _)| *number).collect();
+    assert_eq!(
+        numbers,
+        (0..COUNT).collect::<Vec<_>>(),
+        "each once, in order"
+    );
+    assert_eq!(arrived.len(), ends.len());
+    // The two clocks are read one after the other.
+    let slack = Time::from_micros(50);
+    let mut late: Vec<_> = arrived
+        .iter()
+        .zip(ends)
+        .map(|(&(number, at), &end)| {
+            assert!(
+                at + slack >= end + delay,
+                "{number} at {at}, {end} + {delay}"
+            );
+            at - (end + delay)
+        })
+        .collect();
+    late.sort_unstable();
+    late
+}
+
+#[test]
+fn each_packet_leaves_at_its_time_however_the_link_is_woken() {
+    let test = "each_packet_leaves_at_its_time_however_the_link_is_woken";
+    let Some(_turn) = turn(test) else { return };
+    let topology = Topology::new();
+    if !topology.add_fq(test) {
+        return;
+    }
+    for wakeup in [Wakeup::PerPacket, Wakeup::Lazy, Wakeup::Ahead] {
+        let left = topology.left.udp("10.9.0.1:4000");
+        let right = [5_001, 5_002].map(|port| topology.right.udp(&format!("10.9.0.2:{port}")));
+        for socket in right.iter().chain([&left]) {
+            set_option(socket, libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, 1);
+        }
+        let config = config(wakeup);
+        let epoch = config.epoch;
+        let mut arrived = Vec::new();
+        let (report, [forward, reverse]) =
+            topology.with_link(config, [Ends::default(), Ends::default()], || {
+                // Who is where is found out first, and leaves nothing in the sockets.
+                left.send_to(&[0; 4], right[0].local_addr().unwrap())
+                    .unwrap();
+                right[0].recv(&mut [0; 8]).unwrap();
+                std::thread::sleep(Duration::from_millis(30));
+                for number in 0..COUNT {
+                    let mut datagram = number.to_be_bytes().to_vec();
+                    // A full-sized one for the first group, a small one for the second.
+                    datagram.resize(1_472, 0);
+                    left.send_to(&datagram, right[0].local_addr().unwrap())
+                        .unwrap();
+                    datagram.resize(300, 0);
+                    left.send_to(&datagram, right[1].local_addr().unwrap())
+                        .unwrap();
+                    right[1]
+                        .send_to(&datagram, left.local_addr().unwrap())
+                        .unwrap();
+                }
+                arrived = [&right[0], &right[1], &left]
+                    .map(|socket| drain(socket, epoch))
+                    .into();
+            });
+        let sent = [
+            (&forward.0[0], DELAYS[0]),
+            (&forward.0[1], DELAYS[1]),
+            (&reverse.0[1], DELAYS[1]),
+        ];
+        for (arrived, (ends, delay)) in arrived.iter().zip(sent) {
+            let late = lateness(arrived, ends, delay);
+            let (half, most) = (late[late.len() / 2], late[late.len() - 1]);
+            eprintln!("{wakeup:?}, {delay}: late p50 {half}, max {most}");
+            assert!(half < delay / 4, "{wakeup:?} {delay}: {half}");
+        }
+        let judged = report.forward.lateness;
+        assert!(report.forward.is_conserved() && report.reverse.is_conserved());
+        assert_eq!(report.lost_outside(), 0, "{report:#?}");
+        if wakeup == Wakeup::Ahead {
+            // 450 packets in 200 ms: one look per 5 ms, and a few while nothing flows.
+            assert!(report.looks < 150, "{report:#?}");
+            // The link itself came late for none, on a machine that lets it run within 5 ms.
+            assert!(judged.p50.is_zero(), "{report:#?}");
+        }
+    }
+}
+
+#[test]
+fn what_the_kernel_still_holds_at_the_end_is_inside_the_link() {
+    let test = "what_the_kernel_still_holds_at_the_end_is_inside_the_link";
+    let Some(_turn) = turn(test) else { return };
+    let topology = Topology::new();
+    if !topology.add_fq(test) {
+        return;
+    }
+    let (left, right) = (
+        topology.left.udp("10.9.0.1:4000"),
+        topology.right.udp("10.9.0.2:5002"),
+    );
+    let ports = topology
+        .link
+        .run(|| ["left", "right"].map(|port| Port::open(port).unwrap()));
+    assert!(ports.iter().all(Port::has_fq));
+    let [a, b] = ports;
+    let config = LinkConfig {
+        groups: vec![group((1, MS(60)))],
+        wakeup: None,
+        ..LinkConfig::new(
+            DirectionConfig::unlimited(1_500),
+            DirectionConfig::unlimited(1_500),
+        )
+    };
+    let mut link = Link::new(config, a, b, [Unobserved, Unobserved]).unwrap();
+    let never = AtomicBool::new(false);
+    // Neighbours find each other.
+    left.send_to(&[0; 4], right.local_addr().unwrap()).unwrap();
+    link.run(link.now() + MS(200), &never).unwrap();
+    right.recv(&mut [0; 8]).unwrap();
+    let before = link.report().unwrap().forward;
+    for _ in 0..10 {
+        left.send_to(&[0; 100], right.local_addr().unwrap())
+            .unwrap();
+    }
+    // Told to stop at once, it looks once more.
+    link.run(Time::MAX, &AtomicBool::new(true)).unwrap();
+    let held = link.report().unwrap().forward;
+    assert_eq!(held.transmitted, before.transmitted, "{held:#?}");
+    assert_eq!((held.inside.delay_line, held.inside.egress), (10, 0));
+    assert!(held.is_conserved(), "{held:#?}");
+    // The kernel sends them without the link.
+    for _ in 0..10 {
+        right.recv(&mut [0; 200]).unwrap();
+    }
+    let after = link.report().unwrap().forward;
+    assert_eq!(after.transmitted, before.transmitted + 10, "{after:#?}");
+    assert!(
+        after.inside.total() == 0 && after.is_conserved(),
+        "{after:#?}"
+    );
+}
+
+#[test]
+fn looking_ahead_without_fq_is_refused() {
+    let Some(_turn) = turn("looking_ahead_without_fq_is_refused") else {
+        return;
+    };
+    let topology = Topology::new();
+    let ports = topology
+        .link
+        .run(|| ["left", "right"].map(|port| Port::open(port).unwrap()));
+    assert!(!ports.iter().any(Port::has_fq));
+    let [a, b] = ports;
+    let refused = Link::new(config(Wakeup::Ahead), a, b, [Unobserved, Unobserved]).unwrap_err();
+    assert!(refused.to_string().contains("fq"), "{refused}");
+}
