@@ -60,6 +60,8 @@ fn shapes_to_its_rate_in_order_and_without_loss_however_it_is_woken() {
         );
         let (report, [log, _]) =
             topology.with_link(config, [Log::default(), Log::default()], || {
+                // What waits for the first answer of ARP may be overtaken by what comes after it.
+                assert_eq!(burst(&sender, &receiver, 1, 4).len(), 1);
                 // 200 packets of 1 250 bytes take 200 ms.
                 let start = Instant::now();
                 let arrived: Vec<_> = burst(&sender, &receiver, 200, 1_222)
@@ -89,10 +91,10 @@ fn shapes_to_its_rate_in_order_and_without_loss_however_it_is_woken() {
         let bypassed = forward.bypassed;
         let strays =
             bypassed.arp + bypassed.neighbour_discovery + bypassed.other + forward.unclassified;
-        assert_eq!(forward.received, 200 + strays, "{report:#?}");
+        assert_eq!(forward.received, 201 + strays, "{report:#?}");
         assert!(forward.inside.total() <= strays, "{report:#?}");
         assert!(
-            (200..=200 + strays).contains(&forward.lateness.count),
+            (201..=201 + strays).contains(&forward.lateness.count),
             "{report:#?}"
         );
         // The burst is one busy period: its decisions are exact whatever the machine did.

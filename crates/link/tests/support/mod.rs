@@ -416,6 +416,7 @@ pub fn direction(rate: Rate, kind: &str, settings: &[(&str, &str)]) -> Direction
 }
 
 /// Sees nothing.
+#[derive(Debug)]
 pub struct Unobserved;
 
 impl Observer<Descriptor> for Unobserved {
