@@ -36,6 +36,7 @@ use quell_lab::live::{Listener, Row};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 
+use case::Case;
 use figures::Difference;
 use point::Point;
 use store::Store;
@@ -56,7 +57,7 @@ pub(crate) struct Arguments {
     #[arg(long, default_value_t = 5)]
     seeds: u64,
     /// With --grid: as many of a point whose runs differ so much among themselves that chance decides
-    #[arg(long, default_value_t = 10)]
+    #[arg(long, default_value_t = 20)]
     most: u64,
     /// Kernel of the virtual world; the newest if there are several
     #[arg(long)]
@@ -162,23 +163,19 @@ fn whole_grid(
     stop: &AtomicBool,
 ) -> Result<(), Box<dyn std::error::Error>> {
     kernel?;
-    let points = grid::points()
-        .into_iter()
-        .filter(|point| !arguments.quick || point.rate_mbps == 10)
-        .filter(|point| is_named(arguments, &point.case().id));
-    let measured = night::measure(points.collect(), arguments, store, stop)?;
-    // The points where the control stands beside CUBIC belong to the other comparison, and come in as far as they are kept.
-    let mut kept = Vec::new();
-    for point in coexistence(arguments) {
-        let of_point = three::kept(&point, arguments, store, stop)?;
-        kept.extend(of_point.into_iter().map(|one| (point.id(), one)));
-    }
-    let mut all = night::differences(&measured);
-    all.extend(kept.iter().cloned());
-    print(&all);
-    println!("{}", night::summary(&measured, &kept, arguments));
+    let mut cases: Vec<Case> = grid::points().iter().map(grid::Point::case).collect();
+    let grid = cases.len();
+    cases.extend(Point::all().iter().map(Point::case));
+    let is_wanted =
+        |case: &Case| (!arguments.quick || case.rate_mbps == 10) && is_named(arguments, &case.id);
+    let alone = cases[..grid].iter().filter(|case| is_wanted(case)).count();
+    cases.retain(is_wanted);
+    let measured = night::measure(cases, arguments, store, stop)?;
+    let (alone, beside) = measured.split_at(alone);
+    print(&night::differences(&measured));
+    println!("{}", night::summary(alone, beside, arguments));
     write(arguments, stop, "make validate-grid", |explanations| {
-        night::part(&measured, &kept, arguments, explanations)
+        night::part(alone, beside, arguments, explanations)
     })
 }
 

@@ -1,4 +1,4 @@
-//! The simulator against a user-mode kernel, over the grid of [`Point`]: a night's work.
+//! The simulator against a user-mode kernel, over the grid of [`grid`] and where the control stands beside CUBIC: a night's work.
 //!
 //! A virtual run has no timing noise, but each seed is a run of its own: starts differ. Every point has the same seeds at first.
 //! Where the standard error of a difference is larger than its bound, chance decides whether it holds: such a point gets further
@@ -14,7 +14,7 @@ use quell_measure::{Estimate, Summary};
 use crate::case::Case;
 use crate::document::{self, Explanations};
 use crate::figures::{Difference, Figure, Reference, values};
-use crate::grid::{self, Point, STRENGTH};
+use crate::grid::{self, STRENGTH};
 use crate::store::{Kind, Store};
 use crate::{Arguments, guests, simulated};
 
@@ -43,21 +43,18 @@ impl Measured {
 
 /// Makes the runs that are not kept, and collects all.
 pub(crate) fn measure(
-    points: Vec<Point>,
+    cases: Vec<Case>,
     arguments: &Arguments,
     store: &Store,
     stop: &AtomicBool,
-) -> Result<Vec<(Point, Measured)>, Failure> {
-    let mut all: Vec<(Point, Measured)> = points
-        .into_iter()
-        .map(|point| (point, Measured::default()))
-        .collect();
+) -> Result<Vec<(Case, Measured)>, Failure> {
+    let measured = cases.iter().map(|_| Measured::default());
+    let mut all: Vec<Measured> = measured.collect();
     let mut wanted: Vec<(usize, u64)> = (1..=arguments.seeds)
         .flat_map(|seed| (0..all.len()).map(move |index| (index, seed)))
         .collect();
     let mut seeds = arguments.seeds;
     loop {
-        let cases: Vec<Case> = all.iter().map(|(point, _)| point.case()).collect();
         let runs = wanted
             .iter()
             .map(|&(index, seed)| (cases[index].clone(), seed));
@@ -65,7 +62,7 @@ pub(crate) fn measure(
         for &(index, seed) in &wanted {
             let case = &cases[index];
             let text = case.scenario(World::Virtual, seed)?.to_toml();
-            let of_point = &mut all[index].1;
+            let of_point = &mut all[index];
             if let Some(record) = store.get(case, &Kind::Virtual, seed, &text) {
                 of_point.guest.push(record.summary);
                 of_point
@@ -75,12 +72,12 @@ pub(crate) fn measure(
         }
         for (case, why) in failed {
             if let Some(index) = cases.iter().position(|other| *other == case) {
-                all[index].1.not_run = Some(why);
+                all[index].not_run = Some(why);
             }
         }
         seeds += 1;
         if seeds > arguments.most || stop.load(Ordering::Relaxed) {
-            return Ok(all);
+            return Ok(cases.into_iter().zip(all).collect());
         }
         // Points that have not had their turn yet wait for another call.
         let is_next =
@@ -88,81 +85,85 @@ pub(crate) fn measure(
         wanted = all
             .iter()
             .enumerate()
-            .filter(|(_, (_, measured))| is_next(measured))
+            .filter(|(_, measured)| is_next(measured))
             .map(|(index, _)| (index, seeds))
             .collect();
     }
 }
 
 /// Every difference, with the name of its point.
-pub(crate) fn differences(measured: &[(Point, Measured)]) -> Vec<(String, Difference)> {
-    let of_point = |(point, measured): &(Point, Measured)| {
-        let id = point.case().id;
+pub(crate) fn differences(measured: &[(Case, Measured)]) -> Vec<(String, Difference)> {
+    let of_point = |(case, measured): &(Case, Measured)| {
         let all = measured.differences().into_iter();
-        all.map(move |difference| (id.clone(), difference))
+        all.map(|difference| (case.id.clone(), difference))
             .collect::<Vec<_>>()
     };
     measured.iter().flat_map(of_point).collect()
 }
 
-/// The generated part of the document. `beside` are the differences of points where the control stands beside CUBIC.
+/// The generated part of the document, of the points of the grid and of those where the control stands beside CUBIC.
 pub(crate) fn part(
-    measured: &[(Point, Measured)],
-    beside: &[(String, Difference)],
+    alone: &[(Case, Measured)],
+    beside: &[(Case, Measured)],
     arguments: &Arguments,
     explanations: &Explanations,
 ) -> String {
-    let mut all = differences(measured);
-    let mut text = summary(measured, beside, arguments);
+    let mut text = summary(alone, beside, arguments);
     text.push_str("### Every point of the grid\n\n");
-    table(&mut text, measured);
+    table(&mut text, alone);
     text.push_str("### Misses beside the virtual world\n\n");
-    all.extend(beside.iter().cloned());
+    let mut all = differences(alone);
+    all.extend(differences(beside));
     text.push_str(&document::misses(&all, explanations));
     text
 }
 
 /// What the points say together.
 pub(crate) fn summary(
-    measured: &[(Point, Measured)],
-    beside: &[(String, Difference)],
+    alone: &[(Case, Measured)],
+    beside: &[(Case, Measured)],
     arguments: &Arguments,
 ) -> String {
-    let mut text = facts(measured, arguments);
-    shares(&mut text, "Alone", &differences(measured));
-    if !beside.is_empty() {
-        shares(&mut text, "Beside CUBIC", beside);
-    }
+    let mut text = facts(alone, beside, arguments);
+    shares(&mut text, "Alone", &differences(alone));
+    shares(&mut text, "Beside CUBIC", &differences(beside));
     text
 }
 
-fn facts(measured: &[(Point, Measured)], arguments: &Arguments) -> String {
-    let runs: usize = measured
-        .iter()
-        .map(|(_, measured)| measured.guest.len())
-        .sum();
-    let run: Vec<_> = measured
-        .iter()
-        .filter(|(_, m)| !m.guest.is_empty())
-        .collect();
+fn facts(alone: &[(Case, Measured)], beside: &[(Case, Measured)], arguments: &Arguments) -> String {
+    let mut text = format!("With Linux {}, ", arguments.guest_version);
+    for (measured, name) in [
+        (alone, "points of the grid"),
+        (beside, "points beside CUBIC"),
+    ] {
+        let runs = || {
+            let of_point = measured.iter().map(|(_, measured)| measured.guest.len());
+            of_point.filter(|runs| *runs > 0)
+        };
+        let _ = write!(
+            text,
+            "{} runs at {} {name}, {} to {} of each; ",
+            runs().sum::<usize>(),
+            runs().count(),
+            runs().min().unwrap_or(0),
+            runs().max().unwrap_or(0),
+        );
+    }
+    let _ = write!(
+        text,
+        "and as many simulations with the same seeds. Every combination of the values of {STRENGTH} factors of the grid is among its \
+         points."
+    );
     let mut reasons: BTreeMap<&str, usize> = BTreeMap::new();
     for (_, reason) in grid::excluded() {
         *reasons.entry(reason).or_default() += 1;
     }
-    let mut text = format!(
-        "{runs} runs with Linux {} at {} points, {} to {} of each, and as many simulations with the same seeds. Every combination \
-         of the values of {STRENGTH} factors is among the points.",
-        arguments.guest_version,
-        run.len(),
-        run.iter().map(|(_, m)| m.guest.len()).min().unwrap_or(0),
-        run.iter().map(|(_, m)| m.guest.len()).max().unwrap_or(0),
-    );
     for (reason, count) in reasons {
         let _ = write!(text, " Left out of the grid: {reason}, {count} points.");
     }
-    for (point, measured) in measured {
+    for (case, measured) in alone.iter().chain(beside) {
         if let Some(why) = &measured.not_run {
-            let _ = write!(text, " Not run: {}: {why}.", point.case().id);
+            let _ = write!(text, " Not run: {}: {why}.", case.id);
         }
     }
     text.push_str("\n\n");
@@ -199,7 +200,7 @@ fn shares(text: &mut String, title: &str, differences: &[(String, Difference)]) 
 }
 
 /// A row per point: sim / virtual of each figure.
-fn table(text: &mut String, measured: &[(Point, Measured)]) {
+fn table(text: &mut String, measured: &[(Case, Measured)]) {
     let figures = [
         Figure::TestGoodput,
         Figure::TestDelay,
@@ -214,8 +215,8 @@ fn table(text: &mut String, measured: &[(Point, Measured)]) {
     text.push_str("\n| --- | --- |");
     text.push_str(&" --- |".repeat(figures.len()));
     text.push('\n');
-    for (point, measured) in measured {
-        let _ = write!(text, "| {} | {} |", point.case().id, measured.guest.len());
+    for (case, measured) in measured {
+        let _ = write!(text, "| {} | {} |", case.id, measured.guest.len());
         let differences = measured.differences();
         for figure in figures {
             let estimate = |runs: &[Summary]| Estimate::new(&values(figure, runs));

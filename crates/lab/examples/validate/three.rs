@@ -110,25 +110,6 @@ fn collect(
     Ok(())
 }
 
-/// What the kept virtual runs of a point say; no run is made.
-pub(crate) fn kept(
-    point: &Point,
-    arguments: &Arguments,
-    store: &Store,
-    stop: &AtomicBool,
-) -> Result<Vec<Difference>, Failure> {
-    let case = point.case();
-    let (mut sim, mut guest) = (Vec::new(), Vec::new());
-    for seed in 1..=arguments.seeds {
-        let text = case.scenario(World::Virtual, seed)?.to_toml();
-        if let Some(record) = store.get(&case, &Kind::Virtual, seed, &text) {
-            guest.push(record.summary);
-            sim.extend(simulated::run(&case, seed, Kind::Punctual, store, stop)?);
-        }
-    }
-    Ok(Difference::all(Reference::Virtual, &sim, &guest))
-}
-
 /// Every difference, with the name of its point.
 pub(crate) fn differences(measured: &[(Point, Measured)]) -> Vec<(String, Difference)> {
     let of_point = |(point, measured): &(Point, Measured)| {
