@@ -203,7 +203,7 @@ impl Buffer {
     #[inline]
     fn measure_segment(&mut self, segment: &Segment) {
         let length = u64::from(segment.payload);
-        if length < self.full || length == self.full {
+        if length <= self.full {
             return;
         }
         self.full = length.min(self.mss);
@@ -446,7 +446,7 @@ mod tests {
         // A sender in slow start is never held up.
         for (round, window) in windows.iter().enumerate() {
             assert!(
-                *window >= (20 * MSS << round).min(8 << 20),
+                *window >= ((20 * MSS) << round).min(8 << 20),
                 "{round}: {window}"
             );
         }
