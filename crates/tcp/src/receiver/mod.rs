@@ -222,7 +222,9 @@ impl Receiver {
         }
         let was_contiguous = self.reassembly.is_contiguous();
         let unread = self.reading.unread(self.reassembly.next());
-        self.reading.look(self.reassembly.next(), now);
+        let buffer = &self.buffer;
+        let per_rtt = || buffer.as_ref().map_or(u64::MAX, Buffer::read_per_rtt);
+        self.reading.look(self.reassembly.next(), per_rtt, now);
         match self.reassembly.insert(start, end) {
             Arrival::Duplicate(range) => {
                 self.duplicate = Some(range);
