@@ -20,7 +20,7 @@ struct PoolInfo {
     bytes: [u8; MOST],
 }
 
-/// _IOW('R', 0x03, int[2]) of include/uapi/linux/random.h.
+/// `_IOW('R', 0x03, int[2])` of include/uapi/linux/random.h.
 const RNDADDENTROPY: libc::c_ulong = 0x4008_5203;
 
 /// Adds `bytes`, at most 64, and counts them as random. Needs CAP_SYS_ADMIN in the first user namespace.
