@@ -4,7 +4,7 @@
 //! replay it at its stamps, decide everything up to the time taken *before* reading, since all that
 //! arrived until then is now known); hand out what is released, or will be soon where the kernel
 //! waits for its time; sleep until the next release, the next decision, the next look or a packet's
-//! arrival, as [`Wakeup`](crate::Wakeup) says. Nothing is allocated or locked per packet once the
+//! arrival, as [`Wakeup`] says. Nothing is allocated or locked per packet once the
 //! queues have had their first fill, nothing spins, and the clock is read per batch and not per
 //! packet: where time is simulated, each reading is a system call.
 
