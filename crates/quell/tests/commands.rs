@@ -72,8 +72,27 @@ fn wrong_input_ends_with_two_and_says_what_is_wrong() {
     for (arguments, message) in [
         (&["run", "/nonexistent/x.toml"][..], missing.as_str()),
         (
-            &["run", COEXISTENCE, "--world", "virtual"],
-            "the virtual world is not part of this version; use --world sim or live",
+            &[
+                "run",
+                COEXISTENCE,
+                "--world",
+                "virtual",
+                "--kernel",
+                "none-such",
+            ],
+            "there is no kernel none-such in ",
+        ),
+        (
+            &["run", COEXISTENCE, "--kernel", "none-such"],
+            "--kernel and --guest-timeout have an effect only with --world virtual",
+        ),
+        (
+            &["compare", COEXISTENCE, "--world", "sim,sim"],
+            "sim is there twice",
+        ),
+        (
+            &["compare", COEXISTENCE, "--kernel", "7.2"],
+            "--kernel has an effect only with --world virtual",
         ),
         (
             &["run", COEXISTENCE, "--world", "mars"],
@@ -114,6 +133,7 @@ fn a_refused_run_writes_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let status = command()
         .args(["run", COEXISTENCE, "--world", "virtual"])
+        .args(["--kernel", "none-such"])
         .current_dir(folder.path())
         .stderr(Stdio::null())
         .status()
@@ -199,7 +219,7 @@ fn jobs_change_how_long_it_takes_and_nothing_else() {
     ]);
     assert_eq!(code, 2);
     assert!(
-        errors.contains("--jobs has an effect only with --world sim"),
+        errors.contains("--jobs has no effect with --world live"),
         "{errors}"
     );
 }
