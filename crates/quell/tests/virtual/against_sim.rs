@@ -20,6 +20,7 @@ use std::fs;
 use std::sync::Mutex;
 use std::thread;
 
+use quell_kernel::store::Version;
 use quell_measure::Summary;
 
 use crate::stage::Stage;
@@ -45,6 +46,13 @@ const POINTS: [&str; 12] = [
 const SEEDS: [u64; 2] = [1, 2];
 /// Runs at once.
 const THREADS: usize = 2;
+
+/// The kernel that the simulator's TCP follows.
+const FOLLOWED: &str = "7.0";
+/// How much wider bounds for drops and marks are with an older one. Kernels differ themselves: at fifo2bdp-reno-10mbit-5ms-1 Linux
+/// 6.12 drops 1.50 % and 7.2 drops 1.11 %; the simulator drops 1.02 %. Among what changed in between is how long a receiver
+/// compresses SACKs, a third of the RTT instead of a twentieth.
+const OLDER: f64 = 2.0;
 
 #[test]
 fn the_simulator_agrees_with_the_real_tcp_at_twelve_points() {
@@ -78,11 +86,16 @@ fn the_simulator_agrees_with_the_real_tcp_at_twelve_points() {
         }
     });
     let found = found.into_inner().unwrap();
+    let is_older = Version::new(&stage.kernel_version()) < Version::new(FOLLOWED);
+    let bound = |difference: &Difference| match difference.figure {
+        Figure::Drops | Figure::Marks if is_older => OLDER * difference.bound(),
+        _ => difference.bound(),
+    };
     let missed: Vec<String> = found
         .iter()
         .filter(|(_, difference, counted)| {
             let error = difference.standard_error().max(*counted);
-            difference.distance() > difference.bound() + error
+            difference.distance() > bound(difference) + error
         })
         .map(|(id, difference, _)| format!("{id}: {difference:?}"))
         .collect();
