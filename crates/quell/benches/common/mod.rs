@@ -44,7 +44,8 @@ impl Scenario {
         self.rate_bps / 8_000 * self.queue_ms
     }
 
-    fn text(&self) -> String {
+    /// As a file.
+    pub fn text(&self) -> String {
         let Self {
             flows,
             rate_bps,
