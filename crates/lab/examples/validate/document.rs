@@ -107,16 +107,19 @@ pub(crate) fn off_by(difference: &Difference) -> String {
     format!("{:+.1} %", 100.0 * off)
 }
 
-/// `mean ± standard error`, to three significant digits.
+/// `mean ± standard error`, to three significant digits; of one run, which has no error, the mean.
 pub(crate) fn estimate(mean: &Estimate) -> String {
-    let error = mean.standard_error.unwrap_or(0.0);
     let digits = match mean.mean.abs() {
         value if value >= 100.0 => 0,
         value if value >= 10.0 => 1,
         value if value >= 1.0 => 2,
         _ => 3,
     };
-    format!("{:.digits$} ± {error:.digits$}", mean.mean)
+    let text = format!("{:.digits$}", mean.mean);
+    match mean.standard_error {
+        Some(error) => format!("{text} ± {error:.digits$}"),
+        None => text,
+    }
 }
 
 #[cfg(test)]

@@ -9,11 +9,11 @@ use std::fmt::Write as _;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use quell_lab::World;
-use quell_measure::{Estimate, Summary};
+use quell_measure::Summary;
 
 use crate::case::Case;
 use crate::document::{self, Explanations};
-use crate::figures::{Difference, Figure, Reference, values};
+use crate::figures::{Difference, Figure, Reference};
 use crate::grid::{self, STRENGTH};
 use crate::store::{Kind, Store};
 use crate::{Arguments, guests, simulated};
@@ -126,7 +126,10 @@ pub(crate) fn summary(
 ) -> String {
     let mut text = facts(alone, beside, arguments);
     shares(&mut text, "Alone", &differences(alone));
-    shares(&mut text, "Beside CUBIC", &differences(beside));
+    let beside = differences(beside);
+    if !beside.is_empty() {
+        shares(&mut text, "Beside CUBIC", &beside);
+    }
     text
 }
 
@@ -136,17 +139,20 @@ fn facts(alone: &[(Case, Measured)], beside: &[(Case, Measured)], arguments: &Ar
         (alone, "points of the grid"),
         (beside, "points beside CUBIC"),
     ] {
-        let runs = || {
-            let of_point = measured.iter().map(|(_, measured)| measured.guest.len());
-            of_point.filter(|runs| *runs > 0)
+        let runs: Vec<usize> = measured.iter().map(|(_, one)| one.guest.len()).collect();
+        let made = || runs.iter().filter(|runs| **runs > 0);
+        let [least, most] = [made().min(), made().max()].map(|runs| runs.map_or(0, |runs| *runs));
+        let of_each = if least == most {
+            format!("{least}")
+        } else {
+            format!("{least} to {most}")
         };
         let _ = write!(
             text,
-            "{} runs at {} {name}, {} to {} of each; ",
-            runs().sum::<usize>(),
-            runs().count(),
-            runs().min().unwrap_or(0),
-            runs().max().unwrap_or(0),
+            "{} runs at {} of {} {name}, {of_each} of each; ",
+            runs.iter().sum::<usize>(),
+            made().count(),
+            runs.len(),
         );
     }
     let _ = write!(
@@ -215,11 +221,11 @@ fn table(text: &mut String, measured: &[(Case, Measured)]) {
     text.push_str("\n| --- | --- |");
     text.push_str(&" --- |".repeat(figures.len()));
     text.push('\n');
-    for (case, measured) in measured {
+    // Points without a run are counted above the tables.
+    for (case, measured) in measured.iter().filter(|(_, one)| !one.guest.is_empty()) {
         let _ = write!(text, "| {} | {} |", case.id, measured.guest.len());
         let differences = measured.differences();
         for figure in figures {
-            let estimate = |runs: &[Summary]| Estimate::new(&values(figure, runs));
             let cell = match differences.iter().find(|one| one.figure == figure) {
                 Some(one) => format!(
                     "{} / {}{}",
@@ -227,8 +233,7 @@ fn table(text: &mut String, measured: &[(Case, Measured)]) {
                     document::estimate(&one.other),
                     if one.holds() { "" } else { " **v**" }
                 ),
-                None if estimate(&measured.guest).is_some() => "none".to_owned(),
-                None => "not run".to_owned(),
+                None => "none".to_owned(),
             };
             let _ = write!(text, " {cell} |");
         }
