@@ -160,7 +160,7 @@ pub struct ReceiverConfig {
     /// A buffer whose window follows what arrives, as Linux has it (`tcp_moderate_rcvbuf`); `None` for a fixed
     /// `window`, which otherwise says nothing.
     pub buffer: Option<ReceiveBuffer>,
-    /// Where the application is woken for a part of what arrived in the last interval (1/25), the length of it; `None`
+    /// Where the application is woken for a hundredth of what arrived in the last interval, the length of it; `None`
     /// where it reads everything at once.
     pub reads: Option<Time>,
     /// Full segments per ACK outside the quick-ack phase: 2 in Linux; 1 acknowledges each.

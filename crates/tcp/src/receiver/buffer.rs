@@ -287,11 +287,6 @@ impl Buffer {
         0
     }
 
-    /// What was read in an RTT, at most (`rcvq_space.space`).
-    pub(super) fn read_per_rtt(&self) -> u64 {
-        self.read
-    }
-
     /// `tcp_rcvbuf_grow`: so much was read in an RTT, and so much is under way beyond a gap.
     fn enlarge(&mut self, read: u64, beyond: u64) {
         let before = std::mem::replace(&mut self.read, read).max(1);

@@ -222,9 +222,7 @@ impl Receiver {
         }
         let was_contiguous = self.reassembly.is_contiguous();
         let unread = self.reading.unread(self.reassembly.next());
-        let buffer = &self.buffer;
-        let per_rtt = || buffer.as_ref().map_or(u64::MAX, Buffer::read_per_rtt);
-        self.reading.look(self.reassembly.next(), per_rtt, now);
+        self.reading.look(self.reassembly.next(), now);
         match self.reassembly.insert(start, end) {
             Arrival::Duplicate(range) => {
                 self.duplicate = Some(range);
