@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use quell_app::{AppConfig, Durations, Report};
+use quell_app::{AppConfig, Durations, Report, Transport};
 use quell_aqm::{Packet, Qdisc as _, Random, Time};
 use quell_measure::{
     Direction, FlowRecorder, GroupId, GroupInfo, Recorder, RecorderConfig, Summary, Timeline,
@@ -11,6 +11,7 @@ use quell_measure::{
 use serde_json::{Value, json};
 
 use crate::lifetimes::Lifetime;
+use crate::scenario::keys::MTU;
 use crate::scenario::{Group, Scenario, Side};
 
 /// Below this utilisation a link that never signalled was not the bottleneck.
@@ -39,6 +40,28 @@ pub(crate) fn timeline(scenario: &Scenario) -> Timeline {
 pub(crate) fn cuts(timeline: &Timeline) -> Vec<Time> {
     let segments = timeline.segments().iter();
     segments.map(|segment| segment.span.end).collect()
+}
+
+/// The longest time that a host takes before it looks at a packet: that of a quiet machine, and enough for seeds to differ. More
+/// is not harmless, because self-clocked flows add it up round by round: with a packet time (0.3 ms at 40 Mbit/s) a lone DCTCP
+/// 25 ms away, marked by a step of 1 ms, fills 96.4 % of the link; with 20 µs 98.9 %, as without.
+const NOISE: Time = Time::from_micros(20);
+
+/// Hosts with TCP senders take a random time before they look at what comes back: not longer than a full packet on the
+/// link, which is enough to get out of step (Floyd and Jacobson 1992), nor than 5 % of the base RTT. By direction and group, in the
+/// worlds where nothing else makes hosts late.
+pub(crate) fn noise(scenario: &Scenario) -> [Vec<Time>; 2] {
+    let span = |group: &Group, direction| {
+        if group.direction == direction || group.app.transport() == Transport::Datagram {
+            return Time::ZERO;
+        }
+        let rate = scenario.link.side(group.direction).rate;
+        NOISE.min(rate.time_for(MTU)).min(group.rtt / 20)
+    };
+    [Direction::Forward, Direction::Reverse].map(|direction| {
+        let groups = scenario.groups.iter();
+        groups.map(|group| span(group, direction)).collect()
+    })
 }
 
 /// What the summary says of each group.

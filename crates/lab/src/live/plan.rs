@@ -24,7 +24,7 @@ use crate::lifetimes::{Lifetime, lifetimes};
 use crate::markers::markers;
 use crate::packets::FIRST_PORT;
 use crate::scenario::keys::MTU;
-use crate::scenario::{EcnSetting, Group, Scenario, Setting, bytes_in_flight};
+use crate::scenario::{EcnSetting, Group, Scenario, Setting, in_flight, largest_window};
 
 /// Payload of a full-sized segment: 1 500 bytes less IPv4 and TCP headers with timestamps.
 pub(super) const MSS: Bytes = Bytes::new(1_448);
@@ -267,23 +267,11 @@ fn pool_frames(in_flight: u64) -> u32 {
     (in_flight / 400 + 16_384).min(1 << 19) as u32
 }
 
-/// IP bytes in flight in each direction.
-fn in_flight(scenario: &Scenario) -> [u64; 2] {
-    [Direction::Forward, Direction::Reverse]
-        .map(|direction| bytes_in_flight(scenario, direction).get())
-}
-
 /// What the link's pool takes at most.
 pub(crate) fn pool_bytes(scenario: &Scenario) -> Bytes {
     let frames = pool_frames(in_flight(scenario).iter().sum());
     // A slot is a packet with room for its Ethernet header and a tag.
     Bytes::new(u64::from(frames) * (MTU.get() + 64))
-}
-
-/// A flow alone may fill the queue and the path: twice that, since the kernel counts overhead.
-fn largest_window(in_flight: [u64; 2]) -> u64 {
-    let largest = in_flight.into_iter().max();
-    (2 * largest.unwrap_or(0)).clamp(4 << 20, 1 << 30)
 }
 
 fn changes(change: &crate::scenario::Change) -> Vec<(Time, Change)> {

@@ -30,6 +30,19 @@ pub fn bytes_in_flight(scenario: &Scenario, direction: Direction) -> Bytes {
     rate.bytes_in(longest_rtt(scenario)) + queue_bytes(scenario, direction, rate)
 }
 
+/// The same of both directions, forward and reverse.
+pub(crate) fn in_flight(scenario: &Scenario) -> [u64; 2] {
+    [Direction::Forward, Direction::Reverse]
+        .map(|direction| bytes_in_flight(scenario, direction).get())
+}
+
+/// The largest receive window that a flow needs, in bytes: one alone may fill the queue and the path; twice that, since a
+/// kernel counts overhead.
+pub(crate) fn largest_window(in_flight: [u64; 2]) -> u64 {
+    let largest = in_flight.into_iter().max();
+    (2 * largest.unwrap_or(0)).clamp(4 << 20, 1 << 30)
+}
+
 /// The most flows that a group ever has at one time.
 pub(crate) fn most_flows(scenario: &Scenario, index: usize) -> u32 {
     let later = counts(scenario, index);

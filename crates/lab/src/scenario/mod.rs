@@ -29,6 +29,7 @@ pub use quell_measure::Direction;
 
 pub use self::capacity::bytes_in_flight;
 pub(crate) use self::capacity::most_flows;
+pub(crate) use self::capacity::{in_flight, largest_window};
 pub use self::control::ControlSpec;
 pub use self::domain::{Domain, LONGEST_NAME};
 pub use self::memory::{MEMORY_BUDGET, Memory};

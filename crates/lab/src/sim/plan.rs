@@ -7,11 +7,10 @@ use quell_sim::{Change, Config, FlowConfig, Jitter, Packet, Side, TransportConfi
 use quell_tcp::{Codepoint, ReceiverConfig, SenderConfig, Ticks};
 
 use super::SimError;
-use crate::figures::discipline;
+use crate::figures::{discipline, noise};
 use crate::lifetimes::Lifetime;
 use crate::markers::markers;
 use crate::scenario::control::DEFAULT_CONTROL;
-use crate::scenario::keys::MTU;
 use crate::scenario::{self, ControlSpec, EcnSetting, Group, Scenario, Setting};
 
 /// The simulation of `scenario` with `seed`.
@@ -43,7 +42,10 @@ pub(super) fn config(
         forward: side(scenario, Direction::Forward, seed, "queue"),
         reverse: side(scenario, Direction::Reverse, seed, "reverse.queue"),
         delays: scenario.groups.iter().map(|group| group.rtt / 2).collect(),
-        jitter: jitter(scenario, seed),
+        jitter: Jitter {
+            spans: noise(scenario),
+            seed,
+        },
         flows: lifetimes.iter().map(flow).collect(),
         changes: scenario.changes.iter().flat_map(changes).collect(),
     })
@@ -71,28 +73,6 @@ fn on_hosts(
         ends.1.ticks = ticks();
     }
     transport
-}
-
-/// The longest time that a host takes before it looks at a packet: that of a quiet machine, and enough for seeds to differ. More
-/// is not harmless, because self-clocked flows add it up round by round: with a packet time (0.3 ms at 40 Mbit/s) a lone DCTCP
-/// 25 ms away, marked by a step of 1 ms, fills 96.4 % of the link; with 20 µs 98.9 %, as without.
-const NOISE: Time = Time::from_micros(20);
-
-/// Hosts with TCP senders take a random time before they look at what comes back: not longer than a full packet on the
-/// link, which is enough to get out of step (Floyd and Jacobson 1992), nor than 5 % of the base RTT.
-fn jitter(scenario: &Scenario, seed: u64) -> Jitter {
-    let span = |group: &Group, direction| {
-        if group.direction == direction || group.app.transport() == Transport::Datagram {
-            return Time::ZERO;
-        }
-        let rate = scenario.link.side(group.direction).rate;
-        NOISE.min(rate.time_for(MTU)).min(group.rtt / 20)
-    };
-    let spans = [Direction::Forward, Direction::Reverse].map(|direction| {
-        let groups = scenario.groups.iter();
-        groups.map(|group| span(group, direction)).collect()
-    });
-    Jitter { spans, seed }
 }
 
 fn side(scenario: &Scenario, direction: Direction, seed: u64, component: &str) -> Side {
