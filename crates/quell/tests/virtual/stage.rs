@@ -113,12 +113,6 @@ impl Stage {
         self.path().join("kernels")
     }
 
-    /// The version of the true kernel.
-    pub(crate) fn kernel_version(&self) -> String {
-        let facts = self.json("kernels/true/kernel.json");
-        facts["version"].as_str().unwrap().to_owned()
-    }
-
     /// What the ordinary user's temporary folder holds: nothing, when all went well.
     pub(crate) fn left_over(&self) -> Vec<String> {
         let entries = fs::read_dir(self.path().join("tmp")).unwrap();
