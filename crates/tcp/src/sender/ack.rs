@@ -227,11 +227,15 @@ impl Sender {
             let is_valid = block.start < block.end
                 && block.end <= self.board.next()
                 && block.start >= self.una.max(ack);
-            if is_valid {
-                self.on_block(*block, news, now);
-            } else {
+            if !is_valid {
                 *block = Sack::default();
             }
+        }
+        // In the order of their numbers: else what is new in an older block would seem to have been overtaken by
+        // a newer one of the same ACK.
+        blocks.sort_unstable_by_key(|block| block.start);
+        for block in blocks.iter().filter(|block| block.start < block.end) {
+            self.on_block(*block, news, now);
         }
         self.known_sacks = blocks;
         let is_judge = self.recovery.state != State::Loss || self.recovery.undo_marker.is_some();
@@ -439,5 +443,51 @@ impl Sender {
         };
         self.delivery.delivered_ce += u64::from(marks.packets);
         marks
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cc::CcConfig;
+    use crate::config::SenderConfig;
+
+    const MSS: u64 = 1_448;
+
+    /// With SACK compression an ACK may tell of two ranges at once, the later one first.
+    /// `tcp_sacktag_write_queue` sorts them, so that nothing seems to be out of order.
+    #[test]
+    fn blocks_of_one_ack_are_taken_in_the_order_of_their_numbers() {
+        let ms = Time::from_millis;
+        let mut sender = Sender::new(&SenderConfig::new(CcConfig::Reno(Default::default())));
+        sender.open(ms(0));
+        sender.poll(ms(0));
+        let answer = |ack: u64, flags: u16, blocks: &[(u64, u64)]| {
+            let mut segment = Segment {
+                acknowledgement: ack * MSS,
+                window: 1 << 20,
+                flags: Flags(Flags::ACK | flags),
+                ..Segment::default()
+            };
+            for &(start, end) in blocks {
+                let block = Sack {
+                    start: start * MSS,
+                    end: end * MSS,
+                };
+                segment.sacks.push(ack * MSS, block);
+            }
+            segment
+        };
+        sender.on_segment(&answer(0, Flags::SYN, &[]), ms(20));
+        sender.write(10 * MSS);
+        while sender.poll(ms(20)).is_some() {}
+        // Segments 1 and 5 are lost.
+        sender.on_segment(&answer(1, 0, &[(2, 3)]), ms(40));
+        sender.on_segment(&answer(1, 0, &[(6, 8), (2, 5)]), ms(41));
+        assert_eq!(sender.board.sacked(), 5);
+        assert!(!sender.recovery.reordering_seen);
+        // What fills a gap is late indeed.
+        sender.on_segment(&answer(1, 0, &[(2, 8)]), ms(42));
+        assert!(sender.recovery.reordering_seen);
     }
 }
