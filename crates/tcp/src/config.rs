@@ -3,6 +3,7 @@
 use quell_aqm::{Bytes, Ecn, Time};
 
 use crate::cc::CcConfig;
+use crate::receiver::ReceiveBuffer;
 use crate::ticks::Ticks;
 
 /// The ECN-capable codepoint that a host sends.
@@ -156,11 +157,14 @@ pub struct ReceiverConfig {
     pub accecn_option: AccEcnOptionUse,
     /// Payload of a full segment, in bytes.
     pub mss: u32,
+    /// A buffer whose window follows what arrives, as Linux has it (`tcp_moderate_rcvbuf`); `None` for a fixed
+    /// `window`, which otherwise says nothing.
+    pub buffer: Option<ReceiveBuffer>,
     /// Full segments per ACK outside the quick-ack phase: 2 in Linux; 1 acknowledges each.
     pub ack_every: u32,
     /// Whether the first segments are acknowledged one by one (Linux's quick-ack phase).
     pub quick_ack: bool,
-    /// Whether duplicate ACKs after the third wait up to 1 ms or RTT/20 for company
+    /// Whether duplicate ACKs after the third wait up to 1 ms or a third of the RTT for company
     /// (`tcp_comp_sack_delay_ns`).
     pub compress_sacks: bool,
     /// The clock of its host's timers.
@@ -176,6 +180,7 @@ impl ReceiverConfig {
             ect_scope: None,
             accecn_option: AccEcnOptionUse::Always,
             mss: 1_448,
+            buffer: None,
             ack_every: 2,
             quick_ack: true,
             compress_sacks: true,

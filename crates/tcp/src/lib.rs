@@ -30,7 +30,7 @@ pub use cc::CcConfig;
 pub use config::{AccEcnOptionUse, Codepoint, EcnMode, EctScope, ReceiverConfig, SenderConfig};
 pub use ecn::FeedbackMode;
 pub use ecn::option::{AccEcnOption, Order};
-pub use receiver::Receiver;
+pub use receiver::{ReceiveBuffer, Receiver};
 pub use segment::{Flags, Sack, SackBlocks, Segment};
 pub use sender::{Sender, SenderStats};
 pub use ticks::Ticks;

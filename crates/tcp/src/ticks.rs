@@ -44,6 +44,18 @@ impl Ticks {
             phase: phase.as_nanos() % period.max(1),
         }
     }
+    /// These, or so many per second where timers are exact: for clocks that are coarse anywhere.
+    pub(crate) fn or_hz(self, hz: u32) -> Self {
+        match self {
+            Self::EXACT => Self::new(hz, Time::ZERO),
+            ticks => ticks,
+        }
+    }
+    /// Ticks per second.
+    #[inline]
+    pub(crate) fn hz(&self) -> u64 {
+        1_000_000_000 / self.period
+    }
     /// The number of the last tick.
     #[inline]
     pub(crate) fn at(&self, now: Time) -> u64 {

@@ -1,17 +1,18 @@
 //! What a scenario means for the simulator.
 
 use quell_app::Transport;
-use quell_aqm::{Ecn, Random, Time};
+use quell_aqm::{Bytes, Ecn, Random, Time};
 use quell_measure::{Direction, GroupId};
 use quell_sim::{Change, Config, FlowConfig, Jitter, Packet, Side, TransportConfig};
-use quell_tcp::{Codepoint, ReceiverConfig, SenderConfig, Ticks};
+use quell_tcp::{Codepoint, ReceiveBuffer, ReceiverConfig, SenderConfig, Ticks};
 
 use super::SimError;
 use crate::figures::{discipline, noise};
 use crate::lifetimes::Lifetime;
 use crate::markers::markers;
 use crate::scenario::control::DEFAULT_CONTROL;
-use crate::scenario::{self, ControlSpec, EcnSetting, Group, Scenario, Setting};
+use crate::scenario::keys::MTU;
+use crate::scenario::{self, ControlSpec, EcnSetting, Group, Scenario, Setting, in_flight, largest_window};
 
 /// The simulation of `scenario` with `seed`.
 pub(super) fn config(
@@ -22,7 +23,7 @@ pub(super) fn config(
     let transports: Vec<TransportConfig> = scenario
         .groups
         .iter()
-        .map(transport)
+        .map(|group| transport(group, receive_buffer(scenario)))
         .collect::<Result<_, _>>()?;
     let flow = |lifetime: &Lifetime| {
         let group = &scenario.groups[lifetime.group];
@@ -85,7 +86,17 @@ fn side(scenario: &Scenario, direction: Direction, seed: u64, component: &str) -
     }
 }
 
-fn transport(group: &Group) -> Result<TransportConfig, SimError> {
+/// The sizes of receive buffers (`tcp_rmem`) as the hosts of the other worlds have them: Linux's initial one, and four bytes of
+/// memory for each of the largest window.
+fn receive_buffer(scenario: &Scenario) -> ReceiveBuffer {
+    let most = largest_window(in_flight(scenario)).saturating_mul(4);
+    ReceiveBuffer {
+        initial: Bytes::new(131_072),
+        most: Bytes::new(most.min(i32::MAX as u64)),
+    }
+}
+
+fn transport(group: &Group, buffer: ReceiveBuffer) -> Result<TransportConfig, SimError> {
     if group.app.transport() == Transport::Datagram {
         return Ok(TransportConfig::Datagrams(match group.ecn {
             EcnSetting::Off => Ecn::NotEct,
@@ -119,6 +130,7 @@ fn transport(group: &Group) -> Result<TransportConfig, SimError> {
     };
     let receiver = ReceiverConfig {
         ect_scope: sender.ect_scope,
+        buffer: Some(buffer),
         ..ReceiverConfig::new(ecn)
     };
     Ok(TransportConfig::Stream(Box::new((sender, receiver))))

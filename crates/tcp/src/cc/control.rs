@@ -20,6 +20,7 @@ use super::reno::Reno;
 use super::window::{AckSample, Window};
 use super::{CcConfig, Connection, CubicConfig, LostSegment};
 use crate::ecn::FeedbackMode;
+use crate::ticks::Ticks;
 
 /// State of loss recovery (Linux `enum tcp_ca_state`), in rising order of trouble.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
@@ -81,15 +82,15 @@ macro_rules! dispatch {
 }
 
 impl Control {
-    /// The control of a new connection.
-    pub fn new(config: &CcConfig, window: &mut Window) -> Self {
+    /// The control of a new connection of a host whose jiffies are `ticks`.
+    pub fn new(config: &CcConfig, ticks: Ticks, window: &mut Window) -> Self {
         match config {
             CcConfig::Reno(config) => Self::Reno(Reno::new(*config)),
-            CcConfig::Cubic(config) => Self::cubic(*config, window),
+            CcConfig::Cubic(config) => Self::cubic(*config, ticks, window),
             CcConfig::Dctcp(config) => Self::Dctcp(Dctcp::new(*config)),
         }
     }
-    fn cubic(config: CubicConfig, window: &mut Window) -> Self {
+    fn cubic(config: CubicConfig, ticks: Ticks, window: &mut Window) -> Self {
         if let Some(threshold) = config.initial_threshold() {
             window.ssthresh = threshold;
         }
@@ -97,7 +98,7 @@ impl Control {
             Variant::Rfc9438 | Variant::FreeBsd2010 => {
                 Self::TextbookCubic(TextbookCubic::new(config))
             }
-            _ => Self::Cubic(Cubic::new(config)),
+            _ => Self::Cubic(Cubic::new(config, ticks)),
         }
     }
     /// A control that its user brings along.

@@ -11,7 +11,10 @@
 //! | `linux_2_0` | 0.80 | to a threshold of 100 | ACKs · mean segments per ACK | module version 2.0 |
 //! | `rfc_9438`, `freebsd_2010` | | | | see [`cubic_textbook`](super::cubic_textbook) |
 //!
-//! Deviations from Linux: 1. the clock ticks each millisecond (HZ = 1000); 2. the cube root is
+//! Its clock is the host's jiffies (`tcp_jiffies32`): with HZ = 250 the curve moves every 4 ms, and
+//! looks ahead by the lowest RTT rounded up to such.
+//!
+//! Deviations from Linux: 1. where timers are exact, a jiffy is a millisecond; 2. the cube root is
 //! exact, Linux's is within 0.2 %; 3. products are wide enough for any window; 4. `linux_2_0` has
 //! no limit of the increment (`max_increment`), and C is 0.4 throughout, as its authors published.
 
@@ -21,15 +24,14 @@ use quell_aqm::{Parameter, Settings, Time};
 use super::control::{Event, State};
 use super::hystart::HyStart;
 use super::{AckSample, CcConfig, Kind, Window};
+use crate::ticks::Ticks;
 
 /// C = 0.4 as 410/1024 (`bic_scale` 41, times 10).
 const C_1024THS: u64 = 410;
 /// K³ in units of 2⁻³⁰ s³ for each segment below Wmax: 2⁴⁰ / 410.
 pub(super) const CUBE_FACTOR: u64 = (1 << 40) / C_1024THS;
-/// The window is computed at least this often: HZ/32.
-const REFRESH_MS: u64 = 31;
-/// RTT samples are not trusted for this long after a reduction: HZ.
-const DISTRUST_MS: u64 = 1_000;
+/// The window is computed at least so often per second.
+const REFRESH: u64 = 32;
 
 /// Which CUBIC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -172,17 +174,18 @@ impl CubicConfig {
 #[derive(Debug, Clone)]
 pub struct Cubic {
     config: CubicConfig,
+    ticks: Ticks,
     /// Segments acknowledged per 8 segments of Reno's growth and window.
     friendly_scale: u64,
     /// One segment is added for so many acknowledged.
     per: u32,
     /// Window at the last reduction (Wmax), after fast convergence; zero before the first.
     last_max: u32,
-    /// When the window was computed, and for which window.
-    last_ms: u64,
+    /// The jiffy in which the window was computed, and for which window.
+    last_tick: u64,
     last_cwnd: u32,
-    /// Start of the epoch; `None` after a reduction.
-    epoch_ms: Option<u64>,
+    /// The jiffy in which the epoch began; `None` after a reduction.
+    epoch: Option<u64>,
     /// Time from the start of the epoch to Wmax, in 1/1024 s.
     k: u64,
     origin: u32,
@@ -195,22 +198,19 @@ pub struct Cubic {
     hystart: HyStart,
 }
 
-fn milliseconds(time: Time) -> u64 {
-    time.as_nanos() / 1_000_000
-}
-
 impl Cubic {
-    /// For a new connection.
-    pub fn new(config: CubicConfig) -> Self {
+    /// For a new connection of a host whose jiffies are `ticks`.
+    pub fn new(config: CubicConfig, ticks: Ticks) -> Self {
         let beta = u64::from(config.beta.clamp(1, 1_023));
         Self {
             config,
+            ticks: ticks.or_hz(1_000),
             friendly_scale: 8 * (1_024 + beta) / 3 / (1_024 - beta),
             per: 0,
             last_max: 0,
-            last_ms: 0,
+            last_tick: 0,
             last_cwnd: 0,
-            epoch_ms: None,
+            epoch: None,
             k: 0,
             origin: 0,
             lowest_rtt: None,
@@ -223,10 +223,11 @@ impl Cubic {
 
     pub(super) fn on_ack(&mut self, ack: &AckSample, window: &mut Window) {
         let Some(rtt) = ack.rtt else { return };
+        // Not for a second after a reduction.
         let since = self
-            .epoch_ms
-            .map(|start| milliseconds(ack.now).saturating_sub(start));
-        if since.is_some_and(|since| since < DISTRUST_MS) {
+            .epoch
+            .map(|start| self.ticks.at(ack.now).saturating_sub(start));
+        if since.is_some_and(|since| since < self.ticks.hz()) {
             return;
         }
         let lowest = self.lowest_rtt.map_or(rtt, |lowest| lowest.min(rtt));
@@ -255,23 +256,23 @@ impl Cubic {
                 return;
             }
         }
-        self.update(window.cwnd, acked, milliseconds(ack.now));
+        self.update(window.cwnd, acked, self.ticks.at(ack.now));
         window.additive_increase(self.per, acked);
     }
 
     /// Computes how many acknowledged segments the next increment takes.
-    fn update(&mut self, cwnd: u32, acked: u32, now_ms: u64) {
+    fn update(&mut self, cwnd: u32, acked: u32, now: u64) {
         self.friendly_acked = self.friendly_acked.saturating_add(acked);
-        let since = now_ms.saturating_sub(self.last_ms);
+        let since = now.saturating_sub(self.last_tick);
         let is_current = self.config.variant == Variant::Linux;
-        if self.last_cwnd == cwnd && since <= REFRESH_MS {
+        if self.last_cwnd == cwnd && since <= self.ticks.hz() / REFRESH {
             return;
         }
         // Today's cubic moves once per tick; a reduction ends the epoch and forces it.
-        if self.epoch_ms.is_none() || since > 0 || !is_current {
+        if self.epoch.is_none() || since > 0 || !is_current {
             self.last_cwnd = cwnd;
-            self.last_ms = now_ms;
-            self.per = self.segments_per_increment(cwnd, acked, now_ms);
+            self.last_tick = now;
+            self.per = self.segments_per_increment(cwnd, acked, now);
         }
         if self.config.tcp_friendliness {
             self.follow_reno(cwnd);
@@ -286,24 +287,22 @@ impl Cubic {
 
     /// The cubic: segments to acknowledge per increment, so that the window is W(t + RTT) one RTT
     /// from now (RFC 9438 equation 1 and section 4.4).
-    fn segments_per_increment(&mut self, cwnd: u32, acked: u32, now_ms: u64) -> u32 {
-        let start = match self.epoch_ms {
+    fn segments_per_increment(&mut self, cwnd: u32, acked: u32, now: u64) -> u32 {
+        let start = match self.epoch {
             Some(start) => start,
             None => {
-                self.epoch_ms = Some(now_ms);
+                self.epoch = Some(now);
                 self.friendly_acked = acked;
                 self.friendly = cwnd;
                 let below = self.last_max.saturating_sub(cwnd);
                 self.origin = self.last_max.max(cwnd);
                 // 2⁴⁰/410 · 2³⁰ < 2⁶².
                 self.k = cube_root(CUBE_FACTOR * u64::from(below));
-                now_ms
+                now
             }
         };
-        let ahead = self
-            .lowest_rtt
-            .map_or(0, |rtt| rtt.as_nanos().div_ceil(1_000_000));
-        let t = ((now_ms.saturating_sub(start) + ahead) << 10) / 1_000;
+        let ahead = self.lowest_rtt.map_or(0, |rtt| self.ticks.count(rtt));
+        let t = ((now.saturating_sub(start) + ahead) << 10) / self.ticks.hz();
         let distance = u128::from(t.abs_diff(self.k).min(1 << 30));
         // 410 · 2⁹⁰ < 2¹²⁸.
         let delta = (u128::from(C_1024THS) * distance * distance * distance) >> 40;
@@ -342,7 +341,7 @@ impl Cubic {
     }
 
     pub(super) fn threshold(&mut self, window: &Window) -> u32 {
-        self.epoch_ms = None;
+        self.epoch = None;
         let (cwnd, beta) = (u64::from(window.cwnd), u64::from(self.config.beta));
         self.last_max = if window.cwnd < self.last_max && self.config.fast_convergence {
             (cwnd * (1_024 + beta) / 2_048) as u32
@@ -355,7 +354,7 @@ impl Cubic {
     pub(super) fn on_state(&mut self, new: State, ack: &AckSample, _window: &mut Window) {
         if new == State::Loss {
             let hystart = std::mem::take(&mut self.hystart);
-            *self = Self::new(self.config);
+            *self = Self::new(self.config, self.ticks);
             self.hystart = hystart;
             self.hystart.reset(ack.now, ack.next);
         }
@@ -363,10 +362,12 @@ impl Cubic {
 
     /// A pause of the application does not count as time since the loss.
     pub(super) fn on_event(&mut self, event: Event, now: Time) {
-        if let (Event::Resume(pause), Some(start)) = (event, self.epoch_ms)
+        if let (Event::Resume(pause), Some(start)) = (event, self.epoch)
             && self.config.variant == Variant::Linux
         {
-            self.epoch_ms = Some((start + milliseconds(pause)).min(milliseconds(now)));
+            let tick = self.ticks.at(now);
+            let pause = tick - self.ticks.at(now - pause);
+            self.epoch = Some((start + pause).min(tick));
         }
     }
 }
@@ -401,7 +402,7 @@ mod tests {
 
     #[test]
     fn a_reduction_leaves_beta_and_fast_convergence_lowers_the_maximum() {
-        let mut cubic = Cubic::new(CubicConfig::default());
+        let mut cubic = Cubic::new(CubicConfig::default(), Ticks::EXACT);
         assert_eq!(cubic.threshold(&Window::new(1_000)), 700);
         assert_eq!(cubic.last_max, 1_000);
         assert_eq!(cubic.threshold(&Window::new(800)), 560);
@@ -409,12 +410,36 @@ mod tests {
         assert_eq!(cubic.last_max, 680);
     }
 
+    /// Linux 7.2, `bictcp_update`: t is counted in jiffies, `usecs_to_jiffies(delay_min)` rounds up,
+    /// and there is one t for all ACKs of a jiffy.
+    #[test]
+    fn the_clock_of_the_curve_is_the_hosts_jiffies() {
+        let cwnd = 100_000;
+        // 9.001 s are 9217/1024, and 2251 jiffies of 4 ms 9220/1024: 410/2⁴⁰ of their cubes are 291 and 292
+        // segments.
+        for (ticks, per) in [
+            (Ticks::EXACT, cwnd / 291),
+            (Ticks::new(250, Time::ZERO), cwnd / 292),
+        ] {
+            let mut cubic = Cubic::new(CubicConfig::default(), ticks);
+            cubic.threshold(&Window::new(cwnd));
+            cubic.lowest_rtt = Some(Time::from_millis(9_001));
+            let tick = |ms| cubic.ticks.at(Time::from_millis(ms));
+            let (first, second) = (tick(1_000), tick(1_003));
+            cubic.update(cwnd, 1, first);
+            assert_eq!(cubic.per, per);
+            cubic.update(cwnd + 1, 1, second);
+            let is_same = first == second;
+            assert_eq!(cubic.last_cwnd == cwnd, is_same);
+        }
+    }
+
     /// Seconds until the window is back at the one of the loss, one ACK per two segments.
     fn return_time(wmax: u32, rtt_ms: u64, options: &[(&str, &str)]) -> f64 {
         let Ok(CcConfig::Cubic(config)) = KIND.configure(options) else {
             panic!("options")
         };
-        let mut cubic = Cubic::new(config);
+        let mut cubic = Cubic::new(config, Ticks::EXACT);
         let mut window = Window::new(wmax);
         window.ssthresh = cubic.threshold(&window);
         window.cwnd = window.ssthresh;

@@ -75,6 +75,17 @@ impl DelayedAck {
         self.lengthen_quick_phase(acks);
         self.timeout = self.min();
     }
+    /// The window grows: one segment more is acknowledged at once (`tcp_grow_window`).
+    #[inline]
+    pub(super) fn on_window_grown(&mut self) {
+        if self.most_quick > 0 {
+            self.quick |= 1;
+        }
+    }
+    /// The buffer is half full (`__tcp_select_window`).
+    pub(super) fn end_quick_phase(&mut self) {
+        self.quick = 0;
+    }
     /// Whether each segment is acknowledged.
     pub(super) fn is_quick(&self) -> bool {
         self.quick > 0

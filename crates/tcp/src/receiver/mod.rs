@@ -3,11 +3,11 @@
 //! Its host calls [`Receiver::poll`] after each segment and each timer, as a receive interrupt
 //! would: ACKs that are asked for between two polls become one.
 //!
-//! Limitations: 1. the receive window is a fixed limit and the application reads at once, so there
-//! is no autotuning and the window never closes; 2. segments are not aggregated before they are
+//! Limitations: 1. the application reads at once, so the window never closes; 2. segments are not aggregated before they are
 //! acknowledged (GRO); 3. there is no data in the other direction, so ACKs are never piggybacked
 //! ("pingpong" mode); 4. timestamps have a resolution of 1 ms, as Linux's by default.
 
+mod buffer;
 mod delayed_ack;
 mod feedback;
 mod reassembly;
@@ -18,9 +18,12 @@ use crate::cache::prefetch;
 use crate::config::ReceiverConfig;
 use crate::ecn::FeedbackMode;
 use crate::segment::{Flags, Sack, SackBlocks, Segment};
+use buffer::Buffer;
 use delayed_ack::{DelayedAck, QUICK_ACKS};
 use feedback::{Demand, Feedback};
 use reassembly::{Arrival, Reassembly};
+
+pub use buffer::ReceiveBuffer;
 
 /// Time-out of the SYN-ACK (RFC 6298 section 2.1), doubled each time up to 64 times.
 const SYN_ACK_TIMEOUT: Time = Time::from_secs(1);
@@ -30,8 +33,12 @@ const MAX_WINDOW: u64 = 1 << 30;
 const UNCOMPRESSED: u32 = 3;
 /// Most ACKs held back (`tcp_comp_sack_nr`).
 const MAX_COMPRESSED: u32 = 44;
-/// Longest time that an ACK is held back (`tcp_comp_sack_delay_ns`).
+/// Longest time that an ACK is held back (`tcp_comp_sack_delay_ns`), and how much later the timer rings
+/// (`tcp_comp_sack_slack_ns`).
 const MAX_COMPRESSION: Time = Time::from_millis(1);
+const COMPRESSION_SLACK: Time = Time::from_micros(10);
+/// It is held back for so much of an RTT (`tcp_comp_sack_rtt_percent`, Linux 6.18; 5 before).
+const COMPRESSION_PERCENT: u64 = 33;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
@@ -51,7 +58,10 @@ struct EarlierAck {
 /// The receiving end of a connection.
 #[derive(Debug, Clone)]
 pub struct Receiver {
+    /// The window of the next ACK.
     window: u32,
+    /// What it follows; `None` where it is fixed.
+    buffer: Option<Buffer>,
     mss: u32,
     /// More unacknowledged bytes than this are acknowledged at once.
     ack_beyond: u64,
@@ -94,9 +104,16 @@ impl Receiver {
     /// A receiver that listens.
     pub fn new(config: &ReceiverConfig) -> Self {
         let mss = u64::from(config.mss.max(1));
-        let window = config.window.get().max(2 * mss).min(MAX_WINDOW);
+        let fixed = config.window.get().max(2 * mss).min(MAX_WINDOW);
+        let buffer = config
+            .buffer
+            .map(|buffer| Buffer::new(buffer, config.mss.max(1)));
+        let window = buffer
+            .as_ref()
+            .map_or(fixed, |buffer| buffer.initial().into());
         Self {
             window: window as u32,
+            buffer,
             mss: config.mss.max(1),
             ack_beyond: mss * u64::from(config.ack_every.max(1) - 1),
             compress_sacks: config.compress_sacks,
@@ -140,6 +157,9 @@ impl Receiver {
                     self.rtt = Some(now - sent);
                 }
                 self.phase = Phase::Established;
+                if let Some(buffer) = &mut self.buffer {
+                    buffer.on_established(now);
+                }
                 self.syn_ack_due = None;
                 self.syn_ack_wanted = false;
                 is_handshake = self.feedback.on_first_ack(segment);
@@ -170,7 +190,10 @@ impl Receiver {
     }
     /// Nothing beyond it is accepted.
     fn limit(&self) -> u64 {
-        self.reassembly.next().saturating_add(self.window.into())
+        match &self.buffer {
+            Some(buffer) => buffer.edge(),
+            None => self.reassembly.next().saturating_add(self.window.into()),
+        }
     }
 
     fn on_syn(&mut self, segment: &Segment) {
@@ -212,8 +235,20 @@ impl Receiver {
                 self.is_pushed |= segment.flags.has(Flags::PSH) || segment.ip_length() < full;
                 // A gap is filled: acknowledge at once (RFC 5681 section 4.2).
                 self.ack_wanted |= !was_contiguous && self.reassembly.is_contiguous();
+                if let Some(buffer) = &mut self.buffer
+                    && buffer.on_in_order(segment, end, now).quick
+                {
+                    self.delayed.on_window_grown();
+                }
             }
-            Arrival::OutOfOrder => {}
+            Arrival::OutOfOrder => {
+                let (next, end) = (self.reassembly.next(), self.reassembly.end());
+                if let Some(buffer) = &mut self.buffer
+                    && buffer.on_out_of_order(segment, next, end, now).quick
+                {
+                    self.delayed.on_window_grown();
+                }
+            }
         }
         if segment.flags.has(Flags::FIN) && self.fin.is_none() {
             self.fin = Some(end - 1);
@@ -241,6 +276,11 @@ impl Receiver {
         self.ack_wanted |= self.is_finished();
         self.ack_scheduled = true;
         self.decide(now);
+        if let Some(buffer) = &mut self.buffer {
+            let (next, waiting) = (self.reassembly.next(), self.reassembly.waiting());
+            buffer.on_read(next, waiting, self.reassembly.end(), now);
+            self.ack_wanted |= buffer.has_opened(next);
+        }
     }
 
     /// Whether to acknowledge now, soon or later.
@@ -274,8 +314,14 @@ impl Receiver {
         }
         self.compressed += 1;
         if self.compressed_due.is_none() {
-            let delay = self.rtt.map_or(MAX_COMPRESSION, |rtt| rtt / 20);
-            self.compressed_due = Some(now + delay.min(MAX_COMPRESSION));
+            // The lower of the two RTTs that this end knows.
+            let seen = self.buffer.as_ref().and_then(Buffer::rtt);
+            let rtt = match (self.rtt, seen) {
+                (Some(rtt), Some(seen)) => Some(rtt.min(seen)),
+                (rtt, seen) => rtt.or(seen),
+            };
+            let delay = rtt.map_or(MAX_COMPRESSION, |rtt| rtt * COMPRESSION_PERCENT / 100);
+            self.compressed_due = Some(now + delay.min(MAX_COMPRESSION) + COMPRESSION_SLACK);
         }
     }
 
@@ -296,6 +342,9 @@ impl Receiver {
     fn answer(&mut self, now: Time) -> Option<Segment> {
         if self.syn_ack_wanted {
             return Some(self.syn_ack(now));
+        }
+        if self.ack_wanted || self.earlier.is_some() {
+            self.update_window();
         }
         if let Some(earlier) = self.earlier.take() {
             return Some(self.ack(earlier.acknowledgement, earlier.flags, now));
@@ -318,6 +367,17 @@ impl Receiver {
             return Some(self.unusual_ack(next, flags, has_sacks, now));
         }
         Some(self.ack(next, flags, now))
+    }
+    /// The window that the next ACK tells.
+    #[inline]
+    fn update_window(&mut self) {
+        if let Some(buffer) = &mut self.buffer {
+            let (window, is_ample) = buffer.advertise(self.reassembly.next());
+            self.window = window;
+            if !is_ample {
+                self.delayed.end_quick_phase();
+            }
+        }
     }
     /// With an AccECN option, or telling of a duplicate.
     #[cold]

@@ -32,6 +32,8 @@ pub(super) enum Arrival {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Reassembly {
     next: u64,
+    /// Bytes in `ranges`.
+    waiting: u64,
     ranges: VecDeque<Sack>,
     recent: [Sack; RECENT],
 }
@@ -50,6 +52,14 @@ impl Reassembly {
     /// Whether nothing waits beyond a gap.
     pub(super) fn is_contiguous(&self) -> bool {
         self.ranges.is_empty()
+    }
+    /// Bytes that wait beyond a gap.
+    pub(super) fn waiting(&self) -> u64 {
+        self.waiting
+    }
+    /// The number behind the last byte that has arrived.
+    pub(super) fn end(&self) -> u64 {
+        self.ranges.back().map_or(self.next, |last| last.end)
     }
     /// The most recent ranges, the latest first.
     pub(super) fn recent(&self) -> impl Iterator<Item = Sack> + '_ {
@@ -79,6 +89,7 @@ impl Reassembly {
             && first.start <= self.next
         {
             self.next = self.next.max(first.end);
+            self.waiting -= first.end - first.start;
             self.ranges.pop_front();
         }
         let next = self.next;
@@ -104,18 +115,24 @@ impl Reassembly {
                 }
                 merged.start = range.start.min(start);
                 merged.end = range.end.max(end);
+                let mut known = range.end - range.start;
                 self.ranges[index] = merged;
                 // What the grown range reaches now becomes part of it.
                 while let Some(follower) = self.ranges.get(index + 1)
                     && follower.start <= merged.end
                 {
                     merged.end = merged.end.max(follower.end);
+                    known += follower.end - follower.start;
                     self.ranges.remove(index + 1);
                     self.ranges[index] = merged;
                 }
+                self.waiting += merged.end - merged.start - known;
             }
             _ if self.ranges.len() >= MAX_RANGES => return Arrival::Refused,
-            _ => self.ranges.insert(index, merged),
+            _ => {
+                self.waiting += end - start;
+                self.ranges.insert(index, merged);
+            }
         }
         self.remember(merged);
         Arrival::OutOfOrder
@@ -193,6 +210,10 @@ mod tests {
                     assert!(!bytes[range.end.min(199) as usize] || range.end == 200);
                 }
                 assert_eq!(bytes[next..], rest[next..]);
+                let waiting = rest.iter().filter(|b| **b).count();
+                assert_eq!(reassembly.waiting(), waiting as u64);
+                let end = bytes.iter().rposition(|b| *b).map_or(0, |last| last + 1);
+                assert_eq!(reassembly.end(), end as u64);
                 let ranges = reassembly.ranges();
                 assert!(reassembly.recent().all(|r| ranges.contains(&r)));
             }

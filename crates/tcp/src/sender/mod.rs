@@ -105,7 +105,7 @@ impl Sender {
     /// A sender that has not opened yet.
     pub fn new(config: &SenderConfig) -> Self {
         let mut window = Window::new(config.initial_window);
-        let control = Control::new(&config.congestion_control, &mut window);
+        let control = Control::new(&config.congestion_control, config.ticks, &mut window);
         Self::build(config, control, window)
     }
     /// The same with this control instead of the one that `config` names.
