@@ -160,6 +160,9 @@ pub struct ReceiverConfig {
     /// A buffer whose window follows what arrives, as Linux has it (`tcp_moderate_rcvbuf`); `None` for a fixed
     /// `window`, which otherwise says nothing.
     pub buffer: Option<ReceiveBuffer>,
+    /// Where the application is woken for a part of what arrived in the last interval (1/25), the length of it; `None`
+    /// where it reads everything at once.
+    pub reads: Option<Time>,
     /// Full segments per ACK outside the quick-ack phase: 2 in Linux; 1 acknowledges each.
     pub ack_every: u32,
     /// Whether the first segments are acknowledged one by one (Linux's quick-ack phase).
@@ -181,6 +184,7 @@ impl ReceiverConfig {
             accecn_option: AccEcnOptionUse::Always,
             mss: 1_448,
             buffer: None,
+            reads: None,
             ack_every: 2,
             quick_ack: true,
             compress_sacks: true,

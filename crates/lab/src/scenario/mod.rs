@@ -28,7 +28,6 @@ use quell_aqm::{Rate, Time};
 pub use quell_measure::Direction;
 
 pub use self::capacity::bytes_in_flight;
-pub(crate) use self::capacity::{in_flight, largest_window};
 pub(crate) use self::capacity::most_flows;
 pub(crate) use self::capacity::{in_flight, largest_window};
 pub use self::control::ControlSpec;

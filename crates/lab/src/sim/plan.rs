@@ -11,8 +11,9 @@ use crate::figures::{discipline, noise};
 use crate::lifetimes::Lifetime;
 use crate::markers::markers;
 use crate::scenario::control::DEFAULT_CONTROL;
-use crate::scenario::keys::MTU;
-use crate::scenario::{self, ControlSpec, EcnSetting, Group, Scenario, Setting, in_flight, largest_window};
+use crate::scenario::{
+    self, AppConfig, ControlSpec, EcnSetting, Group, Scenario, Setting, in_flight, largest_window,
+};
 
 /// The simulation of `scenario` with `seed`.
 pub(super) fn config(
@@ -23,7 +24,7 @@ pub(super) fn config(
     let transports: Vec<TransportConfig> = scenario
         .groups
         .iter()
-        .map(|group| transport(group, receive_buffer(scenario)))
+        .map(|group| transport(group, scenario))
         .collect::<Result<_, _>>()?;
     let flow = |lifetime: &Lifetime| {
         let group = &scenario.groups[lifetime.group];
@@ -96,7 +97,7 @@ fn receive_buffer(scenario: &Scenario) -> ReceiveBuffer {
     }
 }
 
-fn transport(group: &Group, buffer: ReceiveBuffer) -> Result<TransportConfig, SimError> {
+fn transport(group: &Group, scenario: &Scenario) -> Result<TransportConfig, SimError> {
     if group.app.transport() == Transport::Datagram {
         return Ok(TransportConfig::Datagrams(match group.ecn {
             EcnSetting::Off => Ecn::NotEct,
@@ -130,7 +131,9 @@ fn transport(group: &Group, buffer: ReceiveBuffer) -> Result<TransportConfig, Si
     };
     let receiver = ReceiverConfig {
         ect_scope: sender.ect_scope,
-        buffer: Some(buffer),
+        buffer: Some(receive_buffer(scenario)),
+        // As the hosts of the other worlds wake the readers of bulk data.
+        reads: matches!(group.app, AppConfig::Bulk).then_some(scenario.run.interval),
         ..ReceiverConfig::new(ecn)
     };
     Ok(TransportConfig::Stream(Box::new((sender, receiver))))

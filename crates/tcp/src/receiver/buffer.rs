@@ -9,8 +9,8 @@
 //! far beyond the first sixteen, which HyStart hears as a longer train.
 //!
 //! Deviations from Linux: 1. there is no pressure of memory, and nothing is dropped for want of it; 2.
-//! the application has read all that is in order before the next segment arrives; 3. memory is that of a
-//! segment that came alone, in a buffer of its own (`truesize` without GRO).
+//! memory is that of segments that came alone, in a buffer of their own (`truesize` without GRO), and
+//! what waits counts as full segments.
 
 use quell_aqm::{Bytes, Time};
 
@@ -64,8 +64,9 @@ pub(super) struct Buffer {
     threshold: u64,
     /// The window is told in units of 2 to the power of this.
     shift: u32,
-    /// First number that has not been allowed.
+    /// First number that has not been allowed, and the window that the last ACK told (`rcv_wnd`).
     edge: u64,
+    told: u64,
     mss: u64,
     /// Full segments as the peer sends them (`rcv_mss`).
     full: u64,
@@ -97,6 +98,7 @@ impl Buffer {
             threshold: 0,
             shift: most.ilog2().saturating_sub(15).min(MOST_SHIFT),
             edge: 0,
+            told: 0,
             mss,
             full: MSS_BEFORE.min(mss),
             waiting: 0,
@@ -111,6 +113,7 @@ impl Buffer {
         // `tcp_select_initial_window`: whole segments.
         let space = buffer.window_of(size);
         buffer.edge = (space / mss * mss).min(UNSCALED);
+        buffer.told = buffer.edge;
         buffer
     }
     /// `tcp_win_from_space`.
@@ -133,14 +136,20 @@ impl Buffer {
         self.read_since = now;
     }
 
-    /// A segment with new data arrived in order, of which so much had arrived before it.
+    /// A segment with new data arrived in order, so that everything up to `next` has; so many bytes before it
+    /// are not read yet.
     #[inline]
-    pub(super) fn on_in_order(&mut self, segment: &Segment, next: u64, now: Time) -> Grown {
-        self.measure_with_echo(segment, now);
+    pub(super) fn on_in_order(
+        &mut self,
+        segment: &Segment,
+        next: u64,
+        unread: u64,
+        now: Time,
+    ) -> Grown {
+        self.measure_with_echo(segment, unread == 0, now);
         self.measure_segment(segment);
         self.measure_with_window(next, now);
-        // It is in the buffer until the application has read it.
-        self.grow(segment, truesize(segment))
+        self.grow(segment, self.memory(unread) + truesize(segment))
     }
     /// A segment with new data arrived beyond a gap; what arrived ends at `end`, and `next` is missing.
     pub(super) fn on_out_of_order(
@@ -148,32 +157,46 @@ impl Buffer {
         segment: &Segment,
         next: u64,
         end: u64,
+        unread: u64,
         now: Time,
     ) -> Grown {
-        self.measure_with_echo(segment, now);
+        self.measure_with_echo(segment, unread == 0, now);
         self.measure_segment(segment);
-        let grown = self.grow(segment, 0);
+        let grown = self.grow(segment, self.memory(unread));
         self.waiting += truesize(segment);
         self.enlarge(self.read, end.saturating_sub(next));
         grown
     }
-    /// The application has read everything up to `next`; beyond it so many bytes wait
-    /// (`tcp_rcv_space_adjust`).
+    /// So many bytes wait beyond a gap.
     #[inline]
-    pub(super) fn on_read(&mut self, next: u64, waiting: u64, end: u64, now: Time) {
+    pub(super) fn on_gap_filled(&mut self, waiting: u64) {
         if self.waiting > 0 {
-            let each = truesize_of(self.mss);
-            self.waiting = self.waiting.min(waiting.div_ceil(self.mss) * each);
+            self.waiting = self.waiting.min(self.memory(waiting));
         }
+    }
+    /// The application reads everything up to `next`, of which it had not read so much; what arrived ends at
+    /// `end` (`tcp_rcv_space_adjust`, which is called for each segment, and only the first finds an RTT over).
+    #[inline]
+    pub(super) fn on_read(&mut self, next: u64, unread: u64, end: u64, now: Time) {
         if self.rtt == 0 || micros(now - self.read_since) < self.rtt >> 3 {
             return;
         }
-        let read = next - self.read_before;
+        let behind = unread.saturating_sub(self.mss);
+        let position = next - behind;
+        let read = (position - self.read_before).saturating_sub(behind);
         if read > self.read {
-            self.enlarge(read, end.saturating_sub(next));
+            self.enlarge(read, end - next);
         }
-        self.read_before = next;
+        self.read_before = position;
         self.read_since = now;
+    }
+    /// Memory of so many bytes in full segments.
+    #[inline]
+    fn memory(&self, bytes: u64) -> u64 {
+        match bytes {
+            0 => 0,
+            bytes => bytes.div_ceil(self.mss) * truesize_of(self.mss),
+        }
     }
 
     /// `tcp_measure_rcv_mss`: what share of memory payload is.
@@ -191,9 +214,9 @@ impl Buffer {
             self.read = self.read.min(self.clamp);
         }
     }
-    /// `tcp_rcv_rtt_measure_ts`: once for each timestamp echoed.
+    /// `tcp_rcv_rtt_measure_ts`: once for each timestamp echoed; a longer one only where all has been read.
     #[inline]
-    fn measure_with_echo(&mut self, segment: &Segment, now: Time) {
+    fn measure_with_echo(&mut self, segment: &Segment, has_read: bool, now: Time) {
         if segment.echo == self.echo {
             return;
         }
@@ -205,7 +228,8 @@ impl Buffer {
         self.rtt = match self.rtt {
             0 => sample << 3,
             rtt if sample << 3 < rtt => sample << 3,
-            rtt => rtt - (rtt >> 3) + sample,
+            rtt if has_read => rtt - (rtt >> 3) + sample,
+            rtt => rtt,
         };
     }
     /// `tcp_rcv_rtt_measure`: a window's worth takes an RTT at least.
@@ -220,7 +244,7 @@ impl Buffer {
                 self.rtt = sample;
             }
         }
-        self.round_end = next + self.edge.saturating_sub(next);
+        self.round_end = next + self.told;
         self.round_start = Some(now);
     }
     /// The RTT as this end sees it; `None` before it is known.
@@ -228,7 +252,7 @@ impl Buffer {
         (self.rtt > 0).then(|| Time::from_micros(self.rtt >> 3))
     }
 
-    /// `tcp_grow_window`, with so much in the buffer that will soon have been read.
+    /// `tcp_grow_window`, with so much memory not read yet.
     #[inline]
     fn grow(&mut self, segment: &Segment, unread: u64) -> Grown {
         let length = u64::from(segment.payload);
@@ -263,6 +287,11 @@ impl Buffer {
         0
     }
 
+    /// What was read in an RTT, at most (`rcvq_space.space`).
+    pub(super) fn read_per_rtt(&self) -> u64 {
+        self.read
+    }
+
     /// `tcp_rcvbuf_grow`: so much was read in an RTT, and so much is under way beyond a gap.
     fn enlarge(&mut self, read: u64, beyond: u64) {
         let before = std::mem::replace(&mut self.read, read).max(1);
@@ -282,40 +311,45 @@ impl Buffer {
         }
     }
 
-    /// The window that an ACK of `next` may tell (`__tcp_select_window`). False if less than half of the
-    /// buffer is free, which ends the quick-ack phase.
-    fn select(&self, next: u64) -> (u64, bool) {
+    /// The window that an ACK may tell now, with so many bytes not read yet (`__tcp_select_window`); zero where
+    /// none fits. False if less than half of the buffer is free, which ends the quick-ack phase.
+    fn select(&self, unread: u64) -> (u64, bool) {
         let allowed = self.window_of(self.size);
         let full = self.clamp.min(allowed);
         let mss = self.full.min(full);
-        let mut free = self.space(self.waiting);
+        let mut free = self.space(self.waiting + self.memory(unread));
         let is_ample = free >= full >> 1;
         if !is_ample {
             free = free >> self.shift << self.shift;
             if free < allowed >> 4 || free < mss {
-                return (self.edge.saturating_sub(next), false);
+                return (0, false);
             }
         }
         let window = free.min(self.threshold).next_multiple_of(1 << self.shift);
         (window, is_ample)
     }
     /// `tcp_select_window`: what an ACK of `next` tells; it never takes back what was allowed.
-    pub(super) fn advertise(&mut self, next: u64) -> (u32, bool) {
+    pub(super) fn advertise(&mut self, next: u64, unread: u64) -> (u32, bool) {
         let current = self.edge.saturating_sub(next);
-        let (new, is_ample) = self.select(next);
-        let new = if new < current {
+        let (new, is_ample) = self.select(unread);
+        self.told = if new < current {
             current.next_multiple_of(1 << self.shift)
         } else {
             new
         };
-        self.edge = next + new;
-        (new.min(UNSCALED << self.shift) as u32, is_ample)
+        self.edge = next + self.told;
+        (self.told.min(UNSCALED << self.shift) as u32, is_ample)
+    }
+    /// Whether an ACK would tell of as large a window as the last one (`__tcp_ack_snd_check`).
+    #[inline]
+    pub(super) fn keeps_window(&self, unread: u64) -> bool {
+        self.select(unread).0 >= self.told
     }
     /// Before there is a connection.
     pub(super) fn initial(&self) -> u32 {
         self.edge as u32
     }
-    /// Whether an ACK of `next` would at least double the window, where it is small
+    /// Whether an ACK of `next` would at least double the window, where it is small and all has been read
     /// (`__tcp_cleanup_rbuf`).
     #[inline]
     pub(super) fn has_opened(&self, next: u64) -> bool {
@@ -323,7 +357,7 @@ impl Buffer {
         if 2 * current > self.clamp {
             return false;
         }
-        let (new, _) = self.select(next);
+        let (new, _) = self.select(0);
         new > 0 && new >= 2 * current
     }
     /// First number that is not accepted.
@@ -381,10 +415,10 @@ mod tests {
         let mut windows = Vec::new();
         for n in 0..10 {
             let now = Time::from_micros(31_311 + 1_200 * n);
-            let grown = buffer.on_in_order(&segment(n, Time::from_millis(10)), (n + 1) * MSS, now);
             let end = (n + 1) * MSS;
-            buffer.on_read(end, 0, end, now);
-            let (window, is_ample) = buffer.advertise(end);
+            let grown = buffer.on_in_order(&segment(n, Time::from_millis(10)), end, 0, now);
+            let (window, is_ample) = buffer.advertise(end, MSS);
+            buffer.on_read(end, MSS, end, now);
             assert!(is_ample);
             assert_eq!(grown.quick, n < 6, "{n}");
             windows.push(window);
@@ -404,10 +438,11 @@ mod tests {
         for round in 0..14 {
             let now = Time::from_millis(40 + 20 * round);
             for _ in 0..flight {
-                buffer.on_in_order(&segment(n, now - Time::from_millis(20)), (n + 1) * MSS, now);
+                let segment = segment(n, now - Time::from_millis(20));
                 n += 1;
-                buffer.on_read(n * MSS, 0, n * MSS, now);
-                buffer.advertise(n * MSS);
+                buffer.on_in_order(&segment, n * MSS, 0, now);
+                buffer.on_read(n * MSS, MSS, n * MSS, now);
+                buffer.advertise(n * MSS, 0);
             }
             assert_eq!(buffer.rtt(), Some(Time::from_millis(20)));
             windows.push(buffer.edge() - n * MSS);
@@ -427,21 +462,21 @@ mod tests {
     fn what_waits_beyond_a_gap_takes_memory_and_the_right_edge_stays() {
         let mut buffer = buffer();
         let now = Time::from_millis(40);
-        buffer.on_in_order(&segment(0, now), MSS, now);
-        let (window, _) = buffer.advertise(MSS);
+        buffer.on_in_order(&segment(0, now), MSS, 0, now);
+        let (window, _) = buffer.advertise(MSS, 0);
         let edge = buffer.edge();
         assert_eq!(edge, MSS + u64::from(window));
         // A buffer of 131 072 bytes holds 56 segments of 2 304.
         let mut is_ample = true;
         for n in 2..44 {
-            buffer.on_out_of_order(&segment(n, now), MSS, (n + 1) * MSS, now);
-            is_ample &= buffer.advertise(MSS).1;
+            buffer.on_out_of_order(&segment(n, now), MSS, (n + 1) * MSS, 0, now);
+            is_ample &= buffer.advertise(MSS, 0).1;
             assert!(buffer.edge() >= edge);
         }
         assert_eq!(buffer.waiting, 42 * 2_304);
         // It has grown with them: 2 · 14 600 bytes and 43 segments beyond.
         assert!(!is_ample, "less than half of it was free");
-        buffer.on_read(44 * MSS, 0, 44 * MSS, now);
+        buffer.on_gap_filled(0);
         assert_eq!(buffer.waiting, 0);
     }
 }

@@ -3,13 +3,14 @@
 //! Its host calls [`Receiver::poll`] after each segment and each timer, as a receive interrupt
 //! would: ACKs that are asked for between two polls become one.
 //!
-//! Limitations: 1. the application reads at once, so the window never closes; 2. segments are not aggregated before they are
+//! Limitations: 1. the application reads as soon as it is woken, so the window never closes; 2. segments are not aggregated before they are
 //! acknowledged (GRO); 3. there is no data in the other direction, so ACKs are never piggybacked
 //! ("pingpong" mode); 4. timestamps have a resolution of 1 ms, as Linux's by default.
 
 mod buffer;
 mod delayed_ack;
 mod feedback;
+mod reading;
 mod reassembly;
 
 use quell_aqm::{Bytes, Time};
@@ -21,6 +22,7 @@ use crate::segment::{Flags, Sack, SackBlocks, Segment};
 use buffer::Buffer;
 use delayed_ack::{DelayedAck, QUICK_ACKS};
 use feedback::{Demand, Feedback};
+use reading::Reading;
 use reassembly::{Arrival, Reassembly};
 
 pub use buffer::ReceiveBuffer;
@@ -62,12 +64,15 @@ pub struct Receiver {
     window: u32,
     /// What it follows; `None` where it is fixed.
     buffer: Option<Buffer>,
+    /// Whether the window is already that of the ACK that will leave.
+    is_window_set: bool,
     mss: u32,
     /// More unacknowledged bytes than this are acknowledged at once.
     ack_beyond: u64,
     compress_sacks: bool,
     phase: Phase,
     reassembly: Reassembly,
+    reading: Reading,
     delayed: DelayedAck,
     feedback: Feedback,
     /// What the last ACK acknowledged.
@@ -114,11 +119,13 @@ impl Receiver {
         Self {
             window: window as u32,
             buffer,
+            is_window_set: false,
             mss: config.mss.max(1),
             ack_beyond: mss * u64::from(config.ack_every.max(1) - 1),
             compress_sacks: config.compress_sacks,
             phase: Phase::Listening,
             reassembly: Reassembly::default(),
+            reading: Reading::new(config.reads),
             delayed: DelayedAck::new(config.quick_ack, window / mss, config.ticks),
             feedback: Feedback::new(config),
             acknowledged: 0,
@@ -214,6 +221,10 @@ impl Receiver {
             return;
         }
         let was_contiguous = self.reassembly.is_contiguous();
+        let unread = self.reading.unread(self.reassembly.next());
+        let buffer = &self.buffer;
+        let per_rtt = || buffer.as_ref().map_or(u64::MAX, Buffer::read_per_rtt);
+        self.reading.look(self.reassembly.next(), per_rtt, now);
         match self.reassembly.insert(start, end) {
             Arrival::Duplicate(range) => {
                 self.duplicate = Some(range);
@@ -235,16 +246,20 @@ impl Receiver {
                 self.is_pushed |= segment.flags.has(Flags::PSH) || segment.ip_length() < full;
                 // A gap is filled: acknowledge at once (RFC 5681 section 4.2).
                 self.ack_wanted |= !was_contiguous && self.reassembly.is_contiguous();
-                if let Some(buffer) = &mut self.buffer
-                    && buffer.on_in_order(segment, end, now).quick
-                {
-                    self.delayed.on_window_grown();
+                let (next, waiting) = (self.reassembly.next(), self.reassembly.waiting());
+                if let Some(buffer) = &mut self.buffer {
+                    if buffer.on_in_order(segment, next, unread, now).quick {
+                        self.delayed.on_window_grown();
+                    }
+                    buffer.on_gap_filled(waiting);
                 }
             }
             Arrival::OutOfOrder => {
                 let (next, end) = (self.reassembly.next(), self.reassembly.end());
                 if let Some(buffer) = &mut self.buffer
-                    && buffer.on_out_of_order(segment, next, end, now).quick
+                    && buffer
+                        .on_out_of_order(segment, next, end, unread, now)
+                        .quick
                 {
                     self.delayed.on_window_grown();
                 }
@@ -276,24 +291,47 @@ impl Receiver {
         self.ack_wanted |= self.is_finished();
         self.ack_scheduled = true;
         self.decide(now);
-        if let Some(buffer) = &mut self.buffer {
-            let (next, waiting) = (self.reassembly.next(), self.reassembly.waiting());
-            buffer.on_read(next, waiting, self.reassembly.end(), now);
-            self.ack_wanted |= buffer.has_opened(next);
+        if self.reading.is_woken(self.reassembly.next()) {
+            self.read(now);
         }
     }
 
-    /// Whether to acknowledge now, soon or later.
+    /// Whether to acknowledge now, soon or later (`__tcp_ack_snd_check`).
     #[inline]
     fn decide(&mut self, now: Time) {
         let next = self.reassembly.next();
-        if self.ack_wanted || next - self.acknowledged > self.ack_beyond || self.delayed.is_quick()
-        {
+        if self.ack_wanted || self.delayed.is_quick() || self.owes_ack(next) {
             self.ack_wanted = true;
+            self.update_window();
         } else if self.reassembly.is_contiguous() {
-            self.ack_wanted = self.is_pushed || self.delayed.schedule(now, self.rtt);
+            self.ack_wanted = self.delayed.schedule(now, self.rtt);
         } else {
             self.hold_back(now);
+        }
+    }
+    /// More than one full segment waits to be acknowledged. Where the window would not advance with it, the
+    /// reader will do it.
+    #[inline]
+    fn owes_ack(&self, next: u64) -> bool {
+        next - self.acknowledged > self.ack_beyond
+            && (!self.reading.is_woken(next)
+                || self
+                    .buffer
+                    .as_ref()
+                    .is_none_or(|buffer| buffer.keeps_window(self.reading.unread(next))))
+    }
+    /// The application reads all that there is (`tcp_recvmsg`, `__tcp_cleanup_rbuf`).
+    #[inline]
+    fn read(&mut self, now: Time) {
+        let (next, end) = (self.reassembly.next(), self.reassembly.end());
+        let unread = self.reading.unread(next);
+        self.reading.on_read(next);
+        let is_contiguous = self.reassembly.is_contiguous();
+        self.ack_wanted |=
+            next - self.acknowledged > self.ack_beyond || (self.is_pushed && is_contiguous);
+        if let Some(buffer) = &mut self.buffer {
+            buffer.on_read(next, unread, end, now);
+            self.ack_wanted |= buffer.has_opened(next);
         }
     }
 
@@ -343,7 +381,7 @@ impl Receiver {
         if self.syn_ack_wanted {
             return Some(self.syn_ack(now));
         }
-        if self.ack_wanted || self.earlier.is_some() {
+        if !self.is_window_set && (self.ack_wanted || self.earlier.is_some()) {
             self.update_window();
         }
         if let Some(earlier) = self.earlier.take() {
@@ -361,6 +399,7 @@ impl Receiver {
         self.delayed.on_ack_sent(self.ack_scheduled);
         self.ack_scheduled = false;
         self.is_pushed = false;
+        self.is_window_set = false;
         self.compressed = 0;
         self.compressed_due = None;
         if self.feedback.is_accurate() || self.duplicate.is_some() {
@@ -372,8 +411,10 @@ impl Receiver {
     #[inline]
     fn update_window(&mut self) {
         if let Some(buffer) = &mut self.buffer {
-            let (window, is_ample) = buffer.advertise(self.reassembly.next());
+            let next = self.reassembly.next();
+            let (window, is_ample) = buffer.advertise(next, self.reading.unread(next));
             self.window = window;
+            self.is_window_set = true;
             if !is_ample {
                 self.delayed.end_quick_phase();
             }
