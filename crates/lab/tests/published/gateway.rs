@@ -285,8 +285,9 @@ fn goodput(misses: &mut Misses, longest: &mut Vec<Call>) -> String {
             }
         }
         misses.within(format!("{slots}, NewReno"), ours[4], *reno_check, 2.0);
-        // Wider: with 7 slots a seed settles in one of two cycles, of 21.2 and of 22.2 Mbit/s.
-        misses.within(format!("{slots}, CUBIC"), ours[5], *cubic_check, 4.0);
+        // Wider with 7 slots: a seed settles in one of two cycles, of 21.2 (the cross-check's) and of 22.2 Mbit/s.
+        let band = if *slots == 7 { 6.0 } else { 2.0 };
+        misses.within(format!("{slots}, CUBIC"), ours[5], *cubic_check, band);
         // Two BDPs are 25 slots.
         if *slots >= 25 {
             misses.within(format!("ADSL 1, {slots}"), ours[0], 1.376, 1.0);
@@ -298,8 +299,8 @@ fn goodput(misses: &mut Misses, longest: &mut Vec<Call>) -> String {
          every step, and CUBIC is above it and at the ceiling of 23.10 Mbit/s from 47 slots on.\n\n{table}\n\
          In recovery each packet is acknowledged with SACK blocks, in 64 bytes and more: with the call more than the 1 Mbit/s that ADSL 2 \
          has upwards. The ACKs queue up there, come back in a rush, and what they release overflows a short queue again: below 20 slots \
-         CUBIC keeps little of its lead. In the cross-check SACK costs no bytes; with 2 Mbit/s up NewReno is within 2 % of it and CUBIC \
-         within 4 %: with 7 slots it settles in one of two cycles, by the seed."
+         CUBIC keeps little of its lead. In the cross-check SACK costs no bytes; with 2 Mbit/s up both controls are within 2 % of it, \
+         except CUBIC with 7 slots, which settles in one of two cycles, of 21.2 or 22.2 Mbit/s, by the seed."
     )
 }
 
