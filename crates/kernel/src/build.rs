@@ -51,6 +51,8 @@ pub enum Stage {
     Configuring,
     /// Compiling; counted in files.
     Compiling,
+    /// Removing the source and what it was compiled to.
+    CleaningUp,
 }
 
 /// How far it is.
@@ -134,9 +136,13 @@ pub fn build(
         hash: &hash,
         stop,
     };
-    build
+    let built = build
         .run(tell)
-        .map_err(|error| failed(error, &log, &folder, request))
+        .map_err(|error| failed(error, &log, &folder, request));
+    // A hundred thousand files.
+    stage(tell, Stage::CleaningUp);
+    drop(work);
+    built
 }
 
 /// A kernel of the store that is what was asked for.

@@ -103,7 +103,12 @@ fn a_tree_becomes_a_kernel_with_every_control_and_discipline_that_it_offers() {
     assert_eq!(listing(&place.tree.0), before, "the tree was written to");
     assert_eq!(
         stages,
-        [Stage::Looking, Stage::Configuring, Stage::Compiling]
+        [
+            Stage::Looking,
+            Stage::Configuring,
+            Stage::Compiling,
+            Stage::CleaningUp
+        ]
     );
     assert_eq!(most, 4);
 

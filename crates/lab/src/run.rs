@@ -128,6 +128,10 @@ pub fn run_all(
         let why = "tasks that run together share one world".to_owned();
         return Err(RunError::Refused(why));
     }
+    if options.live.kernel_queue.is_some() && options.packets {
+        let why = "--packets tells what quell's queue did to each packet, and with --kernel-queue there is none";
+        return Err(RunError::Refused(why.to_owned()));
+    }
     match options.world {
         World::Sim if options.live.kernel_queue.is_some() || options.live.watch => {
             Err(RunError::Refused(

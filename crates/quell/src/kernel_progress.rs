@@ -90,6 +90,7 @@ fn what(stage: Stage) -> &'static str {
         Stage::Unpacking => "unpacking the source",
         Stage::Configuring => "configuring",
         Stage::Compiling => "compiling",
+        Stage::CleaningUp => "cleaning up",
     }
 }
 

@@ -209,7 +209,7 @@ fn a_source_is_built_once_and_lines_tell_what_goes_on() {
     let (code, out, errors) = place.told(&build);
     assert_eq!(
         (code, errors.as_str()),
-        (0, "configuring\ncompiling\n"),
+        (0, "configuring\ncompiling\ncleaning up\n"),
         "{out}"
     );
     assert!(

@@ -184,9 +184,15 @@ pub(crate) fn lateness_ms(summary: &Summary) -> Option<f64> {
     Some(forward.max(of("reverse_lateness_ms")?))
 }
 
-/// How late the link's thread woke, for a simulated link that shall be as late.
+/// How late packets left because the link's thread woke late, for a simulated link that shall be as late.
 pub(crate) fn lateness(summary: &Summary) -> Option<Lateness> {
-    let measured = summary.figures.link.extra.get("oversleep_ms")?;
+    let figures = &summary.figures.link.extra;
+    // Where the link looks ahead, the kernel releases packets: late are those alone that it was handed too late.
+    let looks_ahead = figures.get("looks_ahead").and_then(|ahead| ahead.as_bool());
+    let measured = figures.get(match looks_ahead {
+        Some(true) => "lateness_ms",
+        Some(false) | None => "oversleep_ms",
+    })?;
     let quantile = |(share, key): (f64, &str)| {
         let ms = measured.get(key)?.as_f64()?;
         Some((share, Time::from_nanos((ms * 1e6) as u64)))
@@ -199,6 +205,6 @@ pub(crate) fn lateness(summary: &Summary) -> Option<Lateness> {
         (0.9999, "p9999"),
         (1.0, "max"),
     ];
-    let quantiles: Option<Vec<_>> = quantiles.into_iter().map(quantile).collect();
-    Some(Lateness::from_quantiles(&quantiles?))
+    let quantiles: Vec<_> = quantiles.into_iter().filter_map(quantile).collect();
+    Some(Lateness::from_quantiles(&quantiles))
 }

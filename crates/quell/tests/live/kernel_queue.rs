@@ -114,6 +114,11 @@ fn a_queue_of_the_kernel_is_refused_where_it_cannot_be() {
             "--world live or virtual",
         ),
         (SCENARIO, &["--watch"], "--world live or virtual"),
+        (
+            SCENARIO,
+            &["--world", "live", "--packets", "--kernel-queue", "bfifo"],
+            "--packets",
+        ),
         (&bare, &bfifo, "link.overhead must be 14"),
         (&changing, &bfifo, "[[at]]"),
         (
