@@ -446,9 +446,8 @@ impl Flow {
         let label = self.label(End::Sender);
         match (send, &mut self.transport) {
             (Send::Bytes(bytes), Transport::Stream(stream)) => stream.sender.write(bytes),
-            (Send::Endless | Send::Resume, Transport::Stream(stream)) => {
-                stream.sender.write_endless();
-            }
+            (Send::Endless, Transport::Stream(stream)) => stream.sender.write_endless(),
+            (Send::Resume, Transport::Stream(stream)) => stream.sender.write_until_retracted(),
             // The socket's buffer was full: the application is never slower than the transport.
             (Send::Pause, Transport::Stream(stream)) => stream.sender.retract(UNSENT.get()),
             (Send::Datagram(size), Transport::Datagrams(datagrams)) => {

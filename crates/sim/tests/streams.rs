@@ -256,19 +256,22 @@ fn shares(jitter: Time, seed: u64, later: Time) -> [f64; 2] {
     })
 }
 
-/// With exact clocks, flows fall into the same step whenever they start: ten runs are one run, and
-/// their standard error says nothing. The noise of a quiet host makes each seed a run of its own.
+/// With exact clocks, ten seeds are one run, and their standard error says nothing. The noise of a quiet host
+/// makes each seed a run of its own, as far from the others as runs are whose flows start at other times.
 #[test]
 fn noise_of_the_hosts_makes_each_seed_a_run_of_its_own() {
-    let spread = |jitter| {
-        let share = |n: u64| shares(jitter, n, Time::from_micros(3_100 * n))[0];
+    let spread = |jitter, step| {
+        let share = |n: u64| shares(jitter, n, Time::from_micros(3_100 + step * n))[0];
         let mut all: Vec<f64> = (0..10).map(share).collect();
         all.sort_unstable_by(f64::total_cmp);
         // Without the two that differ most.
         all[8] / all[1] - 1.0
     };
-    let (exact, noisy) = (spread(Time::ZERO), spread(Time::from_micros(20)));
-    assert!(exact < 0.002 && noisy > 0.02, "{exact} {noisy}");
+    let exact = spread(Time::ZERO, 0);
+    let [noisy, apart] =
+        [(20, 0), (0, 3_100)].map(|(us, step)| spread(Time::from_micros(us), step));
+    assert!(exact == 0.0, "{exact}");
+    assert!(noisy > 0.005 && apart > 0.005, "{noisy} {apart}");
     let again = || shares(Time::from_micros(20), 1, MS(3));
     assert_eq!(again(), again());
 }

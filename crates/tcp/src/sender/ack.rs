@@ -75,6 +75,7 @@ impl Sender {
             let end = ack.saturating_add(segment.window.into());
             news.window_changed = end - ack != self.window_end.saturating_sub(prior_una);
             self.window_end = end;
+            self.queue.on_ack(segment.window.into());
         }
         if news.advanced {
             self.timers.attempts = 0;

@@ -7,10 +7,8 @@
 //! for less than that is left unused while an acknowledgement is due that will open more of it. The last
 //! segment of several carries PSH (`__tcp_transmit_skb`), which its receiver answers at once.
 //!
-//! Deviations from Linux: 1. data written is one queue without the boundaries of `sk_buff`s (Linux
-//! since 6.9 fills them up before they leave); 2. lost segments form a burst wherever they are
-//! neighbours, however they left first; 3. what waits in the host counts with its IP length, not
-//! with `truesize`.
+//! Deviations from Linux: 1. lost segments form a burst wherever they are neighbours, however they left
+//! first; 2. what waits in the host counts with its IP length, not with `truesize`.
 
 use quell_aqm::{Bytes, Rate, Time};
 
@@ -19,7 +17,7 @@ use super::transmit::Limit;
 use crate::cc::State;
 
 /// Largest payload of a super-segment: 64 KiB without headers (`sk_gso_max_size`).
-const LARGEST: u64 = 65_536 - 321;
+pub(super) const LARGEST: u64 = 65_536 - 321;
 /// What leaves together takes 2⁻¹⁰ s at the pacing rate (`sk_pacing_shift`).
 const PACING_SHIFT: u32 = 10;
 /// The allowance for close peers halves with each 2⁹ µs of RTT (`tcp_tso_rtt_log`).
@@ -42,6 +40,13 @@ pub(super) struct Burst {
     size: u32,
     /// Which one on the board is next.
     next: u64,
+}
+
+impl Burst {
+    /// Whether the segment that has just left is its first.
+    pub(super) fn has_begun(&self) -> bool {
+        self.left + 1 == self.size
+    }
 }
 
 impl Sender {
@@ -169,7 +174,12 @@ impl Sender {
         if is_enough || room >= window / WINDOW_DIVISOR {
             return None;
         }
-        let written = left.min(LARGEST / mss * mss);
+        let written = match self.queue.head(self.board.next()) {
+            // The rest of a buffer that gets no more data.
+            Some((rest, false)) if rest <= room => return None,
+            Some((rest, _)) => rest,
+            None => left.min(LARGEST / mss * mss),
+        };
         if by_congestion < by_receiver && by_congestion <= written {
             return Some(Limit::Congestion);
         }

@@ -7,13 +7,14 @@
 //! Deviations from Linux: 1. RTTs are in nanoseconds, not in microseconds;
 //! 2. a connection is never given up; 3. the receiver never takes back what it selectively
 //! acknowledged; 4. segments keep their boundaries when they are sent again; 5. FIN is the only
-//! control flag with a sequence number; 6. there are no limits of memory.
+//! control flag with a sequence number; 6. there are no limits of memory but of the send buffer.
 
 mod ack;
 mod bursts;
 mod delivery;
 mod details;
 mod ecn;
+mod queue;
 mod rack;
 mod recovery;
 mod rtt;
@@ -35,6 +36,7 @@ use crate::segment::{Flags, Segment};
 use bursts::Burst;
 use delivery::Delivery;
 use ecn::SenderEcn;
+use queue::SendQueue;
 use rack::Rack;
 use recovery::Recovery;
 use rtt::Rtt;
@@ -96,6 +98,7 @@ pub struct Sender {
     timers: Timers,
     usage: Usage,
     burst: Burst,
+    queue: SendQueue,
     pacing: Pacing,
     local_queue: Bytes,
     counters: Counters,
@@ -150,6 +153,7 @@ impl Sender {
             timers: Timers::new(config.ticks),
             usage: Usage::default(),
             burst: Burst::default(),
+            queue: SendQueue::default(),
             local_queue: Bytes::ZERO,
             pacing: Pacing::default(),
             counters: Counters::default(),
@@ -170,17 +174,24 @@ impl Sender {
                 self.check_app_limited();
             }
             self.written = self.written.saturating_add(bytes);
+            self.queue.has_news = true;
         }
     }
     /// The application never runs out of bytes.
     pub fn write_endless(&mut self) {
         self.write(u64::MAX);
     }
+    /// The same of an application that will [`retract`](Self::retract) some of it.
+    pub fn write_until_retracted(&mut self) {
+        self.queue.pause();
+        self.write_endless();
+    }
     /// Takes back what was written and is not among the next `unsent` bytes to send: those that a
     /// socket's buffer would hold. What was never written does not come back.
     pub fn retract(&mut self, unsent: u64) {
         let kept = self.board.next().saturating_add(unsent);
         self.written = self.written.min(kept);
+        self.queue.pause();
     }
     /// Nothing follows what was written; an endless stream ends with what has been sent.
     pub fn close(&mut self) {
@@ -217,6 +228,7 @@ impl Sender {
         self.ack_wanted = true;
         self.echo = segment.timestamp;
         self.window_end = segment.window.into();
+        self.queue.on_ack(segment.window.into());
         if attempts == 1 {
             self.rtt.on_sample(now - sent, 0, 0);
             self.rtt.on_lowest(now - sent, now);
@@ -266,6 +278,7 @@ impl Sender {
         prefetch(&self.delivery);
         prefetch(&self.counters);
         prefetch(&self.mss);
+        prefetch(&self.queue);
     }
     /// The same of the segments outstanding, once what [`prefetch`](Self::prefetch) asked for may be
     /// there.

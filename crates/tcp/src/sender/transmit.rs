@@ -119,6 +119,16 @@ impl Sender {
         if self.phase != Phase::Established {
             return self.poll_syn(now);
         }
+        if self.queue.has_news {
+            self.begin_filling(now);
+        }
+        match self.poll_established(now) {
+            None if self.queue.is_due() => self.poll_filled(now),
+            polled => polled,
+        }
+    }
+
+    pub(super) fn poll_established(&mut self, now: Time) -> Option<Segment> {
         if self.ack_wanted {
             self.ack_wanted = false;
             let flags = Flags::ACK | self.ecn.handshake_flags();
@@ -292,7 +302,7 @@ impl Sender {
 
     /// Payload of a full segment that leaves now.
     #[inline]
-    fn full_payload(&self, now: Time) -> u32 {
+    pub(super) fn full_payload(&self, now: Time) -> u32 {
         if self.ecn.is_accurate() {
             self.ecn.full_payload(self.mss, self.rtt.smoothed(), now)
         } else {
@@ -349,6 +359,7 @@ impl Sender {
             return Err(Limit::Application);
         }
         if !self.continues_burst(self.board.tail())
+            && !self.queue.pushes_one
             && let Some(limit) = self.waits_for_burst(in_flight, now)
         {
             return Err(limit);
@@ -400,6 +411,9 @@ impl Sender {
             accecn = self.ecn.option(self.rtt.smoothed(), now);
         }
         self.on_departure(payload, self.board.tail() - 1, now);
+        if self.burst.has_begun() {
+            self.queue.on_burst(sequence);
+        }
         if may_push && self.has_ended_burst() {
             flags |= Flags::PSH;
         }
@@ -443,6 +457,7 @@ impl Sender {
     /// The end of a run of polls (`tcp_write_xmit`, its last lines).
     fn end_round(&mut self, limit: Option<Limit>, now: Time) {
         let has_sent = std::mem::take(&mut self.usage.has_sent);
+        self.queue.pushes_one = false;
         if has_sent {
             self.schedule_probe(now, false);
         }
