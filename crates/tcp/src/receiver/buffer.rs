@@ -67,7 +67,9 @@ pub(super) struct Buffer {
     /// First number that has not been allowed, and the window that the last ACK told (`rcv_wnd`).
     edge: u64,
     told: u64,
+    /// A full segment, and the memory that it takes.
     mss: u64,
+    full_memory: u64,
     /// Full segments as the peer sends them (`rcv_mss`).
     full: u64,
     /// Memory of what waits beyond a gap.
@@ -100,6 +102,7 @@ impl Buffer {
             edge: 0,
             told: 0,
             mss,
+            full_memory: truesize_of(mss),
             full: MSS_BEFORE.min(mss),
             waiting: 0,
             rtt: 0,
@@ -149,6 +152,10 @@ impl Buffer {
         self.measure_with_echo(segment, unread == 0, now);
         self.measure_segment(segment);
         self.measure_with_window(next, now);
+        if self.threshold >= self.clamp {
+            // As large as it can be, as after the first seconds.
+            return Grown::default();
+        }
         self.grow(segment, self.memory(unread) + truesize(segment))
     }
     /// A segment with new data arrived beyond a gap; what arrived ends at `end`, and `next` is missing.
@@ -193,10 +200,13 @@ impl Buffer {
     /// Memory of so many bytes in full segments.
     #[inline]
     fn memory(&self, bytes: u64) -> u64 {
-        match bytes {
-            0 => 0,
-            bytes => bytes.div_ceil(self.mss) * truesize_of(self.mss),
-        }
+        let segments = if bytes <= 2 * self.mss {
+            // As a rule, and without a division.
+            u64::from(bytes > 0) + u64::from(bytes > self.mss)
+        } else {
+            bytes.div_ceil(self.mss)
+        };
+        segments * self.full_memory
     }
 
     /// `tcp_measure_rcv_mss`: what share of memory payload is.
@@ -330,8 +340,17 @@ impl Buffer {
     }
     /// `tcp_select_window`: what an ACK of `next` tells; it never takes back what was allowed.
     pub(super) fn advertise(&mut self, next: u64, unread: u64) -> (u32, bool) {
+        let selected = self.select(unread);
+        self.tell(next, selected)
+    }
+    /// The same if an ACK would tell of as large a window as the last one (`__tcp_ack_snd_check`).
+    #[inline]
+    pub(super) fn advertise_if_kept(&mut self, next: u64, unread: u64) -> Option<(u32, bool)> {
+        let selected = self.select(unread);
+        (selected.0 >= self.told).then(|| self.tell(next, selected))
+    }
+    fn tell(&mut self, next: u64, (new, is_ample): (u64, bool)) -> (u32, bool) {
         let current = self.edge.saturating_sub(next);
-        let (new, is_ample) = self.select(unread);
         self.told = if new < current {
             current.next_multiple_of(1 << self.shift)
         } else {
@@ -339,11 +358,6 @@ impl Buffer {
         };
         self.edge = next + self.told;
         (self.told.min(UNSCALED << self.shift) as u32, is_ample)
-    }
-    /// Whether an ACK would tell of as large a window as the last one (`__tcp_ack_snd_check`).
-    #[inline]
-    pub(super) fn keeps_window(&self, unread: u64) -> bool {
-        self.select(unread).0 >= self.told
     }
     /// Before there is a connection.
     pub(super) fn initial(&self) -> u32 {

@@ -300,9 +300,11 @@ impl Receiver {
     #[inline]
     fn decide(&mut self, now: Time) {
         let next = self.reassembly.next();
-        if self.ack_wanted || self.delayed.is_quick() || self.owes_ack(next) {
+        if self.ack_wanted || self.delayed.is_quick() {
             self.ack_wanted = true;
             self.update_window();
+        } else if next - self.acknowledged > self.ack_beyond && self.acknowledges(next) {
+            self.ack_wanted = true;
         } else if self.reassembly.is_contiguous() {
             self.ack_wanted = self.delayed.schedule(now, self.rtt);
         } else {
@@ -310,15 +312,24 @@ impl Receiver {
         }
     }
     /// More than one full segment waits to be acknowledged. Where the window would not advance with it, the
-    /// reader will do it.
+    /// reader will do it; else this decides what the ACK tells.
     #[inline]
-    fn owes_ack(&self, next: u64) -> bool {
-        next - self.acknowledged > self.ack_beyond
-            && (!self.reading.is_woken(next)
-                || self
-                    .buffer
-                    .as_ref()
-                    .is_none_or(|buffer| buffer.keeps_window(self.reading.unread(next))))
+    fn acknowledges(&mut self, next: u64) -> bool {
+        let is_woken = self.reading.is_woken(next);
+        let unread = self.reading.unread(next);
+        let Some(buffer) = &mut self.buffer else {
+            return true;
+        };
+        let told = if is_woken {
+            buffer.advertise_if_kept(next, unread)
+        } else {
+            Some(buffer.advertise(next, unread))
+        };
+        let Some(told) = told else {
+            return false;
+        };
+        self.set_window(told);
+        true
     }
     /// The application reads all that there is (`tcp_recvmsg`, `__tcp_cleanup_rbuf`).
     #[inline]
@@ -412,12 +423,16 @@ impl Receiver {
     fn update_window(&mut self) {
         if let Some(buffer) = &mut self.buffer {
             let next = self.reassembly.next();
-            let (window, is_ample) = buffer.advertise(next, self.reading.unread(next));
-            self.window = window;
-            self.is_window_set = true;
-            if !is_ample {
-                self.delayed.end_quick_phase();
-            }
+            let told = buffer.advertise(next, self.reading.unread(next));
+            self.set_window(told);
+        }
+    }
+    #[inline]
+    fn set_window(&mut self, (window, is_ample): (u32, bool)) {
+        self.window = window;
+        self.is_window_set = true;
+        if !is_ample {
+            self.delayed.end_quick_phase();
         }
     }
     /// With an AccECN option, or telling of a duplicate.
