@@ -1,6 +1,7 @@
 //! Whole runs over the loopback interface. They judge bytes, counts and orders; times only with wide bounds.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, UdpSocket};
+use std::sync::atomic::{AtomicU16, Ordering};
 use std::sync::mpsc;
 
 use quell_app::{AppConfig, Interval, Report};
@@ -16,12 +17,20 @@ const fn ms(millis: u64) -> Time {
     Time::from_millis(millis)
 }
 
-/// A port that nobody has now; the kernel gives out others first before it comes to this one again.
+/// A port that nobody has: below those that the kernel gives to outgoing connections (`ip_local_port_range`), which other tests make
+/// meanwhile, and each one once.
 fn free_port(address: IpAddr) -> SocketAddr {
-    TcpListener::bind((address, 0))
-        .unwrap()
-        .local_addr()
-        .unwrap()
+    static COUNT: AtomicU16 = AtomicU16::new(0);
+    // Another process of these tests begins elsewhere.
+    let first = 10_000 + (std::process::id() % 100) as u16 * 100;
+    loop {
+        let port = first + COUNT.fetch_add(1, Ordering::Relaxed);
+        let is_free = TcpListener::bind((address, port)).is_ok()
+            && UdpSocket::bind((address, port)).is_ok();
+        if is_free {
+            return SocketAddr::new(address, port);
+        }
+    }
 }
 
 fn bulk(group: usize, receiver: SocketAddr) -> FlowPlan {
