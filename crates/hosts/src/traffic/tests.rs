@@ -25,8 +25,8 @@ fn free_port(address: IpAddr) -> SocketAddr {
     let first = 10_000 + (std::process::id() % 100) as u16 * 100;
     loop {
         let port = first + COUNT.fetch_add(1, Ordering::Relaxed);
-        let is_free = TcpListener::bind((address, port)).is_ok()
-            && UdpSocket::bind((address, port)).is_ok();
+        let is_free =
+            TcpListener::bind((address, port)).is_ok() && UdpSocket::bind((address, port)).is_ok();
         if is_free {
             return SocketAddr::new(address, port);
         }
