@@ -132,5 +132,6 @@ exceeds in 1 % of the time), marks and use of the link in %.
 const TAIL: &str = "\
 Judged: with K of 24 or more the mean of the queue within \u{b1} 10 %, its top within \u{b1} 5 % and a full link; with less, a link that is
 not. Marks are shown: never more than derived, and 0.2 to 0.7 of that. The derivation counts every packet of the last round trip. Linux 7.2 in the
-virtual world with N = 1 and K = 10: 3.00 % marks, 99.94 % of the link.
+virtual world with N = 1 and K = 10, one run of 50 s: 3.00 % marks, 99.94 % of the link
+(`quell run scenarios/dctcp2010/step.toml --world virtual --set link.queue.threshold=10p --set run.duration=50s`).
 ";

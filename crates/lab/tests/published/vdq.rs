@@ -279,7 +279,7 @@ utilisation is what its own window leaves in a queue that never stands.
 ";
 
 const PAIR_OF_BOTH: &str = "\
-With one flow of each, L/C hangs on few losses of CUBIC. Six seeds have 1.4 to 1.9 in the simulator; the TCP of Linux 7.2 in the virtual
+With one flow of each, L/C hangs on few losses of CUBIC. Six seeds have 1.35 to 1.67 in the simulator; the TCP of Linux 7.2 in the virtual
 world has 1.42 to 1.66, with a mean of 1.54 ± 0.05 (four seeds, the first two phases, `--world virtual`). The mean of the six is";
 
 const ABLATION: &str = "\
