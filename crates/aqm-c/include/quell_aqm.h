@@ -12,6 +12,11 @@
 #include <stdlib.h>
 
 /**
+ * Changes whenever a program has to be compiled anew to use the library.
+ */
+#define QUELL_ABI 1
+
+/**
  * A rate that serialises in no time.
  */
 #define QUELL_RATE_UNLIMITED UINT64_MAX
@@ -60,11 +65,6 @@
  * Packets, bytes, or another number of things.
  */
 #define QUELL_GAUGE_COUNT 2
-
-/**
- * Changes whenever a program has to be compiled anew to use the library.
- */
-#define QUELL_ABI 1
 
 /**
  * A link of limited rate with a queue discipline. Made by quell_link_new.
@@ -316,37 +316,6 @@ extern "C" {
 #endif // __cplusplus
 
 /**
- * Why the latest failing call of this thread failed; "" if none did. Valid until the next failing call of the thread.
- */
-const char *quell_last_error(void);
-
-/**
- * The kind of this index, from 0 on. QUELL_ERROR_ARGUMENT if there is none.
- *
- * # Safety
- * `out` is null or may be written.
- */
-int32_t quell_kind_get(size_t index, struct quell_kind *out);
-
-/**
- * The parameter of these indices, from 0 on. QUELL_ERROR_ARGUMENT if there is none.
- *
- * # Safety
- * `out` is null or may be written.
- */
-int32_t quell_parameter_get(size_t kind, size_t index, struct quell_parameter *out);
-
-/**
- * Why a packet was dropped, such as "aqm" or "limit"; null beyond the last. Names stay, numbers may change with QUELL_ABI. Never freed.
- */
-const char *quell_drop_reason(uint32_t reason);
-
-/**
- * Why a packet was marked, such as "aqm" or "step"; null beyond the last. See quell_drop_reason.
- */
-const char *quell_mark_reason(uint32_t reason);
-
-/**
  * The value of QUELL_ABI that the library was built with, to be compared with the header's.
  */
 uint32_t quell_abi(void);
@@ -386,204 +355,6 @@ const char *quell_drop_reason(uint32_t reason);
  * Why a packet was marked, such as "aqm" or "step"; null beyond the last. See quell_drop_reason.
  */
 const char *quell_mark_reason(uint32_t reason);
-
-/**
- * Makes an idle link; null if that fails. `sink` gets the context of `observer`. Each may be null.
- *
- * # Safety
- * `config` is null or points to a configuration whose texts end with a NUL, and which has as many settings as it says; `observer` is null
- * or points to callbacks of these types; `sink` is null or a function of its type. They may be called as long as the link lives.
- */
-struct quell_link *quell_link_new(const struct quell_config *config,
-                                  const struct quell_observer *observer,
-                                  quell_sink sink);
-
-/**
- * Drops what waits, with the reason "drained", and frees the link. Null is nothing. In a callback of the link it fails: nothing is
- * freed, and quell_last_error tells.
- *
- * # Safety
- * `link` is null or comes from quell_link_new, and is not used again.
- */
-void quell_link_free(struct quell_link *link);
-
-/**
- * A packet arrives `now`; all that is due until then happens first. It is copied; after QUELL_OK it belongs to the link.
- *
- * # Safety
- * `link` lives and is used by this thread only; `packet` is null or points to a packet.
- */
-int32_t quell_link_arrive(struct quell_link *link,
-                          const struct quell_packet *packet,
-                          uint64_t now);
-
-/**
- * Everything that is due by `now` happens, in order.
- *
- * # Safety
- * `link` lives and is used by this thread only.
- */
-int32_t quell_link_advance(struct quell_link *link, uint64_t now);
-
-/**
- * When something happens next if nothing arrives; UINT64_MAX for never, and on an error.
- *
- * # Safety
- * `link` lives and is used by this thread only.
- */
-uint64_t quell_link_next_event(struct quell_link *link);
-
-/**
- * Transmissions that start from `now` on have this rate, in bit/s.
- *
- * # Safety
- * `link` lives and is used by this thread only.
- */
-int32_t quell_link_set_rate(struct quell_link *link, uint64_t rate, uint64_t now);
-
-/**
- * Changes a parameter of the discipline from `now` on. On an error none changes. May allocate.
- *
- * # Safety
- * `link` lives and is used by this thread only; the texts are null or end with a NUL.
- */
-int32_t quell_link_configure(struct quell_link *link, const char *name, const char *value, uint64_t now);
-
-/**
- * Drops all that waits, with the reason "drained"; the packet in transmission still leaves.
- *
- * # Safety
- * `link` lives and is used by this thread only.
- */
-int32_t quell_link_drain(struct quell_link *link, uint64_t now);
-
-/**
- * What waits, without the packet in transmission.
- *
- * # Safety
- * `link` lives and is used by this thread only; `backlog` is null or may be written.
- */
-int32_t quell_link_backlog(struct quell_link *link, struct quell_backlog *backlog);
-
-/**
- * The name of one of its queues, such as "l4s"; null beyond the last. Valid until the link is freed.
- *
- * # Safety
- * `link` lives and is used by this thread only.
- */
-const char *quell_link_queue_name(struct quell_link *link, uint32_t index);
-
-/**
- * Tells each gauge of the discipline, as of `now`; all that is due until then happens first. Allocates.
- *
- * # Safety
- * `link` lives and is used by this thread only; `tell` is a function of this type, or null, which is an error.
- */
-int32_t quell_link_status(struct quell_link *link, uint64_t now, quell_tell tell, void *context);
-
-/**
- * Makes a discipline; null if that fails. `observer` may be null.
- *
- * # Safety
- * `config` is null or points to a configuration whose texts end with a NUL, and which has as many settings as it says; `observer` is null
- * or points to callbacks of these types, which may be called as long as the queue lives.
- */
-struct quell_queue *quell_queue_new(const struct quell_config *config,
-                                    const struct quell_observer *observer);
-
-/**
- * Drops what waits, with the reason "drained", and frees the queue. Null is nothing. In a callback of the queue it fails: nothing is
- * freed, and quell_last_error tells.
- *
- * # Safety
- * `queue` is null or comes from quell_queue_new, and is not used again.
- */
-void quell_queue_free(struct quell_queue *queue);
-
-/**
- * Offers a packet that arrives `now`. It is copied; after QUELL_OK it belongs to the queue, which may have dropped it, or another one, or
- * have marked one: the callbacks tell. After an error it is still the caller's.
- *
- * # Safety
- * `queue` lives and is used by this thread only; `packet` is null or points to a packet.
- */
-int32_t quell_queue_enqueue(struct quell_queue *queue,
-                            const struct quell_packet *packet,
-                            uint64_t now);
-
-/**
- * Takes out the packet whose transmission starts `now`: QUELL_PACKET, or QUELL_OK if nothing is left to send.
- *
- * # Safety
- * `queue` lives and is used by this thread only; `packet` may be written. Null is an error.
- */
-int32_t quell_queue_dequeue(struct quell_queue *queue, struct quell_packet *packet, uint64_t now);
-
-/**
- * The packet taken out last has left `now`. Matters only where the packet in transmission counts, as with fifo's count_in_service.
- *
- * # Safety
- * `queue` lives and is used by this thread only.
- */
-int32_t quell_queue_transmitted(struct quell_queue *queue,
-                                uint64_t now);
-
-/**
- * Does the periodic work that is due by `now`. Every other call does it too: only a status that is read without one needs this.
- *
- * # Safety
- * `queue` lives and is used by this thread only.
- */
-int32_t quell_queue_advance(struct quell_queue *queue,
-                            uint64_t now);
-
-/**
- * The link has another rate from `now` on, in bit/s.
- *
- * # Safety
- * `queue` lives and is used by this thread only.
- */
-int32_t quell_queue_set_rate(struct quell_queue *queue, uint64_t rate, uint64_t now);
-
-/**
- * Changes a parameter from `now` on. On an error nothing changes. May allocate.
- *
- * # Safety
- * `queue` lives and is used by this thread only; the texts are null or end with a NUL.
- */
-int32_t quell_queue_configure(struct quell_queue *queue, const char *name, const char *value, uint64_t now);
-
-/**
- * Drops all that waits, with the reason "drained".
- *
- * # Safety
- * `queue` lives and is used by this thread only.
- */
-int32_t quell_queue_drain(struct quell_queue *queue, uint64_t now);
-
-/**
- * What waits.
- *
- * # Safety
- * `queue` lives and is used by this thread only; `backlog` is null or may be written.
- */
-int32_t quell_queue_backlog(struct quell_queue *queue, struct quell_backlog *backlog);
-
-/**
- * The name of one of its queues, such as "l4s"; null beyond the last. Valid until the queue is freed.
- *
- * # Safety
- * `queue` lives and is used by this thread only.
- */
-const char *quell_queue_name(struct quell_queue *queue, uint32_t index);
-
-/**
- * Tells each gauge of the discipline, as of `now`. Allocates.
- *
- * # Safety
- * `queue` lives and is used by this thread only; `tell` is a function of this type, or null, which is an error.
- */
-int32_t quell_queue_status(struct quell_queue *queue, uint64_t now, quell_tell tell, void *context);
 
 /**
  * Makes an idle link; null if that fails. `sink` gets the context of `observer`. Each may be null.
