@@ -118,4 +118,19 @@ mod tests {
         assert_eq!(random.below(0), 0);
         assert_eq!(random.below(1), 0);
     }
+
+    /// Below 3·2⁶², four draws of 64 bits fall on three numbers: without rejection every third number would come twice as often.
+    #[test]
+    fn below_favours_no_number_where_the_draws_do_not_divide_evenly() {
+        let mut random = Random::new(7, "test");
+        let mut seen = [0; 3];
+        for _ in 0..9_000 {
+            seen[(random.below(3 << 62) % 3) as usize] += 1;
+        }
+        // Four standard deviations of a binomial(9 000, 1/3): ±179. Without rejection: 4 500, 2 250, 2 250.
+        assert!(
+            seen.iter().all(|&n| (2_821..=3_179).contains(&n)),
+            "{seen:?}"
+        );
+    }
 }

@@ -364,6 +364,9 @@ fn limits_count_packets_memory_or_bytes() {
         (&[("limit", "3")][..], DropReason::Limit, 3),
         // Test packets occupy 500 bytes beyond their length.
         (&[("memlimit", "5kB")], DropReason::Memory, 2),
+        // Exactly full is not too much: "q->memory_used + skb->truesize > q->memory_limit".
+        (&[("memlimit", "4kB")], DropReason::Memory, 2),
+        (&[("memlimit", "3999B")], DropReason::Memory, 1),
         // limit × 2 × MTU = 6 000 bytes hold three packets of 2 000.
         (&[("limit", "2")], DropReason::Limit, 2),
         // RFC: backlog + MTU > limit, tested before the packet is added.
@@ -400,6 +403,15 @@ fn a_lowered_limit_drops_from_the_classic_head_first() {
         })
         .collect();
     assert_eq!(drops, [0, 1, 2]);
+}
+
+#[test]
+fn a_lowered_memory_limit_keeps_what_fills_it_exactly() {
+    for (limit, kept) in [("6kB", 3), ("5999B", 2)] {
+        let mut story = Story::new(&[]);
+        story.arrive(Ecn::NotEct, 4).set("memlimit", limit);
+        assert_eq!(story.qdisc.backlog().packets, kept, "{limit}");
+    }
 }
 
 #[test]

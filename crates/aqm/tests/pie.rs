@@ -180,10 +180,38 @@ fn a_drained_queue_forgets_its_delay_and_the_probability_decays() {
         story.keep_busy(Ecn::NotEct, 1_000);
         let probability = story.gauge("probability");
         assert!(probability > 0.01, "{form:?}");
+        assert!(story.gauge("measured_delay") > 0.0, "{form:?}");
         story.qdisc.drain(story.now, &mut story.ledger);
+        // At once, not with the next update: what is emptied tells nothing of the packets to come.
+        assert_eq!(story.gauge("measured_delay"), 0.0, "{form:?}");
         story.wait(Time::from_secs(10));
         assert_eq!(story.gauge("probability"), 0.0, "{form:?}");
         assert_eq!(story.gauge("measured_delay"), 0.0, "{form:?}");
+    }
+}
+
+/// RFC 8033 appendix A, `enque`: a packet that the limit refuses sets accu_prob_ to 0, as one that is dropped early does.
+#[test]
+fn a_packet_refused_for_the_limit_starts_the_accumulated_probability_anew() {
+    let given = [RFC, ("on_off", "false"), ("max_burst", "0s")];
+    let mut story = Story::new(&[&given[..], &[("limit", "64p")]].concat());
+    story.keep_busy(Ecn::NotEct, 300);
+    let mut resets = 0;
+    while resets < 10 {
+        let before = (
+            story.ledger.drops(DropReason::Limit),
+            story.gauge("accumulated_probability"),
+        );
+        story.arrive(Ecn::NotEct, 1);
+        let refused = story.ledger.drops(DropReason::Limit) > before.0;
+        if refused && before.1 > 0.0 {
+            assert_eq!(story.gauge("accumulated_probability"), 0.0);
+            resets += 1;
+        }
+        if refused {
+            // Room for a few that add to it again.
+            story.dequeue(4).wait(Time::from_millis(1));
+        }
     }
 }
 

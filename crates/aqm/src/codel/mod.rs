@@ -32,7 +32,7 @@
 //! | no drop before an interval has passed              | `drops_nothing_until_an_interval_above_target_has_passed`     |
 //! | a packet below target starts the interval anew     | `one_packet_below_target_starts_the_interval_again`           |
 //! | drop times                                         | `drops_come_at_interval_over_root_count_exactly`              |
-//! | no drop with an MTU or less left                   | `the_last_mtu_is_never_dropped`                               |
+//! | no drop with an MTU or less left                   | `the_last_mtu_is_never_dropped`, `exactly_an_mtu_left_…`      |
 //! | coming back within 16 intervals                    | `a_queue_that_comes_back_soon_is_dropped_from_at_the_old_rate`|
 //! | the clock wraps                                    | `the_fate_of_packets_does_not_depend_on_the_time_of_day`      |
 //! | state of an emptied queue                          | `an_empty_queue_forgets_that_it_was_above_target`             |

@@ -56,8 +56,11 @@ fn bed(given: &[(&str, &str)]) -> Bed {
 
 impl Bed {
     fn fill(&mut self, packets: u64, ecn: Ecn, at: Time) {
+        self.fill_with(1_000, packets, ecn, at);
+    }
+    fn fill_with(&mut self, len: u64, packets: u64, ecn: Ecn, at: Time) {
         for _ in 0..packets {
-            let mut packet = TestPacket::new(self.next_id, 1_000, ecn);
+            let mut packet = TestPacket::new(self.next_id, len, ecn);
             packet.set_arrival(at);
             self.codel.enqueue(packet, at, &mut self.fates);
             self.next_id += 1;
@@ -130,6 +133,21 @@ fn the_last_mtu_is_never_dropped() {
         assert_eq!(bed.drops(), 1, "{form}");
         assert_eq!(bed.take(ms(9_000)), Some(3), "{form}");
         assert_eq!(bed.drops(), 1, "{form}");
+    }
+}
+
+/// RFC 8289 section 5.4: "(bytes() <= maxpacket_)"; the kernel's `codel_should_drop` has the same comparison.
+#[test]
+fn exactly_an_mtu_left_is_never_dropped_and_a_byte_more_is() {
+    // Two packets stay behind the one that is taken out late.
+    for (len, drops) in [(750, 0), (751, 1)] {
+        for form in FORMS {
+            let mut bed = bed(&[("form", form)]);
+            bed.fill_with(len, 4, Ecn::NotEct, Time::ZERO);
+            bed.take(ms(6));
+            bed.take(ms(200));
+            assert_eq!(bed.drops(), drops, "{form} with packets of {len} bytes");
+        }
     }
 }
 
