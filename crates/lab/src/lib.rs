@@ -17,6 +17,7 @@ pub mod lifetimes;
 pub mod live;
 mod markers;
 mod packets;
+mod printable;
 pub mod results;
 pub mod run;
 pub mod scenario;
@@ -27,6 +28,7 @@ mod world;
 
 pub use error::RunError;
 pub use packets::PacketFile;
+pub use printable::{OneLine, printable};
 pub use run::{
     Finished, GuestOptions, Job, Measured, Options, Outcome, Progress, Task, run, run_all, run_in,
 };

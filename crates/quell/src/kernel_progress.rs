@@ -1,10 +1,12 @@
 //! How far the building of a kernel is: a bar on a terminal, a line now and then elsewhere; always on standard error.
 
-use std::io::{IsTerminal as _, Write as _};
+use std::io::IsTerminal as _;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use quell_kernel::build::{Progress, Stage};
+
+use crate::page::say;
 
 /// Between two lines where there is no terminal.
 const BETWEEN_LINES: Duration = Duration::from_secs(10);
@@ -52,10 +54,10 @@ impl Shown {
             bar.set_position(progress.done);
             bar.set_message(state);
         } else if new && progress.stage != Stage::Looking {
-            line(what);
+            say(what);
             self.last = Instant::now();
         } else if self.last.elapsed() >= BETWEEN_LINES {
-            line(&format!("{what}: {state}"));
+            say(&format!("{what}: {state}"));
             self.last = Instant::now();
         }
     }
@@ -63,8 +65,8 @@ impl Shown {
     /// Something to know.
     pub(crate) fn note(&self, note: &str) {
         match &self.bar {
-            Some(bar) => bar.suspend(|| line(note)),
-            None => line(note),
+            Some(bar) => bar.suspend(|| say(note)),
+            None => say(note),
         }
     }
 
@@ -74,11 +76,6 @@ impl Shown {
             bar.finish_and_clear();
         }
     }
-}
-
-/// A reader that went away misses nothing that matters.
-fn line(text: &str) {
-    let _ = writeln!(std::io::stderr(), "{text}");
 }
 
 fn what(stage: Stage) -> &'static str {

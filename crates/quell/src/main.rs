@@ -22,9 +22,11 @@ mod table;
 mod transfers;
 mod values;
 
+use std::borrow::Cow;
 use std::process::ExitCode;
 
 use clap::Parser as _;
+use quell_lab::printable;
 
 use arguments::{Arguments, Command};
 use page::Page;
@@ -63,8 +65,12 @@ fn main() -> ExitCode {
     if let Some(code) = quell_lab::virtual_world::entry() {
         return code;
     }
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => return answer(&error),
+    };
     let mut page = Page::default();
-    let result = match Arguments::parse().command {
+    let result = match arguments.command {
         Command::Run(arguments) => run::run(&arguments, &mut page),
         Command::Demo(arguments) => demo::demo(&arguments, &mut page),
         Command::Compare(arguments) => compare::compare(&arguments, &mut page),
@@ -88,4 +94,20 @@ fn main() -> ExitCode {
         }
         (Ok(()), Ok(())) => ExitCode::SUCCESS,
     }
+}
+
+/// What the arguments ask for themselves (`--help`), or what is wrong with them: with its colours, unless an argument brings its
+/// own, which could not be told from them.
+fn answer(error: &clap::Error) -> ExitCode {
+    let coloured = std::env::args_os().any(|argument| {
+        let argument = argument.to_string_lossy();
+        matches!(printable(&argument), Cow::Owned(_))
+    });
+    if coloured {
+        page::say(error.to_string().trim_end());
+    } else {
+        // A reader that has gone, of help too, is no error.
+        let _ = error.print();
+    }
+    ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
 }

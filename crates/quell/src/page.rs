@@ -1,9 +1,12 @@
 //! What a command prints on standard output: collected, then written at once.
 //!
+//! Everything printed goes through [`printable`]: a terminal obeys nothing that a scenario, a name or a kernel says.
 //! A reader that has seen enough (`quell queues | head -1`) closes the pipe, which is no error.
 
 use std::fmt::Display;
 use std::io::{self, ErrorKind, Write as _};
+
+use quell_lab::printable;
 
 /// Lines for standard output.
 #[derive(Debug, Default)]
@@ -12,7 +15,7 @@ pub(crate) struct Page(String);
 impl Page {
     /// Adds a line.
     pub(crate) fn line(&mut self, text: impl Display) {
-        self.0.push_str(&text.to_string());
+        self.0.push_str(&printable(&text.to_string()));
         self.0.push('\n');
     }
 
@@ -49,9 +52,14 @@ impl Page {
     }
 }
 
-/// Says on standard error what went wrong. If nobody reads that either, there is nobody left to tell.
+/// Says on standard error what went wrong.
 pub(crate) fn complain(message: &str) {
-    let _ = writeln!(io::stderr(), "quell: {message}");
+    say(&format!("quell: {message}"));
+}
+
+/// A line on standard error. If nobody reads that, there is nobody left to tell.
+pub(crate) fn say(line: &str) {
+    let _ = writeln!(io::stderr(), "{}", printable(line));
 }
 
 #[cfg(test)]

@@ -1,11 +1,13 @@
 //! How far a run is: a bar on a terminal, a line now and then elsewhere; always on standard error.
 
-use std::io::{IsTerminal as _, Write as _};
+use std::io::IsTerminal as _;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use quell_aqm::Time;
 use quell_lab::Progress;
+
+use crate::page::say;
 
 /// Between two lines where there is no terminal.
 const BETWEEN_LINES: Duration = Duration::from_secs(10);
@@ -59,8 +61,7 @@ impl Shown {
             }
             How::Lines(last) => {
                 if last.elapsed() >= BETWEEN_LINES {
-                    // A reader that went away misses nothing that matters.
-                    let _ = writeln!(std::io::stderr(), "{which}{state}");
+                    say(&format!("{which}{state}"));
                     *last = Instant::now();
                 }
             }

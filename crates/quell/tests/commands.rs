@@ -440,3 +440,110 @@ fn controls_and_doctor_answer_on_any_host() {
         "{out}"
     );
 }
+
+/// Whether a terminal would obey something in `text`.
+fn commands_a_terminal(text: &str) -> bool {
+    text.contains(|c: char| c.is_control() && c != '\n' && c != '\t')
+}
+
+#[test]
+fn a_terminal_obeys_nothing_that_a_key_a_name_or_an_argument_says() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let scenario = fs::read_to_string(COEXISTENCE).unwrap();
+    // A key of a scenario that turns the terminal red, and sets its title.
+    let key = "\"\\u001b[31m\\u001b]0;owned\\u0007\" = 1\n";
+    let wrong = at("wrong.toml");
+    fs::write(
+        &wrong,
+        scenario.replace("[run]\n", &format!("[run]\n{key}")),
+    )
+    .unwrap();
+    // The same in names of files: C0, and C1's one-byte CSI.
+    let named = at("\u{1b}[31m\u{9b}5m.toml");
+    fs::write(&named, &scenario).unwrap();
+    // And in the name of a kernel's folder, with nothing of a kernel in it.
+    let kernels = at("kernels");
+    fs::create_dir_all(kernels.join("\u{1b}[31mkernel")).unwrap();
+    let out = at("out\u{1b}[31m");
+    let text = |path: &std::path::Path| path.to_str().unwrap().to_owned();
+    for (arguments, code, shown) in [
+        (
+            vec!["check".to_owned(), text(&wrong)],
+            2,
+            "run.\\u001b[31m\\u001b]0;owned\\u0007 = 1",
+        ),
+        (
+            vec!["check".into(), text(&named)],
+            0,
+            "\\u001b[31m\\u009b5m.toml: coexistence is",
+        ),
+        (
+            vec!["check".into(), text(&at("no\u{1b}[31m.toml"))],
+            2,
+            "no\\u001b[31m.toml",
+        ),
+        (
+            vec![
+                "check".into(),
+                text(&named),
+                "--set".into(),
+                "\u{1b}[31m=1".into(),
+            ],
+            2,
+            "--set \\u001b[31m=1",
+        ),
+        (vec!["kernel".into(), "list".into()], 0, "\\u001b[31mkernel"),
+        (
+            vec!["kernel".into(), "remove".into(), "\u{1b}[31m".into()],
+            2,
+            "\\u001b[31m",
+        ),
+        (
+            vec![
+                "run".into(),
+                text(&named),
+                "--duration".into(),
+                "11s".into(),
+                "--out".into(),
+                text(&out),
+            ],
+            0,
+            "out\\u001b[31m",
+        ),
+        (
+            vec!["queues".into(), "\u{1b}[31mfifo".into()],
+            2,
+            "\\u001b[31mfifo",
+        ),
+        // The parser of arguments strips the sequence.
+        (
+            vec![
+                "run".into(),
+                text(&named),
+                "--world".into(),
+                "\u{1b}[31mmars".into(),
+            ],
+            2,
+            "invalid value 'mars'",
+        ),
+    ] {
+        // On a terminal, where the parser of arguments uses colours.
+        let output = command()
+            .args(&arguments)
+            .env("QUELL_KERNELS", &kernels)
+            .env("CLICOLOR_FORCE", "1")
+            .output()
+            .unwrap();
+        let printed = [output.stdout, output.stderr]
+            .map(|bytes| String::from_utf8(bytes).unwrap())
+            .concat();
+        assert_eq!(
+            output.status.code(),
+            Some(code),
+            "{arguments:?}: {printed:?}"
+        );
+        assert!(!commands_a_terminal(&printed), "{arguments:?}: {printed:?}");
+        assert!(printed.contains(shown), "{arguments:?}: {printed:?}");
+    }
+}

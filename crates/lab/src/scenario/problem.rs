@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::OneLine;
+
 /// Where a value comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Origin {
@@ -30,13 +32,14 @@ impl fmt::Display for Problem {
     /// `file:line: key = found: allowed`
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.origin {
-            Origin::Line(line) => write!(f, "{}:{line}: ", self.file)?,
-            Origin::Argument(argument) => write!(f, "{argument}: ")?,
+            Origin::Line(line) => write!(f, "{}:{line}: ", OneLine(&self.file))?,
+            Origin::Argument(argument) => write!(f, "{}: ", OneLine(argument))?,
         }
+        let (key, allowed) = (OneLine(&self.key), OneLine(&self.allowed));
         match (&self.found, self.key.is_empty()) {
-            (Some(found), _) => write!(f, "{} = {}: {}", self.key, Shown(found), self.allowed),
-            (None, false) => write!(f, "{}: {}", self.key, self.allowed),
-            (None, true) => f.write_str(&self.allowed),
+            (Some(found), _) => write!(f, "{key} = {}: {allowed}", Shown(found)),
+            (None, false) => write!(f, "{key}: {allowed}"),
+            (None, true) => write!(f, "{allowed}"),
         }
     }
 }
@@ -47,17 +50,10 @@ struct Shown<'a>(&'a str);
 impl fmt::Display for Shown<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const LONGEST: usize = 60;
-        for (index, character) in self.0.chars().enumerate() {
-            if index == LONGEST {
-                return f.write_str("…");
-            }
-            if character.is_control() {
-                write!(f, "{}", character.escape_default())?;
-            } else {
-                write!(f, "{character}")?;
-            }
+        match self.0.char_indices().nth(LONGEST) {
+            Some((end, _)) => write!(f, "{}…", OneLine(&self.0[..end])),
+            None => write!(f, "{}", OneLine(self.0)),
         }
-        Ok(())
     }
 }
 
@@ -148,13 +144,13 @@ mod tests {
         let problem = Problem {
             file: "a.toml".into(),
             origin: Origin::Line(3),
-            key: "name".into(),
+            key: "na\u{1b}[32mme".into(),
             found: Some("x\ny\u{1b}[31m".to_owned() + &"z".repeat(200)),
             allowed: "must be short".into(),
         };
         let text = problem.to_string();
         assert!(
-            text.starts_with("a.toml:3: name = x\\ny\\u{1b}[31mzzz"),
+            text.starts_with("a.toml:3: na\\u001b[32mme = x\\ny\\u001b[31mzzz"),
             "{text}"
         );
         assert!(
