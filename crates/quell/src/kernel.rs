@@ -1,8 +1,6 @@
 //! `quell kernel`: the kernels of the virtual world.
 
 use std::fmt::Write as _;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use quell_kernel::Error;
@@ -10,14 +8,12 @@ use quell_kernel::build::{self, Request, Told};
 use quell_kernel::config::Outcome;
 use quell_kernel::source::Wanted;
 use quell_kernel::store::{Kernel, Store};
-use signal_hook::consts::SIGHUP;
-use signal_hook::flag;
 
 use crate::Failure;
 use crate::arguments::{self, KernelBuild};
 use crate::kernel_progress::Shown;
 use crate::page::{self, Page};
-use crate::run::stop_at_ctrl_c;
+use crate::signals::stop_when_asked;
 
 /// Does one of its actions.
 pub(crate) fn kernel(action: &arguments::Kernel, page: &mut Page) -> Result<(), Failure> {
@@ -26,7 +22,7 @@ pub(crate) fn kernel(action: &arguments::Kernel, page: &mut Page) -> Result<(), 
         arguments::Kernel::Build(arguments) => build(&store, arguments, page),
         arguments::Kernel::List => list(&store, page),
         arguments::Kernel::Add { path, name } => {
-            let stop = stop().map_err(Failure::failed)?;
+            let stop = stop_when_asked().map_err(Failure::failed)?;
             let (kernel, outcome) = store.add(path, name.as_deref(), &stop).map_err(failure)?;
             page.line(format_args!("added: {}", line(&kernel)));
             missing(&outcome, page);
@@ -49,13 +45,6 @@ pub(crate) fn failure(error: Error) -> Failure {
     }
 }
 
-/// Set by the signals that end a run, and by that of a terminal that was closed: a build takes minutes.
-fn stop() -> std::io::Result<Arc<AtomicBool>> {
-    let stop = stop_at_ctrl_c()?;
-    flag::register(SIGHUP, stop.clone())?;
-    Ok(stop)
-}
-
 fn build(store: &Store, arguments: &KernelBuild, page: &mut Page) -> Result<(), Failure> {
     let source = match (&arguments.source, &arguments.package) {
         (Some(path), _) => Wanted::Path(path.clone()),
@@ -67,7 +56,7 @@ fn build(store: &Store, arguments: &KernelBuild, page: &mut Page) -> Result<(), 
         name: arguments.name.clone(),
         fragment: arguments.config.clone(),
     };
-    let stop = stop().map_err(Failure::failed)?;
+    let stop = stop_when_asked().map_err(Failure::failed)?;
     let mut shown = Shown::new();
     let result = build::build(store, &request, &stop, &mut |told| match told {
         Told::Progress(progress) => shown.tell(progress),

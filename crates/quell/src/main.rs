@@ -18,6 +18,7 @@ mod progress;
 mod queues;
 mod run;
 mod side_by_side;
+mod signals;
 mod table;
 mod transfers;
 mod values;
@@ -69,6 +70,8 @@ fn main() -> ExitCode {
         Ok(arguments) => arguments,
         Err(error) => return answer(&error),
     };
+    // Without it the signal would end the process, as it does with every other program.
+    let _ = signals::let_limits_be_errors();
     let mut page = Page::default();
     let result = match arguments.command {
         Command::Run(arguments) => run::run(&arguments, &mut page),

@@ -1,20 +1,17 @@
 //! `quell run`.
 
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use quell_lab::live::{self, LiveOptions};
 use quell_lab::scenario::Loaded;
 use quell_lab::{Options, Outcome, Task, World};
-use signal_hook::consts::{SIGINT, SIGTERM};
-use signal_hook::flag;
 
 use crate::Failure;
 use crate::arguments::Run;
 use crate::check::load;
 use crate::page::Page;
 use crate::progress::Shown;
+use crate::signals::stop_when_asked;
 use crate::table;
 
 /// Runs a scenario file.
@@ -43,7 +40,7 @@ fn start(loaded: &Loaded, world: World, arguments: &Run, page: &mut Page) -> Res
     let options = Options {
         world,
         out: how.out.clone(),
-        stop: &*stop_at_ctrl_c().map_err(Failure::failed)?,
+        stop: &*stop_when_asked().map_err(Failure::failed)?,
         warnings: loaded.warnings.iter().map(ToString::to_string).collect(),
         packets: arguments.packets,
         live: LiveOptions {
@@ -68,17 +65,6 @@ fn start(loaded: &Loaded, world: World, arguments: &Run, page: &mut Page) -> Res
         }
     }
     Ok(())
-}
-
-/// The first signal asks the run to end; the second ends the process.
-pub(crate) fn stop_at_ctrl_c() -> std::io::Result<Arc<AtomicBool>> {
-    let stop = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM] {
-        // In this order: the second signal finds the flag set by the first.
-        flag::register_conditional_shutdown(signal, 128 + signal, stop.clone())?;
-        flag::register(signal, stop.clone())?;
-    }
-    Ok(stop)
 }
 
 /// The summary; of several seeds, the aggregate.

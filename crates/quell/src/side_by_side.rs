@@ -15,7 +15,7 @@ use crate::page::Page;
 use crate::phases;
 use crate::picture;
 use crate::progress::Shown;
-use crate::run::stop_at_ctrl_c;
+use crate::signals::stop_when_asked;
 use crate::table;
 use crate::transfers;
 
@@ -63,7 +63,7 @@ pub(crate) fn run<'a>(
         // While there is one thread only.
         live::prepare().map_err(Failure::input)?;
     }
-    let stop = stop_at_ctrl_c().map_err(Failure::failed)?;
+    let stop = stop_when_asked().map_err(Failure::failed)?;
     let mut columns: Vec<Option<Column<'a>>> = cases.iter().map(|_| None).collect();
     for (first, Case { place, .. }) in cases.iter().enumerate() {
         let here = |(_, case): &(usize, &Case)| case.place == *place;

@@ -1,0 +1,5 @@
+//! Folders of results, whatever ends a run: nothing incomplete under a final name, nothing of others touched.
+#![allow(clippy::unwrap_used)]
+
+mod ends;
+mod support;

@@ -1,0 +1,69 @@
+//! quell as a process of its own, in a folder of its own.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+pub(crate) const QUELL: &str = env!("CARGO_BIN_EXE_quell");
+pub(crate) const COEXISTENCE: &str = concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/../../scenarios/dualq2015/coexistence.toml"
+);
+/// A run that would take minutes.
+pub(crate) const LONG: [&str; 4] = ["--duration", "80000s", "--set", "link.rate=1mbit"];
+
+/// quell in `folder`.
+pub(crate) fn quell(folder: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(QUELL);
+    command
+        .args(arguments)
+        .current_dir(folder)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    command
+}
+
+/// A long run in `folder` with more `arguments`, once it has begun.
+pub(crate) fn begun(folder: &Path, arguments: &[&str]) -> Child {
+    let mut command = quell(folder, &["run", COEXISTENCE]);
+    let child = command.args(LONG).args(arguments).spawn().unwrap();
+    wait_until("the run has begun", || !unfinished(folder).is_empty());
+    child
+}
+
+/// What is in the making in `folder`.
+pub(crate) fn unfinished(folder: &Path) -> Vec<String> {
+    let mut all = names(folder);
+    all.retain(|name| name.ends_with(".unfinished"));
+    all
+}
+
+/// What `folder` holds; nothing if it is not there.
+pub(crate) fn names(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).into_iter().flatten();
+    let mut names: Vec<String> = entries
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    names
+}
+
+/// A JSON file.
+pub(crate) fn json(path: &Path) -> serde_json::Value {
+    serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap()
+}
+
+/// Another process does what is waited for.
+pub(crate) fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let began = Instant::now();
+    while !is_so() {
+        assert!(
+            began.elapsed() < Duration::from_secs(120),
+            "waited in vain: {what}"
+        );
+        sleep(Duration::from_millis(10));
+    }
+}
