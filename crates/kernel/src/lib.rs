@@ -3,7 +3,8 @@
 //! - [`build`](mod@build): builds one from source: from a package of the distribution, or from a developer's own tree;
 //! - [`source`]: where the source comes from; [`config`]: what it is configured with;
 //! - [`store`]: the kernels of this user, by name, and what is known of each.
-//! - [`machine`]: a kernel that runs.
+//! - [`machine`]: a kernel that runs;
+//! - [`durable`]: what must survive a loss of power.
 //!
 //! Nothing here runs inside of a guest, and nothing here needs root.
 #![cfg(target_os = "linux")]
@@ -11,6 +12,7 @@
 
 pub mod build;
 pub mod config;
+pub mod durable;
 mod error;
 pub mod machine;
 mod process;

@@ -1,8 +1,9 @@
 //! Several runs: the seeds of a scenario, or of several scenarios, one after the other or at once.
 //!
 //! Each run is a thread's own from its scenario to its folder, so nothing that it writes depends on how many there are.
-//! Results appear as they are whole; a folder of several seeds appears with the first of them in it. Once a run has failed
-//! no further one starts, and those under way end and are kept.
+//! Results appear as they are whole: a folder of several seeds with the last of them and their mean. Once a run has failed no
+//! further one starts, and those in flight end. Of several seeds those that are whole are then kept in a folder whose name says
+//! that it is incomplete.
 
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -11,15 +12,15 @@ use std::sync::{Mutex, MutexGuard, PoisonError, mpsc};
 use std::time::SystemTime;
 
 use quell_aqm::Time;
-use quell_measure::{Summary, aggregate};
+use quell_measure::{Aggregate, Summary, aggregate};
 
 use crate::results::facts::Utc;
-use crate::results::folder::Folder;
+use crate::results::folder::{Folder, Inner};
 use crate::results::write_json;
 use crate::run::{Finished, Options, Order, Outcome, Progress};
 use crate::scenario::{MEMORY_BUDGET, Memory};
 use crate::virtual_world::guest_memory;
-use crate::{RunError, Scenario, World};
+use crate::{KeptSeeds, RunError, Scenario, World};
 
 /// The folder of results that nobody named.
 const RESULTS: &str = "results";
@@ -123,10 +124,33 @@ struct Batch<'a> {
 enum Place {
     /// The folder of the only seed, until its run takes it.
     Single(Option<Folder>),
-    /// The folder of several seeds, which nobody sees before the first of them is in it.
-    Hidden(Folder),
-    /// The folder of several seeds.
-    Shown(PathBuf),
+    /// The folder of several seeds, which nobody sees before it is whole.
+    Several(Folder),
+    /// That folder once it is, and the mean.
+    Whole(PathBuf, Aggregate),
+    /// There is nothing to be seen, or somebody was told of it.
+    Nothing,
+}
+
+/// A folder to be filled with one seed.
+enum ForOne {
+    Single(Folder),
+    OfSeveral(Inner),
+}
+
+impl ForOne {
+    fn path(&self) -> PathBuf {
+        match self {
+            Self::Single(folder) => folder.path(),
+            Self::OfSeveral(folder) => folder.path().to_owned(),
+        }
+    }
+    fn finish(self) -> Result<PathBuf, RunError> {
+        match self {
+            Self::Single(folder) => folder.finish(),
+            Self::OfSeveral(folder) => folder.finish(),
+        }
+    }
 }
 
 /// A lock whose holder panicked ends the process anyway.
@@ -176,7 +200,10 @@ impl<'a> Plan<'a> {
             });
         };
         if let Err(error) = batch.carry_out(world, seed, &mut told) {
-            self.failed.store(true, Ordering::Relaxed);
+            // A result that is kept under another name is no reason not to run the next one.
+            if !matches!(error, RunError::Taken { .. }) {
+                self.failed.store(true, Ordering::Relaxed);
+            }
             lock(&self.errors).push((number, error));
         }
     }
@@ -187,10 +214,21 @@ impl<'a> Plan<'a> {
             .errors
             .into_inner()
             .unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, error)) = errors.into_iter().min_by_key(|(number, _)| *number) {
+        let mut error = errors.into_iter().min_by_key(|(number, _)| *number);
+        if error.is_none() {
+            // Those that the user ended early.
+            let concluded = self.batches.iter().find_map(|batch| batch.conclude().err());
+            error = concluded.map(|error| (0, error));
+        }
+        let Some((_, error)) = error else {
+            return Ok(self.batches.into_iter().map(Batch::outcome).collect());
+        };
+        let kept: Vec<KeptSeeds> = self.batches.iter().filter_map(Batch::give_up).collect();
+        if kept.is_empty() {
             return Err(error);
         }
-        self.batches.into_iter().map(Batch::outcome).collect()
+        let error = Box::new(error);
+        Err(RunError::Incomplete { error, kept })
     }
 }
 
@@ -212,7 +250,7 @@ impl<'a> Batch<'a> {
                 return Err(RunError::Refused(why));
             }
             [seed] => Place::Single(Some(folder(name(seed))?)),
-            _ => Place::Hidden(folder(format!("{}seeds", seeds.len()))?),
+            _ => Place::Several(folder(format!("{}seeds", seeds.len()))?),
         };
         Ok(Self {
             task,
@@ -234,79 +272,97 @@ impl<'a> Batch<'a> {
             scenario,
             seed,
             options,
-            folder: folder.path(),
+            folder: &folder.path(),
             progress,
         })?;
         let finished = Finished {
             seed,
-            folder: self.show(folder)?,
+            folder: folder.finish()?,
             summary,
         };
-        lock(&self.finished)[index] = Some(finished);
-        Ok(())
+        let all = {
+            let mut all = lock(&self.finished);
+            all[index] = Some(finished);
+            all.iter().all(Option::is_some)
+        };
+        if all { self.conclude() } else { Ok(()) }
     }
 
     /// A folder for one seed, to be filled.
-    fn folder(&self, seed: u64) -> Result<Folder, RunError> {
+    fn folder(&self, seed: u64) -> Result<ForOne, RunError> {
+        let used = || RunError::Failed("the folder of the results has been used".to_owned());
         match &mut *lock(&self.place) {
-            Place::Single(folder) => folder.take().ok_or_else(|| {
-                RunError::Failed("the folder of the only run has been used".to_owned())
-            }),
-            Place::Hidden(all) => all.inner(&name(seed)),
-            Place::Shown(all) => Folder::named(all, &name(seed)),
+            Place::Single(folder) => folder.take().map(ForOne::Single).ok_or_else(used),
+            Place::Several(all) => all.inner(&name(seed)).map(ForOne::OfSeveral),
+            Place::Whole(..) | Place::Nothing => Err(used()),
         }
     }
 
-    /// A seed's folder is whole: it gets its name.
-    fn show(&self, folder: Folder) -> Result<PathBuf, RunError> {
+    /// With several seeds: writes the mean of those that there are, and gives the folder its name.
+    fn conclude(&self) -> Result<(), RunError> {
         let mut place = lock(&self.place);
-        match &mut *place {
-            Place::Single(_) => folder.finish(),
-            Place::Shown(all) => folder.finish_in(all),
-            Place::Hidden(all) => {
-                let inside = folder.finish_in(all.path())?;
-                let shown = all.show()?;
-                let inside = shown.join(inside.file_name().unwrap_or_default());
-                *place = Place::Shown(shown);
-                Ok(inside)
+        let Place::Several(folder) = &*place else {
+            return Ok(());
+        };
+        let mut finished = lock(&self.finished);
+        let summaries: Vec<Summary> = finished
+            .iter()
+            .flatten()
+            .map(|run| run.summary.clone())
+            .collect();
+        let (temporary, path) = (
+            folder.beside("aggregate.json"),
+            folder.path().join("aggregate.json"),
+        );
+        let mean = aggregate(&summaries).map_err(RunError::writing(&path))?;
+        let Some(mut mean) = mean else {
+            // Nothing had begun when the user had seen enough.
+            *place = Place::Nothing;
+            return Ok(());
+        };
+        mean.partial |= summaries.len() < finished.len();
+        write_json(&temporary, &mean)?;
+        std::fs::rename(&temporary, &path).map_err(RunError::writing(&path))?;
+        let Place::Several(folder) = std::mem::replace(&mut *place, Place::Nothing) else {
+            return Ok(());
+        };
+        let shown = folder.finish()?;
+        for run in finished.iter_mut().flatten() {
+            run.folder = shown.join(run.folder.file_name().unwrap_or_default());
+        }
+        *place = Place::Whole(shown, mean);
+        Ok(())
+    }
+
+    /// Keeps the seeds that are whole where not all came.
+    fn give_up(&self) -> Option<KeptSeeds> {
+        match std::mem::replace(&mut *lock(&self.place), Place::Nothing) {
+            Place::Several(folder) => {
+                let (folder, whole) = folder.give_up()?;
+                let asked = self.task.scenario.run.seeds.len();
+                Some(KeptSeeds {
+                    folder,
+                    whole,
+                    asked,
+                })
             }
+            Place::Single(_) | Place::Whole(..) | Place::Nothing => None,
         }
     }
 
-    /// With several seeds, also writes their mean.
-    fn outcome(self) -> Result<Outcome, RunError> {
-        let seeds = self.task.scenario.run.seeds.len();
+    /// Those runs that there are; with several seeds, also their mean.
+    fn outcome(self) -> Outcome {
         let finished = self.finished.into_inner();
         let finished = finished.unwrap_or_else(PoisonError::into_inner);
-        let runs: Vec<Finished> = finished.into_iter().flatten().collect();
         let place = self.place.into_inner();
-        let Place::Shown(folder) = place.unwrap_or_else(PoisonError::into_inner) else {
-            return Ok(Outcome {
-                runs,
-                aggregate: None,
-            });
+        let aggregate = match place.unwrap_or_else(PoisonError::into_inner) {
+            Place::Whole(folder, mean) => Some((folder, mean)),
+            Place::Single(_) | Place::Several(_) | Place::Nothing => None,
         };
-        let summaries: Vec<Summary> = runs.iter().map(|run| run.summary.clone()).collect();
-        let path = folder.join("aggregate.json");
-        let mean = aggregate(&summaries).map_err(RunError::writing(&path))?;
-        let mean = mean.map(|mut mean| {
-            mean.partial |= runs.len() < seeds;
-            mean
-        });
-        if let Some(mean) = &mean {
-            let unfinished = folder.join(".aggregate.json.unfinished");
-            let whole = write_json(&unfinished, mean).and_then(|()| {
-                std::fs::rename(&unfinished, &path).map_err(RunError::writing(&path))
-            });
-            if whole.is_err() {
-                let _ = std::fs::remove_file(&unfinished);
-            }
-            whole?;
+        Outcome {
+            runs: finished.into_iter().flatten().collect(),
+            aggregate,
         }
-        Ok(Outcome {
-            runs,
-            aggregate: mean.map(|mean| (folder, mean)),
-        })
     }
 }
 
@@ -348,7 +404,7 @@ mod tests {
         let scenario = scenario("1mbit", &format!("{:?}", (1..=20).collect::<Vec<_>>()));
         let task = || Task {
             scenario: &scenario,
-            options: options(World::Sim, Some(out.clone()), &never),
+            options: options(World::Sim, Some(root.path().join("new/out")), &never),
         };
         let broken = || RunError::Failed("broken".to_owned());
         let fourth_fails = |order: Order<'_>| match order.seed {
@@ -356,7 +412,13 @@ mod tests {
             _ => fill(order, &mut simulated),
         };
         let error = side_by_side(&fourth_fails, &[task()], 2, &mut |_| {}).unwrap_err();
-        assert_eq!(error.to_string(), "broken");
+        let text = error.to_string();
+        assert!(
+            text.starts_with("broken\n") && text.ends_with("out.incomplete"),
+            "{text}"
+        );
+        assert!(!out.exists());
+        let out = root.path().join("new/out.incomplete");
         let mut there: Vec<_> = std::fs::read_dir(&out)
             .unwrap()
             .map(|entry| entry.unwrap().file_name().into_string().unwrap())

@@ -1,5 +1,6 @@
 //! Why a run did not give a result.
 
+use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -20,14 +21,57 @@ pub enum RunError {
         /// Why that failed.
         source: io::Error,
     },
+    /// Somebody else made a folder of the result's name during the run. Nothing of it was touched, and the result is beside it.
+    #[error("{} was made by somebody else during the run; the result is in {}", wanted.display(), kept.display())]
+    Taken {
+        /// The name that the result was to have.
+        wanted: PathBuf,
+        /// Where it is.
+        kept: PathBuf,
+    },
+    /// Some seeds failed or did not begin; those that are whole are kept.
+    #[error("{error}{}", .kept.iter().map(ToString::to_string).collect::<String>())]
+    Incomplete {
+        /// What went wrong first.
+        error: Box<RunError>,
+        /// The seeds that are whole, of each scenario that was not.
+        kept: Vec<KeptSeeds>,
+    },
+}
+
+/// What is whole of a scenario with several seeds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeptSeeds {
+    /// The folder with a folder for each.
+    pub folder: PathBuf,
+    /// How many are whole.
+    pub whole: usize,
+    /// How many were asked for.
+    pub asked: usize,
+}
+
+impl fmt::Display for KeptSeeds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            folder,
+            whole,
+            asked,
+        } = self;
+        write!(
+            f,
+            "\n{whole} of {asked} seeds are whole, in {}",
+            folder.display()
+        )
+    }
 }
 
 impl RunError {
     /// The exit code of a program that ends with this error: 1 the run failed, 2 the input is wrong.
-    pub const fn exit_code(&self) -> u8 {
+    pub fn exit_code(&self) -> u8 {
         match self {
             Self::Refused(_) => 2,
-            Self::Failed(_) | Self::Write { .. } => 1,
+            Self::Failed(_) | Self::Write { .. } | Self::Taken { .. } => 1,
+            Self::Incomplete { error, .. } => error.exit_code(),
         }
     }
 

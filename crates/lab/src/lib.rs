@@ -26,7 +26,7 @@ pub mod sim;
 pub mod virtual_world;
 mod world;
 
-pub use error::RunError;
+pub use error::{KeptSeeds, RunError};
 pub use packets::PacketFile;
 pub use printable::{OneLine, printable};
 pub use run::{

@@ -204,8 +204,62 @@ fn a_failed_run_leaves_nothing_behind_and_earlier_seeds_whole() {
         &mut |_| {},
     )
     .unwrap_err();
-    assert_eq!(names(&out), ["seed1"]);
-    assert_eq!(names(&out.join("seed1")), FILES);
+    assert_eq!(names(&root.path().join("new")), ["out.incomplete"]);
+    let kept = root.path().join("new/out.incomplete");
+    assert_eq!(names(&kept), ["seed1"]);
+    assert_eq!(names(&kept.join("seed1")), FILES);
+}
+
+#[test]
+fn several_seeds_appear_with_the_last_of_them_and_are_partial_when_interrupted_between() {
+    let root = tempfile::tempdir().unwrap();
+    let (out, stop) = (root.path().join("out"), AtomicBool::new(false));
+    let mut world = |job: Job<'_>| {
+        assert!(!out.exists(), "nothing is seen before all is whole");
+        let seed = job.seed;
+        let measured = idle(job);
+        // Between two seeds: those that ran are as long as they should be.
+        stop.store(seed == 2, Ordering::Relaxed);
+        measured
+    };
+    let outcome = run_in(
+        &mut world,
+        &scenario("[1, 2, 3]"),
+        options(&out, &stop),
+        &mut |_| {},
+    )
+    .unwrap();
+    assert_eq!(names(&out), ["aggregate.json", "seed1", "seed2"]);
+    assert!(outcome.runs.iter().all(|run| !run.summary.partial));
+    let (_, mean) = outcome.aggregate.unwrap();
+    assert!(mean.partial);
+    assert_eq!(mean.seeds, [1, 2]);
+}
+
+#[test]
+fn a_mean_that_cannot_be_written_leaves_no_folder_under_the_final_name() {
+    let root = tempfile::tempdir().unwrap();
+    let (out, stop) = (root.path().join("out"), AtomicBool::new(false));
+    let mut world = |job: Job<'_>| {
+        // Where the mean will be written, a folder stands in the way.
+        let hidden = root.path().join(names(root.path()).remove(0));
+        let _ = fs::create_dir(hidden.join("aggregate.json"));
+        idle(job)
+    };
+    let error = run_in(
+        &mut world,
+        &scenario("[1, 2]"),
+        options(&out, &stop),
+        &mut |_| {},
+    )
+    .unwrap_err();
+    assert_eq!(error.exit_code(), 1);
+    let text = error.to_string();
+    assert!(
+        text.contains("aggregate.json") && text.contains("2 of 2 seeds are whole"),
+        "{text}"
+    );
+    assert_eq!(names(root.path()), ["out.incomplete"]);
 }
 
 #[test]

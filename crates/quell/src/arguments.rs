@@ -196,6 +196,8 @@ pub(crate) struct Run {
     /// Live and virtual world: measure what becomes of packets from outside the queue, too
     #[arg(long, hide = true)]
     pub(crate) watch: bool,
+    #[command(flatten)]
+    pub(crate) verbosity: Verbosity,
 }
 
 #[derive(Debug, Args)]
@@ -229,6 +231,8 @@ pub(crate) struct Compare {
     pub(crate) kernels: Vec<String>,
     #[command(flatten)]
     pub(crate) patience: Patience,
+    #[command(flatten)]
+    pub(crate) verbosity: Verbosity,
 }
 
 #[derive(Debug, Args)]
@@ -247,6 +251,8 @@ pub(crate) struct Demo {
     /// Where to run
     #[arg(long, value_enum, default_value_t = Where::Sim)]
     pub(crate) world: Where,
+    #[command(flatten)]
+    pub(crate) verbosity: Verbosity,
 }
 
 #[derive(Debug, Args)]
@@ -295,6 +301,14 @@ pub(crate) struct Changes {
     /// Run for so long, such as 10s
     #[arg(long, value_name = "TIME")]
     pub(crate) duration: Option<String>,
+}
+
+/// Whether to say more.
+#[derive(Debug, Args)]
+pub(crate) struct Verbosity {
+    /// Say on standard error what is done besides: which remains of killed runs are removed
+    #[arg(short, long)]
+    pub(crate) verbose: bool,
 }
 
 /// What a run prints and writes.

@@ -74,9 +74,18 @@ fn main() -> ExitCode {
     let _ = signals::let_limits_be_errors();
     let mut page = Page::default();
     let result = match arguments.command {
-        Command::Run(arguments) => run::run(&arguments, &mut page),
-        Command::Demo(arguments) => demo::demo(&arguments, &mut page),
-        Command::Compare(arguments) => compare::compare(&arguments, &mut page),
+        Command::Run(arguments) => {
+            page::say_more(arguments.verbosity.verbose);
+            run::run(&arguments, &mut page)
+        }
+        Command::Demo(arguments) => {
+            page::say_more(arguments.verbosity.verbose);
+            demo::demo(&arguments, &mut page)
+        }
+        Command::Compare(arguments) => {
+            page::say_more(arguments.verbosity.verbose);
+            compare::compare(&arguments, &mut page)
+        }
         Command::Check(arguments) => check::check(&arguments, &mut page),
         Command::Schema => check::schema(&mut page),
         Command::Queues { name } => queues::queues(name.as_deref(), &mut page),

@@ -62,6 +62,28 @@ pub(crate) fn say(line: &str) {
     let _ = writeln!(io::stderr(), "{}", printable(line));
 }
 
+/// From now on also says what is done besides, if that is wanted.
+pub(crate) fn say_more(wanted: bool) {
+    if wanted && log::set_logger(&Besides).is_ok() {
+        log::set_max_level(log::LevelFilter::Info);
+    }
+}
+
+/// Prints what quell's own crates have to say.
+struct Besides;
+
+impl log::Log for Besides {
+    fn enabled(&self, metadata: &log::Metadata<'_>) -> bool {
+        metadata.target().starts_with("quell")
+    }
+    fn log(&self, record: &log::Record<'_>) {
+        if self.enabled(record.metadata()) {
+            complain(&record.args().to_string());
+        }
+    }
+    fn flush(&self) {}
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

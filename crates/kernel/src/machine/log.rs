@@ -2,8 +2,11 @@
 //!
 //! The words looked for are those of arch/um/os-Linux (start_up.c, mem.c) and kernel/panic.c, the same from 6.1 to 7.2.
 
+use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
 use std::process::ExitStatus;
+
+use rustix::process::Signal;
 
 use super::MachineError;
 
@@ -66,6 +69,12 @@ pub(super) fn explain(kernel: &Path, log: &Path, ended: Option<ExitStatus>) -> M
         .any(|line| line.contains("time-travel=") && line.contains("not"))
     {
         return MachineError::NoTimeTravel(kernel.to_owned());
+    }
+    if ended.and_then(|status| status.signal()) == Some(Signal::XFSZ.as_raw()) {
+        return MachineError::Host {
+            why: "a file may not grow as far as its memory or its results need".to_owned(),
+            mend: "ulimit -f unlimited".to_owned(),
+        };
     }
     let started = lines.iter().any(|line| line.contains("Linux version"));
     for (signs, why, mend) in REFUSALS {

@@ -13,6 +13,7 @@ use super::inspect::{Inspected, inspect};
 use super::work::Work;
 use super::{Facts, Kernel, Store};
 use crate::config::{Outcome, Wishes};
+use crate::durable::{sync_names, sync_tree};
 use crate::{Error, Result};
 
 /// Longest name.
@@ -105,6 +106,7 @@ impl Store {
         let text = serde_json::to_string_pretty(&facts)
             .map_err(|error| Error::Failed(format!("kernel.json: {error}")))?;
         write("kernel.json", &(text + "\n"))?;
+        sync_tree(folder).map_err(Error::at("write", folder))?;
         let place = self.folder().join(&facts.name);
         let rename = |flags| renameat_with(CWD, folder, CWD, &place, flags);
         let mut done = rename(RenameFlags::NOREPLACE);
@@ -130,6 +132,7 @@ impl Store {
             }
             Err(errno) => Err(Error::at("make", &place)(errno.into())),
         }?;
+        sync_names(self.folder()).map_err(Error::at("write", self.folder()))?;
         Ok(Kernel {
             name: facts.name.clone(),
             folder: place,

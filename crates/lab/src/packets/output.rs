@@ -121,9 +121,13 @@ impl Threaded {
         failed: Arc<AtomicBool>,
     ) -> io::Result<Self> {
         let PacketFile { mut file, path } = file;
+        // An empty chunk is the end.
         let write = move |chunk: &[u8]| {
-            file.write_all(chunk)
-                .map_err(|error| PacketFile::error(&path, error))
+            let written = match chunk {
+                [] => file.sync_all(),
+                chunk => file.write_all(chunk),
+            };
+            written.map_err(|error| PacketFile::error(&path, error))
         };
         Self::with(write, preamble, failed)
     }
@@ -144,7 +148,7 @@ impl Threaded {
                     // With enough of them the chunk is not needed again.
                     let _ = empty.try_send(chunk);
                 }
-                Ok(())
+                write(&[])
             };
             let result = write_all();
             failed.fetch_or(result.is_err(), Ordering::Relaxed);

@@ -9,6 +9,7 @@
 //! | `packets.pcapng` | every packet, with `--packets` |
 //! | `queues.parquet`, `flows.parquet` | [`series`]: a row per queue or flow and interval |
 
+pub(crate) mod claim;
 pub mod facts;
 pub mod folder;
 pub mod series;

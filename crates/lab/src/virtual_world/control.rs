@@ -7,8 +7,10 @@
 //! | `progress` | guest | how far the run is, in nanoseconds |
 //! | `stop` | host | nothing; that it is there asks the guest to end |
 //! | `end.json` | guest, at last | how it went |
+//! | `lock` | host | nothing; it is locked while the host's half lives |
 //!
-//! The kernel keeps its own few files there too. The folder goes when the host's half does.
+//! The kernel keeps its own few files there too. The folder goes when the host's half does; one whose host was killed goes
+//! when the next one is made.
 
 use std::fs;
 use std::io;
@@ -21,7 +23,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::RunError;
 use crate::live::LiveOptions;
+use crate::results::claim::Claim;
 
+/// How the folder's name begins.
+const PREFIX: &str = "quell-guest-";
 /// The link to the program.
 pub(super) const PROGRAM: &str = "program";
 const TASK: &str = "task.json";
@@ -62,7 +67,7 @@ pub(super) enum End {
 pub(super) struct Control {
     path: PathBuf,
     /// On the host's side: gone with this value.
-    _folder: Option<tempfile::TempDir>,
+    _folder: Option<Claim>,
 }
 
 impl Control {
@@ -74,14 +79,20 @@ impl Control {
         } else {
             "/tmp".into()
         };
-        let folder = tempfile::Builder::new()
-            .prefix("quell-guest-")
-            .tempdir_in(&place)
-            .map_err(RunError::writing(&place))?;
-        Ok(Self {
-            path: folder.path().to_owned(),
-            _folder: Some(folder),
-        })
+        remove_abandoned(&place);
+        loop {
+            let folder = tempfile::Builder::new()
+                .prefix(PREFIX)
+                .tempdir_in(&place)
+                .map_err(RunError::writing(&place))?;
+            let claim = Claim::of_new(folder.keep()).map_err(RunError::writing(&place))?;
+            if let Some(claim) = claim {
+                return Ok(Self {
+                    path: claim.path().to_owned(),
+                    _folder: Some(claim),
+                });
+            }
+        }
     }
 
     /// The guest's view of the folder at `path`.
@@ -140,6 +151,21 @@ impl Control {
         let path = self.path.join(name);
         let write = || fs::write(&path, serde_json::to_vec(value)?);
         write().map_err(RunError::writing(&path))
+    }
+}
+
+/// Removes what hosts that were killed left.
+fn remove_abandoned(place: &Path) {
+    for entry in fs::read_dir(place).into_iter().flatten().flatten() {
+        if !entry.file_name().to_string_lossy().starts_with(PREFIX) {
+            continue;
+        }
+        if let Some(claim) = Claim::abandoned(&entry.path()) {
+            log::info!(
+                "removed {}, which a killed run left",
+                claim.path().display()
+            );
+        }
     }
 }
 

@@ -2,4 +2,10 @@
 #![allow(clippy::unwrap_used)]
 
 mod ends;
+#[path = "../common/not_run.rs"]
+mod not_run;
+mod remains;
+mod seeds;
 mod support;
+mod synced;
+mod taken;
