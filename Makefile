@@ -17,7 +17,7 @@ export PATH := $(CURDIR)/target/tools/bin:$(PATH)
 FLAGS = $$(cat target/setup/cargo-flags)
 SHELL_SCRIPTS := .ci/run scripts/setup scripts/no-std scripts/fuzz scripts/kernel scripts/unprivileged
 
-.PHONY: help setup build kernel demo test check bench validate validate-grid parity fuzz clean
+.PHONY: help setup build kernel demo test check docs-check bench validate validate-grid parity fuzz clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
@@ -56,6 +56,9 @@ check: ## Check format, lints, documentation, licences, scripts
 	cargo clippy --manifest-path fuzz/Cargo.toml --locked -- -D warnings
 	@# Documentation is for developers: private items are documented, so links to them resolve.
 	RUSTDOCFLAGS="-D warnings -A rustdoc::private-intra-doc-links" cargo doc --workspace --no-deps --document-private-items --locked $(FLAGS)
+
+docs-check: build ## Compare what README and docs show with what the commands print; QUELL_BLESS=1 writes it anew
+	QUELL_RELEASE="$(CURDIR)/target/release/quell" QUELL_DOCS_CHECK=1 cargo test --locked --package quell $(FLAGS) --test docs
 
 # What each benchmark may take once it is built.
 BENCH_MINUTES ?= 15

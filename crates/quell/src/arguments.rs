@@ -57,7 +57,11 @@ pub(crate) enum Kernel {
     /// Build one from source, in some minutes and without root; at once where it was built before
     Build(KernelBuild),
     /// Those there are; without --kernel a run takes the first
-    List,
+    List {
+        /// Also show the congestion controls and queue disciplines of each, and its folder
+        #[arg(long, short)]
+        verbose: bool,
+    },
     /// Copy a user-mode kernel that you built (ARCH=um, CONFIG_UML_TIME_TRAVEL_SUPPORT=y)
     Add {
         /// The executable: the file `linux` of the build
@@ -65,6 +69,9 @@ pub(crate) enum Kernel {
         /// Call it so; without this its version
         #[arg(long)]
         name: Option<String>,
+        /// Take the place of a kernel of that name
+        #[arg(long)]
+        replace: bool,
     },
     /// Remove one
     Remove {
@@ -88,6 +95,9 @@ pub(crate) struct KernelBuild {
     /// Kernel options (CONFIG_NAME=y lines) in addition to quell's own
     #[arg(long, value_name = "FRAGMENT")]
     pub(crate) config: Option<PathBuf>,
+    /// Begin from nothing; without this a source folder is compiled as far as it has changed since the last build
+    #[arg(long)]
+    pub(crate) clean: bool,
 }
 
 #[derive(Debug, Subcommand)]

@@ -1,0 +1,122 @@
+//! README and docs say what the program does: each number in them has an origin, and what a command prints is what it prints today.
+//!
+//! Comments in the Markdown, which nobody sees on the page, name the origins ([`markdown`] reads them):
+//!
+//! ```text
+//! <!-- output: quell compare FILE --queue fifo | from queue | until delay, ms -->   the code block below is printed by this
+//! <!-- output, Linux 7.2: quell run FILE --world virtual -->                        the same, where such a kernel is at hand
+//! <!-- figures: quell demo --json
+//! "0.6 ms" = dualpi2/summaries/0/groups/l4s/delay_ms/mean                           the text below says this, rounded as far
+//! "70 ms" < fifo:limit=100ms/summaries/0/groups/l4s/delay_ms/p1                     … and this is larger than what it says
+//! -->
+//! <!-- numbers: measured 2026-11-21 on a two-core EPYC virtual machine: COMMAND -->
+//! <!-- numbers: defined by RFC 9332 and crates/aqm/src/dualpi2 -->                  from here to the end of the section
+//! <!-- numbers: tested by crates/lab/tests/published -->
+//! ```
+//!
+//! A measurement's date also stands where people read it. `make docs-check` compares everything; `cargo test` what the simulator
+//! prints. With `QUELL_BLESS=1` blocks and rounded figures are written as they are today; what is said with `<` and `>` is not.
+
+#![allow(clippy::unwrap_used)]
+
+#[path = "../common/not_run.rs"]
+mod not_run;
+
+mod command;
+mod figures;
+mod markdown;
+mod origin;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use command::Runner;
+use markdown::{Marker, Page};
+use not_run::not_run;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../..")
+        .canonicalize()
+        .unwrap()
+}
+
+/// README.md, CONTRIBUTING.md and docs/*.md, by their names from the root.
+fn pages() -> Vec<Page> {
+    let root = root();
+    let mut names = vec!["README.md".to_owned(), "CONTRIBUTING.md".to_owned()];
+    for entry in fs::read_dir(root.join("docs")).unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        if name.ends_with(".md") {
+            names.push(format!("docs/{name}"));
+        }
+    }
+    names.sort();
+    let page = |name: String| {
+        let text = fs::read_to_string(root.join(&name)).unwrap();
+        Page::new(name, text)
+    };
+    names.into_iter().map(page).collect()
+}
+
+#[test]
+fn every_number_has_an_origin() {
+    let without: Vec<String> = pages()
+        .iter()
+        .flat_map(|page| origin::missing(page, &root()))
+        .collect();
+    assert!(
+        without.is_empty(),
+        "numbers without an origin (crates/quell/tests/docs/main.rs says how to name one):\n{}",
+        without.join("\n")
+    );
+}
+
+#[test]
+fn what_commands_print_is_what_the_pages_show() {
+    let everything = std::env::var_os("QUELL_DOCS_CHECK").is_some();
+    let bless = std::env::var_os("QUELL_BLESS").is_some();
+    let mut runner = Runner::new(&root());
+    let mut differences = Vec::new();
+    for mut page in pages() {
+        let before = page.text.clone();
+        // From the end, so that what is rewritten moves nothing that is still to come.
+        for marker in page.markers.clone().into_iter().rev() {
+            let (source, line) = match &marker {
+                Marker::Output(output) => (&output.source, output.line),
+                Marker::Figures(figures) => (&figures.source, figures.line),
+                Marker::Numbers(_) => continue,
+            };
+            let place = format!("{}:{line}", page.name);
+            if let Some(kernel) = &source.kernel {
+                if !everything {
+                    continue;
+                }
+                if let Err(why) = runner.has_kernel(kernel) {
+                    not_run(&format!("docs-check of {place}"), &why);
+                    continue;
+                }
+            }
+            let found = match &marker {
+                Marker::Output(output) => runner
+                    .print(source)
+                    .and_then(|printed| output.compare(&mut page.text, &printed, bless)),
+                Marker::Figures(wanted) => runner
+                    .print(source)
+                    .and_then(|printed| figures::compare(wanted, &mut page.text, &printed, bless)),
+                Marker::Numbers(_) => Ok(()),
+            };
+            if let Err(why) = found {
+                differences.push(format!("{place}: {}: {why}", source.command));
+            }
+        }
+        if page.text != before {
+            fs::write(root().join(&page.name), &page.text).unwrap();
+        }
+    }
+    assert!(
+        differences.is_empty(),
+        "{}\nQUELL_BLESS=1 writes the pages anew",
+        differences.join("\n")
+    );
+}
