@@ -1,9 +1,10 @@
 //! Builds a kernel from source into the store.
 //!
-//! Everything happens in a hidden folder of the store, and outside of the source tree (kbuild's `O=`). The result is asked what it
+//! Everything happens in hidden folders of the store, and outside of the source tree (kbuild's `O=`). The result is asked what it
 //! can do, and takes its place with one rename. Whatever ends a build before that, nothing is left behind but, of a failed one,
-//! the log.
+//! the log, and of a developer's own source the build tree ([`kept`]), in which the next build goes on.
 
+mod kept;
 mod make;
 mod needs;
 
@@ -20,6 +21,8 @@ use crate::store::inspect::inspect;
 use crate::store::work::Work;
 use crate::store::{Kernel, Store, put};
 use crate::{Error, Result, process};
+use kept::Kept;
+pub use kept::MOST as MOST_TREES;
 use make::Make;
 use needs::Missing;
 
@@ -32,6 +35,8 @@ pub struct Request {
     pub name: Option<String>,
     /// A file of kernel options in addition to quell's.
     pub fragment: Option<PathBuf>,
+    /// Whether to begin from nothing, although there is a build tree of this source.
+    pub clean: bool,
 }
 
 /// What is being done.
@@ -82,6 +87,8 @@ pub struct Built {
     pub kernel: Kernel,
     /// What it has and what it lacks; nothing where it was there already.
     pub outcome: Option<Outcome>,
+    /// Where the next build of this source goes on, where that is kept: of a folder.
+    pub tree: Option<PathBuf>,
 }
 
 /// Builds what `request` says, unless the store has it: then that is the result, at once.
@@ -108,11 +115,19 @@ pub fn build(
         };
     let wishes = Wishes::new(fragment.as_deref())?;
     let source = Source::find(&request.source)?;
-    let hash = identity(&source, &wishes, stop)?;
-    if let Some(kernel) = there(store, &hash, request)? {
-        return Ok(kernel);
+    if request.clean && source.folder().is_none() {
+        return Err(Error::Refused(
+            "--clean has an effect only with --source FOLDER: nothing else has a build tree that is kept".to_owned(),
+        ));
     }
     let folder = std::path::absolute(store.folder()).map_err(Error::at("find", store.folder()))?;
+    let tree = source
+        .folder()
+        .map(|source| kept::place(&folder, source, &wishes.identity()));
+    let hash = identity(&source, &wishes, stop)?;
+    if let Some(kernel) = there(store, &hash, request, tree.as_ref())? {
+        return Ok(kernel);
+    }
     check_path(
         &folder,
         "kernels are kept in",
@@ -121,15 +136,22 @@ pub fn build(
     let missing = Missing::find()?;
     let work = Work::new(&folder, &hash[..16], stop, || stage(tell, Stage::Waiting))?;
     // What another process has built meanwhile.
-    if let Some(kernel) = there(store, &hash, request)? {
+    if let Some(kernel) = there(store, &hash, request, tree.as_ref())? {
         return Ok(kernel);
     }
     check_space(&folder, source.megabytes())?;
+    let kept = match (tree, source.folder()) {
+        (Some(tree), Some(source)) => Some(Kept::take(tree, source, request.clean, stop, || {
+            stage(tell, Stage::Waiting);
+        })?),
+        _ => None,
+    };
     let log = work.path("log");
     let build = Build {
         store,
         request,
         work: &work,
+        kept: kept.as_ref(),
         source: &source,
         wishes: &wishes,
         missing: &missing,
@@ -146,7 +168,15 @@ pub fn build(
 }
 
 /// A kernel of the store that is what was asked for.
-fn there(store: &Store, hash: &str, request: &Request) -> Result<Option<Built>> {
+fn there(
+    store: &Store,
+    hash: &str,
+    request: &Request,
+    tree: Option<&PathBuf>,
+) -> Result<Option<Built>> {
+    if request.clean {
+        return Ok(None);
+    }
     let kernels = store.list()?.kernels;
     let same = kernels.into_iter().find(|kernel| {
         kernel.facts.config_hash == hash
@@ -158,6 +188,7 @@ fn there(store: &Store, hash: &str, request: &Request) -> Result<Option<Built>> 
     Ok(same.map(|kernel| Built {
         kernel,
         outcome: None,
+        tree: tree.filter(|tree| tree.exists()).cloned(),
     }))
 }
 
@@ -188,6 +219,7 @@ struct Build<'a> {
     store: &'a Store,
     request: &'a Request,
     work: &'a Work,
+    kept: Option<&'a Kept>,
     source: &'a Source,
     wishes: &'a Wishes,
     missing: &'a Missing,
@@ -216,7 +248,13 @@ impl Build<'_> {
 
         stage(tell, Stage::Configuring);
         let wishes = self.wishes.with_tree(&tree.folder)?;
-        let make = Make::new(&tree.folder, self.work, tools)?;
+        let place = self.kept.map_or(self.work.folder(), Kept::folder);
+        let make = Make::new(&tree.folder, place, log.clone(), tools)?;
+        if self.kept.is_some() {
+            make.write_makefile()?;
+        }
+        // What is compiled already is not compiled again, and how much that is nobody knows before.
+        let fresh = !make.kernel().exists();
         make.configure(&wishes, self.stop)?;
         let whose = format!("the configuration of {}", self.source.describe());
         let outcome = wishes.verify(&make.config()?, &whose)?;
@@ -227,11 +265,12 @@ impl Build<'_> {
             .iter()
             .map(|kernel| kernel.facts.build_steps)
             .find(|&n| n > 0);
-        let total = total.unwrap_or(make::STEPS);
+        let usual = total.unwrap_or(make::STEPS);
+        let total = if fresh { usual } else { 0 };
         let steps = make.compile(self.stop, |done| {
             tell(Told::Progress(Progress {
                 stage: Stage::Compiling,
-                done: done.min(total),
+                done: if fresh { done.min(total) } else { done },
                 total,
             }));
         })?;
@@ -249,7 +288,12 @@ impl Build<'_> {
         let take = |from: &Path, name: &str| {
             fs::rename(from, folder.join(name)).map_err(Error::at("move", from))
         };
-        take(&make.kernel(), "linux")?;
+        if self.kept.is_some() {
+            let (from, to) = (make.kernel(), folder.join("linux"));
+            fs::copy(&from, &to).map_err(Error::at("copy", &from))?;
+        } else {
+            take(&make.kernel(), "linux")?;
+        }
         take(&log, "log")?;
         let mut facts = put::facts(
             &name,
@@ -258,12 +302,13 @@ impl Build<'_> {
             self.source.origin(),
         );
         facts.config_hash = self.hash.to_owned();
-        facts.build_steps = steps;
+        facts.build_steps = if fresh { steps } else { usual };
         let kernel = self.store.put(&folder, &inspected.config, facts, replace)?;
         let _ = fs::remove_file(failed_log(self.store.folder(), self.request));
         Ok(Built {
             kernel,
             outcome: Some(outcome),
+            tree: self.kept.map(|kept| kept.folder().to_owned()),
         })
     }
 

@@ -157,10 +157,23 @@ impl Wishes {
                 _ => {}
             }
         }
-        outcome.congestion_controls = enabled(&came, "CONFIG_TCP_CONG_", &["ADVANCED"]);
-        outcome.disciplines = enabled(&came, "CONFIG_NET_SCH_", &["DEFAULT", "MQPRIO_LIB"]);
+        (outcome.congestion_controls, outcome.disciplines) = controls_and_disciplines(&came);
         Ok(outcome)
     }
+}
+
+/// The congestion controls and the queue disciplines that a whole configuration turns on, by the names of their options: `CUBIC`,
+/// `FQ` …
+pub fn offered(config: &str) -> (Vec<String>, Vec<String>) {
+    let came = config.lines().filter_map(option).collect();
+    controls_and_disciplines(&came)
+}
+
+fn controls_and_disciplines(came: &BTreeMap<String, String>) -> (Vec<String>, Vec<String>) {
+    (
+        enabled(came, "CONFIG_TCP_CONG_", &["ADVANCED"]),
+        enabled(came, "CONFIG_NET_SCH_", &["DEFAULT", "MQPRIO_LIB"]),
+    )
 }
 
 /// Whether a configuration has the clock rate that quell asks for.

@@ -24,8 +24,8 @@ pub enum Error {
     /// It was tried and did not work.
     #[error("{0}")]
     Failed(String),
-    /// The caller asked to stop. Nothing is left behind.
-    #[error("stopped; nothing is left behind")]
+    /// The caller asked to stop. No half kernel is left behind; the build tree of a folder is, and the next build goes on there.
+    #[error("stopped; no half kernel is left behind")]
     Stopped,
 }
 

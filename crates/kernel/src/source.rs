@@ -75,6 +75,14 @@ impl Source {
         Ok(Self::Archive(path))
     }
 
+    /// The folder of somebody else's tree.
+    pub(crate) fn folder(&self) -> Option<&Path> {
+        match self {
+            Self::Tree(tree) => Some(&tree.folder),
+            _ => None,
+        }
+    }
+
     /// For people.
     pub(crate) fn describe(&self) -> String {
         match self {
@@ -171,7 +179,7 @@ impl Source {
 }
 
 /// With nothing in it that the name of a kernel cannot have.
-fn plain(text: &str) -> String {
+pub(crate) fn plain(text: &str) -> String {
     let fits = |c: char| c.is_ascii_alphanumeric() || "._+~-".contains(c);
     text.chars()
         .map(|c| if fits(c) { c } else { '-' })

@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 pub use facts::Facts;
 pub use version::Version;
 
-use crate::{Error, Result};
+use crate::{Error, Result, config};
 
 /// Where kernels are kept.
 #[derive(Debug, Clone)]
@@ -45,6 +45,17 @@ impl Kernel {
     /// What it was configured with.
     pub fn config(&self) -> PathBuf {
         self.folder.join("config")
+    }
+
+    /// Its congestion controls and queue disciplines, by the names of their options: `CUBIC`, `FQ` …
+    ///
+    /// # Errors
+    ///
+    /// Its configuration cannot be read.
+    pub fn offered(&self) -> Result<(Vec<String>, Vec<String>)> {
+        let path = self.config();
+        let text = fs::read_to_string(&path).map_err(Error::at("read", &path))?;
+        Ok(config::offered(&text))
     }
 
     fn read(folder: PathBuf, name: &str) -> Result<Self> {

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use fake::Tree;
 use quell_kernel::Error;
-use quell_kernel::build::{Built, Request, Stage, Told, build};
+use quell_kernel::build::{Built, MOST_TREES, Request, Stage, Told, build};
 use quell_kernel::source::Wanted;
 use quell_kernel::store::Store;
 
@@ -53,7 +53,7 @@ impl Place {
     fn error(&self, request: &Request) -> Error {
         self.build(request).unwrap_err()
     }
-    /// What lies in the store, but for the gate.
+    /// What lies in the store, but for the gate and the build trees.
     fn names(&self) -> Vec<String> {
         let entries = fs::read_dir(self.store.folder())
             .into_iter()
@@ -61,7 +61,7 @@ impl Place {
             .flatten();
         let mut names: Vec<String> = entries
             .map(|entry| entry.file_name().to_string_lossy().into_owned())
-            .filter(|name| name != ".lock")
+            .filter(|name| name != ".lock" && name != ".trees")
             .collect();
         names.sort();
         names
@@ -172,7 +172,7 @@ fn a_kernel_of_another_origin_is_never_replaced() {
     let linux = place.path("linux");
     fake::kernel(&linux, "6.12", &fake::whole_config(), "");
     let stop = AtomicBool::new(false);
-    place.store.add(&linux, Some("mine"), &stop).unwrap();
+    place.store.add(&linux, Some("mine"), false, &stop).unwrap();
     let request = Request {
         name: Some("mine".to_owned()),
         ..place.request()
@@ -460,4 +460,107 @@ fn builds_side_by_side_do_not_disturb_each_other_and_the_same_is_built_once() {
     assert!(fresh[2]);
     assert_eq!(fs::read_to_string(&count).unwrap(), "x\n");
     assert_eq!(place.names(), ["7.2.13-fake-other", "7.2.13-fake-tree"]);
+}
+
+/// What a compiler does: compiles what has not been compiled.
+fn compiles_once(place: &Place) -> PathBuf {
+    let count = place.path("count");
+    place.tree.compile(&format!(
+        "[ -e $O/tcp.o ] || {{ echo x >>{}; touch $O/tcp.o; }}",
+        count.display()
+    ));
+    count
+}
+
+fn lines(path: &Path) -> usize {
+    fs::read_to_string(path).unwrap_or_default().lines().count()
+}
+
+#[test]
+fn a_build_goes_on_where_the_last_one_of_this_source_and_configuration_ended() {
+    let place = Place::new();
+    let count = compiles_once(&place);
+    let first = place.again();
+    let tree = first.tree.unwrap();
+    assert!(tree.starts_with(place.store.folder().canonicalize().unwrap()));
+    assert_eq!(lines(&count), 1);
+
+    // Nothing has changed: the tree is named all the same.
+    assert_eq!(place.again().tree.as_ref(), Some(&tree));
+    // One file has.
+    place.tree.write("net/ipv4/tcp_cong.c", "edited");
+    let edited = place.again();
+    assert_eq!(lines(&count), 1, "everything was compiled again");
+    assert_eq!(edited.tree.as_ref(), Some(&tree));
+    assert!(edited.outcome.is_some() && edited.kernel.executable().exists());
+    // How long a build from nothing is stays known.
+    assert_eq!(edited.kernel.facts.build_steps, 4);
+
+    // Another configuration has a tree of its own.
+    let fragment = place.path("f");
+    fs::write(&fragment, "CONFIG_TCP_MD5SIG=y\n").unwrap();
+    let other = place.build(&Request {
+        fragment: Some(fragment),
+        ..place.request()
+    });
+    assert_ne!(other.unwrap().tree.as_ref(), Some(&tree));
+    assert_eq!(lines(&count), 2);
+
+    // From nothing, although there is such a kernel.
+    let clean = Request {
+        clean: true,
+        ..place.request()
+    };
+    let clean = place.build(&clean).unwrap();
+    assert!(clean.outcome.is_some());
+    assert_eq!((clean.tree.as_ref(), lines(&count)), (Some(&tree), 3));
+
+    // By hand, in the tree that is printed.
+    fs::remove_file(tree.join("build/linux")).unwrap();
+    let make = Command::new("make").arg("-C").arg(&tree).output().unwrap();
+    assert!(make.status.success(), "{make:?}");
+    assert_eq!(lines(&count), 3);
+    let stop = AtomicBool::new(false);
+    let linux = tree.join("build/linux");
+    let mine = |replace| place.store.add(&linux, Some("mine"), replace, &stop);
+    mine(false).unwrap();
+    assert!(mine(false).unwrap_err().to_string().contains("--replace"));
+    assert_eq!(mine(true).unwrap().0.name, "mine");
+}
+
+#[test]
+fn only_a_folder_has_a_tree_to_begin_anew() {
+    let place = Place::new();
+    let archive = place.path("linux.tar.xz");
+    fs::write(&archive, "").unwrap();
+    let request = Request {
+        source: Wanted::Path(archive),
+        clean: true,
+        ..Request::default()
+    };
+    let error = place.error(&request);
+    assert!(error.is_refusal());
+    assert!(error.to_string().contains("--source FOLDER"), "{error}");
+}
+
+#[test]
+fn trees_used_long_ago_and_those_without_a_source_are_removed() {
+    let place = Place::new();
+    let trees: Vec<PathBuf> = (0..=MOST_TREES)
+        .map(|index| {
+            let tree = Tree::new(place.path(&format!("t{index}")));
+            let request = Request {
+                source: Wanted::Path(tree.0),
+                ..Request::default()
+            };
+            place.build(&request).unwrap().tree.unwrap()
+        })
+        .collect();
+    let there: Vec<bool> = trees.iter().map(|tree| tree.exists()).collect();
+    let mut expected = vec![true; MOST_TREES + 1];
+    expected[0] = false;
+    assert_eq!(there, expected);
+    fs::remove_dir_all(place.path("t2")).unwrap();
+    let again = place.again().tree.unwrap();
+    assert!(again.exists() && !trees[2].exists());
 }

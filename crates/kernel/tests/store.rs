@@ -12,7 +12,7 @@ use quell_kernel::Error;
 use quell_kernel::store::Store;
 
 fn add(store: &Store, path: &Path, name: Option<&str>) -> quell_kernel::Result<String> {
-    let added = store.add(path, name, &AtomicBool::new(false));
+    let added = store.add(path, name, false, &AtomicBool::new(false));
     added.map(|(kernel, _)| kernel.name)
 }
 
@@ -140,7 +140,9 @@ fn a_kernel_without_what_is_only_wanted_is_taken_and_that_is_told() {
     let file = folder.path().join("linux");
     let config = fake::whole_config().replace("CONFIG_IFB=y\n", "");
     fake::kernel(&file, "6.12", &config, "");
-    let (_, outcome) = store.add(&file, None, &AtomicBool::new(false)).unwrap();
+    let (_, outcome) = store
+        .add(&file, None, false, &AtomicBool::new(false))
+        .unwrap();
     assert_eq!(outcome.left_out, ["CONFIG_IFB"]);
 }
 

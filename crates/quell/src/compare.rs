@@ -56,10 +56,12 @@ pub(crate) fn compare(arguments: &Compare, page: &mut Page) -> Result<(), Failur
     }
 }
 
-/// The world, and the kernel where there are several.
+/// The world, and the kernel where there are several; in one world the kernel alone, by its name in the list, so that two of one
+/// version stay apart.
 fn name(place: &Place, arguments: &Compare) -> String {
-    match arguments.kernels.len() {
-        0 | 1 => place.world.name().to_owned(),
+    match (arguments.kernels.len(), &place.guest.kernel) {
+        (0 | 1, _) | (_, None) => place.world.name().to_owned(),
+        (_, Some(kernel)) if arguments.worlds.len() == 1 => kernel.clone(),
         _ => place.name(),
     }
 }

@@ -20,10 +20,16 @@ pub(crate) fn kernel(action: &arguments::Kernel, page: &mut Page) -> Result<(), 
     let store = Store::open().map_err(failure)?;
     match action {
         arguments::Kernel::Build(arguments) => build(&store, arguments, page),
-        arguments::Kernel::List => list(&store, page),
-        arguments::Kernel::Add { path, name } => {
+        arguments::Kernel::List { verbose } => list(&store, *verbose, page),
+        arguments::Kernel::Add {
+            path,
+            name,
+            replace,
+        } => {
             let stop = stop_when_asked().map_err(Failure::failed)?;
-            let (kernel, outcome) = store.add(path, name.as_deref(), &stop).map_err(failure)?;
+            let (kernel, outcome) = store
+                .add(path, name.as_deref(), *replace, &stop)
+                .map_err(failure)?;
             page.line(format_args!("added: {}", line(&kernel)));
             missing(&outcome, page);
             Ok(())
@@ -55,6 +61,7 @@ fn build(store: &Store, arguments: &KernelBuild, page: &mut Page) -> Result<(), 
         source,
         name: arguments.name.clone(),
         fragment: arguments.config.clone(),
+        clean: arguments.clean,
     };
     let stop = stop_when_asked().map_err(Failure::failed)?;
     let mut shown = Shown::new();
@@ -74,6 +81,12 @@ fn build(store: &Store, arguments: &KernelBuild, page: &mut Page) -> Result<(), 
         }
     }
     page.line(format_args!("in {}", built.kernel.folder.display()));
+    if let Some(tree) = &built.tree {
+        page.line(format_args!(
+            "build tree: {}; the next build compiles what has changed, and so does make -C there",
+            tree.display()
+        ));
+    }
     Ok(())
 }
 
@@ -97,10 +110,13 @@ fn missing(outcome: &Outcome, page: &mut Page) {
     }
 }
 
-fn list(store: &Store, page: &mut Page) -> Result<(), Failure> {
+fn list(store: &Store, verbose: bool, page: &mut Page) -> Result<(), Failure> {
     let listing = store.list().map_err(failure)?;
     for kernel in &listing.kernels {
         page.line(line(kernel));
+        if verbose {
+            contents(kernel, page);
+        }
     }
     for (name, why) in &listing.damaged {
         page.line(format_args!(
@@ -114,6 +130,23 @@ fn list(store: &Store, page: &mut Page) -> Result<(), Failure> {
         ));
     }
     Ok(())
+}
+
+/// What a scenario can ask of a kernel, and where it is.
+fn contents(kernel: &Kernel, page: &mut Page) {
+    page.line(format_args!("  in {}", kernel.folder.display()));
+    match kernel.offered() {
+        Ok((controls, disciplines)) => {
+            for (what, names) in [
+                ("congestion controls", controls),
+                ("queue disciplines", disciplines),
+            ] {
+                page.line(format_args!("  {} {what}:", names.len()));
+                page.paragraph(4, &names.join(" ").to_lowercase());
+            }
+        }
+        Err(error) => page.line(format_args!("  its configuration: {error}")),
+    }
 }
 
 /// One kernel on one line.

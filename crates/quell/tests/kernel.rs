@@ -49,11 +49,13 @@ impl Place {
         assert_eq!(code, 0, "{arguments:?}: {errors}");
         out
     }
-    /// What lies in the store, but for the gate.
+    /// What lies in the store, but for the gate and the build trees.
     fn names(&self) -> Vec<String> {
         let entries = fs::read_dir(self.path("kernels")).into_iter().flatten();
         let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
-        let mut names: Vec<String> = names.filter(|name| name != ".lock").collect();
+        let mut names: Vec<String> = names
+            .filter(|name| name != ".lock" && name != ".trees")
+            .collect();
         names.sort();
         names
     }
@@ -101,6 +103,13 @@ fn kernels_are_added_listed_and_removed() {
         .map(|line| line.split(' ').next().unwrap())
         .collect();
     assert_eq!(first, ["6.12", "old"]);
+    let verbose = place.out(&["kernel", "list", "-v"]);
+    assert!(
+        verbose.contains("  2 congestion controls:\n    cubic dctcp\n")
+            && verbose.contains("  2 queue disciplines:\n    fq htb\n")
+            && verbose.contains(text(&place.path("kernels/old"))),
+        "{verbose}"
+    );
     fs::remove_file(place.path("kernels/old/linux")).unwrap();
     let list = place.out(&["kernel", "list"]);
     assert!(
@@ -257,7 +266,7 @@ fn a_signal_ends_a_build_and_leaves_nothing() {
         let errors = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(1), "{signal}: {errors}");
         assert!(
-            errors.ends_with("quell: stopped; nothing is left behind\n"),
+            errors.ends_with("quell: stopped; no half kernel is left behind\n"),
             "{errors}"
         );
         assert_eq!(place.names(), [""; 0]);

@@ -8,7 +8,6 @@ use std::sync::atomic::AtomicBool;
 use super::needs::Environment;
 use crate::config::{Wishes, kconfig_with_clock};
 use crate::process::{Job, command};
-use crate::store::work::Work;
 use crate::{Error, Result};
 
 /// About how many steps a build with quell's configuration has, until one was counted.
@@ -16,6 +15,13 @@ pub(super) const STEPS: u64 = 1_200;
 
 /// kbuild begins the line of each step with two spaces.
 const STEP: &str = "  ";
+
+/// The same source gives the same kernel, whoever builds it and when.
+const SAME: &[(&str, &str)] = &[
+    ("KBUILD_BUILD_TIMESTAMP", "Thu Jan  1 00:00:00 UTC 1970"),
+    ("KBUILD_BUILD_USER", "quell"),
+    ("KBUILD_BUILD_HOST", "quell"),
+];
 
 /// One build folder.
 pub(super) struct Make<'a> {
@@ -28,28 +34,48 @@ pub(super) struct Make<'a> {
 }
 
 impl<'a> Make<'a> {
-    /// For the source in `tree`, which is not written to; everything goes into `work`.
-    pub(super) fn new(tree: &'a Path, work: &Work, tools: Environment) -> Result<Self> {
+    /// For the source in `tree`, which is not written to; everything goes into the folder `place`, and what make says into `log`.
+    pub(super) fn new(
+        tree: &'a Path,
+        place: &Path,
+        log: PathBuf,
+        tools: Environment,
+    ) -> Result<Self> {
         let make = Self {
             tree,
             tools,
-            folder: work.path("build"),
-            kconfig: work.path("Kconfig"),
-            fragment: work.path("fragment.config"),
-            log: work.path("log"),
+            folder: place.join("build"),
+            kconfig: place.join("Kconfig"),
+            fragment: place.join("fragment.config"),
+            log,
         };
-        fs::create_dir(&make.folder).map_err(Error::at("make", &make.folder))?;
+        fs::create_dir_all(&make.folder).map_err(Error::at("make", &make.folder))?;
         Ok(make)
+    }
+
+    /// Writes a makefile beside the build folder: `make` there does by hand what [`Make::compile`] does.
+    pub(super) fn write_makefile(&self) -> Result<()> {
+        let same: String = SAME
+            .iter()
+            .map(|(name, value)| format!("export {name} := {value}\n"))
+            .collect();
+        let (source, build) = (self.tree.display(), self.folder.display());
+        let text = format!(
+            "# Written by `quell kernel build`. `make` compiles what has changed in {source}; any other goal of the kernel's own\n\
+             # makefiles works too. The result: quell kernel add {build}/linux --name NAME --replace\n\
+             {same}\n.DEFAULT_GOAL := linux\n.PHONY: FORCE\nFORCE:\nMakefile: ;\n%: FORCE\n\
+             \t+$(MAKE) -C {source} O={build} KBUILD_KCONFIG={} ARCH=um $@\n",
+            self.kconfig.display()
+        );
+        write(&self.folder.with_file_name("Makefile"), &text)
     }
 
     /// Makes the configuration.
     pub(super) fn configure(&self, wishes: &Wishes, stop: &AtomicBool) -> Result<()> {
         let top = self.tree.join("Kconfig");
         let text = fs::read_to_string(&top).map_err(Error::at("read", &top))?;
-        let write =
-            |path: &Path, text: String| fs::write(path, text).map_err(Error::at("write", path));
-        write(&self.kconfig, kconfig_with_clock(&text))?;
-        write(&self.fragment, wishes.fragment())?;
+        write(&self.kconfig, &kconfig_with_clock(&text))?;
+        write(&self.fragment, &wishes.fragment())?;
         let mut make = self.command();
         make.arg(assignment("KCONFIG_ALLCONFIG", &self.fragment))
             .arg("allnoconfig");
@@ -88,13 +114,18 @@ impl<'a> Make<'a> {
             .arg(assignment("O", &self.folder))
             .arg(assignment("KBUILD_KCONFIG", &self.kconfig))
             .arg("ARCH=um")
-            // The same source gives the same kernel, whoever builds it and when.
-            .env("KBUILD_BUILD_TIMESTAMP", "Thu Jan  1 00:00:00 UTC 1970")
-            .env("KBUILD_BUILD_USER", "quell")
-            .env("KBUILD_BUILD_HOST", "quell")
+            .envs(SAME.iter().copied())
             .envs(self.tools.iter().cloned());
         make
     }
+}
+
+/// Leaves a file alone that has this text already: make goes by its time.
+fn write(path: &Path, text: &str) -> Result<()> {
+    if fs::read(path).is_ok_and(|there| there == text.as_bytes()) {
+        return Ok(());
+    }
+    fs::write(path, text).map_err(Error::at("write", path))
 }
 
 fn assignment(name: &str, path: &Path) -> std::ffi::OsString {

@@ -20,7 +20,8 @@ use crate::{Error, Result};
 const LONGEST: usize = 100;
 
 impl Store {
-    /// Copies the user-mode kernel at `path` into the store, under `name` or, without one, its version.
+    /// Copies the user-mode kernel at `path` into the store, under `name` or, without one, its version. With `replace` it takes the
+    /// place of a kernel of that name; runs that go on keep theirs.
     ///
     /// # Errors
     ///
@@ -29,15 +30,23 @@ impl Store {
         &self,
         path: &Path,
         name: Option<&str>,
+        replace: bool,
         stop: &AtomicBool,
     ) -> Result<(Kernel, Outcome)> {
+        let check = |name| {
+            if replace {
+                check_form(name)
+            } else {
+                self.check_name(name)
+            }
+        };
         if let Some(name) = name {
-            self.check_name(name)?;
+            check(name)?;
         }
         let inspected = inspect(path)?;
         let outcome = usable(&inspected, &format!("{}", path.display()))?;
         let name = name.unwrap_or(&inspected.version);
-        self.check_name(name)?;
+        check(name)?;
         let process = std::process::id();
         let work = Work::new(self.folder(), &format!("add-{process}-{name}"), stop, || {})?;
         let folder = work.path("kernel");
@@ -47,7 +56,7 @@ impl Store {
         fs::copy(&source, &copy).map_err(Error::at("copy", path))?;
         let source = source.display().to_string();
         let facts = facts(name, &inspected, format!("added from {source}"), source);
-        self.put(&folder, &inspected.config, facts, false)
+        self.put(&folder, &inspected.config, facts, replace)
             .map(|kernel| (kernel, outcome))
     }
 
@@ -174,7 +183,7 @@ fn usable(inspected: &Inspected, whose: &str) -> Result<Outcome> {
 
 fn taken(name: &str, place: &Path) -> Error {
     Error::Refused(format!(
-        "there is a kernel {name} already ({}); choose another name with --name, or remove it: quell kernel remove {name}",
+        "there is a kernel {name} already ({}); choose another name with --name, let `quell kernel add` --replace it, or remove it: quell kernel remove {name}",
         place.display()
     ))
 }

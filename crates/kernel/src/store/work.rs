@@ -80,6 +80,11 @@ impl Work {
         }))
     }
 
+    /// The folder itself.
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
     /// A path inside.
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.folder.join(name)
