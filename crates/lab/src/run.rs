@@ -69,6 +69,8 @@ pub struct Job<'a> {
     pub series: &'a mut Series,
     /// Takes every packet, where that was asked for.
     pub packets: Option<PacketFile>,
+    /// The folder of the result.
+    pub folder: &'a Path,
 }
 
 impl std::fmt::Debug for Job<'_> {
@@ -132,6 +134,17 @@ pub fn run_all(
         let why = "--packets tells what quell's queue did to each packet, and with --kernel-queue there is none";
         return Err(RunError::Refused(why.to_owned()));
     }
+    for task in tasks {
+        let live = &task.options.live;
+        if !live.commands.is_empty() && options.world != World::Virtual {
+            let why = "--guest-exec runs commands inside a guest: it needs --world virtual";
+            return Err(RunError::Refused(why.to_owned()));
+        }
+        for command in &live.commands {
+            let checked = command.times(task.scenario.run.duration);
+            checked.map_err(|why| RunError::Refused(format!("--guest-exec {why}")))?;
+        }
+    }
     match options.world {
         World::Sim if options.live.kernel_queue.is_some() || options.live.watch => {
             Err(RunError::Refused(
@@ -177,7 +190,12 @@ pub(crate) fn live(
     options: &LiveOptions,
 ) -> Result<Measured, RunError> {
     let (scenario, seed, stop) = (job.scenario, job.seed, job.stop);
-    live::run(scenario, seed, world, options, stop, &mut ToDisk(job)).map_err(|error| match error {
+    let measured = live::run(scenario, seed, world, options, stop, &mut ToDisk(job));
+    let of_world = |error: LiveError| match world {
+        World::Virtual => error.in_guest(),
+        World::Sim | World::Live => error,
+    };
+    measured.map_err(of_world).map_err(|error| match error {
         LiveError::Scenario(why) => RunError::Refused(why),
         LiveError::Environment { .. } => RunError::Refused(error.to_string()),
         LiveError::Results(error) => unwritten(error),
@@ -209,6 +227,9 @@ impl Listener for ToDisk<'_> {
     }
     fn packets(&mut self) -> Option<PacketFile> {
         self.0.packets.take()
+    }
+    fn commands(&mut self) -> Option<PathBuf> {
+        Some(self.0.folder.join(live::COMMANDS_FOLDER))
     }
 }
 
@@ -282,6 +303,7 @@ pub(crate) fn measure(
         progress: order.progress,
         series: &mut series,
         packets: packets.transpose()?,
+        folder,
     };
     let Measured {
         mut summary,

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use quell_aqm::units::notation;
+use quell_lab::live::GuestCommand;
 use quell_lab::{GuestOptions, World};
 
 /// Keeps network queues short, and shows it.
@@ -20,7 +21,7 @@ pub(crate) struct Arguments {
 pub(crate) enum Command {
     /// Run a scenario and write its results
     Run(Run),
-    /// Show what a queue does: DCTCP and CUBIC over drop-tail, then over DualPI2
+    /// Show what a queue does: DCTCP and CUBIC over drop-tail, PIE, FQ-CoDel and DualPI2
     Demo(Demo),
     /// Run one scenario over several queues, and print one table
     Compare(Compare),
@@ -145,12 +146,25 @@ pub(crate) struct Guest {
     kernel: Option<String>,
     #[command(flatten)]
     patience: Patience,
+    /// Virtual world: run a command with `sh -c` inside the guest, such as '10s:sender:ss -tin'. AT is a time, several (5s,10s), or
+    /// FIRST/INTERVAL; NAMESPACE is sender, receiver or link. The folder guest-exec of the result keeps what it prints
+    #[arg(long, value_name = "AT:NAMESPACE:COMMAND")]
+    guest_exec: Vec<String>,
 }
 
 impl Guest {
     /// Whether anything of it was asked for.
     pub(crate) fn is_given(&self) -> bool {
-        self.kernel.is_some() || self.patience.guest_timeout.is_some()
+        self.kernel.is_some()
+            || self.patience.guest_timeout.is_some()
+            || !self.guest_exec.is_empty()
+    }
+    /// The commands to run inside.
+    pub(crate) fn commands(&self) -> Result<Vec<GuestCommand>, String> {
+        let read = |text: &String| {
+            GuestCommand::parse(text).map_err(|error| format!("--guest-exec {error}"))
+        };
+        self.guest_exec.iter().map(read).collect()
     }
     /// As the library takes them.
     pub(crate) fn options(&self) -> Result<GuestOptions, String> {

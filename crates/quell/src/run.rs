@@ -34,7 +34,7 @@ fn start(loaded: &Loaded, world: World, arguments: &Run, page: &mut Page) -> Res
     }
     if world != World::Virtual && arguments.guest.is_given() {
         return Err(Failure::input(
-            "--kernel and --guest-timeout have an effect only with --world virtual",
+            "--kernel, --guest-timeout and --guest-exec have an effect only with --world virtual",
         ));
     }
     let options = Options {
@@ -47,6 +47,7 @@ fn start(loaded: &Loaded, world: World, arguments: &Run, page: &mut Page) -> Res
             realtime: how.realtime,
             kernel_queue: arguments.kernel_queue.clone(),
             watch: arguments.watch,
+            commands: arguments.guest.commands().map_err(Failure::input)?,
         },
         guest: arguments.guest.options().map_err(Failure::input)?,
     };

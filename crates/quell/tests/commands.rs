@@ -84,7 +84,7 @@ fn wrong_input_ends_with_two_and_says_what_is_wrong() {
         ),
         (
             &["run", COEXISTENCE, "--kernel", "none-such"],
-            "--kernel and --guest-timeout have an effect only with --world virtual",
+            "--kernel, --guest-timeout and --guest-exec have an effect only with --world virtual",
         ),
         (
             &["compare", COEXISTENCE, "--world", "sim,sim"],

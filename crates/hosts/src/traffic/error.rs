@@ -51,9 +51,7 @@ pub enum TrafficError {
         address: IpAddr,
     },
     /// This kernel has no such congestion control.
-    #[error(
-        "group {group}: this kernel has no congestion control {name}; `modprobe tcp_{name}` or load it as BPF"
-    )]
+    #[error("group {group}: this kernel has no congestion control {name}")]
     NoSuchControl {
         /// Index of the group.
         group: usize,

@@ -51,6 +51,20 @@ impl LiveError {
         }
     }
 
+    /// The same of the kernel in a guest: what helps a host, such as loading a module, does not help there.
+    pub(crate) fn in_guest(self) -> Self {
+        match self {
+            Self::Environment { why, mend } => Self::Environment {
+                why,
+                mend: mend.map(|_| {
+                    "quell kernel list -v, which shows what each kernel has; --kernel chooses one, quell kernel build makes one"
+                        .to_owned()
+                }),
+            },
+            other => other,
+        }
+    }
+
     /// A congestion control is not to be had.
     pub(super) fn control(name: &str, error: &quell_hosts::Error) -> Self {
         let found = quell_hosts::probe::probe(&[name]);
@@ -69,13 +83,40 @@ impl LiveError {
     pub(super) fn traffic(error: TrafficError) -> Self {
         match error {
             TrafficError::Plan { .. } | TrafficError::Interval => Self::Scenario(error.to_string()),
-            TrafficError::TooManyFlows { .. }
-            | TrafficError::NoSuchControl { .. }
-            | TrafficError::ControlRestricted { .. } => Self::Environment {
+            TrafficError::NoSuchControl { ref name, .. } => Self::Environment {
+                mend: Some(format!("modprobe tcp_{name}")),
                 why: error.to_string(),
-                mend: None,
             },
+            TrafficError::TooManyFlows { .. } | TrafficError::ControlRestricted { .. } => {
+                Self::Environment {
+                    why: error.to_string(),
+                    mend: None,
+                }
+            }
             _ => Self::Failed(error.to_string()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn inside_a_guest_no_module_is_to_be_loaded() {
+        let lacking = || {
+            LiveError::traffic(TrafficError::NoSuchControl {
+                group: 0,
+                name: "bbr".to_owned(),
+            })
+        };
+        let outside = lacking().to_string();
+        assert!(outside.contains("modprobe tcp_bbr"), "{outside}");
+        let inside = lacking().in_guest().to_string();
+        assert!(!inside.contains("modprobe"), "{inside}");
+        assert!(
+            inside.contains("no congestion control bbr") && inside.contains("quell kernel list -v"),
+            "{inside}"
+        );
     }
 }

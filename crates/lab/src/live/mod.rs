@@ -5,6 +5,7 @@
 //! CAP_NET_RAW and drop the rest before the first packet; the caller keeps what it has, because it
 //! has results to write and perhaps another seed to run.
 
+mod commands;
 mod error;
 mod flows;
 mod kernel;
@@ -14,6 +15,7 @@ mod plan;
 mod warnings;
 mod watch;
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
@@ -27,6 +29,10 @@ use quell_measure::{FlowRow, Histograms, QueueRow, RunInfo, Summary};
 use serde::{Deserialize, Serialize};
 
 pub use error::LiveError;
+
+use commands::Commands;
+pub(crate) use commands::unfinished as unfinished_commands;
+pub use commands::{FOLDER as COMMANDS_FOLDER, GuestCommand};
 
 use crate::World;
 use crate::packets::{LivePackets, PacketFile};
@@ -53,6 +59,8 @@ pub struct LiveOptions {
     /// Whether to measure from outside, too, what became of packets of the forward direction: `path` in `link` of the
     /// summary. A kernel's queue is always measured so.
     pub watch: bool,
+    /// Commands that run in the hosts' namespaces, where the listener has a place for what they print.
+    pub commands: Vec<GuestCommand>,
 }
 
 /// A row of the series.
@@ -72,6 +80,10 @@ pub trait Listener {
     fn row(&mut self, row: Row) -> std::io::Result<()>;
     /// Where every packet is to be written; asked once, before the run begins.
     fn packets(&mut self) -> Option<PacketFile> {
+        None
+    }
+    /// The folder that is made for what commands print; without one none runs.
+    fn commands(&mut self) -> Option<PathBuf> {
         None
     }
 }
@@ -162,6 +174,14 @@ pub fn run(
     )
     .map_err(LiveError::traffic)?;
 
+    let commands = Commands::start(
+        &options.commands,
+        listener.commands().as_deref(),
+        &topology,
+        epoch,
+        plan.duration,
+    )?;
+
     let mut flows = Flows::new(&plan);
     let mut stopped_at = None;
     loop {
@@ -190,6 +210,7 @@ pub fn run(
     }
     let report = traffic.join().map_err(LiveError::traffic)?;
     let linked = link.join()?;
+    let commands = commands.finish();
     let ended = stopped_at.unwrap_or(plan.duration).min(plan.duration);
     let untraced = match &packets {
         Some(packets) => packets.finish(ended).map_err(LiveError::Results)?,
@@ -226,6 +247,7 @@ pub fn run(
     seen.tell(&plan, ended, &mut summary, &mut histograms);
     summary.warnings = warnings::warnings(&plan, &summary, &linked, &report);
     summary.warnings.extend(seen.warning());
+    summary.warnings.extend(commands);
     if untraced > 0 {
         summary.warnings.push(format!(
             "{untraced} packets are missing in packets.pcapng: the disk was too slow"

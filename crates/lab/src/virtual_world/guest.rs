@@ -73,6 +73,16 @@ fn run(control: &Control) -> Result<(), RunError> {
     let task = control.task().map_err(inside("read the task"))?;
     entropy::add(&task.entropy).map_err(|error| RunError::Failed(error.to_string()))?;
     mount_all(control, &task.results).map_err(inside("mount"))?;
+    if !task.live.commands.is_empty() {
+        // For commands of the user; a kernel without it has no such folder.
+        let _ = mount(
+            "tracefs",
+            "/sys/kernel/tracing",
+            "tracefs",
+            MountFlags::empty(),
+            None,
+        );
+    }
     give_memory_to_tcp(task.memory).map_err(inside("give TCP its memory"))?;
     let Some(text) = &task.scenario else {
         return Ok(());

@@ -24,7 +24,7 @@ use quell_kernel::machine::{
 use quell_kernel::store::{Kernel, Store};
 use quell_measure::Summary;
 
-use crate::live::LiveOptions;
+use crate::live::{self, LiveOptions};
 use crate::results::facts::{Facts, GuestFacts, Started};
 use crate::results::write_json;
 use crate::run::Order;
@@ -170,7 +170,8 @@ impl Guest {
             log: task.results.join(KERNEL_LOG),
         })
         .map_err(broken)?;
-        self.watch(&mut machine, &control, progress, stop)?;
+        self.watch(&mut machine, &control, progress, stop)
+            .map_err(|error| with_commands(error, &task.results))?;
         match control.end() {
             Some(End::Done { kernel }) => Ok(kernel),
             Some(End::Refused { why }) => Err(RunError::Refused(why)),
@@ -282,6 +283,17 @@ fn broken(error: MachineError) -> RunError {
         RunError::Refused(error.to_string())
     } else {
         RunError::Failed(error.to_string())
+    }
+}
+
+/// What may hold up a guest's time: a command of the user that computes and never waits.
+fn with_commands(error: RunError, results: &Path) -> RunError {
+    match (error, live::unfinished_commands(results)) {
+        (RunError::Failed(why), commands) if !commands.is_empty() => RunError::Failed(format!(
+            "{why}\nof --guest-exec these had begun and not ended: {}; a command that computes without ever waiting stops the guest's time",
+            commands.join("; ")
+        )),
+        (error, _) => error,
     }
 }
 

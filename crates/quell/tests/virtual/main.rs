@@ -5,6 +5,7 @@
 
 mod against_sim;
 mod broken;
+mod commands;
 #[path = "../common/not_run.rs"]
 mod not_run;
 mod parity;
