@@ -64,6 +64,43 @@ fn check_says_yes_or_what_is_wrong() {
 }
 
 #[test]
+fn the_help_of_the_demo_names_every_queue_that_it_shows() {
+    let (_, help, _) = told(&["demo", "--help"]);
+    let (_, list, _) = told(&["--help"]);
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("out");
+    let out = ["--json", "--out", out.to_str().unwrap()];
+    let (_, shown, _) = told(&[&["demo", "--duration", "11s"][..], &out].concat());
+    let shown: serde_json::Value = serde_json::from_str(&shown).unwrap();
+    for column in shown.as_array().unwrap() {
+        let queue = column["queue"].as_str().unwrap();
+        let name = match queue.split(':').next().unwrap() {
+            "fifo" => "drop-tail",
+            "pie" => "PIE",
+            "fq_codel" => "FQ-CoDel",
+            "dualpi2" => "DualPI2",
+            other => panic!("what does the help call {other}?"),
+        };
+        assert!(help.contains(name), "no {name}: {help}");
+        assert!(list.contains(name), "no {name}: {list}");
+    }
+}
+
+/// As docs/limitations.md says.
+#[test]
+fn a_base_rtt_of_half_a_millisecond_is_for_virtual_time_and_not_for_real_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("short.toml");
+    let text = fs::read_to_string(COEXISTENCE).unwrap();
+    fs::write(&file, text.replace("\"7ms\"", "\"500us\"")).unwrap();
+    let check = |world| told(&["check", file.to_str().unwrap(), "--world", world]);
+    assert_eq!(check("sim").0, 0);
+    assert_eq!(check("virtual").0, 0);
+    let (code, _, errors) = check("live");
+    assert!(code == 2 && errors.contains("500us"), "{errors}");
+}
+
+#[test]
 fn wrong_input_ends_with_two_and_says_what_is_wrong() {
     let missing = format!(
         "cannot read /nonexistent/x.toml: {}",
