@@ -20,16 +20,18 @@ mod log;
 mod memory;
 mod processor;
 pub mod registers;
+mod usage;
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 
 pub use arguments::{Arguments, LEAST_MEMORY, is_plain};
 pub use error::MachineError;
 use processor::Processor;
+pub use usage::Usage;
 
 /// What to start.
 #[derive(Debug, Clone)]
@@ -51,6 +53,7 @@ pub struct Machine {
     kernel: PathBuf,
     log: PathBuf,
     ended: Option<ExitStatus>,
+    usage: Usage,
     _processor: Option<Processor>,
 }
 
@@ -85,6 +88,7 @@ impl Machine {
             kernel: config.kernel.clone(),
             log: config.log.clone(),
             ended: None,
+            usage: Usage::default(),
             _processor: processor,
         })
     }
@@ -92,6 +96,12 @@ impl Machine {
     /// How the kernel ended, if it has.
     pub fn ended(&mut self) -> Option<ExitStatus> {
         if self.ended.is_none() {
+            let has_ended = has_ended(&self.child);
+            // Before anybody asks how it ended: afterwards nothing is known of it.
+            self.usage.look(self.child.id());
+            if !has_ended {
+                return None;
+            }
             self.ended = self.child.try_wait().ok().flatten();
             if self.ended.is_some() {
                 self.kill_group();
@@ -117,6 +127,11 @@ impl Machine {
         }
     }
 
+    /// What it took until [`Machine::ended`] was last called.
+    pub fn usage(&self) -> Usage {
+        self.usage
+    }
+
     /// Why the kernel ended although nobody inside asked for it, from its messages.
     pub fn explain(&self) -> MachineError {
         log::explain(&self.kernel, &self.log, self.ended)
@@ -126,6 +141,15 @@ impl Machine {
     pub fn log(&self) -> &Path {
         &self.log
     }
+}
+
+/// Whether a child has ended, without asking how: it can still be looked at.
+fn has_ended(child: &Child) -> bool {
+    let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    !matches!(
+        waitid(WaitId::Pid(Pid::from_child(child)), options),
+        Ok(None)
+    )
 }
 
 impl Drop for Machine {

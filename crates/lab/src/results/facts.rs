@@ -1,7 +1,10 @@
 //! `run.json`: what a result depends on besides its scenario.
 
+use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
+use quell_kernel::machine::Usage;
 use serde::Serialize;
 
 use rustix::time::{ClockId, clock_gettime};
@@ -28,14 +31,20 @@ pub struct Facts {
     pub world: &'static str,
     /// Of all randomness.
     pub seed: u64,
+    /// The command line: the program and its arguments, as they were given.
+    pub command: Vec<String>,
+    /// What the environment said to quell: the variables that it reads, and any other of its name but those that look like a
+    /// secret.
+    pub environment: BTreeMap<String, String>,
     /// When the run started, in UTC (ISO 8601).
     pub started: String,
     /// How long it took.
     pub wall_s: f64,
-    /// Processor time that it took, user and system: of its thread in the simulator, of the process in the live world; `None`
-    /// in the virtual world, whose kernel is many processes.
-    pub cpu_s: Option<f64>,
-    /// Most memory that this process has had resident so far; `None` where the system does not tell.
+    /// Processor time that it took, user and system: of its thread in the simulator, of the process in the live world; in the
+    /// virtual world of its thread and the guest.
+    pub cpu_s: f64,
+    /// Most memory that this process has had resident so far, with the most that the guest of the virtual world had; `None` where
+    /// the system does not say.
     pub peak_memory_bytes: Option<u64>,
     /// Packets that the forward queue delivered, warm-up included; `None` outside the simulator.
     pub packets: Option<u64>,
@@ -65,22 +74,21 @@ pub struct GuestFacts {
 pub struct Started {
     at: SystemTime,
     wall: Instant,
-    cpu: Option<(ClockId, f64)>,
+    cpu: (ClockId, f64),
 }
 
 impl Started {
     /// Now, on the thread that runs in `world`.
     pub fn now(world: World) -> Self {
-        // Simulations go on beside each other, a thread each; other worlds have threads of their own.
+        // Simulations and guests go on beside each other, a thread each; the live world has threads of its own.
         let clock = match world {
-            World::Sim => Some(ClockId::ThreadCPUTime),
-            World::Live => Some(ClockId::ProcessCPUTime),
-            World::Virtual => None,
+            World::Sim | World::Virtual => ClockId::ThreadCPUTime,
+            World::Live => ClockId::ProcessCPUTime,
         };
         Self {
             at: SystemTime::now(),
             wall: Instant::now(),
-            cpu: clock.map(|clock| (clock, seconds(clock))),
+            cpu: (clock, seconds(clock)),
         }
     }
 }
@@ -100,11 +108,33 @@ fn peak_memory() -> Option<u64> {
     Some(kibibytes * 1_024)
 }
 
+/// Variables that quell reads besides those of its own name: where kernels and temporary files are.
+const READ: [&str; 3] = ["HOME", "TMPDIR", "XDG_CACHE_HOME"];
+/// Parts of the names of variables whose values nobody wants in a result.
+const SECRETS: [&str; 5] = ["CREDENTIAL", "KEY", "PASS", "SECRET", "TOKEN"];
+
+/// What of `variables` belongs to a result.
+fn environment(variables: impl Iterator<Item = (OsString, OsString)>) -> BTreeMap<String, String> {
+    let is_read = |name: &str| {
+        READ.contains(&name)
+            || name.starts_with("QUELL_") && !SECRETS.iter().any(|secret| name.contains(secret))
+    };
+    variables
+        .map(|(name, value)| (lossy(name), lossy(value)))
+        .filter(|(name, _)| is_read(name))
+        .collect()
+}
+
+fn lossy(text: OsString) -> String {
+    text.to_string_lossy().into_owned()
+}
+
 impl Facts {
     /// Of a run that started at `started` and ends now.
     pub fn new(world: World, seed: u64, started: Started) -> Self {
         let system = rustix::system::uname();
         let text = |text: &std::ffi::CStr| text.to_string_lossy().into_owned();
+        let (clock, began) = started.cpu;
         Self {
             version: env!("CARGO_PKG_VERSION"),
             build: env!("QUELL_BUILD"),
@@ -114,9 +144,11 @@ impl Facts {
             cpus: std::thread::available_parallelism().map_or(1, usize::from),
             world: world.name(),
             seed,
+            command: std::env::args_os().map(lossy).collect(),
+            environment: environment(std::env::vars_os()),
             started: Utc::from(started.at).extended(),
             wall_s: started.wall.elapsed().as_secs_f64(),
-            cpu_s: started.cpu.map(|(clock, began)| seconds(clock) - began),
+            cpu_s: seconds(clock) - began,
             peak_memory_bytes: peak_memory(),
             packets: None,
             events: None,
@@ -130,8 +162,10 @@ impl Facts {
         self.events = work.map(|work| work.events);
     }
 
-    /// The kernel inside was `guest`, and called itself `release`.
-    pub fn add_guest(&mut self, guest: GuestFacts, release: String) {
+    /// The kernel inside was `guest`, called itself `release`, and took `usage` of the machine.
+    pub fn add_guest(&mut self, guest: GuestFacts, release: String, usage: Usage) {
+        self.cpu_s += usage.cpu.as_secs_f64();
+        self.peak_memory_bytes = self.peak_memory_bytes.map(|own| own + usage.peak_memory);
         self.kernel = release;
         self.guest = Some(guest);
     }
@@ -219,6 +253,46 @@ mod tests {
     }
 
     #[test]
+    fn the_environment_is_what_quell_reads_and_no_secret() {
+        let variables = [
+            ("QUELL_KERNELS", "/kernels"),
+            ("QUELL_TOKEN", "secret"),
+            ("QUELL_API_KEY", "secret"),
+            ("TMPDIR", "/tmp"),
+            ("PATH", "/bin"),
+            ("AWS_SECRET_ACCESS_KEY", "secret"),
+        ];
+        let kept = environment(
+            variables
+                .map(|(name, value)| (name.into(), value.into()))
+                .into_iter(),
+        );
+        let kept: Vec<(&str, &str)> = kept.iter().map(|(n, v)| (&**n, &**v)).collect();
+        assert_eq!(kept, [("QUELL_KERNELS", "/kernels"), ("TMPDIR", "/tmp")]);
+    }
+
+    #[test]
+    fn a_guest_counts() {
+        let started = Started::now(World::Virtual);
+        let mut facts = Facts::new(World::Virtual, 1, started);
+        let own = (facts.cpu_s, facts.peak_memory_bytes.unwrap());
+        let guest = GuestFacts {
+            name: String::new(),
+            source: String::new(),
+            config_hash: String::new(),
+            memory_bytes: 1 << 30,
+            host_kernel: String::new(),
+        };
+        let usage = Usage {
+            cpu: std::time::Duration::from_millis(1_500),
+            peak_memory: 1 << 20,
+        };
+        facts.add_guest(guest, "6.1".to_owned(), usage);
+        assert!((facts.cpu_s - own.0 - 1.5).abs() < 1e-9);
+        assert_eq!(facts.peak_memory_bytes, Some(own.1 + (1 << 20)));
+    }
+
+    #[test]
     fn the_facts_are_all_there() {
         let work = Work {
             packets: 10,
@@ -226,10 +300,8 @@ mod tests {
         };
         let started = Started::now(World::Sim);
         // Time passes by both clocks.
-        while started
-            .cpu
-            .is_some_and(|(clock, began)| seconds(clock) == began)
-        {}
+        let (clock, began) = started.cpu;
+        while seconds(clock) == began {}
         let mut facts = Facts::new(World::Sim, 7, started);
         facts.add_work(Some(work));
         let value = serde_json::to_value(&facts).unwrap();
@@ -246,6 +318,8 @@ mod tests {
         for key in ["wall_s", "cpu_s"] {
             assert!(value[key].as_f64().is_some_and(|s| s > 0.0), "{key}");
         }
+        let program = value["command"][0].as_str();
+        assert!(program.is_some_and(|program| !program.is_empty()));
         // This test alone needs some megabytes.
         let peak = value["peak_memory_bytes"].as_u64();
         assert!(peak.is_some_and(|peak| peak > 1 << 20), "{peak:?}");

@@ -19,7 +19,7 @@ use quell_aqm::{Random, Time};
 use quell_hosts::probe::Finding;
 use quell_kernel::machine::registers::must_be_narrow;
 use quell_kernel::machine::{
-    Arguments, LEAST_MEMORY, Machine, MachineConfig, MachineError, launch,
+    Arguments, LEAST_MEMORY, Machine, MachineConfig, MachineError, Usage, launch,
 };
 use quell_kernel::store::{Kernel, Store};
 use quell_measure::Summary;
@@ -131,7 +131,7 @@ impl Guest {
             live: order.options.live.clone(),
             memory: memory.get(),
         };
-        let release = self.carry_out(&task, order.progress, order.options.stop)?;
+        let (release, usage) = self.carry_out(&task, order.progress, order.options.stop)?;
         let mut facts = Facts::new(World::Virtual, order.seed, started);
         let guest = GuestFacts {
             name: self.kernel.name.clone(),
@@ -140,18 +140,18 @@ impl Guest {
             memory_bytes: memory.get(),
             host_kernel: facts.kernel.clone(),
         };
-        facts.add_guest(guest, release);
+        facts.add_guest(guest, release, usage);
         write_json(&order.folder.join("run.json"), &facts)?;
         read_summary(&order.folder.join("summary.json"))
     }
 
-    /// Starts a guest, and waits until it has done its task; tells the release of its kernel.
+    /// Starts a guest, and waits until it has done its task. Returns the release of its kernel, and what it took of the host.
     fn carry_out(
         &self,
         task: &Task,
         progress: &mut dyn FnMut(Time),
         stop: &AtomicBool,
-    ) -> Result<String, RunError> {
+    ) -> Result<(String, Usage), RunError> {
         let control = Control::create()?;
         control.give(task)?;
         control.link_program(&self.program)?;
@@ -173,7 +173,7 @@ impl Guest {
         self.watch(&mut machine, &control, progress, stop)
             .map_err(|error| with_commands(error, &task.results))?;
         match control.end() {
-            Some(End::Done { kernel }) => Ok(kernel),
+            Some(End::Done { kernel }) => Ok((kernel, machine.usage())),
             Some(End::Refused { why }) => Err(RunError::Refused(why)),
             Some(End::Failed { why }) => Err(RunError::Failed(why)),
             None => Err(broken(machine.explain())),
@@ -193,7 +193,8 @@ impl Guest {
             live: LiveOptions::default(),
             memory: LEAST_MEMORY,
         };
-        self.carry_out(&task, &mut |_| {}, &AtomicBool::new(false))
+        let done = self.carry_out(&task, &mut |_| {}, &AtomicBool::new(false));
+        done.map(|(release, _)| release)
     }
 
     /// Until the guest has ended. One whose time stands still is killed.
