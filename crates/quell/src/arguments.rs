@@ -27,8 +27,12 @@ pub(crate) enum Command {
     Compare(Compare),
     /// Check a scenario without running it
     Check(Check),
-    /// Print the JSON Schema of scenario files
-    Schema,
+    /// Print the JSON Schema of scenario files, or of the summary of a run
+    Schema {
+        /// Of which file
+        #[arg(value_enum, default_value_t = SchemaOf::Scenario)]
+        of: SchemaOf,
+    },
     /// List the queue disciplines, or the parameters of one
     Queues {
         /// One discipline
@@ -51,6 +55,15 @@ pub(crate) enum Command {
     },
     /// Tell what this host can do, and what mends what it cannot
     Doctor,
+}
+
+/// A file with a JSON Schema.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum SchemaOf {
+    /// A scenario file
+    Scenario,
+    /// summary.json of a result
+    Summary,
 }
 
 #[derive(Debug, Subcommand)]

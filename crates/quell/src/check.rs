@@ -4,11 +4,12 @@ use std::fs;
 use std::io::Read as _;
 use std::path::Path;
 
+use quell_lab::results::summary_schema;
 use quell_lab::scenario::{Loaded, Override, Scenario};
 use quell_lab::{World, schema};
 
 use crate::Failure;
-use crate::arguments::{Changes, Check};
+use crate::arguments::{Changes, Check, SchemaOf};
 use crate::page::Page;
 
 /// No scenario is that long; a wrong file may be.
@@ -32,9 +33,13 @@ pub(crate) fn check(arguments: &Check, page: &mut Page) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Prints the JSON Schema.
-pub(crate) fn schema(page: &mut Page) -> Result<(), Failure> {
-    page.line(serde_json::to_string_pretty(&schema::schema()).map_err(Failure::failed)?);
+/// Prints the JSON Schema of a kind of file.
+pub(crate) fn schema(of: SchemaOf, page: &mut Page) -> Result<(), Failure> {
+    let schema = match of {
+        SchemaOf::Scenario => schema::schema(),
+        SchemaOf::Summary => summary_schema(),
+    };
+    page.line(serde_json::to_string_pretty(&schema).map_err(Failure::failed)?);
     Ok(())
 }
 

@@ -87,7 +87,7 @@ fn main() -> ExitCode {
             compare::compare(&arguments, &mut page)
         }
         Command::Check(arguments) => check::check(&arguments, &mut page),
-        Command::Schema => check::schema(&mut page),
+        Command::Schema { of } => check::schema(of, &mut page),
         Command::Queues { name } => queues::queues(name.as_deref(), &mut page),
         Command::Values { name } => values::values(name.as_deref(), &mut page),
         Command::Cc { action } => controls::controls(action.as_ref(), &mut page),

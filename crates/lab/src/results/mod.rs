@@ -13,6 +13,7 @@ pub(crate) mod claim;
 pub mod facts;
 pub mod folder;
 pub mod series;
+mod summary_schema;
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write as _};
@@ -21,6 +22,7 @@ use std::path::Path;
 use serde::Serialize;
 
 use crate::RunError;
+pub use summary_schema::summary_schema;
 
 /// Writes `value` as indented JSON, and knows that it is on the disk. The text is never in memory as a whole.
 pub(crate) fn write_json(path: &Path, value: &impl Serialize) -> Result<(), RunError> {

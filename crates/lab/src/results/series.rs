@@ -1,7 +1,8 @@
 //! `queues.parquet` and `flows.parquet`: what happened in each interval.
 //!
 //! Columns are plain and in base units (ns, bytes, bit/s); a missing value is null. Rows are written in groups while the run
-//! goes on, so memory does not grow with its length. Compressed with zstd.
+//! goes on, so memory does not grow with its length. Compressed with zstd. Each file says of each column in its key-value metadata
+//! what it holds, and in which unit.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -10,6 +11,7 @@ use std::sync::Arc;
 use parquet::basic::{Compression, ConvertedType, Repetition, Type as Physical};
 use parquet::data_type::{ByteArray, ByteArrayType, DoubleType, Int64Type};
 use parquet::errors::ParquetError;
+use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::Type;
@@ -31,32 +33,155 @@ enum Kind {
     Text,
 }
 
+/// A column of a file.
+#[derive(Debug, Clone, Copy)]
+pub struct ColumnInfo {
+    /// Its name, which ends with the unit where there is one.
+    pub name: &'static str,
+    kind: Kind,
+    /// `ns`, `bytes`, `bit/s`, `packets` …; empty for words and numbers of things.
+    pub unit: &'static str,
+    /// What it holds.
+    pub meaning: &'static str,
+}
+
+impl ColumnInfo {
+    /// Its type in the file.
+    pub const fn type_name(&self) -> &'static str {
+        match self.kind {
+            Kind::Integer => "int64",
+            Kind::OptionalInteger => "int64 or null",
+            Kind::Real => "double",
+            Kind::Text => "string",
+        }
+    }
+}
+
+const fn column(
+    name: &'static str,
+    kind: Kind,
+    unit: &'static str,
+    meaning: &'static str,
+) -> ColumnInfo {
+    ColumnInfo {
+        name,
+        kind,
+        unit,
+        meaning,
+    }
+}
+
 /// The columns of `queues.parquet`.
-const QUEUE_COLUMNS: &[(&str, Kind)] = &[
-    ("time_ns", Kind::Integer),               // end of the interval
-    ("length_ns", Kind::Integer),             // of the interval
-    ("direction", Kind::Text),                // forward or reverse
-    ("queue", Kind::Text),                    // name within the discipline
-    ("packets", Kind::Integer),               // delivered
-    ("bytes", Kind::Integer),                 // delivered, IP length
-    ("marked", Kind::Integer),                // newly marked packets
-    ("dropped", Kind::Integer),               // packets
-    ("delay_mean_ns", Kind::OptionalInteger), // sojourn time of delivered packets
-    ("delay_max_ns", Kind::OptionalInteger),  // the longest of them
-    ("backlog_bytes", Kind::Integer),         // at the end of the interval
+pub const QUEUE_COLUMNS: &[ColumnInfo] = &[
+    column(
+        "time_ns",
+        Kind::Integer,
+        "ns",
+        "end of the interval, since the start of the run",
+    ),
+    column(
+        "length_ns",
+        Kind::Integer,
+        "ns",
+        "length of the interval: it began at `time_ns` − `length_ns`",
+    ),
+    column("direction", Kind::Text, "", "`forward` or `reverse`"),
+    column("queue", Kind::Text, "", "name within the discipline"),
+    column(
+        "packets",
+        Kind::Integer,
+        "packets",
+        "delivered in the interval",
+    ),
+    column(
+        "bytes",
+        Kind::Integer,
+        "bytes",
+        "IP bytes delivered in the interval",
+    ),
+    column(
+        "marked",
+        Kind::Integer,
+        "packets",
+        "newly marked CE in the interval",
+    ),
+    column(
+        "dropped",
+        Kind::Integer,
+        "packets",
+        "dropped in the interval",
+    ),
+    column(
+        "delay_mean_ns",
+        Kind::OptionalInteger,
+        "ns",
+        "mean sojourn time of the packets delivered in the interval; null if there was none",
+    ),
+    column(
+        "delay_max_ns",
+        Kind::OptionalInteger,
+        "ns",
+        "the longest of them; null if there was none",
+    ),
+    column(
+        "backlog_bytes",
+        Kind::Integer,
+        "bytes",
+        "IP bytes that wait at the end of the interval, without the packet in service",
+    ),
 ];
 
 /// The columns of `flows.parquet`.
-const FLOW_COLUMNS: &[(&str, Kind)] = &[
-    ("time_ns", Kind::Integer),                         // end of the interval
-    ("length_ns", Kind::Integer),                       // since the flow's row before
-    ("group", Kind::Text),                              // name in the scenario
-    ("flow", Kind::Integer),                            // over all groups, in the order of starting
-    ("delivered_bytes", Kind::Integer),                 // payload to the application
-    ("goodput_bps", Kind::Real),                        // the same as a rate
-    ("rtt_ns", Kind::OptionalInteger),                  // smoothed, at the end of the interval
-    ("congestion_window_bytes", Kind::OptionalInteger), // at the end of the interval
-    ("retransmitted", Kind::Integer),                   // segments
+pub const FLOW_COLUMNS: &[ColumnInfo] = &[
+    column(
+        "time_ns",
+        Kind::Integer,
+        "ns",
+        "end of the interval, since the start of the run",
+    ),
+    column(
+        "length_ns",
+        Kind::Integer,
+        "ns",
+        "time since the flow's row before, or since its start",
+    ),
+    column("group", Kind::Text, "", "name of the group in the scenario"),
+    column(
+        "flow",
+        Kind::Integer,
+        "",
+        "number of the flow over all groups, from 0 in the order of their start",
+    ),
+    column(
+        "delivered_bytes",
+        Kind::Integer,
+        "bytes",
+        "payload that reached the application in the interval",
+    ),
+    column(
+        "goodput_bps",
+        Kind::Real,
+        "bit/s",
+        "the same over `length_ns`",
+    ),
+    column(
+        "rtt_ns",
+        Kind::OptionalInteger,
+        "ns",
+        "smoothed RTT at the end of the interval; null before the first measurement, and of datagrams",
+    ),
+    column(
+        "congestion_window_bytes",
+        Kind::OptionalInteger,
+        "bytes",
+        "congestion window at the end of the interval; null of datagrams",
+    ),
+    column(
+        "retransmitted",
+        Kind::Integer,
+        "segments",
+        "sent again in the interval",
+    ),
 ];
 
 /// Both files of one run.
@@ -246,17 +371,18 @@ impl std::fmt::Debug for Table {
 }
 
 impl Table {
-    fn create(path: PathBuf, columns: &[(&str, Kind)]) -> Result<Self, RunError> {
+    fn create(path: PathBuf, columns: &[ColumnInfo]) -> Result<Self, RunError> {
         let open = || -> Result<_, ParquetError> {
-            let properties =
-                WriterProperties::builder().set_compression(Compression::ZSTD(Default::default()));
+            let properties = WriterProperties::builder()
+                .set_compression(Compression::ZSTD(Default::default()))
+                .set_key_value_metadata(Some(columns.iter().map(note).collect()));
             let file = File::create_new(&path)?;
             SerializedFileWriter::new(file, schema(columns)?, Arc::new(properties.build()))
         };
         Ok(Self {
             writer: open().map_err(RunError::writing(&path))?,
             path,
-            columns: columns.iter().map(|(_, kind)| Column::new(*kind)).collect(),
+            columns: columns.iter().map(|it| Column::new(it.kind)).collect(),
             rows: 0,
         })
     }
@@ -292,9 +418,17 @@ impl Table {
     }
 }
 
-fn schema(columns: &[(&str, Kind)]) -> Result<Arc<Type>, ParquetError> {
-    let field = |(name, kind): &(&str, Kind)| {
-        let (physical, repetition, converted) = match kind {
+/// What the file itself says of a column: `column.time_ns` = `ns; end of the interval …`.
+fn note(column: &ColumnInfo) -> KeyValue {
+    let ColumnInfo { unit, meaning, .. } = column;
+    let separator = if unit.is_empty() { "" } else { "; " };
+    let value = format!("{unit}{separator}{meaning}");
+    KeyValue::new(format!("column.{}", column.name), value)
+}
+
+fn schema(columns: &[ColumnInfo]) -> Result<Arc<Type>, ParquetError> {
+    let field = |column: &ColumnInfo| {
+        let (physical, repetition, converted) = match column.kind {
             Kind::Integer => (Physical::INT64, Repetition::REQUIRED, ConvertedType::NONE),
             Kind::OptionalInteger => (Physical::INT64, Repetition::OPTIONAL, ConvertedType::NONE),
             Kind::Real => (Physical::DOUBLE, Repetition::REQUIRED, ConvertedType::NONE),
@@ -304,7 +438,7 @@ fn schema(columns: &[(&str, Kind)]) -> Result<Arc<Type>, ParquetError> {
                 ConvertedType::UTF8,
             ),
         };
-        let builder = Type::primitive_type_builder(name, physical);
+        let builder = Type::primitive_type_builder(column.name, physical);
         builder
             .with_repetition(repetition)
             .with_converted_type(converted)

@@ -7,6 +7,8 @@
 
 mod applications;
 mod disciplines;
+#[path = "../common/fits.rs"]
+mod fits;
 mod kernel_queue;
 mod lacking;
 #[path = "../common/not_run.rs"]

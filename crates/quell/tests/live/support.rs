@@ -6,6 +6,8 @@ use std::sync::{Mutex, MutexGuard};
 
 use serde_json::Value;
 
+use crate::fits::fits;
+
 pub(crate) const QUELL: &str = env!("CARGO_BIN_EXE_quell");
 
 pub(crate) const COEXISTENCE: &str = concat!(
@@ -83,7 +85,13 @@ pub(crate) fn run(arguments: &[&str]) -> Command {
 pub(crate) fn summary(output: &Output) -> Value {
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{errors}");
-    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {errors}"))
+    let summary: Value =
+        serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {errors}"));
+    // Of several seeds it is the mean.
+    if summary["seed"].is_number() {
+        fits(&summary);
+    }
+    summary
 }
 
 pub(crate) fn json_run(out: &Path, arguments: &[&str]) -> Value {

@@ -6,6 +6,9 @@
 mod against_sim;
 mod broken;
 mod commands;
+#[path = "../common/fits.rs"]
+mod fits;
+mod folders;
 #[path = "../common/not_run.rs"]
 mod not_run;
 mod parity;

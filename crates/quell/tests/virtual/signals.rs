@@ -10,7 +10,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use crate::stage::Stage;
 
 /// A run that would take minutes, and is under way.
-fn under_way(stage: &Stage) -> Child {
+pub(crate) fn under_way(stage: &Stage) -> Child {
     let mut command = stage.quell(&["run", "scenario.toml", "--world", "virtual"]);
     let child = command
         .args([

@@ -1,0 +1,367 @@
+//! The JSON Schema of `summary.json` (draft 2020-12): every key with its meaning and unit.
+//!
+//! Strict, so that a test of any world finds a key that is not described. Descriptions are also those of `docs/files.md`.
+
+use serde_json::{Map, Value, json};
+
+/// A key of an object.
+struct Key {
+    name: &'static str,
+    schema: Value,
+    /// Only some runs have it.
+    optional: bool,
+}
+
+fn key(name: &'static str, description: &str, mut schema: Value) -> Key {
+    schema["description"] = description.into();
+    Key {
+        name,
+        schema,
+        optional: false,
+    }
+}
+
+impl Key {
+    fn optional(mut self) -> Self {
+        self.optional = true;
+        self
+    }
+}
+
+fn object(keys: impl IntoIterator<Item = Key>) -> Value {
+    let (mut properties, mut required) = (Map::new(), Vec::new());
+    for key in keys {
+        if !key.optional {
+            required.push(key.name);
+        }
+        properties.insert(key.name.to_owned(), key.schema);
+    }
+    json!({ "type": "object", "properties": properties, "required": required, "additionalProperties": false })
+}
+
+fn number() -> Value {
+    json!({ "type": "number" })
+}
+fn ratio() -> Value {
+    json!({ "type": "number", "minimum": 0 })
+}
+fn count() -> Value {
+    json!({ "type": "integer", "minimum": 0 })
+}
+fn string() -> Value {
+    json!({ "type": "string" })
+}
+fn list(items: Value) -> Value {
+    json!({ "type": "array", "items": items })
+}
+fn or_null(mut schema: Value) -> Value {
+    if schema.get("$ref").is_some() {
+        return json!({ "anyOf": [schema, { "type": "null" }] });
+    }
+    let kind = schema["type"].take();
+    schema["type"] = json!([kind, "null"]);
+    schema
+}
+fn by_reason() -> Value {
+    json!({ "type": "object", "additionalProperties": { "type": "integer", "minimum": 0 } })
+}
+fn dist() -> Value {
+    or_null(json!({ "$ref": "#/$defs/dist" }))
+}
+
+/// The schema.
+pub fn summary_schema() -> Value {
+    let mut root = object(
+        [
+            key("schema", "version of the format", json!({ "const": quell_measure::summary::SCHEMA })),
+            key("scenario", "name of the scenario", string()),
+            key("world", "`sim`, `virtual` or `live`", json!({ "enum": ["sim", "virtual", "live"] })),
+            key("seed", "of all randomness", count()),
+            key("duration_s", "s; length of the run, with its warm-up", number()),
+            key("warmup_s", "s; length of the warm-up", number()),
+            key("partial", "whether the run ended before its time", json!({ "type": "boolean" })),
+            key("warnings", "what puts the result in doubt", list(string())),
+        ]
+        .into_iter()
+        .chain(figures())
+        .chain([key(
+            "phases",
+            "the same figures for each stretch between changes of the scenario; empty without changes",
+            list(json!({ "$ref": "#/$defs/phase" })),
+        )]),
+    );
+    root["$schema"] = json!("https://json-schema.org/draft/2020-12/schema");
+    root["title"] = json!("quell summary");
+    root["$defs"] = json!({
+        "phase": object([
+            key("start_s", "s; when it starts to count, after its settling time", number()),
+            key("end_s", "s; at the next change, or at the end", number()),
+        ].into_iter().chain(figures())),
+        "link": link(),
+        "queue": queue(),
+        "group": group(),
+        "dist": object(percentiles(false)),
+        "app": { "anyOf": apps() },
+    });
+    root
+}
+
+fn figures() -> [Key; 4] {
+    [
+        key("link", "the bottleneck", json!({ "$ref": "#/$defs/link" })),
+        key(
+            "queues",
+            "every queue of the forward direction, then of the reverse one",
+            list(json!({ "$ref": "#/$defs/queue" })),
+        ),
+        key(
+            "groups",
+            "every group, in the order of the scenario",
+            list(json!({ "$ref": "#/$defs/group" })),
+        ),
+        key(
+            "jain",
+            "Jain's fairness index over all `bulk` flows; null where there is nothing to share",
+            or_null(ratio()),
+        ),
+    ]
+}
+
+/// Mean, percentiles and maximum.
+fn percentiles(partly: bool) -> impl Iterator<Item = Key> {
+    [
+        ("mean", "mean"),
+        ("p1", "1st percentile"),
+        ("p25", "25th percentile"),
+        ("p50", "median"),
+        ("p75", "75th percentile"),
+        ("p90", "90th percentile"),
+        ("p99", "99th percentile"),
+        ("p999", "99.9th percentile"),
+        ("max", "maximum"),
+    ]
+    .into_iter()
+    .map(move |(name, text)| {
+        let percentile = key(
+            name,
+            text,
+            if partly { or_null(number()) } else { number() },
+        );
+        if partly && name.starts_with('p') {
+            percentile.optional()
+        } else {
+            percentile
+        }
+    })
+}
+
+fn link() -> Value {
+    let late = || object(["p50", "p99", "max"].map(|name| key(name, "ms", number())));
+    let slept = ["p50", "p90", "p99", "p999", "p9999", "max"].map(|name| key(name, "ms", number()));
+    let slept = slept
+        .into_iter()
+        .chain([key("count", "how often", count())]);
+    let seen = object([
+        key("name", "name of the group", string()),
+        key("packets", "packets; came out", count()),
+        key("marked", "packets; came out with a new CE mark", count()),
+        key("dropped", "packets; did not come out", count()),
+        key(
+            "delay_ms",
+            "ms; from one end of the link to the other",
+            dist(),
+        ),
+    ]);
+    let path = object([
+        key("groups", "every group", list(seen)),
+        key("missed", "packets that came by unseen", count()),
+        key("unknown", "packets that belong to no group", count()),
+    ]);
+    let kernel_queue = object([
+        key("discipline", "name, as tc prints it", string()),
+        key("rate_bps", "bit/s; of its shaper", count()),
+        key("burst", "bytes; of its shaper", count()),
+        key(
+            "packets",
+            "packets that it sent",
+            json!({ "type": "integer" }),
+        ),
+        key(
+            "dropped",
+            "packets that it dropped",
+            json!({ "type": "integer" }),
+        ),
+        key(
+            "marked",
+            "packets that it marked; null where it does not count them",
+            or_null(json!({ "type": "integer" })),
+        ),
+    ]);
+    let reverse = object([
+        key(
+            "rate_bps",
+            "bit/s; mean rate over time; null if there was no limit for a while",
+            or_null(count()),
+        ),
+        key(
+            "utilisation",
+            "share of time in which it transmitted",
+            ratio(),
+        ),
+    ]);
+    object([
+        key("rate_bps", "bit/s; mean rate over time; null if there was no limit", or_null(count())),
+        key("utilisation", "share of time in which the link transmitted", ratio()),
+        key("lost_outside", "packets lost anywhere but by the discipline, both directions", count()),
+        key("reverse", "the reverse direction, where its rate is limited", reverse).optional(),
+        key("lateness_ms", "live, virtual: how much later than computed packets left the link", late()).optional(),
+        key("reverse_lateness_ms", "the same of the reverse direction", late()).optional(),
+        key("oversleep_ms", "live, virtual: how much longer the link's thread slept than it asked for", object(slept)).optional(),
+        key("cpu_share", "live, virtual: share of a processor that the link's thread took", number()).optional(),
+        key("looks_ahead", "live, virtual: whether the kernel releases packets by its own timer, so that the link's thread may be early", json!({ "type": "boolean" })).optional(),
+        key("wakeups", "live, virtual: how often the link's thread woke", count()).optional(),
+        key("bypassed", "live, virtual: frames that are no IP packets of flows and passed beside the queue", count()).optional(),
+        key("unclassified", "live, virtual: packets that belong to no group", count()).optional(),
+        key("path", "only with a queue of the kernel: what became of packets, seen from outside", path).optional(),
+        key("kernel_queue", "only with a queue of the kernel: what it counted itself after the warm-up", kernel_queue).optional(),
+    ])
+}
+
+fn queue() -> Value {
+    object([
+        key("name", "name within the discipline", string()),
+        key(
+            "direction",
+            "of its link",
+            json!({ "enum": ["forward", "reverse"] }),
+        ),
+        key("packets", "packets delivered", count()),
+        key("bytes", "IP bytes delivered", count()),
+        key("marked", "packets newly marked CE", count()),
+        key("dropped", "packets dropped", count()),
+        key("mark_ratio", "newly marked / delivered", number()),
+        key("drop_ratio", "dropped / (delivered + dropped)", ratio()),
+        key("marks", "packets newly marked, by reason", by_reason()),
+        key("drops", "packets dropped, by reason", by_reason()),
+        key(
+            "delay_ms",
+            "ms; sojourn time of delivered packets: arrival to start of transmission",
+            dist(),
+        ),
+        key(
+            "backlog_bytes",
+            "bytes; what waits, weighted by time, without the packet in service",
+            dist(),
+        ),
+    ])
+}
+
+fn group() -> Value {
+    object([
+        key("name", "name in the scenario", string()),
+        key("count", "flows that lived in the measured time", count()),
+        key(
+            "congestion_control",
+            "name; null without one",
+            or_null(string()),
+        ),
+        key(
+            "goodput_bps",
+            "bit/s; payload to the application, of each flow in the order of their start",
+            list(number()),
+        ),
+        key(
+            "alive_s",
+            "s; for how long each of them was alive in the measured time",
+            list(number()),
+        )
+        .optional(),
+        key(
+            "jain",
+            "Jain's fairness index over the group's flows; null where there is nothing to share",
+            or_null(ratio()),
+        ),
+        key("packets", "packets delivered", count()),
+        key("marked", "packets newly marked CE", count()),
+        key("dropped", "packets dropped", count()),
+        key("retransmitted", "segments sent again", count()),
+        key("delay_ms", "ms; sojourn time of delivered packets", dist()),
+        key("rtt_ms", "ms; smoothed RTT, sampled each interval", dist()),
+        key(
+            "app",
+            "what the application reports, by its kind",
+            json!({ "$ref": "#/$defs/app" }),
+        ),
+    ])
+}
+
+/// One for each kind of application; on-off has two.
+fn apps() -> Vec<Value> {
+    let kind = |kinds: &[&str]| key("kind", "of the application", json!({ "enum": kinds }));
+    let bytes = || key("bytes", "payload bytes that arrived in order", count());
+    let one_way = || {
+        let least = key("min", "minimum", number());
+        or_null(object([least].into_iter().chain(percentiles(true))))
+    };
+    let completion = || {
+        let least = key("min", "minimum", number());
+        or_null(object([least].into_iter().chain(percentiles(false))))
+    };
+    let bulk = [kind(&["bulk"]), bytes()];
+    let datagrams = [
+        kind(&["cbr", "on-off"]),
+        key("sent", "datagrams sent", count()),
+        key("received", "datagrams that arrived", count()),
+        key("lost", "datagrams that did not arrive", count()),
+        key("loss_ratio", "lost / sent", ratio()),
+        key(
+            "reordered",
+            "datagrams that arrived after one sent later",
+            count(),
+        ),
+        key(
+            "one_way_delay_ms",
+            "ms; from the sending to the receiving application; null if nothing arrived",
+            one_way(),
+        ),
+        key(
+            "jitter_ms",
+            "ms; interarrival jitter at the end (RFC 3550)",
+            number(),
+        ),
+    ];
+    let transfers = [
+        kind(&["transfer"]),
+        key("completed", "transfers that completed", count()),
+        key(
+            "unfinished",
+            "transfers in flight at the end, or cut short",
+            count(),
+        ),
+        bytes(),
+        key(
+            "completion_ms",
+            "ms; of the completed ones: from the request for the connection to the last byte; null if none did",
+            completion(),
+        ),
+        key(
+            "goodput_bps",
+            "bit/s; payload of the completed ones over the time that they took; null if none did",
+            or_null(number()),
+        ),
+    ];
+    let bursts = [
+        kind(&["on-off"]),
+        bytes(),
+        key("bursts", "on-times that began", count()),
+    ];
+    let silent = [kind(&["bulk", "cbr", "on-off", "transfer"])];
+    vec![
+        object(bulk),
+        object(datagrams),
+        object(transfers),
+        object(bursts),
+        object(silent),
+        json!({ "type": "null" }),
+    ]
+}

@@ -1,0 +1,492 @@
+//! `docs/files.md` says what the files of a result hold: it is compared with the files of a run, and `summary.json` with its
+//! schema. With `QUELL_BLESS=1` the page is written anew.
+#![allow(clippy::unwrap_used)]
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::fs;
+use std::num::NonZeroUsize;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+use parquet::file::reader::{FileReader as _, SerializedFileReader};
+use parquet::record::Field;
+use quell_lab::live::LiveOptions;
+use quell_lab::results::facts::GuestFacts;
+use quell_lab::results::series::{ColumnInfo, FLOW_COLUMNS, QUEUE_COLUMNS};
+use quell_lab::results::summary_schema;
+use quell_lab::{GuestOptions, Options, Scenario, Task, World, run_all};
+use serde_json::Value;
+
+const HEAD: &str = "\
+# Files of a result, key by key
+
+Generated from the tables of `quell-lab` and compared with the files of a run by its tests. [results.md](results.md) says which files
+there are and how to read the figures.
+
+In names `_ns` is nanoseconds, `_ms` milliseconds, `_s` seconds, `_bytes` bytes, `_bps` bits per second. Bytes of packets are IP bytes.
+Times are since the start of the run, in virtual time where the world has it.
+";
+
+const SERIES: &str = "
+A row stands for an interval of `run.interval` (100 ms by default) and **its time is the end of the interval**. The first row of a queue
+ends one interval after the start of the run; the last one, and the last one of a flow, may be shorter. Rows of the warm-up are there
+too. The file says the same of each column in its key-value metadata (`column.NAME`).
+";
+
+const HISTOGRAMS: &str = "
+## histograms.json
+
+Over the measured time of the whole run. A distribution is a list of pairs `[value, count]` in ascending order of the value: so many
+packets had that value. A value stands for its bucket, whose width is at most 0.1 % of it; with very many groups, those of groups are
+wider.
+
+";
+
+const HISTOGRAM_KEYS: &[(&str, &str, &str)] = &[
+    (
+        "schema",
+        "",
+        "version of the format, that of `summary.json`",
+    ),
+    (
+        "queues[].name",
+        "",
+        "name within the discipline; the queues of the forward direction, then of the reverse one",
+    ),
+    ("queues[].direction", "", "`forward` or `reverse`"),
+    (
+        "queues[].delay_ns",
+        "[ns, packets]",
+        "sojourn time of each delivered packet",
+    ),
+    (
+        "queues[].backlog_at_dequeue_bytes",
+        "[bytes, packets]",
+        "what each delivered packet left behind in its queue",
+    ),
+    ("groups[].name", "", "name in the scenario, in its order"),
+    (
+        "groups[].delay_ns",
+        "[ns, packets]",
+        "sojourn time of each delivered packet of the group",
+    ),
+];
+
+const SEVERAL: &str = "
+## seedN/ and aggregate.json
+
+With several seeds the folder holds `seed1/`, `seed2/` … (by the seed's number), each of them a result as described here, and
+`aggregate.json`. That has the keys of `summary.json`, with these differences:
+
+* `seeds` is the list of the seeds in the place of `seed`; `duration_s` is that of the longest run; `warnings` are those of all
+  runs, each once; `partial` is true if a run was partial or a seed is missing.
+* Each measured number is an object: `mean` over the runs that have the figure, `standard_error` of that mean (sample standard deviation /
+  √n; null for one run), and `n`, how many runs have it. Lists of numbers, such as `goodput_bps`, are matched by position.
+* What is not a number stays where all runs agree, and is null where they do not; so is a list whose length differs.
+
+";
+
+const FACTS: &[(&str, &str, &str)] = &[
+    ("version", "", "version of quell"),
+    (
+        "build",
+        "",
+        "state of the repository that it was built from",
+    ),
+    ("host", "", "name of the machine"),
+    (
+        "kernel",
+        "",
+        "release of the kernel whose TCP ran: the guest's in the virtual world, else the machine's",
+    ),
+    ("machine", "", "architecture of the machine"),
+    ("cpus", "", "processors that the run could use"),
+    ("world", "", "`sim`, `virtual` or `live`"),
+    ("seed", "", "of all randomness"),
+    (
+        "command",
+        "",
+        "the command line: the program and its arguments, as they were given",
+    ),
+    (
+        "environment",
+        "",
+        "variables of the environment that quell reads: `QUELL_…` (but for those that look like a secret), `HOME`, `TMPDIR`, `XDG_CACHE_HOME`",
+    ),
+    ("started", "", "start of the run, UTC (ISO 8601)"),
+    ("wall_s", "s", "time that the run took"),
+    (
+        "cpu_s",
+        "s",
+        "processor time, user and system: of the run's thread in the simulator; of that and the guest (to 10 ms) in the virtual world; of the process in the live world",
+    ),
+    (
+        "peak_memory_bytes",
+        "bytes",
+        "most memory that the process has had resident; in the virtual world with the most that the guest had. With several runs at once the process's part is that of all of them",
+    ),
+    (
+        "packets",
+        "packets",
+        "simulator: delivered by the forward queue, with the warm-up; else null",
+    ),
+    ("events", "", "simulator: turns of its loop; else null"),
+    ("guest", "", "virtual world: the kernel inside; else null"),
+];
+
+const GUEST: &[(&str, &str, &str)] = &[
+    ("guest.name", "", "its name in the store"),
+    ("guest.source", "", "where it comes from"),
+    (
+        "guest.config_hash",
+        "",
+        "SHA-256 of its source and configuration; empty for one that was added",
+    ),
+    ("guest.memory_bytes", "bytes", "memory that it could have"),
+    (
+        "guest.host_kernel",
+        "",
+        "release of the machine's own kernel",
+    ),
+];
+
+fn table(out: &mut String, rows: &[(&str, &str, &str)]) {
+    out.push_str("| key | unit | holds |\n| --- | --- | --- |\n");
+    for (key, unit, meaning) in rows {
+        let _ = writeln!(out, "| `{key}` | {unit} | {meaning} |");
+    }
+}
+
+fn columns(out: &mut String, file: &str, columns: &[ColumnInfo]) {
+    let _ = write!(
+        out,
+        "\n### {file}\n\n| column | type | unit | holds |\n| --- | --- | --- | --- |\n"
+    );
+    for column in columns {
+        let (name, unit, kind) = (column.name, column.unit, column.type_name());
+        let _ = writeln!(out, "| `{name}` | {kind} | {unit} | {} |", column.meaning);
+    }
+}
+
+/// Rows for the keys of an object of the schema.
+fn keys(out: &mut String, title: &str, object: &Value) {
+    if !title.is_empty() {
+        let _ = write!(out, "\n{title}\n\n");
+    }
+    out.push_str("| key | holds |\n| --- | --- |\n");
+    rows(out, "", object);
+}
+
+fn rows(out: &mut String, before: &str, object: &Value) {
+    for (name, schema) in object["properties"].as_object().unwrap() {
+        let path = format!("{before}{name}");
+        let meaning = schema["description"].as_str().unwrap();
+        let _ = writeln!(out, "| `{path}` | {} |", meaning.replace('|', "\\|"));
+        if schema.get("properties").is_some() {
+            rows(out, &format!("{path}."), schema);
+        }
+        if schema["items"].get("properties").is_some() {
+            rows(out, &format!("{path}[]."), &schema["items"]);
+        }
+    }
+}
+
+fn summary(out: &mut String) {
+    let schema = summary_schema();
+    out.push_str("\n## summary.json\n\n`quell schema summary` prints its JSON Schema. The overall figures are over the measured time: after the warm-up.\n\n");
+    keys(out, "", &schema);
+    for (name, title) in [
+        (
+            "phase",
+            "`phases[]`; with `link`, `queues`, `groups` and `jain` as above",
+        ),
+        ("link", "`link`"),
+        ("queue", "`queues[]`"),
+        ("group", "`groups[]`"),
+        ("dist", "a distribution; null where there is no value"),
+    ] {
+        keys(out, title, &schema["$defs"][name]);
+    }
+    out.push_str("\n`groups[].app` of each kind of application:\n\n| kind | key | holds |\n| --- | --- | --- |\n");
+    for app in schema["$defs"]["app"]["anyOf"].as_array().unwrap() {
+        let properties = app.get("properties").and_then(Value::as_object);
+        let kinds: Vec<&str> = app["properties"]["kind"]["enum"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(Value::as_str)
+            .collect();
+        for (name, schema) in properties.into_iter().flatten() {
+            if name != "kind" {
+                let meaning = schema["description"].as_str().unwrap();
+                let _ = writeln!(out, "| {} | `{name}` | {meaning} |", kinds.join(", "));
+            }
+        }
+    }
+}
+
+fn page() -> String {
+    let mut out = HEAD.to_owned();
+    out.push_str("\n## run.json\n\nWhat the result depends on besides its scenario. It differs from run to run; in the simulator no other file does.\n\n");
+    table(&mut out, &[FACTS, GUEST].concat());
+    let _ = write!(out, "\n## Series\n{SERIES}");
+    columns(&mut out, "queues.parquet", QUEUE_COLUMNS);
+    columns(&mut out, "flows.parquet", FLOW_COLUMNS);
+    out.push_str(HISTOGRAMS);
+    table(&mut out, HISTOGRAM_KEYS);
+    out.push_str(SEVERAL.trim_end());
+    out.push('\n');
+    summary(&mut out);
+    out
+}
+
+/// Every application in both directions, over both kinds of queue, with a change.
+const SCENARIO: &str = r#"
+schema = 1
+name = "every-app"
+[link]
+rate = "10mbit"
+queue = { kind = "dualpi2" }
+[link.reverse]
+rate = "5mbit"
+queue = { kind = "fifo" }
+[[group]]
+name = "bulk"
+count = 2
+rtt = "10ms"
+app = { kind = "bulk" }
+[[group]]
+name = "up"
+rtt = "10ms"
+direction = "reverse"
+app = { kind = "bulk" }
+[[group]]
+name = "voice"
+rtt = "10ms"
+app = { kind = "cbr", size = "186B", interval = { mean = "20ms" } }
+[[group]]
+name = "web"
+rtt = "10ms"
+app = { kind = "transfer", size = "30kB", repeat = { mean = "100ms" } }
+[[group]]
+name = "none"
+count = 0
+rtt = "10ms"
+app = { kind = "transfer", size = "30kB" }
+[[group]]
+name = "bursts"
+rtt = "10ms"
+app = { kind = "on-off", on = "200ms", off = "100ms" }
+[[at]]
+time = "3s"
+set = { "group.none.count" = 1, "link.rate" = "8mbit" }
+[run]
+duration = "4s"
+warmup = "1s"
+seeds = [1, 2]
+"#;
+
+fn results() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let scenario = Scenario::parse(SCENARIO).unwrap_or_else(|problems| panic!("{problems}"));
+    let stop = AtomicBool::new(false);
+    let options = Options {
+        world: World::Sim,
+        out: Some(folder.path().join("out")),
+        stop: &stop,
+        warnings: Vec::new(),
+        packets: true,
+        live: LiveOptions::default(),
+        guest: GuestOptions::default(),
+    };
+    let task = Task {
+        scenario: &scenario,
+        options,
+    };
+    run_all(&[task], NonZeroUsize::MIN, &mut |_| {}).unwrap();
+    folder
+}
+
+fn json(path: &Path) -> Value {
+    serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap()
+}
+
+fn names(value: &Value) -> BTreeSet<String> {
+    value.as_object().unwrap().keys().cloned().collect()
+}
+
+fn listed(keys: &[(&str, &str, &str)], before: &str) -> BTreeSet<String> {
+    let keys = keys.iter().filter_map(|(key, ..)| key.strip_prefix(before));
+    keys.map(str::to_owned).collect()
+}
+
+/// Every row of a file, by the names of its columns.
+fn read(path: &Path) -> Vec<Vec<(String, Field)>> {
+    let reader = SerializedFileReader::new(fs::File::open(path).unwrap()).unwrap();
+    let rows = reader.get_row_iter(None).unwrap();
+    let cells = |row: parquet::record::Row| {
+        row.get_column_iter()
+            .map(|(n, f)| (n.clone(), f.clone()))
+            .collect()
+    };
+    rows.map(|row| cells(row.unwrap())).collect()
+}
+
+#[test]
+fn the_page_of_files_says_what_is_in_the_files() {
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/files.md");
+    let page = page();
+    if std::env::var_os("QUELL_BLESS").is_some() {
+        fs::write(&docs, &page).unwrap();
+    }
+    let found = fs::read_to_string(&docs).unwrap_or_default();
+    assert!(
+        found == page,
+        "docs/files.md is not current: QUELL_BLESS=1 cargo test -p quell-lab --test files"
+    );
+
+    let folder = results();
+    let out = folder.path().join("out");
+    let seed = out.join("seed1");
+    for (file, columns) in [
+        ("queues.parquet", QUEUE_COLUMNS),
+        ("flows.parquet", FLOW_COLUMNS),
+    ] {
+        let reader = SerializedFileReader::new(fs::File::open(seed.join(file)).unwrap()).unwrap();
+        let metadata = reader.metadata().file_metadata();
+        let in_file: Vec<&str> = metadata
+            .schema_descr()
+            .columns()
+            .iter()
+            .map(|column| column.name())
+            .collect();
+        let in_page = page.split(&format!("### {file}\n")).nth(1).unwrap();
+        let in_page = in_page
+            .split("\n#")
+            .next()
+            .unwrap()
+            .lines()
+            .filter_map(|line| line.strip_prefix("| `"));
+        let in_page: Vec<&str> = in_page
+            .map(|line| line.split('`').next().unwrap())
+            .collect();
+        assert_eq!(in_file, in_page, "{file}");
+        for column in columns {
+            let key = format!("column.{}", column.name);
+            let notes = metadata.key_value_metadata().unwrap();
+            let note = notes
+                .iter()
+                .find(|note| note.key == key)
+                .unwrap()
+                .value
+                .as_ref()
+                .unwrap();
+            assert!(
+                note.starts_with(column.unit) && note.ends_with(column.meaning),
+                "{note}"
+            );
+            // A unit in the name is the unit.
+            let unit = ["_ns", "_bytes", "_bps"]
+                .into_iter()
+                .zip(["ns", "bytes", "bit/s"])
+                .find(|(end, _)| column.name.ends_with(end));
+            assert!(
+                unit.is_none_or(|(_, unit)| unit == column.unit),
+                "{}",
+                column.name
+            );
+        }
+    }
+    assert_eq!(names(&json(&seed.join("run.json"))), listed(FACTS, ""));
+    let guest = GuestFacts {
+        name: String::new(),
+        source: String::new(),
+        config_hash: String::new(),
+        memory_bytes: 0,
+        host_kernel: String::new(),
+    };
+    assert_eq!(
+        names(&serde_json::to_value(guest).unwrap()),
+        listed(GUEST, "guest.")
+    );
+    let histograms = json(&seed.join("histograms.json"));
+    assert_eq!(
+        names(&histograms["queues"][0]),
+        listed(HISTOGRAM_KEYS, "queues[].")
+    );
+    assert_eq!(
+        names(&histograms["groups"][0]),
+        listed(HISTOGRAM_KEYS, "groups[].")
+    );
+    let pairs = histograms["queues"][0]["delay_ns"].as_array().unwrap();
+    let pairs: Vec<(u64, u64)> = pairs
+        .iter()
+        .map(|pair| serde_json::from_value(pair.clone()).unwrap())
+        .collect();
+    assert!(pairs.is_sorted_by(|one, next| one.0 < next.0));
+    let summary = json(&seed.join("summary.json"));
+    let packets: u64 = pairs.iter().map(|pair| pair.1).sum();
+    assert_eq!(summary["queues"][0]["packets"], packets);
+
+    let mut expected = names(&summary);
+    expected.remove("seed");
+    expected.insert("seeds".to_owned());
+    let aggregate = json(&out.join("aggregate.json"));
+    assert_eq!(names(&aggregate), expected);
+    let estimate = &aggregate["groups"][0]["goodput_bps"][0];
+    assert_eq!(
+        names(estimate),
+        ["mean", "n", "standard_error"].map(str::to_owned).into()
+    );
+}
+
+#[test]
+fn the_time_of_a_row_is_the_end_of_its_interval() {
+    let folder = results();
+    let rows = read(&folder.path().join("out/seed1/queues.parquet"));
+    let number = |row: &[(String, Field)], name: &str| match row.iter().find(|cell| cell.0 == name)
+    {
+        Some((_, Field::Long(number))) => *number,
+        other => panic!("{other:?}"),
+    };
+    let queue = |row: &[(String, Field)]| format!("{} {}", row[2].1, row[3].1);
+    let of_one: Vec<_> = rows
+        .iter()
+        .filter(|row| queue(row) == queue(&rows[0]))
+        .collect();
+    let mut end = 0;
+    for row in of_one {
+        assert_eq!(number(row, "time_ns") - number(row, "length_ns"), end);
+        end = number(row, "time_ns");
+    }
+    assert_eq!(end, 4_000_000_000);
+}
+
+#[test]
+fn summaries_of_every_application_fit_their_schema() {
+    let schema = summary_schema();
+    assert!(jsonschema::draft202012::meta::is_valid(&schema));
+    let validator = jsonschema::draft202012::new(&schema).unwrap();
+    let folder = results();
+    for seed in ["seed1", "seed2"] {
+        let summary = json(&folder.path().join("out").join(seed).join("summary.json"));
+        let errors: Vec<String> = validator
+            .iter_errors(&summary)
+            .map(|error| format!("{}: {error}", error.instance_path()))
+            .collect();
+        assert!(errors.is_empty(), "{}", errors.join("\n"));
+        let kinds = summary["groups"].as_array().unwrap().iter();
+        let kinds: BTreeSet<&str> = kinds
+            .map(|group| group["app"]["kind"].as_str().unwrap())
+            .collect();
+        assert_eq!(kinds, ["bulk", "cbr", "on-off", "transfer"].into());
+        assert!(summary["phases"].as_array().unwrap().len() > 1);
+        // It is strict: a key that nobody described does not fit.
+        for pointer in ["", "/link", "/queues/0", "/groups/0", "/groups/0/app"] {
+            let mut odd = summary.clone();
+            odd.pointer_mut(pointer).unwrap()["odd"] = 1.into();
+            assert!(!validator.is_valid(&odd), "{pointer}");
+        }
+    }
+}
