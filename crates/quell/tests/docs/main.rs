@@ -14,6 +14,8 @@
 //! <!-- numbers: tested by crates/lab/tests/published -->
 //! ```
 //!
+//! Scenarios on a page are checked, and the options of its commands ([`examples`]).
+//!
 //! A measurement's date also stands where people read it. `make docs-check` compares everything; `cargo test` what the simulator
 //! prints. With `QUELL_BLESS=1` blocks and rounded figures are written as they are today; what is said with `<` and `>` is not.
 
@@ -23,6 +25,7 @@
 mod not_run;
 
 mod command;
+mod examples;
 mod figures;
 mod markdown;
 mod origin;
