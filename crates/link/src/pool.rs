@@ -55,6 +55,8 @@ pub struct Pool {
     bytes: Box<[u8]>,
     slot: usize,
     free: Vec<FrameId>,
+    /// Whether each slot is in use. The free list alone would not notice a slot that is given back twice, and two frames would share it.
+    in_use: Box<[bool]>,
     exhausted: u64,
 }
 
@@ -84,21 +86,27 @@ impl Pool {
             bytes: vec![0; slot * slots as usize].into_boxed_slice(),
             slot,
             free: (0..slots).rev().map(FrameId).collect(),
+            in_use: vec![false; slots as usize].into_boxed_slice(),
             exhausted: 0,
         }
     }
     /// Takes a slot; `None`, and counted, if all are in use.
     pub fn take(&mut self) -> Option<FrameId> {
         let id = self.free.pop();
-        self.exhausted += u64::from(id.is_none());
+        match id {
+            Some(id) => self.in_use[id.index()] = true,
+            None => self.exhausted += 1,
+        }
         id
     }
     /// Gives a slot back. Each slot taken is given back once.
+    ///
+    /// # Panics
+    ///
+    /// Where the slot is not in use, in release builds too: rather no result than packets with the bytes of others.
     pub fn give_back(&mut self, id: FrameId) {
-        debug_assert!(
-            self.free.len() < self.slots(),
-            "a frame was given back twice"
-        );
+        let was_in_use = std::mem::take(&mut self.in_use[id.index()]);
+        assert!(was_in_use, "frame {id:?} was given back twice");
         self.free.push(id);
     }
     /// How many slots there are.
@@ -167,6 +175,15 @@ mod tests {
         assert_eq!((pool.free(), pool.exhausted()), (0, 1));
         pool.give_back(FrameId(1));
         assert_eq!(pool.take(), Some(FrameId(1)));
+    }
+
+    #[test]
+    #[should_panic = "frame #1 was given back twice"]
+    fn a_slot_that_is_given_back_twice_is_noticed_while_others_are_in_use() {
+        let mut pool = Pool::new(3, 1_500);
+        let taken: Vec<_> = std::iter::from_fn(|| pool.take()).collect();
+        pool.give_back(taken[1]);
+        pool.give_back(taken[1]);
     }
 
     #[test]

@@ -18,9 +18,9 @@ impl Rate {
     pub const fn from_bps(bits_per_second: u64) -> Self {
         Self(bits_per_second)
     }
-    /// From Mbit/s (10⁶).
+    /// From Mbit/s (10⁶); saturates at [`Rate::UNLIMITED`].
     pub const fn from_mbps(megabits_per_second: u64) -> Self {
-        Self(megabits_per_second * 1_000_000)
+        Self(megabits_per_second.saturating_mul(1_000_000))
     }
     /// In bit/s.
     pub const fn as_bps(self) -> u64 {
@@ -96,6 +96,14 @@ mod tests {
         );
         assert_eq!(Rate::UNLIMITED.time_for(Bytes::new(1_500)), Time::ZERO);
         assert_eq!(Rate::ZERO.time_for(Bytes::new(1)), Time::MAX);
+    }
+
+    #[test]
+    fn what_does_not_fit_is_unlimited() {
+        assert!(!Rate::from_mbps(u64::MAX / 1_000_000).is_unlimited());
+        for mbps in [u64::MAX / 1_000_000 + 1, u64::MAX] {
+            assert!(Rate::from_mbps(mbps).is_unlimited(), "{mbps}");
+        }
     }
 
     #[test]

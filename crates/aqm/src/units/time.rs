@@ -19,17 +19,17 @@ impl Time {
     pub const fn from_nanos(nanos: u64) -> Self {
         Self(nanos)
     }
-    /// From microseconds.
+    /// From microseconds; saturates at [`Time::MAX`], "never".
     pub const fn from_micros(micros: u64) -> Self {
-        Self(micros * 1_000)
+        Self(micros.saturating_mul(1_000))
     }
-    /// From milliseconds.
+    /// From milliseconds; saturates at [`Time::MAX`], "never".
     pub const fn from_millis(millis: u64) -> Self {
-        Self(millis * 1_000_000)
+        Self(millis.saturating_mul(1_000_000))
     }
-    /// From seconds.
+    /// From seconds; saturates at [`Time::MAX`], "never".
     pub const fn from_secs(secs: u64) -> Self {
-        Self(secs * 1_000_000_000)
+        Self(secs.saturating_mul(1_000_000_000))
     }
     /// In nanoseconds.
     pub const fn as_nanos(self) -> u64 {
@@ -115,6 +115,19 @@ mod tests {
             (Time::from_nanos(1_000_001), "1.000001ms"),
         ] {
             assert_eq!(time.to_string(), text);
+        }
+    }
+
+    #[test]
+    fn what_does_not_fit_is_never() {
+        for (from, most) in [
+            (Time::from_micros as fn(u64) -> Time, u64::MAX / 1_000),
+            (Time::from_millis, u64::MAX / 1_000_000),
+            (Time::from_secs, u64::MAX / 1_000_000_000),
+        ] {
+            assert!(from(most) < Time::MAX);
+            assert_eq!(from(most + 1), Time::MAX);
+            assert_eq!(from(u64::MAX), Time::MAX);
         }
     }
 

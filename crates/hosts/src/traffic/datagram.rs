@@ -55,17 +55,25 @@ pub(super) fn least_size(is_ipv4: bool) -> Bytes {
 }
 
 /// Sends as many of `batch` as there is room for, at most [`BATCH`], and returns how many. An error concerns the first.
+///
+/// A payload that has no room for sequence number and time is refused with `InvalidInput`, one that is too long for a datagram with
+/// EMSGSIZE; nothing of the batch is sent then.
 pub(super) fn send(
     socket: impl AsFd,
     to: Option<SocketAddr>,
     batch: &[Outgoing],
 ) -> io::Result<usize> {
     let batch = &batch[..batch.len().min(BATCH)];
-    if batch
-        .iter()
-        .any(|datagram| datagram.payload > LARGEST_PAYLOAD)
-    {
-        return Err(io::Error::from_raw_os_error(libc::EMSGSIZE));
+    // How much of a payload is zeros: what follows the header.
+    let mut zeros = [0; BATCH];
+    for (zeros, datagram) in zeros.iter_mut().zip(batch) {
+        *zeros = datagram
+            .payload
+            .checked_sub(HEADER)
+            .ok_or(io::ErrorKind::InvalidInput)?;
+        if datagram.payload > LARGEST_PAYLOAD {
+            return Err(io::Error::from_raw_os_error(libc::EMSGSIZE));
+        }
     }
     let to = to.map(|address| address.as_any());
     let mut headers = [[0_u8; HEADER]; BATCH];
@@ -81,7 +89,7 @@ pub(super) fn send(
         // The kernel only reads what it sends, so the constant stays one.
         parts[i][1] = libc::iovec {
             iov_base: ZEROS.as_ptr().cast_mut().cast(),
-            iov_len: datagram.payload - HEADER,
+            iov_len: zeros[i],
         };
         let message = &mut messages[i].msg_hdr;
         message.msg_iov = parts[i].as_mut_ptr();
@@ -91,8 +99,10 @@ pub(super) fn send(
             message.msg_namelen = to.addr_len() as _;
         }
     }
-    // SAFETY: the first `batch.len()` messages point at headers, zeros and address, which outlive the call; each part lies within
-    // what it points at, as payloads were checked; the kernel writes only to `msg_len`.
+    // SAFETY: the first `batch.len()` messages, which is all that the kernel is told of, point at `parts`, `headers`, ZEROS and `to`.
+    // None of these is moved or dropped before the call returns. The first part of each is a whole header. The second is as long as the
+    // payload without its header: at least 0 and below LARGEST_PAYLOAD, the size of ZEROS, as both bounds were checked above. The kernel
+    // reads from all of them, and writes only to `msg_len`.
     let sent = unsafe {
         libc::sendmmsg(
             socket.as_fd().as_raw_fd(),
@@ -241,14 +251,18 @@ mod tests {
         let receiver = UdpSocket::bind("127.0.0.1:0").unwrap();
         let sender = UdpSocket::bind("127.0.0.1:0").unwrap();
         sender.connect(receiver.local_addr().unwrap()).unwrap();
-        let huge = Outgoing {
-            payload: LARGEST_PAYLOAD + 1,
+        let with = |payload| Outgoing {
+            payload,
             ..outgoing(0)
         };
-        assert_eq!(
-            send(&sender, None, &[huge]).unwrap_err().raw_os_error(),
-            Some(libc::EMSGSIZE)
-        );
+        let refused = |batch: &[Outgoing]| send(&sender, None, batch).unwrap_err();
+        let huge = refused(&[with(HEADER), with(LARGEST_PAYLOAD + 1)]);
+        assert_eq!(huge.raw_os_error(), Some(libc::EMSGSIZE));
+        // Less than its own header: below zero is nothing to send.
+        for payload in [0, 1, HEADER - 1] {
+            let tiny = refused(&[with(HEADER), with(payload)]);
+            assert_eq!(tiny.kind(), io::ErrorKind::InvalidInput, "{payload}");
+        }
         sender.send(b"stray").unwrap();
         assert_eq!(send(&sender, None, &[outgoing(9)]).unwrap(), 1);
         let mut arrived = Vec::new();
