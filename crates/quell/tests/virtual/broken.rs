@@ -135,3 +135,34 @@ fn a_full_disk_fails_the_run_and_leaves_nothing() {
     );
     assert!(errors.ends_with("left: \n"), "{errors}");
 }
+
+/// In a container quell may well be the first process, and whoever calls it `guest` there must not change what is mounted.
+#[test]
+fn a_first_process_that_is_in_no_guest_says_so_and_mounts_nothing() {
+    let test = "virtual a_first_process_that_is_in_no_guest_says_so_and_mounts_nothing";
+    let stage = Stage::empty();
+    // Mounts in the first namespace of mounts stay with it; /proc is opened before, because what covers it shows nothing of this one.
+    let script = "exec 3</proc/$$/mountinfo; unshare --pid --fork ./quell guest nowhere; echo code $?; grep -c ' /proc ' <&3";
+    let mut command = Command::new("unshare");
+    match is_root() {
+        true => command.arg("--mount"),
+        false => command.args(["--user", "--map-root-user", "--mount"]),
+    };
+    let tried = command.args(["sh", "-c", script]);
+    let output = tried.current_dir(stage.path()).output();
+    let Some(output) = output.ok().filter(|output| !output.stdout.is_empty()) else {
+        return not_run(test, "unshare(1) makes no namespaces here");
+    };
+    let (said, errors) = (
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr),
+    );
+    if errors.contains("unshare:") {
+        return not_run(test, "unshare(1) makes no namespace of processes here");
+    }
+    assert!(
+        errors.contains("first process of a user-mode kernel"),
+        "{errors}"
+    );
+    assert_eq!(said, "code 2\n1\n");
+}
