@@ -135,7 +135,7 @@ pub fn run(
     let plan = Plan::new(scenario, seed, world, kernel_queue.as_ref())?;
     let packets = listener
         .packets()
-        .map(|file| LivePackets::of_live::<Descriptor>(scenario, file));
+        .map(|file| LivePackets::of_live::<Descriptor>(scenario, world, file));
     let packets = packets.transpose().map_err(LiveError::Results)?;
     let topology = Arc::new(Topology::new(&plan.topology).map_err(LiveError::host)?);
     let epoch = Epoch::now().after(HEAD_START);

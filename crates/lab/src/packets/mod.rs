@@ -17,6 +17,7 @@ use quell_aqm::{Departure, Drop, MarkReason, Observer, Qdisc as _, QueueId, Rand
 use quell_measure::{Direction, Recorder};
 use quell_tcp::Segment;
 
+use crate::World;
 use crate::figures;
 use crate::scenario::{Scenario, direction_name};
 use header::Header;
@@ -68,18 +69,25 @@ impl<I> Clone for Packets<I> {
 impl<I: Copy + Ord> Packets<I> {
     /// For the simulator, which waits for the disk and has one time for both directions.
     pub(crate) fn of_sim<P: Traceable<Id = I>>(scenario: &Scenario, file: PacketFile) -> Self {
-        let output = Direct::new(file, &preamble(scenario));
-        Self::new::<P>(scenario, true, Box::new(output), Arc::default())
+        let failed = Arc::new(AtomicBool::new(false));
+        let output = Direct::new(file, &preamble(scenario), failed.clone());
+        Self::new::<P>(scenario, true, Box::new(output), failed)
     }
 
-    /// For the live world, which waits for nothing.
+    /// For real packets. In real time the link waits for nothing, and a thread writes. Where time stands still while anything runs,
+    /// the link itself writes: another thread would take its turns with those that send and receive, and move the clock.
     pub(crate) fn of_live<P: Traceable<Id = I>>(
         scenario: &Scenario,
+        world: World,
         file: PacketFile,
     ) -> io::Result<Self> {
         let failed = Arc::new(AtomicBool::new(false));
-        let output = Threaded::start(file, preamble(scenario), failed.clone())?;
-        Ok(Self::new::<P>(scenario, false, Box::new(output), failed))
+        let preamble = preamble(scenario);
+        let output: Box<dyn Output> = match world {
+            World::Virtual => Box::new(Direct::new(file, &preamble, failed.clone())),
+            World::Sim | World::Live => Box::new(Threaded::start(file, preamble, failed.clone())?),
+        };
+        Ok(Self::new::<P>(scenario, false, output, failed))
     }
 
     fn new<P: Traceable<Id = I>>(

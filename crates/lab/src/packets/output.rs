@@ -1,6 +1,8 @@
 //! Where the blocks of a trace go.
 //!
-//! The simulator writes them itself: it may wait for the disk. The link of the live world may not,
+//! The simulator writes them itself: it may wait for the disk. So may the link of the virtual world, whose
+//! time stands still while it writes; to start another thread, and to give it turns, would move that
+//! clock (a new process reads it, and each look takes 256 ns). The link of the live world may not wait,
 //! so there a thread writes, and blocks reach it in chunks over a bounded channel. When the disk
 //! falls behind by more than that holds, a chunk is given up and its packets are counted: they become
 //! a warning of the run. An error of the disk is kept until somebody asks; nothing is written after it.
@@ -58,17 +60,17 @@ pub(crate) struct Direct {
     file: BufWriter<File>,
     path: PathBuf,
     error: Option<io::Error>,
-    failed: bool,
+    failed: Arc<AtomicBool>,
 }
 
 impl Direct {
-    /// Writes `preamble` first.
-    pub(crate) fn new(file: PacketFile, preamble: &[u8]) -> Self {
+    /// Writes `preamble` first. `failed` is set when the disk fails.
+    pub(crate) fn new(file: PacketFile, preamble: &[u8], failed: Arc<AtomicBool>) -> Self {
         let mut direct = Self {
             file: BufWriter::with_capacity(CHUNK, file.file),
             path: file.path,
             error: None,
-            failed: false,
+            failed,
         };
         direct.packet(preamble);
         direct
@@ -77,10 +79,10 @@ impl Direct {
 
 impl Output for Direct {
     fn packet(&mut self, block: &[u8]) {
-        if !self.failed
+        if !self.failed.load(Ordering::Relaxed)
             && let Err(error) = self.file.write_all(block)
         {
-            self.failed = true;
+            self.failed.store(true, Ordering::Relaxed);
             self.error = Some(PacketFile::error(&self.path, error));
         }
     }
@@ -258,7 +260,7 @@ mod tests {
             file: open(),
             path: path.to_owned(),
         };
-        let mut direct = Direct::new(file(), &[0; 4]);
+        let mut direct = Direct::new(file(), &[0; 4], Arc::default());
         let error = direct.finish().unwrap_err().to_string();
         assert!(error.starts_with("cannot write /dev/full: "), "{error}");
         let mut threaded = Threaded::start(file(), vec![0; 4], Arc::default()).unwrap();
