@@ -1,8 +1,12 @@
 //! `quell run --packets` in the simulator: the file agrees with the summary, packet by packet.
 #![allow(clippy::unwrap_used)]
 
+#[path = "common/not_run.rs"]
+mod not_run;
 #[path = "common/pcapng.rs"]
 mod pcapng;
+#[path = "common/tshark.rs"]
+mod tshark;
 
 use std::fs;
 use std::path::Path;
@@ -142,6 +146,90 @@ fn the_file_repeats_to_the_byte_and_changes_nothing_else() {
         "flows.parquet",
     ] {
         assert!(file(&first, name) == file(&without, name), "{name}");
+    }
+}
+
+/// Every kind of traffic, both ways, over queues that drop: connections that last, that follow one another on one flow, that speak
+/// AccECN, and datagrams.
+const MIXED: &str = r#"
+schema = 1
+name = "mixed"
+
+[link]
+rate = "20mbit"
+queue = { kind = "dualpi2" }
+reverse = { rate = "5mbit", queue = { kind = "fifo", limit = "40p" } }
+
+[[group]]
+name = "l4s"
+count = 2
+congestion-control = "dctcp"
+ecn = "ect1"
+rtt = "10ms"
+app = { kind = "bulk" }
+
+[[group]]
+name = "classic"
+count = 2
+congestion-control = "cubic"
+rtt = "20ms"
+app = { kind = "bulk" }
+
+[[group]]
+name = "upload"
+direction = "reverse"
+congestion-control = "cubic"
+rtt = "15ms"
+app = { kind = "bulk" }
+
+[[group]]
+name = "pages"
+count = 10
+congestion-control = "cubic"
+rtt = "10ms"
+app = { kind = "transfer", size = "30kB", repeat = "50ms" }
+
+[[group]]
+name = "bursts"
+congestion-control = "reno"
+rtt = "10ms"
+app = { kind = "on-off", on = "200ms", off = "200ms" }
+
+[[group]]
+name = "voice"
+rtt = "10ms"
+app = { kind = "cbr", size = "186B", interval = "20ms" }
+
+[run]
+duration = "8s"
+warmup = "0s"
+"#;
+
+#[test]
+fn wireshark_remarks_on_nothing_but_what_was_lost_and_sent_again() {
+    if !tshark::is_here("wireshark_remarks_on_nothing_but_what_was_lost_and_sent_again") {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let mixed = folder.path().join("mixed.toml");
+    fs::write(&mixed, MIXED).unwrap();
+    for (name, scenario) in [("coexistence", Path::new(COEXISTENCE)), ("mixed", &mixed)] {
+        let out = folder.path().join(name);
+        let mut command = Command::new(QUELL);
+        command
+            .arg("run")
+            .arg(scenario)
+            .args(["--json", "--packets", "--out"]);
+        command
+            .arg(&out)
+            .args(["--set", "run.warmup=0s", "--duration", "8s"]);
+        let summary = summary(&command.output().unwrap());
+        let again = tshark::is_quiet(&out.join("packets.pcapng"));
+        let groups = summary["groups"].as_array().unwrap();
+        let told = groups
+            .iter()
+            .map(|group| group["retransmitted"].as_u64().unwrap_or(0));
+        assert_eq!(again as u64, told.sum::<u64>(), "{name}");
     }
 }
 

@@ -130,9 +130,9 @@ impl Packet {
         }
     }
 
-    /// As in [`Label::connection`].
+    /// Number of its flow's connection, modulo 64.
     #[inline]
-    pub(crate) const fn connection(&self) -> u8 {
+    pub const fn connection(&self) -> u8 {
         self.kind >> CONNECTION_SHIFT
     }
     pub(crate) fn options(&self) -> u32 {

@@ -3,25 +3,23 @@
 //! In the live world they are the real ones. Modelled hosts have none, so they are made up from what
 //! the model knows: IPv4 with the addresses and ports that the live world gives, TCP (RFC 9293) with
 //! real sequence numbers, flags, window, timestamps (RFC 7323), SACK blocks (RFC 2018) and AccECN's
-//! counters (RFC 9768), or UDP. Checksums are right for a payload of zeros. What the model has not:
-//! the initial sequence number is 0 on both sides; a SYN carries MSS, SACK-permitted and a window
-//! scale of 14 instead of timestamps, in the bytes that those have. The identification of a datagram is its number, of a segment 0 (RFC 6864).
+//! counters (RFC 9768), or UDP. Checksums are right for a payload of zeros. What the model has not
+//! comes from [`super::connections`], but for timestamps of a SYN: it carries MSS, SACK-permitted and
+//! window scale in the 12 bytes that those have, which is what the model counts. The identification of
+//! a datagram is its number, of a segment 0 (RFC 6864).
 
 use quell_aqm::Packet as _;
-use quell_hosts::topology::GroupAddresses;
 use quell_link::ecn_field;
-use quell_measure::{Direction, Labelled as _};
+use quell_measure::Direction;
 use quell_sim::Packet;
 use quell_tcp::{AccEcnOption, Flags, Segment};
+
+use super::connections::Connection;
 
 /// The most that is kept of a packet: IPv6 and TCP with all options.
 pub(super) const KEPT: usize = 100;
 /// The port of the first group's receivers.
 pub(crate) const FIRST_PORT: u16 = 5_001;
-/// Senders' ports, as Linux chooses them (`ip_local_port_range`).
-const EPHEMERAL: u32 = 32_768;
-/// Window scale: the largest there is, so that every window fits.
-const SCALE: u8 = 14;
 const IPV4: usize = 20;
 const TCP: usize = 20;
 const UDP: usize = 8;
@@ -46,10 +44,14 @@ impl Header {
         }
     }
 
-    /// Of a packet between modelled hosts, and the segment that it was made from, if it was.
-    pub(super) fn modelled(packet: &Packet, segment: Option<&Segment>) -> Self {
+    /// Of a packet of `connection` between modelled hosts, and the segment that it was made from, if it was.
+    pub(super) fn modelled(
+        packet: &Packet,
+        segment: Option<&Segment>,
+        connection: &Connection,
+    ) -> Self {
         let mut bytes = Vec::with_capacity(KEPT);
-        let (source, destination) = ends(packet);
+        let (source, destination) = connection.ends(packet.direction());
         ipv4(&mut bytes, packet, source.0, destination.0);
         let transport = bytes.len();
         let payload = packet.payload().get() as usize;
@@ -59,7 +61,9 @@ impl Header {
                 17
             }
             Some(segment) => {
-                tcp(&mut bytes, packet, segment, source.1, destination.1);
+                bytes.extend(source.1.to_be_bytes());
+                bytes.extend(destination.1.to_be_bytes());
+                tcp(&mut bytes, packet, segment, connection);
                 6
             }
         };
@@ -96,21 +100,6 @@ impl std::fmt::Debug for Header {
     }
 }
 
-/// Address and port of where a packet comes from, and of where it goes.
-type End = ([u8; 4], u16);
-
-fn ends(packet: &Packet) -> (End, End) {
-    let group = packet.group().map_or(0, quell_measure::GroupId::index);
-    let addresses = GroupAddresses::of(group);
-    let port = EPHEMERAL + packet.flow_id().0 % (0x1_0000 - EPHEMERAL);
-    let left = (addresses.sender.octets(), port as u16);
-    let right = (addresses.receiver.octets(), FIRST_PORT + group as u16);
-    match packet.direction() {
-        Direction::Forward => (left, right),
-        Direction::Reverse => (right, left),
-    }
-}
-
 fn ipv4(out: &mut Vec<u8>, packet: &Packet, source: [u8; 4], destination: [u8; 4]) {
     const DO_NOT_FRAGMENT: u16 = 0x4000;
     let (number, protocol) = match packet.is_datagram() {
@@ -137,38 +126,41 @@ fn udp(out: &mut Vec<u8>, source: u16, destination: u16, length: usize) {
     out.extend([0, 0]);
 }
 
-fn tcp(out: &mut Vec<u8>, packet: &Packet, segment: &Segment, source: u16, destination: u16) {
+/// What follows the ports.
+fn tcp(out: &mut Vec<u8>, packet: &Packet, segment: &Segment, connection: &Connection) {
     let flags = packet.flags();
     let is_syn = flags.has(Flags::SYN);
-    // The SYN occupies number 0, so the first byte of the stream has number 1.
-    let number = |offset: u64| (offset as u32).wrapping_add(1);
-    let sequence = if is_syn { 0 } else { number(packet.sequence()) };
-    let acknowledgement = if flags.has(Flags::ACK) {
-        number(packet.acknowledgement())
-    } else {
-        0
+    let (there, back) = match packet.direction() {
+        Direction::Forward => (Direction::Forward, Direction::Reverse),
+        Direction::Reverse => (Direction::Reverse, Direction::Forward),
     };
-    let window = packet.window().get() >> if is_syn { 0 } else { SCALE };
+    let sequence = match is_syn {
+        true => connection.syn_number(there),
+        false => connection.number(there, packet.sequence()),
+    };
+    let peers = |offset| connection.number(back, offset);
+    let acknowledgement = match flags.has(Flags::ACK) {
+        true => peers(packet.acknowledgement()),
+        false => 0,
+    };
     let room =
         (packet.len().get() as usize).saturating_sub(IPV4 + TCP + packet.payload().get() as usize);
     // Four bits hold the header's length in words of four bytes.
     let room = (room & !3).min(40);
-    out.extend(source.to_be_bytes());
-    out.extend(destination.to_be_bytes());
     out.extend(sequence.to_be_bytes());
     out.extend(acknowledgement.to_be_bytes());
     let offset = ((TCP + room) / 4) as u8;
     out.push(offset << 4 | u8::from(flags.has(Flags::AE)));
     out.push(control_bits(packet));
-    out.extend((window.min(0xffff) as u16).to_be_bytes());
+    out.extend(connection.window(packet).to_be_bytes());
     out.extend([0; 4]);
     let mut options = Vec::with_capacity(room);
     if is_syn {
-        options.extend([2, 4, 0x05, 0xb4, 4, 2, 3, 3, SCALE]);
+        options.extend([2, 4, 0x05, 0xb4, 4, 2, 3, 3, connection.scale]);
     } else {
         options.extend(timestamps(packet));
     }
-    let mut rest = selective_acknowledgements(segment);
+    let mut rest = selective_acknowledgements(segment, peers);
     rest.extend(accurate_ecn(&segment.accecn));
     // Padding goes between, as options end where the header ends.
     options.resize(
@@ -202,14 +194,15 @@ fn timestamps(packet: &Packet) -> [u8; 12] {
     option
 }
 
-fn selective_acknowledgements(segment: &Segment) -> Vec<u8> {
+/// `number` is that on the wire of a byte of the peer's.
+fn selective_acknowledgements(segment: &Segment, number: impl Fn(u64) -> u32) -> Vec<u8> {
     if segment.sacks.is_empty() {
         return Vec::new();
     }
     let mut option = vec![5, 2 + 8 * segment.sacks.len() as u8];
     for block in segment.sack_blocks() {
         for edge in [block.start, block.end] {
-            option.extend((edge as u32).wrapping_add(1).to_be_bytes());
+            option.extend(number(edge).to_be_bytes());
         }
     }
     option

@@ -1,14 +1,20 @@
+use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex};
 
+use super::super::connections::Connections;
 use super::*;
 use etherparse::{NetSlice, SlicedPacket, TcpOptionElement, TransportSlice};
 use quell_aqm::{Drop, Observer, Time};
+use quell_measure::{FlowId, Labelled as _};
 use quell_sim::{Simulator, TransportConfig};
 use quell_tcp::{Codepoint, EcnMode, ReceiverConfig};
 
 /// Every packet that hosts sent, with its header.
-#[derive(Default)]
-struct Sent(Vec<(Packet, Option<Segment>, Header)>);
+struct Sent {
+    packets: Vec<(Packet, Option<Segment>, Header)>,
+    connections: Arc<Mutex<Connections>>,
+}
 
 impl Observer<Packet> for Sent {
     fn dropped(&mut self, _packet: Packet, _drop: Drop, _now: Time) {}
@@ -30,16 +36,21 @@ fn sent() -> [Vec<(Packet, Option<Segment>, Header)>; 2] {
         ends.0.ecn = EcnMode::Accurate(Codepoint::Ect1);
         ends.1 = ReceiverConfig::new(ends.0.ecn);
     }
-    let mut simulator = Simulator::new(config, [Sent::default(), Sent::default()]).unwrap();
+    let connections = Arc::new(Mutex::new(Connections::new(&scenario, 1)));
+    let observer = || Sent {
+        packets: Vec::new(),
+        connections: connections.clone(),
+    };
+    let mut simulator = Simulator::new(config, [observer(), observer()]).unwrap();
     simulator.announce(|sent: &mut Sent, packet, segment| {
-        sent.0
-            .push((*packet, segment.copied(), Header::modelled(packet, segment)));
+        let header = sent.connections.lock().unwrap().header(packet, segment);
+        sent.packets.push((*packet, segment.copied(), header));
     });
     simulator
         .run(scenario.run.duration, &AtomicBool::new(false))
         .unwrap();
     [Direction::Forward, Direction::Reverse]
-        .map(|direction| std::mem::take(&mut simulator.observer_mut(direction).0))
+        .map(|direction| std::mem::take(&mut simulator.observer_mut(direction).packets))
 }
 
 /// The packet as it would be on a wire, with a payload of zeros.
@@ -53,7 +64,24 @@ fn whole(packet: &Packet, header: &Header) -> Vec<u8> {
 #[test]
 fn headers_are_what_another_parser_expects() {
     let (mut seen_sacks, mut seen_counters) = (0, 0);
-    for (packet, segment, header) in sent().iter().flatten() {
+    let sent = sent();
+    // Its SYN says where an end begins to count: by flow, and by direction.
+    let mut initial = BTreeMap::new();
+    let end = |flow: FlowId, direction| (flow.0, direction == Direction::Forward);
+    for (packet, _, header) in sent.iter().flatten() {
+        if packet.flags().has(Flags::SYN) {
+            let number = u32::from_be_bytes(header.bytes()[24..28].try_into().unwrap());
+            initial.insert(end(packet.flow_id(), packet.direction()), number);
+        }
+    }
+    assert_eq!(initial.len(), 4, "two flows of TCP");
+    for (packet, segment, header) in sent.iter().flatten() {
+        let opposite = match packet.direction() {
+            Direction::Forward => Direction::Reverse,
+            Direction::Reverse => Direction::Forward,
+        };
+        let [here, there] = [packet.direction(), opposite]
+            .map(|direction| initial.get(&end(packet.flow_id(), direction)).copied());
         let bytes = whole(packet, header);
         let sliced = SlicedPacket::from_ip(&bytes).unwrap();
         let Some(NetSlice::Ipv4(ip)) = sliced.net else {
@@ -92,16 +120,19 @@ fn headers_are_what_another_parser_expects() {
                         packet.flags().has(Flags::FIN)
                     )
                 );
-                let first = u32::from(!tcp.syn);
-                assert_eq!(tcp.sequence_number, packet.sequence() as u32 + first);
+                let (here, there) = (here.unwrap(), there.unwrap());
+                let first = u32::from(!tcp.syn).wrapping_add(here);
+                let sequence = (packet.sequence() as u32).wrapping_add(first);
+                assert_eq!(tcp.sequence_number, sequence);
                 if tcp.ack {
-                    assert_eq!(
-                        tcp.acknowledgment_number,
-                        packet.acknowledgement() as u32 + 1
-                    );
+                    let acknowledgement = packet.acknowledgement() as u32;
+                    let on_wire = acknowledgement.wrapping_add(1).wrapping_add(there);
+                    assert_eq!(tcp.acknowledgment_number, on_wire);
                 }
+                check_window(packet, &slice);
                 seen_counters += segment.unwrap().accecn.len();
-                seen_sacks += usize::from(check_options(packet, &segment.unwrap(), &slice));
+                let sacked = check_options(packet, &segment.unwrap(), &slice, there);
+                seen_sacks += usize::from(sacked);
             }
             other => panic!("{other:?}"),
         }
@@ -110,8 +141,28 @@ fn headers_are_what_another_parser_expects() {
     assert!(seen_counters > 0, "a flow of it speaks AccECN");
 }
 
-/// Whether there were selective acknowledgements.
-fn check_options(packet: &Packet, segment: &Segment, tcp: &etherparse::TcpSlice<'_>) -> bool {
+/// Windows are what the model's receiver offers, shifted as both SYNs say; the end that only sends offers what a Linux host does.
+fn check_window(packet: &Packet, tcp: &etherparse::TcpSlice<'_>) {
+    let is_syn = packet.flags().has(Flags::SYN);
+    let window = u64::from(tcp.window_size()) << if is_syn { 0 } else { SCALE };
+    // All data goes forward here.
+    match packet.direction() {
+        Direction::Forward if is_syn => assert_eq!(window, 64_240),
+        Direction::Forward => assert!((64_240..64_240 + (1 << SCALE)).contains(&window)),
+        Direction::Reverse => assert_eq!(window, packet.window().get()),
+    }
+}
+
+/// Little is in flight here, so the receive buffer is the least that hosts are given, 16 MiB; 16 bits with a shift of 9 tell of more.
+const SCALE: u8 = 9;
+
+/// Whether there were selective acknowledgements. `initial` is where the peer began to count.
+fn check_options(
+    packet: &Packet,
+    segment: &Segment,
+    tcp: &etherparse::TcpSlice<'_>,
+    initial: u32,
+) -> bool {
     // The parser does not know AccECN and stops there; it comes last.
     let options: Vec<_> = tcp.options_iterator().map_while(Result::ok).collect();
     let raw = tcp.options();
@@ -128,23 +179,21 @@ fn check_options(packet: &Packet, segment: &Segment, tcp: &etherparse::TcpSlice<
         assert!(read.eq(segment.accecn.counters().map(|(_, counter)| counter)));
     }
     if packet.flags().has(Flags::SYN) {
-        assert!(options.contains(&TcpOptionElement::WindowScale(14)));
+        assert!(options.contains(&TcpOptionElement::WindowScale(SCALE)));
         assert!(options.contains(&TcpOptionElement::MaximumSegmentSize(1_460)));
         return false;
     }
     let value = (packet.timestamp().as_nanos() / 1_000_000) as u32;
     let echo = (packet.echo().as_nanos() / 1_000_000) as u32;
     assert!(options.contains(&TcpOptionElement::Timestamp(value, echo)));
-    let window = u64::from(tcp.window_size()) << 14;
-    // The model's 1 GiB is a step above what 16 bits with the largest scale can say.
-    assert!(packet.window().get() - window <= 1 << 14, "{window}");
     let found = options.iter().find_map(|option| match option {
         TcpOptionElement::SelectiveAcknowledgement(first, rest) => Some((*first, *rest)),
         _ => None,
     });
+    let on_wire = |offset: u64| (offset as u32).wrapping_add(1).wrapping_add(initial);
     let mut expected = segment
         .sack_blocks()
-        .map(|block| (block.start as u32 + 1, block.end as u32 + 1));
+        .map(|block| (on_wire(block.start), on_wire(block.end)));
     let Some((first, rest)) = found else {
         assert!(segment.sacks.is_empty());
         return false;

@@ -4,6 +4,7 @@
 //! simulated and the live world. Without it a world runs with its recorder alone, so that it costs
 //! nothing. What the file holds is in `docs/results.md`.
 
+mod connections;
 mod header;
 mod output;
 mod pcapng;
@@ -20,6 +21,7 @@ use quell_tcp::Segment;
 use crate::World;
 use crate::figures;
 use crate::scenario::{Scenario, direction_name};
+use connections::Connections;
 use header::Header;
 use output::{Direct, Output, Threaded};
 use trace::{Trace, Traceable};
@@ -54,6 +56,8 @@ impl Recording for Recorder {
 #[derive(Debug)]
 pub(crate) struct Packets<I> {
     trace: Arc<Mutex<Trace<I>>>,
+    /// Those of modelled hosts; in the live world packets have their own headers.
+    connections: Option<Arc<Mutex<Connections>>>,
     failed: Arc<AtomicBool>,
 }
 
@@ -61,6 +65,7 @@ impl<I> Clone for Packets<I> {
     fn clone(&self) -> Self {
         Self {
             trace: self.trace.clone(),
+            connections: self.connections.clone(),
             failed: self.failed.clone(),
         }
     }
@@ -68,10 +73,18 @@ impl<I> Clone for Packets<I> {
 
 impl<I: Copy + Ord> Packets<I> {
     /// For the simulator, which waits for the disk and has one time for both directions.
-    pub(crate) fn of_sim<P: Traceable<Id = I>>(scenario: &Scenario, file: PacketFile) -> Self {
+    pub(crate) fn of_sim<P: Traceable<Id = I>>(
+        scenario: &Scenario,
+        seed: u64,
+        file: PacketFile,
+    ) -> Self {
         let failed = Arc::new(AtomicBool::new(false));
         let output = Direct::new(file, &preamble(scenario), failed.clone());
-        Self::new::<P>(scenario, true, Box::new(output), failed)
+        let connections = Connections::new(scenario, seed);
+        Self {
+            connections: Some(Arc::new(Mutex::new(connections))),
+            ..Self::new::<P>(scenario, true, Box::new(output), failed)
+        }
     }
 
     /// For real packets. In real time the link waits for nothing, and a thread writes. Where time stands still while anything runs,
@@ -104,6 +117,7 @@ impl<I: Copy + Ord> Packets<I> {
         let trace = Trace::new(queues, groups.collect(), one_time, output);
         Self {
             trace: Arc::new(Mutex::new(trace)),
+            connections: None,
             failed,
         }
     }
@@ -136,9 +150,13 @@ impl<I: Copy + Ord> Packets<I> {
     }
 
     fn lock(&self) -> MutexGuard<'_, Trace<I>> {
-        // Nothing is left half done by a panic: the run gives no result then.
-        self.trace.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.trace)
     }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // Nothing is left half done by a panic: the run gives no result then.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Section and interfaces.
@@ -174,7 +192,11 @@ pub(crate) fn announce_modelled(
     packet: &quell_sim::Packet,
     segment: Option<&Segment>,
 ) {
-    traced.announce(packet.id(), Header::modelled(packet, segment));
+    let Some(connections) = &traced.packets.connections else {
+        return;
+    };
+    let header = lock(connections).header(packet, segment);
+    traced.announce(packet.id(), header);
 }
 
 /// What [`quell_link::Link::announce`] calls.

@@ -18,6 +18,7 @@ use crate::lifetimes::{Lifetime, lifetimes};
 use crate::live::{Listener, Measured, Row, Work};
 use crate::packets::{self, Recording, SimPackets};
 use crate::scenario::Scenario;
+pub(crate) use plan::receive_buffer;
 
 /// How often a run tells how far it is.
 const TOLD: u64 = 200;
@@ -81,7 +82,7 @@ pub fn run_late(
         };
         return run.go(seed, stop, listener);
     };
-    let packets = SimPackets::of_sim::<quell_sim::Packet>(scenario, file);
+    let packets = SimPackets::of_sim::<quell_sim::Packet>(scenario, seed, file);
     let mut simulator = simulator(config, packets.beside(recorders), late(seed))?;
     simulator.announce(packets::announce_modelled);
     let run = Run {

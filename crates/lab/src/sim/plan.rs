@@ -89,7 +89,7 @@ fn side(scenario: &Scenario, direction: Direction, seed: u64, component: &str) -
 
 /// The sizes of receive buffers (`tcp_rmem`) as the hosts of the other worlds have them: Linux's initial one, and four bytes of
 /// memory for each of the largest window.
-fn receive_buffer(scenario: &Scenario) -> ReceiveBuffer {
+pub(crate) fn receive_buffer(scenario: &Scenario) -> ReceiveBuffer {
     let most = largest_window(in_flight(scenario)).saturating_mul(4);
     ReceiveBuffer {
         initial: Bytes::new(131_072),

@@ -18,6 +18,8 @@ mod packets;
 mod pcapng;
 mod senders;
 mod support;
+#[path = "../common/tshark.rs"]
+mod tshark;
 mod values;
 mod vdq_csaqm;
 

@@ -2,6 +2,7 @@
 
 use crate::pcapng::{self, Packet};
 use crate::support::*;
+use crate::tshark;
 
 #[test]
 fn every_packet_is_written_with_its_own_headers() {
@@ -96,6 +97,11 @@ fn every_packet_is_written_with_its_own_headers() {
         .iter()
         .filter(|packet| packet.says("fate").starts_with("marked:"));
     assert!(marked.clone().count() > 0 && marked.clone().all(|packet| packet.ecn() == 3));
+    // What the link did not see, the capture has not.
+    if number(&summary, "/link/lost_outside") == 0.0 && tshark::is_here("tshark, of a live capture")
+    {
+        tshark::is_quiet(&out.join("packets.pcapng"));
+    }
 }
 
 /// RFC 1071: 0 over a header whose checksum is right.

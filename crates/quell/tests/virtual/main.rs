@@ -17,3 +17,5 @@ mod pcapng;
 mod runs;
 mod signals;
 mod stage;
+#[path = "../common/tshark.rs"]
+mod tshark;

@@ -5,6 +5,7 @@ use std::thread;
 
 use crate::pcapng::{self, Packet};
 use crate::stage::Stage;
+use crate::tshark;
 
 /// Every file of a result that tells of the network; the others tell of the machine.
 const FILES: [&str; 5] = [
@@ -162,4 +163,17 @@ fn every_packet_is_in_the_trace_with_its_fate_and_sojourn_time() {
     }
     assert!(packets.is_sorted_by_key(|packet| packet.at));
     assert!(packets.iter().all(|packet| packet.data.len() >= 40));
+}
+
+#[test]
+fn wireshark_remarks_on_nothing_but_what_was_lost_and_sent_again() {
+    let test = "virtual wireshark_remarks_on_nothing_but_what_was_lost_and_sent_again";
+    let Some(stage) = Stage::new(test) else {
+        return;
+    };
+    if !tshark::is_here(test) {
+        return;
+    }
+    stage.succeed(&["--packets", "--out", "traced"]);
+    tshark::is_quiet(&stage.path().join("traced/packets.pcapng"));
 }

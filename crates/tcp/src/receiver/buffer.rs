@@ -44,6 +44,15 @@ pub struct ReceiveBuffer {
     pub most: Bytes,
 }
 
+impl ReceiveBuffer {
+    /// By how many bits the windows of a connection with this buffer are shifted (`tcp_select_initial_window`): enough for one as
+    /// large as the largest buffer, and 14 at most.
+    pub fn window_scale(&self) -> u32 {
+        let most = self.most.max(self.initial).get().max(1);
+        most.ilog2().saturating_sub(15).min(MOST_SHIFT)
+    }
+}
+
 /// What a buffer's owner shall do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Grown {
@@ -92,13 +101,17 @@ impl Buffer {
         let mss = u64::from(mss);
         let size = config.initial.get().max(4 * mss);
         let most = config.most.get().max(size);
+        let sizes = ReceiveBuffer {
+            initial: Bytes::new(size),
+            most: Bytes::new(most),
+        };
         let mut buffer = Self {
             size,
             most,
             ratio: DEFAULT_RATIO,
             clamp: 0,
             threshold: 0,
-            shift: most.ilog2().saturating_sub(15).min(MOST_SHIFT),
+            shift: sizes.window_scale(),
             edge: 0,
             told: 0,
             mss,
