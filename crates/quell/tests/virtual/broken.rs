@@ -166,3 +166,23 @@ fn a_first_process_that_is_in_no_guest_says_so_and_mounts_nothing() {
     );
     assert_eq!(said, "code 2\n1\n");
 }
+
+#[test]
+fn a_terminal_obeys_nothing_that_a_kernel_says() {
+    let stage = Stage::empty();
+    let body = "printf '\\033[31mred\\033]0;owned\\007\\n'; exit 3";
+    stage.fake_kernel("coloured", body, true);
+    let output = stage.run(&["--out", "out"]);
+    let words = ["ended early", "| \\u001b[31mred\\u001b]0;owned\\u0007"];
+    says(&stage, &output, 1, &words);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(!errors.contains(['\u{1b}', '\u{7}']), "{errors:?}");
+}
+
+#[test]
+fn a_kernel_whose_files_may_not_grow_is_an_error_that_names_the_limit() {
+    let stage = Stage::empty();
+    stage.fake_kernel("large", "kill -XFSZ $$", true);
+    let output = stage.run(&["--out", "out"]);
+    says(&stage, &output, 2, &["may not grow", "ulimit -f"]);
+}
