@@ -10,6 +10,7 @@ use common::{Cable, can_make_networks, connect, not_run};
 use quell_hosts::kernel_queue::KernelQueue;
 use quell_hosts::topology::{Topology, TopologyConfig};
 use quell_hosts::{Error, offload, sysctl};
+use quell_testing::Turn;
 
 fn can_run(test: &str) -> bool {
     let has_tc = Command::new("/usr/sbin/tc")
@@ -41,6 +42,7 @@ fn tcp_crosses_at_the_rate_and_overflows_the_queue() {
     if !can_run(test) {
         return;
     }
+    let _turn = Turn::take();
     // Twenty frames: less than a window soon is.
     let topology = match topology("bfifo limit 30280", false) {
         Err(Error::KernelQueue(why)) if why.contains("no such discipline") => {
@@ -86,6 +88,7 @@ fn what_cannot_be_is_refused_by_name() {
     if !can_run(test) {
         return;
     }
+    let _turn = Turn::take();
     for (discipline, ipv6, says) in [
         ("no_such_queue", false, "no such discipline"),
         ("bfifo limit", false, "tc qdisc add dev out"),

@@ -21,6 +21,7 @@ use quell_hosts::netlink::{Netlink, VethEnd};
 use quell_hosts::topology::{GroupConfig, Topology, TopologyConfig};
 use quell_hosts::user_namespace::{self, UserNamespaceError};
 use quell_hosts::{capabilities, cc, probe};
+use quell_testing::Turn;
 
 /// The cases, by name.
 const CASES: &[(&str, fn())] = &[
@@ -77,6 +78,7 @@ fn main() -> ExitCode {
     });
     let mut outcome = ExitCode::SUCCESS;
     for (name, case) in chosen {
+        let _turn = Turn::take();
         let passed = catch_unwind(case).is_ok();
         println!("test {name} ... {}", if passed { "done" } else { "FAILED" });
         if !passed {

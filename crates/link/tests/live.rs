@@ -1,4 +1,5 @@
-//! Real packets between two namespaces, through a real link: ratios and orders, no milliseconds.
+//! Real packets between two namespaces, through a real link: ratios and orders. Rates and delays are `bound!`s, which a busy machine
+//! excuses (`quell_testing::live`); everything else holds on any machine.
 
 #![allow(clippy::unwrap_used)]
 
@@ -10,7 +11,8 @@ use quell_aqm::{Departure, Drop, Observer, Rate, Time};
 use quell_link::{
     Change, Descriptor, Direction, DirectionConfig, GroupConfig, Link, LinkConfig, Port, Wakeup,
 };
-use support::{Topology, Unobserved, burst, direction, receive, send_with_ecn, turn};
+use quell_testing::{Missed, Run, bound, live};
+use support::{Topology, Unobserved, burst, can_run, direction, note, receive, send_with_ecn};
 
 const MS: fn(u64) -> Time = Time::from_millis;
 
@@ -39,10 +41,14 @@ impl Observer<Descriptor> for Log {
 
 #[test]
 fn shapes_to_its_rate_in_order_and_without_loss_however_it_is_woken() {
-    let Some(_turn) = turn("shapes_to_its_rate_in_order_and_without_loss_however_it_is_woken")
-    else {
-        return;
-    };
+    let test = "shapes_to_its_rate_in_order_and_without_loss_however_it_is_woken";
+    live(test, |run| shapes(test, run));
+}
+
+fn shapes(test: &str, run: &mut Run) -> Result<(), Missed> {
+    if !can_run(test) {
+        return Ok(());
+    }
     let topology = Topology::new();
     for wakeup in [Wakeup::PerPacket, Wakeup::Lazy] {
         let config = LinkConfig {
@@ -73,6 +79,7 @@ fn shapes_to_its_rate_in_order_and_without_loss_however_it_is_woken() {
                 // Never sooner; how much later is the machine's business.
                 assert!(elapsed >= 0.21, "{wakeup:?}: {elapsed} s for 200 + 10 ms");
             });
+        note(run, &report, MS(20));
         let forward = report.forward;
         assert!(
             forward.is_conserved() && report.reverse.is_conserved(),
@@ -97,7 +104,7 @@ fn shapes_to_its_rate_in_order_and_without_loss_however_it_is_woken() {
             (201..=201 + strays).contains(&forward.lateness.count),
             "{report:#?}"
         );
-        // The burst is one busy period: its decisions are exact whatever the machine did.
+        // The burst is one busy period, if the sender was not kept from sending it: its decisions are exact.
         let packets: Vec<_> = log
             .0
             .iter()
@@ -105,17 +112,23 @@ fn shapes_to_its_rate_in_order_and_without_loss_however_it_is_woken() {
             .collect();
         let (first, last) = (packets.first().unwrap(), packets.last().unwrap());
         let busy = (last.end - first.start).as_nanos() as f64;
-        assert!((0.99..1.03).contains(&(busy / 200e6)), "{busy}");
-        // Waking lazily takes about one wake-up per release, not one per release and one per arrival.
+        bound!((0.999..1.005).contains(&(busy / 200e6)), "{busy}");
+        // It sleeps in between.
         assert!(report.cpu_share() < 0.5, "{report:#?}");
     }
+    Ok(())
 }
 
 #[test]
 fn each_direction_delays_by_half_of_the_groups_base_rtt() {
-    let Some(_turn) = turn("each_direction_delays_by_half_of_the_groups_base_rtt") else {
-        return;
-    };
+    let test = "each_direction_delays_by_half_of_the_groups_base_rtt";
+    live(test, |run| delays(test, run));
+}
+
+fn delays(test: &str, run: &mut Run) -> Result<(), Missed> {
+    if !can_run(test) {
+        return Ok(());
+    }
     let topology = Topology::new();
     let groups = vec![group(5_001, MS(15)), group(5_002, MS(45))];
     let config = LinkConfig {
@@ -127,7 +140,8 @@ fn each_direction_delays_by_half_of_the_groups_base_rtt() {
         topology.right.udp("10.9.0.2:5001"),
         topology.right.udp("10.9.0.2:5002"),
     ];
-    topology.with_link(config, [Unobserved, Unobserved], || {
+    let mut found = Vec::new();
+    let (report, _) = topology.with_link(config, [Unobserved, Unobserved], || {
         for (receiver, base_rtt) in receivers.iter().zip([0.030, 0.090]) {
             let mut round_trips = Vec::new();
             for _ in 0..8 {
@@ -144,20 +158,25 @@ fn each_direction_delays_by_half_of_the_groups_base_rtt() {
             }
             // The first round needs ARP, which is not delayed.
             let least = round_trips.into_iter().fold(f64::MAX, f64::min);
-            assert!(
-                (1.0..1.3).contains(&(least / base_rtt)),
-                "{least} for {base_rtt}"
-            );
+            found.push(least / base_rtt);
         }
     });
+    note(run, &report, MS(30));
+    assert!(found.iter().all(|ratio| *ratio >= 1.0), "{found:?}");
+    bound!(found.iter().all(|ratio| *ratio < 1.1), "{found:?}");
+    Ok(())
 }
 
 #[test]
 fn marks_and_the_rewritten_codepoint_reach_the_wire_with_valid_checksums() {
-    let Some(_turn) = turn("marks_and_the_rewritten_codepoint_reach_the_wire_with_valid_checksums")
-    else {
-        return;
-    };
+    let test = "marks_and_the_rewritten_codepoint_reach_the_wire_with_valid_checksums";
+    live(test, |run| marks(test, run));
+}
+
+fn marks(test: &str, run: &mut Run) -> Result<(), Missed> {
+    if !can_run(test) {
+        return Ok(());
+    }
     let topology = Topology::new();
     for (from, to) in [
         ("10.9.0.1:4000", "10.9.0.2:5001"),
@@ -181,6 +200,7 @@ fn marks_and_the_rewritten_codepoint_reach_the_wire_with_valid_checksums() {
                 classes[usize::from(class & 3)] += 1;
             }
         });
+        note(run, &report, MS(10));
         let [not_ect, ect1, ect0, ce] = classes;
         assert_eq!(
             (not_ect, ect0, ect1 + ce),
@@ -188,7 +208,7 @@ fn marks_and_the_rewritten_codepoint_reach_the_wire_with_valid_checksums() {
             "{from}: {report:#?}"
         );
         // 100 packets at 10 Mbit/s queue for far more than the step threshold of 1 ms.
-        assert!(ce > 50 && ect1 > 0, "{classes:?}");
+        bound!(ce > 50 && ect1 > 0, "{classes:?}");
         assert_eq!(
             (report.forward.marked, report.forward.ect1_rewritten),
             (ce, 100)
@@ -209,13 +229,19 @@ fn marks_and_the_rewritten_codepoint_reach_the_wire_with_valid_checksums() {
             );
         }
     }
+    Ok(())
 }
 
 #[test]
 fn a_full_queue_drops_and_nothing_else_does() {
-    let Some(_turn) = turn("a_full_queue_drops_and_nothing_else_does") else {
-        return;
-    };
+    let test = "a_full_queue_drops_and_nothing_else_does";
+    live(test, |run| drops(test, run));
+}
+
+fn drops(test: &str, run: &mut Run) -> Result<(), Missed> {
+    if !can_run(test) {
+        return Ok(());
+    }
     let topology = Topology::new();
     let config = LinkConfig {
         groups: vec![group(5_001, MS(2))],
@@ -229,20 +255,29 @@ fn a_full_queue_drops_and_nothing_else_does() {
     let (report, _) = topology.with_link(config, [Unobserved, Unobserved], || {
         arrived = burst(&sender, &receiver, 300, 1_000);
     });
+    note(run, &report, MS(4));
     let arrived = arrived.len() as u64;
-    assert!((21..200).contains(&arrived), "{arrived}");
+    assert!(arrived >= 21, "{arrived}");
+    // At 20 Mbit/s a packet takes 0.4 ms, and the burst comes within a few of them.
+    bound!(arrived < 60, "{arrived}");
     assert_eq!(report.forward.dropped, 300 - arrived, "{report:#?}");
     assert!(
         report.forward.is_conserved() && report.lost_outside() == 0,
         "{report:#?}"
     );
+    Ok(())
 }
 
 #[test]
 fn an_empty_pool_makes_packets_wait_and_loses_none() {
-    let Some(_turn) = turn("an_empty_pool_makes_packets_wait_and_loses_none") else {
-        return;
-    };
+    let test = "an_empty_pool_makes_packets_wait_and_loses_none";
+    live(test, |run| waits(test, run));
+}
+
+fn waits(test: &str, run: &mut Run) -> Result<(), Missed> {
+    if !can_run(test) {
+        return Ok(());
+    }
     let topology = Topology::new();
     for delay in [MS(0), MS(5)] {
         let config = LinkConfig {
@@ -262,8 +297,9 @@ fn an_empty_pool_makes_packets_wait_and_loses_none() {
         let (report, _) = topology.with_link(config, [Unobserved, Unobserved], || {
             arrived = burst(&sender, &receiver, 900, 1_000);
         });
+        note(run, &report, MS(10));
         assert_eq!(arrived.len(), 900, "{report:#?}");
-        assert!(report.pool_exhausted > 0, "{report:#?}");
+        bound!(report.pool_exhausted > 0, "{report:#?}");
         assert!(
             report.forward.is_conserved() && report.lost_outside() == 0,
             "{report:#?}"
@@ -273,13 +309,19 @@ fn an_empty_pool_makes_packets_wait_and_loses_none() {
             "waits without spinning: {report:#?}"
         );
     }
+    Ok(())
 }
 
 #[test]
 fn planned_changes_happen_at_their_logical_times() {
-    let Some(_turn) = turn("planned_changes_happen_at_their_logical_times") else {
-        return;
-    };
+    let test = "planned_changes_happen_at_their_logical_times";
+    live(test, |run| changes(test, run));
+}
+
+fn changes(test: &str, run: &mut Run) -> Result<(), Missed> {
+    if !can_run(test) {
+        return Ok(());
+    }
     let topology = Topology::new();
     let mut config = LinkConfig {
         groups: vec![group(5_001, MS(5))],
@@ -298,10 +340,12 @@ fn planned_changes_happen_at_their_logical_times() {
         topology.left.udp("10.9.0.1:4000"),
         topology.right.udp("10.9.0.2:5001"),
     );
-    let (_, [log, _]) = topology.with_link(config, [Log::default(), Log::default()], || {
+    let (report, [log, _]) = topology.with_link(config, [Log::default(), Log::default()], || {
         assert_eq!(burst(&sender, &receiver, 50, 1_222).len(), 50);
     });
-    assert_eq!(log.0[0].start, MS(500));
+    note(run, &report, MS(10));
+    // The burst was there before.
+    bound!(log.0[0].start == MS(500), "{:?}", log.0[0]);
     assert_eq!(
         log.0
             .iter()
@@ -309,19 +353,27 @@ fn planned_changes_happen_at_their_logical_times() {
             .count(),
         50
     );
-    assert!(
+    bound!(
         log.0
             .windows(2)
             .take(40)
-            .all(|pair| pair[0].end == pair[1].start)
+            .all(|pair| pair[0].end == pair[1].start),
+        "{:?}",
+        log.0
     );
+    Ok(())
 }
 
 #[test]
 fn an_idle_link_sleeps_and_an_interface_that_goes_away_ends_it() {
-    let Some(_turn) = turn("an_idle_link_sleeps_and_an_interface_that_goes_away_ends_it") else {
-        return;
-    };
+    let test = "an_idle_link_sleeps_and_an_interface_that_goes_away_ends_it";
+    live(test, |run| sleeps(test, run));
+}
+
+fn sleeps(test: &str, run: &mut Run) -> Result<(), Missed> {
+    if !can_run(test) {
+        return Ok(());
+    }
     let topology = Topology::new();
     let (left, right) = topology
         .link
@@ -335,8 +387,9 @@ fn an_idle_link_sleeps_and_an_interface_that_goes_away_ends_it() {
     let stop = std::sync::atomic::AtomicBool::new(false);
     link.run(MS(600), &stop).unwrap();
     let report = link.report().unwrap();
+    note(run, &report, MS(10));
     // At most ten a second on its own account, and what the hosts' start-up sends.
-    assert!(
+    bound!(
         report.wakeups < 60 && report.cpu_share() < 0.05,
         "{report:#?}"
     );
@@ -344,4 +397,5 @@ fn an_idle_link_sleeps_and_an_interface_that_goes_away_ends_it() {
     let error = link.run(MS(60_000), &stop).unwrap_err();
     assert_eq!(error.raw_os_error(), Some(libc::ENETDOWN), "{error}");
     assert!(topology.link.run(|| Port::open("nowhere")).is_err());
+    Ok(())
 }

@@ -78,6 +78,8 @@ fn start(config: TrafficConfig) -> (Result<Traffic, TrafficError>, mpsc::Receive
 }
 
 fn run(mut config: TrafficConfig) -> (TrafficReport, Vec<Sample>) {
+    // They fill the processors while they last.
+    let _turn = quell_testing::Turn::take();
     config.epoch = Epoch::now().after(ms(50));
     let (traffic, samples) = start(config);
     let report = traffic.unwrap().join().unwrap();

@@ -49,13 +49,7 @@ pub(crate) fn can_load_bpf(test: &str) -> bool {
     may && in_host
 }
 
-pub(crate) fn not_run(test: &str, reason: &str) {
-    #[allow(
-        clippy::explicit_write,
-        reason = "eprintln would be captured and hidden when the test passes"
-    )]
-    writeln!(io::stderr(), "not run: {test}: {reason}").unwrap();
-}
+pub(crate) use quell_testing::not_run;
 
 /// A connection: the end that sends, and what `TCP_INFO` says of both ends once it is established.
 pub(crate) struct Connection {

@@ -5,44 +5,37 @@
 pub mod raw;
 
 use std::fs::File;
-use std::io::{self, Write as _};
+use std::io;
 use std::net::UdpSocket;
 use std::os::fd::AsRawFd;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use quell_aqm::{
     Discipline, Drop, Link as LinkOf, Observer, Random, Rate, Settings, Time, registry,
 };
 use quell_link::{Descriptor, DirectionConfig, Link, LinkConfig, LinkReport, Port};
+use quell_testing::{Run, not_run};
 
-/// Live tests share two processors with each other; one at a time.
-static TURN: Mutex<()> = Mutex::new(());
-
-/// The right to run the live test of this name; `None` and a line about it where it cannot run.
-pub fn turn(test: &str) -> Option<MutexGuard<'static, ()>> {
+/// Whether the live test of this name can run; a line about it where it cannot.
+pub fn can_run(test: &str) -> bool {
     // SAFETY: no arguments, no memory.
-    if unsafe { libc::geteuid() } != 0 {
+    let is_root = unsafe { libc::geteuid() } == 0;
+    if !is_root {
         not_run(
             test,
             "needs root, for network namespaces and packet sockets",
         );
-        return None;
     }
-    Some(TURN.lock().unwrap_or_else(PoisonError::into_inner))
+    is_root
 }
 
-/// Says that `test` did not run, also in the file that QUELL_NOT_RUN names.
-fn not_run(test: &str, reason: &str) {
-    let line = format!("not run: {test}: {reason}");
-    eprintln!("{line}");
-    if let Some(path) = std::env::var_os("QUELL_NOT_RUN") {
-        let file = File::options().append(true).create(true).open(path);
-        // One write, so that lines of concurrent tests do not mix.
-        file.and_then(|mut file| file.write_all(format!("{line}\n").as_bytes()))
-            .unwrap();
+/// Takes down how late a link was, in a test whose shortest base RTT is `rtt`: a twentieth of it leaves no doubt.
+pub fn note(run: &mut Run, report: &LinkReport, rtt: Time) {
+    let ms = |time: Time| time.as_nanos() as f64 / 1e6;
+    for direction in [&report.forward, &report.reverse] {
+        run.was_late(ms(direction.lateness.p99), ms(rtt) / 20.0);
     }
 }
 

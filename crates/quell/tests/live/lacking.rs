@@ -110,18 +110,15 @@ fn without_root_a_user_namespace_serves() {
             "live",
             "--json",
             "--duration",
-            "5s",
+            "3s",
         ])
         .args(["--set", "run.warmup=1s", "--out", out.to_str().unwrap()])
         .args(CUBIC)
         .output()
         .unwrap();
     let summary = summary(&output);
-    assert!(
-        number(&summary, "/link/utilisation") > 0.8,
-        "{:#}",
-        summary["link"]
-    );
+    // That it works, not how well: real-time priority is root's.
+    assert!(goodput(&summary, 0) > 0.0 && goodput(&summary, 1) > 0.0);
     // And DCTCP, which only root can load, is refused with what mends it.
     let output = Command::new("setpriv")
         .args([

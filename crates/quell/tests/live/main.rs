@@ -1,8 +1,8 @@
 //! The live world, run as people run it: real TCP through the real bottleneck, and what happens
 //! when something is missing, is killed, or runs beside it.
 //!
-//! Judged by ratios and orders, with room for a busy machine; published figures are checked by hand
-//! with the commands that the README gives. Where this host cannot run a test it says so by name.
+//! Judged by ratios and orders, one at a time. Rates and delays are `bound!`s: a run that misses one on a busy machine is repeated, and
+//! in the end named as not judged (`quell_testing::live`). Where this host cannot run a test it says so by name.
 #![allow(clippy::unwrap_used)]
 
 mod applications;
@@ -28,6 +28,7 @@ use std::process::{Child, Command};
 use std::thread::sleep;
 use std::time::Duration;
 
+use quell_testing::{Missed, Run, bound, live};
 use serde_json::Value;
 
 use support::*;
@@ -35,69 +36,109 @@ use support::*;
 #[test]
 fn dualpi2_keeps_l4s_short_beside_classic_and_drop_tail_does_not() {
     let test = "dualpi2_keeps_l4s_short_beside_classic_and_drop_tail_does_not";
-    let _alone = alone();
-    if !can_run(test) || !has_dctcp(test) {
-        return;
-    }
-    let folder = tempfile::tempdir().unwrap();
-    let time = ["--duration", "12s", "--set", "run.warmup=4s"];
-    let dual = json_run(&folder.path().join("dual"), &time);
-    let (l4s, classic) = ("/queues/0", "/queues/1");
-    assert_eq!(dual["queues"][0]["name"], "l4s");
-    assert_eq!(number(&dual, "/link/lost_outside"), 0.0);
-    assert!(
-        number(&dual, "/link/utilisation") > 0.9,
-        "{:#}",
-        dual["link"]
-    );
-    // The target of 15 ms is Classic's; L4S waits for a step of 1 ms.
-    let delay = |queue: &str, figure: &str| number(&dual, &format!("{queue}/delay_ms/{figure}"));
-    assert!(
-        delay(l4s, "p50") < delay(classic, "p50") / 4.0,
-        "{:#}",
-        dual["queues"]
-    );
-    // Signals: L4S by marks alone, Classic by drops of the AQM alone.
-    let count = |queue: &str, what: &str| number(&dual, &format!("{queue}/{what}"));
-    assert!(count(l4s, "marks/coupled") > 0.0 && count(l4s, "marks/step") > 0.0);
-    assert_eq!(count(l4s, "dropped"), 0.0);
-    assert!(count(classic, "drops/aqm") > 0.0);
-    assert_eq!(
-        count(classic, "marked") + count(classic, "drops/limit"),
-        0.0
-    );
-    // k = 2 couples p_L to 2·√p_C. Few flows and a noisy machine: within a factor of two.
-    let p_l = count(l4s, "marks/coupled") / count(l4s, "packets");
-    let drops = count(classic, "drops/aqm");
-    let p_c = drops / (count(classic, "packets") + drops);
-    let coupling = 2.0 * p_c.sqrt() / p_l;
-    assert!((0.5..2.0).contains(&coupling), "{coupling}");
+    live(test, |run| {
+        if !can_run(test) || !has_dctcp(test) {
+            return Ok(());
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let time = ["--duration", "9s", "--set", "run.warmup=3s"];
+        let dual = json_run(&folder.path().join("dual"), &time);
+        note(run, &dual, 7.0);
+        let (l4s, classic) = ("/queues/0", "/queues/1");
+        assert_eq!(dual["queues"][0]["name"], "l4s");
+        // Signals: L4S by marks alone, Classic by drops of the AQM alone.
+        let count = |queue: &str, what: &str| number(&dual, &format!("{queue}/{what}"));
+        assert!(count(l4s, "marks/coupled") > 0.0);
+        assert_eq!(count(l4s, "dropped"), 0.0);
+        assert!(count(classic, "drops/aqm") > 0.0);
+        assert_eq!(
+            count(classic, "marked") + count(classic, "drops/limit"),
+            0.0
+        );
+        bound!(count(l4s, "marks/step") > 0.0, "{:#}", dual["queues"]);
+        bound!(
+            number(&dual, "/link/lost_outside") == 0.0,
+            "{:#}",
+            dual["link"]
+        );
+        bound!(
+            number(&dual, "/link/utilisation") > 0.97,
+            "{:#}",
+            dual["link"]
+        );
+        // The target of 15 ms is Classic's; L4S waits for a step of 1 ms.
+        let delay =
+            |queue: &str, figure: &str| number(&dual, &format!("{queue}/delay_ms/{figure}"));
+        bound!(
+            delay(l4s, "p50") < delay(classic, "p50") / 4.0,
+            "{:#}",
+            dual["queues"]
+        );
+        // k = 2 couples p_L to 2·√p_C. Few flows: within a factor of two.
+        let p_l = count(l4s, "marks/coupled") / count(l4s, "packets");
+        let drops = count(classic, "drops/aqm");
+        let p_c = drops / (count(classic, "packets") + drops);
+        let coupling = 2.0 * p_c.sqrt() / p_l;
+        bound!((0.5..2.0).contains(&coupling), "{coupling}");
 
-    let tail = json_run(
-        &folder.path().join("tail"),
-        &[
-            "--duration",
-            "12s",
-            "--set",
-            "run.warmup=4s",
-            "--set",
-            "link.queue.kind=fifo",
-            "--set",
-            "link.queue.limit=100ms",
-        ],
-    );
-    assert_eq!(tail["queues"][0]["name"], "queue");
-    let tail_delay = number(&tail, "/groups/0/delay_ms/p50");
-    assert!(tail_delay > 5.0 * delay(l4s, "p50"), "{tail_delay}");
-    assert!(number(&tail, "/queues/0/drops/limit") > 0.0);
+        let tail = json_run(
+            &folder.path().join("tail"),
+            &[
+                "--duration",
+                "5s",
+                "--set",
+                "run.warmup=2s",
+                "--set",
+                "link.queue.kind=fifo",
+                "--set",
+                "link.queue.limit=100ms",
+            ],
+        );
+        note(run, &tail, 7.0);
+        assert_eq!(tail["queues"][0]["name"], "queue");
+        let tail_delay = number(&tail, "/groups/0/delay_ms/p50");
+        bound!(tail_delay > 5.0 * delay(l4s, "p50"), "{tail_delay}");
+        bound!(
+            number(&tail, "/queues/0/drops/limit") > 0.0,
+            "{:#}",
+            tail["queues"]
+        );
+        Ok(())
+    });
+}
+
+/// Excused only by what others had of the processors, and not by its own lateness: that is what it judges. So a link that is late by
+/// its own fault cannot hide behind the excuse that lateness is elsewhere.
+#[test]
+fn the_link_is_on_time_on_a_machine_that_is_left_alone() {
+    let test = "the_link_is_on_time_on_a_machine_that_is_left_alone";
+    live(test, |_| {
+        if !can_run(test) {
+            return Ok(());
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let arguments = [&CUBIC[..], &["--duration", "3s", "--set", "run.warmup=1s"]].concat();
+        let summary = json_run(&folder.path().join("out"), &arguments);
+        for direction in ["lateness_ms", "reverse_lateness_ms"] {
+            let late = number(&summary, &format!("/link/{direction}/p99"));
+            // A twentieth of the base RTT of 7 ms, above which a run warns.
+            bound!(late <= 0.35, "{:#}", summary["link"]);
+        }
+        let warnings = summary["warnings"].to_string();
+        bound!(!warnings.contains("the link was late"), "{warnings}");
+        Ok(())
+    });
 }
 
 #[test]
 fn changes_take_effect_and_each_phase_has_its_figures() {
     let test = "changes_take_effect_and_each_phase_has_its_figures";
-    let _alone = alone();
+    live(test, |run| phases(test, run));
+}
+
+fn phases(test: &str, run: &mut Run) -> Result<(), Missed> {
     if !can_run(test) {
-        return;
+        return Ok(());
     }
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("phases.toml");
@@ -153,9 +194,11 @@ settle = "1s"
         .output()
         .unwrap();
     if !output.status.success() && !is_root() {
-        return not_run(test, "real-time priority needs root or RLIMIT_RTPRIO");
+        not_run(test, "real-time priority needs root or RLIMIT_RTPRIO");
+        return Ok(());
     }
     let summary = summary(&output);
+    note(run, &summary, 4.0);
     let phases = summary["phases"].as_array().unwrap();
     assert_eq!(phases.len(), 2);
     assert_eq!(number(&phases[0], "/link/rate_bps"), 20e6);
@@ -163,18 +206,22 @@ settle = "1s"
     assert_eq!(phases[0]["groups"][0]["count"], 1);
     assert_eq!(phases[1]["groups"][0]["count"], 3);
     let [before, after] = [goodput(&phases[0], 0), goodput(&phases[1], 0)];
-    assert!(before > 2.0 * after && after > 2e6, "{before} {after}");
+    bound!(before > 2.0 * after && after > 4e6, "{before} {after}");
     // The reverse direction has its own rate, below its 10 Mbit/s in payload.
     let up = goodput(&summary, 1);
-    assert!((5e6..10e6).contains(&up), "{up}");
+    bound!((8e6..10e6).contains(&up), "{up}");
     let voice = &summary["groups"][2];
     assert_eq!(voice["app"]["kind"], "cbr");
     // 50 datagrams a second for 5 s.
-    assert!(
-        (200.0..=260.0).contains(&number(voice, "/app/sent")),
+    bound!(
+        (240.0..=260.0).contains(&number(voice, "/app/sent")),
         "{voice:#}"
     );
-    assert_eq!(number(&summary, "/link/lost_outside"), 0.0);
+    bound!(
+        number(&summary, "/link/lost_outside") == 0.0,
+        "{:#}",
+        summary["link"]
+    );
     // The queue of 20 ms, and half the base RTT, bound the one-way delay from below and above, with
     // room for late wake-ups on one side only.
     assert!(number(voice, "/app/one_way_delay_ms/min") >= 2.0);
@@ -194,6 +241,7 @@ settle = "1s"
         .status()
         .unwrap();
     assert!(again.success(), "the resolved scenario runs again");
+    Ok(())
 }
 
 #[test]
@@ -225,45 +273,41 @@ fn an_interrupt_ends_a_run_cleanly_with_what_was_measured() {
 #[test]
 fn two_runs_at_once_do_not_disturb_each_other() {
     let test = "two_runs_at_once_do_not_disturb_each_other";
-    let _alone = alone();
-    if !can_run(test) {
-        return;
-    }
-    let folder = tempfile::tempdir().unwrap();
-    let outs = ["a", "b"].map(|name| folder.path().join(name));
-    let children: Vec<Child> = outs
-        .iter()
-        .zip(["10mbit", "20mbit"])
-        .map(|(out, rate)| {
-            let rate = format!("link.rate={rate}");
-            let out = out.to_str().unwrap();
-            start(&[
-                "--json",
-                "--duration",
-                "6s",
-                "--set",
-                "run.warmup=2s",
-                "--set",
-                &rate,
-                "--out",
-                out,
-            ])
-        })
-        .collect();
-    let summaries: Vec<Value> = children
-        .into_iter()
-        .map(|child| summary(&child.wait_with_output().unwrap()))
-        .collect();
-    for (summary, rate) in summaries.iter().zip([10e6, 20e6]) {
-        assert_eq!(number(summary, "/link/rate_bps"), rate);
-        let both = goodput(summary, 0) + goodput(summary, 1);
-        // Payload is 1448 of 1500 bytes of the rate at most; less where the machine is busy.
-        assert!(
-            (0.7 * rate..0.97 * rate).contains(&both),
-            "{both} at {rate}"
-        );
-        assert_eq!(number(summary, "/link/lost_outside"), 0.0);
-    }
+    live(test, |run| {
+        if !can_run(test) {
+            return Ok(());
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let outs = ["a", "b"].map(|name| folder.path().join(name));
+        let children: Vec<Child> = outs
+            .iter()
+            .zip(["10mbit", "20mbit"])
+            .map(|(out, rate)| {
+                let rate = format!("link.rate={rate}");
+                let out = out.to_str().unwrap();
+                let time = ["--json", "--duration", "5s", "--set", "run.warmup=2s"];
+                start(&[&time[..], &["--set", &rate, "--out", out]].concat())
+            })
+            .collect();
+        let summaries: Vec<Value> = children
+            .into_iter()
+            .map(|child| summary(&child.wait_with_output().unwrap()))
+            .collect();
+        for (summary, rate) in summaries.iter().zip([10e6, 20e6]) {
+            note(run, summary, 7.0);
+            assert_eq!(number(summary, "/link/rate_bps"), rate);
+            let both = goodput(summary, 0) + goodput(summary, 1);
+            // Payload is 1448 of 1500 bytes of the rate at most.
+            assert!(both < 0.97 * rate, "{both} at {rate}");
+            bound!(both > 0.85 * rate, "{both} at {rate}");
+            bound!(
+                number(summary, "/link/lost_outside") == 0.0,
+                "{:#}",
+                summary["link"]
+            );
+        }
+        Ok(())
+    });
 }
 
 fn signal(child: &Child, signal: rustix::process::Signal) {

@@ -5,6 +5,8 @@
 use std::fs;
 use std::process::Command;
 
+use quell_testing::{Missed, Run, bound, live};
+
 use crate::support::*;
 
 const SCENARIO: &str = r#"schema = 1
@@ -21,7 +23,7 @@ duration = "700ms"
 "#;
 
 /// Mean delay in the queue, in milliseconds.
-fn mean_delay(world: &str, group: &str) -> f64 {
+fn mean_delay(run: &mut Run, world: &str, group: &str) -> f64 {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("senders.toml");
     fs::write(&file, SCENARIO.replace("app =", &format!("{group}\napp ="))).unwrap();
@@ -31,31 +33,36 @@ fn mean_delay(world: &str, group: &str) -> f64 {
         .arg(folder.path().join("out"))
         .output()
         .unwrap();
-    number(&summary(&output), "/queues/0/delay_ms/mean")
+    let summary = summary(&output);
+    if world == "live" {
+        note(run, &summary, 100.0);
+    }
+    number(&summary, "/queues/0/delay_ms/mean")
 }
 
 /// Acknowledgements open twice their number of segments: unpaced, half a window queues up each round.
 /// Paced, a window is spread over half a round, and only bursts of a millisecond queue.
-fn pacing_empties_the_queue(world: &str) {
-    let unpaced = mean_delay(world, "pacing = false");
-    let paced = mean_delay(world, "pacing = true");
-    assert!(paced < unpaced / 5.0, "{world}: {paced} {unpaced}");
-    let alone = mean_delay(world, "pacing = true\ngso = false");
-    assert!(alone < paced / 2.0, "{world}: {alone} {paced}");
+fn pacing_empties_the_queue(run: &mut Run, world: &str) -> Result<(), Missed> {
+    let unpaced = mean_delay(run, world, "pacing = false");
+    let paced = mean_delay(run, world, "pacing = true");
+    bound!(paced < unpaced / 5.0, "{world}: {paced} {unpaced}");
+    let alone = mean_delay(run, world, "pacing = true\ngso = false");
+    bound!(alone < paced / 2.0, "{world}: {alone} {paced}");
+    Ok(())
 }
 
 #[test]
 fn pacing_and_offload_change_the_queue_of_the_simulator() {
-    pacing_empties_the_queue("sim");
+    let _alone = alone();
+    pacing_empties_the_queue(&mut Run::default(), "sim").unwrap();
 }
 
 /// Behind a link of its own, hardly faster than the bottleneck, a burst comes as slowly as the queue sends it.
 #[test]
 fn links_of_senders_empty_the_queue_of_the_simulator_and_are_refused_in_the_live_world() {
-    let (without, with) = (
-        mean_delay("sim", ""),
-        mean_delay("sim", "access-rate = \"101mbit\""),
-    );
+    let _alone = alone();
+    let delay = |group| mean_delay(&mut Run::default(), "sim", group);
+    let (without, with) = (delay(""), delay("access-rate = \"101mbit\""));
     assert!(with < without / 10.0, "{with} {without}");
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("senders.toml");
@@ -81,8 +88,11 @@ fn links_of_senders_empty_the_queue_of_the_simulator_and_are_refused_in_the_live
 
 #[test]
 fn pacing_and_offload_change_the_queue_of_real_hosts() {
-    let _alone = alone();
-    if can_run("pacing_and_offload_change_the_queue_of_real_hosts") {
-        pacing_empties_the_queue("live");
-    }
+    let test = "pacing_and_offload_change_the_queue_of_real_hosts";
+    live(test, |run| {
+        if can_run(test) {
+            pacing_empties_the_queue(run, "live")?;
+        }
+        Ok(())
+    });
 }

@@ -2,8 +2,9 @@
 
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
-use std::sync::{Mutex, MutexGuard};
+use std::sync::OnceLock;
 
+use quell_testing::{Run, Turn};
 use serde_json::Value;
 
 use crate::fits::fits;
@@ -18,20 +19,21 @@ pub(crate) const COEXISTENCE: &str = concat!(
 /// Four and two CUBIC flows: runs without BPF.
 pub(crate) const CUBIC: [&str; 2] = ["--set", "group.l4s.congestion-control=cubic"];
 
-/// One live run at a time: they share two processors.
-pub(crate) fn alone() -> MutexGuard<'static, ()> {
-    static ALONE: Mutex<()> = Mutex::new(());
-    ALONE
-        .lock()
-        .unwrap_or_else(|poisoned| poisoned.into_inner())
+/// For tests that judge no rate and no delay, and must not disturb those that do.
+pub(crate) fn alone() -> Turn {
+    Turn::take()
 }
 
 pub(crate) use crate::not_run::not_run;
 
-/// What `quell doctor` finds missing: lines of its report that do not begin with "ok".
+/// Whether `quell doctor` finds it: its report has a line about it that begins with "ok".
 pub(crate) fn doctor_says(what: &str) -> bool {
-    let output = Command::new(QUELL).arg("doctor").output().unwrap();
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    // It tries everything out, which takes time; this host does not change meanwhile.
+    static SAID: OnceLock<String> = OnceLock::new();
+    let text = SAID.get_or_init(|| {
+        let output = Command::new(QUELL).arg("doctor").output().unwrap();
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    });
     text.lines()
         .any(|line| line.starts_with("ok") && line.contains(what))
 }
@@ -92,6 +94,17 @@ pub(crate) fn summary(output: &Output) -> Value {
         fits(&summary);
     }
     summary
+}
+
+/// The share of the smallest base RTT that the link may be late, as in the program's own warning.
+const TOLERABLE: f64 = 0.05;
+
+/// Takes down how late the links of a live run say that they were; `rtt_ms` is the smallest base RTT of its groups.
+pub(crate) fn note(run: &mut Run, summary: &Value, rtt_ms: f64) {
+    for direction in ["lateness_ms", "reverse_lateness_ms"] {
+        let late = number(summary, &format!("/link/{direction}/p99"));
+        run.was_late(late, TOLERABLE * rtt_ms);
+    }
 }
 
 pub(crate) fn json_run(out: &Path, arguments: &[&str]) -> Value {

@@ -3,6 +3,7 @@
 use std::fs;
 use std::process::Command;
 
+use quell_testing::{Missed, Run, bound, live};
 use serde_json::Value;
 
 use crate::pcapng;
@@ -38,9 +39,12 @@ fn run_in(world: &str, text: &str) -> (Value, Vec<(String, String, Option<u16>)>
 #[test]
 fn real_datagrams_share_the_link_by_their_values() {
     let test = "real_datagrams_share_the_link_by_their_values";
-    let _alone = alone();
+    live(test, |run| datagrams_share(test, run));
+}
+
+fn datagrams_share(test: &str, run: &mut Run) -> Result<(), Missed> {
     if !can_run(test) {
-        return;
+        return Ok(());
     }
     let group = |name: &str| {
         format!(
@@ -54,9 +58,12 @@ fn real_datagrams_share_the_link_by_their_values() {
     for world in ["live", "sim"] {
         let (summary, packets) = run_in(world, &text);
         let ratio = goodput(&summary, 0) / goodput(&summary, 1);
-        assert!((1.8..2.2).contains(&ratio), "{world}: {ratio}");
-        assert!(number(&summary, "/link/utilisation") > 0.95, "{summary:#}");
-        assert_eq!(number(&summary, "/link/lost_outside"), 0.0, "{summary:#}");
+        if world == "live" {
+            note(run, &summary, 10.0);
+        }
+        bound!((1.8..2.2).contains(&ratio), "{world}: {ratio}");
+        bound!(number(&summary, "/link/utilisation") > 0.95, "{summary:#}");
+        bound!(number(&summary, "/link/lost_outside") == 0.0, "{summary:#}");
         for name in ["gold", "silver"] {
             let of_group = packets.iter().filter(|(group, ..)| group == name);
             let values: Option<Vec<u16>> = of_group.map(|(.., value)| *value).collect();
@@ -69,16 +76,20 @@ fn real_datagrams_share_the_link_by_their_values() {
     // Gold is 64 codes above silver at any rate, one factor of two; the mean of code(r), r below 20 Mbit/s, is 64·log₂(e) above that
     // of 20 Mbit/s: 786 + 92 = 878.
     for (mean, expected) in means.iter().zip([878.0, 814.0].iter().cycle()) {
-        assert!((mean - expected).abs() < 10.0, "{means:?}");
+        bound!((mean - expected).abs() < 10.0, "{means:?}");
     }
+    Ok(())
 }
 
 #[test]
 fn data_of_real_tcp_carry_values_and_get_more_for_gold() {
     let test = "data_of_real_tcp_carry_values_and_get_more_for_gold";
-    let _alone = alone();
+    live(test, |run| gold_gets_more(test, run));
+}
+
+fn gold_gets_more(test: &str, run: &mut Run) -> Result<(), Missed> {
     if !can_run(test) {
-        return;
+        return Ok(());
     }
     let group = |name: &str| {
         format!(
@@ -87,15 +98,19 @@ fn data_of_real_tcp_carry_values_and_get_more_for_gold() {
         )
     };
     let queue = "queue = { kind = \"vdq_csaqm\" }\n";
-    let tail = "[run]\nduration = \"10s\"\nwarmup = \"3s\"\n";
+    let tail = "[run]\nduration = \"8s\"\nwarmup = \"2s\"\n";
     let text = [HEAD, queue, &group("gold"), &group("silver"), tail].concat();
     for world in ["live", "sim"] {
         let (summary, packets) = run_in(world, &text);
         let ratio = goodput(&summary, 0) / goodput(&summary, 1);
-        // Two flows of each for seven seconds: measured 1.87 and 1.91.
-        assert!((1.5..2.5).contains(&ratio), "{world}: {ratio}");
+        if world == "live" {
+            note(run, &summary, 10.0);
+        }
+        // Two flows of each for six seconds; over seven it was 1.87 and 1.91.
+        bound!((1.5..2.5).contains(&ratio), "{world}: {ratio}");
         for (group, interface, value) in packets.iter().filter(|(group, ..)| !group.is_empty()) {
             assert_eq!(value.is_some(), interface == "forward", "{group}");
         }
     }
+    Ok(())
 }

@@ -96,8 +96,9 @@ fn a_kernel_that_just_ends_is_told() {
 #[test]
 fn a_guest_whose_time_stands_still_is_given_up() {
     let stage = Stage::empty();
+    // Long enough for a shell to start on a busy machine.
     stage.fake_kernel("sleeps", "echo started\nsleep 600 & wait", true);
-    let output = stage.run(&["--out", "out", "--guest-timeout", "300ms"]);
+    let output = stage.run(&["--out", "out", "--guest-timeout", "3s"]);
     says(
         &stage,
         &output,

@@ -1,0 +1,21 @@
+//! What quell's tests share. Nothing that is shipped contains it.
+//!
+//! * [`not_run()`]: a test that this machine cannot run says so by name, and passes.
+//! * [`Turn`]: tests in real time run one at a time, across test programs and across checkouts.
+//! * [`live()`]: a test in real time whose bounds on rates and delays a busy machine excuses, on evidence: it is repeated, and in the
+//!   end listed as not judged.
+//! * [`load`]: that evidence.
+//!
+//! A test has two kinds of claims. Those that hold on any machine are `assert!`, and nothing excuses them. Those on rates and delays
+//! are [`bound!`]: they are as narrow as a quiet machine keeps them, because one that is not quiet is found out by other means.
+
+#![forbid(unsafe_code)]
+
+pub mod judge;
+pub mod load;
+mod not_run;
+mod turn;
+
+pub use judge::{Missed, Run, live};
+pub use not_run::not_run;
+pub use turn::Turn;

@@ -1,0 +1,109 @@
+//! How busy the machine was with other things while a test ran.
+//!
+//! From outside the program under test, so that no error of its can pass for a busy machine: the processor time of all programs
+//! (`/proc/stat`; what a hypervisor gave to other machines counts, interrupts do not) less that of this process and of its children
+//! that have ended (`/proc/self/stat`).
+
+use std::fs;
+
+/// Processor time since the start, in ticks of the kernel (10 ms).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ticks {
+    /// What all processors have had together, idle or not.
+    pub all: u64,
+    /// What programs took, and other machines on the same processors.
+    pub busy: u64,
+    /// What this process and its ended children took.
+    pub own: u64,
+}
+
+impl Ticks {
+    /// Those so far; `None` where the kernel does not say.
+    #[must_use]
+    pub fn now() -> Option<Self> {
+        let machine = fs::read_to_string("/proc/stat").ok()?;
+        let own = fs::read_to_string("/proc/self/stat").ok()?;
+        Self::parse(&machine, &own)
+    }
+
+    /// From the text of `/proc/stat` and of `/proc/self/stat` (proc(5)).
+    #[must_use]
+    pub fn parse(machine: &str, own: &str) -> Option<Self> {
+        let line = machine.lines().find_map(|line| line.strip_prefix("cpu "))?;
+        let numbers = |text: &str| {
+            let numbers = text.split_whitespace().map(str::parse);
+            numbers.collect::<Result<Vec<u64>, _>>().ok()
+        };
+        // user nice system idle iowait irq softirq steal; the guests that follow are in `user` already.
+        let fields: [u64; 8] = numbers(line)?.get(..8)?.try_into().ok()?;
+        let [user, nice, system, _, _, _, _, steal] = fields;
+        // The second field is the program's name in parentheses, which may hold anything. Then the third and so on: utime is the
+        // 14th, followed by stime, cutime and cstime.
+        let (_, rest) = own.rsplit_once(')')?;
+        let mut times = rest.split_whitespace().skip(11).take(4);
+        let own: Option<Vec<u64>> = (0..4).map(|_| times.next()?.parse().ok()).collect();
+        Some(Self {
+            all: fields.iter().sum(),
+            busy: user + nice + system + steal,
+            own: own?.iter().sum(),
+        })
+    }
+
+    /// The share of all processors that others had from `before` to now, from 0 to 1.
+    #[must_use]
+    pub fn others_since(self, before: Self) -> f64 {
+        let busy = self.busy.saturating_sub(before.busy);
+        let own = self.own.saturating_sub(before.own);
+        let all = self.all.saturating_sub(before.all).max(1);
+        busy.saturating_sub(own) as f64 / all as f64
+    }
+}
+
+/// How late the program under test says that it was, in milliseconds.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Late {
+    /// The 99th percentile of its lateness.
+    pub p99_ms: f64,
+    /// What a result is trusted with.
+    pub tolerable_ms: f64,
+}
+
+/// The evidence of one attempt.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Load {
+    /// The share of all processors that others had, from 0 to 1; `None` where the kernel does not say.
+    pub others: Option<f64>,
+    /// Of each run of the attempt that says so.
+    pub late: Vec<Late>,
+}
+
+impl Load {
+    /// More than this share of the processors for others is a busy machine. An idle one with its daemons stays below 0.03, and one
+    /// busy process on ten processors is at it.
+    pub const OTHERS: f64 = 0.1;
+
+    /// The figures that say that the machine was too busy to judge by; `None` if it was not.
+    #[must_use]
+    pub fn busy(&self) -> Option<String> {
+        let mut figures = Vec::new();
+        let others = self.others.filter(|others| *others > Self::OTHERS);
+        if let Some(others) = others {
+            let percent = (100.0 * others).round();
+            figures.push(format!("others had {percent} % of the processors"));
+        }
+        let worst = self.late.iter().max_by(|a, b| {
+            let ratio = |late: &Late| late.p99_ms / late.tolerable_ms;
+            ratio(a).total_cmp(&ratio(b))
+        });
+        if let Some(Late {
+            p99_ms,
+            tolerable_ms,
+        }) = worst.filter(|late| late.p99_ms > late.tolerable_ms)
+        {
+            figures.push(format!(
+                "the link was {p99_ms:.2} ms late at P99, above {tolerable_ms:.2} ms"
+            ));
+        }
+        (!figures.is_empty()).then(|| figures.join("; "))
+    }
+}
