@@ -27,19 +27,33 @@ const BUSY: u32 = 20;
 /// From asking a program to end until it is killed.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// A program with an environment of its own: of ours only what finds programs, and messages in English, which are searched.
+/// What programs are told of our environment: what finds programs and the user's files, and the ways to the network, which the client of
+/// the distribution's packages needs where there is a proxy.
+const KEPT: [&str; 16] = [
+    "PATH",
+    "HOME",
+    "USER",
+    "LOGNAME",
+    "TMPDIR",
+    "LD_LIBRARY_PATH",
+    "http_proxy",
+    "https_proxy",
+    "ftp_proxy",
+    "all_proxy",
+    "no_proxy",
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "ALL_PROXY",
+    "NO_PROXY",
+    "APT_CONFIG",
+];
+
+/// A program with an environment of its own: of ours what [`KEPT`] names, and messages in English, which are searched.
 /// In particular a surrounding make does not reach into it.
 pub(crate) fn command(program: impl AsRef<OsStr>) -> Command {
     let mut command = Command::new(program);
     command.env_clear().stdin(Stdio::null());
-    for name in [
-        "PATH",
-        "HOME",
-        "USER",
-        "LOGNAME",
-        "TMPDIR",
-        "LD_LIBRARY_PATH",
-    ] {
+    for name in KEPT {
         if let Some(value) = std::env::var_os(name) {
             command.env(name, value);
         }
