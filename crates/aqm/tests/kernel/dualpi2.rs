@@ -1,4 +1,4 @@
-//! `net/sched/sch_dualpi2.c`, which is in Linux from 6.17 on: with older sources only, this test does not run.
+//! `net/sched/sch_dualpi2.c`, which is in Linux from 6.17 on: one of the pinned sources is newer. With older ones only, this test does not run.
 //!
 //! Inputs stay where ours and the kernel promise the same: the head of `src/dualpi2/linux.rs` numbers what deviates. So there are no resets
 //! and no changes of limits or of the scheduler here, and delays stay so short that no step of the probability exceeds one, which the

@@ -52,7 +52,12 @@ pub(crate) fn kernels(test: &str, source: &Source) -> Vec<Law> {
             .unwrap();
         // Another kernel has it: nothing is left out.
         if with.is_empty() {
-            not_run(test, &format!("Linux {} has no {missing}", tree.version));
+            // Perhaps the one that has it could not be fetched.
+            let others = why_missing().map_or_else(String::new, |why| format!("; {why}"));
+            not_run(
+                test,
+                &format!("Linux {} has no {missing}{others}", tree.version),
+            );
         }
     }
     if !with.is_empty() && Command::new("cc").arg("--version").output().is_err() {
@@ -120,11 +125,17 @@ fn version(root: &Path) -> String {
 
 /// Why there is no kernel source: what setup found, if it tried.
 fn no_source() -> String {
-    let reason = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/setup/no-linux");
-    fs::read_to_string(reason).map_or_else(
-        |_| "needs kernel source in target/linux, which scripts/setup fetches on Debian, or QUELL_LINUX".to_owned(),
-        |reason| reason.trim().to_owned(),
-    )
+    why_missing().unwrap_or_else(|| {
+        "needs kernel source in target/linux, which scripts/linux-source fetches on Debian, or QUELL_LINUX".to_owned()
+    })
+}
+
+/// The sources of `scripts/linux-source.pins` that setup could not bring, in one line; `None` if it brought all or was not asked.
+fn why_missing() -> Option<String> {
+    let reasons = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/setup/no-linux");
+    let reasons = fs::read_to_string(reasons).ok()?;
+    let reasons: Vec<&str> = reasons.lines().map(str::trim).collect();
+    (!reasons.is_empty()).then(|| reasons.join("; "))
 }
 
 /// Says that `test` did not run, also in the file that QUELL_NOT_RUN names.
