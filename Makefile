@@ -13,11 +13,17 @@ export QUELL_NOT_RUN := $(CURDIR)/target/not-run
 export QUELL_KERNELS ?= $(CURDIR)/target/kernels
 export PATH := $(CURDIR)/target/tools/bin:$(PATH)
 
+# Leaves the system as it is: no package and no toolchain is installed, and what is missing is named.
+ifdef NO_INSTALL
+export NO_INSTALL
+export RUSTUP_AUTO_INSTALL := 0
+endif
+
 # The features that scripts/setup found this machine able to build; read when a recipe runs, after setup.
 FLAGS = $$(cat target/setup/cargo-flags)
-SHELL_SCRIPTS := .ci/run scripts/setup scripts/no-std scripts/fuzz scripts/kernel scripts/unprivileged
+SHELL_SCRIPTS := .ci/run .ci/skips $(addprefix scripts/,advisories fuzz kernel linux-source live-repeat no-std setup unprivileged)
 
-.PHONY: help setup build kernel demo test check docs-check bench validate validate-grid parity fuzz clean
+.PHONY: help setup build kernel demo test live-repeat check docs-check bench validate validate-grid parity fuzz clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
@@ -25,10 +31,12 @@ help: ## Show this list
 setup: ## Install or name what is missing on this machine
 	@scripts/setup
 
-build: setup ## Build target/release/quell
+build: ## Build target/release/quell
+	@scripts/setup build
 	cargo build --release --locked --package quell $(FLAGS)
 
-kernel: build ## Build a kernel for the virtual world into target/kernels: 3 to 10 minutes, once
+kernel: setup ## Build a kernel for the virtual world into target/kernels: 3 to 10 minutes, once
+	cargo build --release --locked --package quell $(FLAGS)
 	@scripts/kernel
 
 demo: build ## Run the headline experiment
@@ -44,13 +52,19 @@ test: setup ## Run every test, and name those that this machine cannot run
 	if [ -s "$$QUELL_NOT_RUN" ]; then sort -u "$$QUELL_NOT_RUN"; else echo "every test ran"; fi; \
 	exit $$status
 
-check: ## Check format, lints, documentation, licences, scripts
+N ?= 20
+BUSY ?= 0
+live-repeat: setup ## Run the tests in real time N (20) times, beside BUSY (0) busy processes, and count what failed
+	@scripts/live-repeat "$(N)" "$(BUSY)"
+
+check: ## Check format, lints, documentation, licences, advisories, scripts
 	@scripts/setup check
 	for script in $(SHELL_SCRIPTS); do bash -n "$$script"; done
 	cargo fmt --all --check
 	cargo fmt --manifest-path fuzz/Cargo.toml --check
 	cargo deny --locked check -A license-exception-not-encountered licenses bans sources
 	cargo deny --locked --manifest-path fuzz/Cargo.toml --config deny.toml check licenses bans sources
+	scripts/advisories
 	scripts/no-std quell-aqm
 	cargo clippy --workspace --all-targets --locked $(FLAGS) -- -D warnings
 	cargo clippy --manifest-path fuzz/Cargo.toml --locked -- -D warnings
