@@ -12,6 +12,9 @@
 //!   the MTU. The clock's zero is the kernel's boot there, the start of the run here.
 //! * `first_above_time` is 0 for "not above"; at one tick in 2³² that is a time as well.
 //!
+//! Not in here: Linux 7.2 drops at most `CODEL_MAX_DROPS_PER_DEQUEUE` packets for one that it sends and then begins its schedule anew, and
+//! two of its drops are a tick apart at least. Both matter only after a standstill, or with an `interval` of a few ticks.
+//!
 //! Deviation: a packet that carries CE already is not told to the observer again, where the kernel counts it as marked.
 
 use super::Source;

@@ -19,6 +19,7 @@ const SOURCE: Source = Source {
             "static bool cake_update_flowkeys",
         ),
     ],
+    changed: &[],
 };
 
 fn answer(verdict: Verdict, vars: &Vars) -> String {

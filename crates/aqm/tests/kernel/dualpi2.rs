@@ -22,6 +22,7 @@ const SOURCE: Source = Source {
         ("#define MAX_PROB", "static int dualpi2_dump("),
         ("static void dualpi2_reset(", "static void dualpi2_destroy("),
     ],
+    changed: &[],
 };
 
 /// Where the qdisc starts.

@@ -20,6 +20,8 @@ const SOURCE: Source = Source {
         ("struct fq_codel_flow {", "static void fq_codel_destroy"),
         ("static int fq_codel_init", "static int fq_codel_dump("),
     ],
+    // Linux 7.2 drops at most so many packets for one that it sends, and never two in one tick.
+    changed: &[("include/net/codel_impl.h", "CODEL_MAX_DROPS_PER_DEQUEUE")],
 };
 
 /// Where the qdisc starts.

@@ -16,6 +16,7 @@ const SOURCE: Source = Source {
     file: "net/sched/sch_fq_pie.c",
     headers: &["include/net/pie.h", "net/sched/sch_pie.c"],
     pieces: &[("struct fq_pie_flow {", "static int fq_pie_dump(")],
+    changed: &[],
 };
 
 /// Where the qdisc starts.

@@ -17,6 +17,7 @@ const SOURCE: Source = Source {
     file: "net/sched/sch_pie.c",
     headers: &["include/net/pie.h"],
     pieces: &[],
+    changed: &[],
 };
 
 /// 30 s in the kernel's ticks.

@@ -19,6 +19,7 @@ const SOURCE: Source = Source {
         "lib/math/reciprocal_div.c",
     ],
     pieces: &[],
+    changed: &[],
 };
 
 /// Parameters that the kernel takes, from everywhere.
@@ -160,6 +161,7 @@ const QDISC: Source = Source {
             "static int red_init(",
         ),
     ],
+    changed: &[],
 };
 
 /// Where the qdisc starts. With ECN the limit is out of reach: a packet that the kernel marks and then refuses is not told as marked here.

@@ -3,6 +3,7 @@
 //! PATH holds nothing but those and the ordinary tools of a shell, so that nothing is installed or fetched, whatever goes wrong.
 #![allow(clippy::unwrap_used)]
 
+mod advisories;
 mod setup;
 mod skips;
 mod sources;
@@ -14,7 +15,7 @@ use std::process::{Command, Output};
 
 /// What a shell script may expect on any machine.
 const TOOLS: &str = "awk basename bash cat chmod chown comm cp cut date df dirname env find grep head ln ls mkdir mktemp mv paste \
-                     printf rm sed setpriv sha256sum sleep sort tail tar test timeout touch tr true uniq wc xz";
+                     printf rm sed setpriv sha256sum sleep sort tail tar tee test timeout touch tr true uniq wc xz";
 
 fn project() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))

@@ -41,7 +41,7 @@ cp "$ARCHIVES/${url%%/*}/pool/${url##*/}" "$file""#,
 fn pin(place: &Place, lines: &[(&str, &str)]) {
     let line = |(version, hash): &(&str, &str)| {
         format!(
-            "sid linux-source-9.9 {version} {hash} 20260101 pool/linux-source-9.9_{version}_all.deb\n"
+            "sid debian linux-source-9.9 {version} {hash} 20260101 pool/linux-source-9.9_{version}_all.deb\n"
         )
     };
     let text: String = lines.iter().map(line).collect();
@@ -144,7 +144,7 @@ fn the_pins_are_whole_and_one_has_dualpi2() {
     let mut versions = Vec::new();
     for line in text.lines().filter(|line| !line.starts_with('#')) {
         let fields: Vec<&str> = line.split_whitespace().collect();
-        let [_, package, version, hash, day, path] = fields[..] else {
+        let [_, _, package, version, hash, day, path] = fields[..] else {
             panic!("{line}")
         };
         assert!(

@@ -35,7 +35,8 @@ static bool command(const char *word)
 
 		cobalt_vars_init(&fresh);
 		fresh.count = number();
-		cobalt_invsqrt(&fresh);
+		/* After 6.18 it is given the count as well; before, it does not look at the second argument. */
+		((void (*)(struct cobalt_vars *, u32))cobalt_invsqrt)(&fresh, fresh.count);
 		printf("%u\n", fresh.rec_inv_sqrt);
 		return true;
 	} else if (!strcmp(word, "vars")) {

@@ -1,6 +1,6 @@
 /* Runs what was included before by commands on standard input, one a line, and answers each with one line.
  *
- *   random N NUMBER...      numbers for the kernel to draw, in this order (no answer)
+ *   random N NUMBER...      numbers for the kernel to draw, in this order, instead of those left (no answer)
  *   set NAME VALUE          an attribute for the next `init` or `change` (no answer)
  *   init                    makes the qdisc
  *   change NS               changes it
@@ -52,7 +52,8 @@ u64 kernel_random(void)
 
 static void give_draws(size_t n)
 {
-	draws = realloc(draws, (draws_given + n) * sizeof(*draws));
+	draws = realloc(draws, n * sizeof(*draws));
+	draws_taken = draws_given = 0;
 	while (n--)
 		draws[draws_given++] = number();
 }

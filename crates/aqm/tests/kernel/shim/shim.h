@@ -139,6 +139,7 @@ struct sk_buff {
 };
 struct qdisc_skb_cb {
 	unsigned int pkt_len;
+	u16 pkt_segs;
 	unsigned char data[48] __attribute__((aligned(8)));
 };
 #define qdisc_cb_private_validate(skb, size) ((void)(size))
@@ -146,6 +147,9 @@ static inline struct qdisc_skb_cb *qdisc_skb_cb(const struct sk_buff *skb) { ret
 static inline u32 skb_get_hash(struct sk_buff *skb) { return skb->hash; }
 static inline void skb_mark_not_on_list(struct sk_buff *skb) { skb->next = NULL; }
 static inline unsigned int qdisc_pkt_len(const struct sk_buff *skb) { return qdisc_skb_cb(skb)->pkt_len; }
+
+/* Of TCP, which counts as the sender's memory; then FQ-CoDel counts truesize alike. */
+#define is_skb_wmem(skb) false
 
 /* ECN. */
 enum { INET_ECN_NOT_ECT = 0, INET_ECN_ECT_1 = 1, INET_ECN_ECT_0 = 2, INET_ECN_CE = 3, INET_ECN_MASK = 3 };
@@ -186,10 +190,11 @@ static inline void list_move_tail(struct list_head *entry, struct list_head *hea
 #define SZ_32M 0x02000000
 static inline void *kvcalloc(size_t n, size_t size, gfp_t flags) { return calloc(n, size); }
 static inline void kvfree(void *p) { free(p); }
+#define kvzalloc_objs(type, count) ((type *)calloc(count, sizeof(type)))
 
 /* Queues. */
 enum { NET_XMIT_SUCCESS = 0, NET_XMIT_DROP = 1, NET_XMIT_CN = 2 };
-enum { TCQ_F_CAN_BYPASS = 4 };
+enum { TCQ_F_CAN_BYPASS = 4, TCQ_F_DEQUEUE_DROPS = 0x1000 };
 struct net_device {
 	unsigned int mtu;
 	unsigned short hard_header_len;
@@ -251,6 +256,10 @@ static inline void qdisc_qstats_drop(struct Qdisc *sch) { sch->qstats.drops++; }
 static inline void qdisc_qstats_overlimit(struct Qdisc *sch) { sch->qstats.overlimits++; }
 static inline void qdisc_qstats_backlog_inc(struct Qdisc *sch, const struct sk_buff *skb) { sch->qstats.backlog += qdisc_pkt_len(skb); }
 static inline void qdisc_qstats_backlog_dec(struct Qdisc *sch, const struct sk_buff *skb) { sch->qstats.backlog -= qdisc_pkt_len(skb); }
+static inline void qstats_backlog_add(struct Qdisc *sch, u32 bytes) { sch->qstats.backlog += bytes; }
+static inline void qstats_backlog_sub(struct Qdisc *sch, u32 bytes) { sch->qstats.backlog -= bytes; }
+static inline void qdisc_qlen_inc(struct Qdisc *sch) { sch->q.qlen++; }
+static inline void qdisc_qlen_dec(struct Qdisc *sch) { sch->q.qlen--; }
 static inline void qdisc_bstats_update(struct Qdisc *sch, const struct sk_buff *skb) { }
 static inline void qdisc_tree_reduce_backlog(struct Qdisc *sch, int packets, int bytes) { } /* of the parents */
 static inline void sch_tree_lock(struct Qdisc *sch) { }
@@ -444,6 +453,15 @@ enum skb_drop_reason {
 	SKB_DROP_REASON_QDISC_CONGESTED,
 	SKB_DROP_REASON_DUALPI2_STEP_DROP,
 };
+enum qdisc_drop_reason { /* after 6.18 */
+	QDISC_DROP_UNSPEC,
+	QDISC_DROP_OVERLIMIT,
+	QDISC_DROP_CONGESTED,
+	QDISC_DROP_FLOOD_PROTECTION,
+	QDISC_DROP_L4S_STEP_NON_ECN,
+};
+#define qdisc_dequeue_drop(sch, skb, reason) kernel_dropped(skb)
+#define tcf_set_qdisc_drop_reason(skb, reason) ((void)(reason))
 #define qdisc_drop_reason(skb, sch, to_free, reason) qdisc_drop(skb, sch, to_free)
 #define kfree_skb_reason(skb, reason) kernel_dropped(skb)
 
