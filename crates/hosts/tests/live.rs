@@ -1,5 +1,7 @@
 //! A topology carries what a wire would carry, and asks for ECN exactly where it should.
 
+#![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
+
 mod common;
 
 use std::net::{IpAddr, TcpStream};

@@ -3,8 +3,9 @@
 //! An advisory lock (flock(2)) on one file of the machine: test programs that run side by side, threads of one of them, and several
 //! checkouts wait for each other. The kernel releases it with the process that holds it, however that ends.
 
-use std::fs::{File, TryLockError};
+use std::fs::{File, Permissions, TryLockError};
 use std::io::{ErrorKind, Result};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 /// The right to use this machine's processors in real time, until it is dropped.
@@ -63,7 +64,12 @@ fn open(path: &Path) -> Result<File> {
         }
         match File::create_new(path) {
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
-            made => return made,
+            made => {
+                let file = made?;
+                // Whatever this user's umask is.
+                file.set_permissions(Permissions::from_mode(0o644))?;
+                return Ok(file);
+            }
         }
     }
 }
