@@ -82,10 +82,6 @@ fn section(section: Section) -> Value {
 
 /// For each kind of application: the keys that it must have, and those that it cannot have.
 fn applications() -> Vec<Value> {
-    let kinds = Section::App.keys().find_map(|key| match key.domain {
-        Domain::Value(D::Word(words)) if key.name == "kind" => Some(words),
-        _ => None,
-    });
     let rule = |kind: &&'static str| {
         let mut required = Vec::new();
         let mut properties = Map::new();
@@ -109,13 +105,36 @@ fn applications() -> Vec<Value> {
             "then": then,
         })
     };
-    kinds.unwrap_or_default().iter().map(rule).collect()
+    kinds_of_applications().iter().map(rule).collect()
+}
+
+/// The kinds of applications of which nothing else must be said.
+fn complete_applications() -> Vec<&'static str> {
+    let lacks = |kind: &&str| {
+        let mut rows = Section::App.keys().filter(|key| key.only == Some(*kind));
+        rows.any(|key| matches!(key.default, Default::Required))
+    };
+    kinds_of_applications()
+        .iter()
+        .copied()
+        .filter(|kind| !lacks(kind))
+        .collect()
+}
+
+fn kinds_of_applications() -> &'static [&'static str] {
+    let kinds = Section::App.keys().find_map(|key| match key.domain {
+        Domain::Value(D::Word(words)) if key.name == "kind" => Some(words),
+        _ => None,
+    });
+    kinds.unwrap_or_default()
 }
 
 fn property(key: &Key) -> Value {
     let mut property = match (key.section, key.name) {
         (Section::Link, "reverse") => section(Section::Reverse),
-        (_, "queue") => json!({ "$ref": "#/$defs/queue" }),
+        (_, "queue") => {
+            json!({ "anyOf": [{ "enum": kinds_of_queues() }, { "$ref": "#/$defs/queue" }] })
+        }
         (Section::Group, "congestion-control") => {
             json!({ "anyOf": [domain(&Domain::Word), { "$ref": "#/$defs/control" }] })
         }
@@ -133,7 +152,9 @@ fn property(key: &Key) -> Value {
             json!({ "anyOf": [name, { "type": "array", "minItems": 1, "maxItems": MOST_FUNCTIONS, "items": name }] })
         }
         (Section::Value, "marker") => json!({ "enum": names_of(MARKERS) }),
-        (Section::Group, "app") => section(Section::App),
+        (Section::Group, "app") => {
+            json!({ "anyOf": [{ "enum": complete_applications() }, section(Section::App)] })
+        }
         (Section::App, "interval") => with_mean(Section::Interval),
         (Section::App, "on" | "off" | "repeat") => with_mean(Section::Period),
         (Section::At, "set") => json!({ "type": "object", "minProperties": 1 }),
@@ -243,9 +264,12 @@ fn text(pattern: &str) -> Value {
     json!({ "type": "string", "pattern": format!("^({pattern})$") })
 }
 
+fn kinds_of_queues() -> Vec<&'static str> {
+    names_of(registry::KINDS)
+}
+
 /// Each kind with its own parameters.
 fn queue() -> Value {
-    let kinds: Vec<&str> = registry::KINDS.iter().map(|entry| entry.name).collect();
     let rules: Vec<Value> = registry::KINDS
         .iter()
         .map(|entry| {
@@ -263,7 +287,7 @@ fn queue() -> Value {
     json!({
         "type": "object",
         "description": "A queue discipline with its parameters.",
-        "properties": { "kind": { "enum": kinds, "description": "The discipline." } },
+        "properties": { "kind": { "enum": kinds_of_queues(), "description": "The discipline." } },
         "required": ["kind"],
         "allOf": rules,
     })

@@ -1,4 +1,7 @@
-//! `docs/queues.md`, `docs/values.md` and `docs/controls.md` say what the tables and the sources say. With `QUELL_BLESS=1` the tests write them anew.
+//! `docs/scenario.md`, `docs/queues.md`, `docs/values.md` and `docs/controls.md` say what the tables and the sources say. With `QUELL_BLESS=1` the tests write them anew.
+
+#[path = "pages/scenario.rs"]
+mod scenario;
 
 use std::fmt::Write as _;
 use std::fs;

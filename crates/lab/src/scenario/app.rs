@@ -2,15 +2,37 @@
 
 use quell_aqm::Time;
 
-use super::domain::Parsed;
+use super::domain::{Domain, Parsed, scalar};
+use super::hint;
 use super::keys::{MTU, Section};
 use super::read::{Reader, View};
-use super::tree::{Node, Tree};
+use super::tree::{Kind, Node, Table, Tree};
 use super::{AppConfig, Datagrams, Distribution, Interval, Period};
 
-/// Reads the application at `path`.
-pub(super) fn read(reader: &mut Reader, path: &str, node: &Node) -> Option<AppConfig> {
-    let view = View::new(reader, Section::App, path, node)?;
+/// Reads the application at `path`: a table, or its kind alone.
+pub(super) fn read(
+    reader: &mut Reader,
+    path: &str,
+    node: &Node,
+    form: &Domain,
+) -> Option<AppConfig> {
+    let spelled_out = match &node.value {
+        Tree::Table(_) => None,
+        _ if scalar(node, &[Kind::String]).is_some() => Some(Node {
+            origin: node.origin.clone(),
+            value: Tree::Table(Table::of("kind", node.clone())),
+        }),
+        _ => {
+            reader.wrong(path, node, &format!("must be {form}"));
+            return None;
+        }
+    };
+    let view = View::new(
+        reader,
+        Section::App,
+        path,
+        spelled_out.as_ref().unwrap_or(node),
+    )?;
     let app = match view.word(reader, "kind")? {
         "bulk" => AppConfig::Bulk,
         "cbr" => {
@@ -116,8 +138,12 @@ fn plain(
     match mean.domain.read(node) {
         Ok(Parsed::Value(quell_aqm::parameter::Value::Time(mean))) => Some(mean),
         _ => {
-            let form = view.row(name).domain;
-            reader.wrong(&view.key(name), node, &format!("must be {form}"));
+            // The range is that of the mean; the form says how else it may be written.
+            let (range, form) = (mean.domain, view.row(name).domain.to_string());
+            let table = form.split_once(", or ").map_or("", |(_, table)| table);
+            let hint = hint::of(&range, node);
+            let allowed = format!("must be {range}, or {table}{hint}");
+            reader.wrong(&view.key(name), node, &allowed);
             None
         }
     }

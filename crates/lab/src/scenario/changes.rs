@@ -7,8 +7,9 @@ use quell_aqm::{
 };
 
 use super::domain::Parsed;
+use super::hint;
 use super::keys::{KEYS, Section};
-use super::queue::text_of;
+use super::queue::{explained, text_of};
 use super::read::{Reader, View, tables};
 use super::tree::{Node, Table, Tree};
 use super::{Change, Direction, Group, Link, QueueSpec, Setting};
@@ -133,7 +134,10 @@ impl Trial<'_> {
             Some((Ok(Parsed::Rate(rate)), _)) => rate,
             // An outage is a rate too, but only for a while.
             _ if node.found().trim_matches('"') == "0bit" => Rate::ZERO,
-            Some((_, domain)) => return Err(format!("must be {domain}, or 0bit for an outage")),
+            Some((_, domain)) => {
+                let hint = hint::of(&domain, node);
+                return Err(format!("must be {domain}, or 0bit for an outage{hint}"));
+            }
             None => return Err(self.refusal()),
         };
         match direction {
@@ -247,7 +251,7 @@ impl TrialQueue {
         self.settings = self
             .settings
             .changed(key, text)
-            .map_err(|error| error.allowed)?;
+            .map_err(|error| explained(error.allowed, entry.parameters, key, node))?;
         if let Some(discipline) = &mut self.discipline {
             discipline
                 .configure(key, text, now, &mut Nobody)

@@ -9,8 +9,10 @@ use quell_tcp::CcConfig;
 use quell_tcp::cc::{self, KINDS, Kind as Known};
 
 use super::domain::{kinds, scalar};
+use super::hint;
 use super::keys::Section;
 use super::problem::closest;
+use super::queue::explained;
 use super::read::{Reader, View};
 use super::tree::{Kind, Node, Table, Tree};
 use super::{Domain, EcnSetting};
@@ -163,9 +165,13 @@ impl ControlSpec {
                 row.name
             ));
         }
-        let text =
-            scalar(node, kinds(&row.domain)).ok_or_else(|| format!("must be {}", row.domain))?;
-        settings.set(key, text).map_err(|error| error.allowed)
+        let text = scalar(node, kinds(&row.domain)).ok_or_else(|| {
+            let hint = hint::of_parameter(&row.domain, node);
+            format!("must be {}{hint}", row.domain)
+        })?;
+        settings
+            .set(key, text)
+            .map_err(|error| explained(error.allowed, rows, key, node))
     }
 }
 

@@ -9,6 +9,7 @@ use quell_aqm::parameter::{self, Value};
 use quell_aqm::units::notation;
 use quell_aqm::{Bytes, Rate, Time};
 
+use super::hint;
 use super::problem::Origin;
 use super::tree::{Kind, Node, Tree};
 
@@ -49,9 +50,9 @@ pub(crate) enum Parsed {
 impl Domain {
     /// Reads the value of a node, or says what is allowed.
     pub(crate) fn read(&self, node: &Node) -> Result<Parsed, String> {
-        let must = || format!("must be {self}");
-        if let Self::Seeds = self {
-            return seeds(node).ok_or_else(must);
+        let must = || format!("must be {self}{}", hint::of(self, node));
+        if let (Self::Seeds, Tree::Array(nodes)) = (self, &node.value) {
+            return seeds(nodes).map_err(|why| why.unwrap_or_else(must));
         }
         let text = scalar(node, self.kinds()).ok_or_else(must)?;
         self.parse(text).ok_or_else(must)
@@ -129,22 +130,43 @@ pub(crate) fn scalar<'a>(node: &'a Node, kinds: &[Kind]) -> Option<&'a str> {
 /// The most seeds of one run.
 const MOST_SEEDS: usize = 1_000;
 
-fn seeds(node: &Node) -> Option<Parsed> {
-    let Tree::Array(nodes) = &node.value else {
-        return None;
-    };
+/// The seeds, or what is wrong with them where that is more than that they are none.
+fn seeds(nodes: &[Node]) -> Result<Parsed, Option<String>> {
+    if nodes.len() > MOST_SEEDS {
+        let why = format!(
+            "has {} seeds; at most {MOST_SEEDS} are allowed",
+            nodes.len()
+        );
+        return Err(Some(why));
+    }
     let seed = |node: &Node| {
         scalar(node, &[Kind::Integer])?
             .parse()
             .ok()
             .filter(|&seed| seed <= i64::MAX as u64)
     };
-    let seeds: Vec<u64> = nodes.iter().map(seed).collect::<Option<_>>()?;
-    let mut distinct = seeds.clone();
-    distinct.sort_unstable();
-    distinct.dedup();
-    ((1..=MOST_SEEDS).contains(&seeds.len()) && distinct.len() == seeds.len())
-        .then_some(Parsed::Seeds(seeds))
+    let mut seeds: Vec<u64> = Vec::new();
+    for node in nodes {
+        let Some(seed) = seed(node) else {
+            let found = node.found();
+            let why = format!(
+                "{found} is no seed; a seed is a whole number from 0 to {}",
+                i64::MAX
+            );
+            return Err(Some(why));
+        };
+        if seeds.contains(&seed) {
+            let why = format!("has {seed} twice; each seed is a run of its own");
+            return Err(Some(why));
+        }
+        seeds.push(seed);
+    }
+    if seeds.is_empty() {
+        return Err(Some(
+            "is empty; give at least one seed, such as [1]".to_owned(),
+        ));
+    }
+    Ok(Parsed::Seeds(seeds))
 }
 
 fn is_name(text: &str) -> bool {
@@ -159,6 +181,9 @@ impl fmt::Display for Domain {
     /// What is allowed, in words that finish the sentence "must be …".
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Value(parameter::Domain::Integer(low, high)) if low == high => {
+                write!(f, "{low}, the only one that there is")
+            }
             Self::Value(domain) => domain.fmt(f),
             Self::Rate(low, high, None) => write!(f, "a rate from {low} to {high}"),
             Self::Rate(low, high, Some(besides)) => {
@@ -210,7 +235,7 @@ mod tests {
         assert!(domain.read(&node(Kind::Integer, "4")).is_ok());
         assert_eq!(
             domain.read(&node(Kind::String, "4")),
-            Err("must be a whole number from 1 to 5".to_owned())
+            Err("must be a whole number from 1 to 5; write 4 without quotes".to_owned())
         );
         let argument = Node {
             origin: Origin::Argument(String::new()),

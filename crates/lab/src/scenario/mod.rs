@@ -10,12 +10,16 @@ mod changes;
 mod check;
 pub mod control;
 mod domain;
+pub mod find;
+mod guesses;
+mod hint;
 pub mod keys;
 pub mod memory;
 mod overrides;
 mod problem;
 mod queue;
 mod read;
+pub mod start;
 mod tree;
 mod value;
 mod warn;
@@ -28,7 +32,7 @@ use quell_aqm::{Rate, Time};
 pub use quell_measure::Direction;
 
 pub use self::capacity::bytes_in_flight;
-pub(crate) use self::capacity::most_flows;
+pub(crate) use self::capacity::{all_flows, most_flows};
 pub(crate) use self::capacity::{in_flight, largest_window};
 pub use self::control::ControlSpec;
 pub use self::domain::{Domain, LONGEST_NAME};
@@ -224,7 +228,8 @@ pub struct Loaded {
 
 impl Scenario {
     /// Reads `text`, the content of `file`, which errors name. `overrides` are applied in order before anything is checked.
-    /// With a `world`, what that world cannot do is refused too.
+    /// With a `world`, what that world cannot do, or has no memory for, is refused too: what is accepted starts there. Without
+    /// one only what no world could run is refused.
     pub fn load(
         file: &str,
         text: &str,
@@ -243,7 +248,7 @@ impl Scenario {
         Ok(Loaded { scenario, warnings })
     }
 
-    /// Reads `text` alone, under the name `scenario`.
+    /// Reads `text` alone, under the name `scenario`, for no world in particular.
     pub fn parse(text: &str) -> Result<Self, Problems> {
         Self::load("scenario", text, &[], None).map(|loaded| loaded.scenario)
     }

@@ -131,7 +131,7 @@ impl Override {
     }
 }
 
-/// A key of a group that is a name, or a table in which one key chooses what the others belong to.
+/// A key that is a name, or a table in which one key chooses what the others belong to.
 #[derive(Clone, Copy)]
 struct Choice {
     table: &'static str,
@@ -144,6 +144,18 @@ struct Choice {
 }
 
 const CHOICES: &[Choice] = &[
+    Choice {
+        table: "app",
+        name: "kind",
+        by: "kind",
+        beside: "",
+    },
+    Choice {
+        table: "queue",
+        name: "kind",
+        by: "kind",
+        beside: "",
+    },
     Choice {
         table: "congestion-control",
         name: "name",

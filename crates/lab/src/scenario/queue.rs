@@ -2,13 +2,14 @@
 
 use quell_aqm::parameter::Value;
 use quell_aqm::registry::{self, Entry};
-use quell_aqm::{Discipline, Link, Packet, ParameterError, Random, Rate, Settings};
+use quell_aqm::{Discipline, Link, Packet, Parameter, ParameterError, Random, Rate, Settings};
 
 use super::domain::{kinds, scalar};
-use super::keys::MTU;
+use super::hint;
+use super::keys::{MTU, QUEUE};
 use super::problem::closest;
 use super::read::{Reader, tables};
-use super::tree::{Kind, Node};
+use super::tree::{Kind, Node, Table};
 
 /// A queue discipline to be made.
 #[derive(Debug, Clone)]
@@ -56,9 +57,14 @@ impl QueueSpec {
         )
     }
 
-    /// Reads the table at `path`.
+    /// Reads the table at `path`, or the kind alone.
     pub(super) fn read(reader: &mut Reader, path: &str, node: &Node) -> Option<Self> {
-        let table = tables::table(reader, path, node, "a table such as { kind = \"fifo\" }")?;
+        let name = scalar(node, &[Kind::String]);
+        let spelled_out = name.map(|_| Table::of("kind", node.clone()));
+        let table = match &spelled_out {
+            Some(table) => table,
+            None => tables::table(reader, path, node, &QUEUE.to_string())?,
+        };
         let Some(kind) = table.get("kind") else {
             reader.missing(
                 &format!("{path}.kind"),
@@ -117,7 +123,18 @@ pub(super) fn set(
             parameter.name
         ));
     }
-    settings.set(key, text).map_err(|error| error.allowed)
+    settings
+        .set(key, text)
+        .map_err(|error| explained(error.allowed, entry.parameters, key, node))
+}
+
+/// What is wrong with the value of a parameter, and what it was probably meant to be.
+pub(super) fn explained(allowed: String, rows: &[Parameter], key: &str, node: &Node) -> String {
+    let hint = |row: &Parameter| hint::of_parameter(&row.domain, node);
+    // Of a value that is refused for another reason there is nothing to explain.
+    let row = rows.iter().find(|row| row.name == key);
+    let row = row.filter(|row| allowed.ends_with(&row.domain.to_string()));
+    allowed + &row.map(hint).unwrap_or_default()
 }
 
 /// The text of a parameter's value, if there is such a parameter and the value is written as it may be.
@@ -150,7 +167,10 @@ pub(super) fn text_of<'a>(
             entry.name
         ));
     };
-    scalar(node, kinds(&parameter.domain)).ok_or_else(|| format!("must be {}", parameter.domain))
+    scalar(node, kinds(&parameter.domain)).ok_or_else(|| {
+        let hint = hint::of_parameter(&parameter.domain, node);
+        format!("must be {}{hint}", parameter.domain)
+    })
 }
 
 fn names() -> String {

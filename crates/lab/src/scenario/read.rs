@@ -15,7 +15,7 @@ use super::problem::{Origin, Problem, Problems, closest};
 use super::tree::{Kind, Node, Table, Tree};
 use super::{
     AppConfig, ControlSpec, Direction, EcnSetting, FunctionSpec, Group, Link, QueueSpec, Run,
-    Scenario, Side, app, changes, value,
+    Scenario, Side, app, changes, guesses, value,
 };
 
 /// Reads a scenario whose single values are right.
@@ -159,7 +159,11 @@ impl<'a> View<'a> {
                 ))
             }
             None => {
-                let meant = closest(name, self.section.keys().map(|key| key.name));
+                let near = || {
+                    let names = self.section.keys().map(|key| key.name);
+                    closest(name, names).map(str::to_owned)
+                };
+                let meant = guesses::key(self.section, name).or_else(near);
                 let meant =
                     meant.map_or(String::new(), |meant| format!(" (did you mean {meant}?)"));
                 let mut known: Vec<&str> = Vec::new();
@@ -229,7 +233,10 @@ impl<'a> View<'a> {
         };
         match row.domain.read(node) {
             Ok(value) => Some(value),
-            Err(allowed) => {
+            Err(mut allowed) => {
+                if let Tree::Scalar(_, found) = &node.value {
+                    allowed.push_str(&guesses::word(name, found).unwrap_or_default());
+                }
                 reader.wrong(&self.key(name), node, &allowed);
                 None
             }
@@ -400,7 +407,7 @@ fn group(reader: &mut Reader, path: &str, node: &Node, values: &Values<'_>) -> O
         .and_then(|count| u32::try_from(count).ok());
     let app = view
         .node(reader, "app")
-        .and_then(|node| app::read(reader, &view.key("app"), node));
+        .and_then(|node| app::read(reader, &view.key("app"), node, &view.row("app").domain));
     let control = congestion_control(reader, &view, app.as_ref());
     let ecn = ecn(
         reader,

@@ -40,6 +40,10 @@ pub(crate) enum Kind {
 pub(crate) struct Table(Vec<(String, Node)>);
 
 impl Table {
+    /// With one key.
+    pub(crate) fn of(key: &str, node: Node) -> Self {
+        Self(vec![(key.to_owned(), node)])
+    }
     pub(crate) fn get(&self, key: &str) -> Option<&Node> {
         self.0
             .iter()
@@ -67,7 +71,14 @@ impl Table {
     }
 }
 
+/// The longest list that a message repeats; each shows less than a line of it.
+const LONGEST_LIST: usize = 32;
+
 impl Node {
+    fn is_scalar(&self) -> bool {
+        matches!(self.value, Tree::Scalar(..))
+    }
+
     /// The value as an error message names it.
     pub(crate) fn found(&self) -> String {
         match &self.value {
@@ -75,6 +86,12 @@ impl Node {
                 format!("\"{text}\"")
             }
             Tree::Scalar(_, text) => text.clone(),
+            Tree::Array(nodes)
+                if nodes.len() <= LONGEST_LIST && nodes.iter().all(Node::is_scalar) =>
+            {
+                let all: Vec<String> = nodes.iter().map(Self::found).collect();
+                format!("[{}]", all.join(", "))
+            }
             Tree::Array(_) => "a list".to_owned(),
             Tree::Table(_) => "a table".to_owned(),
         }
@@ -223,7 +240,8 @@ mod tests {
             ("\"5ms\"", "5ms"),
             ("10", "10"),
             ("true", "true"),
-            ("[1, 2]", "a list"),
+            ("[1, 2]", "[1, 2]"),
+            ("[[1], 2]", "a list"),
             ("", ""),
         ] {
             assert_eq!(

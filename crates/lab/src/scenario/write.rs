@@ -150,16 +150,25 @@ fn pair(setting: &Setting, groups: &[Group]) -> String {
             key,
             value,
         } => {
-            // A switch and a plain number have no quotes; everything else is a string.
-            let plain = matches!(value.as_str(), "true" | "false")
-                || value.bytes().all(|b| b.is_ascii_digit());
-            let value = if plain { value.clone() } else { quoted(value) };
+            let value = if is_plain(value) {
+                value.clone()
+            } else {
+                quoted(value)
+            };
             format!("\"{}.queue.{key}\" = {value}", link(direction))
         }
         Setting::Count { group, count } => {
             format!("\"group.{}.count\" = {count}", groups[*group].name)
         }
     }
+}
+
+/// Whether a value has no quotes in TOML: a switch, or a number without a unit.
+fn is_plain(value: &str) -> bool {
+    let digits =
+        |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit() || b == b'_');
+    let (whole, fraction) = value.split_once('.').unwrap_or((value, "0"));
+    matches!(value, "true" | "false") || (digits(whole) && digits(fraction))
 }
 
 /// A name, or a table where there are options.

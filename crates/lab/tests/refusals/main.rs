@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod arguments;
+mod guesses;
 mod limits;
 mod mistakes;
 mod senders;

@@ -161,7 +161,7 @@ fn what_is_wrong_is_named_with_what_would_be_right() {
             format!("group.a.value = \"golf\": there is no value function golf (did you mean gold?); there are {functions}, half, and what [value.NAME] defines"),
         ),
         ("1", format!("group.a.value = 1: must be {form}")),
-        ("[\"gold\"]", format!("group.a.value = a list: must be {form}")),
+        ("[\"gold\"]", format!("group.a.value = [\"gold\"]: must be {form}")),
         (
             "{ function = \"none\" }",
             "group.a.value.function = \"none\": a group without values has no marker either; give value = \"none\" alone".to_owned(),
@@ -227,7 +227,7 @@ fn what_is_wrong_is_named_with_what_would_be_right() {
         (
             "own",
             "kind = \"linear\"\npoints = []",
-            "20: value.own.points = a list: has an effect only with kind = \"piecewise\"".to_owned(),
+            "20: value.own.points = []: has an effect only with kind = \"piecewise\"".to_owned(),
         ),
         (
             "own",

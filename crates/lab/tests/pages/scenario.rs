@@ -1,0 +1,349 @@
+//! `docs/scenario.md`: every key of a scenario file, from the table of keys.
+
+use std::fmt::Write as _;
+
+use quell_aqm::registry;
+use quell_lab::World;
+use quell_lab::scenario::find::inside;
+use quell_lab::scenario::keys::{KEYS, Key, Section};
+use quell_lab::scenario::start::STARTS;
+use quell_lab::scenario::{Override, Scenario};
+
+use super::{cell, compare};
+
+const HEAD: &str = "\
+# The scenario file
+
+Every key of a scenario, generated from the table that checks them. `quell keys NAME` prints one on the terminal, `quell schema` the same for
+editors, as JSON Schema. `quell check FILE` says what is wrong with a file, and in which worlds it runs. `quell new NAME` writes one to start
+from:
+
+";
+
+const EXAMPLE: &str = r#"schema = 1
+name = "evening"
+
+[link]
+rate = "100mbit"
+queue = { kind = "dualpi2", target = "15ms" }   # or its name alone: queue = "dualpi2"
+
+[link.reverse]
+rate = "20mbit"
+queue = "fq_codel"
+
+[[group]]
+name = "downloads"
+count = 2
+congestion-control = "cubic"
+rtt = "20ms"
+app = "bulk"
+
+[[group]]
+name = "call"
+rtt = "20ms"
+app = { kind = "cbr", size = "200B", interval = "20ms" }
+
+[[at]]
+time = "30s"
+set = { "link.rate" = "50mbit", "group.downloads.count" = 8 }
+
+[run]
+duration = "60s"
+warmup = "10s"
+seeds = [1, 2, 3]
+"#;
+
+const UNITS: &str = "\
+## How quantities are written
+
+A number and its unit in quotes. A number without a unit is refused where it would be one thing in one tool and another in the next.
+
+| quantity | units | example | in other tools |
+| --- | --- | --- | --- |
+| time | `ns`, `us` or `µs`, `ms`, `s`, `min`, `h` | `\"15ms\"` | tc: `5msec` or, without a unit, microseconds |
+| rate | `bit`, `kbit`, `mbit`, `gbit`, `tbit` a second, in steps of 1000; upper or lower case | `\"40mbit\"` | tc: `40mbit`, but `40mbps` is megabytes a second there; iperf3: `40M` |
+| amount of data | `B`, `kB`, `MB`, `GB` in steps of 1000; `KiB`, `MiB`, `GiB` in steps of 1024 | `\"64kB\"` | tc: `64k` and `64kb` are in steps of 1024 |
+| packets | `p`, or the number alone | `\"100p\"` | tc: the number alone |
+| a queue's limit | any of amount, packets, or time at the link's rate | `\"100ms\"` | |
+
+";
+
+/// What a section is, for its heading; `None` where its keys stand with those of another.
+fn title(section: Section) -> &'static str {
+    match section {
+        Section::Root => "The file",
+        Section::Link => "The link: `[link]`",
+        Section::Reverse => "The other direction: `[link.reverse]`",
+        Section::Group => "Flows: `[[group]]`",
+        Section::CongestionControl => "A congestion control with options",
+        Section::Value => "A packet value with a marker",
+        Section::App => "Applications",
+        Section::Interval => "The interval of datagrams",
+        Section::Period => "Periods: `on`, `off`, `repeat`",
+        Section::At => "Changes: `[[at]]`",
+        Section::Run => "The run: `[run]`",
+    }
+}
+
+fn introduction(section: Section) -> &'static str {
+    match section {
+        Section::Root => {
+            "A scenario is TOML. Keys that stand in a table are in the sections below."
+        }
+        Section::Link | Section::Reverse => {
+            "Parameters of queues are in [queues.md](queues.md), one table for each kind."
+        }
+        Section::Group => {
+            "A table `[[group]]` for each kind of flow; all flows of a group are alike."
+        }
+        Section::CongestionControl => {
+            "Instead of a name, `congestion-control` may be a table with the name and the control's own options, which are in \
+             [controls.md](controls.md). The virtual and the live world run a control as the kernel has it: there options must be at their defaults."
+        }
+        Section::Value => {
+            "Instead of a name, `value` may be a table with a function, a marker and the marker's own parameters, which are in [values.md](values.md)."
+        }
+        Section::App => {
+            "`app = \"bulk\"` is short for `app = { kind = \"bulk\" }`. What each kind reports is in [results.md](results.md#what-the-applications-report)."
+        }
+        Section::Interval => "A time alone is the mean, without deviation.",
+        Section::Period => "A time alone is a fixed length.",
+        Section::At => {
+            "A table `[[at]]` for each instant, in the order of time. What can change: `link.rate`, `link.reverse.rate` (`0bit` is an outage), \
+             `group.NAME.count`, and the parameters of queues that [queues.md](queues.md) calls live."
+        }
+        Section::Run => "",
+    }
+}
+
+/// Keys of one name, which differ by the kind of the application.
+fn names(section: Section) -> Vec<Vec<&'static Key>> {
+    let mut all: Vec<Vec<&'static Key>> = Vec::new();
+    for key in section.keys() {
+        match all.iter_mut().find(|rows| rows[0].name == key.name) {
+            Some(rows) => rows.push(key),
+            None => all.push(vec![key]),
+        }
+    }
+    all
+}
+
+fn page() -> String {
+    let mut out = String::from(HEAD);
+    for start in STARTS {
+        let _ = writeln!(out, "* `quell new {}`: {}", start.name, start.summary);
+    }
+    let _ = write!(
+        out,
+        "\nA whole file:\n\n```toml\n{EXAMPLE}```\n\n{UNITS}## All keys\n\n"
+    );
+    out.push_str(
+        "| key | what it does | default | `[[at]]` | worlds |\n| --- | --- | --- | --- | --- |\n",
+    );
+    for key in KEYS {
+        let only = key.only.map_or(String::new(), |kind| format!(" ({kind})"));
+        let _ = writeln!(
+            out,
+            "| [`{0}`](#{1}){only} | {2} | {3} | {4} | {5} |",
+            key.path(),
+            anchor(&key.path()),
+            cell(first_sentence(key)),
+            cell(key.default.words().unwrap_or("must be given")),
+            if key.live { "yes" } else { "" },
+            worlds(key),
+        );
+    }
+    for section in Section::ALL {
+        let _ = write!(out, "\n## {}\n", title(*section));
+        if !introduction(*section).is_empty() {
+            let _ = write!(out, "\n{}\n", introduction(*section));
+        }
+        for rows in names(*section) {
+            let _ = write!(out, "\n### `{}`\n", rows[0].path());
+            for key in rows {
+                entry(&mut out, key);
+            }
+        }
+    }
+    out
+}
+
+/// As GitHub makes it of a heading.
+fn anchor(path: &str) -> String {
+    let kept = |c: &char| c.is_ascii_alphanumeric() || *c == '-' || *c == '_';
+    path.to_lowercase().chars().filter(kept).collect()
+}
+
+fn first_sentence(key: &Key) -> &str {
+    let end = key.help.find(['.', ':', ';']).unwrap_or(key.help.len());
+    &key.help[..end]
+}
+
+fn worlds(key: &Key) -> String {
+    if key.worlds.len() == World::ALL.len() {
+        return "all".to_owned();
+    }
+    let names: Vec<&str> = key.worlds.iter().map(|world| world.name()).collect();
+    names.join(", ")
+}
+
+fn entry(out: &mut String, key: &Key) {
+    let only = key
+        .only
+        .map_or(String::new(), |kind| format!("With `kind = \"{kind}\"`: "));
+    let _ = write!(out, "\n{only}{}\n\n", key.help);
+    let _ = writeln!(out, "* must be: {}", key.domain);
+    let _ = match key.default.words() {
+        Some(words) => writeln!(out, "* default: {words}"),
+        None => writeln!(out, "* must be given"),
+    };
+    if key.live {
+        out.push_str("* can change during a run, in `[[at]]`\n");
+    }
+    if key.worlds.len() < World::ALL.len() {
+        let _ = writeln!(out, "* only in the {} world", worlds(key));
+    }
+    if !matches!(key.source, "" | "ours") {
+        let _ = writeln!(out, "* source: {}", key.source);
+    }
+    if (key.section, key.name) == (Section::Link, "queue") {
+        let kinds: Vec<String> = registry::KINDS
+            .iter()
+            .map(|entry| format!("`{}`", entry.name))
+            .collect();
+        let _ = writeln!(out, "* queues: {}", kinds.join(", "));
+    }
+    let mut inner: Vec<String> = Vec::new();
+    for key in inside(key) {
+        let link = format!("[`{}`](#{})", key.name, anchor(&key.path()));
+        if !inner.contains(&link) {
+            inner.push(link);
+        }
+    }
+    if !inner.is_empty() {
+        let _ = writeln!(out, "* its keys: {}", inner.join(", "));
+    }
+    let _ = writeln!(out, "\n```toml\n{}```", example(key));
+}
+
+/// The example under its heading.
+fn example(key: &Key) -> String {
+    match key.section.heading() {
+        "" => format!("{}\n", key.example),
+        heading => format!("{heading}\n{}\n", key.example),
+    }
+}
+
+#[test]
+fn the_page_of_the_scenario_file_is_that_of_the_table_of_keys() {
+    compare("scenario.md", &page());
+}
+
+/// A plain scenario, into which examples are put.
+const PLAIN: &str = r#"schema = 1
+name = "plain"
+[link]
+rate = "40mbit"
+queue = "drop_min_value"
+[link.reverse]
+rate = "40mbit"
+queue = "drop_min_value"
+[[group]]
+name = "downloads"
+rtt = "20ms"
+app = "bulk"
+[[at]]
+time = "20s"
+set = { "link.rate" = "10mbit" }
+[run]
+duration = "60s"
+"#;
+
+/// `PLAIN` with what `example` says instead.
+fn with(example: &str) -> String {
+    let mut whole: toml::Table = PLAIN.parse().expect("TOML");
+    let mut part: toml::Table = example
+        .parse()
+        .unwrap_or_else(|error| panic!("{example}: {error}"));
+    // The application of datagrams has no control that `value` or `gso` would need; nothing else depends on another.
+    merge(&mut whole, &mut part);
+    whole.to_string()
+}
+
+fn merge(whole: &mut toml::Table, part: &mut toml::Table) {
+    for (key, value) in std::mem::take(part) {
+        match (whole.get_mut(&key), value) {
+            (Some(toml::Value::Table(there)), toml::Value::Table(mut new))
+                if key == "link" || key == "reverse" =>
+            {
+                merge(there, &mut new);
+            }
+            (Some(toml::Value::Table(there)), toml::Value::Table(mut new)) if key == "run" => {
+                merge(there, &mut new);
+            }
+            (Some(toml::Value::Array(there)), toml::Value::Array(new))
+                if key == "group" || key == "at" =>
+            {
+                for (one, other) in there.iter_mut().zip(new) {
+                    if let (toml::Value::Table(one), toml::Value::Table(mut other)) = (one, other) {
+                        merge(one, &mut other);
+                    }
+                }
+            }
+            (_, value) => drop(whole.insert(key, value)),
+        }
+    }
+}
+
+/// Each is read in every world that the table names, and refused in every other; and it gives the key that it is for.
+#[test]
+fn every_example_is_right_in_the_worlds_that_its_key_works_in() {
+    for key in KEYS {
+        let example = example(key);
+        let text = with(&example);
+        for world in World::ALL {
+            let loaded = Scenario::load("example", &text, &[], Some(*world));
+            let works = key.worlds.contains(world);
+            match loaded {
+                Ok(_) => assert!(works, "{} works in {world:?}", key.path()),
+                Err(problems) => assert!(!works, "{}: {problems}\n{text}", key.path()),
+            }
+        }
+        assert!(
+            key.example.contains(&format!("{} = ", key.name))
+                || key.example.starts_with(&format!("{}.", key.name)),
+            "{} is not in its example {}",
+            key.path(),
+            key.example
+        );
+    }
+}
+
+#[test]
+fn the_example_of_a_whole_file_is_right_in_every_world() {
+    for world in World::ALL {
+        let loaded = Scenario::load("docs/scenario.md", EXAMPLE, &[], Some(*world));
+        let loaded = loaded.unwrap_or_else(|problems| panic!("{problems}"));
+        assert!(loaded.warnings.is_empty(), "{:?}", loaded.warnings);
+    }
+}
+
+/// What the table of units says of other tools' notations is what a check answers.
+#[test]
+fn notations_of_other_tools_are_refused_with_what_would_be_right() {
+    for (argument, proposed) in [
+        ("link.rate=40mbps", "\"40mbit\", or \"320mbit\" for bytes"),
+        ("link.rate=40M", "write \"40mbit\""),
+        ("group.downloads.rtt=5msec", "write \"5ms\""),
+        (
+            "link.queue.limit=64kb",
+            "write \"64kB\" (1000) or \"64KiB\" (1024)",
+        ),
+    ] {
+        let change = Override::set(argument).expect("KEY=VALUE");
+        let text = EXAMPLE.replace("{ kind = \"dualpi2\", target = \"15ms\" }", "\"fifo\"");
+        let refused =
+            Scenario::load("f", &text, &[change], None).expect_err("another tool's notation");
+        assert!(refused.to_string().contains(proposed), "{refused}");
+    }
+}
