@@ -4,7 +4,7 @@
 
 use std::sync::atomic::AtomicBool;
 
-use quell_lab::sim;
+use quell_lab::{World, sim};
 
 #[path = "../../crates/lab/tests/robustness/any.rs"]
 mod any;
@@ -15,7 +15,7 @@ mod deaf;
 const EVENTS: u64 = 50_000;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
-    let (text, Ok(scenario)) = any::accepted(bytes, EVENTS) else {
+    let (text, Ok(scenario)) = any::accepted(bytes, EVENTS, World::Sim) else {
         return;
     };
     let seed = scenario.run.seeds[0];

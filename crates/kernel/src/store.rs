@@ -3,6 +3,7 @@
 //! A kernel appears whole or not at all: it is put together in a hidden folder beside the others and renamed. Names that
 //! begin with a dot are such folders; those that a killed process left are removed by the next one that makes another.
 
+mod controls;
 mod facts;
 pub(crate) mod inspect;
 pub(crate) mod put;

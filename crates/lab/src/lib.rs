@@ -18,6 +18,7 @@ pub mod live;
 mod markers;
 mod packets;
 mod printable;
+pub mod readiness;
 pub mod results;
 pub mod run;
 pub mod scenario;

@@ -36,6 +36,7 @@ pub use clock::Epoch;
 pub use error::{FlowFailure, TrafficError};
 pub use plan::{Direction, FlowPlan, Host, TrafficConfig};
 pub use report::{FlowReport, Sample, Stretch, TrafficReport};
+pub use setup::allow_files_for;
 pub use tcp_info::TcpInfo;
 
 use host::Left;

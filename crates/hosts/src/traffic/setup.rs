@@ -28,15 +28,25 @@ const OTHER_FILES: u64 = 64;
 
 /// Makes sure that the flows may have the open files that they need, and raises the limit if not.
 pub(super) fn allow_open_files(plans: &[FlowPlan]) -> Result<(), TrafficError> {
-    let per_flow = |plan: &FlowPlan| if plan.is_stream() { 2 } else { 1 };
-    let groups = plans
-        .iter()
-        .map(|plan| plan.group)
-        .max()
-        .map_or(0, |last| last as u64 + 1);
+    let streams = plans.iter().filter(|plan| plan.is_stream()).count();
+    let groups = plans.iter().map(|plan| plan.group).max();
+    allow_files_for(
+        streams as u64,
+        (plans.len() - streams) as u64,
+        groups.map_or(0, |last| last as u64 + 1),
+    )
+}
+
+/// Makes sure that so many flows over TCP and as datagrams, in so many groups, may have the open files that they need, as
+/// [`Traffic::start`](super::Traffic::start) does; raises this process's limit if it must.
+///
+/// # Errors
+///
+/// [`TrafficError::TooManyFlows`]: the limit is lower and cannot be raised.
+pub fn allow_files_for(streams: u64, datagrams: u64, groups: u64) -> Result<(), TrafficError> {
     let open = fs::read_dir("/proc/self/fd").map_or(0, |entries| entries.count() as u64);
-    let needed = plans.iter().map(per_flow).sum::<u64>() + groups + open + OTHER_FILES;
-    allow(needed)
+    let flows = streams.saturating_mul(2).saturating_add(datagrams);
+    allow(flows.saturating_add(groups + open + OTHER_FILES))
 }
 
 fn allow(needed: u64) -> Result<(), TrafficError> {

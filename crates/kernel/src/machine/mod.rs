@@ -33,6 +33,15 @@ pub use error::MachineError;
 use processor::Processor;
 pub use usage::Usage;
 
+/// Whether this host has room for a guest's memory of so many bytes.
+///
+/// # Errors
+///
+/// No folder has, or none allows executable mappings.
+pub fn has_room(bytes: u64) -> Result<(), MachineError> {
+    memory::folder(bytes).map(drop)
+}
+
 /// What to start.
 #[derive(Debug, Clone)]
 pub struct MachineConfig {

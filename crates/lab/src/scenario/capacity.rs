@@ -50,7 +50,7 @@ pub(crate) fn most_flows(scenario: &Scenario, index: usize) -> u32 {
 }
 
 /// The flows that a group ever has, one after the other: each rise of its count starts further ones.
-pub(super) fn all_flows(scenario: &Scenario, index: usize) -> u64 {
+pub(crate) fn all_flows(scenario: &Scenario, index: usize) -> u64 {
     let mut living = scenario.groups[index].count;
     let mut all = u64::from(living);
     for count in counts(scenario, index) {

@@ -2,15 +2,19 @@
 
 use quell_app::Transport;
 
-use super::capacity::{is_ever_unlimited, most_flows};
+use super::capacity::{all_flows, is_ever_unlimited, most_flows};
 use super::changes::try_out;
 use super::control::names;
-use super::keys::MOST_GROUPS;
+use super::keys::{MOST_FLOWS, MOST_GROUPS};
 use super::memory;
 use super::problem::{Problem, Problems};
 use super::tree::{Node, Tree};
 use super::{Datagrams, Direction, EcnSetting, Group, Scenario};
 use crate::World;
+
+/// The most flows of real hosts, at one time and later: two sockets each stay well below what a process may open at all
+/// (fs.nr_open, 1 048 576).
+const MOST_SOCKET_PAIRS: u64 = 100_000;
 
 /// Finds where a key was given.
 pub(super) struct Places<'a> {
@@ -97,7 +101,7 @@ pub(super) fn check(
         flows(group, scenario, world, places, &mut problems);
     }
     // Of what is wrong otherwise the memory would tell nothing.
-    if problems.is_empty() {
+    if let (Some(world), true) = (world, problems.is_empty()) {
         memory::check(scenario, world, places, &mut problems);
     }
     if problems.is_empty() {
@@ -183,24 +187,49 @@ fn groups(
             ));
         }
     }
-    let most: u64 = (0..groups.len())
+    how_many(scenario, world, places, problems);
+}
+
+/// Flows at one time, and one after the other.
+fn how_many(
+    scenario: &Scenario,
+    world: Option<World>,
+    places: &Places<'_>,
+    problems: &mut Vec<Problem>,
+) {
+    let all = 0..scenario.groups.len();
+    let most: u64 = all
+        .clone()
         .map(|index| u64::from(most_flows(scenario, index)))
         .sum();
-    let world = world.unwrap_or_default();
-    if most > world.most_flows() {
-        let why = match world {
-            World::Sim => "",
-            World::Virtual | World::Live => {
-                ": each is a pair of the kernel's sockets; --world sim has room for more"
-            }
-        };
+    let allowed = world.map_or(MOST_FLOWS, World::most_flows);
+    let place = world.map_or(String::new(), |world| {
+        format!(" in the {} world", world.name())
+    });
+    let is_real = matches!(world, Some(World::Virtual | World::Live));
+    let why = if is_real {
+        ": each is a pair of the kernel's sockets; --world sim has room for more"
+    } else {
+        ""
+    };
+    if most > allowed {
         problems.push(places.problem(
             "group",
             format!("{most} flows"),
+            format!("at most {allowed} flows are allowed{place}{why}"),
+        ));
+        return;
+    }
+    // A real host opens the sockets of all of them before the first one starts.
+    let ever = all
+        .map(|index| all_flows(scenario, index))
+        .fold(0, u64::saturating_add);
+    if is_real && ever > MOST_SOCKET_PAIRS {
+        problems.push(places.problem(
+            "group",
+            format!("{ever} flows"),
             format!(
-                "at most {} flows are allowed in the {} world{why}",
-                world.most_flows(),
-                world.name()
+                "at most {MOST_SOCKET_PAIRS} flows are allowed{place}, one after the other{why}"
             ),
         ));
     }

@@ -254,32 +254,50 @@ fn results(scenario: &Scenario) -> u64 {
 /// Whether a scenario stays within the memory of its world.
 pub(super) fn check(
     scenario: &Scenario,
-    world: Option<World>,
+    world: World,
     places: &Places<'_>,
     problems: &mut Vec<Problem>,
 ) {
     match world {
-        Some(World::Live | World::Virtual) => {
+        World::Live | World::Virtual => {
             frames(scenario, places, problems);
-            remembered(scenario, places, problems);
+            beside(scenario, places, problems);
         }
-        Some(World::Sim) | None => simulated(scenario, places, problems),
+        World::Sim => simulated(scenario, places, problems),
     }
 }
 
-/// Markers alone, where packets are frames.
-fn remembered(scenario: &Scenario, places: &Places<'_>, problems: &mut Vec<Problem>) {
-    let bytes = Bytes::new(markers(scenario));
-    if bytes <= FRAMES_BUDGET {
+/// What is kept beside packets, where these are frames: markers, recorders and results, as in the simulator.
+fn beside(scenario: &Scenario, places: &Places<'_>, problems: &mut Vec<Problem>) {
+    let memory = Memory::of(scenario);
+    let total = memory.markers + memory.recorders + memory.results;
+    if total <= FRAMES_BUDGET {
         return;
     }
-    let (key, found) = largest_marker(scenario);
+    let (what, (key, found), remedy) = if memory.markers > memory.recorders + memory.results {
+        ("markers", largest_marker(scenario), REMEMBER_FEWER)
+    } else {
+        let (place, remedy) = many_figures(scenario);
+        ("recorders and results", place, remedy)
+    };
     let allowed = format!(
-        "the markers would take {} MB and the memory budget is {} MB; {REMEMBER_FEWER}",
-        megabytes(bytes),
+        "the {what} would take {} MB and the memory budget is {} MB; {remedy}",
+        megabytes(total),
         megabytes(FRAMES_BUDGET),
     );
     problems.push(places.problem(&key, found, allowed));
+}
+
+/// What there are too many figures of: the key with its value, and the remedy.
+fn many_figures(scenario: &Scenario) -> ((String, String), &'static str) {
+    if scenario.changes.len() > 2 {
+        let found = format!("{} changes", scenario.changes.len());
+        let remedy = "have fewer changes, flows or seeds, or a longer run.interval";
+        return (("at".to_owned(), found), remedy);
+    }
+    let remedy = "have a longer interval, or fewer flows or seeds";
+    let found = scenario.run.interval.to_string();
+    (("run.interval".to_owned(), found), remedy)
 }
 
 const REMEMBER_FEWER: &str = "let markers remember fewer flows";
@@ -374,20 +392,9 @@ fn simulated(scenario: &Scenario, places: &Places<'_>, problems: &mut Vec<Proble
     } else if most == memory.markers {
         let (key, found) = largest_marker(scenario);
         (key, found, REMEMBER_FEWER)
-    } else if scenario.changes.len() > 2 {
-        let remedy = "have fewer changes, flows or seeds, or a longer run.interval";
-        (
-            "at".to_owned(),
-            format!("{} changes", scenario.changes.len()),
-            remedy,
-        )
     } else {
-        let remedy = "have a longer interval, or fewer flows or seeds";
-        (
-            "run.interval".to_owned(),
-            scenario.run.interval.to_string(),
-            remedy,
-        )
+        let ((key, found), remedy) = many_figures(scenario);
+        (key, found, remedy)
     };
     let allowed = format!(
         "the run would take {} MB ({parts}) and the memory budget is {} MB; {remedy}",

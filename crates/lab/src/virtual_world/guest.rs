@@ -17,6 +17,7 @@ use rustix::mount::{MountFlags, mount, mount_bind, mount_remount};
 use rustix::system::{RebootCommand, reboot, uname};
 
 use super::control::{Control, End, Task};
+use super::memory::guest_memory;
 use crate::run::{GuestOptions, Order, live, measure};
 use crate::{Options, RunError, Scenario, World};
 
@@ -90,8 +91,7 @@ fn run(control: &Control) -> Result<(), RunError> {
     let Some(text) = &task.scenario else {
         return Ok(());
     };
-    let scenario = Scenario::parse(text)
-        .map_err(|problems| RunError::Failed(format!("the scenario came out wrong: {problems}")))?;
+    let scenario = scenario(text, task.memory)?;
     let stop = AtomicBool::new(false);
     let mut told = Time::ZERO;
     let mut progress = |now: Time| {
@@ -128,6 +128,27 @@ fn run(control: &Control) -> Result<(), RunError> {
         progress: &mut progress,
     };
     measure(order, &mut |job| live(job, World::Virtual, &options.live)).map(drop)
+}
+
+/// What the guest makes of its task: the host's own judgement, [`Scenario::load`] for the virtual world, and the memory that
+/// the host reckons with.
+///
+/// # Errors
+///
+/// The host gave a scenario that it would refuse, or less memory than that scenario takes: an error in quell.
+pub fn scenario(text: &str, memory: u64) -> Result<Scenario, RunError> {
+    let wrong = |why: &dyn std::fmt::Display| {
+        RunError::Failed(format!("the scenario came out wrong: {why}"))
+    };
+    let loaded = Scenario::load("scenario.toml", text, &[], Some(World::Virtual));
+    let scenario = loaded.map_err(|problems| wrong(&problems))?.scenario;
+    let needed = guest_memory(&scenario).get();
+    if needed > memory {
+        return Err(wrong(&format!(
+            "it takes {needed} bytes and the guest has {memory}"
+        )));
+    }
+    Ok(scenario)
 }
 
 /// The host's files are as they are, and nobody in here changes them but in two folders.

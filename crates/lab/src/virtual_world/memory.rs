@@ -6,13 +6,17 @@
 use quell_aqm::Bytes;
 
 use crate::live::pool_bytes;
-use crate::scenario::{Direction, Scenario, bytes_in_flight, most_flows};
+use crate::scenario::{Direction, Memory, Scenario, all_flows, bytes_in_flight, most_flows};
 
 /// The kernel, its tables, this program with its libraries, and what it takes for any scenario.
 const BASE: u64 = 160 << 20;
 /// A connection with both its sockets and a send buffer of the initial size, 128 KiB, which a sender without end keeps full.
 /// With 500 to 2 000 flows at 1 Gbit/s a guest touched 145 kB more for each.
 const FLOW: u64 = 256 << 10;
+/// A flow that lives at another time: its plan, its sockets before and after, and what is kept of it.
+const OTHER_FLOW: u64 = 16 << 10;
+/// Of markers, recorders and results, what [`BASE`] has room for.
+const COVERED: u64 = 96 << 20;
 /// Copies of a packet under way: in the sender's buffer until it is acknowledged, as much again that waits there to be sent,
 /// in the link's socket or the kernel's queue behind it, and in the receiver's buffer.
 const COPIES: u64 = 4;
@@ -28,11 +32,18 @@ pub fn guest_memory(scenario: &Scenario) -> Bytes {
     let flows: u64 = (0..scenario.groups.len())
         .map(|group| u64::from(most_flows(scenario, group)))
         .sum();
+    let ever: u64 = (0..scenario.groups.len())
+        .map(|group| all_flows(scenario, group))
+        .fold(0, u64::saturating_add);
+    let own = Memory::of(scenario);
+    let own = (own.markers + own.recorders + own.results).get();
     let packets = in_flight.saturating_mul(COPIES * OVERHEAD.0) / OVERHEAD.1;
     let total = BASE
         .saturating_add(pool_bytes(scenario).get())
         .saturating_add(packets)
-        .saturating_add(flows.saturating_mul(FLOW));
+        .saturating_add(flows.saturating_mul(FLOW))
+        .saturating_add(ever.saturating_sub(flows).saturating_mul(OTHER_FLOW))
+        .saturating_add(own.saturating_sub(COVERED));
     Bytes::new(total.next_multiple_of(16 << 20))
 }
 

@@ -7,6 +7,7 @@
 
 mod control;
 mod guest;
+mod lacks;
 mod memory;
 
 use std::path::{Path, PathBuf};
@@ -30,6 +31,8 @@ use crate::results::write_json;
 use crate::run::Order;
 use crate::{RunError, World};
 use control::{Control, End, Task};
+pub use guest::scenario as guest_scenario;
+pub(crate) use lacks::lacks;
 pub use memory::guest_memory;
 
 /// The kernel's messages, in the folder of the result.
@@ -118,11 +121,12 @@ impl Guest {
     /// Runs one seed inside, and fills its folder.
     pub(crate) fn fill(&self, order: Order<'_>) -> Result<Summary, RunError> {
         let started = Started::now(World::Virtual);
-        let memory = guest_memory(order.scenario);
+        let resolved = order.resolved();
+        let memory = guest_memory(&resolved);
         // The guest sees the folder by the same name, wherever this process stands.
         let results = std::path::absolute(order.folder).map_err(RunError::writing(order.folder))?;
         let task = Task {
-            scenario: Some(order.resolved().to_toml()),
+            scenario: Some(resolved.to_toml()),
             seed: order.seed,
             entropy: entropy(order.seed),
             results,

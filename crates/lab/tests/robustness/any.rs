@@ -29,10 +29,13 @@ const SECOND: u64 = 1_000_000_000;
 const PART: &str = "part-";
 
 /// A scenario file out of `bytes`, that takes about `budget` events, or as few as such a scenario can.
-pub(crate) fn scenario(bytes: &[u8], budget: u64) -> String {
+pub(crate) fn scenario(bytes: &[u8], budget: u64, world: World) -> String {
     let mut choices = Choices(bytes);
     let mut text = String::from("schema = 1\nname = \"any\"\n");
-    let mut load = Load::default();
+    let mut load = Load {
+        space: Space::of(world),
+        ..Load::default()
+    };
     link(&mut choices, &mut text, &mut load);
     let own = function(&mut choices, &mut text, &mut load);
     let groups = 1 + choices.below(4);
@@ -45,11 +48,15 @@ pub(crate) fn scenario(bytes: &[u8], budget: u64) -> String {
     text
 }
 
-/// The scenario for the simulator, without those optional lines that do not go with the others.
-pub(crate) fn accepted(bytes: &[u8], budget: u64) -> (String, Result<Scenario, Problems>) {
-    let mut text = scenario(bytes, budget);
+/// The scenario for `world`, without those optional lines that do not go with the others.
+pub(crate) fn accepted(
+    bytes: &[u8],
+    budget: u64,
+    world: World,
+) -> (String, Result<Scenario, Problems>) {
+    let mut text = scenario(bytes, budget, world);
     for _ in 0..16 {
-        let problems = match Scenario::load("any", &text, &[], Some(World::Sim)) {
+        let problems = match Scenario::load("any", &text, &[], Some(world)) {
             Ok(loaded) => return (text, Ok(loaded.scenario)),
             Err(problems) => problems,
         };
@@ -75,7 +82,7 @@ pub(crate) fn accepted(bytes: &[u8], budget: u64) -> (String, Result<Scenario, P
             text = left;
         }
     }
-    let again = Scenario::load("any", &text, &[], Some(World::Sim));
+    let again = Scenario::load("any", &text, &[], Some(world));
     (text, again.map(|loaded| loaded.scenario))
 }
 
@@ -168,9 +175,43 @@ impl Choices<'_> {
     }
 }
 
+/// What of the space a world can reproduce at all, and in a test.
+#[derive(Default)]
+struct Space {
+    /// Shortest and longest base RTT, in ns.
+    rtts: (u64, u64),
+    /// Whether there may be none.
+    no_rtt: bool,
+    /// Of a group.
+    most_flows: u64,
+    /// Longest run, in ns.
+    longest: u64,
+}
+
+impl Space {
+    fn of(world: World) -> Self {
+        match world {
+            World::Sim => Self {
+                rtts: RTTS,
+                no_rtt: true,
+                most_flows: MOST_FLOWS,
+                longest: DURATIONS.1,
+            },
+            // Hosts do something even while nothing is sent, or wait in real time.
+            World::Virtual | World::Live => Self {
+                rtts: (world.smallest_rtt().as_nanos(), RTTS.1),
+                no_rtt: false,
+                most_flows: 2_000,
+                longest: SECOND / 4,
+            },
+        }
+    }
+}
+
 /// What a run has to do, for an estimate of its events.
 #[derive(Default)]
 struct Load {
+    space: Space,
     /// Its queues, by direction.
     queues: [Option<&'static Entry>; 2],
     /// The fastest rate of each direction in bit/s; `None` if it is unlimited.
@@ -239,7 +280,7 @@ impl Load {
 
     /// The longest run within `budget` events.
     fn longest(&self, budget: u64) -> u64 {
-        let (mut low, mut high) = DURATIONS;
+        let (mut low, mut high) = (DURATIONS.0, self.space.longest);
         while low + 1 < high {
             let middle = low + (high - low) / 2;
             if self.events(middle) <= budget {
@@ -345,8 +386,9 @@ fn some(
 }
 
 /// Many are rare, since each costs events.
-fn flows(choices: &mut Choices<'_>) -> u64 {
-    let most = if choices.once_in(8) { MOST_FLOWS } else { 300 };
+fn flows(choices: &mut Choices<'_>, load: &Load) -> u64 {
+    let many = load.space.most_flows;
+    let most = if choices.once_in(8) { many } else { 300 };
     choices.spread((1, most))
 }
 
@@ -354,12 +396,12 @@ fn group(choices: &mut Choices<'_>, text: &mut String, load: &mut Load, index: u
     let count = if choices.once_in(16) {
         0
     } else {
-        flows(choices)
+        flows(choices, load)
     };
-    let rtt = if choices.once_in(16) {
+    let rtt = if choices.once_in(16) && load.space.no_rtt {
         0
     } else {
-        choices.spread(RTTS)
+        choices.spread(load.space.rtts)
     };
     // TCP needs a rate; now and then it has none.
     let reverse = load.rates[1].is_some() || choices.once_in(16);
@@ -514,7 +556,7 @@ fn change(choices: &mut Choices<'_>, load: &mut Load, groups: u64) -> (String, S
             (format!("{path}.rate"), format!("\"{rate}bit\""))
         }
         1 => {
-            let (group, count) = (choices.below(groups), flows(choices) - 1);
+            let (group, count) = (choices.below(groups), flows(choices, load) - 1);
             load.more += count;
             let most = &mut load.groups[group as usize].flows;
             *most = count.max(*most);

@@ -1,10 +1,13 @@
 //! The space of scenarios, at random.
 //!
-//! Each case is a scenario that the checker accepts; it must run to its end without an error, tell figures that can be,
-//! and take no more memory than the checker reckons with.
+//! Each case is a scenario that the checker accepts; it must run to its end without an error, report figures that can be,
+//! and take no more memory than the checker reckons with. What starts in the virtual and the live world is tried by the tests of
+//! the command line; here is that a guest judges as its host does.
 
 use proptest::prelude::*;
+use quell_lab::World;
 use quell_lab::scenario::{Memory, Scenario};
+use quell_lab::virtual_world::{guest_memory, guest_scenario};
 use quell_measure::Summary;
 
 use crate::any;
@@ -18,7 +21,7 @@ proptest! {
 
     #[test]
     fn whatever_is_accepted_runs_to_its_end(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
-        let (text, scenario) = any::accepted(&bytes, EVENTS);
+        let (text, scenario) = any::accepted(&bytes, EVENTS, World::Sim);
         if let Ok(scenario) = scenario {
             let (summary, taken) = measured(&scenario);
             plausible(&scenario, &summary, &text);
@@ -26,9 +29,41 @@ proptest! {
             assert!(taken <= reckoned, "takes {taken} of {reckoned} bytes\n{text}");
         }
     }
+
+    #[test]
+    fn a_guest_accepts_what_its_host_has_accepted(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
+        let (text, scenario) = any::accepted(&bytes, EVENTS, World::Virtual);
+        if let Ok(scenario) = scenario {
+            agreed(&scenario, &text);
+        }
+    }
 }
 
-/// Figures that any run must tell.
+/// What the host hands over: the resolved scenario, and the memory that it takes.
+fn agreed(scenario: &Scenario, text: &str) {
+    let memory = guest_memory(scenario).get();
+    match guest_scenario(&scenario.to_toml(), memory) {
+        Ok(again) => assert_eq!(&again, scenario, "{text}"),
+        Err(error) => panic!("{error}\n{text}"),
+    }
+    // With less it would break off, and not for want of a rate.
+    let error = guest_scenario(&scenario.to_toml(), memory - 1).unwrap_err();
+    assert!(error.to_string().contains(" and the guest has "), "{error}");
+}
+
+/// The one that the simulator's budget does not hold: a queue of small packets that nobody sends, and windows of a GiB each.
+#[test]
+fn a_guest_does_not_judge_by_the_memory_of_the_simulator() {
+    let text = "schema = 1\nname = \"large\"\n[link]\nrate = \"8gbit\"\nqueue = \"fifo\"\n[link.reverse]\nrate = \"8gbit\"\n\
+                [[group]]\nname = \"a\"\ncount = 100\nrtt = \"400ms\"\napp = \"bulk\"\n[run]\nduration = \"1s\"\n";
+    let load =
+        |world| Scenario::load("large", text, &[], Some(world)).map(|loaded| loaded.scenario);
+    agreed(&load(World::Virtual).unwrap(), text);
+    let refused = load(World::Sim).unwrap_err().to_string();
+    assert!(refused.contains("memory budget"), "{refused}");
+}
+
+/// Figures that any run must report.
 pub(crate) fn plausible(scenario: &Scenario, summary: &Summary, text: &str) {
     assert!(!summary.partial, "{text}");
     let ratio = |ratio: f64| (0.0..=1.0).contains(&ratio);
@@ -69,7 +104,7 @@ fn most_of_the_space_is_accepted_and_some_of_it_is_refused() {
     let mut refused = Vec::new();
     for _ in 0..300 {
         let bytes: Vec<u8> = (0..400).map(|_| random.below(256) as u8).collect();
-        refused.extend(any::accepted(&bytes, EVENTS).1.err());
+        refused.extend(any::accepted(&bytes, EVENTS, World::Sim).1.err());
     }
     assert!(
         (30..150).contains(&refused.len()),

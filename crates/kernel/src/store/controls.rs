@@ -1,0 +1,69 @@
+//! Which congestion controls a kernel has, from the configuration that it was built with.
+//!
+//! A control's name is not always that of its option (net/ipv4/Kconfig), and a tree of one's own may have options that
+//! nobody else knows: of those the name stays unknown.
+
+use std::fs;
+
+use super::Kernel;
+
+/// Options whose control has another name.
+const RENAMED: &[(&str, &str)] = &[("hstcp", "highspeed")];
+/// Linux's own options, in lower case.
+const KNOWN: &[&str] = &[
+    "bbr", "bic", "cdg", "cubic", "dctcp", "hstcp", "htcp", "hybla", "illinois", "lp", "nv",
+    "scalable", "vegas", "veno", "westwood", "yeah",
+];
+
+impl Kernel {
+    /// The congestion controls of its configuration, by their names; `None` where the configuration cannot be read, or has
+    /// options whose names are not known.
+    pub fn congestion_controls(&self) -> Option<Vec<String>> {
+        controls(&fs::read_to_string(self.config()).ok()?)
+    }
+}
+
+fn controls(config: &str) -> Option<Vec<String>> {
+    // Reno has no option.
+    let mut all = vec!["reno".to_owned()];
+    for line in config.lines() {
+        let Some(option) = line.strip_prefix("CONFIG_TCP_CONG_") else {
+            continue;
+        };
+        // A module cannot be loaded inside.
+        let Some(option) = option.strip_suffix("=y") else {
+            continue;
+        };
+        let option = option.to_lowercase();
+        if option == "advanced" {
+            continue;
+        }
+        if !KNOWN.contains(&option.as_str()) {
+            return None;
+        }
+        let renamed = RENAMED.iter().find(|(name, _)| *name == option);
+        all.push(renamed.map_or(option.clone(), |(_, name)| (*name).to_owned()));
+    }
+    all.sort();
+    Some(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_are_controls_under_their_names() {
+        let config = "CONFIG_TCP_CONG_ADVANCED=y\nCONFIG_TCP_CONG_HSTCP=y\n# CONFIG_TCP_CONG_BBR is not set\nCONFIG_TCP_CONG_NV=m\n\
+                      CONFIG_TCP_CONG_DCTCP=y\nCONFIG_DEFAULT_TCP_CONG=\"cubic\"\n";
+        assert_eq!(
+            controls(config),
+            Some(vec![
+                "dctcp".to_owned(),
+                "highspeed".to_owned(),
+                "reno".to_owned()
+            ])
+        );
+        assert_eq!(controls("CONFIG_TCP_CONG_PRAGUE=y\n"), None);
+    }
+}

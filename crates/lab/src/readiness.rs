@@ -1,0 +1,131 @@
+//! What this host lacks for a scenario that a world could run: what no file can say.
+//!
+//! `quell check` asks, so nothing is changed: no module is loaded, nothing is built, and what is tried is gone again. A run
+//! finds the same by itself when it starts.
+
+use quell_app::Transport;
+use quell_hosts::probe::Finding;
+use quell_hosts::{cc, probe, traffic};
+use rustix::process::geteuid;
+
+use crate::lifetimes::lifetimes;
+use crate::virtual_world::{self, GuestOptions};
+use crate::{Scenario, World};
+
+/// What is missing, and the command that fixes it where there is one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lack {
+    /// What is missing, in a line.
+    pub what: String,
+    /// The command or step that would fix it.
+    pub fix: Option<String>,
+}
+
+impl std::fmt::Display for Lack {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match &self.fix {
+            Some(fix) => write!(f, "{}; fix: {fix}", self.what),
+            None => f.write_str(&self.what),
+        }
+    }
+}
+
+/// What this host lacks to run `scenario`, which [`Scenario::load`] has accepted for `world`. Empty if it can start.
+pub fn lacks(scenario: &Scenario, world: World, guest: &GuestOptions) -> Vec<Lack> {
+    match world {
+        World::Sim => Vec::new(),
+        World::Virtual => virtual_world::lacks(scenario, guest),
+        World::Live => live(scenario),
+    }
+}
+
+/// The names of the congestion controls that a scenario needs, each once.
+pub(crate) fn controls(scenario: &Scenario) -> Vec<&str> {
+    let mut names: Vec<&str> = scenario
+        .groups
+        .iter()
+        .filter_map(|group| group.control_name())
+        .collect();
+    names.sort_unstable();
+    names.dedup();
+    names
+}
+
+fn live(scenario: &Scenario) -> Vec<Lack> {
+    let findings = probe::probe(&[]);
+    let root = geteuid().is_root();
+    // Without root the namespaces are made inside a user namespace, which has what the others need.
+    let needed: &[&str] = if root {
+        &["network namespaces", "veth", "packet sockets"]
+    } else {
+        &["user namespaces"]
+    };
+    let missing = |finding: &&Finding| !finding.ok && needed.contains(&finding.what.as_str());
+    let missing = findings.iter().filter(missing).map(|finding| Lack {
+        what: format!("{}: {}", finding.what, finding.detail),
+        fix: finding.mend.clone(),
+    });
+    let mut lacks: Vec<Lack> = missing.collect();
+    let may_load = findings
+        .iter()
+        .any(|one| one.ok && one.what == "right to load BPF");
+    let controls = controls(scenario);
+    lacks.extend(
+        controls
+            .into_iter()
+            .filter_map(|name| control(name, root, may_load)),
+    );
+    lacks.extend(files(scenario));
+    lacks
+}
+
+/// Whether this kernel has a control, or gets it when a run asks for it.
+fn control(name: &str, root: bool, may_load: bool) -> Option<Lack> {
+    let known = cc::available().unwrap_or_default();
+    if known.iter().any(|other| other == name) {
+        return None;
+    }
+    let ours = cc::loadable().contains(&name);
+    if (ours && may_load) || (root && has_module(name)) {
+        return None;
+    }
+    let own: Vec<String> = known
+        .into_iter()
+        .filter(|other| cc::owner(other).is_none())
+        .collect();
+    Some(Lack {
+        what: format!("this kernel has no {name} (it has {})", own.join(", ")),
+        fix: Some(if ours {
+            "run as root, so that quell can load its own as BPF".to_owned()
+        } else {
+            format!("modprobe tcp_{name}")
+        }),
+    })
+}
+
+/// Whether the running kernel has a control as a module, which root's run would load.
+fn has_module(name: &str) -> bool {
+    let release = rustix::system::uname();
+    let folder = format!("/lib/modules/{}", release.release().to_string_lossy());
+    let list = std::fs::read_to_string(format!("{folder}/modules.dep")).unwrap_or_default();
+    let file = format!("/tcp_{name}.ko");
+    list.lines()
+        .filter_map(|line| line.split(':').next())
+        .any(|path| path.contains(&file))
+}
+
+/// Whether this process may open what the flows need.
+fn files(scenario: &Scenario) -> Option<Lack> {
+    let seed = scenario.run.seeds.first().copied().unwrap_or_default();
+    let flows = lifetimes(scenario, seed);
+    let is_stream = |group: usize| scenario.groups[group].app.transport() == Transport::Stream;
+    let streams = flows.iter().filter(|flow| is_stream(flow.group)).count();
+    let datagrams = flows.len() - streams;
+    let groups = scenario.groups.len();
+    traffic::allow_files_for(streams as u64, datagrams as u64, groups as u64)
+        .err()
+        .map(|error| Lack {
+            what: error.to_string(),
+            fix: None,
+        })
+}
