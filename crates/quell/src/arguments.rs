@@ -9,6 +9,8 @@ use quell_aqm::units::notation;
 use quell_lab::live::GuestCommand;
 use quell_lab::{GuestOptions, World};
 
+use crate::new::New;
+
 /// Keeps network queues short, and shows it.
 #[derive(Debug, Parser)]
 #[command(name = "quell", version, arg_required_else_help = true)]
@@ -32,6 +34,13 @@ pub(crate) enum Command {
         /// Of which file
         #[arg(value_enum, default_value_t = SchemaOf::Scenario)]
         of: SchemaOf,
+    },
+    /// Print or write a scenario to start from, with comments
+    New(New),
+    /// List the keys of a scenario file, or explain one: link.reverse, rtt, app.size
+    Keys {
+        /// One key, by its name or path
+        name: Option<String>,
     },
     /// List the queue disciplines, or the parameters of one
     Queues {
@@ -298,7 +307,7 @@ pub(crate) struct Check {
     pub(crate) file: PathBuf,
     #[command(flatten)]
     pub(crate) changes: Changes,
-    /// Check what this world cannot do, too
+    /// Judge for this world and this host; without it for the simulator, with a word on the others
     #[arg(long, value_enum)]
     pub(crate) world: Option<Where>,
 }
@@ -308,8 +317,13 @@ pub(crate) struct Check {
 pub(crate) struct Jobs {
     /// Simulated and virtual world: do so many runs at once, if memory allows; one per processor by
     /// default. Results do not depend on it
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = at_least_one)]
     jobs: Option<NonZeroUsize>,
+}
+
+fn at_least_one(text: &str) -> Result<NonZeroUsize, String> {
+    let number = text.parse().ok().and_then(NonZeroUsize::new);
+    number.ok_or_else(|| "must be a whole number of at least 1".to_owned())
 }
 
 impl Jobs {

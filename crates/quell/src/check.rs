@@ -11,26 +11,16 @@ use quell_lab::{World, schema};
 use crate::Failure;
 use crate::arguments::{Changes, Check, SchemaOf};
 use crate::page::Page;
+use crate::worlds;
 
 /// No scenario is that long; a wrong file may be.
 const LONGEST_FILE: u64 = 4 << 20;
 
 /// Says whether a scenario could run.
 pub(crate) fn check(arguments: &Check, page: &mut Page) -> Result<(), Failure> {
-    let loaded = load(
-        &arguments.file,
-        &arguments.changes,
-        arguments.world.map(World::from),
-    )?;
-    for warning in &loaded.warnings {
-        page.line(format_args!("warning: {warning}"));
-    }
-    page.line(format_args!(
-        "{}: {} is right",
-        arguments.file.display(),
-        loaded.scenario.name
-    ));
-    Ok(())
+    let load = |world| load(&arguments.file, &arguments.changes, world);
+    let world = arguments.world.map(World::from);
+    worlds::judge(&load, &arguments.file.display().to_string(), world, page)
 }
 
 /// Prints the JSON Schema of a kind of file.

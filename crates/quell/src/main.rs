@@ -11,6 +11,8 @@ mod demo;
 mod doctor;
 mod kernel;
 mod kernel_progress;
+mod keys;
+mod new;
 mod page;
 mod phases;
 mod picture;
@@ -22,6 +24,7 @@ mod signals;
 mod table;
 mod transfers;
 mod values;
+mod worlds;
 
 use std::borrow::Cow;
 use std::process::ExitCode;
@@ -88,6 +91,8 @@ fn main() -> ExitCode {
         }
         Command::Check(arguments) => check::check(&arguments, &mut page),
         Command::Schema { of } => check::schema(of, &mut page),
+        Command::New(arguments) => new::new(&arguments, &mut page),
+        Command::Keys { name } => keys::keys(name.as_deref(), &mut page),
         Command::Queues { name } => queues::queues(name.as_deref(), &mut page),
         Command::Values { name } => values::values(name.as_deref(), &mut page),
         Command::Cc { action } => controls::controls(action.as_ref(), &mut page),

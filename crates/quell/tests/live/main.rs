@@ -5,6 +5,8 @@
 //! in the end named as not judged (`quell_testing::live`). Where this host cannot run a test it says so by name.
 #![allow(clippy::unwrap_used)]
 
+#[path = "../../../lab/tests/robustness/any.rs"]
+mod any;
 mod applications;
 mod disciplines;
 #[path = "../common/fits.rs"]
@@ -17,6 +19,7 @@ mod packets;
 #[path = "../common/pcapng.rs"]
 mod pcapng;
 mod senders;
+mod starts;
 mod support;
 #[path = "../common/tshark.rs"]
 mod tshark;

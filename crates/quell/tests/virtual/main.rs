@@ -4,6 +4,8 @@
 #![allow(clippy::unwrap_used)]
 
 mod against_sim;
+#[path = "../../../lab/tests/robustness/any.rs"]
+mod any;
 mod broken;
 mod commands;
 #[path = "../common/fits.rs"]
@@ -19,3 +21,4 @@ mod signals;
 mod stage;
 #[path = "../common/tshark.rs"]
 mod tshark;
+mod starts;

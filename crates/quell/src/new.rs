@@ -1,0 +1,76 @@
+//! `quell new`: a scenario to start from, with comments.
+
+use std::fs::{self, File};
+use std::io::{ErrorKind, Write as _};
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use quell_lab::scenario::closest;
+use quell_lab::scenario::start::{STARTS, Start};
+
+use crate::Failure;
+use crate::page::Page;
+
+#[derive(Debug, Args)]
+pub(crate) struct New {
+    /// Which: access, lan, datacentre or satellite; without it they are listed
+    name: Option<String>,
+    /// Write it to this file, which must not exist; - or nothing is standard output
+    #[arg(short, long, value_name = "FILE", requires = "name")]
+    output: Option<PathBuf>,
+}
+
+/// Prints or writes one, or lists them.
+pub(crate) fn new(arguments: &New, page: &mut Page) -> Result<(), Failure> {
+    let Some(name) = &arguments.name else {
+        for start in STARTS {
+            page.line(format_args!("{:10}  {}", start.name, start.summary));
+        }
+        page.line("");
+        page.line("quell new NAME prints one; quell new NAME -o FILE writes it.");
+        return Ok(());
+    };
+    let start = find(name)?;
+    match arguments.output.as_deref() {
+        None => page.line(start.text.trim_end()),
+        Some(path) if path == Path::new("-") => page.line(start.text.trim_end()),
+        Some(path) => {
+            write(path, start.text)?;
+            page.line(format_args!(
+                "{} written; try: quell run {0}",
+                path.display()
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn find(name: &str) -> Result<&'static Start, Failure> {
+    let found = STARTS.iter().find(|start| start.name == name);
+    found.ok_or_else(|| {
+        let names = || STARTS.iter().map(|start| start.name);
+        // As it is spelled elsewhere.
+        let usual = name.replace("center", "centre").replace("data-", "data");
+        let meant = closest(&usual, names());
+        let meant = meant.map_or(String::new(), |name| format!("; did you mean {name}?"));
+        let all: Vec<&str> = names().collect();
+        Failure::input(format!(
+            "there is no scenario {name} to start from: must be one of {}{meant}",
+            all.join(", ")
+        ))
+    })
+}
+
+/// Never over anything that is there.
+fn write(path: &Path, text: &str) -> Result<(), Failure> {
+    let shown = path.display();
+    let mut file = File::create_new(path).map_err(|error| match error.kind() {
+        ErrorKind::AlreadyExists => Failure::input(format!("{shown} exists; name another file")),
+        _ => Failure::input(format!("cannot write {shown}: {error}")),
+    })?;
+    file.write_all(text.as_bytes()).map_err(|error| {
+        // Half of it would be in the way of the next try.
+        let _ = fs::remove_file(path);
+        Failure::failed(format!("cannot write {shown}: {error}"))
+    })
+}

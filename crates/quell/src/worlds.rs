@@ -1,0 +1,72 @@
+//! In which worlds a scenario can run: what `quell check` says.
+//!
+//! Two may refuse it: the world, for what the file asks, and this host, for what it lacks. A run would say the same.
+
+use quell_lab::readiness::lacks;
+use quell_lab::scenario::Loaded;
+use quell_lab::{GuestOptions, World};
+
+use crate::Failure;
+use crate::page::Page;
+
+/// Judges the scenario that `load` reads for a world, or for none, from `file`. Without a world it is judged for the default
+/// one, and the others are named with what keeps it from running there.
+pub(crate) fn judge(
+    load: &dyn Fn(Option<World>) -> Result<Loaded, Failure>,
+    file: &str,
+    world: Option<World>,
+    page: &mut Page,
+) -> Result<(), Failure> {
+    // What is wrong everywhere says nothing of worlds.
+    let loaded = load(None)?;
+    for warning in &loaded.warnings {
+        page.line(format_args!("warning: {warning}"));
+    }
+    let chosen = world.unwrap_or_default();
+    let (name, place) = (&loaded.scenario.name, chosen.name());
+    let refused = refusal(load, chosen);
+    match &refused {
+        Ok(()) => page.line(format_args!("{file}: {name} is OK in the {place} world")),
+        Err(_) => page.line(format_args!(
+            "{file}: {name} cannot run in the {place} world"
+        )),
+    }
+    if world.is_none() {
+        for other in World::ALL.iter().filter(|other| **other != chosen) {
+            let answer = match refusal(load, *other) {
+                Ok(()) => "runs here, too".to_owned(),
+                Err(failure) => no(&failure.message),
+            };
+            page.line(format_args!("  {:8} {answer}", other.name()));
+        }
+    }
+    refused
+}
+
+/// Why a world, or this host, refuses the scenario.
+fn refusal(
+    load: &dyn Fn(Option<World>) -> Result<Loaded, Failure>,
+    world: World,
+) -> Result<(), Failure> {
+    let loaded = load(Some(world))?;
+    let lacks = lacks(&loaded.scenario, world, &GuestOptions::default());
+    if lacks.is_empty() {
+        return Ok(());
+    }
+    let lacks: Vec<String> = lacks.iter().map(ToString::to_string).collect();
+    Err(Failure::input(format!(
+        "this host lacks something for the {} world\n{}",
+        world.name(),
+        lacks.join("\n")
+    )))
+}
+
+/// The first reason of a message of several lines, whose first is a heading.
+fn no(message: &str) -> String {
+    let mut reasons = message.lines().skip(1);
+    let first = reasons.next().unwrap_or(message);
+    match reasons.count() {
+        0 => format!("no: {first}"),
+        more => format!("no: {first} (and {more} more: quell check --world)"),
+    }
+}

@@ -1,0 +1,166 @@
+//! Writing scenarios: `quell new`, `quell keys`, and what `quell check` says of worlds.
+#![allow(clippy::unwrap_used)]
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use quell_lab::scenario::keys::KEYS;
+use quell_lab::scenario::start::STARTS;
+
+/// Exit code, standard output, standard error of quell with `arguments` in `folder`.
+fn told(folder: &Path, arguments: &[&str]) -> (i32, String, String) {
+    let output = Command::new(env!("CARGO_BIN_EXE_quell"))
+        .args(arguments)
+        .current_dir(folder)
+        // No kernel: what is said of the virtual world does not depend on this machine.
+        .env("QUELL_KERNELS", folder.join("kernels"))
+        .output()
+        .unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    let code = output.status.code().unwrap();
+    (code, text(output.stdout), text(output.stderr))
+}
+
+#[test]
+fn each_start_is_written_checked_without_a_warning_and_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let told = |arguments: &[&str]| told(folder.path(), arguments);
+    let (_, listed, _) = told(&["new"]);
+    for start in STARTS {
+        let name = start.name;
+        assert!(listed.contains(&format!("{name} ")), "{listed}");
+        let file = format!("{name}.toml");
+        let (code, out, errors) = told(&["new", name, "-o", &file]);
+        assert_eq!((code, errors.as_str()), (0, ""));
+        assert!(out.starts_with(&format!("{file} written")), "{out}");
+        assert_eq!(
+            fs::read_to_string(folder.path().join(&file)).unwrap(),
+            start.text
+        );
+        let (code, out, errors) = told(&["check", &file]);
+        assert_eq!((code, errors.as_str()), (0, ""), "{out}");
+        assert!(out.starts_with(&format!("{file}: {name} is OK")), "{out}");
+        // The data centre's RTT is one that hosts in real time do not have; what else is said of live is of this host.
+        let too_near = out.contains("the smallest RTT of the live world");
+        assert_eq!(too_near, name == "datacentre", "{out}");
+        let short: &[&str] = match name {
+            "datacentre" => &["--duration", "60ms", "--set", "run.warmup=20ms"],
+            "lan" => &["--duration", "300ms", "--set", "run.warmup=100ms"],
+            _ => &["--duration", "4s", "--set", "run.warmup=1s"],
+        };
+        let run = [&["run", &file, "--json", "--out", name][..], short].concat();
+        let (code, out, errors) = told(&run);
+        assert_eq!(code, 0, "{errors}");
+        assert!(out.contains("\"partial\": false"), "{out}");
+    }
+}
+
+#[test]
+fn a_start_is_printed_and_never_written_over_anything() {
+    let folder = tempfile::tempdir().unwrap();
+    let told = |arguments: &[&str]| told(folder.path(), arguments);
+    let access = STARTS[0].text;
+    for arguments in [&["new", "access"][..], &["new", "access", "-o", "-"]] {
+        assert_eq!(told(arguments), (0, access.to_owned(), String::new()));
+    }
+    fs::write(folder.path().join("mine.toml"), "mine").unwrap();
+    let refused = "quell: mine.toml exists; name another file\n".to_owned();
+    assert_eq!(
+        told(&["new", "lan", "-o", "mine.toml"]),
+        (2, String::new(), refused)
+    );
+    assert_eq!(
+        fs::read_to_string(folder.path().join("mine.toml")).unwrap(),
+        "mine"
+    );
+    let (code, _, errors) = told(&["new", "data-center"]);
+    assert_eq!(code, 2);
+    assert!(errors.contains("did you mean datacentre?"), "{errors}");
+}
+
+#[test]
+fn every_key_is_listed_and_explained_with_an_example() {
+    let folder = tempfile::tempdir().unwrap();
+    let told = |arguments: &[&str]| told(folder.path(), arguments);
+    let (code, all, _) = told(&["keys"]);
+    assert_eq!(code, 0);
+    for key in KEYS {
+        assert!(all.contains(&format!("  {} ", key.name)), "{}", key.name);
+        let (code, out, errors) = told(&["keys", &key.path()]);
+        assert_eq!(code, 0, "{errors}");
+        assert!(out.contains(key.example), "{out}");
+    }
+    let (_, out, _) = told(&["keys", "link.reverse.rate"]);
+    assert_eq!(
+        out,
+        "link.reverse.rate  (can change during a run)\n\
+         \x20   Rate of the link in the reverse direction.\n\
+         \x20   Default: unlimited. Allowed: a rate from 1kbit to 1tbit, or unlimited.\n\
+         \x20   In every world.\n\
+         \n\
+         \x20   [link.reverse]\n\
+         \x20   rate = \"20mbit\"\n"
+    );
+    for (name, meant) in [
+        ("upload", "link.reverse.rate"),
+        ("cc", "group.NAME.congestion-control"),
+    ] {
+        let (code, _, errors) = told(&["keys", name]);
+        assert_eq!(code, 2);
+        assert!(
+            errors.contains(&format!("did you mean {meant}?")),
+            "{errors}"
+        );
+    }
+}
+
+/// A control that no modelled host has: `run` refuses it, and so must `check`.
+#[test]
+fn check_judges_for_the_world_in_which_a_run_would_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let told = |arguments: &[&str]| told(folder.path(), arguments);
+    let text = "schema = 1\nname = \"mine\"\n[link]\nrate = \"10mbit\"\nqueue = \"codel\"\n[[group]]\nname = \"a\"\nrtt = \"20ms\"\n\
+                congestion-control = \"sprout\"\napp = \"bulk\"\n[run]\nduration = \"2s\"\n";
+    fs::write(folder.path().join("f.toml"), text).unwrap();
+    let why = "f.toml:9: group.a.congestion-control = \"sprout\": the sim world has no such control; it has reno, cubic, dctcp\n";
+    let (code, _, errors) = told(&["run", "f.toml"]);
+    assert_eq!(code, 2);
+    assert!(errors.ends_with(why), "{errors}");
+    let (code, out, errors) = told(&["check", "f.toml"]);
+    assert_eq!(code, 2, "{out}");
+    assert!(errors.ends_with(why), "{errors}");
+    assert!(
+        out.contains("f.toml: mine cannot run in the sim world\n"),
+        "{out}"
+    );
+    // Neither has a kernel this control; where there is no kernel that is said first.
+    assert!(out.contains("  virtual  no: "), "{out}");
+    assert!(out.contains("  live     no: "), "{out}");
+    let (code, out, errors) = told(&["check", "f.toml", "--world", "live"]);
+    assert_eq!(code, 2, "{out}");
+    assert!(
+        errors.contains("this host lacks something for the live world\n"),
+        "{errors}"
+    );
+    // What the world itself lacks.
+    let near = text.replace("sprout", "cubic").replace("20ms", "500us");
+    fs::write(folder.path().join("near.toml"), near).unwrap();
+    let (code, out, _) = told(&["check", "near.toml"]);
+    assert_eq!(code, 0);
+    assert!(
+        out.contains("  live     no: near.toml:8: group.a.rtt = \"500us\": must be at least 1ms"),
+        "{out}"
+    );
+}
+
+#[test]
+fn jobs_are_refused_in_words_that_are_true() {
+    let folder = tempfile::tempdir().unwrap();
+    let (code, _, errors) = told(folder.path(), &["run", "f.toml", "--jobs", "0"]);
+    assert_eq!(code, 2);
+    assert!(
+        errors.contains("must be a whole number of at least 1"),
+        "{errors}"
+    );
+}
