@@ -237,7 +237,7 @@ fn what_is_wrong_is_named_with_what_would_be_right() {
         (
             "own",
             "kind = \"piecewise\"\npoints = [[\"1mbit\", 1, 2]]",
-            format!("20: value.own.points.1 = a list: must be a list of points, each a rate and its value: {points}"),
+            format!("20: value.own.points.1 = [\"1mbit\", 1, 2]: must be a list of points, each a rate and its value: {points}"),
         ),
         // Not decreasing.
         (
