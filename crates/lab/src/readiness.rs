@@ -73,20 +73,21 @@ fn live(scenario: &Scenario) -> Vec<Lack> {
     lacks.extend(
         controls
             .into_iter()
-            .filter_map(|name| control(name, root, may_load)),
+            .filter_map(|name| control(name, may_load)),
     );
     lacks.extend(files(scenario));
     lacks
 }
 
-/// Whether this kernel has a control, or gets it when a run asks for it.
-fn control(name: &str, root: bool, may_load: bool) -> Option<Lack> {
+/// Whether this kernel has a control now, or quell can give it one. A module that is not loaded does not count: to ask for it
+/// would load it.
+fn control(name: &str, may_load: bool) -> Option<Lack> {
     let known = cc::available().unwrap_or_default();
     if known.iter().any(|other| other == name) {
         return None;
     }
     let ours = cc::loadable().contains(&name);
-    if (ours && may_load) || (root && has_module(name)) {
+    if ours && may_load {
         return None;
     }
     let own: Vec<String> = known
@@ -101,17 +102,6 @@ fn control(name: &str, root: bool, may_load: bool) -> Option<Lack> {
             format!("modprobe tcp_{name}")
         }),
     })
-}
-
-/// Whether the running kernel has a control as a module, which root's run would load.
-fn has_module(name: &str) -> bool {
-    let release = rustix::system::uname();
-    let folder = format!("/lib/modules/{}", release.release().to_string_lossy());
-    let list = std::fs::read_to_string(format!("{folder}/modules.dep")).unwrap_or_default();
-    let file = format!("/tcp_{name}.ko");
-    list.lines()
-        .filter_map(|line| line.split(':').next())
-        .any(|path| path.contains(&file))
 }
 
 /// Whether this process may open what the flows need.

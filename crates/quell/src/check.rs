@@ -61,9 +61,9 @@ pub(crate) fn load_with(
     Scenario::load(&name, &text, &overrides, world).map_err(|problems| {
         let count = problems.0.len();
         let what = if count == 1 {
-            "1 mistake".to_owned()
+            "1 error".to_owned()
         } else {
-            format!("{count} mistakes")
+            format!("{count} errors")
         };
         Failure::input(format!("the scenario has {what}\n{problems}"))
     })
