@@ -19,6 +19,6 @@ mod pcapng;
 mod runs;
 mod signals;
 mod stage;
+mod starts;
 #[path = "../common/tshark.rs"]
 mod tshark;
-mod starts;
