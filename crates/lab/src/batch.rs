@@ -354,15 +354,14 @@ impl<'a> Batch<'a> {
     fn outcome(self) -> Outcome {
         let finished = self.finished.into_inner();
         let finished = finished.unwrap_or_else(PoisonError::into_inner);
+        let mut runs: Vec<Finished> = finished.into_iter().flatten().collect();
+        runs.sort_by_key(|run| run.seed);
         let place = self.place.into_inner();
         let aggregate = match place.unwrap_or_else(PoisonError::into_inner) {
             Place::Whole(folder, mean) => Some((folder, mean)),
             Place::Single(_) | Place::Several(_) | Place::Nothing => None,
         };
-        Outcome {
-            runs: finished.into_iter().flatten().collect(),
-            aggregate,
-        }
+        Outcome { runs, aggregate }
     }
 }
 

@@ -96,7 +96,7 @@ pub struct Finished {
 /// What a scenario gave.
 #[derive(Debug, Clone)]
 pub struct Outcome {
-    /// One per seed; fewer if the run was ended early.
+    /// One per seed, in the order of the seeds; fewer if the run was ended early.
     pub runs: Vec<Finished>,
     /// With several seeds: the folder of all, and their mean.
     pub aggregate: Option<(PathBuf, Aggregate)>,

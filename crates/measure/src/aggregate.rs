@@ -3,6 +3,9 @@
 //! The result has the shape of a summary, with each measured number replaced by an [`Estimate`].
 //! What is not a number stays where all runs agree and is `null` where they do not; so is a list
 //! whose length differs. Flows are matched by the order of their start.
+//!
+//! Runs are taken in the order of their seeds, whatever the order in which they come: sums of floating-point numbers
+//! depend on it. A run that ended in its warm-up has measured nothing, and is no part of any mean.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -29,7 +32,7 @@ pub struct Aggregate {
     pub scenario: String,
     /// Where it ran.
     pub world: String,
-    /// Of each run.
+    /// Of each run that is part of the mean, ascending.
     pub seeds: Vec<u64>,
     /// Length of the longest run, with its warm-up.
     pub duration_s: f64,
@@ -58,18 +61,27 @@ impl Estimate {
     }
 }
 
-/// Aggregates the runs of one scenario; `None` without runs. Fails only if a summary holds what
+/// Aggregates the runs of one scenario, in any order; `None` without runs. Fails only if a summary holds what
 /// JSON cannot.
 pub fn aggregate(summaries: &[Summary]) -> Result<Option<Aggregate>, serde_json::Error> {
-    let Some(first) = summaries.first() else {
-        return Ok(None);
-    };
+    let mut all: Vec<&Summary> = summaries.iter().collect();
+    all.sort_by_key(|summary| summary.seed);
     let mut warnings: Vec<String> = Vec::new();
-    for warning in summaries.iter().flat_map(|summary| &summary.warnings) {
+    for warning in all.iter().flat_map(|summary| &summary.warnings) {
         if !warnings.contains(warning) {
             warnings.push(warning.clone());
         }
     }
+    let partial = all.iter().any(|summary| summary.partial);
+    let measured: Vec<&Summary> = all
+        .iter()
+        .copied()
+        .filter(|one| one.has_measured())
+        .collect();
+    let summaries = if measured.is_empty() { all } else { measured };
+    let Some(first) = summaries.first() else {
+        return Ok(None);
+    };
     let whole: Vec<Value> = values(summaries.iter().map(|summary| &summary.figures))?;
     let mut figures = match combine(&whole.iter().collect::<Vec<_>>()) {
         Value::Object(figures) => figures,
@@ -90,7 +102,7 @@ pub fn aggregate(summaries: &[Summary]) -> Result<Option<Aggregate>, serde_json:
             .map(|summary| summary.duration_s)
             .fold(0.0, f64::max),
         warmup_s: first.warmup_s,
-        partial: summaries.iter().any(|summary| summary.partial),
+        partial,
         warnings,
         figures,
     }))
@@ -186,6 +198,41 @@ mod tests {
         assert_eq!(groups[1]["goodput_bps"], Value::Null);
         assert_eq!(all.figures["phases"][0]["link"]["utilisation"]["mean"], 0.5);
         assert_eq!(aggregate(&[]).unwrap(), None);
+    }
+
+    #[test]
+    fn the_order_of_the_runs_changes_nothing_to_the_byte() {
+        // Sums of these differ in their last digit with the order.
+        let rates = [0.1e6, 0.7e6, 0.3e6, 1.1e6 / 3.0];
+        let run = |seed: u64| {
+            let mut summary = summary(seed, [rates[seed as usize - 1], 1e6]);
+            summary.warnings = vec![format!("warning of {seed}")];
+            summary
+        };
+        let of = |seeds: [u64; 4]| {
+            let all = aggregate(&seeds.map(run)).unwrap().unwrap();
+            serde_json::to_string(&all).unwrap()
+        };
+        let up = of([1, 2, 3, 4]);
+        assert_eq!(up, of([4, 3, 2, 1]));
+        assert_eq!(up, of([3, 1, 4, 2]));
+        assert!(up.contains("\"seeds\":[1,2,3,4]"), "{up}");
+    }
+
+    #[test]
+    fn a_run_that_measured_nothing_is_no_part_of_the_mean() {
+        let mut early = summary(1, [0.0, 0.0]);
+        early.duration_s = early.warmup_s / 2.0;
+        early.partial = true;
+        let all = aggregate(&[early.clone(), summary(2, [3e6, 1e6])]);
+        let all = all.unwrap().unwrap();
+        assert_eq!((all.seeds, all.partial), (vec![2], true));
+        let goodput = &all.figures["groups"][0]["goodput_bps"][0];
+        assert_eq!(
+            goodput,
+            &json!({ "mean": 3e6, "standard_error": null, "n": 1 })
+        );
+        assert_eq!(aggregate(&[early]).unwrap().unwrap().seeds, [1]);
     }
 
     #[test]

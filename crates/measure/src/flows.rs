@@ -6,9 +6,10 @@
 //! that time, so a host that comes late shifts a window and does not falsify a rate. A round that
 //! comes after several ends closes them all; the first takes everything.
 //!
-//! Goodput is payload over the whole of a window, also for a flow that was there for a part of it.
-//! A window lists the flows that lived in it, in the order of their start. Memory grows with the
-//! number of flows, not with time.
+//! Goodput is payload over the time in which a flow was alive: from its start to its stop, as far as
+//! that lies in the window, whether or not its application had something to send. A window lists the
+//! flows that lived in it, in the order of their start. Memory grows with the number of flows, not
+//! with time.
 
 use quell_aqm::{Bytes, Time};
 
@@ -39,9 +40,8 @@ pub struct FlowRecorder {
     flows: Vec<Flow>,
     groups: Vec<RttTally>,
     interval_start: Time,
-    /// When the open segment and the whole really started.
+    /// When the open segment really started.
     segment_start: Time,
-    whole_length: Time,
     rows: Vec<FlowRow>,
     phases: Vec<Vec<GroupFlows>>,
 }
@@ -54,13 +54,21 @@ struct Flow {
     at_interval: Totals,
     at_segment: Totals,
     /// Sum over the measured segments.
-    whole: Totals,
+    whole: Part,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
 struct Totals {
     delivered: u64,
     retransmitted: u64,
+}
+
+/// A flow in one stretch of time.
+#[derive(Debug, Clone, Copy, Default)]
+struct Part {
+    totals: Totals,
+    /// For how long it was alive.
+    alive: Time,
 }
 
 /// Smoothed RTTs in ns.
@@ -73,8 +81,10 @@ struct RttTally {
 /// The flows of one group in one stretch of time.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GroupFlows {
-    /// Payload to the application in bit/s, of each flow.
+    /// Payload to the application in bit/s, of each flow, over the time in which it was alive.
     pub goodput_bps: Vec<f64>,
+    /// For how long each flow was alive, in seconds.
+    pub alive_s: Vec<f64>,
     /// Segments sent again.
     pub retransmitted: u64,
     /// Smoothed RTT, sampled each interval.
@@ -110,7 +120,6 @@ impl FlowRecorder {
             groups: vec![tally; groups],
             interval_start: Time::ZERO,
             segment_start: Time::ZERO,
-            whole_length: Time::ZERO,
             rows: Vec::new(),
             phases: Vec::new(),
         }
@@ -127,7 +136,7 @@ impl FlowRecorder {
             last: FlowSample::default(),
             at_interval: Totals::default(),
             at_segment: Totals::default(),
-            whole: Totals::default(),
+            whole: Part::default(),
         });
         FlowId(self.flows.len() as u32 - 1)
     }
@@ -169,19 +178,18 @@ impl FlowRecorder {
         self.rows.drain(..)
     }
 
-    /// The run ended at `now`, at its planned end or before, and a last round was sampled.
-    pub fn finish(&mut self, now: Time) -> FlowResults {
-        self.close_round(now);
-        if let Some(due) = self.schedule.stop(now) {
-            if due.interval {
-                self.close_interval(now);
-            }
-            if let Some(segment) = due.segment {
-                self.close_segment(segment, now);
-            }
-        }
-        let (span, length) = (self.schedule.whole(), self.whole_length);
-        let whole = self.figures(span, length, |flow| flow.whole, |group| &group.whole);
+    /// The run ends at `end`, before its time: the round that is due then is the last one. Rounds that have closed stay
+    /// closed; an `end` behind the planned one changes nothing.
+    pub fn end_at(&mut self, end: Time) {
+        self.schedule.end_at(end);
+    }
+
+    /// The run ended at `end`, at its planned end or before, and a last round was sampled.
+    pub fn finish(&mut self, end: Time) -> FlowResults {
+        self.end_at(end);
+        self.close_round(end);
+        let span = self.schedule.whole();
+        let whole = self.figures(span, |flow| flow.whole, |group| &group.whole);
         FlowResults {
             whole,
             phases: std::mem::take(&mut self.phases),
@@ -220,19 +228,25 @@ impl FlowRecorder {
     }
 
     fn close_segment(&mut self, segment: Segment, at: Time) {
-        let length = at - self.segment_start;
+        // When it really started and ended: where hosts sample late, a little after its time.
+        let real = Span {
+            start: std::mem::replace(&mut self.segment_start, at),
+            end: at,
+        };
         let measured = segment.counts_for != Use::Nothing;
+        let part = |flow: &Flow| Part {
+            totals: flow.totals().since(flow.at_segment),
+            alive: flow.alive(segment.span, real),
+        };
         if segment.counts_for == Use::Phase {
-            let totals = |flow: &Flow| flow.totals().since(flow.at_segment);
-            let figures = self.figures(segment.span, length, totals, |group| &group.segment);
+            let figures = self.figures(segment.span, part, |group| &group.segment);
             self.phases.push(figures);
         }
         for flow in &mut self.flows {
-            let delta = flow.totals().since(flow.at_segment);
+            let part = part(flow);
             flow.at_segment = flow.totals();
             if measured {
-                flow.whole.delivered += delta.delivered;
-                flow.whole.retransmitted += delta.retransmitted;
+                flow.whole.add(part);
             }
         }
         for group in &mut self.groups {
@@ -241,17 +255,12 @@ impl FlowRecorder {
             }
             group.segment.clear();
         }
-        if measured {
-            self.whole_length += length;
-        }
-        self.segment_start = at;
     }
 
     fn figures(
         &self,
         span: Span,
-        length: Time,
-        totals: impl Fn(&Flow) -> Totals,
+        part: impl Fn(&Flow) -> Part,
         rtts: impl Fn(&RttTally) -> &Distribution,
     ) -> Vec<GroupFlows> {
         let mut groups: Vec<GroupFlows> = self
@@ -259,16 +268,17 @@ impl FlowRecorder {
             .iter()
             .map(|group| GroupFlows {
                 goodput_bps: Vec::new(),
+                alive_s: Vec::new(),
                 retransmitted: 0,
                 rtt_ms: rtts(group).dist(1e6),
             })
             .collect();
         for flow in self.flows.iter().filter(|flow| flow.lives_in(span)) {
             if let Some(group) = groups.get_mut(flow.group.index()) {
-                let totals = totals(flow);
-                group
-                    .goodput_bps
-                    .push(bits_per_second(totals.delivered, length));
+                let Part { totals, alive } = part(flow);
+                let goodput = bits_per_second(totals.delivered, alive);
+                group.goodput_bps.push(goodput);
+                group.alive_s.push(alive.as_nanos() as f64 / 1e9);
                 group.retransmitted += totals.retransmitted;
             }
         }
@@ -277,14 +287,40 @@ impl FlowRecorder {
 }
 
 impl Flow {
+    /// In a stretch without length nothing lives.
     fn lives_in(&self, span: Span) -> bool {
-        self.life.start < span.end && self.life.end > span.start
+        let length = !span.length().is_zero();
+        length && self.life.start < span.end && self.life.end > span.start
+    }
+    /// For how long it was alive in the stretch `planned`, which began and ended as `real` says.
+    fn alive(&self, planned: Span, real: Span) -> Time {
+        if !self.lives_in(planned) {
+            return Time::ZERO;
+        }
+        let start = match self.life.start > planned.start {
+            true => self.life.start.max(real.start),
+            false => real.start,
+        };
+        let end = match self.life.end < planned.end {
+            true => self.life.end.min(real.end),
+            false => real.end,
+        };
+        // Saturates: nothing of a stretch is left that a late host sampled together with the one before.
+        end - start
     }
     fn totals(&self) -> Totals {
         Totals {
             delivered: self.last.delivered.get(),
             retransmitted: self.last.retransmitted,
         }
+    }
+}
+
+impl Part {
+    fn add(&mut self, other: Self) {
+        self.totals.delivered += other.totals.delivered;
+        self.totals.retransmitted += other.totals.retransmitted;
+        self.alive += other.alive;
     }
 }
 
@@ -379,8 +415,65 @@ mod tests {
         assert_eq!(results.phases[0][0].goodput_bps, [4e6]);
         assert_eq!(results.phases[1][0].goodput_bps, [8e6]);
         assert_eq!(results.phases[1][0].rtt_ms.unwrap().p1, 20.0);
-        assert_eq!(results.whole[0].goodput_bps, [2e6, 4e6]);
+        // Each of them over the 4 of 8 s in which it lived.
+        assert_eq!(results.whole[0].goodput_bps, [4e6, 8e6]);
+        assert_eq!(results.whole[0].alive_s, [4.0, 4.0]);
         assert_eq!(recorder.drain_rows().count(), 4);
+    }
+
+    #[test]
+    fn a_flow_is_judged_over_the_time_in_which_it_was_alive() {
+        // 1 MB/s each: from the start to the end, to 5 s, from 3 s on, between, and in the warm-up only.
+        let lives = [(0, 99), (0, 5), (3, 99), (4, 6), (0, 2)];
+        let mut recorder = recorder(2, &[seconds(6)], 8);
+        for (start, stop) in lives {
+            let flow = recorder.start(GROUP, seconds(start));
+            recorder.stop(flow, seconds(stop));
+        }
+        while let Some(now) = recorder.next_round() {
+            for (id, (start, stop)) in (0..).zip(lives) {
+                let alive = now.min(seconds(stop)) - seconds(start);
+                let kilobytes = alive.as_nanos() / 1_000_000;
+                recorder.sample(FlowId(id), sample(kilobytes, 0, 10));
+            }
+            recorder.close_round(now);
+        }
+        let results = recorder.finish(seconds(8));
+        for (figures, alive) in [
+            (&results.whole, &[6.0, 3.0, 5.0, 2.0][..]),
+            (&results.phases[0], &[4.0, 3.0, 3.0, 2.0]),
+            (&results.phases[1], &[2.0, 2.0]),
+        ] {
+            assert_eq!(figures[0].alive_s, alive);
+            assert!(figures[0].goodput_bps.iter().all(|rate| *rate == 8e6));
+        }
+    }
+
+    #[test]
+    fn a_run_that_ends_early_has_no_row_and_no_round_after_its_end() {
+        let mut recorder = recorder(2, &[], 60);
+        let flow = recorder.start(GROUP, Time::ZERO);
+        recorder.sample(flow, sample(250, 0, 10));
+        recorder.close_round(seconds(2));
+        recorder.end_at(seconds(5));
+        let mut rounds = Vec::new();
+        while let Some(now) = recorder.next_round() {
+            rounds.push(now);
+            let millis = now.as_nanos() / 1_000_000;
+            recorder.sample(flow, sample(millis / 8, 0, 10));
+            recorder.close_round(now);
+        }
+        assert_eq!(rounds, [seconds(4), seconds(5)]);
+        let results = recorder.finish(seconds(5));
+        assert_eq!(results.whole[0].alive_s, [3.0]);
+        let last = recorder.drain_rows().last().unwrap();
+        assert_eq!((last.time, last.length), (seconds(5), seconds(1)));
+        assert_eq!(last.delivered, Bytes::new(125_000));
+        // In the warm-up nothing is measured.
+        let mut early = self::recorder(2, &[], 60);
+        early.start(GROUP, Time::ZERO);
+        let whole = &early.finish(seconds(1)).whole[0];
+        assert!(whole.goodput_bps.is_empty() && whole.alive_s.is_empty());
     }
 
     #[test]

@@ -256,13 +256,17 @@ impl Recorder {
         self.rows.drain(..)
     }
 
-    /// The run ended at `now`, at its planned end or before; what comes later does not count.
-    pub fn finish(&mut self, now: Time) -> LinkResults {
-        self.advance(now);
-        if let Some(due) = self.schedule.stop(now) {
-            self.close(due);
-        }
-        self.next = Time::MAX;
+    /// The run ends at `end`, before its time: from now on as if that had always been the plan. Must be called before
+    /// anything that happens after `end` is told; an `end` behind the planned one changes nothing.
+    pub fn end_at(&mut self, end: Time) {
+        self.schedule.end_at(end);
+        self.next = self.schedule.next();
+    }
+
+    /// The run ended at `end`, at its planned end or before; what comes later does not count.
+    pub fn finish(&mut self, end: Time) -> LinkResults {
+        self.end_at(end);
+        self.advance(end);
         LinkResults {
             direction: self.direction,
             whole: self.whole(),

@@ -54,15 +54,12 @@ impl Schedule {
         Some(self.close(open, at))
     }
 
-    /// The run ends at `now`, before its time: everything open closes. `None` if nothing is open.
-    pub(crate) fn stop(&mut self, now: Time) -> Option<Due> {
-        let mut open = *self.timeline.segments().get(self.segment)?;
-        self.end = now;
-        open.span.end = now;
-        let due = self.close(open, now);
-        self.segment = self.timeline.segments().len();
+    /// The run ends at `end`, before its time: from now on as if that had always been the plan. What has closed stays
+    /// closed.
+    pub(crate) fn end_at(&mut self, end: Time) {
+        self.timeline.end_at(end);
+        self.end = self.timeline.whole().end;
         self.plan();
-        Some(due)
     }
 
     /// Whether what happens now counts for the whole.
@@ -73,17 +70,16 @@ impl Schedule {
 
     /// The measured part of the run, up to its actual end.
     pub(crate) fn whole(&self) -> Span {
-        let whole = self.timeline.whole();
-        Span {
-            start: whole.start.min(self.end),
-            end: self.end,
-        }
+        self.timeline.whole()
     }
 
     fn close(&mut self, open: Segment, at: Time) -> Due {
         let due = Due {
             at,
-            interval: self.interval.is_some() && (at >= self.interval_end || at == self.end),
+            interval: self.interval.is_some_and(|interval| {
+                let begun = self.interval_end - interval;
+                at >= self.interval_end || (at == self.end && at > begun)
+            }),
             segment: (at >= open.span.end).then_some(open),
         };
         if due.segment.is_some() {
@@ -131,19 +127,35 @@ mod tests {
             [(20, true, false), (30, true, true), (35, true, true)]
         );
         assert_eq!((schedule.next(), schedule.measures()), (Time::MAX, false));
-        assert_eq!(schedule.stop(nanos(99)), None);
+        schedule.end_at(nanos(99));
+        assert_eq!(schedule.due(nanos(99)), None);
     }
 
     #[test]
-    fn a_run_that_stops_early_closes_what_is_open() {
+    fn a_run_that_ends_early_closes_what_is_open_then_and_nothing_after() {
         let nanos = Time::from_nanos;
-        let timeline = Timeline::new(nanos(10), &[], nanos(0), nanos(50));
-        let mut schedule = Schedule::new(timeline, Some(nanos(20)));
-        closings(&mut schedule, nanos(25));
-        let due = schedule.stop(nanos(25)).unwrap();
-        assert!(due.interval);
-        assert_eq!(due.segment.unwrap().span.end, nanos(25));
-        assert_eq!(schedule.whole().length(), nanos(15));
-        assert_eq!(schedule.due(nanos(99)), None);
+        let timeline = Timeline::new(nanos(10), &[nanos(40)], nanos(0), nanos(50));
+        let schedule = || {
+            let mut schedule = Schedule::new(timeline.clone(), Some(nanos(20)));
+            closings(&mut schedule, nanos(25));
+            schedule
+        };
+        for (end, expected) in [(25, (25, true, true)), (40, (40, true, true))] {
+            let mut schedule = schedule();
+            schedule.end_at(nanos(end));
+            assert_eq!(closings(&mut schedule, nanos(99)), [expected]);
+            assert_eq!(schedule.whole().length(), nanos(end - 10));
+            assert_eq!((schedule.next(), schedule.measures()), (Time::MAX, false));
+        }
+        // An interval, or a segment, that has closed at the end does not close again.
+        let mut late = schedule();
+        closings(&mut late, nanos(20));
+        late.end_at(nanos(20));
+        assert_eq!(closings(&mut late, nanos(99)), [(20, false, true)]);
+        let mut late = Schedule::new(timeline.clone(), Some(nanos(20)));
+        closings(&mut late, nanos(10));
+        late.end_at(nanos(10));
+        assert_eq!(closings(&mut late, nanos(99)), []);
+        assert!(late.whole().length().is_zero());
     }
 }

@@ -122,8 +122,12 @@ pub struct GroupSummary {
     pub count: usize,
     /// Name of the congestion control; `null` without one.
     pub congestion_control: Option<String>,
-    /// Payload to the application, of each flow in the order of their start.
+    /// Payload to the application in bit/s over the time in which the flow was alive, of each flow in the order of their
+    /// start.
     pub goodput_bps: Vec<f64>,
+    /// For how long each flow was alive in the measured time, in seconds: from its start to its stop.
+    #[serde(default)]
+    pub alive_s: Vec<f64>,
     /// Fairness index over the group's flows.
     pub jain: Option<f64>,
     /// Delivered packets.
@@ -207,6 +211,11 @@ impl Summary {
             phases,
         }
     }
+
+    /// Whether anything counts: the run did not end in its warm-up.
+    pub fn has_measured(&self) -> bool {
+        self.duration_s > self.warmup_s
+    }
 }
 
 impl Figures {
@@ -253,6 +262,7 @@ impl GroupSummary {
             congestion_control: info.congestion_control.clone(),
             jain: jain(goodput_bps.iter().copied()),
             goodput_bps,
+            alive_s: flows.map_or_else(Vec::new, |flows| flows.alive_s.clone()),
             packets: packets.map_or(0, |group| group.packets),
             marked: packets.map_or(0, |group| group.marked),
             dropped: packets.map_or(0, |group| group.dropped),

@@ -72,11 +72,13 @@ pub(crate) fn summary(seed: u64, goodput: [f64; 2]) -> Summary {
     let flows = vec![
         GroupFlows {
             goodput_bps: goodput.to_vec(),
+            alive_s: vec![50.0; goodput.len()],
             retransmitted: 4,
             rtt_ms: Some(DIST),
         },
         GroupFlows {
             goodput_bps: vec![64_000.0],
+            alive_s: vec![50.0],
             retransmitted: 0,
             rtt_ms: None,
         },
@@ -170,7 +172,7 @@ fn keys_are_those_of_the_result_format_in_its_order() {
          link rate_bps utilisation lost_outside \
          queues name direction packets bytes marked dropped mark_ratio drop_ratio \
          marks coupled step drops aqm limit delay_ms backlog_bytes \
-         groups name count congestion_control goodput_bps jain packets marked dropped \
+         groups name count congestion_control goodput_bps alive_s jain packets marked dropped \
          retransmitted delay_ms rtt_ms app jain phases",
     );
     order("delay_ms mean p1 p25 p50 p75 p90 p99 p999 max");
@@ -180,7 +182,7 @@ fn keys_are_those_of_the_result_format_in_its_order() {
         ("", 13),
         ("/link", 3),
         ("/queues/0", 12),
-        ("/groups/0", 12),
+        ("/groups/0", 13),
         ("/queues/0/delay_ms", 9),
         ("/phases/0", 6),
     ] {

@@ -111,6 +111,17 @@ impl Timeline {
         }
     }
 
+    /// The run ends at `end`, before its time: what lies after it never happens. An `end` behind the planned one changes
+    /// nothing.
+    pub fn end_at(&mut self, end: Time) {
+        self.segments.retain(|segment| segment.span.start < end);
+        if let Some(last) = self.segments.last_mut() {
+            last.span.end = last.span.end.min(end);
+        }
+        self.whole.end = self.whole.end.min(end);
+        self.whole.start = self.whole.start.min(self.whole.end);
+    }
+
     /// In order, without gaps, from zero to the end of the run.
     pub fn segments(&self) -> &[Segment] {
         &self.segments
@@ -135,6 +146,42 @@ mod tests {
             .iter()
             .map(|s| (seconds(s.span.start), seconds(s.span.end), s.counts_for))
             .collect()
+    }
+
+    #[test]
+    fn a_run_that_ends_early_has_the_segments_up_to_there() {
+        use Use::{Nothing, Phase, Whole};
+        let seconds = Time::from_secs;
+        let all = || Timeline::new(seconds(10), &[seconds(30)], seconds(5), seconds(60));
+        let of = |timeline: &Timeline| -> Vec<(Time, Time, Use)> {
+            let segments = timeline.segments().iter();
+            segments
+                .map(|s| (s.span.start, s.span.end, s.counts_for))
+                .collect()
+        };
+        for (end, expected) in [
+            (3, vec![(0, 3, Nothing)]),
+            (10, vec![(0, 10, Nothing)]),
+            (20, vec![(0, 10, Nothing), (10, 20, Phase)]),
+            (30, vec![(0, 10, Nothing), (10, 30, Phase)]),
+            (32, vec![(0, 10, Nothing), (10, 30, Phase), (30, 32, Whole)]),
+        ] {
+            let mut timeline = all();
+            timeline.end_at(seconds(end));
+            let expected: Vec<_> = expected
+                .into_iter()
+                .map(|(from, to, counts_for)| (seconds(from), seconds(to), counts_for))
+                .collect();
+            assert_eq!(of(&timeline), expected, "{end}");
+            let whole = Span {
+                start: seconds(end.min(10)),
+                end: seconds(end),
+            };
+            assert_eq!(timeline.whole(), whole, "{end}");
+        }
+        let mut timeline = all();
+        timeline.end_at(seconds(70));
+        assert_eq!(timeline, all());
     }
 
     #[test]
