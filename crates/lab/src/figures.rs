@@ -208,6 +208,16 @@ fn durations_json(durations: &Durations) -> Value {
     }
 }
 
+/// A run that ended in its warm-up has no figures.
+pub(crate) fn warn_if_unmeasured(summary: &Summary, warnings: &mut Vec<String>) {
+    if !summary.has_measured() {
+        warnings.push(format!(
+            "nothing was measured: the run ended at {:.1} s, in its warm-up of {:.1} s",
+            summary.duration_s, summary.warmup_s
+        ));
+    }
+}
+
 /// A link that neither filled nor signalled was not what limited the flows that take all they can get.
 pub(crate) fn warn_if_idle(scenario: &Scenario, summary: &Summary, warnings: &mut Vec<String>) {
     let figures = &summary.figures;
@@ -218,6 +228,7 @@ pub(crate) fn warn_if_idle(scenario: &Scenario, summary: &Summary, warnings: &mu
     let signals: u64 = forward.map(|queue| queue.marked + queue.dropped).sum();
     let greedy = scenario.groups.iter().any(|group| group.app.is_greedy());
     if greedy
+        && summary.has_measured()
         && signals == 0
         && figures.link.utilisation < BOTTLENECK
         && figures.link.rate_bps.is_some()

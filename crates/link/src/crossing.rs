@@ -101,6 +101,11 @@ impl Crossing {
         }
     }
 
+    /// Packets that enter from the stamp `until` on do not count. Must be called before any of them is told.
+    pub fn count_until(&mut self, until: i64) {
+        self.config.until = until;
+    }
+
     /// A packet came by the first tap.
     pub fn entered(&mut self, seen: &Seen) {
         let Some(group) = self.classifier.group_of_port(seen.port) else {

@@ -13,8 +13,9 @@ use super::datagram::Incoming;
 use super::end::{self, Context, End, Remains};
 use super::error::TrafficError;
 use super::plan::{FlowPlan, Host};
-use super::poller::{Readiness, Token};
+use super::poller::{self, Readiness, Token};
 use super::report::Sample;
+use super::run_end::RunEnd;
 use super::shared::Addresses;
 use super::socket;
 use super::ticks::{Tick, Ticks};
@@ -29,7 +30,9 @@ pub(super) struct Running {
     pub(super) listeners: Vec<OwnedFd>,
     pub(super) ticks: Ticks,
     pub(super) interval: Time,
-    pub(super) duration: Time,
+    pub(super) end: RunEnd,
+    /// The end, as far as this host has taken note of it.
+    pub(super) known_end: Time,
     /// Group and flow of each end.
     pub(super) names: Vec<(usize, usize)>,
     /// Ends whose last sample after the flow's end has been taken.
@@ -49,7 +52,6 @@ pub(super) struct Left {
     pub(super) ends: Vec<Remains>,
     pub(super) receive_drops: u64,
     pub(super) ended: Time,
-    pub(super) partial: bool,
     /// Open until both hosts have stopped: a port that closes before the other host stops refuses what that still sends, and a
     /// listener the connections that it still opens.
     pub(super) sockets: (Vec<End>, Vec<end::Port>, Vec<OwnedFd>),
@@ -71,20 +73,17 @@ impl Running {
         }
     }
 
-    /// Serves the flows until the run's end, or until it is told to stop.
+    /// Serves the flows until the run's end, or until nobody wants to know any more.
     pub(super) fn run(mut self) -> Result<Left, TrafficError> {
         let mut ready = Vec::new();
         let mut due = Vec::new();
         self.context.read_clock();
-        let partial = loop {
-            if self.context.shared.stopped() {
-                let now = self.context.now();
-                self.tick(&Tick {
-                    regular: false,
-                    boundaries: vec![now],
-                });
-                break true;
+        loop {
+            if self.context.shared.is_abandoned() {
+                break;
             }
+            // The clock has been read before.
+            self.heed_end();
             if let Some(now) = self.context.read {
                 self.context.timers.take_due(now, &mut due);
                 for &(at, index, alarm) in &due {
@@ -94,8 +93,8 @@ impl Running {
                 if let Some(tick) = self.ticks.take_due(now) {
                     self.tick(&tick);
                 }
-                if now >= self.duration {
-                    break false;
+                if now >= self.known_end {
+                    break;
                 }
             }
             let until = self.context.epoch.instant(self.next_wake());
@@ -110,8 +109,19 @@ impl Running {
                 }
                 self.serve(readiness)?;
             }
-        };
-        Ok(self.leave(partial))
+        }
+        Ok(self.leave())
+    }
+
+    /// The run may end earlier than was known. A boundary that this host has come to stays.
+    fn heed_end(&mut self) {
+        let end = self.end.at();
+        if end < self.known_end {
+            self.known_end = end;
+            if end > self.last_boundary {
+                self.ticks.end_at(end);
+            }
+        }
     }
 
     /// When there is something to do even if nothing happens.
@@ -121,7 +131,7 @@ impl Running {
             Some(done) if done == tick => tick,
             _ => tick - BEFORE_TICK,
         };
-        self.context.timers.next().min(tick).min(self.duration)
+        self.context.timers.next().min(tick).min(self.known_end)
     }
 
     /// Shortly before a tick, once.
@@ -140,8 +150,9 @@ impl Running {
             Token::End(index) => self.ends[index].serve(&mut self.context, readiness),
             Token::Listener(index) => self.accept(index)?,
             Token::Port(index) => self.serve_port(index, readiness)?,
-            // The loop looks whether it is to stop, and what is due.
-            Token::Waker | Token::Timer => {}
+            // The loop looks whether it is to end, and what is due.
+            Token::Waker => poller::fall_asleep(self.context.shared.waker(self.context.host)),
+            Token::Timer => {}
         }
         Ok(())
     }
@@ -238,7 +249,7 @@ impl Running {
         }
     }
 
-    fn leave(mut self, partial: bool) -> Left {
+    fn leave(mut self) -> Left {
         self.context.read_clock();
         let ports = self.context.ports.iter().map(|port| &port.socket);
         let own = self.ends.iter().filter_map(End::own_datagram_socket);
@@ -250,7 +261,6 @@ impl Running {
             ends: self.ends.iter_mut().map(End::remains).collect(),
             receive_drops,
             ended: self.context.now(),
-            partial,
             sockets: (self.ends, self.context.ports, self.listeners),
         }
     }

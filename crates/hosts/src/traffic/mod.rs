@@ -1,7 +1,7 @@
 //! Applications over real sockets: two hosts, a thread each, that run the flows of a scenario.
 //!
 //! - [`plan`]: what flows there are; [`report`]: what is told of them; [`error`]: what can go wrong;
-//! - [`clock`]: the run's time. What the kernel knows of a connection is in [`TcpInfo`].
+//! - [`clock`]: the run's time, and [`RunEnd`] its end. What the kernel knows of a connection is in [`TcpInfo`].
 //! - Inside: `setup` opens and tries everything before the first packet, `host` is the loop of a thread, `end` one end of a flow,
 //!   `shared` what the two threads know of each other.
 //!
@@ -19,6 +19,7 @@ mod host;
 pub mod plan;
 mod poller;
 pub mod report;
+mod run_end;
 mod setup;
 mod shared;
 mod socket;
@@ -36,6 +37,7 @@ pub use clock::Epoch;
 pub use error::{FlowFailure, TrafficError};
 pub use plan::{Direction, FlowPlan, Host, TrafficConfig};
 pub use report::{FlowReport, Sample, Stretch, TrafficReport};
+pub use run_end::RunEnd;
 pub use setup::allow_files_for;
 pub use tcp_info::TcpInfo;
 
@@ -132,15 +134,21 @@ impl Traffic {
         Ok(go)
     }
 
-    /// Ends the run early. What was measured is still reported, marked partial.
+    /// Ends the run now. What was measured is still reported, marked partial.
     pub fn stop(&self) {
-        self.shared.stop();
+        let now = self.config.epoch.elapsed().unwrap_or_default();
+        self.config.end.bring_forward(now);
+        self.heed_end();
     }
 
-    /// A handle that ends the run from elsewhere, as a signal's thread.
-    pub fn stopper(&self) -> impl Fn() + Send + Sync + Clone + use<> {
-        let shared = self.shared.clone();
-        move || shared.stop()
+    /// The end of the run has been brought forward: wakes both hosts, which may sleep past it.
+    pub fn heed_end(&self) {
+        self.shared.wake();
+    }
+
+    /// Whether a host has ended, at the end of the run or by an error.
+    pub fn has_ended(&self) -> bool {
+        self.threads.iter().any(|(_, thread)| thread.is_finished())
     }
 
     /// Waits for the end of the run.
@@ -174,7 +182,6 @@ impl Traffic {
             .collect();
         let ended = left.iter().map(|left| left.ended).max().unwrap_or_default();
         let receive_drops = left.iter().map(|left| left.receive_drops).sum();
-        let partial = left.iter().any(|left| left.partial);
         // Both hosts have stopped, so their sockets may close, and do at the end of this.
         for host in left {
             for (flow, end) in flows.iter_mut().zip(host.ends) {
@@ -191,14 +198,14 @@ impl Traffic {
             flows,
             receive_drops,
             ended,
-            partial,
+            partial: self.config.end.is_early(),
         }
     }
 }
 
 impl Drop for Traffic {
     fn drop(&mut self) {
-        self.shared.stop();
+        self.shared.abandon();
         for (_, thread) in self.threads.drain(..) {
             // Nobody is left to be told.
             let _ = thread.join();
@@ -218,7 +225,7 @@ fn run_host(
     let _ = ready.send(());
     drop(ready);
     if may_go.recv().is_err() {
-        running.context.shared.stop();
+        running.context.shared.abandon();
     } else if host == Host::Receiver {
         setup::join_datagrams(&mut running, &config.plans);
     }
@@ -237,7 +244,7 @@ impl EndBoth {
 impl Drop for EndBoth {
     fn drop(&mut self) {
         if let Some(shared) = &self.0 {
-            shared.stop();
+            shared.abandon();
         }
     }
 }

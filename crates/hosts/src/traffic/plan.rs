@@ -10,6 +10,7 @@ use quell_aqm::{Ecn, Random, Time};
 use super::clock::Epoch;
 use super::datagram;
 use super::error::TrafficError;
+use super::run_end::RunEnd;
 
 /// One of the two end hosts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -82,8 +83,8 @@ pub struct FlowPlan {
 pub struct TrafficConfig {
     /// Origin of time; a little ahead, so that the first flows start when they should.
     pub epoch: Epoch,
-    /// When the run ends.
-    pub duration: Time,
+    /// When the run ends; may be brought forward while it goes on.
+    pub end: RunEnd,
     /// Samples are taken at each multiple of this.
     pub interval: Time,
     /// Further times to sample: where the figures of a phase begin or end. The end of the run is always one.
@@ -104,7 +105,7 @@ impl TrafficConfig {
     pub fn new(duration: Time, plans: Vec<FlowPlan>) -> Self {
         Self {
             epoch: Epoch::now(),
-            duration,
+            end: RunEnd::planned(duration),
             interval: Self::INTERVAL,
             boundaries: Vec::new(),
             connect_within: Self::CONNECT_WITHIN,

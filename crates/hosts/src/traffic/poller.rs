@@ -206,7 +206,7 @@ impl Poller {
     }
 }
 
-/// Wakes a host that waits; once awake it is always readable, as a host is woken only to end.
+/// Wakes a host that waits, until it has read it.
 pub(super) fn waker() -> io::Result<OwnedFd> {
     Ok(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?)
 }
@@ -215,6 +215,12 @@ pub(super) fn waker() -> io::Result<OwnedFd> {
 pub(super) fn wake(waker: &OwnedFd) {
     // It can fail only by overflow, when it is readable already.
     let _ = rustix::io::write(waker, &1_u64.to_ne_bytes());
+}
+
+/// Reads a waker, so that it wakes no more.
+pub(super) fn fall_asleep(waker: &OwnedFd) {
+    // It fails only where nobody has woken it since.
+    let _ = rustix::io::read(waker, &mut [0; 8]);
 }
 
 #[cfg(test)]
@@ -256,6 +262,11 @@ mod tests {
         assert_eq!(ready.len(), 1);
         assert_eq!(ready[0].token, Token::Waker);
         assert!(ready[0].readable && !ready[0].writable);
+        // Once read, it lets its host sleep again.
+        fall_asleep(&waker);
+        fall_asleep(&waker);
+        poller.wait(soon(20_000), &mut ready).unwrap();
+        assert_eq!((ready.len(), ready[0].token), (1, Token::Timer));
     }
 
     #[test]

@@ -118,13 +118,9 @@ pub(super) fn set_up(
     for index in 0..plans.len() {
         setup.prepare(index, &shared)?;
     }
-    let mut boundaries: Vec<_> = config
-        .boundaries
-        .iter()
-        .copied()
-        .filter(|&at| at < config.duration)
-        .collect();
-    boundaries.push(config.duration);
+    let end = config.end.at();
+    let mut ticks = Ticks::new(config.interval, config.boundaries.clone());
+    ticks.end_at(end);
     let Setup {
         poller,
         ends,
@@ -147,9 +143,10 @@ pub(super) fn set_up(
         told: vec![false; ends.len()],
         ends,
         listeners,
-        ticks: Ticks::new(config.interval, boundaries),
+        ticks,
         interval: config.interval,
-        duration: config.duration,
+        end: config.end.clone(),
+        known_end: end,
         names: plans.iter().map(|plan| (plan.group, plan.flow)).collect(),
         last_boundary: Time::ZERO,
         caught_up: None,

@@ -63,7 +63,7 @@ pub(super) struct Shared {
     /// Flows whose connection the receiver host has yet to accept.
     announced: Mutex<HashMap<Addresses, usize>>,
     on_sample: Mutex<OnSample>,
-    stop: AtomicBool,
+    abandoned: AtomicBool,
     wakers: [OwnedFd; 2],
 }
 
@@ -73,7 +73,7 @@ impl Shared {
             flows: (0..flows).map(|_| FlowShared::default()).collect(),
             announced: Mutex::default(),
             on_sample: Mutex::new(on_sample),
-            stop: AtomicBool::new(false),
+            abandoned: AtomicBool::new(false),
             wakers: [poller::waker()?, poller::waker()?],
         })
     }
@@ -100,14 +100,19 @@ impl Shared {
         lock(&self.on_sample)
     }
 
-    /// Ends both hosts.
-    pub(super) fn stop(&self) {
-        self.stop.store(true, Ordering::Release);
+    /// Both hosts look whether they are to end.
+    pub(super) fn wake(&self) {
         self.wakers.iter().for_each(poller::wake);
     }
 
-    pub(super) fn stopped(&self) -> bool {
-        self.stop.load(Ordering::Acquire)
+    /// Ends both hosts at once: nobody wants to know what they have measured.
+    pub(super) fn abandon(&self) {
+        self.abandoned.store(true, Ordering::Release);
+        self.wake();
+    }
+
+    pub(super) fn is_abandoned(&self) -> bool {
+        self.abandoned.load(Ordering::Acquire)
     }
 
     pub(super) fn waker(&self, host: Host) -> &OwnedFd {

@@ -456,6 +456,44 @@ fn a_stopped_run_is_partial_and_still_tells_what_was_measured() {
 }
 
 #[test]
+fn an_end_that_is_brought_forward_is_an_end_like_any_other() {
+    let plans = vec![
+        bulk(0, free_port(HERE)),
+        cbr(1, free_port(HERE), 200, ms(1)),
+    ];
+    let config = TrafficConfig {
+        epoch: Epoch::now().after(ms(50)),
+        boundaries: vec![ms(300), Time::from_secs(3_000)],
+        ..TrafficConfig::new(Time::from_secs(3_600), plans)
+    };
+    let (epoch, end) = (config.epoch, config.end.clone());
+    let (traffic, samples) = start(config);
+    let traffic = traffic.unwrap();
+    let first = samples.recv().unwrap();
+    let ends = epoch.elapsed().unwrap() + ms(250);
+    end.bring_forward(ends);
+    traffic.heed_end();
+    let report = traffic.join().unwrap();
+    assert_sound(&report);
+    assert!(report.partial && report.ended >= ends);
+    for flow in &report.flows {
+        let spans: Vec<_> = flow
+            .stretches
+            .iter()
+            .map(|part| (part.from, part.to))
+            .collect();
+        assert_eq!(spans, [(Time::ZERO, ms(300)), (ms(300), ends)]);
+    }
+    // The last sample of each flow is that of the end, and nothing comes after it.
+    let samples: Vec<Sample> = std::iter::once(first).chain(samples).collect();
+    for group in [0, 1] {
+        let of_group = || samples.iter().filter(|sample| sample.group == group);
+        assert!(of_group().last().unwrap().at >= ends);
+        assert_eq!(of_group().filter(|sample| sample.at >= ends).count(), 1);
+    }
+}
+
+#[test]
 fn a_panic_in_the_callers_code_ends_the_run_with_an_error() {
     let config = TrafficConfig::new(Time::from_secs(3_600), vec![bulk(0, free_port(HERE))]);
     let traffic = Traffic::start(config, || Ok(()), || Ok(()), |_| panic!("by intent")).unwrap();

@@ -33,6 +33,12 @@ impl Ticks {
         }
     }
 
+    /// The run ends at `end`: that is the last boundary.
+    pub(super) fn end_at(&mut self, end: Time) {
+        self.boundaries.retain(|&at| at < end);
+        self.boundaries.insert(0, end);
+    }
+
     pub(super) fn next(&self) -> Time {
         self.boundaries
             .last()
@@ -88,6 +94,19 @@ mod tests {
                 (ms(300), true, 0)
             ]
         );
+    }
+
+    #[test]
+    fn an_end_that_comes_earlier_is_the_last_boundary() {
+        let mut ticks = Ticks::new(ms(100), vec![ms(250), ms(400)]);
+        ticks.end_at(ms(400));
+        ticks.end_at(ms(270));
+        let mut boundaries = Vec::new();
+        while ticks.next() <= ms(300) {
+            let now = ticks.next();
+            boundaries.extend(ticks.take_due(now).unwrap().boundaries);
+        }
+        assert_eq!(boundaries, [ms(250), ms(270)]);
     }
 
     #[test]

@@ -22,6 +22,7 @@ pub(super) struct Flows {
     /// Samples that belong to a later round.
     held: Vec<Sample>,
     patience: Time,
+    ends: Time,
 }
 
 impl Flows {
@@ -38,7 +39,14 @@ impl Flows {
             first,
             held: Vec::new(),
             patience: plan.interval / 2,
+            ends: plan.duration,
         }
+    }
+
+    /// The run ends at `end`: the round that is due then is the last one.
+    pub(super) fn end_at(&mut self, end: Time) {
+        self.ends = end;
+        self.recorder.end_at(end);
     }
 
     /// Takes what has come in, and ends the rounds whose samples are complete by `now`.
@@ -49,7 +57,11 @@ impl Flows {
             .next_round()
             .filter(|&due| due + self.patience <= now)
         {
-            let until = due + self.patience;
+            // Nothing follows the last round, however late a host takes its samples.
+            let until = match due < self.ends {
+                true => due + self.patience,
+                false => Time::MAX,
+            };
             let mut latest = due;
             let recorder = &mut self.recorder;
             let first = &self.first;
@@ -70,12 +82,10 @@ impl Flows {
         self.recorder.drain_rows()
     }
 
-    /// The run ended at `ended`; samples that came after all rounds count for it.
-    pub(super) fn finish(&mut self, ended: Time) -> FlowResults {
-        for sample in std::mem::take(&mut self.held) {
-            let id = FlowId(self.first[sample.group] + sample.flow as u32);
-            self.recorder.sample(id, flow_sample(&sample));
-        }
+    /// The run ended at `ended`, and both hosts have told their last samples.
+    pub(super) fn finish(&mut self, samples: &Receiver<Sample>, ended: Time) -> FlowResults {
+        self.end_at(ended);
+        self.take(samples, Time::MAX);
         self.recorder.finish(ended)
     }
 }

@@ -114,7 +114,8 @@ pub(super) fn replace(
     let figures = &mut summary.figures;
     figures.link.rate_bps = Some(queue.rate_bps);
     let on_link = (all.bytes + kernel_queue::OVERHEAD * all.delivered) * 8;
-    let seconds = measured.as_nanos() as f64 / 1e9;
+    // A run that is interrupted may have measured nothing.
+    let seconds = measured.max(Time::from_nanos(1)).as_nanos() as f64 / 1e9;
     // Packets count where they enter, so a queue that shrinks meanwhile seems to send more than the rate.
     figures.link.utilisation = (on_link as f64 / queue.rate_bps as f64 / seconds).min(1.0);
     let is_reverse = |direction: Direction| direction == Direction::Reverse;

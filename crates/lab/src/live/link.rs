@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{self, Sender};
+use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::{self, JoinHandle};
 
 use quell_aqm::{Observer, Time};
 use quell_hosts::topology::Topology;
-use quell_hosts::traffic::Epoch;
+use quell_hosts::traffic::{Epoch, RunEnd};
 use quell_link::{Descriptor, Direction, Link, LinkConfig, LinkReport, Port};
 use quell_measure::{LinkResults, QueueRow, Recorder};
 use serde_json::{Value, json};
@@ -21,10 +21,24 @@ use crate::packets::{self, LivePackets, Recording};
 /// Between two looks at losses, rows and requests to stop, at the most.
 const SLICE: Time = Time::from_millis(500);
 
-/// A link that runs.
+/// Between the decision to end early and the end: so much that the hosts know of it before it comes.
+const NOTICE: Time = Time::from_millis(20);
+
+/// A link that runs. Dropped before it has been joined, it ends at once.
 pub(super) struct LinkThread {
-    thread: JoinHandle<io::Result<Linked>>,
-    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<io::Result<Linked>>>,
+    asked: Arc<Asked>,
+    /// A message when the end has been brought forward.
+    heard: Receiver<()>,
+}
+
+/// What the link's thread is asked for.
+#[derive(Debug, Default)]
+struct Asked {
+    /// To end soon, with what was measured until then. Also set with the other.
+    to_end: AtomicBool,
+    /// To end at once: nobody wants to know what it has measured.
+    to_give_up: AtomicBool,
 }
 
 /// What a link measured.
@@ -44,31 +58,43 @@ impl LinkThread {
         options: LiveOptions,
         packets: Option<LivePackets>,
         rows: Sender<QueueRow>,
+        end: RunEnd,
     ) -> Result<Self, LiveError> {
         let config = plan.link(epoch)?;
         let recorders = plan.recorders();
-        let cuts = plan.cuts();
-        let stop = Arc::new(AtomicBool::new(false));
-        let stopped = stop.clone();
+        let asked = Arc::new(Asked::default());
         let (ready, is_ready) = mpsc::channel();
+        let (hears, heard) = mpsc::channel();
+        let carrier = Carrier {
+            cuts: plan.cuts(),
+            notice: NOTICE + options.grace(),
+            end,
+            asked: asked.clone(),
+            hears,
+            rows,
+        };
         let thread = thread::Builder::new()
             .name("quell-link".to_owned())
             .spawn(move || match packets {
                 None => {
                     let link = open(config, &topology, options, recorders)?;
-                    carry(link, ready, &cuts, &stopped, &rows)
+                    carrier.carry(link, ready)
                 }
                 Some(packets) => {
                     let observers = packets.beside(recorders);
                     let mut link = open(config, &topology, options, observers)?;
                     link.announce(packets::announce_captured);
-                    carry(link, ready, &cuts, &stopped, &rows)
+                    carrier.carry(link, ready)
                 }
             })
             .map_err(|error| {
                 LiveError::Failed(format!("cannot start the link's thread: {error}"))
             })?;
-        let link = Self { thread, stop };
+        let link = Self {
+            thread: Some(thread),
+            asked,
+            heard,
+        };
         // The channel closes without a message when the link could not be opened.
         if is_ready.recv().is_err() {
             return match link.join() {
@@ -81,49 +107,122 @@ impl LinkThread {
         Ok(link)
     }
 
-    pub(super) fn stop(&self) {
-        self.stop.store(true, Ordering::Relaxed);
+    /// Asks the link to end soon. Returns when the run's end is known: a moment ahead, or the planned one if that is nearer
+    /// or the thread has ended.
+    pub(super) fn bring_end_forward(&self) {
+        self.asked.to_end.store(true, Ordering::Relaxed);
+        // The channel closes without a message when the thread ends.
+        let _ = self.heard.recv();
     }
 
     /// Whether the thread has ended, in time or by an error.
     pub(super) fn has_ended(&self) -> bool {
-        self.thread.is_finished()
+        self.thread.as_ref().is_none_or(JoinHandle::is_finished)
     }
 
-    pub(super) fn join(self) -> Result<Linked, LiveError> {
-        match self.thread.join() {
-            Ok(Ok(linked)) => Ok(linked),
-            Ok(Err(error)) => Err(LiveError::Failed(format!("the link failed: {error}"))),
-            Err(_) => Err(LiveError::Failed("the link's thread panicked".to_owned())),
+    /// Waits for the end of the run.
+    pub(super) fn join(mut self) -> Result<Linked, LiveError> {
+        match self.thread.take().map(JoinHandle::join) {
+            Some(Ok(Ok(linked))) => Ok(linked),
+            Some(Ok(Err(error))) => Err(LiveError::Failed(format!("the link failed: {error}"))),
+            Some(Err(_)) | None => Err(LiveError::Failed("the link's thread panicked".to_owned())),
         }
     }
 }
 
-/// Carries packets until the last of `cuts`.
-fn carry<O: Observer<Descriptor> + Recording>(
-    mut link: Link<O>,
-    ready: Sender<()>,
-    cuts: &[Time],
-    stopped: &AtomicBool,
-    rows: &Sender<QueueRow>,
-) -> io::Result<Linked> {
-    // Whoever waits for it is told otherwise when it is dropped.
-    let _ = ready.send(());
-    pace(&mut link, cuts, stopped, rows)?;
-    let ended = cuts.last().copied().unwrap_or_default();
-    let ended = if stopped.load(Ordering::Relaxed) {
-        link.now().min(ended)
-    } else {
-        ended
-    };
-    let (report, observers) = link.finish()?;
-    let results = observers.map(|mut observer| {
-        let recorder = observer.recorder();
-        let results = recorder.finish(ended);
-        send(recorder, rows);
-        results
-    });
-    Ok(Linked { results, report })
+impl Drop for LinkThread {
+    fn drop(&mut self) {
+        self.asked.to_give_up.store(true, Ordering::Relaxed);
+        self.asked.to_end.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            // Nobody is left to be told.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// What the link's thread works with, besides the link.
+struct Carrier {
+    /// Ends of segments, the last of which is the planned end of the run.
+    cuts: Vec<Time>,
+    /// See [`NOTICE`].
+    notice: Time,
+    end: RunEnd,
+    asked: Arc<Asked>,
+    hears: Sender<()>,
+    rows: Sender<QueueRow>,
+}
+
+impl Carrier {
+    /// Carries packets until the end of the run.
+    fn carry<O: Observer<Descriptor> + Recording>(
+        self,
+        mut link: Link<O>,
+        ready: Sender<()>,
+    ) -> io::Result<Linked> {
+        // Whoever waits for it is told otherwise when it is dropped.
+        let _ = ready.send(());
+        self.pace(&mut link)?;
+        let ended = self.end.at();
+        let (report, observers) = link.finish()?;
+        let results = observers.map(|mut observer| {
+            let recorder = observer.recorder();
+            let results = recorder.finish(ended);
+            send(recorder, &self.rows);
+            results
+        });
+        Ok(Linked { results, report })
+    }
+
+    /// Runs slice by slice up to the last cut, or to an end that comes before, so that losses count where they happened and
+    /// rows leave while the run goes on.
+    fn pace<O: Observer<Descriptor> + Recording>(&self, link: &mut Link<O>) -> io::Result<()> {
+        let mut lost = 0;
+        let mut heard = false;
+        for &cut in &self.cuts {
+            while link.now() < cut.min(self.end.at()) {
+                let until = cut.min(self.end.at()).min(link.now() + SLICE);
+                let ends_early = match heard {
+                    true => &self.asked.to_give_up,
+                    false => &self.asked.to_end,
+                };
+                link.run(until, ends_early)?;
+                if self.asked.to_give_up.load(Ordering::Relaxed) {
+                    return Err(io::ErrorKind::Interrupted.into());
+                }
+                if !heard && self.asked.to_end.load(Ordering::Relaxed) {
+                    heard = true;
+                    self.bring_end_forward(link);
+                }
+                let now = link.now().min(until);
+                let total = link.report()?.lost_outside();
+                // Counted once, whatever the direction: the summary adds both up.
+                link.observer_mut(Direction::Forward)
+                    .recorder()
+                    .on_lost_outside(total - lost, now);
+                lost = total;
+                for direction in Direction::BOTH {
+                    let decided = link.decided(direction).min(now);
+                    let observer = link.observer_mut(direction);
+                    observer.decided(decided);
+                    send(observer.recorder(), &self.rows);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The run ends a moment from now. The link decides that, because what it has told its recorders cannot be taken back:
+    /// it has decided on nothing yet that happens after the present.
+    fn bring_end_forward<O: Observer<Descriptor> + Recording>(&self, link: &mut Link<O>) {
+        self.end.bring_forward(link.now() + self.notice);
+        for direction in Direction::BOTH {
+            let recorder = link.observer_mut(direction).recorder();
+            recorder.end_at(self.end.at());
+        }
+        // Nobody listens any more when the run is being given up.
+        let _ = self.hears.send(());
+    }
 }
 
 /// Enters the middle namespace, opens both ports, and gives up every right that running does not
@@ -151,37 +250,6 @@ fn open<O: Observer<Descriptor>>(
     let link = Link::new(config, port_a, port_b, observers)?;
     quell_hosts::capabilities::drop_to_network().map_err(io::Error::other)?;
     Ok(link)
-}
-
-/// Runs slice by slice up to the last of `cuts`, so that losses count where they happened and rows
-/// leave while the run goes on.
-fn pace<O: Observer<Descriptor> + Recording>(
-    link: &mut Link<O>,
-    cuts: &[Time],
-    stop: &AtomicBool,
-    rows: &Sender<QueueRow>,
-) -> io::Result<()> {
-    let mut lost = 0;
-    for &cut in cuts {
-        while link.now() < cut && !stop.load(Ordering::Relaxed) {
-            let until = cut.min(link.now() + SLICE);
-            link.run(until, stop)?;
-            let now = link.now().min(until);
-            let total = link.report()?.lost_outside();
-            // Counted once, whatever the direction: the summary adds both up.
-            link.observer_mut(Direction::Forward)
-                .recorder()
-                .on_lost_outside(total - lost, now);
-            lost = total;
-            for direction in Direction::BOTH {
-                let decided = link.decided(direction).min(now);
-                let observer = link.observer_mut(direction);
-                observer.decided(decided);
-                send(observer.recorder(), rows);
-            }
-        }
-    }
-    Ok(())
 }
 
 fn send(recorder: &mut Recorder, rows: &Sender<QueueRow>) {

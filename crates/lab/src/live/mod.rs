@@ -5,6 +5,7 @@
 //! CAP_NET_RAW and drop the rest before the first packet; the caller keeps what it has, because it
 //! has results to write and perhaps another seed to run.
 
+mod asleep;
 mod commands;
 mod error;
 mod flows;
@@ -23,7 +24,7 @@ use std::time::Duration;
 
 use quell_aqm::Time;
 use quell_hosts::topology::Topology;
-use quell_hosts::traffic::{Epoch, Traffic};
+use quell_hosts::traffic::{Epoch, RunEnd, Traffic};
 use quell_link::Descriptor;
 use quell_measure::{FlowRow, Histograms, QueueRow, RunInfo, Summary};
 use serde::{Deserialize, Serialize};
@@ -37,6 +38,7 @@ pub use commands::{FOLDER as COMMANDS_FOLDER, GuestCommand};
 use crate::World;
 use crate::packets::{LivePackets, PacketFile};
 use crate::scenario::Scenario;
+use asleep::Clocks;
 use flows::Flows;
 use link::LinkThread;
 use outside::Outside;
@@ -61,6 +63,22 @@ pub struct LiveOptions {
     pub watch: bool,
     /// Commands that run in the hosts' namespaces, where the listener has a place for what they print.
     pub commands: Vec<GuestCommand>,
+}
+
+impl LiveOptions {
+    /// Whether packets are watched from outside.
+    fn watches(&self) -> bool {
+        self.watch || self.kernel_queue.is_some()
+    }
+
+    /// Before the end of the run packets that are watched no longer count.
+    fn grace(&self) -> Time {
+        if self.watches() {
+            watch::GRACE
+        } else {
+            Time::ZERO
+        }
+    }
 }
 
 /// A row of the series.
@@ -139,7 +157,8 @@ pub fn run(
     let packets = packets.transpose().map_err(LiveError::Results)?;
     let topology = Arc::new(Topology::new(&plan.topology).map_err(LiveError::host)?);
     let epoch = Epoch::now().after(HEAD_START);
-    let mut outside = Outside::start(kernel_queue, options, &plan, &topology, epoch)?;
+    let end = RunEnd::planned(plan.duration);
+    let mut outside = Outside::start(kernel_queue, options, &plan, &topology, epoch, &end)?;
     let (queue_rows, queue_rows_out) = mpsc::channel();
     let (samples, samples_out) = mpsc::channel();
     let link = LinkThread::start(
@@ -149,6 +168,7 @@ pub fn run(
         options.clone(),
         packets.clone(),
         queue_rows,
+        end.clone(),
     )?;
     let enter = |namespace: fn(&Topology) -> &quell_hosts::namespace::Namespace| {
         let topology = topology.clone();
@@ -164,7 +184,7 @@ pub fn run(
         }
     };
     let traffic = Traffic::start(
-        plan.traffic(epoch, &topology),
+        plan.traffic(epoch, &topology, end.clone()),
         enter(|topology| &topology.sender),
         enter(|topology| &topology.receiver),
         move |sample| {
@@ -182,20 +202,26 @@ pub fn run(
         plan.duration,
     )?;
 
+    let clocks = Clocks::now();
     let mut flows = Flows::new(&plan);
-    let mut stopped_at = None;
+    let mut interrupted = false;
     loop {
-        let now = epoch.elapsed().unwrap_or_default();
         let failed = packets.as_ref().is_some_and(LivePackets::has_failed);
-        if stop.load(Ordering::Relaxed) || failed {
-            stopped_at = Some(now);
+        if !interrupted && (stop.load(Ordering::Relaxed) || failed) {
+            interrupted = true;
+            link.bring_end_forward();
+            traffic.heed_end();
         }
-        if now >= plan.duration || stopped_at.is_some() || link.has_ended() {
+        let now = epoch.elapsed().unwrap_or_default();
+        if now >= end.at() || link.has_ended() || traffic.has_ended() {
             break;
         }
         outside.look(&plan, &topology, now)?;
         std::thread::sleep(TURN);
-        flows.take(&samples_out, epoch.elapsed().unwrap_or_default());
+        // The clock first: whoever reads a time behind the end knows the end.
+        let now = epoch.elapsed().unwrap_or_default();
+        flows.end_at(end.at());
+        flows.take(&samples_out, now);
         for row in queue_rows_out.try_iter().filter(|row| outside.is_told(row)) {
             listener.row(Row::Queue(row)).map_err(LiveError::Results)?;
         }
@@ -204,20 +230,21 @@ pub fn run(
         }
         listener.progress(now.min(plan.duration));
     }
-    if stopped_at.is_some() {
-        traffic.stop();
-        link.stop();
-    }
-    let report = traffic.join().map_err(LiveError::traffic)?;
-    let linked = link.join()?;
+    // Whichever ended first may have failed, and tells why; the other one is then given up.
+    let (report, linked) = if link.has_ended() {
+        let linked = link.join()?;
+        (traffic.join().map_err(LiveError::traffic)?, linked)
+    } else {
+        let report = traffic.join().map_err(LiveError::traffic)?;
+        (report, link.join()?)
+    };
     let commands = commands.finish();
-    let ended = stopped_at.unwrap_or(plan.duration).min(plan.duration);
+    let ended = end.at();
     let untraced = match &packets {
         Some(packets) => packets.finish(ended).map_err(LiveError::Results)?,
         None => 0,
     };
-    flows.take(&samples_out, Time::MAX);
-    let flow_results = flows.finish(ended);
+    let flow_results = flows.finish(&samples_out, ended);
     for row in queue_rows_out.try_iter().filter(|row| outside.is_told(row)) {
         listener.row(Row::Queue(row)).map_err(LiveError::Results)?;
     }
@@ -237,7 +264,7 @@ pub fn run(
         seed,
         duration: ended,
         warmup: scenario.run.warmup,
-        partial: stopped_at.is_some(),
+        partial: end.is_early(),
         warnings: Vec::new(),
         groups: infos,
     };
@@ -245,14 +272,17 @@ pub fn run(
     plan.add_app_reports(&mut summary, &report);
     summary.figures.link.extra = linked.extra();
     seen.tell(&plan, ended, &mut summary, &mut histograms);
-    summary.warnings = warnings::warnings(&plan, &summary, &linked, &report);
-    summary.warnings.extend(seen.warning());
-    summary.warnings.extend(commands);
+    let mut warnings = warnings::warnings(&plan, &summary, &linked, &report);
+    warnings.extend(seen.warning());
+    warnings.extend(commands);
+    clocks.warn(Clocks::now(), &mut warnings);
+    asleep::warn_of_sleep(&linked.report, &summary, &mut warnings);
     if untraced > 0 {
-        summary.warnings.push(format!(
+        warnings.push(format!(
             "{untraced} packets are missing in packets.pcapng: the disk was too slow"
         ));
     }
+    summary.warnings = warnings;
     Ok(Measured {
         summary,
         histograms,

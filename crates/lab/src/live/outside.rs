@@ -3,7 +3,7 @@
 use quell_aqm::Time;
 use quell_hosts::kernel_queue::{KernelQueue, Statistics};
 use quell_hosts::topology::Topology;
-use quell_hosts::traffic::Epoch;
+use quell_hosts::traffic::{Epoch, RunEnd};
 use quell_measure::{Direction, Histograms, QueueRow, Summary};
 
 use super::plan::Plan;
@@ -34,9 +34,10 @@ impl Outside {
         plan: &Plan<'_>,
         topology: &Topology,
         epoch: Epoch,
+        end: &RunEnd,
     ) -> Result<Self, LiveError> {
-        let watches = options.watch || queue.is_some();
-        let watch = watches.then(|| Watch::start(plan, topology, epoch));
+        let watches = options.watches();
+        let watch = watches.then(|| Watch::start(plan, topology, epoch, end.clone()));
         Ok(Self {
             queue,
             watch: watch.transpose()?,

@@ -9,7 +9,7 @@ use quell_hosts::cc::{self, Control};
 use quell_hosts::kernel_queue::KernelQueue;
 use quell_hosts::topology::{GroupConfig as TopologyGroup, Topology, TopologyConfig};
 use quell_hosts::traffic::{
-    Direction as HostDirection, Epoch, FlowPlan, TrafficConfig, TrafficReport,
+    Direction as HostDirection, Epoch, FlowPlan, RunEnd, TrafficConfig, TrafficReport,
 };
 use quell_link::{
     Change, CrossingConfig, Descriptor, Direction as LinkDirection, DirectionConfig, GroupConfig,
@@ -164,7 +164,7 @@ impl<'a> Plan<'a> {
     }
 
     /// The flows of both hosts.
-    pub(super) fn traffic(&self, epoch: Epoch, topology: &Topology) -> TrafficConfig {
+    pub(super) fn traffic(&self, epoch: Epoch, topology: &Topology, end: RunEnd) -> TrafficConfig {
         let plans = self
             .lifetimes
             .iter()
@@ -172,6 +172,7 @@ impl<'a> Plan<'a> {
             .collect();
         TrafficConfig {
             epoch,
+            end,
             interval: self.interval,
             boundaries: self.cuts(),
             ..TrafficConfig::new(self.duration, plans)

@@ -6,7 +6,7 @@ use quell_measure::Summary;
 
 use super::link::Linked;
 use super::plan::Plan;
-use crate::figures::warn_if_idle;
+use crate::figures::{warn_if_idle, warn_if_unmeasured};
 
 /// The share of the smallest base RTT that the link's lateness may reach.
 const TOLERABLE_LATENESS_PERCENT: u64 = 5;
@@ -19,6 +19,7 @@ pub(super) fn warnings(
     report: &TrafficReport,
 ) -> Vec<String> {
     let mut warnings = Vec::new();
+    warn_if_unmeasured(summary, &mut warnings);
     lost(linked, &mut warnings);
     late(plan, linked, &mut warnings);
     warn_if_idle(plan.scenario(), summary, &mut warnings);

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use quell_aqm::Time;
 use quell_hosts::topology::Topology;
-use quell_hosts::traffic::Epoch;
+use quell_hosts::traffic::{Epoch, RunEnd};
 use quell_link::{Crossed, Crossing, Tap};
 use rustix::time::{ClockId, clock_gettime};
 use serde_json::{Value, json};
@@ -22,11 +22,11 @@ use super::plan::Plan;
 /// Between two looks.
 const TURN: Duration = Duration::from_millis(20);
 /// Before the end of the run packets no longer count: they might not come out in time.
-const GRACE: Time = Time::from_secs(1);
+pub(super) const GRACE: Time = Time::from_secs(1);
 
-/// Watching.
+/// Watching. Dropped before it is finished, it ends at once.
 pub(super) struct Watch {
-    thread: JoinHandle<io::Result<Watched>>,
+    thread: Option<JoinHandle<io::Result<Watched>>>,
     stop: Arc<AtomicBool>,
 }
 
@@ -46,6 +46,7 @@ impl Watch {
         plan: &Plan<'_>,
         topology: &Topology,
         epoch: Epoch,
+        end: RunEnd,
     ) -> Result<Self, LiveError> {
         let run = &plan.scenario().run;
         if run.duration <= run.warmup + GRACE {
@@ -63,37 +64,53 @@ impl Watch {
         let before = tap(&topology.link, topology.to_sender.name)?;
         let after = tap(&topology.receiver, Topology::HOST_PORT)?;
         let zero = epoch.monotonic().as_nanos() as i64 + realtime_less_monotonic();
-        let at = |time: Time| zero + time.as_nanos() as i64;
+        let at = move |time: Time| zero + time.as_nanos() as i64;
         let crossing = Crossing::new(plan.crossing(at(run.warmup), at(run.duration - GRACE)));
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = stop.clone();
         let thread = thread::Builder::new()
             .name("quell-watch".to_owned())
-            .spawn(move || watch(before, after, crossing, &stopped))
+            .spawn(move || {
+                let until = || at(end.at() - GRACE);
+                watch(before, after, crossing, until, &stopped)
+            })
             .map_err(failed)?;
-        Ok(Self { thread, stop })
+        Ok(Self {
+            thread: Some(thread),
+            stop,
+        })
     }
 
     /// Looks a last time, and tells what was found.
-    pub(super) fn finish(self) -> Result<Watched, LiveError> {
-        self.stop.store(true, Ordering::Relaxed);
-        match self.thread.join() {
-            Ok(Ok(watched)) => Ok(watched),
-            Ok(Err(error)) => Err(LiveError::Failed(format!(
+    pub(super) fn finish(mut self) -> Result<Watched, LiveError> {
+        match self.join() {
+            Some(Ok(Ok(watched))) => Ok(watched),
+            Some(Ok(Err(error))) => Err(LiveError::Failed(format!(
                 "watching packets failed: {error}"
             ))),
-            Err(_) => Err(LiveError::Failed(
+            Some(Err(_)) | None => Err(LiveError::Failed(
                 "the thread that watches packets panicked".to_owned(),
             )),
         }
+    }
+
+    fn join(&mut self) -> Option<thread::Result<io::Result<Watched>>> {
+        self.stop.store(true, Ordering::Relaxed);
+        self.thread.take().map(JoinHandle::join)
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        // Nobody is left to be told.
+        let _ = self.join();
     }
 }
 
 impl Watched {
     /// The time in which packets counted, of a run that ended at `ended`.
     pub(super) fn measured(plan: &Plan<'_>, ended: Time) -> Time {
-        let run = &plan.scenario().run;
-        ended.min(run.duration - GRACE) - run.warmup
+        (ended - GRACE) - plan.scenario().run.warmup
     }
 
     /// For `link.path` of the summary.
@@ -120,11 +137,14 @@ fn watch(
     mut before: Tap,
     mut after: Tap,
     mut crossing: Crossing,
+    until: impl Fn() -> i64,
     stop: &AtomicBool,
 ) -> io::Result<Watched> {
     let (mut entered, mut left) = (Vec::new(), Vec::new());
     loop {
         let is_last = stop.load(Ordering::Relaxed);
+        // A run that ends early has announced it for so long that nothing that came later has been told.
+        crossing.count_until(until());
         // The second tap first: whatever it has seen by now the first one has seen before.
         after.drain(&mut left)?;
         before.drain(&mut entered)?;

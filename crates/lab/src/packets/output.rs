@@ -211,6 +211,16 @@ impl Output for Threaded {
     }
 }
 
+impl Drop for Threaded {
+    fn drop(&mut self) {
+        self.full = None;
+        if let Some(thread) = self.thread.take() {
+            // Nobody is left to be told.
+            let _ = thread.join();
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -287,6 +287,7 @@ impl<O: Observer<quell_sim::Packet> + Recording> Run<'_, O> {
             .collect();
         figures::add_app_reports(scenario, &mut summary, &stretches);
         let mut warnings = Vec::new();
+        figures::warn_if_unmeasured(&summary, &mut warnings);
         figures::warn_if_idle(scenario, &summary, &mut warnings);
         self.warn_of_windows(&mut warnings);
         summary.warnings = warnings;

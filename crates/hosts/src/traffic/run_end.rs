@@ -1,0 +1,59 @@
+//! When a run ends: one value that all who measure share, so that their figures end at the same instant.
+//!
+//! The end is planned, and may be brought forward, to an instant that nobody has reached yet. Whoever measures reads the clock
+//! first and the end then: a reading behind the end therefore knows it, and a run that ends early ends for everybody exactly
+//! as one that was planned so.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use quell_aqm::Time;
+
+/// The end of a run. Clones are the same end.
+#[derive(Debug, Clone)]
+pub struct RunEnd {
+    planned: Time,
+    /// In ns.
+    at: Arc<AtomicU64>,
+}
+
+impl RunEnd {
+    /// At `end`, as far as is known.
+    pub fn planned(end: Time) -> Self {
+        Self {
+            planned: end,
+            at: Arc::new(AtomicU64::new(end.as_nanos())),
+        }
+    }
+
+    /// When the run ends.
+    pub fn at(&self) -> Time {
+        Time::from_nanos(self.at.load(Ordering::Acquire))
+    }
+
+    /// Whether that is before the planned end.
+    pub fn is_early(&self) -> bool {
+        self.at() < self.planned
+    }
+
+    /// The run ends at `end` already, which should not have passed. A later end than the known one changes nothing.
+    pub fn bring_forward(&self, end: Time) {
+        self.at.fetch_min(end.as_nanos(), Ordering::AcqRel);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_end_moves_forward_only_and_for_everybody() {
+        let end = RunEnd::planned(Time::from_secs(9));
+        let same = end.clone();
+        end.bring_forward(Time::from_secs(12));
+        assert!((same.at(), same.is_early()) == (Time::from_secs(9), false));
+        end.bring_forward(Time::from_secs(3));
+        end.bring_forward(Time::from_secs(5));
+        assert!((same.at(), same.is_early()) == (Time::from_secs(3), true));
+    }
+}
