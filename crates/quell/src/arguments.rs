@@ -10,10 +10,14 @@ use quell_lab::live::GuestCommand;
 use quell_lab::{GuestOptions, World};
 
 use crate::new::New;
+use crate::strict::Strict;
+
+const EXIT_CODES: &str = "Exit codes: 0 done; 1 failed, or warnings with --strict; 2 the input is wrong. Ctrl-C ends a run \
+    with what was measured, and quell then ends by that signal: a shell shows 130, and ends the loop around it";
 
 /// Keeps network queues short, and shows it.
 #[derive(Debug, Parser)]
-#[command(name = "quell", version, arg_required_else_help = true)]
+#[command(name = "quell", version, arg_required_else_help = true, after_help = EXIT_CODES)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -231,6 +235,8 @@ pub(crate) struct Run {
     #[arg(long)]
     pub(crate) packets: bool,
     #[command(flatten)]
+    pub(crate) strict: Strict,
+    #[command(flatten)]
     pub(crate) jobs: Jobs,
     /// Where to run
     #[arg(long, value_enum, default_value_t = Where::Sim)]
@@ -262,6 +268,8 @@ pub(crate) struct Compare {
     #[arg(long)]
     pub(crate) json: bool,
     #[command(flatten)]
+    pub(crate) strict: Strict,
+    #[command(flatten)]
     pub(crate) jobs: Jobs,
     /// Where to run; several, such as sim,virtual, stand side by side
     #[arg(
@@ -292,6 +300,8 @@ pub(crate) struct Demo {
     /// Run for so long, such as 20s
     #[arg(long, value_name = "TIME")]
     pub(crate) duration: Option<String>,
+    #[command(flatten)]
+    pub(crate) strict: Strict,
     #[command(flatten)]
     pub(crate) jobs: Jobs,
     /// Where to run

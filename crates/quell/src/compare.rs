@@ -47,13 +47,13 @@ pub(crate) fn compare(arguments: &Compare, page: &mut Page) -> Result<(), Failur
             });
         }
     }
-    let columns = side_by_side::run(&cases, &arguments.jobs, arguments.out.as_ref())?;
+    let ran = side_by_side::run(&cases, &arguments.jobs, arguments.out.as_ref())?;
     if arguments.json {
-        side_by_side::json(&columns, page)
+        side_by_side::json(&ran.columns, page)?;
     } else {
-        side_by_side::text(&columns, page);
-        Ok(())
+        side_by_side::text(&ran.columns, page);
     }
+    ran.check(&arguments.strict)
 }
 
 /// The world, and the kernel where there are several; in one world the kernel alone, by its name in the list, so that two of one

@@ -38,17 +38,18 @@ pub(crate) fn demo(arguments: &Demo, page: &mut Page) -> Result<(), Failure> {
             place: Place::new(world),
         });
     }
-    let columns = side_by_side::run(&cases, &arguments.jobs, arguments.out.as_ref())?;
+    let ran = side_by_side::run(&cases, &arguments.jobs, arguments.out.as_ref())?;
     if arguments.json {
-        return side_by_side::json(&columns, page);
+        side_by_side::json(&ran.columns, page)?;
+        return ran.check(&arguments.strict);
     }
     page.paragraph(0, &introduction(world));
     page.line("");
-    side_by_side::text(&columns, page);
+    side_by_side::text(&ran.columns, page);
     page.line("");
     page.paragraph(0, CONCLUSION);
     page.line(format_args!("  quell run {}", SCENARIO.0));
-    Ok(())
+    ran.check(&arguments.strict)
 }
 
 fn queues(world: World) -> &'static [&'static str] {

@@ -11,9 +11,9 @@ use quell_kernel::store::{Kernel, Store};
 
 use crate::Failure;
 use crate::arguments::{self, KernelBuild};
+use crate::interrupt::Interrupt;
 use crate::kernel_progress::Shown;
 use crate::page::{self, Page};
-use crate::signals::stop_when_asked;
 
 /// Does one of its actions.
 pub(crate) fn kernel(action: &arguments::Kernel, page: &mut Page) -> Result<(), Failure> {
@@ -26,10 +26,10 @@ pub(crate) fn kernel(action: &arguments::Kernel, page: &mut Page) -> Result<(), 
             name,
             replace,
         } => {
-            let stop = stop_when_asked().map_err(Failure::failed)?;
+            let interrupt = Interrupt::listen()?;
             let (kernel, outcome) = store
-                .add(path, name.as_deref(), *replace, &stop)
-                .map_err(failure)?;
+                .add(path, name.as_deref(), *replace, interrupt.stop())
+                .map_err(|error| interrupt.explain(failure(error)))?;
             page.line(format_args!("added: {}", line(&kernel)));
             missing(&outcome, page);
             Ok(())
@@ -63,14 +63,14 @@ fn build(store: &Store, arguments: &KernelBuild, page: &mut Page) -> Result<(), 
         fragment: arguments.config.clone(),
         clean: arguments.clean,
     };
-    let stop = stop_when_asked().map_err(Failure::failed)?;
+    let interrupt = Interrupt::listen()?;
     let mut shown = Shown::new();
-    let result = build::build(store, &request, &stop, &mut |told| match told {
+    let result = build::build(store, &request, interrupt.stop(), &mut |told| match told {
         Told::Progress(progress) => shown.tell(progress),
         Told::Note(note) => shown.note(&note),
     });
     shown.end();
-    let built = result.map_err(failure)?;
+    let built = result.map_err(|error| interrupt.explain(failure(error)))?;
     match &built.outcome {
         None => page.line(format_args!("there already: {}", line(&built.kernel))),
         Some(outcome) => {

@@ -1,6 +1,7 @@
 //! The command line of quell.
 //!
-//! It reads arguments, calls `quell-lab`, and prints. Exit codes: 0 done, 1 the run failed, 2 the input is wrong.
+//! It reads arguments, calls `quell-lab`, and prints. Exit codes: 0 done, 1 the run failed or has warnings with `--strict`, 2
+//! the input is wrong; what was interrupted ends by the signal (130 in a shell).
 #![forbid(unsafe_code)]
 
 mod arguments;
@@ -9,6 +10,7 @@ mod compare;
 mod controls;
 mod demo;
 mod doctor;
+mod interrupt;
 mod kernel;
 mod kernel_progress;
 mod keys;
@@ -21,6 +23,7 @@ mod queues;
 mod run;
 mod side_by_side;
 mod signals;
+mod strict;
 mod table;
 mod transfers;
 mod values;
@@ -39,6 +42,8 @@ use page::Page;
 struct Failure {
     code: u8,
     message: String,
+    /// The process ends by this signal rather than with a code.
+    signal: Option<i32>,
 }
 
 impl Failure {
@@ -47,6 +52,7 @@ impl Failure {
         Self {
             code: 2,
             message: message.to_string(),
+            signal: None,
         }
     }
     /// A run gave no result.
@@ -54,6 +60,7 @@ impl Failure {
         Self {
             code: error.exit_code(),
             message: error.to_string(),
+            signal: None,
         }
     }
     /// What was asked for failed.
@@ -61,7 +68,25 @@ impl Failure {
         Self {
             code: 1,
             message: message.to_string(),
+            signal: None,
         }
+    }
+    /// `signal` ended it early.
+    fn interrupted(signal: i32, message: String) -> Self {
+        Self {
+            code: u8::try_from(128 + signal).unwrap_or(u8::MAX),
+            message,
+            signal: Some(signal),
+        }
+    }
+
+    /// Ends the process, after everything has been printed.
+    fn end(&self) -> ExitCode {
+        page::complain(&self.message);
+        if let Some(signal) = self.signal {
+            interrupt::die_of(signal);
+        }
+        ExitCode::from(self.code)
     }
 }
 
@@ -101,10 +126,7 @@ fn main() -> ExitCode {
     };
     let shown = page.show();
     match (result, shown) {
-        (Err(failure), _) => {
-            page::complain(&failure.message);
-            ExitCode::from(failure.code)
-        }
+        (Err(failure), _) => failure.end(),
         (Ok(()), Err(error)) => {
             page::complain(&format!("cannot write to standard output: {error}"));
             ExitCode::FAILURE

@@ -9,9 +9,9 @@ use quell_lab::{Options, Outcome, Task, World};
 use crate::Failure;
 use crate::arguments::Run;
 use crate::check::load;
+use crate::interrupt::{Fate, Interrupt};
 use crate::page::Page;
 use crate::progress::Shown;
-use crate::signals::stop_when_asked;
 use crate::table;
 
 /// Runs a scenario file.
@@ -37,10 +37,11 @@ fn start(loaded: &Loaded, world: World, arguments: &Run, page: &mut Page) -> Res
             "--kernel, --guest-timeout and --guest-exec have an effect only with --world virtual",
         ));
     }
+    let interrupt = Interrupt::listen()?;
     let options = Options {
         world,
         out: how.out.clone(),
-        stop: &*stop_when_asked().map_err(Failure::failed)?,
+        stop: interrupt.stop(),
         warnings: loaded.warnings.iter().map(ToString::to_string).collect(),
         packets: arguments.packets,
         live: LiveOptions {
@@ -58,14 +59,16 @@ fn start(loaded: &Loaded, world: World, arguments: &Run, page: &mut Page) -> Res
     };
     let outcomes = quell_lab::run_all(&[task], jobs, &mut |progress| shown.tell(&progress));
     shown.end();
-    for outcome in outcomes.map_err(Failure::run)? {
+    let outcomes = outcomes.map_err(Failure::run)?;
+    for outcome in &outcomes {
         if how.json {
-            json(&outcome, page)?;
+            json(outcome, page)?;
         } else {
-            text(&outcome, page)?;
+            text(outcome, page)?;
         }
     }
-    Ok(())
+    interrupt.check(&Fate::of_all(None, &loaded.scenario, outcomes.first()))?;
+    arguments.strict.check(&outcomes)
 }
 
 /// The summary; of several seeds, the aggregate.

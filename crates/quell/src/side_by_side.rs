@@ -11,11 +11,12 @@ use quell_measure::{GroupSummary, Summary};
 
 use crate::Failure;
 use crate::arguments::Jobs;
+use crate::interrupt::{Fate, Interrupt};
 use crate::page::Page;
 use crate::phases;
 use crate::picture;
 use crate::progress::Shown;
-use crate::signals::stop_when_asked;
+use crate::strict::Strict;
 use crate::table;
 use crate::transfers;
 
@@ -53,21 +54,37 @@ pub(crate) struct Case {
 /// What a case gave, under its name.
 pub(crate) type Column<'a> = (&'a str, Outcome);
 
+/// Everything that ran.
+pub(crate) struct Ran<'a> {
+    pub(crate) columns: Vec<Column<'a>>,
+    /// Of every run that there should have been.
+    fates: Vec<Fate>,
+    interrupt: Interrupt,
+}
+
+impl Ran<'_> {
+    /// Fails if a signal has come, or if there are warnings that are errors. After everything has been printed.
+    pub(crate) fn check(&self, strict: &Strict) -> Result<(), Failure> {
+        self.interrupt.check(&self.fates)?;
+        strict.check(self.columns.iter().map(|(_, outcome)| outcome))
+    }
+}
+
 /// Runs each case, one place after the other, until all are done or the user has seen enough.
 pub(crate) fn run<'a>(
     cases: &'a [Case],
     jobs: &Jobs,
     out: Option<&PathBuf>,
-) -> Result<Vec<Column<'a>>, Failure> {
+) -> Result<Ran<'a>, Failure> {
     if cases.iter().any(|case| case.place.world == World::Live) {
         // While there is one thread only.
         live::prepare().map_err(Failure::input)?;
     }
-    let stop = stop_when_asked().map_err(Failure::failed)?;
+    let interrupt = Interrupt::listen()?;
     let mut columns: Vec<Option<Column<'a>>> = cases.iter().map(|_| None).collect();
     for (first, Case { place, .. }) in cases.iter().enumerate() {
         let here = |(_, case): &(usize, &Case)| case.place == *place;
-        if cases[..first].iter().any(|case| case.place == *place) {
+        if cases[..first].iter().any(|case| case.place == *place) || interrupt.has_come() {
             continue;
         }
         let members: Vec<(usize, &'a Case)> = cases.iter().enumerate().filter(here).collect();
@@ -76,7 +93,7 @@ pub(crate) fn run<'a>(
             options: Options {
                 world: place.world,
                 out: out.map(|out| out.join(folder(&case.label))),
-                stop: &stop,
+                stop: interrupt.stop(),
                 warnings: case
                     .loaded
                     .warnings
@@ -97,9 +114,18 @@ pub(crate) fn run<'a>(
             columns[*index] = Some((&case.label, outcome));
         }
     }
+    let fates = cases.iter().zip(&columns).flat_map(|(case, column)| {
+        let outcome = column.as_ref().map(|(_, outcome)| outcome);
+        Fate::of_all(Some(&case.label), &case.loaded.scenario, outcome)
+    });
+    let fates = fates.collect();
     // What had not begun when the user had seen enough says nothing.
     let begun = |(_, outcome): &Column<'a>| !outcome.runs.is_empty();
-    Ok(columns.into_iter().flatten().filter(begun).collect())
+    Ok(Ran {
+        columns: columns.into_iter().flatten().filter(begun).collect(),
+        fates,
+        interrupt,
+    })
 }
 
 /// A queue's name as part of a path.
@@ -122,8 +148,13 @@ pub(crate) fn text(outcomes: &[Column<'_>], page: &mut Page) {
     ));
     let mut delays = Vec::new();
     for (queue, outcome) in outcomes {
-        let summaries: Vec<&Summary> = outcome.runs.iter().map(|run| &run.summary).collect();
+        let summaries = outcome.runs.iter().map(|run| &run.summary);
+        let summaries: Vec<&Summary> = summaries.filter(|one| one.has_measured()).collect();
         let Some(first) = summaries.first() else {
+            page.line(format_args!(
+                "{:<20} nothing was measured",
+                table::short(queue, 20)
+            ));
             continue;
         };
         for (index, group) in first.figures.groups.iter().enumerate() {

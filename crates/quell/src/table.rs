@@ -15,7 +15,10 @@ pub(crate) fn summary(summary: &Summary, page: &mut Page) {
             summary.scenario, summary.world, summary.seed, summary.duration_s, summary.warmup_s
         ),
     );
-    figures(&summary.figures, page);
+    // Zeros would look like figures; a warning says why there are none.
+    if summary.has_measured() {
+        figures(&summary.figures, page);
+    }
     for phase in &summary.phases {
         page.line("");
         page.line(format_args!(

@@ -1,5 +1,6 @@
 //! Ends that are none: a terminal that was closed, a file that may not grow.
 
+use std::os::unix::process::ExitStatusExt as _;
 use std::process::Command;
 
 use rustix::process::{Pid, Signal, kill_process};
@@ -15,7 +16,7 @@ fn a_closed_terminal_ends_a_run_as_ctrl_c_does() {
         kill_process(Pid::from_child(&child), Signal::HUP).unwrap();
     }
     let output = child.wait_with_output().unwrap();
-    assert!(output.status.code().is_some(), "{output:?}");
+    assert_eq!(output.status.signal(), Some(1), "{output:?}");
     assert_eq!(names(folder.path()), ["out"]);
     let summary = json(&folder.path().join("out/summary.json"));
     assert_eq!(summary["partial"], true);

@@ -8,9 +8,11 @@
 #[path = "../../../lab/tests/robustness/any.rs"]
 mod any;
 mod applications;
+mod breaks;
 mod disciplines;
 #[path = "../common/fits.rs"]
 mod fits;
+mod interrupts;
 mod kernel_queue;
 mod lacking;
 #[path = "../common/not_run.rs"]
@@ -18,6 +20,8 @@ mod not_run;
 mod packets;
 #[path = "../common/pcapng.rs"]
 mod pcapng;
+#[path = "../common/recomputed.rs"]
+mod recomputed;
 mod senders;
 mod starts;
 mod support;
@@ -245,32 +249,6 @@ settle = "1s"
         .unwrap();
     assert!(again.success(), "the resolved scenario runs again");
     Ok(())
-}
-
-#[test]
-fn an_interrupt_ends_a_run_cleanly_with_what_was_measured() {
-    let test = "an_interrupt_ends_a_run_cleanly_with_what_was_measured";
-    let _alone = alone();
-    if !can_run(test) {
-        return;
-    }
-    let folder = tempfile::tempdir().unwrap();
-    let out = folder.path().join("out");
-    let child = start(&[
-        "--json",
-        "--set",
-        "run.warmup=1s",
-        "--out",
-        out.to_str().unwrap(),
-    ]);
-    sleep(Duration::from_secs(4));
-    signal(&child, rustix::process::Signal::INT);
-    let summary = summary(&child.wait_with_output().unwrap());
-    assert_eq!(summary["partial"], true);
-    let duration = number(&summary, "/duration_s");
-    assert!((1.0..30.0).contains(&duration), "{duration}");
-    assert!(goodput(&summary, 0) > 0.0);
-    assert!(out.join("summary.json").is_file());
 }
 
 #[test]

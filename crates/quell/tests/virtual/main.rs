@@ -16,6 +16,8 @@ mod not_run;
 mod parity;
 #[path = "../common/pcapng.rs"]
 mod pcapng;
+#[path = "../common/recomputed.rs"]
+mod recomputed;
 mod runs;
 mod signals;
 mod stage;

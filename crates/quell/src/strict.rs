@@ -1,0 +1,35 @@
+//! `--strict`: a warning of a result is an error for whoever started the program.
+
+use clap::Args;
+use quell_lab::Outcome;
+
+use crate::Failure;
+
+/// Whether warnings are errors.
+#[derive(Debug, Args)]
+pub(crate) struct Strict {
+    /// Exit with 1 if a result has a warning; the results are kept
+    #[arg(long)]
+    strict: bool,
+}
+
+impl Strict {
+    /// Fails if it was asked for and a run has a warning. After everything has been printed.
+    pub(crate) fn check<'a>(
+        &self,
+        outcomes: impl IntoIterator<Item = &'a Outcome>,
+    ) -> Result<(), Failure> {
+        let runs = outcomes.into_iter().flat_map(|outcome| &outcome.runs);
+        let warnings: usize = runs.map(|run| run.summary.warnings.len()).sum();
+        if !self.strict || warnings == 0 {
+            return Ok(());
+        }
+        let warnings = match warnings {
+            1 => "1 warning".to_owned(),
+            many => format!("{many} warnings"),
+        };
+        Err(Failure::failed(format!(
+            "{warnings}, which --strict takes for an error; the results are kept"
+        )))
+    }
+}

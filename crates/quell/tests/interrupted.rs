@@ -1,0 +1,345 @@
+//! Runs that are interrupted: what they write, what they say, and how they end; and `--strict`.
+#![allow(clippy::unwrap_used)]
+
+#[path = "common/not_run.rs"]
+mod not_run;
+#[path = "common/pcapng.rs"]
+mod pcapng;
+#[path = "common/recomputed.rs"]
+mod recomputed;
+
+use std::fs;
+use std::num::NonZeroUsize;
+use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use quell_aqm::Time;
+use quell_lab::live::LiveOptions;
+use quell_lab::scenario::Scenario;
+use quell_lab::{GuestOptions, Options, Task, World};
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+use serde_json::Value;
+
+const QUELL: &str = env!("CARGO_BIN_EXE_quell");
+
+/// Longer than any test, and slow enough to be cheap.
+const LONG: &str = r#"
+schema = 1
+name = "long"
+[link]
+rate = "2mbit"
+queue = { kind = "dualpi2" }
+[[group]]
+name = "l4s"
+count = 2
+congestion-control = "dctcp"
+ecn = "ect1"
+rtt = "10ms"
+app = { kind = "bulk" }
+[[group]]
+name = "classic"
+congestion-control = "cubic"
+rtt = "10ms"
+app = { kind = "bulk" }
+[run]
+duration = "80000s"
+warmup = "1s"
+"#;
+
+#[test]
+fn a_simulation_that_ends_early_has_the_figures_of_the_time_that_it_ran() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("out");
+    let scenario = Scenario::parse(&LONG.replace("80000s", "2000s").replace("2mbit", "20mbit"));
+    let scenario = scenario.unwrap();
+    let at = Time::from_millis(recomputed::some_time_ms(5_000, 20_000));
+    let stop = AtomicBool::new(false);
+    let options = Options {
+        world: World::Sim,
+        out: Some(out.clone()),
+        stop: &stop,
+        warnings: Vec::new(),
+        packets: true,
+        live: LiveOptions::default(),
+        guest: GuestOptions::default(),
+    };
+    let task = Task {
+        scenario: &scenario,
+        options,
+    };
+    quell_lab::run_all(&[task], NonZeroUsize::MIN, &mut |progress| {
+        stop.fetch_or(progress.elapsed >= at, Ordering::Relaxed);
+    })
+    .unwrap();
+    recomputed::check(&out, 0);
+}
+
+fn quell(folder: &Path, arguments: &[&str]) -> Command {
+    fs::write(folder.join("long.toml"), LONG).unwrap();
+    let mut command = Command::new(QUELL);
+    command
+        .args(arguments)
+        .current_dir(folder)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    command
+}
+
+/// Until the run has begun whose result will be `out` in `folder`: until then it is in a hidden folder, as one of several.
+fn wait_for(folder: &Path, out: &str) {
+    let began = Instant::now();
+    let hidden = folder.join(format!(".{out}.unfinished"));
+    let has_begun = || {
+        let results = fs::read_dir(&hidden).into_iter().flatten().flatten();
+        let mut results = results.map(|result| result.path());
+        results.any(|result| result.join("flows.parquet").exists())
+    };
+    while !has_begun() {
+        assert!(
+            began.elapsed() < Duration::from_secs(60),
+            "{out} never began"
+        );
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// Ctrl-C once the run of `out` has begun; how the program ended.
+fn interrupted(folder: &Path, mut command: Command, out: &str, signal: Signal) -> Output {
+    let child = command.spawn().unwrap();
+    wait_for(folder, out);
+    kill_process(Pid::from_child(&child), signal).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.signal(), Some(signal.as_raw()), "{output:?}");
+    output
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+#[test]
+fn an_interrupted_run_says_when_and_ends_by_the_signal() {
+    for (signal, json) in [(Signal::INT, false), (Signal::TERM, true)] {
+        let folder = tempfile::tempdir().unwrap();
+        let mut arguments = vec!["run", "long.toml", "--set", "run.warmup=0s", "--out", "out"];
+        arguments.extend(json.then_some("--json"));
+        let command = quell(folder.path(), &arguments);
+        let output = interrupted(folder.path(), command, "out", signal);
+        let (told, errors) = (text(&output.stdout), text(&output.stderr));
+        let summary = fs::read_to_string(folder.path().join("out/summary.json")).unwrap();
+        let summary: Value = serde_json::from_str(&summary).unwrap();
+        let ended = (summary["duration_s"].as_f64().unwrap() * 10.0).round() / 10.0;
+        let line = format!("quell: interrupted at {ended} s of 80000 s\n");
+        assert!(errors.ends_with(&line), "{line}{errors}");
+        if json {
+            assert_eq!(serde_json::from_str::<Value>(&told).unwrap(), summary);
+        } else {
+            assert!(
+                told.contains("ended early") && told.contains("classic"),
+                "{told}"
+            );
+        }
+    }
+}
+
+#[test]
+fn what_did_not_run_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let arguments = [
+        "compare",
+        "long.toml",
+        "--queue",
+        "pie,codel,dualpi2",
+        "--jobs",
+        "1",
+    ];
+    let mut command = quell(folder.path(), &arguments);
+    command.args(["--out", "out", "--set", "run.warmup=0s"]);
+    // Its results lie in out/pie.
+    fs::create_dir(folder.path().join("out")).unwrap();
+    let output = interrupted(&folder.path().join("out"), command, "pie", Signal::INT);
+    let (told, errors) = (text(&output.stdout), text(&output.stderr));
+    assert!(
+        errors.contains("interrupted at ")
+            && errors.contains(" s of 80000 s (pie); codel, dualpi2 did not run\n"),
+        "{errors}"
+    );
+    assert!(told.contains("pie") && !told.contains("codel"), "{told}");
+
+    let arguments = [
+        "run",
+        "long.toml",
+        "--set",
+        "run.seeds=[7, 8, 9]",
+        "--jobs",
+        "1",
+        "--out",
+        "some",
+    ];
+    let command = quell(folder.path(), &arguments);
+    let output = interrupted(folder.path(), command, "some", Signal::INT);
+    let errors = text(&output.stderr);
+    assert!(
+        errors.contains(" s of 80000 s (seed 7); seed 8, seed 9 did not run\n"),
+        "{errors}"
+    );
+}
+
+#[test]
+fn in_the_warm_up_nothing_was_measured() {
+    let folder = tempfile::tempdir().unwrap();
+    let arguments = [
+        "run",
+        "long.toml",
+        "--set",
+        "run.warmup=79999s",
+        "--out",
+        "out",
+    ];
+    let command = quell(folder.path(), &arguments);
+    let output = interrupted(folder.path(), command, "out", Signal::INT);
+    let told = text(&output.stdout).replace('\n', " ");
+    assert!(
+        told.contains("warning: nothing was measured: the run ended at "),
+        "{told}"
+    );
+    for figure in ["utilised", "per flow", "0.0", "bottleneck"] {
+        assert!(!told.contains(figure), "{figure} in {told}");
+    }
+    let summary = fs::read_to_string(folder.path().join("out/summary.json")).unwrap();
+    let summary: Value = serde_json::from_str(&summary).unwrap();
+    assert_eq!(
+        summary["warnings"].as_array().unwrap().len(),
+        1,
+        "{summary:#}"
+    );
+    assert_eq!(summary["groups"][0]["goodput_bps"], serde_json::json!([]));
+}
+
+/// At most so long; a shell that goes on is ended with everything that it started.
+fn ends(mut shell: Child) -> std::process::ExitStatus {
+    let began = Instant::now();
+    loop {
+        if let Some(status) = shell.try_wait().unwrap() {
+            return status;
+        }
+        if began.elapsed() > Duration::from_secs(60) {
+            kill_process_group(Pid::from_child(&shell), Signal::KILL).unwrap();
+            shell.wait().unwrap();
+            panic!("the loop went on");
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn one_ctrl_c_ends_a_shells_loop() {
+    for shell in ["bash", "sh"] {
+        if Command::new(shell).args(["-c", ":"]).status().is_err() {
+            not_run::not_run(
+                "one_ctrl_c_ends_a_shells_loop",
+                &format!("there is no {shell}"),
+            );
+            continue;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("long.toml"), LONG).unwrap();
+        let script = "for i in 1 2 3; do \"$QUELL\" run long.toml --out out$i; done; echo after";
+        let child = Command::new(shell)
+            .args(["-c", script])
+            .env("QUELL", QUELL)
+            .current_dir(folder.path())
+            // As from a terminal: the signal goes to all of them.
+            .process_group(0)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        wait_for(folder.path(), "out1");
+        kill_process_group(Pid::from_child(&child), Signal::INT).unwrap();
+        let status = ends(child);
+        assert_eq!(
+            status.signal(),
+            Some(Signal::INT.as_raw()),
+            "{shell}: {status}"
+        );
+        assert!(folder.path().join("out1/summary.json").exists(), "{shell}");
+        assert!(!folder.path().join("out2").exists(), "{shell}");
+    }
+}
+
+#[test]
+fn strict_turns_a_warning_into_an_exit_code_and_keeps_the_results() {
+    let folder = tempfile::tempdir().unwrap();
+    // The access of each flow is slower than the link: the link is not the bottleneck.
+    let idle = [
+        "--duration",
+        "3s",
+        "--set",
+        "group.l4s.access-rate=100kbit",
+        "--set",
+        "group.classic.access-rate=100kbit",
+    ];
+    let code = |words: &[&str]| {
+        let output = quell(folder.path(), words).output().unwrap();
+        (
+            output.status.code(),
+            text(&output.stdout),
+            text(&output.stderr),
+        )
+    };
+    for (command, more) in [("run", &[][..]), ("compare", &["--queue", "pie"])] {
+        let words = [&[command, "long.toml"], more, &idle].concat();
+        let out = format!("{command}-strict");
+        let (exit, told, errors) = code(&[&words[..], &["--strict", "--out", &out]].concat());
+        assert_eq!(exit, Some(1), "{errors}");
+        assert!(
+            told.contains("warning: ")
+                && errors.contains("1 warning, which --strict takes for an error"),
+            "{told}{errors}"
+        );
+        assert!(folder.path().join(&out).is_dir());
+        let out = format!("{command}-lenient");
+        assert_eq!(code(&[&words[..], &["--out", &out]].concat()).0, Some(0));
+    }
+    // Nothing is wrong with a full link.
+    let full = [
+        "run",
+        "long.toml",
+        "--duration",
+        "3s",
+        "--strict",
+        "--out",
+        "full",
+    ];
+    let (exit, _, errors) = code(&full);
+    assert_eq!(exit, Some(0), "{errors}");
+}
+
+#[test]
+fn the_order_of_seeds_changes_no_byte_of_an_aggregate() {
+    let folder = tempfile::tempdir().unwrap();
+    let bytes = |seeds: &str, out: &str| {
+        let seeds = format!("run.seeds={seeds}");
+        let arguments = [
+            "run",
+            "long.toml",
+            "--duration",
+            "3s",
+            "--set",
+            &seeds,
+            "--out",
+            out,
+        ];
+        let output = quell(folder.path(), &arguments).output().unwrap();
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        fs::read(folder.path().join(out).join("aggregate.json")).unwrap()
+    };
+    let up = bytes("[1, 2, 3, 4]", "up");
+    assert!(up == bytes("[4, 3, 2, 1]", "down"));
+    assert!(up == bytes("[3, 1, 4, 2]", "mixed"));
+}

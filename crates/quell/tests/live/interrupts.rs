@@ -1,0 +1,99 @@
+//! Runs that are interrupted, or held up: their figures are those of the time that they had, or they say what was wrong.
+
+use std::os::unix::process::ExitStatusExt as _;
+use std::thread::sleep;
+use std::time::Duration;
+
+use rustix::process::Signal;
+
+use crate::support::*;
+use crate::{recomputed, signal};
+
+/// Hosts on a busy machine take their samples so late, in ns.
+const LATE: i64 = 300_000_000;
+
+#[test]
+fn an_interrupt_ends_a_run_cleanly_with_what_was_measured() {
+    let test = "an_interrupt_ends_a_run_cleanly_with_what_was_measured";
+    let _alone = alone();
+    if !can_run(test) {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("out");
+    let at = recomputed::some_time_ms(3_000, 7_000);
+    let child = start(&[
+        "--duration",
+        "60s",
+        "--set",
+        "run.warmup=1s",
+        "--packets",
+        "--out",
+        out.to_str().unwrap(),
+    ]);
+    sleep(Duration::from_millis(at));
+    signal(&child, Signal::INT);
+    let output = child.wait_with_output().unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.signal(), Some(2), "{errors}");
+    assert!(
+        errors.contains("interrupted at ") && errors.contains(" s of 60 s"),
+        "{errors}"
+    );
+    recomputed::check(&out, LATE);
+}
+
+#[test]
+fn an_interrupt_in_the_warm_up_says_that_nothing_was_measured() {
+    let test = "an_interrupt_in_the_warm_up_says_that_nothing_was_measured";
+    let _alone = alone();
+    if !can_run(test) {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("out");
+    let child = start(&["--set", "run.warmup=20s", "--out", out.to_str().unwrap()]);
+    sleep(Duration::from_secs(2));
+    signal(&child, Signal::TERM);
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.signal(), Some(15), "{output:?}");
+    let told = String::from_utf8_lossy(&output.stdout);
+    assert!(told.contains("nothing was measured"), "{told}");
+    assert!(
+        !told.contains("utilised") && !told.contains("bottleneck"),
+        "{told}"
+    );
+}
+
+#[test]
+fn a_run_that_slept_says_so_and_is_an_error_if_strict() {
+    let test = "a_run_that_slept_says_so_and_is_an_error_if_strict";
+    let _alone = alone();
+    if !can_run(test) {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("out");
+    let child = start(&[
+        "--duration",
+        "7s",
+        "--set",
+        "run.warmup=1s",
+        "--strict",
+        "--out",
+        out.to_str().unwrap(),
+    ]);
+    sleep(Duration::from_secs(3));
+    signal(&child, Signal::STOP);
+    sleep(Duration::from_millis(1_500));
+    signal(&child, Signal::CONT);
+    let output = child.wait_with_output().unwrap();
+    let (told, errors) = (
+        String::from_utf8_lossy(&output.stdout).replace('\n', " "),
+        String::from_utf8_lossy(&output.stderr),
+    );
+    assert_eq!(output.status.code(), Some(1), "{told}{errors}");
+    assert!(told.contains("warning: the link slept for"), "{told}");
+    assert!(errors.contains("--strict"), "{errors}");
+    assert!(out.join("summary.json").exists());
+}
