@@ -488,7 +488,7 @@ fn an_end_that_is_brought_forward_is_an_end_like_any_other() {
     let samples: Vec<Sample> = std::iter::once(first).chain(samples).collect();
     for group in [0, 1] {
         let of_group = || samples.iter().filter(|sample| sample.group == group);
-        assert!(of_group().last().unwrap().at >= ends);
+        assert!(of_group().next_back().unwrap().at >= ends);
         assert_eq!(of_group().filter(|sample| sample.at >= ends).count(), 1);
     }
 }
