@@ -267,7 +267,7 @@ fn group() -> Value {
         ),
         key(
             "goodput_bps",
-            "bit/s; payload to the application, of each flow in the order of their start",
+            "bit/s; payload to the application while the flow was alive, of each flow in the order of their start",
             list(number()),
         ),
         key(

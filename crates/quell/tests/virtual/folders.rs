@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use quell_aqm::Time;
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::fits::fits;
@@ -60,7 +61,7 @@ fn the_next_run_removes_what_a_killed_one_left_for_its_guest() {
     else {
         return;
     };
-    let mut killed = under_way(&stage);
+    let mut killed = under_way(&stage, &["--set", "link.rate=1mbit"], Time::from_secs(1));
     killed.kill().unwrap();
     killed.wait().unwrap();
     let left = stage.left_over();
@@ -80,7 +81,7 @@ fn the_next_run_removes_what_a_killed_one_left_for_its_guest() {
     assert!(said.contains(&left[0]), "{said}");
     assert_eq!(stage.left_over(), ["quell-guest-of-somebody"]);
     // Nor does it touch the folder of a run that lives.
-    let living = under_way(&stage);
+    let living = under_way(&stage, &["--set", "link.rate=1mbit"], Time::from_secs(1));
     assert_eq!(next("another"), "");
     assert_eq!(stage.left_over().len(), 2);
     kill_process(Pid::from_child(&living), Signal::INT).unwrap();
