@@ -46,7 +46,8 @@ pub(crate) fn missing(page: &Page, root: &Path) -> Vec<String> {
         .text
         .lines()
         .take(8)
-        .any(|line| line.contains("Generated"))
+        .map(str::to_lowercase)
+        .any(|line| line.contains("generated from") || line.contains("generated, and checked"))
     {
         return found;
     }
