@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod advisories;
+mod live_repeat;
 mod setup;
 mod skips;
 mod sources;
