@@ -1,6 +1,7 @@
 //! The worlds in which a scenario can run.
 
-use quell_aqm::Time;
+use quell_app::config::MIN_DATAGRAM;
+use quell_aqm::{Bytes, Time};
 
 use crate::scenario::keys::MOST_FLOWS;
 
@@ -34,6 +35,15 @@ impl World {
         match self {
             Self::Sim => MOST_FLOWS,
             Self::Virtual | Self::Live => 10_000,
+        }
+    }
+
+    /// The smallest datagram of an application, as IP length. A real host writes a sequence number and a time into each, 16 bytes
+    /// behind the headers of IP and UDP; a modelled one keeps them beside it.
+    pub const fn smallest_datagram(self) -> Bytes {
+        match self {
+            Self::Sim => MIN_DATAGRAM,
+            Self::Virtual | Self::Live => Bytes::new(44),
         }
     }
 

@@ -288,6 +288,16 @@ fn flows(
         let rate = scenario.link.side(group.direction).rate;
         problems.push(places.problem("link.reverse.rate", rate, allowed));
     }
+    if let (Some(world), Some(datagrams)) = (world, group.app.datagrams())
+        && datagrams.size < world.smallest_datagram()
+    {
+        let allowed = format!(
+            "must be at least {}, the smallest datagram of the {} world: it carries a sequence number and a time",
+            world.smallest_datagram(),
+            world.name()
+        );
+        problems.push(places.problem(&key("app.size"), datagrams.size, allowed));
+    }
     if let Some(world) = world
         && group.rtt < world.smallest_rtt()
     {

@@ -14,7 +14,7 @@ use super::{cell, compare};
 const HEAD: &str = "\
 # The scenario file
 
-Every key of a scenario, generated from the table that checks them. `quell keys NAME` prints one on the terminal, `quell schema` the same for
+Generated from the table of keys by which scenarios are checked. `quell keys NAME` prints one on the terminal, `quell schema` the same for
 editors, as JSON Schema. `quell check FILE` says what is wrong with a file, and in which worlds it runs. `quell new NAME` writes one to start
 from:
 

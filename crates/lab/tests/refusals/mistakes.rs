@@ -313,6 +313,13 @@ fn each_mistake_is_named_with_file_line_key_what_was_found_and_what_is_allowed()
             "size = \"28B\"",
             "f.toml:17: group.voice.app.size = \"28B\": must be an amount of data from 29B to 1500B",
         ),
+        // Hosts write into a datagram what modelled ones keep beside it.
+        (
+            "size = \"186B\"",
+            "size = \"43B\"",
+            "f.toml:17: group.voice.app.size = \"43B\": must be at least 44B, the smallest datagram of the live world: it \
+          carries a sequence number and a time",
+        ),
         (
             "interval = \"20ms\"",
             "interval = \"0s\"",
