@@ -1,7 +1,7 @@
 //! Ends that are none: a terminal that was closed, a file that may not grow.
 
 use std::os::unix::process::ExitStatusExt as _;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -10,7 +10,7 @@ use crate::support::{COEXISTENCE, LONG, QUELL, begun, json, names, quell, unfini
 #[test]
 fn a_closed_terminal_ends_a_run_as_ctrl_c_does() {
     let folder = tempfile::tempdir().unwrap();
-    let child = begun(folder.path(), &["--out", "out"]);
+    let child = begun(folder.path(), "out");
     // The terminal says so, and so does the shell.
     for _ in 0..2 {
         kill_process(Pid::from_child(&child), Signal::HUP).unwrap();
@@ -32,6 +32,8 @@ fn a_run_that_was_told_to_ignore_hangups_goes_on() {
     let mut child = command
         .args(LONG)
         .current_dir(folder.path())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
         .spawn()
         .unwrap();
     wait_until("the run has begun", || {

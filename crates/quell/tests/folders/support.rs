@@ -26,11 +26,12 @@ pub(crate) fn quell(folder: &Path, arguments: &[&str]) -> Command {
     command
 }
 
-/// A long run in `folder` with more `arguments`, once it has begun.
-pub(crate) fn begun(folder: &Path, arguments: &[&str]) -> Child {
-    let mut command = quell(folder, &["run", COEXISTENCE]);
-    let child = command.args(LONG).args(arguments).spawn().unwrap();
-    wait_until("the run has begun", || !unfinished(folder).is_empty());
+/// A long run in `folder` with the result `out`, once it has begun.
+pub(crate) fn begun(folder: &Path, out: &str) -> Child {
+    let mut command = quell(folder, &["run", COEXISTENCE, "--out", out]);
+    let child = command.args(LONG).spawn().unwrap();
+    let hidden = folder.join(format!(".{out}.unfinished"));
+    wait_until("the run has begun", || hidden.join("result").exists());
     child
 }
 

@@ -10,7 +10,7 @@ use crate::support::{COEXISTENCE, begun, json, names, quell};
 fn the_second_of_two_runs_with_one_name_is_refused_at_its_start() {
     let folder = tempfile::tempdir().unwrap();
     for seeds in ["run.seeds=[1]", "run.seeds=[1,2]"] {
-        let slow = begun(folder.path(), &["--out", "out"]);
+        let slow = begun(folder.path(), "out");
         let arguments = ["run", COEXISTENCE, "--out", "out", "--set", seeds];
         let second = quell(folder.path(), &arguments).output().unwrap();
         let errors = String::from_utf8_lossy(&second.stderr);
@@ -28,7 +28,7 @@ fn the_second_of_two_runs_with_one_name_is_refused_at_its_start() {
 #[test]
 fn a_result_whose_name_somebody_took_is_kept_beside_it() {
     let folder = tempfile::tempdir().unwrap();
-    let slow = begun(folder.path(), &["--out", "out"]);
+    let slow = begun(folder.path(), "out");
     let theirs = folder.path().join("out");
     fs::create_dir(&theirs).unwrap();
     kill_process(Pid::from_child(&slow), Signal::INT).unwrap();
