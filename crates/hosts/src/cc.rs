@@ -1,7 +1,7 @@
 //! Congestion controls of the real TCP stack: what this kernel has, and what quell adds to it as BPF.
 //!
-//! From tcp(7) (`TCP_CONGESTION`) and the kernel's struct_ops. A control that the kernel has, built in or as a module, is used
-//! as it is. Otherwise, with the feature `bpf-cc`, quell registers its own (`bpf/<name>.bpf.c`) through a BPF link that only
+//! From tcp(7) (`TCP_CONGESTION`) and the kernel's struct_ops. A control that the kernel has, built in or as a module that is
+//! loaded, is used as it is; a module is loaded only for a caller who asks for that ([`Modules`]). Otherwise, with the feature `bpf-cc`, quell registers its own (`bpf/<name>.bpf.c`) through a BPF link that only
 //! this process holds: when the process ends, however that happens, the kernel takes the control away.
 //!
 //! **Names.** Controls are known to the whole host by name. If several quell processes shared one registered as `dctcp`, it
@@ -80,15 +80,32 @@ struct Inner {
 /// What this process has loaded, so that a second [`load`] of a name shares the first.
 static LOADED: Mutex<BTreeMap<String, Weak<Inner>>> = Mutex::new(BTreeMap::new());
 
-/// Makes the control that a scenario calls `name` usable: the kernel's own, or else ours.
+/// Whether the kernel may be asked for a control that it does not have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Modules {
+    /// No: the host stays as it is.
+    #[default]
+    Leave,
+    /// Yes. Asked by somebody with CAP_NET_ADMIN of the host, the kernel loads the module `tcp_NAME` where it has one. The module
+    /// stays when the process has ended, and every program of the host may use it then.
+    Load,
+}
+
+/// Makes the control that a scenario calls `name` usable: one that the kernel has now, or else ours.
 ///
 /// Loading needs CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN of the host; use needs CAP_NET_ADMIN over the socket's namespace.
 pub fn load(name: &str) -> Result<Control> {
+    find(name, Modules::Leave)
+}
+
+/// The same; `modules` says whether the kernel may load a module for it.
+pub fn find(name: &str, modules: Modules) -> Result<Control> {
     let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(inner) = loaded.get(name).and_then(Weak::upgrade) {
         return Ok(Control { inner });
     }
-    let inner = Arc::new(if kernel_has(name)? {
+    check_name(name)?;
+    let inner = Arc::new(if kernel_has(name, modules)? {
         Inner::of_the_kernel(name)
     } else {
         Inner::register(name)?
@@ -157,7 +174,7 @@ impl Inner {
             name: name.to_owned(),
             why,
         };
-        let object = bpf::object(name).ok_or_else(|| refused(missing()))?;
+        let object = bpf::object(name).ok_or_else(|| refused(missing(name)))?;
         let mut outcome = Err(refused("every name for it is taken".to_owned()));
         for kernel_name in kernel_names(name, std::process::id()) {
             outcome = match bpf::register(object, &kernel_name) {
@@ -178,12 +195,12 @@ impl Inner {
     fn register(name: &str) -> Result<Self> {
         Err(Error::CongestionControl {
             name: name.to_owned(),
-            why: missing(),
+            why: missing(name),
         })
     }
 }
 
-fn missing() -> String {
+fn missing(name: &str) -> String {
     let ours = match loadable() {
         names if names.is_empty() => "this build loads none (feature bpf-cc)".to_owned(),
         names => format!("quell can load {}", names.join(", ")),
@@ -192,16 +209,32 @@ fn missing() -> String {
         |error| error.to_string(),
         |names| format!("it has {}", names.join(", ")),
     );
-    format!("not in this kernel ({kernels}); {ours}")
+    let module = if has_module(name) {
+        format!(
+            "; it has a module for it, which is not loaded (modprobe tcp_{name}, or --load-modules)"
+        )
+    } else {
+        String::new()
+    };
+    format!("not in this kernel ({kernels}{module}); {ours}")
 }
 
-/// Whether the kernel has a control, asked by giving it to a socket: that also loads a module, if we may.
-fn kernel_has(name: &str) -> Result<bool> {
+fn check_name(name: &str) -> Result<()> {
     if name.is_empty() || name.len() > NAME_MAX || name.contains('\0') {
         return Err(Error::CongestionControl {
             name: name.to_owned(),
             why: format!("a name has 1 to {NAME_MAX} bytes"),
         });
+    }
+    Ok(())
+}
+
+/// Whether the kernel has a control. Its own list says so and changes nothing; to give a socket one that is not in it is what
+/// loads a module.
+fn kernel_has(name: &str, modules: Modules) -> Result<bool> {
+    let listed = || -> Result<bool> { Ok(available()?.iter().any(|known| known == name)) };
+    if listed()? || modules == Modules::Leave {
+        return listed();
     }
     let socket =
         socket(AddressFamily::INET, SocketType::STREAM, None).doing(|| "open a TCP socket")?;
@@ -209,11 +242,25 @@ fn kernel_has(name: &str) -> Result<bool> {
         Ok(()) => Ok(true),
         Err(rustix::io::Errno::NOENT) => Ok(false),
         // Known, but reserved to the owner of the network: the hosts' own namespaces may be ours even when this one is not.
-        Err(rustix::io::Errno::PERM) => Ok(available()?.iter().any(|known| known == name)),
+        Err(rustix::io::Errno::PERM) => listed(),
         Err(errno) => {
             Err(errno).doing(|| format!("ask the kernel for the congestion control {name}"))
         }
     }
+}
+
+/// Whether this kernel has a module for a control, which is not loaded unless [`available`] says so.
+pub fn has_module(name: &str) -> bool {
+    let release = rustix::system::uname();
+    let list = format!(
+        "/lib/modules/{}/modules.dep",
+        release.release().to_string_lossy()
+    );
+    let file = format!("/tcp_{name}.ko");
+    std::fs::read_to_string(list).is_ok_and(|text| {
+        let mut modules = text.lines().filter_map(|line| line.split(':').next());
+        modules.any(|module| module.contains(&file))
+    })
 }
 
 /// Names for a control of this process. The further ones are for processes of equal id in different pid namespaces.

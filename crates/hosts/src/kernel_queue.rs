@@ -11,13 +11,17 @@
 
 use std::io::{self, Read as _};
 use std::process::{Command, Stdio};
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use quell_aqm::Rate;
+use quell_confine::capabilities::{self, CapabilitySet};
 use serde::{Deserialize, Serialize};
 
 use crate::error::Doing as _;
+use crate::namespace::Namespace;
 use crate::{Error, Result};
 
 /// What `htb` counts of a packet beyond its IP length: the Ethernet header.
@@ -118,8 +122,58 @@ pub(crate) fn attach(queue: &KernelQueue, interface: &str) -> Result<()> {
     Ok(())
 }
 
+/// Reads the counters of a queue for whoever asks: a thread that stays in the queue's namespace. To enter it takes a right
+/// that the rest of the process has given away by then, and this thread too.
+#[derive(Debug)]
+pub(crate) struct Counters {
+    asked: Mutex<(Sender<()>, Receiver<Result<Statistics>>)>,
+}
+
+impl Counters {
+    /// Of an interface in `namespace`.
+    pub(crate) fn start(namespace: &Namespace, interface: &'static str) -> Result<Self> {
+        let (ask, asked) = mpsc::channel::<()>();
+        let (answer, answers) = mpsc::channel();
+        namespace
+            .run(move || {
+                // A thread starts where the one is that starts it.
+                let read = move || {
+                    for () in asked {
+                        let read = capabilities::keep_only(CapabilitySet::empty())
+                            .doing(|| "drop capabilities")
+                            .and_then(|_| statistics(interface));
+                        if answer.send(read).is_err() {
+                            break;
+                        }
+                    }
+                };
+                let thread = thread::Builder::new().name("quell-counters".to_owned());
+                thread.spawn(read).map(drop)
+            })
+            .and_then(|started| started)
+            .doing(|| "start a thread in a network namespace")?;
+        let counters = Self {
+            asked: Mutex::new((ask, answers)),
+        };
+        // The first reading gives the thread's rights away.
+        counters.read()?;
+        Ok(counters)
+    }
+
+    /// What has been counted so far.
+    pub(crate) fn read(&self) -> Result<Statistics> {
+        let asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        let gone = || io::Error::other("the thread that reads them is gone");
+        let ask = || {
+            asked.0.send(()).map_err(|_| gone())?;
+            asked.1.recv().map_err(|_| gone())
+        };
+        ask().doing(|| "read the counters of the kernel's queue")?
+    }
+}
+
 /// What the queue of an interface of the calling thread's namespace has counted.
-pub(crate) fn statistics(interface: &str) -> Result<Statistics> {
+fn statistics(interface: &str) -> Result<Statistics> {
     let told = tc(
         &["-s", "-j", "qdisc", "show", "dev", interface],
         &mut std::iter::empty(),

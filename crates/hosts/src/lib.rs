@@ -5,6 +5,7 @@
 //! - [`kernel_queue`]: this kernel's own queue disciplines as a bottleneck, to compare with;
 //! - [`traffic`]: the flows: applications over real sockets, a thread per host;
 //! - [`cc`]: the congestion controls of this kernel, and those that quell loads as BPF (feature `bpf-cc`);
+//! - [`broker`], [`child`]: a process that keeps rights which the program gives away;
 //! - [`entropy`]: the first random bytes of a kernel that has none;
 //! - [`probe`]: what this machine can do, and the command that mends what it cannot.
 //!
@@ -12,8 +13,9 @@
 //! goes, however that happens. The one thing visible outside is a loaded congestion control, whose name carries the process.
 #![cfg(target_os = "linux")]
 
-pub mod capabilities;
+pub mod broker;
 pub mod cc;
+pub mod child;
 pub mod entropy;
 mod error;
 mod fq;
@@ -28,3 +30,4 @@ pub mod traffic;
 pub mod user_namespace;
 
 pub use error::{Error, Result};
+pub use quell_confine::capabilities;

@@ -14,6 +14,7 @@ use rustix::thread::CapabilitySet;
 
 use crate::namespace::Namespace;
 use crate::netlink::{Netlink, VethEnd, interface_index};
+use crate::topology::{Topology, TopologyConfig};
 use crate::{capabilities, cc, offload, user_namespace};
 
 /// Receive buffer that a link wants, in bytes: 30 ms at 1 Gbit/s.
@@ -21,6 +22,9 @@ const PACKET_BUFFER: usize = 4 << 20;
 
 /// The finding that no run needs: without it the link works in another way.
 pub const RELEASES: &str = "queue discipline fq";
+
+/// The finding about everything that a run builds, as it builds it.
+pub const HOSTS: &str = "hosts of the live world";
 
 /// One thing that a run may need.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,19 +59,26 @@ impl Finding {
     }
 }
 
-/// Everything about hosts: namespaces, wires, packet sockets, BPF, and each congestion control in `needed`.
-///
-/// Changes nothing and may be called with several threads running. Without root, call it before
-/// [`user_namespace::enter`] to learn whether that works, and again afterwards for the rest.
+/// Everything about hosts: [`user_namespaces`], then [`hosts`].
 pub fn probe(needed: &[&str]) -> Vec<Finding> {
     let mut findings = vec![user_namespaces()];
-    findings.extend(networks());
+    findings.extend(hosts(needed));
+    findings
+}
+
+/// Namespaces, wires, packet sockets, a whole topology, BPF, and each congestion control in `needed`, with the credentials that
+/// the caller has now: without root, those of a run are had after [`user_namespace::enter`].
+///
+/// Changes nothing, loads no module, and may be called with several threads running.
+pub fn hosts(needed: &[&str]) -> Vec<Finding> {
+    let mut findings = networks();
     findings.extend([kernel_types(), bpf_rights(), bpf_built_in()]);
     findings.extend(needed.iter().map(|name| congestion_control(name)));
     findings
 }
 
-fn user_namespaces() -> Finding {
+/// Whether a user without rights gets a user namespace, and rights in it.
+pub fn user_namespaces() -> Finding {
     let what = "user namespaces";
     match user_namespace::check() {
         Ok(()) => Finding::good(
@@ -103,7 +114,10 @@ fn networks() -> Vec<Finding> {
         ]
     });
     match tried {
-        Ok(further) => findings.extend(further),
+        Ok(further) => {
+            findings.extend(further);
+            findings.push(topology());
+        }
         Err(error) => {
             findings[0] = Finding::bad(what, format!("made, but not to be entered: {error}"), None)
         }
@@ -122,6 +136,15 @@ fn veth(what: &str, far: &Namespace) -> Finding {
     match made.and_then(|()| offload::turn_off("probe-a")) {
         Ok(()) => Finding::good(what, "made, offloads off"),
         Err(error) => Finding::bad(what, error, "modprobe veth".to_owned()),
+    }
+}
+
+/// What a run builds first, as it builds it.
+fn topology() -> Finding {
+    let what = HOSTS;
+    match Topology::new(&TopologyConfig::default()) {
+        Ok(_) => Finding::good(what, "two hosts and a link between them, set up"),
+        Err(error) => Finding::bad(what, error, None),
     }
 }
 
@@ -219,7 +242,14 @@ fn congestion_control(name: &str) -> Finding {
         Err(error) if cc::loadable().contains(&name) => {
             Finding::bad(&what, error, "run as root".to_owned())
         }
-        Err(error) => Finding::bad(&what, error, format!("modprobe tcp_{name}")),
+        Err(error) if cc::has_module(name) => {
+            Finding::bad(&what, error, format!("modprobe tcp_{name}"))
+        }
+        Err(error) => Finding::bad(
+            &what,
+            error,
+            "a kernel built with it; quell kernel build makes one for the virtual world".to_owned(),
+        ),
     }
 }
 

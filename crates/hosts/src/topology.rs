@@ -22,7 +22,7 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use crate::error::Doing as _;
-use crate::kernel_queue::{self, KernelQueue};
+use crate::kernel_queue::{self, Counters, KernelQueue};
 use crate::namespace::Namespace;
 use crate::netlink::{Mac, Netlink, VethEnd, interface_index};
 use crate::{Error, Result, offload, sysctl};
@@ -147,6 +147,8 @@ pub struct Topology {
     pub groups: Vec<GroupAddresses>,
     /// Largest IP packet on both wires, in bytes.
     pub mtu: u32,
+    /// Of the kernel's queue.
+    counters: Option<Counters>,
 }
 
 impl Topology {
@@ -248,6 +250,8 @@ impl Topology {
             inside(router, &|| kernel_queue::attach(queue, OUT))?;
         }
 
+        let counters = router.as_ref().map(|router| Counters::start(router, OUT));
+        let counters = counters.transpose()?;
         let port = |name: &'static str| -> Result<Port> {
             let index = link
                 .run(|| interface_index(name))
@@ -265,18 +269,13 @@ impl Topology {
             fq,
             groups,
             mtu: config.mtu,
+            counters,
         })
     }
 
     /// What the kernel's queue has counted so far; `None` where there is none.
     pub fn kernel_queue_statistics(&self) -> Result<Option<kernel_queue::Statistics>> {
-        let Some(router) = &self.router else {
-            return Ok(None);
-        };
-        router
-            .run(|| kernel_queue::statistics(OUT))
-            .doing(|| "enter a network namespace")?
-            .map(Some)
+        self.counters.as_ref().map(Counters::read).transpose()
     }
 }
 

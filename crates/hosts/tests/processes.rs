@@ -16,6 +16,7 @@ use std::time::{Duration, Instant};
 use std::{env, fs, io, thread};
 
 use common::{Cable, can_load_bpf, can_make_networks, connect, has_ecn, not_run};
+use quell_hosts::broker::{Answer, Broker, Line};
 use quell_hosts::namespace::Namespace;
 use quell_hosts::netlink::{Netlink, VethEnd};
 use quell_hosts::topology::{GroupConfig, Topology, TopologyConfig};
@@ -44,6 +45,10 @@ const CASES: &[(&str, fn())] = &[
     (
         "a_limit_of_no_user_namespaces_is_named",
         a_limit_of_no_user_namespaces_is_named,
+    ),
+    (
+        "a_broker_does_one_task_after_the_other_and_goes_with_its_program",
+        a_broker_does_one_task_after_the_other_and_goes_with_its_program,
     ),
 ];
 
@@ -374,4 +379,32 @@ fn no_user_namespaces() {
         );
         assert!(error.mend().unwrap().contains("user.max_user_namespaces"));
     }
+}
+
+fn a_broker_does_one_task_after_the_other_and_goes_with_its_program() {
+    let work = |task: &[u8], line: Line<'_>| {
+        line.say(task).unwrap();
+        while !line.is_called() {
+            thread::sleep(Duration::from_millis(5));
+        }
+        task.len() as u8
+    };
+    let mut broker = Broker::start(|| Ok(()), work).unwrap();
+    let id = broker.id().as_raw_nonzero().get();
+    let patience = Duration::from_secs(10);
+    for (task, code) in [(&b"one"[..], 3), (b"three", 5)] {
+        broker.begin(task).unwrap();
+        let said = broker.next(patience).unwrap();
+        assert_eq!(said, Some(Answer::Said(task.to_vec())));
+        assert_eq!(broker.next(Duration::from_millis(50)).unwrap(), None);
+        broker.tell(b"stop").unwrap();
+        assert_eq!(broker.next(patience).unwrap(), Some(Answer::Ended(code)));
+        // One that comes too late is nobody's, and no task.
+        broker.tell(b"stop").unwrap();
+    }
+    // A worker that does not hear ends all the same.
+    broker.begin(b"for ever").unwrap();
+    assert!(broker.next(patience).unwrap().is_some());
+    drop(broker);
+    assert!(!fs::exists(format!("/proc/{id}")).unwrap());
 }

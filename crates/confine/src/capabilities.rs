@@ -1,56 +1,83 @@
-//! Least privilege: once set up, a thread keeps CAP_NET_ADMIN and CAP_NET_RAW and loses everything else, for good.
+//! Least privilege: what a thread has no need of any more it loses, for good.
 //!
 //! From capabilities(7). The bounding and ambient sets go too, and no_new_privs is set, so that no program started later gets
 //! anything back. Capabilities belong to a thread: a thread started afterwards inherits the reduced set, one started before
 //! keeps its own. Entering a namespace needs CAP_SYS_ADMIN and loading BPF needs CAP_BPF; so: load, enter, then drop.
 
+use std::io;
+
 use rustix::io::Errno;
+pub use rustix::thread::CapabilitySet;
 use rustix::thread::{
-    CapabilitySet, CapabilitySets, capabilities, capability_is_in_bounding_set,
-    clear_ambient_capability_set, remove_capability_from_bounding_set, set_capabilities,
-    set_no_new_privs,
+    CapabilitySets, capabilities, capability_is_in_bounding_set, clear_ambient_capability_set,
+    remove_capability_from_bounding_set, set_capabilities, set_no_new_privs,
 };
 
-use crate::Result;
-use crate::error::Doing as _;
+/// What a host needs that opens sockets while it runs: restricted congestion controls, and buffers beyond the limits.
+pub const HOST: CapabilitySet = CapabilitySet::NET_ADMIN;
 
-/// What a running link and its hosts need: packet sockets (`SO_RCVBUFFORCE`, restricted congestion controls, raw frames).
+/// What a thread needs that opens packet sockets.
 pub const KEPT: CapabilitySet = CapabilitySet::NET_ADMIN.union(CapabilitySet::NET_RAW);
 
 /// The effective set of the calling thread.
-pub fn effective() -> Result<CapabilitySet> {
-    Ok(capabilities(None)
-        .doing(|| "read the thread's capabilities")?
-        .effective)
+pub fn effective() -> io::Result<CapabilitySet> {
+    Ok(capabilities(None)?.effective)
+}
+
+/// Nothing that is started from now on gets rights by the file that it is: no_new_privs (prctl(2)).
+pub fn forbid_new() -> io::Result<()> {
+    set_no_new_privs(true).map_err(doing("set no_new_privs"))
 }
 
 /// Drops everything but [`KEPT`] from the calling thread; what it did not have it does not get. Returns the effective set.
-pub fn drop_to_network() -> Result<CapabilitySet> {
-    set_no_new_privs(true).doing(|| "set no_new_privs")?;
-    drop_bounding()?;
-    clear_ambient_capability_set().doing(|| "clear the ambient capabilities")?;
-    let had = capabilities(None).doing(|| "read the thread's capabilities")?;
-    let kept = CapabilitySets {
-        effective: had.effective & KEPT,
-        permitted: had.permitted & KEPT,
+pub fn drop_to_network() -> io::Result<CapabilitySet> {
+    keep_only(KEPT)
+}
+
+/// Drops everything but `kept` from the calling thread; what it did not have it does not get. Returns the effective set.
+pub fn keep_only(kept: CapabilitySet) -> io::Result<CapabilitySet> {
+    forbid_new()?;
+    let had = capabilities(None)?;
+    if had.effective != had.permitted {
+        // After a change of the user nothing is effective; to shrink the bounding set takes CAP_SETPCAP.
+        let all = CapabilitySets {
+            effective: had.permitted,
+            ..had
+        };
+        set_capabilities(None, all).map_err(doing("use what is permitted"))?;
+    }
+    drop_bounding(kept)?;
+    clear_ambient_capability_set().map_err(doing("clear the ambient capabilities"))?;
+    let sets = CapabilitySets {
+        effective: had.permitted & kept,
+        permitted: had.permitted & kept,
         inheritable: CapabilitySet::empty(),
     };
-    set_capabilities(None, kept).doing(|| "drop capabilities")?;
+    set_capabilities(None, sets).map_err(doing("drop capabilities"))?;
     effective()
 }
 
-fn drop_bounding() -> Result<()> {
+fn doing(what: &'static str) -> impl FnOnce(Errno) -> io::Error {
+    move |errno| {
+        io::Error::new(
+            io::Error::from(errno).kind(),
+            format!("cannot {what}: {errno}"),
+        )
+    }
+}
+
+fn drop_bounding(kept: CapabilitySet) -> io::Result<()> {
     for bit in 0..u64::BITS {
         let capability = CapabilitySet::from_bits_retain(1 << bit);
         match capability_is_in_bounding_set(capability) {
             // The first number that the kernel does not know ends the list.
             Err(_) => break,
-            Ok(true) if !KEPT.contains(capability) => {
+            Ok(true) if !kept.contains(capability) => {
                 match remove_capability_from_bounding_set(capability) {
                     // Without CAP_SETPCAP the bounding set stays; no_new_privs already keeps it from giving anything.
                     Ok(()) | Err(Errno::PERM) => {}
                     Err(errno) => {
-                        return Err(errno).doing(|| "shrink the bounding set of capabilities");
+                        return Err(doing("shrink the bounding set of capabilities")(errno));
                     }
                 }
             }
@@ -61,6 +88,7 @@ fn drop_bounding() -> Result<()> {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test fails by a panic")]
 mod tests {
     use super::*;
     use std::thread;

@@ -1,0 +1,307 @@
+//! A small process that keeps the rights of a program, so that the program can give them away, and still do a task that needs
+//! them now and then.
+//!
+//! The program starts it while it has one thread, then gives its rights away. For each task the broker makes a copy of itself,
+//! the worker, which talks to the program directly, uses the rights for as long as it must, and gives them away, too. The broker
+//! itself reads nothing of a task: it copies itself and waits. When the program is gone it ends, and ends the worker.
+//!
+//! ```text
+//!   program  ──task, wishes──▶  worker      the line: frames of 4 bytes of length and so many bytes
+//!            ◀──what it says──
+//!            ◀──exit code────   broker      one byte, when the worker has ended
+//! ```
+
+use std::io::{self, Read as _, Write as _};
+use std::net::Shutdown;
+use std::os::unix::net::UnixStream;
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, SendFlags, recv, send};
+
+use crate::child::{self, Child};
+
+/// The longest frame, in bytes: more than any scenario.
+const LONGEST: usize = 64 << 20;
+
+/// The first byte of what the program sends.
+const TASK: u8 = b't';
+const WISH: u8 = b'w';
+
+/// The program's half.
+#[derive(Debug)]
+pub struct Broker {
+    line: UnixStream,
+    ends: UnixStream,
+    heard: Vec<u8>,
+    child: Child,
+}
+
+/// What comes back.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// The worker says something.
+    Said(Vec<u8>),
+    /// The worker has ended, with this exit code.
+    Ended(u8),
+}
+
+/// The worker's half.
+#[derive(Debug)]
+pub struct Line<'a> {
+    stream: &'a UnixStream,
+}
+
+impl Broker {
+    /// Starts the broker. In it `prepare` runs once, and `work` in each worker, with its task; it returns the exit code.
+    ///
+    /// # Errors
+    ///
+    /// There is more than one thread; the system has no room for another process.
+    pub fn start(
+        prepare: impl FnOnce() -> io::Result<()>,
+        work: impl Fn(&[u8], Line<'_>) -> u8,
+    ) -> io::Result<Self> {
+        let (line, far_line) = UnixStream::pair()?;
+        let (ends, far_ends) = UnixStream::pair()?;
+        let near = (line, ends);
+        let (mut near, mut far) = (Some(near), Some((far_line, far_ends)));
+        let child = child::fork(|| {
+            // The copy holds both ends; the program is gone when nobody holds its own.
+            near = None;
+            let Some((line, ends)) = far.take() else {
+                return 1;
+            };
+            child::leave_signals_to_others();
+            let served = prepare().and_then(|()| serve(line, ends, work));
+            u8::from(served.is_err())
+        })?;
+        drop(far);
+        let Some((line, ends)) = near else {
+            return Err(io::ErrorKind::BrokenPipe.into());
+        };
+        Ok(Self {
+            line,
+            ends,
+            heard: Vec::new(),
+            child,
+        })
+    }
+
+    /// The broker's process.
+    pub fn id(&self) -> rustix::process::Pid {
+        self.child.id()
+    }
+
+    /// Starts a worker with a task. The one before must have ended.
+    pub fn begin(&mut self, task: &[u8]) -> io::Result<()> {
+        self.heard.clear();
+        write_frame(&mut &self.line, &[&[TASK], task].concat())
+    }
+
+    /// Says something to the worker.
+    pub fn tell(&self, wish: &[u8]) -> io::Result<()> {
+        write_frame(&mut &self.line, &[&[WISH], wish].concat())
+    }
+
+    /// What comes next, within `patience`.
+    pub fn next(&mut self, patience: Duration) -> io::Result<Option<Answer>> {
+        loop {
+            if let Some(frame) = take_frame(&mut self.heard)? {
+                return Ok(Some(Answer::Said(frame)));
+            }
+            let (has_line, has_ends) = {
+                let mut both = [
+                    PollFd::new(&self.line, PollFlags::IN),
+                    PollFd::new(&self.ends, PollFlags::IN),
+                ];
+                match wait(&mut both, Some(patience))? {
+                    0 => return Ok(None),
+                    _ => (
+                        both[0].revents().contains(PollFlags::IN),
+                        !both[1].revents().is_empty(),
+                    ),
+                }
+            };
+            if has_line {
+                let mut piece = [0; 4_096];
+                match (&self.line).read(&mut piece)? {
+                    0 => return Err(gone()),
+                    read => self.heard.extend_from_slice(&piece[..read]),
+                }
+            } else if has_ends {
+                // All that the worker said has been read: what is left is what it could not finish.
+                self.heard.clear();
+                let mut code = [0];
+                return match (&self.ends).read_exact(&mut code) {
+                    Ok(()) => Ok(Some(Answer::Ended(code[0]))),
+                    Err(_) => Err(gone()),
+                };
+            } else {
+                return Err(gone());
+            }
+        }
+    }
+}
+
+impl Drop for Broker {
+    /// The broker sees that nobody wants anything any more, and ends.
+    fn drop(&mut self) {
+        let _ = self.line.shutdown(Shutdown::Both);
+        let _ = self.child.wait();
+    }
+}
+
+fn gone() -> io::Error {
+    io::Error::new(
+        io::ErrorKind::BrokenPipe,
+        "the process that keeps this program's rights is gone",
+    )
+}
+
+impl Line<'_> {
+    /// Says something to the program; waits until there is room.
+    pub fn say(&self, what: &[u8]) -> io::Result<()> {
+        write_frame(&mut &*self.stream, what)
+    }
+
+    /// Says something short that may be lost if nobody listens right now.
+    pub fn mention(&self, what: &[u8]) {
+        let mut frame = (what.len() as u32).to_le_bytes().to_vec();
+        frame.extend_from_slice(what);
+        // A short message goes out whole or not at all (unix(7) streams carry each send as one piece).
+        let _ = send(
+            self.stream,
+            &frame,
+            SendFlags::DONTWAIT | SendFlags::NOSIGNAL,
+        );
+    }
+
+    /// Whether the program has said anything, or has gone; without waiting. What it said is read.
+    pub fn is_called(&self) -> bool {
+        let mut piece = [0; 256];
+        match recv(self.stream, &mut piece[..], RecvFlags::DONTWAIT) {
+            Ok(_) => true,
+            Err(errno) => errno != Errno::AGAIN && errno != Errno::INTR,
+        }
+    }
+}
+
+/// Until the program is gone.
+fn serve(
+    line: UnixStream,
+    mut ends: UnixStream,
+    work: impl Fn(&[u8], Line<'_>) -> u8,
+) -> io::Result<()> {
+    while let Some(frame) = read_frame(&line)? {
+        // A wish that came too late for its worker is nobody's.
+        let [TASK, task @ ..] = &frame[..] else {
+            continue;
+        };
+        let worker = child::fork(|| work(task, Line { stream: &line }))?;
+        let ended = worker.descriptor()?;
+        // Nothing is read from the line, only its end noticed.
+        let mut both = [
+            PollFd::new(&ended, PollFlags::IN),
+            PollFd::new(&line, PollFlags::empty()),
+        ];
+        wait(&mut both, None)?;
+        if both[0].revents().is_empty() {
+            worker.kill();
+            worker.wait()?;
+            return Ok(());
+        }
+        ends.write_all(&[worker.wait()?])?;
+    }
+    Ok(())
+}
+
+fn wait(files: &mut [PollFd<'_>], patience: Option<Duration>) -> io::Result<usize> {
+    let patience = patience.map(|patience| Timespec {
+        tv_sec: patience.as_secs() as i64,
+        tv_nsec: i64::from(patience.subsec_nanos()),
+    });
+    loop {
+        match poll(files, patience.as_ref()) {
+            Err(Errno::INTR) => {}
+            other => return Ok(other?),
+        }
+    }
+}
+
+fn write_frame(stream: &mut &UnixStream, bytes: &[u8]) -> io::Result<()> {
+    let length = u32::try_from(bytes.len()).map_err(io::Error::other)?;
+    // In one piece, so that who looks without waiting finds all of a short one or nothing.
+    stream.write_all(&[&length.to_le_bytes(), bytes].concat())
+}
+
+/// The next frame; `None` at the end.
+fn read_frame(mut stream: &UnixStream) -> io::Result<Option<Vec<u8>>> {
+    let mut length = [0; 4];
+    match stream.read_exact(&mut length) {
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
+        other => other?,
+    }
+    let length = checked(u32::from_le_bytes(length))?;
+    let mut bytes = vec![0; length];
+    stream.read_exact(&mut bytes)?;
+    Ok(Some(bytes))
+}
+
+/// Takes the first frame out of what was heard, if it is whole.
+fn take_frame(heard: &mut Vec<u8>) -> io::Result<Option<Vec<u8>>> {
+    let Some((first, rest)) = heard.split_first_chunk() else {
+        return Ok(None);
+    };
+    let length = checked(u32::from_le_bytes(*first))?;
+    let Some(frame) = rest.get(..length) else {
+        return Ok(None);
+    };
+    let frame = frame.to_vec();
+    heard.drain(..4 + length);
+    Ok(Some(frame))
+}
+
+fn checked(length: u32) -> io::Result<usize> {
+    match length as usize {
+        length if length <= LONGEST => Ok(length),
+        length => Err(io::Error::new(
+            io::ErrorKind::InvalidData,
+            format!("a message of {length} bytes"),
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn frames_come_out_as_they_went_in_whatever_the_pieces() {
+        let (near, far) = UnixStream::pair().unwrap();
+        write_frame(&mut &near, b"task").unwrap();
+        write_frame(&mut &near, b"").unwrap();
+        drop(near);
+        assert_eq!(read_frame(&far).unwrap().as_deref(), Some(&b"task"[..]));
+        assert_eq!(read_frame(&far).unwrap().as_deref(), Some(&b""[..]));
+        assert_eq!(read_frame(&far).unwrap(), None);
+
+        let mut heard = Vec::new();
+        let whole = [3, 0, 0, 0, b'a', b'b', b'c', 1, 0, 0, 0, b'd'];
+        let mut frames = Vec::new();
+        for byte in whole {
+            heard.push(byte);
+            frames.extend(take_frame(&mut heard).unwrap());
+        }
+        assert_eq!(frames, [&b"abc"[..], b"d"]);
+        assert!(take_frame(&mut u32::MAX.to_le_bytes().to_vec()).is_err());
+    }
+
+    #[test]
+    fn a_process_with_several_threads_starts_no_broker() {
+        // The test runs beside the harness's own thread.
+        let refused = Broker::start(|| Ok(()), |_, _| 0).unwrap_err();
+        assert!(refused.to_string().contains("single thread"), "{refused}");
+    }
+}
