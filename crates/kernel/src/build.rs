@@ -185,11 +185,19 @@ fn there(
                 .as_ref()
                 .is_none_or(|name| *name == kernel.name)
     });
-    Ok(same.map(|kernel| Built {
-        kernel,
-        outcome: None,
-        tree: tree.filter(|tree| tree.exists()).cloned(),
-    }))
+    let Some(mut kernel) = same else {
+        return Ok(None);
+    };
+    // One that others could have replaced is no kernel that is there, but one to be built again.
+    match store.adopt(&mut kernel) {
+        Err(Error::Refused(_)) => Ok(None),
+        // A store that is read only serves as it is.
+        Ok(()) | Err(_) => Ok(Some(Built {
+            kernel,
+            outcome: None,
+            tree: tree.filter(|tree| tree.exists()).cloned(),
+        })),
+    }
 }
 
 /// What decides about the kernel that comes out.

@@ -5,17 +5,20 @@
 
 mod controls;
 mod facts;
+pub(crate) mod hash;
 pub(crate) mod inspect;
 pub(crate) mod put;
+mod trust;
 mod version;
 pub(crate) mod work;
 
 use std::ffi::OsString;
-use std::fs;
+use std::fs::{self, File};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 pub use facts::Facts;
+pub use trust::Trusted;
 pub use version::Version;
 
 use crate::{Error, Result, config};
@@ -57,6 +60,29 @@ impl Kernel {
         let path = self.config();
         let text = fs::read_to_string(&path).map_err(Error::at("read", &path))?;
         Ok(config::offered(&text))
+    }
+
+    /// Whether it may be started: nobody could have replaced it, and it is what was put into the store. One that an earlier
+    /// version of quell put there has no SHA-256, and is judged by its owner and mode alone.
+    ///
+    /// # Errors
+    ///
+    /// Others could have replaced it, or it has changed.
+    pub fn check(&self) -> Result<Trusted> {
+        let image = self.executable();
+        let trusted = trust::judge(&self.name, &[&image, &self.folder.join("kernel.json")])?;
+        let expected = &self.facts.sha256;
+        let file = File::open(&image).map_err(Error::at("read", &image))?;
+        if !expected.is_empty() && hash::of(&file).map_err(Error::at("read", &image))? != *expected
+        {
+            return Err(Error::Refused(format!(
+                "kernel {name} is not started: {} has changed since it was put into the store\n  what mends it: quell kernel \
+                 remove {name}, and build or add it again",
+                image.display(),
+                name = self.name,
+            )));
+        }
+        Ok(trusted)
     }
 
     fn read(folder: PathBuf, name: &str) -> Result<Self> {

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use quell_hosts::capabilities::effective;
 use quell_kernel::Error;
 use quell_kernel::build::{self, Request, Told};
 use quell_kernel::config::Outcome;
@@ -65,6 +66,13 @@ fn build(store: &Store, arguments: &KernelBuild, page: &mut Page) -> Result<(), 
     };
     let interrupt = Interrupt::listen()?;
     let mut shown = Shown::new();
+    let is_privileged = effective().is_ok_and(|has| !has.is_empty());
+    if let (Some(path), true) = (&arguments.source, is_privileged) {
+        shown.note(&format!(
+            "the makefiles of {} run with all your rights, which are root's: build sources that are not yours as an ordinary user",
+            path.display()
+        ));
+    }
     let result = build::build(store, &request, interrupt.stop(), &mut |told| match told {
         Told::Progress(progress) => shown.tell(progress),
         Told::Note(note) => shown.note(&note),
@@ -114,6 +122,9 @@ fn list(store: &Store, verbose: bool, page: &mut Page) -> Result<(), Failure> {
     let listing = store.list().map_err(failure)?;
     for kernel in &listing.kernels {
         page.line(line(kernel));
+        if let Err(why) = kernel.check() {
+            page.paragraph(4, &why.to_string());
+        }
         if verbose {
             contents(kernel, page);
         }

@@ -1,18 +1,31 @@
 //! From a process of ours to the kernel: what can only be asked for by the process itself.
 //!
-//! Runs between fork and the kernel, as a program of its own, so that nothing unsafe is needed: a process group of its own
-//! (setpgid(2)), death with the parent (prctl(2), PR_SET_PDEATHSIG; it survives execve(2)), no core dumps, and a seccomp filter
-//! that answers getrandom(2) with ENOSYS. The kernel stirs the host's random bytes into its own pool at start
-//! (arch/um/include/asm/archrandom.h); without them it begins with an empty pool, and what its first process adds decides
-//! everything random inside. C libraries fall back to the clock and addresses where they only wanted to be hard to guess.
+//! Runs between fork and the kernel, as a program of its own, so that nothing unsafe is needed. In this order:
+//!
+//! 1. The image is opened, compared with its SHA-256, and started from the same open file at the end.
+//! 2. Where root starts it: mounts of its own, by which it reaches what it needs, and a user of its own ([`GuestUser`]).
+//! 3. No capability, in any set; no_new_privs; Landlock, so that it writes in its folders only and talks to nobody outside.
+//! 4. A process group of its own (setpgid(2)), death with the parent (prctl(2), PR_SET_PDEATHSIG; it survives execve(2), but no
+//!    change of the user), no core dumps.
+//! 5. A seccomp filter that answers getrandom(2) with ENOSYS. The kernel stirs the host's random bytes into its own pool at
+//!    start (arch/um/include/asm/archrandom.h); without them it begins with an empty pool, and what its first process adds
+//!    decides everything random inside. C libraries fall back to the clock and addresses where they only wanted to be hard to
+//!    guess.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::fs::File;
 use std::io;
+use std::os::fd::{AsFd as _, AsRawFd as _};
 use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::processor::{self, Processor};
+use quell_confine::capabilities::{CapabilitySet, keep_only};
+use quell_confine::landlock::{Enforced, Outside, write_only_beneath};
+use quell_confine::user::become_user;
+use rustix::io::{FdFlags, fcntl_setfd};
+use rustix::mount::{MountFlags, MountPropagationFlags, mount_bind, mount_change, mount_remount};
 use rustix::process::{
     Resource, Rlimit, Signal, getppid, set_parent_process_death_signal, setpgid, setrlimit,
 };
@@ -20,47 +33,100 @@ use seccompiler::{
     BackendError, BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition,
     SeccompFilter, SeccompRule, apply_filter,
 };
+use serde::{Deserialize, Serialize};
 
-/// The word in front of the kernel's path that asks for [narrow registers](super::registers).
-pub(super) const NARROW: &str = "--narrow-registers";
+use super::processor;
+use crate::store::hash;
 
-/// What the word begins with that names the processor.
-const ON: &str = "--processor=";
+/// A user for a kernel that root starts.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GuestUser {
+    /// The number of user and group.
+    pub id: u32,
+    /// What it reaches by other paths than ours, which may lie where only root comes: a file or folder, and the existing one
+    /// over which it is mounted.
+    pub mounts: Vec<(PathBuf, PathBuf)>,
+}
 
-/// The word that names a processor.
-pub(super) fn on(processor: &Processor) -> String {
-    format!("{ON}{}", processor.number())
+/// What the program that becomes the kernel is told, as JSON in its first word.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Launch {
+    pub(super) kernel: PathBuf,
+    /// Of the image; empty where it is not known.
+    pub(super) sha256: String,
+    /// The process that starts it.
+    pub(super) parent: u32,
+    /// The only one that it runs on.
+    pub(super) processor: Option<usize>,
+    /// Whether it gets [narrow registers](super::registers).
+    pub(super) narrow: bool,
+    pub(super) user: Option<GuestUser>,
+    /// Where it may write.
+    pub(super) writable: Vec<PathBuf>,
 }
 
 /// `PTRACE_GETREGSET` of include/uapi/linux/ptrace.h and `NT_X86_XSTATE` of include/uapi/linux/elf.h.
 const GET_REGISTER_SET: u64 = 0x4204;
 const EXTENDED_STATE: u64 = 0x202;
 
-/// Becomes the kernel that `words` say: its path, then its arguments. Returns only if that failed.
-pub fn become_kernel(words: impl Iterator<Item = OsString>) -> io::Error {
-    let mut words = words.peekable();
-    let narrow = words.next_if(|word| word == NARROW).is_some();
-    let processor = words
-        .next_if(|word| word.to_string_lossy().starts_with(ON))
-        .and_then(|word| word.to_str()?.strip_prefix(ON)?.parse().ok());
-    let Some(kernel) = words.next() else {
+/// Becomes the kernel that `words` say: how, then its arguments. Returns only if that failed. `own_mounts` gives this process
+/// a mount namespace of its own (unshare(2), CLONE_NEWNS).
+pub fn become_kernel(
+    mut words: impl Iterator<Item = OsString>,
+    own_mounts: impl FnOnce() -> io::Result<()>,
+) -> io::Error {
+    let launch: Option<Launch> = words
+        .next()
+        .and_then(|word| serde_json::from_str(word.to_str()?).ok());
+    let Some(launch) = launch else {
         return io::Error::new(io::ErrorKind::InvalidInput, "which kernel?");
     };
-    if let Some(processor) = processor {
+    match prepare(&launch, own_mounts) {
+        Err(error) => error,
+        // Not by its path: that leads where its user may not come, and to another file by now perhaps.
+        Ok(image) => Command::new(by_descriptor(&image))
+            .arg0(&launch.kernel)
+            .args(words)
+            .exec(),
+    }
+}
+
+/// The path by which this process, and what it becomes, reaches an open file.
+pub(crate) fn by_descriptor(file: &File) -> PathBuf {
+    Path::new("/proc/self/fd").join(file.as_raw_fd().to_string())
+}
+
+fn prepare(launch: &Launch, own_mounts: impl FnOnce() -> io::Result<()>) -> io::Result<File> {
+    if let Some(processor) = launch.processor {
         // Slower without, and as right.
         let _ = processor::keep_to(processor);
     }
-    if let Err(error) = prepare(narrow) {
-        return error;
+    let image = open(&launch.kernel, &launch.sha256)?;
+    if let Some(user) = &launch.user {
+        own_mounts().map_err(saying("make a mount namespace"))?;
+        mount_change(
+            "/",
+            MountPropagationFlags::PRIVATE | MountPropagationFlags::REC,
+        )
+        .map_err(saying("keep mounts private"))?;
+        for (from, to) in &user.mounts {
+            mount_bind(from, to).map_err(saying("mount"))?;
+            if from.is_file() {
+                // A program is there to be run.
+                let only_read = MountFlags::BIND | MountFlags::RDONLY | MountFlags::NOSUID;
+                mount_remount(to, only_read, "").map_err(saying("mount read-only"))?;
+            }
+        }
+        become_user(user.id, user.id, true).map_err(saying("become another user"))?;
     }
-    Command::new(kernel).args(words).exec()
-}
-
-fn prepare(narrow: bool) -> io::Result<()> {
+    keep_only(CapabilitySet::empty())?;
+    confine(&launch.writable)?;
     setpgid(None, None)?;
     set_parent_process_death_signal(Some(Signal::KILL))?;
-    // Whoever died before the line above cannot tell us any more.
-    if getppid().is_none_or(|parent| parent.is_init()) {
+    // A parent that died before the line above sends no signal any more; whoever takes in orphans is our parent then. Only the
+    // one that started us has this number: if it is the first process, that is 1.
+    let parent = getppid().map_or(0, |parent| parent.as_raw_nonzero().get().unsigned_abs());
+    if parent != launch.parent {
         return Err(io::Error::other("who started this kernel is gone"));
     }
     let none = Rlimit {
@@ -68,8 +134,41 @@ fn prepare(narrow: bool) -> io::Result<()> {
         maximum: Some(0),
     };
     setrlimit(Resource::Core, none)?;
-    let filter = filter(narrow).map_err(io::Error::other)?;
-    apply_filter(&filter).map_err(io::Error::other)
+    let filter = filter(launch.narrow).map_err(io::Error::other)?;
+    apply_filter(&filter).map_err(io::Error::other)?;
+    Ok(image)
+}
+
+/// The image, if it is the one that it should be. It stays open in what this process becomes: a script is read by its path.
+fn open(kernel: &Path, sha256: &str) -> io::Result<File> {
+    let image = File::open(kernel)?;
+    if !sha256.is_empty() && hash::of(&image)? != sha256 {
+        return Err(io::Error::other(
+            "the image has changed since it was put into the store",
+        ));
+    }
+    fcntl_setfd(image.as_fd(), FdFlags::empty())?;
+    Ok(image)
+}
+
+fn confine(writable: &[PathBuf]) -> io::Result<()> {
+    // Consoles that lead nowhere open it for writing.
+    let null = Path::new("/dev/null");
+    let paths: Vec<&Path> = writable
+        .iter()
+        .map(PathBuf::as_path)
+        .chain([null])
+        .collect();
+    let enforced = write_only_beneath(&paths, Outside::Refused).map_err(io::Error::other)?;
+    if enforced == Enforced::Not {
+        // Into the kernel's messages.
+        eprintln!("quell: this host has no Landlock: the kernel may write what its user may");
+    }
+    Ok(())
+}
+
+fn saying<E: std::fmt::Display>(what: &'static str) -> impl FnOnce(E) -> io::Error {
+    move |error| io::Error::other(format!("cannot {what}: {error}"))
 }
 
 /// getrandom(2) does not exist; nor does, with narrow registers, the request for all of a process's registers. Everything

@@ -3,6 +3,8 @@
 //! The kernel makes the file in `$TMPDIR` (arch/um/os-Linux/mem.c), full of holes; a page takes room once it is touched, and a
 //! file system that is full by then would end the kernel with SIGBUS. So the folder is chosen here, with room for all of it.
 
+use std::fs::Permissions;
+use std::os::unix::fs::{PermissionsExt as _, chown};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{Access, StatVfsMountFlags, access, statvfs};
@@ -12,6 +14,27 @@ use super::MachineError;
 /// Memory first: on a disk, what the guest writes would be written back for nothing.
 const SHARED_MEMORY: &str = "/dev/shm";
 const LAST: &str = "/tmp";
+
+/// A folder for `bytes` of memory that nobody else writes in, of `user` if there is one. The kernel is allowed to write in it,
+/// and not in what it lies in.
+pub(super) fn own_folder(bytes: u64, user: Option<u32>) -> Result<tempfile::TempDir, MachineError> {
+    let place = folder(bytes)?;
+    let make = || {
+        let own = Permissions::from_mode(0o700);
+        let folder = tempfile::Builder::new()
+            .prefix("quell-memory-")
+            .permissions(own)
+            .tempdir_in(&place)?;
+        if user.is_some() {
+            chown(folder.path(), user, user)?;
+        }
+        Ok(folder)
+    };
+    make().map_err(|source| MachineError::Log {
+        path: place.clone(),
+        source,
+    })
+}
 
 /// The first folder that `bytes` of memory fit into.
 pub(super) fn folder(bytes: u64) -> Result<PathBuf, MachineError> {

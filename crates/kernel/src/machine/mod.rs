@@ -12,6 +12,8 @@
 //! What leaves nothing behind: all processes are in one group of their own, which [`Machine::kill`] ends, and so does dropping
 //! the machine; if this process is killed, the kernel dies with it (PR_SET_PDEATHSIG), and its parts with the kernel. The
 //! kernel's files are in the folder given; its memory is a file that has no name.
+//!
+//! What it may do to the host: write in the folders given, and nothing else ([`launch`]).
 
 mod arguments;
 mod error;
@@ -30,6 +32,7 @@ use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, wa
 
 pub use arguments::{Arguments, LEAST_MEMORY, is_plain};
 pub use error::MachineError;
+pub use launch::GuestUser;
 use processor::Processor;
 pub use usage::Usage;
 
@@ -47,6 +50,12 @@ pub fn has_room(bytes: u64) -> Result<(), MachineError> {
 pub struct MachineConfig {
     /// The kernel's executable.
     pub kernel: PathBuf,
+    /// SHA-256 of the executable, in hexadecimal; another one is not started. Empty where it is not known.
+    pub sha256: String,
+    /// The user that it gets; without one that of this process.
+    pub user: Option<GuestUser>,
+    /// The folders that it may write in, by the paths that it knows them by; beside them only its memory.
+    pub writable: Vec<PathBuf>,
     /// The program that becomes the kernel, with the arguments after which it calls [`launch::become_kernel`] with the rest.
     pub launcher: (PathBuf, Vec<String>),
     /// What the kernel is told.
@@ -63,6 +72,7 @@ pub struct Machine {
     log: PathBuf,
     ended: Option<ExitStatus>,
     usage: Usage,
+    memory: Option<tempfile::TempDir>,
     _processor: Option<Processor>,
 }
 
@@ -70,19 +80,32 @@ impl Machine {
     /// Starts the kernel. Whether it gets far is seen later: by [`Machine::ended`].
     pub fn start(config: &MachineConfig) -> Result<Self, MachineError> {
         let arguments = config.arguments.list()?;
-        let memory = memory::folder(config.arguments.memory)?;
+        let memory = memory::own_folder(
+            config.arguments.memory,
+            config.user.as_ref().map(|user| user.id),
+        )?;
         let log = File::create_new(&config.log).map_err(MachineError::log(&config.log))?;
         let messages = log.try_clone().map_err(MachineError::log(&config.log))?;
         let processor = Processor::reserve();
+        let mut writable = config.writable.clone();
+        writable.push(memory.path().to_owned());
+        let launch = serde_json::to_string(&launch::Launch {
+            kernel: config.kernel.clone(),
+            sha256: config.sha256.clone(),
+            parent: std::process::id(),
+            processor: processor.as_ref().map(Processor::number),
+            narrow: config.arguments.narrow_registers,
+            user: config.user.clone(),
+            writable,
+        })
+        .map_err(|_| MachineError::Path(config.kernel.clone()))?;
         let (program, first) = &config.launcher;
         let child = Command::new(program)
             .args(first)
-            .args(config.arguments.narrow_registers.then_some(launch::NARROW))
-            .args(processor.as_ref().map(launch::on))
-            .arg(&config.kernel)
+            .arg(launch)
             .args(arguments)
             .env_clear()
-            .env("TMPDIR", memory)
+            .env("TMPDIR", memory.path())
             .current_dir("/")
             .stdin(Stdio::null())
             .stdout(messages)
@@ -98,8 +121,14 @@ impl Machine {
             log: config.log.clone(),
             ended: None,
             usage: Usage::default(),
+            memory: Some(memory),
             _processor: processor,
         })
+    }
+
+    /// To be called once something runs inside: the kernel's memory has no name any more, and its folder need not have one.
+    pub fn has_begun(&mut self) {
+        self.memory = None;
     }
 
     /// How the kernel ended, if it has.

@@ -20,6 +20,9 @@ pub struct Facts {
     /// SHA-256 of everything that decides what is built: the source's fingerprint and the configuration. Empty for a
     /// kernel that was added.
     pub config_hash: String,
+    /// SHA-256 of the image, in hexadecimal; empty where an earlier version put it into the store.
+    #[serde(default)]
+    pub sha256: String,
     /// Steps that its build took, for the progress of the next one; 0 where it was added.
     #[serde(default)]
     pub build_steps: u64,

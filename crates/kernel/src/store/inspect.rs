@@ -1,15 +1,27 @@
 //! What an executable file is: a user-mode kernel or not, and what it can do. The file itself is asked.
 //!
 //! Every user-mode kernel answers `--version`, `--showconfig` and `--help` and ends (arch/um/kernel/um_arch.c, config.c.in).
-//! Anything else is not started: a kernel carries the sentence of its `--help`.
+//! Anything else is not started: a kernel carries the sentence of its `--help`. It is somebody's program all the same, so it is
+//! asked without any right: no capability, no file to write, no network, and where root asks it is another user.
 
 use std::fs::File;
 use std::io::{ErrorKind, Read as _};
+use std::os::unix::fs::MetadataExt as _;
+use std::os::unix::process::CommandExt as _;
+use std::panic::resume_unwind;
 use std::path::Path;
+use std::process::Command;
+use std::thread;
 use std::time::Duration;
 
+use quell_confine::capabilities::{CapabilitySet, effective, keep_only};
+use quell_confine::landlock::{Outside, write_only_beneath};
+use quell_confine::user::NOBODY;
 use rustix::fs::Access;
+use rustix::io::{FdFlags, fcntl_setfd};
+use rustix::process::geteuid;
 
+use crate::machine::launch::by_descriptor;
 use crate::process::{command, output};
 use crate::{Error, Result};
 
@@ -39,7 +51,7 @@ pub(crate) struct Inspected {
 pub(crate) fn inspect(path: &Path) -> Result<Inspected> {
     let shown = path.display();
     let refused = |why: String| Err(Error::Refused(format!("{shown} {why}")));
-    let file = match File::open(path) {
+    let mut file = match File::open(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => {
             return refused("does not exist".to_owned());
         }
@@ -51,7 +63,7 @@ pub(crate) fn inspect(path: &Path) -> Result<Inspected> {
             "is a folder; a kernel is one file: {shown}/linux? To build a source tree: quell kernel build --source {shown}"
         ));
     }
-    if !metadata.is_file() || !contains(file, SIGN).map_err(Error::at("read", path))? {
+    if !metadata.is_file() || !contains(&mut file, SIGN).map_err(Error::at("read", path))? {
         return refused(
             "is no user-mode kernel; that is the file `linux` of a build with ARCH=um (a bzImage or vmlinuz is for real \
              machines); `quell kernel build` makes one"
@@ -61,10 +73,13 @@ pub(crate) fn inspect(path: &Path) -> Result<Inspected> {
     if rustix::fs::access(path, Access::EXEC_OK).is_err() {
         return refused(format!("is not executable; mend: chmod +x {shown}"));
     }
-    // A program is searched for on the path unless its name has a slash.
-    let absolute = std::path::absolute(path).map_err(Error::at("find", path))?;
+    // A script is read by the path that it is started by, so its descriptor stays open.
+    fcntl_setfd(&file, FdFlags::empty()).map_err(|errno| Error::at("read", path)(errno.into()))?;
+    let user = stranger(metadata.mode());
     let ask = |argument: &str| {
-        output(command(&absolute).arg(argument), LIMIT).map_err(|error| {
+        let mut question = command(by_descriptor(&file));
+        question.arg0(path).arg(argument);
+        confined(&mut question, user).map_err(|error| {
             Error::Failed(format!(
                 "{shown} does not answer {argument}: {error}; it may have been built for another machine, or want libraries that \
                  this one lacks (ldd {shown})"
@@ -83,8 +98,38 @@ pub(crate) fn inspect(path: &Path) -> Result<Inspected> {
     })
 }
 
+/// The user that a program of this mode is run as by root: one that has nothing, if that one may read and run it.
+fn stranger(mode: u32) -> Option<u32> {
+    let needed = CapabilitySet::SETUID | CapabilitySet::SETGID;
+    let can_change = geteuid().is_root() && effective().is_ok_and(|has| has.contains(needed));
+    (can_change && mode & 0o005 == 0o005).then_some(NOBODY)
+}
+
+/// What `question` answers, which may nothing.
+fn confined(question: &mut Command, user: Option<u32>) -> Result<String> {
+    if let Some(user) = user {
+        question.uid(user).gid(user);
+    }
+    let refused = |why: String| Error::Failed(format!("cannot give up rights: {why}"));
+    // What this thread gives away is gone for what it starts, and for nobody else.
+    let asking = || {
+        // The change of the user takes them along.
+        let needed = match user {
+            Some(_) => CapabilitySet::SETUID | CapabilitySet::SETGID,
+            None => CapabilitySet::empty(),
+        };
+        keep_only(needed).map_err(|error| refused(error.to_string()))?;
+        write_only_beneath(&[], Outside::Refused).map_err(refused)?;
+        output(question, LIMIT)
+    };
+    thread::scope(|scope| {
+        let answer = scope.spawn(asking).join();
+        answer.unwrap_or_else(|panic| resume_unwind(panic))
+    })
+}
+
 /// Whether `sign` is anywhere in what `file` holds.
-fn contains(mut file: File, sign: &[u8]) -> std::io::Result<bool> {
+fn contains(file: &mut File, sign: &[u8]) -> std::io::Result<bool> {
     let mut window = Vec::new();
     let mut buffer = vec![0; 1 << 16];
     loop {

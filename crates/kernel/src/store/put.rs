@@ -1,7 +1,8 @@
 //! Putting kernels into the store, and removing them.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io::ErrorKind;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -9,6 +10,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use rustix::io::Errno;
 
+use super::hash;
 use super::inspect::{Inspected, inspect};
 use super::work::Work;
 use super::{Facts, Kernel, Store};
@@ -85,6 +87,25 @@ impl Store {
         fs::rename(&folder, work.path("kernel")).map_err(Error::at("remove", &folder))
     }
 
+    /// Enters the SHA-256 of a kernel that an earlier version put here, if nobody else could have replaced it.
+    pub(crate) fn adopt(&self, kernel: &mut Kernel) -> Result<()> {
+        if !kernel.facts.sha256.is_empty() {
+            return Ok(());
+        }
+        kernel.check()?;
+        let image = kernel.executable();
+        let opened = File::open(&image).map_err(Error::at("read", &image))?;
+        kernel.facts.sha256 = hash::of(&opened).map_err(Error::at("read", &image))?;
+        let text = serde_json::to_string_pretty(&kernel.facts)
+            .map_err(|error| Error::Failed(format!("kernel.json: {error}")))?;
+        let (path, new) = (
+            kernel.folder.join("kernel.json"),
+            kernel.folder.join(".kernel.json"),
+        );
+        fs::write(&new, text + "\n").map_err(Error::at("write", &new))?;
+        fs::rename(&new, &path).map_err(Error::at("write", &path))
+    }
+
     /// Whether a new kernel can be called so.
     ///
     /// # Errors
@@ -100,16 +121,27 @@ impl Store {
     }
 
     /// Completes `folder`, which holds `linux`, and gives it its place. With `replace` it takes that of a kernel of the same name.
+    /// Whatever the umask, nobody else may write it.
     pub(crate) fn put(
         &self,
         folder: &Path,
         config: &str,
-        facts: Facts,
+        mut facts: Facts,
         replace: bool,
     ) -> Result<Kernel> {
+        let image = folder.join("linux");
+        let mode = |path: &Path, mode| {
+            let permissions = fs::Permissions::from_mode(mode);
+            fs::set_permissions(path, permissions).map_err(Error::at("set the mode of", path))
+        };
+        mode(folder, 0o755)?;
+        mode(&image, 0o755)?;
+        let opened = File::open(&image).map_err(Error::at("read", &image))?;
+        facts.sha256 = hash::of(&opened).map_err(Error::at("read", &image))?;
         let write = |name: &str, text: &str| {
             let path = folder.join(name);
-            fs::write(&path, text).map_err(Error::at("write", &path))
+            fs::write(&path, text).map_err(Error::at("write", &path))?;
+            mode(&path, 0o644)
         };
         write("config", config)?;
         let text = serde_json::to_string_pretty(&facts)
@@ -160,6 +192,7 @@ pub(crate) fn facts(name: &str, inspected: &Inspected, source: String, origin: S
         origin,
         built_at: now.map_or(0, |now| now.as_secs()),
         config_hash: String::new(),
+        sha256: String::new(),
         build_steps: 0,
         time_travel: inspected.time_travel,
         seccomp: inspected.seccomp,

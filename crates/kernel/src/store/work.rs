@@ -3,8 +3,9 @@
 //! Whoever works in it holds a lock on a file inside, and so do the programs that it starts. It is removed when dropped. What
 //! a killed process leaves has no holder any more, and the next one to make such a folder removes it.
 
-use std::fs::{self, File, TryLockError};
+use std::fs::{self, DirBuilder, File, TryLockError};
 use std::os::fd::AsFd as _;
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -37,7 +38,7 @@ impl Work {
         stop: &AtomicBool,
         waiting: impl FnOnce(),
     ) -> Result<Self> {
-        fs::create_dir_all(store).map_err(Error::at("make", store))?;
+        make_store(store).map_err(Error::at("make", store))?;
         let mut waiting = Some(waiting);
         loop {
             if let Some(work) = Self::attempt(store, purpose)? {
@@ -67,7 +68,10 @@ impl Work {
         if folder.exists() {
             return Ok(None);
         }
-        fs::create_dir(&folder).map_err(Error::at("make", &folder))?;
+        DirBuilder::new()
+            .mode(0o700)
+            .create(&folder)
+            .map_err(Error::at("make", &folder))?;
         let path = folder.join("lock");
         let lock = File::create_new(&path).map_err(Error::at("write", &path))?;
         lock.lock().map_err(Error::at("lock", &path))?;
@@ -98,6 +102,11 @@ impl Drop for Work {
         let _ = fs::remove_dir_all(&self.folder);
         drop(gate);
     }
+}
+
+/// Makes the store where it does not exist; nobody else may write in what is made.
+fn make_store(store: &Path) -> std::io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o755).create(store)
 }
 
 /// Waits until no other process makes or removes folders of this kind.

@@ -10,15 +10,17 @@
 //! | `lock` | host | nothing; it is locked while the host's half lives |
 //!
 //! The kernel keeps its own few files there too. The folder goes when the host's half does; one whose host was killed goes
-//! when the next one is made.
+//! when the next one is made. Whatever the umask, it is open to nobody but its owner, who is the guest's user where root started
+//! the guest. What is read from it may be anything: links are not followed, and nothing is waited for.
 
 use std::fs;
-use std::io;
-use std::os::unix::fs::symlink;
+use std::io::{self, Read as _};
+use std::os::unix::fs::{PermissionsExt as _, chown, symlink};
 use std::path::{Path, PathBuf};
 
 use quell_aqm::Time;
 use quell_kernel::machine::is_plain;
+use rustix::fs::{Mode, OFlags, open};
 use serde::{Deserialize, Serialize};
 
 use crate::RunError;
@@ -33,6 +35,11 @@ const TASK: &str = "task.json";
 const PROGRESS: &str = "progress";
 const STOP: &str = "stop";
 const END: &str = "end.json";
+/// Where the result's folder is mounted for a guest that has a user of its own.
+const RESULTS: &str = "results";
+
+/// The most that is read of what a guest has written, in bytes.
+const LONGEST: u64 = 1 << 20;
 
 /// What the guest is to do.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -80,11 +87,16 @@ impl Control {
             "/tmp".into()
         };
         remove_abandoned(&place);
+        let own = fs::Permissions::from_mode(0o700);
         loop {
             let folder = tempfile::Builder::new()
                 .prefix(PREFIX)
+                .permissions(own.clone())
                 .tempdir_in(&place)
                 .map_err(RunError::writing(&place))?;
+            // A umask takes rights away, and never adds any.
+            fs::set_permissions(folder.path(), own.clone())
+                .map_err(RunError::writing(folder.path()))?;
             let claim = Claim::of_new(folder.keep()).map_err(RunError::writing(&place))?;
             if let Some(claim) = claim {
                 return Ok(Self {
@@ -107,6 +119,11 @@ impl Control {
         &self.path
     }
 
+    /// The result's folder, as a guest with a user of its own knows it.
+    pub(super) fn path_of_results(&self) -> PathBuf {
+        self.path.join(RESULTS)
+    }
+
     pub(super) fn give(&self, task: &Task) -> Result<(), RunError> {
         self.write(TASK, task)
     }
@@ -126,13 +143,16 @@ impl Control {
     }
 
     pub(super) fn progress(&self) -> Option<Time> {
-        let text = fs::read_to_string(self.path.join(PROGRESS)).ok()?;
+        let text = read_plain(&self.path.join(PROGRESS)).ok()?;
         text.parse().ok().map(Time::from_nanos)
     }
 
     pub(super) fn ask_to_stop(&self) -> Result<(), RunError> {
         let path = self.path.join(STOP);
-        fs::write(&path, "").map_err(RunError::writing(&path))
+        match fs::File::create_new(&path) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+            made => made.map(drop).map_err(RunError::writing(&path)),
+        }
     }
 
     pub(super) fn is_asked_to_stop(&self) -> bool {
@@ -144,7 +164,18 @@ impl Control {
     }
 
     pub(super) fn end(&self) -> Option<End> {
-        serde_json::from_slice(&fs::read(self.path.join(END)).ok()?).ok()
+        serde_json::from_str(&read_plain(&self.path.join(END)).ok()?).ok()
+    }
+
+    /// Makes the folder, and the task in it, `user`'s. The program and the result are mounted inside: gives the places for them.
+    pub(super) fn give_to(&self, user: u32) -> io::Result<[PathBuf; 2]> {
+        let (program, results) = (self.path.join(PROGRAM), self.path_of_results());
+        fs::write(&program, "")?;
+        fs::create_dir(&results)?;
+        for path in [&self.path.join(TASK), &program, &results, &self.path] {
+            chown(path, Some(user), Some(user))?;
+        }
+        Ok([program, results])
     }
 
     fn write(&self, name: &str, value: &impl Serialize) -> Result<(), RunError> {
@@ -169,6 +200,18 @@ fn remove_abandoned(place: &Path) {
     }
 }
 
+/// The text of a short file that a guest has written: a link is not followed, and a pipe not waited for.
+fn read_plain(path: &Path) -> io::Result<String> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file = fs::File::from(open(path, flags, Mode::empty())?);
+    if !file.metadata()?.is_file() {
+        return Err(io::ErrorKind::InvalidData.into());
+    }
+    let mut text = String::new();
+    file.take(LONGEST).read_to_string(&mut text)?;
+    Ok(text)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -191,5 +234,19 @@ mod tests {
         let path = host.path().to_owned();
         drop(host);
         assert!(!path.exists());
+    }
+
+    #[test]
+    fn what_a_guest_left_is_neither_followed_nor_waited_for() {
+        let host = Control::create().unwrap();
+        let outside = tempfile::NamedTempFile::new().unwrap();
+        fs::write(outside.path(), "7").unwrap();
+        for name in [PROGRESS, STOP] {
+            symlink(outside.path(), host.path().join(name)).unwrap();
+        }
+        rustix::fs::mkfifoat(rustix::fs::CWD, host.path().join(END), Mode::RUSR).unwrap();
+        assert_eq!((host.progress(), host.end()), (None, None));
+        host.ask_to_stop().unwrap();
+        assert_eq!(fs::read_to_string(outside.path()).unwrap(), "7");
     }
 }

@@ -9,7 +9,9 @@ mod control;
 mod guest;
 mod lacks;
 mod memory;
+mod user;
 
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,10 +19,12 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use quell_aqm::{Random, Time};
+use quell_confine::landlock::{self, Enforced};
+use quell_hosts::namespace::own_mounts;
 use quell_hosts::probe::Finding;
 use quell_kernel::machine::registers::must_be_narrow;
 use quell_kernel::machine::{
-    Arguments, LEAST_MEMORY, Machine, MachineConfig, MachineError, Usage, launch,
+    Arguments, GuestUser, LEAST_MEMORY, Machine, MachineConfig, MachineError, Usage, launch,
 };
 use quell_kernel::store::{Kernel, Store};
 use quell_measure::Summary;
@@ -77,7 +81,7 @@ pub fn entry() -> Option<ExitCode> {
     if word == GUEST {
         Some(guest::main(words))
     } else if word == GUEST_KERNEL {
-        let error = launch::become_kernel(words);
+        let error = launch::become_kernel(words, own_mounts);
         eprintln!("quell: cannot become the kernel: {error}");
         Some(ExitCode::FAILURE)
     } else {
@@ -92,11 +96,13 @@ pub(crate) struct Guest {
     /// Absolute: it starts in another folder.
     executable: PathBuf,
     program: PathBuf,
+    /// Whom the kernel belongs to.
+    owner: u32,
     patience: Duration,
 }
 
 impl Guest {
-    /// Finds the kernel. Refuses one that has no simulated clock.
+    /// Finds the kernel. Refuses one that has no simulated clock, that others could have replaced, or that has changed.
     pub(crate) fn new(options: &GuestOptions) -> Result<Self, RunError> {
         let refused = |error: &dyn std::fmt::Display| RunError::Refused(error.to_string());
         let kernel = Store::open()
@@ -105,6 +111,7 @@ impl Guest {
         if !kernel.facts.time_travel {
             return Err(refused(&MachineError::NoTimeTravel(kernel.executable())));
         }
+        let owner = kernel.check().map_err(|error| refused(&error))?.owner;
         let program = std::env::current_exe().map_err(|error| {
             RunError::Failed(format!("this program does not know its own file: {error}"))
         })?;
@@ -114,6 +121,7 @@ impl Guest {
             kernel,
             executable,
             program,
+            owner,
             patience: options.patience,
         })
     }
@@ -129,13 +137,13 @@ impl Guest {
             scenario: Some(resolved.to_toml()),
             seed: order.seed,
             entropy: entropy(order.seed),
-            results,
+            results: results.clone(),
             packets: order.options.packets,
             warnings: order.options.warnings.clone(),
             live: order.options.live.clone(),
             memory: memory.get(),
         };
-        let (release, usage) = self.carry_out(&task, order.progress, order.options.stop)?;
+        let (release, usage) = self.carry_out(task, order.progress, order.options.stop)?;
         let mut facts = Facts::new(World::Virtual, order.seed, started);
         let guest = GuestFacts {
             name: self.kernel.name.clone(),
@@ -152,15 +160,34 @@ impl Guest {
     /// Starts a guest, and waits until it has done its task. Returns the release of its kernel, and what it took of the host.
     fn carry_out(
         &self,
-        task: &Task,
+        mut task: Task,
         progress: &mut dyn FnMut(Time),
         stop: &AtomicBool,
     ) -> Result<(String, Usage), RunError> {
         let control = Control::create()?;
-        control.give(task)?;
-        control.link_program(&self.program)?;
+        let results = task.results.clone();
+        let user = user::choose(self.owner, &results);
+        let writing = RunError::writing(control.path());
+        let user = match user {
+            Some(id) => {
+                task.results = control.path_of_results();
+                control.give(&task)?;
+                let [program, mounted] = control.give_to(id).map_err(writing)?;
+                let mounts = vec![(self.program.clone(), program), (results.clone(), mounted)];
+                Some(GuestUser { id, mounts })
+            }
+            None => {
+                control.give(&task)?;
+                control.link_program(&self.program)?;
+                None
+            }
+        };
+        let taken_back = user.is_some();
         let mut machine = Machine::start(&MachineConfig {
             kernel: self.executable.clone(),
+            sha256: self.kernel.facts.sha256.clone(),
+            user,
+            writable: vec![control.path().to_owned(), task.results.clone()],
             launcher: (self.program.clone(), vec![GUEST_KERNEL.to_owned()]),
             arguments: Arguments {
                 memory: task.memory,
@@ -171,11 +198,15 @@ impl Guest {
                 init: control::PROGRAM.to_owned(),
                 init_arguments: vec![GUEST.to_owned(), text(control.path())],
             },
-            log: task.results.join(KERNEL_LOG),
+            log: results.join(KERNEL_LOG),
         })
         .map_err(broken)?;
-        self.watch(&mut machine, &control, progress, stop)
-            .map_err(|error| with_commands(error, &task.results))?;
+        let watched = self.watch(&mut machine, &control, progress, stop);
+        if taken_back {
+            machine.kill();
+            user::take_back(&results).map_err(|error| RunError::Failed(error.to_string()))?;
+        }
+        watched.map_err(|error| with_commands(error, &results))?;
         match control.end() {
             Some(End::Done { kernel }) => Ok((kernel, machine.usage())),
             Some(End::Refused { why }) => Err(RunError::Refused(why)),
@@ -186,7 +217,10 @@ impl Guest {
 
     /// Starts a guest that has nothing to do.
     fn try_out(&self) -> Result<String, RunError> {
-        let results = tempfile::tempdir().map_err(RunError::writing(&std::env::temp_dir()))?;
+        let results = tempfile::Builder::new()
+            .permissions(std::fs::Permissions::from_mode(0o700))
+            .tempdir()
+            .map_err(RunError::writing(&std::env::temp_dir()))?;
         let task = Task {
             scenario: None,
             seed: 0,
@@ -197,7 +231,7 @@ impl Guest {
             live: LiveOptions::default(),
             memory: LEAST_MEMORY,
         };
-        let done = self.carry_out(&task, &mut |_| {}, &AtomicBool::new(false));
+        let done = self.carry_out(task, &mut |_| {}, &AtomicBool::new(false));
         done.map(|(release, _)| release)
     }
 
@@ -216,6 +250,7 @@ impl Guest {
             thread::sleep(LOOK);
             if let Some(now) = control.progress().filter(|now| *now > seen) {
                 (seen, moved) = (now, Instant::now());
+                machine.has_begun();
                 progress(now);
             }
             if stop.load(Ordering::Relaxed) && asked.is_none() {
@@ -272,8 +307,29 @@ pub fn probe() -> Vec<Finding> {
             vec![
                 finding("user-mode kernel", Ok(kernel)),
                 finding("virtual time", tried),
+                confinement(),
             ]
         }
+    }
+}
+
+/// How far the host keeps a guest's kernel from what is none of its business.
+fn confinement() -> Finding {
+    let (ok, detail) = match landlock::probe() {
+        Ok(Enforced::Wholly) => (true, "a guest writes in its own folders only".to_owned()),
+        Ok(Enforced::Partly) => (
+            true,
+            "a guest writes in its own folders only; this kernel's version does not keep it from TCP or from signals".to_owned(),
+        ),
+        Ok(Enforced::Not) => (false, "a guest may write what its user may".to_owned()),
+        Err(error) => (false, format!("a guest may write what its user may: {error}")),
+    };
+    Finding {
+        what: "Landlock".to_owned(),
+        ok,
+        detail,
+        mend: (!ok)
+            .then(|| "Linux 5.13 or later, booted with landlock in its list lsm=".to_owned()),
     }
 }
 

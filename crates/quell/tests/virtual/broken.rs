@@ -116,6 +116,7 @@ fn a_full_disk_fails_the_run_and_leaves_nothing() {
     let Some(stage) = Stage::new(test) else {
         return;
     };
+    stage.give_to_root();
     let disk = stage.path().join("disk");
     std::fs::create_dir(&disk).unwrap();
     let script = format!(

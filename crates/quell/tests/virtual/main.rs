@@ -16,6 +16,7 @@ mod not_run;
 mod parity;
 #[path = "../common/pcapng.rs"]
 mod pcapng;
+mod privileges;
 #[path = "../common/recomputed.rs"]
 mod recomputed;
 mod runs;

@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::not_run::not_run;
 
 /// `nobody`: no rights, and no files.
-const NOBODY: u32 = 65_534;
+pub(crate) const NOBODY: u32 = 65_534;
 
 /// Two CUBIC and two DCTCP downloads over DualPI2.
 pub(crate) const SCENARIO: &str = r#"
@@ -71,12 +71,15 @@ impl Stage {
     pub(crate) fn empty() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let stage = Self { folder };
-        fs::set_permissions(stage.path(), fs::Permissions::from_mode(0o777)).unwrap();
+        // Nobody else may write: a kernel in such a folder is not started.
+        fs::set_permissions(stage.path(), fs::Permissions::from_mode(0o755)).unwrap();
         for name in ["kernels", "tmp"] {
             fs::create_dir(stage.path().join(name)).unwrap();
         }
         if is_root() {
-            chown(stage.path().join("tmp"), Some(NOBODY), Some(NOBODY)).unwrap();
+            for path in [stage.path(), &stage.path().join("tmp")] {
+                chown(path, Some(NOBODY), Some(NOBODY)).unwrap();
+            }
         }
         // A hard link where that is possible: the program is large.
         let (from, to) = (env!("CARGO_BIN_EXE_quell"), stage.program());
@@ -109,6 +112,11 @@ impl Stage {
         self.path().join("quell")
     }
 
+    /// Gives the folder to root, who trusts no folder of nobody's with a kernel of root's.
+    pub(crate) fn give_to_root(&self) {
+        chown(self.path(), Some(0), Some(0)).unwrap();
+    }
+
     fn kernels(&self) -> PathBuf {
         self.path().join("kernels")
     }
@@ -123,6 +131,15 @@ impl Stage {
 
     /// quell with `arguments`, as an ordinary user in the stage's folder.
     pub(crate) fn quell(&self, arguments: &[&str]) -> Command {
+        let mut command = self.quell_of_caller(arguments);
+        if is_root() {
+            command.uid(NOBODY).gid(NOBODY);
+        }
+        command
+    }
+
+    /// The same, as whoever runs the test.
+    pub(crate) fn quell_of_caller(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(self.program());
         command
             .args(arguments)
@@ -133,9 +150,6 @@ impl Stage {
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
-        if is_root() {
-            command.uid(NOBODY).gid(NOBODY);
-        }
         command
     }
 

@@ -1,0 +1,90 @@
+//! The user of a guest that root starts.
+//!
+//! A guest is a program that somebody built, perhaps somebody else; root's rights are none of its business. So it gets a user
+//! whom no other process has; or, where the kernel belongs to another user, that one, who could run it anyway. The folders in
+//! which it writes are that user's while it runs. Afterwards the result is taken back, if it is what it should be: plain files.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::{MetadataExt as _, chown, lchown};
+use std::path::Path;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use quell_confine::capabilities::{CapabilitySet, effective};
+use quell_confine::user::{NOBODY, of_its_own};
+use rustix::process::{getegid, geteuid};
+
+/// The user for the next guest, whose kernel belongs to `owner`; `None` where this process has no right to choose one, so that
+/// the guest runs as the caller. `folder` shows whom files can be given to.
+pub(super) fn choose(owner: u32, folder: &Path) -> Option<u32> {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let needed = CapabilitySet::SETUID
+        | CapabilitySet::SETGID
+        | CapabilitySet::CHOWN
+        | CapabilitySet::DAC_OVERRIDE
+        | CapabilitySet::KILL
+        | CapabilitySet::SYS_ADMIN;
+    let may = geteuid().is_root() && effective().is_ok_and(|has| has.contains(needed));
+    if !may {
+        return None;
+    }
+    let own = of_its_own(std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
+    let candidates = match owner {
+        0 => [own, NOBODY],
+        owner => [owner, owner],
+    };
+    // In a user namespace some numbers are nobody's.
+    candidates
+        .into_iter()
+        .find(|&user| chown(folder, Some(user), Some(user)).is_ok())
+}
+
+/// Makes the folder, and everything in it, the caller's again. The guest has ended.
+pub(super) fn take_back(folder: &Path) -> io::Result<()> {
+    let (user, group) = (Some(geteuid().as_raw()), Some(getegid().as_raw()));
+    // First the folder, so that nothing in it changes any more.
+    lchown(folder, user, group)?;
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        let of = fs::symlink_metadata(&path)?;
+        if of.is_dir() {
+            take_back(&path)?;
+        } else if of.is_file() && of.nlink() == 1 {
+            lchown(&path, user, group)?;
+        } else {
+            return Err(io::Error::other(format!(
+                "the guest left {}, which is no file of its own",
+                path.display()
+            )));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn a_result_is_taken_back_only_if_it_is_plain_files() {
+        let folder = tempfile::tempdir().unwrap();
+        let result = folder.path().join("result");
+        fs::create_dir(&result).unwrap();
+        fs::write(result.join("summary.json"), "{}").unwrap();
+        take_back(&result).unwrap();
+        let outside = folder.path().join("outside");
+        fs::write(&outside, "").unwrap();
+        let link = result.join("run.json");
+        symlink(&outside, &link).unwrap();
+        assert!(
+            take_back(&result)
+                .unwrap_err()
+                .to_string()
+                .contains("run.json")
+        );
+        fs::remove_file(&link).unwrap();
+        fs::hard_link(&outside, &link).unwrap();
+        assert!(take_back(&result).is_err(), "it has another name elsewhere");
+    }
+}
