@@ -13,7 +13,7 @@ use quell_measure::{Aggregate, Summary};
 use crate::batch;
 pub use crate::batch::Task;
 pub use crate::live::Measured;
-use crate::live::{self, Listener, LiveError, LiveOptions, Row, Work};
+use crate::live::{self, Listener, LiveError, LiveOptions, Row, Work, apart};
 use crate::packets::PacketFile;
 use crate::results::facts::{Facts, Started};
 use crate::results::series::Series;
@@ -169,7 +169,11 @@ pub fn run_all(
         World::Live => {
             let options = options.live.clone();
             let mut world = |job: Job<'_>| live(job, World::Live, &options);
-            batch::in_turn(&mut |order| fill(order, &mut world), tasks, progress)
+            let mut one = |mut order: Order<'_>| match apart::order(&mut order) {
+                Some(filled) => filled,
+                None => fill(order, &mut world),
+            };
+            batch::in_turn(&mut one, tasks, progress)
         }
     }
 }
@@ -195,7 +199,12 @@ pub(crate) fn live(
         World::Virtual => error.in_guest(),
         World::Sim | World::Live => error,
     };
-    measured.map_err(of_world).map_err(|error| match error {
+    told(measured.map_err(of_world))
+}
+
+/// An error of the live world as one of a run.
+pub(crate) fn told<T>(measured: Result<T, LiveError>) -> Result<T, RunError> {
+    measured.map_err(|error| match error {
         LiveError::Scenario(why) => RunError::Refused(why),
         LiveError::Environment { .. } => RunError::Refused(error.to_string()),
         LiveError::Results(error) => unwritten(error),
@@ -212,7 +221,7 @@ fn unwritten(error: std::io::Error) -> RunError {
 }
 
 /// Takes what a world tells on the way.
-struct ToDisk<'a>(Job<'a>);
+pub(crate) struct ToDisk<'a>(pub(crate) Job<'a>);
 
 impl Listener for ToDisk<'_> {
     fn progress(&mut self, now: Time) {

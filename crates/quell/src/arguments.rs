@@ -135,6 +135,9 @@ pub(crate) enum Cc {
     Load {
         /// Name in scenarios
         name: String,
+        /// Let the kernel load a module for it; the module stays, and every program of the host may use it
+        #[arg(long)]
+        load_modules: bool,
     },
     /// Unload one
     Unload {
@@ -385,4 +388,8 @@ pub(crate) struct How {
     /// with one less; good for their punctuality below half a core, harmful above
     #[arg(long, value_name = "PRIORITY", value_parser = clap::value_parser!(u8).range(1..=99))]
     pub(crate) realtime: Option<u8>,
+    /// Live world, as root: let the kernel load a module for a congestion control that it does not have; the
+    /// module stays, and every program of the host may use it
+    #[arg(long)]
+    pub(crate) load_modules: bool,
 }

@@ -1,6 +1,6 @@
 //! `quell cc`: congestion controls that quell models, with their options; those of this kernel, and those it can load.
 
-use quell_hosts::cc;
+use quell_hosts::cc::{self, Modules};
 use quell_tcp::cc::KINDS;
 
 use crate::Failure;
@@ -12,7 +12,14 @@ use crate::queues::explain_parameters;
 pub(crate) fn controls(action: Option<&Cc>, page: &mut Page) -> Result<(), Failure> {
     match action {
         None | Some(Cc::List) => list(page),
-        Some(Cc::Load { name }) => load(name, page),
+        Some(Cc::Load { name, load_modules }) => {
+            let modules = if *load_modules {
+                Modules::Load
+            } else {
+                Modules::Leave
+            };
+            load(name, modules, page)
+        }
         Some(Cc::Unload { name }) => Err(Failure::input(format!(
             "nothing to unload: a control that quell loads ({name} or another) belongs to the run that needs it and goes with it"
         ))),
@@ -55,8 +62,8 @@ fn list(page: &mut Page) -> Result<(), Failure> {
     Ok(())
 }
 
-fn load(name: &str, page: &mut Page) -> Result<(), Failure> {
-    let control = cc::load(name).map_err(Failure::failed)?;
+fn load(name: &str, modules: Modules, page: &mut Page) -> Result<(), Failure> {
+    let control = cc::find(name, modules).map_err(Failure::failed)?;
     if control.is_bpf() {
         page.paragraph(
             0,

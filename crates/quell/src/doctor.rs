@@ -1,16 +1,24 @@
 //! `quell doctor`: what this host can do, and the command that mends what it cannot.
+//!
+//! Each world is tried as a run would: the virtual one with the caller's own credentials, the live one after the same step
+//! into a user namespace that a run takes without root.
 
-use quell_hosts::probe::probe;
+use quell_hosts::probe;
 use quell_lab::scenario::control::names;
-use quell_lab::virtual_world;
+use quell_lab::{live, virtual_world};
 
 use crate::Failure;
 use crate::page::Page;
 
 /// Tries what the live and the virtual world need. What is missing is no failure of this command.
 pub(crate) fn doctor(page: &mut Page) -> Result<(), Failure> {
-    let mut findings = probe(&names());
-    findings.extend(virtual_world::probe());
+    let users = probe::user_namespaces();
+    let guests = virtual_world::probe();
+    // What forbids it is a finding already.
+    let _ = live::prepare();
+    let mut findings = vec![users];
+    findings.extend(probe::hosts(&names()));
+    findings.extend(guests);
     for finding in &findings {
         page.line(format_args!(
             "{}  {}",

@@ -1,8 +1,8 @@
 //! `quell run`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use quell_lab::live::{self, LiveOptions};
+use quell_lab::live::{LiveOptions, apart};
 use quell_lab::scenario::Loaded;
 use quell_lab::{Options, Outcome, Task, World};
 
@@ -26,7 +26,11 @@ fn start(loaded: &Loaded, world: World, arguments: &Run, page: &mut Page) -> Res
     let jobs = arguments.jobs.number(world).map_err(Failure::input)?;
     if world == World::Live {
         // While there is one thread only.
-        live::prepare().map_err(Failure::input)?;
+        apart::set_apart(results(how.out.as_deref())).map_err(Failure::input)?;
+    } else if how.load_modules {
+        return Err(Failure::input(
+            "--load-modules has an effect only with --world live",
+        ));
     } else if how.realtime.is_some() {
         return Err(Failure::input(
             "--realtime has an effect only with --world live",
@@ -49,6 +53,7 @@ fn start(loaded: &Loaded, world: World, arguments: &Run, page: &mut Page) -> Res
             kernel_queue: arguments.kernel_queue.clone(),
             watch: arguments.watch,
             commands: arguments.guest.commands().map_err(Failure::input)?,
+            load_modules: how.load_modules,
         },
         guest: arguments.guest.options().map_err(Failure::input)?,
     };
@@ -69,6 +74,11 @@ fn start(loaded: &Loaded, world: World, arguments: &Run, page: &mut Page) -> Res
     }
     interrupt.check(&Fate::of_all(None, &loaded.scenario, outcomes.first()))?;
     arguments.strict.check(&outcomes)
+}
+
+/// A path in the folder that results go to.
+pub(crate) fn results(out: Option<&Path>) -> &Path {
+    out.unwrap_or(Path::new("results/run"))
 }
 
 /// The summary; of several seeds, the aggregate.

@@ -4,7 +4,7 @@
 
 use std::path::PathBuf;
 
-use quell_lab::live::{self, LiveOptions};
+use quell_lab::live::{LiveOptions, apart};
 use quell_lab::scenario::Loaded;
 use quell_lab::{GuestOptions, Options, Outcome, Task, World};
 use quell_measure::{GroupSummary, Summary};
@@ -16,6 +16,7 @@ use crate::page::Page;
 use crate::phases;
 use crate::picture;
 use crate::progress::Shown;
+use crate::run::results;
 use crate::strict::Strict;
 use crate::table;
 use crate::transfers;
@@ -78,7 +79,8 @@ pub(crate) fn run<'a>(
 ) -> Result<Ran<'a>, Failure> {
     if cases.iter().any(|case| case.place.world == World::Live) {
         // While there is one thread only.
-        live::prepare().map_err(Failure::input)?;
+        apart::set_apart(&results(out.map(PathBuf::as_path)).join("case"))
+            .map_err(Failure::input)?;
     }
     let interrupt = Interrupt::listen()?;
     let mut columns: Vec<Option<Column<'a>>> = cases.iter().map(|_| None).collect();

@@ -39,6 +39,8 @@ impl LiveError {
             .into_iter()
             .filter(|finding| !finding.ok && !finding.what.contains("BPF"))
             .filter(|finding| finding.what != quell_hosts::probe::RELEASES)
+            // That they cannot be set up is what is to be explained.
+            .filter(|finding| finding.what != quell_hosts::probe::HOSTS)
             .collect();
         let mut why = format!("the hosts of the live world cannot be set up: {error}");
         for finding in &lacking {

@@ -8,6 +8,7 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::{self, JoinHandle};
 
 use quell_aqm::{Observer, Time};
+use quell_hosts::capabilities::{CapabilitySet, keep_only};
 use quell_hosts::topology::Topology;
 use quell_hosts::traffic::{Epoch, RunEnd};
 use quell_link::{Descriptor, Direction, Link, LinkConfig, LinkReport, Port};
@@ -248,7 +249,8 @@ fn open<O: Observer<Descriptor>>(
     ];
     let [port_a, port_b] = ports;
     let link = Link::new(config, port_a, port_b, observers)?;
-    quell_hosts::capabilities::drop_to_network().map_err(io::Error::other)?;
+    // Both ports are open, and the sockets' rights are in them.
+    keep_only(CapabilitySet::empty())?;
     Ok(link)
 }
 

@@ -1,10 +1,11 @@
 //! The live world: real packets of this kernel's TCP through quell's bottleneck, in real time.
 //!
 //! Three namespaces (`quell-hosts`), a thread for each host and one for the link (`quell-link`);
-//! the calling thread collects what they measure. Threads that touch packets keep CAP_NET_ADMIN and
-//! CAP_NET_RAW and drop the rest before the first packet; the caller keeps what it has, because it
-//! has results to write and perhaps another seed to run.
+//! the calling thread collects what they measure. Before the first packet each of these threads gives
+//! up what it has no need of: the hosts' keep CAP_NET_ADMIN, the others nothing. The calling thread
+//! keeps what it has unless its listener gives that up too; [`apart`] does, in a process for each run.
 
+pub mod apart;
 mod asleep;
 mod commands;
 mod error;
@@ -23,6 +24,8 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use quell_aqm::Time;
+use quell_hosts::capabilities;
+use quell_hosts::cc::Modules;
 use quell_hosts::topology::Topology;
 use quell_hosts::traffic::{Epoch, RunEnd, Traffic};
 use quell_link::Descriptor;
@@ -63,6 +66,18 @@ pub struct LiveOptions {
     pub watch: bool,
     /// Commands that run in the hosts' namespaces, where the listener has a place for what they print.
     pub commands: Vec<GuestCommand>,
+    /// Whether the host may load a module for a congestion control that its kernel does not have; the module stays.
+    pub load_modules: bool,
+}
+
+impl LiveOptions {
+    fn modules(&self) -> Modules {
+        if self.load_modules {
+            Modules::Load
+        } else {
+            Modules::Leave
+        }
+    }
 }
 
 impl LiveOptions {
@@ -103,6 +118,14 @@ pub trait Listener {
     /// The folder that is made for what commands print; without one none runs.
     fn commands(&mut self) -> Option<PathBuf> {
         None
+    }
+    /// The hosts and their networks are there, and no other thread of the run is yet.
+    fn is_built(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+    /// Every thread of the run is there and has what it needs; the calling thread needs no right any more.
+    fn has_begun(&mut self) -> std::io::Result<()> {
+        Ok(())
     }
 }
 
@@ -150,12 +173,20 @@ pub fn run(
     listener: &mut dyn Listener,
 ) -> Result<Measured, LiveError> {
     let kernel_queue = kernel::queue(scenario, world, options)?;
-    let plan = Plan::new(scenario, seed, world, kernel_queue.as_ref())?;
+    let plan = Plan::new(
+        scenario,
+        seed,
+        world,
+        kernel_queue.as_ref(),
+        options.modules(),
+    )?;
+    let topology = Arc::new(Topology::new(&plan.topology).map_err(LiveError::host)?);
+    let confining = |error| LiveError::Failed(format!("cannot give rights away: {error}"));
+    listener.is_built().map_err(confining)?;
     let packets = listener
         .packets()
         .map(|file| LivePackets::of_live::<Descriptor>(scenario, world, file));
     let packets = packets.transpose().map_err(LiveError::Results)?;
-    let topology = Arc::new(Topology::new(&plan.topology).map_err(LiveError::host)?);
     let epoch = Epoch::now().after(HEAD_START);
     let end = RunEnd::planned(plan.duration);
     let mut outside = Outside::start(kernel_queue, options, &plan, &topology, epoch, &end)?;
@@ -179,7 +210,7 @@ pub fn run(
                 // A receiver that reads late acknowledges late and in lumps. The link goes first.
                 quell_link::become_realtime(priority.saturating_sub(1).max(1))?;
             }
-            quell_hosts::capabilities::drop_to_network()?;
+            capabilities::keep_only(capabilities::HOST)?;
             Ok(())
         }
     };
@@ -193,7 +224,6 @@ pub fn run(
         },
     )
     .map_err(LiveError::traffic)?;
-
     let commands = Commands::start(
         &options.commands,
         listener.commands().as_deref(),
@@ -201,6 +231,7 @@ pub fn run(
         epoch,
         plan.duration,
     )?;
+    listener.has_begun().map_err(confining)?;
 
     let clocks = Clocks::now();
     let mut flows = Flows::new(&plan);

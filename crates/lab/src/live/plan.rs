@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 
 use quell_app::Transport;
 use quell_aqm::{Bytes, Ecn, Random, Time};
-use quell_hosts::cc::{self, Control};
+use quell_hosts::cc::{self, Control, Modules};
 use quell_hosts::kernel_queue::KernelQueue;
 use quell_hosts::topology::{GroupConfig as TopologyGroup, Topology, TopologyConfig};
 use quell_hosts::traffic::{
@@ -53,6 +53,7 @@ impl<'a> Plan<'a> {
         seed: u64,
         world: World,
         kernel_queue: Option<&KernelQueue>,
+        modules: Modules,
     ) -> Result<Self, LiveError> {
         let in_flight = in_flight(scenario);
         let max_window = largest_window(in_flight);
@@ -64,7 +65,7 @@ impl<'a> Plan<'a> {
         let controls = scenario
             .groups
             .iter()
-            .map(control)
+            .map(|group| control(group, modules))
             .collect::<Result<_, _>>()?;
         let run = &scenario.run;
         Ok(Self {
@@ -227,11 +228,11 @@ impl<'a> Plan<'a> {
     }
 }
 
-fn control(group: &Group) -> Result<Option<Control>, LiveError> {
+fn control(group: &Group, modules: Modules) -> Result<Option<Control>, LiveError> {
     let Some(name) = group.control_name() else {
         return Ok(None);
     };
-    cc::load(name)
+    cc::find(name, modules)
         .map(Some)
         .map_err(|error| LiveError::control(name, &error))
 }

@@ -10,6 +10,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use quell_aqm::Time;
+use quell_hosts::capabilities::{CapabilitySet, keep_only};
 use quell_hosts::topology::Topology;
 use quell_hosts::traffic::{Epoch, RunEnd};
 use quell_link::{Crossed, Crossing, Tap};
@@ -71,6 +72,7 @@ impl Watch {
         let thread = thread::Builder::new()
             .name("quell-watch".to_owned())
             .spawn(move || {
+                keep_only(CapabilitySet::empty())?;
                 let until = || at(end.at() - GRACE);
                 watch(before, after, crossing, until, &stopped)
             })

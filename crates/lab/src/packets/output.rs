@@ -16,6 +16,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::thread::{self, JoinHandle};
 
+use quell_confine::capabilities::{CapabilitySet, keep_only};
+
 use crate::RunError;
 
 /// Bytes that travel at once.
@@ -143,6 +145,7 @@ impl Threaded {
         let (empty, empty_out) = sync_channel(CHUNKS);
         let run = move || {
             let write_all = || {
+                keep_only(CapabilitySet::empty())?;
                 write(&preamble)?;
                 for mut chunk in full_out {
                     write(&chunk)?;

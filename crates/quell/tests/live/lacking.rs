@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -95,14 +95,19 @@ fn without_root_a_user_namespace_serves() {
     }
     let (folder, quell) = for_nobody();
     let out = folder.path().join("out");
-    let output = Command::new("setpriv")
-        .args([
-            "--reuid=65534",
-            "--regid=65534",
-            "--clear-groups",
-            "--inh-caps=-all",
-        ])
-        .arg(&quell)
+    // What doctor says of this user is what a run of this user finds.
+    let doctor = as_nobody(&quell).arg("doctor").output().unwrap();
+    let doctor = String::from_utf8_lossy(&doctor.stdout).into_owned();
+    for what in [
+        "network namespaces",
+        "veth",
+        "packet sockets",
+        "hosts of the live world",
+    ] {
+        let is_ok = |line: &str| line.starts_with("ok") && line.contains(what);
+        assert!(doctor.lines().any(is_ok), "no {what} in {doctor}");
+    }
+    let output = as_nobody(&quell)
         .args([
             "run",
             COEXISTENCE,
@@ -120,14 +125,7 @@ fn without_root_a_user_namespace_serves() {
     // That it works, not how well: real-time priority is root's.
     assert!(goodput(&summary, 0) > 0.0 && goodput(&summary, 1) > 0.0);
     // And DCTCP, which only root can load, is refused with what mends it.
-    let output = Command::new("setpriv")
-        .args([
-            "--reuid=65534",
-            "--regid=65534",
-            "--clear-groups",
-            "--inh-caps=-all",
-        ])
-        .arg(&quell)
+    let output = as_nobody(&quell)
         .args(["run", COEXISTENCE, "--world", "live", "--out"])
         .arg(folder.path().join("refused"))
         .output()
@@ -235,8 +233,22 @@ fn refused(output: &Output, words: &[&str]) {
     }
 }
 
+/// A command of nobody's.
+pub(crate) fn as_nobody(program: &Path) -> Command {
+    let mut command = Command::new("setpriv");
+    command
+        .args([
+            "--reuid=65534",
+            "--regid=65534",
+            "--clear-groups",
+            "--inh-caps=-all",
+        ])
+        .arg(program);
+    command
+}
+
 /// A folder that anyone may write to, with a copy of the binary that anyone may run.
-fn for_nobody() -> (tempfile::TempDir, PathBuf) {
+pub(crate) fn for_nobody() -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let open = fs::Permissions::from_mode(0o777);
     fs::set_permissions(folder.path(), open.clone()).unwrap();

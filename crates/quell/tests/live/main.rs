@@ -20,6 +20,7 @@ mod not_run;
 mod packets;
 #[path = "../common/pcapng.rs"]
 mod pcapng;
+mod privileges;
 #[path = "../common/recomputed.rs"]
 mod recomputed;
 mod senders;

@@ -1,0 +1,315 @@
+//! The live world in processes of its own, so that no thread near a packet, a result or a user's input keeps a right for long.
+//!
+//! | process | keeps, once set up |
+//! | --- | --- |
+//! | the program: reads scenarios, makes folders, prints | nothing |
+//! | the broker: waits, and makes workers | the rights that a set-up takes ([`SET_UP`]) |
+//! | a worker, one per run: namespaces, sockets, the link, the result's files | CAP_NET_ADMIN in the threads of the two hosts, which open sockets while the run goes on; nothing in all others |
+//!
+//! All of them have no_new_privs. The program and the workers write as one user: the caller, or, where the caller is root and
+//! the results go into another user's folder, that user; so a root without its capabilities needs only what files ordinarily
+//! ask for. A worker that has built its namespaces writes nowhere but into the folder of its result (Landlock, where the host
+//! has it). BPF is loaded by the worker before that, and goes with it.
+//!
+//! [`super::run`] itself knows nothing of this: the guest of the virtual world, benchmarks and examples call it as it is.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use quell_aqm::Time;
+use quell_confine::capabilities::{CapabilitySet, effective, forbid_new, keep_only};
+use quell_confine::landlock::{Outside, write_only_beneath};
+use quell_confine::user::become_user;
+use quell_hosts::broker::{Answer, Broker, Line};
+use quell_measure::Summary;
+use rustix::fs::{Access, access};
+use rustix::process::geteuid;
+use serde::{Deserialize, Serialize};
+
+use super::{Listener, LiveError, LiveOptions, Row};
+use crate::packets::PacketFile;
+use crate::run::{GuestOptions, Job, Order, ToDisk, fill, told};
+use crate::{Options, RunError, Scenario, World};
+
+/// What setting a run up may take: namespaces, networks, packet sockets, BPF, real-time priorities, open files, the change to
+/// the user who writes, and the end of a worker that is such a user's.
+const SET_UP: CapabilitySet = CapabilitySet::SYS_ADMIN
+    .union(CapabilitySet::NET_ADMIN)
+    .union(CapabilitySet::NET_RAW)
+    .union(CapabilitySet::BPF)
+    .union(CapabilitySet::PERFMON)
+    .union(CapabilitySet::SYS_NICE)
+    .union(CapabilitySet::SYS_RESOURCE)
+    .union(CapabilitySet::SETUID)
+    .union(CapabilitySet::SETGID)
+    .union(CapabilitySet::SETPCAP)
+    .union(CapabilitySet::KILL);
+
+/// Between two looks at what the caller wants.
+const TURN: Duration = Duration::from_millis(50);
+/// Virtual or real, progress is worth telling so often.
+const MENTION: Time = Time::from_millis(100);
+
+/// The broker of this process, if it has one.
+static BROKER: Mutex<Option<Broker>> = Mutex::new(None);
+
+/// User and group.
+type Writer = (u32, u32);
+
+/// What a worker is to do.
+#[derive(Debug, Serialize, Deserialize)]
+struct Task {
+    /// Resolved, as TOML.
+    scenario: String,
+    seed: u64,
+    results: PathBuf,
+    packets: bool,
+    warnings: Vec<String>,
+    live: LiveOptions,
+}
+
+/// What a worker says.
+#[derive(Debug, Serialize, Deserialize)]
+enum Said {
+    /// The run has come so far, in nanoseconds.
+    Progress(u64),
+    /// The result's folder is filled.
+    Done,
+    /// It could not begin.
+    Refused(String),
+    /// It broke off.
+    Failed(String),
+}
+
+/// Makes this process ready for live runs whose results go to `results`, and takes every right from it: without root it enters
+/// a user namespace first, in which the broker has rights over the networks made there. Must be called while the process has a
+/// single thread.
+///
+/// # Errors
+///
+/// User namespaces are forbidden, or the results could not be written afterwards.
+pub fn set_apart(results: &Path) -> Result<(), LiveError> {
+    super::prepare()?;
+    let failed = |error: io::Error| LiveError::Failed(format!("cannot give rights away: {error}"));
+    let place = existing(results);
+    let writer = writer(&place).map_err(failed)?;
+    forbid_new().map_err(failed)?;
+    let broker = Broker::start(
+        || keep_only(SET_UP).map(drop),
+        move |task, line| work(writer, task, &line),
+    );
+    let broker = broker.map_err(failed)?;
+    if let Some((user, group)) = writer {
+        become_user(user, group, false).map_err(failed)?;
+    }
+    keep_only(CapabilitySet::empty()).map_err(failed)?;
+    *BROKER.lock().unwrap_or_else(PoisonError::into_inner) = Some(broker);
+    if access(&place, Access::WRITE_OK | Access::EXEC_OK).is_err() {
+        return Err(LiveError::Environment {
+            why: format!(
+                "results cannot be written to {}: live runs give up root's right to write anywhere, and user {} may not",
+                place.display(),
+                geteuid().as_raw()
+            ),
+            mend: Some("quell run … --out FOLDER, in a folder of your own".to_owned()),
+        });
+    }
+    Ok(())
+}
+
+/// The innermost folder of `path` that exists.
+fn existing(path: &Path) -> PathBuf {
+    let parents = path.ancestors().skip(1);
+    let found = parents
+        .filter(|parent| !parent.as_os_str().is_empty())
+        .find(|parent| parent.is_dir());
+    found.map_or_else(|| PathBuf::from("."), Path::to_owned)
+}
+
+/// Whose files the results are: root writes as the owner of the folder, others as themselves.
+fn writer(place: &Path) -> io::Result<Option<Writer>> {
+    let of = fs::metadata(place)?;
+    let needed = CapabilitySet::SETUID | CapabilitySet::SETGID;
+    let may = geteuid().is_root() && effective()?.contains(needed);
+    Ok((may && of.uid() != 0).then_some((of.uid(), of.gid())))
+}
+
+/// Lets a worker fill the folder of one run; `None` where this process has no broker.
+pub(crate) fn order(order: &mut Order<'_>) -> Option<Result<Summary, RunError>> {
+    let mut broker = BROKER.lock().unwrap_or_else(PoisonError::into_inner);
+    Some(carry_out(broker.as_mut()?, order))
+}
+
+fn carry_out(broker: &mut Broker, order: &mut Order<'_>) -> Result<Summary, RunError> {
+    let lost = |error: io::Error| RunError::Failed(format!("the live run was lost: {error}"));
+    let task = Task {
+        scenario: order.resolved().to_toml(),
+        seed: order.seed,
+        results: order.folder.to_owned(),
+        packets: order.options.packets,
+        warnings: order.options.warnings.clone(),
+        live: order.options.live.clone(),
+    };
+    let text = serde_json::to_vec(&task).map_err(|error| lost(error.into()))?;
+    broker.begin(&text).map_err(lost)?;
+    let mut ending = None;
+    let mut asked = false;
+    let code = loop {
+        if order.options.stop.load(Ordering::Relaxed) && !asked {
+            broker.tell(b"stop").map_err(lost)?;
+            asked = true;
+        }
+        match broker.next(TURN).map_err(lost)? {
+            None => {}
+            Some(Answer::Ended(code)) => break code,
+            Some(Answer::Said(what)) => match serde_json::from_slice(&what) {
+                Ok(Said::Progress(now)) => (order.progress)(Time::from_nanos(now)),
+                Ok(other) => ending = Some(other),
+                Err(error) => return Err(lost(error.into())),
+            },
+        }
+    };
+    match ending {
+        Some(Said::Done) => read_summary(&order.folder.join("summary.json")),
+        Some(Said::Refused(why)) => Err(RunError::Refused(why)),
+        Some(Said::Failed(why)) => Err(RunError::Failed(why)),
+        Some(Said::Progress(_)) | None => Err(RunError::Failed(format!(
+            "the process of the live run ended early, with code {code}"
+        ))),
+    }
+}
+
+fn read_summary(path: &Path) -> Result<Summary, RunError> {
+    let read = || -> io::Result<Summary> { Ok(serde_json::from_str(&fs::read_to_string(path)?)?) };
+    read().map_err(|error| RunError::Failed(format!("{} cannot be read: {error}", path.display())))
+}
+
+/// What a worker does. It has the broker's rights, and the thread is its only one.
+fn work(writer: Option<Writer>, task: &[u8], line: &Line<'_>) -> u8 {
+    let said = match run(writer, task, line) {
+        Ok(()) => Said::Done,
+        Err(error @ RunError::Refused(_)) => Said::Refused(error.to_string()),
+        Err(error) => Said::Failed(error.to_string()),
+    };
+    let told = serde_json::to_vec(&said)
+        .map_err(io::Error::from)
+        .and_then(|text| line.say(&text));
+    u8::from(told.is_err())
+}
+
+fn run(writer: Option<Writer>, task: &[u8], line: &Line<'_>) -> Result<(), RunError> {
+    let failed = |why: String| RunError::Failed(format!("in the process of the live run: {why}"));
+    if let Some((user, group)) = writer {
+        // What was permitted stays so, and is used for the set-up only.
+        become_user(user, group, true).map_err(|error| failed(error.to_string()))?;
+        keep_only(SET_UP).map_err(|error| failed(error.to_string()))?;
+    }
+    let task: Task = serde_json::from_slice(task).map_err(|error| failed(error.to_string()))?;
+    let scenario = Scenario::parse(&task.scenario)
+        .map_err(|problems| failed(format!("the scenario came out wrong: {problems}")))?;
+    let stop = AtomicBool::new(false);
+    let mut mentioned = None;
+    let mut progress = |now: Time| {
+        if line.is_called() {
+            stop.store(true, Ordering::Relaxed);
+        }
+        if mentioned.is_none_or(|before| now >= before + MENTION) {
+            mentioned = Some(now);
+            if let Ok(text) = serde_json::to_vec(&Said::Progress(now.as_nanos())) {
+                line.mention(&text);
+            }
+        }
+    };
+    let options = Options {
+        world: World::Live,
+        out: None,
+        stop: &stop,
+        warnings: task.warnings,
+        packets: task.packets,
+        live: task.live,
+        guest: GuestOptions::default(),
+    };
+    let order = Order {
+        scenario: &scenario,
+        seed: task.seed,
+        options: &options,
+        folder: &task.results,
+        progress: &mut progress,
+    };
+    fill(order, &mut |job| {
+        run_confined(job, &options.live, &task.results)
+    })
+    .map(drop)
+}
+
+fn run_confined(
+    job: Job<'_>,
+    options: &LiveOptions,
+    folder: &Path,
+) -> Result<super::Measured, RunError> {
+    let (scenario, seed, stop) = (job.scenario, job.seed, job.stop);
+    let mut listener = Confined {
+        inner: ToDisk(job),
+        folder,
+    };
+    told(super::run(
+        scenario,
+        seed,
+        World::Live,
+        options,
+        stop,
+        &mut listener,
+    ))
+}
+
+/// A listener on whose way the process gives its rights away.
+struct Confined<'a, 'b> {
+    inner: ToDisk<'a>,
+    folder: &'b Path,
+}
+
+impl Listener for Confined<'_, '_> {
+    fn progress(&mut self, now: Time) {
+        self.inner.progress(now);
+    }
+    fn row(&mut self, row: Row) -> io::Result<()> {
+        self.inner.row(row)
+    }
+    fn packets(&mut self) -> Option<PacketFile> {
+        self.inner.packets()
+    }
+    fn commands(&mut self) -> Option<PathBuf> {
+        self.inner.commands()
+    }
+    fn is_built(&mut self) -> io::Result<()> {
+        // The hosts' connections are TCP, so nothing but files is refused.
+        let enforced = write_only_beneath(&[self.folder, Path::new("/dev/null")], Outside::Allowed);
+        enforced.map(drop).map_err(io::Error::other)
+    }
+    fn has_begun(&mut self) -> io::Result<()> {
+        keep_only(CapabilitySet::empty()).map(drop)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_go_to_the_innermost_folder_that_exists() {
+        let folder = tempfile::tempdir().unwrap();
+        for (path, expected) in [
+            (folder.path().join("out"), folder.path()),
+            (folder.path().join("a/b/out"), folder.path()),
+            (PathBuf::from("out"), Path::new(".")),
+            (PathBuf::from("no-such-folder/out"), Path::new(".")),
+        ] {
+            assert_eq!(existing(&path), expected, "{}", path.display());
+        }
+    }
+}
