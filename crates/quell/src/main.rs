@@ -10,6 +10,7 @@ mod compare;
 mod controls;
 mod demo;
 mod doctor;
+mod first_process;
 mod interrupt;
 mod kernel;
 mod kernel_progress;
@@ -80,13 +81,13 @@ impl Failure {
         }
     }
 
-    /// Ends the process, after everything has been printed.
-    fn end(&self) -> ExitCode {
+    /// Ends the process by its signal, after everything has been printed, or gives the exit code.
+    fn end(&self) -> u8 {
         page::complain(&self.message);
         if let Some(signal) = self.signal {
             interrupt::die_of(signal);
         }
-        ExitCode::from(self.code)
+        self.code
     }
 }
 
@@ -94,6 +95,20 @@ fn main() -> ExitCode {
     if let Some(code) = quell_lab::virtual_world::entry() {
         return code;
     }
+    if first_process::is_first() {
+        return match first_process::look_after(command) {
+            Ok(code) => ExitCode::from(code),
+            Err(error) => {
+                page::complain(&format!("as the first process: {error}"));
+                ExitCode::FAILURE
+            }
+        };
+    }
+    ExitCode::from(command())
+}
+
+/// Does what the command line says; gives the exit code.
+fn command() -> u8 {
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
         Err(error) => return answer(&error),
@@ -129,15 +144,15 @@ fn main() -> ExitCode {
         (Err(failure), _) => failure.end(),
         (Ok(()), Err(error)) => {
             page::complain(&format!("cannot write to standard output: {error}"));
-            ExitCode::FAILURE
+            1
         }
-        (Ok(()), Ok(())) => ExitCode::SUCCESS,
+        (Ok(()), Ok(())) => 0,
     }
 }
 
 /// What the arguments ask for themselves (`--help`), or what is wrong with them: with its colours, unless an argument brings its
 /// own, which could not be told from them.
-fn answer(error: &clap::Error) -> ExitCode {
+fn answer(error: &clap::Error) -> u8 {
     let coloured = std::env::args_os().any(|argument| {
         let argument = argument.to_string_lossy();
         matches!(printable(&argument), Cow::Owned(_))
@@ -148,5 +163,5 @@ fn answer(error: &clap::Error) -> ExitCode {
         // A reader that has gone, of help too, is no error.
         let _ = error.print();
     }
-    ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
+    u8::try_from(error.exit_code()).unwrap_or(2)
 }

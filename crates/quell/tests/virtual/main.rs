@@ -8,6 +8,7 @@ mod against_sim;
 mod any;
 mod broken;
 mod commands;
+mod first_process;
 #[path = "../common/fits.rs"]
 mod fits;
 mod folders;
