@@ -2,7 +2,8 @@
 //!
 //! It gives the random pool its first bytes, before anything random was asked for; makes the host's files read-only but for
 //! two folders; lets TCP have the memory that the scenario was given; runs the live world; says how it went, and turns the
-//! machine off. It is root in the guest, and on the host nobody but the user who started it.
+//! machine off. It is root in the guest, and on the host the user who started it, or one of its own
+//! where that is root.
 
 use std::ffi::OsString;
 use std::fs;

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -117,6 +117,7 @@ fn a_true_guest_of_root_fills_a_folder_that_only_root_reaches() {
     let child = command
         .args(&RUN[..5])
         .args(["closed/out", "--duration", "60s"])
+        .stdout(Stdio::null())
         .current_dir(stage.path())
         .spawn()
         .unwrap();
