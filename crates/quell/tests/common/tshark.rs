@@ -25,7 +25,7 @@ const SENT_AGAIN: [&str; 4] = [
     "This frame is a (suspected) out-of-order segment",
 ];
 /// Remarks on an acknowledgement that tells by SACK of a gap or of what came twice, or that answers what its peer sent again, such as
-/// a SYN-ACK.
+/// a SYN-ACK. Linux also acknowledges twice where it hears of the first mark (ECE).
 const ANSWERS: [&str; 2] = ["Duplicate ACK", "D-SACK Sequence"];
 
 /// Whether tshark is here; if not, `test` is named as not run.
@@ -55,7 +55,8 @@ pub(crate) fn is_quiet(file: &Path) -> usize {
         let is_of = |known: &[&str]| known.iter().any(|known| remark.starts_with(known));
         let explained = is_of(&ALWAYS)
             || is_of(&SENT_AGAIN) && again.is_some()
-            || is_of(&ANSWERS) && (has_sack(packet) || has_sent_again(packet, frame));
+            || is_of(&ANSWERS)
+                && (has_sack(packet) || has_ece(packet) || has_sent_again(packet, frame));
         if !explained {
             odd.push(format!("frame {frame}: {remark}"));
         }
@@ -141,6 +142,10 @@ fn sent_again(packets: &[Packet]) -> Vec<Option<usize>> {
         is_again.then_some(payload)
     });
     each.collect()
+}
+
+fn has_ece(packet: &Packet) -> bool {
+    tcp(packet).is_some_and(|tcp| tcp[13] & 0x40 != 0)
 }
 
 fn has_sack(packet: &Packet) -> bool {
