@@ -389,7 +389,7 @@ fn results_do_not_depend_on_how_many_runs_go_on_at_once() {
             .iter()
             .map(|outcome| outcome.runs.iter().map(|run| run.seed).collect())
             .collect();
-        assert_eq!(seeds, [vec![5, 1, 3, 2], vec![9]]);
+        assert_eq!(seeds, [vec![1, 2, 3, 5], vec![9]]);
         for run in outcomes.iter().flat_map(|outcome| &outcome.runs) {
             assert_eq!(names(&run.folder), FILES);
         }
