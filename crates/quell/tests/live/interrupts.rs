@@ -4,8 +4,9 @@ use std::os::unix::process::ExitStatusExt as _;
 use std::thread::sleep;
 use std::time::Duration;
 
-use rustix::process::Signal;
+use rustix::process::{Pid, Signal, kill_process};
 
+use crate::privileges::worker_of;
 use crate::support::*;
 use crate::{recomputed, signal};
 
@@ -84,9 +85,15 @@ fn a_run_that_slept_says_so_and_is_an_error_if_strict() {
         out.to_str().unwrap(),
     ]);
     sleep(Duration::from_secs(3));
-    signal(&child, Signal::STOP);
-    sleep(Duration::from_millis(1_500));
-    signal(&child, Signal::CONT);
+    // As a terminal does: the program, and the process that carries packets for it.
+    let worker = worker_of(child.id()).expect("a run has begun");
+    for one in [Signal::STOP, Signal::CONT] {
+        signal(&child, one);
+        kill_process(Pid::from_raw(worker as i32).unwrap(), one).unwrap();
+        if one == Signal::STOP {
+            sleep(Duration::from_millis(1_500));
+        }
+    }
     let output = child.wait_with_output().unwrap();
     let (told, errors) = (
         String::from_utf8_lossy(&output.stdout).replace('\n', " "),

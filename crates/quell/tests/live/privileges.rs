@@ -162,7 +162,8 @@ fn threads(process: u32) -> Vec<Thread> {
     each.collect()
 }
 
-fn worker_of(program: u32) -> Option<u32> {
+/// The process that carries a run's packets, once it is there.
+pub(crate) fn worker_of(program: u32) -> Option<u32> {
     children(*children(program).first()?).first().copied()
 }
 
