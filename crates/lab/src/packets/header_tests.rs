@@ -34,7 +34,10 @@ fn sent() -> [Vec<(Packet, Option<Segment>, Header)>; 2] {
     let mut config = crate::sim::simulation(&scenario, 1).unwrap();
     if let TransportConfig::Stream(ends) = &mut config.flows[0].transport {
         ends.0.ecn = EcnMode::Accurate(Codepoint::Ect1);
-        ends.1 = ReceiverConfig::new(ends.0.ecn);
+        ends.1 = ReceiverConfig {
+            buffer: ends.1.buffer,
+            ..ReceiverConfig::new(ends.0.ecn)
+        };
     }
     let connections = Arc::new(Mutex::new(Connections::new(&scenario, 1)));
     let observer = || Sent {
