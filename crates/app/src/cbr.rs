@@ -10,7 +10,7 @@
 use quell_aqm::{Bytes, Random, Time};
 
 use crate::normal::normal_span;
-use crate::{Action, Application, CbrReport, Delay, Input, Interval, Send};
+use crate::{Action, Application, CbrReport, Delay, Delays, Input, Interval, Send};
 
 /// The end that sends.
 #[derive(Debug, Clone)]
@@ -81,6 +81,7 @@ pub struct Receiver {
     delay_min: Option<Time>,
     delay_max: Time,
     delay_sum: u128,
+    delays: Delays,
     /// Transit time of the datagram that arrived last, with its sign.
     transit: Option<i64>,
     /// In sixteenths of a nanosecond, as in RFC 3550 appendix A.8.
@@ -112,6 +113,7 @@ impl Receiver {
                 mean: Time::from_nanos((self.delay_sum / u128::from(self.received.max(1))) as u64),
                 max: self.delay_max,
             }),
+            delays: self.delays.clone(),
             jitter: Time::from_nanos(self.jitter >> 4),
         }
     }
@@ -145,6 +147,7 @@ impl Application for Receiver {
         self.delay_min = Some(self.delay_min.map_or(delay, |min| min.min(delay)));
         self.delay_max = self.delay_max.max(delay);
         self.delay_sum += u128::from(delay.as_nanos());
+        self.delays.record(delay);
         Action::default()
     }
 }
@@ -248,6 +251,9 @@ mod tests {
             (Time::from_millis(1), Time::from_millis(5))
         );
         assert_eq!(delay.mean, Time::from_millis(2));
+        let median = report.delays.quantile(500).unwrap();
+        assert!(median.as_nanos().abs_diff(1_000_000) < 8_000, "{median}");
+        assert_eq!(report.delays.quantile(990), Some(Time::from_millis(5)));
     }
 
     #[test]

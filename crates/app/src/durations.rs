@@ -1,6 +1,6 @@
 //! How long things took: a histogram of spans in little memory, with exact mean and extremes.
 //!
-//! Spans are told apart to 11 significant bits, half a bucket is 0.05 %: as finely as all other
+//! Spans are told apart to 11 significant bits unless told otherwise, half a bucket is 0.05 %: as finely as all other
 //! distributions in a summary. Only buckets that occur take memory, so thousands of flows can have
 //! one each, and none grows with the length of the run.
 
@@ -8,12 +8,9 @@ use std::collections::BTreeMap;
 
 use quell_aqm::Time;
 
-/// Bits of a span that are kept.
-const SIGNIFICANT_BITS: u32 = 11;
-
-/// Counts how often each span occurred.
+/// Counts how often each span occurred. `BITS` significant bits of each are kept.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Durations {
+pub struct Durations<const BITS: u32 = 11> {
     /// By the lower end of the bucket, in ns.
     buckets: BTreeMap<u64, u64>,
     count: u64,
@@ -21,11 +18,11 @@ pub struct Durations {
     extremes: Option<(Time, Time)>,
 }
 
-impl Durations {
+impl<const BITS: u32> Durations<BITS> {
     /// Something took `span`.
     pub fn record(&mut self, span: Time) {
         let nanos = span.as_nanos();
-        let below = coarseness(nanos);
+        let below = coarseness::<BITS>(nanos);
         *self.buckets.entry(nanos >> below << below).or_default() += 1;
         self.count += 1;
         self.sum += u128::from(nanos);
@@ -88,15 +85,15 @@ impl Durations {
             below >= rank
         });
         found.map(|(&bucket, _)| {
-            let middle = bucket + (1 << coarseness(bucket) >> 1);
+            let middle = bucket + (1 << coarseness::<BITS>(bucket) >> 1);
             Time::from_nanos(middle).clamp(min, max)
         })
     }
 }
 
 /// How many low bits a bucket leaves open.
-fn coarseness(nanos: u64) -> u32 {
-    (u64::BITS - nanos.leading_zeros()).saturating_sub(SIGNIFICANT_BITS)
+fn coarseness<const BITS: u32>(nanos: u64) -> u32 {
+    (u64::BITS - nanos.leading_zeros()).saturating_sub(BITS)
 }
 
 #[cfg(test)]
@@ -149,7 +146,7 @@ mod tests {
 
     #[test]
     fn nothing_has_no_figures() {
-        let none = Durations::default();
+        let none: Durations = Durations::default();
         assert_eq!(
             (none.mean_ns(), none.min(), none.quantile(500)),
             (None, None, None)

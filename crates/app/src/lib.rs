@@ -42,7 +42,7 @@ pub use application::App;
 pub use config::{AppConfig, ConfigError, Datagrams, Interval};
 pub use durations::Durations;
 pub use period::{Distribution, Period};
-pub use report::{CbrReport, Delay, OnOffReport, Report, TransferReport};
+pub use report::{CbrReport, Delay, Delays, OnOffReport, Report, TransferReport};
 
 use quell_aqm::{Bytes, Time};
 

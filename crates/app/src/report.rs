@@ -45,8 +45,12 @@ pub struct OnOffReport {
     pub bursts: u64,
 }
 
+/// Delays of datagrams, to 7 significant bits: half a bucket is 0.8 % at most. There is one of each flow, and flows of datagrams
+/// may be very many.
+pub type Delays = Durations<7>;
+
 /// Loss and delay of datagrams.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct CbrReport {
     /// Datagrams sent.
     pub sent: u64,
@@ -60,6 +64,8 @@ pub struct CbrReport {
     pub reordered: u64,
     /// One-way delay; `None` if nothing arrived.
     pub delay: Option<Delay>,
+    /// Their distribution.
+    pub delays: Delays,
     /// Interarrival jitter at the end (RFC 3550 section 6.4.1); the mean over several applications.
     pub jitter: Time,
 }
@@ -156,6 +162,8 @@ impl CbrReport {
             }),
             (mine, others) => mine.or(others),
         };
+        let mut delays = std::mem::take(&mut self.delays);
+        delays.merge(&other.delays);
         *self = Self {
             sent: self.sent + other.sent,
             received: self.received + other.received,
@@ -163,6 +171,7 @@ impl CbrReport {
             lost_last: self.lost_last + other.lost_last,
             reordered: self.reordered + other.reordered,
             delay,
+            delays,
             jitter: mean(self.jitter, other.jitter),
         };
     }
@@ -205,7 +214,7 @@ mod tests {
     #[test]
     fn transfers_of_several_flows_are_one_distribution() {
         let of = |spans: &[u64], under_way| {
-            let mut completion = Durations::default();
+            let mut completion: Durations = Durations::default();
             spans
                 .iter()
                 .for_each(|&ms| completion.record(Time::from_millis(ms)));

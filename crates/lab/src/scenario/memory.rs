@@ -2,9 +2,9 @@
 //!
 //! The estimate is an upper bound for what flows can put into queues and onto wires, and for what is kept of each flow,
 //! phase and seed. It counts what the allocator is asked for: a vector that grows asks for twice its size while half of
-//! it is still there. `tests/robustness` holds it against the allocations of runs over the whole space of scenarios. Two
+//! it is still there. `tests/robustness` holds it against the allocations of runs over the whole space of scenarios. Three
 //! of its assumptions are no laws: connections have no more than four times the data outstanding that is under way, and
-//! none has more than eight times its share, or 64 segments.
+//! none has more than eight times its share, or 64 segments; delays of a flow's datagrams lie within a factor of 256.
 
 use quell_aqm::{Bytes, Qdisc as _, Random};
 use quell_measure::{FlowRecorder, Recorder};
@@ -38,7 +38,11 @@ const OUTSTANDING: u64 = 32 + 16 + 16 + 16;
 /// What a flow takes before it has sent anything, in the simulation, in its plan and in the recorder.
 const FLOW: u64 = quell_sim::FLOW_MEMORY as u64 + 2_560;
 /// What an application reports of a stretch between two cuts.
-const REPORT: u64 = 160;
+const REPORT: u64 = 256;
+/// A bucket in the distribution of the delays of a flow of datagrams. There are 64 for each factor of two, and delays that lie
+/// within a factor of 256.
+const DELAY: u64 = 40;
+const DELAYS: u64 = 8 * 64;
 /// Rows that wait to be written, and the writer of both series.
 const SERIES: u64 = 48 << 20;
 /// What the writer remembers of each of these many rows until the end.
@@ -217,9 +221,22 @@ fn recorders(scenario: &Scenario) -> u64 {
     let rows = intervals.saturating_mul(living(scenario).saturating_add(4));
     let row_groups = (rows / ROWS_PER_GROUP).saturating_mul(ROW_GROUP);
     let reports = stretches(scenario).saturating_mul(groups as u64 * REPORT * GROWTH);
-    [told, row_groups, reports, SERIES, BASE]
+    [told, row_groups, reports, delays(scenario), SERIES, BASE]
         .into_iter()
         .fold(histograms, u64::saturating_add)
+}
+
+/// The delays that each flow of datagrams has seen, and those of the group in each stretch.
+fn delays(scenario: &Scenario) -> u64 {
+    let of = |(index, group): (usize, &Group)| {
+        let gap = group.app.datagram_gap()?.as_nanos().max(1);
+        let sent = scenario.run.duration.as_nanos() / gap + 1;
+        let flow = sent.min(DELAYS) * DELAY;
+        let flows = all_flows(scenario, index).saturating_mul(flow);
+        Some(flows.saturating_add(stretches(scenario).saturating_mul(DELAYS * DELAY)))
+    };
+    let groups = scenario.groups.iter().enumerate();
+    groups.filter_map(of).fold(0, u64::saturating_add)
 }
 
 /// Stretches between two cuts: before and after the warm-up, and two for each change.
