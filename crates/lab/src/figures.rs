@@ -165,9 +165,14 @@ fn app_json(app: &AppConfig, report: Option<&Report>) -> Value {
             "lost": cbr.lost,
             "loss_ratio": cbr.loss_ratio(),
             "reordered": cbr.reordered,
-            "one_way_delay_ms": cbr.delay.map(|delay| json!({
-                "min": ms(delay.min), "mean": ms(delay.mean), "max": ms(delay.max),
-            })),
+            "one_way_delay_ms": cbr.delay.map(|delay| {
+                let quantile = |thousandths| cbr.delays.quantile(thousandths).map(ms);
+                json!({
+                    "min": ms(delay.min), "mean": ms(delay.mean), "max": ms(delay.max),
+                    "p1": quantile(10), "p25": quantile(250), "p50": quantile(500), "p75": quantile(750),
+                    "p90": quantile(900), "p99": quantile(990), "p999": quantile(999),
+                })
+            }),
             "jitter_ms": ms(cbr.jitter),
         }),
         Some(Report::Transfer(transfers)) => json!({
@@ -224,22 +229,30 @@ pub(crate) fn warn_if_unmeasured(summary: &Summary, warnings: &mut Vec<String>) 
 
 /// A link that neither filled nor signalled was not what limited the flows that take all they can get.
 pub(crate) fn warn_if_idle(scenario: &Scenario, summary: &Summary, warnings: &mut Vec<String>) {
-    let figures = &summary.figures;
-    let forward = figures
-        .queues
-        .iter()
-        .filter(|queue| queue.direction == Direction::Forward);
-    let signals: u64 = forward.map(|queue| queue.marked + queue.dropped).sum();
-    let greedy = scenario.groups.iter().any(|group| group.app.is_greedy());
-    if greedy
-        && summary.has_measured()
-        && signals == 0
-        && figures.link.utilisation < BOTTLENECK
-        && figures.link.rate_bps.is_some()
-    {
-        warnings.push(format!(
-            "the link was not the bottleneck: it was used for {:.1} % of the time, and its queue never signalled",
-            figures.link.utilisation * 100.0
-        ));
+    if !summary.has_measured() {
+        return;
+    }
+    let link = &summary.figures.link;
+    let reverse = link.reverse.as_ref();
+    for (direction, name, rate, utilisation) in [
+        (Direction::Forward, "link", link.rate_bps, link.utilisation),
+        (
+            Direction::Reverse,
+            "reverse link",
+            reverse.and_then(|link| link.rate_bps),
+            reverse.map_or(0.0, |link| link.utilisation),
+        ),
+    ] {
+        let queues = summary.figures.queues.iter();
+        let queues = queues.filter(|queue| queue.direction == direction);
+        let signals: u64 = queues.map(|queue| queue.marked + queue.dropped).sum();
+        let mut groups = scenario.groups.iter();
+        let greedy = groups.any(|group| group.direction == direction && group.app.is_greedy());
+        if greedy && signals == 0 && utilisation < BOTTLENECK && rate.is_some() {
+            warnings.push(format!(
+                "the {name} was not the bottleneck: it was used for {:.1} % of the time, and its queue never signalled",
+                utilisation * 100.0
+            ));
+        }
     }
 }

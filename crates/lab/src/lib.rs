@@ -7,13 +7,17 @@
 //! * [`live`]: the world of real packets.
 //! * [`virtual_world`]: the same inside a user-mode kernel, in virtual time.
 //! * [`results`]: the folder of a result and its files.
+//! * [`confidence`]: intervals of the mean of several runs.
+//! * [`limits`]: what kept a link from being full.
 
 #![forbid(unsafe_code)]
 
 mod batch;
+pub mod confidence;
 mod error;
 mod figures;
 pub mod lifetimes;
+pub mod limits;
 pub mod live;
 mod markers;
 mod packets;

@@ -40,7 +40,8 @@ pub use label::{Direction, FlowId, GroupId, Labelled};
 pub use recorder::{LinkFigures, LinkResults, Recorder, RecorderConfig};
 pub use rows::{FlowRow, QueueRow};
 pub use summary::{
-    Figures, GroupInfo, GroupSummary, LinkSummary, Phase, QueueSummary, RunInfo, Summary,
+    Figures, GroupInfo, GroupSummary, LinkSummary, Phase, QueueSummary, ReverseLink, RunInfo,
+    Summary,
 };
 pub use timeline::{Segment, Span, Timeline, Use};
 pub use windows::WindowSamples;

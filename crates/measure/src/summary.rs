@@ -79,9 +79,21 @@ pub struct LinkSummary {
     pub utilisation: f64,
     /// Packets lost anywhere but by the discipline, in both directions.
     pub lost_outside: u64,
+    /// The reverse direction; only where its rate is limited.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reverse: Option<ReverseLink>,
     /// What only some worlds can tell, such as how late the live one was.
     #[serde(flatten)]
     pub extra: BTreeMap<String, Value>,
+}
+
+/// The link's reverse direction.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct ReverseLink {
+    /// Mean rate over time; `null` if there was no limit for a while.
+    pub rate_bps: Option<u64>,
+    /// Share of time in which it transmitted.
+    pub utilisation: f64,
 }
 
 /// One queue.
@@ -237,11 +249,16 @@ impl Figures {
         let elastic = infos.iter().zip(&groups).filter(|(info, _)| info.elastic);
         let jain = jain(elastic.flat_map(|(_, group)| group.goodput_bps.iter().copied()));
         let links = || std::iter::once(forward).chain(reverse);
+        let rate_bps = |link: &LinkFigures| (!link.rate.is_unlimited()).then(|| link.rate.as_bps());
         Self {
             link: LinkSummary {
-                rate_bps: (!forward.rate.is_unlimited()).then(|| forward.rate.as_bps()),
+                rate_bps: rate_bps(forward),
                 utilisation: forward.utilisation(),
                 lost_outside: links().map(|link| link.lost_outside).sum(),
+                reverse: reverse.map(|link| ReverseLink {
+                    rate_bps: rate_bps(link),
+                    utilisation: link.utilisation(),
+                }),
                 extra: BTreeMap::new(),
             },
             queues: links()
