@@ -169,7 +169,7 @@ fn keys_are_those_of_the_result_format_in_its_order() {
     };
     order(
         "schema scenario world seed duration_s warmup_s partial warnings \
-         link rate_bps utilisation lost_outside \
+         link rate_bps utilisation lost_outside reverse rate_bps utilisation \
          queues name direction packets bytes marked dropped mark_ratio drop_ratio \
          marks coupled step drops aqm limit delay_ms backlog_bytes \
          groups name count congestion_control goodput_bps alive_s jain packets marked dropped \
@@ -180,7 +180,8 @@ fn keys_are_those_of_the_result_format_in_its_order() {
     let value: Value = serde_json::from_str(&text).unwrap();
     for (path, count) in [
         ("", 13),
-        ("/link", 3),
+        ("/link", 4),
+        ("/link/reverse", 2),
         ("/queues/0", 12),
         ("/groups/0", 13),
         ("/queues/0/delay_ms", 9),

@@ -4,70 +4,130 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::error::{ContextKind, ContextValue};
+use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
 use quell_aqm::units::notation;
 use quell_lab::live::GuestCommand;
+use quell_lab::scenario::{Loaded, closest};
 use quell_lab::{GuestOptions, World};
 
+use crate::examples;
 use crate::new::New;
+use crate::spread::Spread;
 use crate::strict::Strict;
-
-const EXIT_CODES: &str = "Exit codes: 0 done; 1 failed, or warnings with --strict; 2 the input is wrong. Ctrl-C ends a run \
-    with what was measured, and quell then ends by that signal: a shell shows 130, and ends the loop around it";
 
 /// Keeps network queues short, and shows it.
 #[derive(Debug, Parser)]
-#[command(name = "quell", version, arg_required_else_help = true, after_help = EXIT_CODES)]
+#[command(name = "quell", version, arg_required_else_help = true, after_help = examples::QUELL)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) command: Command,
 }
 
+impl Arguments {
+    /// Those of the process; an error is also what they ask for themselves (`--help`), so many columns wide.
+    pub(crate) fn read(columns: usize) -> Result<Self, clap::Error> {
+        let mut command = Self::command().term_width(columns.min(100));
+        let matches = command.try_get_matches_from_mut(std::env::args_os());
+        let read = matches.and_then(|matches| Self::from_arg_matches(&matches));
+        read.map_err(|mut error| {
+            suggest(&command, &mut error);
+            error
+        })
+    }
+}
+
+/// Adds the command that was probably meant, where clap finds none: it does not see that neighbours were swapped (`rnu`).
+fn suggest(command: &clap::Command, error: &mut clap::Error) {
+    let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else {
+        return;
+    };
+    // Those of `quell kernel` too: whoever mistyped one mistyped that of one level.
+    let inner = command
+        .get_subcommands()
+        .flat_map(clap::Command::get_subcommands);
+    let names = command.get_subcommands().chain(inner);
+    let meant = closest(word, names.map(clap::Command::get_name));
+    if error.get(ContextKind::SuggestedSubcommand).is_none()
+        && let Some(meant) = meant
+    {
+        let meant = ContextValue::Strings(vec![meant.to_owned()]);
+        error.insert(ContextKind::SuggestedSubcommand, meant);
+    }
+}
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Run a scenario and write its results
+    #[command(after_help = examples::RUN)]
     Run(Run),
     /// Show what a queue does: DCTCP and CUBIC over drop-tail, PIE, FQ-CoDel and DualPI2
+    #[command(after_help = examples::DEMO)]
     Demo(Demo),
     /// Run one scenario over several queues, and print one table
+    #[command(after_help = examples::COMPARE)]
     Compare(Compare),
     /// Check a scenario without running it
+    #[command(after_help = examples::CHECK)]
     Check(Check),
     /// Print the JSON Schema of scenario files, or of the summary of a run
+    #[command(after_help = examples::SCHEMA)]
     Schema {
         /// Of which file
         #[arg(value_enum, default_value_t = SchemaOf::Scenario)]
         of: SchemaOf,
     },
     /// Print or write a scenario to start from, with comments
+    #[command(after_help = examples::NEW)]
     New(New),
     /// List the keys of a scenario file, or explain one: link.reverse, rtt, app.size
+    #[command(after_help = examples::KEYS)]
     Keys {
         /// One key, by its name or path
         name: Option<String>,
     },
     /// List the queue disciplines, or the parameters of one
+    #[command(after_help = examples::QUEUES)]
     Queues {
         /// One discipline
         name: Option<String>,
     },
     /// List what gives packets their values, or the parameters of one
+    #[command(after_help = examples::VALUES)]
     Values {
         /// One throughput-value function or marker
         name: Option<String>,
     },
     /// List congestion controls, or load or unload one
+    #[command(after_help = examples::CC)]
     Cc {
         #[command(subcommand)]
         action: Option<Cc>,
     },
     /// Build, list, add or remove kernels for the virtual world
+    #[command(after_help = examples::KERNEL)]
     Kernel {
         #[command(subcommand)]
         action: Kernel,
     },
-    /// Tell what this host can do, and what mends what it cannot
+    /// Show what this host can do, and what fixes what it cannot
+    #[command(after_help = examples::DOCTOR)]
     Doctor,
+    /// Print the script that completes quell's arguments in a shell
+    #[command(after_help = examples::COMPLETIONS)]
+    Completions {
+        /// Which
+        #[arg(value_enum)]
+        shell: Shell,
+    },
+    /// Write the pages of the manual into a folder: quell.1, and one for each command
+    #[command(after_help = examples::MAN)]
+    Man {
+        /// The folder
+        #[arg(value_name = "DIR")]
+        folder: PathBuf,
+    },
 }
 
 /// A file with a JSON Schema.
@@ -82,6 +142,7 @@ pub(crate) enum SchemaOf {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Kernel {
     /// Build one from source, in some minutes and without root; at once where it was built before
+    #[command(after_help = examples::KERNEL_BUILD)]
     Build(KernelBuild),
     /// Those there are; without --kernel a run takes the first
     List {
@@ -226,12 +287,14 @@ impl Patience {
 
 #[derive(Debug, Args)]
 pub(crate) struct Run {
-    /// Scenario file
+    /// Scenario file; - is standard input
     pub(crate) file: PathBuf,
     #[command(flatten)]
     pub(crate) changes: Changes,
     #[command(flatten)]
     pub(crate) guest: Guest,
+    #[command(flatten)]
+    pub(crate) several: Several,
     #[command(flatten)]
     pub(crate) how: How,
     /// Write packets.pcapng too: every packet with its queue, sojourn time and fate
@@ -257,13 +320,15 @@ pub(crate) struct Run {
 
 #[derive(Debug, Args)]
 pub(crate) struct Compare {
-    /// Scenario file; its own queue parameters apply to its own kind only
+    /// Scenario file; - is standard input. Its own queue parameters apply to its own kind only
     pub(crate) file: PathBuf,
-    /// The queues: fifo,dualpi2:target=5ms,any_ect=true; without it the scenario's own
+    /// The queues: fifo,dualpi2:target=5ms,any_ect=true; given again it adds more. Without it the scenario's own
     #[arg(long = "queue", value_name = "LIST")]
-    pub(crate) queues: Option<String>,
+    pub(crate) queues: Vec<String>,
     #[command(flatten)]
     pub(crate) changes: Changes,
+    #[command(flatten)]
+    pub(crate) several: Several,
     /// Write one folder of results per queue into this folder
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
@@ -316,7 +381,7 @@ pub(crate) struct Demo {
 
 #[derive(Debug, Args)]
 pub(crate) struct Check {
-    /// Scenario file
+    /// Scenario file; - is standard input
     pub(crate) file: PathBuf,
     #[command(flatten)]
     pub(crate) changes: Changes,
@@ -351,6 +416,49 @@ impl Jobs {
             (Some(_), World::Live) => Err("--jobs has no effect with --world live".to_owned()),
         }
     }
+}
+
+/// How several seeds become one figure.
+#[derive(Debug, Args)]
+pub(crate) struct Several {
+    /// Several seeds: print half of the confidence interval of that level (Student's t) behind each mean, such as 0.95; without it
+    /// the standard error
+    #[arg(long, value_name = "LEVEL", value_parser = level)]
+    pub(crate) confidence: Option<f64>,
+    /// Several seeds: print the least and the greatest below each mean
+    #[arg(long, conflicts_with = "json")]
+    range: bool,
+}
+
+impl Several {
+    /// How to print.
+    pub(crate) fn spread(&self) -> Spread {
+        Spread::new(self.confidence, self.range)
+    }
+
+    /// Refuses what would do nothing.
+    pub(crate) fn check(&self, loaded: &Loaded) -> Result<(), String> {
+        let given = match (self.confidence, self.range) {
+            (Some(_), _) => "--confidence",
+            (None, true) => "--range",
+            (None, false) => return Ok(()),
+        };
+        match loaded.scenario.run.seeds.len() {
+            0 | 1 => Err(format!(
+                "{given} needs several seeds, such as --set run.seeds=[1,2,3]"
+            )),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// A probability that an interval can have.
+fn level(text: &str) -> Result<f64, String> {
+    let level = text
+        .parse()
+        .ok()
+        .filter(|level| (0.5..=0.9999).contains(level));
+    level.ok_or_else(|| "must be from 0.5 to 0.9999, such as 0.95".to_owned())
 }
 
 /// What differs from the file.

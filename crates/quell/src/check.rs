@@ -1,7 +1,7 @@
 //! `quell check`, `quell schema`, and the reading of scenario files.
 
-use std::fs;
-use std::io::Read as _;
+use std::fs::File;
+use std::io::{self, Read as _};
 use std::path::Path;
 
 use quell_lab::results::summary_schema;
@@ -18,7 +18,8 @@ const LONGEST_FILE: u64 = 4 << 20;
 
 /// Says whether a scenario could run.
 pub(crate) fn check(arguments: &Check, page: &mut Page) -> Result<(), Failure> {
-    let load = |world| load(&arguments.file, &arguments.changes, world);
+    let text = Text::read(&arguments.file)?;
+    let load = |world| text.load_with(&arguments.changes, Vec::new(), world);
     let world = arguments.world.map(World::from);
     worlds::judge(&load, &arguments.file.display().to_string(), world, page)
 }
@@ -39,43 +40,61 @@ pub(crate) fn load(
     changes: &Changes,
     world: Option<World>,
 ) -> Result<Loaded, Failure> {
-    load_with(file, changes, Vec::new(), world)
+    Text::read(file)?.load_with(changes, Vec::new(), world)
 }
 
-/// The same with `first` applied before what the command line changes.
-pub(crate) fn load_with(
-    file: &Path,
-    changes: &Changes,
-    first: Vec<Override>,
-    world: Option<World>,
-) -> Result<Loaded, Failure> {
-    let name = file.display().to_string();
-    let text =
-        read(file).map_err(|error| Failure::input(format!("cannot read {name}: {error}")))?;
-    let mut overrides = first;
-    for set in &changes.sets {
-        overrides.push(Override::set(set).map_err(Failure::input)?);
-    }
-    overrides.extend(changes.duration.as_deref().map(Override::duration));
-    overrides.extend(changes.seed.map(Override::seed));
-    Scenario::load(&name, &text, &overrides, world).map_err(|problems| {
-        let count = problems.0.len();
-        let what = if count == 1 {
-            "1 error".to_owned()
+/// A scenario file as it was written. It is read once: standard input has it only once.
+pub(crate) struct Text {
+    name: String,
+    text: String,
+}
+
+impl Text {
+    /// Reads `file`; `-` is standard input.
+    pub(crate) fn read(file: &Path) -> Result<Self, Failure> {
+        let (name, text) = if file == Path::new("-") {
+            (
+                "standard input".to_owned(),
+                within_bounds(io::stdin().lock()),
+            )
         } else {
-            format!("{count} errors")
+            let text = File::open(file).and_then(within_bounds);
+            (file.display().to_string(), text)
         };
-        Failure::input(format!("the scenario has {what}\n{problems}"))
-    })
+        let text = text.map_err(|error| Failure::input(format!("cannot read {name}: {error}")))?;
+        Ok(Self { name, text })
+    }
+
+    /// Checks it, with `first` applied before what the command line changes.
+    pub(crate) fn load_with(
+        &self,
+        changes: &Changes,
+        first: Vec<Override>,
+        world: Option<World>,
+    ) -> Result<Loaded, Failure> {
+        let mut overrides = first;
+        for set in &changes.sets {
+            overrides.push(Override::set(set).map_err(Failure::input)?);
+        }
+        overrides.extend(changes.duration.as_deref().map(Override::duration));
+        overrides.extend(changes.seed.map(Override::seed));
+        Scenario::load(&self.name, &self.text, &overrides, world).map_err(|problems| {
+            let count = problems.0.len();
+            let what = if count == 1 {
+                "1 error".to_owned()
+            } else {
+                format!("{count} errors")
+            };
+            Failure::input(format!("the scenario has {what}\n{problems}"))
+        })
+    }
 }
 
-fn read(file: &Path) -> std::io::Result<String> {
+fn within_bounds(from: impl io::Read) -> io::Result<String> {
     let mut text = String::new();
-    let length = fs::File::open(file)?
-        .take(LONGEST_FILE + 1)
-        .read_to_string(&mut text)?;
+    let length = from.take(LONGEST_FILE + 1).read_to_string(&mut text)?;
     if length as u64 > LONGEST_FILE {
-        return Err(std::io::Error::other("the file is too long for a scenario"));
+        return Err(io::Error::other("the file is too long for a scenario"));
     }
     Ok(text)
 }

@@ -5,21 +5,21 @@ use quell_lab::scenario::Override;
 
 use crate::Failure;
 use crate::arguments::Compare;
-use crate::check::load_with;
+use crate::check::Text;
 use crate::page::Page;
 use crate::side_by_side::{self, Case, Place};
 
 /// Runs the scenario once per queue and place, and prints what each did to each group.
 pub(crate) fn compare(arguments: &Compare, page: &mut Page) -> Result<(), Failure> {
     let places = places(arguments).map_err(Failure::input)?;
-    let queues = match &arguments.queues {
-        Some(list) => queues(list)
-            .map_err(Failure::input)?
-            .into_iter()
-            .map(Some)
-            .collect(),
-        None => vec![None],
+    let queues = match &arguments.queues[..] {
+        [] => vec![None],
+        lists => {
+            let queues = queues(lists).map_err(Failure::input)?;
+            queues.into_iter().map(Some).collect()
+        }
     };
+    let text = Text::read(&arguments.file)?;
     // Every scenario is checked before the first one runs.
     let mut cases = Vec::new();
     for queue in &queues {
@@ -28,12 +28,8 @@ pub(crate) fn compare(arguments: &Compare, page: &mut Page) -> Result<(), Failur
             None => Vec::new(),
         };
         for place in &places {
-            let loaded = load_with(
-                &arguments.file,
-                &arguments.changes,
-                change.clone(),
-                Some(place.world),
-            )?;
+            let loaded = text.load_with(&arguments.changes, change.clone(), Some(place.world))?;
+            arguments.several.check(&loaded).map_err(Failure::input)?;
             let own = || loaded.scenario.link.forward.queue.kind.to_owned();
             let queue = queue.clone().unwrap_or_else(own);
             let label = match places.len() {
@@ -49,9 +45,9 @@ pub(crate) fn compare(arguments: &Compare, page: &mut Page) -> Result<(), Failur
     }
     let ran = side_by_side::run(&cases, &arguments.jobs, arguments.out.as_ref())?;
     if arguments.json {
-        side_by_side::json(&ran.columns, page)?;
+        side_by_side::json(&ran.columns, arguments.several.confidence, page)?;
     } else {
-        side_by_side::text(&ran.columns, page);
+        side_by_side::text(&ran.columns, &arguments.several.spread(), page);
     }
     ran.check(&arguments.strict)
 }
@@ -91,9 +87,26 @@ fn places(arguments: &Compare) -> Result<Vec<Place>, String> {
     Ok(places)
 }
 
+/// The queues of every list that was given.
+fn queues(lists: &[String]) -> Result<Vec<String>, String> {
+    let mut queues = Vec::new();
+    for list in lists {
+        queues.extend(of_list(list)?);
+    }
+    for (index, queue) in queues.iter().enumerate() {
+        if queues[..index].contains(queue) {
+            return Err(format!(
+                "--queue {}: {queue} is there twice",
+                lists.join(",")
+            ));
+        }
+    }
+    Ok(queues)
+}
+
 /// Splits `fifo,fq_codel:target=5ms,limit=100p,dualpi2`: what has a value belongs to the queue before
 /// it.
-fn queues(list: &str) -> Result<Vec<String>, String> {
+fn of_list(list: &str) -> Result<Vec<String>, String> {
     let mut queues: Vec<String> = Vec::new();
     for part in list
         .split(',')
@@ -114,11 +127,6 @@ fn queues(list: &str) -> Result<Vec<String>, String> {
             _ => queues.push(part.to_owned()),
         }
     }
-    for (index, queue) in queues.iter().enumerate() {
-        if queues[..index].contains(queue) {
-            return Err(format!("--queue {list}: {queue} is there twice"));
-        }
-    }
     if queues.is_empty() {
         return Err("--queue: give at least one queue, such as fifo,dualpi2".to_owned());
     }
@@ -129,14 +137,29 @@ fn queues(list: &str) -> Result<Vec<String>, String> {
 mod tests {
     use super::*;
 
+    fn of(lists: &[&str]) -> Result<Vec<String>, String> {
+        let lists: Vec<String> = lists.iter().map(ToString::to_string).collect();
+        queues(&lists)
+    }
+
+    #[test]
+    fn a_second_list_adds_to_the_first() {
+        assert_eq!(
+            of(&["fifo", "pie,dualpi2:target=5ms"]).unwrap(),
+            ["fifo", "pie", "dualpi2:target=5ms"]
+        );
+        assert!(of(&["fifo", "fifo"]).is_err());
+        assert!(of(&["fifo:limit=9p", "target=5ms"]).is_err());
+    }
+
     #[test]
     fn parameters_belong_to_the_queue_before_them() {
         assert_eq!(
-            queues("fifo, dualpi2:target=5ms,any_ect=true,fifo:limit=20ms").unwrap(),
+            of(&["fifo, dualpi2:target=5ms,any_ect=true,fifo:limit=20ms"]).unwrap(),
             ["fifo", "dualpi2:target=5ms,any_ect=true", "fifo:limit=20ms"]
         );
         for wrong in ["", ",", "target=5ms", "fifo,target=5ms", "fifo,fifo"] {
-            assert!(queues(wrong).is_err(), "{wrong}");
+            assert!(of(&[wrong]).is_err(), "{wrong}");
         }
     }
 }

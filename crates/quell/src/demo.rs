@@ -10,6 +10,7 @@ use crate::Failure;
 use crate::arguments::Demo;
 use crate::page::Page;
 use crate::side_by_side::{self, Case, Place};
+use crate::spread::Spread;
 
 /// The experiment, which the binary carries.
 const SCENARIO: (&str, &str) = (
@@ -40,15 +41,19 @@ pub(crate) fn demo(arguments: &Demo, page: &mut Page) -> Result<(), Failure> {
     }
     let ran = side_by_side::run(&cases, &arguments.jobs, arguments.out.as_ref())?;
     if arguments.json {
-        side_by_side::json(&ran.columns, page)?;
+        side_by_side::json(&ran.columns, None, page)?;
         return ran.check(&arguments.strict);
     }
     page.paragraph(0, &introduction(world));
     page.line("");
-    side_by_side::text(&ran.columns, page);
+    side_by_side::text(&ran.columns, &Spread::new(None, false), page);
     page.line("");
     page.paragraph(0, CONCLUSION);
-    page.line(format_args!("  quell run {}", SCENARIO.0));
+    let place = match world {
+        World::Sim => String::new(),
+        World::Virtual | World::Live => format!(" --world {}", world.name()),
+    };
+    page.line(format_args!("  quell run {}{place}", SCENARIO.0));
     ran.check(&arguments.strict)
 }
 

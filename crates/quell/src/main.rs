@@ -4,17 +4,23 @@
 //! the input is wrong; what was interrupted ends by the signal (130 in a shell).
 #![forbid(unsafe_code)]
 
+mod alike;
+mod applications;
 mod arguments;
 mod check;
 mod compare;
 mod controls;
 mod demo;
 mod doctor;
+mod examples;
 mod first_process;
+mod grid;
 mod interrupt;
 mod kernel;
 mod kernel_progress;
 mod keys;
+mod labels;
+mod manual;
 mod new;
 mod page;
 mod phases;
@@ -24,16 +30,16 @@ mod queues;
 mod run;
 mod side_by_side;
 mod signals;
+mod spread;
 mod strict;
 mod table;
-mod transfers;
+mod terminal;
 mod values;
 mod worlds;
 
 use std::borrow::Cow;
 use std::process::ExitCode;
 
-use clap::Parser as _;
 use quell_lab::printable;
 
 use arguments::{Arguments, Command};
@@ -109,13 +115,14 @@ fn main() -> ExitCode {
 
 /// Does what the command line says; gives the exit code.
 fn command() -> u8 {
-    let arguments = match Arguments::try_parse() {
+    let columns = terminal::columns();
+    let arguments = match Arguments::read(columns) {
         Ok(arguments) => arguments,
         Err(error) => return answer(&error),
     };
     // Without it the signal would end the process, as it does with every other program.
     let _ = signals::let_limits_be_errors();
-    let mut page = Page::default();
+    let mut page = Page::new(columns);
     let result = match arguments.command {
         Command::Run(arguments) => {
             page::say_more(arguments.verbosity.verbose);
@@ -138,6 +145,8 @@ fn command() -> u8 {
         Command::Cc { action } => controls::controls(action.as_ref(), &mut page),
         Command::Kernel { action } => kernel::kernel(&action, &mut page),
         Command::Doctor => doctor::doctor(&mut page),
+        Command::Completions { shell } => manual::completions(shell, &mut page),
+        Command::Man { folder } => manual::pages(&folder, &mut page),
     };
     let shown = page.show();
     match (result, shown) {

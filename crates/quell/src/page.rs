@@ -8,24 +8,47 @@ use std::io::{self, ErrorKind, Write as _};
 
 use quell_lab::printable;
 
+/// Lines of words stay this short, however wide the terminal: an eye finds the next one.
+const READABLE: usize = 100;
+
 /// Lines for standard output.
-#[derive(Debug, Default)]
-pub(crate) struct Page(String);
+#[derive(Debug)]
+pub(crate) struct Page {
+    text: String,
+    columns: usize,
+}
 
 impl Page {
-    /// Adds a line.
-    pub(crate) fn line(&mut self, text: impl Display) {
-        self.0.push_str(&printable(&text.to_string()));
-        self.0.push('\n');
+    /// An empty one of that width.
+    pub(crate) fn new(columns: usize) -> Self {
+        let text = String::new();
+        Self { text, columns }
     }
 
-    /// Adds words broken at 80 columns, each line after `indent` spaces.
+    /// What is on it.
+    #[cfg(test)]
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// How wide it is, in columns.
+    pub(crate) fn columns(&self) -> usize {
+        self.columns
+    }
+
+    /// Adds a line.
+    pub(crate) fn line(&mut self, text: impl Display) {
+        self.text.push_str(&printable(&text.to_string()));
+        self.text.push('\n');
+    }
+
+    /// Adds words broken at the page's width, or earlier on a wide one, each line after `indent` spaces.
     pub(crate) fn paragraph(&mut self, indent: usize, text: &str) {
-        const COLUMNS: usize = 80;
+        let columns = self.columns.min(READABLE.max(indent + READABLE / 2));
         let mut line = " ".repeat(indent);
         let mut empty = true;
         for word in text.split_whitespace() {
-            if !empty && line.chars().count() + 1 + word.chars().count() > COLUMNS {
+            if !empty && line.chars().count() + 1 + word.chars().count() > columns {
                 self.line(&line);
                 line = " ".repeat(indent);
                 empty = true;
@@ -44,7 +67,9 @@ impl Page {
     /// Writes it all.
     pub(crate) fn show(self) -> io::Result<()> {
         let mut out = io::stdout().lock();
-        let written = out.write_all(self.0.as_bytes()).and_then(|()| out.flush());
+        let written = out
+            .write_all(self.text.as_bytes())
+            .and_then(|()| out.flush());
         match written {
             Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
             other => other,
@@ -89,11 +114,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paragraphs_stay_within_eighty_columns() {
-        let mut page = Page::default();
-        page.paragraph(4, &"words µs ".repeat(40));
-        assert!(page.0.lines().all(|line| line.chars().count() <= 80
-            && line.starts_with("    w") | line.starts_with("    µ")));
-        assert_eq!(page.0.split_whitespace().count(), 80);
+    fn paragraphs_stay_within_the_page() {
+        for (columns, most) in [(40, 40), (80, 80), (200, 100)] {
+            let mut page = Page::new(columns);
+            page.paragraph(4, &"words µs ".repeat(40));
+            let text = page.text;
+            let fits = |line: &str| {
+                line.chars().count() <= most
+                    && line.starts_with("    w") | line.starts_with("    µ")
+            };
+            assert!(text.lines().all(fits), "{text}");
+            assert_eq!(text.split_whitespace().count(), 80);
+        }
     }
 }

@@ -1,13 +1,15 @@
 //! One scenario over several queues, phase by phase: what each queue did to each group between two changes.
 
-use quell_measure::{Dist, GroupSummary, Phase, Summary};
+use quell_measure::{GroupSummary, Phase, Summary};
 
+use crate::grid::{Grid, Kind};
 use crate::page::Page;
-use crate::side_by_side::{Column, mean};
+use crate::side_by_side::Column;
+use crate::spread::{Form, Spread};
 use crate::table;
 
 /// One table per phase, with the means over the seeds; nothing if nothing changes during the run.
-pub(crate) fn print(outcomes: &[Column<'_>], page: &mut Page) {
+pub(crate) fn print(outcomes: &[Column<'_>], spread: &Spread, page: &mut Page) {
     let columns: Vec<(&str, Vec<&Summary>)> = outcomes
         .iter()
         .map(|(queue, outcome)| {
@@ -18,62 +20,90 @@ pub(crate) fn print(outcomes: &[Column<'_>], page: &mut Page) {
     let phases = columns.iter().flat_map(|(_, summaries)| summaries);
     let phases = phases.map(|summary| summary.phases.len()).max();
     for phase in 0..phases.unwrap_or(0) {
-        one(phase, &columns, page);
+        one(phase, &columns, spread, page);
     }
 }
 
-fn one(phase: usize, columns: &[(&str, Vec<&Summary>)], page: &mut Page) {
-    let mut title = false;
+const COLUMNS: [(&str, Kind); 13] = [
+    ("queue", Kind::Label),
+    ("group", Kind::Label),
+    ("util %", Kind::Figure),
+    ("all Jain", Kind::Extra(0)),
+    ("per flow", Kind::Figure),
+    ("Jain", Kind::Figure),
+    ("mean ms", Kind::Figure),
+    ("P50 ms", Kind::Extra(1)),
+    ("P99 ms", Kind::Figure),
+    ("max ms", Kind::Extra(4)),
+    ("marked %", Kind::Extra(2)),
+    ("dropped %", Kind::Extra(3)),
+    ("RTT ms", Kind::Extra(5)),
+];
+
+fn one(phase: usize, columns: &[(&str, Vec<&Summary>)], spread: &Spread, page: &mut Page) {
+    const MS: Form = Form::Plain(2);
+    let mut grid = Grid::new(&COLUMNS);
+    let mut title = None;
     for (queue, summaries) in columns {
-        let found: Vec<&Phase> = summaries
-            .iter()
-            .filter_map(|s| s.phases.get(phase))
-            .collect();
+        let found = summaries.iter().filter_map(|s| s.phases.get(phase));
+        let found: Vec<&Phase> = found.collect();
         let Some(first) = found.first() else {
             continue;
         };
-        if !title {
-            title = true;
-            page.line("");
-            page.paragraph(0, &heading(first));
-            page.line(format_args!(
-                "{:<18} {:>6} {:>5} {:<10} {:>13} {:>5} {:>7} {:>7}",
-                "queue", "util %", "Jain", "group", "per flow", "Jain", "mean ms", "P99 ms"
-            ));
-        }
-        let link = [
-            mean(found.iter().map(|phase| phase.figures.link.utilisation))
-                .map_or_else(dash, |ratio| format!("{:.2}", ratio * 100.0)),
-            mean(found.iter().filter_map(|phase| phase.figures.jain)).map_or_else(dash, index),
-        ];
-        let mut lead = [*queue, &link[0], &link[1]];
+        title.get_or_insert_with(|| heading(first));
+        let mut above = true;
         for (at, group) in first.figures.groups.iter().enumerate() {
             if group.count == 0 {
                 continue;
             }
-            let of = |figure: &dyn Fn(&GroupSummary) -> Option<f64>| {
-                mean(
-                    found
-                        .iter()
-                        .filter_map(|phase| figure(&phase.figures.groups[at])),
-                )
+            let groups = found
+                .iter()
+                .filter_map(|phase| phase.figures.groups.get(at));
+            let groups: Vec<&GroupSummary> = groups.collect();
+            let of = table::Groups(&groups);
+            // Those of the link stand once.
+            let link = |figure: fn(&Phase) -> Option<f64>| -> Vec<f64> {
+                let shown = found.iter().filter(|_| above);
+                shown.filter_map(|phase| figure(phase)).collect()
             };
-            let delay = |which: fn(Dist) -> f64| {
-                of(&|group| group.delay_ms.map(which)).map_or_else(dash, |ms| format!("{ms:.2}"))
-            };
-            page.line(format_args!(
-                "{:<18} {:>6} {:>5} {:<10} {:>13} {:>5} {:>7} {:>7}",
-                table::short(lead[0], 18),
-                lead[1],
-                lead[2],
-                table::short(&group.name, 10),
-                of(&|group| mean(group.goodput_bps.iter().copied())).map_or_else(dash, table::bits),
-                of(&|group| group.jain).map_or_else(dash, index),
-                delay(|dist| dist.mean),
-                delay(|dist| dist.p99),
-            ));
-            lead = [""; 3];
+            let figures = [
+                (
+                    Form::Percent(2),
+                    link(|phase| Some(phase.figures.link.utilisation)),
+                ),
+                (Form::Plain(3), link(|phase| phase.figures.jain)),
+                (Form::Rate, of.each(table::per_flow)),
+                (Form::Plain(3), of.each(|group| group.jain)),
+                (MS, of.delay(|dist| dist.mean)),
+                (MS, of.delay(|dist| dist.p50)),
+                (MS, of.delay(|dist| dist.p99)),
+                (MS, of.delay(|dist| dist.max)),
+                (
+                    Form::Percent(3),
+                    of.each(|group| Some(table::mark_ratio(group))),
+                ),
+                (
+                    Form::Percent(3),
+                    of.each(|group| Some(table::drop_ratio(group))),
+                ),
+                (MS, of.each(|group| group.rtt_ms.map(|dist| dist.mean))),
+            ];
+            let labels = vec![
+                if above {
+                    (*queue).to_owned()
+                } else {
+                    String::new()
+                },
+                group.name.clone(),
+            ];
+            table::rows(labels, &figures, found.len(), spread, &mut grid);
+            above = false;
         }
+    }
+    if let Some(title) = title {
+        page.line("");
+        page.paragraph(0, &title);
+        grid.print(page);
     }
 }
 
@@ -89,12 +119,4 @@ fn heading(phase: &Phase) -> String {
         phase.end_s,
         counts.join(", ")
     )
-}
-
-fn index(jain: f64) -> String {
-    format!("{jain:.3}")
-}
-
-fn dash() -> String {
-    "-".to_owned()
 }

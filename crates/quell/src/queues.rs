@@ -32,7 +32,13 @@ pub(crate) fn list(entries: &[Entry], page: &mut Page) {
     let width = entries.iter().map(|entry| entry.name.len()).max();
     let width = width.unwrap_or(0);
     for entry in entries {
-        page.line(format_args!("{:width$}  {}", entry.name, entry.summary));
+        let line = format!("{:width$}  {}", entry.name, entry.summary);
+        if page.columns() >= 80 || line.chars().count() <= page.columns() {
+            page.line(line);
+        } else {
+            page.line(entry.name);
+            page.paragraph(4, entry.summary);
+        }
     }
 }
 

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use quell_lab::live::{LiveOptions, apart};
 use quell_lab::scenario::Loaded;
 use quell_lab::{Options, Outcome, Task, World};
+use quell_measure::Summary;
 
 use crate::Failure;
 use crate::arguments::Run;
@@ -12,6 +13,8 @@ use crate::check::load;
 use crate::interrupt::{Fate, Interrupt};
 use crate::page::Page;
 use crate::progress::Shown;
+use crate::side_by_side::with_intervals;
+use crate::spread::Spread;
 use crate::table;
 
 /// Runs a scenario file.
@@ -23,6 +26,7 @@ pub(crate) fn run(arguments: &Run, page: &mut Page) -> Result<(), Failure> {
 
 fn start(loaded: &Loaded, world: World, arguments: &Run, page: &mut Page) -> Result<(), Failure> {
     let how = &arguments.how;
+    arguments.several.check(loaded).map_err(Failure::input)?;
     let jobs = arguments.jobs.number(world).map_err(Failure::input)?;
     if world == World::Live {
         // While there is one thread only.
@@ -67,9 +71,9 @@ fn start(loaded: &Loaded, world: World, arguments: &Run, page: &mut Page) -> Res
     let outcomes = outcomes.map_err(Failure::run)?;
     for outcome in &outcomes {
         if how.json {
-            json(outcome, page)?;
+            json(outcome, arguments.several.confidence, page)?;
         } else {
-            text(outcome, page)?;
+            text(outcome, &arguments.several.spread(), page);
         }
     }
     interrupt.check(&Fate::of_all(None, &loaded.scenario, outcomes.first()))?;
@@ -82,9 +86,11 @@ pub(crate) fn results(out: Option<&Path>) -> &Path {
 }
 
 /// The summary; of several seeds, the aggregate.
-fn json(outcome: &Outcome, page: &mut Page) -> Result<(), Failure> {
+fn json(outcome: &Outcome, confidence: Option<f64>, page: &mut Page) -> Result<(), Failure> {
     let text = match (&outcome.aggregate, outcome.runs.first()) {
-        (Some((_, aggregate)), _) => serde_json::to_string_pretty(aggregate),
+        (Some((_, aggregate)), _) => {
+            serde_json::to_string_pretty(&with_intervals(aggregate, confidence)?)
+        }
         (None, Some(run)) => serde_json::to_string_pretty(&run.summary),
         (None, None) => return Ok(()),
     };
@@ -92,17 +98,16 @@ fn json(outcome: &Outcome, page: &mut Page) -> Result<(), Failure> {
     Ok(())
 }
 
-fn text(outcome: &Outcome, page: &mut Page) -> Result<(), Failure> {
-    for run in &outcome.runs {
-        table::summary(&run.summary, page);
-        page.line("");
-    }
+/// One table, of several seeds that of their means.
+fn text(outcome: &Outcome, spread: &Spread, page: &mut Page) {
+    let summaries: Vec<&Summary> = outcome.runs.iter().map(|run| &run.summary).collect();
+    table::summary(&summaries, spread, page);
     let folder: Option<&PathBuf> = match &outcome.aggregate {
         Some((folder, _)) => Some(folder),
         None => outcome.runs.first().map(|run| &run.folder),
     };
     if let Some(folder) = folder {
+        page.line("");
         page.line(format_args!("results in {}", folder.display()));
     }
-    Ok(())
 }

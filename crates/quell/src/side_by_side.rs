@@ -6,20 +6,23 @@ use std::path::PathBuf;
 
 use quell_lab::live::{LiveOptions, apart};
 use quell_lab::scenario::Loaded;
-use quell_lab::{GuestOptions, Options, Outcome, Task, World};
-use quell_measure::{GroupSummary, Summary};
+use quell_lab::{GuestOptions, Options, Outcome, Task, World, confidence};
+use quell_measure::{Aggregate, Estimate, Figures, GroupSummary, Summary};
+use serde_json::{Value, json};
 
 use crate::Failure;
+use crate::applications;
 use crate::arguments::Jobs;
+use crate::grid::{Grid, Kind};
 use crate::interrupt::{Fate, Interrupt};
 use crate::page::Page;
 use crate::phases;
 use crate::picture;
 use crate::progress::Shown;
 use crate::run::results;
+use crate::spread::{Form, Spread};
 use crate::strict::Strict;
 use crate::table;
-use crate::transfers;
 
 /// Where to run.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -143,76 +146,44 @@ fn folder(queue: &str) -> String {
 }
 
 /// The table, the picture, the warnings and where the results are.
-pub(crate) fn text(outcomes: &[Column<'_>], page: &mut Page) {
-    page.line(format_args!(
-        "{:<20} {:<10} {:>13} {:>7} {:>7} {:>8} {:>9}",
-        "queue", "group", "per flow", "mean ms", "P99 ms", "marked %", "dropped %"
-    ));
+pub(crate) fn text(outcomes: &[Column<'_>], spread: &Spread, page: &mut Page) {
+    let most = outcomes.iter().map(|(_, outcome)| outcome.runs.len()).max();
+    if let Some(heading) = spread.heading(most.unwrap_or(0)) {
+        page.paragraph(0, &heading);
+        page.line("");
+    }
+    groups(outcomes, spread, page);
+    queues(outcomes, spread, page);
+    applications::print(&application_rows(outcomes), spread, page);
+    phases::print(outcomes, spread, page);
     let mut delays = Vec::new();
     for (queue, outcome) in outcomes {
-        let summaries = outcome.runs.iter().map(|run| &run.summary);
-        let summaries: Vec<&Summary> = summaries.filter(|one| one.has_measured()).collect();
-        let Some(first) = summaries.first() else {
-            page.line(format_args!(
-                "{:<20} nothing was measured",
-                table::short(queue, 20)
-            ));
-            continue;
-        };
-        for (index, group) in first.figures.groups.iter().enumerate() {
-            let of = |figure: &dyn Fn(&GroupSummary) -> Option<f64>| {
-                mean(
-                    summaries
-                        .iter()
-                        .filter_map(|summary| figure(&summary.figures.groups[index])),
-                )
-            };
-            let delivered =
-                |count: u64, group: &GroupSummary| count as f64 / group.packets.max(1) as f64;
-            let name = if index == 0 { *queue } else { "" };
-            page.line(format_args!(
-                "{:<20} {:<10} {:>13} {:>7} {:>7} {:>8} {:>9}",
-                table::short(name, 20),
-                table::short(&group.name, 10),
-                of(&|g| mean(g.goodput_bps.iter().copied())).map_or_else(dash, table::bits),
-                of(&|g| g.delay_ms.map(|dist| dist.mean))
-                    .map_or_else(dash, |ms| format!("{ms:.2}")),
-                of(&|g| g.delay_ms.map(|dist| dist.p99)).map_or_else(dash, |ms| format!("{ms:.2}")),
-                of(&|g| Some(delivered(g.marked, g))).map_or_else(dash, table::percent),
-                of(&|g| Some(g.dropped as f64 / (g.packets + g.dropped).max(1) as f64))
-                    .map_or_else(dash, table::percent),
-            ));
-            if let Some(dist) = group.delay_ms {
-                let label = format!(
-                    "{} {}",
-                    table::short(queue, 16),
-                    table::short(&group.name, 8)
-                );
-                delays.push((label, dist));
+        let groups = measured(outcome).first().map(|figures| &figures.groups);
+        for group in groups.into_iter().flatten() {
+            if let Some(delay) = group.delay_ms {
+                let (queue, group) = ((*queue).to_owned(), group.name.clone());
+                delays.push(picture::Row {
+                    queue,
+                    group,
+                    delay,
+                });
             }
         }
-        let utilisation = mean(
-            summaries
-                .iter()
-                .map(|summary| summary.figures.link.utilisation),
-        );
-        page.line(format_args!(
-            "{:<20} link {:.1} % utilised",
-            "",
-            utilisation.unwrap_or(0.0) * 100.0
-        ));
     }
-    transfers::print(&transfer_rows(outcomes), page);
-    phases::print(outcomes, page);
     page.line("");
     picture::delays(&delays, page);
-    for (queue, outcome) in outcomes {
-        for run in &outcome.runs {
-            for warning in &run.summary.warnings {
-                page.paragraph(0, &format!("warning: {queue}: {warning}"));
-            }
-        }
+    if let Some(run) = outcomes.iter().find(|(_, outcome)| outcome.runs.len() > 1) {
+        let seed = run.1.runs[0].seed;
+        page.paragraph(0, &format!("The picture is that of seed {seed} alone."));
     }
+    if let Some(note) = spread.footnote() {
+        page.paragraph(0, note);
+    }
+    let warnings = runs(outcomes).flat_map(|(queue, summary)| {
+        let warnings = summary.warnings.iter();
+        warnings.map(move |text| (queue, text.as_str()))
+    });
+    table::warnings(warnings, page);
     page.line("");
     for (queue, outcome) in outcomes {
         let all = outcome.aggregate.as_ref().map(|(folder, _)| folder);
@@ -222,45 +193,197 @@ pub(crate) fn text(outcomes: &[Column<'_>], page: &mut Page) {
     }
 }
 
+/// The figures of the runs that measured something.
+fn measured(outcome: &Outcome) -> Vec<&Figures> {
+    let summaries = outcome.runs.iter().map(|run| &run.summary);
+    let measured = summaries.filter(|summary| summary.has_measured());
+    measured.map(|summary| &summary.figures).collect()
+}
+
+/// Each run with the name of its case.
+fn runs<'a>(outcomes: &'a [Column<'a>]) -> impl Iterator<Item = (&'a str, &'a Summary)> {
+    outcomes.iter().flat_map(|(queue, outcome)| {
+        let runs = outcome.runs.iter();
+        runs.map(move |run| (*queue, &run.summary))
+    })
+}
+
+const COLUMNS: [(&str, Kind); 15] = [
+    ("queue", Kind::Label),
+    ("group", Kind::Label),
+    ("n", Kind::Figure),
+    ("flows", Kind::Extra(6)),
+    ("per flow", Kind::Figure),
+    ("Jain", Kind::Extra(3)),
+    ("mean ms", Kind::Figure),
+    ("P50 ms", Kind::Extra(1)),
+    ("P90 ms", Kind::Extra(4)),
+    ("P99 ms", Kind::Figure),
+    ("P99.9 ms", Kind::Extra(7)),
+    ("max ms", Kind::Extra(5)),
+    ("marked %", Kind::Figure),
+    ("dropped %", Kind::Figure),
+    ("RTT ms", Kind::Extra(2)),
+];
+
+/// What each queue did to each group, and how much of the link was used.
+fn groups(outcomes: &[Column<'_>], spread: &Spread, page: &mut Page) {
+    const MS: Form = Form::Plain(2);
+    let several = outcomes.iter().any(|(_, outcome)| outcome.runs.len() > 1);
+    // How many runs there were, where there may be more than one.
+    let left_out = if several { COLUMNS.len() } else { 2 };
+    let columns = COLUMNS.iter().enumerate();
+    let columns = columns.filter(|(index, _)| *index != left_out);
+    let columns: Vec<_> = columns.map(|(_, column)| *column).collect();
+    let mut grid = Grid::new(&columns);
+    for (queue, outcome) in outcomes {
+        let all = measured(outcome);
+        let Some(first) = all.first() else {
+            grid.note(format!("{queue}: nothing was measured"));
+            continue;
+        };
+        for (index, group) in first.groups.iter().enumerate() {
+            let found: Vec<&GroupSummary> =
+                all.iter().filter_map(|f| f.groups.get(index)).collect();
+            let of = table::Groups(&found);
+            let figures = [
+                (Form::Plain(0), of.each(|group| Some(group.count as f64))),
+                (Form::Rate, of.each(table::per_flow)),
+                (Form::Plain(3), of.each(|group| group.jain)),
+                (MS, of.delay(|dist| dist.mean)),
+                (MS, of.delay(|dist| dist.p50)),
+                (MS, of.delay(|dist| dist.p90)),
+                (MS, of.delay(|dist| dist.p99)),
+                (MS, of.delay(|dist| dist.p999)),
+                (MS, of.delay(|dist| dist.max)),
+                (
+                    Form::Percent(3),
+                    of.each(|group| Some(table::mark_ratio(group))),
+                ),
+                (
+                    Form::Percent(3),
+                    of.each(|group| Some(table::drop_ratio(group))),
+                ),
+                (MS, of.each(|group| group.rtt_ms.map(|dist| dist.mean))),
+            ];
+            let queue = if index == 0 { *queue } else { "" };
+            let mut labels = vec![queue.to_owned(), group.name.clone()];
+            labels.extend(several.then(|| found.len().to_string()));
+            table::rows(labels, &figures, found.len(), spread, &mut grid);
+        }
+        let summaries = outcome.runs.iter().map(|run| &run.summary);
+        grid.note(used(&all, &table::idle(summaries), spread));
+    }
+    grid.print(page);
+}
+
+/// `link 29.3 % utilised, reverse link 99.8 %: …`
+fn used(all: &[&Figures], why: &str, spread: &Spread) -> String {
+    let used = |values: Vec<f64>| spread.cell(Form::Percent(1), all.len(), &values);
+    let forward = all.iter().map(|figures| figures.link.utilisation);
+    let mut text = format!("link {} % utilised", used(forward.collect()));
+    let reverse = all.iter().filter_map(|figures| figures.link.reverse);
+    let reverse: Vec<f64> = reverse.map(|link| link.utilisation).collect();
+    if !reverse.is_empty() {
+        text += &format!(", reverse link {} %", used(reverse));
+    }
+    if !why.is_empty() {
+        text += &format!(": {why}");
+    }
+    text
+}
+
+/// The queues of both directions, where the reverse one is limited: what a group has to wait for is in either.
+fn queues(outcomes: &[Column<'_>], spread: &Spread, page: &mut Page) {
+    let mut grid = Grid::new(&table::QUEUES_OF);
+    for (queue, outcome) in outcomes {
+        let all = measured(outcome);
+        if all.iter().any(|figures| figures.link.reverse.is_some()) {
+            table::queues(&all, Some(queue), spread, &mut grid);
+        }
+    }
+    if !grid.is_empty() {
+        page.line("");
+        grid.print(page);
+    }
+}
+
 /// Each group under each queue, with all its runs.
-fn transfer_rows<'a>(outcomes: &'a [Column<'_>]) -> Vec<(String, Vec<&'a GroupSummary>)> {
+fn application_rows<'a>(outcomes: &'a [Column<'_>]) -> Vec<applications::Row<'a>> {
     let mut rows = Vec::new();
     for (queue, outcome) in outcomes {
-        let groups = outcome
-            .runs
-            .first()
-            .map_or(&[][..], |run| &run.summary.figures.groups);
-        for (index, group) in groups.iter().enumerate() {
-            let runs = outcome.runs.iter();
-            let runs = runs.filter_map(|run| run.summary.figures.groups.get(index));
-            let label = format!("{} {}", table::short(queue, 10), group.name);
-            rows.push((label, runs.collect()));
+        let all = measured(outcome);
+        let first = all.first().map(|figures| &figures.groups);
+        for (index, group) in first.into_iter().flatten().enumerate() {
+            let runs = all.iter().filter_map(|figures| figures.groups.get(index));
+            rows.push(applications::Row {
+                queue: Some((*queue).to_owned()),
+                group: group.name.clone(),
+                runs: runs.collect(),
+            });
         }
     }
     rows
 }
 
-/// The summaries of each queue, in the order asked for.
-pub(crate) fn json(outcomes: &[Column<'_>], page: &mut Page) -> Result<(), Failure> {
-    let value: Vec<serde_json::Value> = outcomes
-        .iter()
-        .map(|(queue, outcome)| {
-            let summaries: Vec<&Summary> = outcome.runs.iter().map(|run| &run.summary).collect();
-            serde_json::json!({ "queue": queue, "summaries": summaries })
-        })
-        .collect();
-    page.line(serde_json::to_string_pretty(&value).map_err(Failure::failed)?);
+/// The summaries of each queue, in the order asked for; of several seeds with their mean.
+pub(crate) fn json(
+    outcomes: &[Column<'_>],
+    confidence: Option<f64>,
+    page: &mut Page,
+) -> Result<(), Failure> {
+    let mut all: Vec<Value> = Vec::new();
+    for (queue, outcome) in outcomes {
+        let summaries: Vec<&Summary> = outcome.runs.iter().map(|run| &run.summary).collect();
+        let mut value = json!({ "queue": queue, "summaries": summaries });
+        if let Some((_, aggregate)) = &outcome.aggregate {
+            value["aggregate"] = with_intervals(aggregate, confidence)?;
+        }
+        all.push(value);
+    }
+    page.line(serde_json::to_string_pretty(&all).map_err(Failure::failed)?);
     Ok(())
 }
 
-/// `None` of nothing.
-pub(crate) fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
-    let (sum, count) = values.fold((0.0, 0_u32), |(sum, count), value| (sum + value, count + 1));
-    (count > 0).then(|| sum / f64::from(count))
+/// The mean of several runs, each figure with its confidence interval if that is wanted.
+pub(crate) fn with_intervals(
+    aggregate: &Aggregate,
+    confidence: Option<f64>,
+) -> Result<Value, Failure> {
+    let mut value = serde_json::to_value(aggregate).map_err(Failure::failed)?;
+    if let Some(level) = confidence {
+        add_intervals(&mut value, level);
+        value["confidence"] = json!(level);
+    }
+    Ok(value)
 }
 
-fn dash() -> String {
-    "-".to_owned()
+fn add_intervals(value: &mut Value, level: f64) {
+    match value {
+        Value::Array(values) => {
+            for value in values {
+                add_intervals(value, level);
+            }
+        }
+        Value::Object(fields) => {
+            let estimate = || Estimate {
+                mean: fields["mean"].as_f64().unwrap_or_default(),
+                standard_error: fields["standard_error"].as_f64(),
+                n: fields["n"].as_u64().unwrap_or_default() as usize,
+            };
+            if fields.contains_key("standard_error") {
+                let estimate = estimate();
+                let half = confidence::half_width(&estimate, level);
+                let interval = half.map(|half| [estimate.mean - half, estimate.mean + half]);
+                fields.insert("confidence_interval".to_owned(), json!(interval));
+            } else {
+                for value in fields.values_mut() {
+                    add_intervals(value, level);
+                }
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
 }
 
 #[cfg(test)]

@@ -1,139 +1,330 @@
-//! A summary for people: one row per queue and per group, within 80 columns, warnings last.
+//! The summary of a run for people, or the mean of the summaries of several: what each queue and each group had, warnings last.
 
-use quell_measure::{Dist, Figures, Summary};
+use quell_lab::limits;
+use quell_measure::{Direction, Dist, Figures, GroupSummary, QueueSummary, Summary};
 
+use crate::alike::{self, Alike, Remark};
+use crate::applications;
+use crate::grid::{Grid, Kind};
 use crate::page::Page;
-use crate::transfers;
+use crate::spread::{Form, Spread};
 
-/// Prints a summary.
-pub(crate) fn summary(summary: &Summary, page: &mut Page) {
-    let partial = if summary.partial { ", ended early" } else { "" };
-    page.paragraph(
-        0,
-        &format!(
-            "{}: {} world, seed {}, {:.1} s with {:.1} s of warm-up{partial}",
-            summary.scenario, summary.world, summary.seed, summary.duration_s, summary.warmup_s
-        ),
-    );
+/// Prints the summaries of the seeds of one scenario.
+pub(crate) fn summary(summaries: &[&Summary], spread: &Spread, page: &mut Page) {
+    let Some(first) = summaries.first() else {
+        return;
+    };
+    page.paragraph(0, &title(summaries));
+    if let Some(heading) = spread.heading(summaries.len()) {
+        page.paragraph(0, &heading);
+    }
     // Zeros would look like figures; a warning says why there are none.
-    if summary.has_measured() {
-        figures(&summary.figures, page);
-    }
-    for phase in &summary.phases {
+    let measured = summaries.iter().filter(|summary| summary.has_measured());
+    let whole: Vec<&Figures> = measured.map(|summary| &summary.figures).collect();
+    let why = idle(summaries.iter().copied());
+    figures(&whole, &why, spread, page);
+    for (index, phase) in first.phases.iter().enumerate() {
         page.line("");
-        page.line(format_args!(
-            "from {:.1} s to {:.1} s",
-            phase.start_s, phase.end_s
-        ));
-        figures(&phase.figures, page);
+        page.paragraph(
+            0,
+            &format!("from {:.1} s to {:.1} s", phase.start_s, phase.end_s),
+        );
+        let phases = summaries
+            .iter()
+            .filter_map(|summary| summary.phases.get(index));
+        let phases: Vec<&Figures> = phases.map(|phase| &phase.figures).collect();
+        figures(&phases, "", spread, page);
     }
-    warnings(&summary.warnings, page);
+    if let Some(note) = spread.footnote() {
+        page.line("");
+        page.paragraph(0, note);
+    }
+    let all = summaries.iter().flat_map(|summary| &summary.warnings);
+    warnings(all.map(|text| ("", text.as_str())), page);
 }
 
-/// Prints warnings.
-pub(crate) fn warnings(warnings: &[String], page: &mut Page) {
-    if !warnings.is_empty() {
+/// `coexistence: sim world, seeds 1, 2, 3, 60.0 s with 10.0 s of warm-up`
+fn title(summaries: &[&Summary]) -> String {
+    let first = summaries[0];
+    let seeds: Vec<String> = summaries.iter().map(|run| run.seed.to_string()).collect();
+    let seeds = match seeds.len() {
+        1 => format!("seed {}", seeds[0]),
+        many @ 9.. => format!("{many} seeds from {} to {}", seeds[0], seeds[many - 1]),
+        _ => format!("seeds {}", seeds.join(", ")),
+    };
+    let early = summaries.iter().filter(|summary| summary.partial).count();
+    let partial = match (early, summaries.len()) {
+        (0, _) => String::new(),
+        (1, 1) => ", ended early".to_owned(),
+        (early, runs) => format!(", {early} of {runs} ended early"),
+    };
+    let longest = summaries.iter().map(|summary| summary.duration_s);
+    format!(
+        "{}: {} world, {seeds}, {:.1} s with {:.1} s of warm-up{partial}",
+        first.scenario,
+        first.world,
+        longest.fold(0.0, f64::max),
+        first.warmup_s
+    )
+}
+
+/// Prints warnings, each with what it is of; those that differ in their numbers only as one.
+pub(crate) fn warnings<'a>(warnings: impl Iterator<Item = (&'a str, &'a str)>, page: &mut Page) {
+    let remarks = warnings.map(|(of, text)| Remark {
+        of: of.to_owned(),
+        text: text.to_owned(),
+    });
+    let all = alike::merged(remarks);
+    if !all.is_empty() {
         page.line("");
     }
-    for warning in warnings {
-        page.paragraph(0, &format!("warning: {warning}"));
+    for alike in all {
+        page.paragraph(0, &format!("warning: {}", alike.line()));
     }
 }
 
-fn figures(figures: &Figures, page: &mut Page) {
-    let rate = figures
-        .link
-        .rate_bps
-        .map_or("unlimited".to_owned(), |rate| bits(rate as f64));
-    page.line(format_args!(
-        "link {rate}, {:.1} % utilised, {} packets lost outside its queue",
-        figures.link.utilisation * 100.0,
-        figures.link.lost_outside
-    ));
+/// Why the link was idle in the runs of one case; empty where it was not.
+pub(crate) fn idle<'a>(summaries: impl Iterator<Item = &'a Summary>) -> String {
+    let remarks = summaries.filter_map(|summary| {
+        let of = String::new();
+        limits::why_idle(summary).map(|text| Remark { of, text })
+    });
+    let reasons: Vec<String> = alike::merged(remarks).iter().map(Alike::words).collect();
+    reasons.join("; ")
+}
+
+fn figures(all: &[&Figures], why: &str, spread: &Spread, page: &mut Page) {
+    let Some(first) = all.first() else { return };
+    for line in links(all, spread) {
+        page.paragraph(0, &line);
+    }
+    if !why.is_empty() {
+        page.paragraph(0, &format!("link not full: {why}"));
+    }
     page.line("");
-    page.line(format_args!(
-        "{:<20} {:>11} {:>9} {:>9} {:>9} {:>9}",
-        "queue", "packets", "marked %", "dropped %", "mean ms", "P99 ms"
-    ));
-    for queue in &figures.queues {
-        let reverse = queue.direction == quell_measure::Direction::Reverse;
-        let name = if reverse {
-            format!("{} (reverse)", queue.name)
-        } else {
-            queue.name.clone()
+    let mut rows = Grid::new(&QUEUES);
+    queues(all, None, spread, &mut rows);
+    rows.print(page);
+    page.line("");
+    groups(all, spread, page);
+    let row = |(index, group): (usize, &GroupSummary)| applications::Row {
+        queue: None,
+        group: group.name.clone(),
+        runs: all.iter().filter_map(|f| f.groups.get(index)).collect(),
+    };
+    let rows: Vec<_> = first.groups.iter().enumerate().map(row).collect();
+    applications::print(&rows, spread, page);
+}
+
+/// A line for each direction that has a rate, and what was lost beside its queue.
+fn links(all: &[&Figures], spread: &Spread) -> Vec<String> {
+    let first = all[0];
+    let values = |of: &dyn Fn(&Figures) -> Option<f64>| -> Vec<f64> {
+        all.iter().filter_map(|figures| of(figures)).collect()
+    };
+    let used = |values: &[f64]| spread.cell(Form::Percent(1), all.len(), values);
+    let rate = |rate: Option<u64>| {
+        rate.map_or("unlimited".to_owned(), |rate| Form::Rate.text(rate as f64))
+    };
+    let mut lines = vec![format!(
+        "link {}, {} % utilised, {} packets lost outside its queue",
+        rate(first.link.rate_bps),
+        used(&values(&|f| Some(f.link.utilisation))),
+        spread.cell(
+            Form::Plain(0),
+            all.len(),
+            &values(&|f| Some(f.link.lost_outside as f64))
+        ),
+    )];
+    if let Some(reverse) = first.link.reverse {
+        lines.push(format!(
+            "reverse link {}, {} % utilised",
+            rate(reverse.rate_bps),
+            used(&values(&|f| f.link.reverse.map(|link| link.utilisation))),
+        ));
+    }
+    lines
+}
+
+const QUEUES: [(&str, Kind); 11] = [
+    ("queue", Kind::Label),
+    ("packets", Kind::Figure),
+    ("marked %", Kind::Figure),
+    ("dropped %", Kind::Figure),
+    ("mean ms", Kind::Figure),
+    ("P50 ms", Kind::Extra(0)),
+    ("P90 ms", Kind::Extra(2)),
+    ("P99 ms", Kind::Figure),
+    ("P99.9 ms", Kind::Extra(3)),
+    ("max ms", Kind::Extra(1)),
+    ("backlog kB", Kind::Extra(4)),
+];
+
+/// The same behind several queues side by side.
+pub(crate) const QUEUES_OF: [(&str, Kind); 12] = {
+    let mut columns = [("queue", Kind::Label); 12];
+    let mut at = 0;
+    while at < QUEUES.len() {
+        columns[at + 1] = QUEUES[at];
+        at += 1;
+    }
+    columns[1] = ("inside", Kind::Label);
+    columns
+};
+
+const MS: Form = Form::Plain(2);
+
+/// Adds a row for each queue of both directions; with `of` in front of the first.
+pub(crate) fn queues(all: &[&Figures], of: Option<&str>, spread: &Spread, grid: &mut Grid) {
+    let Some(first) = all.first() else { return };
+    for (index, queue) in first.queues.iter().enumerate() {
+        let name = match queue.direction {
+            Direction::Reverse => format!("{} (reverse)", queue.name),
+            Direction::Forward => queue.name.clone(),
         };
-        page.line(format_args!(
-            "{:<20} {:>11} {:>9} {:>9} {:>9} {:>9}",
-            short(&name, 20),
-            queue.packets,
-            percent(queue.mark_ratio),
-            percent(queue.drop_ratio),
-            milliseconds(queue.delay_ms, |dist| dist.mean),
-            milliseconds(queue.delay_ms, |dist| dist.p99),
-        ));
-    }
-    page.line("");
-    page.line(format_args!(
-        "{:<18} {:>5} {:<8} {:>13} {:>6} {:>7} {:>7} {:>8}",
-        "group", "flows", "control", "per flow", "Jain", "mean ms", "P99 ms", "RTT ms"
-    ));
-    for group in &figures.groups {
-        let mean = group.goodput_bps.iter().sum::<f64>() / group.goodput_bps.len().max(1) as f64;
-        page.line(format_args!(
-            "{:<18} {:>5} {:<8} {:>13} {:>6} {:>7} {:>7} {:>8}",
-            short(&group.name, 18),
-            group.count,
-            short(group.congestion_control.as_deref().unwrap_or("-"), 8),
-            bits(mean),
-            group
-                .jain
-                .map_or("-".to_owned(), |jain| format!("{jain:.3}")),
-            milliseconds(group.delay_ms, |dist| dist.mean),
-            milliseconds(group.delay_ms, |dist| dist.p99),
-            milliseconds(group.rtt_ms, |dist| dist.mean),
-        ));
-    }
-    let groups = figures.groups.iter();
-    let rows: Vec<_> = groups
-        .map(|group| (group.name.clone(), vec![group]))
-        .collect();
-    transfers::print(&rows, page);
-}
-
-pub(crate) fn percent(ratio: f64) -> String {
-    format!("{:.3}", ratio * 100.0)
-}
-
-fn milliseconds(dist: Option<Dist>, which: impl Fn(Dist) -> f64) -> String {
-    dist.map_or("-".to_owned(), |dist| format!("{:.2}", which(dist)))
-}
-
-pub(crate) fn bits(rate: f64) -> String {
-    match rate {
-        rate if rate >= 1e9 => format!("{:.2} Gbit/s", rate / 1e9),
-        rate if rate >= 1e6 => format!("{:.2} Mbit/s", rate / 1e6),
-        rate => format!("{:.1} kbit/s", rate / 1e3),
+        let found: Vec<&QueueSummary> = all.iter().filter_map(|f| f.queues.get(index)).collect();
+        let delay = |which: fn(Dist) -> f64| -> Vec<f64> {
+            let found = found.iter().filter_map(|queue| queue.delay_ms);
+            found.map(which).collect()
+        };
+        let each = |figure: fn(&QueueSummary) -> f64| -> Vec<f64> {
+            found.iter().map(|queue| figure(queue)).collect()
+        };
+        let backlog = found.iter().filter_map(|queue| queue.backlog_bytes);
+        let figures = [
+            (Form::Plain(0), each(|queue| queue.packets as f64)),
+            (Form::Percent(3), each(|queue| queue.mark_ratio)),
+            (Form::Percent(3), each(|queue| queue.drop_ratio)),
+            (MS, delay(|dist| dist.mean)),
+            (MS, delay(|dist| dist.p50)),
+            (MS, delay(|dist| dist.p90)),
+            (MS, delay(|dist| dist.p99)),
+            (MS, delay(|dist| dist.p999)),
+            (MS, delay(|dist| dist.max)),
+            (
+                Form::Plain(1),
+                backlog.map(|dist| dist.mean / 1e3).collect(),
+            ),
+        ];
+        let of = of.map(|of| if index == 0 { of } else { "" });
+        let labels = |name: &str| {
+            of.iter()
+                .map(ToString::to_string)
+                .chain([name.to_owned()])
+                .collect()
+        };
+        rows(labels(&name), &figures, all.len(), spread, grid);
     }
 }
 
-pub(crate) fn short(text: &str, most: usize) -> String {
-    if text.chars().count() <= most {
-        return text.to_owned();
+/// Adds a row of figures behind `labels`, and one with their ranges if those are wanted.
+pub(crate) fn rows(
+    labels: Vec<String>,
+    figures: &[(Form, Vec<f64>)],
+    runs: usize,
+    spread: &Spread,
+    grid: &mut Grid,
+) {
+    let blank: Vec<String> = labels.iter().map(|_| String::new()).collect();
+    let cells = figures
+        .iter()
+        .map(|(form, values)| spread.cell(*form, runs, values));
+    grid.row(labels.into_iter().chain(cells).collect());
+    if spread.has_range() {
+        let ranges = figures
+            .iter()
+            .map(|(form, values)| Spread::range(*form, values));
+        grid.row(blank.into_iter().chain(ranges).collect());
     }
-    text.chars().take(most - 1).chain(['…']).collect()
+}
+
+const GROUPS: [(&str, Kind); 14] = [
+    ("group", Kind::Label),
+    ("control", Kind::Word),
+    ("flows", Kind::Figure),
+    ("per flow", Kind::Figure),
+    ("Jain", Kind::Figure),
+    ("mean ms", Kind::Figure),
+    ("P50 ms", Kind::Extra(0)),
+    ("P99 ms", Kind::Figure),
+    ("P99.9 ms", Kind::Extra(5)),
+    ("max ms", Kind::Extra(1)),
+    ("RTT ms", Kind::Figure),
+    ("marked %", Kind::Extra(2)),
+    ("dropped %", Kind::Extra(3)),
+    ("sent again", Kind::Extra(4)),
+];
+
+fn groups(all: &[&Figures], spread: &Spread, page: &mut Page) {
+    let mut grid = Grid::new(&GROUPS);
+    for (index, group) in all[0].groups.iter().enumerate() {
+        let found: Vec<&GroupSummary> = all.iter().filter_map(|f| f.groups.get(index)).collect();
+        let of = Groups(&found);
+        let control = group.congestion_control.as_deref().unwrap_or("-");
+        let figures = [
+            (Form::Plain(0), of.each(|group| Some(group.count as f64))),
+            (Form::Rate, of.each(per_flow)),
+            (Form::Plain(3), of.each(|group| group.jain)),
+            (MS, of.delay(|dist| dist.mean)),
+            (MS, of.delay(|dist| dist.p50)),
+            (MS, of.delay(|dist| dist.p99)),
+            (MS, of.delay(|dist| dist.p999)),
+            (MS, of.delay(|dist| dist.max)),
+            (MS, of.each(|group| group.rtt_ms.map(|dist| dist.mean))),
+            (Form::Percent(3), of.each(|group| Some(mark_ratio(group)))),
+            (Form::Percent(3), of.each(|group| Some(drop_ratio(group)))),
+            (
+                Form::Plain(0),
+                of.each(|group| Some(group.retransmitted as f64)),
+            ),
+        ];
+        let labels = vec![group.name.clone(), control.to_owned()];
+        rows(labels, &figures, all.len(), spread, &mut grid);
+    }
+    grid.print(page);
+}
+
+/// One group in several runs.
+pub(crate) struct Groups<'a>(pub(crate) &'a [&'a GroupSummary]);
+
+impl Groups<'_> {
+    /// A figure of each run that has it.
+    pub(crate) fn each(&self, figure: fn(&GroupSummary) -> Option<f64>) -> Vec<f64> {
+        self.0.iter().filter_map(|group| figure(group)).collect()
+    }
+    /// A figure of the delay of each run that has one.
+    pub(crate) fn delay(&self, figure: fn(Dist) -> f64) -> Vec<f64> {
+        let delays = self.0.iter().filter_map(|group| group.delay_ms);
+        delays.map(figure).collect()
+    }
+}
+
+/// Mean goodput of the flows; `None` without any.
+pub(crate) fn per_flow(group: &GroupSummary) -> Option<f64> {
+    let flows = group.goodput_bps.len();
+    (flows > 0).then(|| group.goodput_bps.iter().sum::<f64>() / flows as f64)
+}
+
+/// Newly marked / delivered.
+pub(crate) fn mark_ratio(group: &GroupSummary) -> f64 {
+    group.marked as f64 / group.packets.max(1) as f64
+}
+
+/// Dropped / (delivered + dropped).
+pub(crate) fn drop_ratio(group: &GroupSummary) -> f64 {
+    group.dropped as f64 / (group.packets + group.dropped).max(1) as f64
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn fits_eighty_columns_even_with_long_names_and_large_numbers() {
+    fn value(seed: u64) -> serde_json::Value {
         let dist = serde_json::json!({ "mean": 12345.678, "p1": 0.0, "p25": 0.0, "p50": 0.0, "p75": 0.0, "p90": 0.0,
             "p99": 98765.4, "p999": 0.0, "max": 0.0 });
         let name = "a-name-that-is-as-long-as-no-table-can-hold";
-        let value = serde_json::json!({
-            "schema": 1, "scenario": name, "world": "live", "seed": u64::MAX, "duration_s": 86400.0, "warmup_s": 10.0,
+        serde_json::json!({
+            "schema": 1, "scenario": name, "world": "live", "seed": seed, "duration_s": 86400.0, "warmup_s": 10.0,
             "partial": true, "warnings": ["words ".repeat(40)],
             "link": { "rate_bps": 1_000_000_000_000_u64, "utilisation": 0.999, "lost_outside": 12345678 },
             "queues": [{ "name": "classic", "direction": "reverse", "packets": 12345678901_u64, "bytes": 0, "marked": 0,
@@ -144,23 +335,35 @@ mod tests {
                 "delay_ms": null, "rtt_ms": dist, "app": { "kind": "transfer", "completed": 123456789_u64,
                 "unfinished": 10000, "completion_ms": dist, "goodput_bps": null } }],
             "jain": null, "phases": [],
-        });
-        let mut page = Page::default();
-        summary(&serde_json::from_value(value).unwrap(), &mut page);
-        let text = format!("{page:?}").replace("\\n", "\n");
-        for line in text.lines().skip(1) {
-            assert!(line.chars().count() <= 80, "{line}");
-        }
-        for part in [
-            "classic (reverse)",
-            "100.000",
-            "999.90 Mbit/s",
-            "ended early",
-            "123456789",
-            "12345.7",
-            "warning: words",
-        ] {
-            assert!(text.contains(part), "{part} in {text}");
+        })
+    }
+
+    #[test]
+    fn fits_every_page_even_with_long_names_and_large_numbers() {
+        let one: Summary = serde_json::from_value(value(u64::MAX)).unwrap();
+        let two: Summary = serde_json::from_value(value(1)).unwrap();
+        for columns in [40, 60, 80, 120, 200] {
+            for summaries in [&[&one][..], &[&one, &two]] {
+                let mut page = Page::new(columns);
+                summary(summaries, &Spread::new(None, true), &mut page);
+                let text = page.text();
+                let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
+                for line in text.lines() {
+                    let fits = line.chars().count() <= columns;
+                    assert!(fits || !line.contains(' '), "{columns}: {line}\n{text}");
+                }
+                for part in [
+                    "verse)",
+                    "100.000",
+                    "999.90",
+                    "ended early",
+                    "123456789",
+                    "12345.7",
+                    "warning: words",
+                ] {
+                    assert!(flat.contains(part), "{part} in {text}");
+                }
+            }
         }
     }
 }

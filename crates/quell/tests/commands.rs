@@ -10,7 +10,9 @@ const COEXISTENCE: &str = concat!(
 );
 
 fn command() -> Command {
-    Command::new(env!("CARGO_BIN_EXE_quell"))
+    let mut command = Command::new(env!("CARGO_BIN_EXE_quell"));
+    command.env_remove("COLUMNS");
+    command
 }
 
 fn quell(arguments: &[&str]) -> Output {

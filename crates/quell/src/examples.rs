@@ -1,0 +1,98 @@
+//! Examples, as each command's `--help` ends with them.
+
+pub(crate) const QUELL: &str = "\
+Examples:
+  quell demo                                   the headline experiment, in a second
+  quell run scenarios/dualq2015/coexistence.toml
+  quell compare FILE --queue fifo,pie,dualpi2  one scenario over several queues
+  quell help run                               the options of one command
+
+Exit codes: 0 done; 1 failed, or warnings with --strict; 2 the input is wrong. Ctrl-C ends a run with what was measured, and quell \
+then ends by that signal: a shell shows 130, and ends the loop around it";
+
+pub(crate) const RUN: &str = "\
+Examples:
+  quell run FILE
+  quell run FILE --set link.rate=20mbit --set group.l4s.count=10 --duration 30s
+  quell run FILE --set run.seeds=[1,2,3,4,5] --confidence 0.95
+  quell run FILE --world virtual --packets --out results/one
+  quell run FILE --json | jq .groups[0].delay_ms.p99
+  generate-scenario | quell run -";
+
+pub(crate) const DEMO: &str = "\
+Examples:
+  quell demo
+  quell demo --duration 20s --out results/demo
+  quell demo --world virtual";
+
+pub(crate) const COMPARE: &str = "\
+Examples:
+  quell compare FILE --queue fifo,pie,dualpi2
+  quell compare FILE --queue fifo:limit=100ms --queue dualpi2:target=5ms,any_ect=true
+  quell compare FILE --queue codel,fq_codel --set run.seeds=[1,2,3] --confidence 0.95
+  quell compare FILE --world sim,virtual
+  quell compare FILE --world virtual --kernel 6.12,7.2";
+
+pub(crate) const CHECK: &str = "\
+Examples:
+  quell check FILE
+  quell check FILE --world live --set link.queue.target=5ms
+  generate-scenario | quell check -";
+
+pub(crate) const SCHEMA: &str = "\
+Examples:
+  quell schema > quell.schema.json   for an editor that completes and checks scenario files
+  quell schema summary               what summary.json holds";
+
+pub(crate) const NEW: &str = "\
+Examples:
+  quell new access -o mine.toml && quell run mine.toml
+  quell new satellite | quell run -";
+
+pub(crate) const KEYS: &str = "\
+Examples:
+  quell keys
+  quell keys link.reverse";
+
+pub(crate) const QUEUES: &str = "\
+Examples:
+  quell queues
+  quell queues dualpi2";
+
+pub(crate) const VALUES: &str = "\
+Examples:
+  quell values
+  quell values gold";
+
+pub(crate) const CC: &str = "\
+Examples:
+  quell cc
+  quell cc load dctcp
+  quell cc unload dctcp";
+
+pub(crate) const KERNEL: &str = "\
+Examples:
+  quell kernel build                      from the distribution's newest source
+  quell kernel build --source ~/linux     from your own tree
+  quell kernel list -v                    with the controls and queues of each
+  quell run FILE --world virtual --kernel 6.12";
+
+pub(crate) const KERNEL_BUILD: &str = "\
+Examples:
+  quell kernel build
+  quell kernel build --package 6.12
+  quell kernel build --source ~/linux --name mine --config mine.config";
+
+pub(crate) const DOCTOR: &str = "\
+Example:
+  quell doctor";
+
+pub(crate) const COMPLETIONS: &str = "\
+Examples:
+  quell completions bash > ~/.local/share/bash-completion/completions/quell
+  quell completions zsh > ~/.zfunc/_quell       with fpath+=~/.zfunc before compinit
+  quell completions fish > ~/.config/fish/completions/quell.fish";
+
+pub(crate) const MAN: &str = "\
+Example:
+  quell man ~/.local/share/man/man1 && man quell-run";
