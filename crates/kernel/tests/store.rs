@@ -197,3 +197,37 @@ fn a_store_that_cannot_be_written_is_an_error_that_says_which() {
     assert!(matches!(error, Error::System { .. }));
     assert!(error.to_string().contains("linux"), "{error}");
 }
+
+#[test]
+fn a_kernel_that_is_asked_what_it_is_has_no_rights() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::at(folder.path().join("store"));
+    let open = folder.path().join("open");
+    fs::create_dir(&open).unwrap();
+    fs::set_permissions(&open, fs::Permissions::from_mode(0o777)).unwrap();
+    let curious = folder.path().join("curious");
+    fake::kernel(&curious, "6.12", &fake::whole_config(), "");
+    let text = fs::read_to_string(&curious).unwrap();
+    let first = format!(
+        "#!/bin/sh\ntouch {}/touched 2>/dev/null\n[ \"$1\" = --showconfig ] && grep -E '^(Uid|Cap|NoNew)' /proc/self/status | sed 's/^/# /'\n",
+        open.display()
+    );
+    fs::write(&curious, text.replacen("#!/bin/sh\n", &first, 1)).unwrap();
+    let name = add(&store, &curious, None).unwrap();
+    let said = fs::read_to_string(store.folder().join(name).join("config")).unwrap();
+    let of = |key: &str| said.lines().find(|line| line.contains(key)).unwrap();
+    for set in ["CapInh", "CapPrm", "CapEff", "CapAmb"] {
+        assert!(of(set).ends_with(&format!("{:016x}", 0)), "{said}");
+    }
+    assert!(of("NoNewPrivs").ends_with('1'), "{said}");
+    if rustix::process::geteuid().is_root() {
+        assert!(
+            of("Uid").contains("65534") && !of("Uid").contains("\t0"),
+            "{said}"
+        );
+        assert!(of("CapBnd").ends_with(&format!("{:016x}", 0)), "{said}");
+    }
+    if quell_confine::landlock::probe() != Ok(quell_confine::landlock::Enforced::Not) {
+        assert!(!open.join("touched").exists());
+    }
+}

@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use quell_confine::capabilities::{CapabilitySet, effective, keep_only};
 use quell_confine::landlock::{Outside, write_only_beneath};
-use quell_confine::user::NOBODY;
+use quell_confine::user::{NOBODY, become_user};
 use rustix::fs::Access;
 use rustix::io::{FdFlags, fcntl_setfd};
 use rustix::process::geteuid;
@@ -107,19 +107,15 @@ fn stranger(mode: u32) -> Option<u32> {
 
 /// What `question` answers, which may nothing.
 fn confined(question: &mut Command, user: Option<u32>) -> Result<String> {
-    if let Some(user) = user {
-        question.uid(user).gid(user);
-    }
     let refused = |why: String| Error::Failed(format!("cannot give up rights: {why}"));
-    // What this thread gives away is gone for what it starts, and for nobody else.
+    // What this thread gives away is gone for what it starts, and for nobody else. It changes the user itself: a program that is
+    // asked to change it on its way is handed to a shell where it is none (execvp(3)).
     let asking = || {
-        // The change of the user takes them along.
-        let needed = match user {
-            Some(_) => CapabilitySet::SETUID | CapabilitySet::SETGID,
-            None => CapabilitySet::empty(),
-        };
-        keep_only(needed).map_err(|error| refused(error.to_string()))?;
-        write_only_beneath(&[], Outside::Refused).map_err(refused)?;
+        if let Some(user) = user {
+            become_user(user, user, true).map_err(|error| refused(error.to_string()))?;
+        }
+        keep_only(CapabilitySet::empty()).map_err(|error| refused(error.to_string()))?;
+        write_only_beneath(&[Path::new("/dev/null")], Outside::Refused).map_err(refused)?;
         output(question, LIMIT)
     };
     thread::scope(|scope| {
