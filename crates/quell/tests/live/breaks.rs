@@ -10,6 +10,7 @@ use quell_aqm::Time;
 use quell_lab::live::{self, Listener, LiveOptions, Row};
 use quell_lab::{Scenario, World};
 
+use crate::privileges::worker_of;
 use crate::support::*;
 
 /// The threads of a process that have this name.
@@ -45,8 +46,9 @@ fn an_interface_that_goes_away_ends_the_run_at_once() {
     let out = folder.path().join("out");
     let began = Instant::now();
     let child = start(&["--duration", "40s", "--out", out.to_str().unwrap()]);
-    let process = child.id().to_string();
     sleep(Duration::from_secs(2));
+    let worker = worker_of(child.id()).expect("a worker carries the packets");
+    let process = worker.to_string();
     let [thread] = threads(&process, "quell-link")[..] else {
         panic!("one link");
     };
