@@ -213,9 +213,10 @@ settle = "1s"
     assert_eq!(phases[1]["groups"][0]["count"], 3);
     let [before, after] = [goodput(&phases[0], 0), goodput(&phases[1], 0)];
     bound!(before > 2.0 * after && after > 4e6, "{before} {after}");
-    // The reverse direction has its own rate, below its 10 Mbit/s in payload.
+    // The reverse direction has its own rate. CUBIC does not fill it with 10 ms of buffer: its ACKs wait for up to 80 ms in the forward
+    // queue once that has 5 Mbit/s. 5.6 to 6.2 Mbit/s in the simulator (six seeds), 6.6 to 6.9 here on an idle machine.
     let up = goodput(&summary, 1);
-    bound!((8e6..10e6).contains(&up), "{up}");
+    bound!((5e6..8.5e6).contains(&up), "{up}");
     let voice = &summary["groups"][2];
     assert_eq!(voice["app"]["kind"], "cbr");
     // 50 datagrams a second for 5 s.
