@@ -1,0 +1,230 @@
+//! The scenarios whose results must not change: every queue in each of its forms, every control, every application, every marker, every
+//! kind of change during a run.
+//!
+//! Small and short, because what is compared is every byte, not a figure.
+
+/// A name, and the text of the scenario file.
+pub(crate) struct Case {
+    pub(crate) name: String,
+    pub(crate) text: String,
+}
+
+/// Two DCTCP and one CUBIC flow with an ACK-clocked sender of 50 datagrams a second beside them.
+const MIX: &str = r#"
+[[group]]
+name = "scalable"
+count = 2
+congestion-control = "dctcp"
+ecn = "ect1"
+rtt = "8ms"
+app = "bulk"
+[[group]]
+name = "classic"
+congestion-control = "cubic"
+rtt = "12ms"
+app = "bulk"
+[[group]]
+name = "voice"
+rtt = "8ms"
+app = { kind = "cbr", size = "186B", interval = { mean = "20ms", stddev = "1ms" } }
+"#;
+
+/// Each with what its discipline is called in [`cases`]: all kinds, all forms, and the parameters that choose other code.
+const QUEUES: &[&str] = &[
+    r#"{ kind = "fifo" }"#,
+    r#"{ kind = "fifo", limit = "20p", rule = "slots" }"#,
+    r#"{ kind = "fifo", limit = "30kB", rule = "bytes_strict" }"#,
+    r#"{ kind = "fifo", limit = "30kB", rule = "bytes_loose", count_in_service = true }"#,
+    r#"{ kind = "dualpi2" }"#,
+    r#"{ kind = "dualpi2", protection = "docsis", scheduler = "wrr" }"#,
+    r#"{ kind = "dualpi2", form = "rfc9332" }"#,
+    r#"{ kind = "dualpi2", form = "rfc9332", scheduler = "ts_fifo", range = "0s" }"#,
+    r#"{ kind = "dualq_2015" }"#,
+    r#"{ kind = "dualq_2015", unit = "time" }"#,
+    r#"{ kind = "curvy_red" }"#,
+    r#"{ kind = "dualq_curvy_red" }"#,
+    r#"{ kind = "dualq_curvy_red", arithmetic = "integer", input = "classic" }"#,
+    r#"{ kind = "codel" }"#,
+    r#"{ kind = "codel", form = "rfc8289" }"#,
+    r#"{ kind = "fq_codel", ce_threshold = "1ms" }"#,
+    r#"{ kind = "cobalt" }"#,
+    r#"{ kind = "pie" }"#,
+    r#"{ kind = "pie", form = "rfc8033", decay = "zero" }"#,
+    r#"{ kind = "fq_pie" }"#,
+    r#"{ kind = "pi2" }"#,
+    r#"{ kind = "red" }"#,
+    r#"{ kind = "red", adaptive = true, ecn = true }"#,
+    r#"{ kind = "red", form = "floyd" }"#,
+    r#"{ kind = "step" }"#,
+    r#"{ kind = "step", at = "enqueue", not_ect = "pass" }"#,
+    r#"{ kind = "gsp" }"#,
+    r#"{ kind = "gsp", adaptive = true, delay = "sojourn" }"#,
+    r#"{ kind = "drop_min_value" }"#,
+    r#"{ kind = "drop_min_value", form = "fifo" }"#,
+    r#"{ kind = "pvpie" }"#,
+    r#"{ kind = "csaqm" }"#,
+    r#"{ kind = "csaqm", measure = "queue", variant = "q" }"#,
+    r#"{ kind = "vdq_csaqm" }"#,
+    r#"{ kind = "vdq_csaqm", variant = "b_smooth" }"#,
+    r#"{ kind = "vdq_csaqm", variant = "v" }"#,
+];
+
+/// What follows `congestion-control =`, and further keys of the group.
+const CONTROLS: &[&str] = &[
+    r#""reno""#,
+    r#"{ name = "reno", growth = "acks" }"#,
+    r#"{ name = "cubic", variant = "linux" }
+ecn = "ect0""#,
+    r#"{ name = "cubic", variant = "linux_3", beta = 0.8 }"#,
+    r#"{ name = "cubic", variant = "linux_2_0" }"#,
+    r#"{ name = "cubic", variant = "rfc_9438", hystart = false }"#,
+    r#"{ name = "cubic", variant = "freebsd_2010" }
+pacing = true"#,
+    r#"{ name = "dctcp", shift_g = 5, alpha_on_init = 0.5 }
+gso = false"#,
+    r#"{ name = "dctcp", feedback = "accecn" }
+ecn = "ect1"
+access-rate = "50mbit""#,
+];
+
+/// What follows `app =`.
+const APPLICATIONS: &[&str] = &[
+    r#"{ kind = "cbr", size = "1200B", interval = "4ms" }"#,
+    r#"{ kind = "transfer", size = "1MB" }"#,
+    r#"{ kind = "transfer", size = "40kB", repeat = { mean = "200ms", distribution = "exponential" } }"#,
+    r#"{ kind = "on-off", on = "300ms", off = "200ms" }"#,
+    r#"{ kind = "on-off", on = { mean = "400ms", distribution = "exponential" }, off = "100ms", size = "500B", interval = "2ms" }"#,
+];
+
+/// What follows `value =` of the first group.
+const VALUES: &[&str] = &[
+    r#""silver""#,
+    r#"{ function = "own", marker = "token_bucket", depth = "5ms" }"#,
+    r#"{ function = "gold", marker = "fast_adapting" }"#,
+    r#"{ function = "inverse", marker = "table" }"#,
+    r#"{ function = ["gold", "own"], marker = "multi_timescale", timescales = 2 }"#,
+];
+
+/// Whole files that have what the others lack.
+const WHOLE: &[(&str, &str)] = &[
+    (
+        "both-directions",
+        r#"[link]
+rate = "10mbit"
+overhead = 22
+mpu = "64B"
+queue = "fq_codel"
+[link.reverse]
+rate = "2mbit"
+overhead = -4
+queue = { kind = "dualpi2" }
+[[group]]
+name = "down"
+count = 2
+rtt = "20ms"
+app = "bulk"
+[[group]]
+name = "up"
+rtt = "20ms"
+direction = "reverse"
+congestion-control = "reno"
+app = "bulk"
+start = "500ms"
+stop = "2500ms"
+"#,
+    ),
+    (
+        "changes",
+        r#"[link]
+rate = "10mbit"
+queue = { kind = "dualpi2", target = "15ms" }
+[[group]]
+name = "many"
+count = 1
+congestion-control = "dctcp"
+ecn = "ect1"
+rtt = "10ms"
+app = "bulk"
+[[group]]
+name = "talk"
+rtt = "10ms"
+app = { kind = "cbr", size = "200B", interval = "20ms" }
+[[at]]
+time = "1s"
+set = { "group.many.count" = 6, "link.queue.target" = "5ms" }
+[[at]]
+time = "2s"
+set = { "link.rate" = "4mbit", "group.many.count" = 2, "group.talk.count" = 0 }
+"#,
+    ),
+    (
+        "at-once",
+        r#"[link]
+rate = "100mbit"
+queue = { kind = "fifo", limit = "40p" }
+[[group]]
+name = "incast"
+count = 40
+congestion-control = "reno"
+rtt = "1ms"
+app = { kind = "transfer", size = "20kB", repeat = "10ms" }
+"#,
+    ),
+];
+
+fn case(name: &str, body: &str) -> Case {
+    Case {
+        name: name.to_owned(),
+        text: format!(
+            "schema = 1\nname = \"{name}\"\n{body}[run]\nduration = \"3s\"\nwarmup = \"500ms\"\nseeds = [1, 7]\n"
+        ),
+    }
+}
+
+fn link(queue: &str) -> String {
+    format!("[link]\nrate = \"10mbit\"\nqueue = {queue}\n")
+}
+
+pub(crate) fn cases() -> Vec<Case> {
+    let mut cases = Vec::new();
+    for (number, queue) in QUEUES.iter().enumerate() {
+        cases.push(case(&format!("queue-{number}"), &(link(queue) + MIX)));
+    }
+    for (number, control) in CONTROLS.iter().enumerate() {
+        let group = format!(
+            "[[group]]\nname = \"flows\"\ncount = 3\nrtt = \"15ms\"\napp = \"bulk\"\ncongestion-control = {control}\n"
+        );
+        // RED marks and drops, early and late.
+        let queue = link(r#"{ kind = "red", ecn = true, limit = "60ms" }"#);
+        cases.push(case(&format!("control-{number}"), &(queue + &group)));
+    }
+    for (number, app) in APPLICATIONS.iter().enumerate() {
+        let group = format!(
+            "[[group]]\nname = \"some\"\ncount = 3\nrtt = \"15ms\"\napp = {app}\n[[group]]\nname = \"beside\"\nrtt = \"15ms\"\napp = \"bulk\"\n"
+        );
+        cases.push(case(
+            &format!("application-{number}"),
+            &(link("\"pie\"") + &group),
+        ));
+    }
+    for (number, value) in VALUES.iter().enumerate() {
+        let own = "[value.own]\nkind = \"piecewise\"\npoints = [[\"100kbit\", 1000000], [\"5mbit\", 20000], [\"5mbit\", 200], [\"1gbit\", 1]]\n";
+        let group = format!(
+            "[[group]]\nname = \"valued\"\ncount = 2\nrtt = \"10ms\"\nvalue = {value}\napp = \"bulk\"\n[[group]]\nname = \"plain\"\nrtt = \"10ms\"\napp = \"bulk\"\n"
+        );
+        cases.push(case(
+            &format!("value-{number}"),
+            &(link("\"csaqm\"") + own + &group),
+        ));
+    }
+    for (name, body) in WHOLE {
+        cases.push(case(name, body));
+    }
+    cases
+}
+
+/// The kinds of queues named above.
+pub(crate) fn kinds() -> Vec<&'static str> {
+    let quoted = |queue: &&'static str| queue.split('"').nth(1);
+    QUEUES.iter().filter_map(quoted).collect()
+}
