@@ -6,9 +6,9 @@
 use std::fs::{File, Permissions, TryLockError};
 use std::io::{ErrorKind, Result};
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-/// The right to use this machine's processors in real time, until it is dropped.
+/// The right to use this machine's processors in real time, alone or with others, until it is dropped.
 #[derive(Debug)]
 pub struct Turn {
     // Closing it releases the lock.
@@ -25,11 +25,26 @@ impl Turn {
     /// The temporary folder can neither be read nor written.
     #[must_use]
     pub fn take() -> Self {
-        let path = std::env::temp_dir().join("quell-live-tests.lock");
+        let path = Self::path();
         Self::of(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
     }
 
-    /// The same, by the lock of the file `path`.
+    /// The right to run beside others that share it, and beside no test that has the turn: for tests that judge no rate and no delay.
+    ///
+    /// # Panics
+    ///
+    /// As [`Turn::take`].
+    #[must_use]
+    pub fn share() -> Self {
+        let path = Self::path();
+        Self::share_of(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    }
+
+    fn path() -> PathBuf {
+        std::env::temp_dir().join("quell-live-tests.lock")
+    }
+
+    /// The same as [`Turn::take`], by the lock of the file `path`.
     ///
     /// # Errors
     ///
@@ -40,7 +55,18 @@ impl Turn {
         Ok(Self { _file: file })
     }
 
-    /// The same, or `None` where somebody else has the turn.
+    /// The same as [`Turn::share`], by the lock of the file `path`.
+    ///
+    /// # Errors
+    ///
+    /// The file can neither be opened nor made.
+    pub fn share_of(path: &Path) -> Result<Self> {
+        let file = open(path)?;
+        file.lock_shared()?;
+        Ok(Self { _file: file })
+    }
+
+    /// The same as [`Turn::of`], or `None` where somebody else has the turn or a share of it.
     ///
     /// # Errors
     ///

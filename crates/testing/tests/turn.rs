@@ -51,3 +51,13 @@ fn a_turn_excludes_other_processes_and_threads_and_ends_with_its_process() {
     drop(turn);
     assert!(!taken(&path));
 }
+
+#[test]
+fn a_share_goes_beside_other_shares_and_beside_no_turn() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("lock");
+    let shares = [1, 2].map(|_| Turn::share_of(&path).expect("a lock"));
+    assert!(Turn::try_of(&path).expect("a lock").is_none());
+    drop(shares);
+    assert!(Turn::try_of(&path).expect("a lock").is_some());
+}

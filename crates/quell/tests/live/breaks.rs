@@ -30,7 +30,7 @@ fn threads(process: &str, name: &str) -> Vec<u32> {
 #[test]
 fn an_interface_that_goes_away_ends_the_run_at_once() {
     let test = "an_interface_that_goes_away_ends_the_run_at_once";
-    let _alone = alone();
+    let _beside = beside_others();
     if !can_run(test) {
         return;
     }

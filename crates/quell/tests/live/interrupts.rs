@@ -16,7 +16,7 @@ const LATE: i64 = 300_000_000;
 #[test]
 fn an_interrupt_ends_a_run_cleanly_with_what_was_measured() {
     let test = "an_interrupt_ends_a_run_cleanly_with_what_was_measured";
-    let _alone = alone();
+    let _beside = beside_others();
     if !can_run(test) {
         return;
     }
@@ -47,7 +47,7 @@ fn an_interrupt_ends_a_run_cleanly_with_what_was_measured() {
 #[test]
 fn an_interrupt_in_the_warm_up_says_that_nothing_was_measured() {
     let test = "an_interrupt_in_the_warm_up_says_that_nothing_was_measured";
-    let _alone = alone();
+    let _beside = beside_others();
     if !can_run(test) {
         return;
     }
@@ -69,7 +69,7 @@ fn an_interrupt_in_the_warm_up_says_that_nothing_was_measured() {
 #[test]
 fn a_run_that_slept_says_so_and_is_an_error_if_strict() {
     let test = "a_run_that_slept_says_so_and_is_an_error_if_strict";
-    let _alone = alone();
+    let _beside = beside_others();
     if !can_run(test) {
         return;
     }

@@ -108,7 +108,7 @@ fn drop_tail(test: &str, run: &mut Run) -> Result<(), Missed> {
 #[test]
 fn a_queue_of_the_kernel_is_refused_where_it_cannot_be() {
     let test = "a_queue_of_the_kernel_is_refused_where_it_cannot_be";
-    let _alone = alone();
+    let _beside = beside_others();
     let folder = tempfile::tempdir().unwrap();
     let bare = SCENARIO.replace("overhead = 14\n", "");
     let changing =

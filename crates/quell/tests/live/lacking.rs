@@ -86,7 +86,7 @@ fn wait_until(what: &str, done: impl Fn() -> bool) {
 #[test]
 fn without_root_a_user_namespace_serves() {
     let test = "without_root_a_user_namespace_serves";
-    let _alone = alone();
+    let _beside = beside_others();
     if !is_root() {
         return not_run(test, "needs root, to become somebody else");
     }
@@ -137,7 +137,7 @@ fn without_root_a_user_namespace_serves() {
 #[test]
 fn what_is_missing_is_named_with_what_mends_it() {
     let test = "what_is_missing_is_named_with_what_mends_it";
-    let _alone = alone();
+    let _beside = beside_others();
     if !is_root() {
         return not_run(test, "needs root, to take its own rights away");
     }
@@ -200,7 +200,7 @@ fn what_is_missing_is_named_with_what_mends_it() {
 #[test]
 fn a_full_disk_fails_the_run_and_leaves_nothing() {
     let test = "a_full_disk_fails_the_run_and_leaves_nothing";
-    let _alone = alone();
+    let _beside = beside_others();
     if !is_root() || !can_run(test) {
         return not_run(test, "needs root, to mount a small file system");
     }

@@ -27,7 +27,7 @@ const NOBODY: u32 = 65_534;
 #[test]
 fn no_thread_of_a_run_of_root_keeps_what_it_does_not_need() {
     let test = "no_thread_of_a_run_of_root_keeps_what_it_does_not_need";
-    let _alone = alone();
+    let _beside = beside_others();
     if !is_root() || !can_run(test) {
         return not_run(test, "needs root");
     }
@@ -47,7 +47,7 @@ fn no_thread_of_a_run_of_root_keeps_what_it_does_not_need() {
 #[test]
 fn no_thread_of_a_run_of_a_user_keeps_what_it_does_not_need() {
     let test = "no_thread_of_a_run_of_a_user_keeps_what_it_does_not_need";
-    let _alone = alone();
+    let _beside = beside_others();
     if !is_root() {
         return not_run(test, "needs root, to become somebody else");
     }
@@ -183,7 +183,7 @@ fn children(process: u32) -> Vec<u32> {
 #[test]
 fn root_writes_into_a_users_folder_as_that_user() {
     let test = "root_writes_into_a_users_folder_as_that_user";
-    let _alone = alone();
+    let _beside = beside_others();
     if !is_root() || !can_run(test) {
         return not_run(test, "needs root");
     }
@@ -219,7 +219,7 @@ fn root_writes_into_a_users_folder_as_that_user() {
 #[test]
 fn a_folder_that_root_alone_may_write_in_by_its_rights_is_refused_at_once() {
     let test = "a_folder_that_root_alone_may_write_in_by_its_rights_is_refused_at_once";
-    let _alone = alone();
+    let _beside = beside_others();
     if !is_root() || !can_run(test) {
         return not_run(test, "needs root");
     }

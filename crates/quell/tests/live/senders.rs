@@ -53,14 +53,14 @@ fn pacing_empties_the_queue(run: &mut Run, world: &str) -> Result<(), Missed> {
 
 #[test]
 fn pacing_and_offload_change_the_queue_of_the_simulator() {
-    let _alone = alone();
+    let _beside = beside_others();
     pacing_empties_the_queue(&mut Run::default(), "sim").unwrap();
 }
 
 /// Behind a link of its own, hardly faster than the bottleneck, a burst comes as slowly as the queue sends it.
 #[test]
 fn links_of_senders_empty_the_queue_of_the_simulator_and_are_refused_in_the_live_world() {
-    let _alone = alone();
+    let _beside = beside_others();
     let delay = |group| mean_delay(&mut Run::default(), "sim", group);
     let (without, with) = (delay(""), delay("access-rate = \"101mbit\""));
     assert!(with < without / 10.0, "{with} {without}");

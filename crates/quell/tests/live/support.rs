@@ -19,9 +19,14 @@ pub(crate) const COEXISTENCE: &str = concat!(
 /// Four and two CUBIC flows: runs without BPF.
 pub(crate) const CUBIC: [&str; 2] = ["--set", "group.l4s.congestion-control=cubic"];
 
-/// For tests that judge no rate and no delay, and must not disturb those that do.
+/// For tests that look at what the whole machine has: namespaces, modules, congestion controls.
 pub(crate) fn alone() -> Turn {
     Turn::take()
+}
+
+/// For tests that judge no rate and no delay, and must not disturb those that do.
+pub(crate) fn beside_others() -> Turn {
+    Turn::share()
 }
 
 pub(crate) use crate::not_run::not_run;
