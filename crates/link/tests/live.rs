@@ -260,7 +260,10 @@ fn drops(test: &str, run: &mut Run) -> Result<(), Missed> {
     assert!(arrived >= 21, "{arrived}");
     // At 20 Mbit/s a packet takes 0.4 ms, and the burst comes within a few of them.
     bound!(arrived < 60, "{arrived}");
-    assert_eq!(report.forward.dropped, 300 - arrived, "{report:#?}");
+    // What the hosts send of their own accord (IPv6) may find the queue full as well.
+    let own = report.forward.unclassified;
+    let dropped = report.forward.dropped.checked_sub(300 - arrived);
+    assert!(dropped.is_some_and(|others| others <= own), "{report:#?}");
     assert!(
         report.forward.is_conserved() && report.lost_outside() == 0,
         "{report:#?}"

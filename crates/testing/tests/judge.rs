@@ -14,6 +14,7 @@ fn load(others: f64, late: &[(f64, f64)]) -> Load {
     Load {
         others: Some(others),
         late: late.collect(),
+        percentile: false,
     }
 }
 
@@ -63,7 +64,7 @@ fn a_miss_on_a_quiet_machine_fails_at_once() {
         let (verdict, made) = judge(&[(3.3, load)]);
         let what = failed(&verdict);
         assert!(
-            what.contains("ratio < 2.5") && what.ends_with("3.3"),
+            what.contains("ratio < 2.5") && what.contains(": 3.3 (others had "),
             "{what}"
         );
         assert_eq!(made, 1);
@@ -79,8 +80,28 @@ fn a_miss_on_a_busy_machine_is_repeated_and_the_repetition_counts() {
         "kept"
     );
     let (verdict, made) = judge(&[(3.3, busy()), (3.4, load(0.02, &[(0.1, 0.35)]))]);
-    assert!(failed(&verdict).ends_with("3.4"), "{verdict:?}");
+    assert!(
+        failed(&verdict).contains(": 3.4 (others had 2.0 %"),
+        "{verdict:?}"
+    );
     assert_eq!(made, 2, "missed again, on a quiet machine");
+}
+
+#[test]
+fn less_excuses_a_percentile_than_a_mean() {
+    let little = load(0.05, &[]);
+    let percentile = Load {
+        percentile: true,
+        ..little.clone()
+    };
+    assert_eq!(little.busy(), None);
+    let figures = percentile.busy().expect("a busy machine");
+    assert_eq!(figures, "others had 5 % of the processors");
+    let idle = Load {
+        percentile: true,
+        ..load(Load::OTHERS_OF_PERCENTILES, &[])
+    };
+    assert_eq!(idle.busy(), None);
 }
 
 #[test]

@@ -118,10 +118,11 @@ fn dualpi2_keeps_l4s_short_beside_classic_and_drop_tail_does_not() {
 #[test]
 fn the_link_is_on_time_on_a_machine_that_is_left_alone() {
     let test = "the_link_is_on_time_on_a_machine_that_is_left_alone";
-    live(test, |_| {
+    live(test, |run| {
         if !can_run(test) {
             return Ok(());
         }
+        run.judges_a_percentile();
         let folder = tempfile::tempdir().unwrap();
         let arguments = [&CUBIC[..], &["--duration", "3s", "--set", "run.warmup=1s"]].concat();
         let summary = json_run(&folder.path().join("out"), &arguments);
