@@ -65,6 +65,7 @@ check: ## Check format, lints, documentation, licences, advisories, scripts
 	cargo deny --locked check -A license-exception-not-encountered licenses bans sources
 	cargo deny --locked --manifest-path fuzz/Cargo.toml --config deny.toml check licenses bans sources
 	scripts/advisories
+	scripts/no-std quell-units
 	scripts/no-std quell-aqm
 	cargo clippy --workspace --all-targets --locked $(FLAGS) -- -D warnings
 	cargo clippy --manifest-path fuzz/Cargo.toml --locked -- -D warnings

@@ -2,9 +2,9 @@
 
 #![no_main]
 
-use quell_aqm::Ecn;
 use quell_link::frame::{self, IpPacket, Kind};
 use quell_link::{ecn_field, value_field};
+use quell_units::Ecn;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     let Kind::Ip(packet) = frame::parse(bytes) else {

@@ -2,7 +2,7 @@
 
 #![no_main]
 
-use quell_aqm::units::notation;
+use quell_units::notation;
 
 libfuzzer_sys::fuzz_target!(|text: &str| {
     if let Ok(time) = notation::time(text) {

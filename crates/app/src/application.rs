@@ -1,6 +1,6 @@
 //! Any end of any application, dispatched statically.
 
-use quell_aqm::{Random, Time};
+use quell_units::{Random, Time};
 
 use crate::{Action, AppConfig, Application, Input, Report, bulk, cbr, on_off, transfer};
 

@@ -1,6 +1,6 @@
 //! A transfer without end: the load of most experiments with congestion control.
 
-use quell_aqm::Time;
+use quell_units::Time;
 
 use crate::{Action, Application, Input, Send};
 
@@ -46,7 +46,7 @@ impl Application for Receiver {
 #[cfg(test)]
 mod tests {
     use crate::{Action, AppConfig, Application as _, Input, Report, Send, Transport};
-    use quell_aqm::{Random, Time};
+    use quell_units::{Random, Time};
 
     const START: Input = Input::Started { opened: Time::ZERO };
 

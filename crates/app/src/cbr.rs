@@ -7,7 +7,7 @@
 //! The receiver tells loss from the sequence numbers that the host counts. A datagram that arrives
 //! twice would count as reordered and hide a loss; no world duplicates packets.
 
-use quell_aqm::{Bytes, Random, Time};
+use quell_units::{Bytes, Random, Time};
 
 use crate::normal::normal_span;
 use crate::{Action, Application, CbrReport, Delay, Delays, Input, Interval, Send};

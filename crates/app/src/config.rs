@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use quell_aqm::{Bytes, Random, Time};
+use quell_units::{Bytes, Random, Time};
 
 use crate::{App, Period, Transport};
 

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use quell_aqm::Time;
+use quell_units::Time;
 
 /// Counts how often each span occurred. `BITS` significant bits of each are kept.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

@@ -10,7 +10,7 @@
 
 use std::f64::consts::LN_2;
 
-use quell_aqm::{Random, Time};
+use quell_units::{Random, Time};
 
 /// Points in the octave from 1 to 2.
 const POINTS: usize = 256;

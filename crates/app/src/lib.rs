@@ -44,7 +44,7 @@ pub use durations::Durations;
 pub use period::{Distribution, Period};
 pub use report::{CbrReport, Delay, Delays, OnOffReport, Report, TransferReport};
 
-use quell_aqm::{Bytes, Time};
+use quell_units::{Bytes, Time};
 
 /// How far a stream's transport reads ahead of what it has sent between [`Send::Resume`] and
 /// [`Send::Pause`]: a socket buffer of 16 KiB beyond the data in flight.

@@ -9,7 +9,7 @@
 //! The table is computed by the compiler, whose floating point is the same on every machine; the
 //! running program uses integers only.
 
-use quell_aqm::{Random, Time};
+use quell_units::{Random, Time};
 
 /// Octaves of the tail probability.
 const OCTAVES: usize = 32;

@@ -12,7 +12,7 @@
 //! The times depend on the plan only, as with `cbr`: a host that is late does not shift them. A flow
 //! begins with an on-time as soon as it is up. Lengths below 1 ns count as 1 ns.
 
-use quell_aqm::{Bytes, Random, Time};
+use quell_units::{Bytes, Random, Time};
 
 use crate::normal::normal_span;
 use crate::{Action, Application, Input, Interval, OnOffReport, Period, Send};

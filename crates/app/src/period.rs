@@ -1,6 +1,6 @@
 //! Lengths of time that a user gives to an application: fixed, or drawn anew each time.
 
-use quell_aqm::{Random, Time};
+use quell_units::{Random, Time};
 
 use crate::exponential::exponential_span;
 

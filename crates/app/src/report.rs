@@ -1,6 +1,6 @@
 //! What the user of an application would tell of it. Plain values: the layer above writes them out.
 
-use quell_aqm::Time;
+use quell_units::Time;
 
 use crate::Durations;
 

@@ -10,7 +10,7 @@
 //! Either end may be the one whose host opens connections. Both draw the pauses from the same
 //! stream, and so agree.
 
-use quell_aqm::{Bytes, Random, Time};
+use quell_units::{Bytes, Random, Time};
 
 use crate::{Action, Application, Durations, Input, Period, Send, TransferReport};
 

@@ -4,10 +4,8 @@
 //! through a small trait, and nothing reads a clock, logs, blocks or uses floating point. The same
 //! code therefore decides the fate of modelled packets in a simulator and of real ones on a link.
 //!
-//! * [`units`]: time, rates, bytes, probabilities, and how people write them.
 //! * [`packet`]: what a discipline may know of a packet.
 //! * [`qdisc`]: the contract of a queue discipline; [`observer`]: who is told what it did.
-//! * [`parameter`]: the one table from which checks, schema, command line and documentation come.
 //! * [`registry`]: every discipline there is, behind one enum.
 //! * [`value`]: what packets are worth; [`marker`]: what writes it into them, in front of the bottleneck.
 //! * [`bottleneck`]: a discipline behind a [`departure_clock`]; nothing else calls a discipline.
@@ -41,20 +39,17 @@ pub mod gsp;
 pub mod marker;
 pub mod observer;
 pub mod packet;
-pub mod parameter;
 mod pi;
 pub mod pi2;
 pub mod pie;
 pub mod pvpie;
 pub mod qdisc;
 mod queue_protection;
-pub mod random;
 pub mod red;
 pub mod registry;
 pub mod scheduler;
 mod single_queue;
 pub mod step;
-pub mod units;
 pub mod value;
 pub mod vdq_csaqm;
 mod virtual_queue;
@@ -62,10 +57,14 @@ mod virtual_queue;
 pub use bottleneck::{Bottleneck, Departure};
 pub use marker::Marker;
 pub use observer::{Drop, DropReason, MarkReason, Observer, QueueId};
-pub use packet::{Ecn, Packet};
-pub use parameter::{Parameter, ParameterError, Settings};
+pub use packet::Packet;
 pub use qdisc::{Backlog, Link, Qdisc};
-pub use random::Random;
 pub use registry::Discipline;
-pub use units::{Bytes, Frequency, Probability, Rate, Time};
 pub use value::ValueFunction;
+
+// The units of the public items above; `units` as a whole for the notation of parameters.
+use quell_units::random;
+pub use quell_units::{
+    self as units, Bytes, Ecn, Frequency, Parameter, ParameterError, Probability, Random, Rate,
+    Settings, Time, parameter,
+};

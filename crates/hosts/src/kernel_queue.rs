@@ -16,8 +16,8 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use quell_aqm::Rate;
 use quell_confine::capabilities::{self, CapabilitySet};
+use quell_units::Rate;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Doing as _;

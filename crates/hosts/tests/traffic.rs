@@ -11,13 +11,13 @@ use std::time::Duration;
 
 use common::{Cable, can_make_networks};
 use quell_app::{AppConfig, Interval, Report};
-use quell_aqm::{Bytes, Ecn, Random, Time};
 use quell_hosts::capabilities::drop_to_network;
 use quell_hosts::topology::{GroupConfig, Topology, TopologyConfig};
 use quell_hosts::traffic::{
     Direction, Epoch, FlowFailure, FlowPlan, Traffic, TrafficConfig, TrafficReport,
 };
 use quell_testing::{Missed, Turn, bound, live};
+use quell_units::{Bytes, Ecn, Random, Time};
 
 fn plan(topology: &Topology, group: usize, app: AppConfig) -> FlowPlan {
     let addresses = topology.groups[group];

@@ -21,8 +21,8 @@ mod workload;
 
 use std::process::ExitCode;
 
-use quell_aqm::{Rate, Time};
 use quell_lab::live::{self, LiveError};
+use quell_units::{Rate, Time};
 
 use quell::{Fate, Measured};
 use workload::{Load, Workload};

@@ -11,8 +11,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError, mpsc};
 use std::time::SystemTime;
 
-use quell_aqm::Time;
 use quell_measure::{Aggregate, Summary, aggregate};
+use quell_units::Time;
 
 use crate::results::facts::Utc;
 use crate::results::folder::{Folder, Inner};

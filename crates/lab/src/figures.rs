@@ -4,10 +4,11 @@
 use std::collections::BTreeMap;
 
 use quell_app::{AppConfig, Durations, Report, Transport};
-use quell_aqm::{Packet, Qdisc as _, Random, Time};
+use quell_aqm::{Packet, Qdisc as _};
 use quell_measure::{
     Direction, FlowRecorder, GroupId, GroupInfo, Recorder, RecorderConfig, Summary, Timeline,
 };
+use quell_units::{Random, Time};
 use serde_json::{Value, json};
 
 use crate::lifetimes::Lifetime;

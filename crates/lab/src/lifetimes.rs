@@ -5,7 +5,7 @@
 //! no real ones do: each start is shifted by a uniformly drawn part of the group's base RTT, or of
 //! the interval of its datagrams, from the seed.
 
-use quell_aqm::{Random, Time};
+use quell_units::{Random, Time};
 
 use crate::scenario::{Group, Scenario, Setting};
 

@@ -1,8 +1,8 @@
 //! The markers of a run: one instance for each group whose data carry values, with a random stream of its own.
 
-use quell_aqm::Random;
 use quell_aqm::marker::Marker;
 use quell_measure::Direction;
+use quell_units::Random;
 
 use crate::scenario::Scenario;
 

@@ -7,8 +7,8 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-use quell_aqm::Time;
 use quell_measure::{Aggregate, Summary};
+use quell_units::Time;
 
 use crate::batch;
 pub use crate::batch::Task;

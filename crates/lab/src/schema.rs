@@ -4,10 +4,10 @@
 //! depends on several keys, and ranges of quantities with units, only `quell check` can judge.
 
 use quell_aqm::marker::MARKERS;
-use quell_aqm::parameter::{Default as Given, Domain as D, Parameter, condition};
 use quell_aqm::registry::{self, Entry};
 use quell_aqm::value::{Curve, FUNCTIONS};
 use quell_tcp::cc;
+use quell_units::parameter::{Default as Given, Domain as D, Parameter, condition};
 use serde_json::{Map, Value, json};
 
 use crate::scenario::Domain;

@@ -1,7 +1,7 @@
 //! The worlds in which a scenario can run.
 
 use quell_app::config::MIN_DATAGRAM;
-use quell_aqm::{Bytes, Time};
+use quell_units::{Bytes, Time};
 
 use crate::scenario::keys::MOST_FLOWS;
 

@@ -3,12 +3,12 @@
 
 use std::sync::atomic::AtomicBool;
 
-use quell_aqm::Time;
-use quell_aqm::parameter::Domain;
 use quell_lab::live::{Listener, Row};
 use quell_lab::scenario::Scenario;
 use quell_lab::sim;
 use quell_tcp::cc::KINDS;
+use quell_units::Time;
+use quell_units::parameter::Domain;
 
 struct Deaf;
 

@@ -8,12 +8,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use quell_aqm::marker::MARKERS;
-use quell_aqm::parameter::{Default, Parameter, condition};
 use quell_aqm::registry::{Entry, KINDS};
 use quell_aqm::value::FUNCTIONS;
 use quell_lab::World;
 use quell_lab::scenario::Scenario;
 use quell_tcp::cc;
+use quell_units::parameter::{Default, Parameter, condition};
 
 const HEAD: &str = "\
 # Queue disciplines

@@ -6,7 +6,6 @@ use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use quell_aqm::{Rate, Time};
 use quell_lab::live::LiveOptions;
 use quell_lab::scenario::Scenario;
 use quell_lab::{
@@ -16,6 +15,7 @@ use quell_measure::{
     Direction, FlowRecorder, GroupInfo, Histograms, Recorder, RecorderConfig, RunInfo, Summary,
     Timeline,
 };
+use quell_units::{Rate, Time};
 
 fn scenario(seeds: &str) -> Scenario {
     let text = format!(

@@ -18,8 +18,8 @@ use std::os::fd::AsRawFd;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use quell_aqm::{Rate, Time};
 use quell_link::{GroupConfig, LinkConfig, Wakeup};
+use quell_units::{Rate, Time};
 use support::{Topology, Unobserved, direction, set_option};
 
 const PORT: u16 = 5_001;

@@ -47,7 +47,7 @@ impl Classifier {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use quell_aqm::Ecn;
+    use quell_units::Ecn;
 
     #[test]
     fn the_far_side_port_names_the_group_in_both_directions() {

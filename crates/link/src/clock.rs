@@ -6,7 +6,7 @@
 //! and a stamp never lies before its predecessor nor in the future, so a step in between moves the
 //! few packets that it falls on by at most the time since the last look.
 
-use quell_aqm::Time;
+use quell_units::Time;
 use rustix::time::{ClockId, clock_gettime};
 
 /// The present instant of CLOCK_MONOTONIC, since the origin of that clock: an epoch for a link.

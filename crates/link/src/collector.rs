@@ -1,6 +1,7 @@
 //! The caller's observer, with a note of each dropped packet's slot, which goes back to the pool.
 
-use quell_aqm::{Departure, Drop, MarkReason, Observer, QueueId, Rate, Time};
+use quell_aqm::{Departure, Drop, MarkReason, Observer, QueueId};
+use quell_units::{Rate, Time};
 
 use crate::descriptor::Descriptor;
 use crate::pool::FrameId;

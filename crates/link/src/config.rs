@@ -4,7 +4,8 @@ use std::io;
 
 use quell_aqm::departure_clock::Framing;
 use quell_aqm::marker::Marker;
-use quell_aqm::{Bytes, Discipline, Link, Random, Rate, Settings, Time, registry};
+use quell_aqm::{Discipline, Link, registry};
+use quell_units::{Bytes, Random, Rate, Settings, Time};
 
 use crate::descriptor::Descriptor;
 use crate::messages::BATCH;

@@ -8,9 +8,9 @@
 use std::collections::{HashMap, VecDeque};
 
 use quell_aqm::departure_clock::Framing;
-use quell_aqm::{Ecn, Rate, Time};
 use quell_measure::Distribution;
 use quell_measure::distribution::Resolution;
+use quell_units::{Ecn, Rate, Time};
 
 use crate::classifier::Classifier;
 use crate::tap::{Identity, Seen};
@@ -185,7 +185,7 @@ impl Crossing {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use quell_aqm::Bytes;
+    use quell_units::Bytes;
 
     const MS: i64 = 1_000_000;
 

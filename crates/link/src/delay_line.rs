@@ -9,7 +9,7 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-use quell_aqm::{Random, Time};
+use quell_units::{Random, Time};
 
 /// Items on their way.
 #[derive(Debug)]

@@ -5,7 +5,8 @@
 
 use std::num::NonZeroU16;
 
-use quell_aqm::{Bytes, Ecn, Packet, Time};
+use quell_aqm::Packet;
+use quell_units::{Bytes, Ecn, Time};
 
 use crate::frame::IpPacket;
 use crate::pool::Frame;

@@ -3,7 +3,7 @@
 //! IPv4's header checksum covers it and is changed with it (RFC 1624); a checksum that was wrong
 //! stays wrong by the same amount. IPv6 has none. No transport's checksum covers the field.
 
-use quell_aqm::Ecn;
+use quell_units::Ecn;
 
 use crate::header_checksum::adjusted;
 

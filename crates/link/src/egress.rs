@@ -15,7 +15,7 @@ use std::collections::{BinaryHeap, VecDeque};
 use std::io;
 use std::os::fd::BorrowedFd;
 
-use quell_aqm::Time;
+use quell_units::Time;
 
 use crate::clock::Clock;
 use crate::lateness::Lateness;

@@ -13,7 +13,7 @@
 //! * neighbour discovery counts as such only with hop limit 255, as RFC 4861 section 7.1 demands of
 //!   valid messages, so that ordinary traffic cannot pass the queue in its disguise.
 
-use quell_aqm::Ecn;
+use quell_units::Ecn;
 
 use crate::flow_key;
 

@@ -1,6 +1,7 @@
 //! One direction with its sockets' halves and its counts.
 
-use quell_aqm::{Observer, Time};
+use quell_aqm::Observer;
+use quell_units::Time;
 
 use crate::clock::Stamps;
 use crate::descriptor::Descriptor;

@@ -1,7 +1,7 @@
 //! How late something was: a histogram with a bounded relative error of 1 %.
 
 use hdrhistogram::Histogram;
-use quell_aqm::Time;
+use quell_units::Time;
 
 /// Delays from nothing to a minute; longer ones count as a minute.
 #[derive(Debug, Clone)]

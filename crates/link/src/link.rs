@@ -11,7 +11,8 @@
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use quell_aqm::{Discipline, Ecn, Observer, Packet, ParameterError, Random, Rate, Time};
+use quell_aqm::{Discipline, Observer, Packet};
+use quell_units::{Ecn, ParameterError, Random, Rate, Time};
 
 use crate::classifier::Classifier;
 use crate::clock::{Clock, thread_cpu_time};

@@ -12,7 +12,7 @@
 //! each reading of it costs (256 ns, timer_read() of arch/um/kernel/time.c): [`EXACT_RESERVE`] is
 //! kept then.
 
-use quell_aqm::{Bytes, Rate, Time};
+use quell_units::{Bytes, Rate, Time};
 
 use crate::config::{Change, DirectionConfig, LinkConfig, Wakeup};
 use crate::port::Buffers;

@@ -7,7 +7,8 @@
 use std::collections::VecDeque;
 
 use quell_aqm::marker::Marker;
-use quell_aqm::{Bottleneck, Departure, Discipline, Observer, ParameterError, Random, Rate, Time};
+use quell_aqm::{Bottleneck, Departure, Discipline, Observer};
+use quell_units::{ParameterError, Random, Rate, Time};
 
 use crate::collector::Collector;
 use crate::config::{Change, DirectionConfig};

@@ -13,7 +13,7 @@
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
-use quell_aqm::Bytes;
+use quell_units::Bytes;
 use rustix::net::sockopt;
 
 use crate::qdisc;

@@ -1,6 +1,6 @@
 //! What a link did, and how well: the evidence for or against trusting a run.
 
-use quell_aqm::Time;
+use quell_units::Time;
 
 use crate::config::Direction;
 use crate::lateness::Summary;

@@ -7,7 +7,7 @@
 use std::io;
 use std::os::fd::AsFd as _;
 
-use quell_aqm::{Bytes, Ecn};
+use quell_units::{Bytes, Ecn};
 
 use crate::messages::{BATCH, Messages};
 use crate::port::Port;

@@ -10,7 +10,7 @@
 use std::io;
 use std::os::fd::OwnedFd;
 
-use quell_aqm::Time;
+use quell_units::Time;
 use rustix::event::Timespec;
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
 use rustix::io::Errno;

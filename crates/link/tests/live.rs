@@ -7,11 +7,12 @@ mod support;
 
 use std::time::Instant;
 
-use quell_aqm::{Departure, Drop, Observer, Rate, Time};
+use quell_aqm::{Departure, Drop, Observer};
 use quell_link::{
     Change, Descriptor, Direction, DirectionConfig, GroupConfig, Link, LinkConfig, Port, Wakeup,
 };
 use quell_testing::{Missed, Run, bound, live};
+use quell_units::{Rate, Time};
 use support::{Topology, Unobserved, burst, can_run, direction, note, receive, send_with_ecn};
 
 const MS: fn(u64) -> Time = Time::from_millis;

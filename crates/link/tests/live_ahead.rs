@@ -12,11 +12,12 @@ use std::net::UdpSocket;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use quell_aqm::{Departure, Drop, Observer, Packet as _, Rate, Time};
+use quell_aqm::{Departure, Drop, Observer, Packet as _};
 use quell_link::{
     Change, Descriptor, Direction, DirectionConfig, GroupConfig, Link, LinkConfig, Port, Wakeup,
 };
 use quell_testing::{Missed, Run, Turn, bound, live};
+use quell_units::{Rate, Time};
 use support::{Topology, Unobserved, can_run, direction, note, receive_stamped, set_option};
 
 const MS: fn(u64) -> Time = Time::from_millis;

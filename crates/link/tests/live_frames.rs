@@ -3,9 +3,9 @@
 
 mod support;
 
-use quell_aqm::{Ecn, Rate, Time};
 use quell_link::{DirectionConfig, GroupConfig, LinkConfig, ecn_field};
 use quell_testing::{Missed, Run, Turn, bound, live};
+use quell_units::{Ecn, Rate, Time};
 use support::raw::RawSocket;
 use support::{Topology, Unobserved, burst, can_run, direction, note};
 

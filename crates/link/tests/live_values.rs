@@ -9,11 +9,12 @@ use std::time::{Duration, Instant};
 
 use quell_aqm::marker::{MARKERS, Marker};
 use quell_aqm::value::{CodeScale, ValueFunction};
-use quell_aqm::{Drop, Observer, Packet as _, QueueId, Random, Rate, Settings, Time};
+use quell_aqm::{Drop, Observer, Packet as _, QueueId};
 use quell_link::{
     Descriptor, DirectionConfig, GroupConfig, LinkConfig, OnWire, WireValues, value_field,
 };
 use quell_testing::{Missed, Run, Turn, bound, live};
+use quell_units::{Random, Rate, Settings, Time};
 use support::raw::RawSocket;
 use support::{Topology, can_run, direction, note};
 

@@ -15,7 +15,8 @@
 
 use std::collections::BTreeSet;
 
-use quell_aqm::{Bytes, Drop, Observer, Packet, QueueId, Rate, Time};
+use quell_aqm::{Drop, Observer, Packet, QueueId};
+use quell_units::{Bytes, Rate, Time};
 
 /// Groups the drops of a queue, or of the queues of a dual one together, into bursts.
 #[derive(Debug, Clone)]
@@ -207,7 +208,8 @@ impl<P: Packet> Observer<P> for BurstRecorder {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use quell_aqm::{DropReason, Ecn};
+    use quell_aqm::DropReason;
+    use quell_units::Ecn;
 
     struct Of(u64);
 

@@ -11,7 +11,7 @@
 //! flows that lived in it, in the order of their start. Memory grows with the number of flows, not
 //! with time.
 
-use quell_aqm::{Bytes, Time};
+use quell_units::{Bytes, Time};
 
 use crate::distribution::{Dist, Distribution};
 use crate::label::{FlowId, GroupId};

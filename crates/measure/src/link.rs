@@ -2,7 +2,8 @@
 //!
 //! Busy time is that of the departure clock, so overhead counts.
 
-use quell_aqm::{Departure, Rate, Time};
+use quell_aqm::Departure;
+use quell_units::{Rate, Time};
 
 use crate::timeline::Span;
 

@@ -1,6 +1,6 @@
 //! The figures of one queue and of one group, kept per segment and for the whole.
 
-use quell_aqm::Time;
+use quell_units::Time;
 
 use crate::counts::Counts;
 use crate::distribution::{Distribution, Resolution};

@@ -8,7 +8,8 @@
 //!
 //! Each call costs integer work only, and allocates only when rows are not drained.
 
-use quell_aqm::{Bytes, Departure, Drop, MarkReason, Observer, Packet, QueueId, Rate, Time};
+use quell_aqm::{Departure, Drop, MarkReason, Observer, Packet, QueueId};
+use quell_units::{Bytes, Rate, Time};
 
 use crate::counts::Counts;
 use crate::distribution::{Dist, Distribution};

@@ -2,7 +2,8 @@
 
 use super::*;
 use proptest::prelude::*;
-use quell_aqm::{DropReason, Ecn};
+use quell_aqm::DropReason;
+use quell_units::Ecn;
 
 #[derive(Debug, Clone)]
 struct TestPacket {

@@ -3,7 +3,7 @@
 //! The caller drains them now and then, and writes them where it likes; a recorder holds no more
 //! than what was not drained.
 
-use quell_aqm::{Bytes, Time};
+use quell_units::{Bytes, Time};
 
 use crate::label::{Direction, FlowId, GroupId};
 

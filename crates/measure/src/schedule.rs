@@ -1,6 +1,6 @@
 //! Where a recorder is on its timeline, and what closes next.
 
-use quell_aqm::Time;
+use quell_units::Time;
 
 use crate::timeline::{Segment, Span, Timeline, Use};
 

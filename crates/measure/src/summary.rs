@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use quell_aqm::Time;
+use quell_units::Time;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 

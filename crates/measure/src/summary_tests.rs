@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::timeline::Span;
-use quell_aqm::Rate;
+use quell_units::Rate;
 
 const DIST: Dist = Dist {
     mean: 0.1,

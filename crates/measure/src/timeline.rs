@@ -9,7 +9,7 @@
 //! instead) and without what lies in the warm-up. A stretch of which nothing is left is no phase; a
 //! run without changes has no phases. Each phase is therefore one segment.
 
-use quell_aqm::Time;
+use quell_units::Time;
 
 /// A stretch of time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,12 +1,11 @@
 //! The recorder as the observer of a real bottleneck, against closed forms.
 
 use quell_aqm::departure_clock::Framing;
-use quell_aqm::{
-    Bottleneck, Bytes, Discipline, Ecn, Link, Packet, Random, Rate, Settings, Time, registry,
-};
+use quell_aqm::{Bottleneck, Discipline, Link, Packet, registry};
 use quell_measure::{
     Direction, GroupId, Labelled, LinkResults, Recorder, RecorderConfig, Timeline,
 };
+use quell_units::{Bytes, Ecn, Random, Rate, Settings, Time};
 
 #[derive(Debug)]
 struct Datagram {

@@ -4,8 +4,8 @@ use std::io::IsTerminal as _;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use quell_aqm::Time;
 use quell_lab::Progress;
+use quell_units::Time;
 
 use crate::page::say;
 

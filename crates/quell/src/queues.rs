@@ -1,8 +1,8 @@
 //! `quell queues`: what disciplines there are, from the registry and nowhere else.
 
-use quell_aqm::parameter::{Default, Parameter, condition};
 use quell_aqm::registry::{self, Entry};
 use quell_lab::scenario::closest;
+use quell_units::parameter::{Default, Parameter, condition};
 
 use crate::Failure;
 use crate::page::Page;

@@ -17,10 +17,10 @@ use std::process::{Command, Output, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use quell_aqm::Time;
 use quell_lab::live::LiveOptions;
 use quell_lab::scenario::Scenario;
 use quell_lab::{GuestOptions, Options, Task, World};
+use quell_units::Time;
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use serde_json::Value;
 

@@ -31,7 +31,7 @@ mod others;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use others::{Fourary, Heap, Radix, Tournament};
-use quell_aqm::{Random, Time};
+use quell_units::{Random, Time};
 
 /// What a structure of timers can do.
 trait Queue {

@@ -9,7 +9,8 @@
 use std::collections::VecDeque;
 
 use quell_aqm::departure_clock::{DepartureClock, Framing};
-use quell_aqm::{Bytes, Observer, Packet as _, Rate, Time};
+use quell_aqm::{Observer, Packet as _};
+use quell_units::{Bytes, Rate, Time};
 
 use crate::network::Network;
 use crate::packet::Packet;
@@ -82,8 +83,8 @@ impl Access {
 mod tests {
     use super::*;
     use crate::packet::Label;
-    use quell_aqm::Ecn;
     use quell_measure::{Direction, FlowId};
+    use quell_units::Ecn;
 
     #[test]
     fn packets_leave_one_by_one_at_the_exact_rate() {

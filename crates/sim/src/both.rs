@@ -1,6 +1,7 @@
 //! Two observers at once: one that measures, one that writes down each packet.
 
-use quell_aqm::{Departure, Drop, MarkReason, Observer, QueueId, Rate, Time};
+use quell_aqm::{Departure, Drop, MarkReason, Observer, QueueId};
+use quell_units::{Rate, Time};
 
 use crate::packet::Packet;
 

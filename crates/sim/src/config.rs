@@ -3,11 +3,12 @@
 use std::fmt;
 
 use quell_app::AppConfig;
+use quell_aqm::Discipline;
 use quell_aqm::departure_clock::Framing;
 use quell_aqm::marker::Marker;
-use quell_aqm::{Discipline, Ecn, ParameterError, Random, Rate, Time};
 use quell_measure::{Direction, GroupId};
 use quell_tcp::{ReceiverConfig, SenderConfig};
+use quell_units::{Ecn, ParameterError, Random, Rate, Time};
 
 use crate::packet::Packet;
 

@@ -10,10 +10,11 @@
 //! flow's counters go on.
 
 use quell_app::{Action, App, Application as _, Input, Report, Send, UNSENT};
-use quell_aqm::{Bytes, Ecn, Observer, Time};
+use quell_aqm::Observer;
 use quell_measure::{Direction, FlowId, FlowSample};
 use quell_tcp::cache::prefetch;
 use quell_tcp::{Receiver, ReceiverConfig, Sender, SenderConfig, SenderStats};
+use quell_units::{Bytes, Ecn, Time};
 
 use crate::access::Access;
 use crate::config::{FlowConfig, TransportConfig};

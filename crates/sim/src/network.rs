@@ -1,10 +1,12 @@
 //! Everything between the hosts: a bottleneck and its wires in each direction.
 
+use quell_aqm::Departure;
 use quell_aqm::marker::Marker;
-use quell_aqm::{Bottleneck, Discipline, Drop, MarkReason, Observer, QueueId, Random, Rate, Time};
-use quell_aqm::{Departure, ParameterError};
+use quell_aqm::{Bottleneck, Discipline, Drop, MarkReason, Observer, QueueId};
 use quell_measure::Direction;
 use quell_tcp::Segment;
+use quell_units::ParameterError;
+use quell_units::{Random, Rate, Time};
 
 use crate::config::{Change, Jitter, Side};
 use crate::options::OptionStore;

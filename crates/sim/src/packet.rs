@@ -6,9 +6,9 @@
 //! blocks in the packet, 88 bytes, the simulator is 3 % slower with 10 flows, 13 % with 10 000 and 23 % at
 //! 100 Gbit/s (`crates/quell/benches/speed.rs`).
 
-use quell_aqm::{Bytes, Ecn, Time};
 use quell_measure::{Direction, FlowId, GroupId, Labelled};
 use quell_tcp::{Flags, Segment};
+use quell_units::{Bytes, Ecn, Time};
 
 use crate::options::OptionStore;
 

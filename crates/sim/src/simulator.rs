@@ -9,9 +9,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use quell_app::Report;
 use quell_app::Transport;
-use quell_aqm::{Discipline, Observer, Random, Rate, Time};
+use quell_aqm::{Discipline, Observer};
 use quell_measure::{Direction, FlowId, FlowSample};
 use quell_tcp::SenderStats;
+use quell_units::{Random, Rate, Time};
 
 use crate::config::{Change, Config, Error, TransportConfig};
 use crate::flow::{End, Flow};

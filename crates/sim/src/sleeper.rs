@@ -6,7 +6,7 @@
 //! that lets modelled flows lock into step. How late a thread woke is measured there
 //! (`link.oversleep_ms` of a live summary), and can be given to the simulator here.
 
-use quell_aqm::{Random, Time};
+use quell_units::{Random, Time};
 
 /// How late wake-ups are: a distribution by its quantiles, linear between them.
 #[derive(Debug, Clone, PartialEq, Eq)]

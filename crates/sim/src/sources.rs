@@ -9,7 +9,7 @@
 //! At equal times the source with the smaller number goes first; [`Sources`] are numbered so that
 //! bottlenecks come before wires and wires before timers.
 
-use quell_aqm::Time;
+use quell_units::Time;
 
 /// Bits of a key that hold the source's number.
 const NUMBER_BITS: u32 = 10;

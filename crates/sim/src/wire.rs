@@ -8,7 +8,8 @@
 use std::collections::VecDeque;
 use std::iter::repeat;
 
-use quell_aqm::{Departure, Random, Time};
+use quell_aqm::Departure;
+use quell_units::{Random, Time};
 
 use crate::packet::Packet;
 use crate::sources::Sources;
@@ -126,8 +127,8 @@ impl Wires {
 mod tests {
     use super::*;
     use crate::packet::Label;
-    use quell_aqm::{Bytes, Ecn};
     use quell_measure::{Direction, FlowId};
+    use quell_units::{Bytes, Ecn};
 
     #[test]
     fn each_group_waits_for_its_own_delay_and_the_smaller_one_goes_first() {

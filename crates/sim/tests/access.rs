@@ -4,9 +4,10 @@ mod support;
 
 use std::sync::atomic::AtomicBool;
 
-use quell_aqm::{Bytes, Drop, Observer, QueueId, Rate, Time};
+use quell_aqm::{Drop, Observer, QueueId};
 use quell_measure::{Direction, FlowId};
 use quell_sim::{Config, FlowConfig, Packet, Simulator, TransportConfig};
+use quell_units::{Bytes, Rate, Time};
 use support::*;
 
 const MS: fn(u64) -> Time = Time::from_millis;

@@ -5,9 +5,9 @@ mod support;
 use quell_app::{
     AppConfig, Datagrams, Interval, OnOffReport, Period, Report, TransferReport, UNSENT,
 };
-use quell_aqm::{Bytes, Ecn, Random, Rate, Time};
 use quell_measure::{Direction, FlowId};
 use quell_sim::{FlowConfig, Simulator, TransportConfig};
+use quell_units::{Bytes, Ecn, Random, Rate, Time};
 use support::*;
 
 const MS: fn(u64) -> Time = Time::from_millis;

@@ -4,9 +4,10 @@ mod support;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use quell_aqm::{Drop, Observer, QueueId, Rate, Time};
+use quell_aqm::{Drop, Observer, QueueId};
 use quell_measure::{Direction, FlowId};
 use quell_sim::{Both, Change, Error, Packet, Simulator};
+use quell_units::{Rate, Time};
 use support::*;
 
 const MS: fn(u64) -> Time = Time::from_millis;
@@ -172,7 +173,7 @@ fn the_same_configuration_gives_the_same_packets() {
             .map(|n| {
                 let start = Time::from_micros(u64::from(n) * 77);
                 let mut flow = cbr(n % 2, 400, MS(3), MS(1), start);
-                flow.random = quell_aqm::Random::new(u64::from(n), seed);
+                flow.random = quell_units::Random::new(u64::from(n), seed);
                 flow
             })
             .collect();

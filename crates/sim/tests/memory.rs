@@ -2,9 +2,9 @@
 
 mod support;
 
-use quell_aqm::{Rate, Time};
 use quell_measure::Direction;
 use quell_sim::FlowConfig;
+use quell_units::{Rate, Time};
 use support::*;
 
 /// With and without links of their own for the senders, some slower than their share.

@@ -2,11 +2,12 @@
 
 mod support;
 
-use quell_aqm::{Bytes, MarkReason, Rate, Time};
+use quell_aqm::MarkReason;
 use quell_measure::{Direction, FlowId};
 use quell_sim::Jitter;
 use quell_sim::{FlowConfig, TransportConfig};
 use quell_tcp::{CcConfig, Codepoint, ReceiverConfig, SenderConfig};
+use quell_units::{Bytes, Rate, Time};
 use support::*;
 
 const MS: fn(u64) -> Time = Time::from_millis;

@@ -8,8 +8,8 @@ use std::collections::VecDeque;
 use std::hint::black_box;
 use std::time::Instant;
 
-use quell_aqm::{Ecn, Time};
 use quell_tcp::{CcConfig, Receiver, ReceiverConfig, Segment, Sender, SenderConfig};
+use quell_units::{Ecn, Time};
 
 /// A link of fixed rate with room for `limit` segments, which marks beyond `mark`, and the path
 /// back.

@@ -1,6 +1,6 @@
 //! How the two ends of a connection behave; the defaults are those of Linux.
 
-use quell_aqm::{Bytes, Ecn, Time};
+use quell_units::{Bytes, Ecn, Time};
 
 use crate::cc::CcConfig;
 use crate::receiver::ReceiveBuffer;

@@ -1,6 +1,6 @@
 //! A TCP segment as two modelled hosts exchange it.
 
-use quell_aqm::{Bytes, Ecn, Time};
+use quell_units::{Bytes, Ecn, Time};
 
 use crate::ecn::option::AccEcnOption;
 

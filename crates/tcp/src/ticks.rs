@@ -10,7 +10,7 @@
 //! Deviation: ticks have a fixed phase on the time line of the run; the order of timers within one
 //! tick is that of the host's other events.
 
-use quell_aqm::Time;
+use quell_units::Time;
 
 /// Bits by which each level of the wheel is coarser (`LVL_CLK_SHIFT`).
 const LEVEL_SHIFT: u32 = 3;

@@ -8,12 +8,12 @@ use std::rc::Rc;
 
 use common::ecn::*;
 use common::{Fate, Path, config, ms};
-use quell_aqm::{Bytes, Ecn, Probability, Random, Time};
 use quell_tcp::cc::State;
 use quell_tcp::{
     AccEcnOption, AccEcnOptionUse, Codepoint, EcnMode, EctScope, FeedbackMode, Flags, Order,
     ReceiverConfig, Segment, SenderConfig,
 };
+use quell_units::{Bytes, Ecn, Probability, Random, Time};
 
 /// Whatever the marking, whichever codepoint and use of the option, and with ACKs for each packet or
 /// for up to eight: the sender knows the number of packets with CE exactly, for the receiver

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{Fate, Path, config, ms, window};
-use quell_aqm::{Probability, Random, Time};
+use quell_units::{Probability, Random, Time};
 
 #[test]
 fn a_connection_in_steady_state_allocates_nothing() {

@@ -5,8 +5,8 @@
 mod common;
 
 use common::{config, ms};
-use quell_aqm::Time;
 use quell_tcp::{EcnMode, Flags, Receiver, ReceiverConfig, Segment, Sender, SenderConfig};
+use quell_units::Time;
 
 const MSS: u64 = 1_448;
 

@@ -7,11 +7,11 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use common::{Fate, Path, config, drop_data, ms};
-use quell_aqm::{Rate, Time};
 use quell_tcp::cc::{
     AckSample, CongestionControl, Connection, Event, LostSegment, Rounds, State, Window,
 };
 use quell_tcp::{Codepoint, EcnMode, FeedbackMode, ReceiverConfig, Sender, SenderConfig};
+use quell_units::{Rate, Time};
 
 const MSS: u64 = 1_448;
 

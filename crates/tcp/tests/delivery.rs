@@ -3,11 +3,11 @@
 mod common;
 
 use common::{Fate, Path, config, ms};
-use quell_aqm::{Probability, Random, Time};
 use quell_tcp::{
     AccEcnOption, AccEcnOptionUse, Codepoint, EcnMode, EctScope, Flags, Order, Receiver,
     ReceiverConfig, Sack, Segment, Sender, SenderConfig,
 };
+use quell_units::{Probability, Random, Time};
 
 /// Any control with any feedback.
 fn any(random: &mut Random) -> SenderConfig {
@@ -148,7 +148,7 @@ fn arbitrary(random: &mut Random) -> Segment {
         segment.accecn = AccEcnOption::new(order, &counters[..random.below(4) as usize]);
     }
     segment.flags = Flags(random.below(64) as u16 | Flags::ACK);
-    segment.ecn = quell_aqm::Ecn::from_bits(random.below(4) as u8);
+    segment.ecn = quell_units::Ecn::from_bits(random.below(4) as u8);
     segment
 }
 

@@ -4,8 +4,8 @@ mod common;
 
 use common::ecn::*;
 use common::{Fate, ms};
-use quell_aqm::{Ecn, Time};
 use quell_tcp::{EctScope, FeedbackMode, Segment};
+use quell_units::{Ecn, Time};
 
 /// RFC 9768 table 2, RFC 3168 section 6.1.1: which end knows what, the flags of SYN and SYN-ACK, what
 /// comes of it, and the field of the data.

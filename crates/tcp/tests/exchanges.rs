@@ -9,10 +9,10 @@
 mod common;
 
 use common::{config, ms};
-use quell_aqm::Time;
 use quell_tcp::{
     Codepoint, EcnMode, Flags, Receiver, ReceiverConfig, Sack, Segment, Sender, SenderConfig,
 };
+use quell_units::Time;
 
 const MSS: u64 = 1_000;
 
@@ -422,9 +422,9 @@ fn answers(
             payload: MSS as u32,
             flags: Flags(Flags::ACK | if cwr { Flags::CWR } else { 0 }),
             ecn: if ce {
-                quell_aqm::Ecn::Ce
+                quell_units::Ecn::Ce
             } else {
-                quell_aqm::Ecn::Ect0
+                quell_units::Ecn::Ect0
             },
             ..Segment::default()
         };

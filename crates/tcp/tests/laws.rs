@@ -8,8 +8,8 @@
 mod common;
 
 use common::{Fate, Path, Script, config, control, ms};
-use quell_aqm::{Probability, Random, Time};
 use quell_tcp::{ReceiverConfig, SenderConfig};
+use quell_units::{Probability, Random, Time};
 
 /// Mean window over the second half of `segments`, with an ACK for every one.
 fn mean_window(config: &SenderConfig, rtt: Time, script: Script<'_>, segments: u64) -> f64 {

@@ -6,8 +6,8 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use common::{Fate, Path, config, control, drop_data, ms, window};
-use quell_aqm::Time;
 use quell_tcp::{Codepoint, EcnMode, ReceiverConfig, SenderConfig};
+use quell_units::Time;
 
 /// A receiver with a window of so many full segments.
 fn window_of(segments: u64, ecn: EcnMode) -> ReceiverConfig {
@@ -310,7 +310,7 @@ fn dctcp_feedback_counts_every_mark() {
     let marked = Rc::clone(&marks);
     let mut path = Path::new(&config, ms(20));
     path.forward = Box::new(move |segment, n, _| {
-        assert_eq!(segment.ecn, quell_aqm::Ecn::Ect1);
+        assert_eq!(segment.ecn, quell_units::Ecn::Ect1);
         if segment.payload == 0 || n % 7 > 1 {
             return Fate::Pass;
         }

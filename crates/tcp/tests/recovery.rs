@@ -7,9 +7,9 @@
 mod common;
 
 use common::{Fate, Path, config, drop_data, ms};
-use quell_aqm::Time;
 use quell_tcp::SenderConfig;
 use quell_tcp::cc::State;
+use quell_units::Time;
 
 fn reno(initial_window: u32) -> SenderConfig {
     SenderConfig {

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use quell_aqm::Time;
+use quell_units::Time;
 use rustix::time::{ClockId, clock_gettime};
 
 /// Where a run's `Time` has its origin: an instant of CLOCK_MONOTONIC, past or to come.

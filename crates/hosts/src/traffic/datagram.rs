@@ -8,7 +8,7 @@ use std::net::SocketAddr;
 use std::os::fd::{AsFd, AsRawFd as _};
 use std::ptr;
 
-use quell_aqm::{Bytes, Time};
+use quell_units::{Bytes, Time};
 use rustix::net::SocketAddrAny;
 use rustix::net::addr::{SocketAddrArg as _, SocketAddrStorage};
 

@@ -3,7 +3,7 @@
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 
-use quell_aqm::{Bytes, Time};
+use quell_units::{Bytes, Time};
 
 use super::plan::Host;
 

@@ -6,7 +6,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::Ordering;
 
-use quell_aqm::{Bytes, Time};
+use quell_units::{Bytes, Time};
 
 use super::clock::Alarm;
 use super::datagram::Incoming;

@@ -31,7 +31,7 @@ use std::sync::atomic::Ordering;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::{self, JoinHandle};
 
-use quell_aqm::Bytes;
+use quell_units::Bytes;
 
 pub use clock::Epoch;
 pub use error::{FlowFailure, TrafficError};

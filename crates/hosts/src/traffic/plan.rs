@@ -5,7 +5,7 @@ use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 
 use quell_app::{AppConfig, Transport};
-use quell_aqm::{Ecn, Random, Time};
+use quell_units::{Ecn, Random, Time};
 
 use super::clock::Epoch;
 use super::datagram;
@@ -196,7 +196,7 @@ impl FlowPlan {
 mod tests {
     use super::*;
     use quell_app::Interval;
-    use quell_aqm::Bytes;
+    use quell_units::Bytes;
 
     fn plan() -> FlowPlan {
         FlowPlan {

@@ -1,7 +1,7 @@
 //! What is told of the flows: samples while they run, and a report of each at the end.
 
 use quell_app::Report;
-use quell_aqm::{Bytes, Time};
+use quell_units::{Bytes, Time};
 
 use super::error::FlowFailure;
 use super::tcp_info::TcpInfo;

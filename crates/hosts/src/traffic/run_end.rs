@@ -7,7 +7,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use quell_aqm::Time;
+use quell_units::Time;
 
 /// The end of a run. Clones are the same end.
 #[derive(Debug, Clone)]

@@ -8,7 +8,7 @@ use std::num::NonZeroU64;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
-use quell_aqm::Time;
+use quell_units::Time;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use super::clock::Timers;

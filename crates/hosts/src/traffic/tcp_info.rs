@@ -5,7 +5,7 @@
 use std::io;
 use std::os::fd::{AsFd, AsRawFd as _};
 
-use quell_aqm::Time;
+use quell_units::Time;
 
 /// The beginning of the kernel's structure, as far as `tcpi_sndbuf_limited` (Linux 4.10).
 #[repr(C)]

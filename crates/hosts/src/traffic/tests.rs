@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU16, Ordering};
 use std::sync::mpsc;
 
 use quell_app::{AppConfig, Interval, Report};
-use quell_aqm::{Ecn, Random, Time};
+use quell_units::{Ecn, Random, Time};
 
 use super::*;
 

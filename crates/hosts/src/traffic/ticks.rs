@@ -1,6 +1,6 @@
 //! When samples are taken: at every multiple of an interval, and at each boundary between the phases of a run.
 
-use quell_aqm::Time;
+use quell_units::Time;
 
 /// A moment to take samples.
 #[derive(Debug, Clone, PartialEq, Eq)]

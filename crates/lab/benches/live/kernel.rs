@@ -7,13 +7,13 @@
 use std::process::Command;
 use std::sync::{Arc, mpsc};
 
-use quell_aqm::{Ecn, Random, Time};
 use quell_hosts::capabilities;
 use quell_hosts::namespace::Namespace;
 use quell_hosts::topology::{Topology, TopologyConfig};
 use quell_hosts::traffic::{
     Direction, EnterError, Epoch, FlowPlan, Sample, Traffic, TrafficConfig,
 };
+use quell_units::{Ecn, Random, Time};
 
 use crate::workload::{Load, Workload};
 

@@ -2,11 +2,11 @@
 
 use std::sync::atomic::AtomicBool;
 
-use quell_aqm::Time;
 use quell_lab::live::{self, LiveError, LiveOptions};
 use quell_lab::live::{Listener, Row};
 use quell_lab::{Scenario, World};
 use quell_measure::Summary;
+use quell_units::Time;
 use serde_json::Value;
 
 use crate::workload::{Load, OVERHEAD, Workload};

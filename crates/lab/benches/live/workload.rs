@@ -1,7 +1,7 @@
 //! What crosses the link: the same through quell and through the kernel.
 
-use quell_aqm::{Bytes, Rate, Time};
 use quell_lab::scenario::{AppConfig, Interval};
+use quell_units::{Bytes, Rate, Time};
 
 /// What `tbf` counts beyond the IP length: an Ethernet header.
 pub const OVERHEAD: u64 = 14;

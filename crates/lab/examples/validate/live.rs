@@ -8,11 +8,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread;
 
-use quell_aqm::Time;
 use quell_lab::live::{self, LiveError, LiveOptions};
 use quell_lab::sim::Lateness;
 use quell_lab::{RunError, World};
 use quell_measure::Summary;
+use quell_units::Time;
 
 use crate::case::Case;
 use crate::store::{Kind, Store};

@@ -29,10 +29,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::Parser;
-use quell_aqm::Time;
 use quell_kernel::store::{Kernel, Store as Kernels};
 use quell_lab::World;
 use quell_lab::live::{Listener, Row};
+use quell_units::Time;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 

@@ -21,12 +21,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use quell_aqm::Time;
 use quell_confine::capabilities::{CapabilitySet, effective, forbid_new, keep_only};
 use quell_confine::landlock::{Outside, write_only_beneath};
 use quell_confine::user::become_user;
 use quell_hosts::broker::{Answer, Broker, Line};
 use quell_measure::Summary;
+use quell_units::Time;
 use rustix::fs::{Access, access};
 use rustix::process::geteuid;
 use serde::{Deserialize, Serialize};

@@ -4,9 +4,9 @@
 //! the end and did not at the start is time of which the run knows nothing. A process that is stopped has its packets pile up
 //! while the clock of the run goes on; its threads wake late once, which no percentile shows.
 
-use quell_aqm::Time;
 use quell_link::{Direction, LinkReport};
 use quell_measure::Summary;
+use quell_units::Time;
 use rustix::time::{ClockId, clock_gettime};
 
 /// Less is the uncertainty of two readings on a busy machine.

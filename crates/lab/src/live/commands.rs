@@ -21,11 +21,11 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use quell_aqm::Time;
-use quell_aqm::units::notation;
 use quell_hosts::namespace::Namespace;
 use quell_hosts::topology::Topology;
 use quell_hosts::traffic::Epoch;
+use quell_units::Time;
+use quell_units::notation;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 use serde::{Deserialize, Serialize};
 

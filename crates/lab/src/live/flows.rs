@@ -6,9 +6,9 @@
 
 use std::sync::mpsc::Receiver;
 
-use quell_aqm::{Bytes, Time};
 use quell_hosts::traffic::Sample;
 use quell_measure::{FlowId, FlowRecorder, FlowResults, FlowRow, FlowSample};
+use quell_units::{Bytes, Time};
 
 use super::plan::{MSS, Plan};
 use crate::figures::flow_recorder;

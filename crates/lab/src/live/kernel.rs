@@ -12,11 +12,11 @@
 
 use std::collections::BTreeMap;
 
-use quell_aqm::Time;
 use quell_aqm::departure_clock::Framing;
 use quell_hosts::kernel_queue::{self, KernelQueue, Statistics};
 use quell_link::Crossed;
 use quell_measure::{Direction, Distribution, Histograms, QueueSummary, Summary};
+use quell_units::Time;
 use serde_json::{Value, json};
 
 use super::{LiveError, LiveOptions};
@@ -75,7 +75,7 @@ pub(super) fn carried(scenario: &Scenario, queue: &KernelQueue) -> Result<Scenar
     let unlimited = QueueSpec::new("fifo").map_err(|error| LiveError::Failed(error.to_string()))?;
     let forward = &mut carried.link.forward;
     let transmission = queue.rate().time_for(forward.framing.link_bytes(MTU));
-    forward.rate = quell_aqm::Rate::UNLIMITED;
+    forward.rate = quell_units::Rate::UNLIMITED;
     forward.framing = Framing::default();
     forward.queue = unlimited;
     for group in &mut carried.groups {

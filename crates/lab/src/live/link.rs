@@ -7,12 +7,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::{self, JoinHandle};
 
-use quell_aqm::{Observer, Time};
+use quell_aqm::Observer;
 use quell_hosts::capabilities::{CapabilitySet, keep_only};
 use quell_hosts::topology::Topology;
 use quell_hosts::traffic::{Epoch, RunEnd};
 use quell_link::{Descriptor, Direction, Link, LinkConfig, LinkReport, Port};
 use quell_measure::{LinkResults, QueueRow, Recorder};
+use quell_units::Time;
 use serde_json::{Value, json};
 
 use super::plan::Plan;

@@ -23,13 +23,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::time::Duration;
 
-use quell_aqm::Time;
 use quell_hosts::capabilities;
 use quell_hosts::cc::Modules;
 use quell_hosts::topology::Topology;
 use quell_hosts::traffic::{Epoch, RunEnd, Traffic};
 use quell_link::Descriptor;
 use quell_measure::{FlowRow, Histograms, QueueRow, RunInfo, Summary};
+use quell_units::Time;
 use serde::{Deserialize, Serialize};
 
 pub use error::LiveError;

@@ -1,10 +1,10 @@
 //! What is measured outside of quell's link: by the taps of [`super::watch`], and by the kernel's queue where there is one.
 
-use quell_aqm::Time;
 use quell_hosts::kernel_queue::{KernelQueue, Statistics};
 use quell_hosts::topology::Topology;
 use quell_hosts::traffic::{Epoch, RunEnd};
 use quell_measure::{Direction, Histograms, QueueRow, Summary};
+use quell_units::Time;
 
 use super::plan::Plan;
 use super::watch::{Watch, Watched};

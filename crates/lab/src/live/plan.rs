@@ -4,7 +4,6 @@ use std::borrow::Cow;
 use std::net::SocketAddr;
 
 use quell_app::Transport;
-use quell_aqm::{Bytes, Ecn, Random, Time};
 use quell_hosts::cc::{self, Control, Modules};
 use quell_hosts::kernel_queue::KernelQueue;
 use quell_hosts::topology::{GroupConfig as TopologyGroup, Topology, TopologyConfig};
@@ -16,6 +15,7 @@ use quell_link::{
     LinkConfig, Noise, OnWire,
 };
 use quell_measure::{Direction, GroupInfo, Recorder, Summary, Timeline};
+use quell_units::{Bytes, Ecn, Random, Time};
 
 use super::{LiveError, kernel};
 use crate::World;

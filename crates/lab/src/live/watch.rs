@@ -9,11 +9,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use quell_aqm::Time;
 use quell_hosts::capabilities::{CapabilitySet, keep_only};
 use quell_hosts::topology::Topology;
 use quell_hosts::traffic::{Epoch, RunEnd};
 use quell_link::{Crossed, Crossing, Tap};
+use quell_units::Time;
 use rustix::time::{ClockId, clock_gettime};
 use serde_json::{Value, json};
 

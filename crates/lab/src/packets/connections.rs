@@ -8,11 +8,11 @@
 
 use std::collections::BTreeMap;
 
-use quell_aqm::Random;
 use quell_hosts::topology::GroupAddresses;
 use quell_measure::Direction;
 use quell_sim::Packet;
 use quell_tcp::{Flags, Segment};
+use quell_units::Random;
 
 use super::header::{FIRST_PORT, Header};
 use crate::scenario::Scenario;

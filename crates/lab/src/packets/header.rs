@@ -86,7 +86,10 @@ impl Header {
 
     /// The packet leaves with CE.
     pub(super) fn mark(&mut self) {
-        ecn_field::set(&mut self.bytes[..usize::from(self.len)], quell_aqm::Ecn::Ce);
+        ecn_field::set(
+            &mut self.bytes[..usize::from(self.len)],
+            quell_units::Ecn::Ce,
+        );
     }
 
     pub(super) fn bytes(&self) -> &[u8] {
@@ -187,7 +190,8 @@ fn control_bits(packet: &Packet) -> u8 {
 }
 
 fn timestamps(packet: &Packet) -> [u8; 12] {
-    let milliseconds = |time: quell_aqm::Time| ((time.as_nanos() / 1_000_000) as u32).to_be_bytes();
+    let milliseconds =
+        |time: quell_units::Time| ((time.as_nanos() / 1_000_000) as u32).to_be_bytes();
     let mut option = [NO_OPERATION, NO_OPERATION, 8, 10, 0, 0, 0, 0, 0, 0, 0, 0];
     option[4..8].copy_from_slice(&milliseconds(packet.timestamp()));
     option[8..].copy_from_slice(&milliseconds(packet.echo()));

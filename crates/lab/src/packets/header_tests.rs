@@ -5,10 +5,11 @@ use std::sync::{Arc, Mutex};
 use super::super::connections::Connections;
 use super::*;
 use etherparse::{NetSlice, SlicedPacket, TcpOptionElement, TransportSlice};
-use quell_aqm::{Drop, Observer, Time};
+use quell_aqm::{Drop, Observer};
 use quell_measure::{FlowId, Labelled as _};
 use quell_sim::{Simulator, TransportConfig};
 use quell_tcp::{Codepoint, EcnMode, ReceiverConfig};
+use quell_units::Time;
 
 /// Every packet that hosts sent, with its header.
 struct Sent {
@@ -212,7 +213,7 @@ fn a_mark_shows_and_leaves_the_checksum_right() {
     let [forward, _] = sent();
     let (packet, _, mut header) = forward
         .into_iter()
-        .find(|(p, ..)| p.ecn() == quell_aqm::Ecn::Ect1)
+        .find(|(p, ..)| p.ecn() == quell_units::Ecn::Ect1)
         .unwrap();
     header.mark();
     let bytes = whole(&packet, &header);

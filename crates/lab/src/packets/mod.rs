@@ -14,9 +14,10 @@ use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use quell_aqm::{Departure, Drop, MarkReason, Observer, Qdisc as _, QueueId, Random, Rate, Time};
+use quell_aqm::{Departure, Drop, MarkReason, Observer, Qdisc as _, QueueId};
 use quell_measure::{Direction, Recorder};
 use quell_tcp::Segment;
+use quell_units::{Random, Rate, Time};
 
 use crate::World;
 use crate::figures;

@@ -2,7 +2,7 @@
 //! descriptions, enhanced packets. Little-endian, one section of unknown length, times in
 //! nanoseconds since the start of the run.
 
-use quell_aqm::Time;
+use quell_units::Time;
 
 const SECTION_HEADER: u32 = 0x0a0d_0d0a;
 const INTERFACE_DESCRIPTION: u32 = 1;

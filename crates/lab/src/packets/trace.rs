@@ -11,8 +11,9 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Write as _;
 
-use quell_aqm::{Drop, DropReason, MarkReason, Packet, QueueId, Time};
+use quell_aqm::{Drop, DropReason, MarkReason, Packet, QueueId};
 use quell_measure::Labelled;
+use quell_units::Time;
 
 use super::header::Header;
 use super::output::Output;

@@ -3,8 +3,8 @@ use std::sync::{Arc, Mutex};
 
 use super::*;
 use pcap_parser::pcapng::{Block, parse_block_le};
-use quell_aqm::{Bytes, Ecn};
 use quell_measure::GroupId;
+use quell_units::{Bytes, Ecn};
 
 #[derive(Debug, Clone, Copy)]
 struct Plain {

@@ -15,8 +15,8 @@ use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::Type;
-use quell_aqm::{Bytes, Time};
 use quell_measure::{FlowRow, QueueRow};
+use quell_units::{Bytes, Time};
 
 use crate::RunError;
 use crate::scenario::direction_name;

@@ -1,6 +1,6 @@
 //! `app = { … }`: from the tree to an application, and back to text.
 
-use quell_aqm::Time;
+use quell_units::Time;
 
 use super::domain::{Domain, Parsed, scalar};
 use super::hint;
@@ -136,7 +136,7 @@ fn plain(
 ) -> Option<Time> {
     let mean = section.keys().find(|row| row.name == "mean")?;
     match mean.domain.read(node) {
-        Ok(Parsed::Value(quell_aqm::parameter::Value::Time(mean))) => Some(mean),
+        Ok(Parsed::Value(quell_units::parameter::Value::Time(mean))) => Some(mean),
         _ => {
             // The range is that of the mean; the form says how else it may be written.
             let (range, form) = (mean.domain, view.row(name).domain.to_string());

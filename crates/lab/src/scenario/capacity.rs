@@ -2,9 +2,9 @@
 
 use std::iter::once;
 
-use quell_aqm::parameter::{Value, limit_bytes};
-use quell_aqm::{Bytes, Rate, Settings, Time};
 use quell_tcp::Segment;
+use quell_units::parameter::{Value, limit_bytes};
+use quell_units::{Bytes, Rate, Settings, Time};
 
 use super::keys::MTU;
 use super::{AppConfig, Direction, Group, Scenario, Setting};
@@ -391,8 +391,8 @@ fn on_wires(scenario: &Scenario, direction: Direction, streams: &[Stream], queue
 #[cfg(test)]
 mod tests {
     use super::*;
-    use quell_aqm::parameter::Domain;
     use quell_aqm::registry::KINDS;
+    use quell_units::parameter::Domain;
 
     #[test]
     fn every_limit_of_every_discipline_counts() {

@@ -1,10 +1,9 @@
 //! `[[at]]`: what changes during a run, tried out on the disciplines themselves before anything starts.
 
-use quell_aqm::parameter::Value;
 use quell_aqm::registry;
-use quell_aqm::{
-    Bytes, Discipline, Drop, Ecn, Observer, Packet, Qdisc as _, Random, Rate, Settings, Time,
-};
+use quell_aqm::{Discipline, Drop, Observer, Packet, Qdisc as _};
+use quell_units::parameter::Value;
+use quell_units::{Bytes, Ecn, Random, Rate, Settings, Time};
 
 use super::domain::Parsed;
 use super::hint;
@@ -269,7 +268,7 @@ impl TrialQueue {
 pub(super) fn try_out(
     spec: &QueueSpec,
     rate: Rate,
-) -> Result<Discipline<NoPacket>, quell_aqm::ParameterError> {
+) -> Result<Discipline<NoPacket>, quell_units::ParameterError> {
     spec.build(rate, Random::new(0, "trial"))
 }
 

@@ -3,10 +3,10 @@
 //! Options come from the table of the control in `quell-tcp` and nowhere else, as a queue's parameters come from the
 //! registry of `quell-aqm`.
 
-use quell_aqm::parameter::Value;
-use quell_aqm::{Parameter, ParameterError, Settings};
 use quell_tcp::CcConfig;
 use quell_tcp::cc::{self, KINDS, Kind as Known};
+use quell_units::parameter::Value;
+use quell_units::{Parameter, ParameterError, Settings};
 
 use super::domain::{kinds, scalar};
 use super::hint;
@@ -182,7 +182,7 @@ pub fn names() -> Vec<&'static str> {
 
 /// The ECN setting that nobody gave: ECT(0) for a control that needs ECN, off otherwise, as Linux.
 pub(super) fn default_ecn(control: Option<&ControlSpec>) -> EcnSetting {
-    use quell_aqm::Ecn;
+    use quell_units::Ecn;
     let known = control.and_then(ControlSpec::known);
     match known.map(|kind| kind.default_ecn().codepoint()) {
         Some(Ecn::Ect0) => EcnSetting::Ect0,

@@ -5,9 +5,9 @@
 
 use std::fmt;
 
-use quell_aqm::parameter::{self, Value};
-use quell_aqm::units::notation;
-use quell_aqm::{Bytes, Rate, Time};
+use quell_units::notation;
+use quell_units::parameter::{self, Value};
+use quell_units::{Bytes, Rate, Time};
 
 use super::hint;
 use super::problem::Origin;

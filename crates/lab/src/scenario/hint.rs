@@ -3,8 +3,8 @@
 //! Tools disagree, so nothing of this is accepted. `tc` reads `mbps` as megabytes a second and `k` as 1 024 bytes (tc(8),
 //! UNITS); `iperf3` reads `10M` as 10 Mbit/s; most others write `Mbps` for megabits a second.
 
-use quell_aqm::parameter::{self, Domain as D};
-use quell_aqm::units::notation;
+use quell_units::notation;
+use quell_units::parameter::{self, Domain as D};
 
 use super::domain::Domain;
 use super::problem::closest;
@@ -194,7 +194,7 @@ fn limit(text: &str, domain: &parameter::Domain) -> Option<String> {
 mod tests {
     use super::*;
     use crate::scenario::problem::Origin;
-    use quell_aqm::{Rate, Time};
+    use quell_units::{Rate, Time};
 
     fn hint(domain: &Domain, kind: Kind, text: &str) -> String {
         let node = Node {

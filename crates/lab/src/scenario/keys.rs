@@ -6,9 +6,9 @@
 
 use quell_app::Distribution;
 use quell_app::config::MIN_DATAGRAM;
-use quell_aqm::parameter::Domain as D;
 use quell_aqm::value::code::BINS_PER_OCTAVE;
-use quell_aqm::{Bytes, Rate, Time};
+use quell_units::parameter::Domain as D;
+use quell_units::{Bytes, Rate, Time};
 
 use super::control::DEFAULT_CONTROL;
 use super::domain::{Domain, bytes, time};

@@ -6,8 +6,9 @@
 //! of its assumptions are no laws: connections have no more than four times the data outstanding that is under way, and
 //! none has more than eight times its share, or 64 segments; delays of a flow's datagrams lie within a factor of 256.
 
-use quell_aqm::{Bytes, Qdisc as _, Random};
+use quell_aqm::Qdisc as _;
 use quell_measure::{FlowRecorder, Recorder};
+use quell_units::{Bytes, Random};
 
 use super::capacity::{
     Carries, all_flows, bytes_in_flight, fastest, in_hosts, most_flows, queue_bytes, under_way,

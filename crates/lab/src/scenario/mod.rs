@@ -28,8 +28,8 @@ mod write;
 pub use quell_app::{AppConfig, Datagrams, Distribution, Interval, Period};
 use quell_aqm::departure_clock::Framing;
 use quell_aqm::value::CodeScale;
-use quell_aqm::{Rate, Time};
 pub use quell_measure::Direction;
+use quell_units::{Rate, Time};
 
 pub use self::capacity::bytes_in_flight;
 pub(crate) use self::capacity::{all_flows, most_flows};

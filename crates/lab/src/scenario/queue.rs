@@ -1,8 +1,9 @@
 //! The queue of one direction: a kind of the registry, and its parameters.
 
-use quell_aqm::parameter::Value;
 use quell_aqm::registry::{self, Entry};
-use quell_aqm::{Discipline, Link, Packet, Parameter, ParameterError, Random, Rate, Settings};
+use quell_aqm::{Discipline, Link, Packet};
+use quell_units::parameter::Value;
+use quell_units::{Parameter, ParameterError, Random, Rate, Settings};
 
 use super::domain::{kinds, scalar};
 use super::hint;

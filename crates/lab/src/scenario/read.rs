@@ -4,9 +4,9 @@
 
 use quell_app::Transport;
 use quell_aqm::departure_clock::Framing;
-use quell_aqm::parameter::Value;
 use quell_aqm::value::CodeScale;
-use quell_aqm::{Bytes, Rate, Time};
+use quell_units::parameter::Value;
+use quell_units::{Bytes, Rate, Time};
 
 use super::control::{DEFAULT_CONTROL, default_ecn};
 use super::domain::{Parsed, scalar};

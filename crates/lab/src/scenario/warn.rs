@@ -1,9 +1,9 @@
 //! What is possible, but probably a mistake.
 
 use quell_app::Transport;
-use quell_aqm::Rate;
-use quell_aqm::parameter::Value;
 use quell_aqm::value::CodeScale;
+use quell_units::Rate;
+use quell_units::parameter::Value;
 
 use super::capacity::most_flows;
 use super::check::Places;

@@ -3,8 +3,8 @@
 use std::fmt::{Display, Write as _};
 
 use quell_app::Transport;
-use quell_aqm::Settings;
-use quell_aqm::parameter::{Parameter, Value};
+use quell_units::Settings;
+use quell_units::parameter::{Parameter, Value};
 
 use super::app;
 use super::changes::try_out;

@@ -8,10 +8,11 @@ mod plan;
 use std::sync::atomic::AtomicBool;
 
 use quell_app::Report;
-use quell_aqm::{Observer, Random, Time};
+use quell_aqm::Observer;
 use quell_measure::{Direction, FlowId, FlowRecorder, Histograms, RunInfo, Summary, Timeline};
 pub use quell_sim::Lateness;
 use quell_sim::Simulator;
+use quell_units::{Random, Time};
 
 use crate::figures::{self, Stretch};
 use crate::lifetimes::{Lifetime, lifetimes};

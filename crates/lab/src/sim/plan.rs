@@ -1,10 +1,10 @@
 //! What a scenario means for the simulator.
 
 use quell_app::Transport;
-use quell_aqm::{Bytes, Ecn, Random, Time};
 use quell_measure::{Direction, GroupId};
 use quell_sim::{Change, Config, FlowConfig, Jitter, Packet, Side, TransportConfig};
 use quell_tcp::{Codepoint, ReceiveBuffer, ReceiverConfig, SenderConfig, Ticks};
+use quell_units::{Bytes, Ecn, Random, Time};
 
 use super::SimError;
 use crate::figures::{discipline, noise};

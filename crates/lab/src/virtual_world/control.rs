@@ -18,8 +18,8 @@ use std::io::{self, Read as _};
 use std::os::unix::fs::{PermissionsExt as _, chown, symlink};
 use std::path::{Path, PathBuf};
 
-use quell_aqm::Time;
 use quell_kernel::machine::is_plain;
+use quell_units::Time;
 use rustix::fs::{Mode, OFlags, open};
 use serde::{Deserialize, Serialize};
 

@@ -3,7 +3,7 @@
 //! An upper bound of what the kernel, this program and the packets of a scenario take. Pages are taken from the host as the
 //! guest touches them, so what is left over costs nothing.
 
-use quell_aqm::Bytes;
+use quell_units::Bytes;
 
 use crate::live::pool_bytes;
 use crate::scenario::{Direction, Memory, Scenario, all_flows, bytes_in_flight, most_flows};

@@ -18,7 +18,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use quell_aqm::{Random, Time};
 use quell_confine::landlock::{self, Enforced};
 use quell_hosts::namespace::own_mounts;
 use quell_hosts::probe::Finding;
@@ -28,6 +27,7 @@ use quell_kernel::machine::{
 };
 use quell_kernel::store::{Kernel, Store};
 use quell_measure::Summary;
+use quell_units::{Random, Time};
 
 use crate::live::{self, LiveOptions};
 use crate::results::facts::{Facts, GuestFacts, Started};

@@ -1,7 +1,7 @@
 //! One run of the home-gateway study (MMSys 2011): a download beside a call, over one of the three
 //! rules of drop-tail. Every run is held to the delay that its rule allows (T14).
 
-use quell_aqm::{Bytes, Rate, Time};
+use quell_units::{Bytes, Rate, Time};
 
 use crate::experiment::{measure, scenario};
 

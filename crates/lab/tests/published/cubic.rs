@@ -6,9 +6,10 @@
 
 use std::sync::atomic::AtomicBool;
 
-use quell_aqm::{Drop, Observer, Time};
+use quell_aqm::{Drop, Observer};
 use quell_measure::{Direction, FlowId};
 use quell_sim::{Change, Config, Packet, Simulator};
+use quell_units::Time;
 
 use crate::evaluation::Misses;
 use crate::experiment::{scenario, simulation};

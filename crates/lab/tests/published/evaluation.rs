@@ -9,11 +9,11 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
-use quell_aqm::Time;
 use quell_lab::live::{Listener, Row};
 use quell_lab::scenario::Override;
 use quell_lab::{Scenario, sim};
 use quell_measure::{GroupSummary, QueueSummary, Summary};
+use quell_units::Time;
 
 /// Bytes of a full-sized packet in an Ethernet frame: the length of a TCP packet and 14.
 const FRAME: f64 = 1_514.0;

@@ -8,7 +8,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
-use quell_aqm::{Departure, Discipline, Drop, Observer, Packet as _, Qdisc as _, Random, Time};
+use quell_aqm::{Departure, Discipline, Drop, Observer, Packet as _, Qdisc as _};
 use quell_lab::scenario::Override;
 use quell_lab::{Scenario, sim};
 use quell_measure::{
@@ -16,6 +16,7 @@ use quell_measure::{
     WindowSamples,
 };
 use quell_sim::{Both, Config, Packet, Simulator, TransportConfig};
+use quell_units::{Random, Time};
 
 /// How often windows are sampled.
 const SAMPLE: Time = Time::from_millis(10);

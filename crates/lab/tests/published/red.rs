@@ -3,10 +3,10 @@
 
 use std::sync::atomic::AtomicBool;
 
-use quell_aqm::Time;
 use quell_lab::live::{Listener, Row};
 use quell_lab::sim;
 use quell_measure::{Figures, QueueSummary, Summary};
+use quell_units::Time;
 
 use super::evaluation::{Misses, delay, digits};
 use super::experiment::scenario;

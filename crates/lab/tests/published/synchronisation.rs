@@ -4,8 +4,8 @@
 //! Linux 3.5 sent super-segments too, sized by other rules than today's; senders here send as ACKs
 //! arrive (`gso = false`). With today's offload E2 drops 109 ± 2 packets in 30 s instead of 113 ± 1.
 
-use quell_aqm::Time;
 use quell_measure::{Bursts, Dist, drop_interval_s};
+use quell_units::Time;
 
 use crate::evaluation::Misses;
 use crate::experiment::{Measured, measure, scenario};

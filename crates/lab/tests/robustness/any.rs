@@ -10,12 +10,12 @@
 use std::fmt::Write as _;
 
 use quell_aqm::marker::MARKERS;
-use quell_aqm::parameter::{Domain, Parameter, Value};
 use quell_aqm::registry::{self, Entry};
 use quell_aqm::value::FUNCTIONS;
-use quell_aqm::{Bytes, Frequency, Rate, Time};
 use quell_lab::World;
 use quell_lab::scenario::{Distribution, Origin, Problem, Problems, Scenario};
+use quell_units::parameter::{Domain, Parameter, Value};
+use quell_units::{Bytes, Frequency, Rate, Time};
 
 /// Slowest and fastest link, in bit/s.
 const RATES: (u64, u64) = (10_000, 1_000_000_000_000);

@@ -2,8 +2,8 @@
 
 use std::io;
 
-use quell_aqm::Time;
 use quell_lab::live::{Listener, Row};
+use quell_units::Time;
 
 /// Throws rows away.
 pub(crate) struct Deaf;

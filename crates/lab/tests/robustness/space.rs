@@ -100,7 +100,7 @@ pub(crate) fn plausible(scenario: &Scenario, summary: &Summary, text: &str) {
 #[test]
 fn most_of_the_space_is_accepted_and_some_of_it_is_refused() {
     // Not at random: what is drawn here is the same in each run.
-    let mut random = quell_aqm::Random::new(1, "space");
+    let mut random = quell_units::Random::new(1, "space");
     let mut refused = Vec::new();
     for _ in 0..300 {
         let bytes: Vec<u8> = (0..400).map(|_| random.below(256) as u8).collect();

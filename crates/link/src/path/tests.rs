@@ -7,9 +7,8 @@ use crate::pool::Frame;
 use proptest::prelude::*;
 use quell_aqm::marker::MARKERS;
 use quell_aqm::value::{CodeScale, ValueFunction};
-use quell_aqm::{
-    Bytes, Drop, DropReason, Ecn, Link, Packet as _, QueueId, Random, Settings, registry,
-};
+use quell_aqm::{Drop, DropReason, Link, Packet as _, QueueId, registry};
+use quell_units::{Bytes, Ecn, Random, Settings};
 
 const US: fn(u64) -> Time = Time::from_micros;
 

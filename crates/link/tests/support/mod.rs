@@ -12,11 +12,10 @@ use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use quell_aqm::{
-    Discipline, Drop, Link as LinkOf, Observer, Random, Rate, Settings, Time, registry,
-};
+use quell_aqm::{Discipline, Drop, Link as LinkOf, Observer, registry};
 use quell_link::{Descriptor, DirectionConfig, Link, LinkConfig, LinkReport, Port};
 use quell_testing::{Run, not_run};
+use quell_units::{Random, Rate, Settings, Time};
 
 /// Whether the live test of this name can run; a line about it where it cannot.
 pub fn can_run(test: &str) -> bool {
@@ -396,7 +395,7 @@ pub fn direction(rate: Rate, kind: &str, settings: &[(&str, &str)]) -> Direction
     }
     let link = LinkOf {
         rate,
-        mtu: quell_aqm::Bytes::new(1_500),
+        mtu: quell_units::Bytes::new(1_500),
     };
     let discipline = Discipline::new(kind, table, link, Random::new(1, kind)).unwrap();
     DirectionConfig {

@@ -6,9 +6,9 @@ use std::sync::atomic::AtomicBool;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use quell_aqm::Time;
 use quell_lab::live::{self, Listener, LiveOptions, Row};
 use quell_lab::{Scenario, World};
+use quell_units::Time;
 
 use crate::privileges::worker_of;
 use crate::support::*;

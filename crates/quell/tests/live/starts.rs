@@ -21,7 +21,7 @@ fn what_check_accepts_for_the_live_world_starts_in_it() {
     }
     let _alone = alone();
     let folder = tempfile::tempdir().unwrap();
-    let mut random = quell_aqm::Random::new(5, "starts");
+    let mut random = quell_units::Random::new(5, "starts");
     let (mut started, mut drawn) = (0, 0);
     while started < RUNS {
         drawn += 1;

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use quell_aqm::Time;
+use quell_units::Time;
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::fits::fits;

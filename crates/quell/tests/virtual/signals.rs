@@ -6,7 +6,7 @@ use std::process::Child;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use quell_aqm::Time;
+use quell_units::Time;
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::recomputed;

@@ -18,7 +18,7 @@ fn what_check_accepts_for_the_virtual_world_starts_in_it() {
     let Some(stage) = Stage::new("what_check_accepts_for_the_virtual_world_starts_in_it") else {
         return;
     };
-    let mut random = quell_aqm::Random::new(3, "starts");
+    let mut random = quell_units::Random::new(3, "starts");
     let (mut started, mut drawn) = (0, 0);
     while started < GUESTS {
         drawn += 1;

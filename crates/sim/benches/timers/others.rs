@@ -4,7 +4,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use quell_aqm::Time;
+use quell_units::Time;
 
 use super::Queue;
 

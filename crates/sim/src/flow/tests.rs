@@ -3,9 +3,10 @@
 use quell_app::{AppConfig, Period};
 use quell_aqm::departure_clock::Framing;
 use quell_aqm::registry::find;
-use quell_aqm::{Discipline, Link, Random, Rate, Settings};
+use quell_aqm::{Discipline, Link};
 use quell_measure::GroupId;
 use quell_tcp::{CcConfig, Flags, Segment};
+use quell_units::{Random, Rate, Settings};
 
 use super::*;
 use crate::config::{Jitter, Side};

@@ -6,13 +6,11 @@ use std::sync::atomic::AtomicBool;
 use quell_app::{AppConfig, Interval};
 use quell_aqm::departure_clock::Framing;
 use quell_aqm::registry::find;
-use quell_aqm::{
-    Bytes, Departure, Discipline, Drop, Ecn, Link, MarkReason, Observer, QueueId, Random, Rate,
-    Settings, Time,
-};
+use quell_aqm::{Departure, Discipline, Drop, Link, MarkReason, Observer, QueueId};
 use quell_measure::{Direction, FlowId, GroupId};
 use quell_sim::{Change, Config, FlowConfig, Jitter, Packet, Side, Simulator, TransportConfig};
 use quell_tcp::{CcConfig, Codepoint, ReceiverConfig, SenderConfig};
+use quell_units::{Bytes, Ecn, Random, Rate, Settings, Time};
 
 /// Counts, and remembers the last departure.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]

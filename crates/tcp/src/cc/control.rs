@@ -10,7 +10,7 @@
 //! [`RateSample`](super::RateSample), [`Connection`] and [`Rounds`](super::Rounds); BBR v2 and v3 each
 //! [`LostSegment`] as well.
 
-use quell_aqm::{Rate, Time};
+use quell_units::{Rate, Time};
 
 use super::cubic::{Cubic, Variant};
 use super::cubic_textbook::TextbookCubic;

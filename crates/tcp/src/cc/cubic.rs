@@ -18,8 +18,8 @@
 //! exact, Linux's is within 0.2 %; 3. products are wide enough for any window; 4. `linux_2_0` has
 //! no limit of the increment (`max_increment`), and C is 0.4 throughout, as its authors published.
 
-use quell_aqm::parameter::{Default as Otherwise, Domain};
-use quell_aqm::{Parameter, Settings, Time};
+use quell_units::parameter::{Default as Otherwise, Domain};
+use quell_units::{Parameter, Settings, Time};
 
 use super::control::{Event, State};
 use super::hystart::HyStart;

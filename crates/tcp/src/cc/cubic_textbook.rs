@@ -14,7 +14,7 @@
 //! Deviations: 1. alpha and C are rounded to 1/1024; 2. `freebsd_2010` moves with each ACK, where
 //! FreeBSD with ABC moves once per window.
 
-use quell_aqm::Time;
+use quell_units::Time;
 
 use super::control::State;
 use super::cubic::{CUBE_FACTOR, CubicConfig, Variant, cube_root};

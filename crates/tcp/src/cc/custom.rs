@@ -6,7 +6,7 @@
 
 use std::fmt;
 
-use quell_aqm::{Rate, Time};
+use quell_units::{Rate, Time};
 
 use super::{AckSample, Connection, Event, LostSegment, State, Window};
 use crate::ecn::FeedbackMode;

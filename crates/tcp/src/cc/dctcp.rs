@@ -8,8 +8,8 @@
 //! Deviations from RFC 8257: 1. segments are counted, not bytes (Linux); 2. no growth while the
 //! window is being reduced (Linux's CWR state), so a round with a mark adds nothing.
 
-use quell_aqm::parameter::{Default as Otherwise, Domain};
-use quell_aqm::{Parameter, Settings};
+use quell_units::parameter::{Default as Otherwise, Domain};
+use quell_units::{Parameter, Settings};
 
 use super::control::{Event, State};
 use super::{AckSample, CcConfig, Kind, Window};

@@ -5,7 +5,7 @@
 //! train), and a round whose lowest RTT exceeds the lowest ever by an eighth (the delay). Rounds
 //! end when what was outstanding at their start is acknowledged.
 
-use quell_aqm::Time;
+use quell_units::Time;
 
 use super::{AckSample, Window};
 

@@ -1,7 +1,7 @@
 //! HyStart++: RFC 9406. Slow start, and when a round's lowest RTT has risen by an eighth, up to five
 //! rounds of conservative slow start, which find out whether it stays so.
 
-use quell_aqm::Time;
+use quell_units::Time;
 
 use super::{AckSample, Window};
 

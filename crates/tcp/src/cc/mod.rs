@@ -23,8 +23,8 @@ pub use model::{Connection, LostSegment, Rounds};
 pub use reno::RenoConfig;
 pub use window::{AckSample, RateSample, Window};
 
-use quell_aqm::parameter::ParameterError;
-use quell_aqm::{Parameter, Settings};
+use quell_units::parameter::ParameterError;
+use quell_units::{Parameter, Settings};
 
 use crate::config::{Codepoint, EcnMode, EctScope};
 

@@ -6,7 +6,7 @@
 //!
 //! [`CongestionControl::sets_window`]: super::CongestionControl::sets_window
 
-use quell_aqm::{Rate, Time};
+use quell_units::{Rate, Time};
 
 use super::{AckSample, State};
 

@@ -1,7 +1,7 @@
 //! NewReno: RFC 5681, 6582 and 3465; Linux `net/ipv4/tcp_cong.c` (`tcp_reno_*`).
 
-use quell_aqm::parameter::{Default as Otherwise, Domain};
-use quell_aqm::{Parameter, Settings};
+use quell_units::parameter::{Default as Otherwise, Domain};
+use quell_units::{Parameter, Settings};
 
 use super::{AckSample, CcConfig, Kind, Window};
 

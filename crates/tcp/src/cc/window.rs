@@ -1,6 +1,6 @@
 //! The congestion window and how a control moves it: Linux `net/ipv4/tcp_cong.c`.
 
-use quell_aqm::Time;
+use quell_units::Time;
 
 /// The window of a connection, in segments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

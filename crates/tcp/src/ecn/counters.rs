@@ -9,7 +9,7 @@
 //! sent only where a counter has changed; 4. the option is sent whether or not the other end sends
 //! it ("it SHOULD continue to send AccECN Options itself", section 3.2.3.2.3).
 
-use quell_aqm::{Ecn, Time};
+use quell_units::{Ecn, Time};
 
 use super::option::{AccEcnOption, Order};
 use super::{FIRST_BYTES, FIRST_CE_PACKETS, ace_flags};

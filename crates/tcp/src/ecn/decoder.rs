@@ -13,7 +13,7 @@
 //! first rounds (section 3.2.2.3 advises one; in Linux there is none), for a queue of L4S marks all
 //! of a flow's first packets in earnest.
 
-use quell_aqm::Ecn;
+use quell_units::Ecn;
 
 use super::counters::place;
 use super::option::AccEcnOption;

@@ -4,7 +4,7 @@
 //! Not modelled: RST after a mix of Classic and AccECN handshakes (RFC 9768 section 3.1.5), which
 //! needs a host that changes its mind; simultaneous open; a cache of failures.
 
-use quell_aqm::Ecn;
+use quell_units::Ecn;
 
 use super::{FeedbackMode, ace, ace_flags};
 use crate::config::EcnMode;

@@ -14,7 +14,7 @@ pub(crate) mod decoder;
 pub(crate) mod handshake;
 pub(crate) mod option;
 
-use quell_aqm::Ecn;
+use quell_units::Ecn;
 
 use crate::config::{EcnMode, EctScope};
 use crate::segment::Flags;
@@ -85,7 +85,7 @@ pub(crate) fn ace(flags: Flags) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use quell_aqm::{Random, Time};
+    use quell_units::{Random, Time};
 
     use super::counters::Counters;
     use super::decoder::{Ack, Decoder};

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use quell_aqm::Ecn;
+use quell_units::Ecn;
 
 /// Which counter comes first (RFC 9768 figure 3; Linux `TCPOPT_ACCECN0`, `TCPOPT_ACCECN1`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -12,7 +12,7 @@
 //! memory is that of segments that came alone, in a buffer of their own (`truesize` without GRO), and
 //! what waits counts as full segments.
 
-use quell_aqm::{Bytes, Time};
+use quell_units::{Bytes, Time};
 
 use super::timestamp;
 use crate::segment::Segment;

@@ -5,7 +5,7 @@
 //! adapts to the spacing of arrivals. In the quick-ack phase (the first 16 ACKs, and some after
 //! duplicates, a first CE and pauses) every segment is.
 
-use quell_aqm::Time;
+use quell_units::Time;
 
 use crate::ticks::Ticks;
 

@@ -1,7 +1,7 @@
 //! The receiver's part in ECN: RFC 3168 section 6.1.3, RFC 8257 section 3.2 (Linux `tcp_dctcp.h`),
 //! RFC 9768; Linux `include/net/tcp_ecn.h` (`tcp_ecn_rcv_syn`, `tcp_accecn_third_ack`).
 
-use quell_aqm::{Ecn, Time};
+use quell_units::{Ecn, Time};
 
 use crate::config::{AccEcnOptionUse, EcnMode, EctScope, ReceiverConfig};
 use crate::ecn::counters::Counters;

@@ -13,7 +13,7 @@ mod feedback;
 mod reading;
 mod reassembly;
 
-use quell_aqm::{Bytes, Time};
+use quell_units::{Bytes, Time};
 
 use crate::cache::prefetch;
 use crate::config::ReceiverConfig;

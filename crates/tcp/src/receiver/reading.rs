@@ -6,7 +6,7 @@
 //! power of two between 2 and 64 KiB, and below that for each segment. Not modelled: just before each sample
 //! they read what is left.
 
-use quell_aqm::Time;
+use quell_units::Time;
 
 /// Bounds of what they are woken for.
 const LEAST: u64 = 2 << 10;

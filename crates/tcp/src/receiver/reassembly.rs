@@ -162,7 +162,7 @@ impl Reassembly {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use quell_aqm::Random;
+    use quell_units::Random;
 
     fn blocks(reassembly: &Reassembly) -> Vec<(u64, u64)> {
         reassembly.recent().map(|r| (r.start, r.end)).collect()

@@ -1,7 +1,7 @@
 //! What an ACK tells: RFC 9293 section 3.10.7.4, RFC 2018, 2883, 9768; Linux
 //! `net/ipv4/tcp_input.c` (`tcp_ack`, `tcp_sacktag_write_queue`, `tcp_clean_rtx_queue`).
 
-use quell_aqm::Time;
+use quell_units::Time;
 
 use super::Sender;
 use super::delivery::Newest;

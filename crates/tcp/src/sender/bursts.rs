@@ -10,7 +10,7 @@
 //! Deviations from Linux: 1. lost segments form a burst wherever they are neighbours, however they left
 //! first; 2. what waits in the host counts with its IP length, not with `truesize`.
 
-use quell_aqm::{Bytes, Rate, Time};
+use quell_units::{Bytes, Rate, Time};
 
 use super::Sender;
 use super::transmit::Limit;

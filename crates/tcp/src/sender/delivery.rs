@@ -1,7 +1,7 @@
 //! How much has been delivered, and how fast: draft-cheng-iccrg-delivery-rate-estimation; Linux
 //! `net/ipv4/tcp_rate.c`.
 
-use quell_aqm::Time;
+use quell_units::Time;
 
 use super::scoreboard::{APP_LIMITED, EVER_RETRANSMITTED, Entry};
 use crate::cc::RateSample;

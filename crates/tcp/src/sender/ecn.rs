@@ -4,7 +4,7 @@
 //! With AccECN the sender counts marks on the acknowledgements that it gets, and tells of them in
 //! its data, or in an ACK of ACKs where it has no data to send.
 
-use quell_aqm::{Ecn, Time};
+use quell_units::{Ecn, Time};
 
 use crate::config::{AccEcnOptionUse, EcnMode, EctScope, SenderConfig};
 use crate::ecn::counters::Counters;

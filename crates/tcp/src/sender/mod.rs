@@ -26,7 +26,7 @@ mod undo;
 
 pub use stats::SenderStats;
 
-use quell_aqm::{Bytes, Rate, Time};
+use quell_units::{Bytes, Rate, Time};
 
 use crate::cache::prefetch;
 use crate::cc::{AckSample, CongestionControl, Connection, Control, State, Window};

@@ -13,7 +13,7 @@
 //! follow the rate, as that of the other worlds' hosts does above 100 Mbit/s; 4. a source that pauses has one
 //! buffer without end, where those hosts let 16 KiB wait.
 
-use quell_aqm::Time;
+use quell_units::Time;
 
 use super::Sender;
 use super::bursts::LARGEST;

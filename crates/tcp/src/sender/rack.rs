@@ -7,7 +7,7 @@
 //! Deviation: the reorder timer looks at no more than [`MAX_SCAN`] segments within the window; on
 //! paths that reorder by more, what is behind them is found when the timer runs out.
 
-use quell_aqm::Time;
+use quell_units::Time;
 
 use super::scoreboard::{EVER_RETRANSMITTED, Entry, Scoreboard};
 

@@ -2,7 +2,7 @@
 //! section 6, 9937 (PRR), 5682 (F-RTO); Linux `net/ipv4/tcp_input.c` (`tcp_fastretrans_alert`,
 //! `tcp_cwnd_reduction`, `tcp_enter_loss`, `tcp_process_loss`, `tcp_process_tlp_ack`).
 
-use quell_aqm::Time;
+use quell_units::Time;
 
 use super::Sender;
 use super::ack::News;

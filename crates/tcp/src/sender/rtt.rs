@@ -5,7 +5,7 @@
 //! srtt + max(4 rttvar, 200 ms)), in that a falling RTT raises the variance an eighth as fast, and
 //! in that the variance falls once per round only. Here in nanoseconds instead of microseconds.
 
-use quell_aqm::Time;
+use quell_units::Time;
 
 /// Before the first sample (RFC 6298 section 2.1).
 pub(super) const INITIAL_RTO: Time = Time::from_secs(1);

@@ -9,7 +9,7 @@
 
 use std::collections::VecDeque;
 
-use quell_aqm::Time;
+use quell_units::Time;
 
 use super::details::Details;
 use crate::cache::prefetch;

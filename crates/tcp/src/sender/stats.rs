@@ -1,6 +1,6 @@
 //! What a sender says of itself.
 
-use quell_aqm::{Rate, Time};
+use quell_units::{Rate, Time};
 
 /// Counters since the start, and the state of the moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

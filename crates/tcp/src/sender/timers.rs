@@ -2,7 +2,7 @@
 //! timer; Linux `tcp_timer.c`, `tcp_output.c` (`tcp_schedule_loss_probe`), `tcp_input.c`
 //! (`tcp_rearm_rto`). As in Linux there is one timer, which is one of the three at a time.
 
-use quell_aqm::Time;
+use quell_units::Time;
 
 use super::rtt::{INITIAL_RTO, MAX_RTO};
 use super::transmit::Forced;

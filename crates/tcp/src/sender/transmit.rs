@@ -1,7 +1,7 @@
 //! What leaves, and when: Linux `net/ipv4/tcp_output.c` (`tcp_write_xmit`,
 //! `tcp_xmit_retransmit_queue`, `tcp_cwnd_validate`, `tcp_cwnd_restart`).
 
-use quell_aqm::{Rate, Time};
+use quell_units::{Rate, Time};
 
 use super::scoreboard::{Entry, FIN};
 use super::timers::Kind;

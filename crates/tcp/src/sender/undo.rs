@@ -1,7 +1,7 @@
 //! Undoing a reduction that proves spurious: by D-SACK (RFC 3708), by timestamps (Eifel, RFC 3522)
 //! and by F-RTO (RFC 5682); Linux `net/ipv4/tcp_input.c` (`tcp_try_undo_*`).
 
-use quell_aqm::Time;
+use quell_units::Time;
 
 use super::Sender;
 use super::ack::News;

@@ -10,10 +10,10 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::fmt::Write as _;
 
-use quell_aqm::{Bytes, Ecn, Time};
 use quell_tcp::{
     CcConfig, EcnMode, Flags, Receiver, ReceiverConfig, Segment, Sender, SenderConfig,
 };
+use quell_units::{Bytes, Ecn, Time};
 
 /// What the path does to a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -10,7 +10,7 @@ use std::os::fd::OwnedFd;
 use std::sync::atomic::Ordering;
 
 use quell_app::Input;
-use quell_aqm::{Bytes, Time};
+use quell_units::{Bytes, Time};
 
 use super::{Context, End, State};
 use crate::traffic::datagram::{self, BATCH, Incoming, Outgoing};

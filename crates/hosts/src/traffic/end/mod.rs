@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use quell_app::{Action, App, Application as _, Input, Send};
-use quell_aqm::Time;
+use quell_units::Time;
 use rustix::net::sockopt;
 
 use super::clock::{Alarm, Epoch, Timers, Wish};

@@ -14,7 +14,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::Ordering;
 
 use quell_app::{Input, UNSENT};
-use quell_aqm::Time;
+use quell_units::Time;
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, Shutdown, connect, recv, send, shutdown};
 

@@ -18,9 +18,9 @@ pub(super) mod read;
 pub(super) mod write;
 
 use quell_aqm::marker::{MARKERS, Marker};
-use quell_aqm::parameter::{Parameter, Value};
 use quell_aqm::value::{CodeScale, Point, ValueFunction, function};
-use quell_aqm::{ParameterError, Random, Settings};
+use quell_units::parameter::{Parameter, Value};
+use quell_units::{ParameterError, Random, Settings};
 
 use super::{QueueSpec, Side};
 

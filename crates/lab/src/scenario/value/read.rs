@@ -2,9 +2,9 @@
 
 use quell_aqm::marker::MARKERS;
 use quell_aqm::registry::Entry;
-use quell_aqm::units::notation;
 use quell_aqm::value::{CodeScale, Curve, FUNCTIONS, Point, function};
-use quell_aqm::{ParameterError, Settings};
+use quell_units::notation;
+use quell_units::{ParameterError, Settings};
 
 use super::{DEFAULT_FUNCTION, FunctionSpec, MOST_FUNCTIONS, PIECEWISE, UNMARKED, ValueSpec};
 use crate::scenario::Direction;

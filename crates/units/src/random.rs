@@ -7,7 +7,7 @@
 use rand_core::{Rng as _, SeedableRng as _};
 use rand_pcg::Lcg64Xsh32;
 
-use crate::units::Probability;
+use crate::Probability;
 
 /// A stream of random numbers.
 #[derive(Debug, Clone)]
@@ -54,8 +54,9 @@ impl Random {
     }
 }
 
-/// The finaliser of SplitMix64 (Steele, Lea and Flood 2014).
-pub(crate) fn split_mix(seed: u64) -> u64 {
+/// The finaliser of SplitMix64 (Steele, Lea and Flood 2014): spreads the bits of `seed`, for hashes with a salt.
+#[inline]
+pub fn split_mix(seed: u64) -> u64 {
     let mut z = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

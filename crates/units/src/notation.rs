@@ -8,7 +8,7 @@ use alloc::format;
 use alloc::string::String;
 use core::fmt;
 
-use super::{Bytes, Frequency, Rate, Time};
+use crate::{Bytes, Frequency, Rate, Time};
 
 /// Why a quantity cannot be read; `allowed` says what would be right.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -206,7 +206,7 @@ fn decimal(number: &str, size: u64) -> Option<u64> {
 
 /// Writes `value` in the largest of `units` (largest first) that it reaches, with the exact
 /// decimal fraction.
-pub(super) fn format_in(f: &mut fmt::Formatter<'_>, value: u64, units: &[Unit]) -> fmt::Result {
+pub(crate) fn format_in(f: &mut fmt::Formatter<'_>, value: u64, units: &[Unit]) -> fmt::Result {
     let (name, size) = units
         .iter()
         .find(|(_, size)| value >= *size)

@@ -2,7 +2,7 @@
 //!
 //! Scenario check, JSON Schema, `--set`, timed changes, `quell queues` and the documentation read
 //! [`Parameter`] tables; a discipline reads its resolved [`Settings`]. Values travel as text in the
-//! notation of [`units::notation`](crate::units::notation), so there is one parser for a scenario
+//! notation of [`notation`], so there is one parser for a scenario
 //! file, a command line and a control page.
 
 use alloc::format;
@@ -10,7 +10,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt;
 
-use crate::units::{Bytes, Frequency, Rate, Time, notation};
+use crate::{Bytes, Frequency, Rate, Time, notation};
 
 /// What a parameter may be, with its range (inclusive).
 #[derive(Debug, Clone, Copy)]
@@ -332,7 +332,7 @@ impl Settings {
         Ok(())
     }
 
-    /// A copy with one living parameter changed, for [`Qdisc::configure`](crate::Qdisc::configure).
+    /// A copy with one parameter changed, which must be one that can change while its owner lives.
     pub fn changed(&self, key: &str, text: &str) -> Result<Self, ParameterError> {
         let mut changed = self.clone();
         changed.set(key, text)?;

@@ -10,7 +10,8 @@ use core::fmt;
 pub struct Probability(u64);
 
 impl Probability {
-    pub(crate) const BITS: u32 = 62;
+    /// The binary digits after the point: the unit is 2^−`BITS`.
+    pub const BITS: u32 = 62;
     /// Never.
     pub const ZERO: Self = Self(0);
     /// Always.

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use super::{Bytes, Time};
+use crate::{Bytes, Time};
 
 /// A transmission rate in bit/s. Zero stops the link; [`Rate::UNLIMITED`] serialises in no time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -76,7 +76,7 @@ impl fmt::Display for Rate {
             ("kbit", 1_000),
             ("bit", 1),
         ];
-        super::notation::format_in(f, self.0, &units)
+        crate::notation::format_in(f, self.0, &units)
     }
 }
 

@@ -96,7 +96,7 @@ impl fmt::Display for Time {
             ("us", 1_000),
             ("ns", 1),
         ];
-        super::notation::format_in(f, self.0, &units)
+        crate::notation::format_in(f, self.0, &units)
     }
 }
 

@@ -1,0 +1,35 @@
+//! What every other crate is written in: quantities with their units in the type, the notation people write them in, parameter
+//! tables, the ECN field of a packet, and seeded randomness.
+//!
+//! * [`Time`], [`Rate`], [`Bytes`], [`Frequency`], [`Probability`]: integers with a unit; [`notation`] reads and prints them.
+//! * [`parameter`]: the tables from which checks, schema, command line and documentation come.
+//! * [`Random`]: one stream per seed and component, the same on every machine.
+//! * [`Ecn`]: the two bits that end hosts and queues exchange.
+//!
+//! Nothing here knows about queues, connections or applications. There is no clock, no I/O, and no standard library.
+
+#![no_std]
+#![forbid(unsafe_code)]
+
+extern crate alloc;
+#[cfg(test)]
+extern crate std;
+
+mod bytes;
+mod ecn;
+mod frequency;
+pub mod notation;
+pub mod parameter;
+mod probability;
+pub mod random;
+mod rate;
+mod time;
+
+pub use bytes::Bytes;
+pub use ecn::Ecn;
+pub use frequency::Frequency;
+pub use parameter::{Parameter, ParameterError, Settings};
+pub use probability::Probability;
+pub use random::Random;
+pub use rate::Rate;
+pub use time::Time;
