@@ -25,20 +25,55 @@ mod bpf {
         let mut table = String::from("const OBJECTS: &[(&str, &[u8])] = &[\n");
         for (name, source) in controls(&sources) {
             let object = out.join(format!("{name}.bpf.o"));
-            libbpf_cargo::SkeletonBuilder::new()
-                .source(&source)
-                .obj(&object)
-                .clang(&clang)
-                .build()
-                .unwrap_or_else(|error| {
-                    fail(&format!("{} does not compile: {error:#}", source.display()))
-                });
+            compile(&clang, &source, &object);
             // Infallible: a String takes any amount of text.
             let _ = writeln!(table, "    ({name:?}, include_bytes!({object:?})),");
         }
         table.push_str("];\n");
         fs::write(out.join("objects.rs"), table)
             .unwrap_or_else(|error| fail(&format!("cannot write objects.rs: {error}")));
+    }
+
+    /// With the headers of the libbpf that loads the object. Its debug information but for BTF, which names paths, is stripped where there
+    /// is an `llvm-strip`; the kernel does not read it.
+    fn compile(clang: &str, source: &Path, object: &Path) {
+        let headers = env::var_os("DEP_BPF_INCLUDE")
+            .unwrap_or_else(|| fail("libbpf-sys does not say where its headers are"));
+        let target = env::var("CARGO_CFG_TARGET_ARCH").unwrap_or_default();
+        // What bpf_tracing.h calls the architecture.
+        let target = match target.as_str() {
+            "x86_64" => "x86",
+            "aarch64" => "arm64",
+            "powerpc64" => "powerpc",
+            "s390x" => "s390",
+            "riscv64" => "riscv",
+            "loongarch64" => "loongarch",
+            other => other,
+        };
+        let mut command = Command::new(clang);
+        // BPF has no stack protector, which some distributions turn on.
+        command
+            .args(["-target", "bpf", "-O2", "-g", "-fno-stack-protector", "-c"])
+            .arg(format!("-D__TARGET_ARCH_{target}"))
+            .arg("-I")
+            .arg(headers)
+            .arg(source)
+            .arg("-o")
+            .arg(object);
+        let output = command
+            .output()
+            .unwrap_or_else(|error| fail(&format!("{clang}: {error}")));
+        if !output.status.success() {
+            let errors = String::from_utf8_lossy(&output.stderr);
+            fail(&format!(
+                "{} does not compile: {}",
+                source.display(),
+                errors.replace('\n', " ")
+            ));
+        }
+        // clang-14 goes with llvm-strip-14.
+        let strip = clang.replace("clang", "llvm-strip");
+        let _ = Command::new(strip).arg("-g").arg(object).status();
     }
 
     fn controls(folder: &Path) -> Vec<(String, PathBuf)> {
