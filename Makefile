@@ -94,13 +94,13 @@ bench: ## Measure speed, count instructions, compare with ns-3 and tbf: each wit
 	done; exit $$status
 
 validate: setup ## Compare simulator, virtual and live world, in about two hours; goes on where it was stopped
-	cargo run --release --locked --package quell-lab --example validate $(FLAGS) -- $(VALIDATE)
+	cargo run --release --locked --package quell-validate --bin validate $(FLAGS) -- $(VALIDATE)
 
 validate-grid: setup ## Compare simulator and virtual world at more kinds of queues, in a night; goes on where it was stopped
-	cargo run --release --locked --package quell-lab --example validate $(FLAGS) -- --grid $(VALIDATE)
+	cargo run --release --locked --package quell-validate --bin validate $(FLAGS) -- --grid $(VALIDATE)
 
 parity: setup ## Compare quell's queues with the kernel's own in virtual time, in about an hour; goes on where it was stopped
-	cargo run --release --locked --package quell-lab --example parity $(FLAGS) -- $(PARITY)
+	cargo run --release --locked --package quell-validate --bin parity $(FLAGS) -- $(PARITY)
 
 fuzz: setup ## Fuzz each parser for FUZZ_SECONDS (60)
 	scripts/fuzz

@@ -4,27 +4,16 @@
 //! one kernel this never fails by chance. Two seeds tell little of the scatter of rare events, though: a ratio of drops or marks
 //! is taken to be known no better than their number allows ([`counting_error`]).
 
-#[path = "../../../lab/examples/validate/case.rs"]
-mod case;
-#[allow(dead_code)] // The night chooses its points with it.
-#[path = "../../../lab/examples/validate/cover.rs"]
-mod cover;
-#[allow(dead_code)] // The night has a second reference.
-#[path = "../../../lab/examples/validate/figures.rs"]
-mod figures;
-#[allow(dead_code)] // The night tells what it leaves out.
-#[path = "../../../lab/examples/validate/grid.rs"]
-mod grid;
-
 use std::fs;
 use std::sync::Mutex;
 use std::thread;
 
 use quell_measure::Summary;
+use quell_validate::worlds::case::Case;
+use quell_validate::worlds::figures::{Difference, Figure, Reference};
+use quell_validate::worlds::grid;
 
 use crate::stage::Stage;
-use case::Case;
-use figures::{Difference, Figure, Reference};
 
 /// Four points of each control, six of each number of flows, every queue, rates that a busy machine has time for.
 const POINTS: [&str; 12] = [

@@ -13,7 +13,7 @@ const FILE: Base = (
 );
 
 /// Factors of which every combination of values is run.
-pub(crate) const STRENGTH: usize = 3;
+pub const STRENGTH: usize = 3;
 
 const CONTROLS: [&str; 3] = ["reno", "cubic", "dctcp"];
 const QUEUES: [Queue; 7] = [
@@ -41,7 +41,7 @@ const WARMUP: (f64, f64) = (5.0, 20.0);
 
 /// A queue discipline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Queue {
+pub enum Queue {
     /// Drop-tail of so many hundredths of the product of rate and base RTT.
     DropTail(u32),
     /// One that says itself how long it is.
@@ -50,12 +50,17 @@ pub(crate) enum Queue {
 
 /// One point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Point {
-    pub(crate) control: &'static str,
-    pub(crate) queue: Queue,
-    pub(crate) rate_mbps: u32,
-    pub(crate) rtt_ms: u32,
-    pub(crate) flows: u32,
+pub struct Point {
+    /// Congestion control of all flows.
+    pub control: &'static str,
+    /// The queue, with the size of a drop-tail one.
+    pub queue: Queue,
+    /// Rate of the link.
+    pub rate_mbps: u32,
+    /// Base RTT.
+    pub rtt_ms: u32,
+    /// Number of flows.
+    pub flows: u32,
 }
 
 /// Every point, those of low rates first.
@@ -82,7 +87,7 @@ fn all() -> impl Iterator<Item = ([usize; 5], Point)> {
 }
 
 /// The points that are run, those of low rates first.
-pub(crate) fn points() -> Vec<Point> {
+pub fn points() -> Vec<Point> {
     let (levels, possible): (Vec<_>, Vec<_>) = all()
         .filter(|(_, point)| point.excluded().is_none())
         .unzip();
@@ -92,7 +97,7 @@ pub(crate) fn points() -> Vec<Point> {
 }
 
 /// The points that no comparison can use, with the reason.
-pub(crate) fn excluded() -> Vec<(Point, &'static str)> {
+pub fn excluded() -> Vec<(Point, &'static str)> {
     all()
         .filter_map(|(_, point)| Some((point, point.excluded()?)))
         .collect()
@@ -142,7 +147,7 @@ impl Point {
     }
 
     /// What is compared.
-    pub(crate) fn case(&self) -> Case {
+    pub fn case(&self) -> Case {
         let Self {
             control,
             queue,

@@ -14,9 +14,9 @@ use quell_lab::{RunError, World};
 use quell_measure::Summary;
 use quell_units::Time;
 
-use crate::case::Case;
-use crate::store::{Kind, Store};
-use crate::{Arguments, Deaf};
+use crate::worlds::case::Case;
+use crate::worlds::store::{Kind, Store};
+use crate::worlds::{Arguments, Deaf};
 
 /// A run in which one departure of a hundred was later than this, in either direction, counts as
 /// late: a tenth of the smallest base RTT.

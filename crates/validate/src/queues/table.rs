@@ -1,20 +1,16 @@
 //! The table of `docs/validation.md`, between two markers; the text around it is a person's.
 //!
-//! Under it stands a list of misses. The explanation of each is a person's too: it is read from the old list before the new
-//! one is written, and stays with its point, group and figure.
+//! Under it stands a list of misses.
 
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use quell_measure::{Estimate, Summary};
 
-use crate::figures::{Difference, Figure};
-use crate::point::Point;
+use crate::document::{self, Explanations, UNEXPLAINED};
+use crate::queues::figures::{Difference, Figure};
+use crate::queues::point::Point;
 
-const BEGIN: &str = "<!-- begin: written by make parity -->";
-const END: &str = "<!-- end: written by make parity -->";
-/// The explanation of a miss that nobody has explained.
-const UNEXPLAINED: &str = "not explained yet";
+const NAME: &str = "make parity";
 
 /// What is known of a point.
 #[derive(Debug, Default)]
@@ -33,15 +29,12 @@ impl Measured {
 
 /// A document with its generated part replaced; `None` if it lacks the markers.
 pub(crate) fn replace(document: &str, points: &[(Point, Measured)], facts: &str) -> Option<String> {
-    let (before, rest) = document.split_once(BEGIN)?;
-    let (old, after) = rest.split_once(END)?;
-    let explanations = explanations(old);
-    let mut text = format!("{before}{BEGIN}\n\n{facts}\n");
-    table(&mut text, points);
-    misses(&mut text, points, &explanations);
-    text.push_str(END);
-    text.push_str(after);
-    Some(text)
+    document::replace(document, NAME, |explanations| {
+        let mut text = format!("{facts}\n");
+        table(&mut text, points);
+        misses(&mut text, points, explanations);
+        text
+    })
 }
 
 /// A row per point and group.
@@ -100,7 +93,8 @@ fn cell(difference: &Difference) -> String {
 }
 
 fn both(difference: &Difference) -> String {
-    let [quell, kernel] = [difference.quell, difference.kernel].map(|mean| estimate(&mean));
+    let of = |mean: Estimate| format!("{:.*}", document::digits(mean.mean), mean.mean);
+    let [quell, kernel] = [difference.quell, difference.kernel].map(of);
     format!("{quell} / {kernel}")
 }
 
@@ -113,22 +107,7 @@ fn ratio(difference: &Difference) -> String {
     format!("{:.3} ± {error:.3}", difference.ratio())
 }
 
-fn estimate(mean: &Estimate) -> String {
-    // Three significant digits.
-    let digits = match mean.mean.abs() {
-        value if value >= 100.0 => 0,
-        value if value >= 10.0 => 1,
-        value if value >= 1.0 => 2,
-        _ => 3,
-    };
-    format!("{:.digits$}", mean.mean)
-}
-
-fn misses(
-    text: &mut String,
-    points: &[(Point, Measured)],
-    explanations: &BTreeMap<[String; 3], String>,
-) {
+fn misses(text: &mut String, points: &[(Point, Measured)], explanations: &Explanations) {
     let differences: Vec<(String, Difference)> = points
         .iter()
         .flat_map(|(point, measured)| {
@@ -150,8 +129,8 @@ fn misses(
     text.push_str("| --- | --- | --- | --- | --- | --- |\n");
     for (point, difference) in missed {
         let title = difference.figure.title();
-        let key = [point.clone(), difference.group.clone(), title.to_owned()];
-        let explanation = explanations.get(&key).map_or(UNEXPLAINED, String::as_str);
+        let key = [point, difference.group.as_str(), title];
+        let explanation = explanations.of(key).unwrap_or(UNEXPLAINED);
         let _ = writeln!(
             text,
             "| {point} | {} | {title} | {} | {} | {explanation} |",
@@ -163,42 +142,16 @@ fn misses(
     text.push('\n');
 }
 
-/// What people have written beside misses, by point, group and figure.
-fn explanations(old: &str) -> BTreeMap<[String; 3], String> {
-    old.lines()
-        .filter_map(|line| {
-            let cells: Vec<&str> = line.trim_matches('|').split('|').map(str::trim).collect();
-            let [point, group, figure, _, _, explanation] = cells.as_slice() else {
-                return None;
-            };
-            let is_written = *explanation != UNEXPLAINED
-                && Figure::ALL.iter().any(|known| known.title() == *figure);
-            let key = [point, group, figure].map(|cell| (*cell).to_owned());
-            is_written.then(|| (key, (*explanation).to_owned()))
-        })
-        .collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn explanations_stay_with_their_point_group_and_figure() {
-        let document = format!(
-            "by hand\n{BEGIN}\n\n| point | group | figure | quell / kernel | ratio | explanation |\n\
-             | --- | --- | --- | --- | --- | --- |\n\
-             | pie-10mbit-1 | test | delay, ms | 1 / 2 | 0.5 | chance |\n\
-             | pie-10mbit-1 | test | drops, % | 1 / 2 | 0.5 | {UNEXPLAINED} |\n{END}\nbelow\n"
-        );
-        let (_, rest) = document.split_once(BEGIN).expect("a marker");
-        let known = explanations(rest);
-        assert_eq!(known.len(), 1);
-        let key = ["pie-10mbit-1", "test", "delay, ms"].map(str::to_owned);
-        assert_eq!(known[&key], "chance");
-        let new = replace(&document, &[], "facts").expect("markers");
+    fn the_part_is_written_between_its_markers() {
+        let document = "by hand\n<!-- begin: written by make parity -->\n\nformer\n<!-- end: written by make parity -->\nbelow\n";
+        let new = replace(document, &[], "facts").expect("markers");
         assert!(new.starts_with("by hand\n") && new.ends_with("\nbelow\n"));
-        assert!(!new.contains("chance"));
+        assert!(new.contains("facts") && !new.contains("former"));
         assert_eq!(replace("no markers", &[], ""), None);
     }
 }

@@ -8,10 +8,10 @@ use std::thread;
 use quell_lab::live::LiveOptions;
 use quell_lab::{GuestOptions, Options, RunError, World};
 
-use crate::Arguments;
-use crate::case::Case;
-use crate::live::NotRun;
-use crate::store::{Kind, Store};
+use crate::worlds::Arguments;
+use crate::worlds::case::Case;
+use crate::worlds::live::NotRun;
+use crate::worlds::store::{Kind, Store};
 
 /// What is to be done, and what came of it.
 struct Work {

@@ -6,9 +6,9 @@ use quell_lab::sim::run_late;
 use quell_lab::{RunError, World};
 use quell_measure::Summary;
 
-use crate::Deaf;
-use crate::case::Case;
-use crate::store::{Kind, Store};
+use crate::worlds::Deaf;
+use crate::worlds::case::Case;
+use crate::worlds::store::{Kind, Store};
 
 /// One simulation, or what is kept of it; `None` if it was stopped.
 pub(crate) fn run(

@@ -7,7 +7,7 @@ use quell_measure::{Estimate, Figures, GroupSummary, Summary};
 
 /// What the simulator is compared with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Reference {
+pub enum Reference {
     /// This kernel in real time, with the noise of the machine.
     Live,
     /// A user-mode kernel in virtual time.
@@ -16,7 +16,7 @@ pub(crate) enum Reference {
 
 /// A figure of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Figure {
+pub enum Figure {
     /// Goodput of the group under test, Mbit/s.
     TestGoodput,
     /// Goodput of the CUBIC flow, Mbit/s.
@@ -38,7 +38,8 @@ pub(crate) enum Figure {
 }
 
 impl Figure {
-    pub(crate) const ALL: [Self; 9] = [
+    /// In the order of the tables.
+    pub const ALL: [Self; 9] = [
         Self::TestGoodput,
         Self::CubicGoodput,
         Self::RateRatio,
@@ -51,7 +52,7 @@ impl Figure {
     ];
 
     /// The head of its column.
-    pub(crate) fn title(self) -> &'static str {
+    pub fn title(self) -> &'static str {
         match self {
             Self::TestGoodput => "test, Mbit/s",
             Self::CubicGoodput => "CUBIC, Mbit/s",
@@ -66,7 +67,7 @@ impl Figure {
     }
 
     /// How far the simulator may be from a reference of value `value`, standard errors apart; `None` where nothing is asked.
-    pub(crate) fn bound(self, reference: Reference, value: f64) -> Option<f64> {
+    pub fn bound(self, reference: Reference, value: f64) -> Option<f64> {
         let relative = |share: f64| share * value.abs();
         Some(match (self, reference) {
             (Self::TestGoodput | Self::CubicGoodput, Reference::Live) => relative(0.03),
@@ -86,7 +87,7 @@ impl Figure {
     }
 
     /// Its value in a run; `None` where the run does not have it.
-    pub(crate) fn of(self, summary: &Summary) -> Option<f64> {
+    pub fn of(self, summary: &Summary) -> Option<f64> {
         let figures = &summary.figures;
         let (test, others) = figures.groups.split_first()?;
         let cubic = others.first();
@@ -122,16 +123,20 @@ fn percent(part: u64, whole: u64) -> f64 {
 
 /// One figure in the simulator and in another world.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Difference {
-    pub(crate) figure: Figure,
-    pub(crate) reference: Reference,
-    pub(crate) sim: Estimate,
-    pub(crate) other: Estimate,
+pub struct Difference {
+    /// What is compared.
+    pub figure: Figure,
+    /// The world that the simulator is compared with.
+    pub reference: Reference,
+    /// In the simulator.
+    pub sim: Estimate,
+    /// In the other world.
+    pub other: Estimate,
 }
 
 impl Difference {
     /// From the runs of each world; `None` where either has none, or nothing is asked.
-    pub(crate) fn new(
+    pub fn new(
         figure: Figure,
         reference: Reference,
         sim: &[Summary],
@@ -149,7 +154,7 @@ impl Difference {
     }
 
     /// Every figure that both have; not those that are zero in both, which agree trivially.
-    pub(crate) fn all(reference: Reference, sim: &[Summary], other: &[Summary]) -> Vec<Self> {
+    pub fn all(reference: Reference, sim: &[Summary], other: &[Summary]) -> Vec<Self> {
         Figure::ALL
             .iter()
             .filter_map(|&figure| Self::new(figure, reference, sim, other))
@@ -158,35 +163,36 @@ impl Difference {
     }
 
     /// The standard error of the difference of the means.
-    pub(crate) fn standard_error(&self) -> f64 {
+    pub fn standard_error(&self) -> f64 {
         let [sim, other] = [self.sim, self.other].map(|mean| mean.standard_error.unwrap_or(0.0));
         sim.hypot(other)
     }
 
     /// What the bound allows, standard errors apart.
-    pub(crate) fn bound(&self) -> f64 {
+    pub fn bound(&self) -> f64 {
         self.figure
             .bound(self.reference, self.other.mean)
             .unwrap_or(f64::INFINITY)
     }
 
-    pub(crate) fn distance(&self) -> f64 {
+    /// How far the two means lie apart.
+    pub fn distance(&self) -> f64 {
         (self.sim.mean - self.other.mean).abs()
     }
 
     /// Whether the means differ by no more than the bound and the standard error.
-    pub(crate) fn holds(&self) -> bool {
+    pub fn holds(&self) -> bool {
         self.distance() <= self.bound() + self.standard_error()
     }
 
     /// How far beyond the standard error the means differ, in bounds: above 1 it is a miss.
-    pub(crate) fn bounds_off(&self) -> f64 {
+    pub fn bounds_off(&self) -> f64 {
         (self.distance() - self.standard_error()).max(0.0) / self.bound()
     }
 }
 
 /// A figure's value in each run that has it.
-pub(crate) fn values(figure: Figure, runs: &[Summary]) -> Vec<f64> {
+pub fn values(figure: Figure, runs: &[Summary]) -> Vec<f64> {
     runs.iter().filter_map(|run| figure.of(run)).collect()
 }
 

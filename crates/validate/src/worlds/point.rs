@@ -1,6 +1,6 @@
 //! The points at which three worlds are compared: a control beside CUBIC.
 
-use crate::case::{Base, Case};
+use crate::worlds::case::{Base, Case};
 
 /// The scenario that every point changes.
 const FILE: Base = (

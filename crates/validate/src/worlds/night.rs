@@ -11,12 +11,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use quell_lab::World;
 use quell_measure::Summary;
 
-use crate::case::Case;
 use crate::document::{self, Explanations};
-use crate::figures::{Difference, Figure, Reference};
-use crate::grid::{self, STRENGTH};
-use crate::store::{Kind, Store};
-use crate::{Arguments, guests, simulated};
+use crate::worlds::case::Case;
+use crate::worlds::figures::{Difference, Figure, Reference};
+use crate::worlds::grid::{self, STRENGTH};
+use crate::worlds::store::{Kind, Store};
+use crate::worlds::{Arguments, guests, misses, simulated};
 
 type Failure = Box<dyn std::error::Error>;
 
@@ -114,7 +114,7 @@ pub(crate) fn part(
     text.push_str("### Misses beside the virtual world\n\n");
     let mut all = differences(alone);
     all.extend(differences(beside));
-    text.push_str(&document::misses(&all, explanations));
+    text.push_str(&misses::misses(&all, explanations));
     text
 }
 

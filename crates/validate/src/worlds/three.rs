@@ -6,12 +6,12 @@ use std::sync::atomic::AtomicBool;
 use quell_lab::World;
 use quell_measure::{Estimate, Summary};
 
-use crate::case::Case;
 use crate::document::{self, Explanations};
-use crate::figures::{Difference, Figure, Reference, values};
-use crate::point::{CONTROLS, Point, QUEUES};
-use crate::store::{Kind, Store};
-use crate::{Arguments, guests, live, simulated};
+use crate::worlds::case::Case;
+use crate::worlds::figures::{Difference, Figure, Reference, values};
+use crate::worlds::point::{CONTROLS, Point, QUEUES};
+use crate::worlds::store::{Kind, Store};
+use crate::worlds::{Arguments, guests, live, misses, simulated};
 
 type Failure = Box<dyn std::error::Error>;
 
@@ -144,7 +144,7 @@ pub(crate) fn part(
         }
     }
     text.push_str("### Misses\n\n");
-    text.push_str(&document::misses(&differences(measured), explanations));
+    text.push_str(&misses::misses(&differences(measured), explanations));
     text
 }
 

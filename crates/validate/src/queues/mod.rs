@@ -2,7 +2,7 @@
 //! `docs/validation.md`.
 //!
 //! ```text
-//! cargo run --release -p quell-lab --example parity -- [--world live] [--points pie] [--help]
+//! cargo run --release -p quell-validate --bin parity -- [--world live] [--points pie] [--help]
 //! ```
 //!
 //! Both run in the same world, over the same hosts and links, and are measured from outside in the same way; see
@@ -18,15 +18,13 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use clap::{Parser, ValueEnum};
 use quell_lab::live::LiveOptions;
 use quell_lab::{GuestOptions, Options, RunError, World};
 use quell_measure::Summary;
-use signal_hook::consts::{SIGINT, SIGTERM};
-use signal_hook::flag;
 
 use point::Point;
 use store::{Side, Store};
@@ -88,7 +86,9 @@ struct Runs<'a> {
     not_run: Mutex<Vec<(Point, String)>>,
 }
 
-fn main() -> ExitCode {
+/// Runs the comparison that the command line asks for.
+#[must_use]
+pub fn main() -> ExitCode {
     // In the guest this program is the first process.
     if let Some(code) = quell_lab::virtual_world::entry() {
         return code;
@@ -116,7 +116,7 @@ fn compare(arguments: &Arguments) -> Result<(), Box<dyn std::error::Error>> {
             (World::Virtual, kernel.name)
         }
     };
-    let stop = stop_at_ctrl_c()?;
+    let stop = crate::stop_at_ctrl_c()?;
     let store = Store::open(&arguments.kept, kernel.clone(), arguments.kept_only)?;
     let runs = Runs {
         arguments,
@@ -313,14 +313,4 @@ fn facts(arguments: &Arguments, measured: &[(Point, Measured)], kernel: &str) ->
          runs, and their ratio ± the standard error of the difference of the means in parts of the kernel's figure.\n",
         measured.iter().map(runs).sum::<usize>(),
     )
-}
-
-/// The first signal ends the comparison and keeps what is done; the second ends the process.
-fn stop_at_ctrl_c() -> std::io::Result<Arc<AtomicBool>> {
-    let stop = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM] {
-        flag::register_conditional_shutdown(signal, 128 + signal, stop.clone())?;
-        flag::register(signal, stop.clone())?;
-    }
-    Ok(stop)
 }

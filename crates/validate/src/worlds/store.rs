@@ -1,8 +1,7 @@
-//! Finished runs, one small file each, so that a comparison goes on where it was stopped.
+//! The runs in each world.
 //!
-//! A record holds what the result depends on: the resolved scenario, and the kernel of a world that has one or the program of
-//! the simulator; in the virtual world also what runs inside the guest, because it hangs on that to the digit. It counts only
-//! while these are the same; a scenario that an older version wrote is read again, so that a key added since has its default.
+//! What makes a result beside the scenario is the kernel of a world that has one, or the program of the simulator; in the virtual world
+//! also what runs inside the guest, because the result depends on that to the digit.
 
 use std::collections::hash_map::DefaultHasher;
 use std::fs;
@@ -11,15 +10,14 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use quell_kernel::store::Kernel;
-use quell_lab::Scenario;
 use quell_lab::sim::Lateness;
 use quell_measure::Summary;
-use serde::{Deserialize, Serialize};
 
-use crate::case::Case;
+use crate::store::{self, Folder, Record};
+use crate::worlds::case::Case;
 
 /// The code that runs inside a guest: not the simulator and its TCP, which change while the reference stays.
-const GUEST_CODE: [&str; 9] = [
+const GUEST_CODE: [&str; 10] = [
     "crates/app/src",
     "crates/aqm/src",
     "crates/hosts/src",
@@ -29,6 +27,7 @@ const GUEST_CODE: [&str; 9] = [
     "crates/lab/src/virtual_world",
     "crates/link/src",
     "crates/measure/src",
+    "crates/units/src",
 ];
 
 /// Where a run happens.
@@ -44,22 +43,10 @@ pub(crate) enum Kind {
     Live,
 }
 
-/// What is kept of one run.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Record {
-    /// The resolved scenario.
-    pub(crate) scenario: String,
-    /// What made the result beside the scenario: a kernel's release, or a program's hash.
-    pub(crate) maker: String,
-    /// Runs that were thrown away before this one because the machine was late.
-    pub(crate) late_runs: u32,
-    pub(crate) summary: Summary,
-}
-
 /// The folder of records.
 #[derive(Debug)]
 pub(crate) struct Store {
-    folder: PathBuf,
+    folder: Folder,
     program: String,
     kernel: String,
     guest: Option<Guest>,
@@ -81,9 +68,6 @@ impl Store {
         guest: Option<&Kernel>,
         of_any_code: bool,
     ) -> io::Result<Self> {
-        let program = fs::read(std::env::current_exe()?)?;
-        let mut hasher = DefaultHasher::new();
-        hasher.write(&program);
         let system = rustix::system::uname();
         let guest = match guest {
             Some(kernel) => {
@@ -97,8 +81,8 @@ impl Store {
             None => None,
         };
         Ok(Self {
-            folder: folder.to_owned(),
-            program: format!("{:016x}", hasher.finish()),
+            folder: Folder::new(folder),
+            program: store::program()?,
             kernel: system.release().to_string_lossy().into_owned(),
             guest,
         })
@@ -107,15 +91,14 @@ impl Store {
     pub(crate) fn kernel(&self) -> &str {
         &self.kernel
     }
-    fn path(&self, case: &Case, kind: &Kind, seed: u64) -> PathBuf {
+    fn name(case: &Case, kind: &Kind, seed: u64) -> PathBuf {
         let folder = match kind {
             Kind::Punctual => "sim",
             Kind::Late(_) => "sim-late",
             Kind::Virtual => "virtual",
             Kind::Live => "live",
         };
-        let name = format!("{}-seed{seed}.json", case.id);
-        self.folder.join(folder).join(name)
+        Path::new(folder).join(format!("{}-seed{seed}.json", case.id))
     }
     /// What makes results in a world.
     fn maker(&self, kind: &Kind) -> String {
@@ -142,14 +125,11 @@ impl Store {
         seed: u64,
         scenario: &str,
     ) -> Option<Record> {
-        let text = fs::read(self.path(case, kind, seed)).ok()?;
-        // A record of another version of this program reads as none.
-        let record: Record = serde_json::from_slice(&text).ok()?;
-        let is_same = record.scenario == scenario
-            || Scenario::parse(&record.scenario).is_ok_and(|old| old.to_toml() == scenario);
-        (is_same && self.counts(kind, &record.maker)).then_some(record)
+        self.folder
+            .get(&Self::name(case, kind, seed), scenario, |maker| {
+                self.counts(kind, maker)
+            })
     }
-    /// Keeps a run: written whole, or not at all.
     pub(crate) fn put(
         &self,
         case: &Case,
@@ -165,13 +145,7 @@ impl Store {
             late_runs,
             summary,
         };
-        let path = self.path(case, kind, seed);
-        if let Some(folder) = path.parent() {
-            fs::create_dir_all(folder)?;
-        }
-        let unfinished = path.with_extension("unfinished");
-        fs::write(&unfinished, serde_json::to_vec_pretty(&record)?)?;
-        fs::rename(&unfinished, &path)
+        self.folder.put(&Self::name(case, kind, seed), &record)
     }
 }
 

@@ -1,20 +1,20 @@
 //! `make validate` and `make validate-grid`: the same scenarios in several worlds, and the tables in `docs/validation.md`.
 //!
 //! ```text
-//! cargo run --release -p quell-lab --features bpf-cc --example validate -- [--grid] [--quick] [--help]
+//! cargo run --release -p quell-validate --features bpf-cc --bin validate -- [--grid] [--quick] [--help]
 //! ```
 //!
 //! Without `--grid`: simulator, virtual and live world. With it: simulator and virtual world, at many more kinds of queues.
 //! Each finished run is kept under `target/validate` and not repeated: a comparison that was stopped goes on where it was.
 //! Simulations are made again when the program has changed, virtual runs when what runs inside the guest has.
 
-mod case;
+pub mod case;
 mod cover;
-mod document;
-mod figures;
-mod grid;
+pub mod figures;
+pub mod grid;
 mod guests;
 mod live;
+mod misses;
 mod night;
 mod point;
 mod simulated;
@@ -25,7 +25,6 @@ use std::fs;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::Parser;
@@ -33,9 +32,8 @@ use quell_kernel::store::{Kernel, Store as Kernels};
 use quell_lab::World;
 use quell_lab::live::{Listener, Row};
 use quell_units::Time;
-use signal_hook::consts::{SIGINT, SIGTERM};
-use signal_hook::flag;
 
+use crate::document;
 use case::Case;
 use figures::Difference;
 use point::Point;
@@ -92,7 +90,7 @@ pub(crate) struct Arguments {
 }
 
 /// Hears of nothing.
-struct Deaf;
+pub(crate) struct Deaf;
 
 impl Listener for Deaf {
     fn progress(&mut self, _now: Time) {}
@@ -101,7 +99,9 @@ impl Listener for Deaf {
     }
 }
 
-fn main() -> ExitCode {
+/// Runs the comparison that the command line asks for.
+#[must_use]
+pub fn main() -> ExitCode {
     // A guest's kernel and its first process are started as this program.
     if let Some(code) = quell_lab::virtual_world::entry() {
         return code;
@@ -126,7 +126,7 @@ fn compare(arguments: &mut Arguments) -> Result<(), Box<dyn std::error::Error>> 
         true => None,
         false => quell_lab::live::prepare().err(),
     };
-    let stop = stop_at_ctrl_c()?;
+    let stop = crate::stop_at_ctrl_c()?;
     let kernels = Kernels::open().and_then(|kernels| kernels.find(arguments.kernel.as_deref()));
     let kernel = kernels.as_ref().ok();
     arguments.guest_version = kernel
@@ -199,10 +199,10 @@ fn print(differences: &[(String, Difference)]) {
             one.figure.title(),
             one.sim.mean,
             one.sim.standard_error.unwrap_or(0.0),
-            document::world(one),
+            misses::world(one),
             one.other.mean,
             one.other.standard_error.unwrap_or(0.0),
-            document::off_by(one),
+            misses::off_by(one),
             one.bounds_off(),
         );
     }
@@ -227,14 +227,4 @@ fn write(
     fs::write(path, new)?;
     println!("written: {}", path.display());
     Ok(())
-}
-
-/// The first signal ends the comparison and keeps what is done; the second ends the process.
-fn stop_at_ctrl_c() -> std::io::Result<Arc<AtomicBool>> {
-    let stop = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM] {
-        flag::register_conditional_shutdown(signal, 128 + signal, stop.clone())?;
-        flag::register(signal, stop.clone())?;
-    }
-    Ok(stop)
 }

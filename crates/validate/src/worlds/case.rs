@@ -4,23 +4,24 @@ use quell_lab::scenario::{Override, Scenario};
 use quell_lab::{RunError, World};
 
 /// A scenario file that points change: its name and its text.
-pub(crate) type Base = (&'static str, &'static str);
+pub type Base = (&'static str, &'static str);
 
 /// One point of a comparison.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Case {
+pub struct Case {
     /// Its name, in the tables and as a file.
-    pub(crate) id: String,
-    pub(crate) base: Base,
+    pub id: String,
+    /// The file that it changes.
+    pub base: Base,
     /// What it sets, as after `--set`.
-    pub(crate) settings: Vec<String>,
+    pub settings: Vec<String>,
     /// Rate of the link.
-    pub(crate) rate_mbps: u32,
+    pub rate_mbps: u32,
 }
 
 impl Case {
     /// The scenario of one run.
-    pub(crate) fn scenario(&self, world: World, seed: u64) -> Result<Scenario, RunError> {
+    pub fn scenario(&self, world: World, seed: u64) -> Result<Scenario, RunError> {
         let refused = |why: String| RunError::Refused(format!("{}: {why}", self.id));
         let mut overrides = vec![Override::seed(seed)];
         for setting in &self.settings {

@@ -1,0 +1,7 @@
+//! `make parity`: see [`quell_validate::queues`].
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    quell_validate::queues::main()
+}
