@@ -29,7 +29,7 @@ struct dctcp {
 	__u32 loss_cwnd;	/* window before the last reduction, for undo */
 };
 
-/* What the owner of the socket reads by file descriptor. The order is that of `DctcpView` in crates/hosts/src/cc/dctcp.rs. */
+/* What the owner of the socket reads by file descriptor. The order is that of `View` in crates/hosts/tests/dctcp.rs. */
 struct dctcp_view {
 	__u32 rounds;		/* whole rounds so far */
 	__u32 alpha_before;	/* alpha before the last round's update */

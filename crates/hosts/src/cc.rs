@@ -14,15 +14,12 @@
 
 #[cfg(feature = "bpf-cc")]
 mod bpf;
-mod dctcp;
 
 use std::collections::BTreeMap;
 use std::os::fd::AsFd;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use rustix::net::{AddressFamily, SocketType, socket, sockopt::set_tcp_congestion};
-
-pub use dctcp::DctcpView;
 
 use crate::error::Doing as _;
 use crate::{Error, Result, sysctl};
@@ -139,11 +136,12 @@ impl Control {
             .doing(|| format!("give a socket the control {}", self.kernel_name()))
     }
 
-    /// State of a DCTCP that quell loaded; `None` when this is another control, or the socket no longer or not yet runs it.
-    pub fn dctcp(&self, socket: impl AsFd) -> Result<Option<DctcpView>> {
+    /// What a control that quell loaded shows of one socket: the bytes of its per-socket map `<control>_views`, whose layout
+    /// `bpf/<control>.bpf.c` defines. `None` if it has no such map, or the socket does not run it now.
+    pub fn view(&self, socket: impl AsFd) -> Result<Option<Vec<u8>>> {
         #[cfg(feature = "bpf-cc")]
         if let Some(bpf) = &self.inner.bpf {
-            return bpf.view(self.name(), socket.as_fd());
+            return bpf.view(socket.as_fd());
         }
         let _ = socket;
         Ok(None)

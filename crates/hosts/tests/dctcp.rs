@@ -8,17 +8,72 @@ mod common;
 
 use std::io::{Read as _, Write as _};
 use std::net::{Shutdown, TcpStream};
+use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use common::{Cable, Connection, Direction, can_load_bpf, connect, has_ecn, tcp_info};
-use quell_hosts::cc::{self, Control, DctcpView};
+use quell_hosts::cc::{self, Control};
 use quell_hosts::topology::{Topology, TopologyConfig};
 use quell_hosts::{capabilities, sysctl};
 use quell_testing::{Missed, Turn, bound, live};
 use rustix::net::sockopt::{set_socket_send_buffer_size, tcp_congestion};
+
+/// What the BPF program shows of one socket: the last round and the last reduction. Windows are in packets, alpha in units of
+/// 1/1024. The order of the fields is that of `struct dctcp_view` in `bpf/dctcp.bpf.c`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct View {
+    /// Whole rounds (windows of data) so far.
+    rounds: u32,
+    /// Alpha before the last round's update.
+    alpha_before: u32,
+    /// Alpha now: 1024 is a mark on every packet.
+    alpha: u32,
+    /// Packets delivered in the last round.
+    round_delivered: u32,
+    /// Of these, marked CE.
+    round_ce: u32,
+    /// Reductions by marks so far.
+    reductions: u32,
+    /// Alpha at the last of them.
+    reduction_alpha: u32,
+    /// Window before it.
+    reduction_cwnd: u32,
+    /// Threshold, and so the window, after it.
+    reduction_ssthresh: u32,
+    /// Reductions by loss so far.
+    losses: u32,
+}
+
+impl View {
+    /// Of this socket; `None` if it does not run the control now.
+    fn of(control: &Control, socket: impl AsFd) -> Option<Self> {
+        control
+            .view(socket)
+            .unwrap()
+            .and_then(|bytes| Self::parse(&bytes))
+    }
+    fn parse(bytes: &[u8]) -> Option<Self> {
+        let mut words = bytes
+            .chunks_exact(4)
+            .map(|word| word.try_into().map_or(0, u32::from_ne_bytes));
+        let mut next = || words.next();
+        Some(Self {
+            rounds: next()?,
+            alpha_before: next()?,
+            alpha: next()?,
+            round_delivered: next()?,
+            round_ce: next()?,
+            reductions: next()?,
+            reduction_alpha: next()?,
+            reduction_cwnd: next()?,
+            reduction_ssthresh: next()?,
+            losses: next()?,
+        })
+    }
+}
 
 /// Alpha after a round, in 1/1024: (1 - g) alpha + g M with g = 1/16; below 16 the decay takes the rest.
 fn next_alpha(alpha: u32, delivered: u32, ce: u32) -> u32 {
@@ -60,17 +115,10 @@ impl Flow {
     }
 
     /// Looks at the flow every half millisecond, each round and the last look once, until `enough`.
-    fn rounds(
-        &self,
-        control: &Control,
-        mut enough: impl FnMut(&DctcpView) -> bool,
-    ) -> Vec<DctcpView> {
-        let (began, mut seen) = (Instant::now(), Vec::<DctcpView>::new());
+    fn rounds(&self, control: &Control, mut enough: impl FnMut(&View) -> bool) -> Vec<View> {
+        let (began, mut seen) = (Instant::now(), Vec::<View>::new());
         loop {
-            let view = control
-                .dctcp(&self.client)
-                .unwrap()
-                .expect("the socket runs our DCTCP");
+            let view = View::of(control, &self.client).expect("the socket runs our DCTCP");
             let done = enough(&view);
             let new_round = seen.last().is_none_or(|last| last.rounds != view.rounds);
             if new_round || done {
@@ -99,7 +147,7 @@ impl Drop for Flow {
 }
 
 /// Every round and reduction seen must be what the model computes; most rounds must be seen.
-fn follows_the_model(seen: &[DctcpView]) -> Result<(), Missed> {
+fn follows_the_model(seen: &[View]) -> Result<(), Missed> {
     let updated = seen.iter().filter(|view| view.rounds > 0);
     for view in updated {
         assert_eq!(
@@ -190,7 +238,7 @@ fn loads_under_a_name_of_this_process_and_leaves_nothing() {
     control.apply(&socket).unwrap();
     assert_eq!(tcp_congestion(&socket).unwrap(), name);
     assert_eq!(
-        control.dctcp(&socket).unwrap(),
+        View::of(&control, &socket),
         None,
         "not connected: no state yet"
     );
@@ -241,7 +289,7 @@ fn follow_the_marks() -> Result<(), Missed> {
     // One packet in 16 marked: alpha settles about 1024 / 16, and the window about the 2 / p of random marks; regular marks fall
     // into step with the rounds, which moves both by up to a factor of two.
     let settled: Vec<_> = seen.iter().filter(|view| view.rounds > 100).collect();
-    let mean = |of: fn(&DctcpView) -> u32| {
+    let mean = |of: fn(&View) -> u32| {
         settled.iter().map(|view| f64::from(of(view))).sum::<f64>() / settled.len() as f64
     };
     let (alpha, window) = (mean(|view| view.alpha), mean(|view| view.reduction_cwnd));
@@ -354,7 +402,7 @@ fn a_thread_without_privileges_may_use_and_read_what_was_loaded_before() {
         scope.spawn(|| {
             capabilities::drop_to_network().unwrap();
             assert_eq!(
-                control.dctcp(&connection.client).unwrap().unwrap().alpha,
+                View::of(&control, &connection.client).unwrap().alpha,
                 1024,
                 "RFC 8257 section 4.2: begins at 1"
             );

@@ -13,7 +13,7 @@ use libbpf_rs::{
     set_print,
 };
 
-use super::{DctcpView, NAME_MAX};
+use super::NAME_MAX;
 use crate::Result;
 use crate::error::Doing as _;
 
@@ -103,20 +103,20 @@ pub(super) fn register(
 }
 
 impl Registered {
-    /// The state of a socket, when `name` is a control that shows one and the socket runs it.
-    pub(super) fn view(&self, name: &str, socket: BorrowedFd<'_>) -> Result<Option<DctcpView>> {
-        let Some(views) = self.views.as_ref().filter(|_| name == "dctcp") else {
+    /// The state that the control shows of a socket, if it shows any and the socket runs it.
+    pub(super) fn view(&self, socket: BorrowedFd<'_>) -> Result<Option<Vec<u8>>> {
+        let Some(views) = &self.views else {
             return Ok(None);
         };
         // The key of per-socket storage is, for its owner, the descriptor of the socket.
         let key = socket.as_raw_fd().to_ne_bytes();
         let read = || views.lookup(&key, MapFlags::ANY).map_err(io::Error::other);
         // Another processor may write in between: only two equal answers are one state.
-        let mut before = read().doing(|| "read the state of DCTCP")?;
+        let mut before = read().doing(|| "read the state of a congestion control")?;
         loop {
-            let now = read().doing(|| "read the state of DCTCP")?;
+            let now = read().doing(|| "read the state of a congestion control")?;
             if now == before {
-                return Ok(now.as_deref().and_then(DctcpView::parse));
+                return Ok(now);
             }
             before = now;
         }
