@@ -1,10 +1,10 @@
-//! Hints to the processor's caches. They change how long something takes and nothing else.
+//! Hints to the processor's caches, which affect the speed and nothing else.
 //!
-//! With thousands of connections the state of one is no longer in the caches when its next segment
-//! arrives, and each of its dozen cache lines costs a wait, one behind the other. A host that knows
-//! what arrives next can have them fetched meanwhile.
+//! With thousands of connections the state of one has left the caches when its next segment arrives,
+//! and each of its dozen cache lines costs a wait, one after the other. A host that knows what arrives
+//! next can fetch them in advance.
 
-/// Asks for the cache line that `value` begins in; nothing where the processor's hint is not known.
+/// Fetches the cache line in which `value` begins; does nothing if the processor has no known hint.
 #[inline(always)]
 pub fn prefetch<T>(value: &T) {
     #[cfg(target_arch = "x86_64")]

@@ -11,9 +11,9 @@ pub struct Flags(pub u16);
 impl Flags {
     /// Opens a connection.
     pub const SYN: u16 = 1;
-    /// Nothing follows; in an ACK, that the peer's FIN has arrived and the stream is complete.
+    /// Nothing follows. In an ACK: the peer's FIN has arrived and the stream is complete.
     pub const FIN: u16 = 2;
-    /// The acknowledgement field counts.
+    /// The acknowledgement field is valid.
     pub const ACK: u16 = 4;
     /// ECN echo (RFC 3168), bit 0 of ACE (RFC 9768).
     pub const ECE: u16 = 8;
@@ -21,7 +21,7 @@ impl Flags {
     pub const CWR: u16 = 16;
     /// Accurate ECN, bit 2 of ACE (RFC 9768).
     pub const AE: u16 = 32;
-    /// The end of what was sent together: the receiver's application shall have it now.
+    /// The end of a burst: the receiver's application should read now.
     pub const PSH: u16 = 64;
 
     /// Whether all of `bits` are set.
@@ -30,29 +30,29 @@ impl Flags {
     }
 }
 
-/// A range of bytes that arrived out of order: from `start` up to but without `end`.
+/// A range of bytes that arrived out of order: from `start` up to, but not including, `end`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Sack {
     /// First byte.
     pub start: u64,
-    /// First byte that is no longer part of it.
+    /// First byte after it.
     pub end: u64,
 }
 
-/// Up to three ranges, as fit beside a timestamp (RFC 2018 section 3); the most recent first. The
-/// first may report a duplicate (RFC 2883).
+/// Up to three ranges, as many as fit beside a timestamp (RFC 2018 section 3), the most recent first.
+/// The first may report a duplicate (RFC 2883).
 ///
 /// They are kept as 32-bit distances from the acknowledgement, which covers the largest window that
 /// TCP can have (1 GiB, RFC 7323 section 2.3) and keeps a segment small.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct SackBlocks {
-    /// An empty range is a free place.
+    /// An empty range is a free slot.
     blocks: [(i32, i32); 3],
 }
 
 impl SackBlocks {
-    /// Appends a block beside this `acknowledgement`; a fourth, or one farther than 2 GiB away, is
-    /// left out.
+    /// Appends a block of a segment with this `acknowledgement`; omits a fourth block and a block more
+    /// than 2 GiB away.
     pub fn push(&mut self, acknowledgement: u64, block: Sack) {
         let distance = |n: u64| i32::try_from(n.wrapping_sub(acknowledgement) as i64).ok();
         let free = self.len();
@@ -63,13 +63,13 @@ impl SackBlocks {
             *slot = (start, end);
         }
     }
-    /// Leaves the first `count` only.
+    /// Keeps only the first `count` blocks.
     pub fn truncate(&mut self, count: usize) {
         for block in self.blocks.iter_mut().skip(count) {
             *block = (0, 0);
         }
     }
-    /// The blocks beside this `acknowledgement`.
+    /// The blocks of a segment with this `acknowledgement`.
     pub fn iter(&self, acknowledgement: u64) -> impl Iterator<Item = Sack> + '_ {
         let offset = move |n: i32| acknowledgement.wrapping_add_signed(i64::from(n));
         self.blocks[..self.len()].iter().map(move |block| Sack {
@@ -77,11 +77,11 @@ impl SackBlocks {
             end: offset(block.1),
         })
     }
-    /// How many there are.
+    /// Number of blocks.
     pub fn len(&self) -> usize {
         self.blocks.iter().take_while(|(a, b)| a != b).count()
     }
-    /// Whether there is none.
+    /// Whether there is no block.
     pub fn is_empty(&self) -> bool {
         self.blocks[0].0 == self.blocks[0].1
     }
@@ -92,23 +92,24 @@ impl SackBlocks {
 pub struct Segment {
     /// Offset of the first payload byte.
     pub sequence: u64,
-    /// Offset of the next byte expected; counts with [`Flags::ACK`].
+    /// Offset of the next byte expected; valid with [`Flags::ACK`].
     pub acknowledgement: u64,
-    /// When it was sent, for the peer's echo: RFC 7323 timestamps with the resolution of the host.
+    /// Time of departure, which the peer echoes: an RFC 7323 timestamp with the host's resolution
+    /// (TSval).
     pub timestamp: Time,
-    /// The timestamp echoed; zero if none.
+    /// The timestamp echoed (TSecr); zero if none.
     pub echo: Time,
     /// Selective acknowledgements.
     pub sacks: SackBlocks,
-    /// The byte counters of AccECN, if there are any.
+    /// The AccECN option with its byte counters, if there is one.
     pub accecn: AccEcnOption,
-    /// Receive window in bytes, scaling already applied: 1 GiB at most (RFC 7323 section 2.3).
+    /// Receive window in bytes with scaling applied, at most 1 GiB (RFC 7323 section 2.3).
     pub window: u32,
     /// Payload bytes.
     pub payload: u32,
-    /// Control bits; without [`Flags::SYN`], three of them are the ACE counter of AccECN.
+    /// Control bits; without [`Flags::SYN`] three of them are AccECN's ACE counter.
     pub flags: Flags,
-    /// The ECN field of the IP header: as to be sent, and as it arrived.
+    /// ECN field of the IP header: as sent, and after transit as it arrived.
     pub ecn: Ecn,
 }
 
@@ -116,7 +117,7 @@ impl Segment {
     /// IPv4 header 20, TCP header 20, timestamps 12.
     pub const HEADERS: Bytes = Bytes::new(52);
 
-    /// Length of the IP packet: headers, payload, 4 + 8 bytes for each SACK block, and the AccECN
+    /// Length of the IP packet: headers, payload, 4 bytes and 8 for each SACK block, and the AccECN
     /// option, each padded to a multiple of four.
     pub fn ip_length(&self) -> Bytes {
         let blocks = self.sacks.len() as u64;
@@ -124,7 +125,7 @@ impl Segment {
         let accecn = self.accecn.padded_length(blocks > 0);
         Self::HEADERS + Bytes::new(u64::from(self.payload) + sacks + accecn)
     }
-    /// The first sequence number behind it; a FIN occupies one.
+    /// The first sequence number after it; a FIN occupies one.
     pub fn end(&self) -> u64 {
         let fin = u64::from(self.flags.has(Flags::FIN));
         self.sequence.saturating_add(u64::from(self.payload) + fin)
@@ -173,7 +174,7 @@ mod tests {
         assert_eq!(segment.ip_length(), Bytes::new(1_500));
         segment.sacks.push(0, Sack { start: 1, end: 2 });
         assert_eq!(segment.ip_length(), Bytes::new(1_512));
-        // 5 bytes, of which one stands in the padding of the SACK blocks.
+        // 5 bytes, one of them in the padding of the SACK blocks.
         segment.accecn = AccEcnOption::new(Order::One, &[1]);
         assert_eq!(segment.ip_length(), Bytes::new(1_516));
         segment.sacks.truncate(0);

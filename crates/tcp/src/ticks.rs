@@ -2,19 +2,19 @@
 //! Linux 6.18 `kernel/time/timer.c` (`calc_index`, `calc_wheel_index`), `kernel/time/time.c`
 //! (`usecs_to_jiffies`).
 //!
-//! The timers of TCP but pacing and SACK compression are of this kind. A time-out is a whole number
-//! of ticks, rounded up; a timer set between two ticks counts from the earlier one, and one tick
-//! more, so that it is never early. From 63 ticks on it rings at multiples of 8 ticks, from 504 on
-//! at multiples of 64, and so on.
+//! All timers of TCP use it, except pacing and SACK compression. A time-out is a whole number of ticks,
+//! rounded up. A timer set between two ticks counts from the earlier one and takes one tick more, so it
+//! is never early. From 63 ticks on it expires at multiples of 8 ticks, from 504 ticks on at multiples
+//! of 64, and so on.
 //!
-//! Deviation: ticks have a fixed phase on the time line of the run; the order of timers within one
-//! tick is that of the host's other events.
+//! Deviation: ticks have a fixed phase relative to the start of the run; timers of the same tick expire
+//! in the order of the host's other events.
 
 use quell_units::Time;
 
-/// Bits by which each level of the wheel is coarser (`LVL_CLK_SHIFT`).
+/// Number of bits by which each level of the wheel is coarser (`LVL_CLK_SHIFT`).
 const LEVEL_SHIFT: u32 = 3;
-/// Ticks ahead that the finest level holds (`LVL_START(1)`).
+/// Number of ticks ahead that the finest level holds (`LVL_START(1)`).
 const FINEST: u64 = 63;
 /// The coarsest level, counted from zero (`LVL_DEPTH`).
 const COARSEST: u32 = 8;
@@ -22,21 +22,21 @@ const COARSEST: u32 = 8;
 /// The ticks of a host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ticks {
-    /// Nanoseconds from one to the next; 1 where timers are exact.
+    /// Nanoseconds from one tick to the next; 1 if timers are exact.
     period: u64,
-    /// Nanoseconds from the last tick before the origin of time to it; less than the period.
+    /// Nanoseconds from the last tick before the origin of time to the origin; less than the period.
     phase: u64,
 }
 
 impl Ticks {
-    /// Timers that ring to the nanosecond.
+    /// Timers that expire to the nanosecond.
     pub const EXACT: Self = Self {
         period: 1,
         phase: 0,
     };
 
-    /// `hz` ticks per second (Linux `CONFIG_HZ`: 100, 250, 300 or 1000; at least 1), of which one
-    /// was `phase` before the origin of time.
+    /// `hz` ticks per second, at least 1 (Linux `CONFIG_HZ`: 100, 250, 300 or 1000); one tick is `phase`
+    /// before the origin of time.
     pub fn new(hz: u32, phase: Time) -> Self {
         let period = 1_000_000_000 / u64::from(hz.max(1));
         Self {
@@ -44,7 +44,7 @@ impl Ticks {
             phase: phase.as_nanos() % period.max(1),
         }
     }
-    /// These, or so many per second where timers are exact: for clocks that are coarse anywhere.
+    /// These ticks, or `hz` per second if timers are exact: for clocks that are coarse on every host.
     pub(crate) fn or_hz(self, hz: u32) -> Self {
         match self {
             Self::EXACT => Self::new(hz, Time::ZERO),
@@ -61,17 +61,17 @@ impl Ticks {
     pub(crate) fn at(&self, now: Time) -> u64 {
         (now.as_nanos() + self.phase) / self.period
     }
-    /// So long in ticks, rounded up (`usecs_to_jiffies`).
+    /// Number of ticks in `wait`, rounded up (`usecs_to_jiffies`).
     #[inline]
     pub(crate) fn count(&self, wait: Time) -> u64 {
         wait.as_nanos().div_ceil(self.period)
     }
-    /// So long in whole ticks, rounded up.
+    /// `wait` rounded up to whole ticks.
     #[inline]
     pub(crate) fn whole(&self, wait: Time) -> Time {
         Time::from_nanos(self.count(wait) * self.period)
     }
-    /// When a timer rings that is set now, to ring at the tick with this number.
+    /// When a timer expires that is set now for tick number `expires`.
     #[inline]
     pub(crate) fn due(&self, now: Time, expires: u64) -> Time {
         if *self == Self::EXACT {
@@ -87,7 +87,7 @@ impl Ticks {
         let tick = ((expires >> shift) + 1) << shift;
         Time::from_nanos((tick * self.period).saturating_sub(self.phase))
     }
-    /// When a timer rings that is set now for so long.
+    /// When a timer expires that is set now for `wait`.
     #[inline]
     pub(crate) fn after(&self, now: Time, wait: Time) -> Time {
         self.due(now, self.at(now) + self.count(wait))
@@ -103,7 +103,7 @@ mod tests {
     /// Linux 6.18, `calc_index`: each level rounds up to the next multiple of its granularity, and
     /// one further where the time is such a multiple already.
     #[test]
-    fn a_timer_rings_at_a_tick_and_never_early() {
+    fn a_timer_expires_at_a_tick_and_never_early() {
         let us = Time::from_micros;
         for (hz, phase, now, wait, due) in [
             // 3.25 ms are one tick of 4 ms, counted from the one before.
@@ -114,7 +114,7 @@ mod tests {
             (250, 0, us(3_999), MS(40), MS(44)),
             (250, 0, us(4_000), MS(40), MS(48)),
             (1_000, 0, us(4_000), MS(40), MS(45)),
-            // 62 ticks on the finest level; 63 ring at a multiple of 8.
+            // 62 ticks fit the finest level; 63 expire at a multiple of 8.
             (250, 0, MS(4), MS(248), MS(256)),
             (250, 0, MS(4), MS(252), MS(288)),
             (250, 0, MS(0), MS(252), MS(256)),

@@ -1,13 +1,13 @@
-//! What an end with AccECN counts of arrivals, and when and how it tells the other end: RFC 9768
+//! What an end with AccECN counts of arrivals, and when and how it reports it to the other end: RFC 9768
 //! sections 3.2.1, 3.2.2.5.1 and 3.2.3.3; Linux `tcp_ecn_received_counters`,
 //! `tcp_options_fit_accecn`, `tcp_accecn_option_beacon_check`.
 //!
-//! Deviations from Linux: 1. a host asks for an ACK after two packets with CE, or three where it
-//! owes none for data ("'n' SHOULD be 2", "3 and MUST be no less than 3"; Linux waits for six); 2.
-//! the order of the fields is the one that is shorter, and fields that never changed are left out
-//! (section 3.2.3.3; Linux always writes order 1, and all three fields if they fit); 3. beacons are
-//! sent only where a counter has changed; 4. the option is sent whether or not the other end sends
-//! it ("it SHOULD continue to send AccECN Options itself", section 3.2.3.2.3).
+//! Deviations from Linux: 1. a host sends an ACK after two packets with CE, or three if it owes none for
+//! data ("'n' SHOULD be 2", "3 and MUST be no less than 3"; Linux waits for six); 2. the option has the
+//! shorter order of fields, without the fields that never changed (section 3.2.3.3; Linux always writes
+//! order 1, and all three fields if they fit); 3. beacons are sent only after a counter has changed; 4.
+//! the option is sent even if the other end does not send it (section 3.2.3.2.3: "it SHOULD continue to
+//! send AccECN Options itself").
 
 use quell_units::{Ecn, Time};
 
@@ -15,40 +15,40 @@ use super::option::{AccEcnOption, Order};
 use super::{FIRST_BYTES, FIRST_CE_PACKETS, ace_flags};
 use crate::config::AccEcnOptionUse;
 
-/// Room for options beside the timestamps: 40 bytes in all.
+/// Bytes for options beside the timestamps, of 40 in all.
 const OPTION_ROOM: u64 = 40 - 12;
-/// SACK blocks that the option does not take the place of (section 3.2.3.3).
+/// Number of SACK blocks that the option never replaces (section 3.2.3.3).
 const KEPT_BLOCKS: usize = 2;
-/// Options per round-trip time while a counter grows (Linux `tcp_ecn_option_beacon`).
+/// Number of options per RTT while a counter grows (Linux `tcp_ecn_option_beacon`).
 const BEACONS: u64 = 3;
-/// "It SHOULD include each counter at least once for every 2^22 bytes" (section 3.2.3.3).
+/// Section 3.2.3.3: "It SHOULD include each counter at least once for every 2^22 bytes".
 const INTERVAL_SHIFT: u32 = 22;
 
-/// Counters of one end, and what it has told of them.
+/// Counters of one end, and what it has reported of them.
 #[derive(Debug, Clone)]
 pub(crate) struct Counters {
     /// r.cep.
     ce_packets: u64,
     /// r.e0b, r.ceb and r.e1b.
     bytes: [u64; 3],
-    /// Which of `bytes` ever changed, and which since the last option; a bit each.
+    /// Which of `bytes` ever changed, and which since the last option; one bit each.
     changed: u8,
     news: u8,
-    /// Packets with CE since the last ACE field was sent.
-    untold: u32,
-    /// The field of the previous packet.
+    /// Number of packets with CE since the last ACE field was sent.
+    unreported: u32,
+    /// IP-ECN field of the previous packet.
     previous: Ecn,
-    /// Packets that shall carry the option.
+    /// Number of packets that must carry the option.
     demand: u8,
     usage: AccEcnOptionUse,
-    /// Packets with the option do not get through.
+    /// Whether the network drops packets with the option.
     is_blocked: bool,
-    /// Where the D-SACK began that was sent with an option, if the last packet had both.
-    told_duplicate: Option<u64>,
+    /// Start of the D-SACK in the last packet, if that packet had the option too.
+    dsack_with_option: Option<u64>,
     last_option: Time,
 }
 
-/// The place of a codepoint's byte counter; there is none for Not-ECT.
+/// Index of a codepoint's byte counter; there is none for Not-ECT.
 pub(crate) fn place(ecn: Ecn) -> Option<usize> {
     match ecn {
         Ecn::NotEct => None,
@@ -59,35 +59,35 @@ pub(crate) fn place(ecn: Ecn) -> Option<usize> {
 }
 
 impl Counters {
-    /// `arrived` is the IP-ECN field of the SYN or SYN-ACK that began it.
+    /// `arrived` is the IP-ECN field of the SYN or SYN-ACK that started AccECN.
     pub(crate) fn new(usage: AccEcnOptionUse, arrived: Ecn) -> Self {
         Self {
             ce_packets: FIRST_CE_PACKETS,
             bytes: FIRST_BYTES,
             changed: 0,
             news: 0,
-            untold: 0,
+            unreported: 0,
             previous: arrived,
             demand: 0,
             usage,
             is_blocked: false,
-            told_duplicate: None,
+            dsack_with_option: None,
             last_option: Time::ZERO,
         }
     }
-    /// The SYN-ACK had CE. Call once, however many come (section 3.2.2.2).
+    /// The SYN-ACK had CE. Call this once, no matter how many arrive (section 3.2.2.2).
     pub(crate) fn on_ce_syn_ack(&mut self) {
         self.ce_packets += 1;
-        self.untold += 1;
+        self.unreported += 1;
     }
-    /// An acceptable packet arrived, also one without payload (section 3.2). True if its field is
-    /// not that of the previous packet.
+    /// An acceptable packet arrived, with or without payload (section 3.2). Returns true if its IP-ECN
+    /// field differs from that of the previous packet.
     #[inline]
     pub(crate) fn on_packet(&mut self, ecn: Ecn, payload: u64) -> bool {
         let is_ce = ecn == Ecn::Ce;
         if is_ce {
             self.ce_packets += 1;
-            self.untold += 1;
+            self.unreported += 1;
         }
         if payload > 0
             && let Some(place) = place(ecn)
@@ -103,41 +103,41 @@ impl Counters {
         let is_edge = ecn != self.previous;
         if is_edge || is_ce {
             self.previous = ecn;
-            // Two, so that the second is sure to tell of this field alone.
+            // Two, so that the second certainly reports this field alone.
             self.demand = 2;
         }
         is_edge
     }
-    /// Whether so many packets with CE came that an ACK is due at once (section 3.2.2.5.1).
+    /// Whether enough packets with CE have arrived for an ACK at once (section 3.2.2.5.1).
     pub(crate) fn is_ack_due(&self, owes_ack: bool) -> bool {
-        self.untold >= if owes_ack { 2 } else { 3 }
+        self.unreported >= if owes_ack { 2 } else { 3 }
     }
-    /// The ACE field of a packet that leaves now.
+    /// ACE field of a packet that leaves now.
     #[inline]
     pub(crate) fn ace_flags(&mut self) -> u16 {
-        self.untold = 0;
+        self.unreported = 0;
         ace_flags(self.ce_packets)
     }
-    /// The next so many packets shall carry the option.
+    /// The next `packets` packets must carry the option.
     pub(crate) fn demand(&mut self, packets: u8) {
         self.demand = self.demand.max(packets);
     }
-    /// A duplicate of what starts here arrived. If the last packet had told so beside an option, and
-    /// did not get through either, the option is to blame (section 3.2.3.2.2; Linux
+    /// A duplicate of the segment that starts at `start` arrived. If the last packet had reported that
+    /// beside an option, it was lost as well, probably because of the option (section 3.2.3.2.2; Linux
     /// `tcp_rcv_spurious_retrans`).
     pub(crate) fn on_duplicate(&mut self, start: u64) {
-        self.is_blocked |= self.told_duplicate == Some(start);
+        self.is_blocked |= self.dsack_with_option == Some(start);
     }
 
-    /// The option of a SYN-ACK: all three counters, in the order of Linux.
+    /// Option of a SYN-ACK: all three counters, in Linux's order.
     pub(crate) fn syn_ack_option(&self) -> AccEcnOption {
         match self.usage {
             AccEcnOptionUse::Never => AccEcnOption::NONE,
             _ => self.encode(Order::One, 3),
         }
     }
-    /// The option of a packet that leaves now, and how many of so many SACK blocks stay beside it.
-    /// `duplicate` is where a D-SACK among them begins.
+    /// Option of a packet that leaves now with `blocks` SACK blocks, and how many of them remain beside
+    /// it. `duplicate` is the start of a D-SACK among them.
     pub(crate) fn option(
         &mut self,
         blocks: usize,
@@ -145,7 +145,7 @@ impl Counters {
         rtt: Option<Time>,
         now: Time,
     ) -> (AccEcnOption, usize) {
-        self.told_duplicate = None;
+        self.dsack_with_option = None;
         if !self.is_option_due(rtt, now) {
             return (AccEcnOption::NONE, blocks);
         }
@@ -153,13 +153,13 @@ impl Counters {
         let Some((fields, blocks)) = fit(required, wanted, blocks) else {
             return (AccEcnOption::NONE, blocks);
         };
-        self.told_duplicate = duplicate;
+        self.dsack_with_option = duplicate;
         self.news = 0;
         self.demand = self.demand.saturating_sub(1);
         self.last_option = now;
         (self.encode(order, fields), blocks)
     }
-    /// How much smaller a full segment that leaves now is for its option.
+    /// Bytes that the option takes from a full segment that leaves now.
     pub(crate) fn room_for_option(&self, rtt: Option<Time>, now: Time) -> u32 {
         if !self.is_option_due(rtt, now) {
             return 0;
@@ -180,7 +180,7 @@ impl Counters {
             }
         }
     }
-    /// The order, and how many fields it must and how many it should have.
+    /// The order of the fields, how many the option must have and how many it should have.
     fn layout(&self) -> (Order, usize, usize) {
         if self.changed == 0 {
             return (Order::One, 0, 3);
@@ -209,7 +209,8 @@ impl Counters {
     }
 }
 
-/// How many fields fit beside how many of so many SACK blocks; `None` if fewer than `required` do.
+/// The number of fields that fit, and of `blocks` SACK blocks that remain beside them; `None` if fewer than
+/// `required` fields fit.
 fn fit(required: usize, wanted: usize, blocks: usize) -> Option<(usize, usize)> {
     let mut kept = blocks;
     loop {
@@ -287,7 +288,7 @@ mod tests {
 
     /// Section 3.2.2.5.1: n is 2 where an ACK is owed and 3 otherwise.
     #[test]
-    fn two_or_three_marks_ask_for_an_ack() {
+    fn two_or_three_marks_request_an_ack() {
         let mut counters = counters(AccEcnOptionUse::Never);
         let expected = [(false, false), (true, false), (true, true)];
         for expected in expected {
@@ -311,7 +312,7 @@ mod tests {
             (1, 1, 3, Some((1, 2))),
             (3, 3, 2, None),
             (3, 3, 3, None),
-            // What says nothing new takes no block's place.
+            // Fields without news replace no block.
             (0, 3, 3, Some((0, 3))),
         ] {
             let found = fit(required, wanted, blocks);
@@ -320,39 +321,39 @@ mod tests {
     }
 
     #[test]
-    fn sparing_use_tells_of_changes_twice_then_three_times_per_round() {
+    fn sparing_use_reports_changes_twice_then_three_times_per_round() {
         let ms = Time::from_millis;
         let mut counters = counters(AccEcnOptionUse::Sparing);
-        let tells = |counters: &mut Counters, ecn, at| {
+        let reports = |counters: &mut Counters, ecn, at| {
             counters.on_packet(ecn, 1_000);
             counters.option(0, None, RTT, ms(at)).0.is_present()
         };
         // A first packet with ECT after a handshake without is a change.
-        assert!(tells(&mut counters, Ecn::Ect1, 0));
-        assert!(tells(&mut counters, Ecn::Ect1, 1));
-        let told: Vec<u64> = (2..100)
-            .filter(|&at| tells(&mut counters, Ecn::Ect1, at))
+        assert!(reports(&mut counters, Ecn::Ect1, 0));
+        assert!(reports(&mut counters, Ecn::Ect1, 1));
+        let reported: Vec<u64> = (2..100)
+            .filter(|&at| reports(&mut counters, Ecn::Ect1, at))
             .collect();
-        assert_eq!(told, [31, 61, 91]);
+        assert_eq!(reported, [31, 61, 91]);
         for at in 100..110 {
-            assert!(tells(&mut counters, Ecn::Ce, at), "each mark is told");
+            assert!(reports(&mut counters, Ecn::Ce, at), "each mark is reported");
         }
-        assert!(tells(&mut counters, Ecn::Ect1, 110));
-        assert!(tells(&mut counters, Ecn::Ect1, 110));
-        assert!(!tells(&mut counters, Ecn::Ect1, 110));
+        assert!(reports(&mut counters, Ecn::Ect1, 110));
+        assert!(reports(&mut counters, Ecn::Ect1, 110));
+        assert!(!reports(&mut counters, Ecn::Ect1, 110));
     }
 
     #[test]
-    fn every_four_mebibytes_a_counter_is_told() {
+    fn every_four_mebibytes_a_counter_is_reported() {
         let mut counters = counters(AccEcnOptionUse::Sparing);
-        let mut told = Vec::new();
+        let mut reported = Vec::new();
         for n in 0..10_000_u64 {
             counters.on_packet(Ecn::Ect0, 1_000);
             let (option, _) = counters.option(0, None, Some(Time::MAX / 4), Time::ZERO);
-            told.extend(option.is_present().then_some(n));
+            reported.extend(option.is_present().then_some(n));
         }
         // 1 + 1 000 (n + 1) passes 2²² and 2²³.
-        assert_eq!(told, [0, 1, 4_194, 8_388]);
+        assert_eq!(reported, [0, 1, 4_194, 8_388]);
     }
 
     /// Linux's packetdrill test `tcp_accecn_client_accecn_options_drop`.

@@ -1,17 +1,16 @@
-//! What an end with AccECN learns of its own packets: RFC 9768 sections 3.2.2.2 to 3.2.2.5 and
+//! What an end with AccECN learns about its own packets: RFC 9768 sections 3.2.2.2 to 3.2.2.5 and
 //! 3.2.3, appendix A.2; Linux `net/ipv4/tcp_input.c` (`tcp_accecn_process`,
 //! `tcp_accecn_process_option`).
 //!
-//! The ACE field has three bits. Where an ACK delivers eight packets or more it may have wrapped,
-//! and then the byte counters tell how often; without them, the most that the packets delivered
-//! allow is assumed, unless ACKs deliver many packets each as a rule.
+//! The ACE field has three bits. If an ACK delivers eight packets or more, the field may have wrapped;
+//! the byte counters then show how often. Without them the decoder assumes the largest number that the
+//! delivered packets allow, unless ACKs usually deliver many packets each.
 //!
-//! Deviations from Linux: 1. the first ACE field of a connection is tested for zero (section
-//! 3.2.2.4), only where it cannot be zero rightly; 2. bytes with CE while packets with CE stand
-//! still are taken for mangling (section 3.2.3.2.5); 3. marked bytes are estimated from packets
-//! where no option tells of them (appendix A.3). Not done: a test for CE on every packet of the
-//! first rounds (section 3.2.2.3 advises one; in Linux there is none), for a queue of L4S marks all
-//! of a flow's first packets in earnest.
+//! Deviations from Linux: 1. the first ACE field of a connection is tested for zero (section 3.2.2.4), if
+//! zero cannot be its true value; 2. the decoder suspects mangling if bytes with CE grow while packets
+//! with CE do not (section 3.2.3.2.5); 3. without an option, marked bytes are estimated from marked
+//! packets (appendix A.3). Not done: a test for CE on every packet of the first rounds (section 3.2.2.3
+//! advises one; Linux has none), because an L4S queue may well mark all of a flow's first packets.
 
 use quell_units::Ecn;
 
@@ -20,57 +19,57 @@ use super::option::AccEcnOption;
 use super::{ACE_MASK, FIRST_BYTES, FIRST_CE_PACKETS, ace};
 use crate::segment::Flags;
 
-/// Where more packets per ACK are delivered as a rule, a full ACE field is not suspected of having
-/// wrapped (Linux `ACK_COMP_THRESH`).
+/// Mean packets per ACK above which the ACE field is not assumed to have wrapped (Linux
+/// `ACK_COMP_THRESH`): such ACKs are thinned on their way as a rule.
 const MANY_PACKETS: u32 = 4;
-/// Of the smoothed packets per ACK (Linux `PKTS_ACKED_PREC`), and the weight of an ACK in it
-/// (`PKTS_ACKED_WEIGHT`).
+/// Precision of the smoothed packets per ACK (Linux `PKTS_ACKED_PREC`), and the weight of one ACK in it
+/// (`PKTS_ACKED_WEIGHT`), as powers of two.
 const FRACTION_BITS: u32 = 6;
 const WEIGHT_BITS: u32 = 6;
 /// SAFETY_FACTOR of appendix A.2.2 is 2 (Linux `TCP_ACCECN_SAFETY_SHIFT`).
 const SAFETY_FACTOR: u64 = 2;
-/// Where so many bytes were sent before the first option came, its counters may have wrapped.
+/// Number of bytes sent before the first option from which on its counters may have wrapped.
 const TOO_LATE: u64 = (1 << 23) - 1;
 
-/// What is known of the other end's options.
+/// What is known about the other end's options.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Options {
-    /// None has come.
+    /// None has arrived.
     Unseen,
-    /// One without counters has come.
+    /// One without counters has arrived.
     Empty,
-    /// Counters have come.
+    /// Counters have arrived.
     Trusted,
-    /// They are wrong, or came too late.
+    /// Their counters are wrong, or arrived too late.
     Ignored,
 }
 
-/// An ACK that no other has superseded.
+/// An ACK that no other ACK has superseded.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Ack<'a> {
     pub(crate) flags: Flags,
     pub(crate) option: &'a AccEcnOption,
-    /// Packets and bytes that it newly delivers.
+    /// Number of packets and bytes that it newly delivers.
     pub(crate) packets: u32,
     pub(crate) bytes: u64,
-    /// Payload of a full packet.
+    /// Payload of a full packet in bytes.
     pub(crate) mss: u32,
-    /// Payload bytes sent so far.
+    /// Number of payload bytes sent so far.
     pub(crate) sent: u64,
-    /// ECN-capable packets without payload sent so far.
+    /// Number of ECN-capable packets without payload sent so far.
     pub(crate) controls: u64,
 }
 
-/// What an ACK tells of CE.
+/// The marks that an ACK reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Marks {
-    /// Newly marked packets, those without payload included.
+    /// Number of newly marked packets, with or without payload.
     pub(crate) packets: u32,
-    /// Newly marked payload bytes.
+    /// Number of newly marked payload bytes.
     pub(crate) bytes: u64,
 }
 
-/// The state of one end.
+/// Decoder of one end.
 #[derive(Debug, Clone)]
 pub(crate) struct Decoder {
     /// s.cep.
@@ -78,19 +77,19 @@ pub(crate) struct Decoder {
     /// s.e0b, s.ceb and s.e1b.
     bytes: [u64; 3],
     options: Options,
-    /// The counter that grows for what ACKs without option deliver, if it is clear which.
+    /// Index of the counter that grows with what ACKs without option deliver, if that is clear.
     growing: Option<usize>,
     /// Smoothed packets per ACK, in 1/64.
     packets_per_ack: u32,
-    /// Marked bytes reported, by count or estimate.
+    /// Marked bytes reported so far, counted or estimated.
     reported: u64,
-    /// s.cep and s.ceb at the last option with both, and packets delivered since.
+    /// s.cep and s.ceb at the last option with both, and the number of packets delivered since.
     matched: (u64, u64),
     since_match: u64,
     has_seen_ace: bool,
-    /// The network alters the fields: no packet shall be ECN-capable any more.
+    /// The network alters the fields: no further packet may be ECN-capable.
     is_mangled: bool,
-    /// And what the other end says of CE means nothing.
+    /// The reports of the other end mean nothing either.
     is_deaf: bool,
 }
 
@@ -118,7 +117,7 @@ impl Decoder {
     pub(crate) fn on_ce_syn_ack(&mut self) {
         self.ce_packets += 1;
     }
-    /// The other end may have no ECN: neither send nor believe any (table 4, note 1).
+    /// The other end may have no ECN: neither send ECT nor believe reports (table 4, note 1).
     pub(crate) fn give_up(&mut self) {
         self.is_mangled = true;
         self.is_deaf = true;
@@ -127,12 +126,12 @@ impl Decoder {
     pub(crate) fn is_mangled(&self) -> bool {
         self.is_mangled
     }
-    /// Packets with CE since the start, without the SYN.
+    /// Number of packets with CE since the start, without the SYN.
     pub(crate) fn ce_packets(&self) -> u64 {
         self.ce_packets - FIRST_CE_PACKETS
     }
 
-    /// The option of the SYN-ACK, or of the handshake's last packet.
+    /// Reads the option of the SYN-ACK, or of the handshake's last packet.
     pub(crate) fn on_first_option(&mut self, option: &AccEcnOption) {
         if option.is_present() && matches!(self.options, Options::Unseen | Options::Empty) {
             // Section 3.2.3.2.4: "MAY check that the initial value of the EE0B field or the EE1B
@@ -148,7 +147,7 @@ impl Decoder {
         }
     }
 
-    /// An ACK with SYN=0 that tells something newer than those before.
+    /// Reads an ACK with SYN=0 that is newer than those before.
     pub(crate) fn on_ack(&mut self, ack: &Ack<'_>) -> Marks {
         let old_ce_bytes = self.ce_bytes();
         let are_bytes_known = self.on_option(ack);
@@ -175,7 +174,7 @@ impl Decoder {
         }
     }
 
-    /// Reads the byte counters. True if what they grew by is known for this ACK.
+    /// Reads the byte counters. Returns true if their growth is known for this ACK.
     fn on_option(&mut self, ack: &Ack<'_>) -> bool {
         if self.options == Options::Ignored {
             return false;
@@ -196,7 +195,7 @@ impl Decoder {
             if grown == 0 {
                 continue;
             }
-            // What had been estimated was too much, or several counters have grown.
+            // The estimate was too high, or several counters have grown.
             if grown < 0 || (first.is_some() && Some(place) != self.growing) {
                 is_known = false;
                 first = Some(None);
@@ -209,7 +208,7 @@ impl Decoder {
         }
         is_known
     }
-    /// An ACK without option: what it delivers went where it went before.
+    /// An ACK without option: assumes that the counter grows that grew before.
     fn estimate(&mut self, ack: &Ack<'_>) -> bool {
         if self.options == Options::Unseen {
             if ack.sent >= TOO_LATE {
@@ -237,7 +236,7 @@ impl Decoder {
         self.packets_per_ack = next.min(u64::from(u16::MAX)) as u32;
     }
 
-    /// The increment where the field may have wrapped (section 3.2.2.5.2, appendix A.2).
+    /// The increment if the field may have wrapped (section 3.2.2.5.2, appendix A.2).
     fn unwrap(&self, least: u64, ce_bytes: Option<u64>, ack: &Ack<'_>) -> u64 {
         let (delivered, mss) = (u64::from(ack.packets), u64::from(ack.mss));
         let most = delivered - ((delivered - least) & ACE_MASK);
@@ -265,8 +264,8 @@ impl Decoder {
         most
     }
 
-    /// Section 3.2.2.4: a zero in the first ACE field after the handshake means that something sets
-    /// it to zero, unless three of the packets so far had CE.
+    /// Section 3.2.2.4: if the first ACE field after the handshake is zero, something clears the field,
+    /// unless three of the packets so far had CE.
     fn test_first(&mut self, field: u64, ack: &Ack<'_>) {
         if !self.has_seen_ace {
             self.has_seen_ace = true;
@@ -308,8 +307,8 @@ impl Decoder {
     }
 }
 
-/// How far a counter has moved that is known by its 24 low bits: by less than half of them, up or
-/// down (Linux `tcp_update_ecn_bytes`).
+/// How far a counter has moved of which the 24 low bits are known: up or down by less than half their
+/// range (Linux `tcp_update_ecn_bytes`).
 fn growth(known: u64, counter: u32) -> i64 {
     let modulus = i64::from(AccEcnOption::MODULUS);
     let difference = (i64::from(counter) - (known % u64::from(AccEcnOption::MODULUS)) as i64)
@@ -329,7 +328,7 @@ mod tests {
 
     const MSS: u32 = 1_460;
 
-    /// An ACK that delivers so many full packets, with this ACE field and these counters of order 0.
+    /// An ACK that delivers `packets` full packets, with this ACE field and this option.
     fn ack<'a>(packets: u32, field: u64, option: &'a AccEcnOption) -> Ack<'a> {
         Ack {
             flags: Flags(ace_flags(field)),
@@ -435,7 +434,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_option_is_counted_where_the_last_bytes_went() {
+    fn without_option_bytes_are_added_to_the_counter_that_grew_last() {
         let mut decoder = Decoder::new();
         decoder.on_ack(&ack(1, 6, &zero(&[1, 1_460])));
         let marks = decoder.on_ack(&ack(10, 0, &AccEcnOption::NONE));
@@ -443,7 +442,10 @@ mod tests {
             packets: 10,
             bytes: 14_600,
         };
-        assert_eq!(marks, expected, "all ten go to CE, and 2 + 8 had it");
+        assert_eq!(
+            marks, expected,
+            "all ten bytes count as CE, and 2 + 8 packets"
+        );
         // The next option shows that three of them were ECT(0).
         decoder.on_ack(&ack(1, 0, &zero(&[1 + 4 * 1_460, 8 * 1_460])));
         assert_eq!(decoder.growing, None);
@@ -468,7 +470,7 @@ mod tests {
         assert_eq!(decoder.ce_packets(), 3);
     }
 
-    /// Section 3.2.2.4. With three packets delivered it might be zero rightly.
+    /// Section 3.2.2.4. With three packets delivered, zero may be the true value.
     #[test]
     fn a_zero_at_the_start_means_that_something_clears_the_field() {
         for (packets, controls, is_mangled) in [
@@ -532,7 +534,7 @@ mod tests {
             assert_eq!(decoder.is_mangled(), is_mangled, "{packets} {field}");
             assert!(!decoder.is_deaf);
         }
-        // The packets may have been told of before the bytes.
+        // The packets may have been reported before the bytes.
         let mut decoder = Decoder::new();
         decoder.on_ack(&ack(1, 5, &zero(&[1_461, 0])));
         decoder.on_ack(&ack(1, 6, &AccEcnOption::NONE));

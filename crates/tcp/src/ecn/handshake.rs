@@ -1,4 +1,4 @@
-//! Which feedback the two ends agree on, and what the handshake itself tells: RFC 3168 section
+//! The feedback that the two ends agree on, and what the handshake itself reports: RFC 3168 section
 //! 6.1.1, RFC 9768 section 3.1 and 3.2.2.1; Linux `include/net/tcp_ecn.h`.
 //!
 //! Not modelled: RST after a mix of Classic and AccECN handshakes (RFC 9768 section 3.1.5), which
@@ -12,14 +12,14 @@ use crate::segment::Flags;
 
 /// AE, CWR and ECE.
 const ALL: u16 = Flags::AE | Flags::CWR | Flags::ECE;
-/// What a Classic ECN-setup SYN has (RFC 3168 section 6.1.1).
+/// Flags of a Classic ECN-setup SYN (RFC 3168 section 6.1.1).
 const CLASSIC: u16 = Flags::CWR | Flags::ECE;
 
 /// The flags of the client's `attempt`th SYN, counted from 1.
 ///
-/// Linux falls back to a SYN without ECN at the first repetition (RFC 3168 section 6.1.1.1,
-/// `tcp_ecn_fallback`), with AccECN at the second: it "SHOULD attempt to negotiate the use of AccECN
-/// at least one more time" (RFC 9768 section 3.1.4.1; Linux `__tcp_retransmit_skb`).
+/// Linux falls back to a SYN without ECN at the first retransmission (RFC 3168 section 6.1.1.1,
+/// `tcp_ecn_fallback`), and with AccECN at the second (`__tcp_retransmit_skb`): RFC 9768 section 3.1.4.1,
+/// "SHOULD attempt to negotiate the use of AccECN at least one more time".
 pub(crate) fn syn_flags(mode: EcnMode, attempt: u32) -> u16 {
     match mode {
         EcnMode::Classic(_) | EcnMode::Dctcp(_) if attempt <= 1 => CLASSIC,
@@ -32,7 +32,7 @@ pub(crate) fn syn_flags(mode: EcnMode, attempt: u32) -> u16 {
 pub(crate) fn accept(mode: EcnMode, syn: Flags) -> FeedbackMode {
     match mode {
         EcnMode::Off => FeedbackMode::Off,
-        // A host of RFC 3168 does not know the AE flag.
+        // A host of RFC 3168 ignores the AE flag.
         EcnMode::Classic(_) if syn.has(CLASSIC) => FeedbackMode::Classic,
         EcnMode::Dctcp(_) if syn.has(CLASSIC) => FeedbackMode::Dctcp,
         EcnMode::Classic(_) | EcnMode::Dctcp(_) => FeedbackMode::Off,
@@ -47,8 +47,8 @@ pub(crate) fn accept(mode: EcnMode, syn: Flags) -> FeedbackMode {
 
 /// The flags of a SYN-ACK; `arrived` is the IP-ECN field of the latest SYN.
 ///
-/// An AccECN server that has timed out twice clears the flags, and remains in its mode (RFC 9768
-/// section 3.2.3.2.2).
+/// An AccECN server clears the flags after two time-outs, and keeps its mode (RFC 9768 section
+/// 3.2.3.2.2).
 pub(crate) fn syn_ack_flags(feedback: FeedbackMode, arrived: Ecn, timeouts: u32) -> u16 {
     match feedback {
         FeedbackMode::Off => 0,
@@ -66,7 +66,7 @@ pub(crate) fn confirm(mode: EcnMode, syn_ack: Flags) -> FeedbackMode {
         (EcnMode::Classic(_), 0b001 | 0b101) => FeedbackMode::Classic,
         (EcnMode::Dctcp(_), 0b001 | 0b101) => FeedbackMode::Dctcp,
         (EcnMode::Classic(_) | EcnMode::Dctcp(_), _) => FeedbackMode::Off,
-        // No ECN, and a broken server that reflects the flags of the SYN.
+        // No ECN, or a broken server that reflects the flags of the SYN.
         (EcnMode::Accurate(_), 0b000 | 0b111) => FeedbackMode::Off,
         (EcnMode::Accurate(_), 0b001) => FeedbackMode::Classic,
         // 101 is reserved: AccECN, as if the SYN had arrived unchanged (section 3.1.3; Linux since
@@ -86,8 +86,8 @@ pub(crate) fn echo(arrived: Ecn) -> u16 {
     })
 }
 
-/// The IP-ECN field that the handshake encoding tells of; `None` for the other four values (RFC
-/// 9768 table 4).
+/// The IP-ECN field that the handshake encoding echoes; `None` for the other four values (RFC 9768 table
+/// 4).
 pub(crate) fn echoed(flags: Flags) -> Option<Ecn> {
     match ace(flags) {
         0b010 => Some(Ecn::NotEct),
@@ -98,9 +98,9 @@ pub(crate) fn echoed(flags: Flags) -> Option<Ecn> {
     }
 }
 
-/// Whether the network may have changed the field so (RFC 3168 section 18, RFC 9768 section
-/// 3.2.2.3; Linux `tcp_ect_transition_valid`). ECT(0) and ECT(1) may change into one another, for
-/// RFC 3168 does not say that they may not.
+/// Whether the network may change the field from `sent` to `arrived` (RFC 3168 section 18, RFC 9768
+/// section 3.2.2.3; Linux `tcp_ect_transition_valid`). ECT(0) and ECT(1) may change into each other,
+/// because RFC 3168 does not forbid it.
 pub(crate) fn is_valid(sent: Ecn, arrived: Ecn) -> bool {
     sent == arrived || (sent != Ecn::NotEct && arrived != Ecn::NotEct && sent != Ecn::Ce)
 }
@@ -121,7 +121,7 @@ mod tests {
 
     /// RFC 9768 table 2, rows of a client with AccECN; Linux packetdrill `tcp_accecn_serverside_*`.
     #[test]
-    fn the_client_enters_the_mode_that_the_first_syn_ack_says() {
+    fn the_client_enters_the_mode_of_the_first_syn_ack() {
         let cases = [
             (ACCURATE, 0b010, FeedbackMode::Accurate),
             (ACCURATE, 0b011, FeedbackMode::Accurate),
@@ -163,7 +163,7 @@ mod tests {
 
     /// RFC 9768 tables 2, 3 and 4.
     #[test]
-    fn the_handshake_encoding_goes_there_and_back() {
+    fn the_handshake_encoding_is_decoded_as_it_was_encoded() {
         for (ecn, bits) in [
             (Ecn::NotEct, 0b010),
             (Ecn::Ect1, 0b011),

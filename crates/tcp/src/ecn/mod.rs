@@ -1,13 +1,13 @@
 //! Explicit congestion notification between two hosts: RFC 3168, RFC 8257 and RFC 9768 (AccECN);
 //! Linux `include/net/tcp_ecn.h` and `net/ipv4/tcp_input.c`.
 //!
-//! * [`handshake`]: what the two ends agree on.
-//! * [`counters`]: what an end with AccECN counts of arrivals, and when and how it says so.
-//! * [`decoder`]: what it learns from what the other end says.
-//! * [`option`]: the byte counters on their way.
+//! * [`handshake`]: how the two ends agree on a feedback.
+//! * [`counters`]: what an end with AccECN counts of arrivals, and when and how it reports it.
+//! * [`decoder`]: what it learns from the reports of the other end.
+//! * [`option`]: the option that carries the byte counters.
 //!
-//! Both ends of a connection use all of it: the sender's acknowledgements are data packets, and the
-//! packets of the receiver are acknowledgements, which may be marked as well.
+//! Both ends of a connection use all of it: the sender reports on the receiver's ACKs in its data
+//! packets, since ACKs may be marked too.
 
 pub(crate) mod counters;
 pub(crate) mod decoder;
@@ -19,7 +19,7 @@ use quell_units::Ecn;
 use crate::config::{EcnMode, EctScope};
 use crate::segment::Flags;
 
-/// What the two ends have agreed on.
+/// The ECN feedback that the two ends have agreed on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
 pub enum FeedbackMode {
     /// No ECN, or nothing agreed on yet.
@@ -27,16 +27,16 @@ pub enum FeedbackMode {
     Off,
     /// RFC 3168: ECE until CWR.
     Classic,
-    /// RFC 8257: each ACK's ECE tells of the segments that it acknowledges.
+    /// RFC 8257: the ECE flag of each ACK reports on the segments that it acknowledges.
     Dctcp,
-    /// RFC 9768.
+    /// RFC 9768 (AccECN).
     Accurate,
 }
 
-/// The IP-ECN fields of what a host sends.
+/// The IP-ECN fields of the packets that a host sends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Fields {
-    /// Of data that was never sent before.
+    /// Of new data.
     pub(crate) new_data: Ecn,
     /// Of ACKs and retransmissions.
     pub(crate) others: Ecn,
@@ -48,7 +48,7 @@ impl Fields {
         new_data: Ecn::NotEct,
         others: Ecn::NotEct,
     };
-    /// Once the two ends have agreed.
+    /// The fields once the two ends have agreed on a feedback.
     pub(crate) fn new(mode: EcnMode, scope: EctScope, agreed: FeedbackMode) -> Self {
         let new_data = match (agreed, mode) {
             (FeedbackMode::Off, _) => return Self::NOT_ECT,
@@ -56,25 +56,25 @@ impl Fields {
             (FeedbackMode::Classic, EcnMode::Accurate(_)) => Ecn::Ect0,
             _ => mode.codepoint(),
         };
-        // RFC 3168 section 6.1: never with Classic feedback, which could not tell of it.
+        // RFC 3168 section 6.1: never with Classic feedback, which could not report a mark on them.
         let are_all = agreed != FeedbackMode::Classic && scope >= EctScope::Established;
         let others = if are_all { new_data } else { Ecn::NotEct };
         Self { new_data, others }
     }
 }
 
-/// The counters begin here (RFC 9768 section 3.2.1: "r.cep = 5, r.e0b = r.e1b = 1 and r.ceb = 0";
-/// Linux `TCP_ACCECN_CEP_INIT_OFFSET`, `_E0B_`, `_E1B_` and `_CEB_INIT_OFFSET`).
+/// Initial values of the counters. RFC 9768 section 3.2.1: "r.cep = 5, r.e0b = r.e1b = 1 and r.ceb = 0"
+/// (Linux `TCP_ACCECN_CEP_INIT_OFFSET`, `_E0B_`, `_E1B_` and `_CEB_INIT_OFFSET`).
 pub(crate) const FIRST_CE_PACKETS: u64 = 5;
 /// ECT(0), CE, ECT(1), as in [`Order::Zero`](option::Order::Zero).
 pub(crate) const FIRST_BYTES: [u64; 3] = [1, 0, 1];
 /// The three bits of the ACE counter (Linux `TCP_ACCECN_CEP_ACE_MASK`).
 pub(crate) const ACE_MASK: u64 = 7;
 
-/// The three low bits of a counter, as flags: "The least significant bit is at bit offset 9", where
-/// ECE is (RFC 9768 section 3.2.2).
+/// The three low bits of a counter as flags. RFC 9768 section 3.2.2: "The least significant bit is at
+/// bit offset 9", where ECE is.
 pub(crate) fn ace_flags(count: u64) -> u16 {
-    // ECE, CWR and AE stand side by side in `Flags`.
+    // ECE, CWR and AE are adjacent bits in `Flags`.
     (count & ACE_MASK) as u16 * Flags::ECE
 }
 
@@ -94,9 +94,9 @@ mod tests {
 
     const MSS: u64 = 1_448;
 
-    /// Packets of which one in so many has CE reach the counters, and each ACK the decoder that
-    /// `survives`, told how many packets it delivers: what was, and what was found, in packets and
-    /// bytes.
+    /// Passes 20 000 packets, `percent` of them with CE, to the counters, and to the decoder each ACK
+    /// that `survives`, which gets the number of packets that the ACK delivers. Returns what was marked
+    /// and what the decoder found, in packets and bytes.
     fn thinned(
         usage: AccEcnOptionUse,
         percent: u64,
@@ -110,7 +110,7 @@ mod tests {
         let (mut were, mut found) = ([0; 2], [0; 2]);
         let (mut packets, mut sent) = (0, 0);
         for n in 0..20_000 {
-            // The first ones tell that there are options and which counter grows.
+            // The first ones show that there are options, and which counter grows.
             let is_marked = n > 10 && random.below(100) < percent;
             let ecn = if is_marked { Ecn::Ce } else { Ecn::Ect1 };
             counters.on_packet(ecn, MSS);
@@ -155,8 +155,8 @@ mod tests {
         }
     }
 
-    /// Without options, and ACKs that deliver two packets but for gaps of 8 to 40: never less than
-    /// there was, and exact where no gap is.
+    /// Without options, and with ACKs that deliver two packets except in gaps of 8 to 40: never too few,
+    /// and exact without gaps.
     #[test]
     fn caution_makes_up_for_lost_acks() {
         for seed in 0..20 {

@@ -14,14 +14,14 @@ pub enum Order {
 }
 
 impl Order {
-    /// The codepoint that each field counts.
+    /// The codepoints that the fields count, in their order.
     pub const fn fields(self) -> [Ecn; 3] {
         match self {
             Self::Zero => [Ecn::Ect0, Ecn::Ce, Ecn::Ect1],
             Self::One => [Ecn::Ect1, Ecn::Ce, Ecn::Ect0],
         }
     }
-    /// The option's kind.
+    /// TCP option kind.
     pub const fn kind(self) -> u8 {
         match self {
             Self::Zero => 172,
@@ -30,15 +30,15 @@ impl Order {
     }
 }
 
-/// An AccECN option, or none; with up to three counters, in the bytes that travel.
+/// An AccECN option with up to three counters, as in the header; or none.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Hash)]
 pub struct AccEcnOption {
-    /// Zero for none, else the number of fields plus one, and 8 for order 1.
+    /// Zero for no option, else the number of fields plus one, plus 8 for order 1.
     shape: u8,
     fields: [[u8; 3]; 3],
 }
 
-/// A SACK option has 2 + 8n bytes, so two are padding.
+/// Padding bytes of a SACK option, which has 2 + 8n bytes.
 const SACK_PADDING: u64 = 2;
 /// The bit of `shape` for order 1.
 const ORDER_ONE: u8 = 8;
@@ -49,10 +49,10 @@ impl AccEcnOption {
         shape: 0,
         fields: [[0; 3]; 3],
     };
-    /// What a counter wraps at.
+    /// Value at which a counter wraps.
     pub const MODULUS: u32 = 1 << 24;
 
-    /// The option with the low 24 bits of the first three of `counters`, which are in this order.
+    /// The option with the low 24 bits of the first three `counters`, given in this order.
     pub fn new(order: Order, counters: &[u64]) -> Self {
         let mut option = Self::NONE;
         for (field, counter) in option.fields.iter_mut().zip(counters) {
@@ -65,7 +65,7 @@ impl AccEcnOption {
         }
         option
     }
-    /// Whether there is one.
+    /// Whether there is an option.
     pub const fn is_present(&self) -> bool {
         self.shape != 0
     }
@@ -77,23 +77,23 @@ impl AccEcnOption {
             _ => Some(Order::Zero),
         }
     }
-    /// How many counters it has: none to three.
+    /// Number of counters: zero to three.
     pub const fn len(&self) -> usize {
         (self.shape & (ORDER_ONE - 1)).saturating_sub(1) as usize
     }
-    /// Whether it has no counter: there is no option, or the one of length 2.
+    /// Whether it has no counter: there is no option, or one of length 2.
     pub const fn is_empty(&self) -> bool {
         self.len() == 0
     }
-    /// Its bytes in the header without padding: 2, 5, 8 or 11; none if there is no option.
+    /// Its length in the header without padding: 2, 5, 8 or 11 bytes; zero if there is no option.
     pub const fn length(&self) -> u64 {
         match self.shape {
             0 => 0,
             _ => 2 + 3 * self.len() as u64,
         }
     }
-    /// Its bytes in the header, where options come in words of four. SACK blocks leave two bytes of
-    /// padding that it can use (Linux `tcp_options_fit_accecn`).
+    /// Its length in the header, padded to words of four bytes. It can use the two bytes of padding that
+    /// SACK blocks leave (Linux `tcp_options_fit_accecn`).
     pub const fn padded_length(&self, is_beside_sacks: bool) -> u64 {
         let length = self.length();
         let beyond = length % 4;
@@ -103,7 +103,7 @@ impl AccEcnOption {
             length.next_multiple_of(4)
         }
     }
-    /// Its counters, each below [`MODULUS`](Self::MODULUS), with what they count.
+    /// Its counters, each below [`MODULUS`](Self::MODULUS), with the codepoint that they count.
     pub fn counters(&self) -> impl Iterator<Item = (Ecn, u32)> + '_ {
         let order = self.order().unwrap_or(Order::Zero);
         let values = self.fields.iter().take(self.len());
@@ -132,7 +132,7 @@ mod tests {
 
     /// RFC 9768 figure 3 and table 5.
     #[test]
-    fn each_order_and_length_says_which_counters_it_has() {
+    fn order_and_length_determine_the_counters() {
         use Ecn::{Ce, Ect0, Ect1};
         let counters = [7, 8, (1 << 24) + 9];
         let cases = [

@@ -1,9 +1,9 @@
-//! When to acknowledge: RFC 1122 section 4.2.3.2, RFC 5681 section 4.2; Linux `tcp_input.c`
+//! The delayed ACK: RFC 1122 section 4.2.3.2, RFC 5681 section 4.2; Linux `tcp_input.c`
 //! (`__tcp_ack_snd_check`, `tcp_event_data_recv`) and `tcp_output.c` (`tcp_send_delayed_ack`).
 //!
-//! Every second full segment is acknowledged at once, a single one after the ACK time-out, which
-//! adapts to the spacing of arrivals. In the quick-ack phase (the first 16 ACKs, and some after
-//! duplicates, a first CE and pauses) every segment is.
+//! Every second full segment is acknowledged at once, a single one after the ACK time-out (ato), which
+//! adapts to the spacing of arrivals. In the quick-ack phase every segment is acknowledged at once: the
+//! first 16 ACKs, and some after duplicates, after a first CE and after pauses.
 
 use quell_units::Time;
 
@@ -13,7 +13,7 @@ use crate::ticks::Ticks;
 const MIN: Time = Time::from_millis(40);
 /// Greatest delay of an ACK (`TCP_DELACK_MAX`).
 const MAX: Time = Time::from_millis(200);
-/// Greatest bound of it before there is an RTT.
+/// Greatest delay before an RTT is known.
 const MAX_UNKNOWN: Time = Time::from_millis(500);
 /// Length of a quick-ack phase (`TCP_MAX_QUICKACKS`).
 pub(super) const QUICK_ACKS: u32 = 16;
@@ -22,14 +22,15 @@ pub(super) const QUICK_ACKS: u32 = 16;
 #[derive(Debug, Clone)]
 pub(super) struct DelayedAck {
     ticks: Ticks,
-    /// Most ACKs in a quick-ack phase; zero where there is none.
+    /// Largest number of ACKs in a quick-ack phase; zero if there is no such phase.
     most_quick: u32,
-    /// ACKs left in the quick-ack phase.
+    /// Number of ACKs left in the quick-ack phase (`icsk_ack.quick`).
     quick: u32,
-    /// ACK time-out; zero before the first data.
-    timeout: u64,
-    last_data: u64,
-    /// When the ACK that waits is to leave, and when the timer rings.
+    /// ACK time-out in ticks; zero before the first data.
+    ato: u64,
+    /// Tick of the last arrival of data.
+    lrcvtime: u64,
+    /// Tick at which the delayed ACK is due, and when the timer expires.
     due: Option<(u64, Time)>,
 }
 
@@ -41,48 +42,48 @@ impl DelayedAck {
             ticks,
             most_quick: if quick_ack { most_quick } else { 0 },
             quick: 0,
-            timeout: 0,
-            last_data: 0,
+            ato: 0,
+            lrcvtime: 0,
             due: None,
         }
     }
     fn min(&self) -> u64 {
         self.ticks.count(MIN)
     }
-    /// Data arrived in order; `rto` is this end's own time-out.
+    /// Data arrived in order (`tcp_event_data_recv`); `rto` is this end's retransmission time-out.
     pub(super) fn on_data(&mut self, now: Time, rto: Time) {
         let (now, rto, min) = (self.ticks.at(now), self.ticks.count(rto), self.min());
-        if self.timeout == 0 {
+        if self.ato == 0 {
             self.lengthen_quick_phase(QUICK_ACKS);
-            self.timeout = min;
+            self.ato = min;
         } else {
-            let spacing = now - self.last_data;
+            let spacing = now - self.lrcvtime;
             if spacing <= min / 2 {
-                self.timeout = self.timeout / 2 + min / 2;
-            } else if spacing < self.timeout {
-                self.timeout = (self.timeout / 2 + spacing).min(rto);
+                self.ato = self.ato / 2 + min / 2;
+            } else if spacing < self.ato {
+                self.ato = (self.ato / 2 + spacing).min(rto);
             } else if spacing > rto {
                 self.lengthen_quick_phase(QUICK_ACKS);
             }
         }
-        self.last_data = now;
+        self.lrcvtime = now;
     }
     fn lengthen_quick_phase(&mut self, acks: u32) {
         self.quick = self.quick.max(acks.min(self.most_quick));
     }
-    /// Begins a quick-ack phase.
+    /// Begins a quick-ack phase (`tcp_enter_quickack_mode`).
     pub(super) fn enter_quick_phase(&mut self, acks: u32) {
         self.lengthen_quick_phase(acks);
-        self.timeout = self.min();
+        self.ato = self.min();
     }
-    /// The window grows: one segment more is acknowledged at once (`tcp_grow_window`).
+    /// The window has grown: one more segment is acknowledged at once (`tcp_grow_window`).
     #[inline]
     pub(super) fn on_window_grown(&mut self) {
         if self.most_quick > 0 {
             self.quick |= 1;
         }
     }
-    /// The buffer is half full (`__tcp_select_window`).
+    /// Ends the quick-ack phase, because the buffer is half full (`__tcp_select_window`).
     pub(super) fn end_quick_phase(&mut self) {
         self.quick = 0;
     }
@@ -90,9 +91,10 @@ impl DelayedAck {
     pub(super) fn is_quick(&self) -> bool {
         self.quick > 0
     }
-    /// Schedules an ACK; true if the one that waits is so nearly due that it may go now.
+    /// Schedules an ACK (`tcp_send_delayed_ack`). Returns true if an ACK is delayed already and so nearly
+    /// due that it may leave now.
     pub(super) fn schedule(&mut self, now: Time, rtt: Option<Time>) -> bool {
-        let mut wait = self.timeout.max(1);
+        let mut wait = self.ato.max(1);
         if wait > self.min() {
             let most = rtt.map_or(MAX_UNKNOWN, |rtt| rtt.clamp(MIN, MAX_UNKNOWN));
             wait = wait.min(self.ticks.count(most));
@@ -109,14 +111,14 @@ impl DelayedAck {
         self.due = Some((expires, self.ticks.due(now, expires)));
         false
     }
-    /// When the ACK that waits is due.
+    /// When the timer of the delayed ACK expires.
     pub(super) fn due(&self) -> Option<Time> {
         self.due.map(|(_, rings)| rings)
     }
-    /// The timer ran out.
+    /// The timer expired.
     pub(super) fn on_timer(&mut self, rto: Time) {
         self.due = None;
-        self.timeout = (self.timeout * 2).min(self.ticks.count(rto));
+        self.ato = (self.ato * 2).min(self.ticks.count(rto));
     }
     /// An ACK leaves.
     pub(super) fn on_ack_sent(&mut self, was_scheduled: bool) {
@@ -124,7 +126,7 @@ impl DelayedAck {
         if self.quick > 0 && was_scheduled {
             self.quick -= 1;
             if self.quick == 0 {
-                self.timeout = self.min();
+                self.ato = self.min();
             }
         }
     }
@@ -162,7 +164,7 @@ mod tests {
             ack.on_data(now, RTO);
             assert!(!ack.schedule(now, None));
             assert_eq!(ack.due(), Some(Time::from_millis(due)));
-            // Two of ten ticks before it is due, whatever the wheel adds, it goes at once.
+            // Two of ten ticks before it is due, whatever the wheel adds, it leaves at once.
             assert!(!ack.schedule(Time::from_millis(due - 13), None));
             assert!(ack.schedule(Time::from_millis(due - 12), None));
         }

@@ -11,18 +11,18 @@ use crate::ecn::option::AccEcnOption;
 use crate::ecn::{ACE_MASK, FeedbackMode, Fields, ace};
 use crate::segment::{Flags, Segment};
 
-/// What an arrival asks of the acknowledgements.
+/// What an arrival requires of the ACKs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Demand {
     /// Nothing.
     None,
     /// A quick-ack phase of two ACKs.
     Quick,
-    /// An ACK at once; and before it, if one waits, one for what came before, with these flags.
+    /// An ACK at once and, if one is delayed, before it an ACK for what came before, with these flags.
     Change(Flags),
 }
 
-/// The feedback's state.
+/// State of the feedback.
 #[derive(Debug, Clone)]
 pub(super) struct Feedback {
     mode: EcnMode,
@@ -31,20 +31,20 @@ pub(super) struct Feedback {
     agreed: FeedbackMode,
     has_agreed: bool,
     fields: Fields,
-    /// The fields of the latest SYN, and of the latest SYN-ACK.
+    /// IP-ECN fields of the latest SYN and of the latest SYN-ACK.
     syn: Ecn,
     syn_ack: Ecn,
-    /// RFC 3168: CE has come and CWR not since. DCTCP: the last arrival had CE.
+    /// RFC 3168: CE has arrived, and no CWR since. DCTCP: the last arrival had CE (DCTCP.CE).
     echo: bool,
     accurate: Option<Box<Accurate>>,
 }
 
-/// What AccECN keeps.
+/// State of AccECN.
 #[derive(Debug, Clone)]
 struct Accurate {
     counters: Counters,
     decoder: Decoder,
-    /// When the segment left that told the latest of marks, and where it ends.
+    /// Timestamp and end of the segment with the latest report of marks.
     latest: (Time, u64),
 }
 
@@ -63,22 +63,22 @@ impl Feedback {
             accurate: None,
         }
     }
-    /// What the handshake has agreed on.
+    /// ECN feedback that the handshake has agreed on.
     pub(super) fn agreed(&self) -> FeedbackMode {
         self.agreed
     }
-    /// The IP-ECN field of an ACK.
+    /// IP-ECN field of an ACK.
     pub(super) fn field(&self) -> Ecn {
         self.fields.others
     }
-    /// Packets of this end that had CE, as far as the other end has told.
+    /// Number of packets of this end that arrived with CE, as far as the other end has reported.
     pub(super) fn marked(&self) -> u64 {
         let accurate = self.accurate.as_ref();
         accurate.map_or(0, |accurate| accurate.decoder.ce_packets())
     }
 
-    /// A SYN arrived before the connection is established. The first one decides, the latest one's
-    /// IP-ECN field is told (RFC 9768 section 3.1.5).
+    /// A SYN arrived before the connection was established. The first SYN decides; the SYN-ACK echoes
+    /// the IP-ECN field of the latest (RFC 9768 section 3.1.5).
     pub(super) fn on_syn(&mut self, segment: &Segment) {
         self.syn = segment.ecn;
         if !self.has_agreed {
@@ -92,20 +92,20 @@ impl Feedback {
         let (usage, ecn) = (self.usage, segment.ecn);
         let accurate = self.accurate.get_or_insert_with(|| {
             Box::new(Accurate {
-                // A CE on the SYN is not counted: the SYN-ACK tells of it (section 3.2.2.2).
+                // A CE on the SYN is not counted: the SYN-ACK echoes it (section 3.2.2.2).
                 counters: Counters::new(usage, ecn),
                 decoder: Decoder::new(),
                 latest: (Time::ZERO, 0),
             })
         });
-        // The client gives up, or something clears the flags: "MUST NOT set ECT on any packet for the
-        // rest of the connection" (section 3.1.5).
+        // The client gives up, or something clears the flags. Section 3.1.5: "MUST NOT set ECT on any
+        // packet for the rest of the connection".
         if ace(segment.flags) == 0 {
             accurate.decoder.on_invalid_transition();
             self.fields = Fields::NOT_ECT;
         }
     }
-    /// Flags, IP-ECN field and option of the `attempt`th SYN-ACK after so many time-outs.
+    /// Flags, IP-ECN field and option of the `attempt`th SYN-ACK after this number of time-outs.
     pub(super) fn syn_ack(&mut self, attempt: u32, timeouts: u32) -> (u16, Ecn, AccEcnOption) {
         let flags = handshake::syn_ack_flags(self.agreed, self.syn, timeouts);
         if self.agreed == FeedbackMode::Accurate && flags == 0 {
@@ -118,14 +118,15 @@ impl Feedback {
             Ecn::NotEct
         };
         let option = match &self.accurate {
-            // "SHOULD retransmit the SYN/ACK, but with no AccECN Option" (section 3.2.3.2.2).
+            // Section 3.2.3.2.2: "SHOULD retransmit the SYN/ACK, but with no AccECN Option".
             Some(accurate) if attempt == 1 => accurate.counters.syn_ack_option(),
             _ => AccEcnOption::NONE,
         };
         (flags, self.syn_ack, option)
     }
-    /// The first segment after the SYN-ACK (RFC 9768 tables 3 and 4). True if its flags tell of the
-    /// SYN-ACK, false if they are a counter: those of "a pure ACK with no SACK blocks" do.
+    /// Reads the first segment after the SYN-ACK (RFC 9768 tables 3 and 4). Returns true if its flags
+    /// echo the SYN-ACK, as those of "a pure ACK with no SACK blocks" do, and false if they are a
+    /// counter.
     pub(super) fn on_first_ack(&mut self, segment: &Segment) -> bool {
         let Some(accurate) = &mut self.accurate else {
             return false;
@@ -154,11 +155,11 @@ impl Feedback {
     pub(super) fn is_accurate(&self) -> bool {
         self.accurate.is_some()
     }
-    /// With AccECN: an acceptable packet without SYN arrived, whose flags are a counter but for the
-    /// handshake's last ACK. `owes_ack` is whether there is data to acknowledge. True if an ACK is due at
-    /// once (RFC 9768 section 3.2.2.5.1): after so many marks, and, with data, after a change of the
-    /// field. The RFC asks for the latter where CE comes after something else; Linux acknowledges each
-    /// change.
+    /// With AccECN: an acceptable packet without SYN arrived. Its flags are a counter, except on the
+    /// handshake's last ACK. `owes_ack` says whether there is data to acknowledge. Returns true if an ACK
+    /// is due at once (RFC 9768 section 3.2.2.5.1): after a number of marks and, with data, after a
+    /// change of the IP-ECN field. The RFC requires the latter if CE follows something else; Linux
+    /// acknowledges each change.
     pub(super) fn on_packet(
         &mut self,
         segment: &Segment,
@@ -178,14 +179,15 @@ impl Feedback {
         let is_change = accurate.counters.on_packet(segment.ecn, payload);
         (is_change && payload > 0) || accurate.counters.is_ack_due(owes_ack)
     }
-    /// A segment that starts here had arrived before.
+    /// A duplicate of the segment that starts at `start` arrived.
     pub(super) fn on_duplicate(&mut self, start: u64) {
         if let Some(accurate) = &mut self.accurate {
             accurate.counters.on_duplicate(start);
         }
     }
 
-    /// A data segment arrived that had not before.
+    /// A data segment arrived that is no duplicate. RFC 8257 section 3.2: "If the CE codepoint is set and
+    /// DCTCP.CE is false, ... send an immediate ACK", and the same for the opposite change.
     #[inline]
     pub(super) fn on_data(&mut self, ecn: Ecn) -> Demand {
         let is_ce = ecn == Ecn::Ce;
@@ -208,13 +210,13 @@ impl Feedback {
             }
         }
     }
-    /// The sender says that it has reduced its window.
+    /// CWR arrived: the sender has reduced its window.
     pub(super) fn on_window_reduced(&mut self) {
         if self.agreed == FeedbackMode::Classic {
             self.echo = false;
         }
     }
-    /// The flags of an ACK that leaves now.
+    /// Flags of an ACK that leaves now.
     #[inline]
     pub(super) fn flags(&mut self) -> Flags {
         match &mut self.accurate {
@@ -225,7 +227,8 @@ impl Feedback {
     fn echo_flags(&self) -> Flags {
         Flags(if self.echo { Flags::ECE } else { 0 })
     }
-    /// The option of an ACK that leaves now, and how many of so many SACK blocks stay beside it.
+    /// Option of an ACK that leaves now with this number of SACK blocks, and how many of them fit beside
+    /// the option.
     pub(super) fn option(
         &mut self,
         blocks: usize,
@@ -241,17 +244,17 @@ impl Feedback {
 }
 
 impl Accurate {
-    /// What the sender says of marks on ACKs, unless a later segment has said it before.
+    /// Reads the sender's report of marks on ACKs, unless a later segment arrived before.
     fn on_ace(&mut self, segment: &Segment) {
-        let told = (segment.timestamp, segment.end());
-        if told < self.latest {
+        let reported = (segment.timestamp, segment.end());
+        if reported < self.latest {
             return;
         }
-        self.latest = told;
+        self.latest = reported;
         self.decoder.on_ack(&Ack {
             flags: segment.flags,
             option: &segment.accecn,
-            // How many ACKs it has seen the sender does not say, nor do they have payload.
+            // The sender does not report how many ACKs it has seen, and they have no payload.
             packets: 0,
             bytes: 0,
             mss: 1,
@@ -289,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn dctcp_echo_mirrors_each_arrival_and_a_change_is_told_at_once() {
+    fn dctcp_echo_mirrors_each_arrival_and_a_change_is_reported_at_once() {
         let mut feedback = feedback(EcnMode::Dctcp(Codepoint::Ect0));
         assert_eq!(feedback.on_data(Ecn::Ect0), Demand::None);
         assert_eq!(feedback.on_data(Ecn::Ce), Demand::Change(Flags(0)));

@@ -1,11 +1,12 @@
 //! The receiving end: RFC 9293, 5681, 2018, 2883, 7323; Linux `net/ipv4/tcp_input.c`.
 //!
-//! Its host calls [`Receiver::poll`] after each segment and each timer, as a receive interrupt
-//! would: ACKs that are asked for between two polls become one.
+//! The host calls [`Receiver::poll`] after each segment and each timer, as a receive interrupt would:
+//! ACKs requested between two polls become one.
 //!
-//! Limitations: 1. the application reads as soon as it is woken, so the window never closes; 2. segments are not aggregated before they are
-//! acknowledged (GRO); 3. there is no data in the other direction, so ACKs are never piggybacked
-//! ("pingpong" mode); 4. timestamps have a resolution of 1 ms, as Linux's by default.
+//! Limitations: 1. the application reads as soon as it is woken, so the window never closes; 2. segments
+//! are not aggregated before they are acknowledged (GRO); 3. there is no data in the other direction,
+//! so ACKs are never piggybacked ("pingpong" mode); 4. timestamps have a resolution of 1 ms, Linux's
+//! default.
 
 mod buffer;
 mod delayed_ack;
@@ -29,28 +30,31 @@ pub use buffer::ReceiveBuffer;
 
 /// Time-out of the SYN-ACK (RFC 6298 section 2.1), doubled each time up to 64 times.
 const SYN_ACK_TIMEOUT: Time = Time::from_secs(1);
-/// The largest window that TCP can tell (RFC 7323 section 2.3).
+/// Largest window in bytes that TCP can advertise (RFC 7323 section 2.3).
 const MAX_WINDOW: u64 = 1 << 30;
-/// Duplicate ACKs that are never held back (`TCP_FASTRETRANS_THRESH`).
+/// Number of duplicate ACKs that are never held back (`TCP_FASTRETRANS_THRESH`).
 const UNCOMPRESSED: u32 = 3;
-/// Most ACKs held back (`tcp_comp_sack_nr`).
+/// Largest number of ACKs held back (`tcp_comp_sack_nr`).
 const MAX_COMPRESSED: u32 = 44;
-/// Longest time that an ACK is held back (`tcp_comp_sack_delay_ns`), and how much later the timer rings
-/// (`tcp_comp_sack_slack_ns`).
+/// Longest time for which an ACK is held back (`tcp_comp_sack_delay_ns`), and how much later the timer
+/// expires (`tcp_comp_sack_slack_ns`).
 const MAX_COMPRESSION: Time = Time::from_millis(1);
 const COMPRESSION_SLACK: Time = Time::from_micros(10);
-/// It is held back for so much of an RTT (`tcp_comp_sack_rtt_percent`, Linux 6.18; 5 before).
+/// Share of an RTT for which it is held back (`tcp_comp_sack_rtt_percent`, Linux 6.18; 5 before).
 const COMPRESSION_PERCENT: u64 = 33;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
     Listening,
-    /// SYN-ACK sent at this time, the how manieth.
-    Answered(Time, u32),
+    /// SYN-ACK sent; `attempt` counts retransmissions, from 1 for the first.
+    SynReceived {
+        at: Time,
+        attempt: u32,
+    },
     Established,
 }
 
-/// An ACK for what came before the last arrival (RFC 8257 section 3.2).
+/// An ACK for what arrived before the last segment (RFC 8257 section 3.2).
 #[derive(Debug, Clone, Copy)]
 struct EarlierAck {
     acknowledgement: u64,
@@ -60,14 +64,14 @@ struct EarlierAck {
 /// The receiving end of a connection.
 #[derive(Debug, Clone)]
 pub struct Receiver {
-    /// The window of the next ACK.
+    /// Window that the next ACK advertises, in bytes.
     window: u32,
-    /// What it follows; `None` where it is fixed.
+    /// The buffer that it follows; `None` if it is fixed.
     buffer: Option<Buffer>,
-    /// Whether the window is already that of the ACK that will leave.
+    /// Whether `window` is already that of the next ACK.
     is_window_set: bool,
     mss: u32,
-    /// More unacknowledged bytes than this are acknowledged at once.
+    /// Number of bytes beyond which data is acknowledged at once.
     ack_beyond: u64,
     compress_sacks: bool,
     phase: Phase,
@@ -75,34 +79,34 @@ pub struct Receiver {
     reading: Reading,
     delayed: DelayedAck,
     feedback: Feedback,
-    /// What the last ACK acknowledged.
-    acknowledged: u64,
-    /// The number behind the last byte, once the FIN has arrived.
+    /// Acknowledgement number of the last ACK.
+    rcv_wup: u64,
+    /// First number after the last byte, once the FIN has arrived.
     fin: Option<u64>,
-    /// The timestamp to echo (RFC 7323 section 4.3).
-    echo: Time,
-    /// From SYN-ACK to ACK.
+    /// Timestamp to echo (TS.Recent, RFC 7323 section 4.3).
+    ts_recent: Time,
+    /// Time from SYN-ACK to ACK.
     rtt: Option<Time>,
     duplicate: Option<Sack>,
-    /// What was complete before the last arrival, for [`EarlierAck`].
-    prior_next: u64,
+    /// RCV.NXT before the last arrival, for [`EarlierAck`].
+    prior_rcv_nxt: u64,
     earlier: Option<EarlierAck>,
     syn_ack_wanted: bool,
     syn_ack_due: Option<Time>,
-    /// Time-outs of the SYN-ACK.
+    /// Number of time-outs of the SYN-ACK.
     syn_ack_timeouts: u32,
     ack_wanted: bool,
     /// An ACK without SACK blocks, for marks on ACKs.
     ack_of_acks_wanted: bool,
     ack_scheduled: bool,
-    /// What waits ends with PSH or a small segment: it is acknowledged when the application has
-    /// read it, which is at once.
+    /// The unread data ends with PSH or a small segment: it is acknowledged when the application reads
+    /// it.
     is_pushed: bool,
-    /// Held back and not held back since the stream last grew.
-    compressed: u32,
-    uncompressed: u32,
-    compressed_at: u64,
-    compressed_due: Option<Time>,
+    /// Number of duplicate ACKs held back, and not held back, since the stream last grew.
+    compressed_ack: u32,
+    dup_ack_counter: u32,
+    compressed_ack_rcv_nxt: u64,
+    compressed_ack_due: Option<Time>,
 }
 
 impl Receiver {
@@ -128,12 +132,12 @@ impl Receiver {
             reading: Reading::new(config.reads),
             delayed: DelayedAck::new(config.quick_ack, window / mss, config.ticks),
             feedback: Feedback::new(config),
-            acknowledged: 0,
+            rcv_wup: 0,
             fin: None,
-            echo: Time::ZERO,
+            ts_recent: Time::ZERO,
             rtt: None,
             duplicate: None,
-            prior_next: 0,
+            prior_rcv_nxt: 0,
             earlier: None,
             syn_ack_wanted: false,
             syn_ack_due: None,
@@ -142,10 +146,10 @@ impl Receiver {
             ack_of_acks_wanted: false,
             ack_scheduled: false,
             is_pushed: false,
-            compressed: 0,
-            uncompressed: 0,
-            compressed_at: 0,
-            compressed_due: None,
+            compressed_ack: 0,
+            dup_ack_counter: 0,
+            compressed_ack_rcv_nxt: 0,
+            compressed_ack_due: None,
         }
     }
 
@@ -158,14 +162,14 @@ impl Receiver {
         let mut is_handshake = false;
         match self.phase {
             Phase::Listening => return,
-            Phase::Answered(sent, attempts) => {
-                // Karn: an answer given twice measures nothing.
-                if attempts == 1 {
-                    self.rtt = Some(now - sent);
+            Phase::SynReceived { at, attempt } => {
+                // Karn's algorithm: no sample if the SYN-ACK was retransmitted.
+                if attempt == 1 {
+                    self.rtt = Some(now - at);
                 }
                 self.phase = Phase::Established;
                 if let Some(buffer) = &mut self.buffer {
-                    buffer.on_established(now);
+                    buffer.init_buffer_space(now);
                 }
                 self.syn_ack_due = None;
                 self.syn_ack_wanted = false;
@@ -173,15 +177,15 @@ impl Receiver {
             }
             Phase::Established => {}
         }
-        if segment.sequence <= self.acknowledged && segment.timestamp >= self.echo {
-            self.echo = segment.timestamp;
+        if segment.sequence <= self.rcv_wup && segment.timestamp >= self.ts_recent {
+            self.ts_recent = segment.timestamp;
         }
         let (start, end) = (segment.sequence, segment.end());
-        let next = self.reassembly.next();
+        let next = self.reassembly.rcv_nxt();
         let prompt = if self.feedback.is_accurate() {
             // Only acceptable packets count (RFC 9768 section 3.2; Linux `tcp_sequence`).
-            let is_acceptable = end >= self.acknowledged && start <= self.limit();
-            let owes_ack = start < end || next > self.acknowledged;
+            let is_acceptable = end >= self.rcv_wup && start <= self.limit();
+            let owes_ack = start < end || next > self.rcv_wup;
             is_acceptable && self.feedback.on_packet(segment, !is_handshake, owes_ack)
         } else {
             false
@@ -195,11 +199,11 @@ impl Receiver {
             self.ack_of_acks_wanted |= prompt;
         }
     }
-    /// Nothing beyond it is accepted.
+    /// First number that is not accepted.
     fn limit(&self) -> u64 {
         match &self.buffer {
             Some(buffer) => buffer.edge(),
-            None => self.reassembly.next().saturating_add(self.window.into()),
+            None => self.reassembly.rcv_nxt().saturating_add(self.window.into()),
         }
     }
 
@@ -208,12 +212,12 @@ impl Receiver {
             self.ack_wanted = true;
         } else {
             self.syn_ack_wanted = true;
-            self.echo = segment.timestamp;
+            self.ts_recent = segment.timestamp;
             self.feedback.on_syn(segment);
         }
     }
 
-    /// `prompt` asks for an ACK at once.
+    /// Data arrived; `prompt` requests an ACK at once.
     fn on_data(&mut self, segment: &Segment, start: u64, end: u64, prompt: bool, now: Time) {
         if end > self.limit() {
             self.delayed.enter_quick_phase(QUICK_ACKS);
@@ -221,10 +225,10 @@ impl Receiver {
             return;
         }
         let was_contiguous = self.reassembly.is_contiguous();
-        let unread = self.reading.unread(self.reassembly.next());
+        let unread = self.reading.unread(self.reassembly.rcv_nxt());
         let buffer = &self.buffer;
         let per_rtt = || buffer.as_ref().map_or(u64::MAX, Buffer::read_per_rtt);
-        self.reading.look(self.reassembly.next(), per_rtt, now);
+        self.reading.look(self.reassembly.rcv_nxt(), per_rtt, now);
         match self.reassembly.insert(start, end) {
             Arrival::Duplicate(range) => {
                 self.duplicate = Some(range);
@@ -232,7 +236,7 @@ impl Receiver {
                 self.delayed.enter_quick_phase(QUICK_ACKS);
                 self.ack_wanted = true;
                 self.ack_scheduled = true;
-                if end <= self.prior_next {
+                if end <= self.prior_rcv_nxt {
                     return;
                 }
             }
@@ -240,13 +244,14 @@ impl Receiver {
             Arrival::InOrder => {
                 self.delayed.on_data(now, self.rto());
                 // `tcp_measure_rcv_mss` and `__tcp_cleanup_rbuf`, Linux 6.6 and later: a full segment
-                // with PSH ends a write as a small one does.
-                // Options take from the payload of a full segment.
+                // with PSH ends a write as a small one does. Options reduce the payload of a full
+                // segment.
                 let full = Segment::HEADERS + Bytes::new(self.mss.into());
                 self.is_pushed |= segment.flags.has(Flags::PSH) || segment.ip_length() < full;
-                // A gap is filled: acknowledge at once (RFC 5681 section 4.2).
+                // RFC 5681 section 4.2: "a TCP receiver SHOULD send an immediate ACK when the incoming
+                // segment fills in all or part of a gap in the sequence space".
                 self.ack_wanted |= !was_contiguous && self.reassembly.is_contiguous();
-                let (next, waiting) = (self.reassembly.next(), self.reassembly.waiting());
+                let (next, waiting) = (self.reassembly.rcv_nxt(), self.reassembly.waiting());
                 if let Some(buffer) = &mut self.buffer {
                     if buffer.on_in_order(segment, next, unread, now).quick {
                         self.delayed.on_window_grown();
@@ -255,7 +260,7 @@ impl Receiver {
                 }
             }
             Arrival::OutOfOrder => {
-                let (next, end) = (self.reassembly.next(), self.reassembly.end());
+                let (next, end) = (self.reassembly.rcv_nxt(), self.reassembly.end());
                 if let Some(buffer) = &mut self.buffer
                     && buffer
                         .on_out_of_order(segment, next, end, unread, now)
@@ -269,7 +274,7 @@ impl Receiver {
             self.fin = Some(end - 1);
         }
         if segment.flags.has(Flags::CWR) {
-            // The sender's window may be a single segment now.
+            // The sender's window may now be a single segment, which must not wait for a second.
             self.feedback.on_window_reduced();
             self.ack_wanted = true;
         }
@@ -279,7 +284,7 @@ impl Receiver {
             Demand::Change(flags) => {
                 if self.delayed.due().is_some() {
                     self.earlier = Some(EarlierAck {
-                        acknowledgement: self.prior_next,
+                        acknowledgement: self.prior_rcv_nxt,
                         flags,
                     });
                 }
@@ -287,32 +292,34 @@ impl Receiver {
             }
         }
         self.ack_wanted |= prompt;
-        self.prior_next = self.reassembly.next();
+        self.prior_rcv_nxt = self.reassembly.rcv_nxt();
         self.ack_wanted |= self.is_finished();
         self.ack_scheduled = true;
-        self.decide(now);
-        if self.reading.is_woken(self.reassembly.next()) {
+        self.ack_snd_check(now);
+        if self.reading.is_woken(self.reassembly.rcv_nxt()) {
             self.read(now);
         }
     }
 
-    /// Whether to acknowledge now, soon or later (`__tcp_ack_snd_check`).
+    /// Decides whether to acknowledge now, soon or later (`__tcp_ack_snd_check`). RFC 5681 section 4.2:
+    /// "an ACK SHOULD be generated for at least every second full-sized segment".
     #[inline]
-    fn decide(&mut self, now: Time) {
-        let next = self.reassembly.next();
+    fn ack_snd_check(&mut self, now: Time) {
+        let next = self.reassembly.rcv_nxt();
         if self.ack_wanted || self.delayed.is_quick() {
             self.ack_wanted = true;
             self.update_window();
-        } else if next - self.acknowledged > self.ack_beyond && self.acknowledges(next) {
+        } else if next - self.rcv_wup > self.ack_beyond && self.acknowledges(next) {
             self.ack_wanted = true;
         } else if self.reassembly.is_contiguous() {
             self.ack_wanted = self.delayed.schedule(now, self.rtt);
         } else {
-            self.hold_back(now);
+            self.compress_sack(now);
         }
     }
-    /// More than one full segment waits to be acknowledged. Where the window would not advance with it, the
-    /// reader will do it; else this decides what the ACK tells.
+    /// More than one full segment is not acknowledged yet. Returns whether to acknowledge it now: not if
+    /// the ACK would not advance the window and the application is about to read, since the reader will
+    /// then acknowledge it.
     #[inline]
     fn acknowledges(&mut self, next: u64) -> bool {
         let is_woken = self.reading.is_woken(next);
@@ -320,49 +327,49 @@ impl Receiver {
         let Some(buffer) = &mut self.buffer else {
             return true;
         };
-        let told = if is_woken {
+        let advertised = if is_woken {
             buffer.advertise_if_kept(next, unread)
         } else {
             Some(buffer.advertise(next, unread))
         };
-        let Some(told) = told else {
+        let Some(advertised) = advertised else {
             return false;
         };
-        self.set_window(told);
+        self.set_window(advertised);
         true
     }
-    /// The application reads all that there is (`tcp_recvmsg`, `__tcp_cleanup_rbuf`).
+    /// The application reads everything (`tcp_recvmsg`, `__tcp_cleanup_rbuf`).
     #[inline]
     fn read(&mut self, now: Time) {
-        let (next, end) = (self.reassembly.next(), self.reassembly.end());
+        let (next, end) = (self.reassembly.rcv_nxt(), self.reassembly.end());
         let unread = self.reading.unread(next);
         self.reading.on_read(next);
         let is_contiguous = self.reassembly.is_contiguous();
         self.ack_wanted |=
-            next - self.acknowledged > self.ack_beyond || (self.is_pushed && is_contiguous);
+            next - self.rcv_wup > self.ack_beyond || (self.is_pushed && is_contiguous);
         if let Some(buffer) = &mut self.buffer {
-            buffer.on_read(next, unread, end, now);
+            buffer.rcv_space_adjust(next, unread, end, now);
             self.ack_wanted |= buffer.has_opened(next);
         }
     }
 
-    /// SACK compression: after the third, duplicate ACKs wait for company.
-    fn hold_back(&mut self, now: Time) {
-        let next = self.reassembly.next();
-        if self.compressed_at != next {
-            self.compressed_at = next;
-            self.uncompressed = 0;
+    /// SACK compression: after the third, duplicate ACKs wait, so that several become one.
+    fn compress_sack(&mut self, now: Time) {
+        let next = self.reassembly.rcv_nxt();
+        if self.compressed_ack_rcv_nxt != next {
+            self.compressed_ack_rcv_nxt = next;
+            self.dup_ack_counter = 0;
         }
         if !self.compress_sacks
-            || self.compressed >= MAX_COMPRESSED
-            || self.uncompressed < UNCOMPRESSED
+            || self.compressed_ack >= MAX_COMPRESSED
+            || self.dup_ack_counter < UNCOMPRESSED
         {
-            self.uncompressed = (self.uncompressed + 1).min(UNCOMPRESSED);
+            self.dup_ack_counter = (self.dup_ack_counter + 1).min(UNCOMPRESSED);
             self.ack_wanted = true;
             return;
         }
-        self.compressed += 1;
-        if self.compressed_due.is_none() {
+        self.compressed_ack += 1;
+        if self.compressed_ack_due.is_none() {
             // The lower of the two RTTs that this end knows.
             let seen = self.buffer.as_ref().and_then(Buffer::rtt);
             let rtt = match (self.rtt, seen) {
@@ -370,11 +377,11 @@ impl Receiver {
                 (rtt, seen) => rtt.or(seen),
             };
             let delay = rtt.map_or(MAX_COMPRESSION, |rtt| rtt * COMPRESSION_PERCENT / 100);
-            self.compressed_due = Some(now + delay.min(MAX_COMPRESSION) + COMPRESSION_SLACK);
+            self.compressed_ack_due = Some(now + delay.min(MAX_COMPRESSION) + COMPRESSION_SLACK);
         }
     }
 
-    /// This end's own retransmission time-out, after one RTT sample.
+    /// Retransmission time-out of this end, after one RTT sample.
     fn rto(&self) -> Time {
         self.rtt.map_or(SYN_ACK_TIMEOUT, |rtt| {
             rtt + (rtt * 2).max(Time::from_millis(200))
@@ -404,27 +411,27 @@ impl Receiver {
         let has_sacks = self.ack_wanted;
         self.ack_wanted = false;
         self.ack_of_acks_wanted = false;
-        let next = self.reassembly.next();
+        let next = self.reassembly.rcv_nxt();
         let flags = self.feedback.flags();
-        self.acknowledged = next;
+        self.rcv_wup = next;
         self.delayed.on_ack_sent(self.ack_scheduled);
         self.ack_scheduled = false;
         self.is_pushed = false;
         self.is_window_set = false;
-        self.compressed = 0;
-        self.compressed_due = None;
+        self.compressed_ack = 0;
+        self.compressed_ack_due = None;
         if self.feedback.is_accurate() || self.duplicate.is_some() {
             return Some(self.unusual_ack(next, flags, has_sacks, now));
         }
         Some(self.ack(next, flags, now))
     }
-    /// The window that the next ACK tells.
+    /// Sets the window of the next ACK.
     #[inline]
     fn update_window(&mut self) {
         if let Some(buffer) = &mut self.buffer {
-            let next = self.reassembly.next();
-            let told = buffer.advertise(next, self.reading.unread(next));
-            self.set_window(told);
+            let next = self.reassembly.rcv_nxt();
+            let advertised = buffer.advertise(next, self.reading.unread(next));
+            self.set_window(advertised);
         }
     }
     #[inline]
@@ -435,7 +442,7 @@ impl Receiver {
             self.delayed.end_quick_phase();
         }
     }
-    /// With an AccECN option, or telling of a duplicate.
+    /// An ACK with an AccECN option or a D-SACK.
     #[cold]
     fn unusual_ack(&mut self, next: u64, flags: Flags, has_sacks: bool, now: Time) -> Segment {
         let mut ack = self.ack(next, flags, now);
@@ -446,8 +453,8 @@ impl Receiver {
         ack
     }
 
-    /// Adds the AccECN option, in the place of SACK blocks if need be. "ACKs of ACKs MUST NOT contain
-    /// any SACK blocks" (RFC 9768 section 3.2.2.5.1).
+    /// Adds the AccECN option, in place of SACK blocks if necessary. RFC 9768 section 3.2.2.5.1: "ACKs of
+    /// ACKs MUST NOT contain any SACK blocks".
     #[cold]
     fn add_option(&mut self, ack: &mut Segment, has_sacks: bool, now: Time) {
         let blocks = if has_sacks { ack.sacks.len() } else { 0 };
@@ -461,14 +468,14 @@ impl Receiver {
     }
 
     fn syn_ack(&mut self, now: Time) -> Segment {
-        let attempts = match self.phase {
-            Phase::Answered(_, attempts) => attempts + 1,
+        let attempt = match self.phase {
+            Phase::SynReceived { attempt, .. } => attempt + 1,
             _ => 1,
         };
-        self.phase = Phase::Answered(now, attempts);
+        self.phase = Phase::SynReceived { at: now, attempt };
         self.syn_ack_wanted = false;
-        self.syn_ack_due = Some(now + SYN_ACK_TIMEOUT * (1 << (attempts - 1).min(6)));
-        let (flags, ecn, option) = self.feedback.syn_ack(attempts, self.syn_ack_timeouts);
+        self.syn_ack_due = Some(now + SYN_ACK_TIMEOUT * (1 << (attempt - 1).min(6)));
+        let (flags, ecn, option) = self.feedback.syn_ack(attempt, self.syn_ack_timeouts);
         let mut segment = self.ack(0, Flags(Flags::SYN | flags), now);
         segment.ecn = ecn;
         segment.accecn = option;
@@ -477,7 +484,7 @@ impl Receiver {
 
     fn ack(&self, acknowledgement: u64, feedback: Flags, now: Time) -> Segment {
         let mut flags = Flags::ACK | feedback.0;
-        if self.is_finished() && acknowledgement == self.reassembly.next() {
+        if self.is_finished() && acknowledgement == self.reassembly.rcv_nxt() {
             flags |= Flags::FIN;
         }
         let mut sacks = SackBlocks::default();
@@ -490,7 +497,7 @@ impl Receiver {
             acknowledgement,
             window: self.window,
             timestamp: timestamp(now),
-            echo: self.echo,
+            echo: self.ts_recent,
             sacks,
             flags: Flags(flags),
             ecn: self.feedback.field(),
@@ -498,38 +505,39 @@ impl Receiver {
         }
     }
 
-    /// A segment will arrive soon: asks for what it will need.
+    /// A segment will arrive soon: prefetches what it will need.
     #[inline]
     pub fn prefetch(&self) {
         // One of each cache line, or nearly so.
         prefetch(&self.delayed);
         prefetch(&self.rtt);
         prefetch(&self.duplicate);
-        prefetch(&self.compressed_due);
+        prefetch(&self.compressed_ack_due);
         self.reassembly.prefetch();
         prefetch(&self.feedback);
-        prefetch(&self.compressed);
+        prefetch(&self.compressed_ack);
     }
 
-    /// When to call [`on_timer`](Self::on_timer) next; it may change with every other call.
+    /// When to call [`on_timer`](Self::on_timer) next; any other call may change it.
     #[inline]
     pub fn next_timer(&self) -> Option<Time> {
         let never = |due: Option<Time>| due.unwrap_or(Time::MAX);
         let due = never(self.delayed.due())
-            .min(never(self.compressed_due))
+            .min(never(self.compressed_ack_due))
             .min(never(self.syn_ack_due));
         (due < Time::MAX).then_some(due)
     }
 
-    /// Time has come; call [`poll`](Self::poll) afterwards. Harmless when early.
+    /// Handles the timers that have expired; call [`poll`](Self::poll) afterwards. A call before they
+    /// expire has no effect.
     pub fn on_timer(&mut self, now: Time) {
         let is_due = |due: Option<Time>| due.is_some_and(|due| due <= now);
         if is_due(self.delayed.due()) {
             self.delayed.on_timer(self.rto());
             self.ack_wanted = true;
         }
-        if is_due(self.compressed_due) {
-            self.compressed_due = None;
+        if is_due(self.compressed_ack_due) {
+            self.compressed_ack_due = None;
             self.ack_wanted = true;
         }
         if is_due(self.syn_ack_due) {
@@ -539,28 +547,27 @@ impl Receiver {
         }
     }
 
-    /// What the handshake has agreed on.
+    /// ECN feedback that the handshake has agreed on.
     pub fn feedback(&self) -> FeedbackMode {
         self.feedback.agreed()
     }
-    /// Packets of this end, acknowledgements mostly, that arrived with congestion experienced, as far
-    /// as AccECN has told.
+    /// Number of packets of this end, mostly ACKs, that arrived with CE, as far as AccECN has reported.
     pub fn marked_acks(&self) -> u64 {
         self.feedback.marked()
     }
-    /// Bytes handed to the application, in order.
+    /// Number of bytes delivered to the application in order.
     pub fn delivered(&self) -> u64 {
-        let next = self.reassembly.next();
+        let next = self.reassembly.rcv_nxt();
         self.fin.map_or(next, |fin| next.min(fin))
     }
 
-    /// Whether the FIN and everything before it has arrived.
+    /// Whether the FIN and everything before it have arrived.
     pub fn is_finished(&self) -> bool {
-        self.fin.is_some_and(|fin| self.reassembly.next() > fin)
+        self.fin.is_some_and(|fin| self.reassembly.rcv_nxt() > fin)
     }
 }
 
-/// The timestamp of a segment that leaves at `now`: milliseconds, never zero.
+/// Timestamp of a segment that leaves at `now`: in milliseconds, never zero.
 #[inline]
 pub(crate) fn timestamp(now: Time) -> Time {
     Time::from_millis(now.as_nanos() / 1_000_000).max(Time::from_nanos(1))

@@ -1,31 +1,31 @@
-//! When the application reads: at once, or as the hosts of the other worlds do with bulk data, which they wake
-//! for so many bytes (SO_RCVLOWAT).
+//! When the application reads: at once, or like the bulk readers on the hosts of the other worlds, which
+//! are woken for a number of bytes (SO_RCVLOWAT).
 //!
-//! What is not read yet is not acknowledged for its PSH, and takes memory of the buffer. Hosts wake for a
-//! twenty-fifth of what arrived in the last interval, or a quarter of what is read in an RTT if that is less, a
-//! power of two between 2 and 64 KiB, and below that for each segment. Not modelled: just before each sample
-//! they read what is left.
+//! Unread data is not acknowledged for its PSH, and takes memory of the buffer. A reader is woken for a
+//! twenty-fifth of what arrived in the last interval, or a quarter of what it reads in an RTT if that is
+//! less, rounded down to a power of two, of at most 64 KiB; below 2 KiB it is woken for each segment. Not
+//! modelled: just before each sample those readers read the rest.
 
 use quell_units::Time;
 
-/// Bounds of what they are woken for.
+/// Bounds in bytes of what a reader is woken for.
 const LEAST: u64 = 2 << 10;
 const MOST: u64 = 64 << 10;
-/// How often in an interval, and in an RTT.
+/// Number of reads in an interval, and in an RTT.
 const READS_PER_INTERVAL: u64 = 25;
 const READS_PER_RTT: u64 = 4;
 
 /// The reader of one connection.
 #[derive(Debug, Clone)]
 pub(super) struct Reading {
-    /// Between two looks at how much arrives; `None` where everything is read at once.
+    /// Time between two adaptations to what arrives; `None` if everything is read at once.
     interval: Option<Time>,
     next_look: Time,
-    /// What had arrived at the last look.
+    /// RCV.NXT at the last adaptation.
     arrived: u64,
-    /// It reads when so much waits.
+    /// Number of unread bytes at which it is woken (`sk_rcvlowat`).
     threshold: u64,
-    /// What it has read.
+    /// First number that it has not read.
     read: u64,
 }
 
@@ -39,8 +39,8 @@ impl Reading {
             read: 0,
         }
     }
-    /// Something will arrive at `now`; so much has until then, and so much is read in an RTT, as the buffer
-    /// measures it.
+    /// Adapts the threshold if it is time. `arrived` is RCV.NXT, `per_rtt` the number of bytes read in an
+    /// RTT as the buffer measures it.
     #[inline]
     pub(super) fn look(&mut self, arrived: u64, per_rtt: impl FnOnce() -> u64, now: Time) {
         if now >= self.next_look
@@ -50,7 +50,7 @@ impl Reading {
         }
     }
     fn adapt(&mut self, arrived: u64, per_rtt: u64, interval: Time, now: Time) {
-        // Nothing at all came in an interval that was not looked at.
+        // An interval without any arrival was skipped.
         let is_recent = now < self.next_look + interval;
         let bytes = if is_recent { arrived - self.arrived } else { 0 };
         let share = (bytes / READS_PER_INTERVAL)
@@ -60,17 +60,17 @@ impl Reading {
         self.arrived = arrived;
         self.next_look = interval * (now.as_nanos() / interval.as_nanos() + 1);
     }
-    /// Bytes that wait of what is complete up to `next`.
+    /// Number of unread bytes before `next`.
     #[inline]
     pub(super) fn unread(&self, next: u64) -> u64 {
         next - self.read
     }
-    /// Whether so much waits that the application is woken.
+    /// Whether enough is unread to wake the application.
     #[inline]
     pub(super) fn is_woken(&self, next: u64) -> bool {
         self.unread(next) >= self.threshold
     }
-    /// It has read everything up to `next`.
+    /// The application has read everything before `next`.
     #[inline]
     pub(super) fn on_read(&mut self, next: u64) {
         self.read = next;

@@ -1,18 +1,18 @@
-//! What has arrived of the stream: everything before `next`, and ranges beyond it.
+//! The part of the stream that has arrived: everything before RCV.NXT, and ranges beyond it.
 //!
-//! Ranges are disjoint, do not touch, and lie in ascending order in a ring; arrivals extend the
-//! last one and holes close at the first, so both cost the same however many there are. Beside them
-//! stand the four most recent ranges, which SACK blocks are made of (RFC 2018 section 4; Linux
-//! `tcp_sack_new_ofo_skb`).
+//! Ranges are disjoint, do not touch, and are kept in ascending order in a ring. Arrivals extend the
+//! last range and holes close at the first, so the cost does not depend on their number. The four most
+//! recent ranges are kept apart for SACK blocks (RFC 2018 section 4; Linux `tcp_sack_new_ofo_skb`).
 
 use std::collections::VecDeque;
 
 use crate::cache::prefetch;
 use crate::segment::Sack;
 
-/// More ranges than this are not kept: the segment counts as lost, as where memory runs out.
+/// Largest number of ranges. A segment that would start one more counts as lost, as if memory had run
+/// out.
 const MAX_RANGES: usize = 1 << 16;
-/// Ranges remembered for SACK blocks.
+/// Number of ranges kept for SACK blocks.
 const RECENT: usize = 4;
 
 /// What became of an arrival.
@@ -20,18 +20,18 @@ const RECENT: usize = 4;
 pub(super) enum Arrival {
     /// The stream has grown without a gap.
     InOrder,
-    /// It lies beyond a gap.
+    /// The segment lies beyond a gap.
     OutOfOrder,
-    /// This part of it had arrived before, and nothing is new.
+    /// This part had arrived before, and nothing is new.
     Duplicate(Sack),
-    /// There was no room for it.
+    /// There was no room for the segment.
     Refused,
 }
 
 /// The reassembly queue.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Reassembly {
-    next: u64,
+    rcv_nxt: u64,
     /// Bytes in `ranges`.
     waiting: u64,
     ranges: VecDeque<Sack>,
@@ -43,11 +43,11 @@ impl Reassembly {
     #[inline]
     pub(super) fn prefetch(&self) {
         prefetch(&self.ranges);
-        prefetch(&self.next);
+        prefetch(&self.rcv_nxt);
     }
-    /// The next number expected.
-    pub(super) fn next(&self) -> u64 {
-        self.next
+    /// Next number expected (RCV.NXT).
+    pub(super) fn rcv_nxt(&self) -> u64 {
+        self.rcv_nxt
     }
     /// Whether nothing waits beyond a gap.
     pub(super) fn is_contiguous(&self) -> bool {
@@ -57,9 +57,9 @@ impl Reassembly {
     pub(super) fn waiting(&self) -> u64 {
         self.waiting
     }
-    /// The number behind the last byte that has arrived.
+    /// First number after the last byte that has arrived.
     pub(super) fn end(&self) -> u64 {
-        self.ranges.back().map_or(self.next, |last| last.end)
+        self.ranges.back().map_or(self.rcv_nxt, |last| last.end)
     }
     /// The most recent ranges, the latest first.
     pub(super) fn recent(&self) -> impl Iterator<Item = Sack> + '_ {
@@ -69,15 +69,15 @@ impl Reassembly {
             .filter(|range| range.start < range.end)
     }
 
-    /// Takes `start..end`, which is not empty.
+    /// Inserts `start..end`, which is not empty.
     pub(super) fn insert(&mut self, start: u64, end: u64) -> Arrival {
-        if end <= self.next {
+        if end <= self.rcv_nxt {
             return Arrival::Duplicate(Sack { start, end });
         }
-        if start > self.next {
+        if start > self.rcv_nxt {
             return self.insert_beyond(start, end);
         }
-        self.next = end;
+        self.rcv_nxt = end;
         if !self.ranges.is_empty() {
             self.close_gaps();
         }
@@ -86,13 +86,13 @@ impl Reassembly {
 
     fn close_gaps(&mut self) {
         while let Some(first) = self.ranges.front()
-            && first.start <= self.next
+            && first.start <= self.rcv_nxt
         {
-            self.next = self.next.max(first.end);
+            self.rcv_nxt = self.rcv_nxt.max(first.end);
             self.waiting -= first.end - first.start;
             self.ranges.pop_front();
         }
-        let next = self.next;
+        let next = self.rcv_nxt;
         for range in &mut self.recent {
             if range.end <= next {
                 *range = Sack::default();
@@ -117,7 +117,7 @@ impl Reassembly {
                 merged.end = range.end.max(end);
                 let mut known = range.end - range.start;
                 self.ranges[index] = merged;
-                // What the grown range reaches now becomes part of it.
+                // Ranges that it now reaches become part of it.
                 while let Some(follower) = self.ranges.get(index + 1)
                     && follower.start <= merged.end
                 {
@@ -138,7 +138,7 @@ impl Reassembly {
         Arrival::OutOfOrder
     }
 
-    /// Puts `range` in front of the recent ones, in the place of those that it contains.
+    /// Puts `range` before the other recent ranges and removes those that it contains.
     fn remember(&mut self, range: Sack) {
         let mut recent = [Sack::default(); RECENT];
         recent[0] = range;
@@ -179,7 +179,7 @@ mod tests {
         assert_eq!(blocks(&reassembly), [(10, 40), (50, 60)]);
         assert_eq!(reassembly.insert(0, 10), Arrival::InOrder);
         assert_eq!(
-            (reassembly.next(), blocks(&reassembly)),
+            (reassembly.rcv_nxt(), blocks(&reassembly)),
             (40, vec![(50, 60)])
         );
         assert_eq!(
@@ -203,7 +203,7 @@ mod tests {
                 assert_eq!(!is_new, matches!(arrival, Arrival::Duplicate(_)));
                 (start..end).for_each(|b| bytes[b as usize] = true);
                 let next = bytes.iter().position(|b| !b).unwrap_or(200);
-                assert_eq!(reassembly.next(), next as u64);
+                assert_eq!(reassembly.rcv_nxt(), next as u64);
                 let mut rest = [false; 200];
                 for range in reassembly.ranges() {
                     (range.start..range.end).for_each(|b| rest[b as usize] = true);
