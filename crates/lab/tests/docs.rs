@@ -12,6 +12,7 @@ use quell_aqm::registry::{Entry, KINDS};
 use quell_aqm::value::FUNCTIONS;
 use quell_lab::World;
 use quell_lab::scenario::Scenario;
+use quell_lab::scenario::control::defaults;
 use quell_tcp::cc;
 use quell_units::parameter::{Default, Parameter, condition};
 
@@ -195,10 +196,16 @@ fn controls() -> String {
     for kind in cc::KINDS {
         let _ = write!(
             out,
-            "\n## {}\n\n{} Defined by: {}.\n\n",
-            kind.name, kind.summary, kind.source
+            "\n## {}\n\n{} Defined by: {}. Defaults of its group: `{}`.\n\n",
+            kind.name,
+            kind.summary,
+            kind.source,
+            defaults(kind)
         );
-        rows(&mut out, kind.parameters, false);
+        match kind.parameters {
+            [] => out.push_str("No options.\n"),
+            options => rows(&mut out, options, false),
+        }
     }
     out
 }

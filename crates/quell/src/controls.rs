@@ -1,6 +1,7 @@
 //! `quell cc`: congestion controls that quell models, with their options; those of this kernel, and those it can load.
 
 use quell_hosts::cc::{self, Modules};
+use quell_lab::scenario::control::defaults;
 use quell_tcp::cc::KINDS;
 
 use crate::Failure;
@@ -38,6 +39,7 @@ fn list(page: &mut Page) -> Result<(), Failure> {
             0,
             &format!("Source: {}.", kind.source.trim_end_matches('.')),
         );
+        page.paragraph(0, &format!("Defaults of its group: {}.", defaults(kind)));
         explain_parameters(kind.parameters, page);
     }
     page.line("");

@@ -2,7 +2,8 @@
 //! do as little as possible themselves. Prints nanoseconds per data segment, everything included,
 //! and what the path alone costs.
 //!
-//! `cargo bench -p quell-tcp --bench connection`
+//! `cargo bench -p quell-tcp --bench connection`; with `-- --only dctcp 10000` one control and this number
+//! of segments, for a count of instructions by `valgrind --tool=callgrind`.
 
 use std::collections::VecDeque;
 use std::hint::black_box;
@@ -135,8 +136,17 @@ fn path_alone(segments: u64) -> f64 {
 }
 
 fn main() {
-    if std::env::args().any(|argument| argument == "--test") {
+    let arguments: Vec<String> = std::env::args().collect();
+    if arguments.iter().any(|argument| argument == "--test") {
         println!("{}", run("cubic", false, 10_000, 12_000, 100, u64::MAX));
+        return;
+    }
+    if let Some(at) = arguments.iter().position(|argument| argument == "--only") {
+        let [name, segments] = &arguments[at + 1..=at + 2] else {
+            unreachable!("two arguments");
+        };
+        let segments = segments.parse().expect("a number of segments");
+        println!("{}", run(name, false, segments, 12_000, 100, 40));
         return;
     }
     println!(

@@ -1,19 +1,20 @@
-//! TCP without sockets: a sender and a receiver that behave like Linux's.
+//! Sans-I/O TCP: a sender and a receiver that behave like Linux's.
 //!
-//! Each is a state machine: its host hands it segments and the time, asks it for segments to send
-//! ([`Sender::poll`], [`Receiver::poll`], until `None`), and wakes it when a timer is due. Nothing
-//! here reads a clock, and every call takes a time that is not before that of the previous call.
-//! Sequence numbers are 64-bit offsets into the stream, so they never wrap. SYN occupies no
-//! sequence space; FIN occupies one number behind the last byte, as in RFC 9293.
+//! Each is a state machine. Its host passes it segments and the time, asks it for segments to send
+//! ([`Sender::poll`], [`Receiver::poll`], until they return `None`), and wakes it when a timer is due.
+//! Nothing here reads a clock; the time of a call is never before that of the previous call. Sequence
+//! numbers are 64-bit offsets into the stream, so they never wrap. SYN occupies no sequence space; FIN
+//! occupies one number after the last byte, as in RFC 9293.
 //!
-//! * [`segment`]: what the two exchange.
+//! * [`segment`]: the segments that they exchange.
 //! * [`config`]: how an end behaves.
-//! * [`cc`]: congestion controls, one file each, behind one enum.
+//! * [`cc`]: congestion controls, one file each, with static dispatch.
 //! * [`sender`]: transmission, the scoreboard, loss recovery, timers.
 //! * [`receiver`]: reassembly, acknowledgements, ECN feedback.
 //!
-//! Windows are counted in segments, as in Linux. Panics: only on a broken invariant of this crate,
-//! never on what a caller or a segment says.
+//! Functions and fields have the names of RFCs and of Linux (`snd_una`, `ssthresh`, `tso_should_defer`),
+//! so that the code can be read beside them. Congestion windows are counted in segments, as in Linux.
+//! The crate panics only on a broken invariant of its own, never because of a caller or a segment.
 
 #![forbid(unsafe_code)]
 

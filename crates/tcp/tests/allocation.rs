@@ -3,11 +3,13 @@
 mod common;
 
 use common::{Fate, Path, config, ms, window};
+use quell_tcp::cc::KINDS;
 use quell_units::{Probability, Random, Time};
 
 #[test]
 fn a_connection_in_steady_state_allocates_nothing() {
-    for name in ["reno", "cubic", "dctcp"] {
+    for kind in KINDS {
+        let name = kind.name;
         let config = config(name);
         let mut path = Path::with_receiver(&config, &window(300_000, config.ecn), ms(20));
         let mut random = Random::new(1, "loss");

@@ -1,5 +1,5 @@
-//! Everything that a control is asked and told, in scripted exchanges: enough for Prague, H-TCP,
-//! Compound, and BBR v1, v2 and v3.
+//! Every call that a control gets, in scripted exchanges: enough for Prague, H-TCP, Compound, and BBR v1,
+//! v2 and v3.
 
 mod common;
 
@@ -8,31 +8,31 @@ use std::rc::Rc;
 
 use common::{Fate, Path, config, drop_data, ms};
 use quell_tcp::cc::{
-    AckSample, CongestionControl, Connection, Event, LostSegment, Rounds, State, Window,
+    AckSample, CongestionControl, Connection, Control, Event, LostSegment, Rounds, State, Window,
 };
 use quell_tcp::{Codepoint, EcnMode, FeedbackMode, ReceiverConfig, Sender, SenderConfig};
 use quell_units::{Rate, Time};
 
 const MSS: u64 = 1_448;
 
-/// What a control was told, in order.
+/// A call of a control, in order.
 #[derive(Debug, Clone, Copy)]
-enum Told {
-    Open(FeedbackMode, Connection),
+enum Call {
+    Init(FeedbackMode, Connection),
     Ack(AckSample),
     Lost(LostSegment),
     State(State, State),
     Event(Event),
-    Threshold,
-    Increase(AckSample),
-    Conclude(AckSample, Connection, u64),
+    Ssthresh,
+    CongAvoid(AckSample),
+    CongControl(AckSample, Connection, u64),
     Undo,
 }
 
-/// A control that notes everything, with a window that it sets itself, or Reno's.
+/// A control that records every call, with a window that it sets itself, or Reno's.
 #[derive(Debug, Clone)]
 struct Observer {
-    notes: Rc<RefCell<Vec<Told>>>,
+    notes: Rc<RefCell<Vec<Call>>>,
     /// The window that it keeps, if it sets it.
     cwnd: Option<u32>,
     pacing: Option<Rate>,
@@ -41,71 +41,72 @@ struct Observer {
 }
 
 impl Observer {
-    fn note(&self, told: Told) {
-        self.notes.borrow_mut().push(told);
+    fn note(&self, call: Call) {
+        self.notes.borrow_mut().push(call);
     }
 }
 
 impl CongestionControl for Observer {
-    fn boxed(&self) -> Box<dyn CongestionControl> {
-        Box::new(self.clone())
-    }
-    fn on_open(&mut self, agreed: FeedbackMode, connection: &Connection, window: &mut Window) {
-        self.note(Told::Open(agreed, *connection));
+    fn init(
+        &mut self,
+        agreed: FeedbackMode,
+        connection: &Connection,
+        window: &mut Window,
+    ) -> Option<Control> {
+        self.note(Call::Init(agreed, *connection));
         window.cwnd = self.cwnd.unwrap_or(window.cwnd);
+        None
     }
     fn on_ack(&mut self, ack: &AckSample, _window: &mut Window) {
-        self.note(Told::Ack(*ack));
+        self.note(Call::Ack(*ack));
     }
     fn on_lost(&mut self, lost: &LostSegment, _window: &mut Window) {
-        self.note(Told::Lost(*lost));
+        self.note(Call::Lost(*lost));
     }
-    fn on_state(&mut self, old: State, new: State, _ack: &AckSample, _window: &mut Window) {
-        self.note(Told::State(old, new));
+    fn set_state(&mut self, old: State, new: State, _ack: &AckSample, _window: &mut Window) {
+        self.note(Call::State(old, new));
     }
-    fn on_event(&mut self, event: Event, _now: Time, _window: &mut Window) {
-        self.note(Told::Event(event));
+    fn cwnd_event(&mut self, event: Event, _now: Time, _window: &mut Window) {
+        self.note(Call::Event(event));
     }
-    fn threshold(&mut self, window: &Window) -> u32 {
-        self.note(Told::Threshold);
+    fn ssthresh(&mut self, window: &Window) -> u32 {
+        self.note(Call::Ssthresh);
         window.half()
     }
-    fn increase(&mut self, ack: &AckSample, window: &mut Window) {
-        self.note(Told::Increase(*ack));
+    fn cong_avoid(&mut self, ack: &AckSample, window: &mut Window) {
+        self.note(Call::CongAvoid(*ack));
         window.slow_start(ack.acked);
     }
-    fn conclude(&mut self, ack: &AckSample, connection: &Connection, window: &mut Window) {
+    fn cong_control(&mut self, ack: &AckSample, connection: &Connection, window: &mut Window) {
         self.rounds.on_ack(ack);
-        self.note(Told::Conclude(*ack, *connection, self.rounds.count()));
+        self.note(Call::CongControl(*ack, *connection, self.rounds.count()));
         window.cwnd = self.cwnd.unwrap_or(window.cwnd);
     }
-    fn undo(&self, window: &Window) -> u32 {
-        self.note(Told::Undo);
+    fn undo_cwnd(&mut self, window: &Window) -> u32 {
+        self.note(Call::Undo);
         window.cwnd.max(window.prior_cwnd)
     }
-    fn sets_window(&self) -> bool {
+    fn has_cong_control(&self) -> bool {
         self.cwnd.is_some()
     }
     fn wants_details(&self) -> bool {
         true
     }
-    fn wants_pacing(&self) -> bool {
-        self.pacing.is_some()
-    }
     fn pacing_rate(&self) -> Option<Rate> {
         self.pacing
     }
-    fn burst(&self, usual: u32) -> u32 {
+    fn tso_segs(&self, usual: u32) -> u32 {
         self.burst.unwrap_or(usual)
     }
 }
 
-/// A path of 100 ms under this control, with an ACK for each segment, and its notes.
-fn observed<'a>(observer: Observer, ecn: EcnMode) -> (Path<'a>, Rc<RefCell<Vec<Told>>>) {
+/// A path of 100 ms under this control, with an ACK for each segment, and the control's record.
+fn observed<'a>(observer: Observer, ecn: EcnMode) -> (Path<'a>, Rc<RefCell<Vec<Call>>>) {
     let notes = Rc::clone(&observer.notes);
     let config = SenderConfig {
         ecn,
         gso: observer.burst.is_some(),
+        pacing: Some(observer.pacing.is_some()),
         ..config("reno")
     };
     let receiver = ReceiverConfig {
@@ -125,36 +126,36 @@ fn observer(cwnd: Option<u32>) -> Observer {
         rounds: Rounds::default(),
     }
 }
-fn concluded(notes: &Rc<RefCell<Vec<Told>>>) -> Vec<(AckSample, Connection, u64)> {
-    let each = |told: &Told| match told {
-        Told::Conclude(ack, connection, rounds) => Some((*ack, *connection, *rounds)),
+fn concluded(notes: &Rc<RefCell<Vec<Call>>>) -> Vec<(AckSample, Connection, u64)> {
+    let each = |call: &Call| match call {
+        Call::CongControl(ack, connection, rounds) => Some((*ack, *connection, *rounds)),
         _ => None,
     };
     notes.borrow().iter().filter_map(each).collect()
 }
 
-fn all<T>(notes: &Rc<RefCell<Vec<Told>>>, pick: impl Fn(&Told) -> Option<T>) -> Vec<T> {
+fn all<T>(notes: &Rc<RefCell<Vec<Call>>>, pick: impl Fn(&Call) -> Option<T>) -> Vec<T> {
     notes.borrow().iter().filter_map(pick).collect()
 }
-fn losses(notes: &Rc<RefCell<Vec<Told>>>) -> Vec<LostSegment> {
-    all(notes, |told| match told {
-        Told::Lost(lost) => Some(*lost),
+fn losses(notes: &Rc<RefCell<Vec<Call>>>) -> Vec<LostSegment> {
+    all(notes, |call| match call {
+        Call::Lost(lost) => Some(*lost),
         _ => None,
     })
 }
-fn states(notes: &Rc<RefCell<Vec<Told>>>) -> Vec<(State, State)> {
-    all(notes, |told| match told {
-        Told::State(old, new) => Some((*old, *new)),
+fn states(notes: &Rc<RefCell<Vec<Call>>>) -> Vec<(State, State)> {
+    all(notes, |call| match call {
+        Call::State(old, new) => Some((*old, *new)),
         _ => None,
     })
 }
-fn events(notes: &Rc<RefCell<Vec<Told>>>) -> Vec<Event> {
-    all(notes, |told| match told {
-        Told::Event(event) => Some(*event),
+fn events(notes: &Rc<RefCell<Vec<Call>>>) -> Vec<Event> {
+    all(notes, |call| match call {
+        Call::Event(event) => Some(*event),
         _ => None,
     })
 }
-/// Within 5 µs: departures stand 1 ns apart in the books, and intervals are kept in 1.024 µs.
+/// Within 5 µs: departures are recorded 1 ns apart, and intervals are kept in 1.024 µs.
 fn is_near(time: Time, millis: u64) -> bool {
     time.as_nanos().abs_diff(millis * 1_000_000) < 5_000
 }
@@ -162,7 +163,7 @@ fn is_near(time: Time, millis: u64) -> bool {
 /// Four segments leave each 100 ms and are delivered together: four in 100 ms, by either interval
 /// (draft-cheng-iccrg-delivery-rate-estimation section 3; Linux `tcp_rate.c`).
 #[test]
-fn rate_samples_tell_what_was_delivered_in_which_time() {
+fn rate_samples_hold_what_was_delivered_in_which_time() {
     let (mut path, notes) = observed(observer(Some(4)), EcnMode::Off);
     path.start();
     path.run_until(ms(1_005));
@@ -176,14 +177,14 @@ fn rate_samples_tell_what_was_delivered_in_which_time() {
         assert_eq!((ack.acked_ce, ack.acked_ce_bytes, ack.ece), (0, 0, false));
         assert_eq!((ack.delivered, ack.prior_in_flight), (n as u64 + 1, 4));
         assert_eq!((ack.lost, ack.rate.lost, connection.lost), (0, 0, 0));
-        assert!(!ack.maybe_delayed);
+        assert!(!ack.is_ack_delayed);
         assert_eq!(*rounds, round as u64 + 1, "{n}");
         let rate = &ack.rate;
         let first_flight = place as u32 + 1;
         let in_flight = if round == 0 { first_flight } else { 4 };
         assert_eq!(rate.tx_in_flight, in_flight, "{n}");
-        // Linux takes the first flight, and what leaves before more than one segment is delivered, for
-        // limited by the application, which had written nothing before.
+        // Linux considers the first flight, and what leaves before more than one segment is delivered,
+        // as limited by the application, which had written nothing before.
         assert_eq!(
             (rate.app_limited, rate.retransmitted),
             (n <= 4, false),
@@ -203,7 +204,7 @@ fn rate_samples_tell_what_was_delivered_in_which_time() {
         assert_eq!((connection.state, connection.mss), (State::Open, 1_448));
         assert_eq!((connection.in_flight, connection.app_limited), (3, n == 0));
     }
-    let is_growth = |told: &Told| matches!(told, Told::Increase(_) | Told::Threshold).then_some(());
+    let is_growth = |call: &Call| matches!(call, Call::CongAvoid(_) | Call::Ssthresh).then_some(());
     assert!(
         all(&notes, is_growth).is_empty(),
         "it sets the window itself"
@@ -213,7 +214,7 @@ fn rate_samples_tell_what_was_delivered_in_which_time() {
 /// BBR v2 and v3 (`google/bbr`, `skb_marked_lost`): the third of ten is lost, and so is its
 /// retransmission.
 #[test]
-fn each_loss_is_told_with_how_things_stood_at_departure() {
+fn each_loss_is_reported_with_the_state_at_departure() {
     let (mut path, notes) = observed(observer(Some(10)), EcnMode::Off);
     // The retransmission leaves as the 15th: ten, one for each of two in order, and for two of the
     // three SACKs that it takes.
@@ -231,8 +232,8 @@ fn each_loss_is_told_with_how_things_stood_at_departure() {
     assert!(is_near(second.sent, 200), "{second:?}");
     assert_eq!((second.in_flight, second.delivered), (9, 5));
     assert_eq!((first.app_limited, second.app_limited), (true, false));
-    // A sample whose newest segment left before the loss was found has it in its interval, and the
-    // ACK that shows the loss tells so.
+    // If the newest segment of a sample left before the loss was found, the loss is in its interval,
+    // and the ACK that shows the loss reports it.
     let acks = concluded(&notes);
     let found: Vec<_> = acks.iter().filter(|(ack, ..)| ack.lost > 0).collect();
     assert_eq!(found.len(), 2);
@@ -268,8 +269,8 @@ fn details_survive_a_growing_window() {
 
 /// Linux's `cwnd_event`s, in order.
 #[test]
-fn events_tell_what_happens_beside_acks() {
-    // A tail loss that a probe repairs. Only what leaves after it, and is acknowledged, tells so.
+fn events_report_what_happens_besides_acks() {
+    // A probe repairs a tail loss. Only the ACK of data that leaves after it shows that.
     let (mut path, notes) = observed(observer(None), EcnMode::Off);
     path.forward = drop_data(&[10]);
     path.sender.open(Time::ZERO);
@@ -278,8 +279,8 @@ fn events_tell_what_happens_beside_acks() {
     assert_eq!(path.sender.stats().probes, 1);
     path.write(5 * MSS);
     path.run_until(Time::from_secs(2));
-    assert_eq!(events(&notes), [Event::ProbeRepaired, Event::Reduced]);
-    assert!(states(&notes).contains(&(State::Open, State::Reducing)));
+    assert_eq!(events(&notes), [Event::TlpRecovery, Event::CompleteCwr]);
+    assert!(states(&notes).contains(&(State::Open, State::Cwr)));
 
     // Everything is lost for two seconds.
     let (mut path, notes) = observed(observer(None), EcnMode::Off);
@@ -290,11 +291,8 @@ fn events_tell_what_happens_beside_acks() {
     path.transfer(10 * MSS);
     path.finish(Time::from_secs(30));
     let found = events(&notes);
-    assert_eq!(found[0], Event::Timeout);
-    assert!(
-        found.iter().all(|event| *event == Event::Timeout),
-        "{found:?}"
-    );
+    assert_eq!(found[0], Event::Loss);
+    assert!(found.iter().all(|event| *event == Event::Loss), "{found:?}");
     assert!(states(&notes).contains(&(State::Open, State::Loss)));
 
     // Fast recovery ends, with an undo where the loss was only reordering.
@@ -313,10 +311,10 @@ fn events_tell_what_happens_beside_acks() {
         path.finish(Time::from_secs(10));
         let until = path.now + ms(300);
         path.run_until(until);
-        let is_undo = |told: &Told| matches!(told, Told::Undo).then_some(());
+        let is_undo = |call: &Call| matches!(call, Call::Undo).then_some(());
         assert_eq!(!all(&notes, is_undo).is_empty(), undone);
-        assert!(events(&notes).contains(&Event::Reduced) || undone);
-        let is_threshold = |told: &Told| matches!(told, Told::Threshold).then_some(());
+        assert!(events(&notes).contains(&Event::CompleteCwr) || undone);
+        let is_threshold = |call: &Call| matches!(call, Call::Ssthresh).then_some(());
         assert_eq!(all(&notes, is_threshold).len(), 1);
     }
 
@@ -327,7 +325,7 @@ fn events_tell_what_happens_beside_acks() {
     path.run_until(Time::from_secs(10));
     path.write(MSS);
     let pauses = events(&notes);
-    let [.., Event::Restart, Event::Resume(pause)] = pauses[..] else {
+    let [.., Event::CwndRestart, Event::TxStart(pause)] = pauses[..] else {
         panic!("{pauses:?}");
     };
     assert!(pause > Time::from_secs(9));
@@ -335,19 +333,19 @@ fn events_tell_what_happens_beside_acks() {
 
 /// A control that leaves the window to the sender grows it, and only where the window is the limit.
 #[test]
-fn growth_is_asked_for_ack_by_ack() {
+fn growth_is_requested_ack_by_ack() {
     let (mut path, notes) = observed(observer(None), EcnMode::Off);
     path.transfer(100 * MSS);
     path.finish(Time::from_secs(10));
     assert!(concluded(&notes).is_empty());
-    let growths = all(&notes, |told| match told {
-        Told::Increase(ack) => Some(*ack),
+    let growths = all(&notes, |call| match call {
+        Call::CongAvoid(ack) => Some(*ack),
         _ => None,
     });
     assert!(growths.len() > 60);
     assert!(growths.iter().all(|ack| ack.acked == 1 && ack.cwnd_limited));
-    let acks = all(&notes, |told| match told {
-        Told::Ack(ack) => Some(ack.delivered),
+    let acks = all(&notes, |call| match call {
+        Call::Ack(ack) => Some(ack.delivered),
         _ => None,
     });
     assert!(acks.windows(2).all(|pair| pair[0] <= pair[1]));
@@ -356,7 +354,7 @@ fn growth_is_asked_for_ack_by_ack() {
 
 /// Prague and BBR v2: marks as packets, bytes and per flight; the feedback that was agreed on.
 #[test]
-fn marks_are_told_per_ack_and_per_flight() {
+fn marks_are_reported_per_ack_and_per_flight() {
     for (ecn, agreed) in [
         (EcnMode::Accurate(Codepoint::Ect1), FeedbackMode::Accurate),
         (EcnMode::Dctcp(Codepoint::Ect0), FeedbackMode::Dctcp),
@@ -373,8 +371,8 @@ fn marks_are_told_per_ack_and_per_flight() {
         });
         path.start();
         path.run_until(ms(1_005));
-        let open = all(&notes, |told| match told {
-            Told::Open(agreed, connection) => Some((*agreed, *connection)),
+        let open = all(&notes, |call| match call {
+            Call::Init(agreed, connection) => Some((*agreed, *connection)),
             _ => None,
         });
         assert_eq!(open.len(), 1);
@@ -443,10 +441,10 @@ fn pacing_and_bursts_follow_the_control() {
     }
 }
 
-/// A sample taken while the application had nothing to send says so, and an ACK that may have waited
-/// for the receiver's timer too.
+/// A sample shows that the application had nothing to send, and that an ACK may have waited for the
+/// receiver's timer.
 #[test]
-fn limits_of_the_application_and_delayed_acks_are_told() {
+fn limits_of_the_application_and_delayed_acks_are_reported() {
     let (mut path, notes) = observed(observer(Some(50)), EcnMode::Off);
     path.sender.open(Time::ZERO);
     path.run_until(ms(500));
@@ -459,14 +457,14 @@ fn limits_of_the_application_and_delayed_acks_are_told() {
     let until = path.now + ms(500);
     path.run_until(until);
     let acks = concluded(&notes);
-    let found: Vec<_> = acks.iter().map(|(ack, ..)| ack.maybe_delayed).collect();
+    let found: Vec<_> = acks.iter().map(|(ack, ..)| ack.is_ack_delayed).collect();
     assert_eq!(found[..3], [true; 3], "alone on its way, and small");
     assert!(!found[4..].iter().any(|delayed| *delayed));
     let limited: Vec<_> = acks.iter().map(|(ack, ..)| ack.rate.app_limited).collect();
     assert_eq!(limited, [true; 8]);
 }
 
-/// A connection may be cloned under way, and each copy has a control of its own.
+/// A connection may be cloned while it runs, and each copy has a control of its own.
 #[test]
 fn a_sender_is_cloned_with_its_control() {
     let (mut path, notes) = observed(observer(Some(4)), EcnMode::Off);

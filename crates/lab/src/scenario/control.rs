@@ -3,8 +3,8 @@
 //! Options come from the table of the control in `quell-tcp` and nowhere else, as a queue's parameters come from the
 //! registry of `quell-aqm`.
 
-use quell_tcp::CcConfig;
-use quell_tcp::cc::{self, KINDS, Kind as Known};
+use quell_tcp::cc::{self, ControlKind, KINDS};
+use quell_tcp::{CcConfig, Codepoint};
 use quell_units::parameter::Value;
 use quell_units::{Parameter, ParameterError, Settings};
 
@@ -20,19 +20,16 @@ use super::{Domain, EcnSetting};
 /// The control of TCP flows for which nobody names one: Linux's default.
 pub const DEFAULT_CONTROL: &str = "cubic";
 
-/// Linux's controls that leave pacing to whoever asks for it; every other may pace by itself, as BBR does.
+/// Controls of Linux that quell does not model and that never pace by themselves; any other may, as BBR does.
 const UNPACED: &[&str] = &[
     "bic",
     "cdg",
-    "cubic",
-    "dctcp",
     "highspeed",
     "htcp",
     "hybla",
     "illinois",
     "lp",
     "nv",
-    "reno",
     "scalable",
     "vegas",
     "veno",
@@ -78,7 +75,7 @@ impl ControlSpec {
     }
 
     /// What quell knows of it; `None` for a control that only a kernel may have.
-    pub fn known(&self) -> Option<&'static Known> {
+    pub fn known(&self) -> Option<&'static ControlKind> {
         cc::kind(&self.name)
     }
 
@@ -101,12 +98,15 @@ impl ControlSpec {
 
     /// Whether a real sender with this control is known to leave without pacing unless it is asked to.
     pub fn leaves_pacing_to_others(&self) -> bool {
-        UNPACED.contains(&self.name.as_str())
+        match self.known() {
+            Some(kind) => !kind.paced,
+            None => UNPACED.contains(&self.name.as_str()),
+        }
     }
 
     /// The modelled control; `None` if quell does not have it.
     pub fn config(&self) -> Option<Result<CcConfig, ParameterError>> {
-        Some(self.known()?.with(self.options.as_ref()?))
+        CcConfig::with(&self.name, self.options.as_ref()?)
     }
 
     /// Reads a name, or a table with a name and options.
@@ -180,15 +180,27 @@ pub fn names() -> Vec<&'static str> {
     KINDS.iter().map(|kind| kind.name).collect()
 }
 
-/// The ECN setting that nobody gave: ECT(0) for a control that needs ECN, off otherwise, as Linux.
-pub(super) fn default_ecn(control: Option<&ControlSpec>) -> EcnSetting {
-    use quell_units::Ecn;
-    let known = control.and_then(ControlSpec::known);
-    match known.map(|kind| kind.default_ecn().codepoint()) {
-        Some(Ecn::Ect0) => EcnSetting::Ect0,
-        Some(Ecn::Ect1) => EcnSetting::Ect1,
-        _ => EcnSetting::Off,
+/// What a group with this control has where it does not say: `ecn = "ect0", pacing = false`.
+pub fn defaults(kind: &ControlKind) -> String {
+    let ecn = setting(kind.ecn).name();
+    format!("ecn = \"{ecn}\", pacing = {}", kind.paced)
+}
+
+fn setting(codepoint: Option<Codepoint>) -> EcnSetting {
+    match codepoint {
+        Some(Codepoint::Ect0) => EcnSetting::Ect0,
+        Some(Codepoint::Ect1) => EcnSetting::Ect1,
+        None => EcnSetting::Off,
     }
+}
+
+/// The default of `ecn`: what the control declares; off for one that only a kernel has.
+pub(super) fn default_ecn(control: Option<&ControlSpec>) -> EcnSetting {
+    setting(
+        control
+            .and_then(ControlSpec::known)
+            .and_then(|kind| kind.ecn),
+    )
 }
 
 fn unknown(name: &str, rows: &[Parameter], key: &str) -> String {

@@ -251,7 +251,7 @@ pub const KEYS: &[Key] = &[
     key(Group, "name", Domain::Word, Required, "Name of the group; results, --set and [[at]] use it.", r#"name = "downloads""#),
     Key { live: true, ..key(Group, "count", Domain::Value(D::Integer(0, MOST_FLOWS)), Is("1"), "Number of flows. 0 is allowed where an [[at]] changes it; flows stop newest first.", "count = 4") },
     key(Group, "congestion-control", Domain::Table("the name of a congestion control, or a table with its options: { name = \"cubic\", beta = 0.8 }"), Derived("cubic, where the application uses TCP"), "Congestion control of the senders.", r#"congestion-control = "dctcp""#),
-    key(Group, "ecn", Domain::Value(D::Word(&["off", "ect0", "ect1"])), Derived("ect0 for dctcp (as Linux), else off"), "ECN field of the data packets; ect1 claims L4S (RFC 9331).", r#"ecn = "ect1""#),
+    key(Group, "ecn", Domain::Value(D::Word(&["off", "ect0", "ect1"])), Derived("what the control declares (quell cc), else off"), "ECN field of the data packets; ect1 claims L4S (RFC 9331).", r#"ecn = "ect1""#),
     key(Group, "rtt", time(Time::ZERO, Time::from_secs(10)), Required, "Base RTT, without queueing: half of it in each direction, after the queue.", r#"rtt = "20ms""#),
     key(Group, "app", APP, Required, "Application: what the flows send.", r#"app = "bulk""#),
     key(Group, "direction", Domain::Value(D::Word(&["forward", "reverse"])), Is("forward"), "Direction of the data: which of the link's two queues it crosses.", r#"direction = "reverse""#),

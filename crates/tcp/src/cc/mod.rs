@@ -1,133 +1,256 @@
-//! Congestion controls: one file each, dispatched by an enum.
+//! Congestion controls: one file each, and one line each in the table of this file.
 //!
-//! A control is made from a [`CcConfig`], which comes from a name and a table of options; the
-//! tables are the ones that scenario checks and the documentation read. To add a control: its file,
-//! its row in [`KINDS`], its variants in [`CcConfig`] and [`Control`].
+//! A control is made from a [`CcConfig`], which comes from a name and a table of options. The table
+//! at the end of this file makes of each control its module, its variant of [`CcConfig`] and of
+//! [`Control`] with static dispatch, and its row in [`KINDS`], which the scenario format, the schema,
+//! `quell cc` and the documentation read. To add a control: its file, which implements
+//! [`CongestionControl`] and says with its [`ControlKind`] what others must know of it; its line.
 
-mod control;
-pub mod cubic;
-pub mod cubic_textbook;
-mod custom;
-pub mod dctcp;
-mod hystart;
-mod hystart_plus;
-mod model;
-pub mod reno;
+mod connection;
+mod interface;
 mod window;
 
-pub use control::{Control, Event, State};
-pub use cubic::CubicConfig;
-pub use custom::{CongestionControl, Custom};
-pub use dctcp::{DctcpConfig, DctcpFeedback};
-pub use model::{Connection, LostSegment, Rounds};
-pub use reno::RenoConfig;
+pub use connection::{Connection, LostSegment, Rounds};
+pub use interface::{CloneBoxed, CongestionControl, Custom, Declared, Event, Host, State};
 pub use window::{AckSample, RateSample, Window};
 
 use quell_units::parameter::ParameterError;
-use quell_units::{Parameter, Settings};
+use quell_units::{Parameter, Rate, Settings, Time};
 
 use crate::config::{Codepoint, EcnMode, EctScope};
+use crate::ecn::FeedbackMode;
 
-/// A congestion control with its options.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CcConfig {
-    /// NewReno.
-    Reno(RenoConfig),
-    /// CUBIC.
-    Cubic(CubicConfig),
-    /// DCTCP.
-    Dctcp(DctcpConfig),
-}
-
-/// What there is to say of a control without making one.
+/// What others must know of a control: everything that does not take one at work.
 #[derive(Debug, Clone, Copy)]
-pub struct Kind {
-    /// Its name in scenarios.
+pub struct ControlKind {
+    /// Its name in scenarios, which is Linux's.
     pub name: &'static str,
-    /// Whether its response to marks is scalable: it wants shallow, frequent marking (RFC 9331), and
-    /// is nothing without ECN.
-    pub scalable: bool,
     /// One sentence.
     pub summary: &'static str,
-    /// Where it comes from.
+    /// Where it is defined.
     pub source: &'static str,
+    /// Whether its response to marks is scalable: it wants shallow, frequent marking (RFC 9331) and
+    /// is of no use without ECN.
+    pub scalable: bool,
+    /// Codepoint of its data packets where the scenario does not say; `None` for no ECN, as Linux
+    /// leaves it.
+    pub ecn: Option<Codepoint>,
+    /// Which packets of both ends are ECN-capable; `None` for what the feedback implies
+    /// ([`EcnMode::scope`]). All of them with one that needs ECN (Linux `TCP_CONG_NEEDS_ECN`).
+    pub ect_scope: Option<EctScope>,
+    /// Whether departures are paced where the scenario does not say, because the control counts on
+    /// it (Linux `SK_PACING_NEEDED`).
+    pub paced: bool,
     /// Its options.
     pub parameters: &'static [Parameter],
-    /// Makes its configuration from resolved options.
-    make: fn(&Settings) -> CcConfig,
 }
 
-/// Every control there is.
-pub const KINDS: &[Kind] = &[reno::KIND, cubic::KIND, dctcp::KIND];
+impl ControlKind {
+    /// What most controls of Linux have in common: no ECN unless asked for, no pacing, no options.
+    const PLAIN: Self = Self {
+        name: "",
+        summary: "",
+        source: "",
+        scalable: false,
+        ecn: None,
+        ect_scope: None,
+        paced: false,
+        parameters: &[],
+    };
+}
 
-/// The control of this name.
-pub fn kind(name: &str) -> Option<&'static Kind> {
+/// The control of this name; `None` if there is none.
+pub fn kind(name: &str) -> Option<&'static ControlKind> {
     KINDS.iter().find(|kind| kind.name == name)
-}
-
-impl Kind {
-    /// The control with these options.
-    pub fn configure(&self, options: &[(&str, &str)]) -> Result<CcConfig, ParameterError> {
-        let mut settings = Settings::new(self.parameters);
-        for (key, value) in options {
-            settings.set(key, value)?;
-        }
-        self.with(&settings)
-    }
-    /// The control with options that were read before, of the table of this kind.
-    pub fn with(&self, settings: &Settings) -> Result<CcConfig, ParameterError> {
-        settings.check()?;
-        Ok((self.make)(settings))
-    }
-    /// ECN where nobody says.
-    pub fn default_ecn(&self) -> EcnMode {
-        (self.make)(&Settings::new(self.parameters)).default_ecn()
-    }
 }
 
 impl CcConfig {
     /// The control `name` with these options; `None` if there is no such control.
     pub fn new(name: &str, options: &[(&str, &str)]) -> Option<Result<Self, ParameterError>> {
-        Some(kind(name)?.configure(options))
+        let mut settings = Settings::new(kind(name)?.parameters);
+        for (key, value) in options {
+            if let Err(error) = settings.set(key, value) {
+                return Some(Err(error));
+            }
+        }
+        Self::with(name, &settings)
+    }
+    /// The control `name` with options that were read before, from the table of its kind; `None` if
+    /// there is no such control.
+    pub fn with(name: &str, settings: &Settings) -> Option<Result<Self, ParameterError>> {
+        match settings.check() {
+            Ok(()) => Self::configured(name, settings).map(Ok),
+            Err(error) => kind(name).map(|_| Err(error)),
+        }
     }
     /// Its name.
     pub fn name(&self) -> &'static str {
-        match self {
-            Self::Reno(_) => reno::KIND.name,
-            Self::Cubic(_) => cubic::KIND.name,
-            Self::Dctcp(_) => dctcp::KIND.name,
-        }
+        self.kind().name
     }
-    /// Its options' table.
-    pub fn parameters(&self) -> &'static [Parameter] {
-        kind(self.name()).map_or(&[], |kind| kind.parameters)
-    }
-    /// ECN where nobody says: ECT(0) for DCTCP, off otherwise, as Linux.
+    /// What it asks for and sends where nobody says.
     pub fn default_ecn(&self) -> EcnMode {
-        match self {
-            Self::Dctcp(_) => self.ecn(Some(Codepoint::Ect0)),
-            _ => EcnMode::Off,
-        }
+        self.ecn(self.kind().ecn)
     }
-    /// Which packets of both ends are ECN-capable, where the control says: all of them with one that
-    /// needs ECN (Linux `TCP_CONG_NEEDS_ECN`).
-    pub fn ect_scope(&self) -> Option<EctScope> {
-        match self {
-            Self::Dctcp(_) => Some(EctScope::Everything),
-            _ => None,
-        }
-    }
-    /// The feedback that suits this control with packets of this codepoint.
+    /// What it asks for and sends with packets of this codepoint; `None` for no ECN.
     pub fn ecn(&self, codepoint: Option<Codepoint>) -> EcnMode {
-        match (self, codepoint) {
-            (_, None) => EcnMode::Off,
-            (Self::Dctcp(config), Some(codepoint)) => match config.feedback {
-                DctcpFeedback::Own => EcnMode::Dctcp(codepoint),
-                DctcpFeedback::AccEcn => EcnMode::Accurate(codepoint),
-            },
-            (_, Some(codepoint)) => EcnMode::Classic(codepoint),
-        }
+        let mode = |codepoint| EcnMode::new(self.feedback(), codepoint);
+        codepoint.map_or(EcnMode::Off, mode)
     }
+}
+
+/// Makes of the table of controls their modules, enums, list and static dispatch.
+macro_rules! controls {
+    ($($module:ident => $Control:ident,)*) => {
+        $(pub mod $module;)*
+
+        /// Every control there is, in the order of listings.
+        pub const KINDS: &[ControlKind] = &[$(<$module::$Control as Declared>::KIND,)*];
+
+        /// A congestion control with its options.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum CcConfig {
+            $(#[doc = concat!("See [`", stringify!($module), "`].")]
+            $Control(<$module::$Control as Declared>::Config),)*
+        }
+
+        impl CcConfig {
+            fn configured(name: &str, settings: &Settings) -> Option<Self> {
+                $(if name == <$module::$Control as Declared>::KIND.name {
+                    return Some(Self::$Control(<$module::$Control>::configure(settings)));
+                })*
+                None
+            }
+            /// What there is to know of it without its options.
+            pub fn kind(&self) -> &'static ControlKind {
+                match self {
+                    $(Self::$Control(_) => &<$module::$Control as Declared>::KIND,)*
+                }
+            }
+            fn feedback(&self) -> FeedbackMode {
+                match self {
+                    $(Self::$Control(config) => <$module::$Control>::feedback(config),)*
+                }
+            }
+        }
+
+        /// The congestion control of one connection, dispatched statically.
+        #[derive(Debug, Clone)]
+        pub enum Control {
+            $(#[doc = concat!("See [`", stringify!($module), "`].")]
+            $Control($module::$Control),)*
+            /// One that the user of this crate brings along.
+            Custom(Custom),
+        }
+
+        impl Control {
+            /// The control of a new connection, which may alter the initial window.
+            pub fn new(config: &CcConfig, host: &Host, window: &mut Window) -> Self {
+                match config {
+                    $(CcConfig::$Control(config) => {
+                        Self::$Control(<$module::$Control>::new(config, host, window))
+                    })*
+                }
+            }
+        }
+
+        impl CongestionControl for Control {
+            fn init(
+                &mut self,
+                agreed: FeedbackMode,
+                connection: &Connection,
+                window: &mut Window,
+            ) -> Option<Self> {
+                *self = match self {
+                    $(Self::$Control(control) => control.init(agreed, connection, window),)*
+                    Self::Custom(control) => control.0.init(agreed, connection, window),
+                }?;
+                None
+            }
+            #[inline]
+            fn on_ack(&mut self, ack: &AckSample, window: &mut Window) {
+                match self {
+                    $(Self::$Control(control) => control.on_ack(ack, window),)*
+                    Self::Custom(control) => control.0.on_ack(ack, window),
+                }
+            }
+            fn on_lost(&mut self, lost: &LostSegment, window: &mut Window) {
+                match self {
+                    $(Self::$Control(control) => control.on_lost(lost, window),)*
+                    Self::Custom(control) => control.0.on_lost(lost, window),
+                }
+            }
+            fn set_state(&mut self, old: State, new: State, ack: &AckSample, window: &mut Window) {
+                match self {
+                    $(Self::$Control(control) => control.set_state(old, new, ack, window),)*
+                    Self::Custom(control) => control.0.set_state(old, new, ack, window),
+                }
+            }
+            fn cwnd_event(&mut self, event: Event, now: Time, window: &mut Window) {
+                match self {
+                    $(Self::$Control(control) => control.cwnd_event(event, now, window),)*
+                    Self::Custom(control) => control.0.cwnd_event(event, now, window),
+                }
+            }
+            fn ssthresh(&mut self, window: &Window) -> u32 {
+                match self {
+                    $(Self::$Control(control) => control.ssthresh(window),)*
+                    Self::Custom(control) => control.0.ssthresh(window),
+                }
+            }
+            #[inline]
+            fn cong_avoid(&mut self, ack: &AckSample, window: &mut Window) {
+                match self {
+                    $(Self::$Control(control) => control.cong_avoid(ack, window),)*
+                    Self::Custom(control) => control.0.cong_avoid(ack, window),
+                }
+            }
+            fn cong_control(&mut self, ack: &AckSample, connection: &Connection, window: &mut Window) {
+                match self {
+                    $(Self::$Control(control) => control.cong_control(ack, connection, window),)*
+                    Self::Custom(control) => control.0.cong_control(ack, connection, window),
+                }
+            }
+            fn undo_cwnd(&mut self, window: &Window) -> u32 {
+                match self {
+                    $(Self::$Control(control) => control.undo_cwnd(window),)*
+                    Self::Custom(control) => control.0.undo_cwnd(window),
+                }
+            }
+            #[inline]
+            fn has_cong_control(&self) -> bool {
+                match self {
+                    $(Self::$Control(control) => control.has_cong_control(),)*
+                    Self::Custom(control) => control.0.has_cong_control(),
+                }
+            }
+            fn wants_details(&self) -> bool {
+                match self {
+                    $(Self::$Control(control) => control.wants_details(),)*
+                    Self::Custom(control) => control.0.wants_details(),
+                }
+            }
+            #[inline]
+            fn pacing_rate(&self) -> Option<Rate> {
+                match self {
+                    $(Self::$Control(control) => control.pacing_rate(),)*
+                    Self::Custom(control) => control.0.pacing_rate(),
+                }
+            }
+            #[inline]
+            fn tso_segs(&self, usual: u32) -> u32 {
+                match self {
+                    $(Self::$Control(control) => control.tso_segs(usual),)*
+                    Self::Custom(control) => control.0.tso_segs(usual),
+                }
+            }
+        }
+    };
+}
+
+controls! {
+    reno => Reno,
+    cubic => Cubic,
+    dctcp => Dctcp,
 }
 
 #[cfg(test)]
@@ -139,7 +262,8 @@ mod tests {
         for kind in KINDS {
             let config = CcConfig::new(kind.name, &[]).unwrap().unwrap();
             assert_eq!(config.name(), kind.name);
-            assert_eq!(config.parameters().len(), kind.parameters.len());
+            assert!(!kind.summary.is_empty() && !kind.source.is_empty());
+            assert!(!kind.scalable || kind.ecn.is_some(), "{}", kind.name);
         }
         assert!(CcConfig::new("vegas", &[]).is_none());
         assert!(CcConfig::new("reno", &[("beta", "1")]).unwrap().is_err());

@@ -3,7 +3,7 @@
 use quell_units::parameter::{Default as Otherwise, Domain};
 use quell_units::{Parameter, Settings};
 
-use super::{AckSample, CcConfig, Kind, Window};
+use super::{AckSample, CongestionControl, ControlKind, Declared, Host, Window};
 
 /// What congestion avoidance counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -11,7 +11,7 @@ pub enum Growth {
     /// Segments acknowledged: one more per window of them (RFC 3465; Linux).
     #[default]
     Segments,
-    /// ACKs: with delayed ACKs only half as much (RFC 5681 equation 3).
+    /// ACKs: half as fast with delayed ACKs (RFC 5681 equation 3).
     Acks,
 }
 
@@ -22,47 +22,47 @@ pub struct RenoConfig {
     pub growth: Growth,
 }
 
-pub(super) const KIND: Kind = Kind {
-    name: "reno",
-    scalable: false,
-    summary: "Additive increase by one segment per round, halving on loss.",
-    source: "RFC 5681, RFC 6582; Linux tcp_cong.c",
-    parameters: &[Parameter {
-        name: "growth",
-        opposite: None,
-        domain: Domain::Word(&["segments", "acks"]),
-        default: Otherwise::Is("segments"),
-        only: None,
-        live: false,
-        source: "Linux (segments); RFC 5681 equation 3 (acks)",
-        help: "What congestion avoidance counts: acknowledged segments, or ACKs, which delayed ACKs halve.",
-    }],
-    make: |settings| CcConfig::Reno(RenoConfig::from_settings(settings)),
-};
-
-impl RenoConfig {
-    fn from_settings(settings: &Settings) -> Self {
-        Self {
-            growth: match settings.word("growth") {
-                "acks" => Growth::Acks,
-                _ => Growth::Segments,
-            },
-        }
-    }
-}
-
 /// NewReno of one connection; the window is all its state.
 #[derive(Debug, Clone, Default)]
 pub struct Reno {
     config: RenoConfig,
 }
 
-impl Reno {
-    /// For a new connection.
-    pub fn new(config: RenoConfig) -> Self {
-        Self { config }
+impl Declared for Reno {
+    type Config = RenoConfig;
+    const KIND: ControlKind = ControlKind {
+        name: "reno",
+        summary: "Additive increase by one segment per round, halving on loss.",
+        source: "RFC 5681, RFC 6582; Linux tcp_cong.c",
+        parameters: &[Parameter {
+            name: "growth",
+            opposite: None,
+            domain: Domain::Word(&["segments", "acks"]),
+            default: Otherwise::Is("segments"),
+            only: None,
+            live: false,
+            source: "Linux (segments); RFC 5681 equation 3 (acks)",
+            help: "What congestion avoidance counts: acknowledged segments, or ACKs, which delayed ACKs halve.",
+        }],
+        ..ControlKind::PLAIN
+    };
+    fn configure(settings: &Settings) -> RenoConfig {
+        RenoConfig {
+            growth: match settings.word("growth") {
+                "acks" => Growth::Acks,
+                _ => Growth::Segments,
+            },
+        }
     }
-    pub(super) fn increase(&mut self, ack: &AckSample, window: &mut Window) {
+    fn new(config: &RenoConfig, _host: &Host, _window: &mut Window) -> Self {
+        Self { config: *config }
+    }
+}
+
+impl CongestionControl for Reno {
+    /// RFC 5681 section 3.1: "When the number of bytes acknowledged reaches cwnd, then cwnd can be
+    /// incremented by up to SMSS bytes" (`tcp_reno_cong_avoid`).
+    fn cong_avoid(&mut self, ack: &AckSample, window: &mut Window) {
         let mut acked = ack.acked;
         if window.in_slow_start() {
             acked = window.slow_start(acked);
@@ -73,9 +73,9 @@ impl Reno {
         if self.config.growth == Growth::Acks {
             acked = 1;
         }
-        window.additive_increase(window.cwnd, acked);
+        window.cong_avoid_ai(window.cwnd, acked);
     }
-    pub(super) fn threshold(&mut self, window: &Window) -> u32 {
+    fn ssthresh(&mut self, window: &Window) -> u32 {
         window.half()
     }
 }

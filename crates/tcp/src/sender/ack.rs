@@ -1,4 +1,4 @@
-//! What an ACK tells: RFC 9293 section 3.10.7.4, RFC 2018, 2883, 9768; Linux
+//! What the sender learns from an ACK: RFC 9293 section 3.10.7.4, RFC 2018, 2883, 9768; Linux
 //! `net/ipv4/tcp_input.c` (`tcp_ack`, `tcp_sacktag_write_queue`, `tcp_clean_rtx_queue`).
 
 use quell_units::Time;
@@ -7,42 +7,43 @@ use super::Sender;
 use super::delivery::Newest;
 use super::ecn::Delivered;
 use super::scoreboard::{EVER_RETRANSMITTED, FIN, RETRANSMITTED, SACKED};
-use crate::cc::{AckSample, State};
+use crate::cc::{AckSample, CongestionControl as _, State};
 use crate::ecn::FeedbackMode;
 use crate::ecn::decoder::Marks;
 use crate::receiver::timestamp;
 use crate::segment::{Flags, Sack, Segment};
 
-/// What is new in an ACK; Linux's `FLAG_*` and `struct tcp_sacktag_state`.
+/// What is new in an ACK: Linux's `FLAG_*`, whose names the fields have, and `struct
+/// tcp_sacktag_state`.
 #[derive(Debug, Clone, Default)]
-pub(super) struct News {
-    /// What was acknowledged before.
-    pub(super) prior_una: u64,
-    /// The acknowledgement has moved.
-    pub(super) advanced: bool,
+pub(super) struct AckFlags {
+    /// First number not acknowledged before this ACK.
+    pub(super) prior_snd_una: u64,
+    /// The acknowledgement number has moved.
+    pub(super) snd_una_advanced: bool,
     /// Segments were acknowledged.
-    pub(super) acked: bool,
+    pub(super) data_acked: bool,
     /// Segments were selectively acknowledged.
-    pub(super) sacked: bool,
-    /// One of those acknowledged had been retransmitted.
-    retransmission_acked: bool,
-    /// Data never sent again was delivered that was out when recovery began.
-    pub(super) original_delivered: bool,
+    pub(super) data_sacked: bool,
+    /// An acknowledged segment had been retransmitted.
+    retrans_data_acked: bool,
+    /// A segment was delivered that was in flight when recovery began and was never retransmitted.
+    pub(super) orig_sack_acked: bool,
     /// It reports a duplicate.
-    dsack: bool,
+    dsacking_ack: bool,
     /// The duplicate is the tail loss probe.
-    pub(super) dsack_of_probe: bool,
+    pub(super) dsack_tlp: bool,
     /// It echoes congestion.
     pub(super) ece: bool,
-    /// Payload of the segments newly delivered.
+    /// Payload bytes of the segments newly delivered.
     delivered_bytes: u64,
     /// The receive window has changed.
-    pub(super) window_changed: bool,
-    /// It says nothing new.
-    pub(super) is_duplicate: bool,
-    /// The lowest number that was delivered late, `u64::MAX` if none was.
-    reordered: u64,
-    /// When the first and the last of the originals acknowledged left.
+    pub(super) win_update: bool,
+    /// It contains nothing new.
+    pub(super) is_dupack: bool,
+    /// Lowest number that was delivered out of order; `u64::MAX` if none was.
+    reord: u64,
+    /// Departures of the first and the last acknowledged segment that was never retransmitted.
     acked_sent: Option<(Time, Time)>,
     /// The same of those selectively acknowledged.
     sacked_sent: Option<(Time, Time)>,
@@ -53,60 +54,62 @@ impl Sender {
     /// An ACK arrived.
     pub(super) fn on_ack(&mut self, segment: &Segment, now: Time) {
         let ack = segment.acknowledgement;
-        if ack > self.board.next() {
+        if ack > self.board.snd_nxt() {
             return;
         }
-        let prior_una = self.una;
-        let prior_outstanding = self.board.outstanding();
+        let prior_snd_una = self.snd_una;
+        let prior_packets_out = self.board.packets_out();
         let prior_in_flight = self.board.in_flight();
         let prior_delivered = self.delivery.delivered;
         let prior_lost = self.board.lost_total();
-        let prior_highest = self.board.highest_sack(prior_una);
-        let mut news = News {
-            prior_una,
-            advanced: ack > prior_una,
-            reordered: u64::MAX,
-            ..News::default()
+        let prior_highest = self.board.highest_sack(prior_snd_una);
+        let mut flag = AckFlags {
+            prior_snd_una,
+            snd_una_advanced: ack > prior_snd_una,
+            reord: u64::MAX,
+            ..AckFlags::default()
         };
-        let is_later = segment.timestamp > self.echo;
-        self.echo = self.echo.max(segment.timestamp);
-        self.echoed = segment.echo;
-        if ack >= prior_una {
+        let is_later = segment.timestamp > self.ts_recent;
+        self.ts_recent = self.ts_recent.max(segment.timestamp);
+        self.rcv_tsecr = segment.echo;
+        if ack >= prior_snd_una {
             let end = ack.saturating_add(segment.window.into());
-            news.window_changed = end - ack != self.window_end.saturating_sub(prior_una);
-            self.window_end = end;
+            flag.win_update = end - ack != self.wnd_end.saturating_sub(prior_snd_una);
+            self.wnd_end = end;
             self.queue.on_ack(segment.window.into());
         }
-        if news.advanced {
-            self.timers.attempts = 0;
+        if flag.snd_una_advanced {
+            self.timers.retransmits = 0;
         }
         self.recovery.holds_back = false;
         self.recovery.awaits_reordering = false;
         if !segment.sacks.is_empty() {
-            self.on_sacks(segment, &mut news, now);
+            self.sacktag_write_queue(segment, &mut flag, now);
         }
-        if news.advanced {
-            self.una = ack;
-            self.remove_acknowledged(&mut news, prior_highest, now);
+        if flag.snd_una_advanced {
+            self.snd_una = ack;
+            self.clean_rtx_queue(&mut flag, prior_highest, now);
         }
         let delivered = (self.delivery.delivered - prior_delivered) as u32;
-        let marks = self.count_marks(segment, delivered, is_later, &mut news);
-        let is_news = news.advanced || news.dsack || news.acked || news.window_changed;
-        news.is_duplicate = !(is_news || self.is_ack_of_acks(segment));
-        let rtt = self.measure(&news, segment, now);
-        if news.acked || news.sacked {
-            let prior = self.delivery.prior_delivered(&news.newest);
+        let marks = self.count_marks(segment, delivered, is_later, &mut flag);
+        let is_informative =
+            flag.snd_una_advanced || flag.dsacking_ack || flag.data_acked || flag.win_update;
+        flag.is_dupack = !(is_informative || self.is_ack_of_acks(segment));
+        let rtt = self.update_rtt(&flag, segment, now);
+        if flag.data_acked || flag.data_sacked {
+            let prior = self.delivery.prior_delivered(&flag.newest);
+            // `tcp_rack_update_reo_wnd` disregards an ACK of what left before anything was delivered.
             if let Some(prior) = prior.filter(|&prior| prior > 0) {
-                self.rack.adapt(prior, self.delivery.delivered);
+                self.rack.update_reo_wnd(prior, self.delivery.delivered);
             }
         }
-        if let Some(probe) = self.recovery.probe {
-            self.process_probe(&news, probe, ack, now);
+        if let Some(probe) = self.recovery.tlp {
+            self.process_tlp_ack(&flag, probe, ack, now);
         }
-        let mut rate = self.delivery.sample(&news.newest, now, self.rtt.lowest());
+        let mut rate = self.delivery.sample(&flag.newest, now, self.rtt.min_rtt());
         if self.board.details.is_some()
             && rate.delivered > 0
-            && let Some((in_flight, lost)) = self.board.at_departure(news.newest.index)
+            && let Some((in_flight, lost)) = self.board.at_departure(flag.newest.index)
         {
             rate.tx_in_flight = in_flight;
             rate.lost = lost;
@@ -115,15 +118,15 @@ impl Sender {
             now,
             acked: delivered,
             acked_ce: marks.packets,
-            acked_bytes: news.delivered_bytes,
+            acked_bytes: flag.delivered_bytes,
             acked_ce_bytes: marks.bytes,
             lost: 0,
-            ece: news.ece,
-            maybe_delayed: false,
+            ece: flag.ece,
+            is_ack_delayed: false,
             prior_in_flight,
             rtt,
-            una: self.una,
-            next: self.board.next(),
+            snd_una: self.snd_una,
+            snd_nxt: self.board.snd_nxt(),
             cwnd_limited: false,
             paced: self.is_paced,
             burst_time: self.burst_time(),
@@ -132,43 +135,43 @@ impl Sender {
             rate,
         };
         self.control.on_ack(&sample, &mut self.window);
-        let is_unusual = news.is_duplicate
-            || news.sacked
-            || news.ece
-            || news.dsack
+        let is_unusual = flag.is_dupack
+            || flag.data_sacked
+            || flag.ece
+            || flag.dsacking_ack
             || self.recovery.state != State::Open;
-        if is_unusual && (prior_outstanding > 0 || news.dsack) {
-            self.alert(&news, now);
+        if is_unusual && (prior_packets_out > 0 || flag.dsacking_ack) {
+            self.fastretrans_alert(&flag, now);
         }
-        if !self.recovery.awaits_reordering && self.restarts_timer(&news) {
-            self.set_timer(now);
+        if !self.recovery.awaits_reordering && self.restarts_timer(&flag) {
+            self.set_xmit_timer(now);
         }
-        if prior_outstanding == 0 {
-            if news.window_changed && self.window_end > self.board.next() {
-                self.on_open_window();
+        if prior_packets_out == 0 {
+            if flag.win_update && self.wnd_end > self.board.snd_nxt() {
+                self.ack_probe();
             }
             return;
         }
         sample.lost = (self.board.lost_total() - prior_lost) as u32;
-        if self.control.sets_window() {
-            self.conclude(sample, &news);
+        if self.control.has_cong_control() {
+            self.cong_control(sample, &flag);
         } else if self.recovery.is_reducing() {
-            self.reduce(delivered, sample.lost, news.advanced);
-        } else if delivered > 0 && self.may_grow(&news) {
-            sample.cwnd_limited = self.is_cwnd_limited();
-            self.control.increase(&sample, &mut self.window);
+            self.cwnd_reduction(delivered, sample.lost, flag.snd_una_advanced);
+        } else if delivered > 0 && self.may_raise_cwnd(&flag) && self.is_cwnd_limited() {
+            sample.cwnd_limited = true;
+            self.control.cong_avoid(&sample, &mut self.window);
         }
         self.update_pacing();
     }
 
-    /// The control does the rest itself (`tcp_cong_control`).
+    /// The control sets window and pacing rate (`tcp_cong_control`).
     #[cold]
-    fn conclude(&mut self, mut sample: AckSample, news: &News) {
-        // `FLAG_ACK_MAYBE_DELAYED`: a small segment that was alone on its round trip.
-        sample.maybe_delayed = news.acked
-            && !(news.sacked || news.ece || news.dsack)
+    fn cong_control(&mut self, mut sample: AckSample, flag: &AckFlags) {
+        // `FLAG_ACK_MAYBE_DELAYED`: it acknowledges one small segment that was alone in flight.
+        sample.is_ack_delayed = flag.data_acked
+            && !(flag.data_sacked || flag.ece || flag.dsacking_ack)
             && sample.acked == 1
-            && self.una - news.prior_una < u64::from(self.mss)
+            && self.snd_una - flag.prior_snd_una < u64::from(self.mss)
             && sample.rate.prior_delivered + 1 == sample.delivered;
         if self.board.details.is_some() && sample.rate.delivered > 0 {
             let since = self.board.lost_total() as u32;
@@ -176,30 +179,33 @@ impl Sender {
         }
         let connection = self.connection();
         self.control
-            .conclude(&sample, &connection, &mut self.window);
+            .cong_control(&sample, &connection, &mut self.window);
     }
-    /// With AccECN an ACK may be for ACKs; such have no SACK blocks, duplicates do (RFC 9768 section
-    /// 3.2.2.5.1).
+    /// With AccECN an ACK may acknowledge ACKs. Those have no SACK blocks; duplicate ACKs do (RFC 9768
+    /// section 3.2.2.5.1).
     fn is_ack_of_acks(&self, segment: &Segment) -> bool {
         self.ecn.agreed == FeedbackMode::Accurate && segment.sacks.is_empty()
     }
-    /// The timer starts again when segments are acknowledged, and for SACKs of what left before the
-    /// first segment last did: else the time-out would recede for as long as SACKs come.
-    fn restarts_timer(&self, news: &News) -> bool {
-        news.acked
-            || news.sacked_sent.is_some_and(|(first, _)| {
+    /// Whether the timer starts again (`FLAG_SET_XMIT_TIMER`): when segments are acknowledged, and for
+    /// SACKs of segments sent before the first outstanding one was. Any SACK would postpone the
+    /// time-out for as long as SACKs arrive.
+    fn restarts_timer(&self, flag: &AckFlags) -> bool {
+        flag.data_acked
+            || flag.sacked_sent.is_some_and(|(first, _)| {
                 !self.board.is_empty() && first < self.board.entry(self.board.head()).sent
             })
     }
 
-    /// On a path that reorders, SACKs let the window grow too (`tcp_may_raise_cwnd`).
-    fn may_grow(&self, news: &News) -> bool {
-        news.acked || (self.recovery.threshold() > 3 && (news.sacked || news.advanced))
+    /// Whether the window may grow (`tcp_may_raise_cwnd`). On a path that reorders, SACKs count as
+    /// ACKs do: there holes are common, and the acknowledgement number stands still for long.
+    fn may_raise_cwnd(&self, flag: &AckFlags) -> bool {
+        flag.data_acked
+            || (self.recovery.dupthresh() > 3 && (flag.data_sacked || flag.snd_una_advanced))
     }
 
-    /// `hystart_ack_delay`: the time of four bursts of 64 KiB, at most 1 ms.
+    /// `hystart_ack_delay`: the time that four bursts of 64 KiB take at the pacing rate, at most 1 ms.
     fn burst_time(&self) -> Time {
-        let srtt = self.rtt.smoothed();
+        let srtt = self.rtt.srtt();
         let (true, Some(srtt)) = (self.window.in_slow_start(), srtt) else {
             return Time::ZERO;
         };
@@ -213,7 +219,7 @@ impl Sender {
     }
 
     /// `tcp_sacktag_write_queue`.
-    fn on_sacks(&mut self, segment: &Segment, news: &mut News, now: Time) {
+    fn sacktag_write_queue(&mut self, segment: &Segment, flag: &mut AckFlags, now: Time) {
         let ack = segment.acknowledgement;
         let mut blocks = [Sack::default(); 3];
         for (slot, block) in blocks.iter_mut().zip(segment.sack_blocks()) {
@@ -222,32 +228,32 @@ impl Sender {
         let [first, second, _] = blocks;
         let is_inside = second.start <= first.start && first.end <= second.end;
         if first.start < ack || (is_inside && second.start < second.end) {
-            self.on_dsack(first, news);
+            self.check_dsack(first, flag);
         }
         for block in &mut blocks {
             let is_valid = block.start < block.end
-                && block.end <= self.board.next()
-                && block.start >= self.una.max(ack);
+                && block.end <= self.board.snd_nxt()
+                && block.start >= self.snd_una.max(ack);
             if !is_valid {
                 *block = Sack::default();
             }
         }
-        // In the order of their numbers: else what is new in an older block would seem to have been overtaken by
-        // a newer one of the same ACK.
+        // In the order of their numbers: else what is new in an older block would seem to have been
+        // overtaken by a newer block of the same ACK.
         blocks.sort_unstable_by_key(|block| block.start);
         for block in blocks.iter().filter(|block| block.start < block.end) {
-            self.on_block(*block, news, now);
+            self.sacktag_block(*block, flag, now);
         }
-        self.known_sacks = blocks;
+        self.recv_sack_cache = blocks;
         let is_judge = self.recovery.state != State::Loss || self.recovery.undo_marker.is_some();
-        if is_judge && news.reordered != u64::MAX {
-            self.on_reordering(news.reordered, self.board.highest_sack(self.una));
+        if is_judge && flag.reord != u64::MAX {
+            self.check_sack_reordering(flag.reord, self.board.highest_sack(self.snd_una));
         }
     }
-    /// Looks at what the last ACK had not told yet.
-    fn on_block(&mut self, block: Sack, news: &mut News, now: Time) {
+    /// Looks at the part of a block that the last ACK did not have yet.
+    fn sacktag_block(&mut self, block: Sack, flag: &mut AckFlags, now: Time) {
         let known = self
-            .known_sacks
+            .recv_sack_cache
             .iter()
             .filter(|known| known.start < known.end)
             .filter(|known| known.start >= block.start && known.end <= block.end)
@@ -255,180 +261,182 @@ impl Sender {
             .copied();
         match known {
             Some(known) => {
-                self.sack_range(block.start, known.start, news, now);
-                self.sack_range(known.end, block.end, news, now);
+                self.sacktag_walk(block.start, known.start, flag, now);
+                self.sacktag_walk(known.end, block.end, flag, now);
             }
-            None => self.sack_range(block.start, block.end, news, now),
+            None => self.sacktag_walk(block.start, block.end, flag, now),
         }
     }
-    fn sack_range(&mut self, start: u64, end: u64, news: &mut News, now: Time) {
+    fn sacktag_walk(&mut self, start: u64, end: u64, flag: &mut AckFlags, now: Time) {
         if start >= end {
             return;
         }
         let mut index = self.board.find(start);
         while index < self.board.tail() && self.board.end(index) <= end {
-            self.sack_segment(index, news, now);
+            self.sacktag_one(index, flag, now);
             index += 1;
         }
     }
     /// `tcp_sacktag_one`.
-    fn sack_segment(&mut self, index: u64, news: &mut News, now: Time) {
+    fn sacktag_one(&mut self, index: u64, flag: &mut AckFlags, now: Time) {
         let (entry, end) = (*self.board.entry(index), self.board.end(index));
         if entry.has(SACKED) {
             return;
         }
-        self.rack.on_delivered(&entry, end, now, self.rtt.lowest());
-        news.newest.consider(&entry, end, index);
+        self.rack.on_delivered(&entry, end, now, self.rtt.min_rtt());
+        flag.newest.consider(&entry, end, index);
         if !entry.has(EVER_RETRANSMITTED) {
-            if entry.start() < self.board.highest_sack(self.una) {
-                news.reordered = news.reordered.min(entry.start());
+            if entry.start() < self.board.highest_sack(self.snd_una) {
+                flag.reord = flag.reord.min(entry.start());
             }
-            news.original_delivered |= end <= self.recovery.high;
-            let first = news.sacked_sent.map_or(entry.sent, |(first, _)| first);
-            news.sacked_sent = Some((first, entry.sent));
+            flag.orig_sack_acked |= end <= self.recovery.high_seq;
+            let first = flag.sacked_sent.map_or(entry.sent, |(first, _)| first);
+            flag.sacked_sent = Some((first, entry.sent));
         }
-        news.delivered_bytes += end - entry.start() - u64::from(entry.has(FIN));
+        flag.delivered_bytes += end - entry.start() - u64::from(entry.has(FIN));
         self.board.mark_sacked(index);
         self.delivery.delivered += 1;
-        news.sacked = true;
+        flag.data_sacked = true;
     }
     /// A duplicate arrived at the receiver (`tcp_check_dsack`).
-    fn on_dsack(&mut self, block: Sack, news: &mut News) {
+    fn check_dsack(&mut self, block: Sack, flag: &mut AckFlags) {
         let segments = block
             .end
             .saturating_sub(block.start)
             .div_ceil(self.mss.into())
             .max(1);
-        self.recovery.dsacks += segments;
-        // More duplicates than retransmissions: the network makes them.
-        if self.recovery.dsacks > self.counters.retransmitted {
+        self.recovery.dsack_dups += segments;
+        // There are more duplicates than retransmissions: the network makes them.
+        if self.recovery.dsack_dups > self.counters.retransmitted {
             return;
         }
-        news.dsack = true;
-        let probe = self.recovery.probe;
-        if probe.is_some_and(|probe| probe.is_retransmission && probe.high == block.end) {
-            news.dsack_of_probe = true;
+        flag.dsacking_ack = true;
+        let probe = self.recovery.tlp;
+        if probe.is_some_and(|probe| probe.is_retransmission && probe.high_seq == block.end) {
+            flag.dsack_tlp = true;
         } else {
             self.rack.dsack_seen = true;
         }
         let recovery = &mut self.recovery;
-        if let (Some(marker), Some(left)) = (recovery.undo_marker, recovery.undo_retransmissions)
+        if let (Some(marker), Some(left)) = (recovery.undo_marker, recovery.undo_retrans)
             && block.end > marker
         {
-            recovery.undo_retransmissions = Some(left.saturating_sub(segments as u32));
+            recovery.undo_retrans = Some(left.saturating_sub(segments as u32));
         }
     }
 
     /// `tcp_clean_rtx_queue`.
-    fn remove_acknowledged(&mut self, news: &mut News, prior_highest: u64, now: Time) {
+    fn clean_rtx_queue(&mut self, flag: &mut AckFlags, prior_highest: u64, now: Time) {
         if self.board.is_clean() {
-            self.remove_clean(news, now);
+            self.clean_pristine(flag, now);
         } else {
-            self.remove_each(news, prior_highest, now);
+            self.clean_each(flag, prior_highest, now);
         }
     }
-    /// Nothing was ever sent again or selectively acknowledged: the first and the last segment tell
-    /// all.
+    /// Nothing outstanding was ever retransmitted or selectively acknowledged: the first and the last
+    /// acknowledged segment are all that matters.
     #[inline]
-    fn remove_clean(&mut self, news: &mut News, now: Time) {
-        let count = self.board.covered(self.una);
+    fn clean_pristine(&mut self, flag: &mut AckFlags, now: Time) {
+        let count = self.board.covered(self.snd_una);
         if count == 0 {
             return;
         }
         let head = self.board.head();
         let (first, last) = (*self.board.entry(head), *self.board.entry(head + count - 1));
         let end = self.board.end(head + count - 1);
-        news.delivered_bytes += end - first.start() - u64::from(last.has(FIN));
-        self.rack.on_delivered(&last, end, now, self.rtt.lowest());
-        news.newest.consider(&last, end, head + count - 1);
-        news.acked_sent = Some((first.sent, last.sent));
-        news.original_delivered = self.board.end(head) <= self.recovery.high;
-        news.acked = true;
+        flag.delivered_bytes += end - first.start() - u64::from(last.has(FIN));
+        self.rack.on_delivered(&last, end, now, self.rtt.min_rtt());
+        flag.newest.consider(&last, end, head + count - 1);
+        flag.acked_sent = Some((first.sent, last.sent));
+        flag.orig_sack_acked = self.board.end(head) <= self.recovery.high_seq;
+        flag.data_acked = true;
         self.board.pop_clean(count);
         self.delivery.delivered += count;
     }
-    fn remove_each(&mut self, news: &mut News, prior_highest: u64, now: Time) {
+    fn clean_each(&mut self, flag: &mut AckFlags, prior_highest: u64, now: Time) {
         let mut reordered = u64::MAX;
         while !self.board.is_empty() {
             let head = self.board.head();
             let end = self.board.end(head);
-            if end > self.una {
+            if end > self.snd_una {
                 break;
             }
             let entry = self.board.pop();
             if entry.has(EVER_RETRANSMITTED | RETRANSMITTED) {
-                news.retransmission_acked = true;
+                flag.retrans_data_acked = true;
             } else if !entry.has(SACKED) {
-                let first = news.acked_sent.map_or(entry.sent, |(first, _)| first);
-                news.acked_sent = Some((first, entry.sent));
+                let first = flag.acked_sent.map_or(entry.sent, |(first, _)| first);
+                flag.acked_sent = Some((first, entry.sent));
                 reordered = reordered.min(entry.start());
-                news.original_delivered |= end <= self.recovery.high;
+                flag.orig_sack_acked |= end <= self.recovery.high_seq;
             }
             if !entry.has(SACKED) {
-                // An echo older than the retransmission is that of the original, which says
-                // nothing of what was sent in between (`tcp_skb_spurious_retrans`).
+                // An echo older than the retransmission acknowledges the original. Its departure time
+                // is unknown, so RACK learns nothing from it (`tcp_skb_spurious_retrans`).
                 let is_spurious = entry.has(EVER_RETRANSMITTED)
-                    && !self.echoed.is_zero()
-                    && self.echoed < timestamp(entry.sent);
+                    && !self.rcv_tsecr.is_zero()
+                    && self.rcv_tsecr < timestamp(entry.sent);
                 if !is_spurious {
-                    self.rack.on_delivered(&entry, end, now, self.rtt.lowest());
+                    self.rack.on_delivered(&entry, end, now, self.rtt.min_rtt());
                 }
-                news.newest.consider(&entry, end, head);
-                news.delivered_bytes += end - entry.start() - u64::from(entry.has(FIN));
+                flag.newest.consider(&entry, end, head);
+                flag.delivered_bytes += end - entry.start() - u64::from(entry.has(FIN));
                 self.delivery.delivered += 1;
             }
-            news.acked = true;
+            flag.data_acked = true;
         }
         if reordered < prior_highest {
-            self.on_reordering(reordered, prior_highest);
+            self.check_sack_reordering(reordered, prior_highest);
         }
     }
 
-    /// RTT samples (`tcp_ack_update_rtt`): of the oldest segment for the time-out, of the newest for
-    /// the control, neither from retransmissions (Karn); the timestamp where there is no other.
-    fn measure(&mut self, news: &News, segment: &Segment, now: Time) -> Option<Time> {
-        let usable = news.acked_sent.filter(|_| !news.retransmission_acked);
-        let newest = news.sacked_sent.or(usable).map(|(_, last)| now - last);
-        let mut oldest = usable.or(news.sacked_sent).map(|(first, _)| now - first);
-        if oldest.is_none() && news.acked && !segment.echo.is_zero() {
+    /// Takes RTT samples (`tcp_ack_update_rtt`): from the oldest segment for the time-out, from the
+    /// newest for the control, never from a retransmission (Karn's algorithm, RFC 6298 section 3), and
+    /// from the timestamp where there is no other.
+    fn update_rtt(&mut self, flag: &AckFlags, segment: &Segment, now: Time) -> Option<Time> {
+        let usable = flag.acked_sent.filter(|_| !flag.retrans_data_acked);
+        let newest = flag.sacked_sent.or(usable).map(|(_, last)| now - last);
+        let mut oldest = usable.or(flag.sacked_sent).map(|(first, _)| now - first);
+        if oldest.is_none() && flag.data_acked && !segment.echo.is_zero() {
             oldest = Some(now - segment.echo);
         }
         let oldest = oldest?;
-        self.rtt.on_lowest(newest.unwrap_or(oldest), now);
-        self.rtt.on_sample(oldest, self.una, self.board.next());
-        self.timers.on_sample(self.rtt.timeout());
+        self.rtt.update_min_rtt(newest.unwrap_or(oldest), now);
+        self.rtt
+            .on_sample(oldest, self.snd_una, self.board.snd_nxt());
+        self.timers.on_sample(self.rtt.rto());
         newest
     }
 
-    /// What the ACK says of CE.
+    /// Counts the marks that the ACK reports.
     #[inline]
     fn count_marks(
         &mut self,
         segment: &Segment,
         packets: u32,
         is_later: bool,
-        news: &mut News,
+        flag: &mut AckFlags,
     ) -> Marks {
-        let bytes = news.delivered_bytes;
+        let bytes = flag.delivered_bytes;
         let marks = match self.ecn.agreed {
             FeedbackMode::Off => Marks::default(),
             FeedbackMode::Classic | FeedbackMode::Dctcp => {
-                news.ece = segment.flags.has(Flags::ECE);
-                if news.ece {
+                flag.ece = segment.flags.has(Flags::ECE);
+                if flag.ece {
                     Marks { packets, bytes }
                 } else {
                     Marks::default()
                 }
             }
-            // An ACK that others have overtaken tells of the past (RFC 9768 section 3.2.2.2, appendix
-            // A.1: newlyAckedB > 0 or newlyAckedT > 0; Linux `FLAG_TS_PROGRESS`).
+            // An ACK that others have overtaken reports old counters (RFC 9768 section 3.2.2.2,
+            // appendix A.1: newlyAckedB > 0 or newlyAckedT > 0; Linux `FLAG_TS_PROGRESS`).
             FeedbackMode::Accurate => {
-                let is_superseded = segment.acknowledgement < news.prior_una
-                    || !(news.acked || news.sacked || is_later);
+                let is_superseded = segment.acknowledgement < flag.prior_snd_una
+                    || !(flag.data_acked || flag.data_sacked || is_later);
                 if is_superseded {
                     return Marks::default();
                 }
-                let (mss, sent) = (self.mss, self.board.next());
+                let (mss, sent) = (self.mss, self.board.snd_nxt());
                 let marks = self.ecn.decode(
                     segment,
                     Delivered {
@@ -438,7 +446,7 @@ impl Sender {
                         sent,
                     },
                 );
-                news.ece = marks.packets > 0;
+                flag.ece = marks.packets > 0;
                 marks
             }
         };
@@ -455,7 +463,7 @@ mod tests {
 
     const MSS: u64 = 1_448;
 
-    /// With SACK compression an ACK may tell of two ranges at once, the later one first.
+    /// With SACK compression an ACK may report two new ranges at once, the later one first.
     /// `tcp_sacktag_write_queue` sorts them, so that nothing seems to be out of order.
     #[test]
     fn blocks_of_one_ack_are_taken_in_the_order_of_their_numbers() {
@@ -485,9 +493,9 @@ mod tests {
         // Segments 1 and 5 are lost.
         sender.on_segment(&answer(1, 0, &[(2, 3)]), ms(40));
         sender.on_segment(&answer(1, 0, &[(6, 8), (2, 5)]), ms(41));
-        assert_eq!(sender.board.sacked(), 5);
+        assert_eq!(sender.board.sacked_out(), 5);
         assert!(!sender.recovery.reordering_seen);
-        // What fills a gap is late indeed.
+        // What fills a gap is really late.
         sender.on_segment(&answer(1, 0, &[(2, 8)]), ms(42));
         assert!(sender.recovery.reordering_seen);
     }

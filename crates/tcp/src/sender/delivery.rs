@@ -1,4 +1,4 @@
-//! How much has been delivered, and how fast: draft-cheng-iccrg-delivery-rate-estimation; Linux
+//! Counts deliveries and samples their rate: draft-cheng-iccrg-delivery-rate-estimation; Linux
 //! `net/ipv4/tcp_rate.c`.
 
 use quell_units::Time;
@@ -11,23 +11,23 @@ use crate::cc::RateSample;
 pub(super) struct Delivery {
     /// Segments delivered, selectively acknowledged ones included.
     pub(super) delivered: u64,
-    /// Of those, with congestion experienced.
+    /// Of those, segments with CE.
     pub(super) delivered_ce: u64,
-    /// When something was delivered last.
+    /// Time of the last delivery (C.delivered_time).
     last: Time,
-    /// When the first segment of the current flight left.
+    /// Departure of the current flight's first segment (C.first_sent_time).
     flight_start: Time,
-    /// Until more than so much is delivered, samples are limited by the application; zero if they
-    /// never were.
+    /// Samples are limited by the application until more than this number of segments is delivered;
+    /// zero if they never were (C.app_limited).
     app_limited_until: u64,
 }
 
-/// The newest segment that an ACK delivers.
+/// The most recently sent segment that an ACK delivers.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Newest {
-    /// It, and where it ends.
+    /// The segment and its end.
     segment: Option<(Entry, u64)>,
-    /// Its place on the board.
+    /// Its index on the board.
     pub(super) index: u64,
 }
 
@@ -50,7 +50,7 @@ impl Delivery {
         self.last = now;
         self.flight_start = now;
     }
-    /// A segment leaves, into an empty network or not; notes in it the state of delivery.
+    /// Records the state of delivery in a segment that leaves; `was_empty` if nothing was outstanding.
     #[inline]
     pub(super) fn on_sent(&mut self, entry: &mut Entry, was_empty: bool) {
         if was_empty {
@@ -69,18 +69,18 @@ impl Delivery {
     pub(super) fn on_app_limited(&mut self, in_flight: u32) {
         self.app_limited_until = (self.delivered + u64::from(in_flight)).max(1);
     }
-    /// What the newest segment delivered had left with: segments delivered by then.
+    /// Number of segments delivered when the newest segment was sent.
     pub(super) fn prior_delivered(&self, newest: &Newest) -> Option<u64> {
         let (entry, _) = newest.segment?;
         Some(self.delivered - u64::from((self.delivered as u32).wrapping_sub(entry.delivered)))
     }
-    /// The sample of an ACK, after its deliveries were counted.
+    /// The rate sample of an ACK whose deliveries are counted already.
     #[inline]
     pub(super) fn sample(
         &mut self,
         newest: &Newest,
         now: Time,
-        lowest: Option<Time>,
+        min_rtt: Option<Time>,
     ) -> RateSample {
         let Some((entry, _)) = newest.segment else {
             return RateSample::default();
@@ -90,8 +90,9 @@ impl Delivery {
         let delivered = (self.delivered as u32).wrapping_sub(entry.delivered);
         let (send_interval, ack_interval) = (entry.send_span(), now - entry.last_delivery());
         let interval = send_interval.max(ack_interval);
-        // Shorter than any RTT: the segment was delivered before it was sent again.
-        let is_valid = lowest.is_none_or(|lowest| interval >= lowest);
+        // An interval shorter than any RTT shows that the original was delivered, not the
+        // retransmission. Such a sample would overestimate the rate (`tcp_rate_gen`).
+        let is_valid = min_rtt.is_none_or(|min_rtt| interval >= min_rtt);
         RateSample {
             prior_delivered: self.delivered - u64::from(delivered),
             delivered,

@@ -1,19 +1,20 @@
-//! What only a control that models the path wants to know: how things stood when each segment left,
-//! and which were lost. BBR v2 and v3 (`google/bbr`: `tcp_set_tx_in_flight`, `skb_marked_lost`).
+//! Details for a control that models the path: what was in flight and lost when each segment left, and
+//! which segments were lost. BBR v2 and v3 need them (`google/bbr`: `tcp_set_tx_in_flight`,
+//! `skb_marked_lost`).
 //!
-//! It lies beside the scoreboard's ring, in slots of the same numbers, so that other controls pay
-//! nothing for it. Nothing is allocated once it has reached the ring's size.
+//! They are kept beside the scoreboard's ring, in slots with the same numbers, so that other controls
+//! pay nothing for them. Nothing is allocated once they have reached the ring's size.
 
 use super::Sender;
 use super::scoreboard::{APP_LIMITED, Entry};
-use crate::cc::LostSegment;
+use crate::cc::{CongestionControl as _, LostSegment};
 
-/// When a segment left.
+/// State of the connection when a segment left.
 #[derive(Debug, Clone, Copy, Default)]
 struct Detail {
-    /// In flight, it included.
+    /// Segments in flight, itself included.
     in_flight: u32,
-    /// Found lost since the start, modulo 2³².
+    /// Segments found lost since the start, modulo 2³².
     lost: u32,
 }
 
@@ -21,12 +22,12 @@ struct Detail {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Details {
     slots: Vec<Detail>,
-    /// Found lost, and not told of yet.
+    /// Segments found lost and not reported yet.
     lost: Vec<LostSegment>,
 }
 
 impl Details {
-    /// The segment in this slot of a ring of so many leaves.
+    /// The segment in this slot of a ring of `size` slots leaves.
     pub(super) fn on_departure(&mut self, slot: usize, size: usize, in_flight: u32, lost: u64) {
         if self.slots.len() < size {
             self.grow(size);
@@ -44,7 +45,7 @@ impl Details {
             self.slots[slot] = self.slots[slot % old.max(1)];
         }
     }
-    /// The segment in this slot is found lost, the how manieth.
+    /// The segment in this slot was found lost; `lost` counts the losses, itself included.
     pub(super) fn on_lost(&mut self, slot: usize, entry: &Entry, lost: u64) {
         let detail = self.slots.get(slot).copied().unwrap_or_default();
         self.lost.push(LostSegment {
@@ -57,7 +58,7 @@ impl Details {
             lost,
         });
     }
-    /// In flight and found lost when the segment in this slot left.
+    /// Number of segments in flight, and found lost, when the segment in this slot left.
     pub(super) fn at_departure(&self, slot: usize) -> (u32, u32) {
         let detail = self.slots.get(slot).copied().unwrap_or_default();
         (detail.in_flight, detail.lost)
@@ -65,9 +66,9 @@ impl Details {
 }
 
 impl Sender {
-    /// Tells the control of the segments that were just found lost.
+    /// Reports the segments just found lost to the control.
     #[inline]
-    pub(super) fn tell_losses(&mut self) {
+    pub(super) fn report_losses(&mut self) {
         if let Some(details) = &mut self.board.details {
             for lost in details.lost.drain(..) {
                 self.control.on_lost(&lost, &mut self.window);

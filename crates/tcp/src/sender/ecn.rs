@@ -1,8 +1,8 @@
 //! The sender's part in ECN: RFC 3168 section 6.1.2, RFC 9768; Linux `include/net/tcp_ecn.h`
 //! (`tcp_ecn_send_syn`, `tcp_ecn_rcv_synack`), `tcp_output.c` (`tcp_ecn_send`).
 //!
-//! With AccECN the sender counts marks on the acknowledgements that it gets, and tells of them in
-//! its data, or in an ACK of ACKs where it has no data to send.
+//! With AccECN the sender counts marks on the ACKs that it gets, and reports them in its data, or in
+//! an ACK of ACKs if it has no data to send.
 
 use quell_units::{Ecn, Time};
 
@@ -14,7 +14,7 @@ use crate::ecn::option::AccEcnOption;
 use crate::ecn::{FeedbackMode, Fields};
 use crate::segment::Segment;
 
-/// The state of a sender.
+/// ECN state of a sender.
 #[derive(Debug, Clone)]
 pub(super) struct SenderEcn {
     mode: EcnMode,
@@ -22,20 +22,20 @@ pub(super) struct SenderEcn {
     usage: AccEcnOptionUse,
     pub(super) agreed: FeedbackMode,
     pub(super) fields: Fields,
-    /// The field of the last SYN.
+    /// IP-ECN field of the last SYN.
     syn: Ecn,
     accurate: Option<Box<Accurate>>,
 }
 
-/// What AccECN keeps.
+/// State of AccECN.
 #[derive(Debug, Clone)]
 struct Accurate {
     counters: Counters,
     decoder: Decoder,
-    /// Of the latest SYN-ACK.
+    /// IP-ECN field of the latest SYN-ACK.
     syn_ack: Ecn,
     has_ce_syn_ack: bool,
-    /// ECN-capable packets without payload that were sent.
+    /// Number of ECN-capable packets without payload sent.
     controls: u64,
 }
 
@@ -54,7 +54,8 @@ impl SenderEcn {
     /// Flags and IP-ECN field of the `attempt`th SYN.
     pub(super) fn syn(&mut self, attempt: u32) -> (u16, Ecn) {
         let flags = handshake::syn_flags(self.mode, attempt);
-        // DCTCP's stay ECN-capable, as Linux's; RFC 9768 section 3.1.4.1 advises against it.
+        // Repeated SYNs of DCTCP stay ECN-capable, as Linux's; RFC 9768 section 3.1.4.1 advises
+        // against it.
         let is_capable = self.scope == EctScope::Everything
             && (flags != 0 || matches!(self.mode, EcnMode::Dctcp(_)));
         self.syn = if is_capable {
@@ -65,7 +66,7 @@ impl SenderEcn {
         (flags, self.syn)
     }
     /// The first SYN-ACK decides (RFC 9768 section 3.1.5: "MUST NOT switch into a different feedback
-    /// mode"). True if the SYN had arrived with CE.
+    /// mode"). Returns true if the SYN had arrived with CE.
     pub(super) fn on_syn_ack(&mut self, segment: &Segment) -> bool {
         self.agreed = handshake::confirm(self.mode, segment.flags);
         self.fields = Fields::new(self.mode, self.scope, self.agreed);
@@ -84,16 +85,16 @@ impl SenderEcn {
         // "SHOULD include an AccECN Option in the first ACK" and "on the first data segment" (RFC
         // 9768 section 3.2.3.2.1).
         accurate.counters.demand(2);
-        // The reserved 101 says nothing of the SYN (section 3.1.3).
+        // The reserved 101 does not echo the SYN (section 3.1.3).
         let arrived = handshake::echoed(segment.flags);
         if arrived.is_some_and(|arrived| !handshake::is_valid(self.syn, arrived)) {
             accurate.decoder.on_invalid_transition();
         }
         self.accurate = Some(accurate);
-        self.heed_mangling();
+        self.disable_if_mangled();
         arrived == Some(Ecn::Ce)
     }
-    /// The SYN-ACK came again; its flags count no more, but its IP-ECN field does.
+    /// The SYN-ACK arrived again: its flags no longer count, but its IP-ECN field does.
     pub(super) fn on_repeated_syn_ack(&mut self, ecn: Ecn) {
         if let Some(accurate) = &mut self.accurate {
             accurate.on_syn_ack(ecn);
@@ -114,7 +115,7 @@ impl SenderEcn {
             accurate.counters.on_packet(segment.ecn, payload);
         }
     }
-    /// An ACK that delivers so many segments and bytes told something new.
+    /// Returns the marks that an ACK reports, which no other ACK has superseded.
     pub(super) fn decode(&mut self, segment: &Segment, delivered: Delivered) -> Marks {
         let Some(accurate) = &mut self.accurate else {
             return Marks::default();
@@ -128,10 +129,10 @@ impl SenderEcn {
             sent: delivered.sent,
             controls: accurate.controls,
         });
-        self.heed_mangling();
+        self.disable_if_mangled();
         marks
     }
-    fn heed_mangling(&mut self) {
+    fn disable_if_mangled(&mut self) {
         let is_mangled = |accurate: &Accurate| accurate.decoder.is_mangled();
         if self.accurate.as_deref().is_some_and(is_mangled) {
             self.fields = Fields::NOT_ECT;
@@ -143,7 +144,7 @@ impl SenderEcn {
     pub(super) fn is_accurate(&self) -> bool {
         self.accurate.is_some()
     }
-    /// The ACE field of a segment that leaves; nothing without AccECN.
+    /// The ACE field of a segment that leaves; zero without AccECN.
     #[cold]
     pub(super) fn ace_flags(&mut self) -> u16 {
         self.accurate
@@ -165,7 +166,7 @@ impl SenderEcn {
             None => AccEcnOption::NONE,
         }
     }
-    /// Payload of a full segment that leaves now, where `mss` is that of one without option.
+    /// Payload of a full segment that leaves now; `mss` is the payload of a segment without option.
     #[cold]
     pub(super) fn full_payload(&self, mss: u32, rtt: Option<Time>, now: Time) -> u32 {
         match &self.accurate {
@@ -197,7 +198,7 @@ impl Accurate {
     }
 }
 
-/// What an ACK delivers, and what had been sent.
+/// What an ACK delivers, and the number of bytes sent so far.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Delivered {
     pub(super) packets: u32,

@@ -1,16 +1,16 @@
 //! The sending end: RFC 9293, 5681, 6298, 6675, 8985, 9937; Linux `net/ipv4/tcp_input.c`,
 //! `tcp_output.c`, `tcp_timer.c`.
 //!
-//! Its host calls [`Sender::poll`] until `None` after each other call; one such run of polls is
-//! what a run of Linux's `tcp_write_xmit` is.
+//! After each other call the host calls [`Sender::poll`] until it returns `None`. One such run of
+//! polls is one run of Linux's `tcp_write_xmit`.
 //!
-//! Deviations from Linux: 1. RTTs are in nanoseconds, not in microseconds;
-//! 2. a connection is never given up; 3. the receiver never takes back what it selectively
-//! acknowledged; 4. segments keep their boundaries when they are sent again; 5. FIN is the only
-//! control flag with a sequence number; 6. there are no limits of memory but of the send buffer.
+//! Deviations from Linux: 1. RTTs are in nanoseconds, not in microseconds; 2. the sender never gives
+//! up a connection; 3. the receiver never takes back what it selectively acknowledged (reneging); 4.
+//! segments keep their boundaries when they are retransmitted; 5. FIN is the only control flag with
+//! a sequence number; 6. memory is limited by the send buffer alone.
 
 mod ack;
-mod bursts;
+
 mod delivery;
 mod details;
 mod ecn;
@@ -22,6 +22,7 @@ mod scoreboard;
 mod stats;
 mod timers;
 mod transmit;
+mod tso;
 mod undo;
 
 pub use stats::SenderStats;
@@ -29,11 +30,10 @@ pub use stats::SenderStats;
 use quell_units::{Bytes, Rate, Time};
 
 use crate::cache::prefetch;
-use crate::cc::{AckSample, CongestionControl, Connection, Control, State, Window};
+use crate::cc::{AckSample, CongestionControl, Connection, Control, Custom, Host, State, Window};
 use crate::config::SenderConfig;
 use crate::ecn::FeedbackMode;
 use crate::segment::{Flags, Segment};
-use bursts::Burst;
 use delivery::Delivery;
 use ecn::SenderEcn;
 use queue::SendQueue;
@@ -44,52 +44,57 @@ use scoreboard::Scoreboard;
 use stats::Counters;
 use timers::Timers;
 use transmit::{Forced, Pacing, Usage};
+use tso::Burst;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
     Closed,
-    /// The SYN was sent at this time, the how manieth.
-    Opening(Time, u32),
+    /// SYN sent; `attempt` counts retransmissions, from 1 for the first SYN and 0 before it.
+    SynSent {
+        at: Time,
+        attempt: u32,
+    },
     Established,
 }
 
-/// The sending end of a connection.
+/// The sending end of a connection; Linux `struct tcp_sock`.
 #[derive(Debug, Clone)]
 pub struct Sender {
-    // What every segment and ACK touches.
+    // Each segment and ACK touches these.
     board: Scoreboard,
     window: Window,
-    una: u64,
-    /// First number behind the receive window.
-    window_end: u64,
-    /// Bytes that the application has written; `u64::MAX` where it never ends.
-    written: u64,
+    /// First number not acknowledged (SND.UNA).
+    snd_una: u64,
+    /// First number beyond the receive window (SND.UNA + SND.WND).
+    wnd_end: u64,
+    /// Bytes that the application has written; `u64::MAX` if it never stops.
+    write_seq: u64,
     mss: u32,
     phase: Phase,
     is_closed: bool,
-    /// The SYN-ACK is to be acknowledged.
+    /// The SYN-ACK must be acknowledged.
     ack_wanted: bool,
     syn_wanted: bool,
-    /// The next new segment says that the window was reduced.
-    announce_reduction: bool,
+    /// The next new segment carries CWR (`TCP_ECN_QUEUE_CWR`).
+    queue_cwr: bool,
     nagle: bool,
     restart_after_idle: bool,
     is_paced: bool,
     ecn: SenderEcn,
     gso: bool,
     initial_window: u32,
-    /// Where the last segment ended that was smaller than a full one.
-    small_end: u64,
-    /// What the last departure has in the books.
+    /// End of the last segment that was smaller than a full one.
+    snd_sml: u64,
+    /// Departure time recorded for the last segment.
     last_stamp: Time,
-    /// When data was last sent.
+    /// Time of the last departure of data (`lsndtime`).
     last_departure: Time,
     forced: Option<Forced>,
-    /// The peer's timestamp, and the one it echoed last.
-    echo: Time,
-    echoed: Time,
-    /// Blocks of the last ACK, not looked at again.
-    known_sacks: [crate::segment::Sack; 3],
+    /// The peer's latest timestamp, and the timestamp that it echoed last.
+    ts_recent: Time,
+    rcv_tsecr: Time,
+    /// SACK blocks of the last ACK, which need no second look.
+    recv_sack_cache: [crate::segment::Sack; 3],
     control: Control,
     recovery: Recovery,
     rtt: Rtt,
@@ -108,13 +113,17 @@ impl Sender {
     /// A sender that has not opened yet.
     pub fn new(config: &SenderConfig) -> Self {
         let mut window = Window::new(config.initial_window);
-        let control = Control::new(&config.congestion_control, config.ticks, &mut window);
+        let host = Host {
+            ticks: config.ticks,
+        };
+        let control = Control::new(&config.congestion_control, &host, &mut window);
         Self::build(config, control, window)
     }
-    /// The same with this control instead of the one that `config` names.
+    /// The same with this control at work instead of the one that `config` names, whose pacing and ECN
+    /// remain the defaults.
     pub fn with_control(config: &SenderConfig, control: Box<dyn CongestionControl>) -> Self {
         let window = Window::new(config.initial_window);
-        Self::build(config, Control::custom(control), window)
+        Self::build(config, Control::Custom(Custom(control)), window)
     }
     fn build(config: &SenderConfig, control: Control, window: Window) -> Self {
         let mss = config.mss.max(1);
@@ -123,28 +132,28 @@ impl Sender {
         Self {
             board,
             window,
-            una: 0,
-            window_end: config.peer_window.get(),
-            written: 0,
+            snd_una: 0,
+            wnd_end: config.peer_window.get(),
+            write_seq: 0,
             mss,
             phase: Phase::Closed,
             is_closed: false,
             ack_wanted: false,
             syn_wanted: false,
-            announce_reduction: false,
+            queue_cwr: false,
             nagle: config.nagle,
             restart_after_idle: config.restart_after_idle,
-            is_paced: config.pacing.unwrap_or(control.wants_pacing()),
+            is_paced: config.is_paced(),
             ecn: SenderEcn::new(config),
             gso: config.gso,
             initial_window: config.initial_window.max(1),
-            small_end: 0,
+            snd_sml: 0,
             last_stamp: Time::ZERO,
             last_departure: Time::ZERO,
             forced: None,
-            echo: Time::ZERO,
-            echoed: Time::ZERO,
-            known_sacks: Default::default(),
+            ts_recent: Time::ZERO,
+            rcv_tsecr: Time::ZERO,
+            recv_sack_cache: Default::default(),
             control,
             recovery: Recovery::default(),
             rtt: Rtt::new(config.rto_min),
@@ -159,44 +168,48 @@ impl Sender {
             counters: Counters::default(),
         }
     }
-    /// Opens the connection: the SYN is ready to send.
+    /// Opens the connection: `poll` will return the SYN.
     pub fn open(&mut self, now: Time) {
         if self.phase == Phase::Closed {
-            self.phase = Phase::Opening(now, 0);
+            self.phase = Phase::SynSent {
+                at: now,
+                attempt: 0,
+            };
             self.syn_wanted = true;
         }
     }
-    /// The application hands over so many more bytes; nothing after [`close`](Self::close).
+    /// The application writes `bytes` more bytes; without effect after [`close`](Self::close).
     pub fn write(&mut self, bytes: u64) {
         if !self.is_closed {
-            // `tcp_sendmsg_locked`: what was written before had all left.
-            if self.written.saturating_sub(self.board.next()) < u64::from(self.mss) {
+            // `tcp_sendmsg_locked`: all that was written before has left.
+            if self.write_seq.saturating_sub(self.board.snd_nxt()) < u64::from(self.mss) {
                 self.check_app_limited();
             }
-            self.written = self.written.saturating_add(bytes);
+            self.write_seq = self.write_seq.saturating_add(bytes);
             self.queue.has_news = true;
         }
     }
-    /// The application never runs out of bytes.
+    /// The application writes without end.
     pub fn write_endless(&mut self) {
         self.write(u64::MAX);
     }
-    /// The same of an application that will [`retract`](Self::retract) some of it.
+    /// The same for an application that will [`retract`](Self::retract) some of it.
     pub fn write_until_retracted(&mut self) {
         self.queue.pause();
         self.write_endless();
     }
-    /// Takes back what was written and is not among the next `unsent` bytes to send: those that a
-    /// socket's buffer would hold. What was never written does not come back.
+    /// Takes back what was written, except the next `unsent` bytes to send: those that a socket's
+    /// buffer would hold.
     pub fn retract(&mut self, unsent: u64) {
-        let kept = self.board.next().saturating_add(unsent);
-        self.written = self.written.min(kept);
+        let kept = self.board.snd_nxt().saturating_add(unsent);
+        self.write_seq = self.write_seq.min(kept);
         self.queue.pause();
     }
-    /// Nothing follows what was written; an endless stream ends with what has been sent.
+    /// The application closes: nothing follows what was written. An endless stream ends with what has
+    /// been sent.
     pub fn close(&mut self) {
-        if self.written == u64::MAX {
-            self.written = self.board.next();
+        if self.write_seq == u64::MAX {
+            self.write_seq = self.board.snd_nxt();
         }
         self.is_closed = true;
     }
@@ -204,12 +217,12 @@ impl Sender {
     pub fn on_segment(&mut self, segment: &Segment, now: Time) {
         match self.phase {
             Phase::Closed => {}
-            Phase::Opening(sent, attempts) => {
+            Phase::SynSent { at, attempt } => {
                 if segment.flags.has(Flags::SYN | Flags::ACK) {
-                    self.on_syn_ack(segment, sent, attempts, now);
+                    self.on_syn_ack(segment, at, attempt, now);
                 }
             }
-            // The SYN-ACK came again: the handshake's last ACK was lost.
+            // The SYN-ACK again: the handshake's last ACK was lost.
             Phase::Established if segment.flags.has(Flags::SYN) => {
                 self.ecn.on_repeated_syn_ack(segment.ecn);
                 self.ack_wanted = true;
@@ -222,36 +235,39 @@ impl Sender {
             }
         }
     }
-    fn on_syn_ack(&mut self, segment: &Segment, sent: Time, attempts: u32, now: Time) {
+    fn on_syn_ack(&mut self, segment: &Segment, syn_sent: Time, attempt: u32, now: Time) {
         self.phase = Phase::Established;
         self.syn_wanted = false;
         self.ack_wanted = true;
-        self.echo = segment.timestamp;
-        self.window_end = segment.window.into();
+        self.ts_recent = segment.timestamp;
+        self.wnd_end = segment.window.into();
         self.queue.on_ack(segment.window.into());
-        if attempts == 1 {
-            self.rtt.on_sample(now - sent, 0, 0);
-            self.rtt.on_lowest(now - sent, now);
-        } else if attempts > 2 {
+        if attempt == 1 {
+            self.rtt.on_sample(now - syn_sent, 0, 0);
+            self.rtt.update_min_rtt(now - syn_sent, now);
+        } else if attempt > 2 {
+            // RFC 5681 section 3.1: "if the SYN or SYN/ACK is lost, the initial window used by a
+            // sender after a correctly transmitted SYN MUST be one segment"; Linux forgives one
+            // loss, which may be a spurious time-out (`tcp_init_transfer`).
             self.window.cwnd = 1;
         }
         if self.ecn.on_syn_ack(segment) {
             self.on_marked_syn();
         }
-        self.timers.on_established(self.rtt.timeout());
+        self.timers.on_established(self.rtt.rto());
         self.delivery.on_established(now);
         self.update_pacing();
         let (agreed, connection) = (self.ecn.agreed, self.connection());
-        self.control.on_open(agreed, &connection, &mut self.window);
+        self.control.init(agreed, &connection, &mut self.window);
         self.update_pacing();
     }
-    /// The SYN had CE (RFC 9768 section 3.2.2.2: "the TCP Client still triggers the congestion control
-    /// actions necessary"): the initial window is one segment, as RFC 5562 has it for a marked SYN-ACK,
-    /// and as after a SYN that was lost twice.
+    /// The SYN had CE. RFC 9768 section 3.2.2.2: "the TCP Client still triggers the congestion control
+    /// actions necessary". The initial window becomes one segment, as RFC 5562 requires after a marked
+    /// SYN-ACK, and as after a SYN that was lost twice.
     fn on_marked_syn(&mut self) {
         self.window.cwnd = 1;
     }
-    /// When to call [`on_timer`](Self::on_timer) next; it may change with every other call.
+    /// When to call [`on_timer`](Self::on_timer) next; any other call may change it.
     #[inline]
     pub fn next_timer(&self) -> Option<Time> {
         match (self.timers.due(), self.pacing.release()) {
@@ -259,7 +275,7 @@ impl Sender {
             (due, release) => due.or(release),
         }
     }
-    /// An ACK will arrive soon: asks for what it will need, but for the segments outstanding.
+    /// An ACK will arrive soon: prefetches what it will need, except the outstanding segments.
     #[inline]
     pub fn prefetch(&self) {
         // One of each cache line, or nearly so.
@@ -273,15 +289,15 @@ impl Sender {
         prefetch(&self.pacing);
         prefetch(&self.rtt);
         prefetch(&self.ecn);
-        prefetch(&self.una);
-        prefetch(&self.echoed);
+        prefetch(&self.snd_una);
+        prefetch(&self.rcv_tsecr);
         prefetch(&self.delivery);
         prefetch(&self.counters);
         prefetch(&self.mss);
         prefetch(&self.queue);
     }
-    /// The same of the segments outstanding, once what [`prefetch`](Self::prefetch) asked for may be
-    /// there.
+    /// Prefetches the outstanding segments, once what [`prefetch`](Self::prefetch) asked for may have
+    /// arrived.
     #[inline]
     pub fn prefetch_segments(&self) {
         self.board.prefetch_segments();
@@ -293,13 +309,13 @@ impl Sender {
     }
     /// Whether everything written has been acknowledged, and the FIN too if closed.
     pub fn is_done(&self) -> bool {
-        self.una >= self.written.saturating_add(u64::from(self.is_closed))
+        self.snd_una >= self.write_seq.saturating_add(u64::from(self.is_closed))
     }
-    /// What the handshake has agreed on.
+    /// ECN feedback that the handshake has agreed on.
     pub fn feedback(&self) -> FeedbackMode {
         self.ecn.agreed
     }
-    /// Gives back the memory of segments outstanding, once nothing will ever be outstanding again.
+    /// Frees the memory for outstanding segments if there will never be any again.
     #[inline]
     pub fn release_if_finished(&mut self) {
         if self.is_closed && self.is_done() {
@@ -310,12 +326,12 @@ impl Sender {
     pub fn state(&self) -> State {
         self.recovery.state
     }
-    /// How it goes.
+    /// Counters and current state.
     pub fn stats(&self) -> SenderStats {
         let counters = &self.counters;
         SenderStats {
-            srtt: self.rtt.smoothed().unwrap_or_default(),
-            min_rtt: self.rtt.lowest().unwrap_or_default(),
+            srtt: self.rtt.srtt().unwrap_or_default(),
+            min_rtt: self.rtt.min_rtt().unwrap_or_default(),
             rto: self.timers.rto(),
             cwnd: self.window.cwnd,
             ssthresh: self.window.ssthresh,
@@ -325,7 +341,7 @@ impl Sender {
             retransmitted: counters.retransmitted,
             delivered: self.delivery.delivered,
             delivered_ce: self.delivery.delivered_ce,
-            acknowledged: self.una.min(self.written),
+            acknowledged: self.snd_una.min(self.write_seq),
             recoveries: counters.recoveries,
             ecn_reductions: counters.ecn_reductions,
             rto_count: counters.rto_count,
@@ -336,21 +352,21 @@ impl Sender {
             app_limited: counters.app_limited,
         }
     }
-    /// What the control may look at.
+    /// What the control sees of the connection.
     fn connection(&self) -> Connection {
         Connection {
             state: self.recovery.state,
             in_flight: self.board.in_flight(),
             lost: self.board.lost_total(),
-            srtt: self.rtt.smoothed(),
-            min_rtt: self.rtt.lowest(),
+            srtt: self.rtt.srtt(),
+            min_rtt: self.rtt.min_rtt(),
             mss: self.mss,
             pacing_rate: self.pacing.rate(),
             next_departure: self.pacing.next(),
             app_limited: self.delivery.is_app_limited(),
         }
     }
-    /// The pacing rate that the sender would use.
+    /// Sets the pacing rate: the control's, or else that of the window.
     fn update_pacing(&mut self) {
         if self.is_paced {
             let rate = self
@@ -362,7 +378,7 @@ impl Sender {
     }
     /// 200 % of a window per RTT in slow start, 120 % afterwards (`tcp_update_pacing_rate`).
     fn window_rate(&self) -> Rate {
-        let Some(srtt) = self.rtt.smoothed() else {
+        let Some(srtt) = self.rtt.srtt() else {
             return Rate::UNLIMITED;
         };
         let percent = if self.window.cwnd < self.window.ssthresh / 2 {
@@ -370,7 +386,7 @@ impl Sender {
         } else {
             120
         };
-        let segments = u64::from(self.window.cwnd.max(self.board.outstanding()));
+        let segments = u64::from(self.window.cwnd.max(self.board.packets_out()));
         let srtt = srtt.as_nanos().max(1);
         let bits = segments.saturating_mul(u64::from(self.mss)) * 8;
         // 10⁹ ns, percent: fits 64 bits up to a window of 1.9 GB.
@@ -380,16 +396,16 @@ impl Sender {
         };
         Rate::from_bps(rate.clamp(1, u64::MAX - 1))
     }
-    /// Changes the state of loss recovery.
+    /// Changes the state of loss recovery (`tcp_set_ca_state`).
     fn set_state(&mut self, new: State, now: Time) {
         let old = self.recovery.state;
         let ack = AckSample {
             now,
-            una: self.una,
-            next: self.board.next(),
+            snd_una: self.snd_una,
+            snd_nxt: self.board.snd_nxt(),
             ..AckSample::default()
         };
-        self.control.on_state(old, new, &ack, &mut self.window);
+        self.control.set_state(old, new, &ack, &mut self.window);
         self.recovery.state = new;
     }
 }

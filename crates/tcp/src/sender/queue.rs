@@ -2,70 +2,72 @@
 //! (`tcp_sendmsg_locked`, `tcp_xmit_size_goal`, `tcp_stream_memory_free`), `tcp_input.c` (`tcp_new_space`,
 //! `tcp_sndbuf_expand`), `net/core/stream.c` (`sk_stream_write_space`).
 //!
-//! An application that always has more fills the last buffer up to 64 KiB and begins others, until so much
-//! waits as may; it is woken when half of that has left. Both show in what leaves: the rest of a buffer
-//! that is not the last does not wait for company (`tcp_tso_should_defer`), and a write that fills the
-//! buffer at the head of the queue sends what the window allows (`tcp_push_one`). So bursts fall out of step
-//! with the ACKs about every 50 segments, which decides how many meet a full queue.
+//! An application that always has more fills the last buffer up to 64 KiB and starts others, until as
+//! much waits as may; it is woken when half of that has left. Both show in what leaves: the rest of a
+//! buffer that is not the last is not deferred (`tcp_tso_should_defer`), and a write that fills the
+//! buffer at the head of the queue sends what the window allows (`tcp_push_one`). So bursts fall out of
+//! step with the ACKs about every 50 segments, which decides how many of them meet a full queue.
 //!
-//! Deviations from Linux: 1. of more than [`MOST`] buffers the last ones are one; 2. a segment that is sent
-//! again is not split off its buffer, and one gap at a time has a buffer of its own; 3. the limit does not
-//! follow the rate, as that of the other worlds' hosts does above 100 Mbit/s; 4. a source that pauses has one
-//! buffer without end, where those hosts let 16 KiB wait.
+//! Deviations from Linux: 1. beyond [`MOST`] buffers the last ones are merged; 2. a retransmitted
+//! segment is not split off its buffer, and only one gap at a time has a buffer of its own; 3. the limit
+//! does not follow the rate, while that of the other worlds' hosts does above 100 Mbit/s; 4. a source
+//! that pauses has one endless buffer, while those hosts let 16 KiB wait.
 
 use quell_units::Time;
 
 use super::Sender;
-use super::bursts::LARGEST;
+use super::tso::LARGEST;
 use crate::segment::Segment;
 
-/// Buffers whose ends are known.
+/// Number of buffers whose ends are recorded.
 const MOST: usize = 8;
-/// Bursts outstanding whose memory is counted; a power of two. With more of them the window is so large that
-/// memory is no limit.
+/// Number of outstanding bursts whose memory is counted; a power of two. With more of them the window is
+/// so large that memory is no limit.
 const BURSTS: usize = 32;
-/// What the hosts of the other worlds let wait in a socket (TCP_NOTSENT_LOWAT).
+/// Bytes that the hosts of the other worlds let wait in a socket (TCP_NOTSENT_LOWAT).
 const UNSENT: u64 = 128 << 10;
-/// Memory of a send buffer at first (their `tcp_wmem`), and for each segment of the window: twice the power
-/// of two that holds 1 460 bytes, the headers and `struct skb_shared_info`, and `struct sk_buff`. The headers
-/// are 192 bytes in the virtual world's kernel; with drivers for wireless they are 320, the power of two 4 096.
+/// Initial memory of a send buffer (their `tcp_wmem`), and memory for each segment of the window: twice
+/// `struct sk_buff` and the power of two that holds 1 460 bytes, the headers and `struct
+/// skb_shared_info`. The headers are 192 bytes in the virtual world's kernel; with drivers for wireless
+/// networks they are 320, and the power of two is 4 096.
 const MEMORY: u64 = 131_072;
 const MEMORY_PER_SEGMENT: u64 = 2 * (2_048 + 256);
-/// And at least for so many segments (`TCP_INIT_CWND`).
+/// Least number of segments to have memory for (`TCP_INIT_CWND`).
 const FEWEST: u32 = 10;
-/// Memory of an `sk_buff` without payload: headers, itself, `struct skb_shared_info` (`tcp_stream_alloc_skb`).
+/// Memory of an `sk_buff` without payload: headers, itself, `struct skb_shared_info`
+/// (`tcp_stream_alloc_skb`).
 const OVERHEAD: u64 = 256 + 256 + 320;
-/// Windows up to this are not halved for a buffer's size (`TCP_MSS_DEFAULT`).
+/// Windows up to this size are not halved for the size of a buffer (`TCP_MSS_DEFAULT`).
 const SMALL_WINDOW: u64 = 536;
 
-/// What is written and has not left.
+/// Data that is written and has not left.
 #[derive(Debug, Clone)]
 pub(super) struct SendQueue {
-    /// An ACK has come or something has left, after which there may be room.
+    /// An ACK has arrived or something has left, so there may be room.
     may_have_room: bool,
     /// The application is writing.
     is_filling: bool,
-    /// What the window allows leaves without company.
+    /// What the window allows leaves at once, without deferral (`tcp_push_one`).
     pub(super) pushes_one: bool,
-    /// The application has more than before.
+    /// The application has written more since the last poll.
     pub(super) has_news: bool,
-    /// The application pauses now and then.
+    /// The application may pause.
     pauses: bool,
-    /// Where the last buffer ends (`write_seq`).
+    /// End of the last buffer (Linux's `write_seq`).
     end: u64,
     /// The widest receive window so far (`max_window`).
     widest: u64,
-    /// What had been written when it was last pushed (`pushed_seq`).
+    /// End of the data when it was last pushed (`pushed_seq`).
     pushed: u64,
-    /// Bytes of memory that the queue and what is outstanding may use (`sk_sndbuf`).
+    /// Bytes of memory that the queue and the outstanding data may use (`sk_sndbuf`).
     memory: u64,
-    /// Bursts that have begun, and of those the acknowledged ones.
+    /// Number of bursts that have begun, and of those the acknowledged ones.
     begun: u32,
     gone: u32,
-    /// Where the first `count` buffers end that have not left whole.
+    /// Ends of the first `count` buffers that have not left completely.
     count: usize,
     ends: [u64; MOST],
-    /// Where the last bursts began, in numbers that wrap: each is a buffer until it is acknowledged.
+    /// Starts of the last bursts, as wrapping numbers; each burst is a buffer until it is acknowledged.
     bursts: [u32; BURSTS],
 }
 
@@ -91,7 +93,7 @@ impl Default for SendQueue {
 }
 
 impl SendQueue {
-    /// An ACK has arrived, with this window.
+    /// An ACK arrived with this window, in bytes.
     #[inline]
     pub(super) fn on_ack(&mut self, window: u64) {
         self.widest = self.widest.max(window);
@@ -115,20 +117,20 @@ impl SendQueue {
         let end = *ends.find(|&&end| end > next)?;
         Some((end - next, end == self.end))
     }
-    /// The source pauses now and then.
+    /// The application may pause.
     pub(super) fn pause(&mut self) {
         self.pauses = true;
         self.count = 0;
         self.is_filling = false;
     }
 
-    /// Buffers that have left and reach beyond `delivered`.
+    /// Number of buffers that have left and reach beyond `delivered`.
     fn outstanding(&mut self, delivered: u64) -> u64 {
         let oldest = self.begun.wrapping_sub(BURSTS as u32);
         if self.begun.wrapping_sub(self.gone) > BURSTS as u32 {
             self.gone = oldest;
         }
-        // One is gone when what was delivered has come to the beginning of the next.
+        // A burst is gone when delivery has reached the start of the next one.
         while self.begun.wrapping_sub(self.gone) > 1 {
             let next = self.bursts[self.gone.wrapping_add(1) as usize % BURSTS];
             if (delivered as u32).wrapping_sub(next) > u32::MAX / 2 {
@@ -154,7 +156,7 @@ impl SendQueue {
         };
         (LARGEST.min(half) / mss).max(1) * mss
     }
-    /// The application fills the last buffer, or begins a first one; its stream ends at `written`.
+    /// The application fills the last buffer, or starts the first one; its stream ends at `written`.
     fn fill_last(&mut self, next: u64, written: u64, goal: u64) {
         self.drop_sent(next);
         self.count = self.count.max(1);
@@ -166,7 +168,8 @@ impl SendQueue {
         self.end += room.min(written.saturating_sub(self.end));
         self.ends[self.count - 1] = self.end;
     }
-    /// And then further ones as long as there is room; `used` is the memory of what is outstanding.
+    /// The application fills further buffers as long as there is room; `used` is the memory of the
+    /// outstanding data.
     fn fill_more(&mut self, next: u64, written: u64, goal: u64, used: u64) {
         while self.end < written && self.end - next < UNSENT {
             if used + self.memory_waiting(next) >= self.memory {
@@ -184,7 +187,7 @@ impl SendQueue {
 }
 
 impl Sender {
-    /// What [`poll`](Self::poll) does where nothing may leave any more: the application may write.
+    /// Continues [`poll`](Self::poll) when nothing more may leave: lets the application write.
     pub(super) fn poll_filled(&mut self, now: Time) -> Option<Segment> {
         if self.queue.may_have_room && self.is_woken(now) {
             self.begin_filling(now);
@@ -199,8 +202,8 @@ impl Sender {
         self.end_filling(now);
         self.poll_established(now)
     }
-    /// The application writes: it fills the last buffer first. If that is the head of the queue too and there
-    /// is more to write, what the window allows leaves, as often as it is full again.
+    /// The application writes: it fills the last buffer first. If that is also the head of the queue and
+    /// there is more to write, what the window allows leaves each time the buffer is full again.
     #[cold]
     pub(super) fn begin_filling(&mut self, now: Time) {
         self.queue.has_news = false;
@@ -210,44 +213,44 @@ impl Sender {
         let before = self.queue.end;
         self.fill_last(now);
         let queue = &mut self.queue;
-        // What is more than half of the receive window is pushed in the usual way (`forced_push`).
+        // More than half of the receive window is pushed in the usual way (`forced_push`).
         let is_forced = queue.end > queue.pushed + queue.widest / 2;
-        let has_filled = queue.end > before && queue.end < self.written;
+        let has_filled = queue.end > before && queue.end < self.write_seq;
         queue.pushes_one = queue.count == 1 && has_filled && !is_forced;
         queue.is_filling = true;
     }
     fn end_filling(&mut self, now: Time) {
         self.queue.is_filling = false;
         self.fill_last(now);
-        let (next, used) = (self.board.next(), self.memory_outstanding());
+        let (next, used) = (self.board.snd_nxt(), self.memory_outstanding());
         let goal = self.goal(now);
-        self.queue.fill_more(next, self.written, goal, used);
+        self.queue.fill_more(next, self.write_seq, goal, used);
     }
     fn fill_last(&mut self, now: Time) {
-        let (next, goal) = (self.board.next(), self.goal(now));
-        self.queue.fill_last(next, self.written, goal);
+        let (next, goal) = (self.board.snd_nxt(), self.goal(now));
+        self.queue.fill_last(next, self.write_seq, goal);
     }
     fn goal(&self, now: Time) -> u64 {
         self.queue.goal(self.full_payload(now).max(1).into())
     }
-    /// Memory of what is outstanding. What is selectively acknowledged is one buffer, wherever it began, and
-    /// so is the gap in front of it (`tcp_shift_skb_data`).
+    /// Memory of the outstanding data. What is selectively acknowledged is one buffer, wherever it began,
+    /// and so is the gap before it (`tcp_shift_skb_data`).
     fn memory_outstanding(&mut self) -> u64 {
-        let (una, next) = (self.una, self.board.next());
-        if una == next {
+        let (snd_una, next) = (self.snd_una, self.board.snd_nxt());
+        if snd_una == next {
             return 0;
         }
-        let delivered = self.board.highest_sack(una);
-        let merged = if delivered > una { 2 } else { 0 };
-        next - una + (self.queue.outstanding(delivered) + merged) * OVERHEAD
+        let delivered = self.board.highest_sack(snd_una);
+        let merged = if delivered > snd_una { 2 } else { 0 };
+        next - snd_una + (self.queue.outstanding(delivered) + merged) * OVERHEAD
     }
 
-    /// `tcp_new_space`: whether the application, which has more, is woken.
+    /// `tcp_new_space`: whether an application that has more to write is woken.
     fn is_woken(&mut self, now: Time) -> bool {
         self.queue.may_have_room = false;
-        let next = self.board.next();
+        let next = self.board.snd_nxt();
         let unsent = self.queue.end.saturating_sub(next);
-        if !self.gso || self.queue.pauses || self.written <= next + unsent {
+        if !self.gso || self.queue.pauses || self.write_seq <= next + unsent {
             return false;
         }
         let cwnd = self.window.cwnd;
@@ -255,7 +258,7 @@ impl Sender {
             let segments = cwnd.max(FEWEST).max(self.recovery.reordering + 1);
             let memory = u64::from(segments) * MEMORY_PER_SEGMENT;
             self.queue.memory = self.queue.memory.max(memory);
-            self.usage.stamp = now;
+            self.usage.cwnd_stamp = now;
         }
         if unsent * 2 >= UNSENT {
             return false;
@@ -308,7 +311,7 @@ mod tests {
         sender.on_segment(&answer(ack, 0, None), now);
         polled(sender, now)
     }
-    /// A sender with this window beyond slow start, at 20 ms, its first flight under way.
+    /// A sender with this window beyond slow start, at 20 ms, with its first flight sent.
     fn opened(window: u32, bytes: Option<u64>) -> Sender {
         let mut sender = Sender::new(&SenderConfig {
             initial_window: window,
@@ -329,7 +332,7 @@ mod tests {
     }
     fn buffers(sender: &Sender) -> Vec<u64> {
         let ends = sender.queue.ends[..sender.queue.count].to_vec();
-        let starts = std::iter::once(sender.board.next()).chain(ends.clone());
+        let starts = std::iter::once(sender.board.snd_nxt()).chain(ends.clone());
         starts
             .zip(ends)
             .map(|(start, end)| (end - start) / MSS)
@@ -340,9 +343,9 @@ mod tests {
     /// 128 KiB is not used up: 4 608 bytes for each segment of the window where that is more.
     #[test]
     fn buffers_are_full_and_end_where_enough_waits() {
-        // 20 segments outstanding: of two buffers the memory is used up.
+        // 20 segments outstanding: two buffers use up the memory.
         assert_eq!(buffers(&opened(20, None)), [FULL, FULL]);
-        // Of a stream that ends the last one is smaller.
+        // The last buffer of a stream that ends is smaller.
         assert_eq!(buffers(&opened(20, Some(75 * MSS))), [FULL, 10]);
         let mut wide = opened(20, None);
         wide.queue.memory = 1 << 20;
@@ -364,7 +367,7 @@ mod tests {
     fn memory_grows_with_the_window() {
         let mut sender = opened(40, None);
         assert_eq!(sender.queue.memory, MEMORY);
-        // Nothing leaves: the first ACK opens the window by one segment, which waits for company.
+        // Nothing leaves: the first ACK opens the window by one segment, which is deferred.
         sender.last_departure = us(40_000);
         assert_eq!(acknowledged(&mut sender, 1, us(40_000)), 0);
         assert_eq!(sender.queue.memory, 40 * 4_608);
@@ -373,10 +376,10 @@ mod tests {
     /// `tcp_tso_should_defer`: "Middle in queue won't get any more data, full sendable already?"
     #[test]
     fn the_rest_of_a_buffer_that_is_not_the_last_does_not_wait() {
-        // The ACK leaves room for two; what is less is filled up from the next buffer (`tcp_grow_skb`).
+        // The ACK leaves room for two; a smaller rest is filled up from the next buffer (`tcp_grow_skb`).
         for (rest, leaves) in [(1, 2), (2, 2), (3, 0), (FULL, 0)] {
             let mut sender = opened(90, None);
-            let next = sender.board.next();
+            let next = sender.board.snd_nxt();
             let queue = &mut sender.queue;
             (queue.count, queue.end) = (2, next + (rest + FULL) * MSS);
             (queue.ends[0], queue.ends[1]) = (next + rest * MSS, next + (rest + FULL) * MSS);
@@ -397,7 +400,7 @@ mod tests {
     fn a_write_that_fills_the_head_of_the_queue_sends_what_the_window_allows() {
         for (waiting, sent) in [(30, 2), (FULL, 0)] {
             let mut sender = opened(90, None);
-            let next = sender.board.next();
+            let next = sender.board.snd_nxt();
             let queue = &mut sender.queue;
             (queue.count, queue.end, queue.ends[0]) =
                 (1, next + waiting * MSS, next + waiting * MSS);
@@ -405,7 +408,7 @@ mod tests {
             sender.last_departure = us(40_000);
             assert_eq!(acknowledged(&mut sender, 2, us(40_000)), sent, "{waiting}");
             assert_eq!(buffers(&sender), [FULL, FULL, FULL], "{waiting}");
-            // Afterwards there is nothing to fill, and two segments wait for company.
+            // Afterwards there is nothing to fill, and two segments are deferred.
             assert_eq!(acknowledged(&mut sender, 4, us(40_050)), 0, "{waiting}");
         }
     }
@@ -421,7 +424,7 @@ mod tests {
             (30, 94_368, true),
         ] {
             let mut sender = opened(10, None);
-            let next = sender.board.next();
+            let next = sender.board.snd_nxt();
             let queue = &mut sender.queue;
             (queue.count, queue.end, queue.ends[0]) =
                 (1, next + waiting * MSS, next + waiting * MSS);

@@ -1,38 +1,40 @@
-//! RACK: loss by time. RFC 8985; Linux `net/ipv4/tcp_recovery.c`.
+//! RACK detects loss by time: RFC 8985; Linux `net/ipv4/tcp_recovery.c`.
 //!
-//! A segment is lost once one sent later has been delivered and the reordering window has passed.
-//! That window is a quarter of the lowest RTT times a factor that D-SACKs raise; it is nothing in
-//! recovery or after `reordering` SACKs, as long as the path has not been seen to reorder.
+//! A segment is lost once a segment sent later has been delivered and the reordering window has
+//! passed. That window is a quarter of the lowest RTT times a factor that D-SACKs raise. As long as
+//! the path has not been seen to reorder, it is zero in recovery and after `reordering` SACKs.
 //!
 //! Deviation: the reorder timer looks at no more than [`MAX_SCAN`] segments within the window; on
-//! paths that reorder by more, what is behind them is found when the timer runs out.
+//! paths that reorder by more, the segments beyond are found when the timer expires.
 
 use quell_units::Time;
 
 use super::scoreboard::{EVER_RETRANSMITTED, Entry, Scoreboard};
 
-/// Recoveries for which a raised window persists (`TCP_RACK_RECOVERY_THRESH`).
-const PERSISTENCE: u8 = 16;
-/// Segments looked at to set the reorder timer.
+/// Number of recoveries for which a raised window persists (`TCP_RACK_RECOVERY_THRESH`).
+const RECOVERY_THRESH: u8 = 16;
+/// Number of segments looked at to set the reorder timer.
 const MAX_SCAN: u32 = 64;
 
 /// The state of RFC 8985 section 5.
 #[derive(Debug, Clone)]
 pub(super) struct Rack {
-    /// When the most recently sent of the delivered segments left, and where it ends.
+    /// Departure and end of the most recently sent segment among those delivered (RACK.xmit_ts,
+    /// RACK.end_seq).
     sent: Time,
     end: u64,
-    /// RTT of the segment delivered last.
+    /// RTT of the segment delivered last (RACK.rtt).
     rtt: Time,
     /// Whether anything was delivered since the last look for losses.
     pub(super) advanced: bool,
-    /// Times the reordering window is a quarter of the lowest RTT.
-    steps: u8,
-    persistence: u8,
-    /// A D-SACK came that the window answers to.
+    /// Size of the reordering window in quarters of the lowest RTT (RACK.reo_wnd_mult).
+    reo_wnd_steps: u8,
+    /// Recoveries left until the window shrinks again.
+    reo_wnd_persist: u8,
+    /// A D-SACK arrived that the window must respond to.
     pub(super) dsack_seen: bool,
-    /// What was delivered when the window was last raised.
-    raised_at: u64,
+    /// Segments delivered when the window was last raised.
+    last_delivered: u64,
 }
 
 impl Rack {
@@ -42,25 +44,26 @@ impl Rack {
             end: 0,
             rtt: Time::ZERO,
             advanced: false,
-            steps: 1,
-            persistence: 0,
+            reo_wnd_steps: 1,
+            reo_wnd_persist: 0,
             dsack_seen: false,
-            raised_at: 0,
+            last_delivered: 0,
         }
     }
 
-    /// A segment is delivered (RFC 8985 section 6.2, steps 1 and 2).
+    /// A segment is delivered (RFC 8985 section 6.2, reo_wnd_steps 1 and 2).
     #[inline]
     pub(super) fn on_delivered(
         &mut self,
         entry: &Entry,
         end: u64,
         now: Time,
-        lowest: Option<Time>,
+        min_rtt: Option<Time>,
     ) {
         let rtt = now - entry.sent;
-        // The ACK came too soon for the retransmission: it was for the original.
-        if entry.has(EVER_RETRANSMITTED) && lowest.is_some_and(|lowest| rtt < lowest) {
+        // Section 6.2 step 2: an ACK within the lowest RTT of a retransmission acknowledges the
+        // original.
+        if entry.has(EVER_RETRANSMITTED) && min_rtt.is_some_and(|min_rtt| rtt < min_rtt) {
             return;
         }
         self.advanced = true;
@@ -71,24 +74,24 @@ impl Rack {
         }
     }
 
-    /// The reordering window; `lenient` where neither recovery nor the duplicate threshold closes
-    /// it.
-    pub(super) fn window(
-        &self,
-        lowest: Option<Time>,
-        smoothed: Option<Time>,
-        lenient: bool,
-    ) -> Time {
+    /// The reordering window (`tcp_rack_reo_wnd`, RACK_update_reo_wnd); not `lenient` where recovery or
+    /// DupThresh closes it.
+    pub(super) fn reo_wnd(&self, min_rtt: Option<Time>, srtt: Option<Time>, lenient: bool) -> Time {
         if !lenient {
             return Time::ZERO;
         }
-        let window = lowest.unwrap_or(Time::MAX) / 4 * u64::from(self.steps);
-        window.min(smoothed.unwrap_or(Time::ZERO))
+        let window = min_rtt.unwrap_or(Time::MAX) / 4 * u64::from(self.reo_wnd_steps);
+        window.min(srtt.unwrap_or(Time::ZERO))
     }
 
-    /// Marks what is lost by now (section 6.2, step 5). Returns how long to wait for the rest, if
-    /// anything may yet prove lost.
-    pub(super) fn detect(&self, board: &mut Scoreboard, window: Time, now: Time) -> Option<Time> {
+    /// Marks the segments that are lost by now (section 6.2 step 5, RACK_detect_loss). Returns how long
+    /// to wait for the others, if any may still prove lost.
+    pub(super) fn detect_loss(
+        &self,
+        board: &mut Scoreboard,
+        window: Time,
+        now: Time,
+    ) -> Option<Time> {
         let patience = self.rtt + window;
         let mut wait = None;
         let mut scanned = 0;
@@ -106,33 +109,34 @@ impl Rack {
         });
         wait
     }
-    /// Whether a segment sent at this time would be lost by now, without any reordering.
+    /// Whether a segment sent at this time would be lost by now on a path without reordering.
     pub(super) fn has_expired(&self, sent: Time, now: Time) -> bool {
         now - sent >= self.rtt
     }
 
-    /// Adapts the window to D-SACKs, once per round (section 6.2, step 4). `prior_delivered` is
-    /// what was delivered when the segment just delivered had left.
-    pub(super) fn adapt(&mut self, prior_delivered: u64, delivered: u64) {
-        if prior_delivered < self.raised_at {
+    /// Adapts the window to D-SACKs, once per round (section 6.2 step 4;
+    /// `tcp_rack_update_reo_wnd`). `prior_delivered` is the number of segments delivered when the
+    /// segment just delivered was sent.
+    pub(super) fn update_reo_wnd(&mut self, prior_delivered: u64, delivered: u64) {
+        if prior_delivered < self.last_delivered {
             self.dsack_seen = false;
         }
         if self.dsack_seen {
-            self.steps = self.steps.saturating_add(1);
+            self.reo_wnd_steps = self.reo_wnd_steps.saturating_add(1);
             self.dsack_seen = false;
-            self.raised_at = delivered;
-            self.persistence = PERSISTENCE;
-        } else if self.persistence == 0 {
-            self.steps = 1;
+            self.last_delivered = delivered;
+            self.reo_wnd_persist = RECOVERY_THRESH;
+        } else if self.reo_wnd_persist == 0 {
+            self.reo_wnd_steps = 1;
         }
     }
-    /// A recovery ends that was not spurious.
+    /// A recovery ended that was not spurious.
     pub(super) fn on_recovered(&mut self) {
-        self.persistence = self.persistence.saturating_sub(1);
+        self.reo_wnd_persist = self.reo_wnd_persist.saturating_sub(1);
     }
-    /// D-SACKs have shown every retransmission needless.
+    /// D-SACKs have shown every retransmission to be needless.
     pub(super) fn on_spurious(&mut self) {
-        self.persistence = (self.persistence + 1).min(PERSISTENCE);
+        self.reo_wnd_persist = (self.reo_wnd_persist + 1).min(RECOVERY_THRESH);
     }
 }
 
@@ -147,9 +151,9 @@ mod tests {
     #[test]
     fn dsacks_widen_the_window_once_per_round_for_sixteen_recoveries() {
         let mut rack = Rack::new();
-        let window = |rack: &Rack, lenient| rack.window(Some(MS(100)), Some(MS(110)), lenient);
+        let window = |rack: &Rack, lenient| rack.reo_wnd(Some(MS(100)), Some(MS(110)), lenient);
         assert_eq!(window(&rack, true), MS(25));
-        // (a D-SACK came, delivered when the newest had left, delivered now) and the window then.
+        // (a D-SACK came, delivered when the newest was sent, delivered now) and the window then.
         for (dsack, prior, delivered, expected) in [
             (true, 10, 20, 50),
             (true, 15, 25, 50),
@@ -159,20 +163,20 @@ mod tests {
             (true, 55, 65, 110),
         ] {
             rack.dsack_seen = dsack;
-            rack.adapt(prior, delivered);
+            rack.update_reo_wnd(prior, delivered);
             assert_eq!(window(&rack, true), MS(expected), "{prior}");
         }
         assert_eq!(
             window(&rack, false),
             Time::ZERO,
-            "none where losses are clear"
+            "closed where losses are clear"
         );
         for recovery in 0..16 {
-            rack.adapt(100, 100 + recovery);
+            rack.update_reo_wnd(100, 100 + recovery);
             assert_eq!(window(&rack, true), MS(110), "{recovery}");
             rack.on_recovered();
         }
-        rack.adapt(200, 210);
+        rack.update_reo_wnd(200, 210);
         assert_eq!(window(&rack, true), MS(25));
     }
 }

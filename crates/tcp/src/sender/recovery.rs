@@ -1,21 +1,23 @@
-//! Loss recovery: which state an ACK leads to, and how the window shrinks meanwhile. RFC 6675, 8985
+//! Loss recovery: the state that an ACK leads to, and how the window shrinks in it. RFC 6675, 8985
 //! section 6, 9937 (PRR), 5682 (F-RTO); Linux `net/ipv4/tcp_input.c` (`tcp_fastretrans_alert`,
 //! `tcp_cwnd_reduction`, `tcp_enter_loss`, `tcp_process_loss`, `tcp_process_tlp_ack`).
+//!
+//! Functions and fields have Linux's names.
 
 use quell_units::Time;
 
 use super::Sender;
-use super::ack::News;
+use super::ack::AckFlags;
 use super::scoreboard::SACKED;
-use super::timers::{Kind, SLACK};
-use crate::cc::{Event, State, Window};
+use super::timers::{SLACK, Timer};
+use crate::cc::{CongestionControl as _, Event, State, Window};
 
-/// A tail loss probe is out.
+/// A tail loss probe in flight.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Probe {
-    /// What had been sent by then.
-    pub(super) high: u64,
-    /// Whether it repeated a segment.
+pub(super) struct TlpProbe {
+    /// First number never sent when it left (`tlp_high_seq`, TLP.end_seq).
+    pub(super) high_seq: u64,
+    /// Whether it was a retransmission (TLP.is_retrans).
     pub(super) is_retransmission: bool,
 }
 
@@ -23,140 +25,142 @@ pub(super) struct Probe {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Recovery {
     pub(super) state: State,
-    /// What had been sent when the state began; it ends when this is acknowledged.
-    pub(super) high: u64,
-    /// What was acknowledged when the reduction began that might be undone.
+    /// First number never sent when the state began; the state ends when it is acknowledged.
+    pub(super) high_seq: u64,
+    /// First number not acknowledged when the reduction began that may still be undone.
     pub(super) undo_marker: Option<u64>,
-    /// Retransmissions that no D-SACK has shown needless; `None` if there has been none.
-    pub(super) undo_retransmissions: Option<u32>,
-    /// The threshold before; zero where it must not come back.
+    /// Retransmissions that no D-SACK has shown to be needless; `None` before the first one.
+    pub(super) undo_retrans: Option<u32>,
+    /// Slow-start threshold to restore by an undo, in segments; zero where it must not be restored.
     pub(super) prior_ssthresh: u32,
     /// Timestamp of the first retransmission.
-    pub(super) first_retransmission: Option<Time>,
+    pub(super) retrans_stamp: Option<Time>,
     /// Whether a time-out might still prove spurious (F-RTO).
     pub(super) frto: bool,
-    /// Lost segments wait although the window would allow them.
+    /// Lost segments wait although the window would allow them (`REXMIT_NONE`).
     pub(super) holds_back: bool,
     /// This ACK has set the reorder timer.
     pub(super) awaits_reordering: bool,
-    pub(super) probe: Option<Probe>,
-    /// Segments delivered and sent since the reduction began (PRR).
-    delivered: u32,
-    out: u32,
-    /// How far the path reorders, in segments; the duplicate threshold.
+    /// The tail loss probe, while it is in flight.
+    pub(super) tlp: Option<TlpProbe>,
+    /// Segments delivered and sent since the reduction began (RFC 9937).
+    prr_delivered: u32,
+    prr_out: u32,
+    /// How far the path reorders, in segments.
     pub(super) reordering: u32,
     pub(super) reordering_seen: bool,
     /// D-SACKs received, in segments.
-    pub(super) dsacks: u64,
+    pub(super) dsack_dups: u64,
 }
 
-/// The duplicate threshold of a path that has not been seen to reorder.
+/// DupThresh of a path that has not been seen to reorder (RFC 5681; `TCP_FASTRETRANS_THRESH`).
 const REORDERING: u32 = 3;
-/// The greatest (`tcp_max_reordering`).
+/// Largest DupThresh (`tcp_max_reordering`).
 const MAX_REORDERING: u32 = 300;
 
 impl Recovery {
+    /// `tcp_in_cwnd_reduction`.
     pub(super) fn is_reducing(&self) -> bool {
-        matches!(self.state, State::Reducing | State::Recovery)
+        matches!(self.state, State::Cwr | State::Recovery)
     }
-    pub(super) fn threshold(&self) -> u32 {
+    pub(super) fn dupthresh(&self) -> u32 {
         self.reordering.max(REORDERING)
     }
     #[inline]
     pub(super) fn on_departure(&mut self) {
         if self.is_reducing() {
-            self.out += 1;
+            self.prr_out += 1;
         }
     }
     pub(super) fn on_retransmit(&mut self, stamp: Time) {
-        self.first_retransmission.get_or_insert(stamp);
-        self.undo_retransmissions = Some(self.undo_retransmissions.unwrap_or(0) + 1);
+        self.retrans_stamp.get_or_insert(stamp);
+        self.undo_retrans = Some(self.undo_retrans.unwrap_or(0) + 1);
     }
-    pub(super) fn on_probe(&mut self, high: u64, is_retransmission: bool) {
-        self.probe = Some(Probe {
-            high,
+    pub(super) fn on_probe(&mut self, high_seq: u64, is_retransmission: bool) {
+        self.tlp = Some(TlpProbe {
+            high_seq,
             is_retransmission,
         });
     }
 }
 
 impl Sender {
-    /// What an unusual ACK means (`tcp_fastretrans_alert`).
-    pub(super) fn alert(&mut self, news: &News, now: Time) {
-        if news.ece {
-            // A reduction that ECN asked for is not undone.
+    /// Finds the state that an unusual ACK leads to (`tcp_fastretrans_alert`).
+    pub(super) fn fastretrans_alert(&mut self, flag: &AckFlags, now: Time) {
+        if flag.ece {
+            // A reduction for ECN is not undone.
             self.recovery.prior_ssthresh = 0;
         }
         if self.recovery.state == State::Open {
-            self.recovery.first_retransmission = None;
-        } else if self.una >= self.recovery.high {
+            self.recovery.retrans_stamp = None;
+        } else if self.snd_una >= self.recovery.high_seq {
             match self.recovery.state {
-                State::Reducing if self.una != self.recovery.high => {
-                    self.end_reduction(now);
+                State::Cwr if self.snd_una != self.recovery.high_seq => {
+                    self.end_cwnd_reduction(now);
                     self.set_state(State::Open, now);
                 }
                 State::Recovery => {
-                    self.end_recovery(now);
-                    self.end_reduction(now);
+                    self.try_undo_recovery(now);
+                    self.end_cwnd_reduction(now);
                 }
                 _ => {}
             }
         }
         match self.recovery.state {
             State::Recovery => {
-                if news.advanced && self.undo_partially(news, now) {
+                if flag.snd_una_advanced && self.try_undo_partial(flag, now) {
                     self.recovery.holds_back = true;
                     return;
                 }
-                if self.undo_by_dsack(now) {
-                    self.try_to_open(news, now);
+                if self.try_undo_dsack(now) {
+                    self.try_to_open(flag, now);
                 }
-                self.identify_loss(now);
+                self.identify_packet_loss(now);
                 if self.recovery.state != State::Recovery {
-                    if self.board.lost() == 0 {
+                    if self.board.lost_out() == 0 {
                         return;
                     }
-                    self.enter_recovery(news.ece, now);
+                    self.enter_recovery(flag.ece, now);
                 }
             }
             State::Loss => {
-                self.process_loss(news, now);
-                let lost_again = self.identify_loss(now);
+                self.process_loss(flag, now);
+                let lost_again = self.identify_packet_loss(now);
                 if self.recovery.state == State::Open || lost_again {
-                    self.try_to_recover(news, now);
+                    self.try_to_recover(flag, now);
                 }
             }
-            _ => self.try_to_recover(news, now),
+            _ => self.try_to_recover(flag, now),
         }
     }
-    fn try_to_recover(&mut self, news: &News, now: Time) {
+    fn try_to_recover(&mut self, flag: &AckFlags, now: Time) {
         if self.recovery.state <= State::Disorder {
-            self.undo_by_dsack(now);
+            self.try_undo_dsack(now);
         }
-        self.identify_loss(now);
-        if self.board.lost() == 0 {
-            self.try_to_open(news, now);
+        self.identify_packet_loss(now);
+        if self.board.lost_out() == 0 {
+            self.try_to_open(flag, now);
         } else {
-            self.enter_recovery(news.ece, now);
+            self.enter_recovery(flag.ece, now);
         }
     }
 
     /// `tcp_try_to_open`.
-    fn try_to_open(&mut self, news: &News, now: Time) {
+    fn try_to_open(&mut self, flag: &AckFlags, now: Time) {
         if !self.board.any_retransmitted() {
-            self.recovery.first_retransmission = None;
+            self.recovery.retrans_stamp = None;
         }
-        if news.ece {
-            self.enter_reduction(now);
+        if flag.ece {
+            self.enter_cwr(now);
         }
-        if self.recovery.state != State::Reducing {
+        if self.recovery.state != State::Cwr {
             self.try_keep_open(now);
         }
     }
     /// `tcp_try_keep_open`.
     pub(super) fn try_keep_open(&mut self, now: Time) {
         let is_disorderly =
-            self.board.sacked() + self.board.lost() > 0 || self.board.any_retransmitted();
+            self.board.sacked_out() + self.board.lost_out() > 0 || self.board.any_retransmitted();
         let state = if is_disorderly {
             State::Disorder
         } else {
@@ -164,44 +168,44 @@ impl Sender {
         };
         if self.recovery.state != state {
             self.set_state(state, now);
-            self.recovery.high = self.board.next();
+            self.recovery.high_seq = self.board.snd_nxt();
         }
     }
 
-    /// RACK's verdicts, if anything new was delivered. True if a retransmission was lost.
-    fn identify_loss(&mut self, now: Time) -> bool {
+    /// Lets RACK mark losses if anything new was delivered. Returns true if a retransmission was lost.
+    fn identify_packet_loss(&mut self, now: Time) -> bool {
         if !self.rack.advanced {
             return false;
         }
         self.rack.advanced = false;
-        let before = self.board.retransmitted();
-        if let Some(wait) = self.detect_loss(now) {
+        let before = self.board.retrans_out();
+        if let Some(wait) = self.rack_mark_lost(now) {
             let wait = (wait + SLACK).min(self.timers.rto());
-            self.timers.set(Kind::Reorder, now, wait);
+            self.timers.set(Timer::Reorder, now, wait);
             self.recovery.awaits_reordering = true;
         }
-        self.board.retransmitted() < before
+        self.board.retrans_out() < before
     }
-    pub(super) fn detect_loss(&mut self, now: Time) -> Option<Time> {
+    pub(super) fn rack_mark_lost(&mut self, now: Time) -> Option<Time> {
         let recovery = &self.recovery;
         let lenient = recovery.reordering_seen
-            || (recovery.state < State::Recovery && self.board.sacked() < recovery.threshold());
+            || (recovery.state < State::Recovery && self.board.sacked_out() < recovery.dupthresh());
         let window = self
             .rack
-            .window(self.rtt.lowest(), self.rtt.smoothed(), lenient);
-        let wait = self.rack.detect(&mut self.board, window, now);
-        self.tell_losses();
+            .reo_wnd(self.rtt.min_rtt(), self.rtt.srtt(), lenient);
+        let wait = self.rack.detect_loss(&mut self.board, window, now);
+        self.report_losses();
         wait
     }
-    /// A segment arrived behind one that was sent later (`tcp_check_sack_reordering`): `low` starts
-    /// before what had been acknowledged up to `highest`.
-    pub(super) fn on_reordering(&mut self, low: u64, highest: u64) {
+    /// A segment was delivered after one that was sent later (`tcp_check_sack_reordering`): it starts
+    /// at `low`, and delivery had reached `highest` before.
+    pub(super) fn check_sack_reordering(&mut self, low: u64, highest: u64) {
         if low >= highest {
             return;
         }
         let distance = (highest - low).div_ceil(self.mss.into());
         let distance = distance.min(MAX_REORDERING.into()) as u32;
-        self.recovery.reordering = self.recovery.threshold().max(distance);
+        self.recovery.reordering = self.recovery.dupthresh().max(distance);
         self.recovery.reordering_seen = true;
     }
 
@@ -209,110 +213,118 @@ impl Sender {
     pub(super) fn enter_recovery(&mut self, ece: bool, now: Time) {
         self.counters.recoveries += 1;
         self.recovery.prior_ssthresh = 0;
-        self.begin_undo();
+        self.init_undo();
         if !self.recovery.is_reducing() {
             if !ece {
-                self.recovery.prior_ssthresh = self.current_threshold();
+                self.recovery.prior_ssthresh = self.current_ssthresh();
             }
-            self.begin_reduction();
+            self.init_cwnd_reduction();
         }
         self.set_state(State::Recovery, now);
     }
     /// ECN echo (`tcp_enter_cwr`).
-    fn enter_reduction(&mut self, now: Time) {
+    fn enter_cwr(&mut self, now: Time) {
         self.recovery.prior_ssthresh = 0;
-        if self.recovery.state < State::Reducing {
+        if self.recovery.state < State::Cwr {
             self.counters.ecn_reductions += 1;
             self.recovery.undo_marker = None;
-            self.begin_reduction();
-            self.set_state(State::Reducing, now);
+            self.init_cwnd_reduction();
+            self.set_state(State::Cwr, now);
         }
     }
     /// `tcp_init_cwnd_reduction`.
-    fn begin_reduction(&mut self) {
-        self.recovery.high = self.board.next();
-        self.recovery.probe = None;
-        self.recovery.delivered = 0;
-        self.recovery.out = 0;
-        self.window.count = 0;
+    fn init_cwnd_reduction(&mut self) {
+        self.recovery.high_seq = self.board.snd_nxt();
+        self.recovery.tlp = None;
+        self.recovery.prr_delivered = 0;
+        self.recovery.prr_out = 0;
+        self.window.cwnd_cnt = 0;
         self.window.prior_cwnd = self.window.cwnd;
-        self.window.ssthresh = self.control.threshold(&self.window);
-        self.announce_reduction = true;
+        self.window.ssthresh = self.control.ssthresh(&self.window);
+        self.queue_cwr = true;
     }
-    /// Proportional rate reduction (RFC 9937; Linux `tcp_cwnd_reduction`): as many segments leave
-    /// as the new window bears to the old one of those delivered; below the new window, as many as
-    /// are delivered, and one more while nothing is lost.
-    pub(super) fn reduce(&mut self, delivered: u32, lost: u32, advanced: bool) {
+    /// Proportional rate reduction (RFC 9937; Linux `tcp_cwnd_reduction`). While more than the new
+    /// window is in flight, the ratio of segments sent to segments delivered is that of the new window
+    /// to the old one. Below the new window one segment leaves for each delivered, and one more as
+    /// long as nothing is lost.
+    pub(super) fn cwnd_reduction(&mut self, delivered: u32, lost: u32, advanced: bool) {
         let prior = u64::from(self.window.prior_cwnd);
         if delivered == 0 || prior == 0 {
             return;
         }
         let recovery = &mut self.recovery;
-        recovery.delivered = recovery.delivered.saturating_add(delivered);
+        recovery.prr_delivered = recovery.prr_delivered.saturating_add(delivered);
         let in_flight = self.board.in_flight();
         let threshold = self.window.ssthresh;
         let mut count = if in_flight > threshold {
-            let due = (u64::from(threshold) * u64::from(recovery.delivered)).div_ceil(prior);
-            due as i64 - i64::from(recovery.out)
+            // SndCnt = prr_delivered * ssthresh / RecoverFS, rounded up, - prr_out.
+            let due = (u64::from(threshold) * u64::from(recovery.prr_delivered)).div_ceil(prior);
+            due as i64 - i64::from(recovery.prr_out)
         } else {
-            let bound = i64::from(recovery.delivered) - i64::from(recovery.out);
+            // SndCnt = max(prr_delivered - prr_out, DeliveredData): packet conservation.
+            let bound = i64::from(recovery.prr_delivered) - i64::from(recovery.prr_out);
             let mut bound = bound.max(i64::from(delivered));
             if advanced && lost == 0 {
+                // SafeACK: one segment more, so that the flight grows back to the new window as fast as
+                // slow start would let it.
                 bound += 1;
             }
+            // Not beyond the new window.
             bound.min(i64::from(threshold - in_flight))
         };
-        // The first retransmission leaves whatever the count says.
-        count = count.max(i64::from(recovery.out == 0));
+        // Force a fast retransmit on entering recovery.
+        count = count.max(i64::from(recovery.prr_out == 0));
         let count = count.clamp(0, i64::from(Window::MAX)) as u32;
         self.window.cwnd = in_flight.saturating_add(count).min(Window::MAX);
     }
     /// `tcp_end_cwnd_reduction`.
-    fn end_reduction(&mut self, now: Time) {
-        if self.control.sets_window() {
+    fn end_cwnd_reduction(&mut self, now: Time) {
+        if self.control.has_cong_control() {
             return;
         }
-        let is_valid =
-            self.recovery.state == State::Reducing || self.recovery.undo_marker.is_some();
-        if self.window.ssthresh < Window::NO_THRESHOLD && is_valid {
+        let is_valid = self.recovery.state == State::Cwr || self.recovery.undo_marker.is_some();
+        if self.window.ssthresh < Window::INFINITE_SSTHRESH && is_valid {
             self.window.cwnd = self.window.ssthresh;
-            self.usage.stamp = now;
+            self.usage.cwnd_stamp = now;
         }
-        self.control.on_event(Event::Reduced, now, &mut self.window);
+        self.control
+            .cwnd_event(Event::CompleteCwr, now, &mut self.window);
     }
 
     /// The retransmission timer ran out (`tcp_enter_loss`).
     pub(super) fn enter_loss(&mut self, now: Time) {
-        self.mark_timed_out(now);
+        self.timeout_mark_lost(now);
         let state = self.recovery.state;
         let is_new = state < State::Recovery;
-        let attempts = self.timers.attempts;
+        let attempts = self.timers.retransmits;
         if state <= State::Disorder
-            || self.recovery.high <= self.una
+            || self.recovery.high_seq <= self.snd_una
             || (state == State::Loss && attempts == 0)
         {
-            self.recovery.prior_ssthresh = self.current_threshold();
+            self.recovery.prior_ssthresh = self.current_ssthresh();
             self.window.prior_cwnd = self.window.cwnd;
-            self.window.ssthresh = self.control.threshold(&self.window);
-            self.control.on_event(Event::Timeout, now, &mut self.window);
-            self.begin_undo();
+            self.window.ssthresh = self.control.ssthresh(&self.window);
+            self.control.cwnd_event(Event::Loss, now, &mut self.window);
+            self.init_undo();
         }
         self.window.cwnd = self.board.in_flight() + 1;
-        self.window.count = 0;
-        self.usage.stamp = now;
-        // So many SACKs and still a time-out: reordering was overestimated.
-        if state <= State::Disorder && self.board.sacked() >= REORDERING {
+        self.window.cwnd_cnt = 0;
+        self.usage.cwnd_stamp = now;
+        // A time-out despite that many SACKs: the estimate of reordering was too high, and delayed
+        // fast retransmit for too long.
+        if state <= State::Disorder && self.board.sacked_out() >= REORDERING {
             self.recovery.reordering = REORDERING;
         }
         self.set_state(State::Loss, now);
-        self.recovery.high = self.board.next();
-        self.recovery.probe = None;
+        self.recovery.high_seq = self.board.snd_nxt();
+        self.recovery.tlp = None;
         self.recovery.holds_back = false;
-        self.announce_reduction = true;
+        self.queue_cwr = true;
         self.recovery.frto = is_new || attempts > 0;
     }
-    /// All but what left within the last RTT is lost; the first segment in any case.
-    fn mark_timed_out(&mut self, now: Time) {
+    /// Marks as lost the first segment, and all that left at least an RTT ago
+    /// (`tcp_timeout_mark_lost`). What left within the last RTT may still arrive.
+    fn timeout_mark_lost(&mut self, now: Time) {
         for index in self.board.head()..self.board.tail() {
             let entry = self.board.entry(index);
             let is_due = index == self.board.head() || self.rack.has_expired(entry.sent, now);
@@ -320,58 +332,66 @@ impl Sender {
                 self.board.mark_lost(index);
             }
         }
-        self.tell_losses();
+        self.report_losses();
     }
 
     /// An ACK after a time-out (`tcp_process_loss`, RFC 5682 section 3.1).
-    fn process_loss(&mut self, news: &News, now: Time) {
-        let has_recovered = self.una >= self.recovery.high;
-        if news.advanced && self.undo_loss(false, now) {
+    fn process_loss(&mut self, flag: &AckFlags, now: Time) {
+        let has_recovered = self.snd_una >= self.recovery.high_seq;
+        if flag.snd_una_advanced && self.try_undo_loss(false, now) {
             return;
         }
         if self.recovery.frto {
-            // Step 3b: data that was never sent again has arrived, so not all was lost.
-            if news.original_delivered && self.undo_loss(true, now) {
+            // Step 3b: a segment that was never retransmitted has arrived, so not all was lost.
+            if flag.orig_sack_acked && self.try_undo_loss(true, now) {
                 return;
             }
-            if self.board.next() > self.recovery.high {
+            if self.board.snd_nxt() > self.recovery.high_seq {
                 // Step 3a: the loss was real.
-                self.recovery.frto &= !(news.sacked || news.is_duplicate);
-            } else if news.advanced && !has_recovered {
+                self.recovery.frto &= !(flag.data_sacked || flag.is_dupack);
+            } else if flag.snd_una_advanced && !has_recovered {
                 // Step 2b: send new data before anything else.
-                self.recovery.high = self.board.next();
+                self.recovery.high_seq = self.board.snd_nxt();
                 self.recovery.holds_back = true;
                 return;
             }
         }
         if has_recovered {
-            self.end_recovery(now);
+            self.try_undo_recovery(now);
         }
     }
-    /// F-RTO found nothing new to send: retransmit after all.
+    /// Whether to retransmit after all, because F-RTO found nothing new to send.
     pub(super) fn may_stop_holding_back(&self) -> bool {
-        self.recovery.state == State::Loss && self.board.next() <= self.recovery.high
+        self.recovery.state == State::Loss && self.board.snd_nxt() <= self.recovery.high_seq
     }
 
-    /// What an ACK says of the probe (RFC 8985 section 7.4; `tcp_process_tlp_ack`).
-    pub(super) fn process_probe(&mut self, news: &News, probe: Probe, ack: u64, now: Time) {
-        if ack < probe.high {
+    /// Finds out what became of the tail loss probe (RFC 8985 section 7.4; `tcp_process_tlp_ack`).
+    pub(super) fn process_tlp_ack(
+        &mut self,
+        flag: &AckFlags,
+        probe: TlpProbe,
+        ack: u64,
+        now: Time,
+    ) {
+        if ack < probe.high_seq {
             return;
         }
-        if !probe.is_retransmission || news.dsack_of_probe {
-            self.recovery.probe = None;
-        } else if ack > probe.high {
-            // The probe repaired a loss: the window shrinks for it.
-            self.recovery.probe = None;
+        if !probe.is_retransmission || flag.dsack_tlp {
+            self.recovery.tlp = None;
+        } else if ack > probe.high_seq {
+            // The probe repaired a loss that no other mechanism will notice. Section 7.4.2: "The sender
+            // then SHOULD invoke a congestion control response equivalent to a fast recovery."
+            self.recovery.tlp = None;
             self.control
-                .on_event(Event::ProbeRepaired, now, &mut self.window);
-            self.begin_reduction();
-            self.set_state(State::Reducing, now);
-            self.end_reduction(now);
+                .cwnd_event(Event::TlpRecovery, now, &mut self.window);
+            self.init_cwnd_reduction();
+            self.set_state(State::Cwr, now);
+            self.end_cwnd_reduction(now);
             self.try_keep_open(now);
-        } else if !(news.advanced || news.acked || news.sacked || news.window_changed) {
-            // A pure duplicate: original and probe have both arrived.
-            self.recovery.probe = None;
+        } else if !(flag.snd_una_advanced || flag.data_acked || flag.data_sacked || flag.win_update)
+        {
+            // A duplicate ACK and nothing else: original and probe have both arrived.
+            self.recovery.tlp = None;
         }
     }
 }

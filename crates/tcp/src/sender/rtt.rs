@@ -1,18 +1,18 @@
 //! Round-trip time and retransmission time-out: RFC 6298; Linux `tcp_input.c`
 //! (`tcp_rtt_estimator`), `include/net/tcp.h` (`__tcp_set_rto`), `lib/win_minmax.c`.
 //!
-//! Linux differs from RFC 6298 in that the least time-out applies to the variance term alone (rto =
-//! srtt + max(4 rttvar, 200 ms)), in that a falling RTT raises the variance an eighth as fast, and
-//! in that the variance falls once per round only. Here in nanoseconds instead of microseconds.
+//! Linux differs from RFC 6298: 1. the least time-out applies to the variance term alone,
+//! rto = srtt + max(4 rttvar, 200 ms); 2. a falling RTT raises the variance an eighth as fast; 3. the
+//! variance falls only once per round. Deviation from Linux: times are in nanoseconds.
 
 use quell_units::Time;
 
-/// Before the first sample (RFC 6298 section 2.1).
+/// Time-out before the first sample. RFC 6298 section 2.1: "the sender SHOULD set RTO <- 1 second".
 pub(super) const INITIAL_RTO: Time = Time::from_secs(1);
 /// Longest time-out (`TCP_RTO_MAX`).
 pub(super) const MAX_RTO: Time = Time::from_secs(120);
-/// The lowest RTT is that of so long (`tcp_min_rtt_wlen`).
-const LOWEST_WINDOW: Time = Time::from_secs(300);
+/// Period over which the lowest RTT is taken (`tcp_min_rtt_wlen`).
+const MIN_RTT_WLEN: Time = Time::from_secs(300);
 
 /// The estimator; its terms are scaled as in Linux.
 #[derive(Debug, Clone)]
@@ -21,14 +21,14 @@ pub(super) struct Rtt {
     srtt: u64,
     /// Four times the mean deviation.
     mdev: u64,
-    /// Greatest of this round.
+    /// Greatest `mdev` of this round.
     mdev_max: u64,
-    /// The variance term.
+    /// The variance term of the time-out.
     rttvar: u64,
-    /// The round ends when this is acknowledged.
+    /// The round ends when this number is acknowledged (`rtt_seq`).
     round_end: u64,
     rto_min: u64,
-    lowest: Lowest,
+    min_rtt: MinFilter,
 }
 
 impl Rtt {
@@ -41,23 +41,26 @@ impl Rtt {
             rttvar: 0,
             round_end: 0,
             rto_min,
-            lowest: Lowest::default(),
+            min_rtt: MinFilter::default(),
         }
     }
-    /// A sample, with what is acknowledged and what has been sent.
-    pub(super) fn on_sample(&mut self, rtt: Time, una: u64, next: u64) {
+    /// Takes a sample (`tcp_rtt_estimator`). RFC 6298 section 2.3: "RTTVAR <- (1 - beta) * RTTVAR + beta
+    /// * |SRTT - R'|" and "SRTT <- (1 - alpha) * SRTT + alpha * R'", alpha = 1/8, beta = 1/4.
+    pub(super) fn on_sample(&mut self, rtt: Time, snd_una: u64, snd_nxt: u64) {
         let sample = rtt.as_nanos().min(MAX_RTO.as_nanos());
         if self.srtt == 0 {
             self.srtt = (sample << 3).max(1);
             self.mdev = sample << 1;
             self.rttvar = self.mdev.max(self.rto_min);
             self.mdev_max = self.rttvar;
-            self.round_end = next;
+            self.round_end = snd_nxt;
             return;
         }
         let error = sample as i64 - (self.srtt >> 3) as i64;
         self.srtt = self.srtt.saturating_add_signed(error).max(1);
         let excess = error.abs() - (self.mdev >> 2) as i64;
+        // A falling RTT raises the deviation an eighth as fast: else the time-out would rise because
+        // the RTT falls.
         let step = if error < 0 && excess > 0 {
             excess >> 3
         } else {
@@ -68,29 +71,29 @@ impl Rtt {
             self.mdev_max = self.mdev;
             self.rttvar = self.rttvar.max(self.mdev_max);
         }
-        if una > self.round_end {
+        if snd_una > self.round_end {
             if self.mdev_max < self.rttvar {
                 self.rttvar -= (self.rttvar - self.mdev_max) >> 2;
             }
-            self.round_end = next;
+            self.round_end = snd_nxt;
             self.mdev_max = self.rto_min;
         }
     }
-    /// A sample for the lowest RTT.
-    pub(super) fn on_lowest(&mut self, rtt: Time, now: Time) {
-        self.lowest.update(rtt, now);
+    /// Takes a sample for the lowest RTT (`tcp_update_rtt_min`).
+    pub(super) fn update_min_rtt(&mut self, rtt: Time, now: Time) {
+        self.min_rtt.update(rtt, now);
     }
     /// Smoothed RTT; `None` before the first sample.
-    pub(super) fn smoothed(&self) -> Option<Time> {
+    pub(super) fn srtt(&self) -> Option<Time> {
         (self.srtt > 0).then(|| Time::from_nanos(self.srtt >> 3))
     }
     /// Lowest RTT of the last five minutes; `None` before the first sample.
-    pub(super) fn lowest(&self) -> Option<Time> {
-        self.lowest.get()
+    pub(super) fn min_rtt(&self) -> Option<Time> {
+        self.min_rtt.get()
     }
     /// rto = srtt + rttvar, where rttvar is at least `rto_min`.
-    pub(super) fn timeout(&self) -> Time {
-        match self.smoothed() {
+    pub(super) fn rto(&self) -> Time {
+        match self.srtt() {
             Some(srtt) => (srtt + Time::from_nanos(self.rttvar)).min(MAX_RTO),
             None => INITIAL_RTO,
         }
@@ -100,15 +103,16 @@ impl Rtt {
     }
 }
 
-/// The minimum over a sliding window, from its three best samples (Nichols).
+/// The minimum over a sliding window, from its three best samples (Kathleen Nichols; Linux
+/// `lib/win_minmax.c`).
 #[derive(Debug, Clone, Default)]
-struct Lowest {
+struct MinFilter {
     /// (value, taken at), from the best to the latest.
     samples: [(Time, Time); 3],
     is_set: bool,
 }
 
-impl Lowest {
+impl MinFilter {
     fn get(&self) -> Option<Time> {
         self.is_set.then_some(self.samples[0].0)
     }
@@ -116,7 +120,7 @@ impl Lowest {
     fn update(&mut self, value: Time, now: Time) {
         let sample = (value, now);
         let [best, second, third] = &mut self.samples;
-        if !self.is_set || value <= best.0 || now - third.1 > LOWEST_WINDOW {
+        if !self.is_set || value <= best.0 || now - third.1 > MIN_RTT_WLEN {
             self.is_set = true;
             self.samples = [sample; 3];
             return;
@@ -127,14 +131,14 @@ impl Lowest {
             *third = sample;
         }
         let age = now - best.1;
-        if age > LOWEST_WINDOW {
+        if age > MIN_RTT_WLEN {
             (*best, *second, *third) = (*second, *third, sample);
-            if now - best.1 > LOWEST_WINDOW {
+            if now - best.1 > MIN_RTT_WLEN {
                 (*best, *second) = (*second, *third);
             }
-        } else if second.1 == best.1 && age > LOWEST_WINDOW / 4 {
+        } else if second.1 == best.1 && age > MIN_RTT_WLEN / 4 {
             (*second, *third) = (sample, sample);
-        } else if third.1 == second.1 && age > LOWEST_WINDOW / 2 {
+        } else if third.1 == second.1 && age > MIN_RTT_WLEN / 2 {
             *third = sample;
         }
     }
@@ -149,17 +153,17 @@ mod tests {
     #[test]
     fn the_least_time_out_applies_to_the_variance_term() {
         let mut rtt = Rtt::new(MS(200));
-        assert_eq!(rtt.timeout(), MS(1_000));
+        assert_eq!(rtt.rto(), MS(1_000));
         rtt.on_sample(MS(100), 0, 1);
         // RTTVAR = R/2, times four is 200 ms.
-        assert_eq!(rtt.timeout(), MS(300));
+        assert_eq!(rtt.rto(), MS(300));
         for n in 1..1_000 {
             rtt.on_sample(MS(100), n, n);
         }
-        assert_eq!(rtt.timeout(), MS(300));
+        assert_eq!(rtt.rto(), MS(300));
         let mut rtt = Rtt::new(MS(200));
         rtt.on_sample(MS(400), 0, 1);
-        assert_eq!(rtt.timeout(), MS(400 + 800));
+        assert_eq!(rtt.rto(), MS(400 + 800));
     }
 
     #[test]
@@ -167,20 +171,20 @@ mod tests {
         let mut rtt = Rtt::new(MS(200));
         rtt.on_sample(MS(80), 0, 1);
         rtt.on_sample(MS(160), 0, 1);
-        assert_eq!(rtt.smoothed(), Some(MS(90)));
+        assert_eq!(rtt.srtt(), Some(MS(90)));
         rtt.on_sample(MS(10), 0, 1);
-        assert_eq!(rtt.smoothed(), Some(MS(80)));
+        assert_eq!(rtt.srtt(), Some(MS(80)));
     }
 
     #[test]
     fn the_lowest_rtt_is_forgotten_after_five_minutes() {
         let mut rtt = Rtt::new(MS(200));
-        rtt.on_lowest(MS(10), Time::ZERO);
+        rtt.update_min_rtt(MS(10), Time::ZERO);
         for second in 1..300 {
-            rtt.on_lowest(MS(20), Time::from_secs(second));
-            assert_eq!(rtt.lowest(), Some(MS(10)));
+            rtt.update_min_rtt(MS(20), Time::from_secs(second));
+            assert_eq!(rtt.min_rtt(), Some(MS(10)));
         }
-        rtt.on_lowest(MS(20), Time::from_secs(302));
-        assert_eq!(rtt.lowest(), Some(MS(20)));
+        rtt.update_min_rtt(MS(20), Time::from_secs(302));
+        assert_eq!(rtt.min_rtt(), Some(MS(20)));
     }
 }

@@ -1,11 +1,11 @@
-//! What has been sent and not yet acknowledged: a ring of segments with their fate so far.
+//! The scoreboard: segments that were sent and not yet acknowledged, with what is known of each.
 //!
 //! Linux keeps a tree of segments in sequence order and a list in order of sending
-//! (`tcp_rtx_queue`, `tsorted_sent_queue`). Here the ring is in sequence order, and originals are
-//! therefore in order of sending too; retransmissions stand in a second ring. Nothing is allocated
-//! once both have reached the size of the window.
+//! (`tcp_rtx_queue`, `tsorted_sent_queue`). Here one ring is in sequence order, so segments sent once
+//! are in order of sending too; a second ring holds the retransmissions. Nothing is allocated once
+//! both have reached the size of the window.
 //!
-//! A segment has an index that only grows; its slot is the index modulo the ring's size.
+//! The index of a segment grows by one per segment; its slot is the index modulo the ring's size.
 
 use std::collections::VecDeque;
 
@@ -14,36 +14,36 @@ use quell_units::Time;
 use super::details::Details;
 use crate::cache::prefetch;
 
-/// Selectively acknowledged.
+/// Selectively acknowledged (`TCPCB_SACKED_ACKED`).
 pub(super) const SACKED: u8 = 1;
-/// Considered lost.
+/// Considered lost (`TCPCB_LOST`).
 pub(super) const LOST: u8 = 2;
-/// A retransmission is in flight.
+/// A retransmission is in flight (`TCPCB_SACKED_RETRANS`).
 pub(super) const RETRANSMITTED: u8 = 4;
-/// Has been retransmitted at some time.
+/// Was retransmitted at some time (`TCPCB_EVER_RETRANS`).
 pub(super) const EVER_RETRANSMITTED: u8 = 8;
-/// Left while the application limited the sender.
+/// Sent while the application limited the sender.
 pub(super) const APP_LIMITED: u8 = 16;
-/// Carries the FIN, which occupies the last number.
+/// Carries the FIN, which occupies its last number.
 pub(super) const FIN: u8 = 32;
 
-/// Segments with a verdict that are passed, behind the first without one, in one look for losses.
+/// In one look for losses, the number of segments with a verdict to skip after the first without one.
 const MAX_DETOURS: u32 = 256;
 
 /// A segment in 32 bytes.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Entry {
-    /// First sequence number in the upper 56 bits (72 PB fit), the bits above in the lower 8.
+    /// First sequence number in the upper 56 bits (enough for 72 PB), the bits above in the lower 8.
     word: u64,
-    /// When it last left.
+    /// Time of its last departure.
     pub(super) sent: Time,
-    /// Segments delivered when it left, modulo 2³².
+    /// Segments delivered by then, modulo 2³².
     pub(super) delivered: u32,
-    /// Of those, with congestion experienced.
+    /// Of those, segments with CE.
     pub(super) delivered_ce: u32,
-    /// How long before it left the first segment of its flight did, in 1.024 µs.
+    /// Time from the departure of its flight's first segment to its own, in 1.024 µs.
     send_span: u32,
-    /// How long before it left something was delivered last, in 1.024 µs.
+    /// Time from the last delivery to its departure, in 1.024 µs.
     ack_span: u32,
 }
 
@@ -75,12 +75,12 @@ impl Entry {
     fn clear(&mut self, flags: u8) {
         self.word &= !u64::from(flags);
     }
-    /// Whether it leaves while the application limits the sender; also where it leaves again.
+    /// Records whether the application limits the sender at this departure.
     pub(super) fn set_app_limited(&mut self, is_limited: bool) {
         self.clear(APP_LIMITED);
         self.word |= u64::from(is_limited) * u64::from(APP_LIMITED);
     }
-    /// Remembers the state of delivery at departure, for rate samples.
+    /// Records the state of delivery at departure, for rate samples.
     pub(super) fn set_spans(&mut self, flight_start: Time, last_delivery: Time) {
         self.send_span = to_span(self.sent - flight_start);
         self.ack_span = to_span(self.sent - last_delivery);
@@ -93,33 +93,33 @@ impl Entry {
     }
 }
 
-/// The segments outstanding, and how many are in which state.
+/// The outstanding segments, and how many of them are in each state.
 #[derive(Debug, Clone)]
 pub(super) struct Scoreboard {
     ring: Box<[Entry]>,
     head: u64,
     tail: u64,
-    /// First number not yet sent: where the last segment ends.
-    next: u64,
+    /// First number never sent (SND.NXT): the end of the last segment.
+    snd_nxt: u64,
     mss: u64,
-    sacked: u32,
-    lost: u32,
-    retransmitted: u32,
+    sacked_out: u32,
+    lost_out: u32,
+    retrans_out: u32,
     /// Outstanding segments that were ever retransmitted.
     ever: u32,
-    /// Lost, and no retransmission in flight.
+    /// Lost segments without a retransmission in flight.
     waiting: u32,
-    /// No segment before this one waits for retransmission.
+    /// No segment before this index waits for retransmission (`retransmit_skb_hint`).
     first_waiting: u64,
-    /// No segment before this one is an original without a verdict.
+    /// No segment before this index was sent once and has no verdict.
     first_original: u64,
-    /// Retransmissions in order of sending; those that have become stale are skipped.
+    /// Retransmissions in order of sending; stale ones are skipped.
     retransmissions: VecDeque<(u64, Time)>,
-    /// Where the highest selectively acknowledged segment ends.
+    /// End of the highest selectively acknowledged segment.
     highest_sack: u64,
     /// Segments found lost since the start.
     lost_total: u64,
-    /// For a control that wants them.
+    /// Details for a control that wants them.
     pub(super) details: Option<Box<Details>>,
 }
 
@@ -129,11 +129,11 @@ impl Scoreboard {
             ring: Box::new([]),
             head: 0,
             tail: 0,
-            next: 0,
+            snd_nxt: 0,
             mss: u64::from(mss),
-            sacked: 0,
-            lost: 0,
-            retransmitted: 0,
+            sacked_out: 0,
+            lost_out: 0,
+            retrans_out: 0,
             ever: 0,
             waiting: 0,
             first_waiting: 0,
@@ -150,9 +150,9 @@ impl Scoreboard {
     pub(super) fn prefetch(&self) {
         prefetch(&self.ring);
         prefetch(&self.tail);
-        prefetch(&self.lost);
+        prefetch(&self.lost_out);
     }
-    /// The first and the next segment.
+    /// Prefetches the first, the third and the next segment.
     #[inline]
     pub(super) fn prefetch_segments(&self) {
         if !self.ring.is_empty() {
@@ -178,51 +178,51 @@ impl Scoreboard {
     pub(super) fn tail(&self) -> u64 {
         self.tail
     }
-    /// First number not yet sent.
-    pub(super) fn next(&self) -> u64 {
-        self.next
+    /// First number never sent.
+    pub(super) fn snd_nxt(&self) -> u64 {
+        self.snd_nxt
     }
     pub(super) fn end(&self, index: u64) -> u64 {
         if index + 1 == self.tail {
-            self.next
+            self.snd_nxt
         } else {
             self.entry(index + 1).start()
         }
     }
-    pub(super) fn outstanding(&self) -> u32 {
+    pub(super) fn packets_out(&self) -> u32 {
         (self.tail - self.head) as u32
     }
     pub(super) fn is_empty(&self) -> bool {
         self.head == self.tail
     }
-    pub(super) fn sacked(&self) -> u32 {
-        self.sacked
+    pub(super) fn sacked_out(&self) -> u32 {
+        self.sacked_out
     }
-    pub(super) fn lost(&self) -> u32 {
-        self.lost
+    pub(super) fn lost_out(&self) -> u32 {
+        self.lost_out
     }
-    pub(super) fn retransmitted(&self) -> u32 {
-        self.retransmitted
+    pub(super) fn retrans_out(&self) -> u32 {
+        self.retrans_out
     }
     pub(super) fn lost_total(&self) -> u64 {
         self.lost_total
     }
     /// `tcp_packets_in_flight`.
     pub(super) fn in_flight(&self) -> u32 {
-        self.outstanding() + self.retransmitted - self.sacked - self.lost
+        self.packets_out() + self.retrans_out - self.sacked_out - self.lost_out
     }
-    /// Whether every outstanding segment was sent once and nothing else is known of it.
+    /// Whether every outstanding segment was sent once and has no SACK or verdict.
     pub(super) fn is_clean(&self) -> bool {
-        self.sacked | self.lost | self.retransmitted | self.ever == 0
+        self.sacked_out | self.lost_out | self.retrans_out | self.ever == 0
     }
     /// Whether an outstanding segment was ever retransmitted.
     pub(super) fn any_retransmitted(&self) -> bool {
         self.ever > 0
     }
-    /// Where the highest selectively acknowledged segment ends; `una` if there is none.
-    pub(super) fn highest_sack(&self, una: u64) -> u64 {
-        if self.sacked == 0 {
-            una
+    /// End of the highest selectively acknowledged segment; `snd_una` if there is none.
+    pub(super) fn highest_sack(&self, snd_una: u64) -> u64 {
+        if self.sacked_out == 0 {
+            snd_una
         } else {
             self.highest_sack
         }
@@ -240,7 +240,7 @@ impl Scoreboard {
         let slot = self.slot(self.tail);
         self.ring[slot] = entry;
         self.tail += 1;
-        self.next = end;
+        self.snd_nxt = end;
     }
     fn grow(&mut self) {
         let size = (self.ring.len() * 2).max(16);
@@ -251,7 +251,7 @@ impl Scoreboard {
         self.ring = ring;
     }
 
-    /// The segment at `index` has just left: remembers how things stood, if anybody wants to know.
+    /// The segment at `index` has just left: records the details, if the control wants them.
     #[inline(always)]
     pub(super) fn note_departure(&mut self, index: u64) {
         if self.details.is_some() {
@@ -266,15 +266,15 @@ impl Scoreboard {
             details.on_departure(slot, size, in_flight, lost);
         }
     }
-    /// Segments in flight and found lost when the segment at `index` left, which is still in its
-    /// slot.
+    /// Number of segments in flight, and found lost, when the segment at `index` left; it must still be
+    /// in its slot.
     #[cold]
     pub(super) fn at_departure(&self, index: u64) -> Option<(u32, u32)> {
         let details = self.details.as_ref()?;
         Some(details.at_departure(self.slot(index)))
     }
 
-    /// Gives back the memory of an empty board.
+    /// Frees the memory of an empty board.
     pub(super) fn release(&mut self) {
         if self.is_empty() {
             self.ring = Box::new([]);
@@ -283,38 +283,38 @@ impl Scoreboard {
         }
     }
 
-    /// How many segments from the head end at or before `una`, if nothing is known of any of them.
-    pub(super) fn covered(&self, una: u64) -> u64 {
-        if una >= self.next {
-            return self.outstanding().into();
+    /// Number of segments from the head that end at or before `snd_una`, on a clean board.
+    pub(super) fn covered(&self, snd_una: u64) -> u64 {
+        if snd_una >= self.snd_nxt {
+            return self.packets_out().into();
         }
-        self.find(una.saturating_add(1))
+        self.find(snd_una.saturating_add(1))
             .saturating_sub(self.head + 1)
     }
-    /// Forgets the `count` first, of a clean board.
+    /// Removes the first `count` segments of a clean board.
     pub(super) fn pop_clean(&mut self, count: u64) {
         self.head += count;
     }
-    /// Forgets the first, whatever its state, and returns it.
+    /// Removes the first segment, in any state, and returns it.
     pub(super) fn pop(&mut self) -> Entry {
         let entry = *self.entry(self.head);
         if entry.has(LOST) && !entry.has(RETRANSMITTED | SACKED) {
             self.waiting -= 1;
         }
-        self.lost -= u32::from(entry.has(LOST));
-        self.sacked -= u32::from(entry.has(SACKED));
-        self.retransmitted -= u32::from(entry.has(RETRANSMITTED));
+        self.lost_out -= u32::from(entry.has(LOST));
+        self.sacked_out -= u32::from(entry.has(SACKED));
+        self.retrans_out -= u32::from(entry.has(RETRANSMITTED));
         self.ever -= u32::from(entry.has(EVER_RETRANSMITTED));
         self.head += 1;
         entry
     }
 
-    /// The first segment that starts at or behind `sequence`; the tail if there is none.
+    /// Index of the first segment that starts at or after `sequence`; the tail if there is none.
     pub(super) fn find(&self, sequence: u64) -> u64 {
-        if self.is_empty() || sequence >= self.next {
+        if self.is_empty() || sequence >= self.snd_nxt {
             return self.tail;
         }
-        // Full segments all the way, usually.
+        // Usually all segments are full.
         let distance = sequence.saturating_sub(self.entry(self.head).start());
         let guess = self.head + distance.div_ceil(self.mss);
         let fits = |index: u64| index >= self.tail || self.entry(index).start() >= sequence;
@@ -338,11 +338,12 @@ impl Scoreboard {
         let entry = *self.entry(index);
         let mut clear = 0;
         if entry.has(LOST) {
-            self.lost -= 1;
+            self.lost_out -= 1;
             clear |= LOST;
-            // A retransmission of a segment not considered lost is believed to be in flight still.
+            // A retransmission of a segment that is not considered lost is assumed to be still in
+            // flight.
             if entry.has(RETRANSMITTED) {
-                self.retransmitted -= 1;
+                self.retrans_out -= 1;
                 clear |= RETRANSMITTED;
             } else {
                 self.waiting -= 1;
@@ -352,7 +353,7 @@ impl Scoreboard {
         let entry = self.entry_mut(index);
         entry.clear(clear);
         entry.set(SACKED);
-        self.sacked += 1;
+        self.sacked_out += 1;
         self.highest_sack = self.highest_sack.max(end);
     }
 
@@ -366,8 +367,8 @@ impl Scoreboard {
         }
         entry.clear(RETRANSMITTED);
         entry.set(LOST);
-        self.lost += u32::from(is_new);
-        self.retransmitted -= u32::from(was_retransmitted);
+        self.lost_out += u32::from(is_new);
+        self.retrans_out -= u32::from(was_retransmitted);
         self.waiting += 1;
         self.lost_total += 1;
         self.first_waiting = self.first_waiting.min(index);
@@ -377,7 +378,7 @@ impl Scoreboard {
         }
     }
 
-    /// The first lost segment of which no retransmission is in flight.
+    /// The first lost segment without a retransmission in flight.
     pub(super) fn first_waiting(&mut self) -> Option<u64> {
         if self.waiting == 0 {
             self.first_waiting = self.tail;
@@ -395,7 +396,7 @@ impl Scoreboard {
         self.waiting > 0
     }
 
-    /// A segment leaves again.
+    /// Records the retransmission of a segment.
     pub(super) fn mark_retransmitted(&mut self, index: u64, now: Time) {
         let entry = self.entry_mut(index);
         entry.sent = now;
@@ -406,24 +407,24 @@ impl Scoreboard {
         );
         entry.set(RETRANSMITTED | EVER_RETRANSMITTED);
         self.waiting -= u32::from(was_waiting);
-        self.retransmitted += u32::from(!was_out);
+        self.retrans_out += u32::from(!was_out);
         self.ever += u32::from(!was_ever);
         self.retransmissions.push_back((index, now));
     }
 
-    /// Forgets every verdict of loss; for a reduction found spurious.
+    /// Withdraws every verdict of loss, because a reduction proved spurious.
     pub(super) fn unmark_lost(&mut self) {
         for index in self.head..self.tail {
             self.entry_mut(index).clear(LOST);
         }
-        self.lost = 0;
+        self.lost_out = 0;
         self.waiting = 0;
         self.first_original = self.head;
     }
 
-    /// Looks at segments without a verdict in order of sending, originals and then
-    /// retransmissions, until `verdict` has seen enough: `Some(true)` loses the segment,
-    /// `Some(false)` leaves it, `None` ends.
+    /// Passes segments without a verdict to `verdict` in order of sending, first those sent once, then
+    /// the retransmissions. `Some(true)` marks the segment as lost, `Some(false)` leaves it, `None`
+    /// ends the search.
     pub(super) fn judge(&mut self, mut verdict: impl FnMut(Time, u64) -> Option<bool>) {
         let mut index = self.first_original.max(self.head);
         self.first_original = index;
@@ -441,7 +442,7 @@ impl Scoreboard {
                     None => break,
                 }
             }
-            // Contiguous verdicts need not be looked at again.
+            // A contiguous prefix with verdicts needs no second look.
             if index == self.first_original {
                 self.first_original += 1;
             } else {

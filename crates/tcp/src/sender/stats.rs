@@ -1,8 +1,8 @@
-//! What a sender says of itself.
+//! Statistics of a sender.
 
 use quell_units::{Rate, Time};
 
-/// Counters since the start, and the state of the moment.
+/// Counters since the start, and the current state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct SenderStats {
     /// Smoothed RTT (RFC 6298); zero before the first sample.
@@ -17,27 +17,27 @@ pub struct SenderStats {
     pub ssthresh: u32,
     /// Segments in flight: sent, and neither acknowledged, selectively acknowledged nor lost.
     pub in_flight: u32,
-    /// Pacing rate; `None` where departures are not paced.
+    /// Pacing rate; `None` if departures are not paced.
     pub pacing_rate: Option<Rate>,
     /// Data segments sent, retransmissions included.
     pub sent: u64,
-    /// Segments sent again.
+    /// Segments retransmitted.
     pub retransmitted: u64,
     /// Segments delivered, selectively acknowledged ones included.
     pub delivered: u64,
-    /// Of those, with congestion experienced, as far as the feedback tells.
+    /// Of those, segments with CE, as far as the feedback shows.
     pub delivered_ce: u64,
-    /// Bytes acknowledged without a gap.
+    /// Bytes acknowledged cumulatively.
     pub acknowledged: u64,
-    /// Times the congestion window was reduced for loss (fast recovery).
+    /// Number of reductions of the congestion window for loss (fast recovery).
     pub recoveries: u64,
-    /// Times the congestion window was reduced for ECN echo.
+    /// Number of reductions of the congestion window for ECN echo.
     pub ecn_reductions: u64,
     /// Retransmission time-outs.
     pub rto_count: u64,
     /// Tail loss probes sent.
     pub probes: u64,
-    /// Reductions found spurious and undone.
+    /// Reductions that proved spurious and were undone.
     pub undone: u64,
     /// Rounds of sending that ended because the congestion window was full.
     pub cwnd_limited: u64,
@@ -48,8 +48,8 @@ pub struct SenderStats {
 }
 
 impl SenderStats {
-    /// Of a flow whose connections followed each other: counters go on from `before`, and the state
-    /// is that of this connection.
+    /// Statistics of a flow whose connections follow each other: counters continue from `before`, and
+    /// the state is that of this connection.
     #[must_use]
     pub fn following(self, before: &Self) -> Self {
         Self {

@@ -1,37 +1,40 @@
-//! The timers: RTO (RFC 6298 section 5), tail loss probe (RFC 8985 section 7) and RACK's reorder
-//! timer; Linux `tcp_timer.c`, `tcp_output.c` (`tcp_schedule_loss_probe`), `tcp_input.c`
-//! (`tcp_rearm_rto`). As in Linux there is one timer, which is one of the three at a time.
+//! The timers: RTO (RFC 6298 section 5), tail loss probe (RFC 8985 section 7), RACK's reorder timer
+//! and the probe of a closed window; Linux `tcp_timer.c`, `tcp_output.c`
+//! (`tcp_schedule_loss_probe`), `tcp_input.c` (`tcp_rearm_rto`). As in Linux there is one timer, which
+//! serves one purpose at a time (`icsk_pending`).
 
 use quell_units::Time;
 
 use super::rtt::{INITIAL_RTO, MAX_RTO};
 use super::transmit::Forced;
 use super::{Phase, Sender};
-use crate::cc::State;
+use crate::cc::{CongestionControl as _, State};
 use crate::ticks::Ticks;
 
-/// Added to time-outs against delays of the receiver's timers (`TCP_TIMEOUT_MIN_US`).
+/// Added to time-outs to allow for delays of the receiver's timers (`TCP_TIMEOUT_MIN_US`).
 pub(super) const SLACK: Time = Time::from_millis(2);
 
-/// What the timer is for.
+/// Purpose of the timer (`ICSK_TIME_*`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum Timer {
     Rto,
-    Probe,
+    LossProbe,
+    /// RACK's (`ICSK_TIME_REO_TIMEOUT`).
     Reorder,
-    /// The receive window is closed.
-    Window,
+    /// The receive window is closed (`ICSK_TIME_PROBE0`).
+    Probe0,
 }
 
 /// The timer.
 #[derive(Debug, Clone)]
 pub(super) struct Timers {
-    armed: Option<(Kind, Time)>,
-    /// Time-out without backoff, and times it was doubled.
+    /// The purpose it is set for, and when it expires.
+    armed: Option<(Timer, Time)>,
+    /// Time-out without backoff, and how often it was doubled (`icsk_rto`, `icsk_backoff`).
     base: Time,
     backoff: u32,
-    /// Time-outs since something was acknowledged (`icsk_retransmits`).
-    pub(super) attempts: u32,
+    /// Time-outs since the last acknowledgement of new data (`icsk_retransmits`).
+    pub(super) retransmits: u32,
     syn_due: Option<Time>,
     ticks: Ticks,
 }
@@ -42,7 +45,7 @@ impl Timers {
             armed: None,
             base: INITIAL_RTO,
             backoff: 0,
-            attempts: 0,
+            retransmits: 0,
             syn_due: None,
             ticks,
         }
@@ -61,12 +64,12 @@ impl Timers {
     pub(super) fn rto(&self) -> Time {
         (self.base * (1 << self.backoff.min(20))).min(MAX_RTO)
     }
-    pub(super) fn is(&self, kind: Kind) -> bool {
-        self.armed.is_some_and(|(armed, _)| armed == kind)
+    pub(super) fn is(&self, timer: Timer) -> bool {
+        self.armed.is_some_and(|(armed, _)| armed == timer)
     }
-    /// Sets the timer, so long from now (`tcp_reset_xmit_timer`).
-    pub(super) fn set(&mut self, kind: Kind, now: Time, wait: Time) {
-        self.armed = Some((kind, self.ticks.after(now, wait)));
+    /// Sets the timer to expire `wait` from now (`tcp_reset_xmit_timer`).
+    pub(super) fn set(&mut self, timer: Timer, now: Time, wait: Time) {
+        self.armed = Some((timer, self.ticks.after(now, wait)));
     }
     pub(super) fn due(&self) -> Option<Time> {
         match (self.armed, self.syn_due) {
@@ -74,123 +77,128 @@ impl Timers {
             (_, syn_due) => syn_due,
         }
     }
-    pub(super) fn arm_syn(&mut self, now: Time, attempts: u32) {
-        let wait = INITIAL_RTO * (1 << (attempts - 1).min(6));
+    pub(super) fn arm_syn(&mut self, now: Time, attempt: u32) {
+        let wait = INITIAL_RTO * (1 << (attempt - 1).min(6));
         self.syn_due = Some(self.ticks.after(now, wait));
     }
 }
 
 impl Sender {
-    /// Time has come; call [`poll`](Self::poll) afterwards. Harmless when early.
+    /// Handles the timers that have expired; call [`poll`](Self::poll) afterwards. A call before they
+    /// expire has no effect.
     pub fn on_timer(&mut self, now: Time) {
         if self.timers.syn_due.is_some_and(|due| due <= now) {
             self.timers.syn_due = None;
-            self.syn_wanted |= matches!(self.phase, Phase::Opening(..));
+            self.syn_wanted |= matches!(self.phase, Phase::SynSent { .. });
         }
-        let Some((kind, due)) = self.timers.armed else {
+        let Some((timer, due)) = self.timers.armed else {
             return;
         };
         if due > now {
             return;
         }
         self.timers.armed = None;
-        match kind {
-            Kind::Rto => self.on_rto(now),
-            Kind::Probe => self.on_probe(now),
-            Kind::Reorder => self.on_reorder(now),
-            Kind::Window => self.on_closed_window(now),
+        match timer {
+            Timer::Rto => self.retransmit_timer(now),
+            Timer::LossProbe => self.send_loss_probe(now),
+            Timer::Reorder => self.rack_reo_timeout(now),
+            Timer::Probe0 => self.probe_timer(now),
         }
     }
 
-    /// `tcp_retransmit_timer`: everything old enough is lost, and the first segment goes again.
-    fn on_rto(&mut self, now: Time) {
+    /// `tcp_retransmit_timer`: marks everything old enough as lost and retransmits the first segment.
+    fn retransmit_timer(&mut self, now: Time) {
         if self.board.is_empty() {
             return;
         }
         self.counters.rto_count += 1;
         self.enter_loss(now);
-        self.timers.attempts += 1;
+        self.timers.retransmits += 1;
         self.forced = Some(Forced::Head);
         self.timers.backoff += 1;
-        self.timers.set(Kind::Rto, now, self.timers.rto());
+        self.timers.set(Timer::Rto, now, self.timers.rto());
     }
 
-    /// `tcp_send_loss_probe`: new data if there is any, else the last segment again.
-    fn on_probe(&mut self, now: Time) {
+    /// `tcp_send_loss_probe`: one probe per flight.
+    fn send_loss_probe(&mut self, now: Time) {
         if self.board.is_empty() {
             return;
         }
-        if self.recovery.probe.is_none() {
-            self.forced = Some(Forced::Probe);
+        if self.recovery.tlp.is_none() {
+            self.forced = Some(Forced::LossProbe);
         } else {
-            self.rearm_rto(now, Some(Kind::Probe));
+            self.rearm_rto(now, Some(Timer::LossProbe));
         }
     }
 
-    fn on_reorder(&mut self, now: Time) {
+    /// `tcp_rack_reo_timeout`.
+    fn rack_reo_timeout(&mut self, now: Time) {
         let before = self.board.in_flight();
-        let wait = self.detect_loss(now);
+        let wait = self.rack_mark_lost(now);
         if self.board.in_flight() != before {
             if self.recovery.state != State::Recovery {
                 self.enter_recovery(false, now);
-                if !self.control.sets_window() {
-                    self.reduce(1, 0, false);
+                if !self.control.has_cong_control() {
+                    self.cwnd_reduction(1, 0, false);
                 }
             }
             self.recovery.holds_back = false;
         }
         match wait {
-            // Some wait still: those that the scan did not reach.
-            Some(wait) => self.timers.set(Kind::Reorder, now, wait),
-            None => self.rearm_rto(now, Some(Kind::Reorder)),
+            // Segments that the scan did not reach still wait.
+            Some(wait) => self.timers.set(Timer::Reorder, now, wait),
+            None => self.rearm_rto(now, Some(Timer::Reorder)),
         }
     }
 
-    /// The window is open again: what the probes had backed off ends (`tcp_ack_probe`).
-    pub(super) fn on_open_window(&mut self) {
-        if self.timers.is(Kind::Window) {
+    /// The receive window is open again, so the backoff of its probes ends (`tcp_ack_probe`).
+    pub(super) fn ack_probe(&mut self) {
+        if self.timers.is(Timer::Probe0) {
             self.timers.armed = None;
             self.timers.backoff = 0;
         }
     }
-    fn on_closed_window(&mut self, now: Time) {
+    /// `tcp_probe_timer`: probes a closed receive window.
+    fn probe_timer(&mut self, now: Time) {
         if self.board.is_empty() {
-            self.forced = Some(Forced::IntoClosedWindow);
+            self.forced = Some(Forced::WindowProbe);
             self.timers.backoff = (self.timers.backoff + 1).min(16);
-            self.timers.set(Kind::Window, now, self.timers.rto());
+            self.timers.set(Timer::Probe0, now, self.timers.rto());
         }
     }
 
-    /// `tcp_rearm_rto`: a full time-out from now, or what is left of it since the first segment
-    /// left if the timer served another purpose (`instead`) meanwhile.
-    pub(super) fn rearm_rto(&mut self, now: Time, instead: Option<Kind>) {
+    /// `tcp_rearm_rto`: sets a full time-out from now. If the timer served another purpose (`instead`)
+    /// in the meantime, sets what remains of the time-out since the first segment left: probe and
+    /// reorder timer must not delay the RTO.
+    pub(super) fn rearm_rto(&mut self, now: Time, instead: Option<Timer>) {
         if self.board.is_empty() {
             self.timers.armed = None;
             return;
         }
-        let armed = self.timers.armed.map(|(kind, _)| kind).or(instead);
+        let armed = self.timers.armed.map(|(timer, _)| timer).or(instead);
         let wait = match armed {
-            Some(Kind::Probe | Kind::Reorder) => {
+            Some(Timer::LossProbe | Timer::Reorder) => {
                 let head = self.board.entry(self.board.head()).sent;
                 (head + self.timers.rto() - now).max(Time::from_nanos(1))
             }
             _ => self.timers.rto(),
         };
-        self.timers.set(Kind::Rto, now, wait);
+        self.timers.set(Timer::Rto, now, wait);
     }
 
-    /// `tcp_schedule_loss_probe`: two smoothed RTTs, and the receiver's delay if only one segment is
-    /// out (RFC 8985 section 7.2); not beyond the RTO.
+    /// `tcp_schedule_loss_probe`. RFC 8985 section 7.2: PTO = 2 * SRTT, plus the receiver's delay if one
+    /// segment is in flight, and never later than the RTO. Returns true if the probe is
+    /// scheduled.
     #[inline]
-    pub(super) fn schedule_probe(&mut self, now: Time, from_now: bool) -> bool {
-        if self.recovery.state != State::Open && self.recovery.state != State::Reducing
+    pub(super) fn schedule_loss_probe(&mut self, now: Time, from_now: bool) -> bool {
+        if self.recovery.state != State::Open && self.recovery.state != State::Cwr
             || self.board.is_empty()
-            || self.recovery.probe.is_some()
+            || self.recovery.tlp.is_some()
         {
             return false;
         }
-        let wait = match self.rtt.smoothed() {
-            Some(srtt) if self.board.outstanding() == 1 => srtt * 2 + self.rtt.rto_min(),
+        let wait = match self.rtt.srtt() {
+            Some(srtt) if self.board.packets_out() == 1 => srtt * 2 + self.rtt.rto_min(),
             Some(srtt) => srtt * 2 + SLACK,
             None => INITIAL_RTO,
         };
@@ -205,14 +213,14 @@ impl Sender {
                 wait
             }
         };
-        self.timers.set(Kind::Probe, now, wait);
+        self.timers.set(Timer::LossProbe, now, wait);
         true
     }
 
-    /// After an ACK that moved the window (`tcp_set_xmit_timer`).
+    /// Sets the timer after an ACK that acknowledges segments (`tcp_set_xmit_timer`).
     #[inline]
-    pub(super) fn set_timer(&mut self, now: Time) {
-        if !self.schedule_probe(now, true) {
+    pub(super) fn set_xmit_timer(&mut self, now: Time) {
+        if !self.schedule_loss_probe(now, true) {
             self.rearm_rto(now, None);
         }
     }
@@ -232,7 +240,7 @@ mod tests {
             (Ticks::new(1_000, Time::ZERO), us(14_000), us(222_000)),
         ] {
             let mut timers = Timers::new(ticks);
-            timers.set(Kind::Reorder, us(9_000), us(3_250));
+            timers.set(Timer::Reorder, us(9_000), us(3_250));
             assert_eq!(timers.due(), Some(rings));
             timers.on_sample(us(221_300));
             assert_eq!(timers.rto(), rto);

@@ -1,39 +1,40 @@
-//! What leaves, and when: Linux `net/ipv4/tcp_output.c` (`tcp_write_xmit`,
+//! Decides what leaves, and when: Linux `net/ipv4/tcp_output.c` (`tcp_write_xmit`,
 //! `tcp_xmit_retransmit_queue`, `tcp_cwnd_validate`, `tcp_cwnd_restart`).
 
 use quell_units::{Rate, Time};
 
 use super::scoreboard::{Entry, FIN};
-use super::timers::Kind;
+use super::timers::Timer;
 use super::{Phase, Sender};
-use crate::cc::{Event, State};
+use crate::cc::{CongestionControl as _, Event, State};
 use crate::ecn::FeedbackMode;
 use crate::ecn::option::AccEcnOption;
 use crate::receiver::timestamp;
 use crate::segment::{Flags, Segment};
 
-/// Pacing begins behind this segment of a connection, as with Linux's fq.
+/// Number of segments at the start of a connection that are not paced, as in Linux's fq.
 const UNPACED: u64 = 10;
 
-/// A segment that leaves whatever the congestion window says.
+/// A segment that leaves regardless of the congestion window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Forced {
-    /// The first one outstanding, after a time-out.
+    /// The first outstanding segment, after a time-out.
     Head,
     /// A tail loss probe.
-    Probe,
+    LossProbe,
     /// A probe of a closed receive window.
-    IntoClosedWindow,
+    WindowProbe,
 }
 
 /// Why a round of polls ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Limit {
+    /// The application has written no more.
     Application,
-    Congestion,
-    Receiver,
-    /// More data that would leave together with what there is.
-    Company,
+    CongestionWindow,
+    ReceiveWindow,
+    /// More data or window is expected, so that a larger burst can leave (`tcp_tso_should_defer`).
+    TsoDefer,
 }
 
 /// New data, or the FIN alone.
@@ -42,22 +43,23 @@ struct New {
     payload: u32,
     /// Payload of a full segment.
     full: u32,
-    /// Whether it carries PSH where it ends a burst.
+    /// Whether it carries PSH if it ends a burst.
     may_push: bool,
 }
 
-/// How well the congestion window is used (RFC 7661; Linux `tcp_cwnd_validate`).
+/// Use of the congestion window (RFC 7661; Linux `tcp_cwnd_validate`).
 #[derive(Debug, Clone, Default)]
 pub(super) struct Usage {
-    /// Whether the window was full in the round that ends at `round_end`.
+    /// Whether the window was full in the round that ends at `cwnd_usage_seq`.
     pub(super) is_cwnd_limited: bool,
-    /// Most segments outstanding in that round.
-    pub(super) most_outstanding: u32,
-    round_end: u64,
-    /// Most segments outstanding since `stamp`, while the window was not full.
-    used: u32,
-    /// When the window was last full, or last changed for another reason.
-    pub(super) stamp: Time,
+    /// Largest number of outstanding segments in that round.
+    pub(super) max_packets_out: u32,
+    cwnd_usage_seq: u64,
+    /// Largest number of outstanding segments since `cwnd_stamp`, while the window was not full
+    /// (`snd_cwnd_used`).
+    cwnd_used: u32,
+    /// When the window was last full, or last changed for another reason (`snd_cwnd_stamp`).
+    pub(super) cwnd_stamp: Time,
     /// Whether this run of polls has sent new data.
     has_sent: bool,
 }
@@ -65,13 +67,13 @@ pub(super) struct Usage {
 /// Spaces departures (Linux `tcp_update_skb_after_send`, `tcp_pacing_check`).
 #[derive(Debug, Clone, Default)]
 pub(super) struct Pacing {
-    /// In bit/s of payload.
+    /// Rate in bit/s of payload.
     rate_bps: u64,
-    /// Nothing leaves before this.
+    /// Time before which nothing leaves.
     next: Time,
-    /// Something waits for it.
+    /// Whether something waits for it.
     blocked: bool,
-    /// When the last burst began, or should have; how late it was; and its payload.
+    /// The last burst: when it began, or should have begun; how late it was; its payload in bytes.
     base: Time,
     credit: Time,
     payload: u64,
@@ -93,8 +95,8 @@ impl Pacing {
     pub(super) fn next(&self) -> Time {
         self.next
     }
-    /// A segment leaves; one that begins no burst belongs to the last. What follows has to wait for
-    /// the whole of it if it `counts`.
+    /// A segment leaves; one that begins no burst belongs to the last one. If it `counts`, what follows
+    /// waits for the whole burst.
     fn on_sent(&mut self, payload: u32, begins: bool, counts: bool, now: Time) {
         if begins {
             (self.base, self.credit) = (self.next.max(now), now - self.next);
@@ -108,7 +110,7 @@ impl Pacing {
         // 2³² bytes · 8 bits · 10⁹ ns do not fit 64 bits; 2.3 · 10⁹ bytes do.
         let nanobits = self.payload.saturating_mul(8_000_000_000);
         let gap = Time::from_nanos(nanobits.checked_div(self.rate_bps).unwrap_or(0));
-        // A late start is made up for by half a gap at most.
+        // A late start is made up for by half a gap at most, so that lateness never causes a burst.
         self.next = self.base + gap - (gap / 2).min(self.credit);
     }
 }
@@ -187,15 +189,15 @@ impl Sender {
     }
 
     fn poll_syn(&mut self, now: Time) -> Option<Segment> {
-        let Phase::Opening(_, attempts) = self.phase else {
+        let Phase::SynSent { attempt, .. } = self.phase else {
             return None;
         };
         if !self.syn_wanted {
             return None;
         }
         self.syn_wanted = false;
-        let attempt = attempts.saturating_add(1);
-        self.phase = Phase::Opening(now, attempt);
+        let attempt = attempt.saturating_add(1);
+        self.phase = Phase::SynSent { at: now, attempt };
         self.timers.arm_syn(now, attempt);
         let (flags, ecn) = self.ecn.syn(attempt);
         let mut syn = self.bare_segment(Flags::SYN | flags, now);
@@ -205,9 +207,9 @@ impl Sender {
 
     fn bare_segment(&self, flags: u16, now: Time) -> Segment {
         Segment {
-            sequence: self.board.next(),
+            sequence: self.board.snd_nxt(),
             timestamp: timestamp(now),
-            echo: self.echo,
+            echo: self.ts_recent,
             flags: Flags(flags),
             ecn: self.ecn.fields.others,
             ..Segment::default()
@@ -216,51 +218,53 @@ impl Sender {
     fn bare_ack(&mut self, flags: u16, now: Time) -> Segment {
         self.ecn.on_control_sent();
         let mut ack = self.bare_segment(flags, now);
-        ack.accecn = self.ecn.option(self.rtt.smoothed(), now);
+        ack.accecn = self.ecn.option(self.rtt.srtt(), now);
         ack
     }
 
     fn has_something_to_send(&self) -> bool {
-        let next = self.board.next();
-        self.board.is_waiting() || next < self.written || (self.is_closed && next == self.written)
+        let next = self.board.snd_nxt();
+        self.board.is_waiting()
+            || next < self.write_seq
+            || (self.is_closed && next == self.write_seq)
     }
 
     fn force(&mut self, forced: Forced, now: Time) -> Option<Segment> {
         match forced {
             Forced::Head if self.board.is_empty() => None,
             Forced::Head => Some(self.retransmit(self.board.head(), now)),
-            Forced::Probe if self.board.is_empty() => None,
-            Forced::Probe => Some(self.probe(now)),
+            Forced::LossProbe if self.board.is_empty() => None,
+            Forced::LossProbe => Some(self.probe(now)),
             // `tcp_xmit_probe_skb`: an old number, which any receiver acknowledges.
-            Forced::IntoClosedWindow if self.una > 0 => {
+            Forced::WindowProbe if self.snd_una > 0 => {
                 let flags = Flags::ACK | self.ecn.ace_flags();
                 let mut probe = self.bare_ack(flags, now);
-                probe.sequence = self.una - 1;
+                probe.sequence = self.snd_una - 1;
                 Some(probe)
             }
             // There is no old number; RFC 9293 section 3.8.6.1 has one octet of new data.
-            Forced::IntoClosedWindow => {
+            Forced::WindowProbe => {
                 let full = self.full_payload(now);
                 let payload = self.next_payload(full).min(1);
                 (payload > 0 || self.is_fin_next(0)).then(|| self.emit(payload, full, false, now))
             }
         }
     }
-    /// New data, or the last segment again.
+    /// `tcp_send_loss_probe`. RFC 8985 section 7.3: new data, or else the last segment again.
     fn probe(&mut self, now: Time) -> Segment {
         self.counters.probes += 1;
         let full = self.full_payload(now);
         let payload = self.next_payload(full);
         let is_new = (payload > 0 || self.is_fin_next(0))
-            && self.board.next() + u64::from(payload) <= self.window_end;
+            && self.board.snd_nxt() + u64::from(payload) <= self.wnd_end;
         let segment = if is_new {
             self.emit(payload, full, false, now)
         } else {
             self.retransmit(self.board.tail() - 1, now)
         };
-        self.recovery.on_probe(self.board.next(), !is_new);
-        // A full time-out from now, so that the probe can be answered first.
-        self.timers.set(Kind::Rto, now, self.timers.rto());
+        self.recovery.on_probe(self.board.snd_nxt(), !is_new);
+        // A full time-out from now, so that the answer to the probe can arrive first.
+        self.timers.set(Timer::Rto, now, self.timers.rto());
         segment
     }
 
@@ -269,7 +273,7 @@ impl Sender {
         (in_flight < self.window.cwnd).then(|| self.retransmit(index, now))
     }
 
-    /// Sends an outstanding segment again (`tcp_retransmit_skb`).
+    /// Retransmits an outstanding segment (`tcp_retransmit_skb`).
     fn retransmit(&mut self, index: u64, now: Time) -> Segment {
         let sent = self.departure_stamp(now);
         self.board.mark_retransmitted(index, sent);
@@ -279,8 +283,8 @@ impl Sender {
         let stamp = timestamp(now);
         self.recovery.on_retransmit(stamp);
         self.counters.retransmitted += 1;
-        if index == self.board.head() && !self.timers.is(Kind::Reorder) {
-            self.timers.set(Kind::Rto, now, self.timers.rto());
+        if index == self.board.head() && !self.timers.is(Timer::Reorder) {
+            self.timers.set(Timer::Rto, now, self.timers.rto());
         }
         let is_fin = entry.has(FIN);
         let payload = (end - entry.start() - u64::from(is_fin)) as u32;
@@ -292,7 +296,7 @@ impl Sender {
         Segment {
             sequence: entry.start(),
             timestamp: stamp,
-            echo: self.echo,
+            echo: self.ts_recent,
             payload,
             flags: Flags(flags),
             ecn: self.ecn.fields.others,
@@ -304,23 +308,23 @@ impl Sender {
     #[inline]
     pub(super) fn full_payload(&self, now: Time) -> u32 {
         if self.ecn.is_accurate() {
-            self.ecn.full_payload(self.mss, self.rtt.smoothed(), now)
+            self.ecn.full_payload(self.mss, self.rtt.srtt(), now)
         } else {
             self.mss
         }
     }
-    /// Payload of the next new segment, which holds `full` at most.
+    /// Payload of the next new segment, of `full` bytes at most.
     #[inline]
     fn next_payload(&self, full: u32) -> u32 {
-        let left = self.written.saturating_sub(self.board.next());
+        let left = self.write_seq.saturating_sub(self.board.snd_nxt());
         left.min(full.into()) as u32
     }
-    /// Whether the FIN belongs behind so many more bytes.
+    /// Whether the FIN follows after `payload` more bytes.
     fn is_fin_next(&self, payload: u32) -> bool {
-        self.is_closed && self.board.next() + u64::from(payload) == self.written
+        self.is_closed && self.board.snd_nxt() + u64::from(payload) == self.write_seq
     }
 
-    /// What new data or FIN leaves now.
+    /// The new data or FIN that may leave now, or why none may.
     #[inline]
     fn next_new(&mut self, now: Time) -> Result<New, Limit> {
         let full = self.full_payload(now);
@@ -338,34 +342,34 @@ impl Sender {
         }
         let in_flight = self.board.in_flight();
         if in_flight >= self.window.cwnd {
-            return Err(Limit::Congestion);
+            return Err(Limit::CongestionWindow);
         }
-        let next = self.board.next();
-        if next + u64::from(payload) > self.window_end {
+        let next = self.board.snd_nxt();
+        if next + u64::from(payload) > self.wnd_end {
             if !self.board.is_empty() {
-                return Err(Limit::Receiver);
+                return Err(Limit::ReceiveWindow);
             }
-            // Nothing is out that could open the window: send what fits.
-            payload = self.window_end.saturating_sub(next) as u32;
+            // No ACK is due that could open the window: send what fits.
+            payload = self.wnd_end.saturating_sub(next) as u32;
             if payload == 0 {
-                if !self.timers.is(Kind::Window) {
-                    self.timers.set(Kind::Window, now, self.timers.rto());
+                if !self.timers.is(Timer::Probe0) {
+                    self.timers.set(Timer::Probe0, now, self.timers.rto());
                 }
-                return Err(Limit::Receiver);
+                return Err(Limit::ReceiveWindow);
             }
         }
         let waits_for_more = payload < full && self.nagle && !self.is_closed;
-        if waits_for_more && self.small_end > self.una {
+        if waits_for_more && self.snd_sml > self.snd_una {
             return Err(Limit::Application);
         }
         if !self.continues_burst(self.board.tail())
             && !self.queue.pushes_one
-            && let Some(limit) = self.waits_for_burst(in_flight, now)
+            && let Some(limit) = self.tso_should_defer(in_flight, now)
         {
             return Err(limit);
         }
         if self.board.is_empty() {
-            self.restart_after_idle(now);
+            self.cwnd_restart(now);
         }
         Ok(New {
             payload,
@@ -374,16 +378,16 @@ impl Sender {
         })
     }
 
-    /// Sends new data, of which `full` bytes would be a full segment, or the FIN alone. The last of
-    /// a burst carries PSH if it `may_push`.
+    /// Sends new data or the FIN alone. A full segment has `full` bytes. The last segment of a burst
+    /// carries PSH if it `may_push`.
     fn emit(&mut self, payload: u32, full: u32, may_push: bool, now: Time) -> Segment {
-        let sequence = self.board.next();
+        let sequence = self.board.snd_nxt();
         let is_fin = self.is_fin_next(payload);
         let was_empty = self.board.is_empty();
         if self.board.in_flight() == 0 && self.counters.sent > 0 {
             let pause = now - self.last_departure;
             self.control
-                .on_event(Event::Resume(pause), now, &mut self.window);
+                .cwnd_event(Event::TxStart(pause), now, &mut self.window);
         }
         let state = if is_fin { FIN } else { 0 };
         let mut entry = Entry::new(sequence, state, self.departure_stamp(now));
@@ -392,23 +396,23 @@ impl Sender {
         self.board.push(entry, end + u64::from(is_fin));
         self.board.note_departure(self.board.tail() - 1);
         if payload < full {
-            self.small_end = end;
+            self.snd_sml = end;
         }
-        if was_empty || self.timers.is(Kind::Probe) {
+        if was_empty || self.timers.is(Timer::LossProbe) {
             self.rearm_rto(now, None);
         }
         self.usage.has_sent = true;
         let fin = if is_fin { Flags::FIN } else { 0 };
         let mut flags = Flags::ACK | fin;
-        if self.announce_reduction && payload > 0 {
-            self.announce_reduction = false;
+        if self.queue_cwr && payload > 0 {
+            self.queue_cwr = false;
             let has_cwr = matches!(self.ecn.agreed, FeedbackMode::Classic | FeedbackMode::Dctcp);
             flags |= if has_cwr { Flags::CWR } else { 0 };
         }
         let mut accecn = AccEcnOption::NONE;
         if self.ecn.is_accurate() {
             flags |= self.ecn.ace_flags();
-            accecn = self.ecn.option(self.rtt.smoothed(), now);
+            accecn = self.ecn.option(self.rtt.srtt(), now);
         }
         self.on_departure(payload, self.board.tail() - 1, now);
         if self.burst.has_begun() {
@@ -420,7 +424,7 @@ impl Sender {
         Segment {
             sequence,
             timestamp: timestamp(now),
-            echo: self.echo,
+            echo: self.ts_recent,
             accecn,
             payload,
             flags: Flags(flags),
@@ -429,8 +433,8 @@ impl Sender {
         }
     }
 
-    /// Departures of the same instant stand a nanosecond apart in the books, so that RACK knows
-    /// their order also where a segment goes again.
+    /// Departures at the same time are recorded a nanosecond apart, so that RACK knows their order
+    /// even if a segment is retransmitted.
     #[inline]
     fn departure_stamp(&mut self, now: Time) -> Time {
         self.last_stamp = now.max(self.last_stamp + Time::from_nanos(1));
@@ -443,7 +447,7 @@ impl Sender {
         self.counters.sent += 1;
         self.last_departure = now;
         self.recovery.on_departure();
-        // `tcp_cwnd_test`: half of the window is the most that leaves together.
+        // `tcp_cwnd_test`: at most half the window leaves together.
         let cwnd = self.window.cwnd;
         let in_flight = self.board.in_flight().saturating_sub(1);
         let room = (cwnd / 2).min(cwnd.saturating_sub(in_flight));
@@ -454,96 +458,98 @@ impl Sender {
         }
     }
 
-    /// The end of a run of polls (`tcp_write_xmit`, its last lines).
+    /// Ends a run of polls (the last lines of `tcp_write_xmit`).
     fn end_round(&mut self, limit: Option<Limit>, now: Time) {
         let has_sent = std::mem::take(&mut self.usage.has_sent);
         self.queue.pushes_one = false;
         if has_sent {
-            self.schedule_probe(now, false);
+            self.schedule_loss_probe(now, false);
         }
         match limit {
-            Some(Limit::Congestion) => self.counters.cwnd_limited += 1,
-            Some(Limit::Receiver) => self.counters.rwnd_limited += 1,
+            Some(Limit::CongestionWindow) => self.counters.cwnd_limited += 1,
+            Some(Limit::ReceiveWindow) => self.counters.rwnd_limited += 1,
             Some(Limit::Application) => self.on_app_limited(),
-            Some(Limit::Company) | None => {}
+            Some(Limit::TsoDefer) | None => {}
         }
         let is_limited =
-            limit == Some(Limit::Congestion) || self.board.in_flight() >= self.window.cwnd;
+            limit == Some(Limit::CongestionWindow) || self.board.in_flight() >= self.window.cwnd;
         if has_sent || is_limited {
-            self.validate(is_limited, now);
+            self.cwnd_validate(is_limited, now);
         }
     }
     fn on_app_limited(&mut self) {
         self.counters.app_limited += 1;
         self.check_app_limited();
     }
-    /// `tcp_rate_check_app_limited`, where less than a segment waits to be sent.
+    /// `tcp_rate_check_app_limited`, if less than a segment waits to be sent.
     pub(super) fn check_app_limited(&mut self) {
         let in_flight = self.board.in_flight();
-        if in_flight < self.window.cwnd && self.board.lost() <= self.board.retransmitted() {
+        if in_flight < self.window.cwnd && self.board.lost_out() <= self.board.retrans_out() {
             self.delivery.on_app_limited(in_flight);
         }
     }
 
-    /// `tcp_cwnd_validate`: remembers how full the window was, and shrinks one that was not needed
+    /// `tcp_cwnd_validate`: records how full the window was, and shrinks a window that was not full
     /// for a whole time-out (RFC 2861).
-    fn validate(&mut self, is_limited: bool, now: Time) {
-        let outstanding = self.board.outstanding();
+    fn cwnd_validate(&mut self, is_limited: bool, now: Time) {
+        let outstanding = self.board.packets_out();
         let usage = &mut self.usage;
-        if self.una >= usage.round_end
+        if self.snd_una >= usage.cwnd_usage_seq
             || is_limited
-            || (!usage.is_cwnd_limited && outstanding > usage.most_outstanding)
+            || (!usage.is_cwnd_limited && outstanding > usage.max_packets_out)
         {
             usage.is_cwnd_limited = is_limited;
-            usage.most_outstanding = outstanding;
-            usage.round_end = self.board.next();
+            usage.max_packets_out = outstanding;
+            usage.cwnd_usage_seq = self.board.snd_nxt();
         }
         if self.is_cwnd_limited() {
-            self.usage.used = 0;
-            self.usage.stamp = now;
+            self.usage.cwnd_used = 0;
+            self.usage.cwnd_stamp = now;
             return;
         }
-        self.usage.used = self.usage.used.max(outstanding);
+        self.usage.cwnd_used = self.usage.cwnd_used.max(outstanding);
         if self.restart_after_idle
-            && now - self.usage.stamp >= self.timers.rto()
-            && !self.control.sets_window()
+            && now - self.usage.cwnd_stamp >= self.timers.rto()
+            && !self.control.has_cong_control()
         {
-            self.shrink_unused(now);
+            self.cwnd_application_limited(now);
         }
     }
     /// `tcp_cwnd_application_limited`.
-    fn shrink_unused(&mut self, now: Time) {
+    fn cwnd_application_limited(&mut self, now: Time) {
         if self.recovery.state == State::Open {
-            let used = self.usage.used.max(self.initial_window);
+            let used = self.usage.cwnd_used.max(self.initial_window);
             if used < self.window.cwnd {
-                self.window.ssthresh = self.current_threshold();
+                self.window.ssthresh = self.current_ssthresh();
                 self.window.cwnd = (self.window.cwnd + used) / 2;
             }
-            self.usage.used = 0;
+            self.usage.cwnd_used = 0;
         }
-        self.usage.stamp = now;
+        self.usage.cwnd_stamp = now;
     }
-    /// `tcp_is_cwnd_limited`: in slow start also where the window is less than twice what was used.
+    /// `tcp_is_cwnd_limited`. In slow start the window may grow to twice what was outstanding, since it
+    /// must be able to double in each round.
     #[inline]
     pub(super) fn is_cwnd_limited(&self) -> bool {
         self.usage.is_cwnd_limited
             || (self.window.in_slow_start()
-                && self.window.cwnd < self.usage.most_outstanding.saturating_mul(2))
+                && self.window.cwnd < self.usage.max_packets_out.saturating_mul(2))
     }
 
-    /// `tcp_cwnd_restart`: the window halves for each time-out of silence, down to the initial one.
-    fn restart_after_idle(&mut self, now: Time) {
+    /// `tcp_cwnd_restart`: the window halves for each time-out of silence, down to the initial window.
+    fn cwnd_restart(&mut self, now: Time) {
         let rto = self.timers.rto();
         let mut idle = now - self.last_departure;
         if !self.restart_after_idle
             || self.counters.sent == 0
             || idle <= rto
-            || self.control.sets_window()
+            || self.control.has_cong_control()
         {
             return;
         }
-        self.control.on_event(Event::Restart, now, &mut self.window);
-        self.window.ssthresh = self.current_threshold();
+        self.control
+            .cwnd_event(Event::CwndRestart, now, &mut self.window);
+        self.window.ssthresh = self.current_ssthresh();
         let floor = self.initial_window.min(self.window.cwnd);
         let mut cwnd = self.window.cwnd;
         while idle > rto && cwnd > floor {
@@ -551,11 +557,11 @@ impl Sender {
             cwnd /= 2;
         }
         self.window.cwnd = cwnd.max(floor);
-        self.usage.stamp = now;
-        self.usage.used = 0;
+        self.usage.cwnd_stamp = now;
+        self.usage.cwnd_used = 0;
     }
-    /// `tcp_current_ssthresh`: three quarters of the window count as proven.
-    pub(super) fn current_threshold(&self) -> u32 {
+    /// `tcp_current_ssthresh`: three quarters of the window are known to fit the path.
+    pub(super) fn current_ssthresh(&self) -> u32 {
         if self.recovery.is_reducing() {
             self.window.ssthresh
         } else {

@@ -1,10 +1,8 @@
-//! What a control is told that keeps a model of the path, such as BBR and Prague: the state of the
-//! connection, each loss, and rounds. It answers [`CongestionControl::sets_window`].
+//! What a control that models the path, such as BBR and Prague, sees of its connection: the state of
+//! the connection, each loss, and rounds.
 //!
 //! Linux hands such a control `struct sock` itself (`tcp_congestion_ops::cong_control`); BBR v2 and v3
 //! add `skb_marked_lost` and the state of each packet at its departure (`google/bbr`, `tcp_rate.c`).
-//!
-//! [`CongestionControl::sets_window`]: super::CongestionControl::sets_window
 
 use quell_units::{Rate, Time};
 
@@ -17,7 +15,7 @@ pub struct Connection {
     pub state: State,
     /// Segments in flight.
     pub in_flight: u32,
-    /// Segments found lost since the start; one that is lost twice counts twice.
+    /// Segments found lost since the start; a segment lost twice counts twice.
     pub lost: u64,
     /// Smoothed RTT; `None` before the first sample.
     pub srtt: Option<Time>,
@@ -27,42 +25,42 @@ pub struct Connection {
     pub mss: u32,
     /// Rate at which departures are paced, in bit/s of payload.
     pub pacing_rate: Rate,
-    /// When pacing lets the next segment go; in the past if it could leave now.
+    /// When pacing allows the next departure; in the past if it does now.
     pub next_departure: Time,
-    /// Whether what is in flight left while the application limited the sender.
+    /// Whether the application limited the sender when the segments in flight were sent.
     pub app_limited: bool,
 }
 
-/// A segment that was just found lost.
+/// A segment just found lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LostSegment {
-    /// When it left, the last time.
+    /// Time of its last departure.
     pub sent: Time,
     /// Segments delivered by then, modulo 2³².
     pub delivered: u32,
-    /// Of those, with congestion experienced.
+    /// Of those, segments with CE.
     pub delivered_ce: u32,
     /// Segments found lost by then, modulo 2³².
     pub prior_lost: u32,
-    /// Segments in flight then, it included.
+    /// Segments in flight then, itself included.
     pub in_flight: u32,
     /// Whether the application limited the sender then.
     pub app_limited: bool,
-    /// Segments found lost since the start, it included.
+    /// Segments found lost since the start, itself included.
     pub lost: u64,
 }
 
-/// Counts round trips by packets: a round ends when something is delivered that left after the round
-/// before had ended (BBR's `next_rtt_delivered`).
+/// Counts round trips by packets: a round ends with the delivery of a segment sent after the end of
+/// the round before (BBR's `next_rtt_delivered`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Rounds {
-    /// What had been delivered when the round began.
+    /// Segments delivered when the round began.
     end: u64,
     count: u64,
 }
 
 impl Rounds {
-    /// An ACK; whether a round begins with it.
+    /// An ACK arrived. Returns true if a round begins with it.
     pub fn on_ack(&mut self, ack: &AckSample) -> bool {
         let begins = ack.rate.delivered > 0 && ack.rate.prior_delivered >= self.end;
         if begins {
@@ -71,7 +69,7 @@ impl Rounds {
         }
         begins
     }
-    /// Rounds begun so far.
+    /// Number of rounds begun.
     pub fn count(&self) -> u64 {
         self.count
     }

@@ -1,20 +1,20 @@
-//! HyStart: when to leave slow start before loss. Ha and Rhee 2011; Linux `net/ipv4/tcp_cubic.c`
+//! HyStart leaves slow start before loss: Ha and Rhee 2011; Linux `net/ipv4/tcp_cubic.c`
 //! (`hystart_*`).
 //!
-//! Two signs of a full path: ACKs that arrive back to back for longer than half the lowest RTT (the
-//! train), and a round whose lowest RTT exceeds the lowest ever by an eighth (the delay). Rounds
-//! end when what was outstanding at their start is acknowledged.
+//! Two signs show that the path is full: ACKs arrive back to back for longer than half the lowest
+//! RTT (the train), or the lowest RTT of a round exceeds the lowest ever by an eighth (the delay). A
+//! round ends when everything that was outstanding at its start is acknowledged.
 
 use quell_units::Time;
 
-use super::{AckSample, Window};
+use crate::cc::{AckSample, Window};
 
-/// Not below this window (`hystart_low_window`).
+/// Smallest window at which slow start may end, in segments (`hystart_low_window`).
 const LOW_WINDOW: u32 = 16;
 /// RTT samples per round before the delay counts (`HYSTART_MIN_SAMPLES`).
 const MIN_SAMPLES: u8 = 8;
-/// ACKs closer than this are a train (`hystart_ack_delta_us`).
-const ACK_SPACING: Time = Time::from_millis(2);
+/// Largest spacing of ACKs in a train (`hystart_ack_delta_us`).
+const ACK_DELTA: Time = Time::from_millis(2);
 /// Bounds of the delay threshold (`HYSTART_DELAY_MIN`, `HYSTART_DELAY_MAX`).
 const DELAY_BOUNDS: (Time, Time) = (Time::from_millis(4), Time::from_millis(16));
 
@@ -23,32 +23,34 @@ const DELAY_BOUNDS: (Time, Time) = (Time::from_millis(4), Time::from_millis(16))
 pub(super) struct HyStart {
     round_start: Time,
     last_ack: Time,
-    round_end: u64,
+    /// The round ends when this number is acknowledged.
+    end_seq: u64,
     /// Lowest RTT of this round.
-    lowest: Option<Time>,
-    samples: u8,
+    curr_rtt: Option<Time>,
+    /// RTT samples of this round, counted up to [`MIN_SAMPLES`].
+    sample_cnt: u8,
     found: bool,
 }
 
 impl HyStart {
-    /// Begins again, after a time-out.
-    pub(super) fn reset(&mut self, now: Time, next: u64) {
+    /// Starts again after a time-out (`bictcp_hystart_reset`).
+    pub(super) fn reset(&mut self, now: Time, snd_nxt: u64) {
         self.found = false;
-        self.begin_round(now, next);
+        self.begin_round(now, snd_nxt);
     }
-    fn begin_round(&mut self, now: Time, next: u64) {
+    fn begin_round(&mut self, now: Time, snd_nxt: u64) {
         self.round_start = now;
         self.last_ack = now;
-        self.round_end = next;
-        self.lowest = None;
-        self.samples = 0;
+        self.end_seq = snd_nxt;
+        self.curr_rtt = None;
+        self.sample_cnt = 0;
     }
-    /// An RTT sample in slow start. `lowest_ever` is the lowest of the connection; the delay
-    /// threshold is that divided by 2 to the power of `shift`: 3 today, 4 in Linux 3.x.
-    pub(super) fn on_sample(
+    /// Takes an RTT sample in slow start (`hystart_update`). `delay_min` is the lowest RTT of the
+    /// connection; the delay threshold is `delay_min` / 2^`shift`: 3 today, 4 in Linux 3.x.
+    pub(super) fn update(
         &mut self,
         rtt: Time,
-        lowest_ever: Time,
+        delay_min: Time,
         shift: u32,
         ack: &AckSample,
         window: &mut Window,
@@ -56,28 +58,29 @@ impl HyStart {
         if self.found || !window.in_slow_start() {
             return;
         }
-        // Rounds are counted below the lowest window too (`hystart_update`): else the first would
-        // begin in the middle of a flight, where the path is full already.
-        if ack.una > self.round_end {
-            self.begin_round(ack.now, ack.next);
+        // Rounds are counted below the lowest window too: else the first round would begin in the
+        // middle of a flight, when the path is full already.
+        if ack.snd_una > self.end_seq {
+            self.begin_round(ack.now, ack.snd_nxt);
         }
         if window.cwnd < LOW_WINDOW {
             return;
         }
-        if ack.now - self.last_ack <= ACK_SPACING {
+        if ack.now - self.last_ack <= ACK_DELTA {
             self.last_ack = ack.now;
-            // Pacing alone spreads the ACKs over half a round.
-            let limit = lowest_ever + ack.burst_time;
+            // Pacing alone spreads the ACKs over half a round, so half the lowest RTT would always
+            // be a train.
+            let limit = delay_min + ack.burst_time;
             let limit = if ack.paced { limit } else { limit / 2 };
             self.found |= ack.now - self.round_start > limit;
         }
-        self.lowest = Some(self.lowest.map_or(rtt, |lowest| lowest.min(rtt)));
-        if self.samples < MIN_SAMPLES {
-            self.samples += 1;
+        self.curr_rtt = Some(self.curr_rtt.map_or(rtt, |curr_rtt| curr_rtt.min(rtt)));
+        if self.sample_cnt < MIN_SAMPLES {
+            self.sample_cnt += 1;
         } else {
-            let threshold = Time::from_nanos(lowest_ever.as_nanos() >> shift)
+            let threshold = Time::from_nanos(delay_min.as_nanos() >> shift)
                 .clamp(DELAY_BOUNDS.0, DELAY_BOUNDS.1);
-            self.found |= self.lowest > Some(lowest_ever + threshold);
+            self.found |= self.curr_rtt > Some(delay_min + threshold);
         }
         if self.found {
             window.ssthresh = window.cwnd;
@@ -89,26 +92,26 @@ impl HyStart {
 mod tests {
     use super::*;
 
-    /// The window at which slow start ends when each round's ACKs come `spacing` apart and the RTT
-    /// is as `rtt` says for the window.
+    /// The window at which slow start ends when the ACKs of each round come `spacing` apart and the
+    /// RTT at each window is `rtt(window)`.
     fn exit(spacing: Time, rtt: impl Fn(u32) -> Time) -> Option<u32> {
         let mut hystart = HyStart::default();
         let mut window = Window::new(10);
         let mut ack = AckSample::default();
         let mut round_start = Time::ZERO;
-        let lowest_ever = rtt(0);
+        let delay_min = rtt(0);
         while window.cwnd < 10_000 {
-            let (first, last) = (ack.next, ack.next + u64::from(window.cwnd));
-            ack.next = last;
+            let (first, last) = (ack.snd_nxt, ack.snd_nxt + u64::from(window.cwnd));
+            ack.snd_nxt = last;
             ack.now = round_start;
             for n in first..last {
-                ack.una = n + 1;
-                hystart.on_sample(rtt(window.cwnd), lowest_ever, 3, &ack, &mut window);
+                ack.snd_una = n + 1;
+                hystart.update(rtt(window.cwnd), delay_min, 3, &ack, &mut window);
                 if !window.in_slow_start() {
                     return Some(window.cwnd);
                 }
                 window.cwnd += 1;
-                ack.next += 2;
+                ack.snd_nxt += 2;
                 ack.now += spacing;
             }
             round_start += rtt(window.cwnd).max(spacing * (last - first));
@@ -137,15 +140,15 @@ mod tests {
         for n in 1..=10_u64 {
             let ack = AckSample {
                 now: rtt + Time::from_millis(n),
-                una: n,
-                next: 10 + 2 * (n - 1),
+                snd_una: n,
+                snd_nxt: 10 + 2 * (n - 1),
                 ..AckSample::default()
             };
-            hystart.on_sample(rtt, rtt, 3, &ack, &mut window);
+            hystart.update(rtt, rtt, 3, &ack, &mut window);
             window.cwnd += 1;
         }
         assert_eq!(hystart.round_start, rtt + Time::from_millis(1));
-        assert_eq!(hystart.round_end, 10);
+        assert_eq!(hystart.end_seq, 10);
     }
 
     #[test]

@@ -1,0 +1,159 @@
+//! What the sender and a congestion control say to each other.
+//!
+//! The calls are those of Linux's `tcp_congestion_ops` (`include/net/tcp.h`) and have their names.
+//! For each ACK the sender calls [`CongestionControl::on_ack`], and [`CongestionControl::cong_avoid`]
+//! when the window may grow. A control that sets the window itself, such as BBR, answers
+//! [`CongestionControl::has_cong_control`]; then [`CongestionControl::cong_control`] takes the place
+//! of both the reduction and the growth.
+//!
+//! Which control needs what: H-TCP and Compound need the RTT and `acked` of [`AckSample`], for the
+//! throughput and the delay of a round; Prague needs `acked_ce`, `delivered_ce` and the pacing rate;
+//! BBR v1 needs [`RateSample`](super::RateSample), [`Connection`] and [`Rounds`](super::Rounds); BBR
+//! v2 and v3 also need each [`LostSegment`].
+
+use std::fmt;
+
+use quell_units::{Rate, Settings, Time};
+
+use super::{AckSample, Connection, Control, ControlKind, LostSegment, Window};
+use crate::ecn::FeedbackMode;
+use crate::ticks::Ticks;
+
+/// State of loss recovery (Linux `enum tcp_ca_state`), in rising order of trouble.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub enum State {
+    /// Nothing unusual.
+    #[default]
+    Open,
+    /// Duplicate ACKs or SACKs have arrived, and nothing is lost yet.
+    Disorder,
+    /// Congestion window reduced: it shrinks because of ECN echo or a tail loss.
+    Cwr,
+    /// Fast recovery.
+    Recovery,
+    /// After a retransmission time-out.
+    Loss,
+}
+
+/// What happens to a sender besides ACKs (Linux `enum tcp_ca_event`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Event {
+    /// The retransmission timer ran out (`CA_EVENT_LOSS`).
+    Loss,
+    /// The first segment leaves after a pause; holds the time since the last departure
+    /// (`CA_EVENT_TX_START`).
+    TxStart(Time),
+    /// The window is about to shrink after idle time (`CA_EVENT_CWND_RESTART`).
+    CwndRestart,
+    /// A reduction is complete (`CA_EVENT_COMPLETE_CWR`).
+    CompleteCwr,
+    /// A tail loss probe has repaired a loss (`tcp_process_tlp_ack`; `CA_EVENT_TLP_RECOVERY` of
+    /// BBR v2).
+    TlpRecovery,
+}
+
+/// A congestion control at work in one connection.
+///
+/// The controls of this crate are variants of [`Control`], which calls them without a pointer. A
+/// control that the user of this crate brings along goes through a box
+/// ([`Sender::with_control`](crate::Sender::with_control)).
+pub trait CongestionControl: fmt::Debug + CloneBoxed {
+    /// The handshake is over and has agreed on this feedback (`init`). Returns the control that
+    /// takes over where this one cannot work with it, as Linux then exchanges `icsk_ca_ops`.
+    fn init(
+        &mut self,
+        _agreed: FeedbackMode,
+        _connection: &Connection,
+        _window: &mut Window,
+    ) -> Option<Control> {
+        None
+    }
+    /// An ACK arrived; its losses are not known yet (`in_ack_event`, `pkts_acked`).
+    fn on_ack(&mut self, _ack: &AckSample, _window: &mut Window) {}
+    /// A segment was found lost (`skb_marked_lost` of BBR v2). Called only if the control
+    /// [wants details](Self::wants_details).
+    fn on_lost(&mut self, _lost: &LostSegment, _window: &mut Window) {}
+    /// The state of loss recovery changes from `old` to `new` (`set_state`).
+    fn set_state(&mut self, _old: State, _new: State, _ack: &AckSample, _window: &mut Window) {}
+    /// Something else happens (`cwnd_event`).
+    fn cwnd_event(&mut self, _event: Event, _now: Time, _window: &mut Window) {}
+    /// Returns the slow-start threshold of a reduction that begins now, in segments (`ssthresh`).
+    fn ssthresh(&mut self, window: &Window) -> u32;
+    /// Grows the window for an ACK (`cong_avoid`). Called only where the window limits the sender
+    /// (`tcp_is_cwnd_limited`, which each control of Linux asks first), and never if the control
+    /// [sets the window itself](Self::has_cong_control).
+    fn cong_avoid(&mut self, _ack: &AckSample, _window: &mut Window) {}
+    /// Sets the window, after an ACK's losses are known (`cong_control`). Called only if the control
+    /// [sets the window itself](Self::has_cong_control).
+    fn cong_control(&mut self, _ack: &AckSample, _connection: &Connection, _window: &mut Window) {}
+    /// Returns the window to restore when a reduction proves spurious, in segments (`undo_cwnd`).
+    fn undo_cwnd(&mut self, window: &Window) -> u32 {
+        window.cwnd.max(window.prior_cwnd)
+    }
+    /// Whether it sets window and pacing rate itself on each ACK.
+    fn has_cong_control(&self) -> bool {
+        false
+    }
+    /// Whether it wants [`on_lost`](Self::on_lost), and a [`RateSample`](super::RateSample) with what
+    /// was in flight and lost at departure. Asked once, at the start.
+    fn wants_details(&self) -> bool {
+        false
+    }
+    /// The pacing rate that it sets (`sk_pacing_rate`); `None` leaves it to the sender (Linux: 200 %
+    /// and 120 % of the window per RTT).
+    fn pacing_rate(&self) -> Option<Rate> {
+        None
+    }
+    /// Number of segments that leave together with segmentation offload, where the sender would take
+    /// `usual` (`min_tso_segs`, `tso_segs`).
+    fn tso_segs(&self, usual: u32) -> u32 {
+        usual
+    }
+}
+
+/// How this crate makes one of its own controls. A control is one file that implements this and
+/// [`CongestionControl`], and one line in the table of [`cc`](super).
+pub trait Declared: CongestionControl + Sized {
+    /// Its options, read.
+    type Config: fmt::Debug + Clone + Copy + PartialEq + Eq;
+    /// What the scenario format, `quell cc` and the documentation know of it.
+    const KIND: ControlKind;
+    /// Its options, from settings of the table in [`KIND`](Self::KIND).
+    fn configure(settings: &Settings) -> Self::Config;
+    /// The ECN feedback that suits it; never [`FeedbackMode::Off`].
+    fn feedback(_config: &Self::Config) -> FeedbackMode {
+        FeedbackMode::Classic
+    }
+    /// The control of a new connection, which may alter the initial window (`init`).
+    fn new(config: &Self::Config, host: &Host, window: &mut Window) -> Self;
+}
+
+/// What a new control knows of its host.
+#[derive(Debug, Clone, Copy)]
+pub struct Host {
+    /// The host's jiffies.
+    pub ticks: Ticks,
+}
+
+/// Copies a control for a connection that is cloned; every control that is `Clone` has it.
+pub trait CloneBoxed {
+    /// A copy in a box of its own.
+    fn clone_boxed(&self) -> Box<dyn CongestionControl>;
+}
+
+impl<T: CongestionControl + Clone + 'static> CloneBoxed for T {
+    fn clone_boxed(&self) -> Box<dyn CongestionControl> {
+        Box::new(self.clone())
+    }
+}
+
+/// A control that the user of this crate brings along.
+#[derive(Debug)]
+pub struct Custom(pub Box<dyn CongestionControl>);
+
+impl Clone for Custom {
+    fn clone(&self) -> Self {
+        // Not the box's own copy, which would be a box in a box.
+        Self((*self.0).clone_boxed())
+    }
+}
