@@ -9,6 +9,10 @@ SHELL := bash
 export CARGO_TARGET_DIR := $(CURDIR)/target
 # Tests that this machine cannot run append a line here, `not run: NAME: REASON`, and pass.
 export QUELL_NOT_RUN := $(CURDIR)/target/not-run
+# How long each test took.
+export QUELL_TIMES := $(CURDIR)/target/test-times
+# Many tests wait for real time; those that judge it have the machine for themselves.
+export RUST_TEST_THREADS ?= 4
 # The kernels of the virtual world that tests and measurements use.
 export QUELL_KERNELS ?= $(CURDIR)/target/kernels
 export PATH := $(CURDIR)/target/tools/bin:$(PATH)
@@ -21,9 +25,9 @@ endif
 
 # The features that scripts/setup found this machine able to build; read when a recipe runs, after setup.
 FLAGS = $$(cat target/setup/cargo-flags)
-SHELL_SCRIPTS := .ci/run .ci/skips $(addprefix scripts/,advisories fuzz kernel linux-source live-repeat no-std setup unprivileged)
+SHELL_SCRIPTS := .ci/run .ci/skips $(addprefix scripts/,advisories fuzz kernel linux-source live-repeat no-std setup test-program unprivileged)
 
-.PHONY: help setup build kernel demo test live-repeat check docs-check bench validate validate-grid parity fuzz clean
+.PHONY: help setup build kernel demo test test-all live-repeat check docs-check bench validate validate-grid parity fuzz clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
@@ -42,15 +46,25 @@ kernel: setup ## Build a kernel for the virtual world into target/kernels: 3 to 
 demo: build ## Run the headline experiment
 	target/release/quell demo
 
-test: setup ## Run every test, and name those that this machine cannot run
-	@cp target/setup/not-run "$$QUELL_NOT_RUN"; \
+# Every test, with what its harness is to be told; then what was left out, and what took longest.
+define run-tests
+	@cp target/setup/not-run "$$QUELL_NOT_RUN"; : >"$$QUELL_TIMES"; \
 	echo "cargo build --release --locked --package quell $(FLAGS)"; \
 	cargo build --release --locked --package quell $(FLAGS); export QUELL_RELEASE="$(CURDIR)/target/release/quell"; \
-	echo "cargo test --workspace --locked --no-fail-fast $(FLAGS)"; \
-	status=0; cargo test --workspace --locked --no-fail-fast $(FLAGS) || status=$$?; \
+	echo "cargo test --workspace --locked --no-fail-fast $(FLAGS)$(1)"; \
+	status=0; cargo test --config "target.'cfg(unix)'.runner='$(CURDIR)/scripts/test-program'" --workspace --locked --no-fail-fast $(FLAGS)$(1) || status=$$?; \
 	echo; \
 	if [ -s "$$QUELL_NOT_RUN" ]; then sort -u "$$QUELL_NOT_RUN"; else echo "every test ran"; fi; \
+	echo; echo "the ten slowest tests, in seconds"; \
+	grep -v ', all of it$$' "$$QUELL_TIMES" | sort -rg | head -10; \
 	exit $$status
+endef
+
+test: setup ## Run the tests, and name those that this machine cannot run: 6 minutes and the build
+	$(call run-tests)
+
+test-all: setup ## Run every test, also those that take long
+	$(call run-tests, -- --include-ignored)
 
 N ?= 20
 BUSY ?= 0

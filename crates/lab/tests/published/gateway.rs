@@ -79,6 +79,7 @@ fn adsl1(control: Control, queue: Queue, seed: u64) -> Point {
 }
 
 #[test]
+#[ignore = "takes long: make test-all"]
 fn the_rule_and_the_control_decide_what_a_call_feels() {
     let mut misses = Misses::default();
     let mut longest = Vec::new();

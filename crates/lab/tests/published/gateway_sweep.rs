@@ -107,6 +107,7 @@ impl Place {
 }
 
 #[test]
+#[ignore = "takes long: make test-all"]
 fn loss_repeats_with_the_size_of_a_packet() {
     // (control, loose and strict loss in the cross-check, by offset)
     let checks = [

@@ -4,6 +4,8 @@
 //! statement, prints its tables (`--nocapture`) and owns its section of `docs/published.md`, which
 //! `QUELL_BLESS=1` writes anew. The simulator repeats to the bit, so the page is compared as text: a
 //! change of TCP or of a queue that moves a figure shows it there.
+//!
+//! Those that take more than ten seconds run in `make test-all` (`-- --include-ignored`), the others also in `make test`.
 #![allow(clippy::unwrap_used)]
 
 mod call;

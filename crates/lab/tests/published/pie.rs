@@ -179,6 +179,7 @@ fn figures(run: &Summary) -> Figures {
 }
 
 #[test]
+#[ignore = "takes long: make test-all"]
 fn pairs_share_one_queue_as_published() {
     let results = sweep(&ROWS, run);
     let mut misses = Misses::default();

@@ -23,6 +23,7 @@ fn flows(n: u64, adaptive: bool) -> Vec<String> {
 }
 
 #[test]
+#[ignore = "takes long: make test-all"]
 fn single_drops_keep_the_queue_short() {
     let mut misses = Misses::default();
     let text = [

@@ -38,6 +38,7 @@ fn flows(n: u64) -> Vec<String> {
 }
 
 #[test]
+#[ignore = "takes long: make test-all"]
 fn a_full_queue_takes_from_many_flows_at_once() {
     let mut misses = Misses::default();
     let text = [

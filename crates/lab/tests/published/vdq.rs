@@ -217,6 +217,7 @@ fn judge_c1(ours: &[Phase], dualpi2: &[Phase], misses: &mut Misses) {
 }
 
 #[test]
+#[ignore = "takes long: make test-all"]
 fn experiments_a_and_c1() {
     let mut points: Vec<(&str, &Queue, u64)> = QUEUES
         .iter()

@@ -8,6 +8,7 @@ mod live_repeat;
 mod setup;
 mod skips;
 mod sources;
+mod test_program;
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};

@@ -1,0 +1,63 @@
+//! `scripts/test-program`, by which `make test` runs each test program.
+
+use crate::{Place, said};
+
+/// A program with the harness of Rust, as far as the script sees it: one test passes, one fails, one is left out.
+const HARNESS: &str = r#"
+case "$*" in *--help*) echo "  --report-time"; exit ;; esac
+case "$*" in *--report-time*) ;; *) echo "times were not asked for"; exit 3 ;; esac
+echo "running with ${RUSTC_BOOTSTRAP:-nothing}"
+echo "test quick ... ok <0.250s>"
+echo "test deep::slow ... FAILED <61.500s>"
+echo "test longest ... ignored, takes long: make test-all"
+exit 101
+"#;
+
+#[test]
+fn each_test_has_its_time_and_what_is_left_out_is_named() {
+    let place = Place::new();
+    place.program("suite-0123abcd", HARNESS);
+    let program = place.path("bin/suite-0123abcd");
+    let (times, not_run) = (place.path("times"), place.path("not-run"));
+    let environment = [
+        ("QUELL_TIMES", times.to_str().unwrap()),
+        ("QUELL_NOT_RUN", not_run.to_str().unwrap()),
+    ];
+    let output = place.run(
+        "scripts/test-program",
+        &[program.to_str().unwrap()],
+        &environment,
+    );
+    assert_eq!(output.status.code(), Some(101), "{}", said(&output));
+    assert!(said(&output).contains("test deep::slow ... FAILED"));
+    let times = place.read("times");
+    let lines: Vec<&str> = times.lines().collect();
+    assert_eq!(
+        lines[..2],
+        ["0.250 suite::quick", "61.500 suite::deep::slow"]
+    );
+    assert!(lines[2].ends_with("e-3 suite, all of it"), "{times}");
+    assert_eq!(
+        place.read("not-run"),
+        "not run: suite::longest: takes long: make test-all runs it\n"
+    );
+}
+
+#[test]
+fn a_program_with_a_harness_of_its_own_is_run_as_it_is() {
+    let place = Place::new();
+    place.program(
+        "own-0123abcd",
+        "[ \"$1\" = --help ] && exit\necho \"test all ... done $*\"\n",
+    );
+    let program = place.path("bin/own-0123abcd");
+    let times = place.path("times");
+    let output = place.run(
+        "scripts/test-program",
+        &[program.to_str().unwrap(), "some"],
+        &[("QUELL_TIMES", times.to_str().unwrap())],
+    );
+    assert!(output.status.success());
+    assert!(said(&output).contains("test all ... done some"));
+    assert!(place.read("times").ends_with("e-3 own, all of it\n"));
+}
