@@ -17,7 +17,11 @@ use crate::new::New;
 use crate::spread::Spread;
 use crate::strict::Strict;
 
-/// Keeps network queues short, and shows it.
+/// Headings of the options that only one world has.
+const VIRTUAL: &str = "Virtual world";
+const LIVE: &str = "Live world";
+
+/// Run network queues and congestion controls against each other, in simulation and on Linux
 #[derive(Debug, Parser)]
 #[command(name = "quell", version, arg_required_else_help = true, after_help = examples::QUELL)]
 pub(crate) struct Arguments {
@@ -26,7 +30,7 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
-    /// Those of the process; an error is also what they ask for themselves (`--help`), so many columns wide.
+    /// Reads the arguments of the process. `--help` and `--version` come back as errors, formatted for this many columns.
     pub(crate) fn read(columns: usize) -> Result<Self, clap::Error> {
         let mut command = Self::command().term_width(columns.min(100));
         let matches = command.try_get_matches_from_mut(std::env::args_os());
@@ -38,12 +42,12 @@ impl Arguments {
     }
 }
 
-/// Adds the command that was probably meant, where clap finds none: it does not see that neighbours were swapped (`rnu`).
+/// Suggests the command that was probably meant where clap finds none: clap does not see that two letters were swapped (`rnu`).
 fn suggest(command: &clap::Command, error: &mut clap::Error) {
     let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else {
         return;
     };
-    // Those of `quell kernel` too: whoever mistyped one mistyped that of one level.
+    // Also the commands of `quell kernel` and `quell cc`: the mistyped word may be on either level.
     let inner = command
         .get_subcommands()
         .flat_map(clap::Command::get_subcommands);
@@ -62,41 +66,41 @@ pub(crate) enum Command {
     /// Run a scenario and write its results
     #[command(after_help = examples::RUN)]
     Run(Run),
-    /// Show what a queue does: DCTCP and CUBIC over drop-tail, PIE, FQ-CoDel and DualPI2
+    /// Run the headline experiment: DCTCP and CUBIC over drop-tail, PIE, FQ-CoDel and DualPI2
     #[command(after_help = examples::DEMO)]
     Demo(Demo),
-    /// Run one scenario over several queues, and print one table
+    /// Run one scenario over several queues and print one table
     #[command(after_help = examples::COMPARE)]
     Compare(Compare),
     /// Check a scenario without running it
     #[command(after_help = examples::CHECK)]
     Check(Check),
-    /// Print the JSON Schema of scenario files, or of the summary of a run
+    /// Print the JSON Schema of scenario files or of summary.json
     #[command(after_help = examples::SCHEMA)]
     Schema {
-        /// Of which file
+        /// The file that the schema describes
         #[arg(value_enum, default_value_t = SchemaOf::Scenario)]
         of: SchemaOf,
     },
-    /// Print or write a scenario to start from, with comments
+    /// Print or write a commented scenario to start from
     #[command(after_help = examples::NEW)]
     New(New),
-    /// List the keys of a scenario file, or explain one: link.reverse, rtt, app.size
+    /// List the keys of a scenario file, or explain one
     #[command(after_help = examples::KEYS)]
     Keys {
-        /// One key, by its name or path
+        /// Key to explain, by name or path: rtt, link.reverse, app.size
         name: Option<String>,
     },
     /// List the queue disciplines, or the parameters of one
     #[command(after_help = examples::QUEUES)]
     Queues {
-        /// One discipline
+        /// Discipline to explain
         name: Option<String>,
     },
-    /// List what gives packets their values, or the parameters of one
+    /// List the functions and markers of packet values, or the parameters of one
     #[command(after_help = examples::VALUES)]
     Values {
-        /// One throughput-value function or marker
+        /// Throughput-value function or marker to explain
         name: Option<String>,
     },
     /// List congestion controls, or load or unload one
@@ -111,26 +115,26 @@ pub(crate) enum Command {
         #[command(subcommand)]
         action: Kernel,
     },
-    /// Show what this host can do, and what fixes what it cannot
+    /// Check what this host supports, and how to fix what is missing
     #[command(after_help = examples::DOCTOR)]
     Doctor,
-    /// Print the script that completes quell's arguments in a shell
+    /// Print a shell script that completes quell's arguments
     #[command(after_help = examples::COMPLETIONS)]
     Completions {
-        /// Which
+        /// Shell that runs the script
         #[arg(value_enum)]
         shell: Shell,
     },
-    /// Write the pages of the manual into a folder: quell.1, and one for each command
+    /// Write the manual pages into a folder: quell.1 and one page for each command
     #[command(after_help = examples::MAN)]
     Man {
-        /// The folder
+        /// Folder for the pages
         #[arg(value_name = "DIR")]
         folder: PathBuf,
     },
 }
 
-/// A file with a JSON Schema.
+/// A kind of file that has a JSON Schema.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub(crate) enum SchemaOf {
     /// A scenario file
@@ -141,68 +145,68 @@ pub(crate) enum SchemaOf {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Kernel {
-    /// Build one from source, in some minutes and without root; at once where it was built before
+    /// Build a kernel from source in a few minutes, without root; an unchanged kernel is not built again
     #[command(after_help = examples::KERNEL_BUILD)]
     Build(KernelBuild),
-    /// Those there are; without --kernel a run takes the first
+    /// List the kernels; without --kernel a run uses the first one
     List {
-        /// Also show the congestion controls and queue disciplines of each, and its folder
+        /// Also show each kernel's folder, congestion controls and queue disciplines
         #[arg(long, short)]
         verbose: bool,
     },
-    /// Copy a user-mode kernel that you built (ARCH=um, CONFIG_UML_TIME_TRAVEL_SUPPORT=y)
+    /// Add a user-mode kernel that you built (ARCH=um, CONFIG_UML_TIME_TRAVEL_SUPPORT=y)
     Add {
-        /// The executable: the file `linux` of the build
+        /// The kernel executable: the file `linux` of the build
         path: PathBuf,
-        /// Call it so; without this its version
+        /// Name for this kernel [default: its version]
         #[arg(long)]
         name: Option<String>,
-        /// Take the place of a kernel of that name
+        /// Replace the kernel of that name
         #[arg(long)]
         replace: bool,
     },
-    /// Remove one
+    /// Remove a kernel
     Remove {
-        /// Its name in the list
+        /// Name of the kernel in `quell kernel list`
         name: String,
     },
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct KernelBuild {
-    /// Build from a source tree, which is not written to, or from a package (.deb) or archive (.tar.xz) at hand;
-    /// without this the newest linux-source package of the distribution is fetched
+    /// Build from this source tree (which stays unchanged), package (.deb) or archive (.tar.xz) [default: the
+    /// distribution's newest linux-source package, which quell downloads]
     #[arg(long, value_name = "PATH", conflicts_with = "package")]
     pub(crate) source: Option<PathBuf>,
-    /// Fetch this source package of the distribution: linux-source-6.1, or 6.1
+    /// Download and build this source package of the distribution: linux-source-6.1, or 6.1
     #[arg(long, value_name = "PACKAGE")]
     pub(crate) package: Option<String>,
-    /// Call it so; without this by its version, a source tree's folder and the name of FRAGMENT
+    /// Name for this kernel [default: its version, with the folder of the source tree and the name of FRAGMENT]
     #[arg(long)]
     pub(crate) name: Option<String>,
-    /// Kernel options (CONFIG_NAME=y lines) in addition to quell's own
+    /// File with more kernel options, one CONFIG_NAME=y per line
     #[arg(long, value_name = "FRAGMENT")]
     pub(crate) config: Option<PathBuf>,
-    /// Begin from nothing; without this a source folder is compiled as far as it has changed since the last build
+    /// Build everything again; without this option only the files of a source tree that changed are compiled
     #[arg(long)]
     pub(crate) clean: bool,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Cc {
-    /// Those modelled, with their options; what the kernel has, and what can be loaded
+    /// List the modelled controls with their options, those of this kernel, and those that quell can load
     List,
-    /// Try to load one as BPF; runs load what they need by themselves
+    /// Load a control as BPF to test it; a run loads the controls that it needs by itself
     Load {
-        /// Name in scenarios
+        /// Name of the control, as in scenarios
         name: String,
-        /// Let the kernel load a module for it; the module stays, and every program of the host may use it
+        /// Let the kernel load a module for the control; the module stays loaded, for every program of the host
         #[arg(long)]
         load_modules: bool,
     },
-    /// Unload one
+    /// Unload a control
     Unload {
-        /// Name in scenarios
+        /// Name of the control, as in scenarios
         name: String,
     },
 }
@@ -210,11 +214,11 @@ pub(crate) enum Cc {
 /// Where a scenario runs.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub(crate) enum Where {
-    /// Modelled hosts, virtual time
+    /// Modelled hosts in virtual time
     Sim,
-    /// Real TCP in a user-mode kernel, virtual time
+    /// Real TCP of a user-mode kernel in virtual time
     Virtual,
-    /// Real TCP of this host, real time
+    /// Real TCP of this host in real time
     Live,
 }
 
@@ -231,47 +235,47 @@ impl From<Where> for World {
 /// The kernel of the virtual world.
 #[derive(Debug, Args)]
 pub(crate) struct Guest {
-    /// Virtual world: the kernel, by its name in `quell kernel list`; the newest by default
-    #[arg(long, value_name = "NAME")]
+    /// Kernel to run, by its name in `quell kernel list` [default: the newest]
+    #[arg(long, value_name = "NAME", help_heading = VIRTUAL)]
     kernel: Option<String>,
     #[command(flatten)]
     patience: Patience,
-    /// Virtual world: run a command with `sh -c` inside the guest, such as '10s:sender:ss -tin'. AT is a time, several (5s,10s), or
-    /// FIRST/INTERVAL; NAMESPACE is sender, receiver or link. The folder guest-exec of the result keeps what it prints
-    #[arg(long, value_name = "AT:NAMESPACE:COMMAND")]
+    /// Run a command with `sh -c` inside the guest, such as '10s:sender:ss -tin'. AT is a time, several times (5s,10s) or
+    /// FIRST/INTERVAL; NAMESPACE is sender, receiver or link. The output goes to the folder guest-exec of the result
+    #[arg(long, value_name = "AT:NAMESPACE:COMMAND", help_heading = VIRTUAL)]
     guest_exec: Vec<String>,
 }
 
 impl Guest {
-    /// Whether anything of it was asked for.
+    /// Whether any of these options was given.
     pub(crate) fn is_given(&self) -> bool {
         self.kernel.is_some()
             || self.patience.guest_timeout.is_some()
             || !self.guest_exec.is_empty()
     }
-    /// The commands to run inside.
+    /// The commands of `--guest-exec`.
     pub(crate) fn commands(&self) -> Result<Vec<GuestCommand>, String> {
         let read = |text: &String| {
             GuestCommand::parse(text).map_err(|error| format!("--guest-exec {error}"))
         };
         self.guest_exec.iter().map(read).collect()
     }
-    /// As the library takes them.
+    /// The options in the library's form.
     pub(crate) fn options(&self) -> Result<GuestOptions, String> {
         self.patience.options(self.kernel.clone())
     }
 }
 
-/// How long to wait for a guest.
+/// How long to wait for a guest whose clock has stopped.
 #[derive(Debug, Args)]
 pub(crate) struct Patience {
-    /// Virtual world: give a guest up whose time stands still for so long; 60s by default
-    #[arg(long, value_name = "TIME")]
+    /// Abort a guest whose clock stops for this long [default: 60s]
+    #[arg(long, value_name = "TIME", help_heading = VIRTUAL)]
     guest_timeout: Option<String>,
 }
 
 impl Patience {
-    /// With a kernel, as the library takes them.
+    /// The options in the library's form, with this kernel.
     pub(crate) fn options(&self, kernel: Option<String>) -> Result<GuestOptions, String> {
         let mut options = GuestOptions {
             kernel,
@@ -287,7 +291,7 @@ impl Patience {
 
 #[derive(Debug, Args)]
 pub(crate) struct Run {
-    /// Scenario file; - is standard input
+    /// Scenario file, or - for standard input
     pub(crate) file: PathBuf,
     #[command(flatten)]
     pub(crate) changes: Changes,
@@ -297,21 +301,21 @@ pub(crate) struct Run {
     pub(crate) several: Several,
     #[command(flatten)]
     pub(crate) how: How,
-    /// Write packets.pcapng too: every packet with its queue, sojourn time and fate
+    /// Also write packets.pcapng: every packet with its queue, sojourn time and fate
     #[arg(long)]
     pub(crate) packets: bool,
     #[command(flatten)]
     pub(crate) strict: Strict,
     #[command(flatten)]
     pub(crate) jobs: Jobs,
-    /// Where to run
+    /// World to run in
     #[arg(long, value_enum, default_value_t = Where::Sim)]
     pub(crate) world: Where,
-    /// Live and virtual world: a queue of the kernel in the place of quell's, in tc's words: "pie limit
+    /// Live and virtual world: use this queue of the kernel in place of quell's, in tc's syntax: "pie limit
     /// 1000 target 15ms"
     #[arg(long, value_name = "QDISC", hide = true)]
     pub(crate) kernel_queue: Option<String>,
-    /// Live and virtual world: measure what becomes of packets from outside the queue, too
+    /// Live and virtual world: also measure from outside the queue what happens to each packet
     #[arg(long, hide = true)]
     pub(crate) watch: bool,
     #[command(flatten)]
@@ -320,26 +324,26 @@ pub(crate) struct Run {
 
 #[derive(Debug, Args)]
 pub(crate) struct Compare {
-    /// Scenario file; - is standard input. Its own queue parameters apply to its own kind only
+    /// Scenario file, or - for standard input. Its queue parameters apply only to a queue of the same kind
     pub(crate) file: PathBuf,
-    /// The queues: fifo,dualpi2:target=5ms,any_ect=true; given again it adds more. Without it the scenario's own
+    /// Queues to compare, such as fifo,dualpi2:target=5ms,any_ect=true; may be repeated [default: the scenario's queue]
     #[arg(long = "queue", value_name = "LIST")]
     pub(crate) queues: Vec<String>,
     #[command(flatten)]
     pub(crate) changes: Changes,
     #[command(flatten)]
     pub(crate) several: Several,
-    /// Write one folder of results per queue into this folder
+    /// Write the result folders, one per queue, into this folder
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
-    /// Print the summaries as JSON and nothing else
+    /// Print only the summaries, as JSON
     #[arg(long)]
     pub(crate) json: bool,
     #[command(flatten)]
     pub(crate) strict: Strict,
     #[command(flatten)]
     pub(crate) jobs: Jobs,
-    /// Where to run; several, such as sim,virtual, stand side by side
+    /// Worlds to run in; several, such as sim,virtual, are shown side by side
     #[arg(
         long = "world",
         value_name = "LIST",
@@ -348,8 +352,8 @@ pub(crate) struct Compare {
         default_value = "sim"
     )]
     pub(crate) worlds: Vec<Where>,
-    /// Virtual world: the kernels, by their names in `quell kernel list`; the newest by default
-    #[arg(long = "kernel", value_name = "LIST", value_delimiter = ',')]
+    /// Kernels to run, by their names in `quell kernel list` [default: the newest]
+    #[arg(long = "kernel", value_name = "LIST", value_delimiter = ',', help_heading = VIRTUAL)]
     pub(crate) kernels: Vec<String>,
     #[command(flatten)]
     pub(crate) patience: Patience,
@@ -359,20 +363,20 @@ pub(crate) struct Compare {
 
 #[derive(Debug, Args)]
 pub(crate) struct Demo {
-    /// Write one folder of results per queue into this folder
+    /// Write the result folders, one per queue, into this folder
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
-    /// Print the summaries as JSON and nothing else
+    /// Print only the summaries, as JSON
     #[arg(long)]
     pub(crate) json: bool,
-    /// Run for so long, such as 20s
+    /// Duration of each run, such as 20s
     #[arg(long, value_name = "TIME")]
     pub(crate) duration: Option<String>,
     #[command(flatten)]
     pub(crate) strict: Strict,
     #[command(flatten)]
     pub(crate) jobs: Jobs,
-    /// Where to run
+    /// World to run in
     #[arg(long, value_enum, default_value_t = Where::Sim)]
     pub(crate) world: Where,
     #[command(flatten)]
@@ -381,11 +385,11 @@ pub(crate) struct Demo {
 
 #[derive(Debug, Args)]
 pub(crate) struct Check {
-    /// Scenario file; - is standard input
+    /// Scenario file, or - for standard input
     pub(crate) file: PathBuf,
     #[command(flatten)]
     pub(crate) changes: Changes,
-    /// Judge for this world and this host; without it for the simulator, with a word on the others
+    /// Check for this world on this host [default: the simulator, with a line about each other world]
     #[arg(long, value_enum)]
     pub(crate) world: Option<Where>,
 }
@@ -393,8 +397,8 @@ pub(crate) struct Check {
 /// How many runs at once.
 #[derive(Debug, Args)]
 pub(crate) struct Jobs {
-    /// Simulated and virtual world: do so many runs at once, if memory allows; one per processor by
-    /// default. Results do not depend on it
+    /// Simulator and virtual world: number of runs at once, fewer if memory is short [default: one per
+    /// processor]. Results do not depend on it
     #[arg(long, value_name = "N", value_parser = at_least_one)]
     jobs: Option<NonZeroUsize>,
 }
@@ -405,7 +409,7 @@ fn at_least_one(text: &str) -> Result<NonZeroUsize, String> {
 }
 
 impl Jobs {
-    /// As asked for, else one per processor. In real time runs would disturb each other.
+    /// The number given, otherwise one per processor; one in the live world, where runs would disturb each other.
     pub(crate) fn number(&self, world: World) -> Result<NonZeroUsize, String> {
         match (self.jobs, world) {
             (None, World::Sim | World::Virtual) => {
@@ -418,25 +422,25 @@ impl Jobs {
     }
 }
 
-/// How several seeds become one figure.
+/// How the figures of several seeds are combined.
 #[derive(Debug, Args)]
 pub(crate) struct Several {
-    /// Several seeds: print half of the confidence interval of that level (Student's t) behind each mean, such as 0.95; without it
-    /// the standard error
+    /// With several seeds, print half of the confidence interval of this level (Student's t) after each mean,
+    /// such as 0.95 [default: the standard error]
     #[arg(long, value_name = "LEVEL", value_parser = level)]
     pub(crate) confidence: Option<f64>,
-    /// Several seeds: print the least and the greatest below each mean
+    /// With several seeds, print the smallest and the largest value below each mean
     #[arg(long, conflicts_with = "json")]
     range: bool,
 }
 
 impl Several {
-    /// How to print.
+    /// How to print the spread of several seeds.
     pub(crate) fn spread(&self) -> Spread {
         Spread::new(self.confidence, self.range)
     }
 
-    /// Refuses what would do nothing.
+    /// Refuses options that would have no effect.
     pub(crate) fn check(&self, loaded: &Loaded) -> Result<(), String> {
         let given = match (self.confidence, self.range) {
             (Some(_), _) => "--confidence",
@@ -452,7 +456,7 @@ impl Several {
     }
 }
 
-/// A probability that an interval can have.
+/// Parses the level of a confidence interval.
 fn level(text: &str) -> Result<f64, String> {
     let level = text
         .parse()
@@ -461,7 +465,7 @@ fn level(text: &str) -> Result<f64, String> {
     level.ok_or_else(|| "must be from 0.5 to 0.9999, such as 0.95".to_owned())
 }
 
-/// What differs from the file.
+/// Changes to the scenario file.
 #[derive(Debug, Args)]
 pub(crate) struct Changes {
     /// Change a value: link.rate=20mbit, group.l4s.count=10, link.queue.target=5ms
@@ -470,15 +474,15 @@ pub(crate) struct Changes {
     /// Run with this seed only
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
-    /// Run for so long, such as 10s
+    /// Duration of the run, such as 10s
     #[arg(long, value_name = "TIME")]
     pub(crate) duration: Option<String>,
 }
 
-/// Whether to say more.
+/// How much to report.
 #[derive(Debug, Args)]
 pub(crate) struct Verbosity {
-    /// Say on standard error what is done besides: which remains of killed runs are removed
+    /// Report on standard error also what is done besides the run, such as removing remains of killed runs
     #[arg(short, long)]
     pub(crate) verbose: bool,
 }
@@ -486,18 +490,18 @@ pub(crate) struct Verbosity {
 /// What a run prints and writes.
 #[derive(Debug, Args)]
 pub(crate) struct How {
-    /// Write the results to this folder, which must not exist
+    /// Write the results into this folder, which must not exist yet
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
-    /// Print the summary as JSON and nothing else
+    /// Print only the summary, as JSON
     #[arg(long)]
     pub(crate) json: bool,
-    /// Live world: run the link's thread under SCHED_FIFO with this priority (1 to 99), and the hosts'
-    /// with one less; good for their punctuality below half a core, harmful above
-    #[arg(long, value_name = "PRIORITY", value_parser = clap::value_parser!(u8).range(1..=99))]
+    /// Run the thread of the link under SCHED_FIFO with this priority (1 to 99), and those of the hosts with one
+    /// less; keeps them on time below half a core of load, and does harm above
+    #[arg(long, value_name = "PRIORITY", value_parser = clap::value_parser!(u8).range(1..=99), help_heading = LIVE)]
     pub(crate) realtime: Option<u8>,
-    /// Live world, as root: let the kernel load a module for a congestion control that it does not have; the
-    /// module stays, and every program of the host may use it
-    #[arg(long)]
+    /// As root, let the kernel load the module of a congestion control that it lacks; the module stays loaded,
+    /// for every program of the host
+    #[arg(long, help_heading = LIVE)]
     pub(crate) load_modules: bool,
 }

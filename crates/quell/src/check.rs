@@ -16,7 +16,7 @@ use crate::worlds;
 /// No scenario is that long; a wrong file may be.
 const LONGEST_FILE: u64 = 4 << 20;
 
-/// Says whether a scenario could run.
+/// Reports whether a scenario could run.
 pub(crate) fn check(arguments: &Check, page: &mut Page) -> Result<(), Failure> {
     let text = Text::read(&arguments.file)?;
     let load = |world| text.load_with(&arguments.changes, Vec::new(), world);
@@ -94,7 +94,7 @@ fn within_bounds(from: impl io::Read) -> io::Result<String> {
     let mut text = String::new();
     let length = from.take(LONGEST_FILE + 1).read_to_string(&mut text)?;
     if length as u64 > LONGEST_FILE {
-        return Err(io::Error::other("the file is too long for a scenario"));
+        return Err(io::Error::other("the file is too long to be a scenario"));
     }
     Ok(text)
 }

@@ -1,4 +1,4 @@
-//! `quell cc`: congestion controls that quell models, with their options; those of this kernel, and those it can load.
+//! `quell cc`: the modelled congestion controls with their options, those of this kernel, and those that quell can load.
 
 use quell_hosts::cc::{self, Modules};
 use quell_lab::scenario::control::defaults;
@@ -9,7 +9,7 @@ use crate::arguments::Cc;
 use crate::page::Page;
 use crate::queues::explain_parameters;
 
-/// Lists, or tries to load.
+/// Lists the controls, or loads one to test it.
 pub(crate) fn controls(action: Option<&Cc>, page: &mut Page) -> Result<(), Failure> {
     match action {
         None | Some(Cc::List) => list(page),
@@ -22,7 +22,7 @@ pub(crate) fn controls(action: Option<&Cc>, page: &mut Page) -> Result<(), Failu
             load(name, modules, page)
         }
         Some(Cc::Unload { name }) => Err(Failure::input(format!(
-            "nothing to unload: a control that quell loads ({name} or another) belongs to the run that needs it and goes with it"
+            "nothing to unload: a run loads the controls that it needs ({name} too) and unloads them when it ends"
         ))),
     }
 }
@@ -30,7 +30,7 @@ pub(crate) fn controls(action: Option<&Cc>, page: &mut Page) -> Result<(), Failu
 fn list(page: &mut Page) -> Result<(), Failure> {
     page.paragraph(
         0,
-        "Modelled, for the sim world; options as in congestion-control = { name = \"cubic\", beta = 0.8 }:",
+        "For the simulator; options are given as congestion-control = { name = \"cubic\", beta = 0.8 }:",
     );
     for kind in KINDS {
         page.line("");
@@ -57,7 +57,7 @@ fn list(page: &mut Page) -> Result<(), Failure> {
         .partition(|name| cc::owner(name).is_some());
     page.line(format_args!("in this kernel   {}", words(own)));
     if !ours.is_empty() {
-        page.line(format_args!("of a running quell   {}", words(ours)));
+        page.line(format_args!("loaded by a running quell   {}", words(ours)));
     }
     let loadable = cc::loadable().into_iter().map(str::to_owned).collect();
     page.line(format_args!("loadable by BPF  {}", words(loadable)));
@@ -70,7 +70,7 @@ fn load(name: &str, modules: Modules, page: &mut Page) -> Result<(), Failure> {
         page.paragraph(
             0,
             &format!(
-                "{name} loads as BPF ({}). It is gone again: each run loads what it needs.",
+                "{name} loads as BPF ({}). It is unloaded again: each run loads the controls that it needs.",
                 control.kernel_name()
             ),
         );

@@ -1,4 +1,4 @@
-//! `quell demo`: what a queue does, in one command.
+//! `quell demo`: the effect of a queue, in one command.
 //!
 //! The coexistence experiment of the DualQ demonstration of 2015, over the drop-tail queue of
 //! today's access links and over its remedies.
@@ -73,16 +73,16 @@ fn introduction(world: World) -> String {
     let remedies = match world {
         World::Live => "over DualPI2",
         World::Sim | World::Virtual => {
-            "over PIE and FQ-CoDel, which mark and drop alike, and over DualPI2, which has a queue \
-             for each kind"
+            "over PIE and FQ-CoDel, which treat both kinds alike, and over DualPI2, which has a \
+             queue for each kind"
         }
     };
     format!(
         "Six downloads share a 40 Mbit/s access link, base RTT 7 ms, {tcp}: four with a scalable \
-         congestion control (DCTCP, ECN-capable, group l4s) and two with that of most of the \
-         Internet (CUBIC, group classic). First over drop-tail with 100 ms of buffer, then {remedies}."
+         congestion control (DCTCP with ECN, group l4s), two with the one that most of the Internet uses \
+         (CUBIC, group classic). First over drop-tail with 100 ms of buffer, then {remedies}."
     )
 }
 
-const CONCLUSION: &str = "Delay is the time that a packet waits in the queue of the link. The same \
-    flows fill the same link; only the queue differs. One queue at a time, with every figure:";
+const CONCLUSION: &str = "Delay is the time that a packet waits in the queue of the link. The flows \
+    and the link are the same each time; only the queue differs. One queue alone, with every figure:";

@@ -7,8 +7,8 @@ Examples:
   quell compare FILE --queue fifo,pie,dualpi2  one scenario over several queues
   quell help run                               the options of one command
 
-Exit codes: 0 done; 1 failed, or warnings with --strict; 2 the input is wrong. Ctrl-C ends a run with what was measured, and quell \
-then ends by that signal: a shell shows 130, and ends the loop around it";
+Exit codes: 0 success; 1 failure, or a warning with --strict; 2 wrong input. Ctrl-C ends a run, keeps what was measured, and then ends \
+quell by the same signal: a shell reports 130 and stops the loop around it";
 
 pub(crate) const RUN: &str = "\
 Examples:
@@ -41,8 +41,8 @@ Examples:
 
 pub(crate) const SCHEMA: &str = "\
 Examples:
-  quell schema > quell.schema.json   for an editor that completes and checks scenario files
-  quell schema summary               what summary.json holds";
+  quell schema > quell.schema.json   for editors: completes and checks scenario files
+  quell schema summary               the keys of summary.json";
 
 pub(crate) const NEW: &str = "\
 Examples:

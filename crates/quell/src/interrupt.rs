@@ -155,7 +155,7 @@ fn told(fates: &[Fate]) -> String {
     let missing = fates.iter().filter(|fate| fate.ended.is_none());
     let missing: Vec<&str> = missing.map(|fate| fate.name.as_str()).collect();
     match missing[..] {
-        [] if cut.is_empty() => text.push_str(" when everything was done"),
+        [] if cut.is_empty() => text.push_str(" after everything was done"),
         [] => {}
         [""] => text.push_str("; nothing ran"),
         _ => {
@@ -192,7 +192,7 @@ mod tests {
             ),
             (
                 vec![fate("", whole)],
-                "interrupted when everything was done",
+                "interrupted after everything was done",
             ),
             (vec![fate("", never)], "interrupted; nothing ran"),
             (

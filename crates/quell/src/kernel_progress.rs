@@ -81,9 +81,9 @@ impl Shown {
 fn what(stage: Stage) -> &'static str {
     match stage {
         Stage::Looking => "looking",
-        Stage::Waiting => "waiting for another quell that builds the same kernel",
-        Stage::FetchingTools => "fetching tools",
-        Stage::Fetching => "fetching the source",
+        Stage::Waiting => "waiting for another quell to build the same kernel",
+        Stage::FetchingTools => "downloading tools",
+        Stage::Fetching => "downloading the source",
         Stage::Unpacking => "unpacking the source",
         Stage::Configuring => "configuring",
         Stage::Compiling => "compiling",

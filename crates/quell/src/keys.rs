@@ -1,4 +1,4 @@
-//! `quell keys`: what a scenario file can say, from the table of keys and nowhere else.
+//! `quell keys`: the keys of a scenario file, from the table of keys and nowhere else.
 
 use quell_lab::World;
 use quell_lab::scenario::find::{find, inside, meant};
@@ -13,9 +13,9 @@ pub(crate) fn keys(name: Option<&str>, page: &mut Page) -> Result<(), Failure> {
         for section in Section::ALL {
             list(*section, page);
         }
-        page.line("quell keys NAME explains one, such as link.reverse or rtt; the same as a page is docs/scenario.md.");
+        page.line("quell keys NAME explains a key, such as link.reverse or rtt.");
         page.line(
-            "quell queues, quell cc and quell values list what queues, controls and markers take.",
+            "quell queues, quell cc and quell values list the parameters of queues, controls and markers.",
         );
         return Ok(());
     };
@@ -23,7 +23,7 @@ pub(crate) fn keys(name: Option<&str>, page: &mut Page) -> Result<(), Failure> {
     if found.is_empty() {
         let meant = meant(name).map_or(String::new(), |meant| format!("; did you mean {meant}?"));
         return Err(Failure::input(format!(
-            "there is no key {name}{meant}{} (quell keys lists all)",
+            "there is no key {name}{meant}{} (quell keys lists all keys)",
             elsewhere(name)
         )));
     }
@@ -69,7 +69,7 @@ fn list(section: Section, page: &mut Page) {
 /// A section's heading, and what the keys below it belong to where that is not the same.
 fn heading(section: Section) -> String {
     match (section.heading(), section) {
-        ("", _) => "at the top".to_owned(),
+        ("", _) => "top level".to_owned(),
         (
             heading,
             Section::Link | Section::Reverse | Section::Group | Section::At | Section::Run,
@@ -95,7 +95,7 @@ fn explain(key: &Key, page: &mut Page) {
     page.paragraph(4, key.help);
     let default = match key.default.words() {
         Some(words) => format!("Default: {words}."),
-        None => "It must be given.".to_owned(),
+        None => "Required.".to_owned(),
     };
     page.paragraph(4, &format!("{default} Allowed: {}.", key.domain));
     if let Some(only) = key.only {
@@ -124,6 +124,6 @@ fn explain(key: &Key, page: &mut Page) {
     }
     if !names.is_empty() {
         page.line("");
-        page.paragraph(4, &format!("It has: {}.", names.join(", ")));
+        page.paragraph(4, &format!("Keys inside: {}.", names.join(", ")));
     }
 }

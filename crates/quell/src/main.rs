@@ -45,7 +45,7 @@ use quell_lab::printable;
 use arguments::{Arguments, Command};
 use page::Page;
 
-/// What ends a command early: an exit code, and what to tell.
+/// What ends a command early: an exit code and a message.
 struct Failure {
     code: u8,
     message: String,
@@ -54,7 +54,7 @@ struct Failure {
 }
 
 impl Failure {
-    /// The input is wrong.
+    /// Wrong input: exit code 2.
     fn input(message: impl ToString) -> Self {
         Self {
             code: 2,
@@ -62,7 +62,7 @@ impl Failure {
             signal: None,
         }
     }
-    /// A run gave no result.
+    /// A run that gave no result.
     fn run(error: quell_lab::RunError) -> Self {
         Self {
             code: error.exit_code(),
@@ -70,7 +70,7 @@ impl Failure {
             signal: None,
         }
     }
-    /// What was asked for failed.
+    /// A failure: exit code 1.
     fn failed(message: impl ToString) -> Self {
         Self {
             code: 1,
@@ -78,7 +78,7 @@ impl Failure {
             signal: None,
         }
     }
-    /// `signal` ended it early.
+    /// An interruption by `signal`.
     fn interrupted(signal: i32, message: String) -> Self {
         Self {
             code: u8::try_from(128 + signal).unwrap_or(u8::MAX),
@@ -87,7 +87,7 @@ impl Failure {
         }
     }
 
-    /// Ends the process by its signal, after everything has been printed, or gives the exit code.
+    /// Prints the message, then ends the process by its signal or returns the exit code.
     fn end(&self) -> u8 {
         page::complain(&self.message);
         if let Some(signal) = self.signal {
@@ -113,7 +113,7 @@ fn main() -> ExitCode {
     ExitCode::from(command())
 }
 
-/// Does what the command line says; gives the exit code.
+/// Executes the command line and returns the exit code.
 fn command() -> u8 {
     let columns = terminal::columns();
     let arguments = match Arguments::read(columns) {
@@ -159,8 +159,8 @@ fn command() -> u8 {
     }
 }
 
-/// What the arguments ask for themselves (`--help`), or what is wrong with them: with its colours, unless an argument brings its
-/// own, which could not be told from them.
+/// Prints help, or the error in the arguments: in colour, unless an argument contains control characters, which could pass for
+/// colours.
 fn answer(error: &clap::Error) -> u8 {
     let coloured = std::env::args_os().any(|argument| {
         let argument = argument.to_string_lossy();

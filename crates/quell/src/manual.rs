@@ -1,4 +1,4 @@
-//! `quell completions` and `quell man`: what a shell and man(1) want to know of the arguments.
+//! `quell completions` and `quell man`: the arguments for shells and for man(1).
 
 use std::fs;
 use std::path::Path;
@@ -26,7 +26,7 @@ pub(crate) fn pages(folder: &Path, page: &mut Page) -> Result<(), Failure> {
     let command = Arguments::command().disable_help_subcommand(true);
     clap_mangen::generate_to(command, folder).map_err(cannot)?;
     page.line(format_args!(
-        "pages of the manual in {}; man -l {} shows the first",
+        "manual pages written to {}; man -l {} shows the first",
         folder.display(),
         folder.join("quell.1").display()
     ));

@@ -13,9 +13,9 @@ use crate::page::Page;
 
 #[derive(Debug, Args)]
 pub(crate) struct New {
-    /// Which: access, lan, datacentre or satellite; without it they are listed
+    /// Scenario to start from: access, lan, datacentre or satellite [default: list them]
     name: Option<String>,
-    /// Write it to this file, which must not exist; - or nothing is standard output
+    /// Write the scenario to this file, which must not exist yet [default: standard output, also -]
     #[arg(short, long, value_name = "FILE", requires = "name")]
     output: Option<PathBuf>,
 }

@@ -1,6 +1,6 @@
-//! What a command prints on standard output: collected, then written at once.
+//! The standard output of a command: collected, then written at once.
 //!
-//! Everything printed goes through [`printable`]: a terminal obeys nothing that a scenario, a name or a kernel says.
+//! Everything printed goes through [`printable`]: no scenario, name or kernel can send control sequences to a terminal.
 //! A reader that has seen enough (`quell queues | head -1`) closes the pipe, which is no error.
 
 use std::fmt::Display;
@@ -77,24 +77,24 @@ impl Page {
     }
 }
 
-/// Says on standard error what went wrong.
+/// Reports an error on standard error.
 pub(crate) fn complain(message: &str) {
     say(&format!("quell: {message}"));
 }
 
-/// A line on standard error. If nobody reads that, there is nobody left to tell.
+/// Prints a line on standard error. A failure is ignored: there is no place left to report it.
 pub(crate) fn say(line: &str) {
     let _ = writeln!(io::stderr(), "{}", printable(line));
 }
 
-/// From now on also says what is done besides, if that is wanted.
+/// With `--verbose`, prints from now on the log messages of quell's crates.
 pub(crate) fn say_more(wanted: bool) {
     if wanted && log::set_logger(&Besides).is_ok() {
         log::set_max_level(log::LevelFilter::Info);
     }
 }
 
-/// Prints what quell's own crates have to say.
+/// Prints the log messages of quell's own crates.
 struct Besides;
 
 impl log::Log for Besides {

@@ -1,4 +1,4 @@
-//! `quell queues`: what disciplines there are, from the registry and nowhere else.
+//! `quell queues`: the queue disciplines, from the registry and nowhere else.
 
 use quell_aqm::registry::{self, Entry};
 use quell_lab::scenario::closest;
@@ -12,7 +12,7 @@ pub(crate) fn queues(name: Option<&str>, page: &mut Page) -> Result<(), Failure>
     let Some(name) = name else {
         list(registry::KINDS, page);
         page.line("");
-        page.line("quell queues NAME tells the parameters of one.");
+        page.line("quell queues NAME lists the parameters of a discipline.");
         return Ok(());
     };
     let entry = registry::find(name).map_err(|error| {
@@ -27,7 +27,7 @@ pub(crate) fn queues(name: Option<&str>, page: &mut Page) -> Result<(), Failure>
     Ok(())
 }
 
-/// Each with what it is.
+/// One line per entry: name and summary.
 pub(crate) fn list(entries: &[Entry], page: &mut Page) {
     let width = entries.iter().map(|entry| entry.name.len()).max();
     let width = width.unwrap_or(0);
@@ -42,7 +42,7 @@ pub(crate) fn list(entries: &[Entry], page: &mut Page) {
     }
 }
 
-/// What one is, where it comes from, and its parameters.
+/// Summary, source and parameters of an entry.
 pub(crate) fn explain(entry: &Entry, page: &mut Page) {
     page.paragraph(0, &format!("{}: {}", entry.name, entry.summary));
     page.paragraph(
@@ -52,7 +52,7 @@ pub(crate) fn explain(entry: &Entry, page: &mut Page) {
     explain_parameters(entry.parameters, page);
 }
 
-/// Each parameter with what it does, its default, range and source.
+/// Each parameter with its meaning, default, range and source.
 pub(crate) fn explain_parameters(parameters: &[Parameter], page: &mut Page) {
     for parameter in parameters {
         page.line("");
@@ -89,7 +89,7 @@ fn details(parameter: &Parameter) -> Vec<String> {
         all.push(format!("Only with {}.", condition(only)));
     }
     if let Some(opposite) = parameter.opposite {
-        all.push(format!("{opposite} is its opposite."));
+        all.push(format!("Opposite: {opposite}."));
     }
     all.push(format!(
         "Source: {}.",

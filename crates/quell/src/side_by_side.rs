@@ -174,7 +174,7 @@ pub(crate) fn text(outcomes: &[Column<'_>], spread: &Spread, page: &mut Page) {
     picture::delays(&delays, page);
     if let Some(run) = outcomes.iter().find(|(_, outcome)| outcome.runs.len() > 1) {
         let seed = run.1.runs[0].seed;
-        page.paragraph(0, &format!("The picture is that of seed {seed} alone."));
+        page.paragraph(0, &format!("The picture shows seed {seed} only."));
     }
     if let Some(note) = spread.footnote() {
         page.paragraph(0, note);

@@ -91,7 +91,7 @@ impl Spread {
             None => "its standard error".to_owned(),
         };
         let range = if self.range {
-            ", and below it the least to the greatest"
+            ", with the smallest and the largest value below"
         } else {
             ""
         };
@@ -102,7 +102,7 @@ impl Spread {
 
     /// What stands in brackets, if anything does.
     pub(crate) fn footnote(&self) -> Option<&'static str> {
-        let words = "(n): the mean of only so many runs, because the others lack the figure.";
+        let words = "(n): the mean of only n runs, because the others lack this figure.";
         self.fewer.get().then_some(words)
     }
 }

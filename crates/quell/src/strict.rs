@@ -1,4 +1,4 @@
-//! `--strict`: a warning of a result is an error for whoever started the program.
+//! `--strict`: a warning of a result becomes an error of the command.
 
 use clap::Args;
 use quell_lab::Outcome;
@@ -8,13 +8,13 @@ use crate::Failure;
 /// Whether warnings are errors.
 #[derive(Debug, Args)]
 pub(crate) struct Strict {
-    /// Exit with 1 if a result has a warning; the results are kept
+    /// Exit with code 1 if a result has a warning; the results are kept
     #[arg(long)]
     strict: bool,
 }
 
 impl Strict {
-    /// Fails if it was asked for and a run has a warning. After everything has been printed.
+    /// Fails with `--strict` if a run has a warning. Call it after everything has been printed.
     pub(crate) fn check<'a>(
         &self,
         outcomes: impl IntoIterator<Item = &'a Outcome>,
@@ -29,7 +29,7 @@ impl Strict {
             many => format!("{many} warnings"),
         };
         Err(Failure::failed(format!(
-            "{warnings}, which --strict takes for an error; the results are kept"
+            "{warnings}, and --strict makes that an error; the results are kept"
         )))
     }
 }

@@ -252,7 +252,7 @@ const GROUPS: [(&str, Kind); 14] = [
     ("RTT ms", Kind::Figure),
     ("marked %", Kind::Extra(2)),
     ("dropped %", Kind::Extra(3)),
-    ("sent again", Kind::Extra(4)),
+    ("resent", Kind::Extra(4)),
 ];
 
 fn groups(all: &[&Figures], spread: &Spread, page: &mut Page) {

@@ -1,4 +1,4 @@
-//! `quell values`: what gives packets their values: throughput-value functions and markers, from their tables and nowhere else.
+//! `quell values`: throughput-value functions and markers, from their tables and nowhere else.
 
 use quell_aqm::marker::MARKERS;
 use quell_aqm::registry::Entry;
@@ -15,16 +15,16 @@ pub(crate) fn values(name: Option<&str>, page: &mut Page) -> Result<(), Failure>
     let Some(name) = name else {
         page.paragraph(
             0,
-            "Throughput-value functions, as in value = \"gold\", or with parameters in [value.NAME]:",
+            "Throughput-value functions, used as value = \"gold\", or with parameters in [value.NAME]:",
         );
         page.line("");
         list(FUNCTIONS, page);
         page.line("");
-        page.line("Markers, as in value = { function = \"gold\", marker = \"random\" }:");
+        page.line("Markers, used as value = { function = \"gold\", marker = \"random\" }:");
         page.line("");
         list(MARKERS, page);
         page.line("");
-        page.line("quell values NAME tells the parameters of one.");
+        page.line("quell values NAME lists the parameters of a function or marker.");
         return Ok(());
     };
     let found: Option<&Entry> = all().find(|entry| entry.name == name);

@@ -1,6 +1,6 @@
-//! In which worlds a scenario can run: what `quell check` says.
+//! The worlds in which a scenario can run: the answer of `quell check`.
 //!
-//! Two may refuse it: the world, for what the file asks, and this host, for what it lacks. A run would say the same.
+//! A world may refuse the scenario for what the file asks, and this host for what it lacks. A run gives the same reasons.
 
 use quell_lab::readiness::lacks;
 use quell_lab::scenario::Loaded;
@@ -9,15 +9,14 @@ use quell_lab::{GuestOptions, World};
 use crate::Failure;
 use crate::page::Page;
 
-/// Judges the scenario that `load` reads for a world, or for none, from `file`. Without a world it is judged for the default
-/// one, and the others are named with what keeps it from running there.
+/// Judges the scenario that `load` reads from `file`: for `world`, or for the default world with a line about each of the others.
 pub(crate) fn judge(
     load: &dyn Fn(Option<World>) -> Result<Loaded, Failure>,
     file: &str,
     world: Option<World>,
     page: &mut Page,
 ) -> Result<(), Failure> {
-    // What is wrong everywhere says nothing of worlds.
+    // Errors that every world shares come first.
     let loaded = load(None)?;
     for warning in &loaded.warnings {
         page.line(format_args!("warning: {warning}"));
@@ -34,7 +33,7 @@ pub(crate) fn judge(
     if world.is_none() {
         for other in World::ALL.iter().filter(|other| **other != chosen) {
             let answer = match refusal(load, *other) {
-                Ok(()) => "runs here, too".to_owned(),
+                Ok(()) => "runs here too".to_owned(),
                 Err(failure) => no(&failure.message),
             };
             page.line(format_args!("  {:8} {answer}", other.name()));
@@ -67,6 +66,6 @@ fn no(message: &str) -> String {
     let first = reasons.next().unwrap_or(message);
     match reasons.count() {
         0 => format!("no: {first}"),
-        more => format!("no: {first} (and {more} more: quell check --world)"),
+        more => format!("no: {first} (and {more} more; see quell check --world)"),
     }
 }

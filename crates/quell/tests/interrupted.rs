@@ -305,7 +305,7 @@ fn strict_turns_a_warning_into_an_exit_code_and_keeps_the_results() {
         let (exit, told, errors) = code(&[&words[..], &["--strict", "--out", &out]].concat());
         assert_eq!(exit, Some(1), "{errors}");
         assert!(
-            told.contains("warning: ") && errors.contains("which --strict takes for an error"),
+            told.contains("warning: ") && errors.contains("--strict makes that an error"),
             "{told}{errors}"
         );
         assert!(folder.path().join(&out).is_dir());
