@@ -1,4 +1,4 @@
-/* quell-aqm: queue disciplines and the bottleneck that drives them. How to build, link and use it: docs/c-interface.md. */
+/* quell-aqm: queue disciplines and the bottleneck that drives them. How to build, link and use it: docs/guides/c-interface.md. */
 
 #ifndef QUELL_AQM_H
 #define QUELL_AQM_H

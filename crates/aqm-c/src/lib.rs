@@ -5,7 +5,7 @@
 //! * [`packet`], [`observer`], [`config`]: what they are given; [`kinds`]: what disciplines and parameters there are.
 //! * [`error`]: how calls fail; [`handle`]: why no call can harm another.
 //!
-//! The header is `include/quell_aqm.h`, generated and compared by `tests/header.rs`; `docs/c-interface.md` is the guide. Rules that
+//! The header is `include/quell_aqm.h`, generated and compared by `tests/header.rs`; `docs/guides/c-interface.md` is the guide. Rules that
 //! hold for all of it:
 //!
 //! * Times are nanoseconds on a clock of the caller's choice that does not run backwards; a time before the latest one counts as that.

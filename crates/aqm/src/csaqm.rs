@@ -11,7 +11,7 @@
 //! The numbered remarks of `vdq_csaqm` on CE that comes in, on equal values and on overhead hold here too. What differs: packets that can be
 //! marked and packets that cannot wait for each other, so there is one delay for both (the reason for two queues, says the later publication).
 //!
-//! Needs: values, an update every interval, the link's rate; no randomness. Promises: as `vdq_csaqm` of its Classic queue, and with
+//! Needs: values, an update every interval, the link's rate; no randomness. Promises: what `vdq_csaqm` promises of its Classic queue, and with
 //! `measure = "queue"` and variant q a backlog of `target` under a load above the link; what is sent waits shorter, because what is dropped
 //! takes no time. Does not: give low delay to anybody while anybody builds a queue. Memory: half of `vdq_csaqm`; 16 bytes beside each packet.
 //!

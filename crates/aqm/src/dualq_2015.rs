@@ -9,7 +9,7 @@
 //!
 //! 1. The slides give no value to any parameter. R is uniform below 2³². As times the defaults lie next to RFC 9332 appendix B:
 //!    k = 1, f = 5, T = 1 ms, certain drop at 2²⁹ ns (537 ms). In packets T is its 5 MTU, and certain drop at 2⁶ packets, because
-//!    that power of two comes nearest to the slides' "7 … 100 msec" of Classic delay in their demonstration (docs/published.md).
+//!    that power of two comes nearest to the slides' "7 … 100 msec" of Classic delay in their demonstration (docs/evidence/published.md).
 //! 2. The unit of q is not stated. Packets are the default, as the axes of the slides; `unit = "time"` takes the sojourn time.
 //! 3. q is what stands in the queue when the link asks, with the packet that leaves; as a time, what that packet, or for
 //!    L4S the Classic head, has waited.
@@ -22,8 +22,8 @@
 //! 8. Other schedulers and queue protection are additions.
 //!
 //! Needs randomness, and with times the arrival stamps; no updates, and the rate only for a limit in time and queue protection.
-//! Promises p_C = (p_L/2^k)² at a steady queue; not equal rates. Idle: 416 bytes, and the
-//! list of parameters given; 16 bytes a bucket with queue protection.
+//! Promises: p_C = (p_L/2^k)² at a steady queue. Does not: equalise rates, or protect Classic from L4S traffic that does not respond.
+//! Idle: 416 bytes, and the list of parameters given; 16 bytes a bucket with queue protection.
 //!
 //! | corner case | test in `tests.rs` |
 //! | --- | --- |

@@ -19,8 +19,8 @@
 //!    departures alone: without them Q_C, and with it p_CL, stands still at whatever it was, and an L4S flood meets no drop.
 //! 7. `asymmetric` takes min(Q_C, delay of the Classic queue), as note 3 of B.1 suggests. Its ramp instead of the step is not here.
 //!
-//! Needs arrival stamps, randomness and the link's rate (for the limit); no updates. Promises √p_C = p_CL/2^k' always; no bounded
-//! delay: Q_C = 100 ms at 4 % drops. With `scheduler = "strict"` an L4S flood starves Classic, whose filter then stands still.
+//! Needs arrival stamps, randomness and the link's rate (for the limit); no updates. Promises: √p_C = p_CL/2^k' always. Does not: bound
+//! the Classic delay, which is 100 ms at 4 % drops. With `scheduler = "strict"` an L4S flood starves Classic, whose filter then stands still.
 //! Idle: 448 bytes and the list of parameters given; 16 bytes a bucket with queue protection.
 //!
 //! | corner case | test in `tests.rs` |

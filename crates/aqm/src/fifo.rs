@@ -19,8 +19,8 @@
 //! Whether the packet in service occupies the queue is `count_in_service`: dummynet before 2010
 //! counts it, ns-2, newer dummynet and Linux do not.
 //!
-//! Needs nothing but the packets; the link's rate for a limit in time. Promises: the largest occupancy of the table, and
-//! order. Does not: signal before it is full. An idle queue is the struct and its settings: no allocation.
+//! Needs nothing but the packets; the link's rate for a limit in time. Promises: never to hold more than its rule allows, and to
+//! keep the order of arrival. Does not: signal before it is full. An idle queue is the struct and its settings: no allocation.
 //!
 //! | corner case | test |
 //! | --- | --- |

@@ -1,4 +1,5 @@
-//! `docs/scenario.md`, `docs/queues.md`, `docs/values.md` and `docs/controls.md` say what the tables and the sources say. With `QUELL_BLESS=1` the tests write them anew.
+//! The generated pages of `docs/reference` equal what their tables give: `scenario.md`, `queues.md`, `values.md`, `controls.md`.
+//! With `QUELL_BLESS=1` the tests rewrite them.
 
 #[path = "pages/scenario.rs"]
 mod scenario;
@@ -19,9 +20,9 @@ use quell_units::parameter::{Default, Parameter, condition};
 const HEAD: &str = "\
 # Queue disciplines
 
-Generated from the registry of `quell-aqm` and the heads of its files. `quell queues NAME` prints the parameters too. One marked *live*
-can change during a run, by `[[at]]`. Times, rates and amounts are written with their unit (`15ms`, `40mbit`, `64kB`, `100p`). What a
-packet costs in each is in [speed.md](speed.md#queue-disciplines); tests without a path are beside the discipline.
+Every queue discipline, with its parameters. `quell queues NAME` prints the same on the terminal. A parameter marked *live* can change
+during a run, in an `[[at]]`. Times, rates and amounts are written with their unit (`15ms`, `40mbit`, `64kB`, `100p`).
+[speed.md](../evidence/speed.md#queue-disciplines) lists what a packet costs in each. Generated from the registry of `quell-aqm`.
 
 | kind | what it is | defined by |
 | --- | --- | --- |
@@ -30,15 +31,16 @@ packet costs in each is in [speed.md](speed.md#queue-disciplines); tests without
 const CONTROLS_HEAD: &str = "\
 # Congestion controls
 
-Generated from the tables of `quell-tcp`; `quell cc` prints the same. These are the controls that the simulated world models. A
-scenario names one, or gives a table with its options:
+The congestion controls of the simulator, with their options. `quell cc` prints the same on the terminal. A scenario names a control,
+or gives a table with its options:
 
 ```toml
 congestion-control = \"cubic\"
 congestion-control = { name = \"cubic\", variant = \"linux_3\", beta = 0.8 }
 ```
 
-The live world runs a control as the host's kernel has it: a name that the kernel knows, and no option other than the default.
+The virtual and the live world run a control of their kernel: any name that the kernel knows, with every option at its default.
+Generated from the tables of `quell-tcp`.
 
 | control | what it is | defined by |
 | --- | --- | --- |
@@ -47,15 +49,16 @@ The live world runs a control as the host's kernel has it: a name that the kerne
 const VALUES_HEAD: &str = "\
 # Packet values
 
-Generated from the tables of `quell-aqm`; `quell values` prints the same. A group of a scenario has a throughput-value function, which
-says what the marginal bit of a flow is worth at its rate, and a marker, which gives each packet its value by it in front of the queue of
-the group's data. Acknowledgements, which go the other way, carry none.
+Functions and markers that give packets their values. `quell values` prints the same on the terminal. A group can have a
+throughput-value function, which defines what one more bit per second is worth at the flow's rate, and a marker, which writes a value
+into each data packet in front of the queue. Acknowledgements carry no value. The [guide](../guides/packet-values.md) explains the idea.
+Generated from the tables of `quell-aqm`.
 
 ```toml
 [link]
-bins-per-octave = 64                    # the scale of all values that meet in this queue: codes for a factor of two
+bins-per-octave = 64                    # scale of all values in this queue: codes for a factor of two
 
-[value.premium]                         # a function of the scenario's own
+[value.premium]                         # a function that the scenario defines
 kind = \"piecewise\"
 points = [[\"1mbit\", 1000000], [\"10mbit\", 20000], [\"10mbit\", 200], [\"1gbit\", 1]]
 
@@ -69,8 +72,8 @@ value = { function = \"gold\", marker = \"token_bucket\", depth = \"5ms\" }
 value = { function = [\"premium\", \"gold\"], marker = \"multi_timescale\", timescales = 2 }
 ```
 
-A group that says nothing is gold in front of a queue that looks at values, and unmarked in front of any other. To such a queue an
-unmarked packet is worth its `default_value`.
+Without `value`, a group is gold in front of a queue that reads values, and unmarked in front of any other queue. A queue that reads
+values treats an unmarked packet as worth its `default_value`.
 
 ";
 
@@ -96,9 +99,31 @@ fn section(out: &mut String, entry: &Entry) {
         "\n## {}\n\n{} Defined by: {}.\n\n",
         entry.name, entry.summary, entry.source
     );
-    rows(out, entry.parameters, true);
     let (path, head) = head(entry.name);
-    let _ = write!(out, "\nFrom the head of [`{path}`](../{path}):\n\n{head}");
+    for label in ["Promises", "Does not"] {
+        let _ = writeln!(out, "**{label}:** {}\n", sentence(&path, &head, label));
+    }
+    rows(out, entry.parameters, true);
+    let _ = writeln!(
+        out,
+        "\nThe law, its deviations and the tests of its corner cases: [`{path}`](../../{path})."
+    );
+}
+
+/// What the head of a discipline says after `label:`, up to the end of the sentence.
+fn sentence(path: &str, head: &str, label: &str) -> String {
+    let text = head.split_whitespace().collect::<Vec<_>>().join(" ");
+    let (_, rest) = text.split_once(&format!("{label}: ")).unwrap_or_else(|| {
+        panic!("the head of {path} has no sentence that begins with `{label}:`")
+    });
+    let end = rest.match_indices(". ").find(|(at, _)| {
+        let next = rest[at + 2..].chars().next();
+        next.is_some_and(char::is_uppercase)
+    });
+    format!(
+        "{}.",
+        end.map_or(rest.trim_end_matches('.'), |(at, _)| &rest[..at])
+    )
 }
 
 fn root() -> PathBuf {
@@ -242,7 +267,7 @@ fn values() -> String {
             entry.source.trim_end_matches('.')
         );
         match entry.name {
-            "piecewise" => out.push_str("Besides `points`, a list of rates, which must not fall, each with its value, which must.\n\n"),
+            "piecewise" => out.push_str("`points` is a list of `[rate, value]` pairs. Rates must not fall from point to point; values must fall.\n\n"),
             _ if entry.parameters.is_empty() => out.push_str("No parameters.\n"),
             _ => {}
         }
@@ -308,14 +333,14 @@ fn every_discipline_names_tests_of_its_corner_cases_that_exist() {
 }
 
 fn compare(name: &str, rendered: &str) {
-    let page = root().join("docs").join(name);
+    let page = root().join("docs/reference").join(name);
     if std::env::var_os("QUELL_BLESS").is_some() {
         fs::write(&page, rendered).expect("a page of docs can be written");
     }
     let found = fs::read_to_string(&page).unwrap_or_default();
     assert!(
         found == rendered,
-        "docs/{name} is not current: QUELL_BLESS=1 cargo test -p quell-lab --test docs"
+        "docs/reference/{name} is not current: QUELL_BLESS=1 cargo test -p quell-lab --test docs"
     );
 }
 
@@ -354,7 +379,7 @@ fn the_example_of_values_is_right() {
         };
     }
     text += "[run]\nduration = \"1s\"\n";
-    let loaded = Scenario::load("docs/values.md", &text, &[], Some(World::Sim));
+    let loaded = Scenario::load("docs/reference/values.md", &text, &[], Some(World::Sim));
     let loaded = loaded.unwrap_or_else(|problems| panic!("{problems}"));
     assert!(loaded.warnings.is_empty(), "{:?}", loaded.warnings);
 }

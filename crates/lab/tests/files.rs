@@ -1,4 +1,4 @@
-//! `docs/files.md` says what the files of a result hold: it is compared with the files of a run, and `summary.json` with its
+//! `docs/reference/files.md` says what the files of a result hold: it is compared with the files of a run, and `summary.json` with its
 //! schema. With `QUELL_BLESS=1` the page is written anew.
 #![allow(clippy::unwrap_used)]
 
@@ -335,7 +335,7 @@ fn read(path: &Path) -> Vec<Vec<(String, Field)>> {
 
 #[test]
 fn the_page_of_files_says_what_is_in_the_files() {
-    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/files.md");
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/files.md");
     let page = page();
     if std::env::var_os("QUELL_BLESS").is_some() {
         fs::write(&docs, &page).unwrap();
@@ -343,7 +343,7 @@ fn the_page_of_files_says_what_is_in_the_files() {
     let found = fs::read_to_string(&docs).unwrap_or_default();
     assert!(
         found == page,
-        "docs/files.md is not current: QUELL_BLESS=1 cargo test -p quell-lab --test files"
+        "docs/reference/files.md is not current: QUELL_BLESS=1 cargo test -p quell-lab --test files"
     );
 
     let folder = results();

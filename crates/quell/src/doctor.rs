@@ -1,7 +1,7 @@
-//! `quell doctor`: what this host can do, and the command that mends what it cannot.
+//! `quell doctor`: what this host supports, and how to fix what is missing.
 //!
-//! Each world is tried as a run would: the virtual one with the caller's own credentials, the live one after the same step
-//! into a user namespace that a run takes without root.
+//! Each world is tried as a run would try it: the virtual world with the caller's own credentials, the live world after the same
+//! step into a user namespace that a run without root takes.
 
 use quell_hosts::probe;
 use quell_lab::scenario::control::names;
@@ -10,11 +10,11 @@ use quell_lab::{live, virtual_world};
 use crate::Failure;
 use crate::page::Page;
 
-/// Tries what the live and the virtual world need. What is missing is no failure of this command.
+/// Tries what the live and the virtual world need. The command succeeds whatever is missing.
 pub(crate) fn doctor(page: &mut Page) -> Result<(), Failure> {
     let users = probe::user_namespaces();
     let guests = virtual_world::probe();
-    // What forbids it is a finding already.
+    // Where this is forbidden, a finding above says so.
     let _ = live::prepare();
     let mut findings = vec![users];
     findings.extend(probe::hosts(&names()));
@@ -27,14 +27,17 @@ pub(crate) fn doctor(page: &mut Page) -> Result<(), Failure> {
         ));
         page.paragraph(9, &finding.detail);
         if let Some(mend) = &finding.mend {
-            page.line(format_args!("         mend: {mend}"));
+            page.line(format_args!("         fix: {mend}"));
         }
     }
     let missing = findings.iter().filter(|finding| !finding.ok).count();
     page.line("");
     page.line(match missing {
-        0 => "This host can do everything.".to_owned(),
-        missing => format!("{missing} of {} findings are missing.", findings.len()),
+        0 => "This host supports everything.".to_owned(),
+        missing => format!(
+            "{missing} of {} checks found something missing.",
+            findings.len()
+        ),
     });
     Ok(())
 }

@@ -69,7 +69,7 @@ fn build(store: &Store, arguments: &KernelBuild, page: &mut Page) -> Result<(), 
     let is_privileged = effective().is_ok_and(|has| !has.is_empty());
     if let (Some(path), true) = (&arguments.source, is_privileged) {
         shown.note(&format!(
-            "the makefiles of {} run with all your rights, which are root's: build sources that are not yours as an ordinary user",
+            "the makefiles of {} run with the rights of root; build a source that you do not trust as an ordinary user",
             path.display()
         ));
     }
@@ -80,7 +80,7 @@ fn build(store: &Store, arguments: &KernelBuild, page: &mut Page) -> Result<(), 
     shown.end();
     let built = result.map_err(|error| interrupt.explain(failure(error)))?;
     match &built.outcome {
-        None => page.line(format_args!("there already: {}", line(&built.kernel))),
+        None => page.line(format_args!("already built: {}", line(&built.kernel))),
         Some(outcome) => {
             page.line(format_args!("built: {}", line(&built.kernel)));
             has("congestion controls", &outcome.congestion_controls, page);
@@ -88,10 +88,10 @@ fn build(store: &Store, arguments: &KernelBuild, page: &mut Page) -> Result<(), 
             missing(outcome, page);
         }
     }
-    page.line(format_args!("in {}", built.kernel.folder.display()));
+    page.line(format_args!("folder: {}", built.kernel.folder.display()));
     if let Some(tree) = &built.tree {
         page.line(format_args!(
-            "build tree: {}; the next build compiles what has changed, and so does make -C there",
+            "build tree: {}; the next build, or make -C in that folder, compiles only what changed",
             tree.display()
         ));
     }
@@ -106,14 +106,12 @@ fn has(what: &str, names: &[String], page: &mut Page) {
 /// What a kernel lacks that would be good to have.
 fn missing(outcome: &Outcome, page: &mut Page) {
     if !outcome.left_out.is_empty() {
-        page.line(
-            "not in this kernel, because its source lacks them or what they depend on is off:",
-        );
+        page.line("not in this kernel (missing in its source, or a dependency is off):");
         page.paragraph(4, &outcome.left_out.join(" "));
     }
     for wish in &outcome.not_as_wished {
         page::complain(&format!(
-            "{wish}, as the fragment wishes: the source does not know the option, or what it depends on is off"
+            "{wish}, although the fragment sets it: the source lacks the option, or a dependency is off"
         ));
     }
 }
@@ -131,12 +129,12 @@ fn list(store: &Store, verbose: bool, page: &mut Page) -> Result<(), Failure> {
     }
     for (name, why) in &listing.damaged {
         page.line(format_args!(
-            "{name}  damaged: {why}; mend: quell kernel remove {name}, and build or add it again"
+            "{name}  damaged: {why}; fix: quell kernel remove {name}, and build or add it again"
         ));
     }
     if listing.kernels.is_empty() {
         page.line(format_args!(
-            "no kernel in {}; `quell kernel build` builds one in some minutes",
+            "no kernel in {}; `quell kernel build` builds one in a few minutes",
             store.folder().display()
         ));
     }
@@ -145,7 +143,7 @@ fn list(store: &Store, verbose: bool, page: &mut Page) -> Result<(), Failure> {
 
 /// What a scenario can ask of a kernel, and where it is.
 fn contents(kernel: &Kernel, page: &mut Page) {
-    page.line(format_args!("  in {}", kernel.folder.display()));
+    page.line(format_args!("  folder: {}", kernel.folder.display()));
     match kernel.offered() {
         Ok((controls, disciplines)) => {
             for (what, names) in [

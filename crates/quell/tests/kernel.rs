@@ -72,7 +72,7 @@ fn kernels_are_added_listed_and_removed() {
     let empty = place.out(&["kernel", "list"]);
     assert!(empty.contains("`quell kernel build` builds one"), "{empty}");
     let doctor = place.out(&["doctor"]);
-    assert!(doctor.contains("mend: quell kernel build\n"), "{doctor}");
+    assert!(doctor.contains("fix: quell kernel build\n"), "{doctor}");
 
     let linux = place.path("linux");
     let config = fake::whole_config();
@@ -241,7 +241,7 @@ fn a_source_is_built_once_and_lines_tell_what_goes_on() {
     assert!(out.contains("CONFIG_NET_SCH_BPF\n"), "{out}");
     let again = place.out(&build);
     assert!(
-        again.starts_with("there already: 7.2.13-fake-l4s  "),
+        again.starts_with("already built: 7.2.13-fake-l4s  "),
         "{again}"
     );
 }
@@ -389,5 +389,5 @@ fn a_true_source_becomes_a_kernel() {
         assert!(out.lines().any(has), "{name}: {out}");
     }
     assert_eq!(place.names(), ["true"]);
-    assert!(place.out(&build).starts_with("there already: true  "));
+    assert!(place.out(&build).starts_with("already built: true  "));
 }

@@ -1,4 +1,4 @@
-//! The two instruments of the release process, which write `docs/validation.md`.
+//! The two instruments of the release process, which write `docs/evidence/validation.md`.
 //!
 //! * [`worlds`], `make validate` and `make validate-grid`: the same scenarios in several worlds.
 //! * [`queues`], `make parity`: the same scenarios over quell's queues and over the kernel's own.

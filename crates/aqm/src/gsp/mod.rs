@@ -24,8 +24,8 @@
 //!    anew at each arrival, has a fixed interval of 0.2 s and mixes packets with bytes; the other integrates twice.
 //!
 //! Needs: the clock; the rate if threshold or limit is a time; time stamps only for `delay = "sojourn"`. No randomness.
-//! Promises: the same calls have the same fate whatever the seed; drops of its own are never closer than the timeout. Not
-//! fairness, nor a bound of the delay below the limit: with more flows than the time between the drops of one flow has intervals,
+//! Promises: the same calls have the same fate whatever the seed; drops of its own are never closer than the timeout. Does not:
+//! share fairly, or bound the delay below the limit: with more flows than the time between the drops of one flow has intervals,
 //! the basic form fills the buffer. An idle queue is 256 bytes and the settings (24 per parameter).
 //!
 //! | corner | test |

@@ -18,9 +18,9 @@
 //! 4. The timer of `adaptive` has no drift.
 //! 5. A packet that the full queue refuses is not told as marked before.
 //!
-//! It needs the clock (for idle times) and randomness, no time stamps; the rate only for 3. It promises
-//! an average between `min` and `max` where senders respond, not a delay: `min` and `max` are bytes, and
-//! the right `probability` depends on the number of flows unless `adaptive`. Memory: below 900
+//! It needs the clock (for idle times) and randomness, no time stamps; the rate only for 3. Promises:
+//! an average queue between `min` and `max` where senders respond. Does not: hold a delay (`min` and `max` are bytes), or tune itself
+//! unless `adaptive` (the right `probability` depends on the number of flows). Memory: below 900
 //! bytes per idle queue on a 64-bit machine, of which 260 are the idle table (test `an_idle_queue_is_small`).
 //!
 //! | corner case | test |

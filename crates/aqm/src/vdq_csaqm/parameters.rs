@@ -40,7 +40,7 @@ pub(super) const TABLE: &[Parameter] = &[
         domain: Domain::Integer(0, 8),
         default: Default::Is("2"),
         only: Some(("variant", "r")),
-        source: "quell: docs/ppv.md derives it",
+        source: "quell: docs/guides/packet-values.md derives it",
         help: "How far L4S is held below the share of Classic because marked packets are delivered: with n the ratio of their rates is 1/(1 - p)^(1/(n + 1)) instead of 1/(1 - p), where p is the share of L4S that is marked.",
         ..ROW
     },

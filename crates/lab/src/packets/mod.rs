@@ -2,7 +2,7 @@
 //!
 //! An observer beside the recorder of each direction tells a [`Trace`] of both; the same in the
 //! simulated and the live world. Without it a world runs with its recorder alone, so that it costs
-//! nothing. What the file holds is in `docs/results.md`.
+//! nothing. What the file holds is in `docs/reference/results.md`.
 
 mod connections;
 mod header;

@@ -1,6 +1,6 @@
 //! The JSON Schema of `summary.json` (draft 2020-12): every key with its meaning and unit.
 //!
-//! Strict, so that a test of any world finds a key that is not described. Descriptions are also those of `docs/files.md`.
+//! Strict, so that a test of any world finds a key that is not described. Descriptions are also those of `docs/reference/files.md`.
 
 use serde_json::{Map, Value, json};
 

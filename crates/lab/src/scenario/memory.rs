@@ -20,7 +20,7 @@ use super::{Direction, Group, Scenario};
 use crate::World;
 
 /// The most memory that the simulated runs of a process take together. The estimate of 10 000 flows at 10 Mbit/s fits,
-/// of which a run uses a twentieth (`docs/speed.md`).
+/// of which a run uses a twentieth (`docs/evidence/speed.md`).
 pub const MEMORY_BUDGET: Bytes = Bytes::new(4 << 30);
 /// The most bytes that may be in flight where frames are real, what queues hold and what is on the way: each is kept whole.
 pub const FRAMES_BUDGET: Bytes = Bytes::new(1 << 30);

@@ -53,7 +53,7 @@ pub(super) fn config(
     })
 }
 
-/// Ticks per second of a host's timers: of the kernel that docs/validation.md compares with, and long Linux's default
+/// Ticks per second of a host's timers: of the kernel that docs/evidence/validation.md compares with, and long Linux's default
 /// (`kernel/Kconfig.hz`). It matters: where three flows share a queue of 16 packets, exact timers turn the shares round.
 const HZ: u32 = 250;
 

@@ -265,7 +265,7 @@ impl Guest {
                     "the guest did not end when it was asked to".to_owned()
                 } else {
                     format!(
-                        "the guest's time stood still at {seen} for {} s (--guest-timeout)",
+                        "the guest's clock stopped at {seen} for {} s (--guest-timeout)",
                         self.patience.as_secs()
                     )
                 };

@@ -1,4 +1,4 @@
-//! `docs/scenario.md`: every key of a scenario file, from the table of keys.
+//! `docs/reference/scenario.md`: every key of a scenario file, from the table of keys.
 
 use std::fmt::Write as _;
 
@@ -322,7 +322,7 @@ fn every_example_is_right_in_the_worlds_that_its_key_works_in() {
 #[test]
 fn the_example_of_a_whole_file_is_right_in_every_world() {
     for world in World::ALL {
-        let loaded = Scenario::load("docs/scenario.md", EXAMPLE, &[], Some(*world));
+        let loaded = Scenario::load("docs/reference/scenario.md", EXAMPLE, &[], Some(*world));
         let loaded = loaded.unwrap_or_else(|problems| panic!("{problems}"));
         assert!(loaded.warnings.is_empty(), "{:?}", loaded.warnings);
     }

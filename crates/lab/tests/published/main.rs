@@ -1,7 +1,7 @@
 //! Published experiments in the simulator: what the source says beside what comes out.
 //!
 //! One file per idea. Each runs scenarios that are shipped in `scenarios/`, asserts the published
-//! statement, prints its tables (`--nocapture`) and owns its section of `docs/published.md`, which
+//! statement, prints its tables (`--nocapture`) and owns its section of `docs/evidence/published.md`, which
 //! `QUELL_BLESS=1` writes anew. The simulator repeats to the bit, so the page is compared as text: a
 //! change of TCP or of a queue that moves a figure shows it there.
 //!

@@ -1,4 +1,4 @@
-//! `docs/published.md`: a head, and a section for each file of this test.
+//! `docs/evidence/published.md`: a head, and a section for each file of this test.
 
 use std::fs;
 use std::path::PathBuf;
@@ -34,7 +34,7 @@ ours, misses included; the scenarios are those in `scenarios/`. Generated, and c
 static WRITING: Mutex<()> = Mutex::new(());
 
 fn path() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/published.md")
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/evidence/published.md")
 }
 
 /// Head, and (title, body) of each section.
@@ -83,7 +83,7 @@ pub(crate) fn check(title: &str, body: &str) {
     let found = sections.iter().find(|(known, _)| known == title);
     assert!(
         found.is_some_and(|(_, found)| found == body.trim()),
-        "docs/published.md is not current under {title:?}: QUELL_BLESS=1 cargo test -p quell-lab --test published"
+        "docs/evidence/published.md is not current under {title:?}: QUELL_BLESS=1 cargo test -p quell-lab --test published"
     );
 }
 

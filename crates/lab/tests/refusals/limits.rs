@@ -68,7 +68,7 @@ fn the_simulator_has_limits_of_its_own() {
             &[("count = 2", "count = 100_000")],
             &["f.toml:8: group = 100001 flows: at most 100000 flows are allowed in the sim world"],
         ),
-        // The most of the published speed (`docs/speed.md`).
+        // The most of the published speed (`docs/evidence/speed.md`).
         (
             &[
                 ("count = 2", "count = 10_000"),

@@ -14,7 +14,8 @@
 //! <!-- numbers: tested by crates/lab/tests/published -->
 //! ```
 //!
-//! Scenarios on a page are checked, and the options of its commands ([`examples`]).
+//! Scenarios on a page are checked, and the options of its commands ([`examples`]); the commands of the tutorial and the guides are
+//! run ([`session`]); links lead somewhere ([`links`]); wordings that were hard to read do not come back ([`words`]).
 //!
 //! A measurement's date also stands where people read it. `make docs-check` compares everything; `cargo test` what the simulator
 //! prints. With `QUELL_BLESS=1` blocks and rounded figures are written as they are today; what is said with `<` and `>` is not.
@@ -27,8 +28,11 @@ mod not_run;
 mod command;
 mod examples;
 mod figures;
+mod links;
 mod markdown;
 mod origin;
+mod session;
+mod words;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -44,16 +48,24 @@ fn root() -> PathBuf {
         .unwrap()
 }
 
-/// README.md, CONTRIBUTING.md and docs/*.md, by their names from the root.
+/// The names from the root of the pages in `folder` and below it.
+fn below(root: &Path, folder: &str, names: &mut Vec<String>) {
+    for entry in fs::read_dir(root.join(folder)).unwrap() {
+        let entry = entry.unwrap();
+        let name = format!("{folder}/{}", entry.file_name().into_string().unwrap());
+        if entry.file_type().unwrap().is_dir() {
+            below(root, &name, names);
+        } else if name.ends_with(".md") {
+            names.push(name);
+        }
+    }
+}
+
+/// README.md, CONTRIBUTING.md and every page below docs, by their names from the root.
 fn pages() -> Vec<Page> {
     let root = root();
     let mut names = vec!["README.md".to_owned(), "CONTRIBUTING.md".to_owned()];
-    for entry in fs::read_dir(root.join("docs")).unwrap() {
-        let name = entry.unwrap().file_name().into_string().unwrap();
-        if name.ends_with(".md") {
-            names.push(format!("docs/{name}"));
-        }
-    }
+    below(&root, "docs", &mut names);
     names.sort();
     let page = |name: String| {
         let text = fs::read_to_string(root.join(&name)).unwrap();
@@ -82,38 +94,38 @@ fn what_commands_print_is_what_the_pages_show() {
     let mut runner = Runner::new(&root());
     let mut differences = Vec::new();
     for mut page in pages() {
-        let before = page.text.clone();
+        let before = page.clone();
         // From the end, so that what is rewritten moves nothing that is still to come.
         for marker in page.markers.clone().into_iter().rev() {
             let (source, line) = match &marker {
                 Marker::Output(output) => (&output.source, output.line),
                 Marker::Figures(figures) => (&figures.source, figures.line),
-                Marker::Numbers(_) => continue,
+                Marker::Numbers(_) | Marker::File(_) => continue,
             };
             let place = format!("{}:{line}", page.name);
             if let Some(kernel) = &source.kernel {
                 if !everything {
                     continue;
                 }
-                if let Err(why) = runner.has_kernel(kernel) {
+                if let Err(why) = runner.has_kernel(&before, kernel) {
                     not_run(&format!("docs-check of {place}"), &why);
                     continue;
                 }
             }
             let found = match &marker {
                 Marker::Output(output) => runner
-                    .print(source)
+                    .print(&before, source)
                     .and_then(|printed| output.compare(&mut page.text, &printed, bless)),
                 Marker::Figures(wanted) => runner
-                    .print(source)
+                    .print(&before, source)
                     .and_then(|printed| figures::compare(wanted, &mut page.text, &printed, bless)),
-                Marker::Numbers(_) => Ok(()),
+                Marker::Numbers(_) | Marker::File(_) => Ok(()),
             };
             if let Err(why) = found {
                 differences.push(format!("{place}: {}: {why}", source.command));
             }
         }
-        if page.text != before {
+        if page.text != before.text {
             fs::write(root().join(&page.name), &page.text).unwrap();
         }
     }

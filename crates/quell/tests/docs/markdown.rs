@@ -26,6 +26,15 @@ pub(crate) enum Marker {
     Output(Output),
     Figures(Figures),
     Numbers(Numbers),
+    File(File),
+}
+
+/// The code block below a marker is a file that the page's commands use.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct File {
+    pub(crate) name: String,
+    /// Of the block, without the fences.
+    pub(crate) block: Range<usize>,
 }
 
 /// The code block below a marker is what a command prints.
@@ -72,6 +81,15 @@ pub(crate) struct Numbers {
 }
 
 impl Page {
+    /// The files that the page shows, each with its text.
+    pub(crate) fn files(&self) -> Vec<(&str, &str)> {
+        let files = self.markers.iter().filter_map(|marker| match marker {
+            Marker::File(file) => Some((file.name.as_str(), &self.text[file.block.clone()])),
+            Marker::Output(_) | Marker::Figures(_) | Marker::Numbers(_) => None,
+        });
+        files.collect()
+    }
+
     /// # Panics
     ///
     /// A marker is wrong.
@@ -105,6 +123,12 @@ fn marker(words: &str, text: &str, end: usize, line: usize) -> Option<Result<Mar
     match kind {
         "output" => Some(output(rest, kernel, text, end, line)),
         "figures" => Some(figures(rest, kernel, text, end, line)),
+        "file" => Some(block_below(text, end).map(|block| {
+            Marker::File(File {
+                name: rest.to_owned(),
+                block,
+            })
+        })),
         "numbers" => Some(Ok(Marker::Numbers(Numbers {
             origin: rest.split_whitespace().collect::<Vec<_>>().join(" "),
             scope: end..end_of_section(text, end),
@@ -131,21 +155,30 @@ fn output(
             _ => return Err(format!("what is {part}?")),
         }
     }
-    let after = text[end..]
-        .strip_prefix("\n```")
-        .ok_or("a code block follows an output")?;
-    let begin = text.len() - after.len() + after.find('\n').ok_or("an open code block")? + 1;
-    let length = text[begin..]
-        .find("\n```")
-        .ok_or("a code block without an end")?;
+    let block = block_below(text, end)?;
     Ok(Marker::Output(Output {
         source: Source { command, kernel },
         from,
         until,
         begin: text[..end].rfind("<!--").unwrap_or(end),
-        block: begin..begin + length + 1,
+        block,
         line,
     }))
+}
+
+/// The code block that begins in the line below `end`, without its fences.
+fn block_below(text: &str, end: usize) -> Result<Range<usize>, String> {
+    let after = text[end..]
+        .strip_prefix("\n```")
+        .ok_or("a code block stands below the marker")?;
+    let begin = text.len() - after.len() + after.find('\n').ok_or("an open code block")? + 1;
+    if text[begin..].starts_with("```") {
+        return Ok(begin..begin);
+    }
+    let length = text[begin..]
+        .find("\n```")
+        .ok_or("a code block without an end")?;
+    Ok(begin..begin + length + 1)
 }
 
 fn figures(

@@ -62,6 +62,7 @@ pub(crate) fn missing(page: &Page, root: &Path) -> Vec<String> {
                 }
                 covered.push(numbers.scope.clone());
             }
+            Marker::File(file) => covered.push(file.block.clone()),
         }
     }
     for (block, code) in blocks(&page.text) {

@@ -1,6 +1,6 @@
 //! VDQ-CSAQM with real packets: DCTCP as L4S beside CUBIC as Classic, both from the kernel, sharing by packet values.
 //!
-//! The scenarios are the phases up to 10-10 of experiment A of the ANRW slides; `docs/validation.md` has what they give on a quiet
+//! The scenarios are the phases up to 10-10 of experiment A of the ANRW slides; `docs/evidence/validation.md` has what they give on a quiet
 //! machine, beside the simulator. Judged here, over shorter phases: with ten flows of a kind the shares and the utilisation, with fewer
 //! only that the queue signals as it should.
 

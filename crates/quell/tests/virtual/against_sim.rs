@@ -1,4 +1,4 @@
-//! The simulator beside real TCP in virtual time, at twelve points of the grid of `docs/validation.md`.
+//! The simulator beside real TCP in virtual time, at twelve points of the grid of `docs/evidence/validation.md`.
 //!
 //! Figures, bounds and points are those of `make validate-grid`; only the runs are fewer. Both worlds repeat to the digit, so on
 //! one kernel this never fails by chance. Two seeds tell little of the scatter of rare events, though: a ratio of drops or marks

@@ -103,7 +103,7 @@ fn a_guest_whose_time_stands_still_is_given_up() {
         &stage,
         &output,
         1,
-        &["stood still", "--guest-timeout", "| started"],
+        &["clock stopped", "--guest-timeout", "| started"],
     );
 }
 

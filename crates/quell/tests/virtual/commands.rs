@@ -83,7 +83,7 @@ fn a_command_that_stops_the_guests_time_is_named() {
     let errors = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{errors}");
     assert!(
-        errors.contains("stood still") && errors.contains("while :; do :; done"),
+        errors.contains("clock stopped") && errors.contains("while :; do :; done"),
         "{errors}"
     );
     assert_eq!(stage.left_over(), [] as [&str; 0]);

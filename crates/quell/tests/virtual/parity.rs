@@ -1,6 +1,6 @@
 //! quell's queues against the kernel's own, in virtual time: the one check that does not use quell to judge quell.
 //!
-//! A short form of `make parity`, whose table is in docs/validation.md: one point of each discipline, two seeds.
+//! A short form of `make parity`, whose table is in docs/evidence/validation.md: one point of each discipline, two seeds.
 
 use std::fs;
 

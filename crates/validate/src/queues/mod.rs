@@ -1,5 +1,5 @@
 //! `make parity`: the same scenarios over quell's queues and over the kernel's own, and the table of differences in
-//! `docs/validation.md`.
+//! `docs/evidence/validation.md`.
 //!
 //! ```text
 //! cargo run --release -p quell-validate --bin parity -- [--world live] [--points pie] [--help]
@@ -55,7 +55,7 @@ struct Arguments {
     #[arg(long, default_value = "target/parity")]
     kept: PathBuf,
     /// The document, written after the virtual world
-    #[arg(long, default_value = "docs/validation.md")]
+    #[arg(long, default_value = "docs/evidence/validation.md")]
     document: PathBuf,
 }
 

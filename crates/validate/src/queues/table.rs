@@ -1,4 +1,4 @@
-//! The table of `docs/validation.md`, between two markers; the text around it is a person's.
+//! The table of `docs/evidence/validation.md`, between two markers; the text around it is a person's.
 //!
 //! Under it stands a list of misses.
 

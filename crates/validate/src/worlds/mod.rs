@@ -1,4 +1,4 @@
-//! `make validate` and `make validate-grid`: the same scenarios in several worlds, and the tables in `docs/validation.md`.
+//! `make validate` and `make validate-grid`: the same scenarios in several worlds, and the tables in `docs/evidence/validation.md`.
 //!
 //! ```text
 //! cargo run --release -p quell-validate --features bpf-cc --bin validate -- [--grid] [--quick] [--help]
@@ -82,7 +82,7 @@ pub(crate) struct Arguments {
     #[arg(long, default_value = "target/validate")]
     kept: PathBuf,
     /// The document
-    #[arg(long, default_value = "docs/validation.md")]
+    #[arg(long, default_value = "docs/evidence/validation.md")]
     document: PathBuf,
     /// What kernel the virtual world has
     #[arg(skip)]
