@@ -3,10 +3,12 @@
 //! * [`worlds`], `make validate` and `make validate-grid`: the same scenarios in several worlds.
 //! * [`queues`], `make parity`: the same scenarios over quell's queues and over the kernel's own.
 //!
-//! Both keep each finished run ([`store`]) and write their part of the document ([`document`]); tests use their points and bounds.
+//! Both keep each finished run ([`store`]) and write their part of the document ([`document`]), with the raw figures
+//! as CSV files beside it ([`sheet`]); tests use their points and bounds.
 
 mod document;
 pub mod queues;
+mod sheet;
 mod store;
 pub mod worlds;
 

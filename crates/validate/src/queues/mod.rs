@@ -292,7 +292,8 @@ fn report(
     let new = table::replace(&old, measured, &facts(arguments, measured, kernel))
         .ok_or_else(|| format!("{path} lacks the markers of the generated part"))?;
     fs::write(&arguments.document, new)?;
-    println!("written: {path}");
+    let raw = table::sheet(measured).write_beside(&arguments.document)?;
+    println!("written: {path} and {}", raw.display());
     Ok(())
 }
 
@@ -309,8 +310,8 @@ fn facts(arguments: &Arguments, measured: &[(Point, Measured)], kernel: &str) ->
         fewest.to_string()
     };
     format!(
-        "{} runs with {kernel} in virtual time, {seeds} seeds for each point and queue. Each cell is quell / kernel, means of the \
-         runs, and their ratio ± the standard error of the difference of the means in parts of the kernel's figure.\n",
+        "{} runs with {kernel} in virtual time, {seeds} seeds for each point and queue. [parity.csv](data/parity.csv) has each figure: the \
+         means of the runs with both queues, and their ratio with the standard error of the difference as a part of the kernel's figure.\n",
         measured.iter().map(runs).sum::<usize>(),
     )
 }

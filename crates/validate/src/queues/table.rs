@@ -9,6 +9,7 @@ use quell_measure::{Estimate, Summary};
 use crate::document::{self, Explanations, UNEXPLAINED};
 use crate::queues::figures::{Difference, Figure};
 use crate::queues::point::Point;
+use crate::sheet::{Sheet, cells};
 
 const NAME: &str = "make parity";
 
@@ -37,46 +38,42 @@ pub(crate) fn replace(document: &str, points: &[(Point, Measured)], facts: &str)
     })
 }
 
-/// A row per point and group.
+/// A row per queue: how many bounds hold, and the figure that is furthest off.
 fn table(text: &mut String, points: &[(Point, Measured)]) {
-    text.push_str("| queue | Mbit/s | flows | group | ECN |");
-    for figure in Figure::ALL {
-        let _ = write!(text, " {} |", figure.title());
-    }
-    text.push_str("\n| --- | --- | --- | --- | --- |");
-    text.push_str(&" --- |".repeat(Figure::ALL.len()));
-    text.push('\n');
-    for (point, measured) in points {
-        let differences = measured.differences();
-        let mut groups: Vec<&str> = differences.iter().map(|one| one.group.as_str()).collect();
-        groups.dedup();
-        if groups.is_empty() {
-            groups.push("");
-        }
-        for group in groups {
-            let ecn = if point.ecn && group != "classic" {
-                "yes"
+    text.push_str("| queue | bounds that hold | furthest off: quell / kernel | at |\n| --- | --- | --- | --- |\n");
+    let mut queues: Vec<&str> = points.iter().map(|(point, _)| point.queue.name()).collect();
+    queues.dedup();
+    for queue in queues {
+        let of_queue: Vec<(String, Difference)> = points
+            .iter()
+            .filter(|(point, _)| point.queue.name() == queue)
+            .flat_map(|(point, measured)| {
+                let of_point = measured.differences().into_iter();
+                of_point.map(|difference| (point.id(), difference))
+            })
+            .collect();
+        let held = of_queue.iter().filter(|(_, one)| one.holds()).count();
+        let furthest = of_queue.iter().max_by(|(_, one), (_, other)| {
+            let off = |one: &Difference| (one.ratio() - 1.0).abs();
+            off(one).total_cmp(&off(other))
+        });
+        let Some((point, one)) = furthest else {
+            let _ = writeln!(text, "| {queue} | not run | | |");
+            continue;
+        };
+        let _ = writeln!(
+            text,
+            "| {queue} | {held} of {} | {}: {} | {}, {point}{} |",
+            of_queue.len(),
+            both(one),
+            ratio(one),
+            one.figure.title(),
+            if one.group == "test" {
+                String::new()
             } else {
-                "no"
-            };
-            let _ = write!(
-                text,
-                "| {} | {} | {} | {group} | {ecn} |",
-                point.queue.name(),
-                point.rate_mbps,
-                point.flows
-            );
-            for figure in Figure::ALL {
-                let of_cell = |one: &&Difference| one.group == group && one.figure == figure;
-                let cell = match differences.iter().find(of_cell) {
-                    Some(difference) => cell(difference),
-                    None if differences.is_empty() => "not run".to_owned(),
-                    None => String::new(),
-                };
-                let _ = write!(text, " {cell} |");
-            }
-            text.push('\n');
-        }
+                format!(", {}", one.group)
+            },
+        );
     }
     text.push('\n');
     for (point, measured) in points {
@@ -86,15 +83,55 @@ fn table(text: &mut String, points: &[(Point, Measured)]) {
     }
 }
 
-/// `quell / kernel: ratio ± error`, and whether the bound is missed.
-fn cell(difference: &Difference) -> String {
-    let miss = if difference.holds() { "" } else { " **miss**" };
-    format!("{}: {}{miss}", both(difference), ratio(difference))
+/// Each figure of each group at each point, with both queues.
+pub(crate) fn sheet(points: &[(Point, Measured)]) -> Sheet {
+    let mut sheet = Sheet::new(
+        "parity.csv",
+        &[
+            "queue",
+            "rate_mbps",
+            "flows",
+            "group",
+            "ecn",
+            "figure",
+            "quell",
+            "kernel",
+            "ratio",
+            "ratio_error",
+            "missed",
+        ],
+    );
+    for (point, measured) in points {
+        for one in measured.differences() {
+            let is_ecn = point.ecn && one.group != "classic";
+            let [quell, kernel] = [&one.quell, &one.kernel].map(estimate);
+            let (ratio, error) = match one.kernel.mean {
+                0.0 => (String::new(), String::new()),
+                kernel => (
+                    format!("{:.3}", one.ratio()),
+                    format!("{:.3}", one.standard_error() / kernel),
+                ),
+            };
+            sheet.row(&[
+                point.queue.name().to_owned(),
+                point.rate_mbps.to_string(),
+                point.flows.to_string(),
+                one.group.clone(),
+                if is_ecn { "yes" } else { "no" }.to_owned(),
+                one.figure.title().to_owned(),
+                quell,
+                kernel,
+                ratio,
+                error,
+                if one.holds() { "" } else { "kernel" }.to_owned(),
+            ]);
+        }
+    }
+    sheet
 }
 
 fn both(difference: &Difference) -> String {
-    let of = |mean: Estimate| format!("{:.*}", document::digits(mean.mean), mean.mean);
-    let [quell, kernel] = [difference.quell, difference.kernel].map(of);
+    let [quell, kernel] = [&difference.quell, &difference.kernel].map(estimate);
     format!("{quell} / {kernel}")
 }
 
@@ -105,6 +142,11 @@ fn ratio(difference: &Difference) -> String {
         return "no ratio".to_owned();
     }
     format!("{:.3} ± {error:.3}", difference.ratio())
+}
+
+fn estimate(mean: &Estimate) -> String {
+    let [mean, _] = cells(Some(mean));
+    mean
 }
 
 fn misses(text: &mut String, points: &[(Point, Measured)], explanations: &Explanations) {

@@ -34,6 +34,7 @@ use quell_lab::live::{Listener, Row};
 use quell_units::Time;
 
 use crate::document;
+use crate::sheet::Sheet;
 use case::Case;
 use figures::Difference;
 use point::Point;
@@ -151,7 +152,8 @@ fn compare(arguments: &mut Arguments) -> Result<(), Box<dyn std::error::Error>> 
     let measured = three::measure(points, arguments, &store, not_run, &stop)?;
     print(&three::differences(&measured));
     println!("{}", three::facts(&measured, arguments, &store));
-    write(arguments, &stop, "make validate", |explanations| {
+    let sheet = three::sheet(&measured);
+    write(arguments, &stop, "make validate", &sheet, |explanations| {
         three::part(&measured, arguments, &store, explanations)
     })
 }
@@ -174,9 +176,14 @@ fn whole_grid(
     let (alone, beside) = measured.split_at(alone);
     print(&night::differences(&measured));
     println!("{}", night::summary(alone, beside, arguments));
-    write(arguments, stop, "make validate-grid", |explanations| {
-        night::part(alone, beside, arguments, explanations)
-    })
+    let sheet = night::sheet(alone);
+    write(
+        arguments,
+        stop,
+        "make validate-grid",
+        &sheet,
+        |explanations| night::part(alone, beside, arguments, explanations),
+    )
 }
 
 fn coexistence(arguments: &Arguments) -> Vec<Point> {
@@ -208,11 +215,12 @@ fn print(differences: &[(String, Difference)]) {
     }
 }
 
-/// Writes a part of the document if all points were asked for, else prints it.
+/// Writes a part of the document and the raw figures beside it, if all points were asked for.
 fn write(
     arguments: &Arguments,
     stop: &AtomicBool,
     name: &str,
+    sheet: &Sheet,
     part: impl FnOnce(&document::Explanations) -> String,
 ) -> Result<(), Box<dyn std::error::Error>> {
     let path = &arguments.document;
@@ -225,6 +233,7 @@ fn write(
     let new = document::replace(&old, name, part)
         .ok_or_else(|| format!("{} lacks the markers of the generated part", path.display()))?;
     fs::write(path, new)?;
-    println!("written: {}", path.display());
+    let raw = sheet.write_beside(path)?;
+    println!("written: {} and {}", path.display(), raw.display());
     Ok(())
 }

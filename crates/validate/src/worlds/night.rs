@@ -11,7 +11,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use quell_lab::World;
 use quell_measure::Summary;
 
-use crate::document::{self, Explanations};
+use crate::document::Explanations;
+use crate::sheet::{self, Sheet};
 use crate::worlds::case::Case;
 use crate::worlds::figures::{Difference, Figure, Reference};
 use crate::worlds::grid::{self, STRENGTH};
@@ -109,8 +110,10 @@ pub(crate) fn part(
     explanations: &Explanations,
 ) -> String {
     let mut text = summary(alone, beside, arguments);
-    text.push_str("### Every point of the grid\n\n");
-    table(&mut text, alone);
+    text.push_str(
+        "[grid.csv](data/grid.csv) has each figure of each point of the grid: the means of the runs in both worlds, their standard errors, \
+         and whether the bound is missed.\n\n",
+    );
     text.push_str("### Misses beside the virtual world\n\n");
     let mut all = differences(alone);
     all.extend(differences(beside));
@@ -205,39 +208,34 @@ fn shares(text: &mut String, title: &str, differences: &[(String, Difference)]) 
     text.push('\n');
 }
 
-/// A row per point: sim / virtual of each figure.
-fn table(text: &mut String, measured: &[(Case, Measured)]) {
-    let figures = [
-        Figure::TestGoodput,
-        Figure::TestDelay,
-        Figure::TestDelayP99,
-        Figure::Marks,
-        Figure::Drops,
-    ];
-    text.push_str("| point | seeds |");
-    for figure in figures {
-        let _ = write!(text, " {} |", figure.title().trim_start_matches("test "));
-    }
-    text.push_str("\n| --- | --- |");
-    text.push_str(&" --- |".repeat(figures.len()));
-    text.push('\n');
-    // Points without a run are counted above the tables.
-    for (case, measured) in measured.iter().filter(|(_, one)| !one.guest.is_empty()) {
-        let _ = write!(text, "| {} | {} |", case.id, measured.guest.len());
-        let differences = measured.differences();
-        for figure in figures {
-            let cell = match differences.iter().find(|one| one.figure == figure) {
-                Some(one) => format!(
-                    "{} / {}{}",
-                    document::estimate(&one.sim),
-                    document::estimate(&one.other),
-                    if one.holds() { "" } else { " **v**" }
-                ),
-                None => "none".to_owned(),
-            };
-            let _ = write!(text, " {cell} |");
+/// Each figure of each point of the grid, in both worlds.
+pub(crate) fn sheet(measured: &[(Case, Measured)]) -> Sheet {
+    let mut sheet = Sheet::new(
+        "grid.csv",
+        &[
+            "point",
+            "seeds",
+            "figure",
+            "sim",
+            "sim_error",
+            "virtual",
+            "virtual_error",
+            "missed",
+        ],
+    );
+    for (case, of_point) in measured {
+        for one in of_point.differences() {
+            let missed = if one.holds() { "" } else { "virtual" };
+            let mut row = vec![
+                case.id.clone(),
+                of_point.guest.len().to_string(),
+                one.figure.title().to_owned(),
+            ];
+            row.extend(sheet::cells(Some(&one.sim)));
+            row.extend(sheet::cells(Some(&one.other)));
+            row.push(missed.to_owned());
+            sheet.row(&row);
         }
-        text.push('\n');
     }
-    text.push('\n');
+    sheet
 }

@@ -6,7 +6,8 @@ use std::sync::atomic::AtomicBool;
 use quell_lab::World;
 use quell_measure::{Estimate, Summary};
 
-use crate::document::{self, Explanations};
+use crate::document::Explanations;
+use crate::sheet::{self, Sheet};
 use crate::worlds::case::Case;
 use crate::worlds::figures::{Difference, Figure, Reference, values};
 use crate::worlds::point::{CONTROLS, Point, QUEUES};
@@ -133,16 +134,7 @@ pub(crate) fn part(
     explanations: &Explanations,
 ) -> String {
     let mut text = facts(measured, arguments, store);
-    for queue in QUEUES {
-        for control in CONTROLS {
-            let of_table =
-                |(point, _): &&(Point, Measured)| point.queue == queue && point.control == control;
-            let rows: Vec<_> = measured.iter().filter(of_table).collect();
-            if !rows.is_empty() {
-                table(&mut text, queue, control, &rows);
-            }
-        }
-    }
+    table(&mut text, measured);
     text.push_str("### Misses\n\n");
     text.push_str(&misses::misses(&differences(measured), explanations));
     text
@@ -170,12 +162,12 @@ pub(crate) fn facts(
     let agreement = Agreement::of(measured);
     format!(
         "{guests} runs in the virtual world with Linux {}, {} live runs with Linux {} on {} processors, and simulations with the \
-         same seeds. Each cell is sim / virtual / live, the mean of the runs ± its standard error; **v** and **l** say that the \
-         simulator misses a bound beside the virtual or the live world.\n\n\
+         same seeds. [three-worlds.csv](data/three-worlds.csv) has each figure of each point: the mean of the runs in each world and its \
+         standard error, and beside which world the simulator misses a bound.\n\n\
          * sim against virtual: {} bounds hold.\n\
          * sim against live: {} bounds hold where the simulated link is as late as the live one was, {} where it is never late. \
          The live link was at most {worst:.2} ms late at the 99th percentile of a run; {again} runs that were later than {} ms were \
-         thrown away and made again.\n\
+         discarded and repeated.\n\
          * virtual against live, up to {QUIET_MBPS} Mbit/s: {agreement}\n\n",
         arguments.guest_version,
         live.len(),
@@ -188,55 +180,105 @@ pub(crate) fn facts(
     )
 }
 
-/// One table: a row per rate and RTT.
-fn table(text: &mut String, queue: &str, control: &str, rows: &[&(Point, Measured)]) {
-    let _ = writeln!(text, "### {control}, {queue}\n");
-    let figures: Vec<Figure> = Figure::ALL
-        .into_iter()
-        .filter(|&figure| figure != Figure::Marks || (control, queue) == ("dctcp", "dualpi2"))
-        .collect();
-    text.push_str("| Mbit/s | RTT, ms |");
-    for figure in &figures {
-        let _ = write!(text, " {} |", figure.title());
-    }
-    text.push_str("\n| --- | --- |");
-    text.push_str(&" --- |".repeat(figures.len()));
-    text.push('\n');
-    for (point, measured) in rows {
-        let _ = write!(text, "| {} | {} |", point.rate_mbps, point.rtt_ms);
-        for &figure in &figures {
-            let _ = write!(text, " {} |", cell(figure, measured));
+/// How many bounds hold, by queue and control.
+fn table(text: &mut String, measured: &[(Point, Measured)]) {
+    text.push_str(
+        "| queue | control | bounds that hold beside the virtual world | beside the live world |\n",
+    );
+    text.push_str("| --- | --- | --- | --- |\n");
+    for queue in QUEUES {
+        for control in CONTROLS {
+            let of_row =
+                |(point, _): &&(Point, Measured)| point.queue == queue && point.control == control;
+            let differences: Vec<Difference> = measured
+                .iter()
+                .filter(of_row)
+                .flat_map(|(_, of_point)| of_point.differences())
+                .collect();
+            let held = |reference| {
+                let of_world = differences.iter().filter(|one| one.reference == reference);
+                let (held, all) = of_world.fold((0, 0), |(held, all), one| {
+                    (held + usize::from(one.holds()), all + 1)
+                });
+                match all {
+                    0 => "not run".to_owned(),
+                    _ => format!("{held} of {all}"),
+                }
+            };
+            let [beside_virtual, beside_live] = [Reference::Virtual, Reference::Live].map(held);
+            let _ = writeln!(
+                text,
+                "| {queue} | {control} | {beside_virtual} | {beside_live} |"
+            );
         }
-        text.push('\n');
     }
     text.push('\n');
     for world in [World::Virtual, World::Live] {
-        let mut of_world = rows
+        let of_world = measured
             .iter()
-            .flat_map(|(_, measured)| &measured.not_run)
+            .flat_map(|(_, of_point)| &of_point.not_run)
             .filter(|(other, _)| *other == world);
-        if let Some((_, reason)) = of_world.next_back() {
-            let _ = writeln!(text, "Not run in the {} world: {reason}\n", world.name());
+        let reasons: Vec<&str> = of_world.map(|(_, reason)| reason.as_str()).collect();
+        if let Some(last) = reasons.last() {
+            let _ = writeln!(
+                text,
+                "Not run in the {} world: {} points: {last}\n",
+                world.name(),
+                reasons.len()
+            );
         }
     }
 }
 
-/// `sim / virtual / live`, and which bounds are missed.
-fn cell(figure: Figure, measured: &Measured) -> String {
-    let worlds = [&measured.sim, &measured.guest, &measured.live];
-    let of_world = |runs: &Vec<Summary>| {
-        let estimate = Estimate::new(&values(figure, runs));
-        estimate.map_or("not run".to_owned(), |mean| document::estimate(&mean))
-    };
-    let missed = measured
-        .differences()
-        .into_iter()
-        .filter(|one| one.figure == figure && !one.holds())
-        .map(|one| match one.reference {
-            Reference::Live => " **l**",
-            Reference::Virtual => " **v**",
-        });
-    worlds.map(of_world).join(" / ") + &missed.collect::<String>()
+/// Each figure of each point, in every world.
+pub(crate) fn sheet(measured: &[(Point, Measured)]) -> Sheet {
+    let mut sheet = Sheet::new(
+        "three-worlds.csv",
+        &[
+            "queue",
+            "control",
+            "rate_mbps",
+            "rtt_ms",
+            "figure",
+            "sim",
+            "sim_error",
+            "virtual",
+            "virtual_error",
+            "live",
+            "live_error",
+            "missed",
+        ],
+    );
+    for (point, of_point) in measured {
+        let differences = of_point.differences();
+        for figure in Figure::ALL {
+            let estimates = [&of_point.sim, &of_point.guest, &of_point.live]
+                .map(|runs| Estimate::new(&values(figure, runs)));
+            if estimates.iter().flatten().all(|mean| mean.mean == 0.0) {
+                continue;
+            }
+            let missed: Vec<&str> = differences
+                .iter()
+                .filter(|one| one.figure == figure && !one.holds())
+                .map(misses::world)
+                .collect();
+            let mut row = vec![
+                point.queue.to_owned(),
+                point.control.to_owned(),
+                point.rate_mbps.to_string(),
+                point.rtt_ms.to_string(),
+                figure.title().to_owned(),
+            ];
+            row.extend(
+                estimates
+                    .iter()
+                    .flat_map(|mean| sheet::cells(mean.as_ref())),
+            );
+            row.push(missed.join(" "));
+            sheet.row(&row);
+        }
+    }
+    sheet
 }
 
 /// Whether two worlds of real TCP say the same.
@@ -300,8 +342,8 @@ impl std::fmt::Display for Agreement {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(
             f,
-            "of {} figures the medians of {} are no further apart than the least and the most of the live runs; {} are delays \
-             that differ by no more than {HOSTS_MS} ms, presumably what real hosts take. The other {}, with the least and the most:",
+            "of {} figures the medians of {} are no further apart than the smallest and the largest live run; {} are delays \
+             that differ by no more than {HOSTS_MS} ms, presumably what real hosts take. The other {}, with the smallest and the largest run:",
             self.all,
             self.agree,
             self.hosts,
