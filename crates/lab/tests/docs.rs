@@ -31,8 +31,8 @@ during a run, in an `[[at]]`. Times, rates and amounts are written with their un
 const CONTROLS_HEAD: &str = "\
 # Congestion controls
 
-The congestion controls of the simulator, with their options. `quell cc` prints the same on the terminal. A scenario names a control,
-or gives a table with its options:
+The congestion controls of the simulator, with their options. `quell cc` prints the same on the terminal. Generated from the tables of
+`quell-tcp`. A scenario names a control, or gives a table with its options:
 
 ```toml
 congestion-control = \"cubic\"
@@ -40,7 +40,6 @@ congestion-control = { name = \"cubic\", variant = \"linux_3\", beta = 0.8 }
 ```
 
 The virtual and the live world run a control of their kernel: any name that the kernel knows, with every option at its default.
-Generated from the tables of `quell-tcp`.
 
 | control | what it is | defined by |
 | --- | --- | --- |

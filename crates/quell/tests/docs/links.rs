@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::markdown::Page;
 
@@ -66,14 +66,11 @@ fn broken(page: &Page, root: &Path) -> Vec<String> {
             continue;
         }
         let (path, anchor) = target.split_once('#').unwrap_or((target, ""));
-        let file: PathBuf = match path {
-            "" => root.join(&page.name),
-            path => folder.join(path),
-        };
-        let found = match (file.exists(), anchor) {
-            (exists, "") => exists,
-            (false, _) => false,
-            (true, anchor) => {
+        let file = folder.join(path);
+        let found = match (path, anchor) {
+            ("", anchor) => anchors(&page.text).contains(anchor),
+            (_, "") => file.exists(),
+            (_, anchor) => {
                 fs::read_to_string(&file).is_ok_and(|text| anchors(&text).contains(anchor))
             }
         };

@@ -59,7 +59,9 @@ fn commands(help: &str) -> BTreeSet<String> {
     let list = help.lines().skip_while(|line| *line != "Commands:").skip(1);
     list.take_while(|line| !line.is_empty())
         .filter_map(|line| line.strip_prefix("  "))
-        .filter_map(|line| line.split(' ').find(|word| !word.is_empty()))
+        // What a description continues with is indented further.
+        .filter_map(|line| line.split(' ').next())
+        .filter(|name| !name.is_empty())
         .filter(|name| *name != "help")
         .map(str::to_owned)
         .collect()
