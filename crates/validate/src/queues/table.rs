@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use quell_measure::{Estimate, Summary};
 
 use crate::document::{self, Explanations, UNEXPLAINED};
-use crate::queues::figures::{Difference, Figure};
+use crate::queues::figures::Difference;
 use crate::queues::point::Point;
 use crate::sheet::{Sheet, cells};
 
