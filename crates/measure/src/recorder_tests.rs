@@ -5,6 +5,17 @@ use proptest::prelude::*;
 use quell_aqm::DropReason;
 use quell_units::Ecn;
 
+#[cfg(target_pointer_width = "64")]
+#[test]
+fn the_memory_of_queues_and_groups_is_what_they_take_and_not_much_more() {
+    for (estimated, taken) in [
+        (TALLY_MEMORY, size_of::<Option<Tally>>() as u64),
+        (QUEUE_MEMORY, size_of::<Queue>() as u64),
+    ] {
+        assert!((taken..=taken + taken / 8).contains(&estimated), "{taken}");
+    }
+}
+
 #[derive(Debug, Clone)]
 struct TestPacket {
     bytes: u64,

@@ -119,6 +119,7 @@ struct Datagrams {
 
 impl Flow {
     /// Bytes of one flow, without what it has outstanding.
+    #[cfg(test)]
     pub(crate) const MEMORY: usize =
         size_of::<Self>() + size_of::<Stream>() + size_of::<Access>() + size_of::<Renewal>();
 

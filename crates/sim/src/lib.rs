@@ -37,6 +37,6 @@ mod wire;
 pub use both::Both;
 pub use config::{Change, Config, Error, FlowConfig, Jitter, Side, TransportConfig};
 pub use network::Announce;
-pub use packet::Packet;
+pub use packet::{PACKET_MEMORY, Packet};
 pub use simulator::{FLOW_MEMORY, Simulator};
 pub use sleeper::Lateness;

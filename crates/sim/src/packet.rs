@@ -44,7 +44,10 @@ pub struct Packet {
     kind: u8,
 }
 
-const _: () = assert!(size_of::<Packet>() == 64);
+/// Bytes of a [`Packet`], on every platform.
+pub const PACKET_MEMORY: u64 = 64;
+
+const _: () = assert!(size_of::<Packet>() as u64 == PACKET_MEMORY);
 
 /// Whose a packet is, and which way it goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

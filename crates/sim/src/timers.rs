@@ -54,6 +54,7 @@ pub(crate) struct Timers {
 
 impl Timers {
     /// Bytes of one timer.
+    #[cfg(test)]
     pub(crate) const MEMORY: usize = size_of::<Timer>();
 
     /// So many timers, none of them set.

@@ -113,6 +113,7 @@ fn whole(rate: u64) -> Rate {
 
 impl Law for FastAdaptingLaw {
     type State = Flow;
+    const PLACE: usize = 40;
 
     fn fresh(&self) -> Flow {
         Flow::default()

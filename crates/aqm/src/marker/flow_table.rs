@@ -116,11 +116,11 @@ impl<S: Clone> FlowTable<S> {
         &mut self.places[place]
     }
 
-    /// How full it is, where a state has so many bytes on the heap.
-    pub(crate) fn memory(&self, heap: usize) -> Memory {
+    /// How full it is, where a place takes so many bytes.
+    pub(crate) fn memory(&self, place: usize) -> Memory {
         Memory {
             places: self.places.len(),
-            bytes: self.places.len() * (size_of::<u64>() + size_of::<Place<S>>() + heap),
+            bytes: self.places.len() * place,
             taken: self.used,
             crowded: self.crowded,
         }

@@ -45,6 +45,8 @@ use crate::value::ValueFunction;
 trait Law {
     /// What it keeps.
     type State: Clone + core::fmt::Debug;
+    /// Bytes of a flow's place, with its tag, where pointers have 64 bits: estimates of memory are the same on every platform.
+    const PLACE: usize;
     /// Of a flow that begins.
     fn fresh(&self) -> Self::State;
     /// Bytes that a state has on the heap.
@@ -96,7 +98,7 @@ impl<L: Law> Marking<L> {
 
     fn memory(&self) -> Memory {
         match &self.scope {
-            Scope::Flows(table) => table.memory(self.law.heap()),
+            Scope::Flows(table) => table.memory(L::PLACE + self.law.heap()),
             Scope::Aggregate(_) => Memory::default(),
         }
     }
@@ -199,5 +201,27 @@ fn one(functions: &[ValueFunction]) -> Result<ValueFunction, ParameterError> {
             found: functions.len().to_string(),
             allowed: "must be one value function".to_string(),
         }),
+    }
+}
+
+#[cfg(all(test, target_pointer_width = "64"))]
+mod tests {
+    use super::*;
+
+    fn place<L: Law>() -> (usize, usize) {
+        (L::PLACE, size_of::<u64>() + size_of::<Place<L::State>>())
+    }
+
+    #[test]
+    fn the_memory_of_a_place_is_what_it_takes() {
+        for (estimated, taken) in [
+            place::<random::RandomLaw>(),
+            place::<token_bucket::TokenBucketLaw>(),
+            place::<fast_adapting::FastAdaptingLaw>(),
+            place::<table::TableLaw>(),
+            place::<multi_timescale::MultiTimescaleLaw>(),
+        ] {
+            assert_eq!(estimated, taken);
+        }
     }
 }

@@ -137,6 +137,7 @@ impl MultiTimescaleLaw {
 
 impl Law for MultiTimescaleLaw {
     type State = [Estimate; MOST];
+    const PLACE: usize = 88;
 
     fn fresh(&self) -> Self::State {
         [Estimate::default(); MOST]

@@ -43,6 +43,7 @@ impl RandomLaw {
 
 impl Law for RandomLaw {
     type State = Estimate;
+    const PLACE: usize = 32;
 
     fn fresh(&self) -> Estimate {
         Estimate::default()

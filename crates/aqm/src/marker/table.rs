@@ -118,6 +118,7 @@ impl TableLaw {
 
 impl Law for TableLaw {
     type State = Estimate;
+    const PLACE: usize = 32;
 
     fn fresh(&self) -> Estimate {
         Estimate::default()

@@ -270,6 +270,7 @@ impl TokenBucketLaw {
 
 impl Law for TokenBucketLaw {
     type State = Buckets;
+    const PLACE: usize = 96;
 
     fn fresh(&self) -> Buckets {
         let regions = self.regions.len();
