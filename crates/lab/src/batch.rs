@@ -12,32 +12,18 @@ use std::sync::{Mutex, MutexGuard, PoisonError, mpsc};
 use std::time::SystemTime;
 
 use quell_measure::{Aggregate, Summary, aggregate};
+use quell_results::facts::Utc;
+use quell_results::folder::{Folder, Inner};
+use quell_results::write_json;
+use quell_scenario::{MEMORY_BUDGET, Memory};
 use quell_units::Time;
 
-use crate::results::facts::Utc;
-use crate::results::folder::{Folder, Inner};
-use crate::results::write_json;
-use crate::run::{Finished, Options, Order, Outcome, Progress};
-use crate::scenario::{MEMORY_BUDGET, Memory};
+use crate::job::{Finished, Order, Outcome, Progress, SharedWorker, Task, Worker};
 use crate::virtual_world::guest_memory;
-use crate::{KeptSeeds, RunError, Scenario, World};
+use crate::{KeptSeeds, RunError, World};
 
 /// The folder of results that nobody named.
 const RESULTS: &str = "results";
-
-/// A scenario, and how to run it.
-#[derive(Debug)]
-pub struct Task<'a> {
-    /// What.
-    pub scenario: &'a Scenario,
-    /// How.
-    pub options: Options<'a>,
-}
-
-/// What a world is: it fills the folder of a result.
-pub(crate) type Worker<'a> = dyn FnMut(Order<'_>) -> Result<Summary, RunError> + 'a;
-/// The same, for several threads.
-pub(crate) type SharedWorker<'a> = dyn Fn(Order<'_>) -> Result<Summary, RunError> + Sync + 'a;
 
 /// How many runs of `tasks` may go on at once: what was asked for, as far as memory allows; one in real time.
 pub(crate) fn at_once(tasks: &[Task<'_>], jobs: NonZeroUsize) -> usize {
@@ -128,7 +114,7 @@ enum Place {
     Several(Folder),
     /// That folder once it is, and the mean.
     Whole(PathBuf, Aggregate),
-    /// There is nothing to be seen, or somebody was told of it.
+    /// There is no result, or its path was reported.
     Nothing,
 }
 
@@ -145,7 +131,7 @@ impl ForOne {
             Self::OfSeveral(folder) => folder.path().to_owned(),
         }
     }
-    fn finish(self) -> Result<PathBuf, RunError> {
+    fn finish(self) -> Result<PathBuf, quell_results::Error> {
         match self {
             Self::Single(folder) => folder.finish(),
             Self::OfSeveral(folder) => folder.finish(),
@@ -174,7 +160,7 @@ impl<'a> Plan<'a> {
         })
     }
 
-    /// The number of the next run, if one shall start. The first always does: a result that tells of no time at all is
+    /// The number of the next run, if one shall start. The first always does: a result that covers no time at all is
     /// better than none.
     fn next(&self) -> Option<usize> {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
@@ -201,7 +187,7 @@ impl<'a> Plan<'a> {
         };
         if let Err(error) = batch.carry_out(world, seed, &mut told) {
             // A result that is kept under another name is no reason not to run the next one.
-            if !matches!(error, RunError::Taken { .. }) {
+            if !matches!(error, RunError::Results(quell_results::Error::Taken { .. })) {
                 self.failed.store(true, Ordering::Relaxed);
             }
             lock(&self.errors).push((number, error));
@@ -293,7 +279,7 @@ impl<'a> Batch<'a> {
         let used = || RunError::Failed("the folder of the results has been used".to_owned());
         match &mut *lock(&self.place) {
             Place::Single(folder) => folder.take().map(ForOne::Single).ok_or_else(used),
-            Place::Several(all) => all.inner(&name(seed)).map(ForOne::OfSeveral),
+            Place::Several(all) => Ok(ForOne::OfSeveral(all.inner(&name(seed))?)),
             Place::Whole(..) | Place::Nothing => Err(used()),
         }
     }
@@ -373,7 +359,10 @@ fn name(seed: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::{fill, simulated};
+    use crate::fill::fill;
+    use crate::options::{GuestOptions, LiveOptions, Options};
+    use crate::simulated::simulated;
+    use quell_scenario::Scenario;
 
     fn scenario(rate: &str, seeds: &str) -> Scenario {
         let text = format!(
@@ -390,8 +379,8 @@ mod tests {
             stop,
             warnings: Vec::new(),
             packets: false,
-            live: crate::live::LiveOptions::default(),
-            guest: crate::GuestOptions::default(),
+            live: LiveOptions::default(),
+            guest: GuestOptions::default(),
         }
     }
 

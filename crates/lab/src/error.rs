@@ -1,7 +1,6 @@
 //! Why a run did not give a result.
 
 use std::fmt;
-use std::io;
 use std::path::{Path, PathBuf};
 
 /// Why a run did not give a result.
@@ -13,22 +12,9 @@ pub enum RunError {
     /// The run failed.
     #[error("{0}")]
     Failed(String),
-    /// A result could not be written; nothing of it is left behind.
-    #[error("cannot write {}: {source}", path.display())]
-    Write {
-        /// What was to be written.
-        path: PathBuf,
-        /// Why that failed.
-        source: io::Error,
-    },
-    /// Somebody else made a folder of the result's name during the run. Nothing of it was touched, and the result is beside it.
-    #[error("{} was made by somebody else during the run; the result is in {}", wanted.display(), kept.display())]
-    Taken {
-        /// The name that the result was to have.
-        wanted: PathBuf,
-        /// Where it is.
-        kept: PathBuf,
-    },
+    /// The result is not on disk as it should be.
+    #[error(transparent)]
+    Results(#[from] quell_results::Error),
     /// Some seeds failed or did not begin; those that are whole are kept.
     #[error("{error}{}", .kept.iter().map(ToString::to_string).collect::<String>())]
     Incomplete {
@@ -70,7 +56,8 @@ impl RunError {
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::Refused(_) => 2,
-            Self::Failed(_) | Self::Write { .. } | Self::Taken { .. } => 1,
+            Self::Results(error) if error.is_refusal() => 2,
+            Self::Failed(_) | Self::Results(_) => 1,
             Self::Incomplete { error, .. } => error.exit_code(),
         }
     }
@@ -78,11 +65,8 @@ impl RunError {
     /// Turns an error of writing `path` into one that names it.
     pub(crate) fn writing<E: Into<Box<dyn std::error::Error + Send + Sync>>>(
         path: &Path,
-    ) -> impl FnOnce(E) -> Self {
-        let path = path.to_owned();
-        move |error| Self::Write {
-            path,
-            source: io::Error::other(error),
-        }
+    ) -> impl FnOnce(E) -> Self + use<E> {
+        let writing = quell_results::Error::writing(path);
+        move |error| writing(error).into()
     }
 }

@@ -1,41 +1,34 @@
-//! Scenarios and their checks, the worlds behind one [`run()`], results on disk.
+//! The worlds behind one [`run()`], and batches of runs.
 //!
-//! * [`scenario`]: what runs over which link, read, checked and written as TOML.
-//! * [`schema`]: the same as JSON Schema, for editors.
 //! * [`mod@run`]: one result per seed, in any [`World`].
-//! * [`sim`]: the world of modelled hosts.
 //! * [`live`]: the world of real packets.
 //! * [`virtual_world`]: the same inside a user-mode kernel, in virtual time.
-//! * [`results`]: the folder of a result and its files.
-//! * [`confidence`]: intervals of the mean of several runs.
-//! * [`limits`]: what kept a link from being full.
+//! * [`readiness`]: what this host is missing for a scenario.
+//!
+//! The simulated world, the file format and its checks are in [`scenario`] (`quell-scenario`), the files of a result in
+//! [`results`] (`quell-results`); both are part of this crate's interface.
 
 #![forbid(unsafe_code)]
 
 mod batch;
-pub mod confidence;
 mod error;
-mod figures;
-pub mod lifetimes;
-pub mod limits;
+mod fill;
+mod guest_command;
+mod job;
+mod lack;
 pub mod live;
-mod markers;
-mod packets;
-mod printable;
+mod options;
 pub mod readiness;
-pub mod results;
 pub mod run;
-pub mod scenario;
-pub mod schema;
-pub mod sim;
+mod simulated;
 pub mod virtual_world;
-mod world;
 
 pub use error::{KeptSeeds, RunError};
-pub use packets::PacketFile;
-pub use printable::{OneLine, printable};
-pub use run::{
-    Finished, GuestOptions, Job, Measured, Options, Outcome, Progress, Task, run, run_all, run_in,
-};
-pub use scenario::Scenario;
-pub use world::World;
+pub use guest_command::GuestCommand;
+pub use job::{Finished, Job, Outcome, Progress, Task};
+pub use options::{GuestOptions, LiveOptions, Options};
+pub use quell_results::packets::PacketFile;
+pub use quell_results::{self as results, confidence, limits};
+pub use quell_scenario::contract::{Listener, Measured, Row, Unwritten, Work};
+pub use quell_scenario::{self as scenario, OneLine, Scenario, World, printable, schema, sim};
+pub use run::{run, run_all, run_in};

@@ -6,29 +6,14 @@
 use quell_app::Transport;
 use quell_hosts::probe::Finding;
 use quell_hosts::{cc, probe, traffic};
+use quell_scenario::lifetimes;
 use rustix::process::geteuid;
 
-use crate::lifetimes::lifetimes;
-use crate::virtual_world::{self, GuestOptions};
+pub use crate::lack::Lack;
+use crate::lack::controls;
+use crate::options::GuestOptions;
+use crate::virtual_world;
 use crate::{Scenario, World};
-
-/// What is missing, and the command that fixes it where there is one.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Lack {
-    /// What is missing, in a line.
-    pub what: String,
-    /// The command or step that would fix it.
-    pub fix: Option<String>,
-}
-
-impl std::fmt::Display for Lack {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match &self.fix {
-            Some(fix) => write!(f, "{}; fix: {fix}", self.what),
-            None => f.write_str(&self.what),
-        }
-    }
-}
 
 /// What this host lacks to run `scenario`, which [`Scenario::load`] has accepted for `world`. Empty if it can start.
 pub fn lacks(scenario: &Scenario, world: World, guest: &GuestOptions) -> Vec<Lack> {
@@ -37,18 +22,6 @@ pub fn lacks(scenario: &Scenario, world: World, guest: &GuestOptions) -> Vec<Lac
         World::Virtual => virtual_world::lacks(scenario, guest),
         World::Live => live(scenario),
     }
-}
-
-/// The names of the congestion controls that a scenario needs, each once.
-pub(crate) fn controls(scenario: &Scenario) -> Vec<&str> {
-    let mut names: Vec<&str> = scenario
-        .groups
-        .iter()
-        .filter_map(|group| group.control_name())
-        .collect();
-    names.sort_unstable();
-    names.dedup();
-    names
 }
 
 fn live(scenario: &Scenario) -> Vec<Lack> {

@@ -11,7 +11,7 @@ use std::sync::atomic::AtomicBool;
 
 use parquet::file::reader::{FileReader as _, SerializedFileReader};
 use parquet::record::Field;
-use quell_lab::live::LiveOptions;
+use quell_lab::LiveOptions;
 use quell_lab::results::facts::GuestFacts;
 use quell_lab::results::series::{ColumnInfo, FLOW_COLUMNS, QUEUE_COLUMNS};
 use quell_lab::results::summary_schema;

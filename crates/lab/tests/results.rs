@@ -6,7 +6,7 @@ use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use quell_lab::live::LiveOptions;
+use quell_lab::LiveOptions;
 use quell_lab::scenario::Scenario;
 use quell_lab::{
     GuestOptions, Job, Measured, Options, Progress, RunError, Task, World, run, run_all, run_in,

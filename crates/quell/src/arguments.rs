@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::error::{ContextKind, ContextValue};
 use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
-use quell_lab::live::GuestCommand;
+use quell_lab::GuestCommand;
 use quell_lab::scenario::{Loaded, closest};
 use quell_lab::{GuestOptions, World};
 use quell_units::notation;

@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use quell_lab::live::{LiveOptions, apart};
+use quell_lab::LiveOptions;
+use quell_lab::live::apart;
 use quell_lab::scenario::Loaded;
 use quell_lab::{Options, Outcome, Task, World};
 use quell_measure::Summary;

@@ -4,7 +4,8 @@
 
 use std::path::PathBuf;
 
-use quell_lab::live::{LiveOptions, apart};
+use quell_lab::LiveOptions;
+use quell_lab::live::apart;
 use quell_lab::scenario::Loaded;
 use quell_lab::{GuestOptions, Options, Outcome, Task, World, confidence};
 use quell_measure::{Aggregate, Estimate, Figures, GroupSummary, Summary};

@@ -17,7 +17,7 @@ use std::process::{Command, Output, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use quell_lab::live::LiveOptions;
+use quell_lab::LiveOptions;
 use quell_lab::scenario::Scenario;
 use quell_lab::{GuestOptions, Options, Task, World};
 use quell_units::Time;

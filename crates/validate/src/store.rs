@@ -78,7 +78,7 @@ mod tests {
                     app = \"bulk\"\n[run]\nduration = \"1s\"\n";
         let scenario = Scenario::parse(text).expect("a scenario");
         let stop = std::sync::atomic::AtomicBool::new(false);
-        let run = quell_lab::sim::run_late(&scenario, 1, None, &stop, &mut crate::worlds::Deaf);
+        let run = quell_lab::sim::run_late(&scenario, 1, None, &stop, &mut ());
         run.expect("a run").summary
     }
 

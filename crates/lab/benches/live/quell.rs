@@ -2,8 +2,8 @@
 
 use std::sync::atomic::AtomicBool;
 
-use quell_lab::live::{self, LiveError, LiveOptions};
-use quell_lab::live::{Listener, Row};
+use quell_lab::LiveOptions;
+use quell_lab::live::{self, LiveError};
 use quell_lab::{Scenario, World};
 use quell_measure::Summary;
 use quell_units::Time;
@@ -98,7 +98,7 @@ fn run(
         World::Live,
         &LiveOptions::default(),
         &going_on,
-        &mut Nobody,
+        &mut (),
     )?;
     Ok(measured.summary)
 }
@@ -133,13 +133,4 @@ fn scenario(workload: &Workload, warmup: Time, duration: Time, stop: Option<Time
         warmup = "{warmup}"
         "#
     )
-}
-
-struct Nobody;
-
-impl Listener for Nobody {
-    fn progress(&mut self, _now: Time) {}
-    fn row(&mut self, _row: Row) -> std::io::Result<()> {
-        Ok(())
-    }
 }

@@ -26,15 +26,19 @@ use quell_confine::landlock::{Outside, write_only_beneath};
 use quell_confine::user::become_user;
 use quell_hosts::broker::{Answer, Broker, Line};
 use quell_measure::Summary;
+use quell_results::packets::PacketFile;
+use quell_scenario::contract::{Listener, Measured, Row, Unwritten};
 use quell_units::Time;
 use rustix::fs::{Access, access};
 use rustix::process::geteuid;
 use serde::{Deserialize, Serialize};
 
-use super::{Listener, LiveError, LiveOptions, Row};
-use crate::packets::PacketFile;
-use crate::run::{GuestOptions, Job, Order, ToDisk, fill, told};
-use crate::{Options, RunError, Scenario, World};
+use super::job::of_run;
+use super::{LiveError, LiveListener};
+use crate::fill::{ToDisk, fill};
+use crate::job::{Job, Order};
+use crate::options::{GuestOptions, LiveOptions, Options};
+use crate::{RunError, Scenario, World};
 
 /// What setting a run up may take: namespaces, networks, packet sockets, BPF, real-time priorities, open files, the change to
 /// the user who writes, and the end of a worker that is such a user's.
@@ -247,24 +251,14 @@ fn run(writer: Option<Writer>, task: &[u8], line: &Line<'_>) -> Result<(), RunEr
     .map(drop)
 }
 
-fn run_confined(
-    job: Job<'_>,
-    options: &LiveOptions,
-    folder: &Path,
-) -> Result<super::Measured, RunError> {
+fn run_confined(job: Job<'_>, options: &LiveOptions, folder: &Path) -> Result<Measured, RunError> {
     let (scenario, seed, stop) = (job.scenario, job.seed, job.stop);
     let mut listener = Confined {
-        inner: ToDisk(job),
+        inner: ToDisk::new(job),
         folder,
     };
-    told(super::run(
-        scenario,
-        seed,
-        World::Live,
-        options,
-        stop,
-        &mut listener,
-    ))
+    let measured = super::run(scenario, seed, World::Live, options, stop, &mut listener);
+    measured.map_err(|error| of_run(error, listener.inner))
 }
 
 /// A listener on whose way the process gives its rights away.
@@ -277,14 +271,17 @@ impl Listener for Confined<'_, '_> {
     fn progress(&mut self, now: Time) {
         self.inner.progress(now);
     }
-    fn row(&mut self, row: Row) -> io::Result<()> {
+    fn row(&mut self, row: Row) -> Result<(), Unwritten> {
         self.inner.row(row)
     }
+}
+
+impl LiveListener for Confined<'_, '_> {
     fn packets(&mut self) -> Option<PacketFile> {
         self.inner.packets()
     }
     fn commands(&mut self) -> Option<PathBuf> {
-        self.inner.commands()
+        Some(self.inner.commands())
     }
     fn is_built(&mut self) -> io::Result<()> {
         // The hosts' connections are TCP, so nothing but files is refused.

@@ -2,6 +2,8 @@
 
 use quell_hosts::traffic::TrafficError;
 
+use quell_scenario::contract::Unwritten;
+
 /// What went wrong.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -20,9 +22,12 @@ pub enum LiveError {
     /// The run broke off.
     #[error("{0}")]
     Failed(String),
+    /// The listener could not take a row.
+    #[error(transparent)]
+    Unwritten(#[from] Unwritten),
     /// A result could not be written.
-    #[error("{0}")]
-    Results(#[source] std::io::Error),
+    #[error(transparent)]
+    Results(#[from] quell_results::Error),
 }
 
 impl LiveError {

@@ -8,10 +8,10 @@ use std::sync::mpsc::Receiver;
 
 use quell_hosts::traffic::Sample;
 use quell_measure::{FlowId, FlowRecorder, FlowResults, FlowRow, FlowSample};
+use quell_scenario::figures::flow_recorder;
 use quell_units::{Bytes, Time};
 
 use super::plan::{MSS, Plan};
-use crate::figures::flow_recorder;
 
 /// Collects samples and ends rounds.
 #[derive(Debug)]

@@ -16,13 +16,13 @@ use quell_aqm::departure_clock::Framing;
 use quell_hosts::kernel_queue::{self, KernelQueue, Statistics};
 use quell_link::Crossed;
 use quell_measure::{Direction, Distribution, Histograms, QueueSummary, Summary};
+use quell_scenario::keys::MTU;
+use quell_scenario::{QueueSpec, Scenario};
 use quell_units::Time;
 use serde_json::{Value, json};
 
 use super::{LiveError, LiveOptions};
 use crate::World;
-use crate::scenario::keys::MTU;
-use crate::scenario::{QueueSpec, Scenario};
 
 /// The depth of the bucket in bytes, where time is real: a frame, so that a kernel that wakes late keeps the rate.
 const BURST: u64 = 1_500 + kernel_queue::OVERHEAD;

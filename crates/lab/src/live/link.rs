@@ -13,12 +13,13 @@ use quell_hosts::topology::Topology;
 use quell_hosts::traffic::{Epoch, RunEnd};
 use quell_link::{Descriptor, Direction, Link, LinkConfig, LinkReport, Port};
 use quell_measure::{LinkResults, QueueRow, Recorder};
+use quell_results::packets::{self, LivePackets};
+use quell_scenario::sim::Recording;
 use quell_units::Time;
 use serde_json::{Value, json};
 
 use super::plan::Plan;
 use super::{LiveError, LiveOptions};
-use crate::packets::{self, LivePackets, Recording};
 
 /// Between two looks at losses, rows and requests to stop, at the most.
 const SLICE: Time = Time::from_millis(500);
@@ -137,7 +138,7 @@ impl Drop for LinkThread {
         self.asked.to_give_up.store(true, Ordering::Relaxed);
         self.asked.to_end.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {
-            // Nobody is left to be told.
+            // Nobody is left to report it to.
             let _ = thread.join();
         }
     }

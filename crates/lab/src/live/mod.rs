@@ -10,6 +10,7 @@ mod asleep;
 mod commands;
 mod error;
 mod flows;
+mod job;
 mod kernel;
 mod link;
 mod outside;
@@ -28,47 +29,30 @@ use quell_hosts::cc::Modules;
 use quell_hosts::topology::Topology;
 use quell_hosts::traffic::{Epoch, RunEnd, Traffic};
 use quell_link::Descriptor;
-use quell_measure::{FlowRow, Histograms, QueueRow, RunInfo, Summary};
+use quell_measure::{Histograms, RunInfo, Summary};
 use quell_units::Time;
-use serde::{Deserialize, Serialize};
-
-pub use error::LiveError;
 
 use commands::Commands;
 pub(crate) use commands::unfinished as unfinished_commands;
-pub use commands::{FOLDER as COMMANDS_FOLDER, GuestCommand};
+pub use error::LiveError;
+pub(crate) use job::live;
 
 use crate::World;
-use crate::packets::{LivePackets, PacketFile};
-use crate::scenario::Scenario;
+use crate::options::LiveOptions;
 use asleep::Clocks;
 use flows::Flows;
 use link::LinkThread;
 use outside::Outside;
 use plan::Plan;
 pub(crate) use plan::pool_bytes;
+use quell_results::packets::{LivePackets, PacketFile};
+use quell_scenario::Scenario;
+use quell_scenario::contract::{Listener, Measured, Row};
 
 /// Between setting everything up and the run's time zero, so that no thread comes late to it.
 const HEAD_START: Time = Time::from_millis(50);
 /// How often the collecting thread looks around.
 const TURN: Duration = Duration::from_millis(50);
-
-/// How to run.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct LiveOptions {
-    /// Priority of the link's thread under SCHED_FIFO; the hosts' threads get one less.
-    pub realtime: Option<u8>,
-    /// A discipline of the kernel, in tc's words, in the place of quell's queue of the forward direction.
-    pub kernel_queue: Option<String>,
-    /// Whether to measure from outside, too, what became of packets of the forward direction: `path` in `link` of the
-    /// summary. A kernel's queue is always measured so.
-    pub watch: bool,
-    /// Commands that run in the hosts' namespaces, where the listener has a place for what they print.
-    pub commands: Vec<GuestCommand>,
-    /// Whether the host may load a module for a congestion control that its kernel does not have; the module stays.
-    pub load_modules: bool,
-}
 
 impl LiveOptions {
     fn modules(&self) -> Modules {
@@ -78,9 +62,7 @@ impl LiveOptions {
             Modules::Leave
         }
     }
-}
 
-impl LiveOptions {
     /// Whether packets are watched from outside.
     fn watches(&self) -> bool {
         self.watch || self.kernel_queue.is_some()
@@ -96,58 +78,27 @@ impl LiveOptions {
     }
 }
 
-/// A row of the series.
-#[derive(Debug, Clone, Copy)]
-pub enum Row {
-    /// One queue in one interval.
-    Queue(QueueRow),
-    /// One flow in one interval.
-    Flow(FlowRow),
-}
-
-/// Who hears of a run while it goes on.
-pub trait Listener {
-    /// The run has come so far.
-    fn progress(&mut self, now: Time);
-    /// A row is ready. An error, such as a full disk, ends the run.
-    fn row(&mut self, row: Row) -> std::io::Result<()>;
-    /// Where every packet is to be written; asked once, before the run begins.
+/// Receives what a live run gives while it goes on, and takes part in its set-up.
+pub trait LiveListener: Listener {
+    /// The file for every packet; asked once, before the run begins.
     fn packets(&mut self) -> Option<PacketFile> {
         None
     }
-    /// The folder that is made for what commands print; without one none runs.
+    /// The folder that is made for the output of commands; without one no command runs.
     fn commands(&mut self) -> Option<PathBuf> {
         None
     }
-    /// The hosts and their networks are there, and no other thread of the run is yet.
+    /// The hosts and their networks exist, and no other thread of the run does yet.
     fn is_built(&mut self) -> std::io::Result<()> {
         Ok(())
     }
-    /// Every thread of the run is there and has what it needs; the calling thread needs no right any more.
+    /// Every thread of the run exists and has what it needs; the calling thread needs no right any more.
     fn has_begun(&mut self) -> std::io::Result<()> {
         Ok(())
     }
 }
 
-/// What a run measured.
-#[derive(Debug, Clone)]
-pub struct Measured {
-    /// Every figure.
-    pub summary: Summary,
-    /// The full distributions.
-    pub histograms: Histograms,
-    /// What it took, where that can be compared: in the simulator.
-    pub work: Option<Work>,
-}
-
-/// What a simulated run took, from start to end: for speed, not part of any figure.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Work {
-    /// Packets that the forward queue delivered.
-    pub packets: u64,
-    /// Turns of the simulator's loop.
-    pub events: u64,
-}
+impl LiveListener for () {}
 
 /// Makes this process able to run the live world without root: moves it into a user namespace of
 /// its own. Must be called while the process has a single thread; as root it does nothing.
@@ -170,7 +121,7 @@ pub fn run(
     world: World,
     options: &LiveOptions,
     stop: &AtomicBool,
-    listener: &mut dyn Listener,
+    listener: &mut dyn LiveListener,
 ) -> Result<Measured, LiveError> {
     let kernel_queue = kernel::queue(scenario, world, options)?;
     let plan = Plan::new(
@@ -186,7 +137,7 @@ pub fn run(
     let packets = listener
         .packets()
         .map(|file| LivePackets::of_live::<Descriptor>(scenario, world, file));
-    let packets = packets.transpose().map_err(LiveError::Results)?;
+    let packets = packets.transpose()?;
     let epoch = Epoch::now().after(HEAD_START);
     let end = RunEnd::planned(plan.duration);
     let mut outside = Outside::start(kernel_queue, options, &plan, &topology, epoch, &end)?;
@@ -254,10 +205,10 @@ pub fn run(
         flows.end_at(end.at());
         flows.take(&samples_out, now);
         for row in queue_rows_out.try_iter().filter(|row| outside.is_told(row)) {
-            listener.row(Row::Queue(row)).map_err(LiveError::Results)?;
+            listener.row(Row::Queue(row))?;
         }
         for row in flows.drain_rows() {
-            listener.row(Row::Flow(row)).map_err(LiveError::Results)?;
+            listener.row(Row::Flow(row))?;
         }
         listener.progress(now.min(plan.duration));
     }
@@ -272,15 +223,15 @@ pub fn run(
     let commands = commands.finish();
     let ended = end.at();
     let untraced = match &packets {
-        Some(packets) => packets.finish(ended).map_err(LiveError::Results)?,
+        Some(packets) => packets.finish(ended)?,
         None => 0,
     };
     let flow_results = flows.finish(&samples_out, ended);
     for row in queue_rows_out.try_iter().filter(|row| outside.is_told(row)) {
-        listener.row(Row::Queue(row)).map_err(LiveError::Results)?;
+        listener.row(Row::Queue(row))?;
     }
     for row in flows.drain_rows() {
-        listener.row(Row::Flow(row)).map_err(LiveError::Results)?;
+        listener.row(Row::Flow(row))?;
     }
     listener.progress(ended);
     let seen = outside.finish(&topology)?;

@@ -15,16 +15,16 @@ use quell_link::{
     LinkConfig, Noise, OnWire,
 };
 use quell_measure::{Direction, GroupInfo, Recorder, Summary, Timeline};
+use quell_results::packets::FIRST_PORT;
+use quell_scenario::figures::{self, Stretch};
+use quell_scenario::keys::MTU;
+use quell_scenario::markers;
+use quell_scenario::{EcnSetting, Group, Scenario, Setting, in_flight, largest_window};
+use quell_scenario::{Lifetime, lifetimes};
 use quell_units::{Bytes, Ecn, Random, Time};
 
 use super::{LiveError, kernel};
 use crate::World;
-use crate::figures::{self, Stretch};
-use crate::lifetimes::{Lifetime, lifetimes};
-use crate::markers::markers;
-use crate::packets::FIRST_PORT;
-use crate::scenario::keys::MTU;
-use crate::scenario::{EcnSetting, Group, Scenario, Setting, in_flight, largest_window};
 
 /// Payload of a full-sized segment: 1 500 bytes less IPv4 and TCP headers with timestamps.
 pub(super) const MSS: Bytes = Bytes::new(1_448);
@@ -276,7 +276,7 @@ pub(crate) fn pool_bytes(scenario: &Scenario) -> Bytes {
     Bytes::new(u64::from(frames) * (MTU.get() + 64))
 }
 
-fn changes(change: &crate::scenario::Change) -> Vec<(Time, Change)> {
+fn changes(change: &quell_scenario::Change) -> Vec<(Time, Change)> {
     let direction = |direction: Direction| match direction {
         Direction::Forward => LinkDirection::Forward,
         Direction::Reverse => LinkDirection::Reverse,

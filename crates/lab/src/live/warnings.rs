@@ -3,10 +3,10 @@
 use quell_hosts::traffic::TrafficReport;
 use quell_link::Direction;
 use quell_measure::Summary;
+use quell_scenario::figures::{warn_if_idle, warn_if_unmeasured};
 
 use super::link::Linked;
 use super::plan::Plan;
-use crate::figures::{warn_if_idle, warn_if_unmeasured};
 
 /// The share of the smallest base RTT that the link's lateness may reach.
 const TOLERABLE_LATENESS_PERCENT: u64 = 5;

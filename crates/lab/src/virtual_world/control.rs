@@ -19,13 +19,13 @@ use std::os::unix::fs::{PermissionsExt as _, chown, symlink};
 use std::path::{Path, PathBuf};
 
 use quell_kernel::machine::is_plain;
+use quell_results::claim::Claim;
 use quell_units::Time;
 use rustix::fs::{Mode, OFlags, open};
 use serde::{Deserialize, Serialize};
 
 use crate::RunError;
-use crate::live::LiveOptions;
-use crate::results::claim::Claim;
+use crate::options::LiveOptions;
 
 /// How the folder's name begins.
 const PREFIX: &str = "quell-guest-";

@@ -19,8 +19,11 @@ use rustix::system::{RebootCommand, reboot, uname};
 
 use super::control::{Control, End, Task};
 use super::memory::guest_memory;
-use crate::run::{GuestOptions, Order, live, measure};
-use crate::{Options, RunError, Scenario, World};
+use crate::fill::measure;
+use crate::job::Order;
+use crate::live::live;
+use crate::options::{GuestOptions, Options};
+use crate::{RunError, Scenario, World};
 
 /// Virtual time between two entries in the control folder.
 const TELL: Time = Time::from_millis(100);

@@ -2,9 +2,10 @@
 
 use quell_kernel::machine::has_room;
 
-use super::{Guest, GuestOptions, guest_memory};
+use super::{Guest, guest_memory};
 use crate::Scenario;
-use crate::readiness::{Lack, controls};
+use crate::lack::{Lack, controls};
+use crate::options::GuestOptions;
 
 /// Of `scenario`, which the check has accepted for the virtual world.
 pub(crate) fn lacks(scenario: &Scenario, options: &GuestOptions) -> Vec<Lack> {

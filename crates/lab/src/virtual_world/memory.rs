@@ -3,10 +3,10 @@
 //! An upper bound of what the kernel, this program and the packets of a scenario take. Pages are taken from the host as the
 //! guest touches them, so what is left over costs nothing.
 
+use quell_scenario::{Direction, Memory, Scenario, all_flows, bytes_in_flight, most_flows};
 use quell_units::Bytes;
 
 use crate::live::pool_bytes;
-use crate::scenario::{Direction, Memory, Scenario, all_flows, bytes_in_flight, most_flows};
 
 /// The kernel, its tables, this program with its libraries, and what it takes for any scenario.
 const BASE: u64 = 160 << 20;

@@ -29,15 +29,16 @@ use quell_kernel::store::{Kernel, Store};
 use quell_measure::Summary;
 use quell_units::{Random, Time};
 
-use crate::live::{self, LiveOptions};
-use crate::results::facts::{Facts, GuestFacts, Started};
-use crate::results::write_json;
-use crate::run::Order;
+use crate::job::Order;
+use crate::live;
+use crate::options::{GuestOptions, LiveOptions};
 use crate::{RunError, World};
 use control::{Control, End, Task};
 pub use guest::scenario as guest_scenario;
 pub(crate) use lacks::lacks;
 pub use memory::guest_memory;
+use quell_results::facts::{Facts, GuestFacts, Started};
+use quell_results::write_json;
 
 /// The kernel's messages, in the folder of the result.
 pub const KERNEL_LOG: &str = "kernel.log";
@@ -54,24 +55,6 @@ const CLOCK: Duration = Duration::from_secs(1_700_000_000);
 const LOOK: Duration = Duration::from_millis(4);
 /// How long a guest that was asked to end may take.
 const FAREWELL: Duration = Duration::from_secs(20);
-
-/// What only the virtual world knows.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct GuestOptions {
-    /// Name of the kernel; the newest one if there is none.
-    pub kernel: Option<String>,
-    /// A guest whose time stands still for so long (of the host's time) is given up.
-    pub patience: Duration,
-}
-
-impl Default for GuestOptions {
-    fn default() -> Self {
-        Self {
-            kernel: None,
-            patience: Duration::from_secs(60),
-        }
-    }
-}
 
 /// Does what the hidden words of the command line ask for. Programs that run the virtual world call this first, because the
 /// kernel and its first process are started as this program.

@@ -9,11 +9,9 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
-use quell_lab::live::{Listener, Row};
 use quell_lab::scenario::Override;
 use quell_lab::{Scenario, sim};
 use quell_measure::{GroupSummary, QueueSummary, Summary};
-use quell_units::Time;
 
 /// Bytes of a full-sized packet in an Ethernet frame: the length of a TCP packet and 14.
 const FRAME: f64 = 1_514.0;
@@ -79,19 +77,10 @@ pub(crate) fn summaries(file: &str, sets: &[String], seeds: &[u64]) -> Vec<Summa
         .unwrap_or_else(|error| panic!("{file}: {error}"))
         .scenario;
     let summary = |&seed: &u64| {
-        let measured = sim::run(&scenario, seed, &AtomicBool::new(false), &mut Deaf);
+        let measured = sim::run(&scenario, seed, &AtomicBool::new(false), &mut ());
         measured.unwrap().summary
     };
     seeds.iter().map(summary).collect()
-}
-
-pub(crate) struct Deaf;
-
-impl Listener for Deaf {
-    fn progress(&mut self, _now: Time) {}
-    fn row(&mut self, _row: Row) -> std::io::Result<()> {
-        Ok(())
-    }
 }
 
 pub(crate) fn ours(runs: &[Summary]) -> Ours {

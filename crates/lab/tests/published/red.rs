@@ -3,25 +3,14 @@
 
 use std::sync::atomic::AtomicBool;
 
-use quell_lab::live::{Listener, Row};
 use quell_lab::sim;
 use quell_measure::{Figures, QueueSummary, Summary};
-use quell_units::Time;
 
 use super::evaluation::{Misses, delay, digits};
 use super::experiment::scenario;
 use super::page;
 use super::sweep::sweep;
 use super::table::Table;
-
-struct Deaf;
-
-impl Listener for Deaf {
-    fn progress(&mut self, _now: Time) {}
-    fn row(&mut self, _row: Row) -> std::io::Result<()> {
-        Ok(())
-    }
-}
 
 /// What one run gave, or a stretch of it.
 #[derive(Debug, Clone, Copy)]
@@ -64,7 +53,7 @@ impl Stretch {
 }
 
 fn run(file: &str, sets: &[String]) -> Summary {
-    let measured = sim::run(&scenario(file, sets), 1, &AtomicBool::new(false), &mut Deaf);
+    let measured = sim::run(&scenario(file, sets), 1, &AtomicBool::new(false), &mut ());
     measured.unwrap().summary
 }
 

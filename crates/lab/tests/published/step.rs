@@ -11,7 +11,7 @@ use std::sync::atomic::AtomicBool;
 use quell_lab::scenario::Override;
 use quell_lab::{Scenario, sim};
 
-use super::evaluation::{Deaf, Misses, digits};
+use super::evaluation::{Misses, digits};
 use super::page;
 use super::sweep::sweep;
 use super::table::Table;
@@ -65,7 +65,7 @@ fn run((flows, threshold): (u64, u64)) -> Figures {
     let overrides: Vec<Override> = sets.iter().map(|set| Override::set(set).unwrap()).collect();
     let loaded = Scenario::load("step.toml", &text, &overrides, None);
     let scenario = loaded.unwrap_or_else(|error| panic!("{error}")).scenario;
-    let measured = sim::run(&scenario, 1, &AtomicBool::new(false), &mut Deaf).unwrap();
+    let measured = sim::run(&scenario, 1, &AtomicBool::new(false), &mut ()).unwrap();
     let figures = &measured.summary.figures;
     let queue = &figures.queues[0];
     assert_eq!(queue.dropped, 0);

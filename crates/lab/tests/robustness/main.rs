@@ -2,6 +2,5 @@
 #![allow(clippy::unwrap_used)]
 
 mod any;
-mod deaf;
 mod measured;
 mod space;

@@ -6,8 +6,8 @@ use std::sync::atomic::AtomicBool;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use quell_lab::live::{self, Listener, LiveOptions, Row};
-use quell_lab::{Scenario, World};
+use quell_lab::live::{self, LiveError, LiveListener};
+use quell_lab::{Listener, LiveOptions, Row, Scenario, Unwritten, World};
 use quell_units::Time;
 
 use crate::privileges::worker_of;
@@ -83,10 +83,12 @@ struct Full;
 
 impl Listener for Full {
     fn progress(&mut self, _now: Time) {}
-    fn row(&mut self, _row: Row) -> std::io::Result<()> {
-        Err(std::io::Error::other("full"))
+    fn row(&mut self, _row: Row) -> Result<(), Unwritten> {
+        Err(Unwritten)
     }
 }
+
+impl LiveListener for Full {}
 
 #[test]
 fn an_error_of_a_row_ends_every_thread() {
@@ -112,7 +114,7 @@ fn an_error_of_a_row_ends_every_thread() {
         let began = Instant::now();
         let never = AtomicBool::new(false);
         let result = live::run(&scenario, 1, World::Live, &options, &never, &mut Full);
-        assert_eq!(result.unwrap_err().to_string(), "full");
+        assert!(matches!(result, Err(LiveError::Unwritten(_))));
         assert!(began.elapsed() < Duration::from_secs(20));
         for name in [
             "quell-link",

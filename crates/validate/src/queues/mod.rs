@@ -22,7 +22,7 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use clap::{Parser, ValueEnum};
-use quell_lab::live::LiveOptions;
+use quell_lab::LiveOptions;
 use quell_lab::{GuestOptions, Options, RunError, World};
 use quell_measure::Summary;
 

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-use quell_lab::live::LiveOptions;
+use quell_lab::LiveOptions;
 use quell_lab::{GuestOptions, Options, RunError, World};
 
 use crate::worlds::Arguments;

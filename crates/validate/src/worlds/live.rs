@@ -8,15 +8,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread;
 
-use quell_lab::live::{self, LiveError, LiveOptions};
+use quell_lab::LiveOptions;
+use quell_lab::live::{self, LiveError};
 use quell_lab::sim::Lateness;
 use quell_lab::{RunError, World};
 use quell_measure::Summary;
 use quell_units::Time;
 
+use crate::worlds::Arguments;
 use crate::worlds::case::Case;
 use crate::worlds::store::{Kind, Store};
-use crate::worlds::{Arguments, Deaf};
 
 /// A run in which one departure of a hundred was later than this, in either direction, counts as
 /// late: a tenth of the smallest base RTT.
@@ -142,7 +143,7 @@ fn one(
         ..LiveOptions::default()
     };
     for attempt in 0..ATTEMPTS {
-        let run = live::run(&scenario, seed, World::Live, &options, stop, &mut Deaf);
+        let run = live::run(&scenario, seed, World::Live, &options, stop, &mut ());
         let summary = run.map_err(trouble)?.summary;
         if stop.load(Ordering::Relaxed) {
             return Ok(": stopped, not kept".to_owned());

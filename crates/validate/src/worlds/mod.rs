@@ -30,8 +30,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use clap::Parser;
 use quell_kernel::store::{Kernel, Store as Kernels};
 use quell_lab::World;
-use quell_lab::live::{Listener, Row};
-use quell_units::Time;
 
 use crate::document;
 use crate::sheet::Sheet;
@@ -88,16 +86,6 @@ pub(crate) struct Arguments {
     /// What kernel the virtual world has
     #[arg(skip)]
     guest_version: String,
-}
-
-/// Hears of nothing.
-pub(crate) struct Deaf;
-
-impl Listener for Deaf {
-    fn progress(&mut self, _now: Time) {}
-    fn row(&mut self, _row: Row) -> std::io::Result<()> {
-        Ok(())
-    }
 }
 
 /// Runs the comparison that the command line asks for.

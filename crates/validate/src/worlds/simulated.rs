@@ -6,7 +6,6 @@ use quell_lab::sim::run_late;
 use quell_lab::{RunError, World};
 use quell_measure::Summary;
 
-use crate::worlds::Deaf;
 use crate::worlds::case::Case;
 use crate::worlds::store::{Kind, Store};
 
@@ -27,7 +26,7 @@ pub(crate) fn run(
         Kind::Late(lateness) => Some(lateness.clone()),
         Kind::Punctual | Kind::Virtual | Kind::Live => None,
     };
-    let run = run_late(&scenario, seed, lateness, stop, &mut Deaf)
+    let run = run_late(&scenario, seed, lateness, stop, &mut ())
         .map_err(|error| RunError::Failed(error.to_string()))?;
     if stop.load(Ordering::Relaxed) {
         return Ok(None);

@@ -23,10 +23,10 @@ const GUEST_CODE: [&str; 10] = [
     "crates/hosts/src",
     "crates/kernel/src/machine",
     "crates/lab/src/live",
-    "crates/lab/src/scenario",
     "crates/lab/src/virtual_world",
     "crates/link/src",
     "crates/measure/src",
+    "crates/scenario/src",
     "crates/units/src",
 ];
 

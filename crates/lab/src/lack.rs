@@ -1,0 +1,33 @@
+//! What this host is missing for a scenario.
+
+use crate::Scenario;
+
+/// What is missing, and the command that fixes it where there is one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lack {
+    /// What is missing, in a line.
+    pub what: String,
+    /// The command or step that would fix it.
+    pub fix: Option<String>,
+}
+
+impl std::fmt::Display for Lack {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match &self.fix {
+            Some(fix) => write!(f, "{}; fix: {fix}", self.what),
+            None => f.write_str(&self.what),
+        }
+    }
+}
+
+/// The names of the congestion controls that a scenario needs, each once.
+pub(crate) fn controls(scenario: &Scenario) -> Vec<&str> {
+    let mut names: Vec<&str> = scenario
+        .groups
+        .iter()
+        .filter_map(|group| group.control_name())
+        .collect();
+    names.sort_unstable();
+    names.dedup();
+    names
+}

@@ -1,0 +1,50 @@
+//! A live run as a batch runs it: what it gives goes to disk.
+
+use std::path::PathBuf;
+
+use quell_results::packets::PacketFile;
+use quell_scenario::contract::Measured;
+
+use super::{LiveError, LiveListener};
+use crate::fill::ToDisk;
+use crate::job::Job;
+use crate::options::LiveOptions;
+use crate::{RunError, World};
+
+/// Runs `job` with real packets, in whichever time this machine has.
+pub(crate) fn live(
+    job: Job<'_>,
+    world: World,
+    options: &LiveOptions,
+) -> Result<Measured, RunError> {
+    let (scenario, seed, stop) = (job.scenario, job.seed, job.stop);
+    let mut disk = ToDisk::new(job);
+    let measured = super::run(scenario, seed, world, options, stop, &mut disk);
+    measured.map_err(|error| {
+        let error = match world {
+            World::Virtual => error.in_guest(),
+            World::Sim | World::Live => error,
+        };
+        of_run(error, disk)
+    })
+}
+
+/// An error of the live world as one of a run whose results go to `disk`.
+pub(super) fn of_run(error: LiveError, disk: ToDisk<'_>) -> RunError {
+    match error {
+        LiveError::Scenario(why) => RunError::Refused(why),
+        LiveError::Environment { .. } => RunError::Refused(error.to_string()),
+        LiveError::Unwritten(_) => disk.error(),
+        LiveError::Results(error) => error.into(),
+        error => RunError::Failed(error.to_string()),
+    }
+}
+
+impl LiveListener for ToDisk<'_> {
+    fn packets(&mut self) -> Option<PacketFile> {
+        Self::packets(self)
+    }
+    fn commands(&mut self) -> Option<PathBuf> {
+        Some(Self::commands(self))
+    }
+}

@@ -1,0 +1,64 @@
+//! How to run a scenario, in which world.
+
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::World;
+use crate::guest_command::GuestCommand;
+
+/// How to run.
+#[derive(Debug)]
+pub struct Options<'a> {
+    /// The world to run in.
+    pub world: World,
+    /// Exactly this folder, which must not exist; without it a new one in `results`.
+    pub out: Option<PathBuf>,
+    /// Set to end the run early, with what was measured until then.
+    pub stop: &'a AtomicBool,
+    /// Warnings of the scenario, for the summary.
+    pub warnings: Vec<String>,
+    /// Whether to write `packets.pcapng`: every packet with what became of it.
+    pub packets: bool,
+    /// Options of the live and the virtual world.
+    pub live: LiveOptions,
+    /// Options of the virtual world alone.
+    pub guest: GuestOptions,
+}
+
+/// Options of the worlds that carry real packets.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct LiveOptions {
+    /// Priority of the link's thread under SCHED_FIFO; the hosts' threads get one less.
+    pub realtime: Option<u8>,
+    /// A queue discipline of the kernel, in tc's words, in place of quell's queue of the forward direction.
+    pub kernel_queue: Option<String>,
+    /// Whether to measure the packets of the forward direction from outside as well: `path` in `link` of the summary. A
+    /// kernel's queue is always measured so.
+    pub watch: bool,
+    /// Commands that run in the hosts' namespaces, where the listener has a folder for their output.
+    pub commands: Vec<GuestCommand>,
+    /// Whether the host may load a module for a congestion control that its kernel does not have; the module stays loaded.
+    pub load_modules: bool,
+}
+
+/// Options of the virtual world.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GuestOptions {
+    /// Name of the kernel; `None` for the newest.
+    pub kernel: Option<String>,
+    /// A guest whose clock stops for this long, in the host's time, is killed.
+    pub patience: Duration,
+}
+
+impl Default for GuestOptions {
+    fn default() -> Self {
+        Self {
+            kernel: None,
+            patience: Duration::from_secs(60),
+        }
+    }
+}

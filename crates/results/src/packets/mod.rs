@@ -1,0 +1,226 @@
+//! `packets.pcapng`: every packet with its queue, its sojourn time and its fate, where asked for.
+//!
+//! An observer beside the recorder of each direction reports to a [`Trace`] of both; the same in the
+//! simulated and the live world. Without it a world runs with its recorder alone, so that it costs
+//! nothing. What the file holds is in `docs/reference/results.md`.
+
+mod connections;
+mod header;
+mod output;
+mod pcapng;
+mod trace;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use quell_aqm::{Departure, Drop, MarkReason, Observer, Qdisc as _, QueueId};
+use quell_measure::{Direction, Recorder};
+use quell_tcp::Segment;
+use quell_units::{Random, Rate, Time};
+
+use quell_scenario::sim::Recording;
+use quell_scenario::{Scenario, World, direction_name, figures};
+
+use crate::Error;
+use connections::Connections;
+use header::Header;
+use output::{Direct, Output, Threaded};
+use trace::Trace;
+pub use trace::Traceable;
+
+pub use header::FIRST_PORT;
+pub use output::PacketFile;
+
+const BOTH: [Direction; 2] = [Direction::Forward, Direction::Reverse];
+
+/// The trace of a simulation.
+pub type SimPackets = Packets<<quell_sim::Packet as Traceable>::Id>;
+/// The trace of a live run.
+pub type LivePackets = Packets<<quell_link::Descriptor as Traceable>::Id>;
+
+/// The trace of a run, in the hands of everyone who has to do with it.
+#[derive(Debug)]
+pub struct Packets<I> {
+    trace: Arc<Mutex<Trace<I>>>,
+    /// Those of modelled hosts; in the live world packets have their own headers.
+    connections: Option<Arc<Mutex<Connections>>>,
+    failed: Arc<AtomicBool>,
+}
+
+impl<I> Clone for Packets<I> {
+    fn clone(&self) -> Self {
+        Self {
+            trace: self.trace.clone(),
+            connections: self.connections.clone(),
+            failed: self.failed.clone(),
+        }
+    }
+}
+
+impl<I: Copy + Ord> Packets<I> {
+    /// For the simulator, which waits for the disk and has one time for both directions.
+    pub fn of_sim<P: Traceable<Id = I>>(scenario: &Scenario, seed: u64, file: PacketFile) -> Self {
+        let failed = Arc::new(AtomicBool::new(false));
+        let output = Direct::new(file, &preamble(scenario), failed.clone());
+        let connections = Connections::new(scenario, seed);
+        Self {
+            connections: Some(Arc::new(Mutex::new(connections))),
+            ..Self::new::<P>(scenario, true, Box::new(output), failed)
+        }
+    }
+
+    /// For real packets. In real time the link waits for nothing, and a thread writes. Where time stands still while anything runs,
+    /// the link itself writes: another thread would take its turns with those that send and receive, and move the clock.
+    pub fn of_live<P: Traceable<Id = I>>(
+        scenario: &Scenario,
+        world: World,
+        file: PacketFile,
+    ) -> Result<Self, Error> {
+        let failed = Arc::new(AtomicBool::new(false));
+        let preamble = preamble(scenario);
+        let output: Box<dyn Output> = match world {
+            World::Virtual => Box::new(Direct::new(file, &preamble, failed.clone())),
+            World::Sim | World::Live => Box::new(Threaded::start(file, preamble, failed.clone())?),
+        };
+        Ok(Self::new::<P>(scenario, false, output, failed))
+    }
+
+    fn new<P: Traceable<Id = I>>(
+        scenario: &Scenario,
+        one_time: bool,
+        output: Box<dyn Output>,
+        failed: Arc<AtomicBool>,
+    ) -> Self {
+        let queues = BOTH.map(|direction| {
+            let side = scenario.link.side(direction);
+            figures::discipline::<P>(side, Random::new(0, "names")).queues()
+        });
+        let groups = scenario.groups.iter().map(|group| group.name.clone());
+        let trace = Trace::new(queues, groups.collect(), one_time, output);
+        Self {
+            trace: Arc::new(Mutex::new(trace)),
+            connections: None,
+            failed,
+        }
+    }
+
+    /// Puts itself beside the recorders of both directions.
+    pub fn beside(&self, recorders: [Recorder; 2]) -> [Traced<I>; 2] {
+        let mut lane = 0..;
+        recorders.map(|recorder| Traced {
+            recorder,
+            packets: self.clone(),
+            lane: lane.next().unwrap_or_default(),
+        })
+    }
+
+    /// Whether a thread that writes has failed; asks for no lock.
+    pub fn has_failed(&self) -> bool {
+        self.failed.load(Ordering::Relaxed)
+    }
+
+    /// What went wrong with the file; once.
+    pub fn failure(&self) -> Option<Error> {
+        self.lock().output().failure()
+    }
+
+    /// Completes the file of a run that ended at `now`. Returns how many packets are missing in it.
+    pub fn finish(&self, now: Time) -> Result<u64, Error> {
+        let mut trace = self.lock();
+        trace.end(now);
+        trace.output().finish()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Trace<I>> {
+        lock(&self.trace)
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // Nothing is left half done by a panic: the run gives no result then.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Section and interfaces.
+fn preamble(scenario: &Scenario) -> Vec<u8> {
+    let mut out = Vec::new();
+    let comment = format!("scenario {}, seed {:?}", scenario.name, scenario.run.seeds);
+    pcapng::section(&mut out, &comment);
+    for direction in BOTH {
+        let side = scenario.link.side(direction);
+        let speed = (!side.rate.is_unlimited()).then(|| side.rate.as_bps());
+        pcapng::interface(&mut out, direction_name(direction), speed, side.queue.kind);
+    }
+    out
+}
+
+/// Measures and traces.
+#[derive(Debug)]
+pub struct Traced<I> {
+    recorder: Recorder,
+    packets: Packets<I>,
+    lane: usize,
+}
+
+impl<I: Copy + Ord> Traced<I> {
+    fn announce(&mut self, id: I, header: Header) {
+        self.packets.lock().announce(self.lane, id, header);
+    }
+}
+
+/// What [`quell_sim::Simulator::announce`] calls.
+pub fn announce_modelled(
+    traced: &mut Traced<<quell_sim::Packet as Traceable>::Id>,
+    packet: &quell_sim::Packet,
+    segment: Option<&Segment>,
+) {
+    let Some(connections) = &traced.packets.connections else {
+        return;
+    };
+    let header = lock(connections).header(packet, segment);
+    traced.announce(packet.id(), header);
+}
+
+/// What [`quell_link::Link::announce`] calls.
+pub fn announce_captured(
+    traced: &mut Traced<<quell_link::Descriptor as Traceable>::Id>,
+    packet: &quell_link::Descriptor,
+    bytes: &[u8],
+) {
+    traced.announce(packet.id(), Header::captured(bytes));
+}
+
+impl<I: Copy + Ord> Recording for Traced<I> {
+    fn recorder(&mut self) -> &mut Recorder {
+        &mut self.recorder
+    }
+    fn decided(&mut self, now: Time) {
+        self.packets.lock().advance(self.lane, now);
+        self.recorder.advance(now);
+    }
+}
+
+impl<P: Traceable> Observer<P> for Traced<P::Id> {
+    fn enqueued(&mut self, queue: QueueId, packet: &P, now: Time) {
+        self.packets.lock().enqueued(self.lane, queue, packet, now);
+        self.recorder.on_enqueued(queue, packet, now);
+    }
+    fn dequeued(&mut self, queue: QueueId, packet: &P, now: Time) {
+        self.packets.lock().dequeued(self.lane, packet, now);
+        self.recorder.on_dequeued(queue, packet, now);
+    }
+    fn marked(&mut self, queue: QueueId, packet: &P, reason: MarkReason, now: Time) {
+        self.packets.lock().marked(self.lane, packet, reason);
+        self.recorder.on_marked(queue, packet, reason, now);
+    }
+    fn dropped(&mut self, packet: P, drop: Drop, now: Time) {
+        self.packets.lock().dropped(self.lane, &packet, &drop, now);
+        self.recorder.on_dropped(&packet, &drop, now);
+    }
+    fn departed(&mut self, _packet: &P, departure: &Departure) {
+        self.recorder.on_departed(departure);
+    }
+    fn rate_changed(&mut self, rate: Rate, now: Time) {
+        self.recorder.on_rate(rate, now);
+    }
+}

@@ -1,0 +1,340 @@
+//! Turns the events of an observer into one record for each packet, in the order of arrival.
+//!
+//! A packet's record is complete when its fate is known, and with two queues those who came later
+//! may leave earlier; acknowledgements cross the other direction meanwhile. So each direction keeps
+//! its packets in a line in the order of arrival, and the older head of both lines is written once its
+//! fate is known and the other direction's time has reached it. The line holds what queues, and what
+//! has left past the oldest of it. Where that is more than [`MOST_KEPT`], packets with a known fate are
+//! written although an older one still waits, which then appears in the file after them: memory stays
+//! within that and the queue's own length.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::fmt::Write as _;
+
+use quell_aqm::{Drop, DropReason, MarkReason, Packet, QueueId};
+use quell_measure::Labelled;
+use quell_units::Time;
+
+use super::header::Header;
+use super::output::Output;
+use super::pcapng;
+
+/// Packets in a line from which on the order of arrival is given up.
+const MOST_KEPT: usize = 1 << 17;
+
+/// A packet that can be distinguished from all others of its world that arrive at the same instant.
+pub trait Traceable: Packet + Labelled {
+    /// What distinguishes it.
+    type Id: Copy + Ord + Send;
+    /// Its own.
+    fn id(&self) -> Self::Id;
+}
+
+impl Traceable for quell_sim::Packet {
+    /// Flow, sequence number and acknowledgement; packets in which all are alike are
+    /// interchangeable.
+    type Id = (u64, u64, u64);
+    fn id(&self) -> Self::Id {
+        (self.flow(), self.sequence(), self.acknowledgement())
+    }
+}
+
+impl Traceable for quell_link::Descriptor {
+    /// Its slot, which is its own until it has left.
+    type Id = quell_link::FrameId;
+    fn id(&self) -> Self::Id {
+        self.frame().id
+    }
+}
+
+/// What became of a packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fate {
+    /// Left the queue, perhaps marked.
+    Delivered,
+    Dropped(DropReason),
+    /// Waited when the run ended.
+    Queued,
+}
+
+#[derive(Debug)]
+struct Entry<I> {
+    arrival: Time,
+    id: I,
+    queue: QueueId,
+    group: Option<usize>,
+    length: u32,
+    value: u16,
+    header: Header,
+    mark: Option<MarkReason>,
+    /// With the sojourn time.
+    fate: Option<(Fate, Time)>,
+}
+
+/// One direction.
+#[derive(Debug)]
+struct Lane<I> {
+    queues: &'static [&'static str],
+    /// In the order of arrival.
+    line: VecDeque<Entry<I>>,
+    /// Announced and not arrived, as behind a sender's own link; those of one id in their order.
+    announced: BTreeMap<(I, u64), Header>,
+    announcements: u64,
+    /// Of the packet that is about to be accepted.
+    mark: Option<MarkReason>,
+    /// Nothing arrives before this any more.
+    now: Time,
+    /// Length of the line at which it is relieved.
+    relief: usize,
+}
+
+impl<I: Copy + Ord> Lane<I> {
+    fn new(queues: &'static [&'static str]) -> Self {
+        Self {
+            queues,
+            line: VecDeque::new(),
+            announced: BTreeMap::new(),
+            announcements: 0,
+            mark: None,
+            now: Time::ZERO,
+            relief: MOST_KEPT,
+        }
+    }
+
+    fn enter(&mut self, queue: QueueId, packet: &impl Traceable<Id = I>) -> &mut Entry<I> {
+        let id = packet.id();
+        let first = self.announced.range((id, 0)..=(id, u64::MAX)).next();
+        let first = first.map(|(key, _)| *key);
+        let header = first.and_then(|key| self.announced.remove(&key));
+        self.line.push_back(Entry {
+            arrival: packet.arrival(),
+            id,
+            queue,
+            group: packet.group().map(quell_measure::GroupId::index),
+            length: packet.len().get() as u32,
+            value: packet.value(),
+            header: header.unwrap_or_else(|| Header::captured(&[])),
+            mark: self.mark.take(),
+            fate: None,
+        });
+        self.line.back_mut().expect("it was just put there")
+    }
+
+    /// The packet in the line whose fate is not known.
+    fn find(&mut self, packet: &impl Traceable<Id = I>) -> Option<&mut Entry<I>> {
+        let (id, arrival) = (packet.id(), packet.arrival());
+        let first = self.line.partition_point(|entry| entry.arrival < arrival);
+        self.line
+            .range_mut(first..)
+            .take_while(|entry| entry.arrival == arrival)
+            .find(|entry| entry.fate.is_none() && entry.id == id)
+    }
+
+    /// Takes the first packet out if its fate is known, and nothing older than `bound` can come.
+    fn pop(&mut self, bound: Time) -> Option<Entry<I>> {
+        self.line
+            .pop_front_if(|entry| entry.fate.is_some() && entry.arrival <= bound)
+    }
+
+    /// Before this time no packet arrives, and no event of an earlier packet is reported.
+    fn bound(&self) -> Time {
+        self.line.front().map_or(self.now, |entry| entry.arrival)
+    }
+}
+
+/// The packets of both directions.
+#[derive(Debug)]
+pub(crate) struct Trace<I> {
+    lanes: [Lane<I>; 2],
+    groups: Vec<String>,
+    output: Box<dyn Output>,
+    /// Both directions have one time, as in the simulator.
+    one_time: bool,
+    block: Vec<u8>,
+    comment: String,
+}
+
+impl<I: Copy + Ord> Trace<I> {
+    pub(super) fn new(
+        queues: [&'static [&'static str]; 2],
+        groups: Vec<String>,
+        one_time: bool,
+        output: Box<dyn Output>,
+    ) -> Self {
+        Self {
+            lanes: queues.map(Lane::new),
+            groups,
+            output,
+            one_time,
+            block: Vec::new(),
+            comment: String::new(),
+        }
+    }
+
+    /// `packet` will arrive with this header.
+    pub(super) fn announce(&mut self, lane: usize, id: I, header: Header) {
+        let lane = &mut self.lanes[lane];
+        lane.announced.insert((id, lane.announcements), header);
+        lane.announcements += 1;
+    }
+
+    pub(super) fn enqueued(
+        &mut self,
+        lane: usize,
+        queue: QueueId,
+        packet: &impl Traceable<Id = I>,
+        now: Time,
+    ) {
+        self.lanes[lane].enter(queue, packet);
+        self.advance(lane, now);
+    }
+
+    pub(super) fn marked(
+        &mut self,
+        lane: usize,
+        packet: &impl Traceable<Id = I>,
+        reason: MarkReason,
+    ) {
+        let lane = &mut self.lanes[lane];
+        match lane.find(packet) {
+            Some(entry) => entry.mark = Some(reason),
+            // An AQM that acts on arrival marks before it accepts.
+            None => lane.mark = Some(reason),
+        }
+    }
+
+    pub(super) fn dequeued(&mut self, lane: usize, packet: &impl Traceable<Id = I>, now: Time) {
+        if let Some(entry) = self.lanes[lane].find(packet) {
+            entry.fate = Some((Fate::Delivered, packet.sojourn(now)));
+        }
+        self.advance(lane, now);
+    }
+
+    pub(super) fn dropped(
+        &mut self,
+        lane: usize,
+        packet: &impl Traceable<Id = I>,
+        drop: &Drop,
+        now: Time,
+    ) {
+        let fate = Some((Fate::Dropped(drop.reason), packet.sojourn(now)));
+        let direction = &mut self.lanes[lane];
+        if !drop.queued {
+            direction.enter(drop.queue, packet).fate = fate;
+        } else if let Some(entry) = direction.find(packet) {
+            entry.fate = fate;
+        }
+        self.advance(lane, now);
+    }
+
+    /// Nothing of `lane` happens before `now` any more.
+    pub(crate) fn advance(&mut self, lane: usize, now: Time) {
+        for (index, other) in self.lanes.iter_mut().enumerate() {
+            if index == lane || self.one_time {
+                other.now = other.now.max(now);
+            }
+        }
+        self.write_known();
+        if self.lanes[lane].line.len() >= self.lanes[lane].relief {
+            self.relieve(lane);
+        }
+    }
+
+    /// The run ended at `now`: what still waits is written too.
+    pub(super) fn end(&mut self, now: Time) {
+        for lane in &mut self.lanes {
+            lane.now = Time::MAX;
+            for entry in lane.line.iter_mut().filter(|entry| entry.fate.is_none()) {
+                entry.fate = Some((Fate::Queued, now - entry.arrival));
+            }
+        }
+        self.write_known();
+    }
+
+    pub(super) fn output(&mut self) -> &mut dyn Output {
+        &mut *self.output
+    }
+
+    /// Writes from the older of both heads on while all is known.
+    fn write_known(&mut self) {
+        loop {
+            let [forward, reverse] = &self.lanes;
+            let lane = usize::from(reverse.bound() < forward.bound());
+            let bound = self.lanes[1 - lane].bound();
+            // With the same bound the head may be on the other side.
+            let (lane, entry) = match self.lanes[lane].pop(bound) {
+                Some(entry) => (lane, entry),
+                None => match self.lanes[1 - lane].pop(self.lanes[lane].bound()) {
+                    Some(entry) => (1 - lane, entry),
+                    None => return,
+                },
+            };
+            self.write(lane, entry);
+        }
+    }
+
+    fn relieve(&mut self, lane: usize) {
+        let line = std::mem::take(&mut self.lanes[lane].line);
+        for entry in line {
+            if entry.fate.is_some() {
+                self.write(lane, entry);
+            } else {
+                self.lanes[lane].line.push_back(entry);
+            }
+        }
+        let lane = &mut self.lanes[lane];
+        lane.relief = MOST_KEPT.max(2 * lane.line.len());
+    }
+
+    fn write(&mut self, lane: usize, mut entry: Entry<I>) {
+        let Some((fate, sojourn)) = entry.fate else {
+            return;
+        };
+        if entry.mark.is_some() {
+            entry.header.mark();
+        }
+        self.comment.clear();
+        let queue = self.lanes[lane].queues.get(entry.queue.index());
+        let group = entry.group.and_then(|group| self.groups.get(group));
+        let (whole, part) = (
+            sojourn.as_nanos() / 1_000_000,
+            sojourn.as_nanos() % 1_000_000,
+        );
+        let written = write!(
+            self.comment,
+            "queue={} sojourn_ms={whole}.{part:06} fate=",
+            queue.unwrap_or(&"?")
+        )
+        .and_then(|()| match (fate, entry.mark) {
+            (Fate::Dropped(reason), _) => write!(self.comment, "dropped:{}", reason.name()),
+            (Fate::Queued, _) => self.comment.write_str("queued"),
+            (Fate::Delivered, Some(reason)) => write!(self.comment, "marked:{}", reason.name()),
+            (Fate::Delivered, None) => self.comment.write_str("delivered"),
+        })
+        .and_then(|()| match group {
+            Some(group) => write!(self.comment, " group={group}"),
+            None => Ok(()),
+        })
+        .and_then(|()| match entry.value {
+            0 => Ok(()),
+            value => write!(self.comment, " value={value}"),
+        });
+        debug_assert!(written.is_ok(), "a string takes everything");
+        self.block.clear();
+        pcapng::packet(
+            &mut self.block,
+            &pcapng::Packet {
+                interface: lane as u32,
+                at: entry.arrival,
+                data: entry.header.bytes(),
+                length: entry.length,
+                comment: &self.comment,
+            },
+        );
+        self.output.packet(&self.block);
+    }
+}
+
+#[cfg(test)]
+#[path = "trace_tests.rs"]
+mod tests;

@@ -1,0 +1,545 @@
+//! `queues.parquet` and `flows.parquet`: what happened in each interval.
+//!
+//! Columns are plain and in base units (ns, bytes, bit/s); a missing value is null. Rows are written in groups while the run
+//! goes on, so memory does not grow with its length. Compressed with zstd. Each file says of each column in its key-value metadata
+//! what it holds, and in which unit.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use parquet::basic::{Compression, ConvertedType, Repetition, Type as Physical};
+use parquet::data_type::{ByteArray, ByteArrayType, DoubleType, Int64Type};
+use parquet::errors::ParquetError;
+use parquet::file::metadata::KeyValue;
+use parquet::file::properties::WriterProperties;
+use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
+use parquet::schema::types::Type;
+use quell_measure::{FlowRow, QueueRow};
+use quell_scenario::direction_name;
+use quell_units::{Bytes, Time};
+
+use super::Error;
+
+/// Rows that are kept before they are written.
+const ROWS_PER_GROUP: usize = 1 << 16;
+
+/// What a column holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Integer,
+    OptionalInteger,
+    Real,
+    Text,
+}
+
+/// A column of a file.
+#[derive(Debug, Clone, Copy)]
+pub struct ColumnInfo {
+    /// Its name, which ends with the unit where there is one.
+    pub name: &'static str,
+    kind: Kind,
+    /// `ns`, `bytes`, `bit/s`, `packets` …; empty for words and numbers of things.
+    pub unit: &'static str,
+    /// What it holds.
+    pub meaning: &'static str,
+}
+
+impl ColumnInfo {
+    /// Its type in the file.
+    pub const fn type_name(&self) -> &'static str {
+        match self.kind {
+            Kind::Integer => "int64",
+            Kind::OptionalInteger => "int64 or null",
+            Kind::Real => "double",
+            Kind::Text => "string",
+        }
+    }
+}
+
+const fn column(
+    name: &'static str,
+    kind: Kind,
+    unit: &'static str,
+    meaning: &'static str,
+) -> ColumnInfo {
+    ColumnInfo {
+        name,
+        kind,
+        unit,
+        meaning,
+    }
+}
+
+/// The columns of `queues.parquet`.
+pub const QUEUE_COLUMNS: &[ColumnInfo] = &[
+    column(
+        "time_ns",
+        Kind::Integer,
+        "ns",
+        "end of the interval, since the start of the run",
+    ),
+    column(
+        "length_ns",
+        Kind::Integer,
+        "ns",
+        "length of the interval: it began at `time_ns` − `length_ns`",
+    ),
+    column("direction", Kind::Text, "", "`forward` or `reverse`"),
+    column("queue", Kind::Text, "", "name within the discipline"),
+    column(
+        "packets",
+        Kind::Integer,
+        "packets",
+        "delivered in the interval",
+    ),
+    column(
+        "bytes",
+        Kind::Integer,
+        "bytes",
+        "IP bytes delivered in the interval",
+    ),
+    column(
+        "marked",
+        Kind::Integer,
+        "packets",
+        "newly marked CE in the interval",
+    ),
+    column(
+        "dropped",
+        Kind::Integer,
+        "packets",
+        "dropped in the interval",
+    ),
+    column(
+        "delay_mean_ns",
+        Kind::OptionalInteger,
+        "ns",
+        "mean sojourn time of the packets delivered in the interval; null if there was none",
+    ),
+    column(
+        "delay_max_ns",
+        Kind::OptionalInteger,
+        "ns",
+        "the longest of them; null if there was none",
+    ),
+    column(
+        "backlog_bytes",
+        Kind::Integer,
+        "bytes",
+        "IP bytes that wait at the end of the interval, without the packet in service",
+    ),
+];
+
+/// The columns of `flows.parquet`.
+pub const FLOW_COLUMNS: &[ColumnInfo] = &[
+    column(
+        "time_ns",
+        Kind::Integer,
+        "ns",
+        "end of the interval, since the start of the run",
+    ),
+    column(
+        "length_ns",
+        Kind::Integer,
+        "ns",
+        "time since the flow's row before, or since its start",
+    ),
+    column("group", Kind::Text, "", "name of the group in the scenario"),
+    column(
+        "flow",
+        Kind::Integer,
+        "",
+        "number of the flow over all groups, from 0 in the order of their start",
+    ),
+    column(
+        "delivered_bytes",
+        Kind::Integer,
+        "bytes",
+        "payload that reached the application in the interval",
+    ),
+    column(
+        "goodput_bps",
+        Kind::Real,
+        "bit/s",
+        "the same over `length_ns`",
+    ),
+    column(
+        "rtt_ns",
+        Kind::OptionalInteger,
+        "ns",
+        "smoothed RTT at the end of the interval; null before the first measurement, and of datagrams",
+    ),
+    column(
+        "congestion_window_bytes",
+        Kind::OptionalInteger,
+        "bytes",
+        "congestion window at the end of the interval; null of datagrams",
+    ),
+    column(
+        "retransmitted",
+        Kind::Integer,
+        "segments",
+        "sent again in the interval",
+    ),
+];
+
+/// Both files of one run.
+#[derive(Debug)]
+pub struct Series {
+    queues: Table,
+    flows: Table,
+    groups: Vec<ByteArray>,
+}
+
+impl Series {
+    /// New files in `folder`, for a scenario with these groups.
+    pub fn create<'a>(
+        folder: &Path,
+        groups: impl IntoIterator<Item = &'a str>,
+    ) -> Result<Self, Error> {
+        Ok(Self {
+            queues: Table::create(folder.join("queues.parquet"), QUEUE_COLUMNS)?,
+            flows: Table::create(folder.join("flows.parquet"), FLOW_COLUMNS)?,
+            groups: groups.into_iter().map(ByteArray::from).collect(),
+        })
+    }
+
+    /// Adds rows of queues.
+    pub fn queues(&mut self, rows: impl IntoIterator<Item = QueueRow>) -> Result<(), Error> {
+        for row in rows {
+            self.queues.row([
+                time(row.time),
+                time(row.length),
+                Cell::Text(direction_name(row.direction).into()),
+                Cell::Text(row.queue.into()),
+                integer(row.packets),
+                bytes(row.bytes),
+                integer(row.marked),
+                integer(row.dropped),
+                optional(row.delay_mean.map(Time::as_nanos)),
+                optional(row.delay_max.map(Time::as_nanos)),
+                bytes(row.backlog),
+            ])?;
+        }
+        Ok(())
+    }
+
+    /// Adds rows of flows.
+    pub fn flows(&mut self, rows: impl IntoIterator<Item = FlowRow>) -> Result<(), Error> {
+        for row in rows {
+            let group = self
+                .groups
+                .get(row.group.index())
+                .cloned()
+                .unwrap_or_default();
+            self.flows.row([
+                time(row.time),
+                time(row.length),
+                Cell::Text(group),
+                integer(u64::from(row.flow.0)),
+                bytes(row.delivered),
+                Cell::Real(row.goodput_bps()),
+                optional(row.rtt.map(Time::as_nanos)),
+                optional(row.congestion_window.map(Bytes::get)),
+                integer(row.retransmitted),
+            ])?;
+        }
+        Ok(())
+    }
+
+    /// Completes both files.
+    pub fn finish(self) -> Result<(), Error> {
+        self.queues.finish()?;
+        self.flows.finish()
+    }
+}
+
+/// One value.
+enum Cell {
+    Integer(i64),
+    Optional(Option<i64>),
+    Real(f64),
+    Text(ByteArray),
+}
+
+fn integer(number: u64) -> Cell {
+    Cell::Integer(clamp(number))
+}
+fn time(time: Time) -> Cell {
+    integer(time.as_nanos())
+}
+fn bytes(bytes: Bytes) -> Cell {
+    integer(bytes.get())
+}
+fn optional(number: Option<u64>) -> Cell {
+    Cell::Optional(number.map(clamp))
+}
+fn clamp(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+/// The values of a column that wait to be written.
+#[derive(Debug)]
+enum Column {
+    Integer(Vec<i64>),
+    /// Those present, and for each row whether one is (1) or not (0).
+    Optional(Vec<i64>, Vec<i16>),
+    Real(Vec<f64>),
+    Text(Vec<ByteArray>),
+}
+
+impl Column {
+    fn new(kind: Kind) -> Self {
+        match kind {
+            Kind::Integer => Self::Integer(Vec::new()),
+            Kind::OptionalInteger => Self::Optional(Vec::new(), Vec::new()),
+            Kind::Real => Self::Real(Vec::new()),
+            Kind::Text => Self::Text(Vec::new()),
+        }
+    }
+
+    fn push(&mut self, cell: Cell) {
+        match (self, cell) {
+            (Self::Integer(values), Cell::Integer(value)) => values.push(value),
+            (Self::Optional(values, present), Cell::Optional(value)) => {
+                present.push(i16::from(value.is_some()));
+                values.extend(value);
+            }
+            (Self::Real(values), Cell::Real(value)) => values.push(value),
+            (Self::Text(values), Cell::Text(value)) => values.push(value),
+            _ => unreachable!("rows are built in the order of their columns"),
+        }
+    }
+
+    /// Writes the column as the next one of `group`, and empties it.
+    fn write(
+        &mut self,
+        group: &mut SerializedRowGroupWriter<'_, File>,
+    ) -> Result<(), ParquetError> {
+        let Some(mut column) = group.next_column()? else {
+            return Err(ParquetError::General(
+                "more columns than the schema has".to_owned(),
+            ));
+        };
+        match self {
+            Self::Integer(values) => {
+                column
+                    .typed::<Int64Type>()
+                    .write_batch(values, None, None)?;
+                values.clear();
+            }
+            Self::Optional(values, present) => {
+                column
+                    .typed::<Int64Type>()
+                    .write_batch(values, Some(present), None)?;
+                values.clear();
+                present.clear();
+            }
+            Self::Real(values) => {
+                column
+                    .typed::<DoubleType>()
+                    .write_batch(values, None, None)?;
+                values.clear();
+            }
+            Self::Text(values) => {
+                column
+                    .typed::<ByteArrayType>()
+                    .write_batch(values, None, None)?;
+                values.clear();
+            }
+        }
+        column.close()
+    }
+}
+
+/// One file.
+struct Table {
+    path: PathBuf,
+    writer: SerializedFileWriter<File>,
+    columns: Vec<Column>,
+    rows: usize,
+}
+
+impl std::fmt::Debug for Table {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Table")
+            .field("path", &self.path)
+            .field("rows", &self.rows)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Table {
+    fn create(path: PathBuf, columns: &[ColumnInfo]) -> Result<Self, Error> {
+        let open = || -> Result<_, ParquetError> {
+            let properties = WriterProperties::builder()
+                .set_compression(Compression::ZSTD(Default::default()))
+                .set_key_value_metadata(Some(columns.iter().map(note).collect()));
+            let file = File::create_new(&path)?;
+            SerializedFileWriter::new(file, schema(columns)?, Arc::new(properties.build()))
+        };
+        Ok(Self {
+            writer: open().map_err(Error::writing(&path))?,
+            path,
+            columns: columns.iter().map(|it| Column::new(it.kind)).collect(),
+            rows: 0,
+        })
+    }
+
+    fn row<const N: usize>(&mut self, cells: [Cell; N]) -> Result<(), Error> {
+        for (column, cell) in self.columns.iter_mut().zip(cells) {
+            column.push(cell);
+        }
+        self.rows += 1;
+        if self.rows < ROWS_PER_GROUP {
+            return Ok(());
+        }
+        self.write_group().map_err(Error::writing(&self.path))
+    }
+
+    fn write_group(&mut self) -> Result<(), ParquetError> {
+        if self.rows == 0 {
+            return Ok(());
+        }
+        let mut group = self.writer.next_row_group()?;
+        for column in &mut self.columns {
+            column.write(&mut group)?;
+        }
+        group.close()?;
+        self.rows = 0;
+        Ok(())
+    }
+
+    fn finish(mut self) -> Result<(), Error> {
+        let whole = self.write_group().and_then(|()| self.writer.into_inner());
+        let file = whole.map_err(Error::writing(&self.path))?;
+        file.sync_all().map_err(Error::writing(&self.path))
+    }
+}
+
+/// What the file itself says of a column: `column.time_ns` = `ns; end of the interval …`.
+fn note(column: &ColumnInfo) -> KeyValue {
+    let ColumnInfo { unit, meaning, .. } = column;
+    let separator = if unit.is_empty() { "" } else { "; " };
+    let value = format!("{unit}{separator}{meaning}");
+    KeyValue::new(format!("column.{}", column.name), value)
+}
+
+fn schema(columns: &[ColumnInfo]) -> Result<Arc<Type>, ParquetError> {
+    let field = |column: &ColumnInfo| {
+        let (physical, repetition, converted) = match column.kind {
+            Kind::Integer => (Physical::INT64, Repetition::REQUIRED, ConvertedType::NONE),
+            Kind::OptionalInteger => (Physical::INT64, Repetition::OPTIONAL, ConvertedType::NONE),
+            Kind::Real => (Physical::DOUBLE, Repetition::REQUIRED, ConvertedType::NONE),
+            Kind::Text => (
+                Physical::BYTE_ARRAY,
+                Repetition::REQUIRED,
+                ConvertedType::UTF8,
+            ),
+        };
+        let builder = Type::primitive_type_builder(column.name, physical);
+        builder
+            .with_repetition(repetition)
+            .with_converted_type(converted)
+            .build()
+            .map(Arc::new)
+    };
+    let fields = columns.iter().map(field).collect::<Result<_, _>>()?;
+    Type::group_type_builder("schema")
+        .with_fields(fields)
+        .build()
+        .map(Arc::new)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use parquet::file::reader::{FileReader, SerializedFileReader};
+    use quell_measure::{Direction, FlowId, GroupId};
+
+    fn queue_row(number: u64) -> QueueRow {
+        QueueRow {
+            time: Time::from_millis(100 * (number + 1)),
+            length: Time::from_millis(100),
+            queue: if number.is_multiple_of(2) {
+                "l4s"
+            } else {
+                "classic"
+            },
+            direction: Direction::Forward,
+            packets: number,
+            bytes: Bytes::new(1_500 * number),
+            marked: 1,
+            dropped: 2,
+            delay_mean: (!number.is_multiple_of(3)).then_some(Time::from_micros(number)),
+            delay_max: None,
+            backlog: Bytes::new(7),
+        }
+    }
+
+    /// Every row as text, in order.
+    #[allow(clippy::unwrap_used)]
+    fn read(path: &Path) -> (usize, Vec<String>) {
+        let reader = SerializedFileReader::new(File::open(path).unwrap()).unwrap();
+        let rows = reader
+            .get_row_iter(None)
+            .unwrap()
+            .map(|row| row.unwrap().to_string())
+            .collect();
+        (reader.num_row_groups(), rows)
+    }
+
+    #[test]
+    fn reads_back_what_was_written_over_several_row_groups() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut series = Series::create(folder.path(), ["l4s", "voice"]).unwrap();
+        let count = ROWS_PER_GROUP as u64 + 3;
+        series.queues((0..count).map(queue_row)).unwrap();
+        let flow = FlowRow {
+            time: Time::from_millis(100),
+            length: Time::from_millis(100),
+            group: GroupId(1),
+            flow: FlowId(5),
+            delivered: Bytes::new(125_000),
+            rtt: Some(Time::from_millis(7)),
+            congestion_window: None,
+            retransmitted: 3,
+        };
+        series.flows([flow]).unwrap();
+        series.finish().unwrap();
+
+        let (groups, rows) = read(&folder.path().join("queues.parquet"));
+        assert_eq!((groups, rows.len() as u64), (2, count));
+        assert_eq!(
+            rows[1],
+            "{time_ns: 200000000, length_ns: 100000000, direction: \"forward\", queue: \"classic\", packets: 1, bytes: 1500, \
+             marked: 1, dropped: 2, delay_mean_ns: 1000, delay_max_ns: null, backlog_bytes: 7}"
+        );
+        assert!(rows[3].contains("delay_mean_ns: null"), "{}", rows[3]);
+        assert!(rows[count as usize - 1].contains(&format!("packets: {}, ", count - 1)));
+        let (_, rows) = read(&folder.path().join("flows.parquet"));
+        assert_eq!(
+            rows,
+            [
+                "{time_ns: 100000000, length_ns: 100000000, group: \"voice\", flow: 5, delivered_bytes: 125000, \
+              goodput_bps: 10000000.0, rtt_ns: 7000000, congestion_window_bytes: null, retransmitted: 3}"
+            ]
+        );
+    }
+
+    #[test]
+    fn files_without_rows_are_whole_too() {
+        let folder = tempfile::tempdir().unwrap();
+        Series::create(folder.path(), []).unwrap().finish().unwrap();
+        assert_eq!(read(&folder.path().join("flows.parquet")), (0, Vec::new()));
+    }
+
+    #[test]
+    fn an_error_names_the_file() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("flows.parquet"), "").unwrap();
+        let error = Series::create(folder.path(), []).unwrap_err();
+        assert!(error.to_string().contains("flows.parquet"), "{error}");
+    }
+}

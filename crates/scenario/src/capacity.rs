@@ -1,0 +1,432 @@
+//! How much a link holds: what waits in its queues, and what is on its wires.
+
+use std::iter::once;
+
+use quell_tcp::Segment;
+use quell_units::parameter::{Value, limit_bytes};
+use quell_units::{Bytes, Rate, Settings, Time};
+
+use super::keys::MTU;
+use super::{AppConfig, Direction, Group, Scenario, Setting};
+
+/// Segments in the largest receive window that TCP can have, 1 GiB of 1 448 bytes each: no flow has more outstanding.
+const WINDOW: u64 = (1 << 30) / 1_448 + 1;
+
+/// Segments that a TCP flow has outstanding at most.
+pub(super) fn window(group: &Group) -> u64 {
+    match group.app {
+        AppConfig::Transfer { size, .. } => WINDOW.min(size.get() / 1_448 + 2),
+        _ => WINDOW,
+    }
+}
+
+/// The most IP bytes that can be in flight in one direction: a full queue, and the path's bandwidth-delay product. A link
+/// without a rate limit holds no queue, and what flows through it is bounded by the other direction.
+pub fn bytes_in_flight(scenario: &Scenario, direction: Direction) -> Bytes {
+    let rate = fastest(scenario, direction);
+    if rate.is_unlimited() {
+        return Bytes::ZERO;
+    }
+    rate.bytes_in(longest_rtt(scenario)) + queue_bytes(scenario, direction, rate)
+}
+
+/// The same of both directions, forward and reverse.
+pub fn in_flight(scenario: &Scenario) -> [u64; 2] {
+    [Direction::Forward, Direction::Reverse]
+        .map(|direction| bytes_in_flight(scenario, direction).get())
+}
+
+/// The largest receive window that a flow needs, in bytes: one alone may fill the queue and the path; twice that, since a
+/// kernel counts overhead.
+pub fn largest_window(in_flight: [u64; 2]) -> u64 {
+    let largest = in_flight.into_iter().max();
+    (2 * largest.unwrap_or(0)).clamp(4 << 20, 1 << 30)
+}
+
+/// The most flows that a group ever has at one time.
+pub fn most_flows(scenario: &Scenario, index: usize) -> u32 {
+    let later = counts(scenario, index);
+    later.fold(scenario.groups[index].count, u32::max)
+}
+
+/// The flows that a group ever has, one after the other: each rise of its count starts further ones.
+pub fn all_flows(scenario: &Scenario, index: usize) -> u64 {
+    let mut living = scenario.groups[index].count;
+    let mut all = u64::from(living);
+    for count in counts(scenario, index) {
+        all += u64::from(count.saturating_sub(living));
+        living = count;
+    }
+    all
+}
+
+fn counts(scenario: &Scenario, index: usize) -> impl Iterator<Item = u32> {
+    let settings = scenario.changes.iter().flat_map(|change| &change.set);
+    settings.filter_map(move |setting| match setting {
+        Setting::Count { group, count } if *group == index => Some(*count),
+        _ => None,
+    })
+}
+
+pub(super) fn longest_rtt(scenario: &Scenario) -> Time {
+    let rtts = scenario.groups.iter().map(|group| group.rtt);
+    rtts.max().unwrap_or(Time::ZERO)
+}
+
+/// Every rate that a direction has during the run.
+fn rates(scenario: &Scenario, direction: Direction) -> impl Iterator<Item = Rate> {
+    let later = scenario.changes.iter().flat_map(|change| &change.set);
+    let later = later.filter_map(move |setting| match setting {
+        Setting::Rate(which, rate) if *which == direction => Some(*rate),
+        _ => None,
+    });
+    once(scenario.link.side(direction).rate).chain(later)
+}
+
+pub(super) fn fastest(scenario: &Scenario, direction: Direction) -> Rate {
+    rates(scenario, direction).max().unwrap_or(Rate::ZERO)
+}
+
+/// Whether a direction has no rate limit for a time.
+pub(super) fn is_ever_unlimited(scenario: &Scenario, direction: Direction) -> bool {
+    rates(scenario, direction).any(Rate::is_unlimited)
+}
+
+/// The most that the queue of a side can hold at `rate`, with any limit that it has during the run.
+pub(super) fn queue_bytes(scenario: &Scenario, direction: Direction, rate: Rate) -> Bytes {
+    let rooms = limits(scenario, direction).into_iter().flatten();
+    let bytes = rooms.filter_map(|room| room.at(rate));
+    bytes.max().unwrap_or(Bytes::ZERO)
+}
+
+/// What a queue may hold: the sum of its limits, each in its own unit.
+#[derive(Debug, Clone, Copy, Default)]
+struct Room {
+    packets: u64,
+    bytes: Bytes,
+    /// At the link's rate.
+    time: Time,
+}
+
+impl Room {
+    fn add(&mut self, limit: Value, times: u64) {
+        match limit {
+            Value::Packets(packets) => {
+                let packets = packets.saturating_mul(times);
+                self.packets = self.packets.saturating_add(packets);
+            }
+            Value::Bytes(bytes) => self.bytes += Bytes::new(bytes.get().saturating_mul(times)),
+            Value::Time(time) => self.time += time * times,
+            _ => {}
+        }
+    }
+    /// Whether something else than packets counts.
+    fn has_bytes(self) -> bool {
+        self.bytes > Bytes::ZERO || !self.time.is_zero()
+    }
+    /// In bytes, but for packets; `None` without a rate for a time.
+    fn bytes_at(self, rate: Rate) -> Option<Bytes> {
+        if self.time.is_zero() {
+            return Some(self.bytes);
+        }
+        limit_bytes(Value::Time(self.time), rate).map(|time| self.bytes + time)
+    }
+    /// In bytes, with packets of full size.
+    fn at(self, rate: Rate) -> Option<Bytes> {
+        let packets = Bytes::new(self.packets.saturating_mul(MTU.get()));
+        self.bytes_at(rate).map(|bytes| bytes + packets)
+    }
+}
+
+/// Every limit that the queue of a side has during the run; `None` for a discipline without one.
+fn limits(scenario: &Scenario, direction: Direction) -> Vec<Option<Room>> {
+    let mut settings = scenario.link.side(direction).queue.settings.clone();
+    let first = limit_of(&settings);
+    let changes = scenario.changes.iter().flat_map(|change| &change.set);
+    let later = changes.filter_map(move |setting| match setting {
+        Setting::Queue {
+            direction: which,
+            key,
+            value,
+        } if *which == direction && settings.set(key, value).is_ok() => Some(limit_of(&settings)),
+        _ => None,
+    });
+    once(first).chain(later).collect()
+}
+
+/// A discipline has one limit, or one for each of its queues.
+const LIMITS: [&str; 3] = ["limit", "limit_l4s", "limit_classic"];
+
+fn limit_of(settings: &Settings) -> Option<Room> {
+    let applicable: Vec<_> = settings.applicable().collect();
+    // What a FIFO holds beside what it will send.
+    let times = applicable.iter().find_map(|(row, value)| match value {
+        Some(Value::Integer(times)) if row.name == "buffer" => Some(*times),
+        _ => None,
+    });
+    let limits = applicable
+        .iter()
+        .filter(|(row, _)| LIMITS.contains(&row.name));
+    let mut room = None;
+    for limit in limits.filter_map(|(_, value)| *value) {
+        let room: &mut Room = room.get_or_insert_default();
+        room.add(limit, times.unwrap_or(1));
+    }
+    room
+}
+
+/// Packets that a TCP sender lets wait for its own link: two bursts and the one that is leaving, each of a millisecond at
+/// twice the rate, longer for close peers, and of 64 KiB at most (`quell_tcp`, `sender/bursts.rs`).
+fn in_host(access: Rate, rtt: Time) -> u64 {
+    const LARGEST: u64 = 1 << 16;
+    let burst = access.bytes_in(Time::from_millis(2)).get();
+    let close = LARGEST >> (rtt.as_nanos() / 512_000).min(63);
+    let burst = burst.saturating_add(close).clamp(2 * MTU.get(), LARGEST);
+    3 * (burst / MTU.get() + 1)
+}
+
+/// The most packets that wait in hosts for their own links.
+pub(super) fn in_hosts(scenario: &Scenario) -> u64 {
+    let groups = scenario.groups.iter().enumerate();
+    let waiting = groups.filter(|(_, group)| !group.access_rate.is_unlimited());
+    let waiting = waiting.map(|(index, group)| {
+        let each = match group.app.datagram_gap() {
+            // Its link carries them on average; what comes early waits.
+            Some(gap) => {
+                let all = scenario.run.duration.as_nanos() / gap.as_nanos();
+                4 * all.isqrt() + 16
+            }
+            None => in_host(group.access_rate, group.rtt).min(window(group)),
+        };
+        all_flows(scenario, index).saturating_mul(each)
+    });
+    waiting.fold(0, u64::saturating_add)
+}
+
+/// Packets of one direction.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct UnderWay {
+    /// In the queue.
+    pub(super) queued: u64,
+    /// On the wires.
+    pub(super) on_wires: u64,
+}
+
+impl UnderWay {
+    pub(super) fn all(self) -> u64 {
+        self.queued.saturating_add(self.on_wires)
+    }
+}
+
+/// What packets carry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Carries {
+    /// Data of TCP flows.
+    Data,
+    /// Acknowledgements of the other direction's data.
+    Acknowledgements,
+    /// Datagrams, so much time apart on average.
+    Datagrams(Time),
+}
+
+/// The packets of one group in one direction, which are alike.
+#[derive(Debug, Clone, Copy)]
+struct Stream {
+    carries: Carries,
+    len: Bytes,
+    flows: u64,
+    /// Segments that a flow has outstanding at most.
+    window: u64,
+    /// Of each sender's own link.
+    access: Rate,
+    rtt: Time,
+}
+
+/// The most packets that a direction holds at any time, of those that `counts` selects: if as many small ones come as can.
+pub(super) fn under_way(
+    scenario: &Scenario,
+    direction: Direction,
+    counts: fn(Carries) -> bool,
+) -> UnderWay {
+    let groups = scenario.groups.iter().enumerate();
+    let streams = groups.filter_map(|(index, group)| stream(scenario, index, group, direction));
+    let mut streams: Vec<Stream> = streams.filter(|stream| counts(stream.carries)).collect();
+    streams.sort_by_key(|stream| stream.len);
+    let queued = queued(scenario, direction, &streams);
+    UnderWay {
+        queued,
+        on_wires: on_wires(scenario, direction, &streams, queued),
+    }
+}
+
+fn stream(
+    scenario: &Scenario,
+    index: usize,
+    group: &Group,
+    direction: Direction,
+) -> Option<Stream> {
+    let here = group.direction == direction;
+    let (carries, len) = match (group.app.datagrams(), here) {
+        (Some(datagrams), true) => {
+            let gap = group.app.datagram_gap().unwrap_or(datagrams.interval.mean);
+            (Carries::Datagrams(gap), datagrams.size)
+        }
+        (Some(_), false) => return None,
+        (None, true) => (Carries::Data, MTU),
+        (None, false) => (Carries::Acknowledgements, Segment::HEADERS),
+    };
+    Some(Stream {
+        carries,
+        len,
+        flows: all_flows(scenario, index),
+        window: window(group),
+        access: group.access_rate,
+        rtt: group.rtt,
+    })
+}
+
+/// The most packets of a stream that come within `span`.
+fn arrivals(scenario: &Scenario, direction: Direction, stream: &Stream, span: Time) -> u64 {
+    // Each may be sent again.
+    let window = stream.flows.saturating_mul(2 * stream.window);
+    match stream.carries {
+        Carries::Data => {
+            let each = stream.access.bytes_in(span).get() / MTU.get();
+            let each = each.saturating_add(in_host(stream.access, stream.rtt));
+            window.min(stream.flows.saturating_mul(each))
+        }
+        Carries::Acknowledgements => {
+            // Two at most for each segment that the other direction's link lets through.
+            let other = match direction {
+                Direction::Forward => Direction::Reverse,
+                Direction::Reverse => Direction::Forward,
+            };
+            let framing = scenario.link.side(other).framing;
+            let segments =
+                fastest(scenario, other).bytes_in(span).get() / framing.link_bytes(MTU).get();
+            segments.saturating_mul(2).min(window)
+        }
+        Carries::Datagrams(mean) => {
+            // The schedule's mean, and four deviations more.
+            let each = span.as_nanos() / mean.as_nanos().max(1);
+            stream.flows.saturating_mul(each + 4 * each.isqrt() + 16)
+        }
+    }
+}
+
+/// How many packets fit a room that a packet takes `size` of, the smallest first; `most` of a stream.
+fn fill(
+    streams: &[Stream],
+    room: u128,
+    size: impl Fn(Bytes) -> u128,
+    most: impl Fn(&Stream) -> u64,
+) -> u64 {
+    let (mut packets, mut left) = (0_u64, room);
+    for stream in streams {
+        let size = size(stream.len).max(1);
+        let fit = u64::try_from(left / size).unwrap_or(u64::MAX);
+        let fit = fit.min(most(stream));
+        left -= u128::from(fit) * size;
+        packets = packets.saturating_add(fit);
+    }
+    packets
+}
+
+fn queued(scenario: &Scenario, direction: Direction, streams: &[Stream]) -> u64 {
+    let rates: Vec<Rate> = rates(scenario, direction).collect();
+    if rates.iter().all(|rate| rate.is_unlimited()) {
+        return 0;
+    }
+    // While a link stands still nothing is acknowledged, and so nothing more is sent than windows hold.
+    let moving = rates.iter().copied().filter(|rate| !rate.is_zero());
+    let slowest = moving.min().unwrap_or(Rate::ZERO);
+    let duration = scenario.run.duration;
+    let queued = limits(scenario, direction).into_iter().map(|limit| {
+        // Where there is no limit for a time, neither has a queue in time one, should the link then stand still.
+        let most = |of: fn(Room, Rate) -> Option<Bytes>| {
+            let bytes = limit.map(|room| rates.iter().filter_map(|&rate| of(room, rate)).max());
+            bytes.flatten().unwrap_or(Bytes::MAX)
+        };
+        // What does not respond comes for as long as a packet waits: twice the drain time, should a scheduler prefer others.
+        let wait = (slowest.time_for(most(Room::at)) * 2).min(duration);
+        let stops = rates.iter().any(|rate| rate.is_zero());
+        let arrivals = |stream: &Stream| {
+            let datagrams = matches!(stream.carries, Carries::Datagrams(_));
+            let span = if stops && datagrams { duration } else { wait };
+            arrivals(scenario, direction, stream, span)
+        };
+        let packets = limit.map_or(0, |room| room.packets);
+        let by_number = fill(streams, packets.into(), |_| 1, arrivals);
+        if limit.is_some_and(|room| !room.has_bytes()) {
+            return by_number;
+        }
+        let len = |len: Bytes| u128::from(len.get());
+        // Some rules let one more packet in.
+        let bytes = u128::from((most(Room::bytes_at) + MTU).get());
+        by_number.saturating_add(fill(streams, bytes, len, arrivals))
+    });
+    queued.max().unwrap_or(0).saturating_add(1)
+}
+
+fn on_wires(scenario: &Scenario, direction: Direction, streams: &[Stream], queued: u64) -> u64 {
+    let delay = longest_rtt(scenario) / 2 + Time::from_nanos(1);
+    let rate = fastest(scenario, direction);
+    let framing = scenario.link.side(direction).framing;
+    let room = if rate.is_unlimited() {
+        u128::MAX
+    } else {
+        // A room in bytes would round down to nothing.
+        u128::from(rate.as_bps()) * u128::from(delay.as_nanos()) / 8_000_000_000 + 1
+    };
+    let size = |len| u128::from(framing.link_bytes(len).get());
+    let fit = fill(streams, room, size, |_| u64::MAX);
+    // What comes meanwhile, and what waited before.
+    let come = streams
+        .iter()
+        .map(|stream| arrivals(scenario, direction, stream, delay));
+    let come = come.fold(queued, u64::saturating_add);
+    fit.min(come).saturating_add(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use quell_aqm::registry::KINDS;
+    use quell_units::parameter::Domain;
+
+    #[test]
+    fn every_limit_of_every_discipline_counts() {
+        for kind in KINDS {
+            assert!(
+                limit_of(&Settings::new(kind.parameters)).is_some(),
+                "{}",
+                kind.name
+            );
+            for row in kind.parameters {
+                // A threshold may have the same form.
+                let is_limit =
+                    row.name.starts_with("limit") && matches!(row.domain, Domain::Limit { .. });
+                assert!(
+                    !is_limit || LIMITS.contains(&row.name),
+                    "{}: {}",
+                    kind.name,
+                    row.name
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn the_limits_of_several_queues_add_up_each_in_its_unit() {
+        let kind = KINDS.iter().find(|kind| kind.name == "vdq_csaqm").unwrap();
+        let mut settings = Settings::new(kind.parameters);
+        settings.set("limit_l4s", "100p").unwrap();
+        settings.set("limit_classic", "10ms").unwrap();
+        let room = limit_of(&settings).unwrap();
+        // 150 000 bytes, and 10 ms at 100 Mbit/s are 125 000.
+        assert_eq!(room.at(Rate::from_mbps(100)), Some(Bytes::new(275_000)));
+        settings.set("limit_classic", "50p").unwrap();
+        let room = limit_of(&settings).unwrap();
+        assert!(!room.has_bytes() && room.packets == 150, "{room:?}");
+    }
+}

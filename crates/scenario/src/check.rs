@@ -1,0 +1,400 @@
+//! Checks of several keys together: values that are impossible together, and what a world cannot do.
+
+use quell_app::Transport;
+
+use super::capacity::{all_flows, is_ever_unlimited, most_flows};
+use super::changes::try_out;
+use super::control::names;
+use super::keys::{MOST_FLOWS, MOST_GROUPS};
+use super::memory;
+use super::problem::{Problem, Problems};
+use super::tree::{Node, Tree};
+use super::{Datagrams, Direction, EcnSetting, Group, Scenario};
+use crate::World;
+
+/// The most flows of real hosts, at one time and later: two sockets each stay well below what a process may open at all
+/// (fs.nr_open, 1 048 576).
+const MOST_SOCKET_PAIRS: u64 = 100_000;
+
+/// Finds where a key was given.
+pub(super) struct Places<'a> {
+    file: &'a str,
+    root: &'a Node,
+}
+
+impl<'a> Places<'a> {
+    pub(super) fn new(file: &'a str, root: &'a Node) -> Self {
+        Self { file, root }
+    }
+
+    /// A problem with `key`, at its own place or at the nearest table that should hold it. `found` stands for a value that
+    /// nobody wrote.
+    pub(super) fn problem(
+        &self,
+        key: &str,
+        found: impl ToString,
+        allowed: impl Into<String>,
+    ) -> Problem {
+        let mut at = self.root;
+        let mut whole = true;
+        for part in key.split('.') {
+            match step(at, part) {
+                Some(next) => at = next,
+                None => {
+                    whole = false;
+                    break;
+                }
+            }
+        }
+        let found = found.to_string();
+        let written = whole && matches!(at.value, Tree::Scalar(..));
+        Problem {
+            file: self.file.to_owned(),
+            origin: at.origin.clone(),
+            key: key.to_owned(),
+            found: if written {
+                Some(at.found())
+            } else {
+                Some(found).filter(|found| !found.is_empty())
+            },
+            allowed: allowed.into(),
+        }
+    }
+}
+
+/// One part of a dotted key down the tree; members of a list have a name, or a position from 1.
+fn step<'a>(node: &'a Node, part: &str) -> Option<&'a Node> {
+    match &node.value {
+        Tree::Table(table) => table.get(part),
+        Tree::Array(nodes) => {
+            let named = |node: &&Node| match &node.value {
+                Tree::Table(table) => table
+                    .get("name")
+                    .is_some_and(|name| name.found().trim_matches('"') == part),
+                _ => false,
+            };
+            let by_position = || {
+                part.parse::<usize>()
+                    .ok()
+                    .and_then(|position| nodes.get(position.checked_sub(1)?))
+            };
+            nodes.iter().find(named).or_else(by_position)
+        }
+        Tree::Scalar(..) => None,
+    }
+}
+
+/// Everything that is wrong with a scenario whose single values are right.
+pub(super) fn check(
+    scenario: &Scenario,
+    world: Option<World>,
+    places: &Places<'_>,
+) -> Result<(), Problems> {
+    let mut problems = Vec::new();
+    run(scenario, places, &mut problems);
+    queues(scenario, places, &mut problems);
+    groups(scenario, world, places, &mut problems);
+    if let Some(world @ (World::Virtual | World::Live)) = world {
+        offload(scenario, world, places, &mut problems);
+    }
+    for group in &scenario.groups {
+        flows(group, scenario, world, places, &mut problems);
+    }
+    // The memory would say nothing about what is wrong otherwise.
+    if let (Some(world), true) = (world, problems.is_empty()) {
+        memory::check(scenario, world, places, &mut problems);
+    }
+    if problems.is_empty() {
+        Ok(())
+    } else {
+        Err(Problems(problems))
+    }
+}
+
+fn run(scenario: &Scenario, places: &Places<'_>, problems: &mut Vec<Problem>) {
+    let run = &scenario.run;
+    if run.warmup + run.settle >= run.duration {
+        let settle = if run.settle.is_zero() {
+            String::new()
+        } else {
+            format!(" and the settling of {}", run.settle)
+        };
+        let allowed = format!(
+            "leaves nothing to measure after the warm-up of {}{settle}",
+            run.warmup
+        );
+        problems.push(places.problem("run.duration", run.duration, allowed));
+    }
+    if run.interval > run.duration {
+        problems.push(places.problem(
+            "run.interval",
+            run.interval,
+            format!("must be at most run.duration = {}", run.duration),
+        ));
+    }
+    for (index, change) in scenario.changes.iter().enumerate() {
+        if change.time >= run.duration {
+            let allowed = format!("must be before the end of the run at {}", run.duration);
+            problems.push(places.problem(&format!("at.{}.time", index + 1), change.time, allowed));
+        }
+    }
+}
+
+fn queues(scenario: &Scenario, places: &Places<'_>, problems: &mut Vec<Problem>) {
+    for (path, side) in [
+        ("link", &scenario.link.forward),
+        ("link.reverse", &scenario.link.reverse),
+    ] {
+        let Err(error) = try_out(&side.queue, side.rate) else {
+            continue;
+        };
+        let key = format!("{path}.queue.{}", error.key);
+        problems.push(places.problem(&key, error.found, error.allowed));
+    }
+}
+
+fn groups(
+    scenario: &Scenario,
+    world: Option<World>,
+    places: &Places<'_>,
+    problems: &mut Vec<Problem>,
+) {
+    let groups = &scenario.groups;
+    if groups.is_empty() {
+        problems.push(places.problem(
+            "group",
+            "",
+            "there is no group; a scenario needs at least one [[group]]",
+        ));
+    }
+    if groups.len() > MOST_GROUPS {
+        problems.push(places.problem(
+            "group",
+            groups.len(),
+            format!("at most {MOST_GROUPS} groups are allowed"),
+        ));
+    }
+    for (index, group) in groups.iter().enumerate() {
+        if let Some(twin) = groups[..index]
+            .iter()
+            .position(|other| other.name == group.name)
+        {
+            let allowed = format!("group {} has this name already", twin + 1);
+            problems.push(places.problem(
+                &format!("group.{}.name", index + 1),
+                &group.name,
+                allowed,
+            ));
+        }
+    }
+    how_many(scenario, world, places, problems);
+}
+
+/// Flows at one time, and one after the other.
+fn how_many(
+    scenario: &Scenario,
+    world: Option<World>,
+    places: &Places<'_>,
+    problems: &mut Vec<Problem>,
+) {
+    let all = 0..scenario.groups.len();
+    let most: u64 = all
+        .clone()
+        .map(|index| u64::from(most_flows(scenario, index)))
+        .sum();
+    let allowed = world.map_or(MOST_FLOWS, World::most_flows);
+    let place = world.map_or(String::new(), |world| {
+        format!(" in the {} world", world.name())
+    });
+    let is_real = matches!(world, Some(World::Virtual | World::Live));
+    let why = if is_real {
+        ": each is a pair of the kernel's sockets; --world sim has room for more"
+    } else {
+        ""
+    };
+    if most > allowed {
+        problems.push(places.problem(
+            "group",
+            format!("{most} flows"),
+            format!("at most {allowed} flows are allowed{place}{why}"),
+        ));
+        return;
+    }
+    // A real host opens the sockets of all of them before the first one starts.
+    let ever = all
+        .map(|index| all_flows(scenario, index))
+        .fold(0, u64::saturating_add);
+    if is_real && ever > MOST_SOCKET_PAIRS {
+        problems.push(places.problem(
+            "group",
+            format!("{ever} flows"),
+            format!(
+                "at most {MOST_SOCKET_PAIRS} flows are allowed{place}, one after the other{why}"
+            ),
+        ));
+    }
+}
+
+fn flows(
+    group: &Group,
+    scenario: &Scenario,
+    world: Option<World>,
+    places: &Places<'_>,
+    problems: &mut Vec<Problem>,
+) {
+    let key = |name: &str| format!("group.{}.{name}", group.name);
+    let index = scenario
+        .groups
+        .iter()
+        .position(|other| other.name == group.name);
+    if index.is_some_and(|index| most_flows(scenario, index) == 0) {
+        let allowed = "the group never has a flow; give it one, or raise its count in an [[at]]";
+        problems.push(places.problem(&key("count"), group.count, allowed));
+    }
+    if group.start >= scenario.run.duration {
+        let allowed = format!(
+            "must be before the end of the run at {}",
+            scenario.run.duration
+        );
+        problems.push(places.problem(&key("start"), group.start, allowed));
+    }
+    if let Some(stop) = group.stop.filter(|stop| *stop <= group.start) {
+        problems.push(places.problem(
+            &key("stop"),
+            stop,
+            format!("must be after start = {}", group.start),
+        ));
+    }
+    if group.is_scalable() && group.ecn == EcnSetting::Off {
+        let allowed = format!(
+            "must be ect0 or ect1: {} needs ECN",
+            group.control_name().unwrap_or_default()
+        );
+        problems.push(places.problem(&key("ecn"), group.ecn.name(), allowed));
+    }
+    access(group, world, places, problems);
+    if let Some(world) = world {
+        control(group, world, places, problems);
+    }
+    if world == Some(World::Sim)
+        && group.app.transport() == Transport::Stream
+        && group.access_rate.is_unlimited()
+        && is_ever_unlimited(scenario, group.direction)
+    {
+        let allowed = format!(
+            "must be a rate: data of TCP flows (group {}) goes this way, and modelled hosts have no speed limit",
+            group.name
+        );
+        let rate = scenario.link.side(group.direction).rate;
+        problems.push(places.problem("link.reverse.rate", rate, allowed));
+    }
+    if let (Some(world), Some(datagrams)) = (world, group.app.datagrams())
+        && datagrams.size < world.smallest_datagram()
+    {
+        let allowed = format!(
+            "must be at least {}, the smallest datagram of the {} world: it carries a sequence number and a time",
+            world.smallest_datagram(),
+            world.name()
+        );
+        problems.push(places.problem(&key("app.size"), datagrams.size, allowed));
+    }
+    if let Some(world) = world
+        && group.rtt < world.smallest_rtt()
+    {
+        let allowed = format!(
+            "must be at least {}, the smallest RTT of the {} world",
+            world.smallest_rtt(),
+            world.name()
+        );
+        problems.push(places.problem(&key("rtt"), group.rtt, allowed));
+    }
+}
+
+/// Datagrams come whether their own link can carry them or not. A real host stands directly at quell's link, so that its
+/// kernel would not notice a slower one in between.
+fn access(group: &Group, world: Option<World>, places: &Places<'_>, problems: &mut Vec<Problem>) {
+    if group.access_rate.is_unlimited() {
+        return;
+    }
+    let mut refuse = |allowed: String| {
+        let key = format!("group.{}.access-rate", group.name);
+        problems.push(places.problem(&key, group.access_rate, allowed));
+    };
+    if let Some(Datagrams { size, interval }) = group.app.datagrams()
+        && group.access_rate.time_for(size) > interval.mean
+    {
+        refuse(format!(
+            "is too slow for datagrams of {size} every {}: they would wait longer and longer",
+            interval.mean
+        ));
+    }
+    if let Some(world @ (World::Virtual | World::Live)) = world {
+        refuse(format!(
+            "the {} world has no access-rate; leave it out, or use --world sim",
+            world.name()
+        ));
+    }
+}
+
+/// The simulator has its own controls, with every option; a real stack has those of its kernel, whose options are one
+/// setting for the whole host, or none.
+fn control(group: &Group, world: World, places: &Places<'_>, problems: &mut Vec<Problem>) {
+    let Some(control) = &group.congestion_control else {
+        return;
+    };
+    let key = format!("group.{}.congestion-control", group.name);
+    match world {
+        World::Sim if control.known().is_none() => {
+            let allowed = format!(
+                "the sim world has no such control; it has {}",
+                names().join(", ")
+            );
+            problems.push(places.problem(&key, control.name(), allowed));
+        }
+        World::Sim => {}
+        World::Virtual | World::Live => {
+            for (parameter, value, usual) in control.changed() {
+                let usual = usual.map_or(String::new(), |usual| format!(" of {usual}"));
+                let allowed = format!(
+                    "the {} world runs {} as the kernel has it and cannot set {}; leave it at its default{usual}, or use --world sim",
+                    world.name(),
+                    control.name(),
+                    parameter.name
+                );
+                let key = format!("{key}.{}", parameter.name);
+                problems.push(places.problem(&key, value, allowed));
+            }
+            if group.pacing == Some(false) && !control.leaves_pacing_to_others() {
+                let allowed = format!(
+                    "{} may pace by itself in the {} world, which nothing can turn off; leave pacing out",
+                    control.name(),
+                    world.name()
+                );
+                let key = format!("group.{}.pacing", group.name);
+                problems.push(places.problem(&key, false, allowed));
+            }
+        }
+    }
+}
+
+/// A real host offloads for all of its connections or for none: it is a setting of its interface.
+fn offload(scenario: &Scenario, world: World, places: &Places<'_>, problems: &mut Vec<Problem>) {
+    for direction in [Direction::Forward, Direction::Reverse] {
+        let mut senders = scenario.groups.iter().filter(|group| {
+            group.direction == direction && group.app.transport() == Transport::Stream
+        });
+        let Some(first) = senders.next() else {
+            continue;
+        };
+        for other in senders.filter(|other| other.gso != first.gso) {
+            let allowed = format!(
+                "must be {} as for group {}: in the {} world all senders of a direction share one interface",
+                first.gso,
+                first.name,
+                world.name()
+            );
+            let key = format!("group.{}.gso", other.name);
+            problems.push(places.problem(&key, other.gso, allowed));
+        }
+    }
+}

@@ -1,0 +1,229 @@
+//! The congestion control of a group: one of quell's own with its options, or a name that only a kernel knows.
+//!
+//! Options come from the table of the control in `quell-tcp` and nowhere else, as a queue's parameters come from the
+//! registry of `quell-aqm`.
+
+use quell_tcp::cc::{self, ControlKind, KINDS};
+use quell_tcp::{CcConfig, Codepoint};
+use quell_units::parameter::Value;
+use quell_units::{Parameter, ParameterError, Settings};
+
+use super::domain::{kinds, scalar};
+use super::hint;
+use super::keys::Section;
+use super::problem::closest;
+use super::queue::explained;
+use super::read::{Reader, View};
+use super::tree::{Kind, Node, Table, Tree};
+use super::{Domain, EcnSetting};
+
+/// The control of TCP flows for which nobody names one: Linux's default.
+pub const DEFAULT_CONTROL: &str = "cubic";
+
+/// Controls of Linux that quell does not model and that never pace by themselves; any other may, as BBR does.
+const UNPACED: &[&str] = &[
+    "bic",
+    "cdg",
+    "highspeed",
+    "htcp",
+    "hybla",
+    "illinois",
+    "lp",
+    "nv",
+    "scalable",
+    "vegas",
+    "veno",
+    "westwood",
+    "yeah",
+];
+
+/// A congestion control to be made.
+#[derive(Debug, Clone)]
+pub struct ControlSpec {
+    name: String,
+    /// `None` for a control that quell does not have: it has no options.
+    options: Option<Settings>,
+}
+
+impl PartialEq for ControlSpec {
+    /// Whether both make the same control: defaults count as if given.
+    fn eq(&self, other: &Self) -> bool {
+        let values = |spec: &Self| spec.options().collect::<Vec<_>>();
+        let same =
+            |((a, va), (b, vb)): ((&Parameter, _), (&Parameter, _))| a.name == b.name && va == vb;
+        let (ours, theirs) = (values(self), values(other));
+        self.name == other.name
+            && ours.len() == theirs.len()
+            && ours.into_iter().zip(theirs).all(same)
+    }
+}
+
+impl Eq for ControlSpec {}
+
+impl ControlSpec {
+    /// The control called `name`, with its defaults.
+    pub fn new(name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            options: cc::kind(name).map(|kind| Settings::new(kind.parameters)),
+        }
+    }
+
+    /// Its name, as Linux spells it.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What quell knows of it; `None` for a control that only a kernel may have.
+    pub fn known(&self) -> Option<&'static ControlKind> {
+        cc::kind(&self.name)
+    }
+
+    /// Its options, given or not, in the order of its table.
+    pub fn options(&self) -> impl Iterator<Item = (&'static Parameter, Value)> + '_ {
+        let settings = self.options.iter();
+        settings
+            .flat_map(|settings| settings.applicable())
+            .filter_map(|(parameter, value)| Some((parameter, value?)))
+    }
+
+    /// The options that differ from what the control does by itself, with that and their own value.
+    pub fn changed(&self) -> impl Iterator<Item = (&'static Parameter, Value, Option<Value>)> + '_ {
+        let plain = self.options.as_ref().map(|own| Settings::new(own.table()));
+        self.options().filter_map(move |(parameter, value)| {
+            let usual = plain.as_ref().and_then(|plain| plain.value(parameter.name));
+            (usual != Some(value)).then_some((parameter, value, usual))
+        })
+    }
+
+    /// Whether a real sender with this control is known to leave without pacing unless it is asked to.
+    pub fn leaves_pacing_to_others(&self) -> bool {
+        match self.known() {
+            Some(kind) => !kind.paced,
+            None => UNPACED.contains(&self.name.as_str()),
+        }
+    }
+
+    /// The modelled control; `None` if quell does not have it.
+    pub fn config(&self) -> Option<Result<CcConfig, ParameterError>> {
+        CcConfig::with(&self.name, self.options.as_ref()?)
+    }
+
+    /// Reads a name, or a table with a name and options.
+    pub(super) fn read(
+        reader: &mut Reader,
+        path: &str,
+        node: &Node,
+        form: &Domain,
+    ) -> Option<Self> {
+        let Tree::Table(table) = &node.value else {
+            let name =
+                scalar(node, &[Kind::String]).filter(|name| Domain::Word.parse(name).is_some());
+            if name.is_none() {
+                reader.wrong(path, node, &format!("must be {form}"));
+            }
+            return name.map(Self::new);
+        };
+        let named = table.get("name");
+        let name =
+            View::open(Section::CongestionControl, path, node, table).text(reader, "name")?;
+        let mut spec = Self::new(&name);
+        let mut whole = true;
+        for (key, value) in table.iter().filter(|(key, _)| *key != "name") {
+            if let Err(allowed) = spec.set(table, key, value) {
+                reader.wrong(&format!("{path}.{key}"), value, &allowed);
+                whole = false;
+            }
+        }
+        if let Some(error) = spec.options.as_ref().and_then(|own| own.check().err())
+            && whole
+        {
+            let at = table.get(&error.key).or(named).unwrap_or(node);
+            reader.wrong(&format!("{path}.{}", error.key), at, &error.allowed);
+            whole = false;
+        }
+        whole.then_some(spec)
+    }
+
+    /// Gives one option its value.
+    fn set(&mut self, table: &Table, key: &str, node: &Node) -> Result<(), String> {
+        let Some(settings) = &mut self.options else {
+            return Err(format!(
+                "unknown key; {} is not one of quell's own controls ({}), and the options of a kernel's are its own",
+                self.name,
+                names().join(", ")
+            ));
+        };
+        let rows = settings.table();
+        let named = |row: &&Parameter| row.name == key || row.opposite == Some(key);
+        let Some(row) = rows.iter().find(named) else {
+            return Err(unknown(&self.name, rows, key));
+        };
+        if row.name != key && table.get(row.name).is_some() {
+            return Err(format!(
+                "is the same switch as {}; give only one of them",
+                row.name
+            ));
+        }
+        let text = scalar(node, kinds(&row.domain)).ok_or_else(|| {
+            let hint = hint::of_parameter(&row.domain, node);
+            format!("must be {}{hint}", row.domain)
+        })?;
+        settings
+            .set(key, text)
+            .map_err(|error| explained(error.allowed, rows, key, node))
+    }
+}
+
+/// The names of quell's own controls.
+pub fn names() -> Vec<&'static str> {
+    KINDS.iter().map(|kind| kind.name).collect()
+}
+
+/// What a group with this control has where it does not say: `ecn = "ect0", pacing = false`.
+pub fn defaults(kind: &ControlKind) -> String {
+    let ecn = setting(kind.ecn).name();
+    format!("ecn = \"{ecn}\", pacing = {}", kind.paced)
+}
+
+fn setting(codepoint: Option<Codepoint>) -> EcnSetting {
+    match codepoint {
+        Some(Codepoint::Ect0) => EcnSetting::Ect0,
+        Some(Codepoint::Ect1) => EcnSetting::Ect1,
+        None => EcnSetting::Off,
+    }
+}
+
+/// The default of `ecn`: what the control declares; off for one that only a kernel has.
+pub(super) fn default_ecn(control: Option<&ControlSpec>) -> EcnSetting {
+    setting(
+        control
+            .and_then(ControlSpec::known)
+            .and_then(|kind| kind.ecn),
+    )
+}
+
+fn unknown(name: &str, rows: &[Parameter], key: &str) -> String {
+    let known = || {
+        rows.iter()
+            .flat_map(|row| [Some(row.name), row.opposite])
+            .flatten()
+    };
+    let meant =
+        closest(key, known()).map_or(String::new(), |name| format!(" (did you mean {name}?)"));
+    // Another control may have what was meant.
+    let others: Vec<&str> = KINDS
+        .iter()
+        .filter(|kind| kind.parameters.iter().any(|row| row.name == key))
+        .map(|kind| kind.name)
+        .collect();
+    let elsewhere = match others.as_slice() {
+        [] => String::new(),
+        others => format!(" (it is an option of {})", others.join(", ")),
+    };
+    let listed: Vec<&str> = known().collect();
+    format!(
+        "unknown key{meant}{elsewhere}; \"{name}\" has {}",
+        listed.join(", ")
+    )
+}

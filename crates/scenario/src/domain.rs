@@ -1,0 +1,286 @@
+//! What the value of a scenario's key may be.
+//!
+//! Quantities are those of `quell-aqm`, whose notation is the only one; here is what its disciplines do not need: rates,
+//! signed numbers, names, free text.
+
+use std::fmt;
+
+use quell_units::notation;
+use quell_units::parameter::{self, Value};
+use quell_units::{Bytes, Rate, Time};
+
+use super::hint;
+use super::problem::Origin;
+use super::tree::{Kind, Node, Tree};
+
+/// The longest name of a scenario or group.
+pub const LONGEST_NAME: usize = 64;
+
+/// Kind, unit and range of a key.
+#[derive(Debug, Clone, Copy)]
+pub enum Domain {
+    /// As a discipline's parameter.
+    Value(parameter::Domain),
+    /// A rate from the first to the second; the third, if any, is a word or rate allowed besides.
+    Rate(Rate, Rate, Option<Rate>),
+    /// A whole number with a sign.
+    Signed(i32, i32),
+    /// A letter or digit, then letters, digits, `-` and `_`.
+    Name,
+    /// A letter, then letters, digits, `-` and `_`: what a dotted key can hold, and no number.
+    Word,
+    /// Any text.
+    Text,
+    /// A list of seeds.
+    Seeds,
+    /// A table, or another form that its reader explains; the text finishes "must be …".
+    Table(&'static str),
+}
+
+/// A value read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Parsed {
+    Value(Value),
+    Rate(Rate),
+    Signed(i32),
+    Text(String),
+    Seeds(Vec<u64>),
+}
+
+impl Domain {
+    /// Reads the value of a node, or says what is allowed.
+    pub(crate) fn read(&self, node: &Node) -> Result<Parsed, String> {
+        let must = || format!("must be {self}{}", hint::of(self, node));
+        if let (Self::Seeds, Tree::Array(nodes)) = (self, &node.value) {
+            return seeds(nodes).map_err(|why| why.unwrap_or_else(must));
+        }
+        let text = scalar(node, self.kinds()).ok_or_else(must)?;
+        self.parse(text).ok_or_else(must)
+    }
+
+    /// Reads a value from text.
+    pub(crate) fn parse(&self, text: &str) -> Option<Parsed> {
+        match self {
+            Self::Value(domain) => domain.parse(text).ok().map(Parsed::Value),
+            Self::Rate(low, high, besides) => notation::rate(text.trim())
+                .ok()
+                .filter(|rate| (low..=high).contains(&rate) || Some(*rate) == *besides)
+                .map(Parsed::Rate),
+            Self::Signed(low, high) => text
+                .parse()
+                .ok()
+                .filter(|number| (low..=high).contains(&number))
+                .map(Parsed::Signed),
+            Self::Name => is_name(text).then(|| Parsed::Text(text.to_owned())),
+            Self::Word => {
+                let starts_well = text.starts_with(|c: char| c.is_ascii_alphabetic());
+                (starts_well && is_name(text)).then(|| Parsed::Text(text.to_owned()))
+            }
+            Self::Text => Some(Parsed::Text(text.to_owned())),
+            Self::Seeds | Self::Table(_) => None,
+        }
+    }
+
+    /// How a file may write it.
+    fn kinds(&self) -> &'static [Kind] {
+        match self {
+            Self::Value(domain) => kinds(domain),
+            Self::Signed(..) => &[Kind::Integer],
+            Self::Rate(..) | Self::Name | Self::Word | Self::Text => &[Kind::String],
+            Self::Seeds | Self::Table(_) => &[],
+        }
+    }
+}
+
+/// How a file may write a discipline's parameter.
+pub(crate) fn kinds(domain: &parameter::Domain) -> &'static [Kind] {
+    use parameter::Domain as D;
+    match domain {
+        D::Integer(..) => &[Kind::Integer],
+        D::Flag => &[Kind::Boolean],
+        D::Packets(..)
+        | D::TimeOrPackets(..)
+        | D::Limit {
+            plain_is_packets: true,
+        } => &[Kind::String, Kind::Integer],
+        D::Fraction(..) => &[Kind::Integer, Kind::Float],
+        D::Frequency(..) => &[Kind::String, Kind::Integer, Kind::Float],
+        D::Time(..)
+        | D::Bytes(..)
+        | D::Rate(..)
+        | D::Word(_)
+        | D::Limit {
+            plain_is_packets: false,
+        } => &[Kind::String],
+    }
+}
+
+/// The text of a scalar that is written in one of `kinds`. An argument of the command line has no quotes, so any will do.
+pub(crate) fn scalar<'a>(node: &'a Node, kinds: &[Kind]) -> Option<&'a str> {
+    match &node.value {
+        Tree::Scalar(kind, text)
+            if kinds.contains(kind) || matches!(node.origin, Origin::Argument(_)) =>
+        {
+            Some(text)
+        }
+        _ => None,
+    }
+}
+
+/// The most seeds of one run.
+const MOST_SEEDS: usize = 1_000;
+
+/// The seeds, or what is wrong with them where that is more than that they are none.
+fn seeds(nodes: &[Node]) -> Result<Parsed, Option<String>> {
+    if nodes.len() > MOST_SEEDS {
+        let why = format!(
+            "has {} seeds; at most {MOST_SEEDS} are allowed",
+            nodes.len()
+        );
+        return Err(Some(why));
+    }
+    let seed = |node: &Node| {
+        scalar(node, &[Kind::Integer])?
+            .parse()
+            .ok()
+            .filter(|&seed| seed <= i64::MAX as u64)
+    };
+    let mut seeds: Vec<u64> = Vec::new();
+    for node in nodes {
+        let Some(seed) = seed(node) else {
+            let found = node.found();
+            let why = format!(
+                "{found} is not a seed; a seed is a whole number from 0 to {}",
+                i64::MAX
+            );
+            return Err(Some(why));
+        };
+        if seeds.contains(&seed) {
+            let why = format!("has {seed} twice; each seed is a separate run");
+            return Err(Some(why));
+        }
+        seeds.push(seed);
+    }
+    if seeds.is_empty() {
+        return Err(Some(
+            "is empty; give at least one seed, such as [1]".to_owned(),
+        ));
+    }
+    Ok(Parsed::Seeds(seeds))
+}
+
+fn is_name(text: &str) -> bool {
+    (1..=LONGEST_NAME).contains(&text.len())
+        && text.starts_with(|c: char| c.is_ascii_alphanumeric())
+        && text
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_')
+}
+
+impl fmt::Display for Domain {
+    /// What is allowed, in words that finish the sentence "must be …".
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Value(parameter::Domain::Integer(low, high)) if low == high => {
+                write!(f, "{low}, the only one there is")
+            }
+            Self::Value(domain) => domain.fmt(f),
+            Self::Rate(low, high, None) => write!(f, "a rate from {low} to {high}"),
+            Self::Rate(low, high, Some(besides)) => {
+                write!(f, "a rate from {low} to {high}, or {besides}")
+            }
+            Self::Signed(low, high) => write!(f, "a whole number from {low} to {high}"),
+            Self::Name => write!(
+                f,
+                "a letter or digit, then letters, digits, - and _, {LONGEST_NAME} at most (it names a folder)"
+            ),
+            Self::Word => write!(
+                f,
+                "a letter, then letters, digits, - and _, {LONGEST_NAME} at most"
+            ),
+            Self::Text => f.write_str("a text in quotes"),
+            Self::Seeds => write!(
+                f,
+                "a list of 1 to {MOST_SEEDS} different whole numbers, such as [1, 2, 3]"
+            ),
+            Self::Table(form) => f.write_str(form),
+        }
+    }
+}
+
+/// Times from `low` to `high`.
+pub(crate) const fn time(low: Time, high: Time) -> Domain {
+    Domain::Value(parameter::Domain::Time(low, high))
+}
+
+/// Bytes from `low` to `high`.
+pub(crate) const fn bytes(low: Bytes, high: Bytes) -> Domain {
+    Domain::Value(parameter::Domain::Bytes(low.get(), high.get()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn node(kind: Kind, text: &str) -> Node {
+        Node {
+            origin: Origin::Line(1),
+            value: Tree::Scalar(kind, text.to_owned()),
+        }
+    }
+
+    #[test]
+    fn a_file_writes_values_in_their_own_kind_and_an_argument_in_any() {
+        let domain = Domain::Value(parameter::Domain::Integer(1, 5));
+        assert!(domain.read(&node(Kind::Integer, "4")).is_ok());
+        assert_eq!(
+            domain.read(&node(Kind::String, "4")),
+            Err("must be a whole number from 1 to 5; write 4 without quotes".to_owned())
+        );
+        let argument = Node {
+            origin: Origin::Argument(String::new()),
+            value: Tree::Scalar(Kind::Other, "4".to_owned()),
+        };
+        assert!(domain.read(&argument).is_ok());
+    }
+
+    #[test]
+    fn rates_allow_their_exception() {
+        let reverse = Domain::Rate(
+            Rate::from_bps(1_000),
+            Rate::from_mbps(1_000),
+            Some(Rate::UNLIMITED),
+        );
+        assert_eq!(
+            reverse.parse("unlimited"),
+            Some(Parsed::Rate(Rate::UNLIMITED))
+        );
+        assert_eq!(reverse.parse("999bit"), None);
+        assert_eq!(
+            reverse.to_string(),
+            "a rate from 1kbit to 1gbit, or unlimited"
+        );
+    }
+
+    #[test]
+    fn names_are_safe_as_folders() {
+        for (text, name, word) in [
+            ("a-b_1", true, true),
+            ("1a", true, false),
+            ("", false, false),
+            ("-a", false, false),
+            ("..", false, false),
+            ("a/b", false, false),
+            ("ä", false, false),
+        ] {
+            assert_eq!(
+                (
+                    Domain::Name.parse(text).is_some(),
+                    Domain::Word.parse(text).is_some()
+                ),
+                (name, word),
+                "{text}"
+            );
+        }
+    }
+}

@@ -1,0 +1,258 @@
+//! What every world that simulates or carries packets has in common: which figures are taken, and
+//! how they are put together.
+
+use std::collections::BTreeMap;
+
+use quell_app::{AppConfig, Durations, Report, Transport};
+use quell_aqm::{Packet, Qdisc as _};
+use quell_measure::{
+    Direction, FlowRecorder, GroupId, GroupInfo, Recorder, RecorderConfig, Summary, Timeline,
+};
+use quell_units::{Random, Time};
+use serde_json::{Value, json};
+
+use crate::keys::MTU;
+use crate::lifetimes::Lifetime;
+use crate::{Group, Scenario, Side};
+
+/// Below this utilisation a link that never signalled was not the bottleneck.
+const BOTTLENECK: f64 = 0.9;
+
+/// What one application saw between two neighbouring cuts of the timeline, or several of them.
+#[derive(Debug, Clone, Copy)]
+pub struct Stretch<'a> {
+    /// Index of the group.
+    pub group: usize,
+    /// Index within the group.
+    pub flow: usize,
+    /// Its start.
+    pub from: Time,
+    /// Its end.
+    pub to: Time,
+    /// What the application saw in it.
+    pub report: &'a Report,
+}
+
+/// Which part of the run counts for what.
+pub fn timeline(scenario: &Scenario) -> Timeline {
+    let run = &scenario.run;
+    let changes: Vec<Time> = scenario.changes.iter().map(|change| change.time).collect();
+    Timeline::new(run.warmup, &changes, run.settle, run.duration)
+}
+
+/// Ends of segments, the last of which is the end of the run.
+pub fn cuts(timeline: &Timeline) -> Vec<Time> {
+    let segments = timeline.segments().iter();
+    segments.map(|segment| segment.span.end).collect()
+}
+
+/// The longest time that a host takes before it looks at a packet: that of a quiet machine, and enough for seeds to differ. More
+/// is not harmless, because self-clocked flows add it up round by round: with a packet time (0.3 ms at 40 Mbit/s) a lone DCTCP
+/// 25 ms away, marked by a step of 1 ms, fills 96.4 % of the link; with 20 µs 98.9 %, as without.
+const NOISE: Time = Time::from_micros(20);
+
+/// Hosts with TCP senders take a random time before they look at what comes back: not longer than a full packet on the
+/// link, which is enough to get out of step (Floyd and Jacobson 1992), nor than 5 % of the base RTT. By direction and group, in the
+/// worlds where nothing else makes hosts late.
+pub fn noise(scenario: &Scenario) -> [Vec<Time>; 2] {
+    let span = |group: &Group, direction| {
+        if group.direction == direction || group.app.transport() == Transport::Datagram {
+            return Time::ZERO;
+        }
+        let rate = scenario.link.side(group.direction).rate;
+        NOISE.min(rate.time_for(MTU)).min(group.rtt / 20)
+    };
+    [Direction::Forward, Direction::Reverse].map(|direction| {
+        let groups = scenario.groups.iter();
+        groups.map(|group| span(group, direction)).collect()
+    })
+}
+
+/// What the summary says of each group.
+pub fn group_infos(scenario: &Scenario) -> Vec<GroupInfo> {
+    let info = |group: &Group| GroupInfo {
+        name: group.name.clone(),
+        congestion_control: group.control_name().map(str::to_owned),
+        elastic: group.app.is_greedy(),
+    };
+    scenario.groups.iter().map(info).collect()
+}
+
+/// An observer for each direction of the link.
+pub fn recorders<P: Packet>(scenario: &Scenario, timeline: &Timeline) -> [Recorder; 2] {
+    let groups = scenario.groups.iter().map(|group| group.direction);
+    let groups: Vec<Direction> = groups.collect();
+    [Direction::Forward, Direction::Reverse].map(|direction| {
+        let side = scenario.link.side(direction);
+        Recorder::new(RecorderConfig {
+            direction,
+            queues: discipline::<P>(side, Random::new(0, "names")).queues(),
+            groups: groups.clone(),
+            rate: side.rate,
+            timeline: timeline.clone(),
+            interval: Some(scenario.run.interval),
+        })
+    })
+}
+
+/// A recorder that knows every flow; ids count up from 0 in the order of `lifetimes`.
+pub fn flow_recorder(
+    scenario: &Scenario,
+    timeline: &Timeline,
+    lifetimes: &[Lifetime],
+) -> FlowRecorder {
+    let interval = Some(scenario.run.interval);
+    let mut recorder = FlowRecorder::new(timeline.clone(), interval, scenario.groups.len());
+    for lifetime in lifetimes {
+        let id = recorder.start(GroupId(lifetime.group as u32), lifetime.start);
+        if let Some(stop) = lifetime.stop {
+            recorder.stop(id, stop);
+        }
+    }
+    recorder
+}
+
+/// The queue of a side.
+pub fn discipline<P: Packet>(side: &Side, random: Random) -> quell_aqm::Discipline<P> {
+    let built = side.queue.build(side.rate, random);
+    built.expect("the scenario's check has tried this queue")
+}
+
+/// Fills in what the applications report, for the whole and for each phase: the stretches that lie
+/// inside count.
+pub fn add_app_reports(scenario: &Scenario, summary: &mut Summary, stretches: &[Stretch<'_>]) {
+    let seconds = |seconds: f64| Time::from_nanos((seconds * 1e9).round() as u64);
+    let whole = (seconds(summary.warmup_s), seconds(summary.duration_s));
+    for (index, group) in scenario.groups.iter().enumerate() {
+        let of_group = stretches.iter().filter(|stretch| stretch.group == index);
+        let mut of_group: Vec<&Stretch<'_>> = of_group.collect();
+        of_group.sort_by_key(|stretch| stretch.from);
+        let app = |(from, to)| app_json(&group.app, merged(&of_group, from, to).as_ref());
+        summary.figures.groups[index].app = app(whole);
+        for phase in &mut summary.phases {
+            phase.figures.groups[index].app = app((seconds(phase.start_s), seconds(phase.end_s)));
+        }
+    }
+}
+
+/// The reports of a group's flows between `from` and `to`, added up. Stretches are in the order of their starts.
+fn merged(stretches: &[&Stretch<'_>], from: Time, to: Time) -> Option<Report> {
+    let first = stretches.partition_point(|stretch| stretch.from < from);
+    let begun = stretches[first..]
+        .iter()
+        .take_while(|stretch| stretch.from < to);
+    let mut flows: BTreeMap<usize, Report> = BTreeMap::new();
+    for Stretch { flow, report, .. } in begun.filter(|stretch| stretch.to <= to) {
+        flows
+            .entry(*flow)
+            .and_modify(|sum| sum.append(report))
+            .or_insert_with(|| (*report).clone());
+    }
+    flows.into_values().reduce(|mut sum, next| {
+        sum.merge(&next);
+        sum
+    })
+}
+
+fn app_json(app: &AppConfig, report: Option<&Report>) -> Value {
+    let ms = |time: Time| time.as_nanos() as f64 / 1e6;
+    match report {
+        Some(Report::Bulk { bytes }) => json!({ "kind": app.kind(), "bytes": bytes }),
+        Some(Report::Cbr(cbr)) => json!({
+            "kind": app.kind(),
+            "sent": cbr.sent,
+            "received": cbr.received,
+            "lost": cbr.lost,
+            "loss_ratio": cbr.loss_ratio(),
+            "reordered": cbr.reordered,
+            "one_way_delay_ms": cbr.delay.map(|delay| {
+                let quantile = |thousandths| cbr.delays.quantile(thousandths).map(ms);
+                json!({
+                    "min": ms(delay.min), "mean": ms(delay.mean), "max": ms(delay.max),
+                    "p1": quantile(10), "p25": quantile(250), "p50": quantile(500), "p75": quantile(750),
+                    "p90": quantile(900), "p99": quantile(990), "p999": quantile(999),
+                })
+            }),
+            "jitter_ms": ms(cbr.jitter),
+        }),
+        Some(Report::Transfer(transfers)) => json!({
+            "kind": app.kind(),
+            "completed": transfers.completed(),
+            "unfinished": transfers.unfinished(),
+            "bytes": transfers.bytes,
+            "completion_ms": durations_json(&transfers.completion),
+            "goodput_bps": transfers.goodput_bps(),
+        }),
+        Some(Report::OnOff(seen)) => json!({
+            "kind": app.kind(),
+            "bytes": seen.bytes,
+            "bursts": seen.bursts,
+        }),
+        None => json!({ "kind": app.kind() }),
+    }
+}
+
+/// As every other distribution, and with the shortest.
+fn durations_json(durations: &Durations) -> Value {
+    let ms = |time: Option<Time>| time.map(|time| time.as_nanos() as f64 / 1e6);
+    let quantile = |thousandths| ms(durations.quantile(thousandths));
+    match durations.mean_ns() {
+        Some(mean) => json!({
+            "mean": mean / 1e6,
+            "min": ms(durations.min()),
+            "p1": quantile(10),
+            "p25": quantile(250),
+            "p50": quantile(500),
+            "p75": quantile(750),
+            "p90": quantile(900),
+            "p99": quantile(990),
+            "p999": quantile(999),
+            "max": ms(durations.max()),
+        }),
+        None => Value::Null,
+    }
+}
+
+/// A run that ended in its warm-up has no figures.
+pub fn warn_if_unmeasured(summary: &Summary, warnings: &mut Vec<String>) {
+    if summary.has_measured() {
+        return;
+    }
+    warnings.push(match summary.warmup_s > 0.0 {
+        true => format!(
+            "nothing was measured: the run ended at {:.1} s, in its warm-up of {:.1} s",
+            summary.duration_s, summary.warmup_s
+        ),
+        false => "nothing was measured: the run ended at its start".to_owned(),
+    });
+}
+
+/// A link that neither filled nor signalled was not what limited the flows that take all they can get.
+pub fn warn_if_idle(scenario: &Scenario, summary: &Summary, warnings: &mut Vec<String>) {
+    if !summary.has_measured() {
+        return;
+    }
+    let link = &summary.figures.link;
+    let reverse = link.reverse.as_ref();
+    for (direction, name, rate, utilisation) in [
+        (Direction::Forward, "link", link.rate_bps, link.utilisation),
+        (
+            Direction::Reverse,
+            "reverse link",
+            reverse.and_then(|link| link.rate_bps),
+            reverse.map_or(0.0, |link| link.utilisation),
+        ),
+    ] {
+        let queues = summary.figures.queues.iter();
+        let queues = queues.filter(|queue| queue.direction == direction);
+        let signals: u64 = queues.map(|queue| queue.marked + queue.dropped).sum();
+        let mut groups = scenario.groups.iter();
+        let greedy = groups.any(|group| group.direction == direction && group.app.is_greedy());
+        if greedy && signals == 0 && utilisation < BOTTLENECK && rate.is_some() {
+            warnings.push(format!(
+                "the {name} was not the bottleneck: it was used for {:.1} % of the time, and its queue never signalled",
+                utilisation * 100.0
+            ));
+        }
+    }
+}

@@ -1,0 +1,310 @@
+//! Every key of a scenario, in one table.
+//!
+//! Checks, suggestions, defaults, JSON Schema, `--set`, `[[at]]` and the documentation come from here; the parameters of
+//! queues, markers and throughput-value functions come from the tables of `quell-aqm`, the options of congestion controls from
+//! those of `quell-tcp`. Every key has an effect in some world.
+
+use quell_app::Distribution;
+use quell_app::config::MIN_DATAGRAM;
+use quell_aqm::value::code::BINS_PER_OCTAVE;
+use quell_units::parameter::Domain as D;
+use quell_units::{Bytes, Rate, Time};
+
+use super::control::DEFAULT_CONTROL;
+use super::domain::{Domain, bytes, time};
+use crate::World;
+
+/// The format of scenario files.
+pub const SCHEMA: u64 = 1;
+/// The largest IP packet. Every world uses Ethernet's.
+pub const MTU: Bytes = Bytes::new(1_500);
+/// The most flows of all groups together, in the world that has room for most.
+pub const MOST_FLOWS: u64 = 100_000;
+/// The most groups.
+pub const MOST_GROUPS: usize = 64;
+const SLOWEST: Rate = Rate::from_bps(1_000);
+const FASTEST: Rate = Rate::from_mbps(1_000_000);
+/// The largest transfer.
+const MOST_TRANSFERRED: Bytes = Bytes::new(1_000_000_000_000);
+const DAY: Time = Time::from_secs(86_400);
+
+/// A table of a scenario.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Section {
+    /// The top of the file.
+    Root,
+    /// `[link]`
+    Link,
+    /// `[link.reverse]`
+    Reverse,
+    /// `[[group]]`
+    Group,
+    /// `congestion-control = { … }`
+    CongestionControl,
+    /// `value = { … }`
+    Value,
+    /// `app = { … }`
+    App,
+    /// `interval = { … }` of datagrams.
+    Interval,
+    /// `on`, `off` and `repeat` as a table.
+    Period,
+    /// `[[at]]`
+    At,
+    /// `[run]`
+    Run,
+}
+
+impl Section {
+    /// Every section.
+    pub const ALL: &'static [Self] = &[
+        Self::Root,
+        Self::Link,
+        Self::Reverse,
+        Self::Group,
+        Self::CongestionControl,
+        Self::Value,
+        Self::App,
+        Self::Interval,
+        Self::Period,
+        Self::At,
+        Self::Run,
+    ];
+
+    /// As people know it.
+    pub const fn title(self) -> &'static str {
+        match self {
+            Self::Root => "a scenario",
+            Self::Link => "[link]",
+            Self::Reverse => "[link.reverse]",
+            Self::Group => "[[group]]",
+            Self::CongestionControl => "congestion-control",
+            Self::Value => "value",
+            Self::App => "app",
+            Self::Interval => "interval",
+            Self::Period => "a period",
+            Self::At => "[[at]]",
+            Self::Run => "[run]",
+        }
+    }
+
+    /// The heading in a file under which the examples of its keys stand; empty at the top of the file.
+    pub const fn heading(self) -> &'static str {
+        match self {
+            Self::Root => "",
+            Self::Link => "[link]",
+            Self::Reverse => "[link.reverse]",
+            Self::Group
+            | Self::CongestionControl
+            | Self::Value
+            | Self::App
+            | Self::Interval
+            | Self::Period => "[[group]]",
+            Self::At => "[[at]]",
+            Self::Run => "[run]",
+        }
+    }
+
+    /// The rows of this section.
+    pub fn keys(self) -> impl Iterator<Item = &'static Key> {
+        KEYS.iter().filter(move |key| key.section == self)
+    }
+}
+
+/// The value of a key that nobody gave.
+#[derive(Debug, Clone, Copy)]
+pub enum Default {
+    /// There is none: the key must be given.
+    Required,
+    /// This, in the notation of the file.
+    Is(&'static str),
+    /// It follows from other keys, or is nothing; the text says how.
+    Derived(&'static str),
+}
+
+/// One row.
+#[derive(Debug, Clone, Copy)]
+pub struct Key {
+    /// The table in which it stands.
+    pub section: Section,
+    /// Its name.
+    pub name: &'static str,
+    /// Kind, unit and range.
+    pub domain: Domain,
+    /// What it is when nobody says.
+    pub default: Default,
+    /// The key exists only where the key `kind` of the same table has this value. A name may have a row for each of several
+    /// kinds.
+    pub only: Option<&'static str>,
+    /// Whether an `[[at]]` can change it.
+    pub live: bool,
+    /// Where name and default come from; empty if from quell itself.
+    pub source: &'static str,
+    /// What it does.
+    pub help: &'static str,
+    /// A line of a file that gives it, in the table that [`Section::heading`] names.
+    pub example: &'static str,
+    /// Where it works; elsewhere it is refused.
+    pub worlds: &'static [World],
+}
+
+/// Worlds with modelled hosts.
+const MODELLED: &[World] = &[World::Sim];
+
+/// A row with nothing special about it.
+const fn key(
+    section: Section,
+    name: &'static str,
+    domain: Domain,
+    default: Default,
+    help: &'static str,
+    example: &'static str,
+) -> Key {
+    Key {
+        section,
+        name,
+        domain,
+        default,
+        only: None,
+        live: false,
+        source: "",
+        help,
+        example,
+        worlds: World::ALL,
+    }
+}
+
+impl Default {
+    /// In words: a value, or how it follows; `None` where the key must be given.
+    pub fn words(self) -> Option<&'static str> {
+        match self {
+            Self::Required => None,
+            Self::Is("") => Some("empty"),
+            Self::Is(text) | Self::Derived(text) => Some(text),
+        }
+    }
+}
+
+impl Key {
+    /// The dotted path from the top of a file, as errors print it and `--set` takes it. `NAME` stands for the name of a
+    /// group, `PERIOD` for `on`, `off` or `repeat`.
+    pub fn path(&self) -> String {
+        let table = match self.section {
+            Section::Root => return self.name.to_owned(),
+            Section::Link => "link",
+            Section::Reverse => "link.reverse",
+            Section::Group => "group.NAME",
+            Section::CongestionControl => "group.NAME.congestion-control",
+            Section::Value => "group.NAME.value",
+            Section::App => "group.NAME.app",
+            Section::Interval => "group.NAME.app.interval",
+            Section::Period => "group.NAME.app.PERIOD",
+            Section::At => "at",
+            Section::Run => "run",
+        };
+        format!("{table}.{}", self.name)
+    }
+}
+
+use self::Default::{Derived, Is, Required};
+use self::Section::{
+    App, At, CongestionControl, Group, Interval, Link, Period, Reverse, Root, Run, Value,
+};
+
+const OVERHEAD: &str = "Bytes that the link adds to each IP packet when it serialises it; 14 equals tc's accounting on Ethernet.";
+/// Of a queue discipline.
+pub(super) const QUEUE: Domain = Domain::Table(
+    "the name of a queue, or a table with its parameters: { kind = \"fifo\", limit = \"100ms\" }",
+);
+const APP: Domain =
+    Domain::Table("\"bulk\", or a table such as { kind = \"transfer\", size = \"1MB\" }");
+const PERIOD: Domain =
+    Domain::Table("a time, or a table { mean = \"1s\", distribution = \"exponential\" }");
+const INTERVAL: Domain = Domain::Table("a time, or a table { mean = \"20ms\", stddev = \"1ms\" }");
+const BINS: Domain = Domain::Value(BINS_PER_OCTAVE.domain);
+const BINS_HELP: &str =
+    "Codes of packet values for a factor of two of the value: how finely values are distinguished.";
+const MPU: &str = "Smallest number of bytes that a packet occupies on the link.";
+
+/// Every key there is, in the order in which a resolved scenario lists them.
+#[rustfmt::skip]
+pub const KEYS: &[Key] = &[
+    key(Root, "schema", Domain::Value(D::Integer(SCHEMA, SCHEMA)), Required, "Format of this file.", "schema = 1"),
+    key(Root, "name", Domain::Name, Required, "Name of the scenario; results carry it.", r#"name = "evening""#),
+    key(Root, "description", Domain::Text, Is(""), "What the scenario shows, in a sentence.", r#"description = "Two downloads and a call share an access link.""#),
+    key(Root, "link", Domain::Table("a table [link]"), Required, "The bottleneck.", r#"link = { rate = "40mbit", queue = "dualpi2" }"#),
+    key(Root, "value", Domain::Table("tables [value.NAME], one for each function"), Derived("no function of its own"), "Throughput-value functions of the scenario's own; quell values lists the kinds.", r#"value.premium = { kind = "linear", zero = "100mbit" }"#),
+    key(Root, "group", Domain::Table("a list of tables [[group]]"), Required, "Flows that are alike.", r#"group = [{ name = "downloads", rtt = "20ms", app = "bulk" }]"#),
+    key(Root, "at", Domain::Table("a list of tables [[at]]"), Derived("nothing changes"), "What changes during the run; each starts a phase of the summary.", r#"at = [{ time = "30s", set = { "link.rate" = "20mbit" } }]"#),
+    key(Root, "run", Domain::Table("a table [run]"), Required, "How long, and with which randomness.", r#"run = { duration = "60s", warmup = "10s" }"#),
+    Key { live: true, ..key(Link, "rate", Domain::Rate(SLOWEST, FASTEST, None), Required, "Rate of the link in the forward direction.", r#"rate = "100mbit""#) },
+    Key { source: "tc-stab(8)", ..key(Link, "overhead", Domain::Signed(-1_000, 1_000), Is("0"), OVERHEAD, "overhead = 18") },
+    Key { source: "tc-stab(8)", ..key(Link, "mpu", bytes(Bytes::ZERO, MTU), Is("0B"), MPU, r#"mpu = "64B""#) },
+    Key { source: "ours", ..key(Link, "bins-per-octave", BINS, Is("64"), BINS_HELP, "bins-per-octave = 32") },
+    key(Link, "queue", QUEUE, Required, "Queue discipline of the forward direction, with its parameters.", r#"queue = { kind = "dualpi2", target = "15ms" }"#),
+    key(Link, "reverse", Domain::Table("a table [link.reverse]"), Derived("unlimited"), "The other direction.", r#"reverse = { rate = "20mbit", queue = "fq_codel" }"#),
+    Key { live: true, ..key(Reverse, "rate", Domain::Rate(SLOWEST, FASTEST, Some(Rate::UNLIMITED)), Is("unlimited"), "Rate of the link in the reverse direction.", r#"rate = "20mbit""#) },
+    Key { source: "tc-stab(8)", ..key(Reverse, "overhead", Domain::Signed(-1_000, 1_000), Is("0"), OVERHEAD, "overhead = 18") },
+    Key { source: "tc-stab(8)", ..key(Reverse, "mpu", bytes(Bytes::ZERO, MTU), Is("0B"), MPU, r#"mpu = "64B""#) },
+    Key { source: "ours", ..key(Reverse, "bins-per-octave", BINS, Is("64"), BINS_HELP, "bins-per-octave = 32") },
+    key(Reverse, "queue", QUEUE, Derived("\"fifo\""), "Queue discipline of the reverse direction, with its parameters.", r#"queue = { kind = "pie", target = "10ms" }"#),
+    key(Group, "name", Domain::Word, Required, "Name of the group; results, --set and [[at]] use it.", r#"name = "downloads""#),
+    Key { live: true, ..key(Group, "count", Domain::Value(D::Integer(0, MOST_FLOWS)), Is("1"), "Number of flows. 0 is allowed where an [[at]] changes it; flows stop newest first.", "count = 4") },
+    key(Group, "congestion-control", Domain::Table("the name of a congestion control, or a table with its options: { name = \"cubic\", beta = 0.8 }"), Derived("cubic, where the application uses TCP"), "Congestion control of the senders.", r#"congestion-control = "dctcp""#),
+    key(Group, "ecn", Domain::Value(D::Word(&["off", "ect0", "ect1"])), Derived("what the control declares (quell cc), else off"), "ECN field of the data packets; ect1 claims L4S (RFC 9331).", r#"ecn = "ect1""#),
+    key(Group, "rtt", time(Time::ZERO, Time::from_secs(10)), Required, "Base RTT, without queueing: half of it in each direction, after the queue.", r#"rtt = "20ms""#),
+    key(Group, "app", APP, Required, "Application: what the flows send.", r#"app = "bulk""#),
+    key(Group, "direction", Domain::Value(D::Word(&["forward", "reverse"])), Is("forward"), "Direction of the data: which of the link's two queues it crosses.", r#"direction = "reverse""#),
+    key(Group, "start", time(Time::ZERO, DAY), Is("0s"), "When the flows start.", r#"start = "5s""#),
+    key(Group, "stop", time(Time::from_nanos(1), DAY), Derived("the end of the run"), "When the flows stop.", r#"stop = "25s""#),
+    Key { worlds: MODELLED, ..key(Group, "access-rate", Domain::Rate(SLOWEST, FASTEST, Some(Rate::UNLIMITED)), Is("unlimited"), "Rate of each sender's own link, which its packets cross one by one in front of the queue.", r#"access-rate = "100mbit""#) },
+    Key { source: "Per Packet Value", ..key(Group, "value", Domain::Table("the name of a throughput-value function, \"none\", or a table with a marker: { function = \"gold\", marker = \"token_bucket\" }"), Derived("gold where the queue looks at packet values, else none"), "What the packets of the data are worth to a queue that looks at packet values.", r#"value = "silver""#) },
+    Key { source: "Linux sk_pacing_rate", ..key(Group, "pacing", Domain::Value(D::Flag), Derived("as the congestion control does"), "Whether TCP senders pace: at 200 % of a window per RTT in slow start, at 120 % afterwards.", "pacing = true") },
+    Key { source: "Linux tcp_tso_autosize", ..key(Group, "gso", Domain::Value(D::Flag), Is("true"), "Whether TCP senders use segmentation offload: about a millisecond's worth leaves at once, in bursts of full-sized packets.", "gso = false") },
+    key(CongestionControl, "name", Domain::Word, Is(DEFAULT_CONTROL), "Name of the congestion control.", r#"congestion-control = { name = "cubic", hystart = true }"#),
+    key(Value, "function", Domain::Table("the name of a throughput-value function, or a list of them for a marker of several timescales"), Derived("gold"), "Worth of the marginal bit by the rate of a flow.", r#"value = { function = "gold", marker = "token_bucket" }"#),
+    key(Value, "marker", Domain::Word, Derived("random"), "What gives each packet its value; quell values lists the kinds with their parameters.", r#"value = { function = "gold", marker = "random" }"#),
+    key(App, "kind", Domain::Value(D::Word(&["bulk", "cbr", "transfer", "on-off"])), Required, "bulk: a TCP flow that always has data. cbr: datagrams at regular intervals. transfer: finite transfers, each a TCP connection of its own, with their completion time. on-off: data during on-times only, over TCP or as datagrams.", r#"app = { kind = "bulk" }"#),
+    Key { only: Some("cbr"), ..key(App, "size", bytes(MIN_DATAGRAM, MTU), Required, "IP length of a datagram.", r#"app = { kind = "cbr", size = "200B", interval = "20ms" }"#) },
+    Key { only: Some("cbr"), ..key(App, "interval", INTERVAL, Required, "Time between datagrams.", r#"app = { kind = "cbr", size = "200B", interval = "20ms" }"#) },
+    Key { only: Some("transfer"), ..key(App, "size", bytes(Bytes::new(1), MOST_TRANSFERRED), Required, "Payload of a transfer.", r#"app = { kind = "transfer", size = "1MB" }"#) },
+    Key { only: Some("transfer"), ..key(App, "repeat", PERIOD, Derived("a single transfer"), "From the end of a connection to the opening of the next.", r#"app = { kind = "transfer", size = "100kB", repeat = "2s" }"#) },
+    Key { only: Some("on-off"), ..key(App, "on", PERIOD, Required, "Length of an on-time. The first begins with the flow.", r#"app = { kind = "on-off", on = "2s", off = "2s" }"#) },
+    Key { only: Some("on-off"), ..key(App, "off", PERIOD, Required, "Length of an off-time.", r#"app = { kind = "on-off", on = "2s", off = "2s" }"#) },
+    Key { only: Some("on-off"), ..key(App, "size", bytes(MIN_DATAGRAM, MTU), Derived("TCP, as much as it takes"), "IP length of a datagram; with it on-times are datagrams at intervals.", r#"app = { kind = "on-off", on = "1s", off = "1.6s", size = "200B", interval = "20ms" }"#) },
+    Key { only: Some("on-off"), ..key(App, "interval", INTERVAL, Derived("none without size"), "Time between the datagrams of an on-time.", r#"app = { kind = "on-off", on = "1s", off = "1.6s", size = "200B", interval = "20ms" }"#) },
+    key(Interval, "mean", time(Time::from_micros(10), Time::from_secs(60)), Required, "Mean time between datagrams.", r#"app = { kind = "cbr", size = "200B", interval = { mean = "20ms" } }"#),
+    key(Interval, "stddev", time(Time::ZERO, Time::from_secs(60)), Is("0s"), "Standard deviation of the time between datagrams.", r#"app = { kind = "cbr", size = "200B", interval = { mean = "20ms", stddev = "1ms" } }"#),
+    key(Period, "mean", time(Time::ZERO, DAY), Required, "Mean length.", r#"app = { kind = "transfer", size = "100kB", repeat = { mean = "2s" } }"#),
+    key(Period, "distribution", Domain::Value(D::Word(&[Distribution::ALL[0].name(), Distribution::ALL[1].name()])), Is("fixed"), "How single lengths deviate from the mean.", r#"app = { kind = "transfer", size = "100kB", repeat = { mean = "2s", distribution = "exponential" } }"#),
+    key(At, "time", time(Time::from_nanos(1), DAY), Required, "When.", r#"time = "30s""#),
+    key(At, "set", Domain::Table("a table such as { \"link.rate\" = \"20mbit\" }"), Required, "New values, each under its dotted key.", r#"set = { "link.rate" = "20mbit", "group.downloads.count" = 8 }"#),
+    key(Run, "duration", time(Time::from_millis(1), DAY), Required, "How long, with the warm-up.", r#"duration = "60s""#),
+    key(Run, "warmup", time(Time::ZERO, DAY), Is("0s"), "What is left out of all figures at the start.", r#"warmup = "10s""#),
+    key(Run, "settle", time(Time::ZERO, DAY), Is("0s"), "What is left out of each phase's figures at its start.", r#"settle = "2s""#),
+    key(Run, "interval", time(Time::from_millis(1), Time::from_secs(3_600)), Is("100ms"), "Time between rows of the series.", r#"interval = "50ms""#),
+    key(Run, "seeds", Domain::Seeds, Is("[1]"), "Seeds of the randomness: one result each, and their mean with its standard error.", "seeds = [1, 2, 3]"),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_is_consistent() {
+        for (index, key) in KEYS.iter().enumerate() {
+            assert!(!key.help.is_empty(), "{}", key.name);
+            let twin = KEYS[..index].iter().any(|other| {
+                (other.section, other.name) == (key.section, key.name)
+                    && (other.only.is_none() || other.only == key.only)
+            });
+            assert!(!twin, "{:?}.{} appears twice", key.section, key.name);
+            if let (Default::Is(text), false) = (key.default, matches!(key.domain, Domain::Seeds)) {
+                assert!(key.domain.parse(text).is_some(), "{}", key.name);
+            }
+        }
+        for section in Section::ALL {
+            assert!(section.keys().next().is_some(), "{section:?}");
+        }
+    }
+}

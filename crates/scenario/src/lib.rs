@@ -1,0 +1,273 @@
+//! Scenarios: what runs over which link, and what changes when; and the step from a scenario to a simulated run.
+//!
+//! [`Scenario::load`] reads text and arguments into a tree, checks and types it by the table in [`keys`], and judges what no
+//! single key can tell. Everything that is wrong is reported at once, with file, line, key, what was found and what would be
+//! right. Any text gives a scenario or an error, never a panic.
+//!
+//! * [`Scenario`]: a scenario that passed every check; [`schema`]: the file format as JSON Schema, for editors.
+//! * [`contract`]: what every [`World`] gives; [`figures`], [`lifetimes()`], [`markers()`]: what all of them measure and start.
+//! * [`sim`]: the world of modelled hosts.
+//!
+//! There is no file, thread, clock or socket in here, and sizes are the same on every platform: a page in a browser accepts and
+//! refuses the same scenarios with the same words.
+
+#![forbid(unsafe_code)]
+
+mod app;
+mod capacity;
+mod changes;
+mod check;
+pub mod contract;
+pub mod control;
+mod domain;
+pub mod figures;
+pub mod find;
+mod guesses;
+mod hint;
+pub mod keys;
+mod lifetimes;
+mod markers;
+pub mod memory;
+mod overrides;
+mod printable;
+mod problem;
+mod queue;
+mod read;
+pub mod schema;
+pub mod sim;
+pub mod start;
+mod tree;
+mod value;
+mod warn;
+mod world;
+mod write;
+
+pub use quell_app::{AppConfig, Datagrams, Distribution, Interval, Period};
+use quell_aqm::departure_clock::Framing;
+use quell_aqm::value::CodeScale;
+pub use quell_measure::Direction;
+use quell_units::{Rate, Time};
+
+pub use self::capacity::{all_flows, bytes_in_flight, in_flight, largest_window, most_flows};
+pub use self::control::ControlSpec;
+pub use self::domain::{Domain, LONGEST_NAME};
+pub use self::lifetimes::{Lifetime, lifetimes};
+pub use self::markers::markers;
+pub use self::memory::{MEMORY_BUDGET, Memory};
+pub use self::overrides::Override;
+pub use self::printable::{OneLine, printable};
+pub use self::problem::{Origin, Problem, Problems, closest};
+pub use self::queue::QueueSpec;
+pub use self::value::{DEFAULT_FUNCTION, FunctionSpec, ValueSpec, uses_values};
+pub(crate) use self::value::{MOST_FUNCTIONS, PIECEWISE, UNMARKED};
+pub use self::world::World;
+
+/// A scenario that passed every check, with every default resolved.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Scenario {
+    /// Its name, safe as part of a path.
+    pub name: String,
+    /// What it shows; may be empty.
+    pub description: String,
+    /// The bottleneck.
+    pub link: Link,
+    /// Throughput-value functions of its own.
+    pub functions: Vec<FunctionSpec>,
+    /// At least one; names differ.
+    pub groups: Vec<Group>,
+    /// In the order of their time, which is after the start and before the end.
+    pub changes: Vec<Change>,
+    /// How long, and with which seeds.
+    pub run: Run,
+}
+
+/// The two directions of the bottleneck.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Link {
+    /// From the senders of a [`Direction::Forward`] group to its receivers.
+    pub forward: Side,
+    /// Back.
+    pub reverse: Side,
+}
+
+impl Link {
+    /// The side that carries `direction`.
+    pub fn side(&self, direction: Direction) -> &Side {
+        match direction {
+            Direction::Forward => &self.forward,
+            Direction::Reverse => &self.reverse,
+        }
+    }
+}
+
+/// One direction of the bottleneck.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Side {
+    /// Its rate at the start; only the reverse one may be unlimited.
+    pub rate: Rate,
+    /// What a packet occupies on the link.
+    pub framing: Framing,
+    /// The queue discipline.
+    pub queue: QueueSpec,
+    /// Of the packet values in front of it.
+    pub codes: CodeScale,
+}
+
+/// Flows that are alike.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Group {
+    /// Its name, without dots.
+    pub name: String,
+    /// Flows at the start.
+    pub count: u32,
+    /// The congestion control with its options; `None` for datagrams.
+    pub congestion_control: Option<ControlSpec>,
+    /// What data packets carry.
+    pub ecn: EcnSetting,
+    /// Base RTT; half of it in each direction, after the queue.
+    pub rtt: Time,
+    /// What the flows do.
+    pub app: AppConfig,
+    /// Which way the data goes.
+    pub direction: Direction,
+    /// When the flows start.
+    pub start: Time,
+    /// When they stop; `None` is the end of the run.
+    pub stop: Option<Time>,
+    /// Rate of each sender's own link.
+    pub access_rate: Rate,
+    /// How its data packets get a value; `None` leaves them unmarked.
+    pub value: Option<ValueSpec>,
+    /// Whether TCP senders pace; `None` leaves it to the congestion control.
+    pub pacing: Option<bool>,
+    /// Whether TCP senders use segmentation offload.
+    pub gso: bool,
+}
+
+/// What data packets carry in the ECN field.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EcnSetting {
+    /// Not-ECT.
+    Off,
+    /// ECT(0): Classic ECN (RFC 3168).
+    Ect0,
+    /// ECT(1): L4S (RFC 9331).
+    Ect1,
+}
+
+/// The word for a direction in scenarios and results.
+pub const fn direction_name(direction: Direction) -> &'static str {
+    match direction {
+        Direction::Forward => "forward",
+        Direction::Reverse => "reverse",
+    }
+}
+
+impl Group {
+    /// Name of the congestion control; `None` for datagrams.
+    pub fn control_name(&self) -> Option<&str> {
+        self.congestion_control.as_ref().map(ControlSpec::name)
+    }
+    /// Whether the control is one of quell's own whose response to marks is scalable (RFC 9331).
+    pub fn is_scalable(&self) -> bool {
+        let control = self.congestion_control.as_ref();
+        control
+            .and_then(ControlSpec::known)
+            .is_some_and(|known| known.scalable)
+    }
+}
+
+impl EcnSetting {
+    /// The word in scenarios.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Off => "off",
+            Self::Ect0 => "ect0",
+            Self::Ect1 => "ect1",
+        }
+    }
+}
+
+/// What happens at one instant.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Change {
+    /// When, from the start of the run.
+    pub time: Time,
+    /// What, in the order written.
+    pub set: Vec<Setting>,
+}
+
+/// One new value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Setting {
+    /// The rate of a direction.
+    Rate(Direction, Rate),
+    /// A living parameter of a queue, as [`Qdisc::configure`](quell_aqm::Qdisc::configure) takes it.
+    Queue {
+        /// Which queue.
+        direction: Direction,
+        /// The parameter.
+        key: String,
+        /// Its value in text.
+        value: String,
+    },
+    /// The number of flows of a group; flows stop newest first.
+    Count {
+        /// Index into [`Scenario::groups`].
+        group: usize,
+        /// Flows from now on.
+        count: u32,
+    },
+}
+
+/// How long, and with which seeds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Run {
+    /// With the warm-up.
+    pub duration: Time,
+    /// Left out of all figures.
+    pub warmup: Time,
+    /// Left out of each phase's figures at its start.
+    pub settle: Time,
+    /// Time between rows of the series.
+    pub interval: Time,
+    /// At least one; all differ.
+    pub seeds: Vec<u64>,
+}
+
+/// A scenario, and warnings about it.
+#[derive(Debug, Clone)]
+pub struct Loaded {
+    /// The scenario.
+    pub scenario: Scenario,
+    /// What is possible, but probably an error.
+    pub warnings: Vec<Problem>,
+}
+
+impl Scenario {
+    /// Reads `text`, the content of `file`, which errors name. `overrides` are applied in order before anything is checked.
+    /// With a `world`, what that world cannot do, or has no memory for, is refused too: what is accepted starts there. Without
+    /// one only what no world could run is refused.
+    pub fn load(
+        file: &str,
+        text: &str,
+        overrides: &[Override],
+        world: Option<World>,
+    ) -> Result<Loaded, Problems> {
+        let one = |problem| Problems(vec![problem]);
+        let mut root = tree::read(file, text).map_err(one)?;
+        for argument in overrides {
+            argument.apply(file, &mut root).map_err(one)?;
+        }
+        let scenario = read::read(file, &root)?;
+        let places = check::Places::new(file, &root);
+        check::check(&scenario, world, &places)?;
+        let warnings = warn::warnings(&scenario, &places);
+        Ok(Loaded { scenario, warnings })
+    }
+
+    /// Reads `text` alone, under the name `scenario`, for no world in particular.
+    pub fn parse(text: &str) -> Result<Self, Problems> {
+        Self::load("scenario", text, &[], None).map(|loaded| loaded.scenario)
+    }
+}

@@ -1,0 +1,287 @@
+//! `--set KEY=VALUE` and its relatives: changes of the tree before it is checked.
+//!
+//! A key is the dotted path that errors print: `run.duration`, `link.queue.target`, `group.l4s.count`. Whatever is wrong
+//! with the value, or with the key's last part, is found by the checks, which then name the argument instead of a line.
+
+use super::problem::{Origin, Problem, closest};
+use super::tree::{Node, Table, Tree, read_argument};
+
+/// One value given on the command line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Override {
+    argument: String,
+    key: String,
+    value: String,
+}
+
+impl Override {
+    /// From `KEY=VALUE`, the text after `--set`.
+    pub fn set(text: &str) -> Result<Self, String> {
+        match text.split_once('=') {
+            Some((key, value)) if !key.trim().is_empty() => Ok(Self {
+                argument: format!("--set {text}"),
+                key: key.trim().to_owned(),
+                value: value.trim().to_owned(),
+            }),
+            _ => Err(format!(
+                "--set {text}: must be KEY=VALUE, such as link.rate=20mbit"
+            )),
+        }
+    }
+
+    /// From the text after `--duration`.
+    pub fn duration(text: &str) -> Self {
+        Self {
+            argument: format!("--duration {text}"),
+            key: "run.duration".to_owned(),
+            value: text.to_owned(),
+        }
+    }
+
+    /// From the number after `--seed`: that one instead of the file's.
+    pub fn seed(seed: u64) -> Self {
+        Self {
+            argument: format!("--seed {seed}"),
+            key: "run.seeds".to_owned(),
+            value: format!("[{seed}]"),
+        }
+    }
+
+    /// From `KIND[:PARAMETER=VALUE,…]`, the text after `--queue`: the forward queue.
+    pub fn queue(text: &str) -> Result<Vec<Self>, String> {
+        let (kind, parameters) = text.split_once(':').unwrap_or((text, ""));
+        let one = |key: &str, value: &str| Self {
+            argument: format!("--queue {text}"),
+            key: format!("link.queue.{key}"),
+            value: value.trim().to_owned(),
+        };
+        let mut all = vec![one("kind", kind)];
+        for parameter in parameters
+            .split(',')
+            .filter(|parameter| !parameter.is_empty())
+        {
+            match parameter.split_once('=') {
+                Some((key, value)) if !key.trim().is_empty() => all.push(one(key.trim(), value)),
+                _ => {
+                    return Err(format!(
+                        "--queue {text}: must be KIND or KIND:PARAMETER=VALUE,…, such as fifo:limit=100ms"
+                    ));
+                }
+            }
+        }
+        Ok(all)
+    }
+
+    /// Puts the value into the tree.
+    pub(super) fn apply(&self, file: &str, root: &mut Node) -> Result<(), Problem> {
+        let origin = Origin::Argument(self.argument.clone());
+        let problem = |allowed: String| Problem {
+            file: file.to_owned(),
+            origin: origin.clone(),
+            key: self.key.clone(),
+            found: None,
+            allowed,
+        };
+        let parts: Vec<&str> = self.key.split('.').collect();
+        if parts.iter().any(|part| part.is_empty()) || parts.len() > 8 {
+            return Err(problem(
+                "is not a dotted key such as link.queue.target".to_owned(),
+            ));
+        }
+        if parts[0] == "at" {
+            return Err(problem("timed changes are edited in the file".to_owned()));
+        }
+        let (mut at, rest) = match parts.as_slice() {
+            ["group", name, rest @ ..] if !rest.is_empty() => {
+                (group(root, name).map_err(&problem)?, rest)
+            }
+            ["group", ..] => {
+                return Err(problem(
+                    "must name a group and its key, such as group.NAME.count".to_owned(),
+                ));
+            }
+            all => (root, all),
+        };
+        let Some((last, tables)) = rest.split_last() else {
+            return Ok(());
+        };
+        for part in tables {
+            at = descend(at, part, &origin)
+                .map_err(|found| problem(format!("{part} is {found} here, not a table")))?;
+        }
+        // Of a group's table, with which its choice is made.
+        let choice = tables.last().and_then(|table| choice(table));
+        let Tree::Table(table) = &mut at.value else {
+            return Err(problem(format!(
+                "{} is not a table, so it has no {last}",
+                at.found()
+            )));
+        };
+        let value = read_argument(&self.value, &origin);
+        let chooses = *last == "kind" || choice.is_some_and(|choice| choice.by == *last);
+        if chooses
+            && table
+                .get(last)
+                .is_some_and(|chosen| text(chosen) != text(&value))
+        {
+            forget_parameters(table, choice.map_or("", |choice| choice.beside));
+        }
+        table.set(last, value);
+        Ok(())
+    }
+}
+
+/// A key that is a name, or a table in which one key chooses what the others belong to.
+#[derive(Clone, Copy)]
+struct Choice {
+    table: &'static str,
+    /// The key that a name alone stands for.
+    name: &'static str,
+    /// The key that chooses.
+    by: &'static str,
+    /// A key that belongs to no choice.
+    beside: &'static str,
+}
+
+const CHOICES: &[Choice] = &[
+    Choice {
+        table: "app",
+        name: "kind",
+        by: "kind",
+        beside: "",
+    },
+    Choice {
+        table: "queue",
+        name: "kind",
+        by: "kind",
+        beside: "",
+    },
+    Choice {
+        table: "congestion-control",
+        name: "name",
+        by: "name",
+        beside: "",
+    },
+    Choice {
+        table: "value",
+        name: "function",
+        by: "marker",
+        beside: "function",
+    },
+];
+
+fn choice(table: &str) -> Option<Choice> {
+    CHOICES.iter().find(|choice| choice.table == table).copied()
+}
+
+/// Another kind, or another congestion control or marker, has other parameters: the file's own apply to its own kind only, those of
+/// earlier arguments stay, and what stands `beside` them.
+fn forget_parameters(table: &mut Table, beside: &str) {
+    let of_arguments: Vec<String> = table
+        .iter()
+        .filter(|(_, node)| matches!(node.origin, Origin::Argument(_)))
+        .map(|(name, _)| name.to_owned())
+        .collect();
+    table.retain(|name| name == beside || of_arguments.iter().any(|kept| kept == name));
+}
+
+fn text(node: &Node) -> Option<&str> {
+    match &node.value {
+        Tree::Scalar(_, text) => Some(text),
+        _ => None,
+    }
+}
+
+/// The table `part` in the table `at`, made if it is not there.
+fn descend<'a>(at: &'a mut Node, part: &str, origin: &Origin) -> Result<&'a mut Node, String> {
+    let found = at.found();
+    let Tree::Table(table) = &mut at.value else {
+        return Err(found);
+    };
+    if table.get(part).is_none() {
+        let made = Node {
+            origin: origin.clone(),
+            value: Tree::Table(Table::default()),
+        };
+        table.set(part, made);
+    }
+    if let (Some(choice), Some(node)) = (choice(part), table.get_mut(part)) {
+        spell_out(node, choice);
+    }
+    match table.get_mut(part) {
+        Some(node) if matches!(node.value, Tree::Table(_)) => Ok(node),
+        Some(node) => Err(node.found()),
+        None => Err(found),
+    }
+}
+
+/// What is given by its name alone becomes the table that holds options.
+fn spell_out(node: &mut Node, choice: Choice) {
+    if text(node).is_some() {
+        let mut table = Table::default();
+        table.set(choice.name, node.clone());
+        node.value = Tree::Table(table);
+    }
+}
+
+/// The group called `name`.
+fn group<'a>(root: &'a mut Node, name: &str) -> Result<&'a mut Node, String> {
+    let mut known = Vec::new();
+    if let Tree::Table(table) = &mut root.value
+        && let Some(Node {
+            value: Tree::Array(groups),
+            ..
+        }) = table.get_mut("group")
+    {
+        for group in groups {
+            let called = match &group.value {
+                Tree::Table(table) => table.get("name").and_then(text).map(str::to_owned),
+                _ => None,
+            };
+            if called.as_deref() == Some(name) {
+                return Ok(group);
+            }
+            known.extend(called);
+        }
+    }
+    let meant = closest(name, known.iter().map(String::as_str))
+        .map_or(String::new(), |name| format!(" (did you mean {name}?)"));
+    Err(format!(
+        "there is no group {name}{meant}; groups are: {}",
+        known.join(", ")
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_queue_argument_is_a_kind_and_its_parameters() {
+        let all = Override::queue("fq_codel:target=5ms,limit=100p").unwrap();
+        let pairs: Vec<_> = all
+            .iter()
+            .map(|one| (one.key.as_str(), one.value.as_str()))
+            .collect();
+        assert_eq!(
+            pairs,
+            [
+                ("link.queue.kind", "fq_codel"),
+                ("link.queue.target", "5ms"),
+                ("link.queue.limit", "100p")
+            ]
+        );
+        assert!(Override::queue("pie:target").is_err());
+    }
+
+    #[test]
+    fn an_argument_is_a_key_and_a_value() {
+        assert!(Override::set("link.rate=20mbit").is_ok());
+        for text in ["", "link.rate", "=5"] {
+            assert_eq!(
+                Override::set(text).unwrap_err(),
+                format!("--set {text}: must be KEY=VALUE, such as link.rate=20mbit")
+            );
+        }
+    }
+}

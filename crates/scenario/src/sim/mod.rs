@@ -1,0 +1,344 @@
+//! The simulated world: modelled hosts around quell's bottleneck, in virtual time.
+//!
+//! [`simulation`] turns a scenario into a simulator's configuration; [`run()`] simulates it with the recorders that every world
+//! has; [`Running`] does the same in slices, with other observers beside the recorders. Nothing depends on the wall clock: the
+//! same scenario and seed give the same result, to the byte.
+
+mod plan;
+
+use std::sync::atomic::AtomicBool;
+
+use quell_app::Report;
+use quell_aqm::Observer;
+use quell_measure::{
+    Direction, FlowId, FlowRecorder, Histograms, Recorder, RunInfo, Summary, Timeline,
+};
+pub use quell_sim::Lateness;
+use quell_sim::Simulator;
+use quell_units::{Random, Time};
+
+use crate::Scenario;
+use crate::contract::{Listener, Measured, Row, Unwritten, Work};
+use crate::figures::{self, Stretch};
+use crate::lifetimes::{Lifetime, lifetimes};
+pub use plan::receive_buffer;
+
+/// How often a run reports its progress.
+const REPORTS: u64 = 200;
+/// The share of a flow's rounds from which on a limit by its receive window is worth a warning.
+const NOTEWORTHY_PERCENT: u64 = 5;
+
+/// Why a simulation gave no result.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SimError {
+    /// The scenario asks for what the simulator does not have.
+    #[error("{0}")]
+    Scenario(String),
+    /// The run broke off.
+    #[error("the simulation failed: {0}")]
+    Failed(String),
+    /// The listener could not take a row.
+    #[error(transparent)]
+    Unwritten(#[from] Unwritten),
+}
+
+/// An observer with a recorder in it.
+pub trait Recording {
+    /// The recorder.
+    fn recorder(&mut self) -> &mut Recorder;
+    /// Nothing of this direction happens before `now` any more.
+    fn decided(&mut self, now: Time) {
+        self.recorder().advance(now);
+    }
+}
+
+impl Recording for Recorder {
+    fn recorder(&mut self) -> &mut Recorder {
+        self
+    }
+}
+
+/// What [`run()`] simulates, for those who bring their own observers.
+pub fn simulation(scenario: &Scenario, seed: u64) -> Result<quell_sim::Config, SimError> {
+    plan::config(scenario, seed, &lifetimes(scenario, seed))
+}
+
+/// Runs `scenario` once with `seed`, until its end or soon after `stop` is set.
+pub fn run(
+    scenario: &Scenario,
+    seed: u64,
+    stop: &AtomicBool,
+    listener: &mut dyn Listener,
+) -> Result<Measured, SimError> {
+    run_late(scenario, seed, None, stop, listener)
+}
+
+/// The same over a link that is as late as a live one was, to compare with that one: the simulator's own is never late.
+pub fn run_late(
+    scenario: &Scenario,
+    seed: u64,
+    lateness: Option<Lateness>,
+    stop: &AtomicBool,
+    listener: &mut dyn Listener,
+) -> Result<Measured, SimError> {
+    let mut running = Running::new(scenario, seed, |recorders| recorders)?;
+    if let Some(lateness) = lateness {
+        running
+            .simulator
+            .set_lateness(lateness, Random::new(seed, "lateness"));
+    }
+    while running.advance(stop, listener)? {}
+    running.finish(listener)
+}
+
+/// A run that goes on, in slices: [`Running::advance`] until it returns false, then [`Running::finish`].
+#[derive(Debug)]
+pub struct Running<O> {
+    scenario: Scenario,
+    seed: u64,
+    lifetimes: Vec<Lifetime>,
+    timeline: Timeline,
+    simulator: Simulator<O>,
+    flows: FlowRecorder,
+    /// By group, from, to.
+    reports: Vec<(usize, Time, Time, Report)>,
+    /// When progress is reported next.
+    next_report: Time,
+    /// The last end of a segment.
+    cut: Time,
+    /// The run ended early, then.
+    ended: Option<Time>,
+}
+
+impl<O: Observer<quell_sim::Packet> + Recording> Running<O> {
+    /// A run of `scenario` with `seed`. `observers` puts what else is to observe beside the recorders, forward and reverse.
+    pub fn new(
+        scenario: &Scenario,
+        seed: u64,
+        observers: impl FnOnce([Recorder; 2]) -> [O; 2],
+    ) -> Result<Self, SimError> {
+        let timeline = figures::timeline(scenario);
+        let lifetimes = lifetimes(scenario, seed);
+        let recorders = figures::recorders::<quell_sim::Packet>(scenario, &timeline);
+        let config = plan::config(scenario, seed, &lifetimes)?;
+        let flows = figures::flow_recorder(scenario, &timeline, &lifetimes);
+        let simulator = Simulator::new(config, observers(recorders));
+        let simulator = simulator.map_err(|error| match error {
+            quell_sim::Error::Change(error) => SimError::Failed(error.to_string()),
+            error => SimError::Scenario(error.to_string()),
+        })?;
+        Ok(Self {
+            scenario: scenario.clone(),
+            seed,
+            lifetimes,
+            timeline,
+            simulator,
+            flows,
+            reports: Vec::new(),
+            next_report: slice(scenario),
+            cut: Time::ZERO,
+            ended: None,
+        })
+    }
+
+    /// The simulator, to set it up before the first slice.
+    pub fn simulator_mut(&mut self) -> &mut Simulator<O> {
+        &mut self.simulator
+    }
+
+    /// Simulates one slice: until the next interval's end or the next report of progress. Returns whether there is more to
+    /// simulate. Once `stop` is set the run ends early.
+    pub fn advance(
+        &mut self,
+        stop: &AtomicBool,
+        listener: &mut dyn Listener,
+    ) -> Result<bool, SimError> {
+        let Some(due) = self.flows.next_round().filter(|_| self.ended.is_none()) else {
+            return Ok(false);
+        };
+        let until = due.min(self.next_report);
+        let reached = self
+            .simulator
+            .run(until, stop)
+            .map_err(|error| SimError::Failed(error.to_string()))?;
+        if reached < until {
+            self.ended = Some(reached);
+            return Ok(false);
+        }
+        if until == self.next_report {
+            listener.progress(until);
+            self.next_report = until + slice(&self.scenario);
+        }
+        if until == due {
+            self.end_round(due);
+            self.hand_out(listener)?;
+        }
+        Ok(true)
+    }
+
+    /// The end of the run: the scenario's, or where it was stopped.
+    pub fn end(&self) -> Time {
+        self.ended.unwrap_or(self.scenario.run.duration)
+    }
+
+    /// Samples every flow; at the end of a segment, also takes what applications report.
+    fn end_round(&mut self, due: Time) {
+        self.sample();
+        self.flows.close_round(due);
+        let segments = self.timeline.segments();
+        if segments
+            .binary_search_by_key(&due, |segment| segment.span.end)
+            .is_ok()
+        {
+            self.take_reports(self.cut, due);
+            self.cut = due;
+        }
+        for direction in [Direction::Forward, Direction::Reverse] {
+            self.simulator.observer_mut(direction).decided(due);
+        }
+    }
+
+    fn sample(&mut self) {
+        for id in ids(&self.lifetimes) {
+            if let Some(sample) = self.simulator.sample(id) {
+                self.flows.sample(id, sample);
+            }
+        }
+    }
+
+    /// One report per group, as if of one flow: there may be very many flows, and stretches. Each flow that has started
+    /// reports at every cut from then on.
+    fn take_reports(&mut self, from: Time, to: Time) {
+        let mut groups: Vec<Option<Report>> = vec![None; self.scenario.groups.len()];
+        for id in ids(&self.lifetimes) {
+            let Some(report) = self.simulator.take_report(id) else {
+                continue;
+            };
+            match &mut groups[self.lifetimes[id.index()].group] {
+                Some(all) => all.merge(&report),
+                none => *none = Some(report),
+            }
+        }
+        let reports = groups.into_iter().enumerate();
+        let reports = reports.filter_map(|(group, report)| Some((group, from, to, report?)));
+        self.reports.extend(reports);
+    }
+
+    fn hand_out(&mut self, listener: &mut dyn Listener) -> Result<(), Unwritten> {
+        for direction in [Direction::Forward, Direction::Reverse] {
+            for row in self
+                .simulator
+                .observer_mut(direction)
+                .recorder()
+                .drain_rows()
+            {
+                listener.row(Row::Queue(row))?;
+            }
+        }
+        for row in self.flows.drain_rows() {
+            listener.row(Row::Flow(row))?;
+        }
+        Ok(())
+    }
+
+    /// Ends the run, and returns what it measured.
+    pub fn finish(mut self, listener: &mut dyn Listener) -> Result<Measured, SimError> {
+        let ended = self.end();
+        let partial = ended < self.scenario.run.duration;
+        if partial {
+            self.sample();
+            self.take_reports(self.cut, ended);
+        }
+        let forward = self
+            .simulator
+            .observer_mut(Direction::Forward)
+            .recorder()
+            .finish(ended);
+        let reverse = self
+            .simulator
+            .observer_mut(Direction::Reverse)
+            .recorder()
+            .finish(ended);
+        let flows = self.flows.finish(ended);
+        let work = Work {
+            packets: self
+                .simulator
+                .observer_mut(Direction::Forward)
+                .recorder()
+                .delivered(),
+            events: self.simulator.events(),
+        };
+        self.hand_out(listener)?;
+        listener.progress(ended);
+
+        let scenario = &self.scenario;
+        let limited = !scenario.link.reverse.rate.is_unlimited();
+        let reverse = limited.then_some(&reverse);
+        let infos = figures::group_infos(scenario);
+        let histograms = Histograms::new(&infos, &forward, reverse);
+        let info = RunInfo {
+            scenario: scenario.name.clone(),
+            world: crate::World::Sim.name().to_owned(),
+            seed: self.seed,
+            duration: ended,
+            warmup: scenario.run.warmup,
+            partial,
+            warnings: Vec::new(),
+            groups: infos,
+        };
+        let mut summary = Summary::new(info, &forward, reverse, &flows);
+        let reports = self.reports.iter();
+        let stretches: Vec<Stretch<'_>> = reports
+            .map(|(group, from, to, report)| Stretch {
+                group: *group,
+                flow: 0,
+                from: *from,
+                to: *to,
+                report,
+            })
+            .collect();
+        figures::add_app_reports(scenario, &mut summary, &stretches);
+        let mut warnings = Vec::new();
+        figures::warn_if_unmeasured(&summary, &mut warnings);
+        figures::warn_if_idle(scenario, &summary, &mut warnings);
+        self.warn_of_windows(&mut warnings);
+        summary.warnings = warnings;
+        Ok(Measured {
+            summary,
+            histograms,
+            work: Some(work),
+        })
+    }
+
+    /// A flow that its receive window holds back shows that window, not the queue.
+    fn warn_of_windows(&self, warnings: &mut Vec<String>) {
+        for (id, lifetime) in ids(&self.lifetimes).zip(&self.lifetimes) {
+            let Some(tcp) = self.simulator.tcp(id) else {
+                continue;
+            };
+            let rounds = tcp.cwnd_limited + tcp.rwnd_limited + tcp.app_limited;
+            let percent = tcp.rwnd_limited.saturating_mul(100) / rounds.max(1);
+            if percent >= NOTEWORTHY_PERCENT {
+                let group = &self.scenario.groups[lifetime.group].name;
+                warnings.push(format!(
+                    "group {group} flow {}: limited by its receive window for {percent} % of its rounds",
+                    lifetime.flow
+                ));
+            }
+        }
+    }
+}
+
+/// Time between two reports of progress.
+fn slice(scenario: &Scenario) -> Time {
+    (scenario.run.duration / REPORTS).max(Time::from_nanos(1))
+}
+
+/// Every flow.
+fn ids(lifetimes: &[Lifetime]) -> impl Iterator<Item = FlowId> + use<> {
+    (0..lifetimes.len() as u32).map(FlowId)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,161 @@
+//! What a scenario means for the simulator.
+
+use quell_app::Transport;
+use quell_measure::{Direction, GroupId};
+use quell_sim::{Change, Config, FlowConfig, Jitter, Packet, Side, TransportConfig};
+use quell_tcp::{Codepoint, ReceiveBuffer, ReceiverConfig, SenderConfig, Ticks};
+use quell_units::{Bytes, Ecn, Random, Time};
+
+use super::SimError;
+use crate::control::DEFAULT_CONTROL;
+use crate::figures::{discipline, noise};
+use crate::lifetimes::Lifetime;
+use crate::markers::markers;
+use crate::{
+    AppConfig, ControlSpec, EcnSetting, Group, Scenario, Setting, in_flight, largest_window,
+};
+
+/// The simulation of `scenario` with `seed`.
+pub(super) fn config(
+    scenario: &Scenario,
+    seed: u64,
+    lifetimes: &[Lifetime],
+) -> Result<Config, SimError> {
+    let transports: Vec<TransportConfig> = scenario
+        .groups
+        .iter()
+        .map(|group| transport(group, scenario))
+        .collect::<Result<_, _>>()?;
+    let flow = |lifetime: &Lifetime| {
+        let group = &scenario.groups[lifetime.group];
+        let component = format!("app.{}.{}", group.name, lifetime.flow);
+        FlowConfig {
+            group: GroupId(lifetime.group as u32),
+            direction: group.direction,
+            app: group.app.clone(),
+            random: Random::new(seed, &component),
+            transport: on_hosts(&transports[lifetime.group], seed, &group.name, lifetime),
+            access: group.access_rate,
+            start: lifetime.start,
+            stop: lifetime.stop,
+        }
+    };
+    Ok(Config {
+        forward: side(scenario, Direction::Forward, seed, "queue"),
+        reverse: side(scenario, Direction::Reverse, seed, "reverse.queue"),
+        delays: scenario.groups.iter().map(|group| group.rtt / 2).collect(),
+        jitter: Jitter {
+            spans: noise(scenario),
+            seed,
+        },
+        flows: lifetimes.iter().map(flow).collect(),
+        changes: scenario.changes.iter().flat_map(changes).collect(),
+    })
+}
+
+/// Ticks per second of a host's timers: of the kernel that docs/evidence/validation.md compares with, and long Linux's default
+/// (`kernel/Kconfig.hz`). It matters: where three flows share a queue of 16 packets, exact timers turn the shares round.
+const HZ: u32 = 250;
+
+/// The same on hosts of its own: their clocks tick with phases drawn from the seed.
+fn on_hosts(
+    transport: &TransportConfig,
+    seed: u64,
+    group: &str,
+    lifetime: &Lifetime,
+) -> TransportConfig {
+    let mut transport = transport.clone();
+    if let TransportConfig::Stream(ends) = &mut transport {
+        let mut random = Random::new(seed, &format!("ticks.{group}.{}", lifetime.flow));
+        let mut ticks = || {
+            let nanos = random.below(1_000_000_000 / u64::from(HZ));
+            Ticks::new(HZ, Time::from_nanos(nanos))
+        };
+        ends.0.ticks = ticks();
+        ends.1.ticks = ticks();
+    }
+    transport
+}
+
+fn side(scenario: &Scenario, direction: Direction, seed: u64, component: &str) -> Side {
+    let side = scenario.link.side(direction);
+    Side {
+        rate: side.rate,
+        framing: side.framing,
+        discipline: discipline::<Packet>(side, Random::new(seed, component)),
+        markers: markers(scenario, direction, seed),
+    }
+}
+
+/// The sizes of receive buffers (`tcp_rmem`) as the hosts of the other worlds have them: Linux's initial one, and four bytes of
+/// memory for each of the largest window.
+pub fn receive_buffer(scenario: &Scenario) -> ReceiveBuffer {
+    let most = largest_window(in_flight(scenario)).saturating_mul(4);
+    ReceiveBuffer {
+        initial: Bytes::new(131_072),
+        most: Bytes::new(most.min(i32::MAX as u64)),
+    }
+}
+
+fn transport(group: &Group, scenario: &Scenario) -> Result<TransportConfig, SimError> {
+    if group.app.transport() == Transport::Datagram {
+        return Ok(TransportConfig::Datagrams(match group.ecn {
+            EcnSetting::Off => Ecn::NotEct,
+            EcnSetting::Ect0 => Ecn::Ect0,
+            EcnSetting::Ect1 => Ecn::Ect1,
+        }));
+    }
+    let spec = group.congestion_control.clone();
+    let spec = spec.unwrap_or_else(|| ControlSpec::new(DEFAULT_CONTROL));
+    let control = match spec.config() {
+        Some(Ok(control)) => control,
+        Some(Err(error)) => return Err(SimError::Scenario(error.to_string())),
+        None => {
+            return Err(SimError::Scenario(format!(
+                "group {}: the simulator has no congestion control {:?}",
+                group.name,
+                spec.name()
+            )));
+        }
+    };
+    let ecn = control.ecn(match group.ecn {
+        EcnSetting::Off => None,
+        EcnSetting::Ect0 => Some(Codepoint::Ect0),
+        EcnSetting::Ect1 => Some(Codepoint::Ect1),
+    });
+    let sender = SenderConfig {
+        ecn,
+        pacing: group.pacing,
+        gso: group.gso,
+        ..SenderConfig::new(control)
+    };
+    let receiver = ReceiverConfig {
+        ect_scope: sender.ect_scope,
+        buffer: Some(receive_buffer(scenario)),
+        // As the hosts of the other worlds wake the readers of bulk data.
+        reads: matches!(group.app, AppConfig::Bulk).then_some(scenario.run.interval),
+        ..ReceiverConfig::new(ecn)
+    };
+    Ok(TransportConfig::Stream(Box::new((sender, receiver))))
+}
+
+fn changes(change: &crate::Change) -> Vec<(Time, Change)> {
+    let each = change.set.iter().filter_map(|setting| match setting {
+        Setting::Rate(direction, rate) => Some(Change::Rate {
+            direction: *direction,
+            rate: *rate,
+        }),
+        Setting::Queue {
+            direction,
+            key,
+            value,
+        } => Some(Change::Queue {
+            direction: *direction,
+            key: key.clone(),
+            value: value.clone(),
+        }),
+        // Counts are in the lifetimes of flows.
+        Setting::Count { .. } => None,
+    });
+    each.map(|set| (change.time, set)).collect()
+}

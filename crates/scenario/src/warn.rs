@@ -1,0 +1,192 @@
+//! Warnings: what is possible, but probably an error.
+
+use quell_app::Transport;
+use quell_aqm::value::CodeScale;
+use quell_units::Rate;
+use quell_units::parameter::Value;
+
+use super::capacity::most_flows;
+use super::check::Places;
+use super::control::names;
+use super::problem::Problem;
+use super::{Direction, EcnSetting, Group, Scenario, Side, uses_values};
+
+/// What to look at before trusting a result.
+pub(super) fn warnings(scenario: &Scenario, places: &Places<'_>) -> Vec<Problem> {
+    let mut warnings = Vec::new();
+    for group in &scenario.groups {
+        let side = scenario.link.side(group.direction);
+        let mut warn = |name: &str, found: &str, why: String| {
+            warnings.push(places.problem(&format!("group.{}.{name}", group.name), found, why));
+        };
+        control(group, &mut warn);
+        queue(group, side, &mut warn);
+        value(group, side, &mut warn);
+    }
+    functions(scenario, places, &mut warnings);
+    codes(scenario, places, &mut warnings);
+    access(scenario, places, &mut warnings);
+    phases(scenario, places, &mut warnings);
+    warnings
+}
+
+/// Senders whose own links carry less than the link: its queue stays empty.
+fn access(scenario: &Scenario, places: &Places<'_>, warnings: &mut Vec<Problem>) {
+    let link = scenario.link.forward.rate;
+    let mut sum = 0_u64;
+    let forward = |group: &&Group| group.direction == Direction::Forward;
+    for (index, group) in scenario
+        .groups
+        .iter()
+        .enumerate()
+        .filter(|(_, group)| forward(group))
+    {
+        let rate = group.access_rate;
+        let flows = u64::from(most_flows(scenario, index));
+        sum = sum.saturating_add(rate.as_bps().saturating_mul(flows));
+    }
+    let last = scenario.groups.iter().rfind(|group| {
+        forward(group)
+            && group.app.transport() == Transport::Stream
+            && !group.access_rate.is_unlimited()
+    });
+    if let (Some(group), true) = (last, sum < link.as_bps()) {
+        let why = format!(
+            "the senders' own links carry {} together, less than link.rate = {link}: the link is not the bottleneck",
+            Rate::from_bps(sum)
+        );
+        let key = format!("group.{}.access-rate", group.name);
+        warnings.push(places.problem(&key, group.access_rate, why));
+    }
+}
+
+fn control(group: &Group, warn: &mut dyn FnMut(&str, &str, String)) {
+    let Some(control) = &group.congestion_control else {
+        if group.ecn == EcnSetting::Ect1 {
+            let why = "datagrams do not respond to marks, which RFC 9331 asks of ECT(1)";
+            warn("ecn", group.ecn.name(), why.to_owned());
+        }
+        return;
+    };
+    let name = control.name();
+    let Some(known) = control.known() else {
+        let why = format!(
+            "is not one of quell's own ({}); only a host whose kernel has it can run it",
+            names().join(", ")
+        );
+        warn("congestion-control", name, why);
+        return;
+    };
+    if group.ecn == EcnSetting::Ect1 && !known.scalable {
+        let why = format!(
+            "{name} is not scalable: in an L4S queue it starves, or takes more than its share"
+        );
+        warn("ecn", group.ecn.name(), why);
+    }
+}
+
+fn queue(group: &Group, side: &Side, warn: &mut dyn FnMut(&str, &str, String)) {
+    if !group.is_scalable() || group.ecn == EcnSetting::Off {
+        return;
+    }
+    let settings = &side.queue.settings;
+    let has = |name: &str| settings.table().iter().any(|row| row.name == name);
+    if has("any_ect") {
+        if group.ecn == EcnSetting::Ect0 && settings.value("any_ect") == Some(Value::Flag(false)) {
+            let why = format!(
+                "this scalable group lands in the Classic queue of {}; give it ecn = \"ect1\", or the queue any_ect = true",
+                side.queue.kind
+            );
+            warn("ecn", group.ecn.name(), why);
+        }
+    } else if side.queue.kind == "fifo" {
+        warn(
+            "ecn",
+            group.ecn.name(),
+            "a fifo never marks, so this scalable group sees only drops".to_owned(),
+        );
+    } else if has("ecn") && settings.value("ecn") == Some(Value::Flag(false)) {
+        let kind = side.queue.kind;
+        let why = format!(
+            "{kind} marks only with ecn = true; without, this scalable group sees only drops"
+        );
+        warn("ecn", group.ecn.name(), why);
+    }
+}
+
+/// Marking in front of a queue that does not look, and none in front of one that does.
+fn value(group: &Group, side: &Side, warn: &mut dyn FnMut(&str, &str, String)) {
+    let kind = side.queue.kind;
+    match &group.value {
+        None if uses_values(&side.queue) => {
+            let why = format!(
+                "the packets of this group carry no value, and {kind} treats them all alike, as its default_value says; name a function"
+            );
+            warn("value", "none", why);
+        }
+        Some(value) if !uses_values(&side.queue) => {
+            let names: Vec<&str> = value
+                .functions
+                .iter()
+                .map(|one| one.name.as_str())
+                .collect();
+            let why = format!("{kind} does not look at packet values, so this has no effect");
+            warn("value", &names.join(", "), why);
+        }
+        _ => {}
+    }
+}
+
+/// A scale of values that nobody has.
+fn codes(scenario: &Scenario, places: &Places<'_>, warnings: &mut Vec<Problem>) {
+    for (path, direction) in [
+        ("link", Direction::Forward),
+        ("link.reverse", Direction::Reverse),
+    ] {
+        let codes = scenario.link.side(direction).codes;
+        let mut groups = scenario.groups.iter();
+        let used = groups.any(|group| group.direction == direction && group.value.is_some());
+        if !used && codes != CodeScale::default() {
+            let key = format!("{path}.bins-per-octave");
+            let why = "no group whose data goes this way has a value, so this has no effect";
+            warnings.push(places.problem(&key, codes.bins_per_octave(), why));
+        }
+    }
+}
+
+/// Functions of the scenario's own that no group has.
+fn functions(scenario: &Scenario, places: &Places<'_>, warnings: &mut Vec<Problem>) {
+    for function in &scenario.functions {
+        let used = scenario
+            .groups
+            .iter()
+            .filter_map(|group| group.value.as_ref());
+        let mut used = used.flat_map(|value| &value.functions);
+        if used.all(|other| other.name != function.name) {
+            let why = "no group uses this function".to_owned();
+            warnings.push(places.problem(&format!("value.{}", function.name), "", why));
+        }
+    }
+}
+
+fn phases(scenario: &Scenario, places: &Places<'_>, warnings: &mut Vec<Problem>) {
+    let run = &scenario.run;
+    for (index, change) in scenario.changes.iter().enumerate() {
+        let end = scenario
+            .changes
+            .get(index + 1)
+            .map_or(run.duration, |next| next.time);
+        let start = change.time.max(run.warmup);
+        if end <= start + run.settle {
+            let why = format!(
+                "the phase that starts here has no figures: nothing is left of it before {end} after warm-up and settling"
+            );
+            warnings.push(places.problem(&format!("at.{}.time", index + 1), change.time, why));
+        }
+    }
+    let shortest = run.duration - run.warmup;
+    if run.interval > shortest {
+        let why = format!("not one interval lies between the warm-up and the end, {shortest}");
+        warnings.push(places.problem("run.interval", run.interval, why));
+    }
+}

@@ -1,0 +1,77 @@
+//! The scenarios in the repository.
+#![allow(clippy::unwrap_used)]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use quell_scenario::World;
+use quell_scenario::{EcnSetting, Scenario};
+
+fn shipped() -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios")];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
+            let path = entry.path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path
+                .extension()
+                .is_some_and(|extension| extension == "toml")
+            {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    assert!(found.len() >= 6);
+    found
+}
+
+#[test]
+fn every_scenario_is_right_described_and_named_as_its_file() {
+    for path in shipped() {
+        let text = fs::read_to_string(&path).unwrap();
+        // No kernel has the options of a control of another date.
+        let dated = text.contains("congestion-control = {");
+        let world = if dated { World::Sim } else { World::Live };
+        let loaded = Scenario::load("f", &text, &[], Some(world))
+            .unwrap_or_else(|error| panic!("{path:?}: {error}"));
+        assert_eq!(
+            Some(loaded.scenario.name.as_str()),
+            path.file_stem().and_then(|stem| stem.to_str())
+        );
+        assert!(!loaded.scenario.description.is_empty(), "{path:?}");
+        assert!(
+            text.starts_with("# "),
+            "{path:?} should say where it comes from"
+        );
+        // These are there to show what goes wrong.
+        let droptail = loaded.scenario.link.forward.queue.kind == "fifo"
+            && loaded
+                .scenario
+                .groups
+                .iter()
+                .any(|group| group.ecn != EcnSetting::Off);
+        let names = ["udp-into-l4s", "unresponsive"];
+        let unresponsive = names.contains(&loaded.scenario.name.as_str());
+        assert_eq!(
+            loaded.warnings.is_empty(),
+            !(droptail || unresponsive),
+            "{path:?}: {:?}",
+            loaded.warnings
+        );
+    }
+}
+
+#[test]
+fn what_is_resolved_reads_back_as_the_same_scenario_and_changes_no_more() {
+    for path in shipped() {
+        let scenario = Scenario::parse(&fs::read_to_string(&path).unwrap()).unwrap();
+        let text = scenario.to_toml();
+        let again =
+            Scenario::parse(&text).unwrap_or_else(|error| panic!("{path:?}: {error}\n{text}"));
+        assert_eq!(again, scenario, "{path:?}");
+        assert_eq!(again.to_toml(), text, "{path:?}");
+    }
+}
