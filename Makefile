@@ -25,7 +25,8 @@ endif
 
 # The features that scripts/setup found this machine able to build; read when a recipe runs, after setup.
 FLAGS = $$(cat target/setup/cargo-flags)
-SHELL_SCRIPTS := .ci/run .ci/skips $(addprefix scripts/,advisories fuzz kernel linux-source live-repeat no-std setup test-program unprivileged)
+SHELL_SCRIPTS := .ci/run .ci/skips $(addprefix scripts/,advisories debian-archive fuzz kernel linux-source live-repeat no-std portable setup \
+    test-program unprivileged)
 
 .PHONY: help setup build kernel demo test test-all live-repeat check docs-check bench validate validate-grid parity fuzz clean
 
@@ -83,6 +84,7 @@ check: ## Check format, lints, documentation, licences, advisories, scripts
 	scripts/advisories
 	scripts/no-std quell-units
 	scripts/no-std quell-aqm
+	scripts/portable
 	cargo clippy --workspace --all-targets --locked $(FLAGS) -- -D warnings
 	cargo clippy --manifest-path fuzz/Cargo.toml --locked -- -D warnings
 	@# Documentation is for developers: private items are documented, so links to them resolve.

@@ -5,6 +5,7 @@
 
 mod advisories;
 mod live_repeat;
+mod portable;
 mod setup;
 mod skips;
 mod sources;

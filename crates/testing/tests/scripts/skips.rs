@@ -25,6 +25,7 @@ fn the_list_allows_by_class() {
         "not run: advisories: the RustSec database cannot be had: fatal: no network";
     const KERNEL: &str =
         "not run: comparison with the kernel: linux-source-7.2 7.2.13-1: cannot be fetched";
+    const PORTABLE: &str = "not run: portable: the standard library for wasm32-unknown-unknown cannot be had: cannot be fetched";
     const NEW: &str = "not run: a_test: nobody has thought of this";
     for (class, line, passes) in [
         ("root-debian", ROOT, false),
@@ -34,6 +35,8 @@ fn the_list_allows_by_class() {
         ("root-debian", DATABASE, true),
         ("root-debian", KERNEL, false),
         ("root-other", KERNEL, true),
+        ("root-debian", PORTABLE, false),
+        ("user-other", PORTABLE, true),
         ("root-debian", NEW, false),
         ("user-other", NEW, false),
     ] {

@@ -1,0 +1,102 @@
+//! Which crate stands on which: the table of docs/architecture.md, against what cargo knows.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::{project, read};
+
+/// The crates of the workspace with those that each depends on, its tests aside.
+fn workspace() -> BTreeMap<String, BTreeSet<String>> {
+    let output = Command::new(env!("CARGO"))
+        .args([
+            "metadata",
+            "--no-deps",
+            "--format-version",
+            "1",
+            "--offline",
+        ])
+        .current_dir(project())
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let metadata: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    let packages = metadata["packages"].as_array().unwrap();
+    let names: BTreeSet<String> = packages
+        .iter()
+        .map(|package| text(&package["name"]))
+        .collect();
+    let of = |package: &Value| {
+        let all = package["dependencies"].as_array().unwrap().iter();
+        all.filter(|one| one["kind"] != "dev")
+            .map(|one| text(&one["name"]))
+            .filter(|name| names.contains(name))
+            .collect()
+    };
+    packages
+        .iter()
+        .map(|package| (text(&package["name"]), of(package)))
+        .collect()
+}
+
+/// The rows of the table whose first column is headed `crate`: each crate, whether it is portable, and what it stands on.
+fn documented() -> Vec<(String, bool, BTreeSet<String>)> {
+    let page = read("docs/architecture.md");
+    let rows = page
+        .lines()
+        .skip_while(|line| !line.starts_with("| crate |"))
+        .skip(2)
+        .take_while(|line| line.starts_with('|'));
+    let quoted = |cell: &str| -> Vec<String> {
+        let parts = cell.split('`').skip(1).step_by(2);
+        parts.map(str::to_owned).collect()
+    };
+    rows.map(|row| {
+        let cells: Vec<&str> = row.split('|').map(str::trim).collect();
+        let [_, name, portable, stands_on, _, _] = cells[..] else {
+            panic!("{row}")
+        };
+        (
+            quoted(name).remove(0),
+            portable == "yes",
+            quoted(stands_on).into_iter().collect(),
+        )
+    })
+    .collect()
+}
+
+#[test]
+fn the_table_of_the_architecture_is_the_truth() {
+    let (workspace, documented) = (workspace(), documented());
+    let shown: BTreeMap<_, _> = documented
+        .iter()
+        .map(|(name, _, stands_on)| (name.clone(), stands_on.clone()))
+        .collect();
+    assert_eq!(shown, workspace);
+    assert_eq!(shown.len(), documented.len(), "a crate has two rows");
+}
+
+#[test]
+fn arrows_point_down_and_what_is_portable_stands_on_nothing_else() {
+    let documented = documented();
+    for (index, (name, portable, stands_on)) in documented.iter().enumerate() {
+        for other in stands_on {
+            let below = documented[index + 1..].iter().find(|row| row.0 == *other);
+            let Some((_, is_portable, _)) = below else {
+                panic!("{name} stands on {other}, which is not below it");
+            };
+            assert!(*is_portable || !portable, "{name} stands on {other}");
+        }
+    }
+    let portable = documented.iter().filter(|row| row.1);
+    let portable: BTreeSet<String> = portable.map(|row| row.0.clone()).collect();
+    let script = read("scripts/portable");
+    let list = script
+        .lines()
+        .find_map(|line| line.strip_prefix("CRATES=("));
+    let compiled = list.unwrap().trim_end_matches(')').split_whitespace();
+    let compiled: BTreeSet<String> = compiled.map(|name| format!("quell-{name}")).collect();
+    assert_eq!(portable, compiled);
+}
