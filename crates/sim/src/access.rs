@@ -1,8 +1,8 @@
-//! A sender's own link: what the sender hands over leaves one packet after the other, at an exact
-//! rate, and arrives at the bottleneck when its last bit has left.
+//! A sender's own link. Packets leave it one after the other, at an exact rate, and arrive at the
+//! bottleneck when their last bit has left.
 //!
-//! The queue in front of it belongs to the host and has no limit. TCP fills it no further than Linux
-//! lets it ([`Sender::set_local_queue`](quell_tcp::Sender::set_local_queue)), so a flow that is
+//! The queue in front of it belongs to the host and has no limit. TCP fills it only as far as Linux
+//! allows ([`Sender::set_local_queue`](quell_tcp::Sender::set_local_queue)), so a flow that is
 //! limited by its own link waits in its socket and not here; datagrams queue as they come. IP
 //! lengths count, without overhead.
 
@@ -19,7 +19,7 @@ use crate::packet::Packet;
 #[derive(Debug)]
 pub(crate) struct Access {
     clock: DepartureClock,
-    /// Each with the end of its transmission.
+    /// Packets that have not left, each with the end of its transmission.
     packets: VecDeque<Packet>,
     bytes: Bytes,
     /// End of the last transmission.
@@ -38,7 +38,7 @@ impl Access {
         (!rate.is_unlimited()).then(|| Box::new(access))
     }
 
-    /// The host hands `packet` over; it arrives at once if it takes no time.
+    /// The host hands over `packet`, which arrives at once if it takes no time.
     pub(crate) fn push<O: Observer<Packet>>(
         &mut self,
         packet: Packet,
@@ -48,7 +48,7 @@ impl Access {
         self.queue(packet, now);
         self.advance(now, network);
     }
-    /// What has left by `now` arrives at the bottleneck.
+    /// Hands packets that have left by `now` to the bottleneck.
     pub(crate) fn advance<O: Observer<Packet>>(&mut self, now: Time, network: &mut Network<O>) {
         while let Some(packet) = self.pop(now) {
             network.send(packet, now);
@@ -69,11 +69,11 @@ impl Access {
         self.bytes -= packet.len();
         Some(packet)
     }
-    /// When a packet leaves; [`Time::MAX`] if there is none.
+    /// When the next packet leaves; [`Time::MAX`] if there is none.
     pub(crate) fn next(&self) -> Time {
         self.packets.front().map_or(Time::MAX, Packet::release)
     }
-    /// What has not left, the packet in transmission included.
+    /// Bytes that have not left, with the packet in transmission.
     pub(crate) fn bytes(&self) -> Bytes {
         self.bytes
     }

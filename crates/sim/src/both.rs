@@ -1,11 +1,11 @@
-//! Two observers at once: one that measures, one that writes down each packet.
+//! Two observers at once: one measures, the other records each packet.
 
 use quell_aqm::{Departure, Drop, MarkReason, Observer, QueueId};
 use quell_units::{Rate, Time};
 
 use crate::packet::Packet;
 
-/// Tells both, the first one first.
+/// Calls both observers, the first one first.
 #[derive(Debug, Clone, Default)]
 pub struct Both<A, B>(pub A, pub B);
 

@@ -15,66 +15,66 @@ use crate::packet::Packet;
 /// A simulation.
 #[derive(Debug)]
 pub struct Config {
-    /// From the senders of a [`Direction::Forward`] flow to its receivers.
+    /// The direction from the sender of a [`Direction::Forward`] flow to its receiver.
     pub forward: Side,
-    /// Back.
+    /// The opposite direction.
     pub reverse: Side,
     /// The one-way delay of each group, by [`GroupId`]: half of its base RTT in each direction.
     pub delays: Vec<Time>,
-    /// What keeps flows out of step.
+    /// Random delays that keep flows out of step.
     pub jitter: Jitter,
-    /// In the order of their ids.
+    /// Flows, in the order of their ids.
     pub flows: Vec<FlowConfig>,
-    /// What changes, in the order of time.
+    /// Timed changes, in the order of time.
     pub changes: Vec<(Time, Change)>,
 }
 
 /// A random time that hosts take before they look at a packet that has arrived.
 ///
-/// Without it, segments of equal size and constant delays fall into one and the same step whenever
-/// flows start (Floyd and Jacobson, "On Traffic Phase Effects in Packet-Switched Gateways", 1992),
-/// so runs with different seeds repeat each other. Packets that share a wire keep their order.
+/// Without it, segments of equal size and constant delays fall into the same rhythm whenever flows
+/// start (Floyd and Jacobson, "On Traffic Phase Effects in Packet-Switched Gateways", 1992), and runs
+/// with different seeds repeat each other. Packets that share a wire keep their order.
 #[derive(Debug, Clone, Default)]
 pub struct Jitter {
-    /// The longest such time for packets that travel forward and in reverse, by [`GroupId`];
-    /// uniformly drawn from zero up to it. A group that is missing has none.
+    /// The longest such time of packets in forward and in reverse direction, by [`GroupId`]. Times are
+    /// drawn uniformly from zero to it. A group that is missing has none.
     pub spans: [Vec<Time>; 2],
-    /// What it is drawn from.
+    /// Seed of the draws.
     pub seed: u64,
 }
 
 /// One direction of the bottleneck.
 #[derive(Debug)]
 pub struct Side {
-    /// The rate at the start.
+    /// Rate at the start.
     pub rate: Rate,
-    /// What a packet occupies on the link.
+    /// Bytes that a packet occupies on the link.
     pub framing: Framing,
-    /// What gives packets their values in front of the queue, by [`GroupId`]. Packets of a group
-    /// that is missing, or has none, are unmarked.
+    /// Markers that give packets their values in front of the queue, by [`GroupId`]. Packets of a
+    /// group without a marker are unmarked.
     pub markers: Vec<Option<Marker>>,
-    /// The queue.
+    /// Queue discipline.
     pub discipline: Discipline<Packet>,
 }
 
 /// One flow.
 #[derive(Debug, Clone)]
 pub struct FlowConfig {
-    /// Whose it is.
+    /// Group of the flow.
     pub group: GroupId,
-    /// Which way its data goes.
+    /// Direction of its data.
     pub direction: Direction,
-    /// What it does.
+    /// Its application.
     pub app: AppConfig,
-    /// All randomness of its application.
+    /// Random stream of its application.
     pub random: Random,
-    /// What carries its data; must fit the application.
+    /// Transport of its data; must fit the application.
     pub transport: TransportConfig,
     /// Rate of the sender's own link, in front of the bottleneck; not zero.
     pub access: Rate,
-    /// When it starts.
+    /// Start.
     pub start: Time,
-    /// When its sender stops; `None` for never.
+    /// Time at which its sender stops; `None` for never.
     pub stop: Option<Time>,
 }
 
@@ -92,24 +92,24 @@ pub enum TransportConfig {
 pub enum Change {
     /// The rate of a direction.
     Rate {
-        /// Which.
+        /// The direction.
         direction: Direction,
-        /// From now on.
+        /// Its new rate.
         rate: Rate,
     },
     /// A parameter of a queue.
     Queue {
-        /// Which.
+        /// Direction of the queue.
         direction: Direction,
-        /// The parameter.
+        /// Name of the parameter.
         key: String,
-        /// Its new value in text.
+        /// Its new value, as text.
         value: String,
     },
 }
 
 impl Change {
-    /// Which direction changes.
+    /// The direction that changes.
     pub const fn direction(&self) -> Direction {
         match self {
             Self::Rate { direction, .. } | Self::Queue { direction, .. } => *direction,
@@ -117,7 +117,7 @@ impl Change {
     }
 }
 
-/// Why a simulation cannot be.
+/// Why a simulation cannot run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Error {
     /// More different delays than the engine has sources for.
@@ -126,9 +126,9 @@ pub enum Error {
     NoSuchGroup(GroupId),
     /// A flow whose application needs the other transport.
     WrongTransport(GroupId),
-    /// A flow whose own link lets nothing through.
+    /// A flow whose own link has a rate of zero.
     NoAccess(GroupId),
-    /// More flows than ids.
+    /// More flows or groups than there are ids.
     TooManyFlows,
     /// A queue refused a change.
     Change(ParameterError),

@@ -6,17 +6,17 @@
 //! ```
 //!
 //! The queues are `quell-aqm`'s [`Bottleneck`](quell_aqm::Bottleneck)s, the hosts' transport is
-//! `quell-tcp` or datagrams, their applications are `quell-app`'s; here is only what moves time and
-//! packets between them:
+//! `quell-tcp` or datagrams, and their applications are those of `quell-app`. This crate only moves
+//! time and packets between them:
 //!
-//! * [`simulator`]: the loop, and the order of what happens at the same time.
+//! * [`simulator`]: the loop, and the order of events at the same time.
 //! * [`config`]: what to simulate.
-//! * [`packet`]: a packet, as observers see it; [`Both`] lets a second one trace each packet.
+//! * [`packet`]: a packet, as observers see it; [`Both`] lets a second observer trace each packet.
 //!
-//! Time is integer nanoseconds, up to 208 days. Same configuration, same events, to the last
-//! packet: nothing here reads a clock, draws a number of its own or calculates in floating point.
-//! Memory is taken when first needed and kept: in the steady state nothing is allocated. A packet
-//! under way takes 64 bytes, in buffers that grow by doubling; a CUBIC flow at 10 Mbit/s and 40 ms
+//! Time is in integer nanoseconds, up to 208 days. The same configuration gives the same events, to
+//! the last packet: nothing here reads a clock, draws a number of its own or calculates in floating
+//! point. Memory is allocated when first needed and then kept, so the steady state allocates nothing.
+//! A packet in flight takes 64 bytes, in buffers that grow by doubling; a CUBIC flow at 10 Mbit/s and 40 ms
 //! takes 20 kB with its packets and TCP's scoreboard (`tests/memory.rs`).
 
 #![forbid(unsafe_code)]

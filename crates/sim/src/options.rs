@@ -1,7 +1,7 @@
-//! TCP options of the segments under way that have any: SACK blocks, and AccECN's counters.
+//! TCP options of the segments in flight that have any: SACK blocks, and AccECN's counters.
 //!
-//! Places are reused, last freed first, so the store grows to the largest number of such segments
-//! under way at once and no further.
+//! Places are reused, last freed first, so the store grows only to the largest number of such
+//! segments in flight at once.
 
 use quell_tcp::{AccEcnOption, SackBlocks, Segment};
 
@@ -23,7 +23,7 @@ impl OptionStore {
     /// The place of a segment without options.
     pub(crate) const NONE: u32 = u32::MAX;
 
-    /// Keeps the options of `segment`, if it has any, and tells their place.
+    /// Keeps the options of `segment`, if it has any, and returns their place.
     #[inline]
     pub(crate) fn put(&mut self, segment: &Segment) -> u32 {
         if segment.sacks.is_empty() && !segment.accecn.is_present() {
@@ -59,7 +59,7 @@ impl OptionStore {
         self.options[place as usize]
     }
 
-    /// Segments with options under way.
+    /// Segments in flight that have options.
     #[cfg(test)]
     pub(crate) fn in_use(&self) -> usize {
         self.options.len() - self.free.len()

@@ -1,8 +1,8 @@
 //! A packet between two modelled hosts: one cache line.
 //!
 //! Queues and wires hold packets by value, so a packet is copied a few times on its way, always
-//! from one sequential buffer to another. A TCP segment is kept in the packet but for its SACK
-//! blocks and AccECN counters, which few segments have: they lie in a store of their own. With the
+//! from one sequential buffer to another. The packet holds a TCP segment without its SACK blocks and
+//! AccECN counters: few segments have them, so they are in a store of their own. With the
 //! blocks in the packet, 88 bytes, the simulator is 3 % slower with 10 flows, 13 % with 10 000 and 23 % at
 //! 100 Gbit/s (`crates/quell/benches/speed.rs`).
 
@@ -49,7 +49,7 @@ pub const PACKET_MEMORY: u64 = 64;
 
 const _: () = assert!(size_of::<Packet>() as u64 == PACKET_MEMORY);
 
-/// Whose a packet is, and which way it goes.
+/// Flow and direction of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Label {
     pub(crate) flow: FlowId,
@@ -59,7 +59,7 @@ pub(crate) struct Label {
     pub(crate) connection: u8,
 }
 
-/// Connections of a flow that packets tell apart; what is older than so many is long gone.
+/// Connections of a flow that packets distinguish; packets of older ones are long gone.
 pub(crate) const CONNECTIONS: u8 = 1 << (u8::BITS - CONNECTION_SHIFT);
 
 impl Label {
@@ -141,7 +141,7 @@ impl Packet {
     pub(crate) fn options(&self) -> u32 {
         self.options
     }
-    /// When it leaves the wire; set behind the queue.
+    /// Time at which it leaves the wire; set behind the queue.
     pub(crate) fn release(&self) -> Time {
         self.time
     }
@@ -152,11 +152,11 @@ impl Packet {
         usize::from(self.group)
     }
 
-    /// The flow that it belongs to.
+    /// Flow of the packet.
     pub const fn flow_id(&self) -> FlowId {
         self.flow
     }
-    /// Which way it goes.
+    /// Direction in which it travels.
     pub const fn direction(&self) -> Direction {
         if self.kind & REVERSE == 0 {
             Direction::Forward
@@ -180,11 +180,11 @@ impl Packet {
     pub const fn payload(&self) -> Bytes {
         Bytes::new(self.payload as u64)
     }
-    /// TCP's control bits; none for a datagram.
+    /// TCP flags; none for a datagram.
     pub const fn flags(&self) -> Flags {
         Flags(self.flags)
     }
-    /// The receive window that it offers, in bytes; 0 for a datagram.
+    /// Receive window that it offers; 0 for a datagram.
     pub const fn window(&self) -> Bytes {
         Bytes::new(self.window as u64)
     }
@@ -192,7 +192,7 @@ impl Packet {
     pub const fn echo(&self) -> Time {
         self.echo
     }
-    /// TCP's timestamp, or when a datagram was handed to its host.
+    /// TCP's timestamp; for a datagram the time at which its host got it.
     pub const fn timestamp(&self) -> Time {
         self.timestamp
     }
@@ -224,8 +224,7 @@ impl quell_aqm::Packet for Packet {
         debug_assert!(self.ecn.is_capable(), "CE only on ECT");
         self.ecn = Ecn::Ce;
     }
-    /// The directions of a flow differ, and so do its connections, as their addresses and ports
-    /// would.
+    /// Differs between the directions and connections of a flow, as addresses and ports would.
     fn flow(&self) -> u64 {
         let direction = u64::from(self.kind & REVERSE != 0);
         u64::from(self.connection()) << 32 | u64::from(self.flow.0) << 1 | direction

@@ -1,10 +1,10 @@
 //! A link whose thread wakes late, as a real one does.
 //!
 //! In the live world a thread sleeps until the next packet is due at the end of a wire, and wakes a
-//! little after that; whatever has become due meanwhile, in either direction, leaves with it. Queues
-//! do not notice, since they work by logical times, but TCP does: its ACK clock loses the exactness
-//! that lets modelled flows lock into step. How late a thread woke is measured there
-//! (`link.oversleep_ms` of a live summary), and can be given to the simulator here.
+//! little later. All packets that have become due by then, in either direction, leave together. Queues
+//! do not notice, because they work in logical time. TCP does: its ACK clock loses the exactness
+//! that lets modelled flows fall into step. The live world measures how late its thread woke
+//! (`link.oversleep_ms` of a live summary); this module gives that lateness to the simulator.
 
 use quell_units::{Random, Time};
 
@@ -19,8 +19,8 @@ pub struct Lateness {
 const ALL: u64 = 1 << 32;
 
 impl Lateness {
-    /// From quantiles, such as `(0.5, median)`; the last one is taken for the greatest lateness.
-    /// What is not a share between 0 and 1, or is out of order, is left out.
+    /// From quantiles, such as `(0.5, median)`; the last one is taken as the greatest lateness.
+    /// Entries out of order, and shares that are not between 0 and 1, are left out.
     pub fn from_quantiles(quantiles: &[(f64, Time)]) -> Self {
         let mut points = vec![(0, Time::ZERO)];
         let mut greatest = Time::ZERO;
@@ -54,7 +54,7 @@ impl Lateness {
 pub(crate) struct Sleeper {
     lateness: Lateness,
     random: Random,
-    /// What is due by then leaves then.
+    /// The time at which the thread wakes. Everything that is due by then leaves then.
     wakes: Time,
 }
 
@@ -66,7 +66,7 @@ impl Sleeper {
             wakes: Time::ZERO,
         }
     }
-    /// When what is due at `now` leaves.
+    /// The time at which a packet that is due at `now` leaves.
     pub(crate) fn wake(&mut self, now: Time) -> Time {
         if now > self.wakes {
             self.wakes = now + self.lateness.draw(&mut self.random);

@@ -1,6 +1,6 @@
-//! Where the next event comes from.
+//! Finds the source of the next event.
 //!
-//! A simulation has few sources of events, whatever the number of flows: the two bottlenecks, the
+//! A simulation has few sources of events, however many flows there are: the two bottlenecks, the
 //! head of each wire (packets on a wire of constant delay leave in the order in which they came),
 //! and the earliest timer of all hosts. They are found by a tournament tree over their times whose
 //! nodes have eight children each: a node is one cache line, its smallest key three comparisons deep.
@@ -24,7 +24,7 @@ const NEVER: u64 = u64::MAX;
 /// Children of a node.
 const FAN: usize = 8;
 
-/// Times of the next event of each source.
+/// The time of the next event of each source.
 #[derive(Debug)]
 pub(crate) struct Sources {
     /// The root at 0, the children of `i` from `8 i + 1`. A leaf holds the keys of eight sources,
@@ -36,7 +36,7 @@ pub(crate) struct Sources {
 }
 
 impl Sources {
-    /// So many sources without events.
+    /// This number of sources, without events.
     pub(crate) fn new(count: usize) -> Self {
         debug_assert!(count <= MOST_SOURCES);
         let (mut leaves, mut room) = (0, FAN);

@@ -1,19 +1,19 @@
 //! The timers of all hosts: a hierarchical timing wheel (Varghese and Lauck 1987), exact to the
 //! nanosecond.
 //!
-//! Each timer is in the wheel once, linked through an array, so setting one is a few writes whatever
-//! the number of others, and nothing is ever allocated. A level has 64 slots of 64 times the length
+//! Each timer is in the wheel once, linked through an array: setting one takes a few writes, however
+//! many others there are, and allocates nothing. A level has 64 slots of 64 times the length
 //! of the level below; a timer lies at the level of the highest bits in which it differs from the
 //! present, and moves down as its time comes near. Setting a timer to a later time only notes that
 //! time: most timers of TCP are put off again and again and never ring.
 //!
-//! A timer that is alone in its slot does not move: it tells its time itself. Otherwise
-//! [`Timers::next`] is a lower bound: when it comes, timers may only move, and none ring.
+//! A timer that is alone in its slot does not move, because [`Timers::next`] can read its exact time.
+//! Otherwise `next` is a lower bound: at that time timers may move without any of them ringing.
 //! At equal times timers ring in the order in which they entered the wheel, which is the same in
 //! every run.
 //!
 //! `benches/timers.rs` compares this wheel with a binary heap, an indexed 4-ary heap, a radix heap
-//! and a tournament tree under the times that the simulator really sets; its head tells the figures.
+//! and a tournament tree under the times that the simulator really sets; its head has the figures.
 
 use quell_tcp::cache::prefetch;
 use quell_units::Time;
@@ -28,7 +28,7 @@ const NONE: u32 = u32::MAX;
 /// One timer.
 #[derive(Debug, Clone, Copy)]
 struct Timer {
-    /// When it shall ring; [`u64::MAX`] if not at all.
+    /// Time at which it is to ring; [`u64::MAX`] if not at all.
     wanted: u64,
     /// Where it lies in the wheel, at or before `wanted`; [`u64::MAX`] if it does not.
     queued: u64,
@@ -48,7 +48,7 @@ pub(crate) struct Timers {
     levels: u32,
     /// The present, as far as the wheel has turned.
     turned: u64,
-    /// What [`Timers::next`] tells.
+    /// What [`Timers::next`] returns.
     due: u64,
 }
 
@@ -75,8 +75,8 @@ impl Timers {
         }
     }
 
-    /// From `now`, which never runs backwards, `timer` shall ring at `at`, [`Time::MAX`] for never,
-    /// and not when it was to ring before.
+    /// At `now`, which never runs backwards, sets `timer` to `at`, [`Time::MAX`] for never. It replaces
+    /// the earlier setting.
     #[inline]
     pub(crate) fn set(&mut self, timer: u32, at: Time, now: Time) {
         let entry = &mut self.timers[timer as usize];
@@ -86,7 +86,7 @@ impl Timers {
         }
     }
 
-    /// `timer` will be set soon: asks for it.
+    /// Prefetches `timer`, which will be set soon.
     #[inline]
     pub(crate) fn prefetch(&self, timer: u32) {
         prefetch(&self.timers[timer as usize]);
@@ -135,7 +135,7 @@ impl Timers {
         (level, self.occupied[level].trailing_zeros() as usize)
     }
 
-    /// Finds when the first slot comes; a timer that is alone in it tells the time itself.
+    /// Finds the time of the first slot, or of the timer that is alone in it.
     #[inline]
     fn look(&mut self) {
         self.due = u64::MAX;
@@ -152,7 +152,7 @@ impl Timers {
         }
     }
 
-    /// The first slot has come: its timers move to lower levels, or on to when they were put off.
+    /// The first slot has come: its timers move to lower levels, or to the later times that were set.
     fn move_down(&mut self, level: usize, slot: usize) {
         let first = self.heads[level][slot];
         self.heads[level][slot] = NONE;

@@ -28,17 +28,17 @@ pub(crate) struct Wires {
 #[derive(Debug)]
 struct Lane {
     delay: Time,
-    /// The longest time that a host takes, in nanoseconds.
+    /// Longest time that a host takes, in ns.
     jitter: u64,
     random: Random,
-    /// Release of the last packet.
+    /// Release time of the last packet.
     last: Time,
     packets: VecDeque<Packet>,
 }
 
 impl Wires {
-    /// The delay of each group, by index, and its jitter, where it has some, drawn from the `random`
-    /// of its lane; sources are numbered from `source`.
+    /// Wires with the delay of each group, by index, and its jitter if it has any, which is drawn from
+    /// the `random` of its lane. Sources are numbered from `source`.
     pub(crate) fn new(
         delays: &[Time],
         spans: &[Time],
@@ -111,13 +111,13 @@ impl Wires {
         Some(packet)
     }
 
-    /// The packet of the lane `source` that has so many `others` in front of it.
+    /// The packet of the lane `source` that has this number of `others` in front of it.
     #[inline]
     pub(crate) fn behind(&self, source: usize, others: usize) -> Option<&Packet> {
         self.lanes[source - self.source].packets.get(others)
     }
 
-    /// Packets on their way.
+    /// Packets on these wires.
     pub(crate) fn len(&self) -> usize {
         self.lanes.iter().map(|lane| lane.packets.len()).sum()
     }

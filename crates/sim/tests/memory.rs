@@ -45,7 +45,7 @@ fn a_flow_takes_a_few_kilobytes() {
         run(&mut simulator, Time::from_millis(500));
         taken.push(simulator);
     });
-    // Of which the packets under way, 40 ms and the queue of 100 ms, 64 bytes each: 7.5 kB.
+    // Of which the packets in flight, 40 ms and the queue of 100 ms, 64 bytes each: 7.5 kB.
     let per_flow = allocated.bytes_current / 1_000;
     assert!((1_000..40_000).contains(&per_flow), "{per_flow}");
 }
