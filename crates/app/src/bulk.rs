@@ -1,22 +1,78 @@
 //! A transfer without end: the load of most experiments with congestion control.
 
-use quell_units::Time;
+use quell_units::{Random, Settings, Time};
 
-use crate::{Action, Application, Input, Send};
+use crate::{
+    Action, Application, ConnectionId, Data, Ends, Figure, FigureInfo, Form, FormInfo, Input, Kind,
+    KindReport, Quantity, Role, Value,
+};
+
+/// A TCP flow that always has data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bulk;
+
+impl Kind for Bulk {
+    const NAME: &'static str = "bulk";
+    const SUMMARY: &'static str = "a TCP flow that always has data";
+    const GREEDY: bool = true;
+    const EXAMPLE: &'static str = r#"app = { kind = "bulk" }"#;
+    type End = Ends<Sender, Receiver>;
+    type Report = BulkReport;
+
+    fn new(_settings: &Settings) -> Self {
+        Self
+    }
+    fn end(&self, role: Role, _random: Random) -> Self::End {
+        match role {
+            Role::Sender => Ends::Sender(Sender),
+            Role::Receiver => Ends::Receiver(Receiver::default()),
+        }
+    }
+}
+
+/// What arrived of a transfer without end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct BulkReport {
+    /// Payload bytes that arrived in order.
+    pub bytes: u64,
+}
+
+const FORM: Form<BulkReport> = Form {
+    table: None,
+    figures: &[Figure::<BulkReport>::new(
+        "bytes",
+        Quantity::Count,
+        "payload bytes that arrived in order",
+        |report| Value::Count(report.bytes),
+    )],
+};
+
+impl KindReport for BulkReport {
+    fn forms() -> Vec<FormInfo> {
+        vec![FORM.info()]
+    }
+    fn figures(&self) -> Vec<(FigureInfo, Value)> {
+        FORM.of(self)
+    }
+    fn merge(&mut self, other: &Self) {
+        self.bytes += other.bytes;
+    }
+}
 
 /// Always has more to send.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Sender;
 
 impl Application for Sender {
-    fn poll(&mut self, _now: Time, input: Input) -> Action {
-        let send = match input {
-            Input::Started { .. } => Send::Endless,
-            Input::Wake | Input::Bytes(_) | Input::Datagram { .. } | Input::Closed => Send::Nothing,
-        };
-        Action {
-            send,
-            ..Action::default()
+    type Report = BulkReport;
+
+    fn poll(&mut self, _now: Time, input: Input, actions: &mut Vec<Action>) {
+        match input {
+            Input::Started => actions.push(Action::Open(ConnectionId::ONLY)),
+            Input::Opened { connection, .. } => {
+                actions.push(Action::Send(connection, Data::Endless));
+            }
+            Input::Wake | Input::Bytes { .. } | Input::Datagram { .. } | Input::Closed { .. } => {}
         }
     }
 }
@@ -27,47 +83,70 @@ pub struct Receiver {
     bytes: u64,
 }
 
-impl Receiver {
-    /// Bytes that arrived in order.
-    pub const fn bytes(&self) -> u64 {
-        self.bytes
-    }
-}
-
 impl Application for Receiver {
-    fn poll(&mut self, _now: Time, input: Input) -> Action {
-        if let Input::Bytes(bytes) = input {
-            self.bytes += bytes;
+    type Report = BulkReport;
+
+    fn poll(&mut self, _now: Time, input: Input, actions: &mut Vec<Action>) {
+        match input {
+            Input::Started => actions.push(Action::Open(ConnectionId::ONLY)),
+            Input::Bytes { count, .. } => self.bytes += count,
+            Input::Wake | Input::Opened { .. } | Input::Datagram { .. } | Input::Closed { .. } => {}
         }
-        Action::default()
+    }
+    fn start_counting(&mut self, _sent: u64) {
+        self.bytes = 0;
+    }
+    fn report(&self, _sent: u64) -> Option<BulkReport> {
+        Some(BulkReport { bytes: self.bytes })
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::{Action, AppConfig, Application as _, Input, Report, Send, Transport};
-    use quell_units::{Random, Time};
+    use super::*;
+    use crate::{App, AppConfig, Report, Transport, answer};
 
-    const START: Input = Input::Started { opened: Time::ZERO };
+    const OPENED: Input = Input::Opened {
+        connection: ConnectionId::ONLY,
+        asked: Time::ZERO,
+    };
+
+    fn end(role: Role) -> App {
+        AppConfig::from(Bulk).end(role, Random::new(1, "bulk"))
+    }
+
+    fn bytes(count: u64) -> Input {
+        let connection = ConnectionId::ONLY;
+        Input::Bytes { connection, count }
+    }
 
     #[test]
     fn sends_without_end_and_counts_what_arrives() {
-        let config = AppConfig::Bulk;
-        assert_eq!(config.transport(), Transport::Stream);
-        let mut sender = config.sender(Random::new(1, "bulk"));
-        let action = sender.poll(Time::ZERO, START);
+        assert_eq!(AppConfig::from(Bulk).transport(), Transport::Stream);
+        let mut sender = end(Role::Sender);
         assert_eq!(
-            (action.send, action.wake, action.done),
-            (Send::Endless, None, false)
+            answer(&mut sender, Time::ZERO, OPENED),
+            [Action::Send(ConnectionId::ONLY, Data::Endless)]
         );
         assert_eq!(sender.report(0), None);
 
-        let mut receiver = config.receiver(Random::new(1, "bulk"));
-        assert_eq!(receiver.poll(Time::ZERO, START), Action::default());
-        receiver.poll(Time::from_millis(1), Input::Bytes(1_000));
+        let mut receiver = end(Role::Receiver);
+        assert_eq!(answer(&mut receiver, Time::ZERO, OPENED), []);
+        answer(&mut receiver, Time::from_millis(1), bytes(1_000));
         receiver.start_counting(0);
-        receiver.poll(Time::from_millis(2), Input::Bytes(1_448));
-        receiver.poll(Time::from_millis(3), Input::Bytes(2_896));
-        assert_eq!(receiver.report(0), Some(Report::Bulk { bytes: 4_344 }));
+        answer(&mut receiver, Time::from_millis(2), bytes(1_448));
+        answer(&mut receiver, Time::from_millis(3), bytes(2_896));
+        let report = BulkReport { bytes: 4_344 };
+        assert_eq!(receiver.report(0), Some(Report::Bulk(report)));
+    }
+
+    #[test]
+    fn the_end_that_is_started_opens_the_connection() {
+        for role in [Role::Sender, Role::Receiver] {
+            assert_eq!(
+                answer(&mut end(role), Time::ZERO, Input::Started),
+                [Action::Open(ConnectionId::ONLY)]
+            );
+        }
     }
 }

@@ -10,7 +10,7 @@
 
 use std::f64::consts::LN_2;
 
-use quell_units::{Random, Time};
+use quell_units::{Distribution, Period, Random, Time};
 
 /// Points in the octave from 1 to 2.
 const POINTS: usize = 256;
@@ -24,6 +24,14 @@ static TABLE: [u64; POINTS + 1] = table();
 pub fn exponential_span(mean: Time, random: &mut Random) -> Time {
     let span = u128::from(mean.as_nanos()) * u128::from(minus_ln(random.u64()));
     Time::from_nanos(u64::try_from(span >> FRACTION_BITS).unwrap_or(u64::MAX))
+}
+
+/// The next length of `period`; without a draw if it is fixed.
+pub fn draw(period: Period, random: &mut Random) -> Time {
+    match period.distribution {
+        Distribution::Fixed => period.mean,
+        Distribution::Exponential => exponential_span(period.mean, random),
+    }
 }
 
 /// −ln(`draw` / 2^64) in units of 2^-32; 0 counts as 1.
@@ -113,6 +121,16 @@ mod tests {
             (tail - expected).abs() < 4.0 * expected.sqrt(),
             "{tail} {expected}"
         );
+    }
+
+    #[test]
+    fn a_fixed_period_draws_nothing_and_an_exponential_one_varies() {
+        let mut random = Random::new(1, "period");
+        let mean = Time::from_secs(1);
+        assert_eq!(draw(Period::fixed(mean), &mut random), mean);
+        assert_eq!(random.clone().u64(), Random::new(1, "period").u64());
+        let mut lengths = || draw(Period::exponential(mean), &mut random);
+        assert_ne!(lengths(), lengths());
     }
 
     #[test]

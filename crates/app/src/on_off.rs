@@ -12,10 +12,212 @@
 //! The times depend on the plan only, as with `cbr`: a host that is late does not shift them. A flow
 //! begins with an on-time as soon as it is up. Lengths below 1 ns count as 1 ns.
 
-use quell_units::{Bytes, Random, Time};
+use quell_units::parameter::{Default as Preset, Domain};
+use quell_units::{Parameter, Period, Random, Settings, Time};
 
-use crate::normal::normal_span;
-use crate::{Action, Application, Input, Interval, OnOffReport, Period, Send};
+use crate::datagrams::{self, Receiver as DatagramReceiver};
+use crate::exponential::draw;
+use crate::kind::DAY;
+use crate::{
+    Action, Application, ConnectionId, Data, DatagramReport, Datagrams, Figure, FigureInfo, Form,
+    FormInfo, Input, Kind, KindReport, Quantity, Role, Value,
+};
+
+/// Data during on-times only, over TCP or as datagrams.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OnOff {
+    /// Longer than zero.
+    pub on: Period,
+    /// Longer than zero.
+    pub off: Period,
+    /// What is sent while on; `None` for as much as TCP takes.
+    pub datagrams: Option<Datagrams>,
+}
+
+impl Kind for OnOff {
+    const NAME: &'static str = "on-off";
+    const SUMMARY: &'static str = "data during on-times only, over TCP or as datagrams";
+    const PARAMETERS: &'static [Parameter] = &[
+        phase(
+            "on",
+            "Length of an on-time. The first begins with the flow.",
+        ),
+        phase("off", "Length of an off-time."),
+        datagrams::size(
+            Preset::Derived("TCP, as much as it takes"),
+            "IP length of a datagram; with it on-times are datagrams at intervals.",
+        ),
+        datagrams::interval(
+            Preset::Derived("none without size"),
+            "Time between the datagrams of an on-time.",
+        ),
+    ];
+    const TOGETHER: &'static [&'static str] = &["size", "interval"];
+    const EXAMPLE: &'static str =
+        r#"app = { kind = "on-off", on = "1s", off = "1.6s", size = "200B", interval = "20ms" }"#;
+    type End = End;
+    type Report = OnOffReport;
+
+    fn new(settings: &Settings) -> Self {
+        let datagrams = settings.is_given("size").then(|| Datagrams {
+            size: settings.bytes("size"),
+            interval: settings.interval("interval"),
+        });
+        let period = |name| settings.period(name).unwrap_or(Period::fixed(Time::ZERO));
+        Self {
+            on: period("on"),
+            off: period("off"),
+            datagrams,
+        }
+    }
+    fn end(&self, role: Role, random: Random) -> Self::End {
+        let phases = Phases {
+            on: self.on,
+            off: self.off,
+            random,
+        };
+        match (role, self.datagrams) {
+            (Role::Sender, None) => End::StreamSender(StreamSender::new(phases)),
+            (Role::Receiver, None) => End::StreamReceiver(StreamReceiver::default()),
+            (Role::Sender, Some(datagrams)) => {
+                End::DatagramSender(DatagramSender::new(phases, datagrams))
+            }
+            (Role::Receiver, Some(_)) => End::DatagramReceiver(DatagramReceiver::default()),
+        }
+    }
+    fn datagrams(&self) -> Option<Datagrams> {
+        self.datagrams
+    }
+    /// Each on-time begins with a datagram, so where on and off follow each other quickly they set
+    /// the pace, and not the interval.
+    fn datagram_gap(&self) -> Option<Time> {
+        let interval = self.datagrams?.gap().as_nanos();
+        let cycle = (self.on.mean + self.off.mean).as_nanos().max(1);
+        // One at each beginning, and one for each interval.
+        let gap =
+            u128::from(interval) * u128::from(cycle) / (u128::from(interval) + u128::from(cycle));
+        // Not above the smaller of the two.
+        Some(Time::from_nanos((gap as u64).max(1)))
+    }
+}
+
+/// The parameter for the length of on- or off-times.
+const fn phase(name: &'static str, help: &'static str) -> Parameter {
+    Parameter {
+        name,
+        opposite: None,
+        domain: Domain::Period(Time::from_nanos(1), DAY),
+        default: Preset::Required,
+        only: None,
+        live: false,
+        source: "",
+        help,
+    }
+}
+
+/// Either end, over TCP or as datagrams.
+#[derive(Debug, Clone)]
+pub enum End {
+    /// Sends a stream.
+    StreamSender(StreamSender),
+    /// Receives a stream.
+    StreamReceiver(StreamReceiver),
+    /// Sends datagrams.
+    DatagramSender(DatagramSender),
+    /// Receives datagrams.
+    DatagramReceiver(DatagramReceiver),
+}
+
+impl Application for End {
+    type Report = OnOffReport;
+
+    fn poll(&mut self, now: Time, input: Input, actions: &mut Vec<Action>) {
+        match self {
+            Self::StreamSender(end) => end.poll(now, input, actions),
+            Self::StreamReceiver(end) => end.poll(now, input, actions),
+            Self::DatagramSender(end) => end.poll(now, input, actions),
+            Self::DatagramReceiver(end) => end.poll(now, input, actions),
+        }
+    }
+    fn sent(&self) -> u64 {
+        match self {
+            Self::StreamSender(end) => end.bursts,
+            Self::DatagramSender(end) => end.sent,
+            Self::StreamReceiver(_) | Self::DatagramReceiver(_) => 0,
+        }
+    }
+    fn start_counting(&mut self, sent: u64) {
+        match self {
+            Self::StreamReceiver(end) => end.start_counting(sent),
+            Self::DatagramReceiver(end) => end.start_counting(sent),
+            Self::StreamSender(_) | Self::DatagramSender(_) => {}
+        }
+    }
+    fn report(&self, sent: u64) -> Option<OnOffReport> {
+        match self {
+            Self::StreamReceiver(end) => Some(OnOffReport::Stream(end.report(sent))),
+            Self::DatagramReceiver(end) => end.report(sent).map(OnOffReport::Datagrams),
+            Self::StreamSender(_) | Self::DatagramSender(_) => None,
+        }
+    }
+}
+
+/// What arrived in bursts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum OnOffReport {
+    /// Over TCP.
+    Stream(BurstReport),
+    /// As datagrams.
+    Datagrams(DatagramReport),
+}
+
+/// What arrived of a stream in bursts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct BurstReport {
+    /// Payload bytes that arrived in order.
+    pub bytes: u64,
+    /// On-times that began.
+    pub bursts: u64,
+}
+
+const FORM: Form<BurstReport> = Form {
+    table: None,
+    figures: &[
+        Figure::<BurstReport>::new(
+            "bytes",
+            Quantity::Count,
+            "payload bytes that arrived in order",
+            |report| Value::Count(report.bytes),
+        ),
+        Figure::<BurstReport>::new("bursts", Quantity::Count, "on-times that began", |report| {
+            Value::Count(report.bursts)
+        }),
+    ],
+};
+
+impl KindReport for OnOffReport {
+    fn forms() -> Vec<FormInfo> {
+        let mut forms = DatagramReport::forms();
+        forms.push(FORM.info());
+        forms
+    }
+    fn figures(&self) -> Vec<(FigureInfo, Value)> {
+        match self {
+            Self::Stream(report) => FORM.of(report),
+            Self::Datagrams(report) => report.figures(),
+        }
+    }
+    fn merge(&mut self, other: &Self) {
+        match (self, other) {
+            (Self::Stream(report), Self::Stream(other)) => {
+                report.bytes += other.bytes;
+                report.bursts += other.bursts;
+            }
+            (Self::Datagrams(report), Self::Datagrams(other)) => report.merge(other),
+            (Self::Stream(_) | Self::Datagrams(_), _) => {}
+        }
+    }
+}
 
 /// The times of a source.
 #[derive(Debug, Clone)]
@@ -27,10 +229,10 @@ struct Phases {
 
 impl Phases {
     fn on(&mut self) -> Time {
-        self.on.draw(&mut self.random).max(Time::from_nanos(1))
+        draw(self.on, &mut self.random).max(Time::from_nanos(1))
     }
     fn off(&mut self) -> Time {
-        self.off.draw(&mut self.random).max(Time::from_nanos(1))
+        draw(self.off, &mut self.random).max(Time::from_nanos(1))
     }
 }
 
@@ -38,57 +240,50 @@ impl Phases {
 #[derive(Debug, Clone)]
 pub struct StreamSender {
     phases: Phases,
+    /// The connection, once it is up.
+    connection: Option<ConnectionId>,
     is_on: bool,
-    /// When on or off ends; `None` before the start.
-    until: Option<Time>,
+    /// When on or off ends.
+    until: Time,
     bursts: u64,
 }
 
 impl StreamSender {
-    /// Alternates between `on` and `off`.
-    pub fn new(on: Period, off: Period, random: Random) -> Self {
+    fn new(phases: Phases) -> Self {
         Self {
-            phases: Phases { on, off, random },
+            phases,
+            connection: None,
             is_on: false,
-            until: None,
+            until: Time::ZERO,
             bursts: 0,
         }
     }
-    /// On-times that have begun.
-    pub const fn bursts(&self) -> u64 {
-        self.bursts
-    }
-}
 
-impl Application for StreamSender {
-    fn poll(&mut self, now: Time, input: Input) -> Action {
-        let due = match (self.until, input) {
-            (None, Input::Started { .. }) => now,
-            (Some(until), Input::Wake) => until,
-            _ => {
-                return Action {
-                    wake: self.until,
-                    ..Action::default()
-                };
+    fn poll(&mut self, now: Time, input: Input, actions: &mut Vec<Action>) {
+        let due = match (self.connection, input) {
+            (None, Input::Started) => return actions.push(Action::Open(ConnectionId::ONLY)),
+            (None, Input::Opened { connection, .. }) => {
+                self.connection = Some(connection);
+                now
             }
+            (Some(_), Input::Wake) => self.until,
+            _ => return,
         };
-        let mut send = Send::Nothing;
+        let Some(connection) = self.connection else {
+            return;
+        };
         if due <= now {
             self.is_on = !self.is_on;
-            let (length, what) = if self.is_on {
+            let (length, data) = if self.is_on {
                 self.bursts += 1;
-                (self.phases.on(), Send::Resume)
+                (self.phases.on(), Data::Resume)
             } else {
-                (self.phases.off(), Send::Pause)
+                (self.phases.off(), Data::Pause)
             };
-            send = what;
-            self.until = Some(due + length);
+            actions.push(Action::Send(connection, data));
+            self.until = due + length;
         }
-        Action {
-            send,
-            wake: self.until,
-            ..Action::default()
-        }
+        actions.push(Action::WakeAt(self.until));
     }
 }
 
@@ -101,110 +296,114 @@ pub struct StreamReceiver {
 }
 
 impl StreamReceiver {
-    pub(crate) fn start_counting(&mut self, bursts: u64) {
+    fn poll(&mut self, _now: Time, input: Input, actions: &mut Vec<Action>) {
+        match input {
+            Input::Started => actions.push(Action::Open(ConnectionId::ONLY)),
+            Input::Bytes { count, .. } => self.bytes += count,
+            Input::Wake | Input::Opened { .. } | Input::Datagram { .. } | Input::Closed { .. } => {}
+        }
+    }
+    fn start_counting(&mut self, bursts: u64) {
         *self = Self {
             bytes: 0,
             first: bursts,
         };
     }
-    pub(crate) fn report(&self, bursts: u64) -> OnOffReport {
-        OnOffReport {
+    fn report(&self, bursts: u64) -> BurstReport {
+        BurstReport {
             bytes: self.bytes,
             bursts: bursts.saturating_sub(self.first),
         }
     }
 }
 
-impl Application for StreamReceiver {
-    fn poll(&mut self, _now: Time, input: Input) -> Action {
-        if let Input::Bytes(bytes) = input {
-            self.bytes += bytes;
-        }
-        Action::default()
-    }
-}
-
-/// The end that sends datagrams; [`cbr::Receiver`](crate::cbr::Receiver) is its other end.
+/// The end that sends datagrams.
 #[derive(Debug, Clone)]
 pub struct DatagramSender {
     phases: Phases,
-    size: Bytes,
-    interval: Interval,
+    datagrams: Datagrams,
     /// When the next datagram is due, and when the on-time ends; `None` before the start.
     due: Option<(Time, Time)>,
     sent: u64,
 }
 
 impl DatagramSender {
-    /// Sends datagrams of IP length `size` every `interval` while it is on.
-    pub fn new(on: Period, off: Period, size: Bytes, interval: Interval, random: Random) -> Self {
+    fn new(phases: Phases, datagrams: Datagrams) -> Self {
         Self {
-            phases: Phases { on, off, random },
-            size,
-            interval,
+            phases,
+            datagrams,
             due: None,
             sent: 0,
         }
     }
-    /// Datagrams handed to the host.
-    pub const fn sent(&self) -> u64 {
-        self.sent
-    }
-    /// Time to the next datagram. At least 1 ns on the mean, so that no host is polled for ever.
-    fn spacing(&mut self) -> Time {
-        let mean = self.interval.mean.max(Time::from_nanos(1));
-        normal_span(mean, self.interval.stddev, &mut self.phases.random)
-    }
-}
 
-impl Application for DatagramSender {
-    fn poll(&mut self, now: Time, input: Input) -> Action {
+    fn poll(&mut self, now: Time, input: Input, actions: &mut Vec<Action>) {
         let (mut due, mut on_until) = match (self.due, input) {
-            (None, Input::Started { .. }) => (now, now + self.phases.on()),
-            (Some(due), _) => due,
-            (None, _) => return Action::default(),
+            (None, Input::Started) => (now, now + self.phases.on()),
+            (Some(due), Input::Wake) => due,
+            _ => return,
         };
-        let mut send = Send::Nothing;
         if due <= now {
-            send = Send::Datagram(self.size);
+            actions.push(Action::Datagram(self.datagrams.size));
             self.sent += 1;
-            due += self.spacing();
+            due += self.datagrams.draw_gap(&mut self.phases.random);
             if due >= on_until {
                 due = on_until + self.phases.off();
                 on_until = due + self.phases.on();
             }
         }
         self.due = Some((due, on_until));
-        Action {
-            send,
-            wake: Some(due),
-            ..Action::default()
-        }
+        actions.push(Action::WakeAt(due));
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Interval, answer};
+    use quell_units::Bytes;
 
     const MS: fn(u64) -> Time = Time::from_millis;
-    const START: Input = Input::Started { opened: Time::ZERO };
+    const ONLY: ConnectionId = ConnectionId::ONLY;
+    const SIZE: Bytes = Bytes::new(200);
+    const OPENED: Input = Input::Opened {
+        connection: ONLY,
+        asked: Time::ZERO,
+    };
 
-    fn stream(on: Period, off: Period) -> StreamSender {
-        StreamSender::new(on, off, Random::new(1, "on-off"))
+    fn end(role: Role, on: Period, off: Period, interval: Option<Time>) -> End {
+        let datagrams = interval.map(|mean| Datagrams {
+            size: SIZE,
+            interval: Interval {
+                mean,
+                stddev: Time::ZERO,
+            },
+        });
+        let on_off = OnOff { on, off, datagrams };
+        on_off.end(role, Random::new(1, "on-off"))
     }
 
-    /// What is sent when, while the sender is polled whenever it asks.
-    fn times(sender: &mut impl Application, start: Time, end: Time) -> Vec<(Time, Send)> {
-        let mut now = start;
-        let mut action = sender.poll(now, START);
+    fn stream(on: Period, off: Period) -> End {
+        end(Role::Sender, on, off, None)
+    }
+
+    fn datagrams(on: Period, off: Period, mean: Time) -> End {
+        end(Role::Sender, on, off, Some(mean))
+    }
+
+    /// What is done when besides waiting, while the sender is polled whenever it asks.
+    fn times(sender: &mut End, first: Input, start: Time, until: Time) -> Vec<(Time, Action)> {
+        let (mut now, mut input) = (start, first);
         let mut times = Vec::new();
-        while now < end {
-            if action.send != Send::Nothing {
-                times.push((now, action.send));
+        while now < until {
+            let mut next = None;
+            for action in answer(sender, now, input) {
+                match action {
+                    Action::WakeAt(at) => next = Some(at),
+                    other => times.push((now, other)),
+                }
             }
-            now = action.wake.unwrap();
-            action = sender.poll(now, Input::Wake);
+            (now, input) = (next.unwrap(), Input::Wake);
         }
         times
     }
@@ -212,43 +411,54 @@ mod tests {
     #[test]
     fn a_stream_alternates_and_begins_on() {
         let mut sender = stream(Period::fixed(MS(30)), Period::fixed(MS(70)));
+        let opens = answer(&mut sender, MS(0), Input::Started);
+        assert_eq!(opens, [Action::Open(ONLY)]);
+        let (resume, pause) = (
+            Action::Send(ONLY, Data::Resume),
+            Action::Send(ONLY, Data::Pause),
+        );
         assert_eq!(
-            times(&mut sender, MS(5), MS(200)),
+            times(&mut sender, OPENED, MS(5), MS(200)),
             [
-                (MS(5), Send::Resume),
-                (MS(35), Send::Pause),
-                (MS(105), Send::Resume),
-                (MS(135), Send::Pause)
+                (MS(5), resume),
+                (MS(35), pause),
+                (MS(105), resume),
+                (MS(135), pause)
             ]
         );
-        // The one at 205 ms was polled as well.
-        assert_eq!(sender.bursts(), 3);
+        assert_eq!(sender.sent(), 2);
     }
 
     #[test]
     fn a_late_host_is_polled_until_it_has_caught_up_and_nothing_else_moves_the_times() {
         let mut sender = stream(Period::fixed(MS(30)), Period::fixed(MS(70)));
-        assert_eq!(sender.poll(MS(0), Input::Wake), Action::default());
-        sender.poll(MS(0), START);
-        let early = sender.poll(MS(10), Input::Bytes(5));
-        assert_eq!((early.send, early.wake), (Send::Nothing, Some(MS(30))));
-        for (send, wake) in [
-            (Send::Pause, MS(100)),
-            (Send::Resume, MS(130)),
-            (Send::Nothing, MS(130)),
+        assert_eq!(answer(&mut sender, MS(0), Input::Wake), []);
+        answer(&mut sender, MS(0), OPENED);
+        let connection = ONLY;
+        let bytes = Input::Bytes {
+            connection,
+            count: 5,
+        };
+        assert_eq!(answer(&mut sender, MS(10), bytes), []);
+        for (data, wake) in [
+            (Some(Data::Pause), MS(100)),
+            (Some(Data::Resume), MS(130)),
+            (None, MS(130)),
         ] {
-            let action = sender.poll(MS(104), Input::Wake);
-            assert_eq!((action.send, action.wake), (send, Some(wake)));
+            let data = data.map(|data| Action::Send(ONLY, data));
+            let expected: Vec<Action> = data.into_iter().chain([Action::WakeAt(wake)]).collect();
+            assert_eq!(answer(&mut sender, MS(104), Input::Wake), expected);
         }
     }
 
     #[test]
     fn exponential_times_have_their_means() {
         let mut sender = stream(Period::exponential(MS(20)), Period::exponential(MS(60)));
-        let changes = times(&mut sender, Time::ZERO, Time::from_secs(2_000));
+        let changes = times(&mut sender, OPENED, Time::ZERO, Time::from_secs(2_000));
         let mut on = Time::ZERO;
         for pair in changes.chunks_exact(2) {
-            assert_eq!((pair[0].1, pair[1].1), (Send::Resume, Send::Pause));
+            assert_eq!(pair[0].1, Action::Send(ONLY, Data::Resume));
+            assert_eq!(pair[1].1, Action::Send(ONLY, Data::Pause));
             on += pair[1].0 - pair[0].0;
         }
         // 25 000 cycles of 80 ms; a cycle deviates by 63 ms, an on-time by 20 ms. Four deviations.
@@ -260,40 +470,26 @@ mod tests {
 
     #[test]
     fn a_receiver_counts_bytes_and_the_bursts_of_its_stretch() {
-        let mut receiver = StreamReceiver::default();
-        receiver.poll(MS(0), START);
-        receiver.poll(MS(1), Input::Bytes(7));
-        assert_eq!(
-            receiver.report(2),
-            OnOffReport {
-                bytes: 7,
-                bursts: 2
-            }
-        );
-        receiver.start_counting(2);
-        receiver.poll(MS(2), Input::Bytes(5));
-        assert_eq!(
-            receiver.report(5),
-            OnOffReport {
-                bytes: 5,
-                bursts: 3
-            }
-        );
-    }
-
-    fn datagrams(on: Period, off: Period, mean: Time) -> DatagramSender {
-        let interval = Interval {
-            mean,
-            stddev: Time::ZERO,
+        let period = Period::fixed(MS(1));
+        let mut receiver = end(Role::Receiver, period, period, None);
+        let bytes = |count| Input::Bytes {
+            connection: ONLY,
+            count,
         };
-        let random = Random::new(1, "on-off");
-        DatagramSender::new(on, off, Bytes::new(200), interval, random)
+        answer(&mut receiver, MS(0), OPENED);
+        answer(&mut receiver, MS(1), bytes(7));
+        let stretch = |bytes, bursts| Some(OnOffReport::Stream(BurstReport { bytes, bursts }));
+        assert_eq!(receiver.report(2), stretch(7, 2));
+        receiver.start_counting(2);
+        answer(&mut receiver, MS(2), bytes(5));
+        assert_eq!(receiver.report(5), stretch(5, 3));
     }
 
     #[test]
     fn datagrams_leave_at_their_interval_while_on() {
         let mut sender = datagrams(Period::fixed(MS(50)), Period::fixed(MS(100)), MS(20));
-        let sent = times(&mut sender, MS(10), MS(400));
+        let sent = times(&mut sender, Input::Started, MS(10), MS(400));
+        assert!(sent.iter().all(|sent| sent.1 == Action::Datagram(SIZE)));
         let sent: Vec<u64> = sent
             .iter()
             .map(|(at, _)| at.as_nanos() / 1_000_000)
@@ -305,7 +501,7 @@ mod tests {
     fn the_shortest_on_time_has_one_datagram() {
         let nanosecond = Period::fixed(Time::ZERO);
         let mut sender = datagrams(nanosecond, Period::fixed(MS(100)), MS(20));
-        assert_eq!(times(&mut sender, MS(0), MS(950)).len(), 10);
+        assert_eq!(times(&mut sender, Input::Started, MS(0), MS(950)).len(), 10);
     }
 
     #[test]
@@ -315,10 +511,41 @@ mod tests {
             Period::exponential(MS(1_587)),
         );
         let mut sender = datagrams(on, off, MS(20));
-        let sent = times(&mut sender, Time::ZERO, Time::from_secs(20_000)).len() as f64;
+        let sent = times(
+            &mut sender,
+            Input::Started,
+            Time::ZERO,
+            Time::from_secs(20_000),
+        );
+        let sent = sent.len() as f64;
         // Talk spurts and pauses of ITU-T P.59; a spurt has 1/(1 - e^(-20/1004)) datagrams. 7 719
         // cycles: the ratio deviates by 1.4 %; four deviations.
         let expected = 20_000.0 / 2.591 / (1.0 - (-20.0_f64 / 1_004.0).exp());
         assert!((sent / expected - 1.0).abs() < 0.056, "{sent} {expected}");
+    }
+
+    #[test]
+    fn short_on_times_set_the_pace_of_datagrams() {
+        let gap = |on, off| {
+            let interval = Interval {
+                mean: MS(20),
+                stddev: Time::ZERO,
+            };
+            let size = SIZE;
+            let on_off = OnOff {
+                on: Period::fixed(on),
+                off: Period::fixed(off),
+                datagrams: Some(Datagrams { size, interval }),
+            };
+            on_off.datagram_gap()
+        };
+        let ns = Time::from_nanos;
+        for (on, off, expected) in [
+            (MS(30), MS(30), MS(15)),
+            (ns(1), ns(1), ns(1)),
+            (Time::ZERO, ns(99), ns(98)),
+        ] {
+            assert_eq!(gap(on, off), Some(expected));
+        }
     }
 }

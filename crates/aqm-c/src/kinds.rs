@@ -75,6 +75,7 @@ impl KindTexts {
         let parameters = entry.parameters.iter().map(|row| ParameterTexts {
             name: c(row.name),
             default: c(match row.default {
+                Default::Required => String::new(),
                 Default::Is(text) | Default::Derived(text) => text.to_owned(),
                 Default::By(other, choices) => {
                     let choices: Vec<String> = choices

@@ -212,6 +212,7 @@ mod tests {
                         }
                     }
                     Default::Derived(how) => assert!(!how.is_empty(), "{}", parameter.name),
+                    Default::Required => panic!("{} has no default", parameter.name),
                 }
             }
         }

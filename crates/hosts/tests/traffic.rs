@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use common::{Cable, can_make_networks};
-use quell_app::{AppConfig, Interval, Report};
+use quell_app::{AppConfig, Bulk, Cbr, Interval, Report, Transfer};
 use quell_hosts::capabilities::drop_to_network;
 use quell_hosts::topology::{GroupConfig, Topology, TopologyConfig};
 use quell_hosts::traffic::{
@@ -42,17 +42,16 @@ fn voice() -> AppConfig {
         mean: Time::from_millis(20),
         stddev: Time::ZERO,
     };
-    AppConfig::Cbr {
-        size: Bytes::new(186),
-        interval,
-    }
+    let size = Bytes::new(186);
+    Cbr { size, interval }.into()
 }
 
 fn transfer() -> AppConfig {
-    AppConfig::Transfer {
+    Transfer {
         size: Bytes::new(1_000),
         repeat: None,
     }
+    .into()
 }
 
 fn topology(groups: usize) -> Topology {
@@ -107,10 +106,10 @@ fn groups_cross() -> Result<(), Missed> {
         SocketAddr::new(group.receiver_v6.into(), 5_003),
     );
     let plans = vec![
-        plan(&topology, 0, AppConfig::Bulk),
+        plan(&topology, 0, Bulk.into()),
         FlowPlan {
             direction: Direction::Upload,
-            ..plan(&topology, 1, AppConfig::Bulk)
+            ..plan(&topology, 1, Bulk.into())
         },
         FlowPlan {
             datagram_ecn: Ecn::Ect1,
@@ -139,7 +138,7 @@ fn groups_cross() -> Result<(), Missed> {
             panic!("{flow:?}")
         };
         assert!(
-            seen.received > 0 && seen.delay.unwrap().min >= Time::from_millis(2),
+            seen.received > 0 && seen.delays.min().unwrap() >= Time::from_millis(2),
             "{seen:?}"
         );
     }
@@ -157,7 +156,7 @@ fn a_link_that_carries_nothing_fails_the_flow_within_its_time() {
     let mut config = TrafficConfig::new(
         Time::from_millis(400),
         vec![
-            plan(&topology, 0, AppConfig::Bulk),
+            plan(&topology, 0, Bulk.into()),
             plan(&topology, 1, voice()),
             plan(&topology, 2, transfer()),
         ],
@@ -194,7 +193,7 @@ fn a_refused_connection_is_a_failure_of_its_flow() {
     // The receiver of another topology listens; the one that the cable leads to does not.
     let (joined, other) = (Arc::new(topology(1)), Arc::new(topology(1)));
     let _cable = Cable::plain(&joined);
-    let plans = vec![plan(&joined, 0, AppConfig::Bulk)];
+    let plans = vec![plan(&joined, 0, Bulk.into())];
     let report = run(
         &joined,
         &other,
@@ -227,7 +226,7 @@ fn a_flow_that_is_reset_during_the_run_is_reported() {
         &topology,
         TrafficConfig::new(
             Time::from_millis(600),
-            vec![plan(&topology, 0, AppConfig::Bulk)],
+            vec![plan(&topology, 0, Bulk.into())],
         ),
     );
     assert!(reset.load(Ordering::Relaxed));

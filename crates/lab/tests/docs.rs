@@ -89,6 +89,7 @@ fn default(parameter: &Parameter) -> String {
             .collect::<Vec<_>>()
             .join(", "),
         Default::Derived(how) => how.to_owned(),
+        Default::Required => "must be given".to_owned(),
     }
 }
 

@@ -161,6 +161,8 @@ fn combine(values: &[&Value]) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::app::tests::times;
+    use crate::app::{AppFigure, AppSummary};
     use crate::summary::tests::summary;
 
     #[test]
@@ -239,11 +241,11 @@ mod tests {
     fn what_applications_report_is_averaged_over_the_runs_that_have_it() {
         let with = |seed, completed: u64, p99: Option<f64>| {
             let mut summary = summary(seed, [1e6, 1e6]);
-            summary.figures.groups[0].app = json!({
-                "kind": "transfer",
-                "completed": completed,
-                "completion_ms": p99.map(|p99| json!({ "p99": p99 })),
-            });
+            let mut app = AppSummary::new("transfer");
+            app.insert("completed", AppFigure::Count(completed));
+            let completion = p99.map_or(AppFigure::Nothing, |ms| AppFigure::Times(times(ms)));
+            app.insert("completion_ms", completion);
+            summary.figures.groups[0].app = Some(app);
             summary
         };
         let runs = [

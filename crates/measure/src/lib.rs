@@ -9,11 +9,12 @@
 //! * [`rows`]: what both hand out each interval, so that memory does not grow with the run.
 //! * [`distribution`]: histogram with exact mean and extremes.
 //! * [`bursts`], [`windows`]: how far flows are synchronised, by their drops and their windows.
-//! * [`summary`], [`histograms`], [`mod@aggregate`]: the results, named as in the result files.
+//! * [`summary`], [`app`], [`histograms`], [`mod@aggregate`]: the results, named as in the result files.
 
 #![forbid(unsafe_code)]
 
 pub mod aggregate;
+pub mod app;
 pub mod bursts;
 mod counts;
 pub mod distribution;
@@ -31,6 +32,7 @@ pub mod timeline;
 pub mod windows;
 
 pub use aggregate::{Aggregate, Estimate, aggregate};
+pub use app::{AppFigure, AppSummary, AppTimes};
 pub use bursts::{BurstRecorder, Bursts, drop_interval_s};
 pub use distribution::{Dist, Distribution};
 pub use flows::{FlowRecorder, FlowResults, FlowSample, GroupFlows};

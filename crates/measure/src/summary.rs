@@ -10,6 +10,7 @@ use quell_units::Time;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::app::AppSummary;
 use crate::distribution::Dist;
 use crate::flows::{FlowResults, GroupFlows};
 use crate::jain::jain;
@@ -155,7 +156,7 @@ pub struct GroupSummary {
     /// Smoothed RTT, sampled each interval.
     pub rtt_ms: Option<Dist>,
     /// What the application reports; `null` until it is asked.
-    pub app: Value,
+    pub app: Option<AppSummary>,
 }
 
 /// What a summary says of a run besides its figures.
@@ -286,7 +287,7 @@ impl GroupSummary {
             retransmitted: flows.map_or(0, |flows| flows.retransmitted),
             delay_ms: packets.and_then(|group| group.delay_ms),
             rtt_ms: flows.and_then(|flows| flows.rtt_ms),
-            app: Value::Null,
+            app: None,
         }
     }
 }

@@ -1,6 +1,7 @@
 //! What a summary holds, and how it reads as JSON.
 
 use super::*;
+use crate::app::AppFigure;
 use crate::timeline::Span;
 use quell_units::Rate;
 
@@ -137,7 +138,9 @@ fn reads_back_what_it_wrote() {
         .link
         .extra
         .insert("lateness_ms".to_owned(), lateness);
-    summary.figures.groups[0].app = serde_json::json!({ "kind": "bulk" });
+    let mut app = AppSummary::new("bulk");
+    app.insert("bytes", AppFigure::Count(7));
+    summary.figures.groups[0].app = Some(app);
     let text = serde_json::to_string_pretty(&summary).unwrap();
     assert_eq!(serde_json::from_str::<Summary>(&text).unwrap(), summary);
 }

@@ -1,6 +1,9 @@
-//! What applications report, for people: completion times of transfers; loss, jitter and one-way delay of datagrams.
+//! What applications report, for people: a table for each form of report that has one.
+//!
+//! Columns come from the figures that the kinds of applications declare.
 
-use quell_measure::GroupSummary;
+use quell_app::{Column as Shown, FigureInfo, FormInfo, KINDS, Notation, Part};
+use quell_measure::{AppSummary, AppTimes, GroupSummary};
 
 use crate::grid::{Column, Grid, Kind};
 use crate::page::Page;
@@ -13,77 +16,56 @@ pub(crate) struct Row<'a> {
     pub(crate) runs: Vec<&'a GroupSummary>,
 }
 
-/// A column of figures: heading, whether it is always shown, where the summary holds it, and how it is written.
-type Figure = (&'static str, Kind, &'static str, Form);
-
-const COUNT: Form = Form::Plain(0);
-const MS: Form = Form::Plain(2);
-
-const TRANSFERS: [Figure; 9] = [
-    ("completed", Kind::Figure, "/completed", COUNT),
-    ("unfinished", Kind::Figure, "/unfinished", COUNT),
-    (
-        "mean ms",
-        Kind::Figure,
-        "/completion_ms/mean",
-        Form::Plain(1),
-    ),
-    (
-        "min ms",
-        Kind::Extra(1),
-        "/completion_ms/min",
-        Form::Plain(1),
-    ),
-    ("P50 ms", Kind::Figure, "/completion_ms/p50", Form::Plain(1)),
-    ("P90 ms", Kind::Figure, "/completion_ms/p90", Form::Plain(1)),
-    ("P99 ms", Kind::Figure, "/completion_ms/p99", Form::Plain(1)),
-    (
-        "max ms",
-        Kind::Extra(0),
-        "/completion_ms/max",
-        Form::Plain(1),
-    ),
-    ("goodput", Kind::Extra(2), "/goodput_bps", Form::Rate),
-];
-
-const DATAGRAMS: [Figure; 11] = [
-    ("sent", Kind::Figure, "/sent", COUNT),
-    ("lost %", Kind::Figure, "/loss_ratio", Form::Percent(3)),
-    ("reordered", Kind::Extra(3), "/reordered", COUNT),
-    ("jitter ms", Kind::Figure, "/jitter_ms", MS),
-    ("mean ms", Kind::Figure, "/one_way_delay_ms/mean", MS),
-    ("min ms", Kind::Extra(2), "/one_way_delay_ms/min", MS),
-    ("P50 ms", Kind::Figure, "/one_way_delay_ms/p50", MS),
-    ("P90 ms", Kind::Extra(0), "/one_way_delay_ms/p90", MS),
-    ("P99 ms", Kind::Figure, "/one_way_delay_ms/p99", MS),
-    ("P99.9 ms", Kind::Extra(1), "/one_way_delay_ms/p999", MS),
-    ("max ms", Kind::Figure, "/one_way_delay_ms/max", MS),
-];
-
-/// Prints a table of the groups that transfer and one of those that send datagrams; nothing where there are none.
+/// Prints a table of the groups of each form; nothing where there are none.
 pub(crate) fn print(rows: &[Row<'_>], spread: &Spread, page: &mut Page) {
-    let transfers = |app: &serde_json::Value| app["kind"] == "transfer";
-    let datagrams = |app: &serde_json::Value| app["sent"].is_number();
-    table("transfers", &TRANSFERS, transfers, rows, spread, page);
-    table("datagrams", &DATAGRAMS, datagrams, rows, spread, page);
+    for (title, form) in tables() {
+        table(title, &form, rows, spread, page);
+    }
 }
 
-fn table(
-    name: &'static str,
-    figures: &[Figure],
-    belongs: fn(&serde_json::Value) -> bool,
-    rows: &[Row<'_>],
-    spread: &Spread,
-    page: &mut Page,
-) {
-    let mine = |row: &&Row<'_>| row.runs.iter().any(|group| belongs(&group.app));
+/// The forms of reports that have a table, with its heading, each once.
+fn tables() -> Vec<(&'static str, FormInfo)> {
+    let mut tables: Vec<(&str, FormInfo)> = Vec::new();
+    for form in KINDS.iter().flat_map(|kind| (kind.forms)()) {
+        if let Some(title) = form.table
+            && tables.iter().all(|(known, _)| *known != title)
+        {
+            tables.push((title, form));
+        }
+    }
+    tables
+}
+
+/// Whether `app` reports in this form. Where it has reported nothing its kind decides, if that has one form only.
+fn belongs(app: &AppSummary, form: &FormInfo) -> bool {
+    if app.figures.is_empty() {
+        let forms = quell_app::find(&app.kind).map(|kind| (kind.forms)());
+        return forms.is_some_and(|forms| forms == [form.clone()]);
+    }
+    let mut figures = form.figures.iter();
+    figures.all(|figure| app.figures.contains_key(figure.name))
+}
+
+fn table(title: &'static str, form: &FormInfo, rows: &[Row<'_>], spread: &Spread, page: &mut Page) {
+    let mine = |row: &&Row<'_>| {
+        let mut apps = row.runs.iter().filter_map(|group| group.app.as_ref());
+        apps.any(|app| belongs(app, form))
+    };
     let rows: Vec<&Row<'_>> = rows.iter().filter(mine).collect();
     let Some(first) = rows.first() else { return };
+    let shown: Vec<(&FigureInfo, &Shown)> = form
+        .figures
+        .iter()
+        .flat_map(|figure| figure.columns.iter().map(move |column| (figure, column)))
+        .collect();
     let labels: &[Column] = match first.queue {
-        Some(_) => &[("queue", Kind::Label), (name, Kind::Label)],
-        None => &[(name, Kind::Label)],
+        Some(_) => &[("queue", Kind::Label), (title, Kind::Label)],
+        None => &[(title, Kind::Label)],
     };
-    let columns = figures.iter().map(|&(head, kind, ..)| (head, kind));
+    let columns = shown.iter().map(|(_, column)| {
+        let kind = column.rank.map_or(Kind::Figure, Kind::Extra);
+        (column.heading, kind)
+    });
     let columns: Vec<Column> = labels.iter().copied().chain(columns).collect();
     let mut grid = Grid::new(&columns);
     let mut above: Option<&String> = None;
@@ -92,21 +74,22 @@ fn table(
             Some(above) if above == queue => String::new(),
             _ => queue.clone(),
         });
-        let values = |pointer: &str| -> Vec<f64> {
-            let runs = row.runs.iter();
-            runs.filter_map(|group| group.app.pointer(pointer)?.as_f64())
-                .collect()
+        let values = |figure: &FigureInfo, column: &Shown| -> Vec<f64> {
+            let apps = row.runs.iter().filter_map(|group| group.app.as_ref());
+            apps.filter_map(|app| value(app, figure, column)).collect()
         };
-        let line = |label: String, cell: &dyn Fn(&Figure) -> String| {
+        let line = |label: String, cell: &dyn Fn(&FigureInfo, &Shown) -> String| {
             let labels = queue.iter().cloned().chain([label]);
-            labels.chain(figures.iter().map(cell)).collect()
+            let cells = shown.iter().map(|(figure, column)| cell(figure, column));
+            labels.chain(cells).collect()
         };
-        grid.row(line(row.group.clone(), &|(_, _, pointer, form)| {
-            spread.cell(*form, row.runs.len(), &values(pointer))
+        grid.row(line(row.group.clone(), &|figure, column| {
+            let values = values(figure, column);
+            spread.cell(notation(column), row.runs.len(), &values)
         }));
         if spread.has_range() {
-            let mut cells: Vec<String> = line("".to_owned(), &|(_, _, pointer, form)| {
-                Spread::range(*form, &values(pointer))
+            let mut cells: Vec<String> = line("".to_owned(), &|figure, column| {
+                Spread::range(notation(column), &values(figure, column))
             });
             if queue.is_some() {
                 cells[0].clear();
@@ -116,4 +99,31 @@ fn table(
     }
     page.line("");
     grid.print(page);
+}
+
+fn value(app: &AppSummary, figure: &FigureInfo, column: &Shown) -> Option<f64> {
+    match column.part {
+        Some(part) => app.times(figure.name).map(|times| of(times, part)),
+        None => app.number(figure.name),
+    }
+}
+
+fn of(times: &AppTimes, part: Part) -> f64 {
+    match part {
+        Part::Mean => times.mean,
+        Part::Min => times.min,
+        Part::P50 => times.p50,
+        Part::P90 => times.p90,
+        Part::P99 => times.p99,
+        Part::P999 => times.p999,
+        Part::Max => times.max,
+    }
+}
+
+fn notation(column: &Shown) -> Form {
+    match column.notation {
+        Notation::Plain(digits) => Form::Plain(digits.into()),
+        Notation::Percent(digits) => Form::Percent(digits.into()),
+        Notation::Rate => Form::Rate,
+    }
 }

@@ -80,6 +80,7 @@ fn details(parameter: &Parameter) -> Vec<String> {
             choices.join(", ")
         }
         Default::Derived(how) => how.to_owned(),
+        Default::Required => "must be given".to_owned(),
     };
     all.push(format!(
         "Default: {default}. Allowed: {}.",

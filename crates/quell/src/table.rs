@@ -322,6 +322,8 @@ mod tests {
     fn value(seed: u64) -> serde_json::Value {
         let dist = serde_json::json!({ "mean": 12345.678, "p1": 0.0, "p25": 0.0, "p50": 0.0, "p75": 0.0, "p90": 0.0,
             "p99": 98765.4, "p999": 0.0, "max": 0.0 });
+        let mut completion = dist.clone();
+        completion["min"] = 0.0.into();
         let name = "a-name-that-is-as-long-as-no-table-can-hold";
         serde_json::json!({
             "schema": 1, "scenario": name, "world": "live", "seed": seed, "duration_s": 86400.0, "warmup_s": 10.0,
@@ -333,7 +335,7 @@ mod tests {
             "groups": [{ "name": name, "count": 10000, "congestion_control": "westwood-plus", "goodput_bps": [999.9e6],
                 "jain": 1.0, "packets": 0, "marked": 0, "dropped": 0, "retransmitted": 0,
                 "delay_ms": null, "rtt_ms": dist, "app": { "kind": "transfer", "completed": 123456789_u64,
-                "unfinished": 10000, "completion_ms": dist, "goodput_bps": null } }],
+                "unfinished": 10000, "completion_ms": completion, "goodput_bps": null } }],
             "jain": null, "phases": [],
         })
     }

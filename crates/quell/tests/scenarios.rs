@@ -85,7 +85,7 @@ fn every_key_is_listed_and_explained_with_an_example() {
     let told = |arguments: &[&str]| told(folder.path(), arguments);
     let (code, all, _) = told(&["keys"]);
     assert_eq!(code, 0);
-    for key in KEYS {
+    for key in KEYS.iter() {
         assert!(all.contains(&format!("  {} ", key.name)), "{}", key.name);
         let (code, out, errors) = told(&["keys", &key.path()]);
         assert_eq!(code, 0, "{errors}");

@@ -94,11 +94,12 @@ fn warned(summary: &Summary, words: &str) -> bool {
 }
 
 fn kind(group: &GroupSummary) -> &str {
-    group.app["kind"].as_str().unwrap_or_default()
+    group.app.as_ref().map_or("", |app| &app.kind)
 }
 
 fn is_greedy(group: &GroupSummary) -> bool {
-    kind(group) == "bulk" && group.count > 0
+    let kind = quell_app::find(kind(group));
+    kind.is_some_and(|kind| kind.greedy) && group.count > 0
 }
 
 /// Without data that has no end the applications decide how much there is.

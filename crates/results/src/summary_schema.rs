@@ -2,6 +2,7 @@
 //!
 //! Strict, so that a test of any world finds a key that is not described. Descriptions are also those of `docs/reference/files.md`.
 
+use quell_app::{FormInfo, KINDS, Quantity};
 use serde_json::{Map, Value, json};
 
 /// A key of an object.
@@ -100,7 +101,7 @@ pub fn summary_schema() -> Value {
         "link": link(),
         "queue": queue(),
         "group": group(),
-        "dist": object(percentiles(false)),
+        "dist": object(percentiles()),
         "app": { "anyOf": apps() },
     });
     root
@@ -128,7 +129,7 @@ fn figures() -> [Key; 4] {
 }
 
 /// Mean, percentiles and maximum.
-fn percentiles(partly: bool) -> impl Iterator<Item = Key> {
+fn percentiles() -> impl Iterator<Item = Key> {
     [
         ("mean", "mean"),
         ("p1", "1st percentile"),
@@ -141,18 +142,7 @@ fn percentiles(partly: bool) -> impl Iterator<Item = Key> {
         ("max", "maximum"),
     ]
     .into_iter()
-    .map(move |(name, text)| {
-        let percentile = key(
-            name,
-            text,
-            if partly { or_null(number()) } else { number() },
-        );
-        if partly && name.starts_with('p') {
-            percentile.optional()
-        } else {
-            percentile
-        }
-    })
+    .map(|(name, text)| key(name, text, number()))
 }
 
 fn link() -> Value {
@@ -295,73 +285,39 @@ fn group() -> Value {
     ])
 }
 
-/// One for each kind of application; on-off has two.
+/// One for each form of report; several kinds of applications may share one, and a kind may have several.
 fn apps() -> Vec<Value> {
     let kind = |kinds: &[&str]| key("kind", "of the application", json!({ "enum": kinds }));
-    let bytes = || key("bytes", "payload bytes that arrived in order", count());
-    let one_way = || {
-        let least = key("min", "minimum", number());
-        or_null(object([least].into_iter().chain(percentiles(true))))
-    };
-    let completion = || {
-        let least = key("min", "minimum", number());
-        or_null(object([least].into_iter().chain(percentiles(false))))
-    };
-    let bulk = [kind(&["bulk"]), bytes()];
-    let datagrams = [
-        kind(&["cbr", "on-off"]),
-        key("sent", "datagrams sent", count()),
-        key("received", "datagrams that arrived", count()),
-        key("lost", "datagrams that did not arrive", count()),
-        key("loss_ratio", "lost / sent", ratio()),
-        key(
-            "reordered",
-            "datagrams that arrived after one sent later",
-            count(),
-        ),
-        key(
-            "one_way_delay_ms",
-            "ms; from the sending to the receiving application; null if nothing arrived",
-            one_way(),
-        ),
-        key(
-            "jitter_ms",
-            "ms; interarrival jitter at the end (RFC 3550)",
-            number(),
-        ),
-    ];
-    let transfers = [
-        kind(&["transfer"]),
-        key("completed", "transfers that completed", count()),
-        key(
-            "unfinished",
-            "transfers in flight at the end, or cut short",
-            count(),
-        ),
-        bytes(),
-        key(
-            "completion_ms",
-            "ms; of the completed ones: from the request for the connection to the last byte; null if none did",
-            completion(),
-        ),
-        key(
-            "goodput_bps",
-            "bit/s; payload of the completed ones over the time that they took; null if none did",
-            or_null(number()),
-        ),
-    ];
-    let bursts = [
-        kind(&["on-off"]),
-        bytes(),
-        key("bursts", "on-times that began", count()),
-    ];
-    let silent = [kind(&["bulk", "cbr", "on-off", "transfer"])];
-    vec![
-        object(bulk),
-        object(datagrams),
-        object(transfers),
-        object(bursts),
-        object(silent),
-        json!({ "type": "null" }),
-    ]
+    let mut forms: Vec<(FormInfo, Vec<&str>)> = Vec::new();
+    for entry in KINDS {
+        for form in (entry.forms)() {
+            match forms.iter_mut().find(|(known, _)| *known == form) {
+                Some((_, kinds)) => kinds.push(entry.name),
+                None => forms.push((form, vec![entry.name])),
+            }
+        }
+    }
+    let with_figures = forms.iter().map(|(form, kinds)| {
+        let figures = form.figures.iter();
+        let figures =
+            figures.map(|figure| key(figure.name, figure.meaning, quantity(figure.quantity)));
+        object([kind(kinds)].into_iter().chain(figures))
+    });
+    // Where no flow of a group has reported.
+    let all: Vec<&str> = KINDS.iter().map(|entry| entry.name).collect();
+    let silent = [object([kind(&all)]), json!({ "type": "null" })];
+    with_figures.chain(silent).collect()
+}
+
+fn quantity(quantity: Quantity) -> Value {
+    match quantity {
+        Quantity::Count => count(),
+        Quantity::Ratio => ratio(),
+        Quantity::Number => number(),
+        Quantity::MaybeNumber => or_null(number()),
+        Quantity::Times => {
+            let least = key("min", "minimum", number());
+            or_null(object([least].into_iter().chain(percentiles())))
+        }
+    }
 }

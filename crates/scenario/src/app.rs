@@ -1,186 +1,170 @@
-//! `app = { … }`: from the tree to an application, and back to text.
+//! `app = { … }`: from the tree to an application, and back to text, by the table of its kind.
 
-use quell_units::Time;
+use std::ops::Deref;
+
+use quell_app::{AppConfig, Distribution, Interval, Period};
+use quell_units::parameter::{Domain as D, Parameter, Value};
+use quell_units::{ParameterError, Settings};
 
 use super::domain::{Domain, Parsed, scalar};
-use super::hint;
-use super::keys::{MTU, Section};
+use super::keys::Section;
 use super::read::{Reader, View};
 use super::tree::{Kind, Node, Table, Tree};
-use super::{AppConfig, Datagrams, Distribution, Interval, Period};
+use super::write::in_toml;
 
-/// Reads the application at `path`: a table, or its kind alone.
-pub(super) fn read(
-    reader: &mut Reader,
-    path: &str,
-    node: &Node,
-    form: &Domain,
-) -> Option<AppConfig> {
-    let spelled_out = match &node.value {
-        Tree::Table(_) => None,
-        _ if scalar(node, &[Kind::String]).is_some() => Some(Node {
-            origin: node.origin.clone(),
-            value: Tree::Table(Table::of("kind", node.clone())),
-        }),
-        _ => {
-            reader.wrong(path, node, &format!("must be {form}"));
-            return None;
-        }
-    };
-    let view = View::new(
-        reader,
-        Section::App,
-        path,
-        spelled_out.as_ref().unwrap_or(node),
-    )?;
-    let app = match view.word(reader, "kind")? {
-        "bulk" => AppConfig::Bulk,
-        "cbr" => {
-            let Datagrams { size, interval } = datagrams(reader, &view)?;
-            AppConfig::Cbr { size, interval }
-        }
-        "transfer" => {
-            let size = view.bytes(reader, "size");
-            let repeat = match view.node(reader, "repeat") {
-                Some(node) => Some(period(reader, &view, "repeat", node)?),
-                None => None,
-            };
-            AppConfig::Transfer {
-                size: size?,
-                repeat,
+/// The application of a group: a kind of the registry, and its parameters.
+#[derive(Debug, Clone)]
+pub struct AppSpec {
+    settings: Settings,
+    config: AppConfig,
+}
+
+impl PartialEq for AppSpec {
+    /// Whether both are the same application: defaults count as if given.
+    fn eq(&self, other: &Self) -> bool {
+        self.config == other.config
+    }
+}
+
+impl Eq for AppSpec {}
+
+impl Deref for AppSpec {
+    type Target = AppConfig;
+
+    fn deref(&self) -> &AppConfig {
+        &self.config
+    }
+}
+
+impl AppSpec {
+    /// The application itself.
+    pub fn config(&self) -> &AppConfig {
+        &self.config
+    }
+
+    /// Reads the application at `path`: a table, or its kind alone.
+    pub(super) fn read(
+        reader: &mut Reader,
+        path: &str,
+        node: &Node,
+        form: &Domain,
+    ) -> Option<Self> {
+        let spelled_out = match &node.value {
+            Tree::Table(_) => None,
+            _ if scalar(node, &[Kind::String]).is_some() => Some(Node {
+                origin: node.origin.clone(),
+                value: Tree::Table(Table::of("kind", node.clone())),
+            }),
+            _ => {
+                reader.wrong(path, node, &format!("must be {form}"));
+                return None;
+            }
+        };
+        let node = spelled_out.as_ref().unwrap_or(node);
+        let view = View::new(reader, Section::App, path, node)?;
+        let entry = quell_app::find(view.word(reader, "kind")?)?;
+        let mut settings = Settings::new(entry.parameters);
+        let mut whole = true;
+        for row in entry.parameters {
+            match parameter(reader, &view, row) {
+                Ok(None) => {}
+                Ok(Some(value)) => whole &= give(reader, &view, &mut settings, row, value),
+                Err(Reported) => whole = false,
             }
         }
-        _ => on_off(reader, &view)?,
-    };
-    debug_assert!(app.check(MTU).is_ok(), "the table of keys allows {app:?}");
-    Some(app)
-}
-
-fn on_off(reader: &mut Reader, view: &View<'_>) -> Option<AppConfig> {
-    let [on, off] = ["on", "off"].map(|name| {
-        let node = view.node(reader, name)?;
-        let period = period(reader, view, name, node)?;
-        if period.mean.is_zero() {
-            reader.wrong(&view.key(name), node, "must be longer than zero");
+        if !whole {
             return None;
         }
-        Some(period)
-    });
-    let given = ["size", "interval"].map(|name| view.node(reader, name).is_some());
-    for (name, is_missing) in [
-        ("size", given == [false, true]),
-        ("interval", given == [true, false]),
-    ] {
-        if is_missing {
-            view.missing(reader, name, "datagrams have both a size and an interval");
+        match entry.configure(&settings) {
+            Ok(config) => Some(Self { settings, config }),
+            Err(ParameterError { key, allowed, .. }) => {
+                match view.node(reader, &key) {
+                    Some(node) => reader.wrong(&view.key(&key), node, &allowed),
+                    None => view.missing(reader, &key, &allowed),
+                }
+                None
+            }
         }
     }
-    let datagrams = match given {
-        [false, false] => None,
-        [true, true] => Some(datagrams(reader, view)?),
-        _ => return None,
-    };
-    Some(AppConfig::OnOff {
-        on: on?,
-        off: off?,
-        datagrams,
-    })
-}
 
-fn datagrams(reader: &mut Reader, view: &View<'_>) -> Option<Datagrams> {
-    let size = view.bytes(reader, "size");
-    let interval = interval(reader, view);
-    Some(Datagrams {
-        size: size?,
-        interval: interval?,
-    })
-}
-
-fn interval(reader: &mut Reader, view: &View<'_>) -> Option<Interval> {
-    let node = view.node(reader, "interval")?;
-    if let Tree::Table(_) = node.value {
-        let view = View::new(reader, Section::Interval, &view.key("interval"), node)?;
-        let (mean, stddev) = (view.time(reader, "mean"), view.time(reader, "stddev"));
-        return Some(Interval {
-            mean: mean?,
-            stddev: stddev?,
-        });
+    /// The application as an inline table.
+    pub(super) fn write(&self) -> String {
+        let mut text = format!("{{ kind = \"{}\"", self.config.kind());
+        for (row, value) in self.settings.applicable() {
+            if let Some(value) = value {
+                text.push_str(&format!(", {} = {}", row.name, in_toml(value)));
+            }
+        }
+        text + " }"
     }
-    Some(Interval {
-        mean: plain(reader, view, "interval", Section::Interval, node)?,
-        stddev: Time::ZERO,
-    })
 }
 
-fn period(reader: &mut Reader, view: &View<'_>, name: &str, node: &Node) -> Option<Period> {
-    if let Tree::Table(_) = node.value {
-        let view = View::new(reader, Section::Period, &view.key(name), node)?;
-        let mean = view.time(reader, "mean");
-        let word = view.word(reader, "distribution")?;
-        let mut all = Distribution::ALL.into_iter();
-        return Some(Period {
-            mean: mean?,
-            distribution: all.find(|distribution| distribution.name() == word)?,
-        });
-    }
-    plain(reader, view, name, Section::Period, node).map(Period::fixed)
-}
+/// The reader has the problem.
+struct Reported;
 
-/// A time that stands for the table of `section` with this `mean`.
-fn plain(
+/// The value of a parameter; `None` where none is given and none must be.
+fn parameter(
     reader: &mut Reader,
     view: &View<'_>,
-    name: &str,
-    section: Section,
-    node: &Node,
-) -> Option<Time> {
-    let mean = section.keys().find(|row| row.name == "mean")?;
-    match mean.domain.read(node) {
-        Ok(Parsed::Value(quell_units::parameter::Value::Time(mean))) => Some(mean),
-        _ => {
-            // The range is that of the mean; the form says how else it may be written.
-            let (range, form) = (mean.domain, view.row(name).domain.to_string());
-            let table = form.split_once(", or ").map_or("", |(_, table)| table);
-            let hint = hint::of(&range, node);
-            let allowed = format!("must be {range}, or {table}{hint}");
-            reader.wrong(&view.key(name), node, &allowed);
-            None
-        }
-    }
-}
-
-/// The application as an inline table.
-pub(super) fn write(app: &AppConfig) -> String {
-    let mut text = format!("{{ kind = \"{}\"", app.kind());
-    match app {
-        AppConfig::Bulk | AppConfig::Cbr { .. } => {}
-        AppConfig::Transfer { size, repeat } => {
-            text.push_str(&format!(", size = \"{size}\""));
-            if let Some(repeat) = repeat {
-                text.push_str(&format!(", repeat = {}", in_line(*repeat)));
+    row: &Parameter,
+) -> Result<Option<Value>, Reported> {
+    let Some(node) = view.node(reader, row.name) else {
+        return match row.default {
+            quell_units::parameter::Default::Required => Err(Reported),
+            _ => Ok(None),
+        };
+    };
+    let value = match (&node.value, row.domain) {
+        (Tree::Table(_), D::Period(..)) => period(reader, view, row, node).map(Value::Period),
+        (Tree::Table(_), D::Interval(..)) => interval(reader, view, row, node).map(Value::Interval),
+        _ => match Domain::Value(row.domain).read(node) {
+            Ok(Parsed::Value(value)) => Some(value),
+            Ok(_) => None,
+            Err(allowed) => {
+                reader.wrong(&view.key(row.name), node, &allowed);
+                None
             }
-        }
-        AppConfig::OnOff { on, off, .. } => {
-            text.push_str(&format!(", on = {}, off = {}", in_line(*on), in_line(*off)));
-        }
-    }
-    if let Some(Datagrams { size, interval }) = app.datagrams() {
-        text.push_str(&format!(
-            ", size = \"{size}\", interval = {{ mean = \"{}\", stddev = \"{}\" }}",
-            interval.mean, interval.stddev
-        ));
-    }
-    text.push_str(" }");
-    text
+        },
+    };
+    value.map(Some).ok_or(Reported)
 }
 
-fn in_line(period: Period) -> String {
-    let Period { mean, distribution } = period;
-    match distribution {
-        Distribution::Fixed => format!("\"{mean}\""),
-        Distribution::Exponential => format!(
-            "{{ mean = \"{mean}\", distribution = \"{}\" }}",
-            distribution.name()
-        ),
+/// Gives the parameter of `row` a value that has been read, if it is in its range.
+fn give(
+    reader: &mut Reader,
+    view: &View<'_>,
+    settings: &mut Settings,
+    row: &Parameter,
+    value: Value,
+) -> bool {
+    let Err(error) = settings.give(row.name, value) else {
+        return true;
+    };
+    if let Some(node) = view.node(reader, row.name) {
+        reader.wrong(&view.key(row.name), node, &error.allowed);
     }
+    false
+}
+
+fn period(reader: &mut Reader, view: &View<'_>, row: &Parameter, node: &Node) -> Option<Period> {
+    let view = View::new(reader, Section::Period, &view.key(row.name), node)?;
+    let mean = view.time(reader, "mean");
+    let word = view.word(reader, "distribution")?;
+    let mut all = Distribution::ALL.into_iter();
+    let distribution = all.find(|distribution| distribution.name() == word)?;
+    mean.map(|mean| Period { mean, distribution })
+}
+
+fn interval(
+    reader: &mut Reader,
+    view: &View<'_>,
+    row: &Parameter,
+    node: &Node,
+) -> Option<Interval> {
+    let view = View::new(reader, Section::Interval, &view.key(row.name), node)?;
+    let (mean, stddev) = (view.time(reader, "mean"), view.time(reader, "stddev"));
+    Some(Interval {
+        mean: mean?,
+        stddev: stddev?,
+    })
 }

@@ -7,17 +7,15 @@ use quell_units::parameter::{Value, limit_bytes};
 use quell_units::{Bytes, Rate, Settings, Time};
 
 use super::keys::MTU;
-use super::{AppConfig, Direction, Group, Scenario, Setting};
+use super::{Direction, Group, Scenario, Setting};
 
 /// Segments in the largest receive window that TCP can have, 1 GiB of 1 448 bytes each: no flow has more outstanding.
 const WINDOW: u64 = (1 << 30) / 1_448 + 1;
 
 /// Segments that a TCP flow has outstanding at most.
 pub(super) fn window(group: &Group) -> u64 {
-    match group.app {
-        AppConfig::Transfer { size, .. } => WINDOW.min(size.get() / 1_448 + 2),
-        _ => WINDOW,
-    }
+    let most = group.app.most_payload();
+    most.map_or(WINDOW, |most| WINDOW.min(most.get() / 1_448 + 2))
 }
 
 /// The most IP bytes that can be in flight in one direction: a full queue, and the path's bandwidth-delay product. A link

@@ -109,6 +109,8 @@ pub(crate) fn kinds(domain: &parameter::Domain) -> &'static [Kind] {
         | D::Bytes(..)
         | D::Rate(..)
         | D::Word(_)
+        | D::Period(..)
+        | D::Interval(..)
         | D::Limit {
             plain_is_packets: false,
         } => &[Kind::String],

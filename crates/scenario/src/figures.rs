@@ -3,13 +3,13 @@
 
 use std::collections::BTreeMap;
 
-use quell_app::{AppConfig, Durations, Report, Transport};
+use quell_app::{AppConfig, Report, Transport, Value};
 use quell_aqm::{Packet, Qdisc as _};
 use quell_measure::{
-    Direction, FlowRecorder, GroupId, GroupInfo, Recorder, RecorderConfig, Summary, Timeline,
+    AppFigure, AppSummary, AppTimes, Direction, FlowRecorder, GroupId, GroupInfo, Recorder,
+    RecorderConfig, Summary, Timeline,
 };
 use quell_units::{Random, Time};
-use serde_json::{Value, json};
 
 use crate::keys::MTU;
 use crate::lifetimes::Lifetime;
@@ -127,7 +127,10 @@ pub fn add_app_reports(scenario: &Scenario, summary: &mut Summary, stretches: &[
         let of_group = stretches.iter().filter(|stretch| stretch.group == index);
         let mut of_group: Vec<&Stretch<'_>> = of_group.collect();
         of_group.sort_by_key(|stretch| stretch.from);
-        let app = |(from, to)| app_json(&group.app, merged(&of_group, from, to).as_ref());
+        let app = |(from, to)| {
+            let report = merged(&of_group, from, to);
+            Some(app_summary(&group.app, report.as_ref()))
+        };
         summary.figures.groups[index].app = app(whole);
         for phase in &mut summary.phases {
             phase.figures.groups[index].app = app((seconds(phase.start_s), seconds(phase.end_s)));
@@ -154,62 +157,32 @@ fn merged(stretches: &[&Stretch<'_>], from: Time, to: Time) -> Option<Report> {
     })
 }
 
-fn app_json(app: &AppConfig, report: Option<&Report>) -> Value {
-    let ms = |time: Time| time.as_nanos() as f64 / 1e6;
-    match report {
-        Some(Report::Bulk { bytes }) => json!({ "kind": app.kind(), "bytes": bytes }),
-        Some(Report::Cbr(cbr)) => json!({
-            "kind": app.kind(),
-            "sent": cbr.sent,
-            "received": cbr.received,
-            "lost": cbr.lost,
-            "loss_ratio": cbr.loss_ratio(),
-            "reordered": cbr.reordered,
-            "one_way_delay_ms": cbr.delay.map(|delay| {
-                let quantile = |thousandths| cbr.delays.quantile(thousandths).map(ms);
-                json!({
-                    "min": ms(delay.min), "mean": ms(delay.mean), "max": ms(delay.max),
-                    "p1": quantile(10), "p25": quantile(250), "p50": quantile(500), "p75": quantile(750),
-                    "p90": quantile(900), "p99": quantile(990), "p999": quantile(999),
-                })
-            }),
-            "jitter_ms": ms(cbr.jitter),
-        }),
-        Some(Report::Transfer(transfers)) => json!({
-            "kind": app.kind(),
-            "completed": transfers.completed(),
-            "unfinished": transfers.unfinished(),
-            "bytes": transfers.bytes,
-            "completion_ms": durations_json(&transfers.completion),
-            "goodput_bps": transfers.goodput_bps(),
-        }),
-        Some(Report::OnOff(seen)) => json!({
-            "kind": app.kind(),
-            "bytes": seen.bytes,
-            "bursts": seen.bursts,
-        }),
-        None => json!({ "kind": app.kind() }),
+/// What a summary says of an application, of which this is the report.
+fn app_summary(app: &AppConfig, report: Option<&Report>) -> AppSummary {
+    let mut summary = AppSummary::new(app.kind());
+    for (figure, value) in report.map(Report::figures).unwrap_or_default() {
+        summary.insert(figure.name, app_figure(value));
     }
+    summary
 }
 
-/// As every other distribution, and with the shortest.
-fn durations_json(durations: &Durations) -> Value {
-    let ms = |time: Option<Time>| time.map(|time| time.as_nanos() as f64 / 1e6);
-    let quantile = |thousandths| ms(durations.quantile(thousandths));
-    match durations.mean_ns() {
-        Some(mean) => json!({
-            "mean": mean / 1e6,
-            "min": ms(durations.min()),
-            "p1": quantile(10),
-            "p25": quantile(250),
-            "p50": quantile(500),
-            "p75": quantile(750),
-            "p90": quantile(900),
-            "p99": quantile(990),
-            "p999": quantile(999),
-            "max": ms(durations.max()),
+fn app_figure(value: Value) -> AppFigure {
+    match value {
+        Value::Count(count) => AppFigure::Count(count),
+        Value::Number(Some(number)) => AppFigure::Number(number),
+        Value::Times(Some(times)) => AppFigure::Times(AppTimes {
+            max: times.max,
+            mean: times.mean,
+            min: times.min,
+            p1: times.p1,
+            p25: times.p25,
+            p50: times.p50,
+            p75: times.p75,
+            p90: times.p90,
+            p99: times.p99,
+            p999: times.p999,
         }),
-        None => Value::Null,
+        Value::Number(None) | Value::Times(None) => AppFigure::Nothing,
     }
 }
 

@@ -1,5 +1,8 @@
 //! Finds keys by what people call them: `quell keys NAME`.
 
+use quell_units::parameter::Domain as D;
+
+use super::domain::Domain;
 use super::guesses;
 use super::keys::{KEYS, Key, Section};
 use super::problem::closest;
@@ -28,8 +31,11 @@ pub fn inside(key: &Key) -> Vec<&'static Key> {
         (Section::Group, "congestion-control") => &[Section::CongestionControl],
         (Section::Group, "value") => &[Section::Value],
         (Section::Group, "app") => &[Section::App],
-        (Section::App, "interval") => &[Section::Interval],
-        (Section::App, "on" | "off" | "repeat") => &[Section::Period],
+        (Section::App, _) => match key.domain {
+            Domain::Value(D::Interval(..)) => &[Section::Interval],
+            Domain::Value(D::Period(..)) => &[Section::Period],
+            _ => &[],
+        },
         (Section::Root, "at") => &[Section::At],
         (Section::Root, "run") => &[Section::Run],
         _ => &[],
@@ -70,7 +76,13 @@ fn plain(path: &str) -> String {
     };
     // The last part is a key; before it stand tables.
     let last = rest.len().saturating_sub(1);
-    let is_period = |part: &str| ["on", "off", "repeat", "PERIOD"].contains(&part);
+    let is_period = |part: &str| {
+        let of_period = |key: &Key| matches!(key.domain, Domain::Value(D::Period(..)));
+        part == "PERIOD"
+            || Section::App
+                .keys()
+                .any(|key| key.name == part && of_period(key))
+    };
     let all: Vec<&str> = rest
         .iter()
         .enumerate()
@@ -115,7 +127,7 @@ mod tests {
         ] {
             assert_eq!(paths(name), expected, "{name}");
         }
-        for key in KEYS {
+        for key in KEYS.iter() {
             let path = key.path();
             assert!(
                 find(&path).iter().any(|found| found.name == key.name),

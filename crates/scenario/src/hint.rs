@@ -31,7 +31,7 @@ pub(super) fn of_parameter(domain: &parameter::Domain, node: &Node) -> String {
     };
     let text = text.trim();
     finish(match domain {
-        D::Time(..) => time(text),
+        D::Time(..) | D::Period(..) | D::Interval(..) => time(text),
         D::Bytes(..) => bytes(text),
         D::Rate(..) => rate(text),
         D::Limit { .. } | D::TimeOrPackets(..) | D::Packets(..) => limit(text, domain),

@@ -1,13 +1,14 @@
 //! Every key of a scenario, in one table.
 //!
 //! Checks, suggestions, defaults, JSON Schema, `--set`, `[[at]]` and the documentation come from here; the parameters of
-//! queues, markers and throughput-value functions come from the tables of `quell-aqm`, the options of congestion controls from
+//! applications come from the tables of `quell-app`, those of queues, markers and throughput-value functions from `quell-aqm`, the options of congestion controls from
 //! those of `quell-tcp`. Every key has an effect in some world.
 
-use quell_app::Distribution;
-use quell_app::config::MIN_DATAGRAM;
+use std::sync::LazyLock;
+
+use quell_app::{Distribution, Entry, KINDS, MAX_DATAGRAM};
 use quell_aqm::value::code::BINS_PER_OCTAVE;
-use quell_units::parameter::Domain as D;
+use quell_units::parameter::{Default as Preset, Domain as D};
 use quell_units::{Bytes, Rate, Time};
 
 use super::control::DEFAULT_CONTROL;
@@ -17,15 +18,13 @@ use crate::World;
 /// The format of scenario files.
 pub const SCHEMA: u64 = 1;
 /// The largest IP packet. Every world uses Ethernet's.
-pub const MTU: Bytes = Bytes::new(1_500);
+pub const MTU: Bytes = MAX_DATAGRAM;
 /// The most flows of all groups together, in the world that has room for most.
 pub const MOST_FLOWS: u64 = 100_000;
 /// The most groups.
 pub const MOST_GROUPS: usize = 64;
 const SLOWEST: Rate = Rate::from_bps(1_000);
 const FASTEST: Rate = Rate::from_mbps(1_000_000);
-/// The largest transfer.
-const MOST_TRANSFERRED: Bytes = Bytes::new(1_000_000_000_000);
 const DAY: Time = Time::from_secs(86_400);
 
 /// A table of a scenario.
@@ -187,7 +186,7 @@ impl Default {
 
 impl Key {
     /// The dotted path from the top of a file, as errors print it and `--set` takes it. `NAME` stands for the name of a
-    /// group, `PERIOD` for `on`, `off` or `repeat`.
+    /// group, `PERIOD` for a key of an application that is a period.
     pub fn path(&self) -> String {
         let table = match self.section {
             Section::Root => return self.name.to_owned(),
@@ -218,17 +217,61 @@ pub(super) const QUEUE: Domain = Domain::Table(
 );
 const APP: Domain =
     Domain::Table("\"bulk\", or a table such as { kind = \"transfer\", size = \"1MB\" }");
-const PERIOD: Domain =
-    Domain::Table("a time, or a table { mean = \"1s\", distribution = \"exponential\" }");
-const INTERVAL: Domain = Domain::Table("a time, or a table { mean = \"20ms\", stddev = \"1ms\" }");
 const BINS: Domain = Domain::Value(BINS_PER_OCTAVE.domain);
 const BINS_HELP: &str =
     "Codes of packet values for a factor of two of the value: how finely values are distinguished.";
 const MPU: &str = "Smallest number of bytes that a packet occupies on the link.";
 
 /// Every key there is, in the order in which a resolved scenario lists them.
+pub static KEYS: LazyLock<Vec<Key>> = LazyLock::new(|| {
+    let mut keys = Vec::new();
+    for key in OWN {
+        if (key.section, key.name) == (App, "kind") {
+            keys.push(kinds_of_applications(*key));
+            keys.extend(KINDS.iter().flat_map(of_application));
+        } else {
+            keys.push(*key);
+        }
+    }
+    keys
+});
+
+/// The row of `kind`, with what the kinds are.
+fn kinds_of_applications(row: Key) -> Key {
+    let each = KINDS.iter();
+    let each: Vec<String> = each
+        .map(|kind| format!("{}: {}.", kind.name, kind.summary))
+        .collect();
+    // Made once.
+    let help = each.join(" ").leak();
+    Key { help, ..row }
+}
+
+/// The parameters of a kind of application.
+fn of_application(kind: &'static Entry) -> impl Iterator<Item = Key> {
+    kind.parameters.iter().map(|row| Key {
+        only: Some(kind.name),
+        live: row.live,
+        source: row.source,
+        ..key(
+            App,
+            row.name,
+            Domain::Value(row.domain),
+            match row.default {
+                Preset::Required => Required,
+                Preset::Is(text) => Is(text),
+                Preset::By(other, _) => Derived(other),
+                Preset::Derived(how) => Derived(how),
+            },
+            row.help,
+            kind.example,
+        )
+    })
+}
+
+/// The keys but for the parameters of applications, which `quell-app` declares.
 #[rustfmt::skip]
-pub const KEYS: &[Key] = &[
+const OWN: &[Key] = &[
     key(Root, "schema", Domain::Value(D::Integer(SCHEMA, SCHEMA)), Required, "Format of this file.", "schema = 1"),
     key(Root, "name", Domain::Name, Required, "Name of the scenario; results carry it.", r#"name = "evening""#),
     key(Root, "description", Domain::Text, Is(""), "What the scenario shows, in a sentence.", r#"description = "Two downloads and a call share an access link.""#),
@@ -264,15 +307,7 @@ pub const KEYS: &[Key] = &[
     key(CongestionControl, "name", Domain::Word, Is(DEFAULT_CONTROL), "Name of the congestion control.", r#"congestion-control = { name = "cubic", hystart = true }"#),
     key(Value, "function", Domain::Table("the name of a throughput-value function, or a list of them for a marker of several timescales"), Derived("gold"), "Worth of the marginal bit by the rate of a flow.", r#"value = { function = "gold", marker = "token_bucket" }"#),
     key(Value, "marker", Domain::Word, Derived("random"), "What gives each packet its value; quell values lists the kinds with their parameters.", r#"value = { function = "gold", marker = "random" }"#),
-    key(App, "kind", Domain::Value(D::Word(&["bulk", "cbr", "transfer", "on-off"])), Required, "bulk: a TCP flow that always has data. cbr: datagrams at regular intervals. transfer: finite transfers, each a TCP connection of its own, with their completion time. on-off: data during on-times only, over TCP or as datagrams.", r#"app = { kind = "bulk" }"#),
-    Key { only: Some("cbr"), ..key(App, "size", bytes(MIN_DATAGRAM, MTU), Required, "IP length of a datagram.", r#"app = { kind = "cbr", size = "200B", interval = "20ms" }"#) },
-    Key { only: Some("cbr"), ..key(App, "interval", INTERVAL, Required, "Time between datagrams.", r#"app = { kind = "cbr", size = "200B", interval = "20ms" }"#) },
-    Key { only: Some("transfer"), ..key(App, "size", bytes(Bytes::new(1), MOST_TRANSFERRED), Required, "Payload of a transfer.", r#"app = { kind = "transfer", size = "1MB" }"#) },
-    Key { only: Some("transfer"), ..key(App, "repeat", PERIOD, Derived("a single transfer"), "From the end of a connection to the opening of the next.", r#"app = { kind = "transfer", size = "100kB", repeat = "2s" }"#) },
-    Key { only: Some("on-off"), ..key(App, "on", PERIOD, Required, "Length of an on-time. The first begins with the flow.", r#"app = { kind = "on-off", on = "2s", off = "2s" }"#) },
-    Key { only: Some("on-off"), ..key(App, "off", PERIOD, Required, "Length of an off-time.", r#"app = { kind = "on-off", on = "2s", off = "2s" }"#) },
-    Key { only: Some("on-off"), ..key(App, "size", bytes(MIN_DATAGRAM, MTU), Derived("TCP, as much as it takes"), "IP length of a datagram; with it on-times are datagrams at intervals.", r#"app = { kind = "on-off", on = "1s", off = "1.6s", size = "200B", interval = "20ms" }"#) },
-    Key { only: Some("on-off"), ..key(App, "interval", INTERVAL, Derived("none without size"), "Time between the datagrams of an on-time.", r#"app = { kind = "on-off", on = "1s", off = "1.6s", size = "200B", interval = "20ms" }"#) },
+    key(App, "kind", Domain::Value(D::Word(quell_app::NAMES)), Required, "Kind of application.", r#"app = { kind = "bulk" }"#),
     key(Interval, "mean", time(Time::from_micros(10), Time::from_secs(60)), Required, "Mean time between datagrams.", r#"app = { kind = "cbr", size = "200B", interval = { mean = "20ms" } }"#),
     key(Interval, "stddev", time(Time::ZERO, Time::from_secs(60)), Is("0s"), "Standard deviation of the time between datagrams.", r#"app = { kind = "cbr", size = "200B", interval = { mean = "20ms", stddev = "1ms" } }"#),
     key(Period, "mean", time(Time::ZERO, DAY), Required, "Mean length.", r#"app = { kind = "transfer", size = "100kB", repeat = { mean = "2s" } }"#),

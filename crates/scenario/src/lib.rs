@@ -42,12 +42,15 @@ mod warn;
 mod world;
 mod write;
 
-pub use quell_app::{AppConfig, Datagrams, Distribution, Interval, Period};
+pub use quell_app::{
+    AppConfig, Bulk, Cbr, Datagrams, Distribution, Interval, OnOff, Period, Transfer,
+};
 use quell_aqm::departure_clock::Framing;
 use quell_aqm::value::CodeScale;
 pub use quell_measure::Direction;
 use quell_units::{Rate, Time};
 
+pub use self::app::AppSpec;
 pub use self::capacity::{all_flows, bytes_in_flight, in_flight, largest_window, most_flows};
 pub use self::control::ControlSpec;
 pub use self::domain::{Domain, LONGEST_NAME};
@@ -127,7 +130,7 @@ pub struct Group {
     /// Base RTT; half of it in each direction, after the queue.
     pub rtt: Time,
     /// What the flows do.
-    pub app: AppConfig,
+    pub app: AppSpec,
     /// Which way the data goes.
     pub direction: Direction,
     /// When the flows start.

@@ -14,8 +14,8 @@ use super::keys::{Default, Key, Section};
 use super::problem::{Origin, Problem, Problems, closest};
 use super::tree::{Kind, Node, Table, Tree};
 use super::{
-    AppConfig, ControlSpec, Direction, EcnSetting, FunctionSpec, Group, Link, QueueSpec, Run,
-    Scenario, Side, app, changes, guesses, value,
+    AppConfig, AppSpec, ControlSpec, Direction, EcnSetting, FunctionSpec, Group, Link, QueueSpec,
+    Run, Scenario, Side, changes, guesses, value,
 };
 
 /// Reads a scenario whose single values are right.
@@ -407,8 +407,8 @@ fn group(reader: &mut Reader, path: &str, node: &Node, values: &Values<'_>) -> O
         .and_then(|count| u32::try_from(count).ok());
     let app = view
         .node(reader, "app")
-        .and_then(|node| app::read(reader, &view.key("app"), node, &view.row("app").domain));
-    let control = congestion_control(reader, &view, app.as_ref());
+        .and_then(|node| AppSpec::read(reader, &view.key("app"), node, &view.row("app").domain));
+    let control = congestion_control(reader, &view, app.as_deref());
     let ecn = ecn(
         reader,
         &view,
@@ -425,7 +425,7 @@ fn group(reader: &mut Reader, path: &str, node: &Node, values: &Values<'_>) -> O
     let value = value::read::group(reader, &view, values, direction);
     let pacing = view.flag(reader, "pacing");
     let gso = view.flag(reader, "gso");
-    refuse_keys_of_tcp(reader, &view, app.as_ref());
+    refuse_keys_of_tcp(reader, &view, app.as_deref());
     Some(Group {
         name: name?,
         count: count?,

@@ -3,6 +3,7 @@
 //! Editors complete and check files by it. It knows structure, words, notation of quantities and ranges of plain numbers; what
 //! depends on several keys, and ranges of quantities with units, only `quell check` can judge.
 
+use quell_app::Entry as Application;
 use quell_aqm::marker::MARKERS;
 use quell_aqm::registry::{self, Entry};
 use quell_aqm::value::{Curve, FUNCTIONS};
@@ -82,7 +83,8 @@ fn section(section: Section) -> Value {
 
 /// For each kind of application: the keys that it must have, and those that it cannot have.
 fn applications() -> Vec<Value> {
-    let rule = |kind: &&'static str| {
+    let rule = |entry: &Application| {
+        let kind = entry.name;
         let mut required = Vec::new();
         let mut properties = Map::new();
         for key in Section::App.keys().filter(|key| key.only.is_some()) {
@@ -97,36 +99,34 @@ fn applications() -> Vec<Value> {
             }
         }
         let mut then = json!({ "required": required, "properties": properties });
-        if *kind == "on-off" {
-            then["dependentRequired"] = json!({ "size": ["interval"], "interval": ["size"] });
+        let together = entry.together;
+        if !together.is_empty() {
+            let others = |name: &&str| -> Vec<&str> {
+                let all = together.iter().copied();
+                all.filter(|other| other != name).collect()
+            };
+            let needs: Map<String, Value> = together
+                .iter()
+                .map(|name| ((*name).to_owned(), json!(others(name))))
+                .collect();
+            then["dependentRequired"] = json!(needs);
         }
         json!({
             "if": { "properties": { "kind": { "const": kind } }, "required": ["kind"] },
             "then": then,
         })
     };
-    kinds_of_applications().iter().map(rule).collect()
+    quell_app::KINDS.iter().map(rule).collect()
 }
 
 /// The kinds of applications of which nothing else must be said.
 fn complete_applications() -> Vec<&'static str> {
-    let lacks = |kind: &&str| {
-        let mut rows = Section::App.keys().filter(|key| key.only == Some(*kind));
-        rows.any(|key| matches!(key.default, Default::Required))
+    let needs_nothing = |kind: &&Application| {
+        let mut rows = kind.parameters.iter();
+        rows.all(|row| !matches!(row.default, Given::Required))
     };
-    kinds_of_applications()
-        .iter()
-        .copied()
-        .filter(|kind| !lacks(kind))
-        .collect()
-}
-
-fn kinds_of_applications() -> &'static [&'static str] {
-    let kinds = Section::App.keys().find_map(|key| match key.domain {
-        Domain::Value(D::Word(words)) if key.name == "kind" => Some(words),
-        _ => None,
-    });
-    kinds.unwrap_or_default()
+    let kinds = quell_app::KINDS.iter().filter(needs_nothing);
+    kinds.map(|kind| kind.name).collect()
 }
 
 fn property(key: &Key) -> Value {
@@ -155,8 +155,6 @@ fn property(key: &Key) -> Value {
         (Section::Group, "app") => {
             json!({ "anyOf": [{ "enum": complete_applications() }, section(Section::App)] })
         }
-        (Section::App, "interval") => with_mean(Section::Interval),
-        (Section::App, "on" | "off" | "repeat") => with_mean(Section::Period),
         (Section::At, "set") => json!({ "type": "object", "minProperties": 1 }),
         _ => domain(&key.domain),
     };
@@ -245,6 +243,8 @@ fn value(domain: &D) -> Value {
         D::Rate(..) => text(&format!("{NUMBER}{RATE}")),
         D::Flag => json!({ "type": "boolean" }),
         D::Word(words) => json!({ "enum": words }),
+        D::Period(..) => with_mean(Section::Period),
+        D::Interval(..) => with_mean(Section::Interval),
         D::TimeOrPackets(_, (low, high)) => {
             let pattern = format!(r"{NUMBER}({TIME}|{PACKETS})|\s*[0-9_]*[0-9][0-9_]*\s*");
             json!({ "anyOf": [integer(low, high), text(&pattern)] })
@@ -439,6 +439,7 @@ fn parameter(row: &Parameter) -> Value {
             help.push_str(&format!(" Default: {}.", choices.join(", ")));
         }
         Given::Derived(how) => help.push_str(&format!(" Default: {how}.")),
+        Given::Required => {}
     }
     property["description"] = json!(help);
     property

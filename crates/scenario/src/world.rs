@@ -1,6 +1,6 @@
 //! The worlds in which a scenario can run.
 
-use quell_app::config::MIN_DATAGRAM;
+use quell_app::MIN_DATAGRAM;
 use quell_units::{Bytes, Time};
 
 use crate::keys::MOST_FLOWS;

@@ -2,11 +2,10 @@
 
 use std::fmt::{Display, Write as _};
 
-use quell_app::Transport;
+use quell_app::{Distribution, Transport};
 use quell_units::Settings;
 use quell_units::parameter::{Parameter, Value};
 
-use super::app;
 use super::changes::try_out;
 use super::keys::SCHEMA;
 use super::value;
@@ -80,7 +79,7 @@ impl Text {
         }
         self.line("ecn", quoted(group.ecn.name()));
         self.line("rtt", quoted(group.rtt));
-        self.line("app", app::write(&group.app));
+        self.line("app", group.app.write());
         self.line("direction", quoted(direction_name(group.direction)));
         self.line("start", quoted(group.start));
         if let Some(stop) = group.stop {
@@ -187,7 +186,10 @@ fn in_line(control: &ControlSpec) -> String {
 
 pub(super) fn in_toml(value: Value) -> String {
     match value {
-        Value::Integer(_) | Value::Fraction(..) | Value::Flag(_) => value.to_string(),
+        Value::Integer(_) | Value::Fraction(..) | Value::Flag(_) | Value::Interval(_) => {
+            value.to_string()
+        }
+        Value::Period(period) if period.distribution != Distribution::Fixed => period.to_string(),
         _ => quoted(value),
     }
 }

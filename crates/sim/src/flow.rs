@@ -1,15 +1,15 @@
 //! The two ends of one flow on their hosts: applications over TCP or datagrams.
 //!
-//! A host has no processing time: what arrives is answered at the same instant. The sender opens
-//! connections; its application starts when the handshake is over, the receiver's hears of a
-//! connection as it is asked for. What a receiver's application wishes to send is ignored: no
-//! application does yet.
+//! A host has no processing time: what arrives is answered at the same instant. The sender's host
+//! opens connections; its application is told of one when the handshake is over, the receiver's as
+//! the connection is asked for. Data goes in one direction: a receiver's application asks for
+//! nothing.
 //!
 //! A flow may open one connection after another. Each starts with nothing known of the path;
-//! segments of an earlier connection that are still under way are dropped on arrival, and the
+//! segments of an earlier connection that are still in flight are dropped on arrival, and the
 //! flow's counters go on.
 
-use quell_app::{Action, App, Application as _, Input, Report, Send, UNSENT};
+use quell_app::{Action, App, Application as _, ConnectionId, Data, Input, Report, Role, UNSENT};
 use quell_aqm::Observer;
 use quell_measure::{Direction, FlowId, FlowSample};
 use quell_tcp::cache::prefetch;
@@ -25,12 +25,17 @@ use crate::packet::{CONNECTIONS, DATAGRAM_HEADERS, Label, Packet};
 /// Payload of a full segment; the congestion window is counted in these.
 const MSS: u64 = 1_448;
 
-/// An end of a flow: what the lowest bit of a timer's number says.
+/// The end of the connection.
+const CLOSED: Input = Input::Closed {
+    connection: ConnectionId::ONLY,
+};
+
+/// An end of a flow: the lowest bit of a timer's number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum End {
-    /// Where the data comes from.
+    /// The end that sends the data.
     Sender = 0,
-    /// Where it goes.
+    /// The end that receives it.
     Receiver = 1,
 }
 
@@ -39,12 +44,12 @@ pub(crate) enum End {
 pub(crate) struct Flow {
     flow: FlowId,
     group: u16,
-    /// Of its data.
+    /// Direction of its data.
     direction: Direction,
     state: State,
-    /// As in [`Label::connection`].
+    /// Number of the connection, as in [`Label::connection`].
     connection: u8,
-    /// When the sender's application wishes to be polled, or when the next connection opens.
+    /// When the sender's application wishes to be polled.
     wish: Time,
     sender_app: App,
     receiver_app: App,
@@ -55,26 +60,26 @@ pub(crate) struct Flow {
     renewal: Option<Box<Renewal>>,
 }
 
-/// How far the sender is.
+/// State of the sender.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     Waiting,
-    /// The handshake is under way.
+    /// Before the first connection, between two, or behind the last one.
+    Idle,
+    /// Waits for the end of the handshake.
     Opening,
     Up,
-    /// Its application is done; TCP still owes something.
+    /// Its application has finished; TCP still owes something.
     Closing,
-    /// Between two connections, or behind the last one.
-    Idle,
-    /// Told to stop; what is under way still arrives.
+    /// Stopped from outside; what is in flight still arrives.
     Stopped,
 }
 
-/// What outlives a connection.
+/// State that outlives a connection.
 #[derive(Debug)]
 struct Renewal {
     ends: (SenderConfig, ReceiverConfig),
-    /// Of all earlier connections.
+    /// Payload that all earlier connections have delivered, in bytes.
     delivered: u64,
     stats: SenderStats,
 }
@@ -89,11 +94,11 @@ enum Transport {
 struct Stream {
     sender: Sender,
     receiver: Receiver,
-    /// When the connection was asked for.
-    opened: Time,
-    /// What the receiver's application has been told of.
+    /// When the connection was asked for; [`Time::MAX`] before that.
+    asked: Time,
+    /// Bytes that the receiver's application knows of.
     told: u64,
-    /// Whether it has been told of the end.
+    /// Whether it knows of the end.
     told_end: bool,
 }
 
@@ -102,7 +107,7 @@ impl Stream {
         Self {
             sender: Sender::new(&ends.0),
             receiver: Receiver::new(&ends.1),
-            opened: Time::ZERO,
+            asked: Time::MAX,
             told: 0,
             told_end: false,
         }
@@ -113,12 +118,12 @@ impl Stream {
 struct Datagrams {
     ecn: Ecn,
     next: u64,
-    /// Payload that has arrived.
+    /// Payload that has arrived, in bytes.
     delivered: u64,
 }
 
 impl Flow {
-    /// Bytes of one flow, without what it has outstanding.
+    /// Bytes of one flow, without its outstanding data.
     #[cfg(test)]
     pub(crate) const MEMORY: usize =
         size_of::<Self>() + size_of::<Stream>() + size_of::<Access>() + size_of::<Renewal>();
@@ -147,8 +152,8 @@ impl Flow {
             state: State::Waiting,
             connection: 0,
             wish: Time::MAX,
-            sender_app: config.app.sender(config.random.clone()),
-            receiver_app: config.app.receiver(config.random.clone()),
+            sender_app: config.app.end(Role::Sender, config.random.clone()),
+            receiver_app: config.app.end(Role::Receiver, config.random.clone()),
             transport,
             access: Access::new(config.access),
             renewal,
@@ -176,24 +181,19 @@ impl Flow {
         network: &mut Network<O>,
         options: &mut OptionStore,
     ) {
-        let started = Input::Started { opened: now };
-        self.receiver_app.poll(now, started);
-        match &mut self.transport {
-            Transport::Stream(stream) => {
-                self.state = State::Opening;
-                stream.opened = now;
-                stream.sender.open(now);
-                self.flush(End::Sender, now, network, options);
-            }
+        self.state = match self.transport {
+            Transport::Stream(_) => State::Idle,
             Transport::Datagrams(_) => {
-                self.state = State::Up;
-                self.poll_sender_app(started, now, network);
-                self.wake_sender_app(now, network);
+                self.tell_receiver_app(Input::Started, now, network);
+                State::Up
             }
-        }
+        };
+        self.poll_sender_app(Input::Started, now, network);
+        self.wake_sender_app(now, network);
+        self.flush(End::Sender, now, network, options);
     }
 
-    /// The sender stops: nothing is sent any more but what TCP owes.
+    /// The sender stops: it sends nothing more, except retransmissions and the FIN.
     pub(crate) fn stop<O: Observer<Packet>>(
         &mut self,
         now: Time,
@@ -209,34 +209,43 @@ impl Flow {
         self.flush(End::Sender, now, network, options);
     }
 
-    /// The next connection opens.
-    fn reopen(&mut self, now: Time) {
-        let (Transport::Stream(stream), Some(renewal)) = (&mut self.transport, &mut self.renewal)
-        else {
+    /// Opens the flow's only connection at this time.
+    fn open<O: Observer<Packet>>(&mut self, now: Time, network: &mut Network<O>) {
+        let Transport::Stream(stream) = &mut self.transport else {
             return;
         };
-        renewal.delivered += stream.receiver.delivered();
-        renewal.stats = stream.sender.stats().following(&renewal.stats);
-        **stream = Stream::new(&renewal.ends);
-        stream.opened = now;
+        debug_assert_eq!(self.state, State::Idle, "one connection at a time");
+        if stream.asked < Time::MAX {
+            let Some(renewal) = &mut self.renewal else {
+                return;
+            };
+            renewal.delivered += stream.receiver.delivered();
+            renewal.stats = stream.sender.stats().following(&renewal.stats);
+            **stream = Stream::new(&renewal.ends);
+            self.connection = (self.connection + 1) % CONNECTIONS;
+        }
+        stream.asked = now;
         stream.sender.open(now);
         if let Some(access) = &self.access {
             stream.sender.set_local_queue(access.bytes());
         }
-        self.connection = (self.connection + 1) % CONNECTIONS;
         self.state = State::Opening;
-        self.wish = Time::MAX;
-        self.receiver_app.poll(now, Input::Started { opened: now });
+        let connection = ConnectionId::ONLY;
+        let opened = Input::Opened {
+            connection,
+            asked: now,
+        };
+        self.tell_receiver_app(opened, now, network);
     }
 
-    /// A packet will arrive: asks for the line that tells where the rest is.
+    /// A packet will arrive: prefetches the line that leads to the rest.
     #[inline]
     pub(crate) fn prefetch(&self) {
         prefetch(&self.transport);
         prefetch(&self.direction);
         prefetch(&self.receiver_app);
     }
-    /// A packet of `direction` will arrive soon: asks for what its end needs.
+    /// A packet of `direction` will arrive soon: prefetches the state of its end.
     #[inline]
     pub(crate) fn prefetch_end(&self, direction: Direction) {
         if let Transport::Stream(stream) = &self.transport {
@@ -248,7 +257,7 @@ impl Flow {
             }
         }
     }
-    /// A packet of `direction` will arrive at once.
+    /// A packet of `direction` will arrive next: prefetches the segments that it acknowledges.
     #[inline]
     pub(crate) fn prefetch_segments(&self, direction: Direction) {
         if let Transport::Stream(stream) = &self.transport
@@ -258,7 +267,7 @@ impl Flow {
         }
     }
 
-    /// `packet` has arrived; tells at which end.
+    /// `packet` has arrived. Returns the end at which it did.
     #[inline]
     pub(crate) fn receive<O: Observer<Packet>>(
         &mut self,
@@ -292,11 +301,15 @@ impl Flow {
                         if delivered > stream.told {
                             let news = delivered - stream.told;
                             stream.told = delivered;
-                            self.receiver_app.poll(now, Input::Bytes(news));
+                            let bytes = Input::Bytes {
+                                connection: ConnectionId::ONLY,
+                                count: news,
+                            };
+                            self.receiver_app.poll(now, bytes, &mut network.actions);
                         }
                         if stream.receiver.is_finished() && !stream.told_end {
                             stream.told_end = true;
-                            self.receiver_app.poll(now, Input::Closed);
+                            self.tell_receiver_app(CLOSED, now, network);
                         }
                     }
                 }
@@ -309,28 +322,45 @@ impl Flow {
                     sent: packet.timestamp(),
                     size: packet.payload() + DATAGRAM_HEADERS,
                 };
-                self.receiver_app.poll(now, input);
+                self.tell_receiver_app(input, now, network);
             }
         }
         end
     }
 
-    /// What an arrival at the sender has changed while its connection was not simply up.
+    #[inline]
+    fn tell_receiver_app<O: Observer<Packet>>(
+        &mut self,
+        input: Input,
+        now: Time,
+        network: &mut Network<O>,
+    ) {
+        self.receiver_app.poll(now, input, &mut network.actions);
+        debug_assert!(
+            network.actions.is_empty(),
+            "{:?} at a receiver",
+            network.actions
+        );
+    }
+
+    /// Follows the state of the connection after an arrival at the sender.
     fn proceed<O: Observer<Packet>>(&mut self, now: Time, network: &mut Network<O>) {
         let Transport::Stream(stream) = &self.transport else {
             return;
         };
-        let opened = stream.opened;
         match self.state {
             State::Opening if stream.sender.is_established() => {
+                let opened = Input::Opened {
+                    connection: ConnectionId::ONLY,
+                    asked: stream.asked,
+                };
                 self.state = State::Up;
-                self.poll_sender_app(Input::Started { opened }, now, network);
+                self.poll_sender_app(opened, now, network);
                 self.wake_sender_app(now, network);
             }
             State::Closing if stream.sender.is_done() => {
                 self.state = State::Idle;
-                let again = self.sender_app.poll(now, Input::Closed).again;
-                self.wish = again.unwrap_or(Time::MAX);
+                self.poll_sender_app(CLOSED, now, network);
             }
             _ => {}
         }
@@ -346,12 +376,7 @@ impl Flow {
     ) {
         if end == End::Sender {
             self.leave_access(now, network);
-        }
-        if end == End::Sender && self.wish <= now {
-            match self.state {
-                State::Idle => self.reopen(now),
-                _ => self.wake_sender_app(now, network),
-            }
+            self.wake_sender_app(now, network);
         }
         if let Transport::Stream(stream) = &mut self.transport {
             match end {
@@ -362,7 +387,7 @@ impl Flow {
         }
     }
 
-    /// When the timer of `end` shall ring; [`Time::MAX`] for never.
+    /// Time at which the timer of `end` is to ring; [`Time::MAX`] for never.
     #[inline]
     pub(crate) fn next_timer(&self, end: End) -> Time {
         let stream = match (&self.transport, end) {
@@ -383,7 +408,7 @@ impl Flow {
         }
     }
 
-    /// Sends what `end` has to send now.
+    /// Sends the segments that `end` has to send now.
     #[inline]
     fn flush<O: Observer<Packet>>(
         &mut self,
@@ -420,7 +445,7 @@ impl Flow {
         }
     }
 
-    /// What has left the sender's own link arrives at the bottleneck.
+    /// Hands packets that have left the sender's own link to the bottleneck.
     fn leave_access<O: Observer<Packet>>(&mut self, now: Time, network: &mut Network<O>) {
         let Some(access) = &mut self.access else {
             return;
@@ -437,22 +462,33 @@ impl Flow {
         now: Time,
         network: &mut Network<O>,
     ) {
-        let Action {
-            send, wake, done, ..
-        } = self.sender_app.poll(now, input);
-        self.wish = if done {
-            Time::MAX
-        } else {
-            wake.unwrap_or(Time::MAX)
-        };
+        let mut actions = std::mem::take(&mut network.actions);
+        self.sender_app.poll(now, input, &mut actions);
+        for action in actions.drain(..) {
+            self.obey(action, now, network);
+        }
+        network.actions = actions;
+    }
+
+    /// Does what the sender's application asks for. An action of the other transport cannot come: its
+    /// applications are refused before anything starts.
+    fn obey<O: Observer<Packet>>(&mut self, action: Action, now: Time, network: &mut Network<O>) {
         let label = self.label(End::Sender);
-        match (send, &mut self.transport) {
-            (Send::Bytes(bytes), Transport::Stream(stream)) => stream.sender.write(bytes),
-            (Send::Endless, Transport::Stream(stream)) => stream.sender.write_endless(),
-            (Send::Resume, Transport::Stream(stream)) => stream.sender.write_until_retracted(),
-            // The socket's buffer was full: the application is never slower than the transport.
-            (Send::Pause, Transport::Stream(stream)) => stream.sender.retract(UNSENT.get()),
-            (Send::Datagram(size), Transport::Datagrams(datagrams)) => {
+        match (action, &mut self.transport) {
+            (Action::WakeAt(at), _) => self.wish = at,
+            (Action::Open(_), _) => self.open(now, network),
+            (Action::Send(_, data), Transport::Stream(stream)) => match data {
+                Data::Bytes(bytes) => stream.sender.write(bytes),
+                Data::Endless => stream.sender.write_endless(),
+                Data::Resume => stream.sender.write_until_retracted(),
+                // The socket's buffer was full: the application is never slower than the transport.
+                Data::Pause => stream.sender.retract(UNSENT.get()),
+            },
+            (Action::Finish(_), Transport::Stream(stream)) => {
+                stream.sender.close();
+                self.state = State::Closing;
+            }
+            (Action::Datagram(size), Transport::Datagrams(datagrams)) => {
                 let packet = Packet::datagram(label, datagrams.next, now, size, datagrams.ecn);
                 datagrams.next += 1;
                 network.tell(&packet, None);
@@ -461,24 +497,19 @@ impl Flow {
                     None => network.send(packet, now),
                 }
             }
-            // An application of the other transport is refused before anything starts.
-            (Send::Bytes(_) | Send::Endless | Send::Resume | Send::Pause, _)
-            | (Send::Nothing | Send::Datagram(_), _) => {}
-        }
-        if done && let Transport::Stream(stream) = &mut self.transport {
-            stream.sender.close();
-            self.state = State::Closing;
+            (Action::Send(..) | Action::Finish(_) | Action::Datagram(_), _) => {}
         }
     }
 
     /// Polls the sender's application until it has caught up with the time.
     fn wake_sender_app<O: Observer<Packet>>(&mut self, now: Time, network: &mut Network<O>) {
         while self.wish <= now {
+            self.wish = Time::MAX;
             self.poll_sender_app(Input::Wake, now, network);
         }
     }
 
-    /// What there is to measure now.
+    /// Measured values at the present time.
     pub(crate) fn sample(&self) -> FlowSample {
         match &self.transport {
             Transport::Stream(stream) => {
@@ -503,7 +534,7 @@ impl Flow {
         }
     }
 
-    /// What TCP's sender says of itself, over all connections; `None` for datagrams.
+    /// Counters and state of the TCP sender, over all connections; `None` for datagrams.
     pub(crate) fn stats(&self) -> Option<SenderStats> {
         match &self.transport {
             Transport::Stream(stream) => Some(match &self.renewal {
@@ -519,7 +550,7 @@ impl Flow {
         self.state != State::Waiting
     }
 
-    /// What the receiver's application saw since the last call, or since the start.
+    /// Report of the receiver's application since the last call, or since the start.
     pub(crate) fn take_report(&mut self) -> Option<Report> {
         if !self.is_up() {
             return None;

@@ -1,5 +1,6 @@
 //! Everything between the hosts: a bottleneck and its wires in each direction.
 
+use quell_app::Action;
 use quell_aqm::Departure;
 use quell_aqm::marker::Marker;
 use quell_aqm::{Bottleneck, Discipline, Drop, MarkReason, Observer, QueueId};
@@ -15,8 +16,8 @@ use crate::sleeper::Sleeper;
 use crate::sources::{MOST_SOURCES, Sources};
 use crate::wire::Wires;
 
-/// Tells an observer of a packet that a host sends, with its segment, if it is one: a packet does
-/// not carry its options itself.
+/// Shows an observer a packet that a host sends, with its segment if it is one: the packet itself
+/// does not carry the options.
 pub type Announce<O> = fn(&mut O, &Packet, Option<&Segment>);
 
 /// Both directions, and the sources of all events.
@@ -28,6 +29,8 @@ pub(crate) struct Network<O> {
     timers: usize,
     /// Wakes late for what is due at the ends of wires; `None` is never late.
     pub(crate) sleeper: Option<Sleeper>,
+    /// Room for what an application asks for, so that none is allocated each time.
+    pub(crate) actions: Vec<Action>,
 }
 
 /// What a source is.
@@ -86,6 +89,7 @@ impl<O: Observer<Packet>> Network<O> {
                 sources,
                 timers,
                 sleeper: None,
+                actions: Vec::new(),
             }
         })
     }

@@ -1,8 +1,8 @@
-//! The loop: what happens next, until the end.
+//! The event loop.
 //!
-//! Order at equal times: what the bottlenecks have to do (end of transmission, departure, update;
-//! forward before reverse), then stops, changes and starts as planned, then packets from the wires
-//! (forward before reverse, the smaller delay first), then timers in the order of setting. An
+//! Order at equal times: events of the bottlenecks (end of transmission, departure, update; forward
+//! before reverse), then planned stops, changes and starts, then packets from the wires (forward
+//! before reverse, the smaller delay first), then timers in the order in which they were set. An
 //! answer to a packet or timer follows at once, before the next event.
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -24,18 +24,19 @@ use crate::timers::Timers;
 
 /// Events between two looks at the request to stop.
 const LOOK: u32 = 1 << 12;
-/// Flows whose state fits no cache near the processor: from so many on it is fetched beforehand.
+/// From this number of flows on, their state does not fit the processor's near caches and is
+/// prefetched.
 const MANY_FLOWS: usize = 256;
-/// Packets of a lane between the one that arrives and those that are looked at for that.
+/// Positions in a lane, behind the packet that arrives, of the packets for which state is prefetched.
 const AHEAD: [usize; 3] = [0, 2, 5];
 /// The most flows: two timers each.
 const MOST_FLOWS: usize = 1 << 30;
 
-/// Bytes that a flow takes before it has sent anything: itself, its timers, its start and stop. The most on any platform, which
+/// Bytes that a flow takes before it has sent anything: its state, timers, start and stop. The most on any platform, which
 /// is where pointers have 64 bits, so that estimates of memory are the same everywhere.
 pub const FLOW_MEMORY: u64 = 2_920;
 
-/// A simulation under way.
+/// A simulation in progress.
 #[derive(Debug)]
 pub struct Simulator<O> {
     now: Time,
@@ -44,12 +45,12 @@ pub struct Simulator<O> {
     timers: Timers,
     options: OptionStore,
     plan: Vec<(Time, Planned)>,
-    /// What of the plan has happened.
+    /// Number of entries of the plan that have been carried out.
     done: usize,
     events: u64,
 }
 
-/// What happens at its own time, whatever else does.
+/// A planned event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Planned {
     Stop(u32),
@@ -58,7 +59,7 @@ enum Planned {
 }
 
 impl<O: Observer<Packet>> Simulator<O> {
-    /// At time zero, with an observer for each direction, forward and reverse.
+    /// A simulation at time zero, with an observer for each direction, forward and reverse.
     pub fn new(config: Config, observers: [O; 2]) -> Result<Self, Error> {
         check(&config)?;
         let sides = [config.forward, config.reverse];
@@ -90,19 +91,19 @@ impl<O: Observer<Packet>> Simulator<O> {
         })
     }
 
-    /// From now on packets leave the wires as late as this says, drawn from `random`.
+    /// From now on packets leave the wires late, by times of this distribution drawn from `random`.
     pub fn set_lateness(&mut self, lateness: Lateness, random: Random) {
         self.network.sleeper = Some(Sleeper::new(lateness, random));
     }
 
-    /// Each packet that a host sends is told to the observer of its direction before it goes on its
-    /// way, with its segment, if it has one, whose options an observer cannot see.
+    /// Shows each packet that a host sends to the observer of its direction, before it is sent. The
+    /// segment comes with it, if there is one, because a packet does not carry its options.
     pub fn announce(&mut self, announce: Announce<O>) {
         self.network.set_announce(announce);
     }
 
-    /// Everything before `until` happens, and what is due at `until` does not yet; ends soon after
-    /// `stop` is set. Tells the time that has been reached.
+    /// Runs all events before `until`, but none at `until`. Ends soon after `stop` is set. Returns the
+    /// time that has been reached.
     pub fn run(&mut self, until: Time, stop: &AtomicBool) -> Result<Time, Error> {
         loop {
             let planned = self.plan.get(self.done).map_or(Time::MAX, |(at, _)| *at);
@@ -120,7 +121,7 @@ impl<O: Observer<Packet>> Simulator<O> {
         }
     }
 
-    /// Whether it was not stopped.
+    /// Returns `false` if it was stopped.
     fn run_events(&mut self, until: Time, stop: &AtomicBool) -> bool {
         while !stop.load(Ordering::Relaxed) {
             for _ in 0..LOOK {
@@ -159,8 +160,8 @@ impl<O: Observer<Packet>> Simulator<O> {
         self.settle(id, end);
     }
 
-    /// What leaves a lane next is known: asks for what it will need, in three steps of which each
-    /// needs the one before.
+    /// Prefetches state for the packets that leave a lane next, in three steps of which each needs the
+    /// one before.
     #[inline]
     fn prefetch(&self, lane: usize) {
         let [now, soon, later] = AHEAD.map(|others| self.network.behind(lane, others));
@@ -229,20 +230,20 @@ impl<O: Observer<Packet>> Simulator<O> {
     pub fn now(&self) -> Time {
         self.now
     }
-    /// Events so far, each a turn of the loop: several packets may be part of one.
+    /// Events so far. Each is a turn of the loop, which may handle several packets.
     pub fn events(&self) -> u64 {
         self.events
     }
-    /// What there is to measure of a flow now; `None` before its start.
+    /// Measured values of a flow at the present time; `None` before its start.
     pub fn sample(&self, flow: FlowId) -> Option<FlowSample> {
         let flow = self.flows.get(flow.index())?;
         flow.is_up().then(|| flow.sample())
     }
-    /// What a flow's application saw since the last call; `None` before its start.
+    /// Report of a flow's application since the last call; `None` before its start.
     pub fn take_report(&mut self, flow: FlowId) -> Option<Report> {
         self.flows.get_mut(flow.index())?.take_report()
     }
-    /// What a flow's TCP says of itself; `None` for datagrams.
+    /// Counters and state of a flow's TCP sender; `None` for datagrams.
     pub fn tcp(&self, flow: FlowId) -> Option<SenderStats> {
         self.flows.get(flow.index())?.stats()
     }
@@ -250,7 +251,7 @@ impl<O: Observer<Packet>> Simulator<O> {
     pub fn observer(&self, direction: Direction) -> &O {
         self.network.paths[index(direction)].observer()
     }
-    /// The observer of a direction, to collect from.
+    /// The observer of a direction, to collect its results.
     pub fn observer_mut(&mut self, direction: Direction) -> &mut O {
         self.network.paths[index(direction)].observer_mut()
     }
@@ -263,7 +264,7 @@ impl<O: Observer<Packet>> Simulator<O> {
         self.network.paths[index(direction)].rate()
     }
     /// Packets of a direction that wait in the queue, and those in service or on a wire.
-    pub fn under_way(&self, direction: Direction) -> (u64, u64) {
+    pub fn in_flight(&self, direction: Direction) -> (u64, u64) {
         let path = &self.network.paths[index(direction)];
         (path.queued(), path.wires.len() as u64)
     }

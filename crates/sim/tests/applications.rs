@@ -3,7 +3,8 @@
 mod support;
 
 use quell_app::{
-    AppConfig, Datagrams, Interval, OnOffReport, Period, Report, TransferReport, UNSENT,
+    AppConfig, BurstReport, Datagrams, Interval, OnOff, OnOffReport, Period, Report, Transfer,
+    TransferReport, UNSENT,
 };
 use quell_measure::{Direction, FlowId};
 use quell_sim::{FlowConfig, Simulator, TransportConfig};
@@ -25,12 +26,12 @@ fn stream(app: AppConfig, control: &str) -> FlowConfig {
 
 fn transfer(size: u64, repeat: Option<Period>) -> FlowConfig {
     let size = Bytes::new(size);
-    stream(AppConfig::Transfer { size, repeat }, "cubic")
+    stream(Transfer { size, repeat }.into(), "cubic")
 }
 
 fn on_off(on: Period, off: Period) -> FlowConfig {
     let datagrams = None;
-    stream(AppConfig::OnOff { on, off, datagrams }, "cubic")
+    stream(OnOff { on, off, datagrams }.into(), "cubic")
 }
 
 /// Flows over a drop-tail queue of 1 000 packets at `mbps`, with a base RTT of `rtt`.
@@ -50,9 +51,9 @@ fn transfers(simulator: &mut Simulator<Counter>, flow: u32) -> TransferReport {
     }
 }
 
-fn bursts(simulator: &mut Simulator<Counter>, flow: u32) -> OnOffReport {
+fn bursts(simulator: &mut Simulator<Counter>, flow: u32) -> BurstReport {
     match simulator.take_report(FlowId(flow)) {
-        Some(Report::OnOff(report)) => report,
+        Some(Report::OnOff(OnOffReport::Stream(report))) => report,
         other => panic!("{other:?}"),
     }
 }
@@ -190,10 +191,10 @@ fn a_stop_cuts_the_transfer_short_and_ends_the_renewal() {
     run(&mut simulator, S(30));
     let second = transfers(&mut simulator, 0);
     assert_eq!(
-        (second.completed(), second.cut_short, second.under_way),
+        (second.completed(), second.cut_short, second.in_flight),
         (0, 1, 0)
     );
-    // What was under way at the stop is all that came: the queue held less than half a second.
+    // What was in flight at the stop is all that came: the queue held less than half a second.
     let sample = simulator.sample(FlowId(0)).unwrap();
     assert!(sample.delivered.get() < 10_000_000 / 8 * 11 / 2);
     assert_eq!((sample.rtt, sample.congestion_window), (None, None));
@@ -206,19 +207,19 @@ fn a_transfer_counts_in_the_stretch_in_which_it_completes() {
     let mut simulator = over(10, MS(20), vec![transfer(1_000_000, None)]);
     run(&mut simulator, MS(500));
     let first = transfers(&mut simulator, 0);
-    assert_eq!((first.completed(), first.under_way), (0, 1));
+    assert_eq!((first.completed(), first.in_flight), (0, 1));
     run(&mut simulator, S(2));
     let second = transfers(&mut simulator, 0);
     assert_eq!((second.completed(), second.unfinished()), (1, 0));
     assert_eq!(first.bytes + second.bytes, 1_000_000);
     assert!(second.completion.max().unwrap() > MS(800));
     // A transfer that is done leaves nothing behind.
-    assert_eq!(simulator.under_way(Direction::Forward), (0, 0));
+    assert_eq!(simulator.in_flight(Direction::Forward), (0, 0));
     assert_eq!(simulator.sample(FlowId(0)).unwrap().rtt, None);
 }
 
 #[test]
-fn a_connection_that_is_never_answered_is_a_transfer_under_way() {
+fn a_connection_that_is_never_answered_is_a_transfer_in_flight() {
     // The link stands still.
     let mut config = config(
         side("fifo", &[], Rate::from_mbps(10)),
@@ -320,23 +321,26 @@ fn bursts_of_datagrams_leave_at_their_times() {
         stddev: Time::ZERO,
     };
     let size = Bytes::new(186);
-    let app = AppConfig::OnOff {
+    let app = OnOff {
         on: Period::fixed(MS(100)),
         off: Period::fixed(MS(400)),
         datagrams: Some(Datagrams { size, interval }),
     };
     let flow = FlowConfig {
-        app,
+        app: app.into(),
         transport: TransportConfig::Datagrams(Ecn::NotEct),
         ..cbr(0, 186, MS(20), Time::ZERO, MS(3))
     };
     let mut simulator = over(10, MS(14), vec![flow]);
     run(&mut simulator, S(10));
-    let report = cbr_report(&mut simulator, 0);
+    let Some(Report::OnOff(OnOffReport::Datagrams(report))) = simulator.take_report(FlowId(0))
+    else {
+        panic!("no report of datagrams")
+    };
     // Five in each of twenty bursts.
     assert_eq!((report.sent, report.received, report.lost), (100, 100, 0));
     let expected = MS(7) + Time::from_nanos(148_800);
-    assert_eq!(report.delay.unwrap().max, expected);
+    assert_eq!(report.delays.max(), Some(expected));
 }
 
 #[test]

@@ -22,10 +22,10 @@ fn a_lone_flow_takes_its_serialisation_and_half_the_base_rtt() {
     let report = cbr_report(&mut simulator, 0);
     // From 3 ms on, every 20 ms; the last has arrived.
     assert_eq!((report.sent, report.received, report.lost), (500, 500, 0));
-    let delay = report.delay.unwrap();
-    let expected = MS(7) + Time::from_nanos(148_800);
+    let expected = Some(MS(7) + Time::from_nanos(148_800));
+    let delays = &report.delays;
     assert_eq!(
-        (delay.min, delay.mean, delay.max),
+        (delays.min(), report.mean_delay, delays.max()),
         (expected, expected, expected)
     );
     let sample = simulator.sample(FlowId(0)).unwrap();
@@ -47,7 +47,7 @@ fn an_overloaded_link_is_used_to_the_nanosecond() {
 }
 
 #[test]
-fn each_packet_is_delivered_dropped_or_under_way() {
+fn each_packet_is_delivered_dropped_or_in_flight() {
     for (kind, settings) in [
         ("fifo", &[("limit", "20p")][..]),
         ("dualpi2", &[("target", "5ms")]),
@@ -71,7 +71,7 @@ fn each_packet_is_delivered_dropped_or_under_way() {
         run(&mut simulator, Time::from_secs(20));
         let counter = simulator.observer(Direction::Forward).clone();
         let reports: Vec<_> = (0..7).map(|n| cbr_report(&mut simulator, n)).collect();
-        let (queued, wired) = simulator.under_way(Direction::Forward);
+        let (queued, wired) = simulator.in_flight(Direction::Forward);
         let sent: u64 = reports.iter().map(|report| report.sent).sum();
         let received: u64 = reports.iter().map(|report| report.received).sum();
         assert_eq!(sent, counter.delivered + counter.dropped + queued, "{kind}");
@@ -117,9 +117,9 @@ fn a_parameter_changes_at_its_time_and_a_wrong_one_is_refused() {
     };
     let mut simulator = build(change("limit", "10p"));
     run(&mut simulator, MS(500));
-    assert!(simulator.under_way(Direction::Forward).0 > 40);
+    assert!(simulator.in_flight(Direction::Forward).0 > 40);
     run(&mut simulator, MS(900));
-    assert_eq!(simulator.under_way(Direction::Forward).0, 10);
+    assert_eq!(simulator.in_flight(Direction::Forward).0, 10);
 
     let mut simulator = build(change("limit", "much"));
     let refused = simulator.run(MS(600), &AtomicBool::new(false));
@@ -162,8 +162,11 @@ fn ten_hours_do_not_drift() {
     assert_eq!(report.sent, 36_000_000_000_000 / 33_333_333 + 1);
     // 10 000 bit at 3 Mbit/s: 3.3 ms, rounded down each time, since the link idles in between.
     let expected = MS(9) + Time::from_nanos(3_333_333);
-    let delay = report.delay.unwrap();
-    assert_eq!((delay.min, delay.max), (expected, expected));
+    let delays = &report.delays;
+    assert_eq!(
+        (delays.min(), delays.max()),
+        (Some(expected), Some(expected))
+    );
 }
 
 #[test]
@@ -292,7 +295,7 @@ fn what_cannot_be_is_refused() {
     assert_eq!(refused(config), Error::TooManyDelays);
 
     let mut flow = flow();
-    flow.app = quell_app::AppConfig::Bulk;
+    flow.app = quell_app::Bulk.into();
     let config = support::config(fifo(), MS(1), vec![flow]);
     assert!(matches!(refused(config), Error::WrongTransport(_)));
 }

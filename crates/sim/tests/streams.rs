@@ -85,7 +85,7 @@ fn a_lone_flow_fills_the_link() {
 }
 
 #[test]
-fn each_segment_is_delivered_dropped_or_under_way() {
+fn each_segment_is_delivered_dropped_or_in_flight() {
     let flows = (0..5_u64)
         .map(|n| bulk(0, "cubic", None, MS(7 * n)))
         .collect();
@@ -94,7 +94,7 @@ fn each_segment_is_delivered_dropped_or_under_way() {
     let mut simulator = simulator(config(fifo, MS(10), flows));
     run(&mut simulator, Time::from_secs(30));
     let counter = simulator.observer(Direction::Forward).clone();
-    let (queued, _) = simulator.under_way(Direction::Forward);
+    let (queued, _) = simulator.in_flight(Direction::Forward);
     let sent: u64 = (0..5)
         .map(|id| simulator.tcp(FlowId(id)).unwrap().sent)
         .sum();

@@ -3,6 +3,7 @@
 //!
 //! * [`Time`], [`Rate`], [`Bytes`], [`Frequency`], [`Probability`]: integers with a unit; [`notation`] reads and prints them.
 //! * [`parameter`]: the tables from which checks, schema, command line and documentation come.
+//! * [`Period`], [`Interval`]: lengths of time that vary.
 //! * [`Random`]: one stream per seed and component, the same on every machine.
 //! * [`Ecn`]: the two bits that end hosts and queues exchange.
 //!
@@ -20,6 +21,7 @@ mod ecn;
 mod frequency;
 pub mod notation;
 pub mod parameter;
+mod period;
 mod probability;
 pub mod random;
 mod rate;
@@ -29,6 +31,7 @@ pub use bytes::Bytes;
 pub use ecn::Ecn;
 pub use frequency::Frequency;
 pub use parameter::{Parameter, ParameterError, Settings};
+pub use period::{Distribution, Interval, Period};
 pub use probability::Probability;
 pub use random::Random;
 pub use rate::Rate;

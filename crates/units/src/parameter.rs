@@ -10,7 +10,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt;
 
-use crate::{Bytes, Frequency, Rate, Time, notation};
+use crate::{Bytes, Frequency, Interval, Period, Rate, Time, notation};
 
 /// What a parameter may be, with its range (inclusive).
 #[derive(Debug, Clone, Copy)]
@@ -43,6 +43,10 @@ pub enum Domain {
         /// would be bytes in one tool and packets in another.
         plain_is_packets: bool,
     },
+    /// A [`Period`], whose mean has this range. A time alone is a fixed length.
+    Period(Time, Time),
+    /// An [`Interval`], whose mean has this range. A time alone is exact spacing.
+    Interval(Time, Time),
 }
 
 /// The value of a parameter.
@@ -66,10 +70,14 @@ pub enum Value {
     Flag(bool),
     /// One of the words of a [`Domain::Word`].
     Word(&'static str),
+    /// A length of time that may vary.
+    Period(Period),
+    /// A spacing that may vary.
+    Interval(Interval),
 }
 
 impl fmt::Display for Value {
-    /// In the notation that reads back as the same value.
+    /// In the notation of scenario files, which reads back as the same value.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Time(time) => time.fmt(f),
@@ -81,6 +89,8 @@ impl fmt::Display for Value {
             Self::Rate(rate) => rate.fmt(f),
             Self::Flag(flag) => flag.fmt(f),
             Self::Word(word) => f.pad(word),
+            Self::Period(period) => period.fmt(f),
+            Self::Interval(interval) => interval.fmt(f),
         }
     }
 }
@@ -149,8 +159,32 @@ impl Domain {
                     let packets = notation::packets(text).ok().or(plain)?;
                     (packets > 0).then_some(Value::Packets(packets))
                 }),
+            Self::Period(low, high) => notation::time(text)
+                .ok()
+                .filter(|time| (low..=high).contains(time))
+                .map(|length| Value::Period(Period::fixed(length))),
+            Self::Interval(low, high) => notation::time(text)
+                .ok()
+                .filter(|time| (low..=high).contains(time))
+                .map(|mean| {
+                    let stddev = Time::ZERO;
+                    Value::Interval(Interval { mean, stddev })
+                }),
         };
         value.ok_or_else(|| self.to_string())
+    }
+
+    /// Whether `value` is one of this domain.
+    fn has(&self, value: &Value) -> bool {
+        match (self, value) {
+            (Self::Period(low, high), Value::Period(period)) => {
+                (low..=high).contains(&&period.mean)
+            }
+            (Self::Interval(low, high), Value::Interval(interval)) => {
+                (low..=high).contains(&&interval.mean)
+            }
+            _ => self.parse(&value.to_string()).as_ref() == Ok(value),
+        }
     }
 }
 
@@ -199,6 +233,14 @@ impl fmt::Display for Domain {
             Self::Limit { .. } => f.write_str(
                 "an amount of data (64kB), a number of packets (100p), or a time at the link's rate (100ms)",
             ),
+            Self::Period(low, high) => {
+                let table = "{ mean = \"1s\", distribution = \"exponential\" }";
+                write!(f, "{}, or a table {table}", Self::Time(*low, *high))
+            }
+            Self::Interval(low, high) => {
+                let table = "{ mean = \"20ms\", stddev = \"1ms\" }";
+                write!(f, "{}, or a table {table}", Self::Time(*low, *high))
+            }
         }
     }
 }
@@ -206,6 +248,8 @@ impl fmt::Display for Domain {
 /// The value of a parameter that nobody gave.
 #[derive(Debug, Clone, Copy)]
 pub enum Default {
+    /// There is none: the parameter must be given.
+    Required,
     /// This.
     Is(&'static str),
     /// It depends on a word-valued parameter of the same table: its name, then (word, value).
@@ -315,9 +359,33 @@ impl Settings {
         Ok(())
     }
 
-    /// Checks that every parameter given has an effect in this combination.
+    /// Gives a parameter a value that has been read.
+    pub fn give(&mut self, key: &str, value: Value) -> Result<(), ParameterError> {
+        let index = self.index(key);
+        let domain = &self.table[index].domain;
+        if !domain.has(&value) {
+            return Err(ParameterError {
+                key: key.to_string(),
+                found: value.to_string(),
+                allowed: format!("must be {domain}"),
+            });
+        }
+        self.given[index] = Some(value);
+        Ok(())
+    }
+
+    /// Checks that every parameter given has an effect in this combination, and that none is missing.
     pub fn check(&self) -> Result<(), ParameterError> {
         for (parameter, given) in self.table.iter().zip(&self.given) {
+            if let (None, Default::Required) = (given, parameter.default)
+                && self.applies(parameter)
+            {
+                return Err(ParameterError {
+                    key: parameter.name.to_string(),
+                    found: "nothing".to_string(),
+                    allowed: format!("must be {}", parameter.domain),
+                });
+            }
             let (Some(value), Some(only)) = (given, parameter.only) else {
                 continue;
             };
@@ -367,7 +435,7 @@ impl Settings {
                     let word = self.word(other);
                     choices.iter().find(|(choice, _)| *choice == word)?.1
                 }
-                Default::Derived(_) => return None,
+                Default::Required | Default::Derived(_) => return None,
             };
             Some(parameter.domain.parse(text).expect("defaults are in range"))
         })
@@ -427,6 +495,28 @@ impl Settings {
     pub fn rate(&self, name: &str) -> Rate {
         match self.value(name) {
             Some(Value::Rate(rate)) => rate,
+            other => wrong(name, other),
+        }
+    }
+    /// The amount of data that `name` has.
+    pub fn bytes(&self, name: &str) -> Bytes {
+        match self.value(name) {
+            Some(Value::Bytes(bytes)) => bytes,
+            other => wrong(name, other),
+        }
+    }
+    /// The interval that `name` has.
+    pub fn interval(&self, name: &str) -> Interval {
+        match self.value(name) {
+            Some(Value::Interval(interval)) => interval,
+            other => wrong(name, other),
+        }
+    }
+    /// The period that `name` has; `None` where it is derived.
+    pub fn period(&self, name: &str) -> Option<Period> {
+        match self.value(name) {
+            Some(Value::Period(period)) => Some(period),
+            None => None,
             other => wrong(name, other),
         }
     }

@@ -181,7 +181,9 @@ fn operation(choices: &mut Choices<'_>) -> Operation {
 /// Values worth trying, in and out of range; a discipline refuses what its table forbids.
 fn candidates(domain: Domain) -> &'static [&'static str] {
     match domain {
-        Domain::Time(..) => &["0s", "100us", "1ms", "15ms", "1s", "2h"],
+        Domain::Time(..) | Domain::Period(..) | Domain::Interval(..) => {
+            &["0s", "100us", "1ms", "15ms", "1s", "2h"]
+        }
         Domain::Bytes(..) => &["1B", "5kB", "1MB", "0B"],
         Domain::Packets(..) => &["0", "1", "2p", "10", "10000"],
         Domain::Integer(..) => &["0", "1", "2", "10", "100", "255", "256"],
@@ -210,7 +212,9 @@ pub fn value(parameter: &Parameter, candidate: Candidate) -> String {
         Value::Time(Time::from_nanos(among(low, high.as_nanos())))
     };
     match parameter.domain {
-        Domain::Time(low, high) => time(low, high),
+        Domain::Time(low, high) | Domain::Period(low, high) | Domain::Interval(low, high) => {
+            time(low, high)
+        }
         Domain::Bytes(low, high) => Value::Bytes(Bytes::new(among(low, high))),
         Domain::Packets(low, high) => Value::Packets(among(low, high)),
         Domain::Integer(low, high) => Value::Integer(among(low, high)),

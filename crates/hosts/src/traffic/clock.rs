@@ -105,6 +105,11 @@ impl Wish {
         self.wanted.take_if(|at| *at <= now && *at < stop).is_some()
     }
 
+    /// Whether there is a wish, for before `stop`.
+    pub(super) fn is_before(&self, stop: Time) -> bool {
+        self.wanted.is_some_and(|at| at < stop)
+    }
+
     /// A timer set for `at` has rung.
     pub(super) fn rang(&mut self, at: Time) {
         if self.armed == Some(at) {

@@ -195,7 +195,7 @@ impl FlowPlan {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use quell_app::Interval;
+    use quell_app::{Bulk, Cbr, Interval};
     use quell_units::Bytes;
 
     fn plan() -> FlowPlan {
@@ -205,7 +205,7 @@ mod tests {
             direction: Direction::Download,
             sender: "10.0.0.1".parse().unwrap(),
             receiver: "10.0.0.2:5000".parse().unwrap(),
-            app: AppConfig::Bulk,
+            app: Bulk.into(),
             congestion_control: Some("cubic".into()),
             paced: false,
             datagram_ecn: Ecn::NotEct,
@@ -237,9 +237,9 @@ mod tests {
             mean: Time::from_millis(20),
             stddev: Time::ZERO,
         };
-        let cbr = |size| AppConfig::Cbr {
-            size: Bytes::new(size),
-            interval,
+        let cbr = |size| {
+            let size = Bytes::new(size);
+            AppConfig::from(Cbr { size, interval })
         };
         let second = || FlowPlan { flow: 1, ..plan() };
         let cases = [

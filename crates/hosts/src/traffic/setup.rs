@@ -139,6 +139,7 @@ pub(super) fn set_up(
             timers: Timers::default(),
             ports,
             read_buffer: vec![0; READ],
+            actions: Vec::new(),
         },
         told: vec![false; ends.len()],
         ends,

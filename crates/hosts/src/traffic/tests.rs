@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, UdpSocket};
 use std::sync::atomic::{AtomicU16, Ordering};
 use std::sync::mpsc;
 
-use quell_app::{AppConfig, Interval, Report};
+use quell_app::{Bulk, BulkReport, Cbr, Interval, Report};
 use quell_units::{Ecn, Random, Time};
 
 use super::*;
@@ -40,7 +40,7 @@ fn bulk(group: usize, receiver: SocketAddr) -> FlowPlan {
         direction: Direction::Download,
         sender: receiver.ip(),
         receiver,
-        app: AppConfig::Bulk,
+        app: Bulk.into(),
         congestion_control: None,
         paced: false,
         datagram_ecn: Ecn::NotEct,
@@ -56,10 +56,11 @@ fn cbr(group: usize, receiver: SocketAddr, size: u64, interval: Time) -> FlowPla
         stddev: Time::ZERO,
     };
     FlowPlan {
-        app: AppConfig::Cbr {
+        app: Cbr {
             size: Bytes::new(size),
             interval,
-        },
+        }
+        .into(),
         ..bulk(group, receiver)
     }
 }
@@ -159,7 +160,7 @@ fn due(flow: &FlowReport, stop: Time, interval: Time) -> u64 {
 }
 
 fn bulk_bytes(report: &Report) -> u64 {
-    let Report::Bulk { bytes } = report else {
+    let Report::Bulk(BulkReport { bytes }) = report else {
         panic!("{report:?}")
     };
     *bytes

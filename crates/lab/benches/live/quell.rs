@@ -63,14 +63,15 @@ pub fn measure(workload: &Workload, warmup: Time, span: Time) -> Result<Measured
     })
 }
 
-/// Sends datagrams for `span`, and waits until none is under way.
+/// Sends datagrams for `span`, and waits until none is in flight.
 pub fn fate(workload: &Workload, span: Time) -> Result<Fate, LiveError> {
     let summary = run(workload, Time::ZERO, span + DRAIN, Some(span))?;
     let figures = summary.figures;
-    let app = &figures.groups[0].app;
+    let app = figures.groups[0].app.as_ref();
+    let number = |figure| app.and_then(|app| app.number(figure)).unwrap_or(f64::NAN);
     Ok(Fate {
-        sent: number(app.get("sent")) as u64,
-        received: number(app.get("received")) as u64,
+        sent: number("sent") as u64,
+        received: number("received") as u64,
         dropped: figures.queues.iter().map(|queue| queue.dropped).sum(),
         lost_outside: figures.link.lost_outside,
         warnings: summary.warnings,

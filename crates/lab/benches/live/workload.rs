@@ -1,6 +1,6 @@
 //! What crosses the link: the same through quell and through the kernel.
 
-use quell_lab::scenario::{AppConfig, Interval};
+use quell_lab::scenario::{AppConfig, Bulk, Cbr, Interval};
 use quell_units::{Bytes, Rate, Time};
 
 /// What `tbf` counts beyond the IP length: an Ethernet header.
@@ -44,14 +44,15 @@ impl Workload {
 
     pub fn app(&self) -> AppConfig {
         match self.load {
-            Load::Datagrams => AppConfig::Cbr {
+            Load::Datagrams => Cbr {
                 size: Bytes::new(PACKET),
                 interval: Interval {
                     mean: self.interval(),
                     stddev: Time::ZERO,
                 },
-            },
-            Load::Streams(_) => AppConfig::Bulk,
+            }
+            .into(),
+            Load::Streams(_) => Bulk.into(),
         }
     }
 

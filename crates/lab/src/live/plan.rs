@@ -193,7 +193,7 @@ impl<'a> Plan<'a> {
             },
             sender: addresses.sender.into(),
             receiver: SocketAddr::new(addresses.receiver.into(), port(lifetime.group)),
-            app: group.app.clone(),
+            app: group.app.config().clone(),
             congestion_control: self.controls[lifetime.group]
                 .as_ref()
                 .map(|control| control.kernel_name().to_owned()),

@@ -140,7 +140,7 @@ fn page() -> String {
     out.push_str(
         "| key | what it does | default | `[[at]]` | worlds |\n| --- | --- | --- | --- | --- |\n",
     );
-    for key in KEYS {
+    for key in KEYS.iter() {
         let only = key.only.map_or(String::new(), |kind| format!(" ({kind})"));
         let _ = writeln!(
             out,
@@ -298,7 +298,7 @@ fn merge(whole: &mut toml::Table, part: &mut toml::Table) {
 /// Each is read in every world that the table names, and refused in every other; and it gives the key that it is for.
 #[test]
 fn every_example_is_right_in_the_worlds_that_its_key_works_in() {
-    for key in KEYS {
+    for key in KEYS.iter() {
         let example = example(key);
         let text = with(&example);
         for world in World::ALL {

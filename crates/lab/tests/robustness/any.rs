@@ -619,7 +619,9 @@ fn run(
 /// A value of a parameter, as a scenario file writes it.
 fn value(choices: &mut Choices<'_>, parameter: &Parameter, load: &mut Load) -> String {
     let value = match parameter.domain {
-        Domain::Time(low, high) => time(choices, low, high),
+        Domain::Time(low, high) | Domain::Period(low, high) | Domain::Interval(low, high) => {
+            time(choices, low, high)
+        }
         Domain::Bytes(low, high) => Value::Bytes(Bytes::new(choices.spread((low, high)))),
         Domain::Packets(low, high) => Value::Packets(choices.spread((low, high))),
         Domain::Integer(low, high) => Value::Integer(choices.spread((low, high))),

@@ -11,9 +11,7 @@ use crate::control::DEFAULT_CONTROL;
 use crate::figures::{discipline, noise};
 use crate::lifetimes::Lifetime;
 use crate::markers::markers;
-use crate::{
-    AppConfig, ControlSpec, EcnSetting, Group, Scenario, Setting, in_flight, largest_window,
-};
+use crate::{ControlSpec, EcnSetting, Group, Scenario, Setting, in_flight, largest_window};
 
 /// The simulation of `scenario` with `seed`.
 pub(super) fn config(
@@ -32,7 +30,7 @@ pub(super) fn config(
         FlowConfig {
             group: GroupId(lifetime.group as u32),
             direction: group.direction,
-            app: group.app.clone(),
+            app: group.app.config().clone(),
             random: Random::new(seed, &component),
             transport: on_hosts(&transports[lifetime.group], seed, &group.name, lifetime),
             access: group.access_rate,
@@ -133,7 +131,7 @@ fn transport(group: &Group, scenario: &Scenario) -> Result<TransportConfig, SimE
         ect_scope: sender.ect_scope,
         buffer: Some(receive_buffer(scenario)),
         // As the hosts of the other worlds wake the readers of bulk data.
-        reads: matches!(group.app, AppConfig::Bulk).then_some(scenario.run.interval),
+        reads: group.app.is_greedy().then_some(scenario.run.interval),
         ..ReceiverConfig::new(ecn)
     };
     Ok(TransportConfig::Stream(Box::new((sender, receiver))))

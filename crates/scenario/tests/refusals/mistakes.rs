@@ -123,23 +123,23 @@ fn each_mistake_is_named_with_file_line_key_what_was_found_and_what_is_allowed()
         (
             "{ kind = \"bulk\" }",
             "{ kind = \"on-off\", on = \"0s\", off = { mean = \"0s\" } }",
-            "f.toml:13: group.a.app.on = \"0s\": must be longer than zero\n\
-          f.toml:13: group.a.app.off = a table: must be longer than zero",
+            "f.toml:13: group.a.app.on = \"0s\": must be a time from 1ns to 86400s, or a table { mean = \"1s\", distribution = \"exponential\" }\n\
+          f.toml:13: group.a.app.off = a table: must be a time from 1ns to 86400s, or a table { mean = \"1s\", distribution = \"exponential\" }",
         ),
         (
             "{ kind = \"bulk\" }",
             "{ kind = \"on-off\", on = \"1s\" }",
-            "f.toml:13: group.a.app.off: is missing; must be a time, or a table { mean = \"1s\", distribution = \"exponential\" }",
+            "f.toml:13: group.a.app.off: is missing; must be a time from 1ns to 86400s, or a table { mean = \"1s\", distribution = \"exponential\" }",
         ),
         (
             "kind = \"cbr\", size = \"186B\", interval",
             "kind = \"on-off\", on = \"1s\", off = \"1s\", interval",
-            "f.toml:17: group.voice.app.size: is missing; datagrams have both a size and an interval",
+            "f.toml:17: group.voice.app.size: is missing; size and interval are given together",
         ),
         (
             "kind = \"cbr\", size = \"186B\", interval = \"20ms\"",
             "kind = \"on-off\", on = \"1s\", off = \"1s\", size = \"186B\"",
-            "f.toml:17: group.voice.app.interval: is missing; datagrams have both a size and an interval",
+            "f.toml:17: group.voice.app.interval: is missing; size and interval are given together",
         ),
         (
             "kind = \"cbr\", size = \"186B\"",

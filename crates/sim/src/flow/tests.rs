@@ -1,6 +1,6 @@
 //! A flow whose packets the test carries itself.
 
-use quell_app::{AppConfig, Period};
+use quell_app::{Period, Transfer};
 use quell_aqm::departure_clock::Framing;
 use quell_aqm::registry::find;
 use quell_aqm::{Discipline, Link};
@@ -39,10 +39,11 @@ fn flow(size: u64) -> Flow {
     let config = FlowConfig {
         group: GroupId(0),
         direction: Direction::Forward,
-        app: AppConfig::Transfer {
+        app: Transfer {
             size: Bytes::new(size),
             repeat: Some(Period::fixed(Time::from_secs(1))),
-        },
+        }
+        .into(),
         random: Random::new(1, "app"),
         access: Rate::UNLIMITED,
         transport: TransportConfig::Stream(Box::new((sender, receiver))),
@@ -50,6 +51,12 @@ fn flow(size: u64) -> Flow {
         stop: None,
     };
     Flow::new(FlowId(0), &config)
+}
+
+/// Opens a connection as if the one before, if any, were over.
+fn reopen(flow: &mut Flow, now: Time, network: &mut Network<Blind>) {
+    flow.state = State::Idle;
+    flow.open(now, network);
 }
 
 /// A segment to the receiver of `connection`.
@@ -75,43 +82,49 @@ fn segments_of_an_earlier_connection_are_nothing_to_the_next() {
     let (mut network, mut options) = (network(), OptionStore::default());
     let mut flow = flow(2_000);
     flow.start(Time::ZERO, &mut network, &mut options);
-    let mut receive = |flow: &mut Flow, packet, ms| {
+    let mut receive = |flow: &mut Flow, network: &mut _, packet, ms| {
         let now = Time::from_millis(ms);
-        flow.receive(&packet, now, &mut network, &mut options);
+        flow.receive(&packet, now, network, &mut options);
         flow.sample().delivered.get()
     };
     let at = Time::from_millis;
-    receive(&mut flow, to_receiver(0, Flags::SYN, 0, 0, at(1)), 1);
-    let data = to_receiver(0, Flags::ACK | Flags::FIN, 0, 2_000, at(2));
-    assert_eq!(receive(&mut flow, data, 2), 2_000);
-    // As after the FIN's acknowledgement and a pause.
-    flow.reopen(at(2_000));
     receive(
         &mut flow,
+        &mut network,
+        to_receiver(0, Flags::SYN, 0, 0, at(1)),
+        1,
+    );
+    let data = to_receiver(0, Flags::ACK | Flags::FIN, 0, 2_000, at(2));
+    assert_eq!(receive(&mut flow, &mut network, data, 2), 2_000);
+    // As after the FIN's acknowledgement and a pause.
+    reopen(&mut flow, at(2_000), &mut network);
+    receive(
+        &mut flow,
+        &mut network,
         to_receiver(1, Flags::SYN, 0, 0, at(2_001)),
         2_001,
     );
     // A copy of the old connection's data, which the new one has not had yet.
     let copy = to_receiver(0, Flags::ACK, 0, 1_448, at(1_999));
-    assert_eq!(receive(&mut flow, copy, 2_002), 2_000);
+    assert_eq!(receive(&mut flow, &mut network, copy, 2_002), 2_000);
     let data = to_receiver(1, Flags::ACK, 0, 1_448, at(2_003));
-    assert_eq!(receive(&mut flow, data, 2_003), 3_448);
+    assert_eq!(receive(&mut flow, &mut network, data, 2_003), 3_448);
     let Some(Report::Transfer(report)) = flow.take_report() else {
         panic!()
     };
-    assert_eq!((report.completed(), report.under_way), (1, 1));
+    assert_eq!((report.completed(), report.in_flight), (1, 1));
     assert_eq!(report.completion.max(), Some(at(2)));
     assert_eq!(report.bytes, 3_448);
 }
 
 #[test]
 fn the_number_of_a_connection_wraps_and_a_single_transfer_has_one_only() {
-    let mut flow = flow(1);
-    for _ in 0..CONNECTIONS {
-        flow.reopen(Time::ZERO);
+    let (mut network, mut flow) = (network(), flow(1));
+    for _ in 0..=CONNECTIONS {
+        reopen(&mut flow, Time::ZERO, &mut network);
     }
     assert_eq!(flow.connection, 0);
     flow.renewal = None;
-    flow.reopen(Time::ZERO);
+    reopen(&mut flow, Time::ZERO, &mut network);
     assert_eq!(flow.connection, 0);
 }

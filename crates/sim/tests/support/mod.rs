@@ -3,7 +3,7 @@
 
 use std::sync::atomic::AtomicBool;
 
-use quell_app::{AppConfig, Interval};
+use quell_app::{Bulk, Cbr, Interval};
 use quell_aqm::departure_clock::Framing;
 use quell_aqm::registry::find;
 use quell_aqm::{Departure, Discipline, Drop, Link, MarkReason, Observer, QueueId};
@@ -95,10 +95,11 @@ pub(crate) fn cbr(group: u32, size: u64, mean: Time, stddev: Time, start: Time) 
     FlowConfig {
         group: GroupId(group),
         direction: Direction::Forward,
-        app: AppConfig::Cbr {
+        app: Cbr {
             size: Bytes::new(size),
             interval: Interval { mean, stddev },
-        },
+        }
+        .into(),
         random: Random::new(1, "app"),
         transport: TransportConfig::Datagrams(Ecn::NotEct),
         access: Rate::UNLIMITED,
@@ -135,7 +136,10 @@ pub(crate) fn rate_change(at: Time, rate: Rate) -> (Time, Change) {
 }
 
 /// What the receiver of a constant-rate flow reports.
-pub(crate) fn cbr_report(simulator: &mut Simulator<Counter>, flow: u32) -> quell_app::CbrReport {
+pub(crate) fn cbr_report(
+    simulator: &mut Simulator<Counter>,
+    flow: u32,
+) -> quell_app::DatagramReport {
     match simulator.take_report(FlowId(flow)) {
         Some(quell_app::Report::Cbr(report)) => report,
         other => panic!("{other:?}"),
@@ -155,7 +159,7 @@ pub(crate) fn bulk(group: u32, control: &str, ecn: Option<Codepoint>, start: Tim
     FlowConfig {
         group: GroupId(group),
         direction: Direction::Forward,
-        app: AppConfig::Bulk,
+        app: Bulk.into(),
         random: Random::new(1, "app"),
         transport: TransportConfig::Stream(Box::new((sender, receiver))),
         access: Rate::UNLIMITED,

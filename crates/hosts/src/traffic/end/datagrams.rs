@@ -242,10 +242,8 @@ impl End {
                 .delivered
                 .fetch_add(incoming.payload as u64, Ordering::Relaxed);
         }
-        let now = context.now();
         self.poll(
             context,
-            now,
             Input::Datagram {
                 sequence: incoming.sequence,
                 sent: incoming.sent,

@@ -10,7 +10,7 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use quell_app::{Action, App, Application as _, Input, Send};
+use quell_app::{Action, App, Application as _, ConnectionId, Data, Input, Role};
 use quell_units::Time;
 use rustix::net::sockopt;
 
@@ -39,6 +39,8 @@ pub(super) struct Context {
     pub(super) ports: Vec<Port>,
     /// Reads go here, and nobody looks.
     pub(super) read_buffer: Vec<u8>,
+    /// Room for what an application asks for, so that none is allocated each time.
+    pub(super) actions: Vec<Action>,
 }
 
 impl Context {
@@ -82,16 +84,18 @@ pub(super) struct End {
     /// The same where the data comes from here, otherwise [`Time::MAX`].
     stop: Time,
     app: App,
+    /// The application may open one connection after another.
+    renews: bool,
     wish: Wish,
     /// When the flow was first up.
     up: Option<Time>,
-    /// Connections that the application has been told of.
+    /// Connections that the application knows of.
     told: u64,
     /// When the connection that is being opened must be up.
     connect_by: Time,
     /// The flow's stop has come.
     stopped: bool,
-    /// That, or the application is done: this end sends nothing more on this connection.
+    /// That, or the application has finished: this end sends nothing more on this connection.
     finished: bool,
     state: State,
     /// Of all connections so far.
@@ -119,11 +123,7 @@ impl End {
 
     pub(super) fn new(index: usize, plan: &FlowPlan, host: Host) -> Self {
         let source = plan.direction.source() == host;
-        let app = if source {
-            plan.app.sender(plan.random.clone())
-        } else {
-            plan.app.receiver(plan.random.clone())
-        };
+        let role = if source { Role::Sender } else { Role::Receiver };
         Self {
             index,
             source,
@@ -133,7 +133,8 @@ impl End {
             paced: plan.paced && source,
             flow_stop: plan.stop.unwrap_or(Time::MAX),
             stop: plan.stop.filter(|_| source).unwrap_or(Time::MAX),
-            app,
+            app: plan.app.end(role, plan.random.clone()),
+            renews: plan.app.renews(),
             wish: Wish::default(),
             up: None,
             told: 0,
@@ -181,7 +182,10 @@ impl End {
     /// A timer of this end has rung.
     pub(super) fn ring(&mut self, context: &mut Context, at: Time, alarm: Alarm) {
         match (alarm, &self.state) {
-            (Alarm::Start, State::Waiting) => self.connect(context),
+            (Alarm::Start, State::Waiting) => {
+                self.poll(context, Input::Started);
+                self.drive(context);
+            }
             (Alarm::Start, State::Datagrams(_)) => self.go_up(context),
             (Alarm::Wake, _) => {
                 self.wish.rang(at);
@@ -211,63 +215,75 @@ impl End {
     /// Tells the application that datagrams may flow, once.
     fn go_up(&mut self, context: &mut Context) {
         if self.up.is_none() {
-            let now = context.now();
-            self.up = Some(now);
-            self.poll(context, now, Input::Started { opened: now });
+            self.up = Some(context.now());
+            self.poll(context, Input::Started);
             self.drive(context);
         }
     }
 
-    fn poll(&mut self, context: &Context, now: Time, input: Input) {
+    /// Tells the application what happened, and does what it asks for.
+    fn poll(&mut self, context: &mut Context, input: Input) {
         if self.has_ended() {
             return;
         }
-        let Action {
-            send, wake, done, ..
-        } = self.app.poll(now, input);
-        if self.finished {
-            return;
+        let mut actions = mem::take(&mut context.actions);
+        self.app.poll(context.now(), input, &mut actions);
+        for action in actions.drain(..) {
+            // Nothing follows the end, nor what the application has finished with.
+            if self.finished {
+                continue;
+            }
+            if let Err(failure) = self.obey(context, action) {
+                self.fail(failure);
+            }
         }
-        self.wish.replace(wake);
-        self.finished = done;
-        let taken = match (send, &mut self.state) {
-            (Send::Nothing, _) => Ok(()),
-            (Send::Bytes(bytes), State::Stream(stream)) => {
-                stream.queue(bytes);
+        context.actions = actions;
+    }
+
+    fn obey(&mut self, context: &mut Context, action: Action) -> Result<(), FlowFailure> {
+        match (action, &mut self.state) {
+            (Action::WakeAt(at), _) => {
+                self.wish.replace(Some(at));
                 Ok(())
             }
-            (Send::Endless, State::Stream(stream)) => {
-                context.shared.flows[self.index]
-                    .endless
-                    .store(true, Ordering::Relaxed);
-                stream
-                    .queue_endless()
-                    .map_err(doing("prepare a socket for bulk data"))
-            }
-            (Send::Resume, State::Stream(stream)) => stream
-                .resume()
-                .map_err(doing("prepare a socket for data in bursts")),
-            (Send::Pause, State::Stream(stream)) => {
-                // A connection that is gone is told by the poller as well.
-                let _ = stream.pause();
+            (Action::Open(_), State::Waiting) => self.connect(context),
+            (Action::Send(_, data), State::Stream(stream)) => match data {
+                Data::Bytes(bytes) => {
+                    stream.queue(bytes);
+                    Ok(())
+                }
+                Data::Endless => {
+                    context.shared.flows[self.index]
+                        .endless
+                        .store(true, Ordering::Relaxed);
+                    stream
+                        .queue_endless()
+                        .map_err(doing("prepare a socket for bulk data"))
+                }
+                Data::Resume => stream
+                    .resume()
+                    .map_err(doing("prepare a socket for data in bursts")),
+                Data::Pause => {
+                    // The poller reports a connection that is gone as well.
+                    let _ = stream.pause();
+                    Ok(())
+                }
+            },
+            (Action::Finish(_), State::Stream(_)) => {
+                self.finished = true;
                 Ok(())
             }
-            (Send::Datagram(size), State::Datagrams(datagrams)) => datagrams.queue(now, size),
-            (
-                Send::Bytes(_) | Send::Endless | Send::Resume | Send::Pause | Send::Datagram(_),
-                _,
-            ) => Err(FlowFailure::WrongTransport),
-        };
-        if let Err(failure) = taken {
-            self.fail(failure);
+            (Action::Datagram(size), State::Datagrams(datagrams)) => {
+                datagrams.queue(context.now(), size)
+            }
+            (Action::Open(_) | Action::Send(..) | Action::Finish(_) | Action::Datagram(_), _) => {
+                Err(FlowFailure::WrongTransport)
+            }
         }
     }
 
     /// Polls the application until it has caught up with the time, sends, and sets a timer for its next wish.
     fn drive(&mut self, context: &mut Context) {
-        if self.up.is_none() {
-            return;
-        }
         let now = context.now();
         for _ in 0..Self::POLLS_PER_TURN {
             if !self.poll_if_due(context, now) {
@@ -290,7 +306,7 @@ impl End {
             && self.has_room(context)
             && self.wish.take_due(now, self.stop);
         if due {
-            self.poll(context, now, Input::Wake);
+            self.poll(context, Input::Wake);
         }
         due
     }
@@ -361,23 +377,25 @@ impl End {
         self.end();
     }
 
-    /// The connection is over. The next one follows if the application asks for it.
+    /// The connection is over. Another one may follow while the flow lives.
     fn closed(&mut self, context: &mut Context) {
-        let again = self.app.poll(context.now(), Input::Closed).again;
-        match again.filter(|&at| !self.stopped && at < self.flow_stop) {
-            Some(at) => self.rest(context, at),
-            None => self.end(),
-        }
-    }
-
-    /// Between two connections, the next of which opens at `at`.
-    fn rest(&mut self, context: &mut Context, at: Time) {
         self.tcp_before = self.refresh_tcp().unwrap_or_default();
         self.state = State::Waiting;
-        self.finished = false;
+        self.finished = self.stopped || context.now() >= self.flow_stop;
         self.wish.replace(None);
-        if context.host == Host::Sender {
-            context.timers.set(at, self.index, Alarm::Start);
+        let connection = ConnectionId::ONLY;
+        self.poll(context, Input::Closed { connection });
+        // The other host waits for what this one opens.
+        let follows = match context.host {
+            Host::Sender => {
+                self.wish.is_before(self.flow_stop) || matches!(self.state, State::Connecting(_))
+            }
+            Host::Receiver => self.renews,
+        };
+        if self.finished || !follows {
+            self.end();
+        } else if let Some(at) = self.wish.arm() {
+            context.timers.set(at, self.index, Alarm::Wake);
         }
     }
 
@@ -427,7 +445,7 @@ impl End {
         let (connections, opened) = self.shared(context).opened();
         if matches!(self.state, State::Waiting | State::Connecting(_)) && connections > self.told {
             self.told = connections;
-            self.app.poll(context.now(), Input::Started { opened });
+            self.tell_early(context, opened);
         }
         if self.up.is_none() && self.told == 0 {
             return;
@@ -437,6 +455,13 @@ impl End {
             self.stretches.push(Stretch { from, to, report });
         }
         self.app.start_counting(sent);
+    }
+
+    /// A connection has been asked for. An application that receives answers nothing.
+    fn tell_early(&mut self, context: &Context, asked: Time) {
+        let connection = ConnectionId::ONLY;
+        let opened = Input::Opened { connection, asked };
+        self.app.poll(context.now(), opened, &mut Vec::new());
     }
 
     /// The run is over. The socket stays open until [`End`] is dropped, but closing it will send nothing more than a reset.
@@ -456,18 +481,14 @@ impl End {
     }
 
     /// Opens a connection: the first at the flow's start, or a further one.
-    fn connect(&mut self, context: &mut Context) {
-        let connecting = self.begin_connecting(context);
-        match connecting {
-            Ok(socket) => {
-                self.state = State::Connecting(socket);
-                self.connect_by = context.now() + context.connect_within;
-                context
-                    .timers
-                    .set(self.connect_by, self.index, Alarm::ConnectBy);
-            }
-            Err(failure) => self.fail(failure),
-        }
+    fn connect(&mut self, context: &mut Context) -> Result<(), FlowFailure> {
+        let socket = self.begin_connecting(context)?;
+        self.state = State::Connecting(socket);
+        self.connect_by = context.now() + context.connect_within;
+        context
+            .timers
+            .set(self.connect_by, self.index, Alarm::ConnectBy);
+        Ok(())
     }
 
     fn finish_connecting(&mut self, context: &mut Context) {
@@ -510,7 +531,9 @@ impl End {
         let (connections, opened) = self.shared(context).opened();
         if connections > self.told {
             self.told = connections;
-            self.poll(context, now, Input::Started { opened });
+            let connection = ConnectionId::ONLY;
+            let asked = opened;
+            self.poll(context, Input::Opened { connection, asked });
         }
         self.drive(context);
     }

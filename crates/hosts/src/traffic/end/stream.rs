@@ -13,7 +13,7 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::Ordering;
 
-use quell_app::{Input, UNSENT};
+use quell_app::{ConnectionId, Input, UNSENT};
 use quell_units::Time;
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, Shutdown, connect, recv, send, shutdown};
@@ -306,7 +306,9 @@ impl End {
                         .delivered
                         .fetch_add(bytes, Ordering::Relaxed);
                 }
-                self.poll(context, context.now(), Input::Bytes(bytes));
+                let connection = ConnectionId::ONLY;
+                let count = bytes;
+                self.poll(context, Input::Bytes { connection, count });
             }
             Ok(None) => {}
             Err(errno) => {

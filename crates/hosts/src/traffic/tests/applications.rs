@@ -1,26 +1,31 @@
 //! Finite transfers and bursts: what is counted, and what is left behind.
 
-use quell_app::{Datagrams, OnOffReport, Period, TransferReport, UNSENT};
+use quell_app::{
+    BurstReport, Datagrams, KindReport as _, OnOff, OnOffReport, Period, Transfer, TransferReport,
+    UNSENT,
+};
 
 use super::*;
 
 fn transfer(group: usize, size: u64, repeat: Option<Period>) -> FlowPlan {
     FlowPlan {
-        app: AppConfig::Transfer {
+        app: Transfer {
             size: Bytes::new(size),
             repeat,
-        },
+        }
+        .into(),
         ..bulk(group, free_port(HERE))
     }
 }
 
 fn bursts(group: usize, on: Time, off: Time, datagrams: Option<Datagrams>) -> FlowPlan {
     FlowPlan {
-        app: AppConfig::OnOff {
+        app: OnOff {
             on: Period::fixed(on),
             off: Period::fixed(off),
             datagrams,
-        },
+        }
+        .into(),
         ..bulk(group, free_port(HERE))
     }
 }
@@ -168,7 +173,7 @@ fn a_source_that_is_off_is_silent_and_its_connection_stays() {
     for flow in &report.flows {
         let [
             Stretch {
-                report: Report::OnOff(OnOffReport { bytes, bursts }),
+                report: Report::OnOff(OnOffReport::Stream(BurstReport { bytes, bursts })),
                 ..
             },
         ] = &flow.stretches[..]
@@ -211,7 +216,7 @@ fn datagrams_come_in_bursts() {
     let flow = &report.flows[0];
     let [
         Stretch {
-            report: Report::Cbr(seen),
+            report: Report::OnOff(OnOffReport::Datagrams(seen)),
             ..
         },
     ] = &flow.stretches[..]

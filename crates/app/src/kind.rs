@@ -1,0 +1,63 @@
+//! What a kind of application is: its name, its parameters, its two ends and its report.
+
+use std::fmt;
+
+use quell_units::{Bytes, Parameter, Random, Settings, Time};
+
+use crate::{Application, Datagrams, KindReport, Role, Transport};
+
+/// The longest period: no run is longer.
+pub(crate) const DAY: Time = Time::from_secs(86_400);
+
+/// A kind of application; a value of it is one with its parameters.
+///
+/// A new kind implements this in a file of its own, and has a line in [`registry`](crate::registry).
+pub trait Kind: Clone + fmt::Debug + PartialEq {
+    /// The name in scenarios and results.
+    const NAME: &'static str;
+    /// What it is, in a clause.
+    const SUMMARY: &'static str;
+    /// Every parameter, in the order in which a resolved scenario lists them.
+    const PARAMETERS: &'static [Parameter] = &[];
+    /// Optional parameters that are given together or not at all.
+    const TOGETHER: &'static [&'static str] = &[];
+    /// The line of a scenario that gives all of them.
+    const EXAMPLE: &'static str;
+    /// Whether it takes all that it can get, for as long as it lives.
+    const GREEDY: bool = false;
+    /// Either of its two ends.
+    type End: Application<Report = Self::Report>;
+    /// What it reports.
+    type Report: KindReport;
+
+    /// The application with these settings, which are complete and those of its own table.
+    fn new(settings: &Settings) -> Self;
+
+    /// One of its ends. Its randomness is drawn from `random` alone; both ends have the same stream.
+    fn end(&self, role: Role, random: Random) -> Self::End;
+
+    /// The datagrams that it sends; `None` over TCP.
+    fn datagrams(&self) -> Option<Datagrams> {
+        None
+    }
+    /// The mean time between two datagrams, or less; `None` over TCP.
+    fn datagram_gap(&self) -> Option<Time> {
+        self.datagrams().map(Datagrams::gap)
+    }
+    /// What carries its data.
+    fn transport(&self) -> Transport {
+        match self.datagrams() {
+            Some(_) => Transport::Datagram,
+            None => Transport::Stream,
+        }
+    }
+    /// Whether a flow may open one connection after another.
+    fn renews(&self) -> bool {
+        false
+    }
+    /// The most payload that a connection carries; `None` without a bound. Estimates of memory use
+    /// it.
+    fn most_payload(&self) -> Option<Bytes> {
+        None
+    }
+}

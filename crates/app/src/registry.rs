@@ -1,0 +1,258 @@
+//! Every application there is: one line each, and it exists everywhere.
+
+use quell_units::{Bytes, Parameter, ParameterError, Random, Settings, Time};
+
+use crate::bulk::Bulk;
+use crate::cbr::Cbr;
+use crate::on_off::OnOff;
+use crate::transfer::Transfer;
+use crate::{
+    Action, Application, Datagrams, FigureInfo, FormInfo, Input, Kind, KindReport, Role, Transport,
+    Value,
+};
+
+/// What there is to know of a kind of application without making one.
+#[derive(Debug, Clone, Copy)]
+pub struct Entry {
+    /// The name in scenarios and results.
+    pub name: &'static str,
+    /// What it is, in a clause.
+    pub summary: &'static str,
+    /// Whether it takes all that it can get, for as long as it lives.
+    pub greedy: bool,
+    /// Every parameter, in the order in which a resolved scenario lists them.
+    pub parameters: &'static [Parameter],
+    /// Optional parameters that are given together or not at all.
+    pub together: &'static [&'static str],
+    /// The line of a scenario that gives all of them.
+    pub example: &'static str,
+    /// The forms that its report can have.
+    pub forms: fn() -> Vec<FormInfo>,
+    make: fn(&Settings) -> AppConfig,
+}
+
+impl Entry {
+    /// The application with these settings of its table.
+    ///
+    /// # Errors
+    ///
+    /// A parameter is missing, or has no effect.
+    pub fn configure(&self, settings: &Settings) -> Result<AppConfig, ParameterError> {
+        settings.check()?;
+        let is_given = |name: &&&str| settings.is_given(name);
+        if let Some(missing) = self.together.iter().find(|name| !is_given(name))
+            && self.together.iter().any(|name| is_given(&name))
+        {
+            return Err(ParameterError {
+                key: (*missing).to_owned(),
+                found: "nothing".to_owned(),
+                allowed: format!("{} are given together", self.together.join(" and ")),
+            });
+        }
+        Ok((self.make)(settings))
+    }
+}
+
+/// Generates the enums over all kinds and their static dispatch from one list.
+macro_rules! registry {
+    ($($kind:ident,)*) => {
+        /// An application and its parameters.
+        #[derive(Debug, Clone, PartialEq, Eq)]
+        pub enum AppConfig { $(#[doc = concat!("See [`", stringify!($kind), "`].")] $kind($kind),)* }
+
+        /// One end of a flow's application.
+        #[derive(Debug, Clone)]
+        pub enum App { $(#[doc = concat!("Of [`", stringify!($kind), "`].")] $kind(<$kind as Kind>::End),)* }
+
+        /// What one application saw, or several of one kind.
+        #[derive(Debug, Clone, PartialEq, Eq)]
+        pub enum Report { $(#[doc = concat!("Of [`", stringify!($kind), "`].")] $kind(<$kind as Kind>::Report),)* }
+
+        /// Every kind, in the order of listings.
+        pub const KINDS: &[Entry] = &[$(Entry {
+            name: <$kind as Kind>::NAME,
+            summary: <$kind as Kind>::SUMMARY,
+            greedy: <$kind as Kind>::GREEDY,
+            parameters: <$kind as Kind>::PARAMETERS,
+            together: <$kind as Kind>::TOGETHER,
+            example: <$kind as Kind>::EXAMPLE,
+            forms: <<$kind as Kind>::Report as KindReport>::forms,
+            make: |settings| AppConfig::$kind(<$kind as Kind>::new(settings)),
+        },)*];
+
+        /// The names of all kinds, in the same order.
+        pub const NAMES: &[&str] = &[$(<$kind as Kind>::NAME,)*];
+
+        $(impl From<$kind> for AppConfig {
+            fn from(kind: $kind) -> Self {
+                Self::$kind(kind)
+            }
+        })*
+
+        impl AppConfig {
+            /// The name in scenarios and results.
+            pub const fn kind(&self) -> &'static str {
+                match self { $(Self::$kind(_) => <$kind as Kind>::NAME,)* }
+            }
+            /// Whether it takes all that it can get, for as long as it lives.
+            pub const fn is_greedy(&self) -> bool {
+                match self { $(Self::$kind(_) => <$kind as Kind>::GREEDY,)* }
+            }
+            /// One of its ends, see [`Kind::end`].
+            pub fn end(&self, role: Role, random: Random) -> App {
+                match self { $(Self::$kind(kind) => App::$kind(kind.end(role, random)),)* }
+            }
+            /// The datagrams that it sends; `None` over TCP.
+            pub fn datagrams(&self) -> Option<Datagrams> {
+                match self { $(Self::$kind(kind) => kind.datagrams(),)* }
+            }
+            /// The mean time between two datagrams, or less; `None` over TCP.
+            pub fn datagram_gap(&self) -> Option<Time> {
+                match self { $(Self::$kind(kind) => kind.datagram_gap(),)* }
+            }
+            /// What carries its data.
+            pub fn transport(&self) -> Transport {
+                match self { $(Self::$kind(kind) => kind.transport(),)* }
+            }
+            /// Whether a flow may open one connection after another.
+            pub fn renews(&self) -> bool {
+                match self { $(Self::$kind(kind) => kind.renews(),)* }
+            }
+            /// The most payload that a connection carries; `None` without a bound.
+            pub fn most_payload(&self) -> Option<Bytes> {
+                match self { $(Self::$kind(kind) => kind.most_payload(),)* }
+            }
+        }
+
+        impl Application for App {
+            type Report = Report;
+
+            #[inline]
+            fn poll(&mut self, now: Time, input: Input, actions: &mut Vec<Action>) {
+                match self { $(Self::$kind(end) => end.poll(now, input, actions),)* }
+            }
+            fn sent(&self) -> u64 {
+                match self { $(Self::$kind(end) => end.sent(),)* }
+            }
+            fn start_counting(&mut self, sent: u64) {
+                match self { $(Self::$kind(end) => end.start_counting(sent),)* }
+            }
+            fn report(&self, sent: u64) -> Option<Report> {
+                match self { $(Self::$kind(end) => end.report(sent).map(Report::$kind),)* }
+            }
+        }
+
+        impl Report {
+            /// Its figures, in the order of its form.
+            pub fn figures(&self) -> Vec<(FigureInfo, Value)> {
+                match self { $(Self::$kind(report) => report.figures(),)* }
+            }
+            /// Adds the report of another flow of the same kind; one of another kind changes nothing.
+            pub fn merge(&mut self, other: &Self) {
+                match (self, other) {
+                    $((Self::$kind(report), Self::$kind(other)) => report.merge(other),)*
+                    _ => {}
+                }
+            }
+            /// Adds what the same flow reported next.
+            pub fn append(&mut self, next: &Self) {
+                match (self, next) {
+                    $((Self::$kind(report), Self::$kind(next)) => report.append(next),)*
+                    _ => {}
+                }
+            }
+        }
+    };
+}
+
+registry! {
+    Bulk,
+    Cbr,
+    Transfer,
+    OnOff,
+}
+
+/// The entry of `kind`.
+pub fn find(kind: &str) -> Option<&'static Entry> {
+    KINDS.iter().find(|entry| entry.name == kind)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{BulkReport, DatagramReport, Quantity};
+
+    #[test]
+    fn a_report_of_another_kind_changes_nothing() {
+        let cbr = Report::Cbr(DatagramReport {
+            sent: 7,
+            ..DatagramReport::default()
+        });
+        let mut both = cbr.clone();
+        both.merge(&Report::Bulk(BulkReport { bytes: 1 }));
+        both.append(&Report::Bulk(BulkReport { bytes: 1 }));
+        assert_eq!(both, cbr);
+    }
+
+    #[test]
+    fn parameters_are_described_and_an_example_gives_all_of_them() {
+        for entry in KINDS {
+            let kind = format!("app = {{ kind = \"{}\"", entry.name);
+            assert!(entry.example.starts_with(&kind), "{}", entry.example);
+            for parameter in entry.parameters {
+                assert!(!parameter.help.is_empty(), "{}", parameter.name);
+                assert!(
+                    entry.example.contains(&format!(", {} = ", parameter.name)),
+                    "{} in {}",
+                    parameter.name,
+                    entry.example
+                );
+            }
+            for name in entry.together {
+                assert!(entry.parameters.iter().any(|row| row.name == *name));
+            }
+        }
+    }
+
+    #[test]
+    fn a_kind_is_configured_by_its_own_table() {
+        let on_off = find("on-off").unwrap();
+        let mut settings = Settings::new(on_off.parameters);
+        settings.set("on", "30ms").unwrap();
+        let missing = on_off.configure(&settings).unwrap_err();
+        assert_eq!(missing.key, "off");
+        settings.set("off", "70ms").unwrap();
+        assert_eq!(
+            on_off.configure(&settings).unwrap().transport(),
+            Transport::Stream
+        );
+        settings.set("interval", "20ms").unwrap();
+        let missing = on_off.configure(&settings).unwrap_err();
+        assert_eq!(
+            (missing.key.as_str(), missing.allowed.as_str()),
+            ("size", "size and interval are given together")
+        );
+        settings.set("size", "200B").unwrap();
+        let app = on_off.configure(&settings).unwrap();
+        assert_eq!(
+            (app.kind(), app.transport()),
+            ("on-off", Transport::Datagram)
+        );
+        assert!(settings.set("size", "1501B").is_err());
+        assert!(settings.set("on", "0s").is_err());
+    }
+
+    #[test]
+    fn figures_are_described_and_a_column_is_of_a_part_exactly_where_there_are_parts() {
+        for entry in KINDS {
+            assert!(!entry.summary.is_empty(), "{}", entry.name);
+            for figure in (entry.forms)().iter().flat_map(|form| &form.figures) {
+                assert!(!figure.meaning.is_empty(), "{}", figure.name);
+                let of_parts = figure.quantity == Quantity::Times;
+                for column in figure.columns {
+                    assert_eq!(column.part.is_some(), of_parts, "{}", column.heading);
+                }
+            }
+        }
+    }
+}
