@@ -174,7 +174,7 @@ fn limit_of(settings: &Settings) -> Option<Room> {
 }
 
 /// Packets that a TCP sender lets wait for its own link: two bursts and the one that is leaving, each of a millisecond at
-/// twice the rate, longer for close peers, and of 64 KiB at most (`quell_tcp`, `sender/bursts.rs`).
+/// twice the rate, longer for close peers, and of 64 KiB at most (`quell_tcp`, `sender/tso.rs`).
 fn in_host(access: Rate, rtt: Time) -> u64 {
     const LARGEST: u64 = 1 << 16;
     let burst = access.bytes_in(Time::from_millis(2)).get();
