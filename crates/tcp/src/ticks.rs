@@ -101,7 +101,7 @@ mod tests {
     const MS: fn(u64) -> Time = Time::from_millis;
 
     /// Linux 6.18, `calc_index`: each level rounds up to the next multiple of its granularity, and
-    /// one further where the time is such a multiple already.
+    /// one further if the time is already a multiple.
     #[test]
     fn a_timer_expires_at_a_tick_and_never_early() {
         let us = Time::from_micros;

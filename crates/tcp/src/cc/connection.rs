@@ -1,7 +1,7 @@
 //! What a control that models the path, such as BBR and Prague, sees of its connection: the state of
 //! the connection, each loss, and rounds.
 //!
-//! Linux hands such a control `struct sock` itself (`tcp_congestion_ops::cong_control`); BBR v2 and v3
+//! Linux passes to such a control the whole `struct sock` (`tcp_congestion_ops::cong_control`); BBR v2 and v3
 //! add `skb_marked_lost` and the state of each packet at its departure (`google/bbr`, `tcp_rate.c`).
 
 use quell_units::{Rate, Time};

@@ -77,7 +77,7 @@ impl Declared for Dctcp {
                 only: None,
                 live: false,
                 source: "Linux dctcp_shift_g; RFC 8257 section 4.2 (g = 1/16)",
-                help: "The gain of the average of the marked fraction is 2 to the power of minus this.",
+                help: "Gain of the average of the marked fraction: 2 to the power of -shift_g.",
             },
             Parameter {
                 name: "alpha_on_init",
@@ -87,7 +87,7 @@ impl Declared for Dctcp {
                 only: None,
                 live: false,
                 source: "RFC 8257 section 3.3; Linux dctcp_alpha_on_init, in 1/1024",
-                help: "The marked fraction assumed at the start; kept in 1/1024, as Linux does.",
+                help: "Marked fraction assumed at the start; kept in 1/1024, as in Linux.",
             },
             Parameter {
                 name: "feedback",

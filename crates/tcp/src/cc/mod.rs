@@ -87,11 +87,11 @@ impl CcConfig {
     pub fn name(&self) -> &'static str {
         self.kind().name
     }
-    /// What it asks for and sends where nobody says.
+    /// ECN mode of a sender whose scenario does not set one.
     pub fn default_ecn(&self) -> EcnMode {
         self.ecn(self.kind().ecn)
     }
-    /// What it asks for and sends with packets of this codepoint; `None` for no ECN.
+    /// ECN mode of a sender whose packets have this codepoint; `None` for no ECN.
     pub fn ecn(&self, codepoint: Option<Codepoint>) -> EcnMode {
         let mode = |codepoint| EcnMode::new(self.feedback(), codepoint);
         codepoint.map_or(EcnMode::Off, mode)

@@ -42,7 +42,7 @@ impl Declared for Reno {
             only: None,
             live: false,
             source: "Linux (segments); RFC 5681 equation 3 (acks)",
-            help: "What congestion avoidance counts: acknowledged segments, or ACKs, which delayed ACKs halve.",
+            help: "What congestion avoidance counts: acknowledged segments or ACKs; delayed ACKs halve the latter.",
         }],
         ..ControlKind::PLAIN
     };

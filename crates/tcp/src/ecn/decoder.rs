@@ -20,7 +20,7 @@ use super::{ACE_MASK, FIRST_BYTES, FIRST_CE_PACKETS, ace};
 use crate::segment::Flags;
 
 /// Mean packets per ACK above which the ACE field is not assumed to have wrapped (Linux
-/// `ACK_COMP_THRESH`): such ACKs are thinned on their way as a rule.
+/// `ACK_COMP_THRESH`): ACKs that deliver so many packets are usually thinned on their way.
 const MANY_PACKETS: u32 = 4;
 /// Precision of the smoothed packets per ACK (Linux `PKTS_ACKED_PREC`), and the weight of one ACK in it
 /// (`PKTS_ACKED_WEIGHT`), as powers of two.

@@ -197,7 +197,7 @@ impl Sender {
     }
 
     /// Whether the window may grow (`tcp_may_raise_cwnd`). On a path that reorders, SACKs count as
-    /// ACKs do: there holes are common, and the acknowledgement number stands still for long.
+    /// ACKs do: holes are common there, and the acknowledgement number rarely moves.
     fn may_raise_cwnd(&self, flag: &AckFlags) -> bool {
         flag.data_acked
             || (self.recovery.dupthresh() > 3 && (flag.data_sacked || flag.snd_una_advanced))

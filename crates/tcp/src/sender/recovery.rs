@@ -320,6 +320,8 @@ impl Sender {
         self.recovery.tlp = None;
         self.recovery.holds_back = false;
         self.queue_cwr = true;
+        // RFC 5682 section 3.1 step 1: not where the time-out interrupts fast recovery. Linux also tries
+        // F-RTO after repeated time-outs, whose ACKs may still belong to the original flight.
         self.recovery.frto = is_new || attempts > 0;
     }
     /// Marks as lost the first segment, and all that left at least an RTT ago

@@ -75,7 +75,7 @@ impl Declared for Cubic {
     type Config = CubicConfig;
     const KIND: ControlKind = ControlKind {
         name: "cubic",
-        summary: "A cubic of the time since the last loss, never slower than Reno.",
+        summary: "The window is a cubic function of the time since the last loss, and never below Reno's.",
         source: "RFC 9438; Linux tcp_cubic.c",
         parameters: &[
             Parameter {
@@ -92,7 +92,7 @@ impl Declared for Cubic {
                 only: None,
                 live: false,
                 source: "Linux tcp_cubic.c (today, 3.0 to 3.5, module version 2.0); RFC 9438; FreeBSD 2010",
-                help: "Which date's arithmetic, constants and slow start.",
+                help: "Version of CUBIC: its arithmetic, constants and slow start.",
             },
             Parameter {
                 name: "beta",
@@ -111,7 +111,7 @@ impl Declared for Cubic {
                 only: None,
                 live: false,
                 source: "RFC 9438 section 4.6 (0.7); Linux module parameter beta, in 1/1024",
-                help: "What a reduction leaves of the window; kept in 1/1024, as Linux does (0.7 is 717).",
+                help: "Fraction of the window that a reduction leaves; kept in 1/1024, as in Linux (0.7 is 717).",
             },
             Parameter {
                 name: "fast_convergence",
@@ -121,7 +121,7 @@ impl Declared for Cubic {
                 only: None,
                 live: false,
                 source: "Linux module parameter; RFC 9438 section 4.7",
-                help: "Whether a flow reduced below its last maximum gives way further.",
+                help: "Whether a flow that is reduced below its last maximum gives way further.",
             },
             Parameter {
                 name: "tcp_friendliness",
@@ -150,7 +150,7 @@ impl Declared for Cubic {
                 only: None,
                 live: false,
                 source: "Linux module parameter",
-                help: "Whether slow start may end before loss, by ACK trains and rising delay.",
+                help: "Whether ACK trains or rising delay may end slow start before loss.",
             },
         ],
         ..ControlKind::PLAIN
