@@ -7,28 +7,9 @@ use quell_aqm::marker::Marker;
 use quell_aqm::{Discipline, Link, registry};
 use quell_units::{Bytes, Random, Rate, Settings, Time};
 
-use crate::descriptor::Descriptor;
-use crate::messages::BATCH;
-use crate::pool::Pool;
-use crate::value_field::OnWire;
-
-/// Which way packets travel.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Direction {
-    /// From port A to port B.
-    Forward,
-    /// From port B to port A.
-    Reverse,
-}
-
-impl Direction {
-    /// Both.
-    pub const BOTH: [Self; 2] = [Self::Forward, Self::Reverse];
-    /// As an index.
-    pub const fn index(self) -> usize {
-        self as usize
-    }
-}
+use crate::direction::Direction;
+use crate::frames::{Descriptor, OnWire, Pool};
+use crate::ports::BATCH;
 
 /// The queue of one direction.
 #[derive(Debug)]
@@ -190,7 +171,7 @@ impl LinkConfig {
     pub fn new(forward: DirectionConfig, reverse: DirectionConfig) -> Self {
         Self {
             mtu: 1_500,
-            epoch: crate::clock::monotonic(),
+            epoch: crate::time::monotonic(),
             forward,
             reverse,
             groups: Vec::new(),

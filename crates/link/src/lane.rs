@@ -3,14 +3,11 @@
 use quell_aqm::Observer;
 use quell_units::Time;
 
-use crate::clock::Stamps;
-use crate::descriptor::Descriptor;
-use crate::egress::Egress;
-use crate::ingress::Ingress;
+use crate::frames::{Descriptor, OnWire, Pool};
 use crate::path::Path;
-use crate::pool::Pool;
+use crate::ports::{Egress, Ingress};
 use crate::report::{DirectionReport, Inside, Lost};
-use crate::value_field::OnWire;
+use crate::time::Stamps;
 
 /// One direction.
 #[derive(Debug)]

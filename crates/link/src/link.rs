@@ -14,25 +14,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use quell_aqm::{Discipline, Observer, Packet};
 use quell_units::{Ecn, ParameterError, Random, Rate, Time};
 
-use crate::classifier::Classifier;
-use crate::clock::{Clock, thread_cpu_time};
-use crate::config::{Change, Direction, GroupConfig, LinkConfig, Wakeup};
-use crate::descriptor::Descriptor;
-use crate::ecn_field;
-use crate::egress::{Blocked, Outgoing};
-use crate::frame::{self, Bypass, Kind};
-use crate::ingress::{Received, Remains};
+use crate::config::{Change, GroupConfig, LinkConfig, Wakeup};
+use crate::direction::Direction;
+use crate::frames::frame::{self, Bypass, Kind};
+use crate::frames::{Classifier, Descriptor, Pool, ecn_field, value_field};
 use crate::lane::Lane;
-use crate::lateness::Lateness;
-use crate::messages::BATCH;
 use crate::pace::Pace;
-use crate::pacing_thread::PacingThread;
 use crate::path::Path;
-use crate::pool::Pool;
-use crate::port::Port;
+use crate::ports::{BATCH, Blocked, Interest, Outgoing, Port, Received, Remains, Waiting};
 use crate::report::LinkReport;
-use crate::value_field;
-use crate::waiting::{Interest, Waiting};
+use crate::time::{Clock, LatenessHistogram, PacingThread, thread_cpu_time};
 
 /// The longest sleep, so that a request to stop is soon noticed.
 const LONGEST_SLEEP: Time = Time::from_millis(100);
@@ -62,7 +53,7 @@ pub struct Link<O> {
     wakeups: u64,
     looks: u64,
     /// How late the thread woke where time woke it.
-    oversleep: Lateness,
+    oversleep: LatenessHistogram,
     cpu: Time,
     wall: Time,
 }
@@ -147,7 +138,7 @@ impl<O: Observer<Descriptor>> Link<O> {
             state: State::default(),
             wakeups: 0,
             looks: 0,
-            oversleep: Lateness::new(),
+            oversleep: LatenessHistogram::new(),
             cpu: Time::ZERO,
             wall: Time::ZERO,
         })

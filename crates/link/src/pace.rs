@@ -15,7 +15,7 @@
 use quell_units::{Bytes, Rate, Time};
 
 use crate::config::{Change, DirectionConfig, LinkConfig, Wakeup};
-use crate::port::Buffers;
+use crate::ports::Buffers;
 
 /// When a link looks and hands out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -114,7 +114,8 @@ fn highest_rate(config: &LinkConfig) -> Option<Rate> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{Direction, GroupConfig};
+    use crate::config::GroupConfig;
+    use crate::direction::Direction;
 
     const US: fn(u64) -> Time = Time::from_micros;
     const MB: u64 = 1 << 20;

@@ -2,8 +2,8 @@
 
 use quell_units::Time;
 
-use crate::config::Direction;
-use crate::lateness::Summary;
+use crate::direction::Direction;
+use crate::time::Lateness;
 
 /// Frames that went past the queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -98,7 +98,7 @@ pub struct DirectionReport {
     /// groups, or all if there are none. Their queueing is not affected by it. A frame that was
     /// handed over ahead of its time is not late here; by how much the kernel's timer is, the link
     /// cannot know.
-    pub lateness: Summary,
+    pub lateness: Lateness,
 }
 
 impl DirectionReport {
@@ -123,7 +123,7 @@ pub struct LinkReport {
     /// Whether packets were handed to the kernel ahead of their release ([`Wakeup::Ahead`](crate::Wakeup::Ahead)).
     pub ahead: bool,
     /// How late the thread woke where time woke it, and not a frame.
-    pub oversleep: Summary,
+    pub oversleep: Lateness,
     /// How often a frame had to wait in a socket because the pool had no slot.
     pub pool_exhausted: u64,
     /// CPU time of the thread, with that of the receiving hosts' stacks where the kernel runs them

@@ -1,9 +1,9 @@
 //! The fate of packets does not depend on when the link's thread comes.
 
 use super::*;
-use crate::config::Direction;
-use crate::frame::IpPacket;
-use crate::pool::Frame;
+use crate::direction::Direction;
+use crate::frames::Frame;
+use crate::frames::frame::IpPacket;
 use proptest::prelude::*;
 use quell_aqm::marker::MARKERS;
 use quell_aqm::value::{CodeScale, ValueFunction};

@@ -9,8 +9,7 @@ use std::os::fd::AsFd as _;
 
 use quell_units::{Bytes, Ecn};
 
-use crate::messages::{BATCH, Messages};
-use crate::port::Port;
+use crate::ports::{BATCH, Messages, Port};
 
 /// Ethernet (14), the longest IPv4 header (60) and the first 8 bytes above it.
 const HEADERS: usize = 82;

@@ -18,7 +18,7 @@ const KIND: u16 = 1;
 
 /// Whether the root discipline of the interface with this index, in the calling thread's network
 /// namespace, is `fq`. Where the kernel tells of no disciplines, it is not.
-pub(crate) fn is_fq(interface: u32) -> bool {
+pub(crate) fn is_root_of(interface: u32) -> bool {
     dump().is_ok_and(|answers| answers.iter().any(|answer| has_fq_root(answer, interface)))
 }
 
@@ -154,6 +154,6 @@ mod tests {
     #[test]
     fn the_loopback_interface_has_no_fq() {
         // Linux gives it `noqueue`, which is not told of.
-        assert!(!is_fq(1));
+        assert!(!is_root_of(1));
     }
 }

@@ -16,7 +16,7 @@ pub(crate) const HEADROOM: usize = 16;
 
 /// The part of a frame in front of the IP packet that a slot has room for: addresses, type, and the
 /// tags that the kernel leaves in place.
-const LINK_HEADER: usize = 14 + 4 * crate::frame::MAX_TAGS;
+const LINK_HEADER: usize = 14 + 4 * super::frame::MAX_TAGS;
 
 /// Index of a slot.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

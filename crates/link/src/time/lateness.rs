@@ -5,9 +5,9 @@ use quell_units::Time;
 
 /// Delays from nothing to a minute; longer ones count as a minute.
 #[derive(Debug, Clone)]
-pub(crate) struct Lateness(Histogram<u64>);
+pub(crate) struct LatenessHistogram(Histogram<u64>);
 
-impl Lateness {
+impl LatenessHistogram {
     pub(crate) fn new() -> Self {
         Self(Histogram::new_with_bounds(1, 60_000_000_000, 2).expect("the bounds are valid"))
     }
@@ -16,9 +16,9 @@ impl Lateness {
         self.0.saturating_record(late.as_nanos());
     }
     /// Its summary.
-    pub(crate) fn summary(&self) -> Summary {
+    pub(crate) fn summary(&self) -> Lateness {
         let quantile = |q| Time::from_nanos(self.0.value_at_quantile(q));
-        Summary {
+        Lateness {
             count: self.0.len(),
             p50: quantile(0.5),
             p90: quantile(0.9),
@@ -32,7 +32,7 @@ impl Lateness {
 
 /// How late packets, or the thread, were; each figure is right within 1 %.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Summary {
+pub struct Lateness {
     /// How many.
     pub count: u64,
     /// Half were no later.
@@ -55,7 +55,7 @@ mod tests {
 
     #[test]
     fn quantiles_are_right_within_one_per_cent() {
-        let mut lateness = Lateness::new();
+        let mut lateness = LatenessHistogram::new();
         (1..=1_000).for_each(|micros| lateness.record(Time::from_micros(micros)));
         lateness.record(Time::from_secs(1_000));
         let summary = lateness.summary();

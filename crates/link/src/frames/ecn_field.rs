@@ -5,7 +5,7 @@
 
 use quell_units::Ecn;
 
-use crate::header_checksum::adjusted;
+use super::header_checksum::adjusted;
 
 /// Sets the ECN field of the IP packet that starts at `packet`; anything else is left as it is.
 pub fn set(packet: &mut [u8], ecn: Ecn) {
@@ -28,7 +28,7 @@ pub fn set(packet: &mut [u8], ecn: Ecn) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::header_checksum::computed;
+    use crate::frames::header_checksum::computed;
 
     const ALL: [Ecn; 4] = [Ecn::NotEct, Ecn::Ect1, Ecn::Ect0, Ecn::Ce];
 

@@ -16,8 +16,8 @@ use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
 use rustix::io::Errno;
 use rustix::thread::{ClockId, clock_nanosleep_absolute};
 
-use crate::clock::Clock;
-use crate::port::Port;
+use super::port::Port;
+use crate::time::Clock;
 
 /// What a port is watched for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

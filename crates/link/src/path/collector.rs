@@ -3,8 +3,7 @@
 use quell_aqm::{Departure, Drop, MarkReason, Observer, QueueId};
 use quell_units::{Rate, Time};
 
-use crate::descriptor::Descriptor;
-use crate::pool::FrameId;
+use crate::frames::{Descriptor, FrameId};
 
 /// Passes everything on to `observer`, and keeps what was dropped.
 #[derive(Debug)]

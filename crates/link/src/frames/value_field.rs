@@ -15,7 +15,7 @@
 //! nothing is read unless the reader is told that a marker writes ([`OnWire`]), and who writes also
 //! writes the 0 of an unmarked packet.
 
-use crate::header_checksum::adjusted;
+use super::header_checksum::adjusted;
 
 /// What one direction of a link does with values in headers. The default is neither: values live
 /// beside the packets, in the process.
@@ -76,7 +76,7 @@ fn field(packet: &[u8]) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::header_checksum::computed;
+    use crate::frames::header_checksum::computed;
     use proptest::prelude::*;
 
     /// A header of 20 bytes with a right checksum.

@@ -17,10 +17,9 @@ use std::os::fd::BorrowedFd;
 
 use quell_units::Time;
 
-use crate::clock::Clock;
-use crate::lateness::Lateness;
-use crate::messages::{BATCH, Messages, Part};
-use crate::pool::{Frame, Pool};
+use super::messages::{BATCH, Messages, Part};
+use crate::frames::{Frame, Pool};
+use crate::time::{Clock, LatenessHistogram};
 
 const SHORTEST_PAUSE: Time = Time::from_micros(50);
 const LONGEST_PAUSE: Time = Time::from_millis(10);
@@ -73,7 +72,7 @@ pub(crate) struct Egress {
     accepted: u64,
     retried: u64,
     lost: u64,
-    lateness: Lateness,
+    lateness: LatenessHistogram,
 }
 
 impl Egress {
@@ -88,7 +87,7 @@ impl Egress {
             accepted: 0,
             retried: 0,
             lost: 0,
-            lateness: Lateness::new(),
+            lateness: LatenessHistogram::new(),
         }
     }
     /// Adds a frame behind those that wait.
@@ -119,7 +118,7 @@ impl Egress {
         self.lost
     }
     /// By how much frames were handed to the kernel later than their release.
-    pub(crate) fn lateness(&self) -> &Lateness {
+    pub(crate) fn lateness(&self) -> &LatenessHistogram {
         &self.lateness
     }
     /// What has to happen before sending goes on.

@@ -12,8 +12,8 @@ use quell_measure::Distribution;
 use quell_measure::distribution::Resolution;
 use quell_units::{Ecn, Rate, Time};
 
-use crate::classifier::Classifier;
-use crate::tap::{Identity, Seen};
+use super::tap::{Identity, Seen};
+use crate::frames::Classifier;
 
 /// A packet that takes longer is lost. It is far beyond any sensible queue, and far below the time after which a
 /// packet with the same identity may come.

@@ -212,7 +212,7 @@ proptest! {
         // Any beginning of a valid frame is read without a panic.
         parse(&frame[..cut.min(frame.len())]);
         // A field changed in place is what etherparse then reads, with the checksum it computes.
-        crate::ecn_field::set(&mut frame[usize::from(read.offset)..], Ecn::Ce);
+        crate::frames::ecn_field::set(&mut frame[usize::from(read.offset)..], Ecn::Ce);
         match SlicedPacket::from_ethernet(&frame).unwrap().net.unwrap() {
             etherparse::NetSlice::Ipv4(slice) => {
                 let header = slice.header().to_header();

@@ -16,7 +16,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use quell_units::Bytes;
 use rustix::net::sockopt;
 
-use crate::qdisc;
+use super::fq;
 
 /// All protocols, in network byte order.
 const ALL_PROTOCOLS: u16 = (libc::ETH_P_ALL as u16).to_be();
@@ -57,7 +57,7 @@ impl Port {
         let index = rustix::net::netdevice::name_to_index(&socket, interface)?;
         let port = Self {
             socket,
-            fq: qdisc::is_fq(index),
+            fq: fq::is_root_of(index),
             dropped: 0,
         };
         for option in [

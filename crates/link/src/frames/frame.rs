@@ -15,7 +15,7 @@
 
 use quell_units::Ecn;
 
-use crate::flow_key;
+use super::flow_key;
 
 /// Tags in front of an IP packet that are followed; a frame with more is not IP to the link.
 pub const MAX_TAGS: usize = 4;

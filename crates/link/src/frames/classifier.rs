@@ -5,8 +5,8 @@
 //! reverse, for IPv4 and IPv6 and every transport with ports. Fragments carry no ports that one
 //! could rely on and belong to no group.
 
-use crate::config::Direction;
-use crate::frame::IpPacket;
+use super::frame::IpPacket;
+use crate::direction::Direction;
 
 /// The group of each port.
 #[derive(Debug, Clone)]

@@ -4,17 +4,19 @@
 //! known. Everything until then is replayed in the order of its own time, so the fate of every
 //! packet depends on the arrivals alone and not on when, or how often, the caller comes.
 
+mod collector;
+mod delay_line;
+
 use std::collections::VecDeque;
 
 use quell_aqm::marker::Marker;
 use quell_aqm::{Bottleneck, Departure, Discipline, Observer};
 use quell_units::{ParameterError, Random, Rate, Time};
 
-use crate::collector::Collector;
 use crate::config::{Change, DirectionConfig};
-use crate::delay_line::DelayLine;
-use crate::descriptor::Descriptor;
-use crate::pool::FrameId;
+use crate::frames::{Descriptor, FrameId};
+use collector::Collector;
+pub use delay_line::DelayLine;
 
 type Queue<O> = Bottleneck<Descriptor, Discipline<Descriptor>, Collector<O>>;
 

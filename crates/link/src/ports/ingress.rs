@@ -3,8 +3,8 @@
 use std::io;
 use std::os::fd::BorrowedFd;
 
-use crate::messages::{BATCH, Messages};
-use crate::pool::{Frame, FrameId, HEADROOM, Pool};
+use super::messages::{BATCH, Messages};
+use crate::frames::{Frame, FrameId, HEADROOM, Pool};
 
 /// A frame that came in.
 #[derive(Debug, Clone, Copy)]

@@ -8,8 +8,8 @@ use std::num::NonZeroU16;
 use quell_aqm::Packet;
 use quell_units::{Bytes, Ecn, Time};
 
-use crate::frame::IpPacket;
-use crate::pool::Frame;
+use super::frame::IpPacket;
+use super::pool::Frame;
 
 /// A packet in the queue.
 #[derive(Debug)]
@@ -104,7 +104,7 @@ impl Packet for Descriptor {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pool::FrameId;
+    use crate::frames::FrameId;
 
     fn descriptor(len: u16, group: Option<u16>) -> Descriptor {
         let frame = Frame {

@@ -2,7 +2,7 @@
 
 use quell_measure::{GroupId, Labelled};
 
-use crate::descriptor::Descriptor;
+use super::Descriptor;
 
 impl Labelled for Descriptor {
     fn group(&self) -> Option<GroupId> {

@@ -1,0 +1,19 @@
+//! The two directions of a link.
+
+/// Which way packets travel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Direction {
+    /// From port A to port B.
+    Forward,
+    /// From port B to port A.
+    Reverse,
+}
+
+impl Direction {
+    /// Both.
+    pub const BOTH: [Self; 2] = [Self::Forward, Self::Reverse];
+    /// As an index.
+    pub const fn index(self) -> usize {
+        self as usize
+    }
+}
