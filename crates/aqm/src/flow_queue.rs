@@ -301,7 +301,6 @@ impl<P: Packet, S: Clone + Default> FlowQueue<P, S> {
     }
 
     /// Every flow's state with the bytes that wait in it, for periodic control.
-    #[allow(dead_code, reason = "for disciplines with periodic control")]
     pub(crate) fn states(&mut self) -> impl Iterator<Item = (&mut S, Bytes)> {
         let backlogs = self.store.backlogs.iter().copied().map(Bytes::new);
         self.states.iter_mut().zip(backlogs)

@@ -1,8 +1,10 @@
 //! Queue disciplines and the bottleneck that drives them.
 //!
 //! Everything here is pure: time, randomness and the link's rate are arguments, packets are seen
-//! through a small trait, and nothing reads a clock, logs, blocks or uses floating point. The same
-//! code therefore decides the fate of modelled packets in a simulator and of real ones on a link.
+//! through a small trait, and nothing reads a clock, logs or blocks. Nothing on the per-packet path
+//! uses floating point; only the gauges of [`qdisc::Gauge`], which are read now and then, are `f64`.
+//! The same code therefore decides the fate of modelled packets in a simulator and of real ones on a
+//! link.
 //!
 //! * [`packet`]: what a discipline may know of a packet.
 //! * [`qdisc`]: the contract of a queue discipline; [`observer`]: who is told what it did.
