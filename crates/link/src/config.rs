@@ -1,13 +1,12 @@
 //! What a link is made from.
 
-use std::io;
-
 use quell_aqm::departure_clock::Framing;
 use quell_aqm::marker::Marker;
 use quell_aqm::{Discipline, Link, registry};
 use quell_units::{Bytes, Random, Rate, Settings, Time};
 
 use crate::direction::Direction;
+use crate::error::ConfigError;
 use crate::frames::{Descriptor, OnWire, Pool};
 use crate::ports::BATCH;
 
@@ -166,6 +165,10 @@ pub struct LinkConfig {
 impl LinkConfig {
     /// The least number of slots: each port holds a batch, and as many again are on their way.
     pub const FEWEST_FRAMES: u32 = 4 * BATCH as u32;
+    /// The smallest MTU, in bytes (RFC 791 section 3.2).
+    pub const LEAST_MTU: u16 = 68;
+    /// The most groups that a descriptor can number.
+    pub const MOST_GROUPS: usize = u16::MAX as usize - 1;
 
     /// A link with these queues, an MTU of 1 500 bytes, no groups and no changes, from now on.
     pub fn new(forward: DirectionConfig, reverse: DirectionConfig) -> Self {
@@ -184,42 +187,27 @@ impl LinkConfig {
         }
     }
 
-    /// Refuses what cannot work.
-    pub(crate) fn check(&self) -> io::Result<()> {
-        let wrong = |what: String| Err(io::Error::new(io::ErrorKind::InvalidInput, what));
+    /// Returns an error for what cannot work.
+    pub(crate) fn check(&self) -> Result<(), ConfigError> {
         if self.frames < Self::FEWEST_FRAMES {
-            return wrong(format!(
-                "{} frames are too few: at least {}",
-                self.frames,
-                Self::FEWEST_FRAMES
-            ));
+            return Err(ConfigError::Frames(self.frames));
         }
-        if usize::from(self.mtu) > Pool::MAX_MTU || self.mtu < 68 {
-            return wrong(format!(
-                "an MTU of {} is not between 68 and {}",
-                self.mtu,
-                Pool::MAX_MTU
-            ));
+        if usize::from(self.mtu) > Pool::MAX_MTU || self.mtu < Self::LEAST_MTU {
+            return Err(ConfigError::Mtu(self.mtu));
         }
-        if self.groups.len() >= usize::from(u16::MAX) {
-            return wrong(format!(
-                "{} groups are too many: at most {}",
-                self.groups.len(),
-                u16::MAX - 1
-            ));
+        if self.groups.len() > Self::MOST_GROUPS {
+            return Err(ConfigError::Groups(self.groups.len()));
         }
         for (index, group) in self.groups.iter().enumerate() {
-            if self.groups[..index]
-                .iter()
-                .any(|other| other.port == group.port)
-            {
-                return wrong(format!("port {} stands for two groups", group.port));
+            let mut others = self.groups[..index].iter();
+            if others.any(|other| other.port == group.port) {
+                return Err(ConfigError::SharedPort(group.port));
             }
         }
         let delayed = self.groups.iter().all(|group| !group.delay.is_zero());
         let rare = matches!(self.wakeup, Some(Wakeup::Lazy | Wakeup::Ahead));
         if rare && (self.groups.is_empty() || !delayed) {
-            return wrong("looking once per interval needs a delay in every group".to_string());
+            return Err(ConfigError::NoDelay);
         }
         Ok(())
     }
@@ -249,39 +237,38 @@ mod tests {
         assert!(config(&delay).check().is_ok());
         let mut same_port = config(&delay);
         same_port.groups[1].port = same_port.groups[0].port;
-        for (wrong, says) in [
+        for (wrong, expected) in [
             (
                 LinkConfig {
                     frames: 10,
                     ..config(&delay)
                 },
-                "frames",
+                ConfigError::Frames(10),
             ),
             (
                 LinkConfig {
                     mtu: u16::MAX,
                     ..config(&delay)
                 },
-                "MTU",
+                ConfigError::Mtu(u16::MAX),
             ),
             (
                 LinkConfig {
                     wakeup: Some(Wakeup::Lazy),
                     ..config(&[])
                 },
-                "a delay in every group",
+                ConfigError::NoDelay,
             ),
             (
                 LinkConfig {
                     wakeup: Some(Wakeup::Ahead),
                     ..config(&[Time::ZERO])
                 },
-                "a delay in every group",
+                ConfigError::NoDelay,
             ),
-            (same_port, "port 5000"),
+            (same_port, ConfigError::SharedPort(5_000)),
         ] {
-            let error = wrong.check().unwrap_err().to_string();
-            assert!(error.contains(says), "{error}");
+            assert_eq!(wrong.check(), Err(expected));
         }
     }
 }

@@ -8,7 +8,7 @@
 //! ([`DirectionReport::lateness`]); but it never becomes queueing delay, marks or drops.
 //!
 //! ```no_run
-//! # fn main() -> std::io::Result<()> {
+//! # fn main() -> Result<(), quell_link::Error> {
 //! use std::sync::atomic::AtomicBool;
 //! use quell_aqm::{Drop, Observer, Rate, Time};
 //! use quell_link::{Descriptor, DirectionConfig, GroupConfig, Link, LinkConfig, Port};
@@ -36,6 +36,7 @@
 
 mod config;
 mod direction;
+mod error;
 mod frames;
 mod lane;
 mod link;
@@ -48,6 +49,7 @@ mod time;
 
 pub use config::{Change, DirectionConfig, GroupConfig, LinkConfig, Noise, Wakeup};
 pub use direction::Direction;
+pub use error::{ConfigError, Error};
 pub use frames::{Classifier, Descriptor, Frame, FrameId, OnWire, Pool};
 pub use frames::{classifier, ecn_field, flow_key, frame, value_field};
 pub use link::{Announce, Link};

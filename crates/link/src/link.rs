@@ -16,6 +16,7 @@ use quell_units::{Ecn, ParameterError, Random, Rate, Time};
 
 use crate::config::{Change, GroupConfig, LinkConfig, Wakeup};
 use crate::direction::Direction;
+use crate::error::{ConfigError, Error};
 use crate::frames::frame::{self, Bypass, Kind};
 use crate::frames::{Classifier, Descriptor, Pool, ecn_field, value_field};
 use crate::lane::Lane;
@@ -31,7 +32,7 @@ const LONGEST_SLEEP: Time = Time::from_millis(100);
 /// Batches read from one port before releases get their turn.
 const BATCHES_PER_LOOK: usize = 8;
 
-/// Tells an observer of a packet that is about to arrive, with the bytes of its IP packet, which
+/// Announces a packet that is about to arrive to an observer, with the bytes of its IP packet, which
 /// its descriptor does not hold.
 pub type Announce<O> = fn(&mut O, &Descriptor, &[u8]);
 
@@ -74,13 +75,17 @@ struct State {
 
 impl<O: Observer<Descriptor>> Link<O> {
     /// A link whose forward direction goes from `port_a` to `port_b`, with an observer for each
-    /// direction. Refuses a configuration that cannot work with `InvalidInput`.
+    /// direction.
+    ///
+    /// # Errors
+    ///
+    /// The configuration cannot work, or the system refuses something.
     pub fn new(
         config: LinkConfig,
         port_a: Port,
         port_b: Port,
         observers: [O; 2],
-    ) -> io::Result<Self> {
+    ) -> Result<Self, Error> {
         config.check()?;
         let ports = [port_a, port_b];
         let buffers = [
@@ -89,8 +94,7 @@ impl<O: Observer<Descriptor>> Link<O> {
         ];
         let fq = ports.iter().all(Port::has_fq);
         if config.wakeup == Some(Wakeup::Ahead) && !fq {
-            let why = "looking ahead needs the queue discipline fq at both ports";
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
+            return Err(ConfigError::NoFq.into());
         }
         let pace = Pace::new(&config, buffers, fq);
         if !pace.ahead.is_zero() {
@@ -144,18 +148,20 @@ impl<O: Observer<Descriptor>> Link<O> {
         })
     }
 
-    /// Each packet that arrives from now on is told to the observer of its direction first. The bytes
+    /// Announces each packet that arrives from now on to the observer of its direction first. The bytes
     /// are those on the wire, with the ECN field that the queue will see.
     pub fn announce(&mut self, announce: Announce<O>) {
         self.announce = Some(announce);
     }
 
     /// Runs the link on the calling thread until the time `until`, or soon after `stop` is set. May
-    /// be called again to go on; frames that come in between wait in the sockets.
+    /// be called again to continue; frames that arrive in between wait in the sockets.
     ///
-    /// Fails with `InvalidInput` when a planned change is refused, and with the system's error when
-    /// a port fails, as when its interface goes away.
-    pub fn run(&mut self, until: Time, stop: &AtomicBool) -> io::Result<()> {
+    /// # Errors
+    ///
+    /// The discipline refuses a planned change, or a port fails, for example because its interface is
+    /// gone.
+    pub fn run(&mut self, until: Time, stop: &AtomicBool) -> Result<(), Error> {
         let _thread = PacingThread::enter()?;
         let (wall, cpu) = (self.clock.now(), thread_cpu_time());
         let result = self.pace(until, stop);
@@ -164,7 +170,7 @@ impl<O: Observer<Descriptor>> Link<O> {
         result
     }
 
-    fn pace(&mut self, until: Time, stop: &AtomicBool) -> io::Result<()> {
+    fn pace(&mut self, until: Time, stop: &AtomicBool) -> Result<(), Error> {
         let mut now = self.clock.now();
         loop {
             let last = now >= until || stop.load(Ordering::Relaxed);
@@ -205,7 +211,7 @@ impl<O: Observer<Descriptor>> Link<O> {
     }
 
     /// Reads what has arrived and decides what can be decided.
-    fn look(&mut self) -> io::Result<()> {
+    fn look(&mut self) -> Result<(), Error> {
         self.looks += 1;
         let now = self.clock.resample();
         let mut state = State {
@@ -222,7 +228,7 @@ impl<O: Observer<Descriptor>> Link<O> {
             } else {
                 now
             };
-            lane.path.decide(horizon).map_err(refused)?;
+            lane.path.decide(horizon)?;
             lane.collect_dropped(&mut self.pool);
             state.more |= remains == Remains::Perhaps;
             state.starved |= remains == Remains::NoSlot;
@@ -234,7 +240,7 @@ impl<O: Observer<Descriptor>> Link<O> {
 
     /// Reads from the ingress port of `direction` until it is empty, the pool is, or it is the
     /// others' turn.
-    fn read(&mut self, direction: Direction, state: &mut State) -> io::Result<Remains> {
+    fn read(&mut self, direction: Direction, state: &mut State) -> Result<Remains, Error> {
         let mut remains = Remains::Perhaps;
         for _ in 0..BATCHES_PER_LOOK {
             let lane = &mut self.lanes[direction.index()];
@@ -249,7 +255,7 @@ impl<O: Observer<Descriptor>> Link<O> {
                 state.quiet = false;
                 let mut now = state.looked;
                 for received in arrived.drain(..) {
-                    self.admit(received, direction, &mut now).map_err(refused)?;
+                    self.admit(received, direction, &mut now)?;
                 }
             }
             self.arrived = arrived;
@@ -443,8 +449,4 @@ impl<O: Observer<Descriptor>> Link<O> {
         let report = self.report()?;
         Ok((report, self.lanes.map(|lane| lane.path.into_observer())))
     }
-}
-
-fn refused(error: ParameterError) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidInput, error.to_string())
 }
