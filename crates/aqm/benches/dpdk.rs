@@ -222,7 +222,7 @@ impl Dpdk {
                 .then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
         };
         let (Some(version), Some(flags)) = (ask("--modversion"), ask("--cflags")) else {
-            return Err("DPDK is missing; on Debian or Ubuntu this mends it: sudo apt-get install libdpdk-dev pkg-config".to_owned());
+            return Err("DPDK is missing; on Debian or Ubuntu this fixes it: sudo apt-get install libdpdk-dev pkg-config".to_owned());
         };
         if Command::new("cc").arg("--version").output().is_err() {
             return Err("a C compiler is missing".to_owned());

@@ -1,11 +1,13 @@
-//! Least privilege: what a thread has no need of any more it loses, for good.
+//! Least privilege: a thread drops the capabilities that it no longer needs, for good.
 //!
-//! From capabilities(7). The bounding and ambient sets go too, and no_new_privs is set, so that no program started later gets
-//! anything back. Capabilities belong to a thread: a thread started afterwards inherits the reduced set, one started before
-//! keeps its own. Entering a namespace needs CAP_SYS_ADMIN and loading BPF needs CAP_BPF; so: load, enter, then drop.
+//! From capabilities(7). The bounding and ambient sets are reduced too, and no_new_privs is set, so that no program started
+//! later gets anything back. Capabilities belong to a thread: a thread started afterwards inherits the reduced set, one started
+//! before keeps its own. Entering a namespace needs CAP_SYS_ADMIN and loading BPF needs CAP_BPF, so: load, enter, then drop.
 
 use std::io;
 
+use crate::Error;
+use crate::error::cannot;
 use rustix::io::Errno;
 pub use rustix::thread::CapabilitySet;
 use rustix::thread::{
@@ -13,10 +15,10 @@ use rustix::thread::{
     remove_capability_from_bounding_set, set_capabilities, set_no_new_privs,
 };
 
-/// What a host needs that opens sockets while it runs: restricted congestion controls, and buffers beyond the limits.
+/// What a host that opens sockets while it runs needs: restricted congestion controls, and buffers beyond the limits.
 pub const HOST: CapabilitySet = CapabilitySet::NET_ADMIN;
 
-/// What a thread needs that opens packet sockets.
+/// What a thread that opens packet sockets needs.
 pub const KEPT: CapabilitySet = CapabilitySet::NET_ADMIN.union(CapabilitySet::NET_RAW);
 
 /// The effective set of the calling thread.
@@ -24,49 +26,40 @@ pub fn effective() -> io::Result<CapabilitySet> {
     Ok(capabilities(None)?.effective)
 }
 
-/// Nothing that is started from now on gets rights by the file that it is: no_new_privs (prctl(2)).
-pub fn forbid_new() -> io::Result<()> {
-    set_no_new_privs(true).map_err(doing("set no_new_privs"))
+/// Sets no_new_privs (prctl(2)): no program that is started from now on gets rights from its file.
+pub fn forbid_new() -> Result<(), Error> {
+    set_no_new_privs(true).map_err(cannot("set no_new_privs"))
 }
 
-/// Drops everything but [`KEPT`] from the calling thread; what it did not have it does not get. Returns the effective set.
-pub fn drop_to_network() -> io::Result<CapabilitySet> {
+/// Drops everything but [`KEPT`] from the calling thread, which gains nothing that it did not have. Returns the effective set.
+pub fn drop_to_network() -> Result<CapabilitySet, Error> {
     keep_only(KEPT)
 }
 
-/// Drops everything but `kept` from the calling thread; what it did not have it does not get. Returns the effective set.
-pub fn keep_only(kept: CapabilitySet) -> io::Result<CapabilitySet> {
+/// Drops everything but `kept` from the calling thread, which gains nothing that it did not have. Returns the effective set.
+pub fn keep_only(kept: CapabilitySet) -> Result<CapabilitySet, Error> {
     forbid_new()?;
-    let had = capabilities(None)?;
+    let had = capabilities(None).map_err(cannot("read capabilities"))?;
     if had.effective != had.permitted {
         // After a change of the user nothing is effective; to shrink the bounding set takes CAP_SETPCAP.
         let all = CapabilitySets {
             effective: had.permitted,
             ..had
         };
-        set_capabilities(None, all).map_err(doing("use what is permitted"))?;
+        set_capabilities(None, all).map_err(cannot("use what is permitted"))?;
     }
     drop_bounding(kept)?;
-    clear_ambient_capability_set().map_err(doing("clear the ambient capabilities"))?;
+    clear_ambient_capability_set().map_err(cannot("clear the ambient capabilities"))?;
     let sets = CapabilitySets {
         effective: had.permitted & kept,
         permitted: had.permitted & kept,
         inheritable: CapabilitySet::empty(),
     };
-    set_capabilities(None, sets).map_err(doing("drop capabilities"))?;
-    effective()
+    set_capabilities(None, sets).map_err(cannot("drop capabilities"))?;
+    effective().map_err(cannot("read capabilities"))
 }
 
-fn doing(what: &'static str) -> impl FnOnce(Errno) -> io::Error {
-    move |errno| {
-        io::Error::new(
-            io::Error::from(errno).kind(),
-            format!("cannot {what}: {errno}"),
-        )
-    }
-}
-
-fn drop_bounding(kept: CapabilitySet) -> io::Result<()> {
+fn drop_bounding(kept: CapabilitySet) -> Result<(), Error> {
     for bit in 0..u64::BITS {
         let capability = CapabilitySet::from_bits_retain(1 << bit);
         match capability_is_in_bounding_set(capability) {
@@ -77,7 +70,7 @@ fn drop_bounding(kept: CapabilitySet) -> io::Result<()> {
                     // Without CAP_SETPCAP the bounding set stays; no_new_privs already keeps it from giving anything.
                     Ok(()) | Err(Errno::PERM) => {}
                     Err(errno) => {
-                        return Err(doing("shrink the bounding set of capabilities")(errno));
+                        return Err(cannot("shrink the bounding set of capabilities")(errno));
                     }
                 }
             }

@@ -1,12 +1,13 @@
-//! Landlock: the kernel refuses what a confined program has no need of, whatever user it is.
+//! Landlock: the kernel refuses what a confined program does not need, whatever user it runs as.
 //!
-//! From landlock(7). Writing, making and removing files is refused outside of some folders (Linux 5.13; truncating from 6.2
-//! on, device ioctls from 6.10), so are opening and listening on TCP connections (6.7) and signals and abstract sockets to
-//! processes outside (6.12). Reading stays as it was. What the running kernel does not know is left out; where it has no
-//! Landlock at all nothing is refused, and the caller is told.
+//! From landlock(7). The kernel refuses to write, make and remove files outside of some folders (Linux 5.13; to truncate them
+//! from 6.2 on, device ioctls from 6.10), to open or listen for TCP connections (6.7), and to send signals and open abstract
+//! sockets to processes outside (6.12). Reading stays as it was. What the running kernel does not know is left out; where it
+//! has no Landlock at all, nothing is refused and the answer is [`Enforced::Not`].
 
 use std::path::Path;
 
+use crate::Error;
 use ::landlock::{
     ABI, Access as _, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible as _, PathBeneath,
     PathFd, Ruleset, RulesetAttr as _, RulesetCreatedAttr as _, RulesetStatus, Scope,
@@ -15,10 +16,10 @@ use ::landlock::{
 /// The newest version whose refusals are asked for.
 const NEWEST: ABI = ABI::V6;
 
-/// How much of it the kernel does.
+/// How much of it the kernel enforces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Enforced {
-    /// Everything above.
+    /// Everything at the head of this module.
     Wholly,
     /// What this kernel's version of Landlock has; files at least.
     Partly,
@@ -26,19 +27,18 @@ pub enum Enforced {
     Not,
 }
 
-/// A thread's network, and processes outside.
+/// Whether TCP and processes outside stay within reach.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outside {
-    /// TCP, and signals to others, are refused too.
+    /// TCP connections, and signals to other processes, are refused too.
     Refused,
-    /// They are not touched.
+    /// They are allowed as before.
     Allowed,
 }
 
-/// From now on this thread, and what it starts, writes files beneath `writable` only; a path may be that of a file.
-pub fn write_only_beneath(writable: &[&Path], outside: Outside) -> Result<Enforced, String> {
-    let ruleset = restrict(writable, outside);
-    ruleset.map_err(|error| format!("Landlock: {error}"))
+/// From now on this thread, and what it starts, writes files beneath `writable` only. A path may be that of a file.
+pub fn write_only_beneath(writable: &[&Path], outside: Outside) -> Result<Enforced, Error> {
+    Ok(restrict(writable, outside)?)
 }
 
 fn restrict(writable: &[&Path], outside: Outside) -> Result<Enforced, ::landlock::RulesetError> {
@@ -72,20 +72,20 @@ fn restrict(writable: &[&Path], outside: Outside) -> Result<Enforced, ::landlock
     })
 }
 
-/// Those rights that a single file can carry.
+/// The rights that a single file can have.
 fn on_a_file(rights: BitFlags<AccessFs>) -> BitFlags<AccessFs> {
     rights & (AccessFs::WriteFile | AccessFs::Truncate | AccessFs::IoctlDev)
 }
 
-/// How much of it this kernel does; tried on a thread that ends at once.
-pub fn probe() -> Result<Enforced, String> {
+/// How much of it this kernel enforces; tried on a thread that ends at once.
+pub fn probe() -> Result<Enforced, Error> {
     let tried = std::thread::spawn(|| {
-        crate::capabilities::forbid_new().map_err(|error| error.to_string())?;
+        crate::capabilities::forbid_new()?;
         write_only_beneath(&[], Outside::Refused)
     });
     tried
         .join()
-        .unwrap_or_else(|_| Err("Landlock: the trial panicked".to_owned()))
+        .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
 #[cfg(test)]

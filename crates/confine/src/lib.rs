@@ -5,10 +5,15 @@
 //! - [`landlock`]: no file outside of some folders is written, no TCP port opened, no stranger signalled.
 //!
 //! Each of them holds for the calling thread, and for the threads and programs that it starts afterwards. Threads that run
-//! already keep what they have, so a process gives its rights away while it has one thread, or in each.
+//! already keep what they have, so a process gives its rights away while it has one thread ([`threads::require_one`]), or in
+//! each.
 #![cfg(target_os = "linux")]
 #![forbid(unsafe_code)]
 
 pub mod capabilities;
+mod error;
 pub mod landlock;
+pub mod threads;
 pub mod user;
+
+pub use error::Error;

@@ -1,11 +1,11 @@
-//! Another user for a program that must not be trusted with ours.
+//! Another user, for a program that must not run as ours.
 //!
 //! From credentials(7) and capabilities(7). Real, effective and saved ids change together and the supplementary groups go, so
 //! there is no way back; the change takes every effective and permitted capability along unless the caller asks to keep them.
 
-use std::io;
-
 use rustix::process::{Gid, Uid};
+use crate::Error;
+use crate::error::cannot;
 use rustix::thread::{
     set_keep_capabilities, set_thread_groups, set_thread_res_gid, set_thread_res_uid,
 };
@@ -13,30 +13,31 @@ use rustix::thread::{
 /// The user that has no files and no rights.
 pub const NOBODY: u32 = 65_534;
 
-/// First of the numbers that no system hands out (systemd, "Users, Groups, UIDs and GIDs": from 1 879 048 192 on).
+/// The first of the user ids that no system assigns (systemd, "Users, Groups, UIDs and GIDs": from 1 879 048 192 on).
 const FREE: u32 = 0x7000_0000;
 
-/// A user whom no other process has: the `number`th of the process `id`.
+/// A user id that no other process has: number `number` of the process `id`.
 ///
-/// Unique among those that processes of one process-id namespace choose at one time, for `number` below 64.
+/// It is unique among those that the processes of one process-id namespace choose at the same time, for `number` below 64.
 pub const fn of_its_own(id: u32, number: u32) -> u32 {
     // Process ids are below 2^22 (PID_MAX_LIMIT), so this ends below 2^31.
     FREE + ((id & 0x3f_ffff) << 6) + (number & 63)
 }
 
-/// Makes the calling thread one of `uid` and `gid`, without other groups. It needs CAP_SETUID and CAP_SETGID.
+/// Makes the calling thread one of `uid` and `gid`, without other groups. Needs CAP_SETUID and CAP_SETGID.
 ///
-/// With `keep`, what is permitted stays permitted; it is no longer effective.
-pub fn become_user(uid: u32, gid: u32, keep: bool) -> io::Result<()> {
+/// With `keep`, the permitted capabilities stay permitted, but are no longer effective.
+pub fn become_user(uid: u32, gid: u32, keep: bool) -> Result<(), Error> {
     let (uid, gid) = (Uid::from_raw(uid), Gid::from_raw(gid));
-    set_thread_groups(&[])?;
-    set_thread_res_gid(gid, gid, gid)?;
+    let refused = || cannot("become another user");
+    set_thread_groups(&[]).map_err(refused())?;
+    set_thread_res_gid(gid, gid, gid).map_err(refused())?;
     if keep {
-        set_keep_capabilities(true)?;
+        set_keep_capabilities(true).map_err(refused())?;
     }
-    set_thread_res_uid(uid, uid, uid)?;
+    set_thread_res_uid(uid, uid, uid).map_err(refused())?;
     if keep {
-        set_keep_capabilities(false)?;
+        set_keep_capabilities(false).map_err(refused())?;
     }
     Ok(())
 }

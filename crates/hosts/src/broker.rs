@@ -1,14 +1,15 @@
-//! A small process that keeps the rights of a program, so that the program can give them away, and still do a task that needs
-//! them now and then.
+//! A small process that keeps the rights of a program, so that the program can give them away and still have tasks done that
+//! need them.
 //!
-//! The program starts it while it has one thread, then gives its rights away. For each task the broker makes a copy of itself,
-//! the worker, which talks to the program directly, uses the rights for as long as it must, and gives them away, too. The broker
-//! itself reads nothing of a task: it copies itself and waits. When the program is gone it ends, and ends the worker.
+//! The program starts the broker while it has a single thread, then gives its own rights away. For each task the broker makes a
+//! copy of itself, the worker. The worker talks to the program directly, uses the rights for as long as it must, and then gives
+//! them away, too. The broker itself reads nothing of a task: it copies itself and waits. It ends when the program is gone, and
+//! ends the worker.
 //!
 //! ```text
-//!   program  ──task, wishes──▶  worker      the line: frames of 4 bytes of length and so many bytes
-//!            ◀──what it says──
-//!            ◀──exit code────   broker      one byte, when the worker has ended
+//!   program  ──task, requests─▶  worker     the line: frames of a length (4 bytes) and as many bytes
+//!            ◀──messages──────
+//!            ◀──exit code─────   broker     one byte, when the worker has ended
 //! ```
 
 use std::io::{self, Read as _, Write as _};
@@ -21,15 +22,17 @@ use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 
 use crate::child::{self, Child};
+use crate::error::Doing as _;
+use crate::{Error, Result};
 
 /// The longest frame, in bytes: more than any scenario.
 const LONGEST: usize = 64 << 20;
 
 /// The first byte of what the program sends.
 const TASK: u8 = b't';
-const WISH: u8 = b'w';
+const REQUEST: u8 = b'r';
 
-/// The program's half.
+/// The program's end.
 #[derive(Debug)]
 pub struct Broker {
     line: UnixStream,
@@ -38,16 +41,16 @@ pub struct Broker {
     child: Child,
 }
 
-/// What comes back.
+/// What the broker or its worker answers.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// The worker says something.
+    /// A message of the worker.
     Said(Vec<u8>),
     /// The worker has ended, with this exit code.
     Ended(u8),
 }
 
-/// The worker's half.
+/// The worker's end.
 #[derive(Debug)]
 pub struct Line<'a> {
     stream: &'a UnixStream,
@@ -58,13 +61,13 @@ impl Broker {
     ///
     /// # Errors
     ///
-    /// There is more than one thread; the system has no room for another process.
+    /// There is more than one thread, or the system has no room for another process.
     pub fn start(
-        prepare: impl FnOnce() -> io::Result<()>,
+        prepare: impl FnOnce() -> std::result::Result<(), quell_confine::Error>,
         work: impl Fn(&[u8], Line<'_>) -> u8,
-    ) -> io::Result<Self> {
-        let (line, far_line) = UnixStream::pair()?;
-        let (ends, far_ends) = UnixStream::pair()?;
+    ) -> Result<Self> {
+        let pair = || UnixStream::pair().doing(|| "make a pair of sockets");
+        let ((line, far_line), (ends, far_ends)) = (pair()?, pair()?);
         let near = (line, ends);
         let (mut near, mut far) = (Some(near), Some((far_line, far_ends)));
         let child = child::fork(|| {
@@ -74,12 +77,14 @@ impl Broker {
                 return 1;
             };
             child::leave_signals_to_others();
-            let served = prepare().and_then(|()| serve(line, ends, work));
+            let served = prepare()
+                .map_err(Error::from)
+                .and_then(|()| serve(line, ends, work));
             u8::from(served.is_err())
         })?;
         drop(far);
         let Some((line, ends)) = near else {
-            return Err(io::ErrorKind::BrokenPipe.into());
+            return Err(gone()).doing(|| "talk to the broker");
         };
         Ok(Self {
             line,
@@ -94,18 +99,18 @@ impl Broker {
         self.child.id()
     }
 
-    /// Starts a worker with a task. The one before must have ended.
+    /// Starts a worker with a task. The worker before it must have ended.
     pub fn begin(&mut self, task: &[u8]) -> io::Result<()> {
         self.heard.clear();
         write_frame(&mut &self.line, &[&[TASK], task].concat())
     }
 
-    /// Says something to the worker.
-    pub fn tell(&self, wish: &[u8]) -> io::Result<()> {
-        write_frame(&mut &self.line, &[&[WISH], wish].concat())
+    /// Sends a request to the worker.
+    pub fn ask(&self, request: &[u8]) -> io::Result<()> {
+        write_frame(&mut &self.line, &[&[REQUEST], request].concat())
     }
 
-    /// What comes next, within `patience`.
+    /// Waits up to `patience` for the next answer; `None` if there was none.
     pub fn next(&mut self, patience: Duration) -> io::Result<Option<Answer>> {
         loop {
             if let Some(frame) = take_frame(&mut self.heard)? {
@@ -146,7 +151,7 @@ impl Broker {
 }
 
 impl Drop for Broker {
-    /// The broker sees that nobody wants anything any more, and ends.
+    /// The broker sees the end of the line, and ends.
     fn drop(&mut self) {
         let _ = self.line.shutdown(Shutdown::Both);
         let _ = self.child.wait();
@@ -161,12 +166,12 @@ fn gone() -> io::Error {
 }
 
 impl Line<'_> {
-    /// Says something to the program; waits until there is room.
+    /// Sends a message to the program; waits until there is room.
     pub fn say(&self, what: &[u8]) -> io::Result<()> {
         write_frame(&mut &*self.stream, what)
     }
 
-    /// Says something short that may be lost if nobody listens right now.
+    /// Sends a short message, which is lost if there is no room for it now.
     pub fn mention(&self, what: &[u8]) {
         let mut frame = (what.len() as u32).to_le_bytes().to_vec();
         frame.extend_from_slice(what);
@@ -178,7 +183,7 @@ impl Line<'_> {
         );
     }
 
-    /// Whether the program has said anything, or has gone; without waiting. What it said is read.
+    /// Whether the program has sent a request, or is gone. Does not wait; the request is read.
     pub fn is_called(&self) -> bool {
         let mut piece = [0; 256];
         match recv(self.stream, &mut piece[..], RecvFlags::DONTWAIT) {
@@ -188,31 +193,33 @@ impl Line<'_> {
     }
 }
 
-/// Until the program is gone.
+/// Serves until the program is gone.
 fn serve(
     line: UnixStream,
     mut ends: UnixStream,
     work: impl Fn(&[u8], Line<'_>) -> u8,
-) -> io::Result<()> {
-    while let Some(frame) = read_frame(&line)? {
-        // A wish that came too late for its worker is nobody's.
+) -> Result<()> {
+    let talking = || "talk to the program";
+    while let Some(frame) = read_frame(&line).doing(talking)? {
+        // A request that came too late for its worker is for nobody.
         let [TASK, task @ ..] = &frame[..] else {
             continue;
         };
         let worker = child::fork(|| work(task, Line { stream: &line }))?;
-        let ended = worker.descriptor()?;
+        let ended = worker.descriptor().doing(|| "watch the worker")?;
         // Nothing is read from the line, only its end noticed.
         let mut both = [
             PollFd::new(&ended, PollFlags::IN),
             PollFd::new(&line, PollFlags::empty()),
         ];
-        wait(&mut both, None)?;
+        wait(&mut both, None).doing(|| "watch the worker")?;
         if both[0].revents().is_empty() {
             worker.kill();
-            worker.wait()?;
+            worker.wait().doing(|| "wait for the worker")?;
             return Ok(());
         }
-        ends.write_all(&[worker.wait()?])?;
+        let code = worker.wait().doing(|| "wait for the worker")?;
+        ends.write_all(&[code]).doing(talking)?;
     }
     Ok(())
 }
@@ -231,7 +238,7 @@ fn wait(files: &mut [PollFd<'_>], patience: Option<Duration>) -> io::Result<usiz
 }
 
 fn write_frame(stream: &mut &UnixStream, bytes: &[u8]) -> io::Result<()> {
-    let length = u32::try_from(bytes.len()).map_err(io::Error::other)?;
+    let length = u32::try_from(bytes.len()).map_err(|_| io::ErrorKind::InvalidInput)?;
     // In one piece, so that who looks without waiting finds all of a short one or nothing.
     stream.write_all(&[&length.to_le_bytes(), bytes].concat())
 }
@@ -302,6 +309,9 @@ mod tests {
     fn a_process_with_several_threads_starts_no_broker() {
         // The test runs beside the harness's own thread.
         let refused = Broker::start(|| Ok(()), |_, _| 0).unwrap_err();
-        assert!(refused.to_string().contains("single thread"), "{refused}");
+        assert!(
+            matches!(refused, Error::Rights(quell_confine::Error::Threads(_))),
+            "{refused}"
+        );
     }
 }

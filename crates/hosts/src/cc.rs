@@ -141,7 +141,7 @@ impl Control {
     pub fn view(&self, socket: impl AsFd) -> Result<Option<Vec<u8>>> {
         #[cfg(feature = "bpf-cc")]
         if let Some(bpf) = &self.inner.bpf {
-            return bpf.view(socket.as_fd());
+            return bpf.view(self.name(), socket.as_fd());
         }
         let _ = socket;
         Ok(None)

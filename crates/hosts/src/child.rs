@@ -1,16 +1,19 @@
-//! A copy of this process that goes on on its own: fork(2) without another program.
+//! A copy of this process that continues on its own: fork(2) without another program.
 //!
-//! Only a process with one thread may be copied so: locks that other threads held would never be free again in the copy. That
-//! is the same condition under which a user namespace can be entered, so both happen first thing.
+//! Only a process with a single thread may be copied so: locks that other threads held would never be free again in the copy.
+//! A user namespace can be entered under the same condition, so both come first in a program.
 
-use std::fs;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use quell_confine::threads;
 use rustix::process::{
     Pid, PidfdFlags, Signal, WaitOptions, WaitStatus, kill_process, pidfd_open, waitpid,
 };
+
+use crate::Result;
+use crate::error::Doing as _;
 
 /// A copy of this process. Nobody ends it when this value is dropped.
 #[derive(Debug)]
@@ -23,13 +26,8 @@ pub struct Child {
 /// # Errors
 ///
 /// There is another thread, or the system has no room for another process.
-pub fn fork(work: impl FnOnce() -> u8) -> io::Result<Child> {
-    let threads = fs::read_dir("/proc/self/task")?.count();
-    if threads != 1 {
-        return Err(io::Error::other(format!(
-            "a process can be copied only while it has a single thread, and this one has {threads}"
-        )));
-    }
+pub fn fork(work: impl FnOnce() -> u8) -> Result<Child> {
+    threads::require_one()?;
     // SAFETY: this thread is the only one, and nobody but itself starts others; so in the copy too every lock is free, and all
     // memory is as this thread left it.
     match unsafe { libc::fork() } {
@@ -39,12 +37,12 @@ pub fn fork(work: impl FnOnce() -> u8) -> io::Result<Child> {
         }
         id => match Pid::from_raw(id) {
             Some(id) if id.as_raw_nonzero().get() > 0 => Ok(Child { id }),
-            _ => Err(io::Error::last_os_error()),
+            _ => Err(io::Error::last_os_error()).doing(|| "copy this process"),
         },
     }
 }
 
-/// From now on the signals by which a terminal, or who manages this process, ends it are for others to answer.
+/// Ignores the signals by which a terminal or a service manager ends a process; other processes answer them.
 pub fn leave_signals_to_others() {
     for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT] {
         // SAFETY: no handler runs: the signal is ignored.
@@ -53,7 +51,7 @@ pub fn leave_signals_to_others() {
 }
 
 impl Child {
-    /// Its number.
+    /// Its process id.
     pub fn id(&self) -> Pid {
         self.id
     }

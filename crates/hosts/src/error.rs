@@ -1,6 +1,8 @@
-//! What can go wrong with a host: a refused system call, or a wish that cannot be met.
+//! What can go wrong with a host: a system call that is refused, or a request that cannot be met.
 
 use std::io;
+
+use crate::kernel_queue::KernelQueueError;
 
 /// Result of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -25,23 +27,51 @@ pub enum Error {
         /// The kernel's names of the features that stay on.
         features: Vec<String>,
     },
-    /// The topology asked for does not exist.
-    #[error("{0}")]
-    Topology(String),
-    /// A queue of the kernel is not to be had.
+    /// An interface that was brought up does not send.
+    #[error("interface {interface} is still not up after {seconds} s: its state is {state}")]
+    NotUp {
+        /// Index of the interface.
+        interface: u32,
+        /// How long it was waited for, in seconds.
+        seconds: u64,
+        /// Its state, in the kernel's words.
+        state: String,
+    },
+    /// The largest packet is one that no wire of a topology can have.
+    #[error("an MTU of {mtu} bytes is not between {least} and {most}")]
+    Mtu {
+        /// The MTU that was asked for, in bytes.
+        mtu: u32,
+        /// The smallest possible one.
+        least: u32,
+        /// The largest possible one.
+        most: u32,
+    },
+    /// A topology cannot have so many groups, or so few.
+    #[error("{groups} groups are not between 1 and {most}")]
+    Groups {
+        /// How many were asked for.
+        groups: usize,
+        /// The most that there can be.
+        most: usize,
+    },
+    /// The kernel's own queue cannot be set up or read.
     #[error("the kernel's own queue: {0}")]
-    KernelQueue(String),
-    /// No such congestion control, and none can be loaded.
+    KernelQueue(#[from] KernelQueueError),
+    /// The kernel has no such congestion control, and quell cannot load it.
     #[error("congestion control {name}: {why}")]
     CongestionControl {
         /// The scenario's name of the control.
         name: String,
-        /// Why it is not to be had.
+        /// Why it cannot be used.
         why: String,
     },
+    /// A right could not be given away.
+    #[error(transparent)]
+    Rights(#[from] quell_confine::Error),
 }
 
-/// Says what was being done when a system call failed.
+/// Names what was asked when a system call failed.
 pub(crate) trait Doing<T> {
     /// `doing` is the end of "cannot …".
     fn doing<S: Into<String>>(self, doing: impl FnOnce() -> S) -> Result<T>;

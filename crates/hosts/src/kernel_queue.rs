@@ -9,7 +9,7 @@
 //! * a packet leaves when its transmission would begin, not when it would end: the next one waits for the tokens;
 //! * the bucket holds `burst`, from which what was missed by waking late is made up; after a pause as much goes at once.
 
-use std::io::{self, Read as _};
+use std::io::{ErrorKind, Read as _};
 use std::process::{Command, Stdio};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Mutex, PoisonError};
@@ -32,6 +32,71 @@ const PATH: &str = "/usr/sbin:/sbin:/usr/bin:/bin:/usr/local/sbin:/usr/local/bin
 /// tc answers in milliseconds.
 const PATIENCE: Duration = Duration::from_secs(10);
 
+/// Why the kernel's own queue cannot be set up or read.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum KernelQueueError {
+    /// The first word is no name of a discipline.
+    #[error(
+        "{discipline:?} does not begin with the name of a discipline, as in \"pie limit 1000\""
+    )]
+    NoName {
+        /// The words that were given.
+        discipline: String,
+    },
+    /// A word that would move the queue to another place, or is an option of tc.
+    #[error("{word:?} is no parameter of {kind}")]
+    NoParameter {
+        /// The word.
+        word: String,
+        /// Name of the discipline.
+        kind: String,
+    },
+    /// The rate is 0 or unlimited.
+    #[error("it needs a rate")]
+    NoRate,
+    /// The bucket holds nothing.
+    #[error("it needs a burst of at least a byte")]
+    NoBurst,
+    /// The topology has IPv6.
+    #[error("its router carries IPv4 only")]
+    Ipv6,
+    /// There is no tc.
+    #[error("it is set up by tc, and there is none in {PATH}: install iproute2")]
+    NoTc,
+    /// This kernel has no discipline of that name.
+    #[error("cannot {asked}: {why}; this kernel has no such discipline")]
+    NoSuchDiscipline {
+        /// What was asked: the call of tc.
+        asked: String,
+        /// The words of tc.
+        why: String,
+    },
+    /// tc failed.
+    #[error("cannot {asked}: {why}")]
+    Tc {
+        /// What was asked: the call of tc.
+        asked: String,
+        /// The words of tc.
+        why: String,
+    },
+    /// tc did not end in time.
+    #[error("{asked} takes longer than {} s", PATIENCE.as_secs())]
+    Stuck {
+        /// What was asked: the call of tc.
+        asked: String,
+    },
+    /// The counters in the output of tc cannot be read.
+    #[error("its counters cannot be read: {output}")]
+    Unreadable {
+        /// The output.
+        output: String,
+    },
+    /// The thread that reads the counters has ended.
+    #[error("the thread that reads its counters is gone")]
+    Gone,
+}
+
 /// A bottleneck made of this kernel's disciplines.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KernelQueue {
@@ -46,15 +111,13 @@ pub struct KernelQueue {
 
 impl KernelQueue {
     /// Refuses what cannot be a discipline, before anything is made.
-    pub fn check(&self) -> Result<()> {
-        let wrong = |why: String| Err(Error::KernelQueue(why));
+    pub fn check(&self) -> std::result::Result<(), KernelQueueError> {
         let kind = self.kind();
         let is_name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
         if kind.is_empty() || !kind.chars().all(is_name) {
-            return wrong(format!(
-                "{:?} does not begin with the name of a discipline, as in \"pie limit 1000\"",
-                self.discipline
-            ));
+            return Err(KernelQueueError::NoName {
+                discipline: self.discipline.clone(),
+            });
         }
         let words = self.discipline.split_whitespace();
         // These would take the queue away from where it stands.
@@ -62,13 +125,16 @@ impl KernelQueue {
             ["parent", "handle", "root", "dev", "estimator", "stab"].contains(word)
                 || word.starts_with('-')
         }) {
-            return wrong(format!("{word:?} is no parameter of {kind}"));
+            return Err(KernelQueueError::NoParameter {
+                word: word.to_owned(),
+                kind: kind.to_owned(),
+            });
         }
         if self.rate().is_zero() || self.rate().is_unlimited() {
-            return wrong("it needs a rate".to_owned());
+            return Err(KernelQueueError::NoRate);
         }
         if self.burst == 0 {
-            return wrong("it needs a burst of at least a byte".to_owned());
+            return Err(KernelQueueError::NoBurst);
         }
         Ok(())
     }
@@ -93,7 +159,7 @@ pub struct Statistics {
     pub bytes: u64,
     /// Packets dropped.
     pub dropped: u64,
-    /// Packets marked; `None` where tc does not tell.
+    /// Packets marked; `None` where tc does not report them.
     pub marked: Option<u64>,
 }
 
@@ -140,7 +206,7 @@ impl Counters {
                 let read = move || {
                     for () in asked {
                         let read = capabilities::keep_only(CapabilitySet::empty())
-                            .doing(|| "drop capabilities")
+                            .map_err(Error::from)
                             .and_then(|_| statistics(interface));
                         if answer.send(read).is_err() {
                             break;
@@ -163,37 +229,31 @@ impl Counters {
     /// What has been counted so far.
     pub(crate) fn read(&self) -> Result<Statistics> {
         let asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
-        let gone = || io::Error::other("the thread that reads them is gone");
-        let ask = || {
-            asked.0.send(()).map_err(|_| gone())?;
-            asked.1.recv().map_err(|_| gone())
-        };
-        ask().doing(|| "read the counters of the kernel's queue")?
+        asked.0.send(()).map_err(|_| KernelQueueError::Gone)?;
+        asked.1.recv().map_err(|_| KernelQueueError::Gone)?
     }
 }
 
 /// What the queue of an interface of the calling thread's namespace has counted.
 fn statistics(interface: &str) -> Result<Statistics> {
-    let told = tc(
+    let output = tc(
         &["-s", "-j", "qdisc", "show", "dev", interface],
         &mut std::iter::empty(),
     )?;
-    parse(&told)
-        .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, told))
-        .doing(|| "read the counters of the kernel's queue")
+    Ok(parse(&output).ok_or(KernelQueueError::Unreadable { output })?)
 }
 
 /// The leaf in what `tc -s -j qdisc show` prints.
-fn parse(told: &str) -> Option<Statistics> {
+fn parse(output: &str) -> Option<Statistics> {
     // tc leaves JSON where it does not know a discipline that the kernel has: `"options": {[Unknown qdisc, optlen=112] }`.
-    let unknown = told
+    let unknown = output
         .split_once("[Unknown qdisc")
         .and_then(|(before, rest)| {
             let (_, after) = rest.split_once(']')?;
             Some(format!("{before}{after}"))
         });
-    let told = unknown.as_deref().unwrap_or(told);
-    let all: serde_json::Value = serde_json::from_str(told).ok()?;
+    let output = unknown.as_deref().unwrap_or(output);
+    let all: serde_json::Value = serde_json::from_str(output).ok()?;
     let of_leaf = |one: &&serde_json::Value| one["handle"] == "10:";
     let leaf = all.as_array()?.iter().find(of_leaf)?;
     let marks = ["ecn_mark", "marked"].map(|key| leaf[key].as_u64());
@@ -205,7 +265,7 @@ fn parse(told: &str) -> Option<Statistics> {
     })
 }
 
-/// Runs tc; its output, or what it says of its failure.
+/// Runs tc; returns its output, or its message where it fails.
 fn tc(first: &[&str], rest: &mut dyn Iterator<Item = &str>) -> Result<String> {
     let mut command = Command::new("tc");
     command
@@ -223,10 +283,8 @@ fn tc(first: &[&str], rest: &mut dyn Iterator<Item = &str>) -> Result<String> {
     };
     let asked = asked();
     let mut child = match command.spawn() {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            return Err(Error::KernelQueue(format!(
-                "it is set up by tc, and there is none in {PATH}: install iproute2"
-            )));
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            return Err(KernelQueueError::NoTc.into());
         }
         started => started.doing(|| asked.clone())?,
     };
@@ -239,28 +297,31 @@ fn tc(first: &[&str], rest: &mut dyn Iterator<Item = &str>) -> Result<String> {
             // It may have ended at this very moment, which is as good.
             let _ = child.kill();
             child.wait().doing(|| asked.clone())?;
-            return Err(io::Error::from(io::ErrorKind::TimedOut)).doing(|| asked);
+            return Err(KernelQueueError::Stuck { asked }.into());
         }
         thread::sleep(Duration::from_millis(1));
     };
     // What it prints, a few kB at most, fits into the pipes, so it ends without being read.
-    let mut told = [String::new(), String::new()];
-    let [out, errors] = &mut told;
+    let mut printed = [String::new(), String::new()];
+    let [out, errors] = &mut printed;
     if let Some(mut from) = child.stdout.take() {
         from.read_to_string(out).doing(|| asked.clone())?;
     }
     if let Some(mut from) = child.stderr.take() {
         from.read_to_string(errors).doing(|| asked.clone())?;
     }
-    let [out, errors] = told;
+    let [out, errors] = printed;
     if status.success() {
         return Ok(out);
     }
-    let mut why = errors.trim().replace('\n', "; ");
-    if why.contains("Specified qdisc kind is unknown") || why.contains("Invalid qdisc name") {
-        why.push_str("; this kernel has no such discipline");
-    }
-    Err(Error::KernelQueue(format!("cannot {asked}: {why}")))
+    let why = errors.trim().replace('\n', "; ");
+    // The only word that tc and the kernel have for it.
+    let unknown = ["Specified qdisc kind is unknown", "Invalid qdisc name"];
+    Err(if unknown.iter().any(|words| why.contains(words)) {
+        KernelQueueError::NoSuchDiscipline { asked, why }.into()
+    } else {
+        KernelQueueError::Tc { asked, why }.into()
+    })
 }
 
 #[cfg(test)]

@@ -5,12 +5,12 @@
 //! - [`kernel_queue`]: this kernel's own queue disciplines as a bottleneck, to compare with;
 //! - [`traffic`]: the flows: applications over real sockets, a thread per host;
 //! - [`cc`]: the congestion controls of this kernel, and those that quell loads as BPF (feature `bpf-cc`);
-//! - [`broker`], [`child`]: a process that keeps rights which the program gives away;
+//! - [`broker`], [`child`]: a process that keeps the rights that the program gives away;
 //! - [`entropy`]: the first random bytes of a kernel that has none;
-//! - [`probe`]: what this machine can do, and the command that mends what it cannot.
+//! - [`probe`]: what this machine supports, and how to fix what is missing.
 //!
-//! Only namespaces and interfaces made here are touched. Everything is held by file descriptors: it goes when the process
-//! goes, however that happens. The one thing visible outside is a loaded congestion control, whose name carries the process.
+//! Only namespaces and interfaces made here are changed. Everything is held by file descriptors, so it vanishes with the
+//! process, however that ends. Only a loaded congestion control is visible outside; its name holds the process id.
 #![cfg(target_os = "linux")]
 
 pub mod broker;

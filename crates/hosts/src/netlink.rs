@@ -28,8 +28,8 @@ use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 use netlink_sys::protocols::NETLINK_ROUTE;
 use netlink_sys::{Socket, SocketAddr};
 
-use crate::Result;
 use crate::error::Doing as _;
+use crate::{Error, Result};
 
 /// RTAX_FEATURE_ECN.
 const FEATURE_ECN: u32 = 1;
@@ -136,9 +136,11 @@ impl Netlink {
                 return Ok(());
             }
             if began.elapsed() > PATIENCE {
-                let timeout =
-                    io::Error::new(io::ErrorKind::TimedOut, format!("its state is {state:?}"));
-                return Err(timeout).doing(|| format!("bring interface {interface} up"));
+                return Err(Error::NotUp {
+                    interface,
+                    seconds: PATIENCE.as_secs(),
+                    state: state.map_or_else(|| "unknown".to_owned(), |state| format!("{state:?}")),
+                });
             }
             thread::sleep(Duration::from_millis(1));
         }
@@ -279,7 +281,7 @@ impl Netlink {
         loop {
             let (answer, _) = self.socket.recv_from_full()?;
             let answer = NetlinkMessage::<RouteNetlinkMessage>::deserialize(&answer)
-                .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.to_string()))?;
+                .map_err(|_| io::ErrorKind::InvalidData)?;
             if answer.header.sequence_number == self.sequence {
                 return Ok(answer.payload);
             }

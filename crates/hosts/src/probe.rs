@@ -1,8 +1,9 @@
-//! What this machine can do for the live world, and the command that mends what it cannot.
+//! What this machine supports of the live world, and how to fix what is missing.
 //!
-//! Each finding is tried, not guessed from a version: a namespace is made, a veth pair joined, a packet socket opened; all of
-//! it inside namespaces that vanish again. The caller's own credentials decide, so the answers are those of a run started now.
+//! Each finding is tried, not guessed from a version: a namespace is made, a veth pair joined, a packet socket opened, all of it
+//! inside namespaces that vanish again. The caller's own credentials decide, so the answers are those of a run started now.
 
+use std::fmt;
 use std::fs;
 
 use rustix::net::sockopt::{
@@ -20,41 +21,96 @@ use crate::{capabilities, cc, offload, user_namespace};
 /// Receive buffer that a link wants, in bytes: 30 ms at 1 Gbit/s.
 const PACKET_BUFFER: usize = 4 << 20;
 
-/// The finding that no run needs: without it the link works in another way.
-pub const RELEASES: &str = "queue discipline fq";
+/// Something that a run may need of the machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Need {
+    /// A user without rights gets a user namespace, and rights in it.
+    UserNamespaces,
+    /// Network namespaces can be made and entered.
+    NetworkNamespaces,
+    /// Pairs of veth interfaces.
+    Veth,
+    /// Packet sockets.
+    PacketSockets,
+    /// A receive buffer that holds what arrives while the link's thread sleeps.
+    PacketBuffer,
+    /// The queue discipline `fq`. No run needs it: without it the link waits for releases itself.
+    Fq,
+    /// Everything that a run builds, as it builds it.
+    Hosts,
+    /// Type information of the kernel, for BPF.
+    KernelTypes,
+    /// The right to load BPF.
+    BpfRights,
+    /// BPF congestion controls in this build.
+    BpfControls,
+    /// The congestion control of this name.
+    CongestionControl(String),
+    /// A kernel for the virtual world.
+    UserModeKernel,
+    /// That kernel starts, and its clock is simulated.
+    VirtualTime,
+    /// Landlock, which confines that kernel.
+    Landlock,
+}
 
-/// The finding about everything that a run builds, as it builds it.
-pub const HOSTS: &str = "hosts of the live world";
+impl fmt::Display for Need {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::UserNamespaces => "user namespaces",
+            Self::NetworkNamespaces => "network namespaces",
+            Self::Veth => "veth",
+            Self::PacketSockets => "packet sockets",
+            Self::PacketBuffer => "packet buffer",
+            Self::Fq => "queue discipline fq",
+            Self::Hosts => "hosts of the live world",
+            Self::KernelTypes => "kernel type information (BTF)",
+            Self::BpfRights => "right to load BPF",
+            Self::BpfControls => "BPF congestion controls in this build",
+            Self::CongestionControl(name) => return write!(f, "congestion control {name}"),
+            Self::UserModeKernel => "user-mode kernel",
+            Self::VirtualTime => "virtual time",
+            Self::Landlock => "Landlock",
+        })
+    }
+}
 
-/// One thing that a run may need.
+impl Need {
+    /// Whether only congestion controls that are loaded as BPF need it.
+    pub fn is_of_bpf(&self) -> bool {
+        matches!(self, Self::KernelTypes | Self::BpfRights | Self::BpfControls)
+    }
+}
+
+/// Whether a need is met here.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
     /// What was tried.
-    pub what: String,
+    pub need: Need,
     /// Whether it works.
     pub ok: bool,
     /// What was found, in one line.
     pub detail: String,
-    /// The command or step that would mend it, when it does not work and one is known.
-    pub mend: Option<String>,
+    /// The command or step that would fix it, when it does not work and one is known.
+    pub fix: Option<String>,
 }
 
 impl Finding {
-    fn good(what: &str, detail: impl Into<String>) -> Self {
+    fn good(need: Need, detail: impl Into<String>) -> Self {
         Self {
-            what: what.to_owned(),
+            need,
             ok: true,
             detail: detail.into(),
-            mend: None,
+            fix: None,
         }
     }
 
-    fn bad(what: &str, detail: impl ToString, mend: impl Into<Option<String>>) -> Self {
+    fn bad(need: Need, detail: impl ToString, fix: impl Into<Option<String>>) -> Self {
         Self {
-            what: what.to_owned(),
+            need,
             ok: false,
             detail: detail.to_string(),
-            mend: mend.into(),
+            fix: fix.into(),
         }
     }
 }
@@ -67,9 +123,9 @@ pub fn probe(needed: &[&str]) -> Vec<Finding> {
 }
 
 /// Namespaces, wires, packet sockets, a whole topology, BPF, and each congestion control in `needed`, with the credentials that
-/// the caller has now: without root, those of a run are had after [`user_namespace::enter`].
+/// the caller has now. Without root, a run has its credentials after [`user_namespace::enter`].
 ///
-/// Changes nothing, loads no module, and may be called with several threads running.
+/// Changes nothing, loads no module, and may be called while several threads run.
 pub fn hosts(needed: &[&str]) -> Vec<Finding> {
     let mut findings = networks();
     findings.extend([kernel_types(), bpf_rights(), bpf_built_in()]);
@@ -79,38 +135,37 @@ pub fn hosts(needed: &[&str]) -> Vec<Finding> {
 
 /// Whether a user without rights gets a user namespace, and rights in it.
 pub fn user_namespaces() -> Finding {
-    let what = "user namespaces";
+    let need = Need::UserNamespaces;
     match user_namespace::check() {
         Ok(()) => Finding::good(
-            what,
+            need,
             "a user owns the networks that it makes: no root needed",
         ),
-        Err(error) => Finding::bad(what, &error, error.mend()),
+        Err(error) => Finding::bad(need, &error, error.fix()),
     }
 }
 
 /// Namespaces, veth and packet sockets. Each needs the one before.
 fn networks() -> Vec<Finding> {
-    let (what, wires, sockets) = ("network namespaces", "veth", "packet sockets");
-    let (buffer, releases) = ("packet buffer", RELEASES);
+    let need = Need::NetworkNamespaces;
     let (near, far) = match (Namespace::new(), Namespace::new()) {
         (Ok(near), Ok(far)) => (near, far),
         (Err(error), _) | (_, Err(error)) => {
-            let mend = if geteuid().is_root() {
+            let fix = if geteuid().is_root() {
                 "run outside the container, or give it CAP_SYS_ADMIN"
             } else {
                 "run as root, or let users make user namespaces"
             };
-            return vec![Finding::bad(what, error, mend.to_owned())];
+            return vec![Finding::bad(need, error, fix.to_owned())];
         }
     };
-    let mut findings = vec![Finding::good(what, "made and entered")];
+    let mut findings = vec![Finding::good(need, "made and entered")];
     let tried = near.run(|| {
         [
-            veth(wires, &far),
-            packet_socket(sockets),
-            packet_buffer(buffer),
-            release_queue(releases),
+            veth(&far),
+            packet_socket(),
+            packet_buffer(),
+            release_queue(),
         ]
     });
     match tried {
@@ -119,13 +174,15 @@ fn networks() -> Vec<Finding> {
             findings.push(topology());
         }
         Err(error) => {
-            findings[0] = Finding::bad(what, format!("made, but not to be entered: {error}"), None)
+            let detail = format!("made, but cannot be entered: {error}");
+            findings[0] = Finding::bad(Need::NetworkNamespaces, detail, None);
         }
     }
     findings
 }
 
-fn veth(what: &str, far: &Namespace) -> Finding {
+fn veth(far: &Namespace) -> Finding {
+    let need = Need::Veth;
     let end = |name, last| VethEnd {
         name,
         mac: [0x02, 0x77, 0, 0, 1, last],
@@ -134,43 +191,46 @@ fn veth(what: &str, far: &Namespace) -> Finding {
     let made = Netlink::open()
         .and_then(|mut netlink| netlink.add_veth(&end("probe-a", 1), &end("probe-b", 2), far));
     match made.and_then(|()| offload::turn_off("probe-a")) {
-        Ok(()) => Finding::good(what, "made, offloads off"),
-        Err(error) => Finding::bad(what, error, "modprobe veth".to_owned()),
+        Ok(()) => Finding::good(need, "made, offloads off"),
+        Err(error) => Finding::bad(need, error, "modprobe veth".to_owned()),
     }
 }
 
 /// What a run builds first, as it builds it.
 fn topology() -> Finding {
-    let what = HOSTS;
+    let need = Need::Hosts;
     match Topology::new(&TopologyConfig::default()) {
-        Ok(_) => Finding::good(what, "two hosts and a link between them, set up"),
-        Err(error) => Finding::bad(what, error, None),
+        Ok(_) => Finding::good(need, "two hosts and a link between them, set up"),
+        Err(error) => Finding::bad(need, error, None),
     }
 }
 
 /// After [`veth`], on whose interface it is tried.
-fn release_queue(what: &str) -> Finding {
+fn release_queue() -> Finding {
+    let need = Need::Fq;
     let made = interface_index("probe-a").and_then(|interface| Netlink::open()?.add_fq(interface));
     match made {
-        Ok(()) => Finding::good(what, "the kernel releases packets at their times"),
+        Ok(()) => Finding::good(need, "the kernel releases packets at their times"),
         Err(error) => Finding::bad(
-            what,
+            need,
             format!("{error}; the link's thread wakes for each release instead"),
             "modprobe sch_fq".to_owned(),
         ),
     }
 }
 
-fn packet_socket(what: &str) -> Finding {
+fn packet_socket() -> Finding {
+    let need = Need::PacketSockets;
     match rustix::net::socket(AddressFamily::PACKET, SocketType::RAW, None) {
-        Ok(_) => Finding::good(what, "opened"),
-        Err(error) => Finding::bad(what, error, "modprobe af_packet".to_owned()),
+        Ok(_) => Finding::good(need, "opened"),
+        Err(error) => Finding::bad(need, error, "modprobe af_packet".to_owned()),
     }
 }
 
-/// The link's receive buffer must hold what comes in while its thread sleeps. Only the host's root may pass over the limit,
-/// the owner of a user namespace may not.
-fn packet_buffer(what: &str) -> Finding {
+/// The link's receive buffer must hold what arrives while its thread sleeps. Only the host's root may exceed the limit; the
+/// owner of a user namespace may not.
+fn packet_buffer() -> Finding {
+    let need = Need::PacketBuffer;
     let ask = || {
         let socket = rustix::net::socket(AddressFamily::PACKET, SocketType::RAW, None)?;
         let forced = set_socket_recv_buffer_size_force(&socket, PACKET_BUFFER);
@@ -178,24 +238,24 @@ fn packet_buffer(what: &str) -> Finding {
         // socket(7): the kernel doubles what is asked for and returns the double.
         rustix::io::Result::Ok(socket_recv_buffer_size(&socket)? / 2)
     };
-    let mend = format!("sysctl -w net.core.rmem_max={PACKET_BUFFER}");
+    let fix = format!("sysctl -w net.core.rmem_max={PACKET_BUFFER}");
     match ask() {
-        Ok(got) if got >= PACKET_BUFFER => Finding::good(what, format!("{got} bytes")),
+        Ok(got) if got >= PACKET_BUFFER => Finding::good(need, format!("{got} bytes")),
         Ok(got) => Finding::bad(
-            what,
+            need,
             format!("at most {got} bytes: bursts may be lost outside the queue"),
-            mend,
+            fix,
         ),
-        Err(error) => Finding::bad(what, error, mend),
+        Err(error) => Finding::bad(need, error, fix),
     }
 }
 
 fn kernel_types() -> Finding {
-    let what = "kernel type information (BTF)";
+    let need = Need::KernelTypes;
     match fs::metadata("/sys/kernel/btf/vmlinux") {
-        Ok(file) => Finding::good(what, format!("{} bytes", file.len())),
+        Ok(file) => Finding::good(need, format!("{} bytes", file.len())),
         Err(error) => Finding::bad(
-            what,
+            need,
             error,
             "use a kernel built with CONFIG_DEBUG_INFO_BTF=y (distributions' kernels are)"
                 .to_owned(),
@@ -204,49 +264,49 @@ fn kernel_types() -> Finding {
 }
 
 fn bpf_rights() -> Finding {
-    let what = "right to load BPF";
+    let need = Need::BpfRights;
     let needed = CapabilitySet::BPF | CapabilitySet::PERFMON | CapabilitySet::NET_ADMIN;
-    let mend = || "run as root, outside containers and user namespaces".to_owned();
+    let fix = || "run as root, outside containers and user namespaces".to_owned();
     let initial = fs::read_to_string("/proc/self/uid_map")
         .is_ok_and(|map| map.trim_end().ends_with(" 4294967295"));
     match capabilities::effective() {
         Ok(has) if has.contains(needed) && initial => {
-            Finding::good(what, "CAP_BPF, CAP_PERFMON, CAP_NET_ADMIN")
+            Finding::good(need, "CAP_BPF, CAP_PERFMON, CAP_NET_ADMIN")
         }
-        Ok(_) if !initial => Finding::bad(what, "inside a user namespace nobody loads BPF", mend()),
-        Ok(has) => Finding::bad(what, format!("missing: {}", names(needed - has)), mend()),
-        Err(error) => Finding::bad(what, error, mend()),
+        Ok(_) if !initial => Finding::bad(need, "nobody loads BPF inside a user namespace", fix()),
+        Ok(has) => Finding::bad(need, format!("missing: {}", names(needed - has)), fix()),
+        Err(error) => Finding::bad(need, error, fix()),
     }
 }
 
 fn bpf_built_in() -> Finding {
-    let what = "BPF congestion controls in this build";
+    let need = Need::BpfControls;
     match cc::loadable() {
         names if names.is_empty() => {
-            let mend = "apt-get install clang libelf-dev zlib1g-dev pkg-config, then build with --features bpf-cc";
+            let fix = "apt-get install clang libelf-dev zlib1g-dev pkg-config, then build with --features bpf-cc";
             Finding::bad(
-                what,
+                need,
                 "none: built without the feature bpf-cc",
-                mend.to_owned(),
+                fix.to_owned(),
             )
         }
-        names => Finding::good(what, names.join(", ")),
+        names => Finding::good(need, names.join(", ")),
     }
 }
 
 fn congestion_control(name: &str) -> Finding {
-    let what = format!("congestion control {name}");
+    let need = Need::CongestionControl(name.to_owned());
     match cc::load(name) {
-        Ok(control) if control.is_bpf() => Finding::good(&what, "loadable as BPF"),
-        Ok(_) => Finding::good(&what, "in this kernel"),
+        Ok(control) if control.is_bpf() => Finding::good(need, "loadable as BPF"),
+        Ok(_) => Finding::good(need, "in this kernel"),
         Err(error) if cc::loadable().contains(&name) => {
-            Finding::bad(&what, error, "run as root".to_owned())
+            Finding::bad(need, error, "run as root".to_owned())
         }
         Err(error) if cc::has_module(name) => {
-            Finding::bad(&what, error, format!("modprobe tcp_{name}"))
+            Finding::bad(need, error, format!("modprobe tcp_{name}"))
         }
         Err(error) => Finding::bad(
-            &what,
+            need,
             error,
             "a kernel built with it; quell kernel build makes one for the virtual world".to_owned(),
         ),

@@ -22,7 +22,7 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use crate::error::Doing as _;
-use crate::kernel_queue::{self, Counters, KernelQueue};
+use crate::kernel_queue::{self, Counters, KernelQueue, KernelQueueError};
 use crate::namespace::Namespace;
 use crate::netlink::{Mac, Netlink, VethEnd, interface_index};
 use crate::{Error, Result, offload, sysctl};
@@ -289,24 +289,23 @@ fn check(config: &TopologyConfig) -> Result<()> {
         MIN_MTU_IPV4
     };
     if !(smallest..=MAX_MTU).contains(&config.mtu) {
-        return Err(Error::Topology(format!(
-            "an MTU of {} bytes is not between {smallest} and {MAX_MTU}",
-            config.mtu
-        )));
+        return Err(Error::Mtu {
+            mtu: config.mtu,
+            least: smallest,
+            most: MAX_MTU,
+        });
     }
     if let Some(queue) = &config.kernel_queue {
         if config.ipv6 {
-            return Err(Error::KernelQueue(
-                "its router carries IPv4 only".to_owned(),
-            ));
+            return Err(KernelQueueError::Ipv6.into());
         }
         queue.check()?;
     }
     if config.groups.is_empty() || config.groups.len() > MAX_GROUPS {
-        return Err(Error::Topology(format!(
-            "{} groups are not between 1 and {MAX_GROUPS}",
-            config.groups.len()
-        )));
+        return Err(Error::Groups {
+            groups: config.groups.len(),
+            most: MAX_GROUPS,
+        });
     }
     Ok(())
 }
@@ -441,7 +440,10 @@ mod tests {
             with(1500, 0, false),
             with(1500, MAX_GROUPS + 1, false),
         ] {
-            assert!(matches!(Topology::new(&config), Err(Error::Topology(_))));
+            assert!(matches!(
+                Topology::new(&config),
+                Err(Error::Mtu { .. } | Error::Groups { .. })
+            ));
         }
     }
 }

@@ -1,25 +1,26 @@
-//! The way in without root: a user namespace in which the caller owns the networks that it makes.
+//! The live world without root: a user namespace in which the caller owns the networks that it makes.
 //!
-//! From user_namespaces(7). The caller keeps its user and group ids (identity mapping), so files that it writes are its own;
-//! inside it has every capability over what is made inside, and none over the host. Only a process with a single thread may
-//! do this (unshare(2)): call [`enter`] first thing in `main`. Distributions forbid it in four ways; each has its own error,
-//! which names the command that mends it.
+//! From user_namespaces(7). The caller keeps its user and group ids (identity mapping), so the files that it writes are its own.
+//! Inside, it has every capability over what is made inside, and none over the host. Only a process with a single thread may
+//! do this (unshare(2)): call [`enter`] at the start of `main`. Distributions forbid it in four ways; each has its own error,
+//! which names the command that fixes it.
 
 use std::fs;
 use std::io;
 
+use quell_confine::threads;
 use rustix::io::Errno;
 use rustix::process::{getegid, geteuid};
 use rustix::thread::{UnshareFlags, unshare_unsafe};
 
-/// Why no user namespace is to be had.
+/// Why a user namespace cannot be entered.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum UserNamespaceError {
     /// The process has several threads.
-    #[error("a user namespace can be entered only while the process has a single thread")]
-    Threads,
-    /// `user.max_user_namespaces` is 0, or as many exist already.
+    #[error("no user namespace: {0}")]
+    Threads(#[from] quell_confine::Error),
+    /// As many namespaces exist as `user.max_user_namespaces` allows.
     #[error("no user namespace left: user.max_user_namespaces is {limit}")]
     Limit {
         /// The limit in force.
@@ -52,14 +53,14 @@ pub enum UserNamespaceError {
 }
 
 impl UserNamespaceError {
-    /// The command that mends it, to be run as root.
-    pub fn mend(&self) -> Option<String> {
+    /// The command that fixes it, to be run as root.
+    pub fn fix(&self) -> Option<String> {
         let command = match self {
             Self::Limit { .. } => "sysctl -w user.max_user_namespaces=15000",
             Self::CloneSwitch => "sysctl -w kernel.unprivileged_userns_clone=1",
             Self::AppArmor => "sysctl -w kernel.apparmor_restrict_unprivileged_userns=0",
             Self::Refused(_) | Self::Missing => "run as root, outside the container",
-            Self::Threads | Self::Map { .. } => return None,
+            Self::Threads(_) | Self::Map { .. } => return None,
         };
         Some(command.to_owned())
     }
@@ -67,8 +68,13 @@ impl UserNamespaceError {
 
 /// Moves the process into a new user namespace, with the caller's own ids.
 ///
-/// Must be called while the process has a single thread. Not needed as root.
+/// Root does not need it.
+///
+/// # Errors
+///
+/// The process has several threads, or this system does not let the caller do it.
 pub fn enter() -> Result<(), UserNamespaceError> {
+    threads::require_one()?;
     let (uid, gid) = (geteuid().as_raw(), getegid().as_raw());
     // SAFETY: NEWUSER changes credentials only; the table of file descriptors is not unshared.
     unsafe { unshare_unsafe(UnshareFlags::NEWUSER) }
@@ -159,9 +165,6 @@ fn explain(errno: Errno, switches: &Switches) -> UserNamespaceError {
         },
         Errno::PERM | Errno::ACCESS if switches.clone == "0" => UserNamespaceError::CloneSwitch,
         Errno::PERM | Errno::ACCESS if switches.apparmor == "1" => UserNamespaceError::AppArmor,
-        Errno::INVAL if fs::exists("/proc/self/ns/user").unwrap_or(false) => {
-            UserNamespaceError::Threads
-        }
         Errno::INVAL | Errno::NOSYS => UserNamespaceError::Missing,
         errno => UserNamespaceError::Refused(errno.into()),
     }
@@ -197,14 +200,20 @@ mod tests {
         ];
         for (errno, switches, command) in cases {
             let error = explain(errno, &switches);
-            assert!(error.mend().unwrap().contains(command), "{error}");
+            assert!(error.fix().unwrap().contains(command), "{error}");
         }
     }
 
     #[test]
-    fn a_process_with_several_threads_is_refused_and_told_why() {
+    fn a_process_with_several_threads_is_refused() {
         // The test runs beside the harness's own thread.
         let here = std::thread::spawn(enter).join().unwrap();
-        assert!(matches!(here, Err(UserNamespaceError::Threads)), "{here:?}");
+        assert!(
+            matches!(
+                here,
+                Err(UserNamespaceError::Threads(quell_confine::Error::Threads(_)))
+            ),
+            "{here:?}"
+        );
     }
 }

@@ -7,7 +7,7 @@ use std::process::Command;
 use std::time::Instant;
 
 use common::{Cable, can_make_networks, connect, not_run};
-use quell_hosts::kernel_queue::KernelQueue;
+use quell_hosts::kernel_queue::{KernelQueue, KernelQueueError};
 use quell_hosts::topology::{Topology, TopologyConfig};
 use quell_hosts::{Error, offload, sysctl};
 use quell_testing::Turn;
@@ -45,8 +45,8 @@ fn tcp_crosses_at_the_rate_and_overflows_the_queue() {
     let _turn = Turn::take();
     // Twenty frames: less than a window soon is.
     let topology = match topology("bfifo limit 30280", false) {
-        Err(Error::KernelQueue(why)) if why.contains("no such discipline") => {
-            return not_run(test, &why);
+        Err(Error::KernelQueue(why @ KernelQueueError::NoSuchDiscipline { .. })) => {
+            return not_run(test, &why.to_string());
         }
         made => made.unwrap(),
     };

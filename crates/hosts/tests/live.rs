@@ -12,7 +12,8 @@ use std::time::{Duration, Instant};
 use common::{Cable, Direction, SPARE, can_make_networks, connect, has_ecn, not_run, tcp_info};
 use quell_hosts::netlink::{Netlink, interface_index};
 use quell_hosts::topology::{GroupConfig, Topology, TopologyConfig};
-use quell_hosts::{capabilities, offload, probe, sysctl};
+use quell_hosts::probe::{self, Need};
+use quell_hosts::{capabilities, offload, sysctl};
 use quell_testing::{Turn, bound, live};
 
 fn groups(ecn: &[bool]) -> Vec<GroupConfig> {
@@ -385,7 +386,7 @@ fn the_ports_of_the_link_keep_packets_until_their_times_where_the_kernel_can() {
     let found = probe::probe(&[]);
     let found = found
         .iter()
-        .find(|finding| finding.what == probe::RELEASES)
+        .find(|finding| finding.need == Need::Fq)
         .unwrap();
     assert_eq!(topology.fq, found.ok, "{found:?}");
     // The hosts' own interfaces have none: their TCP shall not be paced by one.
@@ -431,23 +432,24 @@ fn the_probe_finds_here_what_these_tests_use() {
     }
     let _turn = Turn::take();
     let findings = probe::probe(&["reno", "no-such-cc"]);
-    let of = |what: &str| {
+    let of = |need: Need| {
         findings
             .iter()
-            .find(|finding| finding.what == what)
-            .unwrap_or_else(|| panic!("{what} in {findings:#?}"))
+            .find(|finding| finding.need == need)
+            .unwrap_or_else(|| panic!("{need} in {findings:#?}"))
     };
-    for what in [
-        "network namespaces",
-        "veth",
-        "packet sockets",
-        "packet buffer",
-        "congestion control reno",
+    let control = |name: &str| Need::CongestionControl(name.to_owned());
+    for need in [
+        Need::NetworkNamespaces,
+        Need::Veth,
+        Need::PacketSockets,
+        Need::PacketBuffer,
+        control("reno"),
     ] {
-        assert!(of(what).ok, "{findings:#?}");
+        assert!(of(need).ok, "{findings:#?}");
     }
-    let missing = of("congestion control no-such-cc");
-    assert!(!missing.ok && missing.mend.is_some(), "{missing:?}");
+    let missing = of(control("no-such-cc"));
+    assert!(!missing.ok && missing.fix.is_some(), "{missing:?}");
 }
 
 #[test]

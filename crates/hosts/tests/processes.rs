@@ -17,11 +17,13 @@ use std::{env, fs, io, thread};
 
 use common::{Cable, can_load_bpf, can_make_networks, connect, has_ecn, not_run};
 use quell_hosts::broker::{Answer, Broker, Line};
+use quell_hosts::child;
 use quell_hosts::namespace::Namespace;
 use quell_hosts::netlink::{Netlink, VethEnd};
 use quell_hosts::topology::{GroupConfig, Topology, TopologyConfig};
 use quell_hosts::user_namespace::{self, UserNamespaceError};
-use quell_hosts::{capabilities, cc, probe};
+use quell_hosts::probe::{self, Need};
+use quell_hosts::{Error, capabilities, cc};
 use quell_testing::Turn;
 
 /// The cases, by name.
@@ -49,6 +51,10 @@ const CASES: &[(&str, fn())] = &[
     (
         "a_broker_does_one_task_after_the_other_and_goes_with_its_program",
         a_broker_does_one_task_after_the_other_and_goes_with_its_program,
+    ),
+    (
+        "what_needs_a_single_thread_counts_the_threads_of_the_process",
+        what_needs_a_single_thread_counts_the_threads_of_the_process,
     ),
 ];
 
@@ -297,11 +303,13 @@ fn unprivileged() {
         io::ErrorKind::PermissionDenied
     );
     let before = probe::probe(&["cubic", "dctcp"]);
-    let finding = |what: &str| before.iter().find(|finding| finding.what == what).unwrap();
-    assert!(finding("user namespaces").ok);
-    assert!(!finding("network namespaces").ok && finding("network namespaces").mend.is_some());
+    let finding = |need: Need| before.iter().find(|finding| finding.need == need).unwrap();
+    assert!(finding(Need::UserNamespaces).ok);
+    let networks = finding(Need::NetworkNamespaces);
+    assert!(!networks.ok && networks.fix.is_some(), "{networks:?}");
+    let dctcp = Need::CongestionControl("dctcp".to_owned());
     assert!(
-        !finding("right to load BPF").ok && !finding("congestion control dctcp").ok,
+        !finding(Need::BpfRights).ok && !finding(dctcp).ok,
         "{before:#?}"
     );
 
@@ -346,16 +354,16 @@ fn unprivileged() {
         );
     }
     let after = probe::probe(&["cubic"]);
-    for what in [
-        "network namespaces",
-        "veth",
-        "packet sockets",
-        "congestion control cubic",
+    for need in [
+        Need::NetworkNamespaces,
+        Need::Veth,
+        Need::PacketSockets,
+        Need::CongestionControl("cubic".to_owned()),
     ] {
         assert!(
             after
                 .iter()
-                .any(|finding| finding.what == what && finding.ok),
+                .any(|finding| finding.need == need && finding.ok),
             "{after:#?}"
         );
     }
@@ -381,8 +389,41 @@ fn no_user_namespaces() {
             matches!(&error, UserNamespaceError::Limit { limit } if limit == "0"),
             "{error}"
         );
-        assert!(error.mend().unwrap().contains("user.max_user_namespaces"));
+        assert!(error.fix().unwrap().contains("user.max_user_namespaces"));
     }
+}
+
+fn what_needs_a_single_thread_counts_the_threads_of_the_process() {
+    let is_counted = |refused: &quell_confine::Error| {
+        matches!(refused, quell_confine::Error::Threads(several) if several.count == 2)
+    };
+    child::fork(|| 0).unwrap().wait().unwrap();
+    thread::scope(|scope| {
+        let (end, ended) = std::sync::mpsc::channel::<()>();
+        scope.spawn(move || ended.recv());
+        for refused in [
+            child::fork(|| 0).map(drop).unwrap_err(),
+            Broker::start(|| Ok(()), |_, _| 0).map(drop).unwrap_err(),
+        ] {
+            assert!(
+                matches!(&refused, Error::Rights(why) if is_counted(why)),
+                "{refused}"
+            );
+        }
+        let refused = user_namespace::enter().unwrap_err();
+        assert!(
+            matches!(&refused, UserNamespaceError::Threads(why) if is_counted(why)),
+            "{refused}"
+        );
+        drop(end);
+    });
+    // The kernel takes a moment to remove a thread that has ended.
+    let began = Instant::now();
+    while quell_confine::threads::require_one().is_err() {
+        assert!(began.elapsed() < Duration::from_secs(10));
+        thread::sleep(Duration::from_millis(1));
+    }
+    child::fork(|| 0).unwrap().wait().unwrap();
 }
 
 fn a_broker_does_one_task_after_the_other_and_goes_with_its_program() {
@@ -401,10 +442,10 @@ fn a_broker_does_one_task_after_the_other_and_goes_with_its_program() {
         let said = broker.next(patience).unwrap();
         assert_eq!(said, Some(Answer::Said(task.to_vec())));
         assert_eq!(broker.next(Duration::from_millis(50)).unwrap(), None);
-        broker.tell(b"stop").unwrap();
+        broker.ask(b"stop").unwrap();
         assert_eq!(broker.next(patience).unwrap(), Some(Answer::Ended(code)));
-        // One that comes too late is nobody's, and no task.
-        broker.tell(b"stop").unwrap();
+        // A request that comes too late is for nobody, and no task.
+        broker.ask(b"stop").unwrap();
     }
     // A worker that does not hear ends all the same.
     broker.begin(b"for ever").unwrap();

@@ -171,7 +171,7 @@ fn a_link_that_carries_nothing_fails_the_flow_within_its_time() {
         "{report:?}"
     );
     assert!(
-        report.warnings()[0].contains("is the link up"),
+        report.warnings()[0].text.contains("is the link up"),
         "{:?}",
         report.warnings()
     );

@@ -20,7 +20,7 @@ use crate::source::{Source, Wanted, stem};
 use crate::store::inspect::inspect;
 use crate::store::work::Work;
 use crate::store::{Kernel, Store, put};
-use crate::{Error, Result, process};
+use crate::{Error, Reason, Result, process};
 use kept::Kept;
 pub use kept::MOST as MOST_TREES;
 use make::Make;
@@ -95,7 +95,7 @@ pub struct Built {
 ///
 /// # Errors
 ///
-/// What is needed is missing, the source cannot be had, the build fails, or `stop` is set. Each says what mends it.
+/// What is needed is missing, the source cannot be had, the build fails, or `stop` is set. Each says how to fix it.
 pub fn build(
     store: &Store,
     request: &Request,
@@ -109,14 +109,14 @@ pub fn build(
     let fragment =
         match &request.fragment {
             Some(path) => Some(fs::read_to_string(path).map_err(|error| {
-                Error::Refused(format!("cannot read {}: {error}", path.display()))
+                Error::refused(format!("cannot read {}: {error}", path.display()))
             })?),
             None => None,
         };
     let wishes = Wishes::new(fragment.as_deref())?;
     let source = Source::find(&request.source)?;
     if request.clean && source.folder().is_none() {
-        return Err(Error::Refused(
+        return Err(Error::refused(
             "--clean has an effect only with --source FOLDER: nothing else has a build tree that is kept".to_owned(),
         ));
     }
@@ -286,7 +286,7 @@ impl Build<'_> {
         // The kernel tells itself what it is.
         let inspected = inspect(&make.kernel())?;
         if !inspected.time_travel {
-            return Err(Error::Failed(
+            return Err(Error::failed(
                 "the kernel that was built has no time travel".to_owned(),
             ));
         }
@@ -357,10 +357,12 @@ fn check_space(folder: &Path, megabytes: u64) -> Result<()> {
     if free >= megabytes {
         return Ok(());
     }
-    Err(Error::Failed(format!(
-        "building takes {megabytes} MB for a while, and {} has {free} MB free; free some, or let QUELL_KERNELS name a folder on \
-         another disk",
-        folder.display()
+    Err(Error::failed(Reason::with_fix(
+        format!(
+            "building takes {megabytes} MB for a while, and {} has {free} MB free",
+            folder.display()
+        ),
+        "free some space, or let QUELL_KERNELS name a folder on another disk",
     )))
 }
 
@@ -384,12 +386,18 @@ fn failed(error: Error, log: &Path, store: &Path, request: &Request) -> Error {
         Ok(()) => format!("; the whole log: {}", kept.display()),
         Err(_) => String::new(),
     };
-    let mend = if tail.contains("No space left on device") || tail.contains("Disk quota exceeded") {
-        "; the disk is full: free some space, or let QUELL_KERNELS name a folder on another disk"
-    } else if tail.contains("Killed signal") || tail.contains("Cannot allocate memory") {
-        "; the memory did not suffice: end other programs"
-    } else {
-        ""
-    };
-    Error::Failed(format!("{why}{mend}{whole}; it ends with:\n{tail}"))
+    let (cause, fix) =
+        if tail.contains("No space left on device") || tail.contains("Disk quota exceeded") {
+            let fix = "free some space, or let QUELL_KERNELS name a folder on another disk";
+            ("; the disk is full", Some(fix.to_owned()))
+        } else if tail.contains("Killed signal") || tail.contains("Cannot allocate memory") {
+            let fix = "end other programs";
+            ("; the memory did not suffice", Some(fix.to_owned()))
+        } else {
+            ("", why.fix.clone())
+        };
+    Error::Failed(Reason {
+        what: format!("{}{cause}{whole}; it ends with:\n{tail}", why.what),
+        fix,
+    })
 }

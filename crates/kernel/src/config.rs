@@ -67,7 +67,7 @@ impl Wishes {
                 wishes.user.insert(name.clone(), value.clone());
                 wishes.wanted.push((name, value));
             } else if !(line.trim().is_empty() || line.starts_with('#')) {
-                return Err(Error::Refused(format!(
+                return Err(Error::refused(format!(
                     "line {} of the configuration is neither CONFIG_NAME=VALUE nor `# CONFIG_NAME is not set`: {line}",
                     number + 1
                 )));
@@ -134,7 +134,7 @@ impl Wishes {
             let own = missing
                 .iter()
                 .any(|name| self.user.get(*name).is_some_and(|value| value != "y"));
-            return Err(Error::Failed(format!(
+            return Err(Error::failed(format!(
                 "{whose} lacks what the virtual world needs: {}{}",
                 missing.join(", "),
                 if own {
@@ -184,7 +184,7 @@ pub(crate) fn verify_clock(config: &str) -> Result<()> {
     if rate == Some(&*HZ.to_string()) {
         return Ok(());
     }
-    Err(Error::Failed(format!(
+    Err(Error::failed(format!(
         "the kernel would have a clock of {} Hz instead of {HZ}: the tree defines HZ in a way that is not known",
         rate.unwrap_or("no")
     )))

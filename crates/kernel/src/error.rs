@@ -1,17 +1,61 @@
-//! What can go wrong with a kernel, and what mends it.
+//! What can go wrong with a kernel, and how to fix it.
 
+use std::fmt;
 use std::io::{self, ErrorKind};
 use std::path::Path;
 
 /// Result of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// Why a kernel could not be built, added or found. Every message says what mends it, where something does.
-#[derive(Debug, thiserror::Error)]
+/// What is wrong, in words, and how to fix it where that is known.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reason {
+    /// What is wrong.
+    pub what: String,
+    /// The command or step that fixes it.
+    pub fix: Option<String>,
+}
+
+impl Reason {
+    /// What is wrong, and how to fix it.
+    pub fn with_fix(what: impl Into<String>, fix: impl Into<String>) -> Self {
+        Self {
+            what: what.into(),
+            fix: Some(fix.into()),
+        }
+    }
+}
+
+impl From<String> for Reason {
+    /// What is wrong; no fix is known.
+    fn from(what: String) -> Self {
+        Self { what, fix: None }
+    }
+}
+
+impl From<&str> for Reason {
+    /// What is wrong; no fix is known.
+    fn from(what: &str) -> Self {
+        what.to_owned().into()
+    }
+}
+
+impl fmt::Display for Reason {
+    /// The fix stands on a line of its own.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.what)?;
+        match &self.fix {
+            Some(fix) => write!(f, "\n  fix: {fix}"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Why a kernel could not be built, added or found.
+#[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
     /// The system refused something.
-    #[error("cannot {doing}: {source}{}", mend(source))]
     System {
         /// What was asked, as the end of "cannot …".
         doing: String,
@@ -19,31 +63,65 @@ pub enum Error {
         source: io::Error,
     },
     /// What was asked for makes no sense: no kernel of that name, a file that is no kernel …
-    #[error("{0}")]
-    Refused(String),
+    Refused(Reason),
     /// It was tried and did not work.
-    #[error("{0}")]
-    Failed(String),
+    Failed(Reason),
     /// The caller asked to stop. No half kernel is left behind; the build tree of a folder is, and the next build goes on there.
-    #[error("stopped; no half kernel is left behind")]
     Stopped,
 }
 
-/// What helps against an error of the system, as the rest of a sentence.
-fn mend(error: &io::Error) -> &'static str {
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.reason().fmt(f)
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::System { source, .. } => Some(source),
+            Self::Refused(_) | Self::Failed(_) | Self::Stopped => None,
+        }
+    }
+}
+
+/// What helps against an error of the system.
+fn fix(error: &io::Error) -> Option<&'static str> {
     match error.kind() {
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
-            "; free some space, or let QUELL_KERNELS name a folder on a disk that has it"
+            Some("free some space, or let QUELL_KERNELS name a folder on a disk that has it")
         }
-        ErrorKind::ReadOnlyFilesystem => "; let QUELL_KERNELS name a folder that can be written",
-        _ => "",
+        ErrorKind::ReadOnlyFilesystem => {
+            Some("let QUELL_KERNELS name a folder that can be written")
+        }
+        _ => None,
     }
 }
 
 impl Error {
+    /// What is wrong, and how to fix it.
+    pub fn reason(&self) -> Reason {
+        match self {
+            Self::System { doing, source } => Reason {
+                what: format!("cannot {doing}: {source}"),
+                fix: fix(source).map(str::to_owned),
+            },
+            Self::Refused(reason) | Self::Failed(reason) => reason.clone(),
+            Self::Stopped => "stopped; no half kernel is left behind".into(),
+        }
+    }
+
     /// Whether the fault lies in what was asked for, not in what happened.
     pub fn is_refusal(&self) -> bool {
         matches!(self, Self::Refused(_))
+    }
+
+    pub(crate) fn refused(reason: impl Into<Reason>) -> Self {
+        Self::Refused(reason.into())
+    }
+
+    pub(crate) fn failed(reason: impl Into<Reason>) -> Self {
+        Self::Failed(reason.into())
     }
 
     /// Of a path: `doing` is "read", "copy" …

@@ -19,4 +19,4 @@ mod process;
 pub mod source;
 pub mod store;
 
-pub use error::{Error, Result};
+pub use error::{Error, Reason, Result};

@@ -98,7 +98,7 @@ pub(crate) fn output(command: &mut Command, limit: Duration) -> Result<String> {
             break status;
         }
         if start.elapsed() > limit {
-            return Err(Error::Failed(format!(
+            return Err(Error::failed(format!(
                 "{name} has not ended after {} s",
                 limit.as_secs()
             )));
@@ -112,7 +112,7 @@ pub(crate) fn output(command: &mut Command, limit: Duration) -> Result<String> {
     if status.success() {
         Ok(text)
     } else {
-        Err(Error::Failed(format!(
+        Err(Error::failed(format!(
             "{name} failed ({status}): {}",
             text.trim()
         )))
@@ -181,7 +181,7 @@ impl Drop for Running {
 /// Ends the process group of a child: politely, then not.
 fn end(group: Pid) {
     // The child is not waited for before its group is gone: until then its number cannot become that of another group. Whatever
-    // fails here cannot be mended here.
+    // fails here cannot be fixed here.
     let _ = kill_process_group(group, Signal::TERM);
     let ended = || {
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
@@ -281,7 +281,7 @@ impl Job {
         if stop.load(Ordering::Relaxed) {
             return Err(Error::Stopped);
         }
-        failure.map_or(Ok(()), |failure| Err(Error::Failed(failure)))
+        failure.map_or(Ok(()), |failure| Err(Error::failed(failure)))
     }
 }
 

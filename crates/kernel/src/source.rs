@@ -62,7 +62,7 @@ impl Source {
             return Ok(Self::Tree(tree));
         }
         let path = path.canonicalize().map_err(|error| {
-            Error::Refused(format!(
+            Error::refused(format!(
                 "cannot find the source {}: {error}",
                 path.display()
             ))

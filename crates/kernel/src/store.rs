@@ -21,7 +21,7 @@ pub use facts::Facts;
 pub use trust::Trusted;
 pub use version::Version;
 
-use crate::{Error, Result, config};
+use crate::{Error, Reason, Result, config};
 
 /// Where kernels are kept.
 #[derive(Debug, Clone)]
@@ -75,11 +75,13 @@ impl Kernel {
         let file = File::open(&image).map_err(Error::at("read", &image))?;
         if !expected.is_empty() && hash::of(&file).map_err(Error::at("read", &image))? != *expected
         {
-            return Err(Error::Refused(format!(
-                "kernel {name} is not started: {} has changed since it was put into the store\n  what mends it: quell kernel \
-                 remove {name}, and build or add it again",
-                image.display(),
-                name = self.name,
+            let name = &self.name;
+            return Err(Error::refused(Reason::with_fix(
+                format!(
+                    "kernel {name} is not started: {} has changed since it was put into the store",
+                    image.display()
+                ),
+                format!("quell kernel remove {name}, and build or add it again"),
             )));
         }
         Ok(trusted)
@@ -89,7 +91,7 @@ impl Kernel {
         let path = folder.join("kernel.json");
         let text = fs::read_to_string(&path).map_err(Error::at("read", &path))?;
         let facts: Facts = serde_json::from_str(&text)
-            .map_err(|error| Error::Failed(format!("{}: {error}", path.display())))?;
+            .map_err(|error| Error::failed(format!("{}: {error}", path.display())))?;
         let kernel = Self {
             name: name.to_owned(),
             folder,
@@ -173,14 +175,14 @@ impl Store {
         let listing = self.list()?;
         let Some(name) = name else {
             return listing.kernels.into_iter().next().ok_or_else(|| {
-                Error::Refused(format!(
+                Error::refused(format!(
                     "there is no kernel in {}; `quell kernel build` builds one in some minutes",
                     self.folder.display()
                 ))
             });
         };
         if let Some((_, why)) = listing.damaged.into_iter().find(|(other, _)| other == name) {
-            return Err(Error::Failed(format!(
+            return Err(Error::failed(format!(
                 "kernel {name} is damaged: {why}; `quell kernel remove {name}` removes what is left of it"
             )));
         }
@@ -189,7 +191,7 @@ impl Store {
             [] => "none; `quell kernel build` builds one in some minutes".to_owned(),
             names => names.join(", "),
         };
-        let missing = Error::Refused(format!(
+        let missing = Error::refused(format!(
             "there is no kernel {name} in {}; there is: {there}",
             self.folder.display()
         ));
@@ -214,9 +216,9 @@ fn place(variable: impl Fn(&str) -> Option<OsString>) -> Result<PathBuf> {
     cache
         .map(|cache| cache.join("quell/kernels"))
         .ok_or_else(|| {
-            Error::Refused(
-                "it is not known where kernels are kept: HOME is not set; let QUELL_KERNELS name a folder"
-                    .to_owned(),
-            )
+            Error::refused(Reason::with_fix(
+                "it is not known where kernels are kept: HOME is not set",
+                "let QUELL_KERNELS name a folder",
+            ))
         })
 }

@@ -98,7 +98,7 @@ fn what_cannot_be_used_is_refused_and_nothing_is_left_of_it() {
             "is no user-mode kernel; that is the file `linux`",
         ),
         ("build", None, "is a folder; a kernel is one file"),
-        ("plain", None, "is not executable; mend: chmod +x"),
+        ("plain", None, "is not executable\n  fix: chmod +x"),
         (
             "real-time",
             None,
@@ -227,7 +227,10 @@ fn a_kernel_that_is_asked_what_it_is_has_no_rights() {
         );
         assert!(of("CapBnd").ends_with(&format!("{:016x}", 0)), "{said}");
     }
-    if quell_confine::landlock::probe() != Ok(quell_confine::landlock::Enforced::Not) {
+    if !matches!(
+        quell_confine::landlock::probe(),
+        Ok(quell_confine::landlock::Enforced::Not)
+    ) {
         assert!(!open.join("touched").exists());
     }
 }

@@ -43,8 +43,8 @@ fn main() -> ExitCode {
             println!("\nbounds missed: {missed}");
             ExitCode::FAILURE
         }
-        Err(LiveError::Environment { why, .. }) => {
-            println!("not run: live: {why}");
+        Err(LiveError::Environment(reason)) => {
+            println!("not run: live: {}", reason.what);
             ExitCode::SUCCESS
         }
         Err(error) => {

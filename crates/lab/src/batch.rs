@@ -233,7 +233,7 @@ impl<'a> Batch<'a> {
         let place = match seeds[..] {
             [] => {
                 let why = "a scenario needs at least one seed".to_owned();
-                return Err(RunError::Refused(why));
+                return Err(RunError::refused(why));
             }
             [seed] => Place::Single(Some(folder(name(seed))?)),
             _ => Place::Several(folder(format!("{}seeds", seeds.len()))?),

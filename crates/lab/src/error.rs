@@ -3,12 +3,14 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use quell_kernel::Reason;
+
 /// Why a run did not give a result.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
     /// What was asked for cannot be done, here or at all; nothing was started.
     #[error("{0}")]
-    Refused(String),
+    Refused(Reason),
     /// The run failed.
     #[error("{0}")]
     Failed(String),
@@ -60,6 +62,11 @@ impl RunError {
             Self::Failed(_) | Self::Results(_) => 1,
             Self::Incomplete { error, .. } => error.exit_code(),
         }
+    }
+
+    /// What was asked for cannot be done.
+    pub fn refused(reason: impl Into<Reason>) -> Self {
+        Self::Refused(reason.into())
     }
 
     /// Turns an error of writing `path` into one that names it.

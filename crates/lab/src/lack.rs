@@ -1,5 +1,7 @@
 //! What this host is missing for a scenario.
 
+use quell_kernel::Reason;
+
 use crate::Scenario;
 
 /// What is missing, and the command that fixes it where there is one.
@@ -9,6 +11,12 @@ pub struct Lack {
     pub what: String,
     /// The command or step that would fix it.
     pub fix: Option<String>,
+}
+
+impl From<Reason> for Lack {
+    fn from(Reason { what, fix }: Reason) -> Self {
+        Self { what, fix }
+    }
 }
 
 impl std::fmt::Display for Lack {

@@ -4,7 +4,7 @@
 //! finds the same by itself when it starts.
 
 use quell_app::Transport;
-use quell_hosts::probe::Finding;
+use quell_hosts::probe::{Finding, Need};
 use quell_hosts::{cc, probe, traffic};
 use quell_scenario::lifetimes;
 use rustix::process::geteuid;
@@ -28,20 +28,20 @@ fn live(scenario: &Scenario) -> Vec<Lack> {
     let findings = probe::probe(&[]);
     let root = geteuid().is_root();
     // Without root the namespaces are made inside a user namespace, which has what the others need.
-    let needed: &[&str] = if root {
-        &["network namespaces", "veth", "packet sockets"]
+    let needed: &[Need] = if root {
+        &[Need::NetworkNamespaces, Need::Veth, Need::PacketSockets]
     } else {
-        &["user namespaces"]
+        &[Need::UserNamespaces]
     };
-    let missing = |finding: &&Finding| !finding.ok && needed.contains(&finding.what.as_str());
+    let missing = |finding: &&Finding| !finding.ok && needed.contains(&finding.need);
     let missing = findings.iter().filter(missing).map(|finding| Lack {
-        what: format!("{}: {}", finding.what, finding.detail),
-        fix: finding.mend.clone(),
+        what: format!("{}: {}", finding.need, finding.detail),
+        fix: finding.fix.clone(),
     });
     let mut lacks: Vec<Lack> = missing.collect();
     let may_load = findings
         .iter()
-        .any(|one| one.ok && one.what == "right to load BPF");
+        .any(|one| one.ok && one.need == Need::BpfRights);
     let controls = controls(scenario);
     lacks.extend(
         controls

@@ -42,26 +42,26 @@ pub fn run_all(
     };
     if tasks.iter().any(|task| task.options.world != options.world) {
         let why = "tasks that run together share one world".to_owned();
-        return Err(RunError::Refused(why));
+        return Err(RunError::refused(why));
     }
     if options.live.kernel_queue.is_some() && options.packets {
         let why = "--packets shows what quell's queue did to each packet, and with --kernel-queue there is no such queue";
-        return Err(RunError::Refused(why.to_owned()));
+        return Err(RunError::refused(why.to_owned()));
     }
     for task in tasks {
         let live = &task.options.live;
         if !live.commands.is_empty() && options.world != World::Virtual {
             let why = "--guest-exec runs commands inside a guest: it needs --world virtual";
-            return Err(RunError::Refused(why.to_owned()));
+            return Err(RunError::refused(why.to_owned()));
         }
         for command in &live.commands {
             let checked = command.times(task.scenario.run.duration);
-            checked.map_err(|why| RunError::Refused(format!("--guest-exec {why}")))?;
+            checked.map_err(|why| RunError::refused(format!("--guest-exec {why}")))?;
         }
     }
     match options.world {
         World::Sim if options.live.kernel_queue.is_some() || options.live.watch => {
-            Err(RunError::Refused(
+            Err(RunError::refused(
                 "the simulator has no kernel: --kernel-queue and --watch need --world live or virtual"
                     .to_owned(),
             ))

@@ -20,7 +20,7 @@ pub(crate) fn simulated(job: Job<'_>) -> Result<Measured, RunError> {
         Some(file) => traced(scenario, seed, file, stop, &mut disk),
     };
     measured.map_err(|error| match error {
-        Broken::Sim(SimError::Scenario(why)) => RunError::Refused(why),
+        Broken::Sim(SimError::Scenario(why)) => RunError::refused(why),
         Broken::Sim(SimError::Unwritten(_)) => disk.error(),
         Broken::Sim(error) => RunError::Failed(error.to_string()),
         Broken::Packets(error) => error.into(),

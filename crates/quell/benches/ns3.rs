@@ -70,7 +70,7 @@ fn version() -> Result<String, String> {
         Ok(output) if output.status.success() => {
             Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
         }
-        _ => Err("ns-3 is missing; on Debian or Ubuntu this mends it: sudo apt-get install libns3-dev pkg-config".to_owned()),
+        _ => Err("ns-3 is missing; on Debian or Ubuntu this fixes it: sudo apt-get install libns3-dev pkg-config".to_owned()),
     }
 }
 

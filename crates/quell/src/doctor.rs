@@ -23,11 +23,11 @@ pub(crate) fn doctor(page: &mut Page) -> Result<(), Failure> {
         page.line(format_args!(
             "{}  {}",
             if finding.ok { "ok     " } else { "missing" },
-            finding.what
+            finding.need
         ));
         page.paragraph(9, &finding.detail);
-        if let Some(mend) = &finding.mend {
-            page.line(format_args!("         fix: {mend}"));
+        if let Some(fix) = &finding.fix {
+            page.line(format_args!("         fix: {fix}"));
         }
     }
     let missing = findings.iter().filter(|finding| !finding.ok).count();

@@ -6,6 +6,7 @@
 //! process group of its own that owns the terminal, and the first process passes signals on to it, waits for whoever ends,
 //! and ends as the child does.
 
+use std::error::Error;
 use std::io;
 
 use quell_hosts::child::{self, Child};
@@ -29,8 +30,8 @@ pub(crate) fn is_first() -> bool {
     rustix::process::getpid().is_init()
 }
 
-/// Does `work` in a child, and gives its exit code.
-pub(crate) fn look_after(work: impl FnOnce() -> u8) -> io::Result<u8> {
+/// Does `work` in a child; returns its exit code.
+pub(crate) fn look_after(work: impl FnOnce() -> u8) -> Result<u8, Box<dyn Error>> {
     let child = child::fork(|| {
         // Signals of the terminal reach it once, and not again from here.
         let _ = setpgid(None, None);

@@ -122,7 +122,7 @@ fn kernels_are_added_listed_and_removed() {
 }
 
 #[test]
-fn wrong_input_ends_with_two_and_says_what_mends_it() {
+fn wrong_input_ends_with_two_and_says_how_to_fix_it() {
     let place = Place::new();
     let file = place.path("vmlinuz");
     fs::write(&file, "MZ").unwrap();

@@ -22,7 +22,7 @@ pub enum Error {
         /// What was to be written.
         path: PathBuf,
         /// Why that failed.
-        source: io::Error,
+        source: Box<dyn std::error::Error + Send + Sync>,
     },
     /// Somebody else made a folder of the result's name during the run. Nothing of it was touched, and the result is beside it.
     #[error("{} was made by somebody else during the run; the result is in {}", wanted.display(), kept.display())]
@@ -34,7 +34,7 @@ pub enum Error {
     },
     /// The thread that writes packets could not give its rights away.
     #[error("the thread that writes packets keeps its rights: {0}")]
-    Rights(io::Error),
+    Rights(#[source] quell_confine::Error),
     /// The thread that writes packets could not start.
     #[error("the thread that writes packets cannot start: {0}")]
     Thread(io::Error),
@@ -56,7 +56,7 @@ impl Error {
         let path = path.to_owned();
         move |error| Self::Write {
             path,
-            source: io::Error::other(error),
+            source: error.into(),
         }
     }
 }

@@ -3,7 +3,6 @@
 //! Through libbpf: open the object file, put the name under which the kernel shall know it in front, load, attach by a link.
 //! The link is a file descriptor of this process and is pinned nowhere.
 
-use std::io;
 use std::mem;
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::sync::{Mutex, Once, PoisonError};
@@ -14,8 +13,7 @@ use libbpf_rs::{
 };
 
 use super::NAME_MAX;
-use crate::Result;
-use crate::error::Doing as _;
+use crate::{Error, Result};
 
 // OBJECTS: (name, object file) of every bpf/<name>.bpf.c.
 include!(concat!(env!("OUT_DIR"), "/objects.rs"));
@@ -103,18 +101,24 @@ pub(super) fn register(
 }
 
 impl Registered {
-    /// The state that the control shows of a socket, if it shows any and the socket runs it.
-    pub(super) fn view(&self, socket: BorrowedFd<'_>) -> Result<Option<Vec<u8>>> {
+    /// The state that the control, called `name`, shows of a socket, if it shows any and the socket runs it.
+    pub(super) fn view(&self, name: &str, socket: BorrowedFd<'_>) -> Result<Option<Vec<u8>>> {
         let Some(views) = &self.views else {
             return Ok(None);
         };
         // The key of per-socket storage is, for its owner, the descriptor of the socket.
         let key = socket.as_raw_fd().to_ne_bytes();
-        let read = || views.lookup(&key, MapFlags::ANY).map_err(io::Error::other);
+        let read = || {
+            let state = views.lookup(&key, MapFlags::ANY);
+            state.map_err(|error| Error::CongestionControl {
+                name: name.to_owned(),
+                why: format!("its state cannot be read: {error}"),
+            })
+        };
         // Another processor may write in between: only two equal answers are one state.
-        let mut before = read().doing(|| "read the state of a congestion control")?;
+        let mut before = read()?;
         loop {
-            let now = read().doing(|| "read the state of a congestion control")?;
+            let now = read()?;
             if now == before {
                 return Ok(now);
             }

@@ -7,6 +7,9 @@ use quell_units::{Bytes, Time};
 
 use super::plan::Host;
 
+/// What the caller's step into a host's namespace may fail with.
+pub type EnterError = Box<dyn std::error::Error + Send + Sync>;
+
 /// Why traffic could not be started, or broke off as a whole.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -23,12 +26,12 @@ pub enum TrafficError {
     #[error("the sampling interval must be longer than 0s")]
     Interval,
     /// The caller's step into a host's namespace failed.
-    #[error("cannot enter the {host}: {why}")]
+    #[error("cannot enter the {host}: {source}")]
     Enter {
         /// Which host.
         host: Host,
         /// The caller's error.
-        why: String,
+        source: EnterError,
     },
     /// A group's port on the receiver host is taken.
     #[error(

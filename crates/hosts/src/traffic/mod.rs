@@ -34,18 +34,15 @@ use std::thread::{self, JoinHandle};
 use quell_units::Bytes;
 
 pub use clock::Epoch;
-pub use error::{FlowFailure, TrafficError};
+pub use error::{EnterError, FlowFailure, TrafficError};
 pub use plan::{Direction, FlowPlan, Host, TrafficConfig};
-pub use report::{FlowReport, Sample, Stretch, TrafficReport};
+pub use report::{FlowReport, Sample, Stretch, TrafficReport, Warning};
 pub use run_end::RunEnd;
 pub use setup::allow_files_for;
 pub use tcp_info::TcpInfo;
 
 use host::Left;
 use shared::Shared;
-
-/// Whatever the caller's way into a namespace fails with.
-pub type EnterError = Box<dyn std::error::Error + Send + Sync>;
 
 type Outcome = Result<Left, TrafficError>;
 
@@ -117,10 +114,7 @@ impl Traffic {
             .name(name.into())
             .spawn(move || {
                 let end_both = EndBoth(Some(shared.clone()));
-                enter().map_err(|why| TrafficError::Enter {
-                    host,
-                    why: why.to_string(),
-                })?;
+                enter().map_err(|source| TrafficError::Enter { host, source })?;
                 let left = run_host(host, &config, shared, ready, &may_go)?;
                 end_both.disarm();
                 Ok(left)

@@ -1,4 +1,4 @@
-//! What is told of the flows: samples while they run, and a report of each at the end.
+//! What is reported of the flows: samples while they run, and a report of each at the end.
 
 use quell_app::Report;
 use quell_units::{Bytes, Time};
@@ -15,13 +15,13 @@ pub struct Sample {
     pub group: usize,
     /// Index within the group.
     pub flow: usize,
-    /// Payload that the receiving application has had since the flow's start.
+    /// Payload that the receiving application has received since the flow's start.
     pub delivered: Bytes,
     /// Smoothed RTT at the data sender; `None` for datagrams, before the first measurement and after the end.
     pub rtt: Option<Time>,
     /// Congestion window of the data sender in segments; `None` for datagrams and after the end.
     pub cwnd: Option<u64>,
-    /// Segments that the data sender has sent again since the flow's start.
+    /// Segments that the data sender has retransmitted since the flow's start.
     pub retransmitted: u64,
 }
 
@@ -32,7 +32,7 @@ pub struct Stretch {
     pub from: Time,
     /// The later boundary; earlier where the run was stopped before.
     pub to: Time,
-    /// What the receiving end reports. Datagrams under way at `to` are in its `lost_last`, and not in the next stretch.
+    /// The report of the receiving end. Datagrams in flight at `to` are in its `lost_last`, and not in the next stretch.
     pub report: Report,
 }
 
@@ -45,13 +45,13 @@ pub struct FlowReport {
     pub flow: usize,
     /// When the data's sender was up: connected, or at the start of its datagrams; `None` if never.
     pub up: Option<Time>,
-    /// Payload that the receiving application had.
+    /// Payload that the receiving application received.
     pub delivered: Bytes,
     /// The connection at its data sender, when it ended; `None` for datagrams and where there was no connection.
     pub tcp: Option<TcpInfo>,
     /// The application's own report, stretch by stretch from the flow's first; neighbours may be merged.
     pub stretches: Vec<Stretch>,
-    /// Why the flow failed, if it did.
+    /// Why the flow failed; `None` if it did not.
     pub failure: Option<FlowFailure>,
 }
 
@@ -59,13 +59,25 @@ pub struct FlowReport {
 /// still enlarges its buffers.
 const NOTEWORTHY_PERCENT: u64 = 5;
 
+/// What puts figures in doubt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Warning {
+    /// The flow that it concerns, as the index of its group and its index therein; `None` for all flows.
+    pub flow: Option<(usize, usize)>,
+    /// What is wrong.
+    pub text: String,
+}
+
 impl FlowReport {
     /// What puts the flow's figures in doubt.
-    pub fn warnings(&self) -> Vec<String> {
-        let (group, flow) = (self.group, self.flow);
+    pub fn warnings(&self) -> Vec<Warning> {
+        let warning = |text| Warning {
+            flow: Some((self.group, self.flow)),
+            text,
+        };
         let mut warnings = Vec::new();
         if let Some(failure) = &self.failure {
-            warnings.push(format!("group {group} flow {flow}: {failure}"));
+            warnings.push(warning(failure.to_string()));
         }
         let Some(tcp) = self.tcp else { return warnings };
         let limits = [
@@ -75,16 +87,16 @@ impl FlowReport {
         for (name, limited) in limits {
             let percent = limited.as_nanos().saturating_mul(100) / tcp.busy.as_nanos().max(1);
             if percent >= NOTEWORTHY_PERCENT {
-                warnings.push(format!(
-                    "group {group} flow {flow}: limited by its {name} for {percent} % of its busy time; raise the hosts' buffers"
-                ));
+                warnings.push(warning(format!(
+                    "limited by its {name} for {percent} % of its busy time; raise the hosts' buffers"
+                )));
             }
         }
         warnings
     }
 }
 
-/// What became of the traffic.
+/// The outcome of all flows.
 #[derive(Debug)]
 pub struct TrafficReport {
     /// One report per plan, in the order of the plans.
@@ -104,13 +116,16 @@ impl TrafficReport {
     }
 
     /// What puts the figures in doubt.
-    pub fn warnings(&self) -> Vec<String> {
+    pub fn warnings(&self) -> Vec<Warning> {
         let mut warnings: Vec<_> = self.flows.iter().flat_map(FlowReport::warnings).collect();
         if self.receive_drops > 0 {
-            warnings.push(format!(
-                "{} datagrams were lost in the hosts' receive buffers, not in the queue: the machine is too slow for their rate",
-                self.receive_drops
-            ));
+            warnings.push(Warning {
+                flow: None,
+                text: format!(
+                    "{} datagrams were lost in the hosts' receive buffers, not in the queue: the machine is too slow for their rate",
+                    self.receive_drops
+                ),
+            });
         }
         warnings
     }
@@ -141,9 +156,10 @@ mod tests {
             panic!()
         };
         assert!(
-            warning.starts_with("group 1 flow 2: limited by its send buffer for 30 %"),
-            "{warning}"
+            warning.flow == Some((1, 2))
+                && warning.text.starts_with("limited by its send buffer for 30 %"),
+            "{warning:?}"
         );
-        assert!(of(5, 0).warnings()[0].contains("receive window"));
+        assert!(of(5, 0).warnings()[0].text.contains("receive window"));
     }
 }

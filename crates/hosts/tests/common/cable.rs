@@ -227,7 +227,7 @@ impl Frame<'_> {
         }
     }
 
-    /// Sets CE on an IPv4 packet; the header checksum is mended (RFC 1624).
+    /// Sets CE on an IPv4 packet; the header checksum is updated (RFC 1624).
     pub(crate) fn mark_ce(&mut self) {
         assert!(self.is_v4());
         let header = &mut self.bytes[Self::IP..Self::IP + 20];

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use crate::process::{Job, command, is_there, output};
 use crate::source::download;
-use crate::{Error, Result};
+use crate::{Error, Reason, Result};
 
 /// How long a probe may take.
 const LIMIT: Duration = Duration::from_secs(60);
@@ -49,7 +49,7 @@ impl Missing {
     pub(super) fn find() -> Result<Self> {
         let architecture = env::consts::ARCH;
         if architecture != "x86_64" {
-            return Err(Error::Failed(format!(
+            return Err(Error::failed(format!(
                 "user-mode Linux runs on x86_64 only, and this machine is {architecture}"
             )));
         }
@@ -103,7 +103,7 @@ impl Missing {
         let plan = output(&mut plan, LIMIT)?;
         let packages = planned(&plan);
         if packages.is_empty() {
-            return Err(Error::Failed("apt-get has nothing to install".to_owned()));
+            return Err(Error::failed("apt-get has nothing to install".to_owned()));
         }
         let mut get = download(folder);
         get.args(packages);
@@ -151,7 +151,7 @@ fn before(variable: &str, folders: &[PathBuf]) -> Result<OsString> {
     let old = env::var_os(variable).unwrap_or_default();
     let old = env::split_paths(&old).filter(|path| !path.as_os_str().is_empty());
     env::join_paths(folders.iter().cloned().chain(old))
-        .map_err(|error| Error::Failed(format!("{variable}: {error}")))
+        .map_err(|error| Error::failed(format!("{variable}: {error}")))
 }
 
 /// The packages of `needs` with a program that is not there.
@@ -178,10 +178,9 @@ fn compiles() -> bool {
 }
 
 fn install(packages: &[&str], why: &str) -> Error {
-    Error::Failed(format!(
-        "building a kernel needs {}{why}; on Debian or Ubuntu this mends it: sudo apt-get install {}",
-        packages.join(", "),
-        packages.join(" ")
+    Error::failed(Reason::with_fix(
+        format!("building a kernel needs {}{why}", packages.join(", ")),
+        format!("sudo apt-get install {} (Debian, Ubuntu)", packages.join(" ")),
     ))
 }
 

@@ -1,55 +1,48 @@
-//! Why a machine did not do what it should, and what mends it.
+//! Why a machine did not do what it should, and how to fix it.
 
+use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// What went wrong.
-#[derive(Debug, thiserror::Error)]
+use crate::Reason;
+
+/// Why a kernel did not start, or ended early.
+#[derive(Debug)]
 #[non_exhaustive]
 pub enum MachineError {
-    /// The kernel's command line cannot carry this path.
-    #[error("the folder {} cannot be told to a kernel: letters, digits and ._-+ only; set TMPDIR to another one", .0.display())]
+    /// The kernel's command line cannot hold this path.
     Path(PathBuf),
     /// A program did not start.
-    #[error("{} does not start: {source}", program.display())]
     Start {
-        /// Which.
+        /// The program.
         program: PathBuf,
-        /// Why.
+        /// The system's answer.
         source: io::Error,
     },
     /// There is nowhere to write the kernel's messages.
-    #[error("cannot write {}: {source}", path.display())]
     Log {
-        /// Where.
+        /// Their file.
         path: PathBuf,
-        /// Why.
+        /// The system's answer.
         source: io::Error,
     },
     /// The kernel has no simulated clock.
-    #[error(
-        "the kernel {} has no simulated clock (CONFIG_UML_TIME_TRAVEL_SUPPORT)\n  what mends it: quell kernel build",
-        .0.display()
-    )]
     NoTimeTravel(PathBuf),
     /// The host does not let it run.
-    #[error("this host does not run user-mode kernels: {why}\n  what mends it: {mend}")]
     Host {
-        /// What was refused.
+        /// What the host refused.
         why: String,
-        /// What to do.
-        mend: String,
+        /// The command or step that fixes it.
+        fix: String,
     },
-    /// The kernel gave up.
-    #[error("the kernel inside panicked: {message}\n{tail}")]
+    /// The kernel panicked.
     Panic {
-        /// Its own words.
+        /// The kernel's own words.
         message: String,
         /// The last of its messages.
         tail: String,
     },
     /// The kernel ended, and did not say why.
-    #[error("the kernel {} ended early ({how})\n{tail}", kernel.display())]
     Ended {
         /// Its executable.
         kernel: PathBuf,
@@ -60,10 +53,60 @@ pub enum MachineError {
     },
 }
 
+impl fmt::Display for MachineError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.reason().fmt(f)
+    }
+}
+
+impl std::error::Error for MachineError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Start { source, .. } | Self::Log { source, .. } => Some(source),
+            _ => None,
+        }
+    }
+}
+
 impl MachineError {
     pub(super) fn log(path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();
         move |source| Self::Log { path, source }
+    }
+
+    /// What is wrong, and how to fix it.
+    pub fn reason(&self) -> Reason {
+        match self {
+            Self::Path(path) => Reason::with_fix(
+                format!(
+                    "the kernel's command line cannot hold the folder {}: only letters, digits and ._-+ work there",
+                    path.display()
+                ),
+                "set TMPDIR to another folder",
+            ),
+            Self::Start { program, source } => {
+                format!("{} does not start: {source}", program.display()).into()
+            }
+            Self::Log { path, source } => {
+                format!("cannot write {}: {source}", path.display()).into()
+            }
+            Self::NoTimeTravel(kernel) => Reason::with_fix(
+                format!(
+                    "the kernel {} has no simulated clock (CONFIG_UML_TIME_TRAVEL_SUPPORT)",
+                    kernel.display()
+                ),
+                "quell kernel build",
+            ),
+            Self::Host { why, fix } => {
+                Reason::with_fix(format!("this host does not run user-mode kernels: {why}"), fix)
+            }
+            Self::Panic { message, tail } => {
+                format!("the kernel inside panicked: {message}\n{tail}").into()
+            }
+            Self::Ended { kernel, how, tail } => {
+                format!("the kernel {} ended early ({how})\n{tail}", kernel.display()).into()
+            }
+        }
     }
 
     /// Whether nothing was started because the host or the kernel cannot do it.

@@ -69,25 +69,64 @@ pub(super) struct Launch {
 const GET_REGISTER_SET: u64 = 0x4204;
 const EXTENDED_STATE: u64 = 0x202;
 
-/// Becomes the kernel that `words` say: how, then its arguments. Returns only if that failed. `own_mounts` gives this process
-/// a mount namespace of its own (unshare(2), CLONE_NEWNS).
+/// Why this process did not become a kernel.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LaunchError {
+    /// The first word does not say which kernel and how.
+    #[error("the first argument does not say which kernel")]
+    WhichKernel,
+    /// The system refused something.
+    #[error("cannot {doing}: {source}")]
+    System {
+        /// What was asked, as the end of "cannot …".
+        doing: &'static str,
+        /// The answer.
+        source: io::Error,
+    },
+    /// The image is not the one that is in the store.
+    #[error("the image has changed since it was put into the store")]
+    Changed,
+    /// The process that started this one has ended.
+    #[error("the process that started this kernel is gone")]
+    Orphaned,
+    /// A right could not be given away.
+    #[error(transparent)]
+    Rights(#[from] quell_confine::Error),
+    /// The filter of system calls could not be made or applied.
+    #[error("cannot filter system calls: {0}")]
+    Filter(#[from] seccompiler::Error),
+}
+
+fn cannot<E: Into<io::Error>>(doing: &'static str) -> impl FnOnce(E) -> LaunchError {
+    move |source| LaunchError::System {
+        doing,
+        source: source.into(),
+    }
+}
+
+/// Becomes the kernel that `words` describe: how to start it, then its arguments. Returns only if that failed. `own_mounts`
+/// gives this process a mount namespace of its own (unshare(2), CLONE_NEWNS).
 pub fn become_kernel(
     mut words: impl Iterator<Item = OsString>,
     own_mounts: impl FnOnce() -> io::Result<()>,
-) -> io::Error {
+) -> LaunchError {
     let launch: Option<Launch> = words
         .next()
         .and_then(|word| serde_json::from_str(word.to_str()?).ok());
     let Some(launch) = launch else {
-        return io::Error::new(io::ErrorKind::InvalidInput, "which kernel?");
+        return LaunchError::WhichKernel;
     };
     match prepare(&launch, own_mounts) {
         Err(error) => error,
         // Not by its path: that leads where its user may not come, and to another file by now perhaps.
-        Ok(image) => Command::new(by_descriptor(&image))
-            .arg0(&launch.kernel)
-            .args(words)
-            .exec(),
+        Ok(image) => {
+            let refused = Command::new(by_descriptor(&image))
+                .arg0(&launch.kernel)
+                .args(words)
+                .exec();
+            cannot("start the image")(refused)
+        }
     }
 }
 
@@ -96,62 +135,63 @@ pub(crate) fn by_descriptor(file: &File) -> PathBuf {
     Path::new("/proc/self/fd").join(file.as_raw_fd().to_string())
 }
 
-fn prepare(launch: &Launch, own_mounts: impl FnOnce() -> io::Result<()>) -> io::Result<File> {
+fn prepare(
+    launch: &Launch,
+    own_mounts: impl FnOnce() -> io::Result<()>,
+) -> Result<File, LaunchError> {
     if let Some(processor) = launch.processor {
         // Slower without, and as right.
         let _ = processor::keep_to(processor);
     }
     let image = open(&launch.kernel, &launch.sha256)?;
     if let Some(user) = &launch.user {
-        own_mounts().map_err(saying("make a mount namespace"))?;
+        own_mounts().map_err(cannot("make a mount namespace"))?;
         mount_change(
             "/",
             MountPropagationFlags::PRIVATE | MountPropagationFlags::REC,
         )
-        .map_err(saying("keep mounts private"))?;
+        .map_err(cannot("keep mounts private"))?;
         for (from, to) in &user.mounts {
-            mount_bind(from, to).map_err(saying("mount"))?;
+            mount_bind(from, to).map_err(cannot("mount"))?;
             if from.is_file() {
                 // A program is there to be run.
                 let only_read = MountFlags::BIND | MountFlags::RDONLY | MountFlags::NOSUID;
-                mount_remount(to, only_read, "").map_err(saying("mount read-only"))?;
+                mount_remount(to, only_read, "").map_err(cannot("mount read-only"))?;
             }
         }
-        become_user(user.id, user.id, true).map_err(saying("become another user"))?;
+        become_user(user.id, user.id, true)?;
     }
     keep_only(CapabilitySet::empty())?;
     confine(&launch.writable)?;
-    setpgid(None, None)?;
-    set_parent_process_death_signal(Some(Signal::KILL))?;
+    setpgid(None, None).map_err(cannot("make a process group"))?;
+    set_parent_process_death_signal(Some(Signal::KILL)).map_err(cannot("die with the parent"))?;
     // A parent that died before the line above sends no signal any more; whoever takes in orphans is our parent then. Only the
     // one that started us has this number: if it is the first process, that is 1.
     let parent = getppid().map_or(0, |parent| parent.as_raw_nonzero().get().unsigned_abs());
     if parent != launch.parent {
-        return Err(io::Error::other("who started this kernel is gone"));
+        return Err(LaunchError::Orphaned);
     }
     let none = Rlimit {
         current: Some(0),
         maximum: Some(0),
     };
-    setrlimit(Resource::Core, none)?;
-    let filter = filter(launch.narrow).map_err(io::Error::other)?;
-    apply_filter(&filter).map_err(io::Error::other)?;
+    setrlimit(Resource::Core, none).map_err(cannot("forbid core dumps"))?;
+    let filter = filter(launch.narrow).map_err(seccompiler::Error::from)?;
+    apply_filter(&filter)?;
     Ok(image)
 }
 
 /// The image, if it is the one that it should be. It stays open in what this process becomes: a script is read by its path.
-fn open(kernel: &Path, sha256: &str) -> io::Result<File> {
-    let image = File::open(kernel)?;
-    if !sha256.is_empty() && hash::of(&image)? != sha256 {
-        return Err(io::Error::other(
-            "the image has changed since it was put into the store",
-        ));
+fn open(kernel: &Path, sha256: &str) -> Result<File, LaunchError> {
+    let image = File::open(kernel).map_err(cannot("open the image"))?;
+    if !sha256.is_empty() && hash::of(&image).map_err(cannot("read the image"))? != sha256 {
+        return Err(LaunchError::Changed);
     }
-    fcntl_setfd(image.as_fd(), FdFlags::empty())?;
+    fcntl_setfd(image.as_fd(), FdFlags::empty()).map_err(cannot("keep the image open"))?;
     Ok(image)
 }
 
-fn confine(writable: &[PathBuf]) -> io::Result<()> {
+fn confine(writable: &[PathBuf]) -> Result<(), quell_confine::Error> {
     // Consoles that lead nowhere open it for writing.
     let null = Path::new("/dev/null");
     let paths: Vec<&Path> = writable
@@ -159,16 +199,12 @@ fn confine(writable: &[PathBuf]) -> io::Result<()> {
         .map(PathBuf::as_path)
         .chain([null])
         .collect();
-    let enforced = write_only_beneath(&paths, Outside::Refused).map_err(io::Error::other)?;
+    let enforced = write_only_beneath(&paths, Outside::Refused)?;
     if enforced == Enforced::Not {
         // Into the kernel's messages.
         eprintln!("quell: this host has no Landlock: the kernel may write what its user may");
     }
     Ok(())
-}
-
-fn saying<E: std::fmt::Display>(what: &'static str) -> impl FnOnce(E) -> io::Error {
-    move |error| io::Error::other(format!("cannot {what}: {error}"))
 }
 
 /// getrandom(2) does not exist; nor does, with narrow registers, the request for all of a process's registers. Everything

@@ -13,7 +13,7 @@ use super::MachineError;
 /// So many last lines are shown.
 const TAIL: usize = 8;
 
-/// What the host refuses, how that shows, and what mends it.
+/// The signs of a refusal by the host, what it refuses, and how to fix it.
 const REFUSALS: &[(&[&str], &str, &str)] = &[
     (
         &["PROT_EXEC mmap in", "failed"],
@@ -73,16 +73,16 @@ pub(super) fn explain(kernel: &Path, log: &Path, ended: Option<ExitStatus>) -> M
     if ended.and_then(|status| status.signal()) == Some(Signal::XFSZ.as_raw()) {
         return MachineError::Host {
             why: "a file may not grow as far as its memory or its results need".to_owned(),
-            mend: "ulimit -f unlimited".to_owned(),
+            fix: "ulimit -f unlimited".to_owned(),
         };
     }
     let started = lines.iter().any(|line| line.contains("Linux version"));
-    for (signs, why, mend) in REFUSALS {
+    for (signs, why, fix) in REFUSALS {
         let shows = |line: &&str| signs.iter().all(|sign| line.contains(sign));
         if !started && lines.iter().any(shows) {
             return MachineError::Host {
                 why: (*why).to_owned(),
-                mend: (*mend).to_owned(),
+                fix: (*fix).to_owned(),
             };
         }
     }

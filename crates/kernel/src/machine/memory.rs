@@ -53,7 +53,7 @@ pub(super) fn folder(bytes: u64) -> Result<PathBuf, MachineError> {
             bytes.div_ceil(1 << 20),
             why.join(", ")
         ),
-        mend: "free space there, or set TMPDIR to a folder with room on a file system that is not mounted noexec"
+        fix: "free space there, or set TMPDIR to a folder with room on a file system that is not mounted noexec"
             .to_owned(),
     })
 }

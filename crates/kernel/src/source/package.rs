@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use crate::process::{Job, command, is_there, output};
 use crate::store::Version;
-use crate::{Error, Result};
+use crate::{Error, Reason, Result};
 
 /// How the packages are called: this, and the kernel's version.
 const PREFIX: &str = "linux-source-";
@@ -57,7 +57,7 @@ impl Package {
             || !wish.starts_with(|c: char| c.is_ascii_alphanumeric())
             || !wish.chars().all(plain)
         {
-            return Err(Error::Refused(format!(
+            return Err(Error::refused(format!(
                 "--package {wish}: must be a package such as linux-source-6.1, or its version, 6.1"
             )));
         }
@@ -77,7 +77,7 @@ impl Package {
         let name = field("Package").ok_or_else(unknown)?;
         let version = field("Version").ok_or_else(unknown)?;
         if !name.starts_with(PREFIX) {
-            return Err(Error::Refused(format!(
+            return Err(Error::refused(format!(
                 "{name} is no package of a kernel source; those are called {PREFIX}VERSION: apt-cache search {PREFIX}"
             )));
         }
@@ -109,7 +109,7 @@ impl Package {
         match (fetched, file) {
             (Ok(()), Some(file)) => Ok(file),
             (Err(Error::Stopped), _) => Err(Error::Stopped),
-            (failed, _) => Err(Error::Failed(format!(
+            (failed, _) => Err(Error::failed(format!(
                 "{} {} could not be fetched ({}); is the network there, and are the package lists fresh (sudo apt-get update)? A \
                  package file that was fetched elsewhere serves too: --source FILE.deb",
                 self.name,
@@ -138,7 +138,7 @@ pub(crate) fn download(folder: &Path) -> std::process::Command {
 /// It is no package, or a broken one.
 pub(crate) fn head(path: &Path) -> Result<(String, String)> {
     if !is_there("dpkg-deb", None) {
-        return Err(Error::Failed(format!(
+        return Err(Error::failed(format!(
             "opening {} needs dpkg-deb; where there is none, unpack the archive of the source inside elsewhere and use --source DIR",
             path.display()
         )));
@@ -146,7 +146,7 @@ pub(crate) fn head(path: &Path) -> Result<(String, String)> {
     let mut show = command("dpkg-deb");
     show.arg("--field").arg(path).args(["Package", "Version"]);
     let broken = |why: &str| {
-        Error::Refused(format!(
+        Error::refused(format!(
             "{} is no whole package ({why}); fetch it again",
             path.display()
         ))
@@ -167,7 +167,7 @@ pub(crate) fn archive(path: &Path) -> Result<String> {
     let mut list = command("dpkg-deb");
     list.arg("--contents").arg(path);
     let listed = output(&mut list, LIMIT).map_err(|error| {
-        Error::Failed(format!(
+        Error::failed(format!(
             "{} is broken ({error}); fetch it again",
             path.display()
         ))
@@ -180,7 +180,7 @@ pub(crate) fn archive(path: &Path) -> Result<String> {
         file.starts_with("linux-source-") && file.contains(".tar.")
     });
     archives.next().map(str::to_owned).ok_or_else(|| {
-        Error::Refused(format!(
+        Error::refused(format!(
             "{} holds no archive linux-source-VERSION.tar; packages of kernel sources do, those of headers or images do not",
             path.display()
         ))
@@ -194,17 +194,17 @@ fn check_apt() -> Result<()> {
     {
         return Ok(());
     }
-    Err(Error::Refused(
-        "there is no apt here to fetch a kernel source with; name one: --source DIR, --source linux-VERSION.tar.xz (kernel.org has \
-         them), or --source FILE.deb"
-            .to_owned(),
-    ))
+    Err(Error::refused(Reason::with_fix(
+        "there is no apt here to fetch a kernel source with",
+        "name a source: --source DIR, --source linux-VERSION.tar.xz (kernel.org has them), or --source FILE.deb",
+    )))
 }
 
 fn unknown(what: &str) -> Error {
-    Error::Refused(format!(
-        "apt knows {what}; mend: sudo apt-get update (on Debian the section main has them); or name a source: --source DIR, \
-         --source linux-VERSION.tar.xz (kernel.org has them), --source FILE.deb"
+    Error::refused(Reason::with_fix(
+        format!("apt knows {what}"),
+        "sudo apt-get update (on Debian the section main has them); or name a source: --source DIR, \
+         --source linux-VERSION.tar.xz (kernel.org has them), --source FILE.deb",
     ))
 }
 

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use sha2::{Digest as _, Sha256};
 
 use crate::store::Version;
-use crate::{Error, Result};
+use crate::{Error, Reason, Result};
 
 /// The oldest version that is built and started in quell's own tests.
 pub const OLDEST: &str = "6.1";
@@ -36,7 +36,7 @@ impl Tree {
         let version = version(&String::from_utf8_lossy(&makefile));
         let um = folder.join("arch/um/Kconfig").is_file() && folder.join("Kconfig").is_file();
         let (Some(version), true) = (version, um) else {
-            return Err(Error::Refused(format!(
+            return Err(Error::refused(format!(
                 "{shown} is no Linux kernel source: Makefile with VERSION, Kconfig and arch/um/Kconfig are expected"
             )));
         };
@@ -66,10 +66,15 @@ impl Tree {
             return Ok(());
         };
         let shown = self.folder.display();
-        Err(Error::Refused(format!(
-            "something was built inside of the kernel source {shown} ({left} is there), and from such a tree the kernel's makefiles \
-             build nowhere else; mend: make -C {shown} ARCH=um mrproper (this removes .config and all that was built); or, to keep \
-             it, give quell a second tree: git -C {shown} worktree add ../quell-tree"
+        Err(Error::refused(Reason::with_fix(
+            format!(
+                "something was built inside of the kernel source {shown} ({left} is there), and from such a tree the kernel's \
+                 makefiles build nowhere else"
+            ),
+            format!(
+                "make -C {shown} ARCH=um mrproper (this removes .config and all that was built); or, to keep it, give quell a \
+                 second tree: git -C {shown} worktree add ../quell-tree"
+            ),
         )))
     }
 
@@ -123,11 +128,14 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
 }
 
 /// The kernel's makefiles work in no path with spaces or colons.
-pub(crate) fn check_path(path: &Path, where_: &str, mend: &str) -> Result<()> {
+pub(crate) fn check_path(path: &Path, where_: &str, fix: &str) -> Result<()> {
     let shown = path.display().to_string();
     if shown.contains([' ', '\t', '\n', ':', '\'', '"', '#', '$', '%', '\\']) {
-        return Err(Error::Refused(format!(
-            "{where_} {shown}, and the kernel's makefiles work in no path with spaces, colons or the like; {mend}"
+        return Err(Error::refused(Reason::with_fix(
+            format!(
+                "{where_} {shown}, and the kernel's makefiles work in no path with spaces, colons or the like"
+            ),
+            fix,
         )));
     }
     Ok(())

@@ -11,7 +11,7 @@ use std::sync::atomic::AtomicBool;
 
 use super::package;
 use crate::process::{Job, command, is_there};
-use crate::{Error, Result};
+use crate::{Error, Reason, Result};
 
 /// Folders of `arch/` that a user-mode kernel on x86 does not use. One that is not listed is unpacked.
 const OTHER_ARCHITECTURES: &[&str] = &[
@@ -88,9 +88,13 @@ pub(crate) fn unpack(file: &Path, folder: &Path, log: &Path, stop: &AtomicBool) 
     Job::start(chain, log, "")?
         .finish(stop, |_| {})
         .map_err(|error| match error {
-            Error::Failed(why) => Error::Failed(format!(
-                "{} cannot be unpacked ({why}): it is broken, or the disk is full; fetch it again, or free some space",
-                file.display()
+            Error::Failed(why) => Error::failed(Reason::with_fix(
+                format!(
+                    "{} cannot be unpacked ({}): it is broken, or the disk is full",
+                    file.display(),
+                    why.what
+                ),
+                "fetch it again, or free some space",
             )),
             other => other,
         })?;
@@ -101,7 +105,7 @@ pub(crate) fn unpack(file: &Path, folder: &Path, log: &Path, stop: &AtomicBool) 
         .filter(|path| path.is_dir());
     match (folders.next(), folders.next()) {
         (Some(only), None) => Ok(only),
-        _ => Err(Error::Refused(format!(
+        _ => Err(Error::refused(format!(
             "{} is not an archive with one folder that holds a kernel source",
             file.display()
         ))),
@@ -127,15 +131,15 @@ fn decompress(name: &str) -> Result<Command> {
     let kind = COMPRESSIONS.iter().find(|(end, ..)| name.ends_with(end));
     let Some((_, words, package)) = kind else {
         let ends: Vec<&str> = COMPRESSIONS.iter().map(|(end, ..)| *end).collect();
-        return Err(Error::Refused(format!(
+        return Err(Error::refused(format!(
             "{name} is neither a folder, nor a package (.deb), nor an archive ({})",
             ends.join(", ")
         )));
     };
     if !is_there(words[0], None) {
-        return Err(Error::Failed(format!(
-            "opening {name} needs {}; on Debian or Ubuntu this mends it: sudo apt-get install {package}",
-            words[0]
+        return Err(Error::failed(Reason::with_fix(
+            format!("opening {name} needs {}", words[0]),
+            format!("sudo apt-get install {package} (Debian, Ubuntu)"),
         )));
     }
     let mut program = command(words[0]);

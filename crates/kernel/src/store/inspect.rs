@@ -23,7 +23,7 @@ use rustix::process::geteuid;
 
 use crate::machine::launch::by_descriptor;
 use crate::process::{command, output};
-use crate::{Error, Result};
+use crate::{Error, Reason, Result};
 
 /// In every user-mode kernel (arch/um/kernel/um_arch.c, `usage_string`).
 const SIGN: &[u8] = b"User Mode Linux v";
@@ -50,28 +50,37 @@ pub(crate) struct Inspected {
 /// There is none, it is no user-mode kernel, or it does not run here.
 pub(crate) fn inspect(path: &Path) -> Result<Inspected> {
     let shown = path.display();
-    let refused = |why: String| Err(Error::Refused(format!("{shown} {why}")));
+    let refused = |why: Reason| {
+        Err(Error::Refused(Reason {
+            what: format!("{shown} {}", why.what),
+            fix: why.fix,
+        }))
+    };
     let mut file = match File::open(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => {
-            return refused("does not exist".to_owned());
+            return refused("does not exist".into());
         }
         other => other.map_err(Error::at("read", path))?,
     };
     let metadata = file.metadata().map_err(Error::at("read", path))?;
     if metadata.is_dir() {
-        return refused(format!(
-            "is a folder; a kernel is one file: {shown}/linux? To build a source tree: quell kernel build --source {shown}"
+        return refused(Reason::with_fix(
+            format!("is a folder; a kernel is one file: {shown}/linux?"),
+            format!("quell kernel build --source {shown}, to build a source tree"),
         ));
     }
     if !metadata.is_file() || !contains(&mut file, SIGN).map_err(Error::at("read", path))? {
-        return refused(
+        return refused(Reason::with_fix(
             "is no user-mode kernel; that is the file `linux` of a build with ARCH=um (a bzImage or vmlinuz is for real \
-             machines); `quell kernel build` makes one"
-                .to_owned(),
-        );
+             machines)",
+            "quell kernel build",
+        ));
     }
     if rustix::fs::access(path, Access::EXEC_OK).is_err() {
-        return refused(format!("is not executable; mend: chmod +x {shown}"));
+        return refused(Reason::with_fix(
+            "is not executable",
+            format!("chmod +x {shown}"),
+        ));
     }
     // A script is read by the path that it is started by, so its descriptor stays open.
     fcntl_setfd(&file, FdFlags::empty()).map_err(|errno| Error::at("read", path)(errno.into()))?;
@@ -80,8 +89,8 @@ pub(crate) fn inspect(path: &Path) -> Result<Inspected> {
         let mut question = command(by_descriptor(&file));
         question.arg0(path).arg(argument);
         confined(&mut question, user).map_err(|error| {
-            Error::Failed(format!(
-                "{shown} does not answer {argument}: {error}; it may have been built for another machine, or want libraries that \
+            Error::failed(format!(
+                "{shown} does not answer {argument}: {error}; it may have been built for another machine, or need libraries that \
                  this one lacks (ldd {shown})"
             ))
         })
@@ -107,14 +116,15 @@ fn stranger(mode: u32) -> Option<u32> {
 
 /// What `question` answers, which may nothing.
 fn confined(question: &mut Command, user: Option<u32>) -> Result<String> {
-    let refused = |why: String| Error::Failed(format!("cannot give up rights: {why}"));
+    let refused =
+        |error: quell_confine::Error| Error::failed(format!("cannot give up rights: {error}"));
     // What this thread gives away is gone for what it starts, and for nobody else. It changes the user itself: a program that is
     // asked to change it on its way is handed to a shell where it is none (execvp(3)).
     let asking = || {
         if let Some(user) = user {
-            become_user(user, user, true).map_err(|error| refused(error.to_string()))?;
+            become_user(user, user, true).map_err(refused)?;
         }
-        keep_only(CapabilitySet::empty()).map_err(|error| refused(error.to_string()))?;
+        keep_only(CapabilitySet::empty()).map_err(refused)?;
         write_only_beneath(&[Path::new("/dev/null")], Outside::Refused).map_err(refused)?;
         output(question, LIMIT)
     };

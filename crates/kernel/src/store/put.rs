@@ -72,7 +72,7 @@ impl Store {
         if check_form(name).is_err() || !folder.is_dir() {
             return Err(match self.find(Some(name)) {
                 Err(error) => error,
-                Ok(_) => Error::Refused(format!("there is no kernel {name}")),
+                Ok(_) => Error::refused(format!("there is no kernel {name}")),
             });
         }
         // First out of sight, so that nobody sees half a kernel.
@@ -97,7 +97,7 @@ impl Store {
         let opened = File::open(&image).map_err(Error::at("read", &image))?;
         kernel.facts.sha256 = hash::of(&opened).map_err(Error::at("read", &image))?;
         let text = serde_json::to_string_pretty(&kernel.facts)
-            .map_err(|error| Error::Failed(format!("kernel.json: {error}")))?;
+            .map_err(|error| Error::failed(format!("kernel.json: {error}")))?;
         let (path, new) = (
             kernel.folder.join("kernel.json"),
             kernel.folder.join(".kernel.json"),
@@ -145,7 +145,7 @@ impl Store {
         };
         write("config", config)?;
         let text = serde_json::to_string_pretty(&facts)
-            .map_err(|error| Error::Failed(format!("kernel.json: {error}")))?;
+            .map_err(|error| Error::failed(format!("kernel.json: {error}")))?;
         write("kernel.json", &(text + "\n"))?;
         sync_tree(folder).map_err(Error::at("write", folder))?;
         let place = self.folder().join(&facts.name);
@@ -202,7 +202,7 @@ pub(crate) fn facts(name: &str, inspected: &Inspected, source: String, origin: S
 /// Whether the virtual world can use the kernel that said this of itself; what it lacks that would be good to have.
 fn usable(inspected: &Inspected, whose: &str) -> Result<Outcome> {
     if !inspected.time_travel {
-        return Err(Error::Refused(format!(
+        return Err(Error::refused(format!(
             "{whose} (Linux {}) has no time travel, so its clock cannot be simulated; build it with \
              CONFIG_UML_TIME_TRAVEL_SUPPORT=y, or let quell do it: quell kernel build --source TREE",
             inspected.version
@@ -211,11 +211,11 @@ fn usable(inspected: &Inspected, whose: &str) -> Result<Outcome> {
     let wishes = Wishes::new(None)?;
     wishes
         .verify(&inspected.config, whose)
-        .map_err(|error| Error::Refused(error.to_string()))
+        .map_err(|error| Error::refused(error.to_string()))
 }
 
 fn taken(name: &str, place: &Path) -> Error {
-    Error::Refused(format!(
+    Error::refused(format!(
         "there is a kernel {name} already ({}); choose another name with --name, let `quell kernel add` --replace it, or remove it: quell kernel remove {name}",
         place.display()
     ))
@@ -231,7 +231,7 @@ pub(crate) fn check_form(name: &str) -> Result<()> {
     if right {
         return Ok(());
     }
-    Err(Error::Refused(format!(
+    Err(Error::refused(format!(
         "{name:?} cannot be the name of a kernel: at most {LONGEST} letters, digits and . _ + ~ -, a letter or digit first; \
          --name chooses one"
     )))

@@ -16,7 +16,7 @@ use std::path::Path;
 
 use rustix::process::geteuid;
 
-use crate::{Error, Result};
+use crate::{Error, Reason, Result};
 
 /// The permission bits of stat(2).
 const STICKY: u32 = 0o1000;
@@ -46,18 +46,23 @@ pub(super) fn judge(name: &str, files: &[&Path]) -> Result<Trusted> {
         for place in path.ancestors() {
             let of = fs::symlink_metadata(place).map_err(Error::at("look at", place))?;
             if let Some(why) = judge.objects(&of) {
-                return Err(Error::Refused(refusal(name, place, &why)));
+                return Err(Error::refused(refusal(name, place, &why)));
             }
         }
     }
     Ok(Trusted { owner })
 }
 
-fn refusal(name: &str, place: &Path, why: &str) -> String {
+fn refusal(name: &str, place: &Path, why: &str) -> Reason {
     let place = place.display();
-    format!(
-        "kernel {name} is not started, because others could have replaced it: {place} {why}\n  what mends it: if you trust \
-         what is there, chmod go-w (or chown) {place}; else quell kernel remove {name}, and build or add it again"
+    Reason::with_fix(
+        format!(
+            "kernel {name} is not started, because others could have replaced it: {place} {why}"
+        ),
+        format!(
+            "if you trust what is there, chmod go-w (or chown) {place}; otherwise quell kernel remove {name}, and build or add \
+             it again"
+        ),
     )
 }
 

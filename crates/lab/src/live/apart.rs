@@ -25,6 +25,7 @@ use quell_confine::capabilities::{CapabilitySet, effective, forbid_new, keep_onl
 use quell_confine::landlock::{Outside, write_only_beneath};
 use quell_confine::user::become_user;
 use quell_hosts::broker::{Answer, Broker, Line};
+use quell_kernel::Reason;
 use quell_measure::Summary;
 use quell_results::packets::PacketFile;
 use quell_scenario::contract::{Listener, Measured, Row, Unwritten};
@@ -85,43 +86,42 @@ enum Said {
     /// The result's folder is filled.
     Done,
     /// It could not begin.
-    Refused(String),
-    /// It broke off.
+    Refused { what: String, fix: Option<String> },
+    /// It failed.
     Failed(String),
 }
 
 /// Makes this process ready for live runs whose results go to `results`, and takes every right from it: without root it enters
-/// a user namespace first, in which the broker has rights over the networks made there. Must be called while the process has a
-/// single thread.
+/// a user namespace first, in which the broker has rights over the networks made there.
 ///
 /// # Errors
 ///
-/// User namespaces are forbidden, or the results could not be written afterwards.
+/// The process has several threads, user namespaces are forbidden, or the results could not be written afterwards.
 pub fn set_apart(results: &Path) -> Result<(), LiveError> {
     super::prepare()?;
-    let failed = |error: io::Error| LiveError::Failed(format!("cannot give rights away: {error}"));
     let place = existing(results);
-    let writer = writer(&place).map_err(failed)?;
-    forbid_new().map_err(failed)?;
+    let writer = writer(&place)
+        .map_err(|error| LiveError::Failed(format!("cannot look at {}: {error}", place.display())))?;
+    forbid_new()?;
     let broker = Broker::start(
         || keep_only(SET_UP).map(drop),
         move |task, line| work(writer, task, &line),
     );
-    let broker = broker.map_err(failed)?;
+    let broker = broker.map_err(|error| LiveError::Failed(error.to_string()))?;
     if let Some((user, group)) = writer {
-        become_user(user, group, false).map_err(failed)?;
+        become_user(user, group, false)?;
     }
-    keep_only(CapabilitySet::empty()).map_err(failed)?;
+    keep_only(CapabilitySet::empty())?;
     *BROKER.lock().unwrap_or_else(PoisonError::into_inner) = Some(broker);
     if access(&place, Access::WRITE_OK | Access::EXEC_OK).is_err() {
-        return Err(LiveError::Environment {
-            why: format!(
+        return Err(LiveError::Environment(Reason::with_fix(
+            format!(
                 "results cannot be written to {}: live runs give up root's right to write anywhere, and user {} may not",
                 place.display(),
                 geteuid().as_raw()
             ),
-            mend: Some("quell run … --out FOLDER, in a folder of your own".to_owned()),
-        });
+            "quell run … --out FOLDER, in a folder of your own",
+        )));
     }
     Ok(())
 }
@@ -165,7 +165,7 @@ fn carry_out(broker: &mut Broker, order: &mut Order<'_>) -> Result<Summary, RunE
     let mut asked = false;
     let code = loop {
         if order.options.stop.load(Ordering::Relaxed) && !asked {
-            broker.tell(b"stop").map_err(lost)?;
+            broker.ask(b"stop").map_err(lost)?;
             asked = true;
         }
         match broker.next(TURN).map_err(lost)? {
@@ -180,7 +180,7 @@ fn carry_out(broker: &mut Broker, order: &mut Order<'_>) -> Result<Summary, RunE
     };
     match ending {
         Some(Said::Done) => read_summary(&order.folder.join("summary.json")),
-        Some(Said::Refused(why)) => Err(RunError::Refused(why)),
+        Some(Said::Refused { what, fix }) => Err(RunError::Refused(Reason { what, fix })),
         Some(Said::Failed(why)) => Err(RunError::Failed(why)),
         Some(Said::Progress(_)) | None => Err(RunError::Failed(format!(
             "the process of the live run ended early, with code {code}"
@@ -197,7 +197,7 @@ fn read_summary(path: &Path) -> Result<Summary, RunError> {
 fn work(writer: Option<Writer>, task: &[u8], line: &Line<'_>) -> u8 {
     let said = match run(writer, task, line) {
         Ok(()) => Said::Done,
-        Err(error @ RunError::Refused(_)) => Said::Refused(error.to_string()),
+        Err(RunError::Refused(Reason { what, fix })) => Said::Refused { what, fix },
         Err(error) => Said::Failed(error.to_string()),
     };
     let told = serde_json::to_vec(&said)
@@ -210,8 +210,8 @@ fn run(writer: Option<Writer>, task: &[u8], line: &Line<'_>) -> Result<(), RunEr
     let failed = |why: String| RunError::Failed(format!("in the process of the live run: {why}"));
     if let Some((user, group)) = writer {
         // What was permitted stays so, and is used for the set-up only.
-        become_user(user, group, true).map_err(|error| failed(error.to_string()))?;
-        keep_only(SET_UP).map_err(|error| failed(error.to_string()))?;
+        let confined = become_user(user, group, true).and_then(|()| keep_only(SET_UP));
+        confined.map_err(|error| failed(error.to_string()))?;
     }
     let task: Task = serde_json::from_slice(task).map_err(|error| failed(error.to_string()))?;
     let scenario = Scenario::parse(&task.scenario)
@@ -283,12 +283,12 @@ impl LiveListener for Confined<'_, '_> {
     fn commands(&mut self) -> Option<PathBuf> {
         Some(self.inner.commands())
     }
-    fn is_built(&mut self) -> io::Result<()> {
+    fn is_built(&mut self) -> Result<(), quell_confine::Error> {
         // The hosts' connections are TCP, so nothing but files is refused.
         let enforced = write_only_beneath(&[self.folder, Path::new("/dev/null")], Outside::Allowed);
-        enforced.map(drop).map_err(io::Error::other)
+        enforced.map(drop)
     }
-    fn has_begun(&mut self) -> io::Result<()> {
+    fn has_begun(&mut self) -> Result<(), quell_confine::Error> {
         keep_only(CapabilitySet::empty()).map(drop)
     }
 }

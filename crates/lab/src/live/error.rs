@@ -1,6 +1,8 @@
-//! Why the live world cannot run, or broke off.
+//! Why the live world cannot run, or why a run failed.
 
+use quell_hosts::probe::{Need, probe};
 use quell_hosts::traffic::TrafficError;
+use quell_kernel::Reason;
 
 use quell_scenario::contract::Unwritten;
 
@@ -9,17 +11,12 @@ use quell_scenario::contract::Unwritten;
 #[non_exhaustive]
 pub enum LiveError {
     /// This machine, or this user, cannot run the live world as it is.
-    #[error("{why}{}", mend.as_ref().map(|mend| format!("\n  what mends it: {mend}")).unwrap_or_default())]
-    Environment {
-        /// What is missing.
-        why: String,
-        /// The command that mends it, if there is one.
-        mend: Option<String>,
-    },
-    /// The scenario asks for what cannot be.
+    #[error("{0}")]
+    Environment(Reason),
+    /// The scenario asks for what the live world does not have.
     #[error("{0}")]
     Scenario(String),
-    /// The run broke off.
+    /// The run failed.
     #[error("{0}")]
     Failed(String),
     /// The listener could not take a row.
@@ -30,75 +27,72 @@ pub enum LiveError {
     Results(#[from] quell_results::Error),
 }
 
+impl From<quell_confine::Error> for LiveError {
+    fn from(error: quell_confine::Error) -> Self {
+        Self::Failed(format!("cannot give rights away: {error}"))
+    }
+}
+
 impl LiveError {
-    /// Setting the hosts up failed: says what this machine lacks, found by trying, if that explains
-    /// it.
+    /// Setting the hosts up failed. Adds what this machine lacks, found by trying.
     pub(super) fn host(error: quell_hosts::Error) -> Self {
         if matches!(error, quell_hosts::Error::KernelQueue(_)) {
-            return Self::Environment {
-                why: error.to_string(),
-                mend: None,
-            };
+            return Self::Environment(error.to_string().into());
         }
-        let lacking: Vec<_> = quell_hosts::probe::probe(&[])
+        // That the hosts cannot be set up is what is to be explained, and no run needs fq.
+        let explains = |need: &Need| !need.is_of_bpf() && !matches!(need, Need::Hosts | Need::Fq);
+        let lacking: Vec<_> = probe(&[])
             .into_iter()
-            .filter(|finding| !finding.ok && !finding.what.contains("BPF"))
-            .filter(|finding| finding.what != quell_hosts::probe::RELEASES)
-            // That they cannot be set up is what is to be explained.
-            .filter(|finding| finding.what != quell_hosts::probe::HOSTS)
+            .filter(|finding| !finding.ok && explains(&finding.need))
             .collect();
-        let mut why = format!("the hosts of the live world cannot be set up: {error}");
+        let mut what = format!("the hosts of the live world cannot be set up: {error}");
         for finding in &lacking {
-            why.push_str(&format!("\n  {}: {}", finding.what, finding.detail));
+            what.push_str(&format!("\n  {}: {}", finding.need, finding.detail));
         }
-        let mend = lacking.into_iter().find_map(|finding| finding.mend);
-        Self::Environment {
-            why,
-            mend: mend.or_else(|| Some("quell doctor".to_owned())),
-        }
+        let fix = lacking.into_iter().find_map(|finding| finding.fix);
+        Self::Environment(Reason {
+            what,
+            fix: fix.or_else(|| Some("quell doctor".to_owned())),
+        })
     }
 
     /// The same of the kernel in a guest: what helps a host, such as loading a module, does not help there.
     pub(crate) fn in_guest(self) -> Self {
         match self {
-            Self::Environment { why, mend } => Self::Environment {
-                why,
-                mend: mend.map(|_| {
+            Self::Environment(reason) => Self::Environment(Reason {
+                fix: reason.fix.map(|_| {
                     "quell kernel list -v, which shows what each kernel has; --kernel chooses one, quell kernel build makes one"
                         .to_owned()
                 }),
-            },
+                ..reason
+            }),
             other => other,
         }
     }
 
-    /// A congestion control is not to be had.
+    /// A congestion control cannot be used.
     pub(super) fn control(name: &str, error: &quell_hosts::Error) -> Self {
-        let found = quell_hosts::probe::probe(&[name]);
-        let mend = found
+        let wanted = Need::CongestionControl(name.to_owned());
+        let fix = probe(&[name])
             .into_iter()
-            .filter(|finding| !finding.ok)
-            .filter(|finding| finding.what.contains(name) || finding.what.contains("BPF"))
-            .find_map(|finding| finding.mend);
-        Self::Environment {
-            why: error.to_string(),
-            mend: mend.or_else(|| Some("quell doctor".to_owned())),
-        }
+            .filter(|finding| !finding.ok && (finding.need == wanted || finding.need.is_of_bpf()))
+            .find_map(|finding| finding.fix);
+        Self::Environment(Reason {
+            what: error.to_string(),
+            fix: fix.or_else(|| Some("quell doctor".to_owned())),
+        })
     }
 
-    /// The hosts' traffic could not start, or broke off.
+    /// The hosts' traffic could not start, or failed.
     pub(super) fn traffic(error: TrafficError) -> Self {
         match error {
             TrafficError::Plan { .. } | TrafficError::Interval => Self::Scenario(error.to_string()),
-            TrafficError::NoSuchControl { ref name, .. } => Self::Environment {
-                mend: Some(format!("modprobe tcp_{name}")),
-                why: error.to_string(),
-            },
+            TrafficError::NoSuchControl { ref name, .. } => Self::Environment(Reason::with_fix(
+                error.to_string(),
+                format!("modprobe tcp_{name}"),
+            )),
             TrafficError::TooManyFlows { .. } | TrafficError::ControlRestricted { .. } => {
-                Self::Environment {
-                    why: error.to_string(),
-                    mend: None,
-                }
+                Self::Environment(error.to_string().into())
             }
             _ => Self::Failed(error.to_string()),
         }

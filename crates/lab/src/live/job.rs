@@ -32,8 +32,8 @@ pub(crate) fn live(
 /// An error of the live world as one of a run whose results go to `disk`.
 pub(super) fn of_run(error: LiveError, disk: ToDisk<'_>) -> RunError {
     match error {
-        LiveError::Scenario(why) => RunError::Refused(why),
-        LiveError::Environment { .. } => RunError::Refused(error.to_string()),
+        LiveError::Scenario(why) => RunError::refused(why),
+        LiveError::Environment(reason) => RunError::Refused(reason),
         LiveError::Unwritten(_) => disk.error(),
         LiveError::Results(error) => error.into(),
         error => RunError::Failed(error.to_string()),

@@ -29,10 +29,25 @@ const NOTICE: Time = Time::from_millis(20);
 
 /// A link that runs. Dropped before it has been joined, it ends at once.
 pub(super) struct LinkThread {
-    thread: Option<JoinHandle<io::Result<Linked>>>,
+    thread: Option<JoinHandle<Result<Linked, LinkFailure>>>,
     asked: Arc<Asked>,
     /// A message when the end has been brought forward.
     heard: Receiver<()>,
+}
+
+/// Why the link's thread ended before the run did.
+#[derive(Debug, thiserror::Error)]
+enum LinkFailure {
+    #[error("no real-time priority {priority}: {source}")]
+    Realtime { priority: u8, source: io::Error },
+    #[error(transparent)]
+    Link(#[from] quell_link::Error),
+    #[error(transparent)]
+    System(#[from] io::Error),
+    #[error("cannot give rights away: {0}")]
+    Rights(#[from] quell_confine::Error),
+    #[error("the run was given up")]
+    GivenUp,
 }
 
 /// What the link's thread is asked for.
@@ -162,7 +177,7 @@ impl Carrier {
         self,
         mut link: Link<O>,
         ready: Sender<()>,
-    ) -> io::Result<Linked> {
+    ) -> Result<Linked, LinkFailure> {
         // Whoever waits for it is told otherwise when it is dropped.
         let _ = ready.send(());
         self.pace(&mut link)?;
@@ -179,7 +194,10 @@ impl Carrier {
 
     /// Runs slice by slice up to the last cut, or to an end that comes before, so that losses count where they happened and
     /// rows leave while the run goes on.
-    fn pace<O: Observer<Descriptor> + Recording>(&self, link: &mut Link<O>) -> io::Result<()> {
+    fn pace<O: Observer<Descriptor> + Recording>(
+        &self,
+        link: &mut Link<O>,
+    ) -> Result<(), LinkFailure> {
         let mut lost = 0;
         let mut heard = false;
         for &cut in &self.cuts {
@@ -191,7 +209,7 @@ impl Carrier {
                 };
                 link.run(until, ends_early)?;
                 if self.asked.to_give_up.load(Ordering::Relaxed) {
-                    return Err(io::ErrorKind::Interrupted.into());
+                    return Err(LinkFailure::GivenUp);
                 }
                 if !heard && self.asked.to_end.load(Ordering::Relaxed) {
                     heard = true;
@@ -228,22 +246,17 @@ impl Carrier {
     }
 }
 
-/// Enters the middle namespace, opens both ports, and gives up every right that running does not
-/// need.
+/// Enters the middle namespace, opens both ports, and drops every right that running does not need.
 fn open<O: Observer<Descriptor>>(
     config: LinkConfig,
     topology: &Topology,
     options: LiveOptions,
     observers: [O; 2],
-) -> io::Result<Link<O>> {
+) -> Result<Link<O>, LinkFailure> {
     topology.link.enter()?;
     if let Some(priority) = options.realtime {
-        quell_link::become_realtime(priority).map_err(|error| {
-            io::Error::new(
-                error.kind(),
-                format!("no real-time priority {priority}: {error}"),
-            )
-        })?;
+        quell_link::become_realtime(priority)
+            .map_err(|source| LinkFailure::Realtime { priority, source })?;
     }
     let ports = [
         Port::open(topology.to_sender.name)?,

@@ -24,10 +24,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::time::Duration;
 
+use quell_confine::threads;
 use quell_hosts::capabilities;
 use quell_hosts::cc::Modules;
 use quell_hosts::topology::Topology;
 use quell_hosts::traffic::{Epoch, RunEnd, Traffic};
+use quell_kernel::Reason;
 use quell_link::Descriptor;
 use quell_measure::{Histograms, RunInfo, Summary};
 use quell_units::Time;
@@ -89,11 +91,11 @@ pub trait LiveListener: Listener {
         None
     }
     /// The hosts and their networks exist, and no other thread of the run does yet.
-    fn is_built(&mut self) -> std::io::Result<()> {
+    fn is_built(&mut self) -> Result<(), quell_confine::Error> {
         Ok(())
     }
-    /// Every thread of the run exists and has what it needs; the calling thread needs no right any more.
-    fn has_begun(&mut self) -> std::io::Result<()> {
+    /// Every thread of the run exists and has what it needs; the calling thread needs no rights any more.
+    fn has_begun(&mut self) -> Result<(), quell_confine::Error> {
         Ok(())
     }
 }
@@ -101,14 +103,21 @@ pub trait LiveListener: Listener {
 impl LiveListener for () {}
 
 /// Makes this process able to run the live world without root: moves it into a user namespace of
-/// its own. Must be called while the process has a single thread; as root it does nothing.
+/// its own. As root it changes nothing.
+///
+/// # Errors
+///
+/// The process has several threads, whoever it belongs to; or the system allows no user namespaces.
 pub fn prepare() -> Result<(), LiveError> {
+    threads::require_one()?;
     if rustix::process::geteuid().is_root() {
         return Ok(());
     }
-    quell_hosts::user_namespace::enter().map_err(|error| LiveError::Environment {
-        mend: error.mend(),
-        why: error.to_string(),
+    quell_hosts::user_namespace::enter().map_err(|error| {
+        LiveError::Environment(Reason {
+            fix: error.fix(),
+            what: error.to_string(),
+        })
     })
 }
 
@@ -132,8 +141,7 @@ pub fn run(
         options.modules(),
     )?;
     let topology = Arc::new(Topology::new(&plan.topology).map_err(LiveError::host)?);
-    let confining = |error| LiveError::Failed(format!("cannot give rights away: {error}"));
-    listener.is_built().map_err(confining)?;
+    listener.is_built()?;
     let packets = listener
         .packets()
         .map(|file| LivePackets::of_live::<Descriptor>(scenario, world, file));
@@ -182,7 +190,7 @@ pub fn run(
         epoch,
         plan.duration,
     )?;
-    listener.has_begun().map_err(confining)?;
+    listener.has_begun()?;
 
     let clocks = Clocks::now();
     let mut flows = Flows::new(&plan);

@@ -1,6 +1,6 @@
 //! What puts a live result in doubt.
 
-use quell_hosts::traffic::TrafficReport;
+use quell_hosts::traffic::{TrafficReport, Warning};
 use quell_link::Direction;
 use quell_measure::Summary;
 use quell_scenario::figures::{warn_if_idle, warn_if_unmeasured};
@@ -74,20 +74,11 @@ fn late(plan: &Plan<'_>, linked: &Linked, warnings: &mut Vec<String>) {
 }
 
 /// Hosts know groups by number, people by name.
-fn with_names(plan: &Plan<'_>, warning: String) -> String {
-    let Some((number, rest)) = warning
-        .strip_prefix("group ")
-        .and_then(|rest| rest.split_once(' '))
-    else {
-        return warning;
-    };
-    match number
-        .trim_end_matches(':')
-        .parse::<usize>()
-        .ok()
-        .and_then(|number| plan.scenario().groups.get(number))
-    {
-        Some(group) => format!("group {} {rest}", group.name),
-        None => warning,
+fn with_names(plan: &Plan<'_>, warning: Warning) -> String {
+    let groups = &plan.scenario().groups;
+    let flow = warning.flow.map(|(group, flow)| (groups.get(group), flow));
+    match flow {
+        Some((Some(group), flow)) => format!("group {} flow {flow}: {}", group.name, warning.text),
+        Some((None, _)) | None => warning.text,
     }
 }

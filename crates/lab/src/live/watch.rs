@@ -27,7 +27,7 @@ pub(super) const GRACE: Time = Time::from_secs(1);
 
 /// Watching. Dropped before it is finished, it ends at once.
 pub(super) struct Watch {
-    thread: Option<JoinHandle<io::Result<Watched>>>,
+    thread: Option<JoinHandle<Result<Watched, LiveError>>>,
     stop: Arc<AtomicBool>,
 }
 
@@ -74,7 +74,10 @@ impl Watch {
             .spawn(move || {
                 keep_only(CapabilitySet::empty())?;
                 let until = || at(end.at() - GRACE);
-                watch(before, after, crossing, until, &stopped)
+                let watched = watch(before, after, crossing, until, &stopped);
+                watched.map_err(|error| {
+                    LiveError::Failed(format!("watching packets failed: {error}"))
+                })
             })
             .map_err(failed)?;
         Ok(Self {
@@ -83,20 +86,17 @@ impl Watch {
         })
     }
 
-    /// Looks a last time, and tells what was found.
+    /// Looks a last time, and returns what was found.
     pub(super) fn finish(mut self) -> Result<Watched, LiveError> {
         match self.join() {
-            Some(Ok(Ok(watched))) => Ok(watched),
-            Some(Ok(Err(error))) => Err(LiveError::Failed(format!(
-                "watching packets failed: {error}"
-            ))),
+            Some(Ok(watched)) => watched,
             Some(Err(_)) | None => Err(LiveError::Failed(
                 "the thread that watches packets panicked".to_owned(),
             )),
         }
     }
 
-    fn join(&mut self) -> Option<thread::Result<io::Result<Watched>>> {
+    fn join(&mut self) -> Option<thread::Result<Result<Watched, LiveError>>> {
         self.stop.store(true, Ordering::Relaxed);
         self.thread.take().map(JoinHandle::join)
     }

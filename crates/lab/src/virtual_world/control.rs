@@ -64,8 +64,8 @@ pub(super) enum End {
     /// The result's folder is filled.
     Done { kernel: String },
     /// It could not begin.
-    Refused { why: String },
-    /// It broke off.
+    Refused { what: String, fix: Option<String> },
+    /// It failed.
     Failed { why: String },
 }
 
@@ -227,7 +227,8 @@ mod tests {
         host.ask_to_stop().unwrap();
         assert!(guest.is_asked_to_stop());
         let end = End::Refused {
-            why: "because".to_owned(),
+            what: "because".to_owned(),
+            fix: Some("so".to_owned()),
         };
         guest.finish(&end).unwrap();
         assert_eq!(host.end(), Some(end));

@@ -14,6 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use quell_hosts::entropy;
 use quell_units::Time;
+use quell_kernel::Reason;
 use rustix::mount::{MountFlags, mount, mount_bind, mount_remount};
 use rustix::system::{RebootCommand, reboot, uname};
 
@@ -52,9 +53,7 @@ pub(super) fn main(mut words: impl Iterator<Item = OsString>) -> ExitCode {
         Ok(()) => End::Done {
             kernel: uname().release().to_string_lossy().into_owned(),
         },
-        Err(error @ RunError::Refused(_)) => End::Refused {
-            why: error.to_string(),
-        },
+        Err(RunError::Refused(Reason { what, fix })) => End::Refused { what, fix },
         Err(error) => End::Failed {
             why: error.to_string(),
         },

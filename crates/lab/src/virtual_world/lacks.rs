@@ -1,9 +1,10 @@
 //! What this host lacks for a guest: a kernel, a control that the kernel was built with, room for the guest's memory.
 
+use quell_kernel::Reason;
 use quell_kernel::machine::has_room;
 
 use super::{Guest, guest_memory};
-use crate::Scenario;
+use crate::{RunError, Scenario};
 use crate::lack::{Lack, controls};
 use crate::options::GuestOptions;
 
@@ -11,7 +12,8 @@ use crate::options::GuestOptions;
 pub(crate) fn lacks(scenario: &Scenario, options: &GuestOptions) -> Vec<Lack> {
     let guest = match Guest::new(options) {
         Ok(guest) => guest,
-        Err(error) => return vec![lack(&error.to_string())],
+        Err(RunError::Refused(reason)) => return vec![reason.into()],
+        Err(error) => return vec![Reason::from(error.to_string()).into()],
     };
     let mut lacks = Vec::new();
     if let Some(there) = guest.kernel.congestion_controls() {
@@ -29,17 +31,7 @@ pub(crate) fn lacks(scenario: &Scenario, options: &GuestOptions) -> Vec<Lack> {
         }
     }
     if let Err(error) = has_room(guest_memory(scenario).get()) {
-        lacks.push(lack(&error.to_string()));
+        lacks.push(error.reason().into());
     }
     lacks
-}
-
-/// A message whose second line, if it has one, names what to do after a colon.
-fn lack(message: &str) -> Lack {
-    let (what, rest) = message.split_once('\n').unwrap_or((message, ""));
-    let fix = rest.split_once(": ").map(|(_, fix)| fix.to_owned());
-    Lack {
-        what: what.to_owned(),
-        fix,
-    }
 }

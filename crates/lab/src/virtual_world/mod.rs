@@ -20,7 +20,8 @@ use std::time::{Duration, Instant};
 
 use quell_confine::landlock::{self, Enforced};
 use quell_hosts::namespace::own_mounts;
-use quell_hosts::probe::Finding;
+use quell_hosts::probe::{Finding, Need};
+use quell_kernel::Reason;
 use quell_kernel::machine::registers::must_be_narrow;
 use quell_kernel::machine::{
     Arguments, GuestUser, LEAST_MEMORY, Machine, MachineConfig, MachineError, Usage, launch,
@@ -87,14 +88,15 @@ pub(crate) struct Guest {
 impl Guest {
     /// Finds the kernel. Refuses one that has no simulated clock, that others could have replaced, or that has changed.
     pub(crate) fn new(options: &GuestOptions) -> Result<Self, RunError> {
-        let refused = |error: &dyn std::fmt::Display| RunError::Refused(error.to_string());
+        let refused = |error: quell_kernel::Error| RunError::Refused(error.reason());
         let kernel = Store::open()
             .and_then(|store| store.find(options.kernel.as_deref()))
-            .map_err(|error| refused(&error))?;
+            .map_err(refused)?;
         if !kernel.facts.time_travel {
-            return Err(refused(&MachineError::NoTimeTravel(kernel.executable())));
+            let error = MachineError::NoTimeTravel(kernel.executable());
+            return Err(RunError::Refused(error.reason()));
         }
-        let owner = kernel.check().map_err(|error| refused(&error))?.owner;
+        let owner = kernel.check().map_err(refused)?.owner;
         let program = std::env::current_exe().map_err(|error| {
             RunError::Failed(format!("this program does not know its own file: {error}"))
         })?;
@@ -192,7 +194,7 @@ impl Guest {
         watched.map_err(|error| with_commands(error, &results))?;
         match control.end() {
             Some(End::Done { kernel }) => Ok((kernel, machine.usage())),
-            Some(End::Refused { why }) => Err(RunError::Refused(why)),
+            Some(End::Refused { what, fix }) => Err(RunError::Refused(Reason { what, fix })),
             Some(End::Failed { why }) => Err(RunError::Failed(why)),
             None => Err(broken(machine.explain())),
         }
@@ -259,27 +261,25 @@ impl Guest {
     }
 }
 
-/// Whether the virtual world runs here: the newest kernel is started, and ends. With the command that mends what is missing.
+/// Whether the virtual world runs here: starts the newest kernel, which then ends.
 pub fn probe() -> Vec<Finding> {
-    let finding = |what: &str, tried: Result<String, RunError>| {
-        let (ok, text) = match tried {
-            Ok(detail) => (true, detail),
-            Err(error) => (false, error.to_string()),
-        };
-        let (detail, mend) = match text.split_once("\n  what mends it: ") {
-            Some((detail, mend)) => (detail.to_owned(), Some(mend.to_owned())),
-            None if ok => (text, None),
-            None => (text, Some("quell kernel build".to_owned())),
+    let finding = |need: Need, tried: Result<String, RunError>| {
+        let ok = tried.is_ok();
+        let build = || Some("quell kernel build".to_owned());
+        let (detail, fix) = match tried {
+            Ok(detail) => (detail, None),
+            Err(RunError::Refused(Reason { what, fix })) => (what, fix.or_else(build)),
+            Err(error) => (error.to_string(), build()),
         };
         Finding {
-            what: what.to_owned(),
+            need,
             ok,
             detail,
-            mend,
+            fix,
         }
     };
     match Guest::new(&GuestOptions::default()) {
-        Err(error) => vec![finding("user-mode kernel", Err(error))],
+        Err(error) => vec![finding(Need::UserModeKernel, Err(error))],
         Ok(guest) => {
             let kernel = format!("{} ({})", guest.kernel.name, guest.kernel.facts.version);
             let began = Instant::now();
@@ -288,15 +288,15 @@ pub fn probe() -> Vec<Finding> {
                 format!("Linux {release} started and ended in {took:.2} s")
             });
             vec![
-                finding("user-mode kernel", Ok(kernel)),
-                finding("virtual time", tried),
+                finding(Need::UserModeKernel, Ok(kernel)),
+                finding(Need::VirtualTime, tried),
                 confinement(),
             ]
         }
     }
 }
 
-/// How far the host keeps a guest's kernel from what is none of its business.
+/// How far the host confines a guest's kernel.
 fn confinement() -> Finding {
     let (ok, detail) = match landlock::probe() {
         Ok(Enforced::Wholly) => (true, "a guest writes in its own folders only".to_owned()),
@@ -308,10 +308,10 @@ fn confinement() -> Finding {
         Err(error) => (false, format!("a guest may write what its user may: {error}")),
     };
     Finding {
-        what: "Landlock".to_owned(),
+        need: Need::Landlock,
         ok,
         detail,
-        mend: (!ok)
+        fix: (!ok)
             .then(|| "Linux 5.13 or later, booted with landlock in its list lsm=".to_owned()),
     }
 }
@@ -324,7 +324,7 @@ fn entropy(seed: u64) -> Vec<u8> {
 
 fn broken(error: MachineError) -> RunError {
     if error.is_refusal() {
-        RunError::Refused(error.to_string())
+        RunError::Refused(error.reason())
     } else {
         RunError::Failed(error.to_string())
     }

@@ -124,19 +124,19 @@ fn without_root_a_user_namespace_serves() {
     let summary = summary(&output);
     // That it works, not how well: real-time priority is root's.
     assert!(goodput(&summary, 0) > 0.0 && goodput(&summary, 1) > 0.0);
-    // And DCTCP, which only root can load, is refused with what mends it.
+    // And DCTCP, which only root can load, is refused with a fix.
     let output = as_nobody(&quell)
         .args(["run", COEXISTENCE, "--world", "live", "--out"])
         .arg(folder.path().join("refused"))
         .output()
         .unwrap();
-    refused(&output, &["dctcp", "what mends it"]);
+    refused(&output, &["dctcp", "fix: "]);
     assert!(!folder.path().join("refused").exists());
 }
 
 #[test]
-fn what_is_missing_is_named_with_what_mends_it() {
-    let test = "what_is_missing_is_named_with_what_mends_it";
+fn what_is_missing_is_named_with_its_fix() {
+    let test = "what_is_missing_is_named_with_its_fix";
     let _beside = beside_others();
     if !is_root() {
         return not_run(test, "needs root, to take its own rights away");
@@ -157,7 +157,7 @@ fn what_is_missing_is_named_with_what_mends_it() {
         .args(arguments)
         .output()
         .unwrap();
-    refused(&output, &["dctcp", "what mends it"]);
+    refused(&output, &["dctcp", "fix: "]);
     // Without the right to make namespaces, as root in a container.
     let output = Command::new("setpriv")
         .args(["--bounding-set=-sys_admin", QUELL])
@@ -165,7 +165,7 @@ fn what_is_missing_is_named_with_what_mends_it() {
         .args(CUBIC)
         .output()
         .unwrap();
-    refused(&output, &["network namespaces", "what mends it"]);
+    refused(&output, &["network namespaces", "fix: "]);
     // Without root, where user namespaces are forbidden.
     let (nobody, quell) = for_nobody();
     let script = format!(
@@ -193,7 +193,7 @@ fn what_is_missing_is_named_with_what_mends_it() {
         ])
         .output()
         .unwrap();
-    refused(&output, &["max_user_namespaces", "what mends it"]);
+    refused(&output, &["max_user_namespaces", "fix: "]);
     assert!(!out.exists(), "nothing is left behind");
 }
 

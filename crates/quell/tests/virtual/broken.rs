@@ -38,11 +38,11 @@ fn a_kernel_without_a_simulated_clock_is_refused() {
 
 /// What kernels say of hosts that refuse them, as arch/um/os-Linux prints it, and what quell makes of it.
 #[test]
-fn what_the_host_refuses_is_named_with_what_mends_it() {
+fn what_the_host_refuses_is_named_with_its_fix() {
     for (said, words) in [
         (
             "Checking that ptrace can change system call numbers...check_ptrace: ptrace failed, errno = 1 failed",
-            ["ptrace", "what mends it"],
+            ["ptrace", "fix: "],
         ),
         (
             "Checking PROT_EXEC mmap in /dev/shm...failed: Operation not permitted",

@@ -33,7 +33,10 @@ fn curious(stage: &Stage, command: &mut Command) -> String {
     let errors = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(1), "{errors}");
     let has_landlock =
-        quell_confine::landlock::probe() != Ok(quell_confine::landlock::Enforced::Not);
+        !matches!(
+            quell_confine::landlock::probe(),
+            Ok(quell_confine::landlock::Enforced::Not)
+        );
     assert_eq!(errors.contains("refused outside"), has_landlock, "{errors}");
     assert_eq!(forbidden.exists(), !has_landlock);
     assert!(errors.contains("wrote inside"), "{errors}");
@@ -254,7 +257,7 @@ fn whoever_was_not_started_by_the_one_that_says_so_does_not_begin() {
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(!output.status.success());
     assert!(
-        errors.contains("who started this kernel is gone"),
+        errors.contains("the process that started this kernel is gone"),
         "{errors}"
     );
     assert!(output.stdout.is_empty());

@@ -236,7 +236,7 @@ impl Runs<'_> {
         let outcome = match quell_lab::run(&scenario, options, &mut |_| {}) {
             Err(RunError::Refused(why)) => {
                 not_run = self.not_run.lock().unwrap_or_else(PoisonError::into_inner);
-                not_run.push((point, why.replace('\n', " ")));
+                not_run.push((point, why.to_string().replace('\n', " ")));
                 return Ok(());
             }
             outcome => outcome?,

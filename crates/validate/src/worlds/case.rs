@@ -22,7 +22,7 @@ pub struct Case {
 impl Case {
     /// The scenario of one run.
     pub fn scenario(&self, world: World, seed: u64) -> Result<Scenario, RunError> {
-        let refused = |why: String| RunError::Refused(format!("{}: {why}", self.id));
+        let refused = |why: String| RunError::refused(format!("{}: {why}", self.id));
         let mut overrides = vec![Override::seed(seed)];
         for setting in &self.settings {
             overrides.push(Override::set(setting).map_err(refused)?);

@@ -173,7 +173,7 @@ fn one(
 
 fn trouble(error: LiveError) -> Trouble {
     match error {
-        LiveError::Environment { .. } => Trouble::NotHere(error.to_string().replace('\n', " ")),
+        LiveError::Environment(_) => Trouble::NotHere(error.to_string().replace('\n', " ")),
         error => Trouble::Failed(RunError::Failed(error.to_string())),
     }
 }
