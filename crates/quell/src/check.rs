@@ -79,7 +79,7 @@ impl Text {
         overrides.extend(changes.duration.as_deref().map(Override::duration));
         overrides.extend(changes.seed.map(Override::seed));
         Scenario::load(&self.name, &self.text, &overrides, world).map_err(|problems| {
-            let count = problems.0.len();
+            let count = problems.all().len();
             let what = if count == 1 {
                 "1 error".to_owned()
             } else {

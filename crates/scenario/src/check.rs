@@ -107,7 +107,7 @@ pub(super) fn check(
     if problems.is_empty() {
         Ok(())
     } else {
-        Err(Problems(problems))
+        Err(Problems::new(problems))
     }
 }
 

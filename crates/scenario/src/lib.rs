@@ -257,7 +257,7 @@ impl Scenario {
         overrides: &[Override],
         world: Option<World>,
     ) -> Result<Loaded, Problems> {
-        let one = |problem| Problems(vec![problem]);
+        let one = |problem| Problems::new(vec![problem]);
         let mut root = tree::read(file, text).map_err(one)?;
         for argument in overrides {
             argument.apply(file, &mut root).map_err(one)?;

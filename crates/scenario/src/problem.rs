@@ -57,9 +57,27 @@ impl fmt::Display for Shown<'_> {
     }
 }
 
-/// Everything that is wrong with a scenario; never empty.
+/// Everything that is wrong with a scenario; never empty. Problems come by line of the file, then those of arguments of the
+/// command line; those of one place keep the order in which they were found.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Problems(pub Vec<Problem>);
+pub struct Problems(Vec<Problem>);
+
+impl Problems {
+    /// `problems`, sorted.
+    pub(super) fn new(mut problems: Vec<Problem>) -> Self {
+        problems.sort_by_key(|problem| match problem.origin {
+            Origin::Line(line) => line,
+            Origin::Argument(_) => usize::MAX,
+        });
+        Self(problems)
+    }
+
+    /// All of them.
+    pub fn all(&self) -> &[Problem] {
+        &self.0
+    }
+}
+
 
 impl fmt::Display for Problems {
     /// One problem a line.
@@ -137,6 +155,34 @@ mod tests {
         ] {
             assert_eq!(closest(word, known), meant, "{word}");
         }
+    }
+
+    #[test]
+    fn problems_come_by_line_and_then_by_argument() {
+        let problem = |origin, key: &str| Problem {
+            file: "a.toml".into(),
+            origin,
+            key: key.to_owned(),
+            found: None,
+            allowed: "is wrong".into(),
+        };
+        let argument = || Origin::Argument("--set a=1".to_owned());
+        let problems = Problems::new(vec![
+            problem(Origin::Line(9), "nine"),
+            problem(argument(), "first argument"),
+            problem(Origin::Line(2), "two"),
+            problem(Origin::Line(9), "nine again"),
+            problem(argument(), "second argument"),
+        ]);
+        let keys: Vec<_> = problems.all().iter().map(|one| one.key.as_str()).collect();
+        let expected = [
+            "two",
+            "nine",
+            "nine again",
+            "first argument",
+            "second argument",
+        ];
+        assert_eq!(keys, expected);
     }
 
     #[test]

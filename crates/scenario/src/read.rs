@@ -26,7 +26,7 @@ pub(super) fn read(file: &str, root: &Node) -> Result<Scenario, Problems> {
     };
     match scenario(&mut reader, root) {
         Some(scenario) if reader.problems.is_empty() => Ok(scenario),
-        _ => Err(Problems(reader.problems)),
+        _ => Err(Problems::new(reader.problems)),
     }
 }
 

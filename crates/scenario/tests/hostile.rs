@@ -3,7 +3,7 @@
 
 use proptest::prelude::*;
 use quell_scenario::World;
-use quell_scenario::{Override, Scenario};
+use quell_scenario::{Origin, Override, Scenario};
 
 /// Words and pieces of TOML that come together as nonsense of the right shape.
 fn piece() -> impl Strategy<Value = String> {
@@ -53,6 +53,14 @@ fn piece() -> impl Strategy<Value = String> {
     ]
 }
 
+/// Where problems are sorted by.
+fn line(origin: &Origin) -> usize {
+    match origin {
+        Origin::Line(line) => *line,
+        Origin::Argument(_) => usize::MAX,
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -68,7 +76,11 @@ proptest! {
                 let text = loaded.scenario.to_toml();
                 prop_assert_eq!(Scenario::parse(&text).map_err(|error| error.to_string()), Ok(loaded.scenario));
             }
-            Err(problems) => prop_assert!(!problems.0.is_empty() && problems.to_string().lines().count() == problems.0.len()),
+            Err(problems) => {
+                let all = problems.all();
+                prop_assert!(!all.is_empty() && problems.to_string().lines().count() == all.len());
+                prop_assert!(all.is_sorted_by_key(|problem| line(&problem.origin)), "{problems}");
+            }
         }
     }
 

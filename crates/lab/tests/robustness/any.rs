@@ -62,7 +62,7 @@ pub(crate) fn accepted(
         };
         let wrong = |number: usize| {
             let here = |origin: &Origin| matches!(origin, Origin::Line(line) if *line == number);
-            problems.0.iter().any(|problem| here(&problem.origin))
+            problems.all().iter().any(|problem| here(&problem.origin))
         };
         let kept = |(index, line): &(usize, &str)| !wrong(index + 1) || !optional(line);
         let left: Vec<&str> = text
@@ -99,7 +99,7 @@ fn plainer(text: &str, problems: &Problems) -> String {
     let mut left: Vec<&str> = Vec::new();
     for (first, lines) in &tables {
         let here = |problem: &Problem| problem.origin == Origin::Line(*first);
-        let wrong = problems.0.iter().any(here);
+        let wrong = problems.all().iter().any(here);
         match (wrong, lines[0]) {
             // The time and its table are the two lines before.
             (true, "[at.set]") => left.truncate(left.len() - 2),

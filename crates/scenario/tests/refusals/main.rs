@@ -11,7 +11,7 @@ mod senders;
 mod values;
 
 use quell_scenario::World;
-use quell_scenario::{Override, Scenario};
+use quell_scenario::{Origin, Override, Scenario};
 
 const GOOD: &str = r#"schema = 1
 name = "good"

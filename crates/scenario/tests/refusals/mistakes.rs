@@ -25,8 +25,8 @@ fn each_mistake_is_named_with_file_line_key_what_was_found_and_what_is_allowed()
         (
             "rate = \"40mbit\"",
             "raet = \"40mbit\"",
-            "f.toml:4: link.raet = \"40mbit\": unknown key (did you mean rate?); [link] has rate, overhead, mpu, bins-per-octave, queue, reverse\n\
-          f.toml:3: link.rate: is missing; must be a rate from 1kbit to 1tbit",
+            "f.toml:3: link.rate: is missing; must be a rate from 1kbit to 1tbit\n\
+          f.toml:4: link.raet = \"40mbit\": unknown key (did you mean rate?); [link] has rate, overhead, mpu, bins-per-octave, queue, reverse",
         ),
         (
             "limit = \"100ms\"",
@@ -42,8 +42,8 @@ fn each_mistake_is_named_with_file_line_key_what_was_found_and_what_is_allowed()
         (
             "[run]",
             "[ruin]",
-            "f.toml:21: ruin = a table: unknown key (did you mean run?); a scenario has schema, name, description, link, value, group, at, run\n\
-          f.toml:1: run: is missing; must be a table [run]",
+            "f.toml:1: run: is missing; must be a table [run]\n\
+          f.toml:21: ruin = a table: unknown key (did you mean run?); a scenario has schema, name, description, link, value, group, at, run",
         ),
         (
             "\"dctcp\"",
@@ -425,6 +425,33 @@ fn several_mistakes_are_told_at_once() {
             "f.toml:4: link.rate",
             "f.toml:10: group.a.count",
             "f.toml:22: run.duration"
+        ]
+    );
+}
+
+#[test]
+fn problems_come_by_line_in_whichever_order_the_tables_stand() {
+    let (rest, run) = GOOD.split_once("[run]").unwrap();
+    let (head, tables) = rest.split_once("[link]").unwrap();
+    let text = format!("{head}[run]{run}[link]{tables}")
+        .replace("40mbit", "fast")
+        .replace("count = 2", "count = 2.5")
+        .replace("10s", "soon");
+    let override_ = Override::set("run.warmup=never").unwrap();
+    let problems = Scenario::load("f.toml", &text, &[override_], None).unwrap_err();
+    let places: Vec<_> = problems
+        .all()
+        .iter()
+        .map(|problem| (&problem.origin, problem.key.as_str()))
+        .collect();
+    let argument = Origin::Argument("--set run.warmup=never".to_owned());
+    assert_eq!(
+        places,
+        [
+            (&Origin::Line(4), "run.duration"),
+            (&Origin::Line(6), "link.rate"),
+            (&Origin::Line(12), "group.a.count"),
+            (&argument, "run.warmup"),
         ]
     );
 }
