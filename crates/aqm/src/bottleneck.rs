@@ -8,23 +8,12 @@
 //! start together with both its times, so that a delay line behind the link can already plan its
 //! release.
 
-use crate::departure_clock::{DepartureClock, Framing};
+use crate::departure_clock::{Departure, DepartureClock, Framing};
 use crate::observer::Observer;
 use crate::packet::Packet;
 use crate::parameter::ParameterError;
 use crate::qdisc::{Backlog, Qdisc};
-use crate::units::{Bytes, Rate, Time};
-
-/// The transmission of one packet.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Departure {
-    /// Start of transmission: the packet leaves the queue.
-    pub start: Time,
-    /// End of transmission: its last bit leaves the link.
-    pub end: Time,
-    /// Bytes that it occupies on the link.
-    pub link_bytes: Bytes,
-}
+use crate::units::{Rate, Time};
 
 /// A rate-limited link with a queue discipline.
 #[derive(Debug)]
@@ -193,6 +182,7 @@ mod tests {
     use super::*;
     use crate::fifo::Fifo;
     use crate::observer::Drop;
+    use crate::units::Bytes;
     use crate::packet::Ecn;
     use crate::packet::testing::TestPacket;
     use crate::parameter::Settings;

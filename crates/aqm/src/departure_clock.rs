@@ -28,6 +28,17 @@ impl Framing {
     }
 }
 
+/// The transmission of one packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Departure {
+    /// Start of transmission: the packet leaves the queue.
+    pub start: Time,
+    /// End of transmission: its last bit leaves the link.
+    pub end: Time,
+    /// Bytes that it occupies on the link.
+    pub link_bytes: Bytes,
+}
+
 /// The clock of one link.
 #[derive(Debug, Clone)]
 pub struct DepartureClock {

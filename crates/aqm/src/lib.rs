@@ -56,7 +56,8 @@ pub mod value;
 pub mod vdq_csaqm;
 mod virtual_queue;
 
-pub use bottleneck::{Bottleneck, Departure};
+pub use bottleneck::Bottleneck;
+pub use departure_clock::Departure;
 pub use marker::Marker;
 pub use observer::{Drop, DropReason, MarkReason, Observer, QueueId};
 pub use packet::Packet;

@@ -5,7 +5,7 @@
 //! `marked`, then `dequeued` followed by `departed`, or `dropped`. With an AQM that acts at enqueue
 //! the mark comes before `enqueued`.
 
-use crate::bottleneck::Departure;
+use crate::departure_clock::Departure;
 use crate::units::{Rate, Time};
 
 /// Which queue of a discipline, an index into [`Qdisc::queues`](crate::Qdisc::queues).

@@ -2,8 +2,6 @@
 
 use std::io;
 
-use crate::threads::SeveralThreads;
-
 /// Why a right could not be given away. Whoever gets this error may still have every right.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -22,6 +20,14 @@ pub enum Error {
     /// It holds for one thread, and the process has more.
     #[error(transparent)]
     Threads(#[from] SeveralThreads),
+}
+
+/// This process has other threads beside the calling one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("this works only while the process has a single thread, and it has {count}")]
+pub struct SeveralThreads {
+    /// How many threads there are, with the calling one.
+    pub count: usize,
 }
 
 /// Names what was asked when the kernel refuses it; `doing` is the end of "cannot …".

@@ -16,4 +16,4 @@ pub mod landlock;
 pub mod threads;
 pub mod user;
 
-pub use error::Error;
+pub use error::{Error, SeveralThreads};

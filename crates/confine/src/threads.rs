@@ -7,16 +7,7 @@
 use std::fs;
 use std::io;
 
-use crate::Error;
-use crate::error::cannot;
-
-/// This process has other threads beside the calling one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("this works only while the process has a single thread, and it has {count}")]
-pub struct SeveralThreads {
-    /// How many threads there are, with the calling one.
-    pub count: usize,
-}
+use crate::error::{Error, SeveralThreads, cannot};
 
 /// Returns an error unless the calling thread is the only one of its process.
 ///

@@ -1,8 +1,7 @@
 //! What can go wrong with a host: a system call that is refused, or a request that cannot be met.
 
 use std::io;
-
-use crate::kernel_queue::KernelQueueError;
+use std::time::Duration;
 
 /// Result of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -69,6 +68,76 @@ pub enum Error {
     /// A right could not be given away.
     #[error(transparent)]
     Rights(#[from] quell_confine::Error),
+}
+
+/// Where tc may be when the environment does not say.
+pub(crate) const TC_PATH: &str = "/usr/sbin:/sbin:/usr/bin:/bin:/usr/local/sbin:/usr/local/bin";
+/// tc answers in milliseconds.
+pub(crate) const TC_PATIENCE: Duration = Duration::from_secs(10);
+
+/// Why the kernel's own queue cannot be set up or read.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum KernelQueueError {
+    /// The first word is no name of a discipline.
+    #[error(
+        "{discipline:?} does not begin with the name of a discipline, as in \"pie limit 1000\""
+    )]
+    NoName {
+        /// The words that were given.
+        discipline: String,
+    },
+    /// A word that would move the queue to another place, or is an option of tc.
+    #[error("{word:?} is no parameter of {kind}")]
+    NoParameter {
+        /// The word.
+        word: String,
+        /// Name of the discipline.
+        kind: String,
+    },
+    /// The rate is 0 or unlimited.
+    #[error("it needs a rate")]
+    NoRate,
+    /// The bucket holds nothing.
+    #[error("it needs a burst of at least a byte")]
+    NoBurst,
+    /// The topology has IPv6.
+    #[error("its router carries IPv4 only")]
+    Ipv6,
+    /// There is no tc.
+    #[error("it is set up by tc, and there is none in {TC_PATH}: install iproute2")]
+    NoTc,
+    /// This kernel has no discipline of that name.
+    #[error("cannot {asked}: {why}; this kernel has no such discipline")]
+    NoSuchDiscipline {
+        /// What was asked: the call of tc.
+        asked: String,
+        /// The words of tc.
+        why: String,
+    },
+    /// tc failed.
+    #[error("cannot {asked}: {why}")]
+    Tc {
+        /// What was asked: the call of tc.
+        asked: String,
+        /// The words of tc.
+        why: String,
+    },
+    /// tc did not end in time.
+    #[error("{asked} takes longer than {} s", TC_PATIENCE.as_secs())]
+    Stuck {
+        /// What was asked: the call of tc.
+        asked: String,
+    },
+    /// The counters in the output of tc cannot be read.
+    #[error("its counters cannot be read: {output}")]
+    Unreadable {
+        /// The output.
+        output: String,
+    },
+    /// The thread that reads the counters has ended.
+    #[error("the thread that reads its counters is gone")]
+    Gone,
 }
 
 /// Names what was asked when a system call failed.

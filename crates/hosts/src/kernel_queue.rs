@@ -20,82 +20,12 @@ use quell_confine::capabilities::{self, CapabilitySet};
 use quell_units::Rate;
 use serde::{Deserialize, Serialize};
 
-use crate::error::Doing as _;
+use crate::error::{Doing as _, KernelQueueError, TC_PATH, TC_PATIENCE};
 use crate::namespace::Namespace;
 use crate::{Error, Result};
 
 /// What `htb` counts of a packet beyond its IP length: the Ethernet header.
 pub const OVERHEAD: u64 = 14;
-
-/// Where tc may be when the environment does not say.
-const PATH: &str = "/usr/sbin:/sbin:/usr/bin:/bin:/usr/local/sbin:/usr/local/bin";
-/// tc answers in milliseconds.
-const PATIENCE: Duration = Duration::from_secs(10);
-
-/// Why the kernel's own queue cannot be set up or read.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum KernelQueueError {
-    /// The first word is no name of a discipline.
-    #[error(
-        "{discipline:?} does not begin with the name of a discipline, as in \"pie limit 1000\""
-    )]
-    NoName {
-        /// The words that were given.
-        discipline: String,
-    },
-    /// A word that would move the queue to another place, or is an option of tc.
-    #[error("{word:?} is no parameter of {kind}")]
-    NoParameter {
-        /// The word.
-        word: String,
-        /// Name of the discipline.
-        kind: String,
-    },
-    /// The rate is 0 or unlimited.
-    #[error("it needs a rate")]
-    NoRate,
-    /// The bucket holds nothing.
-    #[error("it needs a burst of at least a byte")]
-    NoBurst,
-    /// The topology has IPv6.
-    #[error("its router carries IPv4 only")]
-    Ipv6,
-    /// There is no tc.
-    #[error("it is set up by tc, and there is none in {PATH}: install iproute2")]
-    NoTc,
-    /// This kernel has no discipline of that name.
-    #[error("cannot {asked}: {why}; this kernel has no such discipline")]
-    NoSuchDiscipline {
-        /// What was asked: the call of tc.
-        asked: String,
-        /// The words of tc.
-        why: String,
-    },
-    /// tc failed.
-    #[error("cannot {asked}: {why}")]
-    Tc {
-        /// What was asked: the call of tc.
-        asked: String,
-        /// The words of tc.
-        why: String,
-    },
-    /// tc did not end in time.
-    #[error("{asked} takes longer than {} s", PATIENCE.as_secs())]
-    Stuck {
-        /// What was asked: the call of tc.
-        asked: String,
-    },
-    /// The counters in the output of tc cannot be read.
-    #[error("its counters cannot be read: {output}")]
-    Unreadable {
-        /// The output.
-        output: String,
-    },
-    /// The thread that reads the counters has ended.
-    #[error("the thread that reads its counters is gone")]
-    Gone,
-}
 
 /// A bottleneck made of this kernel's disciplines.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -272,7 +202,7 @@ fn tc(first: &[&str], rest: &mut dyn Iterator<Item = &str>) -> Result<String> {
         .args(first)
         .args(rest)
         .env_clear()
-        .env("PATH", PATH)
+        .env("PATH", TC_PATH)
         .env("LC_ALL", "C")
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
@@ -293,7 +223,7 @@ fn tc(first: &[&str], rest: &mut dyn Iterator<Item = &str>) -> Result<String> {
         if let Some(status) = child.try_wait().doing(|| asked.clone())? {
             break status;
         }
-        if began.elapsed() > PATIENCE {
+        if began.elapsed() > TC_PATIENCE {
             // It may have ended at this very moment, which is as good.
             let _ = child.kill();
             child.wait().doing(|| asked.clone())?;

@@ -29,5 +29,5 @@ pub mod topology;
 pub mod traffic;
 pub mod user_namespace;
 
-pub use error::{Error, Result};
+pub use error::{Error, KernelQueueError, Result};
 pub use quell_confine::capabilities;

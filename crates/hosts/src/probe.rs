@@ -78,7 +78,10 @@ impl fmt::Display for Need {
 impl Need {
     /// Whether only congestion controls that are loaded as BPF need it.
     pub fn is_of_bpf(&self) -> bool {
-        matches!(self, Self::KernelTypes | Self::BpfRights | Self::BpfControls)
+        matches!(
+            self,
+            Self::KernelTypes | Self::BpfRights | Self::BpfControls
+        )
     }
 }
 

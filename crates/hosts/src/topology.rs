@@ -21,8 +21,8 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use crate::error::Doing as _;
-use crate::kernel_queue::{self, Counters, KernelQueue, KernelQueueError};
+use crate::error::{Doing as _, KernelQueueError};
+use crate::kernel_queue::{self, Counters, KernelQueue};
 use crate::namespace::Namespace;
 use crate::netlink::{Mac, Netlink, VethEnd, interface_index};
 use crate::{Error, Result, offload, sysctl};

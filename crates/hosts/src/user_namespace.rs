@@ -211,7 +211,9 @@ mod tests {
         assert!(
             matches!(
                 here,
-                Err(UserNamespaceError::Threads(quell_confine::Error::Threads(_)))
+                Err(UserNamespaceError::Threads(quell_confine::Error::Threads(
+                    _
+                )))
             ),
             "{here:?}"
         );

@@ -7,9 +7,9 @@ use std::process::Command;
 use std::time::Instant;
 
 use common::{Cable, can_make_networks, connect, not_run};
-use quell_hosts::kernel_queue::{KernelQueue, KernelQueueError};
+use quell_hosts::kernel_queue::KernelQueue;
 use quell_hosts::topology::{Topology, TopologyConfig};
-use quell_hosts::{Error, offload, sysctl};
+use quell_hosts::{Error, KernelQueueError, offload, sysctl};
 use quell_testing::Turn;
 
 fn can_run(test: &str) -> bool {

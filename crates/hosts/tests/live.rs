@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 
 use common::{Cable, Direction, SPARE, can_make_networks, connect, has_ecn, not_run, tcp_info};
 use quell_hosts::netlink::{Netlink, interface_index};
-use quell_hosts::topology::{GroupConfig, Topology, TopologyConfig};
 use quell_hosts::probe::{self, Need};
+use quell_hosts::topology::{GroupConfig, Topology, TopologyConfig};
 use quell_hosts::{capabilities, offload, sysctl};
 use quell_testing::{Turn, bound, live};
 

@@ -15,7 +15,9 @@ use std::sync::atomic::AtomicBool;
 use sha2::{Digest as _, Sha256};
 
 use crate::config::{self, Outcome, Wishes};
-use crate::source::tree::{OLDEST, Tree, check_path, hex};
+use crate::hash::hex;
+pub use crate::progress::{Progress, Stage, Told};
+use crate::source::tree::{OLDEST, Tree, check_path};
 use crate::source::{Source, Wanted, stem};
 use crate::store::inspect::inspect;
 use crate::store::work::Work;
@@ -37,47 +39,6 @@ pub struct Request {
     pub fragment: Option<PathBuf>,
     /// Whether to begin from nothing, although there is a build tree of this source.
     pub clean: bool,
-}
-
-/// What is being done.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stage {
-    /// Looking whether this kernel is there already.
-    Looking,
-    /// Another process builds the same kernel.
-    Waiting,
-    /// Getting tools that are not installed.
-    FetchingTools,
-    /// Getting the package; counted in bytes.
-    Fetching,
-    /// Unpacking it.
-    Unpacking,
-    /// Finding out which options the tree has.
-    Configuring,
-    /// Compiling; counted in files.
-    Compiling,
-    /// Removing the source and what it was compiled to.
-    CleaningUp,
-}
-
-/// How far it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Progress {
-    /// What is being done.
-    pub stage: Stage,
-    /// How much of it is done.
-    pub done: u64,
-    /// Out of how much, about; 0 where it is not known.
-    pub total: u64,
-}
-
-/// What a build tells while it goes on.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Told {
-    /// How far it is.
-    Progress(Progress),
-    /// Something to know.
-    Note(String),
 }
 
 /// A kernel that was asked for.

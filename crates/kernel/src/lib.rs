@@ -14,9 +14,12 @@ pub mod build;
 pub mod config;
 pub mod durable;
 mod error;
+mod hash;
 pub mod machine;
 mod process;
+mod progress;
 pub mod source;
 pub mod store;
+mod version;
 
 pub use error::{Error, Reason, Result};

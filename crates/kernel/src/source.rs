@@ -11,7 +11,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-use crate::build::{Progress, Stage, Told};
+use crate::progress::{Progress, Stage, Told};
 use crate::store::work::Work;
 use crate::{Error, Result};
 use package::Package;

@@ -5,11 +5,9 @@
 
 mod controls;
 mod facts;
-pub(crate) mod hash;
 pub(crate) mod inspect;
 pub(crate) mod put;
 mod trust;
-mod version;
 pub(crate) mod work;
 
 use std::ffi::OsString;
@@ -17,11 +15,11 @@ use std::fs::{self, File};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
+pub use crate::version::Version;
 pub use facts::Facts;
 pub use trust::Trusted;
-pub use version::Version;
 
-use crate::{Error, Reason, Result, config};
+use crate::{Error, Reason, Result, config, hash};
 
 /// Where kernels are kept.
 #[derive(Debug, Clone)]

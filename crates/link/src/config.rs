@@ -6,7 +6,6 @@ use quell_aqm::{Discipline, Link, registry};
 use quell_units::{Bytes, Random, Rate, Settings, Time};
 
 use crate::direction::Direction;
-use crate::error::ConfigError;
 use crate::frames::{Descriptor, OnWire, Pool};
 use crate::ports::BATCH;
 
@@ -211,6 +210,31 @@ impl LinkConfig {
         }
         Ok(())
     }
+}
+
+/// What cannot work in the configuration of a link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ConfigError {
+    /// The pool has too few slots.
+    #[error("{0} frames are too few: at least {least}", least = LinkConfig::FEWEST_FRAMES)]
+    Frames(u32),
+    /// No packet, or no slot, has this size.
+    #[error("an MTU of {0} is not between {least} and {most}", least = LinkConfig::LEAST_MTU, most = Pool::MAX_MTU)]
+    Mtu(u16),
+    /// A descriptor cannot number so many groups.
+    #[error("{0} groups are too many: at most {most}", most = LinkConfig::MOST_GROUPS)]
+    Groups(usize),
+    /// Two groups have this port.
+    #[error("port {0} stands for two groups")]
+    SharedPort(u16),
+    /// [`Wakeup::Lazy`] or [`Wakeup::Ahead`] with a group without delay, or without
+    /// groups.
+    #[error("looking once per interval needs a delay in every group")]
+    NoDelay,
+    /// [`Wakeup::Ahead`] at an interface without `fq`.
+    #[error("looking ahead needs the queue discipline fq at both ports")]
+    NoFq,
 }
 
 #[cfg(test)]

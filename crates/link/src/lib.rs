@@ -47,9 +47,9 @@ mod report;
 mod taps;
 mod time;
 
-pub use config::{Change, DirectionConfig, GroupConfig, LinkConfig, Noise, Wakeup};
+pub use config::{Change, ConfigError, DirectionConfig, GroupConfig, LinkConfig, Noise, Wakeup};
 pub use direction::Direction;
-pub use error::{ConfigError, Error};
+pub use error::Error;
 pub use frames::{Classifier, Descriptor, Frame, FrameId, OnWire, Pool};
 pub use frames::{classifier, ecn_field, flow_key, frame, value_field};
 pub use link::{Announce, Link};

@@ -14,9 +14,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use quell_aqm::{Discipline, Observer, Packet};
 use quell_units::{Ecn, ParameterError, Random, Rate, Time};
 
-use crate::config::{Change, GroupConfig, LinkConfig, Wakeup};
+use crate::config::{Change, ConfigError, GroupConfig, LinkConfig, Wakeup};
 use crate::direction::Direction;
-use crate::error::{ConfigError, Error};
+use crate::error::Error;
 use crate::frames::frame::{self, Bypass, Kind};
 use crate::frames::{Classifier, Descriptor, Pool, ecn_field, value_field};
 use crate::lane::Lane;

@@ -9,7 +9,8 @@ use std::time::Instant;
 
 use quell_aqm::{Departure, Drop, Observer};
 use quell_link::{
-    Change, Descriptor, Direction, DirectionConfig, GroupConfig, Link, LinkConfig, Port, Wakeup,
+    Change, Descriptor, Direction, DirectionConfig, Error, GroupConfig, Link, LinkConfig, Port,
+    Wakeup,
 };
 use quell_testing::{Missed, Run, bound, live};
 use quell_units::{Rate, Time};
@@ -399,6 +400,9 @@ fn sleeps(test: &str, run: &mut Run) -> Result<(), Missed> {
     );
     topology.link.ip("link set left down");
     let error = link.run(MS(60_000), &stop).unwrap_err();
+    let Error::System(error) = error else {
+        panic!("{error}")
+    };
     assert_eq!(error.raw_os_error(), Some(libc::ENETDOWN), "{error}");
     assert!(topology.link.run(|| Port::open("nowhere")).is_err());
     Ok(())

@@ -7,82 +7,14 @@ use super::changes::try_out;
 use super::control::names;
 use super::keys::{MOST_FLOWS, MOST_GROUPS};
 use super::memory;
+use super::places::Places;
 use super::problem::{Problem, Problems};
-use super::tree::{Node, Tree};
 use super::{Datagrams, Direction, EcnSetting, Group, Scenario};
 use crate::World;
 
 /// The most flows of real hosts, at one time and later: two sockets each stay well below what a process may open at all
 /// (fs.nr_open, 1 048 576).
 const MOST_SOCKET_PAIRS: u64 = 100_000;
-
-/// Finds where a key was given.
-pub(super) struct Places<'a> {
-    file: &'a str,
-    root: &'a Node,
-}
-
-impl<'a> Places<'a> {
-    pub(super) fn new(file: &'a str, root: &'a Node) -> Self {
-        Self { file, root }
-    }
-
-    /// A problem with `key`, at its own place or at the nearest table that should hold it. `found` stands for a value that
-    /// nobody wrote.
-    pub(super) fn problem(
-        &self,
-        key: &str,
-        found: impl ToString,
-        allowed: impl Into<String>,
-    ) -> Problem {
-        let mut at = self.root;
-        let mut whole = true;
-        for part in key.split('.') {
-            match step(at, part) {
-                Some(next) => at = next,
-                None => {
-                    whole = false;
-                    break;
-                }
-            }
-        }
-        let found = found.to_string();
-        let written = whole && matches!(at.value, Tree::Scalar(..));
-        Problem {
-            file: self.file.to_owned(),
-            origin: at.origin.clone(),
-            key: key.to_owned(),
-            found: if written {
-                Some(at.found())
-            } else {
-                Some(found).filter(|found| !found.is_empty())
-            },
-            allowed: allowed.into(),
-        }
-    }
-}
-
-/// One part of a dotted key down the tree; members of a list have a name, or a position from 1.
-fn step<'a>(node: &'a Node, part: &str) -> Option<&'a Node> {
-    match &node.value {
-        Tree::Table(table) => table.get(part),
-        Tree::Array(nodes) => {
-            let named = |node: &&Node| match &node.value {
-                Tree::Table(table) => table
-                    .get("name")
-                    .is_some_and(|name| name.found().trim_matches('"') == part),
-                _ => false,
-            };
-            let by_position = || {
-                part.parse::<usize>()
-                    .ok()
-                    .and_then(|position| nodes.get(position.checked_sub(1)?))
-            };
-            nodes.iter().find(named).or_else(by_position)
-        }
-        Tree::Scalar(..) => None,
-    }
-}
 
 /// Everything that is wrong with a scenario whose single values are right.
 pub(super) fn check(

@@ -29,6 +29,7 @@ mod lifetimes;
 mod markers;
 pub mod memory;
 mod overrides;
+mod places;
 mod printable;
 mod problem;
 mod queue;
@@ -263,7 +264,7 @@ impl Scenario {
             argument.apply(file, &mut root).map_err(one)?;
         }
         let scenario = read::read(file, &root)?;
-        let places = check::Places::new(file, &root);
+        let places = places::Places::new(file, &root);
         check::check(&scenario, world, &places)?;
         let warnings = warn::warnings(&scenario, &places);
         Ok(Loaded { scenario, warnings })

@@ -14,7 +14,7 @@ use super::capacity::{
     Carries, all_flows, bytes_in_flight, fastest, in_hosts, most_flows, queue_bytes, under_way,
     window,
 };
-use super::check::Places;
+use super::places::Places;
 use super::problem::Problem;
 use super::{Direction, Group, Scenario};
 use crate::World;

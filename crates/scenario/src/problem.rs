@@ -78,7 +78,6 @@ impl Problems {
     }
 }
 
-
 impl fmt::Display for Problems {
     /// One problem a line.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

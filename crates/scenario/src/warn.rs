@@ -6,8 +6,8 @@ use quell_units::Rate;
 use quell_units::parameter::Value;
 
 use super::capacity::most_flows;
-use super::check::Places;
 use super::control::names;
+use super::places::Places;
 use super::problem::Problem;
 use super::{Direction, EcnSetting, Group, Scenario, Side, uses_values};
 

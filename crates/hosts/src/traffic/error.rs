@@ -5,7 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use quell_units::{Bytes, Time};
 
-use super::plan::Host;
+use super::endpoint::Host;
 
 /// What the caller's step into a host's namespace may fail with.
 pub type EnterError = Box<dyn std::error::Error + Send + Sync>;

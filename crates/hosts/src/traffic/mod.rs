@@ -14,6 +14,7 @@
 pub mod clock;
 mod datagram;
 mod end;
+mod endpoint;
 pub mod error;
 mod host;
 pub mod plan;
@@ -34,8 +35,9 @@ use std::thread::{self, JoinHandle};
 use quell_units::Bytes;
 
 pub use clock::Epoch;
+pub use endpoint::{Direction, Host};
 pub use error::{EnterError, FlowFailure, TrafficError};
-pub use plan::{Direction, FlowPlan, Host, TrafficConfig};
+pub use plan::{FlowPlan, TrafficConfig};
 pub use report::{FlowReport, Sample, Stretch, TrafficReport, Warning};
 pub use run_end::RunEnd;
 pub use setup::allow_files_for;

@@ -1,7 +1,6 @@
 //! What traffic there is to be: the plan of each flow, and the checks before anything starts.
 
 use std::collections::{HashMap, HashSet};
-use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 
 use quell_app::{AppConfig, Transport};
@@ -9,45 +8,9 @@ use quell_units::{Ecn, Random, Time};
 
 use super::clock::Epoch;
 use super::datagram;
+use super::endpoint::Direction;
 use super::error::TrafficError;
 use super::run_end::RunEnd;
-
-/// One of the two end hosts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Host {
-    /// Where connections are made from, and downloads come from.
-    Sender,
-    /// Where each group has its port, and uploads come from.
-    Receiver,
-}
-
-impl fmt::Display for Host {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Sender => "sender host",
-            Self::Receiver => "receiver host",
-        })
-    }
-}
-
-/// Which way a flow's data goes. The group's port is on the receiver host either way.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Direction {
-    /// From the sender host to the receiver host.
-    Download,
-    /// From the receiver host to the sender host.
-    Upload,
-}
-
-impl Direction {
-    /// The host that the data comes from.
-    pub const fn source(self) -> Host {
-        match self {
-            Self::Download => Host::Sender,
-            Self::Upload => Host::Receiver,
-        }
-    }
-}
 
 /// One flow.
 #[derive(Debug, Clone)]

@@ -157,7 +157,9 @@ mod tests {
         };
         assert!(
             warning.flow == Some((1, 2))
-                && warning.text.starts_with("limited by its send buffer for 30 %"),
+                && warning
+                    .text
+                    .starts_with("limited by its send buffer for 30 %"),
             "{warning:?}"
         );
         assert!(of(5, 0).warnings()[0].text.contains("receive window"));

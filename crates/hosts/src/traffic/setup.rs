@@ -13,9 +13,10 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use super::clock::Timers;
 use super::end::{Context, DatagramEnd, End, Port};
+use super::endpoint::Host;
 use super::error::TrafficError;
 use super::host::Running;
-use super::plan::{FlowPlan, Host, TrafficConfig};
+use super::plan::{FlowPlan, TrafficConfig};
 use super::poller::{Interest, Poller, Token};
 use super::shared::Shared;
 use super::socket;

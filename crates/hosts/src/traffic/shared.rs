@@ -9,7 +9,7 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use quell_units::Time;
 
-use super::plan::Host;
+use super::endpoint::Host;
 use super::poller;
 use super::report::Sample;
 

@@ -22,8 +22,8 @@ use std::time::{Duration, SystemTime};
 use rustix::io::{FdFlags, fcntl_setfd};
 use sha2::{Digest as _, Sha256};
 
+use crate::hash::hex;
 use crate::source::plain;
-use crate::source::tree::hex;
 use crate::{Error, Result};
 
 /// Build trees that are kept; one takes some 100 MB.

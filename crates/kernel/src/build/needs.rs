@@ -180,7 +180,10 @@ fn compiles() -> bool {
 fn install(packages: &[&str], why: &str) -> Error {
     Error::failed(Reason::with_fix(
         format!("building a kernel needs {}{why}", packages.join(", ")),
-        format!("sudo apt-get install {} (Debian, Ubuntu)", packages.join(" ")),
+        format!(
+            "sudo apt-get install {} (Debian, Ubuntu)",
+            packages.join(" ")
+        ),
     ))
 }
 

@@ -97,15 +97,18 @@ impl MachineError {
                 ),
                 "quell kernel build",
             ),
-            Self::Host { why, fix } => {
-                Reason::with_fix(format!("this host does not run user-mode kernels: {why}"), fix)
-            }
+            Self::Host { why, fix } => Reason::with_fix(
+                format!("this host does not run user-mode kernels: {why}"),
+                fix,
+            ),
             Self::Panic { message, tail } => {
                 format!("the kernel inside panicked: {message}\n{tail}").into()
             }
-            Self::Ended { kernel, how, tail } => {
-                format!("the kernel {} ended early ({how})\n{tail}", kernel.display()).into()
-            }
+            Self::Ended { kernel, how, tail } => format!(
+                "the kernel {} ended early ({how})\n{tail}",
+                kernel.display()
+            )
+            .into(),
         }
     }
 

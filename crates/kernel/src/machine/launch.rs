@@ -36,7 +36,7 @@ use seccompiler::{
 use serde::{Deserialize, Serialize};
 
 use super::processor;
-use crate::store::hash;
+use crate::hash;
 
 /// A user for a kernel that root starts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -9,7 +9,7 @@
 
 use std::fs;
 
-use crate::store::Version;
+use crate::version::Version;
 
 /// An entry of the first process's environment, by which the C library (glibc, "Hardware Capability Tunables") takes its
 /// functions without AVX.

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use sha2::{Digest as _, Sha256};
 
+use crate::hash::hex;
 use crate::store::Version;
 use crate::{Error, Reason, Result};
 
@@ -120,11 +121,6 @@ impl Tree {
         }
         Ok(hex(&hash.finalize()))
     }
-}
-
-/// Digits of a hash.
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// The kernel's makefiles work in no path with spaces or colons.

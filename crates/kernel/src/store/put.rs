@@ -10,12 +10,12 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use rustix::io::Errno;
 
-use super::hash;
 use super::inspect::{Inspected, inspect};
 use super::work::Work;
 use super::{Facts, Kernel, Store};
 use crate::config::{Outcome, Wishes};
 use crate::durable::{sync_names, sync_tree};
+use crate::hash;
 use crate::{Error, Result};
 
 /// Longest name.

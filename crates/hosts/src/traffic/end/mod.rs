@@ -15,8 +15,9 @@ use quell_units::Time;
 use rustix::net::sockopt;
 
 use super::clock::{Alarm, Epoch, Timers, Wish};
+use super::endpoint::Host;
 use super::error::{FlowFailure, doing};
-use super::plan::{FlowPlan, Host};
+use super::plan::FlowPlan;
 use super::poller::{Interest, Poller, Readiness, Token};
 use super::report::Stretch;
 use super::shared::{FlowShared, Shared};

@@ -1,13 +1,11 @@
-//! SHA-256 of a kernel's image.
+//! SHA-256 of a kernel's image, and hashes as text.
 
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _};
 
 use sha2::{Digest as _, Sha256};
 
-use crate::source::tree::hex;
-
-/// Of everything in the file, in hexadecimal. It is read from its start, and stands there again afterwards.
+/// The hash of everything in the file, in hexadecimal. Reads it from its start, and leaves it there.
 pub(crate) fn of(mut file: &File) -> io::Result<String> {
     file.rewind()?;
     let mut hash = Sha256::new();
@@ -20,4 +18,9 @@ pub(crate) fn of(mut file: &File) -> io::Result<String> {
     }
     file.rewind()?;
     Ok(hex(&hash.finalize()))
+}
+
+/// Digits of a hash.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
