@@ -1,4 +1,4 @@
-//! What a link is made from.
+//! The configuration of a link.
 
 use quell_aqm::departure_clock::Framing;
 use quell_aqm::marker::Marker;
@@ -12,21 +12,21 @@ use crate::ports::BATCH;
 /// The queue of one direction.
 #[derive(Debug)]
 pub struct DirectionConfig {
-    /// The rate at the start.
+    /// Rate at the start of the run.
     pub rate: Rate,
-    /// What a packet occupies on the link beyond its IP length.
+    /// Bytes that a packet occupies on the link beyond its IP length.
     pub framing: Framing,
     /// The discipline, empty.
     pub discipline: Discipline<Descriptor>,
-    /// What gives packets their values in front of the queue, by group. Packets of a group that is
-    /// missing, or has none, keep what they came with.
+    /// The marker in front of the queue, by group. Packets of a group that is missing here, or has
+    /// `None`, keep the value that they arrived with.
     pub markers: Vec<Option<Marker>>,
-    /// Whether packet values come in and go out in the headers.
+    /// Whether packet values arrive and leave in the headers.
     pub values: OnWire,
 }
 
 impl DirectionConfig {
-    /// No bottleneck: packets of up to `mtu` bytes pass at once. The default of the reverse direction.
+    /// No bottleneck: packets of up to `mtu` bytes pass without delay. The default of the reverse direction.
     pub fn unlimited(mtu: u16) -> Self {
         let table = registry::find("fifo").expect("there is a fifo").parameters;
         let link = Link {
@@ -52,37 +52,37 @@ impl DirectionConfig {
 /// A group of flows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct GroupConfig {
-    /// The port of its receivers, at port B's side; see [`Classifier`](crate::Classifier).
+    /// The port of its receivers, on the side of port B; see [`Classifier`](crate::Classifier).
     pub port: u16,
     /// Delay behind the queue in each direction: half of the base RTT.
     pub delay: Time,
-    /// Whether packets that come in with ECT(0) go on with ECT(1).
+    /// Whether packets that arrive with ECT(0) continue with ECT(1).
     pub ect1: bool,
 }
 
-/// What changes at its own logical time, whenever the thread wakes.
+/// A change of a direction. It happens at its own logical time, whenever the thread wakes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Change {
-    /// The rate of transmissions that start from then on.
+    /// A new rate for transmissions that start from then on.
     SetRate {
-        /// Of which direction.
+        /// The direction that changes.
         direction: Direction,
         /// The new rate.
         rate: Rate,
     },
     /// A parameter of the discipline.
     Configure {
-        /// Of which direction.
+        /// The direction that changes.
         direction: Direction,
         /// The parameter's name.
         key: String,
-        /// Its value, as people write it.
+        /// Its value in text, as in a scenario.
         value: String,
     },
 }
 
 impl Change {
-    /// Which direction it concerns.
+    /// The direction that changes.
     pub fn direction(&self) -> Direction {
         match self {
             Self::SetRate { direction, .. } | Self::Configure { direction, .. } => *direction,
@@ -90,9 +90,9 @@ impl Change {
     }
 }
 
-/// When the thread looks at its sockets, and who waits for the releases. The fate of every packet is
-/// the same in each way, because decisions are taken at logical times; only the number of wake-ups
-/// differs, and what makes a release late.
+/// When the thread looks at its sockets, and whether the thread or the kernel waits for releases. The
+/// fate of every packet is the same either way, because decisions are taken at logical times; only
+/// the number of wake-ups and the lateness of releases differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wakeup {
     /// As soon as a packet arrives, and for each release. Needed when a group has no delay.
@@ -119,22 +119,21 @@ impl Wakeup {
     pub const SHORTEST: Time = Time::from_micros(50);
 }
 
-/// A random time that each packet waits for behind its delay, in the order of its group: what hosts take before
-/// they look at it, where the hosts' own clock stands still meanwhile.
+/// A random time that each packet waits after its delay, without overtaking others of its group. It models the time
+/// that hosts take before they look at a packet, where their own clock stands still meanwhile.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Noise {
-    /// The longest such time of each group, forward and in reverse, below 4 s; a group that is missing has
-    /// none.
+    /// The longest such time of each group, forward and reverse, below 4 s; none for a group that is missing.
     pub spans: [Vec<Time>; 2],
-    /// What it is drawn from.
+    /// Seed of the random stream that it is drawn from.
     pub seed: u64,
 }
 
 /// A link between two ports.
 #[derive(Debug)]
 pub struct LinkConfig {
-    /// The largest IP packet that there is room for, in bytes. A frame that does not fit is lost, and
-    /// counted: segmentation offload must be off at the hosts.
+    /// Largest IP packet, in bytes. A longer frame is lost and counted: segmentation offload must be
+    /// off at the hosts.
     pub mtu: u16,
     /// The instant of CLOCK_MONOTONIC that all times count from; see [`monotonic`](crate::monotonic).
     pub epoch: Time,
@@ -146,30 +145,30 @@ pub struct LinkConfig {
     pub groups: Vec<GroupConfig>,
     /// Random times behind the delays.
     pub noise: Noise,
-    /// What changes when, in any order.
+    /// Changes with their times, in any order.
     pub changes: Vec<(Time, Change)>,
     /// Slots of the frame pool, at least [`LinkConfig::FEWEST_FRAMES`]: as many as the queues, the
     /// delay lines and a few batches hold. When all are in use, frames wait in the sockets.
     pub frames: u32,
-    /// Room of each port's socket, as the kernel counts it (2 304 bytes for a full-sized packet).
+    /// Buffer of each port's socket in bytes, as the kernel counts them (2 304 bytes for a full-sized packet).
     pub receive_buffer: Bytes,
-    /// When to look at the sockets; `None` means, where the delays allow for it, [`Wakeup::Ahead`]
-    /// with an `fq` at both ports and [`Wakeup::Lazy`] without.
+    /// When to look at the sockets. `None` chooses [`Wakeup::Ahead`] with an `fq` at both ports and
+    /// [`Wakeup::Lazy`] without, where the delays allow it.
     pub wakeup: Option<Wakeup>,
-    /// Whether the clock stands still while anything runs, as in a machine with simulated time: the
-    /// thread then wakes when it asked to, and needs next to nothing in reserve for being late.
+    /// Whether the clock stands still while anything runs, as in a machine with simulated time. The
+    /// thread then wakes exactly when it should, and needs almost no reserve.
     pub exact_clock: bool,
 }
 
 impl LinkConfig {
-    /// The least number of slots: each port holds a batch, and as many again are on their way.
+    /// The least number of slots: each port holds a batch, and as many frames again are in flight.
     pub const FEWEST_FRAMES: u32 = 4 * BATCH as u32;
     /// The smallest MTU, in bytes (RFC 791 section 3.2).
     pub const LEAST_MTU: u16 = 68;
     /// The most groups that a descriptor can number.
     pub const MOST_GROUPS: usize = u16::MAX as usize - 1;
 
-    /// A link with these queues, an MTU of 1 500 bytes, no groups and no changes, from now on.
+    /// A link with these queues, an MTU of 1 500 bytes, no groups and no changes, whose time starts now.
     pub fn new(forward: DirectionConfig, reverse: DirectionConfig) -> Self {
         Self {
             mtu: 1_500,

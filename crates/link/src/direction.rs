@@ -10,9 +10,9 @@ pub enum Direction {
 }
 
 impl Direction {
-    /// Both.
+    /// Both directions.
     pub const BOTH: [Self; 2] = [Self::Forward, Self::Reverse];
-    /// As an index.
+    /// 0 for forward, 1 for reverse.
     pub const fn index(self) -> usize {
         self as usize
     }

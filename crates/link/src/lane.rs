@@ -17,7 +17,7 @@ pub(crate) struct Lane<O> {
     pub(crate) path: Path<O>,
     pub(crate) egress: Egress,
     pub(crate) values: OnWire,
-    /// What is counted as it happens; [`Lane::report`] adds what the parts know themselves.
+    /// Counted as it happens; [`Lane::report`] adds the counts of the parts.
     pub(crate) counts: DirectionReport,
 }
 
@@ -41,7 +41,7 @@ impl<O: Observer<Descriptor>> Lane<O> {
         }
     }
 
-    /// What happened until `now`; `socket` frames were lost in the ingress socket.
+    /// The report up to `now`; `socket` frames were lost in the ingress socket.
     pub(crate) fn report(&self, socket: u64, now: Time) -> DirectionReport {
         let truncated = self.ingress.truncated();
         DirectionReport {

@@ -26,7 +26,7 @@ use crate::ports::{BATCH, Blocked, Interest, Outgoing, Port, Received, Remains, 
 use crate::report::LinkReport;
 use crate::time::{Clock, LatenessHistogram, PacingThread, thread_cpu_time};
 
-/// The longest sleep, so that a request to stop is soon noticed.
+/// The longest sleep, so that a request to stop is noticed soon.
 const LONGEST_SLEEP: Time = Time::from_millis(100);
 
 /// Batches read from one port before releases get their turn.
@@ -59,7 +59,7 @@ pub struct Link<O> {
     wall: Time,
 }
 
-/// What the last look left.
+/// The state after the last look.
 #[derive(Debug, Clone, Copy, Default)]
 struct State {
     looked: Time,
@@ -238,8 +238,8 @@ impl<O: Observer<Descriptor>> Link<O> {
         Ok(())
     }
 
-    /// Reads from the ingress port of `direction` until it is empty, the pool is, or it is the
-    /// others' turn.
+    /// Reads from the ingress port of `direction` until it is empty, the pool is, or the other port
+    /// gets its turn.
     fn read(&mut self, direction: Direction, state: &mut State) -> Result<Remains, Error> {
         let mut remains = Remains::Perhaps;
         for _ in 0..BATCHES_PER_LOOK {
@@ -267,8 +267,8 @@ impl<O: Observer<Descriptor>> Link<O> {
         Ok(remains)
     }
 
-    /// A frame that was just read goes into the queue, or past it. `now` is the last reading of the
-    /// clock for its batch.
+    /// Puts a frame that was just read into the queue, or lets it bypass the queue. `now` is the last
+    /// reading of the clock for its batch.
     fn admit(
         &mut self,
         received: Received,
@@ -319,8 +319,8 @@ impl<O: Observer<Descriptor>> Link<O> {
         lane.path.arrive(packet, at)
     }
 
-    /// Hands out what is due, and what will be soon where the kernel waits for its time. This turn
-    /// of the loop began at `turn`.
+    /// Hands out the packets that are due, and those that are due soon where the kernel waits for
+    /// their time. This turn of the loop began at `turn`.
     fn release(&mut self, turn: Time) {
         let judge_all = self.groups.is_empty();
         let ahead = !self.pace.ahead.is_zero();
@@ -360,7 +360,7 @@ impl<O: Observer<Descriptor>> Link<O> {
         }
     }
 
-    /// Sleeps until there is something to do, and returns the time. This turn of the loop began at
+    /// Sleeps until there is something to do; returns the time. This turn of the loop began at
     /// `turn`.
     fn sleep(&mut self, until: Time, turn: Time) -> io::Result<Time> {
         let state = &mut self.state;
@@ -427,7 +427,7 @@ impl<O: Observer<Descriptor>> Link<O> {
         self.lanes[direction.index()].path.observer_mut()
     }
 
-    /// What happened so far.
+    /// The report up to now.
     pub fn report(&mut self) -> io::Result<LinkReport> {
         let socket = [self.ports[0].dropped()?, self.ports[1].dropped()?];
         let now = self.clock.now();
@@ -444,7 +444,7 @@ impl<O: Observer<Descriptor>> Link<O> {
         })
     }
 
-    /// Ends the link; what is still inside is counted and gone.
+    /// Ends the link. Packets that are still inside are counted, and lost.
     pub fn finish(mut self) -> io::Result<(LinkReport, [O; 2])> {
         let report = self.report()?;
         Ok((report, self.lanes.map(|lane| lane.path.into_observer())))

@@ -1,34 +1,34 @@
-//! What a link did, and how well: the evidence for or against trusting a run.
+//! What a link did, and how precisely: the evidence for or against trusting a run.
 
 use quell_units::Time;
 
 use crate::direction::Direction;
 use crate::time::Lateness;
 
-/// Frames that went past the queue.
+/// Frames that bypassed the queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Bypassed {
-    /// ARP.
+    /// Frames of ARP.
     pub arp: u64,
-    /// IPv6 neighbour and router discovery.
+    /// Packets of IPv6 neighbour and router discovery.
     pub neighbour_discovery: u64,
-    /// What is not IP, or not readable as such.
+    /// Frames that are not IP, or cannot be read as IP.
     pub other: u64,
 }
 
-/// Frames lost by anything but the discipline.
+/// Frames that something other than the discipline lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Lost {
-    /// The ingress socket was full. Such frames were never received.
+    /// Frames that a full ingress socket dropped. They do not count as received.
     pub socket: u64,
-    /// Longer than the MTU allows for. Received, by [`DirectionReport::received`].
+    /// Frames longer than the MTU allows. They count as received.
     pub truncated: u64,
-    /// The egress interface refused them for good.
+    /// Frames that the egress interface refused permanently.
     pub refused: u64,
 }
 
 impl Lost {
-    /// All of them.
+    /// Their sum.
     pub fn total(&self) -> u64 {
         self.socket + self.truncated + self.refused
     }
@@ -37,9 +37,9 @@ impl Lost {
 /// Packet values in headers ([`OnWire`](crate::OnWire)).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct WireValues {
-    /// Packets that came in with a value other than 0 in a field that was to be read.
+    /// Packets that arrived with a value other than 0, where values are read.
     pub read: u64,
-    /// Packets whose value was to be written when they left, and was.
+    /// Packets whose value was written, where values are written.
     pub written: u64,
     /// Packets with a value other than 0 that left without it, because their header cannot carry one.
     pub not_carried: u64,
@@ -48,17 +48,16 @@ pub struct WireValues {
 /// Frames that have not left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Inside {
-    /// In the queue.
+    /// Packets in the queue.
     pub queue: u64,
-    /// In service, or in the delay line: also the part of it that the kernel holds, released to it
-    /// ahead of its time.
+    /// Packets in service or in the delay line, with those that the kernel holds until their release.
     pub delay_line: u64,
-    /// Waiting for the egress interface.
+    /// Frames that wait for the egress interface.
     pub egress: u64,
 }
 
 impl Inside {
-    /// All of them.
+    /// Their sum.
     pub fn total(&self) -> u64 {
         self.queue + self.delay_line + self.egress
     }
@@ -69,11 +68,11 @@ impl Inside {
 pub struct DirectionReport {
     /// Frames read from the ingress port.
     pub received: u64,
-    /// Frames that have left by the egress port, bypassing ones included.
+    /// Frames that left through the egress port, those that bypassed the queue included.
     pub transmitted: u64,
-    /// Frames that went past the queue.
+    /// Frames that bypassed the queue.
     pub bypassed: Bypassed,
-    /// Packets of no group: not delayed.
+    /// Packets of no group, which are not delayed.
     pub unclassified: u64,
     /// Packets whose ECT(0) became ECT(1).
     pub ect1_rewritten: u64,
@@ -87,17 +86,17 @@ pub struct DirectionReport {
     pub lost: Lost,
     /// Frames that have not left yet.
     pub inside: Inside,
-    /// Arrivals that were read after their time had been decided on, and count as arrived then. The
-    /// stamp is taken on the sender's processor, a little before the socket has the frame.
+    /// Packets that were read after everything up to their stamp had been decided; they count as
+    /// arriving at the end of that time. The stamp is taken on the sender's processor, a little before
+    /// the socket has the frame.
     pub late_arrivals: u64,
-    /// Frames whose checksum was left to hardware and is not there: offload is on at the host.
+    /// Frames without a checksum, which the host left to hardware: offload is on there.
     pub checksum_missing: u64,
-    /// How often the egress port refused for the time being, and the frame was kept.
+    /// How often the egress port refused a frame temporarily, and the frame was kept.
     pub retried: u64,
-    /// By how much frames were handed to the egress port after their release: the packets of
-    /// groups, or all if there are none. Their queueing is not affected by it. A frame that was
-    /// handed over ahead of its time is not late here; by how much the kernel's timer is, the link
-    /// cannot know.
+    /// How much later than their release frames were handed to the egress port: packets of groups, or
+    /// all if there are no groups. It does not affect their queueing. A frame that was handed over
+    /// ahead of its time is not late here; the link cannot know how late the kernel's timer is.
     pub lateness: Lateness,
 }
 
@@ -116,20 +115,20 @@ pub struct LinkReport {
     pub forward: DirectionReport,
     /// From port B to port A.
     pub reverse: DirectionReport,
-    /// How often the thread slept and woke.
+    /// How often the thread woke from sleep.
     pub wakeups: u64,
-    /// How often it looked at the sockets.
+    /// How often the thread looked at the sockets.
     pub looks: u64,
     /// Whether packets were handed to the kernel ahead of their release ([`Wakeup::Ahead`](crate::Wakeup::Ahead)).
     pub ahead: bool,
-    /// How late the thread woke where time woke it, and not a frame.
+    /// How late the thread woke when a time woke it, not a frame.
     pub oversleep: Lateness,
     /// How often a frame had to wait in a socket because the pool had no slot.
     pub pool_exhausted: u64,
-    /// CPU time of the thread, with that of the receiving hosts' stacks where the kernel runs them
-    /// in the sender's context, as on veth.
+    /// Processor time of the thread, with that of the receiving hosts' stacks where the kernel runs
+    /// them in the sender's context, as on veth.
     pub cpu: Time,
-    /// Time that the thread ran the link.
+    /// Time for which the thread ran the link.
     pub wall: Time,
 }
 
@@ -141,7 +140,7 @@ impl LinkReport {
             Direction::Reverse => &self.reverse,
         }
     }
-    /// Packets lost anywhere but by the discipline, in both directions.
+    /// Packets that something other than the discipline lost, in both directions.
     pub fn lost_outside(&self) -> u64 {
         self.forward.lost.total() + self.reverse.lost.total()
     }

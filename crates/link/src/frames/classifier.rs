@@ -1,9 +1,9 @@
 //! Which group of flows a packet belongs to.
 //!
-//! A group is known by one port number, that of its receivers on the far side of the link: the
+//! A group is identified by one port number, that of its receivers on the far side of the link: the
 //! destination port of packets that travel forward and the source port of those that travel in
-//! reverse, for IPv4 and IPv6 and every transport with ports. Fragments carry no ports that one
-//! could rely on and belong to no group.
+//! reverse, for IPv4 and IPv6 and every transport with ports. Fragments carry no reliable ports and
+//! belong to no group.
 
 use super::frame::IpPacket;
 use crate::direction::Direction;
@@ -16,7 +16,7 @@ pub struct Classifier {
 }
 
 impl Classifier {
-    /// The group at index `i` has the port `ports[i]`; where a port is there twice, the first wins.
+    /// The group at index `i` has the port `ports[i]`; if a port occurs twice, the first one wins.
     pub fn new(ports: impl IntoIterator<Item = u16>) -> Self {
         let mut group_plus_one = vec![0; 1 << 16].into_boxed_slice();
         for (group, port) in ports.into_iter().take(usize::from(u16::MAX)).enumerate() {

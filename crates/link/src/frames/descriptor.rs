@@ -32,7 +32,7 @@ const _: () = assert!(size_of::<Descriptor>() == 32);
 const MARKED: u8 = 0x80;
 
 impl Descriptor {
-    /// The packet `ip` in `frame`, of `group`.
+    /// The packet `ip` of `group`, which lies in `frame`.
     pub fn new(frame: Frame, ip: &IpPacket, group: Option<u16>) -> Self {
         Self {
             flow: ip.flow,
@@ -45,7 +45,7 @@ impl Descriptor {
             ecn: ip.ecn.bits(),
         }
     }
-    /// The frame that it stands for.
+    /// The frame that holds the packet.
     pub fn frame(&self) -> Frame {
         self.frame
     }

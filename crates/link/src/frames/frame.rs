@@ -1,9 +1,9 @@
 //! What the link reads of an Ethernet frame: the IP packet's place, length, ECN field and flow.
 //!
 //! Ethernet with any mix of IEEE 802.1Q and 802.1ad tags, IPv4 (RFC 791), IPv6 with its extension
-//! headers (RFC 8200 section 4). Total: any bytes give an answer, none a panic. What cannot be read
-//! as IP goes past the queue, as do ARP and neighbour discovery (RFC 4861), without which nothing
-//! else would arrive.
+//! headers (RFC 8200 section 4). Any bytes give an answer, and none a panic. Frames
+//! that cannot be read as IP bypass the queue, and so do ARP and neighbour discovery (RFC 4861),
+//! without which nothing else would arrive.
 //!
 //! Deviations and choices:
 //! * a packet longer than its frame counts as long as what is there;
@@ -23,16 +23,16 @@ pub const MAX_TAGS: usize = 4;
 /// IPv6 extension headers that are followed.
 const MAX_EXTENSIONS: usize = 16;
 
-/// What a frame is to the link.
+/// How the link treats a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// Goes through the queue.
+    /// It goes through the queue.
     Ip(IpPacket),
-    /// Goes past it.
+    /// It bypasses the queue.
     Bypass(Bypass),
 }
 
-/// Why a frame goes past the queue.
+/// Why a frame bypasses the queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Bypass {
     /// Address resolution for IPv4 (RFC 826).
@@ -43,7 +43,7 @@ pub enum Bypass {
     Other,
 }
 
-/// What the link needs to know of an IP packet.
+/// The fields of an IP packet that the link needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct IpPacket {
     /// Offset of the IP header in the frame; at most 14 + 4 · [`MAX_TAGS`].

@@ -1,4 +1,4 @@
-//! Whose a packet is, for measurement: the group that the classifier found.
+//! The label of a packet for measurement: the group that the classifier found.
 
 use quell_measure::{GroupId, Labelled};
 

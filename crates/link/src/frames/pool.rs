@@ -29,7 +29,7 @@ impl fmt::Debug for FrameId {
 }
 
 impl FrameId {
-    /// As an index.
+    /// Position of the slot in the pool.
     pub const fn index(self) -> usize {
         self.0 as usize
     }
@@ -39,7 +39,7 @@ impl FrameId {
     }
 }
 
-/// A received frame: which slot, and where in it.
+/// A received frame: its slot, and where it lies in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Frame {
     /// The slot.
@@ -90,7 +90,7 @@ impl Pool {
             exhausted: 0,
         }
     }
-    /// Takes a slot; `None`, and counted, if all are in use.
+    /// Takes a slot. If all are in use it returns `None` and counts that.
     pub fn take(&mut self) -> Option<FrameId> {
         let id = self.free.pop();
         match id {
@@ -103,21 +103,21 @@ impl Pool {
     ///
     /// # Panics
     ///
-    /// Where the slot is not in use, in release builds too: rather no result than packets with the bytes of others.
+    /// If the slot is not in use, in release builds too: no result is better than packets with the bytes of others.
     pub fn give_back(&mut self, id: FrameId) {
         let was_in_use = std::mem::take(&mut self.in_use[id.index()]);
         assert!(was_in_use, "frame {id:?} was given back twice");
         self.free.push(id);
     }
-    /// How many slots there are.
+    /// Number of slots.
     pub fn slots(&self) -> usize {
         self.bytes.len() / self.slot
     }
-    /// How many are free.
+    /// Number of free slots.
     pub fn free(&self) -> usize {
         self.free.len()
     }
-    /// How often a slot was wanted and none was free. Frames then wait in the socket.
+    /// How often no slot was free when one was needed. Frames then wait in the socket.
     pub fn exhausted(&self) -> u64 {
         self.exhausted
     }

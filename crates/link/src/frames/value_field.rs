@@ -5,15 +5,15 @@
 //! | IPv4 | identification, 16 bits | datagrams that are not atomic (RFC 6864 section 4: DF set, not a fragment), which need it for reassembly; those under an authentication header, whose check covers it (RFC 4302 section 3.3.3.1.1.1) |
 //! | IPv6 | the low 16 bits of the flow label; the upper 4 stay | - (mutable for RFC 4302, in no transport's checksum, no part of reassembly) |
 //!
-//! Published work names no field: this is a choice of our own for networks under one hand, and it
+//! Published work names no field: this is a choice of our own for networks under one administration, and it
 //! breaks two rules. RFC 6864 says "The IPv4 ID field MUST NOT be used for purposes other than
 //! fragmentation and reassembly", but also that an atomic datagram's is ignored by all who look;
 //! RFC 6437 section 3 wants one flow label for all packets of a flow: a router that hashes the label
 //! over several paths reorders such a flow. Receivers that join segments (GRO) join fewer of them.
 //!
-//! Hosts fill both fields on their own, and nothing in a packet tells their numbers from values. So
-//! nothing is read unless the reader is told that a marker writes ([`OnWire`]), and who writes also
-//! writes the 0 of an unmarked packet.
+//! Hosts fill both fields on their own, and nothing in a packet distinguishes their numbers from
+//! values. So nothing is read unless the configuration says that a marker writes ([`OnWire`]), and a
+//! marker also writes the 0 of an unmarked packet.
 
 use super::header_checksum::adjusted;
 
@@ -21,11 +21,11 @@ use super::header_checksum::adjusted;
 /// beside the packets, in the process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct OnWire {
-    /// Packets come in with the value of their header: a marker has written into every packet that
-    /// comes. Without it they come in unmarked. A marker of this link decides after it.
+    /// Packets arrive with the value of their header, which a marker wrote into every one of them.
+    /// Without this they arrive unmarked. A marker of this link decides afterwards.
     pub read: bool,
-    /// Packets go out with their value in the header, 0 for an unmarked one. It is written when the
-    /// frame leaves, into every wire packet: nothing behind splits it into segments any more.
+    /// Packets leave with their value in the header, 0 for an unmarked one. It is written when the
+    /// frame leaves, into every wire packet: nothing splits it into segments afterwards.
     pub write: bool,
 }
 
@@ -43,8 +43,8 @@ pub fn get(packet: &[u8]) -> Option<u16> {
     Some(u16::from_be_bytes([packet[at], packet[at + 1]]))
 }
 
-/// Writes `value` into the IP packet that starts at `packet`, and says whether it can carry one;
-/// where not, it is left as it is.
+/// Writes `value` into the IP packet that starts at `packet`. Returns whether the packet can carry a
+/// value; one that cannot is left as it is.
 pub fn set(packet: &mut [u8], value: u16) -> bool {
     let Some(at) = field(packet) else {
         return false;
@@ -58,7 +58,7 @@ pub fn set(packet: &mut [u8], value: u16) -> bool {
     true
 }
 
-/// Where the two bytes of the value are.
+/// Offset of the two bytes of the value.
 fn field(packet: &[u8]) -> Option<usize> {
     match packet.first()? >> 4 {
         4 => {

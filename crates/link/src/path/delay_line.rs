@@ -1,5 +1,5 @@
-//! The delay line behind a queue: each packet waits for its group's constant delay, and a random time
-//! more where a group asks for that.
+//! The delay line behind a queue: each packet waits for its group's constant delay, and for a random
+//! time on top where the group has one.
 //!
 //! Packets of one delay leave in the order in which they came, so each distinct delay is a plain
 //! first-in-first-out lane, and a small heap over the heads of the lanes knows which is next. At
@@ -11,7 +11,7 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use quell_units::{Random, Time};
 
-/// Items on their way.
+/// Items that wait for their delay.
 #[derive(Debug)]
 pub struct DelayLine<T> {
     /// By delay and noise, ascending.
@@ -39,8 +39,8 @@ impl<T> DelayLine<T> {
     pub fn new(delays: &[Time]) -> Self {
         Self::with_noise(delays, &[], |_| Random::new(0, "none"))
     }
-    /// The same, and of each group the longest random time, below 4 s, that its items wait further,
-    /// uniformly drawn from zero up to it by the generator of its lane; a group that is missing has none.
+    /// The same with random times on top: `noise` holds the longest one of each group, below 4 s. They
+    /// are uniform from zero on, from the generator of the lane; a group that is missing has none.
     pub fn with_noise(
         delays: &[Time],
         noise: &[Time],
@@ -91,7 +91,7 @@ impl<T> DelayLine<T> {
         self.len += 1;
     }
 
-    /// The next item whose release is due at `now`, with that time.
+    /// The next item whose release is due at `now`, with the time of its release.
     pub fn pop(&mut self, now: Time) -> Option<(Time, T)> {
         let Reverse((release, index)) = *self.heads.peek()?;
         if release > now {
@@ -111,11 +111,11 @@ impl<T> DelayLine<T> {
     pub fn next_release(&self) -> Option<Time> {
         self.heads.peek().map(|Reverse((release, _))| *release)
     }
-    /// How many items are on their way.
+    /// Number of items that wait.
     pub fn len(&self) -> usize {
         self.len
     }
-    /// Whether none is.
+    /// Whether no item waits.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }

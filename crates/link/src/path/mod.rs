@@ -1,7 +1,7 @@
 //! One direction of the link without its sockets: queue, delay line, planned changes.
 //!
-//! Pure: arrivals come with their times, and [`Path::decide`] says up to when all arrivals are
-//! known. Everything until then is replayed in the order of its own time, so the fate of every
+//! No clock is read here: arrivals come with their times, and [`Path::decide`] is given the time up to
+//! which all arrivals are known. Everything until then is replayed in the order of its own time, so the fate of every
 //! packet depends on the arrivals alone and not on when, or how often, the caller comes.
 
 mod collector;

@@ -1,14 +1,13 @@
-//! The sending half of a port: frames in batches, straight from their slots, and none given up
-//! lightly.
+//! The sending half of a port: frames in batches, straight from their slots, with retries.
 //!
-//! What the kernel refuses stays at the head and is offered again: after EAGAIN, when the socket
-//! has room (EPOLLOUT); after ENOBUFS or ENOMEM, which say that the interface or memory is full and
-//! of which no event tells the end, after a pause that doubles from 50 µs to 10 ms. A frame is lost
-//! only when it can never be sent (too long, interface down) or was refused for a whole second.
+//! A frame that the kernel refuses stays at the head and is offered again: after EAGAIN, when the
+//! socket has room (EPOLLOUT); after ENOBUFS or ENOMEM, which mean that the interface or memory is
+//! full and whose end no event announces, after a pause that doubles from 50 µs to 10 ms. A frame is
+//! lost only if it can never be sent (too long, interface down) or was refused for a whole second.
 //!
 //! Where the interface has an `fq`, a frame may be handed over before its release, with that time
 //! ([`Outgoing::ahead`]): the kernel copies it, so its slot is free at once, and sends it at its
-//! time. Until then it counts as on its way, not as transmitted.
+//! time. Until then it counts as in flight, not as transmitted.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -25,20 +24,20 @@ const SHORTEST_PAUSE: Time = Time::from_micros(50);
 const LONGEST_PAUSE: Time = Time::from_millis(10);
 const PATIENCE: Time = Time::from_secs(1);
 
-/// A frame on its way out.
+/// A frame to send.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Outgoing {
     pub(crate) frame: Frame,
-    /// When it should leave; `None` for at once.
+    /// When it should leave; `None` for immediately.
     pub(crate) release: Option<Time>,
-    /// Whether its lateness is to be judged.
+    /// Whether its lateness counts.
     pub(crate) judged: bool,
-    /// Whether the kernel is told the time.
+    /// Whether the kernel gets the time of its release.
     pub(crate) ahead: bool,
 }
 
 impl Outgoing {
-    /// A frame that goes past the queue.
+    /// A frame that bypasses the queue.
     pub(crate) fn at_once(frame: Frame) -> Self {
         Self {
             frame,
@@ -65,7 +64,7 @@ pub(crate) struct Egress {
     waiting: VecDeque<Outgoing>,
     blocked: Option<Blocked>,
     pause: Time,
-    /// Since when the first frame is refused.
+    /// Since when the first frame has been refused.
     refused_since: Option<Time>,
     /// Release times of frames that the kernel holds until then, as of the last hand-over.
     held: BinaryHeap<Reverse<Time>>,
@@ -109,7 +108,7 @@ impl Egress {
             .filter(|Reverse(release)| *release > now)
             .count() as u64
     }
-    /// How often the kernel refused for the time being.
+    /// How often the kernel refused temporarily.
     pub(crate) fn retried(&self) -> u64 {
         self.retried
     }
@@ -117,11 +116,11 @@ impl Egress {
     pub(crate) fn lost(&self) -> u64 {
         self.lost
     }
-    /// By how much frames were handed to the kernel later than their release.
+    /// How much later than their release frames were handed to the kernel.
     pub(crate) fn lateness(&self) -> &LatenessHistogram {
         &self.lateness
     }
-    /// What has to happen before sending goes on.
+    /// What sending waits for.
     pub(crate) fn blocked(&self) -> Option<Blocked> {
         self.blocked
     }

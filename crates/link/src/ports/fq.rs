@@ -17,12 +17,12 @@ const ROOT: u32 = 0xffff_ffff;
 const KIND: u16 = 1;
 
 /// Whether the root discipline of the interface with this index, in the calling thread's network
-/// namespace, is `fq`. Where the kernel tells of no disciplines, it is not.
+/// namespace, is `fq`; false where the kernel lists no disciplines.
 pub(crate) fn is_root_of(interface: u32) -> bool {
     dump().is_ok_and(|answers| answers.iter().any(|answer| has_fq_root(answer, interface)))
 }
 
-/// All that the kernel says of the namespace's disciplines, datagram by datagram.
+/// The kernel's dump of the disciplines of the namespace, datagram by datagram.
 fn dump() -> io::Result<Vec<Vec<u8>>> {
     let socket: OwnedFd = rustix::net::socket_with(
         AddressFamily::NETLINK,
@@ -153,7 +153,7 @@ mod tests {
 
     #[test]
     fn the_loopback_interface_has_no_fq() {
-        // Linux gives it `noqueue`, which is not told of.
+        // Linux gives it `noqueue`, which is not in the dump.
         assert!(!is_root_of(1));
     }
 }

@@ -6,7 +6,7 @@ use std::os::fd::BorrowedFd;
 use super::messages::{BATCH, Messages};
 use crate::frames::{Frame, FrameId, HEADROOM, Pool};
 
-/// A frame that came in.
+/// A received frame.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Received {
     pub(crate) frame: Frame,
@@ -20,21 +20,21 @@ pub(crate) struct Received {
 pub(crate) enum Remains {
     /// Nothing.
     Nothing,
-    /// More, perhaps.
+    /// Perhaps more.
     Perhaps,
-    /// More, perhaps, but the pool has no slot for it.
+    /// Perhaps more, but the pool has no slot for it.
     NoSlot,
 }
 
-/// Frames asked for at the least.
+/// The least number of frames to ask for.
 const FEWEST: usize = 32;
 
 /// The receiving half of a port.
 #[derive(Debug)]
 pub(crate) struct Ingress {
     messages: Messages,
-    /// Slots for the next frames; the last is filled first, as it came back last and is still in
-    /// the cache.
+    /// Slots for the next frames. The last one is filled first: it came back last and is still in the
+    /// cache.
     slots: Vec<FrameId>,
     /// How many frames to ask for: preparing a whole batch for a single frame costs more than the
     /// frame.
@@ -98,19 +98,19 @@ impl Ingress {
                 pool.give_back(id);
                 continue;
             }
-            let told = self.messages.auxiliary(index);
+            let auxiliary = self.messages.auxiliary(index);
             let mut frame = Frame {
                 id,
                 len: len as u16,
                 start: HEADROOM as u8,
             };
-            if let Some((protocol, control)) = told.tag {
+            if let Some((protocol, control)) = auxiliary.tag {
                 frame = pool.insert_tag(frame, protocol, control);
             }
             frames.push(Received {
                 frame,
-                stamp: told.stamp,
-                checksum_missing: told.checksum_missing,
+                stamp: auxiliary.stamp,
+                checksum_missing: auxiliary.checksum_missing,
             });
         }
         let remains = match received {

@@ -14,7 +14,7 @@ pub(crate) const BATCH: usize = 256;
 const CONTROL: usize = 128;
 
 /// A frame to send: where it lies in the slab, and the instant of CLOCK_MONOTONIC in nanoseconds at
-/// which the interface shall release it, if not at once.
+/// which the interface releases it; `None` for immediately.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Part {
     pub(crate) offset: usize,
@@ -59,7 +59,7 @@ impl std::fmt::Debug for Messages {
     }
 }
 
-/// What the kernel says of a received frame, beside its bytes.
+/// What the kernel reports of a received frame beside its bytes.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Auxiliary {
     /// Receive stamp of CLOCK_REALTIME in nanoseconds.
@@ -191,7 +191,7 @@ impl Messages {
 /// Walks over control messages (cmsg(3)): length, level and type, then the data, each aligned to 8.
 fn parse_control(mut rest: &[u8]) -> Auxiliary {
     const HEADER: usize = size_of::<libc::cmsghdr>();
-    let mut told = Auxiliary::default();
+    let mut found = Auxiliary::default();
     while rest.len() >= HEADER {
         let len = long(rest, 0) as usize;
         if len < HEADER || len > rest.len() {
@@ -201,7 +201,7 @@ fn parse_control(mut rest: &[u8]) -> Auxiliary {
         match (int(rest, HEADER - 8) as i32, int(rest, HEADER - 4) as i32) {
             (libc::SOL_SOCKET, libc::SCM_TIMESTAMPNS) if data.len() >= 16 => {
                 let (seconds, nanos) = (long(data, 0) as i64, long(data, 8) as i64);
-                told.stamp = seconds
+                found.stamp = seconds
                     .checked_mul(1_000_000_000)
                     .and_then(|stamp| stamp.checked_add(nanos));
             }
@@ -209,14 +209,14 @@ fn parse_control(mut rest: &[u8]) -> Auxiliary {
             // the headers, tag control word and tag type (16 bits each).
             (libc::SOL_PACKET, libc::PACKET_AUXDATA) if data.len() >= 20 => {
                 let status = int(data, 0);
-                told.checksum_missing = status & libc::TP_STATUS_CSUMNOTREADY != 0;
+                found.checksum_missing = status & libc::TP_STATUS_CSUMNOTREADY != 0;
                 if status & libc::TP_STATUS_VLAN_VALID != 0 {
                     let protocol = if status & libc::TP_STATUS_VLAN_TPID_VALID != 0 {
                         short(data, 18)
                     } else {
                         0x8100
                     };
-                    told.tag = Some((protocol, short(data, 16)));
+                    found.tag = Some((protocol, short(data, 16)));
                 }
             }
             _ => {}
@@ -225,7 +225,7 @@ fn parse_control(mut rest: &[u8]) -> Auxiliary {
             .get(len.next_multiple_of(size_of::<usize>())..)
             .unwrap_or_default();
     }
-    told
+    found
 }
 
 fn short(bytes: &[u8], at: usize) -> u16 {

@@ -1,14 +1,14 @@
 //! One end of the link: a packet socket on an interface (packet(7)).
 //!
-//! Frames come in with the kernel's receive stamp (SO_TIMESTAMPNS) and the VLAN tag that it took
-//! off (PACKET_AUXDATA); the interface's own outgoing frames do not come in
-//! (PACKET_IGNORE_OUTGOING). Frames go out past the interface's queue discipline
-//! (PACKET_QDISC_BYPASS), so nothing but the driver queues them once more; or, where that discipline
-//! is `fq`, through it at times that the link gives (SO_TXTIME).
+//! Frames arrive with the kernel's receive stamp (SO_TIMESTAMPNS) and the VLAN tag that it took off
+//! (PACKET_AUXDATA); the interface's own outgoing frames do not arrive (PACKET_IGNORE_OUTGOING).
+//! Frames that are sent bypass the interface's queue discipline (PACKET_QDISC_BYPASS), so that only
+//! the driver queues them again; or, if that discipline is `fq`, they pass it at times that the link
+//! gives (SO_TXTIME).
 //!
-//! The interface should be used by nothing else: no addresses, no forwarding. Segmentation and
-//! checksum offload must be off at the hosts behind it: frames longer than the MTU are lost, and a
-//! checksum left to hardware that a virtual interface does not have stays undone. Both are counted.
+//! Nothing else should use the interface: no addresses, no forwarding. Segmentation and checksum
+//! offload must be off at the hosts behind it: frames longer than the MTU are lost, and a checksum
+//! that is left to hardware is never filled in by a virtual interface. Both are counted.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
@@ -30,7 +30,7 @@ pub struct Port {
     dropped: u64,
 }
 
-/// Room that the kernel gives a socket, as it counts.
+/// Size of a socket's buffers in bytes, as the kernel counts them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Buffers {
     pub(crate) receive: Bytes,
@@ -125,7 +125,7 @@ impl Port {
         self.fq
     }
 
-    /// Lets frames pass the interface's `fq`, at the times that they come with.
+    /// Sends frames through the interface's `fq`, at the times that they come with.
     pub(crate) fn send_at_times(&self) -> io::Result<()> {
         let clock = libc::sock_txtime {
             clockid: libc::CLOCK_MONOTONIC,
@@ -139,7 +139,7 @@ impl Port {
     /// system's limit with CAP_NET_ADMIN, else up to it. Sent frames get as much. Returns what the
     /// kernel gave.
     pub(crate) fn set_buffer(&self, size: Bytes) -> io::Result<Buffers> {
-        // The kernel doubles what it is told, for its own overhead.
+        // The kernel doubles the number, for its own overhead.
         let half = i32::try_from(size.get() / 2)
             .unwrap_or(i32::MAX / 2)
             .min(i32::MAX / 2);

@@ -1,8 +1,8 @@
 //! Sleeping until a time or until a port is ready, whichever comes first: epoll_pwait2(2), whose
 //! time-out is given to the nanosecond.
 //!
-//! What a port is watched for changes rarely (an idle link, a full socket), so the kernel is told
-//! only when it does. Where nothing is watched, which is most of the time of a link that looks once
+//! What a port is watched for changes rarely (an idle link, a full socket), and the kernel is called
+//! only then. Where nothing is watched, which is most of the time of a link that looks once
 //! per interval, clock_nanosleep(2) sleeps until an instant: it needs no reading of the clock, and
 //! is not late by the thousandth of the time-out that epoll allows itself
 //! (select_estimate_accuracy() of fs/select.c).
@@ -52,8 +52,8 @@ impl Waiting {
         })
     }
 
-    /// Sleeps until `wake` or until one of `ports` is ready for what `wanted` says; tells which is
-    /// ready for what. An error of a port makes it readable where anything is watched: reading tells
+    /// Sleeps until `wake` or until one of `ports` is ready for what `wanted` says; returns which port is
+    /// ready for what. An error of a port makes it readable if anything is watched, and reading returns
     /// the error.
     pub(crate) fn wait(
         &mut self,

@@ -1,9 +1,9 @@
-//! What became of packets between two taps: how long they took, which were marked, which never came.
+//! Follows packets between two taps: how long they took, which were marked, which were lost.
 //!
-//! Independent of what any queue says of itself, and so the same for every queue: a packet's sojourn time is what passed
-//! between its two stamps, less what it would have taken through an empty bottleneck. What enters in the measured time
-//! counts; a packet that has not left by the end of the run is lost, so the measured time should end earlier than the
-//! run, by more than any packet takes.
+//! It does not depend on what a queue reports of itself, and so is the same for every queue: a packet's sojourn time is the
+//! time between its two stamps, less the time that it would have taken through an empty bottleneck. Packets count that enter
+//! in the measured time; one that has not left by the end of the run is lost, so the measured time should end earlier than
+//! the run, by more than any packet takes.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -24,28 +24,28 @@ const LONGEST: Time = Time::from_secs(10);
 pub struct CrossingConfig {
     /// By group: the port of its receivers, and the delay that every packet has.
     pub groups: Vec<(u16, Time)>,
-    /// Rate at which packets leave the stretch; a packet's own transmission is not part of its sojourn time.
+    /// Rate of the bottleneck between the taps; a packet's own transmission is not part of its sojourn time.
     pub rate: Rate,
-    /// What a packet occupies at that rate.
+    /// Bytes that a packet occupies at that rate beyond its IP length.
     pub framing: Framing,
-    /// Packets that enter from this stamp on count …
+    /// Stamp from which on packets that enter count.
     pub from: i64,
-    /// … up to this one.
+    /// Stamp from which on packets that enter no longer count.
     pub until: i64,
 }
 
-/// What a group's packets met with.
+/// What happened to the packets of a group.
 #[derive(Debug, Clone)]
 pub struct Crossed {
-    /// Packets that came out.
+    /// Packets that left.
     pub delivered: u64,
-    /// Their IP bytes.
+    /// IP bytes of those packets.
     pub bytes: u64,
-    /// Packets that came out with CE and went in without.
+    /// Packets that left with CE and entered without.
     pub marked: u64,
-    /// Packets that did not come out.
+    /// Packets that did not leave.
     pub lost: u64,
-    /// Sojourn times of those that came out, in nanoseconds.
+    /// Sojourn times of packets that left, in nanoseconds.
     pub delay: Distribution,
 }
 
@@ -60,7 +60,7 @@ impl Crossed {
         }
     }
 
-    /// Adds what another group met with.
+    /// Adds another group.
     pub fn merge(&mut self, other: &Self) {
         self.delivered += other.delivered;
         self.bytes += other.bytes;
@@ -90,7 +90,7 @@ pub struct Crossing {
 }
 
 impl Crossing {
-    /// Nothing has been seen.
+    /// A crossing that has seen no packet.
     pub fn new(config: CrossingConfig) -> Self {
         Self {
             classifier: Classifier::new(config.groups.iter().map(|(port, _)| *port)),
@@ -101,12 +101,12 @@ impl Crossing {
         }
     }
 
-    /// Packets that enter from the stamp `until` on do not count. Must be called before any of them is told.
+    /// Packets that enter from the stamp `until` on do not count. Call it before [`Self::entered`] for any of them.
     pub fn count_until(&mut self, until: i64) {
         self.config.until = until;
     }
 
-    /// A packet came by the first tap.
+    /// The first tap has seen a packet.
     pub fn entered(&mut self, seen: &Seen) {
         let Some(group) = self.classifier.group_of_port(seen.port) else {
             return;
@@ -122,7 +122,7 @@ impl Crossing {
         same.push_back(packet);
     }
 
-    /// A packet came by the second tap; all that came by the first one before it have been told.
+    /// The second tap has seen a packet. [`Self::entered`] has been called for all that the first tap saw before.
     pub fn left(&mut self, seen: &Seen) {
         if self.classifier.group_of_port(seen.port).is_none() {
             return;
@@ -165,12 +165,12 @@ impl Crossing {
         self.groups[usize::from(packet.group)].lost += u64::from(packet.counts);
     }
 
-    /// Packets that came by the second tap and not by the first.
+    /// Packets that the second tap saw and the first did not.
     pub fn unknown(&self) -> u64 {
         self.unknown
     }
 
-    /// By group; what entered before `until` and is still inside is lost.
+    /// The figures of each group. Packets that entered before the stamp `until` and are still inside are lost.
     pub fn finish(mut self, until: i64) -> Vec<Crossed> {
         let inside = std::mem::take(&mut self.inside);
         for packet in inside.into_values().flatten() {

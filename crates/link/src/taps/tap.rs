@@ -1,8 +1,8 @@
-//! A tap: sees the IPv4 packets that come in by an interface, with their receive stamps, and leaves them alone.
+//! A tap: sees the IPv4 packets that arrive at an interface, with their receive stamps, and changes nothing.
 //!
-//! A packet socket (packet(7)) beside whatever else handles the frames. Of each only the headers are read. Two taps on one
-//! machine have the same clock, so what happened to a packet between them is told by the two stamps; see
-//! [`Crossing`](crate::Crossing). Frames with VLAN tags, IPv6 and what is no IP are passed over.
+//! It is a packet socket (packet(7)) beside whatever else handles the frames, and reads only their headers. Two taps on one
+//! machine have the same clock, so the difference of the two stamps is the time that a packet took between them; see
+//! [`Crossing`](crate::Crossing). Frames with VLAN tags, IPv6 and frames that are not IP are ignored.
 
 use std::io;
 use std::os::fd::AsFd as _;
@@ -13,12 +13,12 @@ use crate::ports::{BATCH, Messages, Port};
 
 /// Ethernet (14), the longest IPv4 header (60) and the first 8 bytes above it.
 const HEADERS: usize = 82;
-/// Room for what comes in between two looks, as the kernel counts it.
+/// Buffer for what arrives between two looks, as the kernel counts it.
 const BUFFER: Bytes = Bytes::new(32 << 20);
 
-/// What stays the same with a packet on its way, and tells it from nearly all others: addresses, protocol, identification
-/// (RFC 791: for fragments; Linux counts it up per socket, also in packets that may not be fragmented) and the first eight
-/// bytes above IP (ports, and TCP's sequence number).
+/// The fields of a packet that do not change in flight and that nearly no other packet shares: addresses, protocol,
+/// identification (RFC 791: for fragments; Linux counts it up per socket, also in packets that may not be fragmented) and the
+/// first eight bytes above IP (ports, and TCP's sequence number).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Identity([u8; 20]);
 
@@ -30,14 +30,14 @@ impl Identity {
     }
 }
 
-/// A packet that came by.
+/// A packet that a tap saw.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Seen {
     /// The kernel's receive stamp: CLOCK_REALTIME, in nanoseconds.
     pub stamp: i64,
-    /// Which packet.
+    /// Identity of the packet.
     pub identity: Identity,
-    /// IP length.
+    /// IP length in bytes.
     pub len: Bytes,
     /// The ECN field.
     pub ecn: Ecn,
@@ -45,7 +45,7 @@ pub struct Seen {
     pub port: u16,
 }
 
-/// A listening socket.
+/// A tap on one interface.
 #[derive(Debug)]
 pub struct Tap {
     port: Port,
@@ -65,7 +65,7 @@ impl Tap {
         })
     }
 
-    /// Takes what has come in, behind what is in `seen`.
+    /// Appends the packets that have arrived to `seen`.
     pub fn drain(&mut self, seen: &mut Vec<Seen>) -> io::Result<()> {
         loop {
             let places = (0..BATCH).map(|index| (index * HEADERS, HEADERS));
@@ -80,17 +80,17 @@ impl Tap {
             };
             for index in 0..received {
                 let (len, _) = self.messages.received(index);
-                let told = self.messages.auxiliary(index);
+                let auxiliary = self.messages.auxiliary(index);
                 let start = index * HEADERS;
                 let frame = &self.slab[start..start + len.min(HEADERS)];
-                if let (Some(stamp), None) = (told.stamp, told.tag) {
+                if let (Some(stamp), None) = (auxiliary.stamp, auxiliary.tag) {
                     seen.extend(parse(frame, stamp));
                 }
             }
         }
     }
 
-    /// Packets that were not seen because the socket's buffer was full.
+    /// Packets that the tap missed because the socket's buffer was full.
     pub fn missed(&mut self) -> io::Result<u64> {
         self.port.dropped()
     }

@@ -9,7 +9,7 @@
 use quell_units::Time;
 use rustix::time::{ClockId, clock_gettime};
 
-/// The present instant of CLOCK_MONOTONIC, since the origin of that clock: an epoch for a link.
+/// The time of CLOCK_MONOTONIC now: an epoch for a link.
 pub fn monotonic() -> Time {
     Time::from_nanos(nanos(ClockId::Monotonic) as u64)
 }
@@ -80,9 +80,9 @@ pub(crate) struct Stamps {
 }
 
 impl Stamps {
-    /// When a packet arrived whose stamp says `stamp` and that was read by `now`; without a stamp,
-    /// just now. The clock is read only where that matters: where the stamp lies after `earlier`, a
-    /// reading before that of the packet.
+    /// The arrival time of a packet with this stamp that was read by `now`; without a stamp, `now`. The
+    /// clock is read only where that matters: if the stamp lies after `earlier`, a reading before that
+    /// of the packet.
     pub(crate) fn order(
         &mut self,
         stamp: Option<Time>,

@@ -11,7 +11,7 @@ impl LatenessHistogram {
     pub(crate) fn new() -> Self {
         Self(Histogram::new_with_bounds(1, 60_000_000_000, 2).expect("the bounds are valid"))
     }
-    /// Counts one.
+    /// Adds a sample.
     pub(crate) fn record(&mut self, late: Time) {
         self.0.saturating_record(late.as_nanos());
     }
@@ -30,22 +30,22 @@ impl LatenessHistogram {
     }
 }
 
-/// How late packets, or the thread, were; each figure is right within 1 %.
+/// How late packets, or the thread, were; each figure is accurate to 1 %.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Lateness {
-    /// How many.
+    /// Number of samples.
     pub count: u64,
-    /// Half were no later.
+    /// Median.
     pub p50: Time,
-    /// All but one in ten were no later.
+    /// 90th percentile.
     pub p90: Time,
-    /// All but one in a hundred were no later.
+    /// 99th percentile.
     pub p99: Time,
-    /// All but one in a thousand were no later.
+    /// 99.9th percentile.
     pub p999: Time,
-    /// All but one in ten thousand were no later.
+    /// 99.99th percentile.
     pub p9999: Time,
-    /// None was later.
+    /// Largest sample.
     pub max: Time,
 }
 

@@ -1,4 +1,4 @@
-//! What the thread that runs a link asks of the kernel, for as long as it does.
+//! Settings of the thread that runs a link, for as long as it does.
 
 use std::io;
 use std::marker::PhantomData;
@@ -37,8 +37,8 @@ impl Drop for PacingThread {
 /// Puts the calling thread under SCHED_FIFO with `priority`, 1 to 99, for good. Needs CAP_SYS_NICE or
 /// RLIMIT_RTPRIO, so it comes before a thread gives up its rights.
 ///
-/// Good for the tail of the lateness while the thread needs less than half a core. Above that leave
-/// it: real-time throttling then stalls the thread for tens of milliseconds at a time.
+/// It shortens the tail of the lateness while the thread needs less than half a processor. Above that
+/// it does harm: real-time throttling then stalls the thread for tens of milliseconds at a time.
 pub fn become_realtime(priority: u8) -> io::Result<()> {
     let parameter = libc::sched_param {
         sched_priority: i32::from(priority),
