@@ -1,8 +1,9 @@
 //! Congestion controls of the real TCP stack: what this kernel has, and what quell adds to it as BPF.
 //!
-//! From tcp(7) (`TCP_CONGESTION`) and the kernel's struct_ops. A control that the kernel has, built in or as a module that is
-//! loaded, is used as it is; a module is loaded only for a caller who asks for that ([`Modules`]). Otherwise, with the feature `bpf-cc`, quell registers its own (`bpf/<name>.bpf.c`) through a BPF link that only
-//! this process holds: when the process ends, however that happens, the kernel takes the control away.
+//! From tcp(7) (`TCP_CONGESTION`) and the kernel's struct_ops. A control that the kernel has, built in or in a module that is
+//! loaded, is used as it is; a module is loaded only if the caller asks for that ([`Modules`]). Otherwise, with the feature
+//! `bpf-cc`, quell registers its own (`bpf/<name>.bpf.c`) through a BPF link that only this process holds: when the process
+//! ends, however that happens, the kernel removes the control.
 //!
 //! **Names.** Controls are known to the whole host by name. If several quell processes shared one registered as `dctcp`, it
 //! would vanish under the others when its owner ends. So each process registers under a name of its own, `dctcp_q` and the
@@ -27,7 +28,8 @@ use crate::{Error, Result, sysctl};
 /// Longest name of a control: TCP_CA_NAME_MAX without its final zero.
 pub const NAME_MAX: usize = 15;
 
-/// The controls that the kernel has now, by its own names. Modules not yet loaded are missing, those of other processes listed.
+/// The controls that the kernel has now, by its own names. Those of modules that are not loaded are missing; those that other
+/// processes registered are included.
 pub fn available() -> Result<Vec<String>> {
     Ok(sysctl::get("net.ipv4.tcp_available_congestion_control")?
         .split_whitespace()
@@ -43,7 +45,7 @@ pub fn loadable() -> Vec<&'static str> {
     return Vec::new();
 }
 
-/// The process that registered the control of this kernel name, if a quell did.
+/// The quell process that registered the control of this kernel name; `None` for other controls.
 pub fn owner(kernel_name: &str) -> Option<u32> {
     let (_, tail) = kernel_name.rsplit_once("_q")?;
     let id = tail
@@ -83,12 +85,12 @@ pub enum Modules {
     /// No: the host stays as it is.
     #[default]
     Leave,
-    /// Yes. Asked by somebody with CAP_NET_ADMIN of the host, the kernel loads the module `tcp_NAME` where it has one. The module
-    /// stays when the process has ended, and every program of the host may use it then.
+    /// Yes. If the caller has CAP_NET_ADMIN of the host, the kernel loads the module `tcp_NAME` if there is one. The module stays
+    /// loaded when the process has ended, and every program of the host may use it.
     Load,
 }
 
-/// Makes the control that a scenario calls `name` usable: one that the kernel has now, or else ours.
+/// Makes the control that a scenario calls `name` usable: the kernel's own if it has one, otherwise that of quell.
 ///
 /// Loading needs CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN of the host; use needs CAP_NET_ADMIN over the socket's namespace.
 pub fn load(name: &str) -> Result<Control> {
@@ -117,7 +119,7 @@ impl Control {
         &self.inner.name
     }
 
-    /// The kernel's name, to be given to `TCP_CONGESTION`.
+    /// The kernel's name, for `TCP_CONGESTION`.
     pub fn kernel_name(&self) -> &str {
         &self.inner.kernel_name
     }
@@ -130,7 +132,7 @@ impl Control {
         return false;
     }
 
-    /// Gives a socket this control; before it connects or listens, for ECN to be asked for.
+    /// Gives a socket this control. ECN is requested only if this happens before the socket connects or listens.
     pub fn apply(&self, socket: impl AsFd) -> Result<()> {
         set_tcp_congestion(socket, self.kernel_name())
             .doing(|| format!("give a socket the control {}", self.kernel_name()))
@@ -147,7 +149,7 @@ impl Control {
         Ok(None)
     }
 
-    /// Gives up this handle; true when it was the last and the control has left the kernel (or is the kernel's own).
+    /// Drops this handle. Returns true if it was the last one, so that the control has left the kernel (or is the kernel's own).
     pub fn unload(self) -> bool {
         let loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
         let last = Arc::into_inner(self.inner).is_some();
@@ -227,8 +229,8 @@ fn check_name(name: &str) -> Result<()> {
     Ok(())
 }
 
-/// Whether the kernel has a control. Its own list says so and changes nothing; to give a socket one that is not in it is what
-/// loads a module.
+/// Whether the kernel has a control. Reading its list changes nothing; giving a socket a control that is not in the list loads a
+/// module.
 fn kernel_has(name: &str, modules: Modules) -> Result<bool> {
     let listed = || -> Result<bool> { Ok(available()?.iter().any(|known| known == name)) };
     if listed()? || modules == Modules::Leave {
@@ -247,7 +249,7 @@ fn kernel_has(name: &str, modules: Modules) -> Result<bool> {
     }
 }
 
-/// Whether this kernel has a module for a control, which is not loaded unless [`available`] says so.
+/// Whether this kernel has a module for a control, loaded or not.
 pub fn has_module(name: &str) -> bool {
     let release = rustix::system::uname();
     let list = format!(

@@ -1,16 +1,16 @@
 //! The queue discipline `fq` at an interface: the kernel's own delay line, for frames that come with their time of release.
 //!
 //! From tc-fq(8), include/uapi/linux/pkt_sched.h and net/sched/sch_fq.c. A sender gives each frame an instant of
-//! CLOCK_MONOTONIC (SO_TXTIME), and `fq` keeps it until then by a timer of its own: nobody wakes for it. What it does besides
-//! is turned off here: pacing by rates, limits that a delay line would reach, the slack of its timer.
+//! CLOCK_MONOTONIC (SO_TXTIME), and `fq` keeps it until then by a timer of its own: no thread wakes for it. Everything else that it
+//! does is turned off here: pacing by rates, limits that a delay line would reach, the slack of its timer.
 //!
-//! Order: frames of one flow, told apart by addresses and ports, leave in the order of their times, and in that of their
-//! coming where these are equal. Flows must not share a queue: in older kernels (6.12 for one, no longer in 7.2) a frame that
+//! Order: frames of one flow, which addresses and ports identify, leave in the order of their times, and in the order of their
+//! arrival if the times are equal. Flows must not share a queue: in older kernels (6.12, for example, but not 7.2) a frame that
 //! is due earlier than what its queue waits for does not wake it earlier, and a flow of a short delay would wait for one of a
 //! long delay. So the hash of flows has as many values as the kernel allows for (1 024 by default).
 //! Frames are kept within the horizon of `fq` only (10 s by default); links hand out far less ahead.
 //!
-//! Only where the kernel has `fq` (CONFIG_NET_SCH_FQ, or its module): that is found by trying.
+//! It works only if the kernel has `fq` (CONFIG_NET_SCH_FQ, or its module), which is found out by trying.
 
 use netlink_packet_core::{DefaultNla, NLM_F_CREATE, NLM_F_REPLACE};
 use netlink_packet_route::RouteNetlinkMessage;

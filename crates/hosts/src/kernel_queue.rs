@@ -1,13 +1,13 @@
-//! This kernel's own queue disciplines as a bottleneck: `htb` gives the rate, what is under test stands in its only class.
+//! This kernel's own queue disciplines as a bottleneck: `htb` gives the rate, and the discipline under test is in its only class.
 //!
-//! A discipline is named and configured in tc's words (tc(8)) and by tc itself, as a child process with a time limit, so
-//! that every discipline is there that this machine's tc and kernel know. One that only the kernel knows goes without
-//! parameters: tc passes an unknown name on when nothing follows it.
+//! A discipline is named and configured in the words of tc(8) and by tc itself, as a child process with a time limit, so that
+//! every discipline works that this machine's tc and kernel know. One that only the kernel knows cannot have parameters: tc
+//! passes an unknown name on only if nothing follows it.
 //!
-//! How this bottleneck differs from quell's link, as sch_htb.c has it:
-//! * it counts the Ethernet header (14 bytes) with every packet; a limit in bytes does, too;
+//! Differences from quell's link, from sch_htb.c:
+//! * it counts the Ethernet header (14 bytes) of every packet, and so does a limit in bytes;
 //! * a packet leaves when its transmission would begin, not when it would end: the next one waits for the tokens;
-//! * the bucket holds `burst`, from which what was missed by waking late is made up; after a pause as much goes at once.
+//! * the bucket holds `burst`, which makes up for late wake-ups; after a pause as much leaves at once.
 
 use std::io::{ErrorKind, Read as _};
 use std::process::{Command, Stdio};
@@ -24,7 +24,7 @@ use crate::error::{Doing as _, KernelQueueError, TC_PATH, TC_PATIENCE};
 use crate::namespace::Namespace;
 use crate::{Error, Result};
 
-/// What `htb` counts of a packet beyond its IP length: the Ethernet header.
+/// Bytes that `htb` counts for a packet beyond its IP length: the Ethernet header.
 pub const OVERHEAD: u64 = 14;
 
 /// A bottleneck made of this kernel's disciplines.
@@ -34,13 +34,13 @@ pub struct KernelQueue {
     pub discipline: String,
     /// Rate in bit/s, of Ethernet frames.
     pub rate_bps: u64,
-    /// Depth of the bucket in bytes, at least 1. A frame (1 514) lets a kernel that wakes late keep the rate; one byte lets
-    /// nothing go early where time is virtual and no wake-up late.
+    /// Depth of the bucket in bytes, at least 1. With a frame (1 514) a kernel that wakes late still keeps the rate; with one
+    /// byte nothing leaves early where time is virtual and no wake-up is late.
     pub burst: u64,
 }
 
 impl KernelQueue {
-    /// Refuses what cannot be a discipline, before anything is made.
+    /// Returns an error if this cannot be a discipline, before anything is made.
     pub fn check(&self) -> std::result::Result<(), KernelQueueError> {
         let kind = self.kind();
         let is_name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
@@ -80,12 +80,12 @@ impl KernelQueue {
     }
 }
 
-/// What a discipline has counted since it was made.
+/// The counters of a discipline since it was made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Statistics {
-    /// Packets sent on.
+    /// Packets sent.
     pub packets: u64,
-    /// Their bytes, with Ethernet headers.
+    /// Bytes of those packets, with Ethernet headers.
     pub bytes: u64,
     /// Packets dropped.
     pub dropped: u64,
@@ -118,8 +118,8 @@ pub(crate) fn attach(queue: &KernelQueue, interface: &str) -> Result<()> {
     Ok(())
 }
 
-/// Reads the counters of a queue for whoever asks: a thread that stays in the queue's namespace. To enter it takes a right
-/// that the rest of the process has given away by then, and this thread too.
+/// A thread that stays in the namespace of a queue and reads its counters on request. Entering that namespace needs a right
+/// that the process, and this thread too, has given away by then.
 #[derive(Debug)]
 pub(crate) struct Counters {
     asked: Mutex<(Sender<()>, Receiver<Result<Statistics>>)>,
@@ -156,7 +156,7 @@ impl Counters {
         Ok(counters)
     }
 
-    /// What has been counted so far.
+    /// The counters now.
     pub(crate) fn read(&self) -> Result<Statistics> {
         let asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
         asked.0.send(()).map_err(|_| KernelQueueError::Gone)?;
@@ -164,7 +164,7 @@ impl Counters {
     }
 }
 
-/// What the queue of an interface of the calling thread's namespace has counted.
+/// The counters of the queue of an interface in the calling thread's namespace.
 fn statistics(interface: &str) -> Result<Statistics> {
     let output = tc(
         &["-s", "-j", "qdisc", "show", "dev", interface],
@@ -173,7 +173,7 @@ fn statistics(interface: &str) -> Result<Statistics> {
     Ok(parse(&output).ok_or(KernelQueueError::Unreadable { output })?)
 }
 
-/// The leaf in what `tc -s -j qdisc show` prints.
+/// The counters of the leaf in the output of `tc -s -j qdisc show`.
 fn parse(output: &str) -> Option<Statistics> {
     // tc leaves JSON where it does not know a discipline that the kernel has: `"options": {[Unknown qdisc, optlen=112] }`.
     let unknown = output

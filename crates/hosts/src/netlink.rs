@@ -102,7 +102,7 @@ impl Netlink {
             .doing(|| format!("bring interface {interface} up"))
     }
 
-    /// Lets TCP hand at most so many segments at once to an interface; 1 leaves no super-segments (IFLA_GSO_MAX_SEGS).
+    /// Limits how many segments TCP hands to an interface at once; 1 leaves no super-segments (IFLA_GSO_MAX_SEGS).
     pub fn set_largest_burst(&mut self, interface: u32, segments: u32) -> Result<()> {
         let mut message = LinkMessage::default();
         message.header.index = interface;
@@ -111,7 +111,7 @@ impl Netlink {
             .doing(|| format!("limit the bursts of interface {interface} to {segments}"))
     }
 
-    /// What [`Self::set_largest_burst`] has set, or the kernel's own value.
+    /// The limit that [`Self::set_largest_burst`] has set, or the kernel's default.
     pub fn largest_burst(&mut self, interface: u32) -> Result<Option<u32>> {
         self.link_attribute(interface, |attribute| match attribute {
             LinkAttribute::GsoMaxSegs(segments) => Some(segments),
@@ -120,10 +120,10 @@ impl Netlink {
         .doing(|| format!("read the largest burst of interface {interface}"))
     }
 
-    /// Waits until an interface that is up really sends.
+    /// Waits until an interface that was brought up really sends.
     ///
     /// The end of a veth pair that came up first learns of its peer in the background; until then the kernel drops what it
-    /// sends. A SYN lost there is sent again after a second, without ECN (RFC 3168 section 6.1.1.1): a group would not get
+    /// sends. A SYN lost there is retransmitted after a second, without ECN (RFC 3168 section 6.1.1.1): a group would not get
     /// the ECN that it asked for.
     pub fn wait_until_running(&mut self, interface: u32) -> Result<()> {
         const PATIENCE: Duration = Duration::from_secs(5);
@@ -236,7 +236,7 @@ impl Netlink {
         .doing(|| format!("add a route to {to}"))
     }
 
-    /// Enters a neighbour for good, so that no first packet waits for ARP or neighbour discovery.
+    /// Enters a permanent neighbour, so that no first packet waits for ARP or neighbour discovery.
     pub fn add_neighbour(&mut self, interface: u32, address: IpAddr, mac: Mac) -> Result<()> {
         let mut message = NeighbourMessage::default();
         message.header.family = family(address);
@@ -276,7 +276,7 @@ impl Netlink {
         self.socket.send(&bytes, 0).map(drop)
     }
 
-    /// The answer to the last request; notices and answers to earlier ones are passed over.
+    /// The answer to the last request; notices and answers to earlier requests are ignored.
     fn answer(&mut self) -> io::Result<NetlinkPayload<RouteNetlinkMessage>> {
         loop {
             let (answer, _) = self.socket.recv_from_full()?;
@@ -289,7 +289,7 @@ impl Netlink {
     }
 }
 
-/// Index of an interface, seen from the namespace of the calling thread.
+/// Index of an interface in the namespace of the calling thread.
 pub fn interface_index(name: &str) -> Result<u32> {
     let index = || {
         let socket = rustix::net::socket(

@@ -1,4 +1,4 @@
-//! Offloads off: what crosses the link are the packets that a wire would carry.
+//! Turns offloads off, so that the packets that cross the link are those that a wire would carry.
 //!
 //! veth announces every offload and performs none: a super-packet (TSO, GSO, UDP segmentation) or a packet whose checksum
 //! "the hardware" was to finish crosses it as it is, and leaves through a packet socket too long or with a wrong checksum
@@ -23,7 +23,7 @@ const ETHTOOL_SFEATURES: u32 = 0x3b;
 const ETH_SS_FEATURES: u32 = 4;
 const ETH_GSTRING_LEN: usize = 32;
 
-/// Whether a feature lets super-packets, fragment lists or unfinished checksums out, or merges packets that came in.
+/// Whether a feature sends super-packets, fragment lists or unfinished checksums, or merges packets that arrive.
 fn must_be_off(feature: &str) -> bool {
     feature.starts_with("tx-checksum-")
         || feature.starts_with("tx-scatter-gather")
@@ -33,7 +33,7 @@ fn must_be_off(feature: &str) -> bool {
         || matches!(feature, "rx-lro" | "rx-udp-gro-forwarding")
 }
 
-/// Turns every offload of `interface` off that [`features_on`] would list, and reads back.
+/// Turns off every offload of `interface` that [`features_on`] would list, and reads the result back.
 ///
 /// Works in the namespace of the calling thread. [`Error::OffloadStuck`] when one stays on.
 pub fn turn_off(interface: &str) -> Result<()> {
@@ -69,7 +69,7 @@ pub fn turn_off(interface: &str) -> Result<()> {
     }
 }
 
-/// The kernel's names of those offloads of `interface` that are on and must not be.
+/// The offloads of `interface` that are on and must be off, by the kernel's names.
 pub fn features_on(interface: &str) -> Result<Vec<String>> {
     let read = || {
         let device = Device::open(interface)?;

@@ -1,7 +1,7 @@
 //! Settings of a namespace's network stack, through `/proc/sys/net`.
 //!
 //! From the kernel's Documentation/networking/ip-sysctl.rst. `/proc/sys/net` shows the namespace of the thread that opens it;
-//! its owner may write there, also inside a user namespace. A setting is left alone when this kernel does not have it.
+//! its owner may write there, also inside a user namespace. A setting that this kernel does not have is ignored.
 
 use std::fs;
 use std::io;
@@ -43,7 +43,7 @@ const HOST: &[(&str, &str)] = &[
     ("net.ipv4.conf.default.rp_filter", "0"),
 ];
 
-/// A router of IPv4 that says nothing itself.
+/// A router of IPv4 that sends nothing of its own.
 const ROUTER: &[(&str, &str)] = &[
     ("net.ipv4.ip_forward", "1"),
     ("net.ipv4.conf.all.rp_filter", "0"),
@@ -67,7 +67,7 @@ pub fn prepare_host(max_window: u64, ipv6: bool) -> Result<()> {
     set("net.ipv4.tcp_wmem", &buffer)
 }
 
-/// Prepares the namespace of the calling thread for the link: it only carries frames and never speaks itself.
+/// Prepares the namespace of the calling thread for the link: it only carries frames and sends none of its own.
 pub fn prepare_link() -> Result<()> {
     set_all(NO_IPV6)
 }

@@ -8,7 +8,7 @@
 use crate::load::{Late, Load, Ticks};
 use crate::{Turn, not_run};
 
-/// How often a run is tried that a busy machine excuses.
+/// The most attempts at a run that a busy machine excuses.
 pub const ATTEMPTS: usize = 3;
 
 /// A bound on a rate or a delay that a run did not keep, in words.
@@ -16,7 +16,7 @@ pub const ATTEMPTS: usize = 3;
 pub struct Missed(String);
 
 impl Missed {
-    /// With what was expected and found.
+    /// `what` names the expected and the found figure.
     #[must_use]
     pub fn new(what: String) -> Self {
         Self(what)
@@ -36,7 +36,7 @@ macro_rules! bound {
     };
 }
 
-/// One attempt of a live test: gathers what its runs say of themselves.
+/// One attempt of a live test. It collects how late its runs were.
 #[derive(Debug, Default)]
 pub struct Run {
     late: Vec<Late>,
@@ -58,16 +58,16 @@ impl Run {
     }
 }
 
-/// What became of one attempt.
+/// The outcome of one attempt.
 #[derive(Debug)]
 pub struct Attempt {
-    /// Whether it kept its bounds.
+    /// The bound that it missed, if any.
     pub outcome: Result<(), Missed>,
-    /// How busy the machine was.
+    /// How busy the machine was meanwhile.
     pub load: Load,
 }
 
-/// What is to be said of a test.
+/// The verdict on a test.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
     /// An attempt kept every bound.

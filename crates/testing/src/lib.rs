@@ -1,4 +1,4 @@
-//! What quell's tests share. Nothing that is shipped contains it.
+//! Code that quell's tests share. Nothing that is shipped contains it.
 //!
 //! * [`not_run()`]: a test that this machine cannot run says so by name, and passes.
 //! * [`Turn`]: tests in real time run one at a time, across test programs and across checkouts.
@@ -7,7 +7,7 @@
 //! * [`load`]: that evidence.
 //!
 //! A test has two kinds of claims. Those that hold on any machine are `assert!`, and nothing excuses them. Those on rates and delays
-//! are [`bound!`]: they are as narrow as a quiet machine keeps them, because one that is not quiet is found out by other means.
+//! are [`bound!`]: they are as narrow as a quiet machine keeps them, because a machine that is not quiet is detected by other means.
 
 #![forbid(unsafe_code)]
 

@@ -1,6 +1,6 @@
 //! How busy the machine was with other things while a test ran.
 //!
-//! From outside the program under test, so that no error of its can pass for a busy machine: the processor time of all programs
+//! It is measured outside the program under test, so that no error of that program can look like a busy machine: the processor time of all programs
 //! (`/proc/stat`; what a hypervisor gave to other machines counts, interrupts do not) less that of this process and of its children
 //! that have ended (`/proc/self/stat`).
 
@@ -9,16 +9,16 @@ use std::fs;
 /// Processor time since the start, in ticks of the kernel (10 ms).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ticks {
-    /// What all processors have had together, idle or not.
+    /// Time of all processors together, idle or not.
     pub all: u64,
-    /// What programs took, and other machines on the same processors.
+    /// Time that programs took, and other machines on the same processors.
     pub busy: u64,
-    /// What this process and its ended children took.
+    /// Time that this process and its ended children took.
     pub own: u64,
 }
 
 impl Ticks {
-    /// Those so far; `None` where the kernel does not say.
+    /// The ticks so far; `None` if the kernel does not report them.
     #[must_use]
     pub fn now() -> Option<Self> {
         let machine = fs::read_to_string("/proc/stat").ok()?;
@@ -59,21 +59,21 @@ impl Ticks {
     }
 }
 
-/// How late the program under test says that it was, in milliseconds.
+/// How late the program under test was by its own report, in milliseconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Late {
     /// The 99th percentile of its lateness.
     pub p99_ms: f64,
-    /// What a result is trusted with.
+    /// The most that leaves a result in no doubt.
     pub tolerable_ms: f64,
 }
 
 /// The evidence of one attempt.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Load {
-    /// The share of all processors that others had, from 0 to 1; `None` where the kernel does not say.
+    /// The share of all processors that other programs had, from 0 to 1; `None` if the kernel does not report it.
     pub others: Option<f64>,
-    /// Of each run of the attempt that says so.
+    /// The lateness of each run of the attempt that reports one.
     pub late: Vec<Late>,
     /// What is judged is a high percentile of delays, which less moves: see [`Load::OTHERS_OF_PERCENTILES`].
     pub percentile: bool,
@@ -88,7 +88,7 @@ impl Load {
     /// more than one packet in a hundred late. Above what the daemons of an idle machine take.
     pub const OTHERS_OF_PERCENTILES: f64 = 0.03;
 
-    /// The figures that say that the machine was too busy to judge by; `None` if it was not.
+    /// The figures by which the machine was too busy to judge; `None` if it was not.
     #[must_use]
     pub fn busy(&self) -> Option<String> {
         let mut figures = Vec::new();

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::Write as _;
 
-/// Says that `test` did not run, on standard error and in the file that QUELL_NOT_RUN names: `not run: TEST: REASON`.
+/// Reports that `test` did not run, on standard error and in the file that QUELL_NOT_RUN names: `not run: TEST: REASON`.
 ///
 /// `.ci/run` compares these lines with `.ci/allowed-skips`.
 ///
@@ -14,7 +14,7 @@ pub fn not_run(test: &str, reason: &str) {
     // One line, whatever an error's text is made of.
     let reason = reason.split_whitespace().collect::<Vec<_>>().join(" ");
     let line = format!("not run: {test}: {reason}\n");
-    // Not through the test harness, which would swallow it.
+    // Not through the test harness, which would capture it.
     let _ = std::io::stderr().write_all(line.as_bytes());
     if let Some(path) = std::env::var_os("QUELL_NOT_RUN") {
         let file = File::options().append(true).create(true).open(path);

@@ -1,6 +1,6 @@
 //! Registers a congestion control written in BPF, for as long as this process holds it.
 //!
-//! Through libbpf: open the object file, put the name under which the kernel shall know it in front, load, attach by a link.
+//! Through libbpf: open the object file, write the kernel's name of the control into it, load it, attach it by a link.
 //! The link is a file descriptor of this process and is pinned nowhere.
 
 use std::mem;
@@ -21,7 +21,7 @@ include!(concat!(env!("OUT_DIR"), "/objects.rs"));
 /// Map of per-socket state that the owner of a socket may read: `<control>_views`.
 const VIEWS: &str = "_views";
 
-/// A control in the kernel; it leaves when this is dropped.
+/// A control in the kernel; dropping this removes it.
 #[derive(Debug)]
 pub(super) struct Registered {
     _link: Link,
@@ -127,7 +127,7 @@ impl Registered {
     }
 }
 
-/// libbpf's last words, which say why a program was refused.
+/// The last messages of libbpf, which say why a program was refused.
 static LOG: Mutex<String> = Mutex::new(String::new());
 
 fn keep_log() {

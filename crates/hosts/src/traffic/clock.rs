@@ -6,12 +6,12 @@ use std::collections::BinaryHeap;
 use quell_units::Time;
 use rustix::time::{ClockId, clock_gettime};
 
-/// Where a run's `Time` has its origin: an instant of CLOCK_MONOTONIC, past or to come.
+/// The origin of a run's `Time`: an instant of CLOCK_MONOTONIC, in the past or the future.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Epoch(Time);
 
 impl Epoch {
-    /// From what CLOCK_MONOTONIC shows at the origin.
+    /// The epoch at which CLOCK_MONOTONIC shows this time.
     pub const fn from_monotonic(reading: Time) -> Self {
         Self(reading)
     }
@@ -21,17 +21,17 @@ impl Epoch {
         self.0
     }
 
-    /// The present instant.
+    /// An epoch now.
     pub fn now() -> Self {
         Self(monotonic_now())
     }
 
-    /// `span` later; a run whose epoch lies a little ahead starts its flows at exactly their times.
+    /// The epoch `span` later. A run whose epoch lies a little ahead starts its flows exactly at their times.
     pub fn after(self, span: Time) -> Self {
         Self(self.0 + span)
     }
 
-    /// The time of the run, `None` before it has begun.
+    /// Time since the epoch; `None` before it.
     pub fn elapsed(self) -> Option<Time> {
         let now = monotonic_now();
         (now >= self.0).then(|| now - self.0)
@@ -49,16 +49,16 @@ fn monotonic_now() -> Time {
         + Time::from_nanos(reading.tv_nsec.unsigned_abs())
 }
 
-/// What a timer is for.
+/// The purpose of a timer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Alarm {
     /// The flow begins.
     Start,
-    /// The application wished to be polled.
+    /// The application asked to be polled.
     Wake,
     /// The sending end closes.
     Stop,
-    /// A connection that is not up by now never will be.
+    /// A connection that is not up by now has failed.
     ConnectBy,
 }
 
@@ -87,11 +87,11 @@ impl Timers {
     }
 }
 
-/// An application's wish to be polled, with at most a few timers for it however often it changes.
+/// When an application wants to be polled, with at most a few timers however often that changes.
 #[derive(Debug, Default, Clone, Copy)]
 pub(super) struct Wish {
     wanted: Option<Time>,
-    /// The earliest timer that is set for this wish.
+    /// The earliest timer that is set for it.
     armed: Option<Time>,
 }
 
@@ -100,7 +100,7 @@ impl Wish {
         self.wanted = wanted;
     }
 
-    /// Takes the wish if it is for `now` or earlier, and for before `stop`.
+    /// Takes the request if it is due at `now`, and before `stop`.
     pub(super) fn take_due(&mut self, now: Time, stop: Time) -> bool {
         self.wanted.take_if(|at| *at <= now && *at < stop).is_some()
     }

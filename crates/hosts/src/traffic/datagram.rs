@@ -37,7 +37,7 @@ pub(super) struct Incoming {
     pub(super) from: Option<SocketAddr>,
 }
 
-/// What IP and UDP add to a payload.
+/// Bytes that IP and UDP add to a payload.
 pub(super) const fn header_length(is_ipv4: bool) -> Bytes {
     Bytes::new(if is_ipv4 { 20 + 8 } else { 40 + 8 })
 }
@@ -54,7 +54,8 @@ pub(super) fn least_size(is_ipv4: bool) -> Bytes {
     header_length(is_ipv4) + Bytes::new(HEADER as u64)
 }
 
-/// Sends as many of `batch` as there is room for, at most [`BATCH`], and returns how many. An error concerns the first.
+/// Sends as many datagrams of `batch` as there is room for, at most [`BATCH`], and returns how many. An error concerns the first
+/// one.
 ///
 /// A payload that has no room for sequence number and time is refused with `InvalidInput`, one that is too long for a datagram with
 /// EMSGSIZE; nothing of the batch is sent then.
@@ -114,8 +115,8 @@ pub(super) fn send(
     usize::try_from(sent).map_err(|_| io::Error::last_os_error())
 }
 
-/// Appends up to [`BATCH`] datagrams that wait at `socket` to `into`, and returns how many were taken. Strangers' datagrams
-/// without room for a header are taken and dropped.
+/// Appends up to [`BATCH`] datagrams that wait at `socket` to `into`, and returns how many were taken. Datagrams of
+/// other programs that have no room for a header are taken and dropped.
 pub(super) fn receive(
     socket: impl AsFd,
     connected: bool,

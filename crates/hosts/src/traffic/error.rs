@@ -7,10 +7,10 @@ use quell_units::{Bytes, Time};
 
 use super::endpoint::Host;
 
-/// What the caller's step into a host's namespace may fail with.
+/// Error of the caller's step into a host's namespace.
 pub type EnterError = Box<dyn std::error::Error + Send + Sync>;
 
-/// Why traffic could not be started, or broke off as a whole.
+/// Why traffic could not be started, or failed as a whole.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TrafficError {
@@ -19,7 +19,7 @@ pub enum TrafficError {
     Plan {
         /// Index of the group.
         group: usize,
-        /// What is wrong and what would be right.
+        /// What is wrong, and what would be right.
         why: String,
     },
     /// The sampling interval is zero.
@@ -28,7 +28,7 @@ pub enum TrafficError {
     /// The caller's step into a host's namespace failed.
     #[error("cannot enter the {host}: {source}")]
     Enter {
-        /// Which host.
+        /// The host.
         host: Host,
         /// The caller's error.
         source: EnterError,
@@ -48,7 +48,7 @@ pub enum TrafficError {
     NoSuchAddress {
         /// Index of the group.
         group: usize,
-        /// Which host.
+        /// The host.
         host: Host,
         /// The address.
         address: IpAddr,
@@ -84,7 +84,7 @@ pub enum TrafficError {
     /// The kernel refused something else.
     #[error("{host}: cannot {doing}: {source}")]
     System {
-        /// Which host.
+        /// The host.
         host: Host,
         /// What was asked, as the end of "cannot …".
         doing: &'static str,
@@ -103,7 +103,7 @@ pub enum FlowFailure {
     /// No answer to the connection requests.
     #[error("no connection within {within}; is the link up, in both directions?")]
     NotConnected {
-        /// How long it was tried.
+        /// For how long it was tried.
         within: Time,
     },
     /// The connection request was refused.
@@ -115,7 +115,7 @@ pub enum FlowFailure {
     /// The connection died during the run.
     #[error("the connection died at {at}: {source}")]
     Died {
-        /// When.
+        /// Time of the run at which it died.
         at: Time,
         /// The kernel's answer.
         source: io::Error,
@@ -149,7 +149,7 @@ pub enum FlowFailure {
     },
 }
 
-/// Says what was being done when a flow's system call failed.
+/// Names what was asked when a flow's system call failed.
 pub(super) fn doing<E: Into<io::Error>>(doing: &'static str) -> impl FnOnce(E) -> FlowFailure {
     move |source| FlowFailure::System {
         doing,

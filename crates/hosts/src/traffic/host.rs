@@ -21,7 +21,7 @@ use super::shared::Addresses;
 use super::socket;
 use super::ticks::{Tick, Ticks};
 
-/// Connections accepted from one listener in one turn.
+/// Connections that are accepted from one listener in one turn.
 const ACCEPTS_PER_TURN: usize = 64;
 
 /// A host with all its sockets in place.
@@ -32,7 +32,7 @@ pub(super) struct Running {
     pub(super) ticks: Ticks,
     pub(super) interval: Time,
     pub(super) end: RunEnd,
-    /// The end, as far as this host has taken note of it.
+    /// The end of the run, as far as this host knows it.
     pub(super) known_end: Time,
     /// Group and flow of each end.
     pub(super) names: Vec<(usize, usize)>,
@@ -44,11 +44,11 @@ pub(super) struct Running {
 }
 
 /// So long before a tick the receivers of bulk data read what their sockets still hold: they are woken in large steps, and
-/// the sample, which the other host may take, shall not be late by one.
+/// the sample, which the other host may take, must not be late by one.
 const BEFORE_TICK: Time = Time::from_micros(50);
 
-/// What a host leaves. Dropping `sockets` closes what was still open; that waits until the other host has stopped, too, so that
-/// neither takes the other's end for a failure.
+/// The remains of a host. Dropping `sockets` closes what was still open. That waits until the other host has stopped, too, so
+/// that neither takes the other's end for a failure.
 pub(super) struct Left {
     pub(super) ends: Vec<Remains>,
     pub(super) receive_drops: u64,
@@ -74,7 +74,7 @@ impl Running {
         }
     }
 
-    /// Serves the flows until the run's end, or until nobody wants to know any more.
+    /// Serves the flows until the end of the run, or until the run is given up.
     pub(super) fn run(mut self) -> Result<Left, TrafficError> {
         let mut ready = Vec::new();
         let mut due = Vec::new();
@@ -114,7 +114,7 @@ impl Running {
         Ok(self.leave())
     }
 
-    /// The run may end earlier than was known. A boundary that this host has come to stays.
+    /// The run may end earlier than planned. A boundary that this host has reached stays.
     fn heed_end(&mut self) {
         let end = self.end.at();
         if end < self.known_end {
@@ -125,7 +125,7 @@ impl Running {
         }
     }
 
-    /// When there is something to do even if nothing happens.
+    /// When there is something to do even without an event.
     fn next_wake(&self) -> Time {
         let tick = self.ticks.next();
         let tick = match self.caught_up {

@@ -1,9 +1,9 @@
 //! Applications over real sockets: two hosts, a thread each, that run the flows of a scenario.
 //!
-//! - [`plan`]: what flows there are; [`report`]: what is told of them; [`error`]: what can go wrong;
-//! - [`clock`]: the run's time, and [`RunEnd`] its end. What the kernel knows of a connection is in [`TcpInfo`].
+//! - [`plan`]: which flows there are; [`report`]: what is reported of them; [`error`]: what can go wrong;
+//! - [`clock`]: the time of the run, and [`RunEnd`] its end. The kernel's figures of a connection are in [`TcpInfo`].
 //! - Inside: `setup` opens and tries everything before the first packet, `host` is the loop of a thread, `end` one end of a flow,
-//!   `shared` what the two threads know of each other.
+//!   `shared` the state that the two threads share.
 //!
 //! Applications are those of `quell-app`, the same as on modelled hosts. All sockets are non-blocking, each thread waits in one
 //! epoll with a timeout to the nanosecond; memory does not grow with the length of the run.
@@ -59,8 +59,8 @@ pub struct Traffic {
 impl Traffic {
     /// Starts both hosts and returns when their sockets are ready; flows start at their times.
     ///
-    /// `enter_sender` and `enter_receiver` are the first that the hosts' threads do: they move the thread into its namespace and
-    /// drop capabilities. `on_sample` is called from both threads, one sample at a time, and should be quick.
+    /// The hosts' threads call `enter_sender` and `enter_receiver` first: these move the thread into its namespace and drop
+    /// capabilities. `on_sample` is called from both threads, one sample at a time, and should be quick.
     pub fn start(
         config: TrafficConfig,
         enter_sender: impl FnOnce() -> Result<(), EnterError> + Send + 'static,
@@ -98,7 +98,7 @@ impl Traffic {
         Ok(traffic)
     }
 
-    /// Starts the thread of one host; it waits for the word to go.
+    /// Starts the thread of one host, which waits for the signal to go.
     fn spawn(
         &mut self,
         host: Host,
@@ -137,7 +137,7 @@ impl Traffic {
         self.heed_end();
     }
 
-    /// The end of the run has been brought forward: wakes both hosts, which may sleep past it.
+    /// Wakes both hosts after the end of the run was brought forward: they may sleep past it.
     pub fn heed_end(&self) {
         self.shared.wake();
     }

@@ -1,4 +1,4 @@
-//! What traffic there is to be: the plan of each flow, and the checks before anything starts.
+//! The plan of each flow, and the checks before anything starts.
 
 use std::collections::{HashMap, HashSet};
 use std::net::{IpAddr, SocketAddr};
@@ -19,13 +19,13 @@ pub struct FlowPlan {
     pub group: usize,
     /// Index within the group.
     pub flow: usize,
-    /// Which way the data goes.
+    /// Direction of the data.
     pub direction: Direction,
     /// Address of the sender host.
     pub sender: IpAddr,
-    /// Address of the receiver host and port of the group, by which the link tells groups apart.
+    /// Address of the receiver host and port of the group, by which the link identifies the group.
     pub receiver: SocketAddr,
-    /// What the two ends do.
+    /// The application at both ends.
     pub app: AppConfig,
     /// The kernel's name of the congestion control, on both ends of a stream; `None` for the host's default.
     pub congestion_control: Option<String>,
@@ -33,38 +33,38 @@ pub struct FlowPlan {
     pub datagram_ecn: Ecn,
     /// Whether the source of a stream paces even if its congestion control does not.
     pub paced: bool,
-    /// When the flow begins: the connection request of a stream.
+    /// Start of the flow: the connection request of a stream.
     pub start: Time,
-    /// When the end with the data closes: it writes nothing more, and the kernel still delivers what it took.
+    /// When the data's sender closes; `None` for never. It writes nothing more, and the kernel still delivers what it has taken.
     pub stop: Option<Time>,
-    /// What the flow's application draws from.
+    /// Random stream of the flow's application.
     pub random: Random,
 }
 
 /// Traffic for one run.
 #[derive(Debug, Clone)]
 pub struct TrafficConfig {
-    /// Origin of time; a little ahead, so that the first flows start when they should.
+    /// Origin of time, a little ahead, so that the first flows start on time.
     pub epoch: Epoch,
-    /// When the run ends; may be brought forward while it goes on.
+    /// End of the run, which may be brought forward while it goes on.
     pub end: RunEnd,
-    /// Samples are taken at each multiple of this.
+    /// Time between samples, which are taken at its multiples.
     pub interval: Time,
-    /// Further times to sample: where the figures of a phase begin or end. The end of the run is always one.
+    /// Further times to sample: where the figures of a phase begin or end. The end of the run always is one.
     pub boundaries: Vec<Time>,
-    /// A connection that is not up after this has failed.
+    /// Time after which a connection that is not up has failed.
     pub connect_within: Time,
     /// The flows.
     pub plans: Vec<FlowPlan>,
 }
 
 impl TrafficConfig {
-    /// How often is sampled if nothing else is said.
+    /// Default of [`Self::interval`].
     pub const INTERVAL: Time = Time::from_millis(100);
-    /// How long connections are tried if nothing else is said: five requests (0, 1, 3, 7 and 15 s), as link and queue may drop some.
+    /// Default of [`Self::connect_within`]: five requests (0, 1, 3, 7 and 15 s), because link and queue may drop some.
     pub const CONNECT_WITHIN: Time = Time::from_secs(20);
 
-    /// A run with the defaults, from the present instant on.
+    /// A run with the defaults, starting now.
     pub fn new(duration: Time, plans: Vec<FlowPlan>) -> Self {
         Self {
             epoch: Epoch::now(),
@@ -144,7 +144,7 @@ impl FlowPlan {
                 self.receiver.ip()
             ))
         } else if self.receiver.port() == 0 {
-            Some("port 0 cannot be told from others; choose a port".into())
+            Some("port 0 identifies no group; choose a port".into())
         } else if self.stop.is_some_and(|stop| stop <= self.start) {
             Some(format!("flow {} stops before it starts", self.flow))
         } else if self.congestion_control.is_some() && !self.is_stream() {

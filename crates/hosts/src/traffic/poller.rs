@@ -15,7 +15,7 @@ use rustix::time::{
     Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, timerfd_create, timerfd_settime,
 };
 
-/// What an event belongs to; indices are the host's own.
+/// The owner of an event; indices are those of the host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Token {
     /// The end of a flow.
@@ -24,9 +24,9 @@ pub(super) enum Token {
     Listener(usize),
     /// The socket of a group of datagrams.
     Port(usize),
-    /// Somebody wants the host's attention.
+    /// Another thread has woken the host.
     Waker,
-    /// The instant has come.
+    /// The timer is due.
     Timer,
 }
 
@@ -54,7 +54,7 @@ impl Token {
     }
 }
 
-/// What happened to a socket.
+/// The state of a socket that caused an event.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Readiness {
     pub(super) token: Token,
@@ -62,11 +62,11 @@ pub(super) struct Readiness {
     pub(super) readable: bool,
     /// There is room to write, or an error.
     pub(super) writable: bool,
-    /// An error, or both directions are over. Told even where nothing is of interest, and until the socket is closed.
+    /// An error, or both directions are closed. Reported even without interest, and until the socket is closed.
     pub(super) over: bool,
 }
 
-/// Which readiness is of interest.
+/// The readiness that is of interest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Interest {
     pub(super) read: bool,
@@ -91,11 +91,11 @@ impl Interest {
     }
 }
 
-/// The sockets of one host. Level-triggered: what is not served now is told again.
+/// The sockets of one host. Level-triggered: what is not served now is reported again.
 pub(super) struct Poller {
     epoll: OwnedFd,
     timer: OwnedFd,
-    /// What the timer is set to.
+    /// The time that the timer is set to.
     set_to: Option<Time>,
     events: Vec<Event>,
 }

@@ -1,8 +1,8 @@
-//! When a run ends: one value that all who measure share, so that their figures end at the same instant.
+//! When a run ends: one value that all parts share that measure, so that their figures end at the same instant.
 //!
-//! The end is planned, and may be brought forward, to an instant that nobody has reached yet. Whoever measures reads the clock
-//! first and the end then: a reading behind the end therefore knows it, and a run that ends early ends for everybody exactly
-//! as one that was planned so.
+//! The end is planned, and may be brought forward to an instant in the future. Whoever measures reads the clock first and then
+//! the end: a reading after the end therefore knows it, and a run that ends early ends for all parts exactly as one that was
+//! planned so.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -18,7 +18,7 @@ pub struct RunEnd {
 }
 
 impl RunEnd {
-    /// At `end`, as far as is known.
+    /// A run that is planned to end at `end`.
     pub fn planned(end: Time) -> Self {
         Self {
             planned: end,
@@ -36,7 +36,7 @@ impl RunEnd {
         self.at() < self.planned
     }
 
-    /// The run ends at `end` already, which should not have passed. A later end than the known one changes nothing.
+    /// Ends the run at `end`, which should not have passed. An end later than the current one changes nothing.
     pub fn bring_forward(&self, end: Time) {
         self.at.fetch_min(end.as_nanos(), Ordering::AcqRel);
     }

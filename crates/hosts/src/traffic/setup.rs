@@ -22,9 +22,9 @@ use super::shared::Shared;
 use super::socket;
 use super::ticks::Ticks;
 
-/// Read at once from a stream, at most; its pages are never touched.
+/// The most bytes read at once from a stream; the pages are never touched.
 const READ: usize = 1 << 20;
-/// Files that a host opens besides its flows', and some for the rest of the program.
+/// Open files of a host beside those of its flows, and some for the rest of the program.
 const OTHER_FILES: u64 = 64;
 
 /// Makes sure that the flows may have the open files that they need, and raises the limit if not.
@@ -38,8 +38,8 @@ pub(super) fn allow_open_files(plans: &[FlowPlan]) -> Result<(), TrafficError> {
     )
 }
 
-/// Makes sure that so many flows over TCP and as datagrams, in so many groups, may have the open files that they need, as
-/// [`Traffic::start`](super::Traffic::start) does; raises this process's limit if it must.
+/// Makes sure that this many flows over TCP and as datagrams, in this many groups, may have the open files that they need, as
+/// [`Traffic::start`](super::Traffic::start) does. Raises this process's limit if necessary.
 ///
 /// # Errors
 ///
@@ -83,7 +83,7 @@ struct Setup<'a> {
     groups: HashMap<usize, usize>,
 }
 
-/// Opens all that a host needs before the flows begin. The receiver host's datagram flows still lack their other end.
+/// Opens everything that a host needs before the flows begin. The receiver host's datagram flows still lack their other end.
 pub(super) fn set_up(
     host: Host,
     config: &TrafficConfig,
@@ -301,7 +301,7 @@ impl Setup<'_> {
     }
 }
 
-/// Tells the receiver host's datagram flows where their other ends are; both hosts have been set up.
+/// Gives the receiver host's datagram flows the addresses of their other ends, after both hosts have been set up.
 pub(super) fn join_datagrams(running: &mut Running, plans: &[FlowPlan]) {
     let mut ports: HashMap<usize, usize> = HashMap::new();
     for (index, plan) in plans

@@ -1,4 +1,4 @@
-//! What the two hosts know of each other: a few counters per flow, and which client port belongs to which flow.
+//! The state that the two hosts share: a few counters per flow, and which client port belongs to which flow.
 
 use std::collections::HashMap;
 use std::io;
@@ -13,7 +13,7 @@ use super::endpoint::Host;
 use super::poller;
 use super::report::Sample;
 
-/// What one end of a flow tells the other.
+/// Counters that one end of a flow shares with the other.
 #[derive(Debug, Default)]
 pub(super) struct FlowShared {
     /// Payload that the data's receiver has read.
@@ -24,7 +24,7 @@ pub(super) struct FlowShared {
     pub(super) endless: AtomicBool,
     /// Connections that the sender host has asked for.
     connections: AtomicU64,
-    /// When it asked for the last of them, in ns.
+    /// When it asked for the last connection, in ns.
     opened: AtomicU64,
     /// Where the sender host's datagram socket is bound.
     pub(super) datagram_client: OnceLock<SocketAddr>,
@@ -47,7 +47,7 @@ impl FlowShared {
     }
 }
 
-/// What tells one connection from another: connections to different receivers may come from one port.
+/// The identity of a connection: connections to different receivers may come from one port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Addresses {
     pub(super) sender: SocketAddr,
@@ -78,7 +78,7 @@ impl Shared {
         })
     }
 
-    /// Says that the connection that `connect` asks for is that of `flow`; it returns the connection's addresses. The other host
+    /// Registers the connection that `connect` opens as that of `flow`; `connect` returns its addresses. The other host
     /// may accept the connection before `connect` returns, but cannot claim it earlier.
     pub(super) fn announce<E>(
         &self,
@@ -90,7 +90,7 @@ impl Shared {
         Ok(())
     }
 
-    /// The flow that a connection belongs to; `None` for a stranger's.
+    /// The flow that a connection belongs to; `None` for a connection of another program.
     pub(super) fn claim(&self, addresses: Addresses) -> Option<usize> {
         lock(&self.announced).remove(&addresses)
     }
@@ -100,12 +100,12 @@ impl Shared {
         lock(&self.on_sample)
     }
 
-    /// Both hosts look whether they are to end.
+    /// Makes both hosts check whether they must end.
     pub(super) fn wake(&self) {
         self.wakers.iter().for_each(poller::wake);
     }
 
-    /// Ends both hosts at once: nobody wants to know what they have measured.
+    /// Ends both hosts at once, without results.
     pub(super) fn abandon(&self) {
         self.abandoned.store(true, Ordering::Release);
         self.wake();

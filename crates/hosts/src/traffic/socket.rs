@@ -12,7 +12,7 @@ use rustix::net::{
     AddressFamily, SocketFlags, SocketType, acceptfrom_with, bind, getsockname, listen, socket_with,
 };
 
-/// Buffer asked for on each side of a datagram socket: 20 ms of 600 Mbit/s would do, the rest is for bursts.
+/// Buffer requested on each side of a datagram socket: 20 ms of 600 Mbit/s would suffice, the rest is for bursts.
 const DATAGRAM_BUFFER: usize = 4 << 20;
 
 /// linux/sockios.h; libc does not have it.
@@ -36,8 +36,8 @@ fn open(address: IpAddr, kind: SocketType) -> io::Result<OwnedFd> {
     Ok(socket)
 }
 
-/// A stream socket at `address`, to connect from. It has a port only once it connects: then a port serves whose earlier
-/// connection is in TIME_WAIT, and a flow that opens one connection after another does not run out of them.
+/// A stream socket at `address`, to connect from. It gets a port only when it connects: a port can then be used whose earlier
+/// connection is in TIME_WAIT, and a flow that opens one connection after another does not run out of ports.
 pub(super) fn client(address: IpAddr) -> io::Result<OwnedFd> {
     let socket = open(address, SocketType::STREAM)?;
     set_integer(&socket, libc::IPPROTO_IP, libc::IP_BIND_ADDRESS_NO_PORT, 1)?;
@@ -46,12 +46,12 @@ pub(super) fn client(address: IpAddr) -> io::Result<OwnedFd> {
     Ok(socket)
 }
 
-/// What both ends of a stream have in common: small writes leave at once. [`set_endless`] ends that for bulk data.
+/// Options of both ends of a stream: small writes leave immediately. [`set_endless`] ends that for bulk data.
 pub(super) fn prepare_stream(socket: impl AsFd) -> io::Result<()> {
     Ok(sockopt::set_tcp_nodelay(socket, true)?)
 }
 
-/// Makes closing a stream drop what is left; otherwise the kernel would go on sending it after the run.
+/// Makes closing a stream drop unsent data; otherwise the kernel would keep sending it after the run.
 pub(super) fn set_abort_on_close(socket: impl AsFd) -> io::Result<()> {
     Ok(sockopt::set_socket_linger(socket, Some(Duration::ZERO))?)
 }
@@ -70,7 +70,7 @@ pub(super) fn start_listening(socket: impl AsFd) -> io::Result<()> {
     Ok(listen(socket, 65_535)?)
 }
 
-/// The next waiting connection and where it comes from, `None` if there is none.
+/// The next waiting connection and its source address; `None` if there is none.
 pub(super) fn accept(listener: impl AsFd) -> io::Result<Option<(OwnedFd, SocketAddr)>> {
     match acceptfrom_with(listener, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK) {
         Ok((socket, peer)) => {
@@ -110,7 +110,7 @@ pub(super) fn set_control(socket: impl AsFd, name: &str) -> io::Result<()> {
 }
 
 /// Paces a stream at the rate that the kernel works out for it: 200 % of a window per RTT in slow start and 120 %
-/// afterwards, or what the control says. A limit is what turns the socket's own pacing on; this one is out of reach.
+/// afterwards, or what the control says. Setting a limit turns the socket's own pacing on; this one is out of reach.
 pub(super) fn set_paced(socket: impl AsFd) -> io::Result<()> {
     // The largest value of a signed int is 17 Gbit/s, which a fast host reaches; u64 is taken since Linux 4.20.
     let rate: u64 = 1 << 62;
@@ -131,7 +131,7 @@ pub(super) fn set_paced(socket: impl AsFd) -> io::Result<()> {
     }
 }
 
-/// Where a socket is bound.
+/// The address that a socket is bound to.
 pub(super) fn local_address(socket: impl AsFd) -> io::Result<SocketAddr> {
     Ok(SocketAddr::try_from(getsockname(socket)?)?)
 }
@@ -146,12 +146,12 @@ pub(super) fn set_unsent_limit(socket: impl AsFd, bytes: usize) -> io::Result<()
     set_integer(socket, libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT, bytes)
 }
 
-/// Wakes the receiver only when so many bytes can be read, or the stream has ended.
+/// Wakes the receiver only when this many bytes can be read, or the stream has ended.
 pub(super) fn set_wake_threshold(socket: impl AsFd, bytes: usize) -> io::Result<()> {
     set_integer(socket, libc::SOL_SOCKET, libc::SO_RCVLOWAT, bytes)
 }
 
-/// How many bytes are written and not yet sent.
+/// Bytes written and not yet sent.
 pub(super) fn unsent(socket: impl AsFd) -> io::Result<usize> {
     let mut bytes: libc::c_int = 0;
     // SAFETY: the kernel writes one int to `bytes`, which outlives the call.
@@ -187,7 +187,7 @@ fn set_integer(
     }
 }
 
-/// How many packets the kernel has dropped because this socket's receive buffer was full.
+/// Packets that the kernel has dropped because this socket's receive buffer was full.
 pub(super) fn receive_drops(socket: impl AsFd) -> io::Result<u64> {
     let mut counters = [0_u32; libc::SK_MEMINFO_DROPS as usize + 1];
     let mut length = size_of_val(&counters) as libc::socklen_t;

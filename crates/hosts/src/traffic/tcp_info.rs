@@ -1,4 +1,4 @@
-//! What the kernel tells of a connection: TCP_INFO, the part that quell reports.
+//! The kernel's figures of a connection: TCP_INFO, the part that quell reports.
 //!
 //! The layout is that of `struct tcp_info` in linux/tcp.h, which only ever grows at its end; an older kernel fills less of it.
 
@@ -42,18 +42,18 @@ pub struct TcpInfo {
     pub rtt: Option<Time>,
     /// Congestion window, in segments.
     pub cwnd: u64,
-    /// Segments sent again so far.
+    /// Segments retransmitted so far.
     pub retransmitted: u64,
     /// Time with data to send or to be acknowledged.
     pub busy: Time,
     /// Part of `busy` in which the receive window held the sender back.
     pub receive_window_limited: Time,
-    /// Part of `busy` in which the send buffer did.
+    /// Part of `busy` in which the send buffer held the sender back.
     pub send_buffer_limited: Time,
 }
 
 impl TcpInfo {
-    /// Of a flow whose connections followed each other: counters go on from `before`.
+    /// For a flow of several connections one after another: counters continue from `before`.
     pub(super) fn following(self, before: &Self) -> Self {
         Self {
             retransmitted: self.retransmitted + before.retransmitted,
@@ -64,12 +64,12 @@ impl TcpInfo {
         }
     }
 
-    /// What a receiver reads in an RTT, in bytes, as the kernel measures it to size its window.
+    /// Bytes that a receiver reads in an RTT, as the kernel measures them to size its window.
     pub(super) fn received_per_rtt(socket: impl AsFd) -> io::Result<u64> {
         Ok(u64::from(Raw::of(socket)?.rcv_space))
     }
 
-    /// Asks the kernel. `EINVAL` or `ENOPROTOOPT` where `socket` is not TCP.
+    /// Asks the kernel. Fails with `EINVAL` or `ENOPROTOOPT` if `socket` is not TCP.
     pub(super) fn of(socket: impl AsFd) -> io::Result<Self> {
         let raw = Raw::of(socket)?;
         Ok(Self {

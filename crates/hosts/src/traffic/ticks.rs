@@ -2,17 +2,17 @@
 
 use quell_units::Time;
 
-/// A moment to take samples.
+/// A time to take samples.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Tick {
-    /// A multiple of the interval has come.
+    /// Whether a multiple of the interval is due.
     pub(super) regular: bool,
-    /// The boundaries that have come, in order. At a boundary flows that have ended are sampled too, so that each phase has
+    /// The boundaries that are due, in order. At a boundary flows that have ended are sampled too, so that each phase has
     /// its figures.
     pub(super) boundaries: Vec<Time>,
 }
 
-/// The moments to come. They are absolute, so that lateness does not add up.
+/// The times of future samples. They are absolute, so that lateness does not add up.
 #[derive(Debug)]
 pub(super) struct Ticks {
     interval: Time,
@@ -47,7 +47,7 @@ impl Ticks {
             })
     }
 
-    /// Takes all that is due as one tick: whoever wakes late samples once.
+    /// Takes everything that is due as one tick: a host that wakes late samples once.
     pub(super) fn take_due(&mut self, now: Time) -> Option<Tick> {
         let regular = self.next_regular <= now;
         if regular {

@@ -1,7 +1,7 @@
 //! An end that sends and receives datagrams.
 //!
-//! The sender host has a connected socket for each flow; the receiver host one for each group, at the group's port, and tells
-//! flows apart by where their datagrams come from. Lookup then costs the same for one flow and for thousands.
+//! The sender host has a connected socket for each flow; the receiver host has one for each group, at the group's port, and
+//! distinguishes flows by the address that their datagrams come from. Lookup then costs the same for one flow and for thousands.
 
 use std::collections::HashMap;
 use std::io;
@@ -24,13 +24,13 @@ const BATCHES_PER_TURN: usize = 4;
 #[derive(Debug)]
 pub(in crate::traffic) struct Port {
     pub(in crate::traffic) socket: OwnedFd,
-    /// Flows by where their datagrams come from.
+    /// Flows by the source address of their datagrams.
     pub(in crate::traffic) flows: HashMap<SocketAddr, usize>,
     /// Flows that wait for room to send.
     pub(in crate::traffic) blocked: Vec<usize>,
 }
 
-/// Where an end's datagrams go out.
+/// The socket that an end sends its datagrams through.
 #[derive(Debug)]
 enum Outlet {
     /// The end's own, connected socket.
@@ -39,7 +39,7 @@ enum Outlet {
     Port { index: usize, to: SocketAddr },
 }
 
-/// What an end of datagrams has to do.
+/// An end that sends or receives datagrams.
 #[derive(Debug)]
 pub(in crate::traffic) struct DatagramEnd {
     outlet: Outlet,
@@ -47,7 +47,7 @@ pub(in crate::traffic) struct DatagramEnd {
     next_sequence: u64,
     /// Taken from the application and not yet sent; at most one batch.
     waiting: Vec<Outgoing>,
-    /// The socket had no room; it will tell when it has.
+    /// The socket has no room; an event follows when it has.
     blocked: bool,
 }
 
@@ -99,7 +99,7 @@ impl DatagramEnd {
         datagram::header_length(self.is_ipv4) + Bytes::new(payload as u64)
     }
 
-    /// Sends what waits. `Err` concerns the first that is left.
+    /// Sends the datagrams that wait. An error concerns the first that is left.
     fn send(&mut self, ports: &[Port]) -> io::Result<()> {
         while !self.waiting.is_empty() {
             let sent = match &self.outlet {
@@ -254,7 +254,7 @@ impl End {
     }
 }
 
-/// Takes what waits at a socket, up to one turn's share.
+/// Takes the datagrams that wait at a socket, up to the share of one turn.
 pub(in crate::traffic) fn take(
     socket: &OwnedFd,
     connected: bool,

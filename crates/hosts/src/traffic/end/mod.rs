@@ -1,4 +1,4 @@
-//! One end of a flow on one host: its application, its socket, and what it still has to do.
+//! One end of a flow on one host: its application, its socket, and its pending work.
 
 mod datagrams;
 mod stream;
@@ -26,7 +26,7 @@ use super::tcp_info::TcpInfo;
 pub(super) use datagrams::{DatagramEnd, Port, take};
 pub(super) use stream::StreamEnd;
 
-/// What the ends of a host have in common.
+/// The state that the ends of a host share.
 pub(super) struct Context {
     pub(super) host: Host,
     pub(super) epoch: Epoch,
@@ -38,7 +38,7 @@ pub(super) struct Context {
     pub(super) timers: Timers,
     /// The sockets of the receiver host's groups of datagrams.
     pub(super) ports: Vec<Port>,
-    /// Reads go here, and nobody looks.
+    /// Buffer for reads; its content is never used.
     pub(super) read_buffer: Vec<u8>,
     /// Room for what an application asks for, so that none is allocated each time.
     pub(super) actions: Vec<Action>,
@@ -57,10 +57,10 @@ impl Context {
     }
 }
 
-/// How far a flow has come.
+/// The state of a flow.
 #[derive(Debug)]
 enum State {
-    /// For its start, or for the other host to connect.
+    /// It waits for its start, or for the other host to connect.
     Waiting,
     Connecting(OwnedFd),
     Stream(StreamEnd),
@@ -73,7 +73,7 @@ enum State {
 pub(super) struct End {
     /// Index of the flow's plan, and of this end on its host.
     index: usize,
-    /// Whether the flow's data comes from here.
+    /// Whether this end sends the flow's data.
     source: bool,
     sender: IpAddr,
     receiver: SocketAddr,
@@ -90,13 +90,13 @@ pub(super) struct End {
     wish: Wish,
     /// When the flow was first up.
     up: Option<Time>,
-    /// Connections that the application knows of.
+    /// Number of connections that were announced to the application.
     told: u64,
     /// When the connection that is being opened must be up.
     connect_by: Time,
-    /// The flow's stop has come.
+    /// The flow has reached its stop.
     stopped: bool,
-    /// That, or the application has finished: this end sends nothing more on this connection.
+    /// The flow has reached its stop or the application is done: this end sends nothing more on this connection.
     finished: bool,
     state: State,
     /// Of all connections so far.
@@ -109,7 +109,7 @@ pub(super) struct End {
     failure: Option<FlowFailure>,
 }
 
-/// What is left of an end when its host has stopped.
+/// The remains of an end when its host has stopped.
 pub(super) struct Remains {
     pub(super) source: bool,
     pub(super) up: Option<Time>,
@@ -180,7 +180,7 @@ impl End {
         &context.shared.flows[self.index]
     }
 
-    /// A timer of this end has rung.
+    /// A timer of this end is due.
     pub(super) fn ring(&mut self, context: &mut Context, at: Time, alarm: Alarm) {
         match (alarm, &self.state) {
             (Alarm::Start, State::Waiting) => {
@@ -213,7 +213,7 @@ impl End {
         }
     }
 
-    /// Tells the application that datagrams may flow, once.
+    /// Announces to the application, once, that datagrams can be sent.
     fn go_up(&mut self, context: &mut Context) {
         if self.up.is_none() {
             self.up = Some(context.now());
@@ -283,7 +283,7 @@ impl End {
         }
     }
 
-    /// Polls the application until it has caught up with the time, sends, and sets a timer for its next wish.
+    /// Polls the application until it has caught up with the time, sends, and sets a timer for its next poll.
     fn drive(&mut self, context: &mut Context) {
         let now = context.now();
         for _ in 0..Self::POLLS_PER_TURN {
@@ -343,7 +343,7 @@ impl End {
         }
     }
 
-    /// The flow's stop has come: what was due before is sent, and nothing else.
+    /// The flow has reached its stop: data that was due before is sent, and nothing else.
     fn stop(&mut self, context: &mut Context) {
         if self.up.is_some() {
             let now = context.now();
@@ -407,7 +407,7 @@ impl End {
         self.finished = true;
     }
 
-    /// What the kernel says of the connection now, or said when it ended. `None` unless this is the data sender of a stream.
+    /// The kernel's report of the connection, as of now or of its end. `None` unless this is the data sender of a stream.
     pub(super) fn refresh_tcp(&mut self) -> Option<TcpInfo> {
         if self.source
             && let State::Stream(stream) = &self.state
@@ -519,12 +519,12 @@ impl End {
         }
     }
 
-    /// How long the present connection has been tried.
+    /// For how long the current connection has been tried.
     fn tried(&self, context: &Context) -> Time {
         context.now() - self.shared(context).opened().1
     }
 
-    /// Takes over a connection that is up, and tells the application.
+    /// Takes over a connection that is up, and announces it to the application.
     fn adopt(&mut self, context: &mut Context, stream: StreamEnd) {
         self.state = State::Stream(stream);
         let now = context.now();

@@ -25,10 +25,10 @@ use crate::traffic::shared::Addresses;
 use crate::traffic::socket;
 use crate::traffic::tcp_info::TcpInfo;
 
-/// Written at once.
+/// Bytes written at once.
 const CHUNK: usize = 256 << 10;
 static CHUNK_OF_ZEROS: [u8; CHUNK] = [0; CHUNK];
-/// Written in one turn, before other flows are served.
+/// Bytes written in one turn, before other flows are served.
 const WRITES_PER_TURN: usize = 4;
 
 /// The bound on what is written and not yet sent: so much time's worth, within these limits.
@@ -51,13 +51,13 @@ const WAKES_PER_RTT: u64 = 4;
 #[derive(Debug)]
 pub(in crate::traffic) struct StreamEnd {
     socket: OwnedFd,
-    /// Not yet written; `u64::MAX` without end.
+    /// Bytes not yet written; `u64::MAX` for endless data.
     unwritten: u64,
     /// Whether the source may pause.
     pauses: bool,
     write_ended: bool,
     read_ended: bool,
-    /// What the poller was told last.
+    /// The interest that the poller has now.
     interest: Interest,
     unsent_limit: usize,
     wake_threshold: usize,
@@ -294,7 +294,7 @@ impl End {
         self.drive(context);
     }
 
-    /// Takes what has arrived. Whether the connection lives on.
+    /// Takes the data that has arrived. Returns whether the connection stays open.
     fn take_arrived(&mut self, context: &mut Context) -> bool {
         let State::Stream(stream) = &mut self.state else {
             return false;
@@ -328,7 +328,7 @@ impl End {
         }
     }
 
-    /// Writes, closes what is over, and tells the poller what is wanted now.
+    /// Writes, closes what is finished, and updates the interest of the poller.
     pub(super) fn flush_stream(&mut self, context: &mut Context) {
         let State::Stream(stream) = &mut self.state else {
             return;
