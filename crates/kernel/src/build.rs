@@ -1,8 +1,8 @@
 //! Builds a kernel from source into the store.
 //!
-//! Everything happens in hidden folders of the store, and outside of the source tree (kbuild's `O=`). The result is asked what it
-//! can do, and takes its place with one rename. Whatever ends a build before that, nothing is left behind but, of a failed one,
-//! the log, and of a developer's own source the build tree ([`kept`]), in which the next build goes on.
+//! Everything happens in hidden folders of the store, and outside of the source tree (kbuild's `O=`). The new
+//! kernel is asked what it supports, and takes its place with one rename. A build that ends before that leaves only its log, if
+//! it failed, and the build tree of a developer's own source ([`kept`]), in which the next build continues.
 
 mod kept;
 mod make;
@@ -31,13 +31,13 @@ use needs::Missing;
 /// What to build.
 #[derive(Debug, Clone, Default)]
 pub struct Request {
-    /// From which source.
+    /// The source.
     pub source: Wanted,
-    /// Name of the kernel; without one its version, and for a tree of the user's own the folder's name after it.
+    /// Name of the kernel; `None` for its version, followed by the folder's name for a tree of the user's own.
     pub name: Option<String>,
     /// A file of kernel options in addition to quell's.
     pub fragment: Option<PathBuf>,
-    /// Whether to begin from nothing, although there is a build tree of this source.
+    /// Whether to start from scratch, although there is a build tree of this source.
     pub clean: bool,
 }
 
@@ -46,17 +46,17 @@ pub struct Request {
 pub struct Built {
     /// The kernel.
     pub kernel: Kernel,
-    /// What it has and what it lacks; nothing where it was there already.
+    /// What the kernel has and what it lacks; `None` if it was in the store already.
     pub outcome: Option<Outcome>,
-    /// Where the next build of this source goes on, where that is kept: of a folder.
+    /// The build tree in which the next build of this source continues; only a source folder has one.
     pub tree: Option<PathBuf>,
 }
 
-/// Builds what `request` says, unless the store has it: then that is the result, at once.
+/// Builds the requested kernel, or returns it at once if the store has it.
 ///
 /// # Errors
 ///
-/// What is needed is missing, the source cannot be had, the build fails, or `stop` is set. Each says how to fix it.
+/// A tool is missing, the source cannot be fetched, the build fails, or `stop` is set. Each says how to fix it.
 pub fn build(
     store: &Store,
     request: &Request,
@@ -128,7 +128,7 @@ pub fn build(
     built
 }
 
-/// A kernel of the store that is what was asked for.
+/// The kernel of the store that was asked for, if there is one.
 fn there(
     store: &Store,
     hash: &str,
@@ -161,7 +161,7 @@ fn there(
     }
 }
 
-/// What decides about the kernel that comes out.
+/// A hash of everything that decides which kernel is built.
 fn identity(source: &Source, wishes: &Wishes, stop: &AtomicBool) -> Result<String> {
     let mut hash = Sha256::new();
     for part in [
@@ -183,7 +183,7 @@ fn stage(tell: &mut dyn FnMut(Told), stage: Stage) {
     }));
 }
 
-/// A build under way.
+/// A build that runs.
 struct Build<'a> {
     store: &'a Store,
     request: &'a Request,
@@ -308,7 +308,7 @@ impl Build<'_> {
     }
 }
 
-/// Refuses a disk that is too full before hundreds of megabytes are written to it.
+/// Returns an error if the disk is too full, before hundreds of megabytes are written to it.
 fn check_space(folder: &Path, megabytes: u64) -> Result<()> {
     // A file system that does not tell is tried.
     let Ok(space) = rustix::fs::statvfs(folder) else {
@@ -327,13 +327,13 @@ fn check_space(folder: &Path, megabytes: u64) -> Result<()> {
     )))
 }
 
-/// Where the log of a failed build is kept.
+/// The file for the log of a failed build.
 fn failed_log(store: &Path, request: &Request) -> PathBuf {
     let name = request.name.as_deref().unwrap_or("build");
     store.join(format!("failed-{name}.log"))
 }
 
-/// Keeps the log of a failed build, and says what it ends with.
+/// Keeps the log of a failed build, and adds its last lines to the error.
 fn failed(error: Error, log: &Path, store: &Path, request: &Request) -> Error {
     let Error::Failed(why) = &error else {
         return error;

@@ -1,8 +1,8 @@
-//! What a guest kernel is configured with, and whether it came out.
+//! The configuration of a guest kernel, and whether Kconfig accepted it.
 //!
-//! `minimal.config` says what every kernel needs; the congestion controls and queue disciplines come from the tree that is
-//! built; a fragment of the user may add to both. Options that are not named are off. Kconfig drops without a word what it
-//! does not know or whose dependencies are not met, so the result is compared with the wishes.
+//! `minimal.config` holds what every kernel needs; the congestion controls and queue disciplines come from the tree that is
+//! built; a fragment of the user may add to both. Options that are not named are off. Kconfig silently drops options that it
+//! does not know or whose dependencies are not met, so the result is compared with the request.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -10,13 +10,13 @@ use std::path::Path;
 
 use crate::{Error, Result};
 
-/// What quell asks of every kernel.
+/// The options that every kernel needs.
 const MINIMAL: &str = include_str!("config/minimal.config");
 
 /// Ticks per second of the guest.
 pub(crate) const HZ: u32 = 250;
 
-/// The wishes: what is required, what is wanted, what the user adds.
+/// The requested options: required ones, optional ones, and those of the user.
 #[derive(Debug, Clone)]
 pub(crate) struct Wishes {
     required: BTreeSet<String>,
@@ -26,16 +26,16 @@ pub(crate) struct Wishes {
     user: BTreeMap<String, String>,
 }
 
-/// What became of the wishes.
+/// What Kconfig made of the requested options.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Outcome {
     /// Congestion controls of the kernel, by the names of their options: `CUBIC`, `DCTCP` …
     pub congestion_controls: Vec<String>,
     /// Queue disciplines of the kernel, likewise: `FQ`, `HTB` …
     pub disciplines: Vec<String>,
-    /// Options that are wanted and did not come out.
+    /// Optional options that are missing in the result.
     pub left_out: Vec<String>,
-    /// Options of the user that did not come out, as they are and as they were wished.
+    /// Options of the user that differ in the result: as they are and as they were requested.
     pub not_as_wished: Vec<String>,
 }
 
@@ -44,7 +44,7 @@ impl Wishes {
     ///
     /// # Errors
     ///
-    /// The fragment has a line that is none of a kernel configuration.
+    /// The fragment has a line that is not one of a kernel configuration.
     pub(crate) fn new(fragment: Option<&str>) -> Result<Self> {
         let mut wishes = Self {
             required: BTreeSet::new(),
@@ -116,7 +116,7 @@ impl Wishes {
         format!("HZ={HZ}\n{}", self.fragment())
     }
 
-    /// Compares `config`, a whole configuration, with the wishes.
+    /// Compares `config`, a whole configuration, with the request.
     ///
     /// # Errors
     ///

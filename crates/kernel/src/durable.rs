@@ -1,4 +1,4 @@
-//! What must survive a loss of power: files, and the names that lead to them.
+//! Makes files, and the names that lead to them, survive a loss of power.
 //!
 //! A file that was synced is found again only if the folder that names it was synced too (fsync(2)), and a rename only once the folder
 //! in which it happened was.

@@ -66,7 +66,7 @@ pub enum Error {
     Refused(Reason),
     /// It was tried and did not work.
     Failed(Reason),
-    /// The caller asked to stop. No half kernel is left behind; the build tree of a folder is, and the next build goes on there.
+    /// The caller asked to stop. No half kernel is left behind. The build tree of a folder is kept, and the next build continues there.
     Stopped,
 }
 
@@ -85,7 +85,7 @@ impl std::error::Error for Error {
     }
 }
 
-/// What helps against an error of the system.
+/// How to fix an error of the system.
 fn fix(error: &io::Error) -> Option<&'static str> {
     match error.kind() {
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {

@@ -1,10 +1,10 @@
 //! User-mode Linux kernels for the virtual world.
 //!
-//! - [`build`](mod@build): builds one from source: from a package of the distribution, or from a developer's own tree;
+//! - [`build`](mod@build): builds a kernel from source: from a package of the distribution, or from a developer's own tree;
 //! - [`source`]: where the source comes from; [`config`]: what it is configured with;
-//! - [`store`]: the kernels of this user, by name, and what is known of each.
+//! - [`store`]: the kernels of this user, by name, with the facts of each;
 //! - [`machine`]: a kernel that runs;
-//! - [`durable`]: what must survive a loss of power.
+//! - [`durable`]: files that survive a loss of power.
 //!
 //! Nothing here runs inside of a guest, and nothing here needs root.
 #![cfg(target_os = "linux")]

@@ -1,7 +1,7 @@
 //! Other programs: started in process groups of their own, watched, and ended with all their children when asked to stop.
 //!
 //! A program's output goes through a pipe into a log file. When this process is killed the pipe breaks, and the program ends at
-//! its next word.
+//! its next write.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -22,13 +22,13 @@ use crate::{Error, Result};
 
 /// Between two looks at a program.
 const LOOK: Duration = Duration::from_millis(50);
-/// How often a program is tried to start that is still open for writing.
+/// Attempts at starting a program that is still open for writing.
 const BUSY: u32 = 20;
 /// From asking a program to end until it is killed.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// What programs are told of our environment: what finds programs and the user's files, and the ways to the network, which the client of
-/// the distribution's packages needs where there is a proxy.
+/// The variables that programs get of our environment: those that find programs and the user's files, and the proxies, which the
+/// client of the distribution's packages may need.
 const KEPT: [&str; 16] = [
     "PATH",
     "HOME",
@@ -48,8 +48,8 @@ const KEPT: [&str; 16] = [
     "APT_CONFIG",
 ];
 
-/// A program with an environment of its own: of ours what [`KEPT`] names, and messages in English, which are searched.
-/// In particular a surrounding make does not reach into it.
+/// A program with an environment of its own: the variables of [`KEPT`], and messages in English, which are searched. In
+/// particular a surrounding make has no influence on it.
 pub(crate) fn command(program: impl AsRef<OsStr>) -> Command {
     let mut command = Command::new(program);
     command.env_clear().stdin(Stdio::null());
@@ -62,7 +62,7 @@ pub(crate) fn command(program: impl AsRef<OsStr>) -> Command {
     command
 }
 
-/// What a short program printed on its standard output.
+/// The standard output of a short program.
 ///
 /// # Errors
 ///
@@ -148,7 +148,7 @@ pub(crate) fn is_there(program: &str, path: Option<&OsString>) -> bool {
 struct Running(Option<Child>);
 
 impl Running {
-    /// How it ended, if it has.
+    /// Its exit status; `None` while it runs.
     fn look(&mut self) -> io::Result<Option<ExitStatus>> {
         let Some(child) = &mut self.0 else {
             return Ok(None);
@@ -178,7 +178,7 @@ impl Drop for Running {
     }
 }
 
-/// Ends the process group of a child: politely, then not.
+/// Ends the process group of a child: first it is asked to, then it is killed.
 fn end(group: Pid) {
     // The child is not waited for before its group is gone: until then its number cannot become that of another group. Whatever
     // fails here cannot be fixed here.
@@ -195,7 +195,7 @@ fn end(group: Pid) {
     let _ = kill_process_group(group, Signal::KILL);
 }
 
-/// A program, or several that pass their output on, under way.
+/// A program that runs, or several that pass their output on.
 pub(crate) struct Job {
     running: Vec<(String, Running)>,
     lines: Arc<AtomicU64>,

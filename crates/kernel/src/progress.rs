@@ -1,9 +1,9 @@
 //! How far a build is.
 
-/// What is being done.
+/// A step of a build.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stage {
-    /// Looking whether this kernel is there already.
+    /// Looking for this kernel in the store.
     Looking,
     /// Another process builds the same kernel.
     Waiting,
@@ -21,22 +21,22 @@ pub enum Stage {
     CleaningUp,
 }
 
-/// How far it is.
+/// How far a build is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Progress {
-    /// What is being done.
+    /// The current step.
     pub stage: Stage,
-    /// How much of it is done.
+    /// The part of it that is done.
     pub done: u64,
-    /// Out of how much, about; 0 where it is not known.
+    /// The approximate whole; 0 if it is not known.
     pub total: u64,
 }
 
-/// What a build tells while it goes on.
+/// What a build reports while it runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Told {
     /// How far it is.
     Progress(Progress),
-    /// Something to know.
+    /// A remark.
     Note(String),
 }

@@ -1,6 +1,6 @@
 //! Where the source of a kernel comes from: a package of the distribution, a file at hand, a developer's own tree.
 //!
-//! What a source is gets known without fetching or unpacking it, so that a kernel that was built before is found at once.
+//! A source is identified without fetching or unpacking it, so that a kernel that was built before is found at once.
 
 mod package;
 pub(crate) mod tree;
@@ -19,7 +19,7 @@ pub(crate) use package::download;
 pub use tree::OLDEST;
 use tree::Tree;
 
-/// What the user asks for.
+/// The source that the user asks for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Wanted {
     /// The newest `linux-source-VERSION` that apt knows.
@@ -31,16 +31,16 @@ pub enum Wanted {
     Path(PathBuf),
 }
 
-/// Where the source is, before anything is fetched or unpacked.
+/// A source, before anything is fetched or unpacked.
 #[derive(Debug, Clone)]
 pub(crate) enum Source {
-    /// To be fetched.
+    /// A package that must be fetched.
     Package(Package),
     /// A package file: its path, the package's name and version.
     PackageFile(PathBuf, String, String),
     /// An archive.
     Archive(PathBuf),
-    /// A tree of somebody else.
+    /// A tree that belongs to the user.
     Tree(Tree),
 }
 
@@ -49,7 +49,7 @@ impl Source {
     ///
     /// # Errors
     ///
-    /// There is no such thing, or it is no kernel source.
+    /// It does not exist, or is not a kernel source.
     pub(crate) fn find(wanted: &Wanted) -> Result<Self> {
         let path = match wanted {
             Wanted::Newest => return Package::newest().map(Self::Package),
@@ -75,7 +75,7 @@ impl Source {
         Ok(Self::Archive(path))
     }
 
-    /// The folder of somebody else's tree.
+    /// The folder of the user's tree.
     pub(crate) fn folder(&self) -> Option<&Path> {
         match self {
             Self::Tree(tree) => Some(&tree.folder),
@@ -83,7 +83,7 @@ impl Source {
         }
     }
 
-    /// For people.
+    /// A description for people.
     pub(crate) fn describe(&self) -> String {
         match self {
             Self::Package(package) => format!("{} {}", package.name, package.version),
@@ -143,11 +143,11 @@ impl Source {
         }
     }
 
-    /// Fetches and unpacks it into `work`, as far as there is need to.
+    /// Fetches and unpacks it into `work`, as far as necessary.
     ///
     /// # Errors
     ///
-    /// It cannot be had, or is no kernel source; `stop` is set.
+    /// It cannot be fetched, or is not a kernel source; `stop` is set.
     pub(crate) fn obtain(
         &self,
         work: &Work,

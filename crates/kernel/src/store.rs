@@ -1,7 +1,7 @@
 //! The kernels of this user: a folder with one folder per kernel, `NAME/linux`, `NAME/config` and `NAME/kernel.json`.
 //!
 //! A kernel appears whole or not at all: it is put together in a hidden folder beside the others and renamed. Names that
-//! begin with a dot are such folders; those that a killed process left are removed by the next one that makes another.
+//! begin with a dot are such folders; those that a killed process left are removed by the next process that makes one.
 
 mod controls;
 mod facts;
@@ -34,7 +34,7 @@ pub struct Kernel {
     pub name: String,
     /// The folder.
     pub folder: PathBuf,
-    /// What is known of it.
+    /// The facts of its build.
     pub facts: Facts,
 }
 
@@ -44,7 +44,7 @@ impl Kernel {
         self.folder.join("linux")
     }
 
-    /// What it was configured with.
+    /// The file with its configuration.
     pub fn config(&self) -> PathBuf {
         self.folder.join("config")
     }
@@ -60,8 +60,8 @@ impl Kernel {
         Ok(config::offered(&text))
     }
 
-    /// Whether it may be started: nobody could have replaced it, and it is what was put into the store. One that an earlier
-    /// version of quell put there has no SHA-256, and is judged by its owner and mode alone.
+    /// Checks that it may be started: nobody else could have replaced it, and it has not changed since it was put into the store. A
+    /// kernel of an earlier version of quell has no SHA-256, and is judged by its owner and mode alone.
     ///
     /// # Errors
     ///
@@ -101,10 +101,10 @@ impl Kernel {
     }
 }
 
-/// What a store holds.
+/// The content of a store.
 #[derive(Debug, Default)]
 pub struct Listing {
-    /// The kernels; the newest version, which is the default, first; of one version the one built last.
+    /// The kernels. The newest version comes first, which is the default; among equal versions the one that was built last.
     pub kernels: Vec<Kernel>,
     /// Folders that should hold a kernel and do not, with the reason.
     pub damaged: Vec<(String, Error)>,
@@ -128,7 +128,7 @@ impl Store {
         }
     }
 
-    /// Where it is.
+    /// Its folder.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
@@ -168,7 +168,7 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// There is none, or what is there is damaged.
+    /// There is none, or it is damaged.
     pub fn find(&self, name: Option<&str>) -> Result<Kernel> {
         let listing = self.list()?;
         let Some(name) = name else {

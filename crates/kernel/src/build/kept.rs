@@ -10,7 +10,7 @@
 //! | `source` | the path of the source; its time is that of the last build |
 //! | `lock` | held while somebody builds |
 //!
-//! The [`MOST`] trees that were used last stay, and of those none whose source is gone.
+//! The [`MOST`] trees that were used last stay, except those whose source is gone.
 
 use std::fs::{self, File, TryLockError};
 use std::os::fd::AsFd as _;
@@ -26,7 +26,7 @@ use crate::hash::hex;
 use crate::source::plain;
 use crate::{Error, Result};
 
-/// Build trees that are kept; one takes some 100 MB.
+/// The most build trees that are kept; one takes some 100 MB.
 pub const MOST: usize = 4;
 
 /// In the store.
@@ -53,7 +53,7 @@ pub(super) fn place(store: &Path, source: &Path, identity: &str) -> PathBuf {
 
 impl Kept {
     /// Takes the tree at `folder`, which is made where there is none; with `clean` everything in it is removed first. While another
-    /// process has it this waits, after a call of `waiting`. Trees that are too many are removed.
+    /// process has it this waits, after a call of `waiting`. Surplus trees are removed.
     ///
     /// # Errors
     ///
@@ -97,7 +97,7 @@ impl Kept {
         &self.folder
     }
 
-    /// `None` where another process has it.
+    /// `None` if another process has it.
     fn attempt(folder: &Path) -> Result<Option<Self>> {
         let all = folder.parent().unwrap_or(folder);
         fs::create_dir_all(all).map_err(Error::at("make", all))?;

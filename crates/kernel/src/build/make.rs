@@ -10,13 +10,13 @@ use crate::config::{Wishes, kconfig_with_clock};
 use crate::process::{Job, command};
 use crate::{Error, Result};
 
-/// About how many steps a build with quell's configuration has, until one was counted.
+/// Approximate number of steps of a build with quell's configuration, until one has been counted.
 pub(super) const STEPS: u64 = 1_200;
 
 /// kbuild begins the line of each step with two spaces.
 const STEP: &str = "  ";
 
-/// The same source gives the same kernel, whoever builds it and when.
+/// The same source gives the same kernel, whoever builds it, and whenever.
 const SAME: &[(&str, &str)] = &[
     ("KBUILD_BUILD_TIMESTAMP", "Thu Jan  1 00:00:00 UTC 1970"),
     ("KBUILD_BUILD_USER", "quell"),
@@ -120,7 +120,7 @@ impl<'a> Make<'a> {
     }
 }
 
-/// Leaves a file alone that has this text already: make goes by its time.
+/// Writes a file, unless it has this text already: make looks at its time.
 fn write(path: &Path, text: &str) -> Result<()> {
     if fs::read(path).is_ok_and(|there| there == text.as_bytes()) {
         return Ok(());

@@ -1,7 +1,7 @@
-//! What building a kernel needs of this machine, and how what is missing is brought.
+//! The tools that building a kernel needs, and how missing ones are fetched.
 //!
-//! A compiler must be installed. The small tools beside it are fetched as packages and unpacked into the working folder where
-//! they are missing and there is apt: none of that needs root. Each need is tested by use, wherever it comes from.
+//! A compiler must be installed. If small tools beside it are missing and there is apt, they are fetched as packages and
+//! unpacked into the working folder; none of that needs root. Each need is tested by use, wherever the tool comes from.
 
 use std::env;
 use std::ffi::OsString;
@@ -25,7 +25,7 @@ const COMPILER: &[(&str, &[&str])] = &[
     ("bash", &["bash"]),
 ];
 
-/// Debian packages that serve unpacked anywhere, with their programs.
+/// Debian packages that work unpacked anywhere, with their programs.
 const TOOLS: &[(&str, &[&str])] = &[
     ("flex", &["flex"]),
     ("bison", &["bison"]),
@@ -37,15 +37,15 @@ const TOOLS: &[(&str, &[&str])] = &[
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Missing(Vec<&'static str>);
 
-/// What make gets in its environment for tools to be found.
+/// The environment in which make finds the tools.
 pub(super) type Environment = Vec<(&'static str, OsString)>;
 
 impl Missing {
-    /// Looks for everything.
+    /// Looks for every tool.
     ///
     /// # Errors
     ///
-    /// Something is missing that must be installed.
+    /// A tool is missing that must be installed.
     pub(super) fn find() -> Result<Self> {
         let architecture = env::consts::ARCH;
         if architecture != "x86_64" {
@@ -65,7 +65,7 @@ impl Missing {
         Err(install(&compiler, ""))
     }
 
-    /// Fetches what is missing into `folder`, which is made; says how make finds it.
+    /// Fetches the missing tools into `folder`, which is made; returns the environment in which make finds them.
     ///
     /// # Errors
     ///

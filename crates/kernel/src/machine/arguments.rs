@@ -1,7 +1,7 @@
 //! The kernel's command line.
 //!
-//! The kernel splits it at blanks and knows few escapes, and it is limited to 4 096 bytes; so it carries one path only, that of
-//! the folder in which both sides talk, which must be plain. Everything else is in that folder.
+//! The kernel splits it at blanks, knows few escapes, and limits it to 4 096 bytes. So it holds one path only, that of the folder
+//! through which host and guest talk, which must be plain. Everything else is in that folder.
 
 use std::path::{Path, PathBuf};
 
@@ -11,27 +11,27 @@ use super::registers::NARROW_LIBRARY;
 /// The least memory that a guest starts in and a run fits into, in bytes.
 pub const LEAST_MEMORY: u64 = 96 << 20;
 
-/// What a kernel is told.
+/// The arguments of a kernel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Arguments {
     /// Its memory in bytes; rounded up to whole MiB, at least [`LEAST_MEMORY`]. Taken from the host as it is used.
     pub memory: u64,
-    /// What its clock of the day shows at first, in nanoseconds since 1970.
+    /// Time of day at its start, in nanoseconds since 1970.
     pub clock: u64,
     /// Whether it knows a faster way than ptrace(2) to run processes (`seccomp=`, Linux 6.16 and later).
     pub seccomp: bool,
-    /// Whether processes inside keep no more of their vector registers than SSE has: see [`super::registers`].
+    /// Whether processes inside keep only the SSE part of their vector registers; see [`super::registers`].
     pub narrow_registers: bool,
     /// The folder of this machine: absolute and plain. The kernel's own files go there too.
     pub folder: PathBuf,
     /// Its first process: a name in the folder.
     pub init: String,
-    /// What the first process is told.
+    /// The arguments of its first process.
     pub init_arguments: Vec<String>,
 }
 
 impl Arguments {
-    /// One by one.
+    /// The arguments, one by one.
     pub(super) fn list(&self) -> Result<Vec<String>, MachineError> {
         let folder = plain(&self.folder)?;
         let megabytes = self.memory.max(LEAST_MEMORY).div_ceil(1 << 20);
@@ -66,7 +66,7 @@ impl Arguments {
     }
 }
 
-/// Whether the kernel would read this path as it is meant.
+/// Whether the kernel reads this path as it is written.
 pub fn is_plain(path: &Path) -> bool {
     plain(path).is_ok()
 }

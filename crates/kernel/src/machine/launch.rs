@@ -1,9 +1,9 @@
-//! From a process of ours to the kernel: what can only be asked for by the process itself.
+//! Turns a process of ours into the kernel: the settings that only the process itself can make.
 //!
 //! Runs between fork and the kernel, as a program of its own, so that nothing unsafe is needed. In this order:
 //!
 //! 1. The image is opened, compared with its SHA-256, and started from the same open file at the end.
-//! 2. Where root starts it: mounts of its own, by which it reaches what it needs, and a user of its own ([`GuestUser`]).
+//! 2. If root starts it: mounts of its own, through which it reaches what it needs, and a user of its own ([`GuestUser`]).
 //! 3. No capability, in any set; no_new_privs; Landlock, so that it writes in its folders only and talks to nobody outside.
 //! 4. A process group of its own (setpgid(2)), death with the parent (prctl(2), PR_SET_PDEATHSIG; it survives execve(2), but no
 //!    change of the user), no core dumps.
@@ -41,27 +41,27 @@ use crate::hash;
 /// A user for a kernel that root starts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GuestUser {
-    /// The number of user and group.
+    /// User and group id.
     pub id: u32,
-    /// What it reaches by other paths than ours, which may lie where only root comes: a file or folder, and the existing one
-    /// over which it is mounted.
+    /// Files or folders that it reaches by other paths than ours, which only root may be able to reach: each with the existing
+    /// path over which it is mounted.
     pub mounts: Vec<(PathBuf, PathBuf)>,
 }
 
-/// What the program that becomes the kernel is told, as JSON in its first word.
+/// The order for the program that becomes the kernel, as JSON in its first word.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Launch {
     pub(super) kernel: PathBuf,
-    /// Of the image; empty where it is not known.
+    /// SHA-256 of the image; empty if it is not known.
     pub(super) sha256: String,
     /// The process that starts it.
     pub(super) parent: u32,
-    /// The only one that it runs on.
+    /// The only processor that it runs on.
     pub(super) processor: Option<usize>,
     /// Whether it gets [narrow registers](super::registers).
     pub(super) narrow: bool,
     pub(super) user: Option<GuestUser>,
-    /// Where it may write.
+    /// The folders that it may write in.
     pub(super) writable: Vec<PathBuf>,
 }
 

@@ -1,4 +1,4 @@
-//! Where a guest's memory lies on the host: in a file without a name, which the kernel maps with the right to execute.
+//! The memory of a guest on the host: a file without a name, which the kernel maps with the right to execute.
 //!
 //! The kernel makes the file in `$TMPDIR` (arch/um/os-Linux/mem.c), full of holes; a page takes room once it is touched, and a
 //! file system that is full by then would end the kernel with SIGBUS. So the folder is chosen here, with room for all of it.
@@ -15,8 +15,8 @@ use super::MachineError;
 const SHARED_MEMORY: &str = "/dev/shm";
 const LAST: &str = "/tmp";
 
-/// A folder for `bytes` of memory that nobody else writes in, of `user` if there is one. The kernel is allowed to write in it,
-/// and not in what it lies in.
+/// A folder for `bytes` of memory in which nobody else writes, owned by `user` if there is one. The kernel may write in it, and
+/// not in its parent.
 pub(super) fn own_folder(bytes: u64, user: Option<u32>) -> Result<tempfile::TempDir, MachineError> {
     let place = folder(bytes)?;
     let make = || {

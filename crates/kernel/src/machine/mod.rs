@@ -1,19 +1,19 @@
 //! A user-mode kernel that runs: its command line, its clock, its end.
 //!
 //! The kernel is a process of the host (Documentation/virt/uml). Its clock is simulated, `time-travel=inf-cpu`: time passes only
-//! while everything in it sleeps, so that no work inside takes any time. Its root is the host's, by hostfs, and its first
-//! process a program of the host, which is told one folder; both sides talk through files in it. Nothing here knows what runs
-//! inside.
+//! while everything in it sleeps, so that no work inside takes any time. Its root is the host's, through hostfs, and its
+//! first process is a program of the host, which gets the path of one folder; both sides talk through files in it. Nothing here
+//! knows what runs inside.
 //!
-//! What makes two runs alike: the clock starts at an instant of the caller's, addresses are not randomised (the kernel asks for
-//! that itself), nothing of the host's environment goes in, and a filter of system calls keeps the host's randomness out
-//! ([`launch`]), so that all randomness inside is what its first process gives it.
+//! Two runs are alike because the clock starts at an instant that the caller chooses, addresses are not randomised (the kernel asks for
+//! that itself), nothing of the host's environment is passed on, and a filter of system calls keeps the host's randomness out
+//! ([`launch`]), so that all randomness inside comes from its first process.
 //!
-//! What leaves nothing behind: all processes are in one group of their own, which [`Machine::kill`] ends, and so does dropping
+//! Nothing is left behind: all processes are in one group of their own, which [`Machine::kill`] ends, and so does dropping
 //! the machine; if this process is killed, the kernel dies with it (PR_SET_PDEATHSIG), and its parts with the kernel. The
 //! kernel's files are in the folder given; its memory is a file that has no name.
 //!
-//! What it may do to the host: write in the folders given, and nothing else ([`launch`]).
+//! It may write in the folders given, and do nothing else to the host ([`launch`]).
 
 mod arguments;
 mod error;
@@ -36,7 +36,7 @@ pub use launch::GuestUser;
 use processor::Processor;
 pub use usage::Usage;
 
-/// Whether this host has room for a guest's memory of so many bytes.
+/// Checks that this host has room for a guest's memory of this many bytes.
 ///
 /// # Errors
 ///
@@ -45,20 +45,20 @@ pub fn has_room(bytes: u64) -> Result<(), MachineError> {
     memory::folder(bytes).map(drop)
 }
 
-/// What to start.
+/// The machine to start.
 #[derive(Debug, Clone)]
 pub struct MachineConfig {
     /// The kernel's executable.
     pub kernel: PathBuf,
     /// SHA-256 of the executable, in hexadecimal; another one is not started. Empty where it is not known.
     pub sha256: String,
-    /// The user that it gets; without one that of this process.
+    /// The user that it runs as; `None` for that of this process.
     pub user: Option<GuestUser>,
     /// The folders that it may write in, by the paths that it knows them by; beside them only its memory.
     pub writable: Vec<PathBuf>,
     /// The program that becomes the kernel, with the arguments after which it calls [`launch::become_kernel`] with the rest.
     pub launcher: (PathBuf, Vec<String>),
-    /// What the kernel is told.
+    /// The arguments of the kernel.
     pub arguments: Arguments,
     /// Takes the kernel's messages; must not exist.
     pub log: PathBuf,
@@ -77,7 +77,7 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// Starts the kernel. Whether it gets far is seen later: by [`Machine::ended`].
+    /// Starts the kernel. [`Machine::ended`] shows later whether it runs.
     pub fn start(config: &MachineConfig) -> Result<Self, MachineError> {
         let arguments = config.arguments.list()?;
         let memory = memory::own_folder(
@@ -126,7 +126,7 @@ impl Machine {
         })
     }
 
-    /// To be called once something runs inside: the kernel's memory has no name any more, and its folder need not have one.
+    /// Call this once something runs inside: the kernel's memory then has no name any more, and its folder is removed.
     pub fn has_begun(&mut self) {
         self.memory = None;
     }
@@ -165,7 +165,7 @@ impl Machine {
         }
     }
 
-    /// What it took until [`Machine::ended`] was last called.
+    /// Processor time and memory that it had used when [`Machine::ended`] was last called.
     pub fn usage(&self) -> Usage {
         self.usage
     }
@@ -175,7 +175,7 @@ impl Machine {
         log::explain(&self.kernel, &self.log, self.ended)
     }
 
-    /// What the kernel has said so far.
+    /// The file of the kernel's messages.
     pub fn log(&self) -> &Path {
         &self.log
     }

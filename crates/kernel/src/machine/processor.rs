@@ -10,7 +10,7 @@ use std::sync::{Mutex, PoisonError};
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_getcpu, sched_setaffinity};
 
-/// How many machines of this program each processor has.
+/// Number of machines of this program on each processor.
 static USED: Mutex<BTreeMap<usize, u32>> = Mutex::new(BTreeMap::new());
 
 /// A processor, in use until this is dropped.
@@ -18,7 +18,7 @@ static USED: Mutex<BTreeMap<usize, u32>> = Mutex::new(BTreeMap::new());
 pub(super) struct Processor(usize);
 
 impl Processor {
-    /// The least used of those that this thread may run on; `None` where the system does not tell.
+    /// Reserves the least used processor that this thread may run on; `None` if the system does not report them.
     pub(super) fn reserve() -> Option<Self> {
         let allowed = sched_getaffinity(None).ok()?;
         let allowed: Vec<usize> = (0..CpuSet::MAX_CPU)
@@ -49,7 +49,7 @@ fn choose(allowed: &[usize], used: &BTreeMap<usize, u32>, here: usize) -> Option
     allowed.iter().copied().min_by_key(cost)
 }
 
-/// Lets the calling process, and those that it starts, run on this processor only.
+/// Makes the calling process, and those that it starts, run on this processor only.
 pub(super) fn keep_to(number: usize) -> rustix::io::Result<()> {
     let mut only = CpuSet::new();
     only.set(number);

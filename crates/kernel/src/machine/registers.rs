@@ -2,10 +2,11 @@
 //!
 //! Up to Linux 6.12 a user-mode kernel keeps the registers of its processes in 2 696 bytes (`HOST_FP_SIZE`,
 //! arch/x86/um/user-offsets.c): enough for AVX-512, not for the tiles of AMX. A host with AMX takes back only the whole, so the
-//! first process fails with "ptrace set fp regs failed, errno = 14". There the kernel is told that the host cannot hand out the
-//! whole: it then keeps what FXSAVE has, and the upper parts of AVX registers are lost at each entry into the kernel. Nothing
-//! inside may use them: the C library is told not to, and this program is built for plain x86-64. What remains are crates that
-//! look for AVX2 themselves; of those only `memchr` runs inside, over memory that is there, so that no entry comes in between.
+//! first process fails with "ptrace set fp regs failed, errno = 14". There the kernel gets the answer that the host cannot hand
+//! out the whole: it then keeps what FXSAVE has, and the upper parts of AVX registers are lost at each entry into the kernel.
+//! Nothing inside may use them: the C library is configured not to, and this program is built for plain x86-64. Only crates that
+//! detect AVX2 themselves remain; of those only `memchr` runs inside, over memory that is present, so that the kernel is not
+//! entered in between.
 
 use std::fs;
 

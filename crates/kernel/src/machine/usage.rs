@@ -1,4 +1,4 @@
-//! What a kernel takes of the host: processor time and memory, of its process and of the parts that it waited for.
+//! Processor time and memory that a kernel uses on the host, with the parts that it waited for.
 //!
 //! Read in /proc while the process is there, also when it has ended and nobody has asked how: proc_pid_stat(5) then holds its
 //! time and that of its children in full, to a tick (usually 10 ms).
@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use rustix::param::clock_ticks_per_second;
 
-/// What a kernel took so far.
+/// The usage of a kernel so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Usage {
     /// Processor time, user and system.

@@ -1,4 +1,4 @@
-//! Source packages of Debian and Ubuntu: which there are, what is in a package file, and fetching one.
+//! Source packages of Debian and Ubuntu: finding, reading and fetching them.
 //!
 //! None of it needs root: `apt-get download` verifies the checksum and the signature chain of what it fetches and puts it into the
 //! current folder.
@@ -11,7 +11,7 @@ use crate::process::{Job, command, is_there, output};
 use crate::store::Version;
 use crate::{Error, Reason, Result};
 
-/// How the packages are called: this, and the kernel's version.
+/// The name of the packages begins so, and ends with the kernel's version.
 const PREFIX: &str = "linux-source-";
 /// How long a look at apt's lists or a package's head may take.
 const LIMIT: Duration = Duration::from_secs(60);
@@ -23,12 +23,12 @@ pub(crate) struct Package {
     pub(crate) name: String,
     /// `6.1.192-2`.
     pub(crate) version: String,
-    /// Of the file, in bytes; 0 where apt does not tell.
+    /// Size of the file in bytes; 0 if apt does not report it.
     pub(crate) size: u64,
 }
 
 impl Package {
-    /// The newest that apt knows.
+    /// The newest package that apt knows.
     ///
     /// # Errors
     ///
@@ -46,7 +46,7 @@ impl Package {
         Self::of(&name)
     }
 
-    /// The one that the user names: `linux-source-6.1`, `6.1`, `6.1=6.1.192-2`.
+    /// The package that the user names: `linux-source-6.1`, `6.1`, `6.1=6.1.192-2`.
     ///
     /// # Errors
     ///
@@ -90,7 +90,7 @@ impl Package {
         })
     }
 
-    /// Fetches it into `folder`; calls `progress` with the bytes that are there.
+    /// Fetches it into `folder`; calls `progress` with the number of bytes so far.
     ///
     /// # Errors
     ///

@@ -54,11 +54,11 @@ impl Tree {
         Version::new(&self.version) < Version::new(OLDEST)
     }
 
-    /// The kernel's makefiles refuse to build elsewhere from a tree in which something was built.
+    /// Checks that nothing was built in the tree: the kernel's makefiles refuse to build elsewhere from such a tree.
     ///
     /// # Errors
     ///
-    /// Something was.
+    /// Something was built in it.
     pub(crate) fn check_clean(&self) -> Result<()> {
         let built = [".config", "include/config", "arch/um/include/generated"]
             .into_iter()
@@ -123,7 +123,7 @@ impl Tree {
     }
 }
 
-/// The kernel's makefiles work in no path with spaces or colons.
+/// Checks a path: the kernel's makefiles work in no path with spaces or colons.
 pub(crate) fn check_path(path: &Path, where_: &str, fix: &str) -> Result<()> {
     let shown = path.display().to_string();
     if shown.contains([' ', '\t', '\n', ':', '\'', '"', '#', '$', '%', '\\']) {

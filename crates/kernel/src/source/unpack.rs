@@ -40,7 +40,7 @@ const OTHER_ARCHITECTURES: &[&str] = &[
 /// The files of such folders that are left out, at any depth.
 const CODE: [&str; 2] = ["*.[chS]", "*.dts*"];
 
-/// What reads a compression, by the end of the archive's name; then the Debian package.
+/// The program that reads a compression, by the end of the archive's name; then its Debian package.
 const COMPRESSIONS: &[(&str, &[&str], &str)] = &[
     (".xz", &["xz", "-T0", "-dc"], "xz-utils"),
     (".gz", &["gzip", "-dc"], "gzip"),
@@ -112,7 +112,7 @@ pub(crate) fn unpack(file: &Path, folder: &Path, log: &Path, stop: &AtomicBool) 
     }
 }
 
-/// What tar leaves out.
+/// The arguments of tar for what it leaves out.
 fn left_out() -> impl Iterator<Item = String> {
     let folders = OTHER_ARCHITECTURES
         .iter()
@@ -147,7 +147,7 @@ fn decompress(name: &str) -> Result<Command> {
     Ok(program)
 }
 
-/// Whether the name is that of an archive or package.
+/// Checks that the name is that of an archive or package.
 ///
 /// # Errors
 ///

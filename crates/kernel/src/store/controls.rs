@@ -1,7 +1,7 @@
 //! Which congestion controls a kernel has, from the configuration that it was built with.
 //!
-//! A control's name is not always that of its option (net/ipv4/Kconfig), and a tree of one's own may have options that
-//! nobody else knows: of those the name stays unknown.
+//! A control's name is not always that of its option (net/ipv4/Kconfig), and a modified tree may have options that
+//! nobody else knows, whose names stay unknown.
 
 use std::fs;
 

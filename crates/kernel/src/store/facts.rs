@@ -1,15 +1,15 @@
-//! `kernel.json`: what is known of a kernel.
+//! `kernel.json`: the facts of a kernel.
 
 use serde::{Deserialize, Serialize};
 
-/// What is known of a kernel. Keys that a later version adds are ignored by an earlier one.
+/// The facts of a kernel. Keys that a later version adds are ignored by an earlier one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Facts {
-    /// The name that it was given.
+    /// Its name in the store.
     pub name: String,
-    /// What it calls itself: the answer to `linux --version`.
+    /// Its version, as `linux --version` prints it.
     pub version: String,
-    /// Where it comes from, for people: a package with its version, a folder, a file.
+    /// Its source, for people: a package with its version, a folder, a file.
     pub source: String,
     /// What `source` has in common with a later or changed one of the same kind: the name of the package, the path. A build
     /// replaces a kernel of the same name and origin and no other.

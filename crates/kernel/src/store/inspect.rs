@@ -1,8 +1,9 @@
-//! What an executable file is: a user-mode kernel or not, and what it can do. The file itself is asked.
+//! Asks an executable file whether it is a user-mode kernel, and what it supports.
 //!
 //! Every user-mode kernel answers `--version`, `--showconfig` and `--help` and ends (arch/um/kernel/um_arch.c, config.c.in).
-//! Anything else is not started: a kernel carries the sentence of its `--help`. It is somebody's program all the same, so it is
-//! asked without any right: no capability, no file to write, no network, and where root asks it is another user.
+//! Anything else is not started: a kernel carries the sentence of its `--help`. It is still a program of
+//! somebody else, so it is asked without any right: no capability, no file to write, no network, and as another user if root
+//! asks.
 
 use std::fs::File;
 use std::io::{ErrorKind, Read as _};
@@ -30,7 +31,7 @@ const SIGN: &[u8] = b"User Mode Linux v";
 /// How long a kernel may take to answer.
 const LIMIT: Duration = Duration::from_secs(20);
 
-/// What a user-mode kernel says of itself.
+/// The answers of a user-mode kernel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Inspected {
     /// `7.2.13`.
@@ -114,7 +115,7 @@ fn stranger(mode: u32) -> Option<u32> {
     (can_change && mode & 0o005 == 0o005).then_some(NOBODY)
 }
 
-/// What `question` answers, which may nothing.
+/// The answer of `question`, which runs without any right.
 fn confined(question: &mut Command, user: Option<u32>) -> Result<String> {
     let refused =
         |error: quell_confine::Error| Error::failed(format!("cannot give up rights: {error}"));

@@ -23,7 +23,7 @@ const LONGEST: usize = 100;
 
 impl Store {
     /// Copies the user-mode kernel at `path` into the store, under `name` or, without one, its version. With `replace` it takes the
-    /// place of a kernel of that name; runs that go on keep theirs.
+    /// place of a kernel of that name; runs that use it continue with it.
     ///
     /// # Errors
     ///
@@ -62,7 +62,7 @@ impl Store {
             .map(|kernel| (kernel, outcome))
     }
 
-    /// Removes a kernel, also a damaged one. One that runs goes on running.
+    /// Removes a kernel, also a damaged one. A kernel that runs keeps running.
     ///
     /// # Errors
     ///
@@ -106,7 +106,7 @@ impl Store {
         fs::rename(&new, &path).map_err(Error::at("write", &path))
     }
 
-    /// Whether a new kernel can be called so.
+    /// Checks that a new kernel can have this name.
     ///
     /// # Errors
     ///
@@ -182,7 +182,7 @@ impl Store {
     }
 }
 
-/// What is to be known of a kernel that was made now.
+/// The facts of a kernel that was made now.
 pub(crate) fn facts(name: &str, inspected: &Inspected, source: String, origin: String) -> Facts {
     let now = SystemTime::now().duration_since(UNIX_EPOCH);
     Facts {
@@ -199,7 +199,7 @@ pub(crate) fn facts(name: &str, inspected: &Inspected, source: String, origin: S
     }
 }
 
-/// Whether the virtual world can use the kernel that said this of itself; what it lacks that would be good to have.
+/// Checks that the virtual world can use the kernel that gave these answers; returns the optional options that it lacks.
 fn usable(inspected: &Inspected, whose: &str) -> Result<Outcome> {
     if !inspected.time_travel {
         return Err(Error::refused(format!(
@@ -221,7 +221,7 @@ fn taken(name: &str, place: &Path) -> Error {
     ))
 }
 
-/// Names are folders, are typed, and stand in reports.
+/// Checks the form of a name: names are folders, are typed, and appear in reports.
 pub(crate) fn check_form(name: &str) -> Result<()> {
     let right = name.len() <= LONGEST
         && name.starts_with(|c: char| c.is_ascii_alphanumeric())

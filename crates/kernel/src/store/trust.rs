@@ -1,8 +1,8 @@
-//! Who could have put another program into a kernel's place: whoever may write it, its folder, or a folder above.
+//! Decides whether anybody else could have replaced a kernel: whoever may write it, its folder, or a folder above.
 //!
 //! The rule, for the file itself and for each folder up to `/`:
 //!
-//! * It belongs to root or to whoever starts the kernel. Where root starts it the kernel and its folders may also belong to one
+//! * It belongs to root or to whoever starts the kernel. If root starts it, the kernel and its folders may also belong to one
 //!   other user: it then runs as that user ([`Trusted::owner`]), who gains nothing by it.
 //! * Nobody else may write it: not everybody, and no group but the owner's own (the group of the owner's number, which many
 //!   distributions give each user). A folder with the sticky bit, as `/tmp`, is different: there others cannot replace what is
@@ -23,7 +23,7 @@ const STICKY: u32 = 0o1000;
 const GROUP_WRITES: u32 = 0o020;
 const OTHERS_WRITE: u32 = 0o002;
 
-/// A kernel that nobody could have replaced who might not run programs as the caller anyway.
+/// A kernel that could have been replaced only by users who may run programs as the caller anyway.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Trusted {
     /// The user that the image belongs to: root, the caller, or another one where root is the caller.

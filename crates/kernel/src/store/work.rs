@@ -1,7 +1,7 @@
 //! A hidden folder in which a kernel is put together, beside the finished ones.
 //!
-//! Whoever works in it holds a lock on a file inside, and so do the programs that it starts. It is removed when dropped. What
-//! a killed process leaves has no holder any more, and the next one to make such a folder removes it.
+//! Whoever works in it holds a lock on a file inside, and so do the programs that it starts. It is removed when dropped. A
+//! folder that a killed process left is not locked, and the next process that makes one removes it.
 
 use std::fs::{self, DirBuilder, File, TryLockError};
 use std::os::fd::AsFd as _;
@@ -27,7 +27,7 @@ pub(crate) struct Work {
 
 impl Work {
     /// Makes the folder for `purpose` in `store`, which is made where it does not exist. While another process works for the same
-    /// purpose this waits, after a call of `waiting`.
+    /// purpose, this waits, after a call of `waiting`.
     ///
     /// # Errors
     ///
@@ -54,7 +54,7 @@ impl Work {
         }
     }
 
-    /// `None` where another process has it.
+    /// `None` if another process has it.
     fn attempt(store: &Path, purpose: &str) -> Result<Option<Self>> {
         // Until the return: between making a folder and locking it nobody may take it for abandoned.
         let _gate = gate(store)?;

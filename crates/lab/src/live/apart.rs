@@ -1,15 +1,15 @@
-//! The live world in processes of its own, so that no thread near a packet, a result or a user's input keeps a right for long.
+//! The live world in separate processes, so that no thread that handles packets, results or input keeps a right for long.
 //!
 //! | process | keeps, once set up |
 //! | --- | --- |
 //! | the program: reads scenarios, makes folders, prints | nothing |
-//! | the broker: waits, and makes workers | the rights that a set-up takes ([`SET_UP`]) |
+//! | the broker: waits, and makes workers | the rights that a set-up needs ([`SET_UP`]) |
 //! | a worker, one per run: namespaces, sockets, the link, the result's files | CAP_NET_ADMIN in the threads of the two hosts, which open sockets while the run goes on; nothing in all others |
 //!
-//! All of them have no_new_privs. The program and the workers write as one user: the caller, or, where the caller is root and
-//! the results go into another user's folder, that user; so a root without its capabilities needs only what files ordinarily
-//! ask for. A worker that has built its namespaces writes nowhere but into the folder of its result (Landlock, where the host
-//! has it). BPF is loaded by the worker before that, and goes with it.
+//! All of them have no_new_privs. The program and the workers write as one user: the caller, or, if the caller is root and the
+//! results go into another user's folder, that user. So root without its capabilities needs only the ordinary rights to files.
+//! A worker that has built its namespaces writes only into the folder of its result (Landlock, if the host has it). The worker
+//! loads BPF before that, and BPF is unloaded with the worker.
 //!
 //! [`super::run`] itself knows nothing of this: the guest of the virtual world, benchmarks and examples call it as it is.
 
@@ -41,8 +41,8 @@ use crate::job::{Job, Order};
 use crate::options::{GuestOptions, LiveOptions, Options};
 use crate::{RunError, Scenario, World};
 
-/// What setting a run up may take: namespaces, networks, packet sockets, BPF, real-time priorities, open files, the change to
-/// the user who writes, and the end of a worker that is such a user's.
+/// The rights that setting up a run may need: namespaces, networks, packet sockets, BPF, real-time priorities, open files, the change to
+/// the user who writes, and ending a worker of that user.
 const SET_UP: CapabilitySet = CapabilitySet::SYS_ADMIN
     .union(CapabilitySet::NET_ADMIN)
     .union(CapabilitySet::NET_RAW)
@@ -55,9 +55,9 @@ const SET_UP: CapabilitySet = CapabilitySet::SYS_ADMIN
     .union(CapabilitySet::SETPCAP)
     .union(CapabilitySet::KILL);
 
-/// Between two looks at what the caller wants.
+/// Time between two looks at the requests of the caller.
 const TURN: Duration = Duration::from_millis(50);
-/// Virtual or real, progress is worth telling so often.
+/// Time of the run between two reports of progress.
 const MENTION: Time = Time::from_millis(100);
 
 /// The broker of this process, if it has one.
@@ -66,7 +66,7 @@ static BROKER: Mutex<Option<Broker>> = Mutex::new(None);
 /// User and group.
 type Writer = (u32, u32);
 
-/// What a worker is to do.
+/// The task of a worker.
 #[derive(Debug, Serialize, Deserialize)]
 struct Task {
     /// Resolved, as TOML.
@@ -78,10 +78,10 @@ struct Task {
     live: LiveOptions,
 }
 
-/// What a worker says.
+/// A message of a worker.
 #[derive(Debug, Serialize, Deserialize)]
 enum Said {
-    /// The run has come so far, in nanoseconds.
+    /// Time of the run that has passed, in nanoseconds.
     Progress(u64),
     /// The result's folder is filled.
     Done,
@@ -135,7 +135,7 @@ fn existing(path: &Path) -> PathBuf {
     found.map_or_else(|| PathBuf::from("."), Path::to_owned)
 }
 
-/// Whose files the results are: root writes as the owner of the folder, others as themselves.
+/// The owner of the results: root writes as the owner of the folder, others as themselves.
 fn writer(place: &Path) -> io::Result<Option<Writer>> {
     let of = fs::metadata(place)?;
     let needed = CapabilitySet::SETUID | CapabilitySet::SETGID;
@@ -193,7 +193,7 @@ fn read_summary(path: &Path) -> Result<Summary, RunError> {
     read().map_err(|error| RunError::Failed(format!("{} cannot be read: {error}", path.display())))
 }
 
-/// What a worker does. It has the broker's rights, and the thread is its only one.
+/// The work of a worker. It has the broker's rights and a single thread.
 fn work(writer: Option<Writer>, task: &[u8], line: &Line<'_>) -> u8 {
     let said = match run(writer, task, line) {
         Ok(()) => Said::Done,
@@ -261,7 +261,7 @@ fn run_confined(job: Job<'_>, options: &LiveOptions, folder: &Path) -> Result<Me
     measured.map_err(|error| of_run(error, listener.inner))
 }
 
-/// A listener on whose way the process gives its rights away.
+/// A listener that gives the rights of the process away as the run advances.
 struct Confined<'a, 'b> {
     inner: ToDisk<'a>,
     folder: &'b Path,

@@ -1,15 +1,15 @@
-//! Whether a run had the time that it counts: its machine may have been suspended, its process stopped.
+//! Warns if a run did not have the time that it counts: its machine was suspended, or its process stopped.
 //!
-//! CLOCK_MONOTONIC stands still while a machine is suspended, CLOCK_BOOTTIME goes on (clock_gettime(2)): what they differ by at
-//! the end and did not at the start is time of which the run knows nothing. A process that is stopped has its packets pile up
-//! while the clock of the run goes on; its threads wake late once, which no percentile shows.
+//! CLOCK_MONOTONIC stands still while a machine is suspended, and CLOCK_BOOTTIME does not (clock_gettime(2)). If their
+//! difference grows during a run, the machine was suspended for as long. While a process is stopped its packets pile up and the
+//! clock of the run goes on; its threads wake late once, which no percentile shows.
 
 use quell_link::{Direction, LinkReport};
 use quell_measure::Summary;
 use quell_units::Time;
 use rustix::time::{ClockId, clock_gettime};
 
-/// Less is the uncertainty of two readings on a busy machine.
+/// A smaller difference is the uncertainty of two readings on a busy machine.
 const SUSPENDED: Time = Time::from_millis(100);
 /// The share of the shortest phase for which the link may sleep too long.
 const TOLERABLE_SLEEP_PERCENT: u64 = 5;

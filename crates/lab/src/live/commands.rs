@@ -105,7 +105,7 @@ impl Commands {
         Ok(started)
     }
 
-    /// Ends what still runs; what there is to report.
+    /// Ends the commands that still run; returns the reports.
     pub(super) fn finish(mut self) -> Vec<String> {
         if self.threads.is_empty() {
             return Vec::new();
@@ -118,7 +118,7 @@ impl Commands {
         for thread in self.end() {
             match thread.join() {
                 Ok(said) => reports.extend(said),
-                Err(_) => reports.push("a thread of --guest-exec broke off".to_owned()),
+                Err(_) => reports.push("a thread of --guest-exec failed".to_owned()),
             }
         }
         reports
@@ -156,7 +156,7 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Nothing begins any more, and what runs gets `signal`.
+    /// No command starts any more, and those that run get `signal`.
     fn end(&self, signal: Signal) {
         let mut state = self.lock();
         state.ended = true;
@@ -179,7 +179,7 @@ struct Waiting {
 }
 
 impl Waiting {
-    /// What there is to report.
+    /// Runs the command at its times; returns the reports.
     fn run(&self) -> Vec<String> {
         let mut reports = Vec::new();
         for &at in &self.times {
@@ -225,7 +225,7 @@ impl Waiting {
         self.epoch.elapsed().unwrap_or_default().as_nanos() as f64 / 1e9
     }
 
-    /// Runs the command; says what was wrong with it.
+    /// Runs the command; returns what was wrong with it.
     fn once(&self, path: &Path) -> io::Result<Option<String>> {
         let mut file = File::create_new(path)?;
         let GuestCommand { place, command, .. } = &self.command;

@@ -82,7 +82,7 @@ impl Flows {
         self.recorder.drain_rows()
     }
 
-    /// The run ended at `ended`, and both hosts have told their last samples.
+    /// Ends the recording: the run ended at `ended`, and both hosts have sent their last samples.
     pub(super) fn finish(&mut self, samples: &Receiver<Sample>, ended: Time) -> FlowResults {
         self.end_at(ended);
         self.take(samples, Time::MAX);

@@ -21,13 +21,13 @@ use serde_json::{Value, json};
 use super::plan::Plan;
 use super::{LiveError, LiveOptions};
 
-/// Between two looks at losses, rows and requests to stop, at the most.
+/// The longest time between two looks at losses, rows and requests to stop.
 const SLICE: Time = Time::from_millis(500);
 
-/// Between the decision to end early and the end: so much that the hosts know of it before it comes.
+/// Time between the decision to end early and the end, so that the hosts know of it before it comes.
 const NOTICE: Time = Time::from_millis(20);
 
-/// A link that runs. Dropped before it has been joined, it ends at once.
+/// A link that runs. It ends at once if it is dropped before it was joined.
 pub(super) struct LinkThread {
     thread: Option<JoinHandle<Result<Linked, LinkFailure>>>,
     asked: Arc<Asked>,
@@ -50,12 +50,12 @@ enum LinkFailure {
     GivenUp,
 }
 
-/// What the link's thread is asked for.
+/// Requests to the link's thread.
 #[derive(Debug, Default)]
 struct Asked {
-    /// To end soon, with what was measured until then. Also set with the other.
+    /// To end soon, with what was measured until then. Also set together with `to_give_up`.
     to_end: AtomicBool,
-    /// To end at once: nobody wants to know what it has measured.
+    /// To end at once, without results.
     to_give_up: AtomicBool,
 }
 
@@ -233,8 +233,8 @@ impl Carrier {
         Ok(())
     }
 
-    /// The run ends a moment from now. The link decides that, because what it has told its recorders cannot be taken back:
-    /// it has decided on nothing yet that happens after the present.
+    /// Ends the run a moment from now. The link chooses the time, because its recorders cannot take anything back: it has decided
+    /// on nothing yet that happens in the future.
     fn bring_end_forward<O: Observer<Descriptor> + Recording>(&self, link: &mut Link<O>) {
         self.end.bring_forward(link.now() + self.notice);
         for direction in Direction::BOTH {
@@ -277,7 +277,7 @@ fn send(recorder: &mut Recorder, rows: &Sender<QueueRow>) {
 }
 
 impl Linked {
-    /// What only a real link can tell, for `link` of the summary. Over the whole run with its
+    /// The figures that only a real link has, for `link` of the summary; over the whole run, with its
     /// warm-up.
     pub(super) fn extra(&self) -> BTreeMap<String, Value> {
         let report = &self.report;

@@ -1,9 +1,9 @@
 //! The live world: real packets of this kernel's TCP through quell's bottleneck, in real time.
 //!
 //! Three namespaces (`quell-hosts`), a thread for each host and one for the link (`quell-link`);
-//! the calling thread collects what they measure. Before the first packet each of these threads gives
-//! up what it has no need of: the hosts' keep CAP_NET_ADMIN, the others nothing. The calling thread
-//! keeps what it has unless its listener gives that up too; [`apart`] does, in a process for each run.
+//! the calling thread collects what they measure. Before the first packet each of these threads
+//! drops the rights that it does not need: the hosts' threads keep CAP_NET_ADMIN, the others nothing. The
+//! calling thread keeps its rights unless its listener drops them; [`apart`] does, in a process for each run.
 
 pub mod apart;
 mod asleep;
@@ -51,9 +51,9 @@ use quell_results::packets::{LivePackets, PacketFile};
 use quell_scenario::Scenario;
 use quell_scenario::contract::{Listener, Measured, Row};
 
-/// Between setting everything up and the run's time zero, so that no thread comes late to it.
+/// Time between the set-up and the run's time zero, so that no thread is late for it.
 const HEAD_START: Time = Time::from_millis(50);
-/// How often the collecting thread looks around.
+/// Time between two turns of the collecting thread.
 const TURN: Duration = Duration::from_millis(50);
 
 impl LiveOptions {

@@ -1,4 +1,4 @@
-//! What is measured outside of quell's link: by the taps of [`super::watch`], and by the kernel's queue where there is one.
+//! Measurements outside of quell's link: by the taps of [`super::watch`], and by the kernel's queue if there is one.
 
 use quell_hosts::kernel_queue::{KernelQueue, Statistics};
 use quell_hosts::topology::Topology;
@@ -10,19 +10,19 @@ use super::plan::Plan;
 use super::watch::{Watch, Watched};
 use super::{LiveError, LiveOptions, kernel};
 
-/// Measuring goes on.
+/// A measurement that runs.
 pub(super) struct Outside {
     queue: Option<KernelQueue>,
     watch: Option<Watch>,
-    /// By the kernel's queue, at the end of the warm-up.
+    /// Counters of the kernel's queue at the end of the warm-up.
     warm: Option<Statistics>,
 }
 
-/// What was measured.
+/// A finished measurement.
 pub(super) struct Seen {
     queue: Option<KernelQueue>,
     watched: Option<Watched>,
-    /// By the kernel's queue, at the end of the warm-up and at the end.
+    /// Counters of the kernel's queue at the end of the warm-up and at the end of the run.
     counted: Option<(Statistics, Statistics)>,
 }
 
@@ -45,7 +45,7 @@ impl Outside {
         })
     }
 
-    /// To be called now and then.
+    /// Call this now and then.
     pub(super) fn look(
         &mut self,
         plan: &Plan<'_>,

@@ -29,7 +29,7 @@ use crate::World;
 /// Payload of a full-sized segment: 1 500 bytes less IPv4 and TCP headers with timestamps.
 pub(super) const MSS: Bytes = Bytes::new(1_448);
 
-/// A run, worked out.
+/// The plan of a run.
 pub(super) struct Plan<'a> {
     /// As quell's link carries it.
     scenario: Cow<'a, Scenario>,
@@ -47,7 +47,7 @@ pub(super) struct Plan<'a> {
 }
 
 impl<'a> Plan<'a> {
-    /// Works the run out, and makes sure of its congestion controls.
+    /// Plans the run, and loads its congestion controls.
     pub(super) fn new(
         scenario: &'a Scenario,
         seed: u64,
@@ -140,7 +140,7 @@ impl<'a> Plan<'a> {
         Ok(config)
     }
 
-    /// What lies between the two places where packets are watched; those that enter between two stamps count.
+    /// The stretch between the two places where packets are watched; packets that enter between two stamps count.
     pub(super) fn crossing(&self, from: i64, until: i64) -> CrossingConfig {
         let forward = &self.scenario.link.forward;
         let groups = self.scenario.groups.iter().enumerate().map(link_group);
@@ -269,7 +269,7 @@ fn pool_frames(in_flight: u64) -> u32 {
     (in_flight / 400 + 16_384).min(1 << 19) as u32
 }
 
-/// What the link's pool takes at most.
+/// The most memory that the link's pool takes.
 pub(crate) fn pool_bytes(scenario: &Scenario) -> Bytes {
     let frames = pool_frames(in_flight(scenario).iter().sum());
     // A slot is a packet with room for its Ethernet header and a tag.

@@ -1,7 +1,7 @@
 //! Watches the packets of the forward direction from outside: in front of quell's link, and at the receiver.
 //!
-//! What it finds is independent of what any queue says of itself, and found in the same way for quell's queues and for the
-//! kernel's. It looks seldom, so that it costs little: the kernel stamps and keeps the packets until then.
+//! The figures do not depend on what a queue reports of itself, and are found in the same way for quell's queues and for the
+//! kernel's. It looks rarely, so that it costs little: the kernel stamps and keeps the packets until then.
 
 use std::io;
 use std::sync::Arc;
@@ -25,19 +25,19 @@ const TURN: Duration = Duration::from_millis(20);
 /// Before the end of the run packets no longer count: they might not come out in time.
 pub(super) const GRACE: Time = Time::from_secs(1);
 
-/// Watching. Dropped before it is finished, it ends at once.
+/// The thread that watches. It ends at once if it is dropped before it is finished.
 pub(super) struct Watch {
     thread: Option<JoinHandle<Result<Watched, LiveError>>>,
     stop: Arc<AtomicBool>,
 }
 
-/// What was found.
+/// The figures.
 pub(super) struct Watched {
-    /// By group.
+    /// Figures of each group.
     pub(super) groups: Vec<Crossed>,
     /// Packets that a tap had no room for.
     pub(super) missed: u64,
-    /// Packets that came out and had not been seen going in.
+    /// Packets that the second tap saw and the first did not.
     pub(super) unknown: u64,
 }
 

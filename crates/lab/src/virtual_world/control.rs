@@ -1,17 +1,17 @@
-//! The folder in which host and guest talk.
+//! The folder through which host and guest talk.
 //!
 //! | file | written by | holds |
 //! | --- | --- | --- |
 //! | `task.json` | host, before | what to run, and where the result goes |
 //! | `program` | host, before | a link to the program that is the guest's first process |
 //! | `progress` | guest | how far the run is, in nanoseconds |
-//! | `stop` | host | nothing; that it is there asks the guest to end |
-//! | `end.json` | guest, at last | how it went |
+//! | `stop` | host | nothing; it asks the guest to end |
+//! | `end.json` | guest, at the end | how the run ended |
 //! | `lock` | host | nothing; it is locked while the host's half lives |
 //!
-//! The kernel keeps its own few files there too. The folder goes when the host's half does; one whose host was killed goes
-//! when the next one is made. Whatever the umask, it is open to nobody but its owner, who is the guest's user where root started
-//! the guest. What is read from it may be anything: links are not followed, and nothing is waited for.
+//! The kernel keeps its own few files there too. The folder is removed with the host's half; one whose host was killed is
+//! removed when the next one is made. Whatever the umask, only its owner may open it, who is the guest's user if root started
+//! the guest. Its files may hold anything: links are not followed, and nothing is waited for.
 
 use std::fs;
 use std::io::{self, Read as _};
@@ -41,7 +41,7 @@ const RESULTS: &str = "results";
 /// The most that is read of what a guest has written, in bytes.
 const LONGEST: u64 = 1 << 20;
 
-/// What the guest is to do.
+/// The task of the guest.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Task {
     /// Resolved, as TOML. Without one the guest just starts and ends.
@@ -54,11 +54,11 @@ pub(super) struct Task {
     pub(super) packets: bool,
     pub(super) warnings: Vec<String>,
     pub(super) live: LiveOptions,
-    /// What the guest has, in bytes.
+    /// Memory of the guest, in bytes.
     pub(super) memory: u64,
 }
 
-/// How it went.
+/// How the run ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum End {
     /// The result's folder is filled.
@@ -137,7 +137,7 @@ impl Control {
         symlink(program, &link).map_err(RunError::writing(&link))
     }
 
-    /// An error is of no consequence: somebody would see a bar that stands still.
+    /// Reports progress. An error is ignored: it would only stop a progress bar.
     pub(super) fn tell(&self, now: Time) {
         let _ = fs::write(self.path.join(PROGRESS), now.as_nanos().to_string());
     }
@@ -167,7 +167,7 @@ impl Control {
         serde_json::from_str(&read_plain(&self.path.join(END)).ok()?).ok()
     }
 
-    /// Makes the folder, and the task in it, `user`'s. The program and the result are mounted inside: gives the places for them.
+    /// Gives the folder, and the task in it, to `user`. Returns the paths over which the program and the result are mounted.
     pub(super) fn give_to(&self, user: u32) -> io::Result<[PathBuf; 2]> {
         let (program, results) = (self.path.join(PROGRAM), self.path_of_results());
         fs::write(&program, "")?;
@@ -185,7 +185,7 @@ impl Control {
     }
 }
 
-/// Removes what hosts that were killed left.
+/// Removes the folders that killed hosts left.
 fn remove_abandoned(place: &Path) {
     for entry in fs::read_dir(place).into_iter().flatten().flatten() {
         if !entry.file_name().to_string_lossy().starts_with(PREFIX) {
@@ -200,7 +200,7 @@ fn remove_abandoned(place: &Path) {
     }
 }
 
-/// The text of a short file that a guest has written: a link is not followed, and a pipe not waited for.
+/// The text of a short file that a guest has written. A link is not followed, and a pipe is not waited for.
 fn read_plain(path: &Path) -> io::Result<String> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let file = fs::File::from(open(path, flags, Mode::empty())?);

@@ -1,9 +1,8 @@
 //! The guest's half: the first process of a user-mode kernel.
 //!
-//! It gives the random pool its first bytes, before anything random was asked for; makes the host's files read-only but for
-//! two folders; lets TCP have the memory that the scenario was given; runs the live world; says how it went, and turns the
-//! machine off. It is root in the guest, and on the host the user who started it, or one of its own
-//! where that is root.
+//! It gives the random pool its first bytes, before anything random is requested; makes the host's files read-only except for
+//! two folders; gives TCP the memory that the scenario needs; runs the live world; reports how that ended, and turns the machine
+//! off. It is root in the guest. On the host it runs as the user who started it, or as a user of its own if that is root.
 
 use std::ffi::OsString;
 use std::fs;
@@ -26,7 +25,7 @@ use crate::live::live;
 use crate::options::{GuestOptions, Options};
 use crate::{RunError, Scenario, World};
 
-/// Virtual time between two entries in the control folder.
+/// Virtual time between two reports of progress.
 const TELL: Time = Time::from_millis(100);
 
 /// The file system of the host's files (`HOSTFS_SUPER_MAGIC`, `fs/hostfs/hostfs_kern.c`).
@@ -133,8 +132,7 @@ fn run(control: &Control) -> Result<(), RunError> {
     measure(order, &mut |job| live(job, World::Virtual, &options.live)).map(drop)
 }
 
-/// What the guest makes of its task: the host's own judgement, [`Scenario::load`] for the virtual world, and the memory that
-/// the host reckons with.
+/// The scenario of a task, after the checks of the host: [`Scenario::load`] for the virtual world, and the memory that it needs.
 ///
 /// # Errors
 ///
@@ -154,7 +152,7 @@ pub fn scenario(text: &str, memory: u64) -> Result<Scenario, RunError> {
     Ok(scenario)
 }
 
-/// The host's files are as they are, and nobody in here changes them but in two folders.
+/// Mounts the host's files read-only, except for two folders.
 fn mount_all(control: &Control, results: &Path) -> io::Result<()> {
     mount("proc", "/proc", "proc", MountFlags::empty(), None)?;
     mount("sysfs", "/sys", "sysfs", MountFlags::empty(), None)?;

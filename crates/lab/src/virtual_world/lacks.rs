@@ -8,7 +8,7 @@ use crate::{RunError, Scenario};
 use crate::lack::{Lack, controls};
 use crate::options::GuestOptions;
 
-/// Of `scenario`, which the check has accepted for the virtual world.
+/// What is missing for `scenario`, which the check has accepted for the virtual world.
 pub(crate) fn lacks(scenario: &Scenario, options: &GuestOptions) -> Vec<Lack> {
     let guest = match Guest::new(options) {
         Ok(guest) => guest,

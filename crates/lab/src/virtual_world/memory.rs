@@ -1,29 +1,29 @@
-//! How much memory a guest has.
+//! The memory of a guest.
 //!
 //! An upper bound of what the kernel, this program and the packets of a scenario take. Pages are taken from the host as the
-//! guest touches them, so what is left over costs nothing.
+//! guest touches them, so unused memory costs nothing.
 
 use quell_scenario::{Direction, Memory, Scenario, all_flows, bytes_in_flight, most_flows};
 use quell_units::Bytes;
 
 use crate::live::pool_bytes;
 
-/// The kernel, its tables, this program with its libraries, and what it takes for any scenario.
+/// Memory of the kernel, its tables, this program with its libraries, and what it needs for any scenario.
 const BASE: u64 = 160 << 20;
 /// A connection with both its sockets and a send buffer of the initial size, 128 KiB, which a sender without end keeps full.
 /// With 500 to 2 000 flows at 1 Gbit/s a guest touched 145 kB more for each.
 const FLOW: u64 = 256 << 10;
 /// A flow that lives at another time: its plan, its sockets before and after, and what is kept of it.
 const OTHER_FLOW: u64 = 16 << 10;
-/// Of markers, recorders and results, what [`BASE`] has room for.
+/// The part of markers, recorders and results that [`BASE`] covers.
 const COVERED: u64 = 96 << 20;
-/// Copies of a packet under way: in the sender's buffer until it is acknowledged, as much again that waits there to be sent,
+/// Copies of a packet in flight: in the sender's buffer until it is acknowledged, as much again that waits there to be sent,
 /// in the link's socket or the kernel's queue behind it, and in the receiver's buffer.
 const COPIES: u64 = 4;
-/// What the kernel takes per kB of payload: a buffer of 2 304 bytes for a segment of 1 448.
+/// Memory of the kernel per byte of payload: a buffer of 2 304 bytes for a segment of 1 448.
 const OVERHEAD: (u64, u64) = (8, 5);
 
-/// What the guest of `scenario` is given.
+/// The memory that the guest of `scenario` gets.
 pub fn guest_memory(scenario: &Scenario) -> Bytes {
     let in_flight: u64 = [Direction::Forward, Direction::Reverse]
         .map(|direction| bytes_in_flight(scenario, direction).get())
@@ -60,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_follows_what_is_under_way_and_how_many_flows_there_are() {
+    fn memory_follows_what_is_in_flight_and_how_many_flows_there_are() {
         let base = memory("10mbit", 2, "20ms");
         assert!((BASE..BASE + (64 << 20)).contains(&base), "{base}");
         assert!(memory("1gbit", 2, "20ms") > base + (64 << 20));

@@ -1,7 +1,7 @@
 //! The virtual world: the live world inside a user-mode kernel whose clock is simulated.
 //!
 //! The host's half is here: it finds the kernel, makes a folder of its own in which both sides talk ([`control`]), starts the
-//! kernel with this very program as its first process ([`guest`]), and watches. The guest fills the folder of the result
+//! kernel with this very program as its first process ([`guest`]), and watches it. The guest fills the folder of the result
 //! itself, through the host's file system; the host adds `run.json` and the kernel's messages. Nothing of the live world is
 //! written twice: what runs inside is [`crate::live::run`].
 
@@ -48,16 +48,16 @@ pub const KERNEL_LOG: &str = "kernel.log";
 const GUEST: &str = "guest";
 const GUEST_KERNEL: &str = "guest-kernel";
 
-/// What the guest's clock of the day shows when it starts: 14 November 2023, 22:13:20 UTC. Any instant would do, if only it
-/// is always the same.
+/// What the guest's clock of the day shows when it starts: 14 November 2023, 22:13:20 UTC. Any instant works that is
+/// always the same.
 const CLOCK: Duration = Duration::from_secs(1_700_000_000);
 
-/// Between two looks at the guest.
+/// Time between two looks at the guest.
 const LOOK: Duration = Duration::from_millis(4);
-/// How long a guest that was asked to end may take.
+/// The longest time that a guest may take to end when it was asked to.
 const FAREWELL: Duration = Duration::from_secs(20);
 
-/// Does what the hidden words of the command line ask for. Programs that run the virtual world call this first, because the
+/// Carries out the hidden words of the command line. Programs that run the virtual world call this first, because the
 /// kernel and its first process are started as this program.
 pub fn entry() -> Option<ExitCode> {
     let mut words = std::env::args_os().skip(1);
@@ -80,7 +80,7 @@ pub(crate) struct Guest {
     /// Absolute: it starts in another folder.
     executable: PathBuf,
     program: PathBuf,
-    /// Whom the kernel belongs to.
+    /// Owner of the kernel.
     owner: u32,
     patience: Duration,
 }
@@ -142,7 +142,7 @@ impl Guest {
         read_summary(&order.folder.join("summary.json"))
     }
 
-    /// Starts a guest, and waits until it has done its task. Returns the release of its kernel, and what it took of the host.
+    /// Starts a guest, and waits until it has done its task. Returns the release of its kernel, and its usage of the host.
     fn carry_out(
         &self,
         mut task: Task,
@@ -220,7 +220,7 @@ impl Guest {
         done.map(|(release, _)| release)
     }
 
-    /// Until the guest has ended. One whose time stands still is killed.
+    /// Waits until the guest has ended. A guest whose time stands still is killed.
     fn watch(
         &self,
         machine: &mut Machine,
@@ -316,7 +316,7 @@ fn confinement() -> Finding {
     }
 }
 
-/// What is random in a guest: the same for the same seed.
+/// The random bytes of a guest: the same for the same seed.
 fn entropy(seed: u64) -> Vec<u8> {
     let mut random = Random::new(seed, "guest kernel");
     (0..8).flat_map(|_| random.u64().to_le_bytes()).collect()
@@ -330,7 +330,7 @@ fn broken(error: MachineError) -> RunError {
     }
 }
 
-/// What may hold up a guest's time: a command of the user that computes and never waits.
+/// Adds to an error the commands of the user that may have stopped the guest's time: those that compute and never wait.
 fn with_commands(error: RunError, results: &Path) -> RunError {
     match (error, live::unfinished_commands(results)) {
         (RunError::Failed(why), commands) if !commands.is_empty() => RunError::Failed(format!(

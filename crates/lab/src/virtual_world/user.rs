@@ -1,7 +1,7 @@
 //! The user of a guest that root starts.
 //!
-//! A guest is a program that somebody built, perhaps somebody else; root's rights are none of its business. So it gets a user
-//! whom no other process has; or, where the kernel belongs to another user, that one, who could run it anyway. The folders in
+//! A guest is a program that somebody else may have built, and must not have root's rights. So it gets a user that no other
+//! process has; or, if the kernel belongs to another user, that one, who could run it anyway. The folders in
 //! which it writes are that user's while it runs. Afterwards the result is taken back, if it is what it should be: plain files.
 
 use std::fs;
@@ -15,7 +15,7 @@ use quell_confine::user::{NOBODY, of_its_own};
 use rustix::process::{getegid, geteuid};
 
 /// The user for the next guest, whose kernel belongs to `owner`; `None` where this process has no right to choose one, so that
-/// the guest runs as the caller. `folder` shows whom files can be given to.
+/// the guest runs as the caller. `folder` serves to find out which users files can be given to.
 pub(super) fn choose(owner: u32, folder: &Path) -> Option<u32> {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let needed = CapabilitySet::SETUID
