@@ -13,6 +13,7 @@ use quell_aqm::{
     Packet as _, QueueId, Random, Rate, Settings, Time,
 };
 use quell_aqm_c::packet::Packet;
+use quell_testing::not_run;
 
 /// Where cargo puts the libraries of this crate for its tests.
 fn libraries() -> PathBuf {
@@ -30,17 +31,6 @@ fn compiler() -> Option<&'static str> {
 
 fn runs(command: &mut Command) -> bool {
     command.output().is_ok_and(|output| output.status.success())
-}
-
-/// Says that a test did not run, also in the file that QUELL_NOT_RUN names.
-fn not_run(test: &str, reason: &str) {
-    let line = format!("not run: {test}: {reason}\n");
-    eprint!("{line}");
-    if let Some(path) = std::env::var_os("QUELL_NOT_RUN") {
-        use std::io::Write as _;
-        let file = fs::OpenOptions::new().append(true).create(true).open(path);
-        file.unwrap().write_all(line.as_bytes()).unwrap();
-    }
 }
 
 /// Builds an example; the flags decide which library it takes.

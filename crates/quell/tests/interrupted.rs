@@ -20,6 +20,7 @@ use std::time::{Duration, Instant};
 use quell_lab::LiveOptions;
 use quell_lab::scenario::Scenario;
 use quell_lab::{GuestOptions, Options, Task, World};
+use quell_testing::program::{program, text, wait_until};
 use quell_units::Time;
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use serde_json::Value;
@@ -81,21 +82,13 @@ fn a_simulation_that_ends_early_has_the_figures_of_the_time_that_it_ran() {
 
 fn quell(folder: &Path, arguments: &[&str]) -> Command {
     fs::write(folder.join("long.toml"), LONG).unwrap();
-    let mut command = Command::new(QUELL);
-    command
-        .args(arguments)
-        .current_dir(folder)
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
-    command
+    program(QUELL, folder, arguments)
 }
 
 /// Until the run has begun whose result will be `out` in `folder`: until then it is in a hidden folder, as one of several.
 fn wait_for(folder: &Path, out: &str) {
-    let began = Instant::now();
     let hidden = folder.join(format!(".{out}.unfinished"));
-    let has_begun = || {
+    wait_until("the run has begun", || {
         let results = fs::read_dir(&hidden).into_iter().flatten().flatten();
         let mut results = results.map(|result| result.path());
         // The first rows are written after some minutes of its time.
@@ -103,14 +96,7 @@ fn wait_for(folder: &Path, out: &str) {
             let series = fs::metadata(result.join("flows.parquet"));
             series.is_ok_and(|series| series.len() > 1_000)
         })
-    };
-    while !has_begun() {
-        assert!(
-            began.elapsed() < Duration::from_secs(60),
-            "{out} never began"
-        );
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    });
 }
 
 /// Ctrl-C once the run of `out` has begun; how the program ended.
@@ -121,10 +107,6 @@ fn interrupted(folder: &Path, mut command: Command, out: &str, signal: Signal) -
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.signal(), Some(signal.as_raw()), "{output:?}");
     output
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
 }
 
 #[test]
@@ -257,10 +239,9 @@ fn loop_ends(shell: &str) -> bool {
         std::thread::sleep(Duration::from_millis(10));
     };
     // Some shells do not wait for their child then.
-    while folder.path().join(".out1.unfinished").exists() {
-        assert!(began.elapsed() < Duration::from_secs(60), "{shell}");
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    wait_until("the first run has ended", || {
+        !folder.path().join(".out1.unfinished").exists()
+    });
     assert!(folder.path().join("out1/summary.json").exists(), "{shell}");
     status.signal() == Some(Signal::INT.as_raw()) && !folder.path().join("out2").exists()
 }

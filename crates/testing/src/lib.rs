@@ -5,6 +5,7 @@
 //! * [`live()`]: a test in real time whose bounds on rates and delays a busy machine excuses, on evidence: it is repeated, and in the
 //!   end listed as not judged.
 //! * [`load`]: that evidence.
+//! * [`program`]: a program under test as a process of its own.
 //!
 //! A test has two kinds of claims. Those that hold on any machine are `assert!`, and nothing excuses them. Those on rates and delays
 //! are [`bound!`]: they are as narrow as a quiet machine keeps them, because a machine that is not quiet is detected by other means.
@@ -14,6 +15,7 @@
 pub mod judge;
 pub mod load;
 mod not_run;
+pub mod program;
 mod turn;
 
 pub use judge::{Missed, Run, live};

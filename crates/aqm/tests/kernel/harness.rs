@@ -2,10 +2,12 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
-use std::fs::{self, File};
+use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+
+use quell_testing::not_run;
 
 /// A kernel's source tree, or the part of it that was unpacked.
 #[derive(Debug, Clone)]
@@ -149,18 +151,6 @@ fn why_missing() -> Option<String> {
     let reasons = fs::read_to_string(reasons).ok()?;
     let reasons: Vec<&str> = reasons.lines().map(str::trim).collect();
     (!reasons.is_empty()).then(|| reasons.join("; "))
-}
-
-/// Says that `test` did not run, also in the file that QUELL_NOT_RUN names.
-pub(crate) fn not_run(test: &str, reason: &str) {
-    let line = format!("not run: {test}: {reason}");
-    eprintln!("{line}");
-    if let Some(path) = std::env::var_os("QUELL_NOT_RUN") {
-        let file = File::options().append(true).create(true).open(path);
-        // One write, so that lines of concurrent tests do not mix.
-        file.and_then(|mut file| file.write_all(format!("{line}\n").as_bytes()))
-            .unwrap();
-    }
 }
 
 fn compile(test: &str, tree: &Tree, source: &Source) -> Law {

@@ -2,9 +2,10 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
-use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::process::{Child, Command};
+
+use quell_testing::program::program;
+pub(crate) use quell_testing::program::wait_until;
 
 pub(crate) const QUELL: &str = env!("CARGO_BIN_EXE_quell");
 pub(crate) const COEXISTENCE: &str = concat!(
@@ -16,14 +17,7 @@ pub(crate) const LONG: [&str; 4] = ["--duration", "80000s", "--set", "link.rate=
 
 /// quell in `folder`.
 pub(crate) fn quell(folder: &Path, arguments: &[&str]) -> Command {
-    let mut command = Command::new(QUELL);
-    command
-        .args(arguments)
-        .current_dir(folder)
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
-    command
+    program(QUELL, folder, arguments)
 }
 
 /// A long run in `folder` with the result `out`, once it has begun.
@@ -55,16 +49,4 @@ pub(crate) fn names(folder: &Path) -> Vec<String> {
 /// A JSON file.
 pub(crate) fn json(path: &Path) -> serde_json::Value {
     serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap()
-}
-
-/// Another process does what is waited for.
-pub(crate) fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let began = Instant::now();
-    while !is_so() {
-        assert!(
-            began.elapsed() < Duration::from_secs(120),
-            "waited in vain: {what}"
-        );
-        sleep(Duration::from_millis(10));
-    }
 }

@@ -3,9 +3,11 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Command;
 use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use quell_testing::program::{refused, wait_until};
 
 use crate::support::*;
 
@@ -69,17 +71,6 @@ fn traces() -> Traces {
         namespaces: namespaces.len(),
         interfaces,
         controls,
-    }
-}
-
-fn wait_until(what: &str, done: impl Fn() -> bool) {
-    let start = Instant::now();
-    while !done() {
-        assert!(
-            start.elapsed() < Duration::from_secs(20),
-            "not so after 20 s: {what}"
-        );
-        sleep(Duration::from_millis(100));
     }
 }
 
@@ -222,15 +213,6 @@ fn a_full_disk_fails_the_run_and_leaves_nothing() {
         "{errors}"
     );
     assert!(errors.ends_with("left: \n"), "{errors}");
-}
-
-/// Exit code 2, and a message with all of `words`.
-fn refused(output: &Output, words: &[&str]) {
-    let errors = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(2), "{errors}");
-    for word in words {
-        assert!(errors.contains(word), "no {word:?} in: {errors}");
-    }
 }
 
 /// A command of nobody's.

@@ -5,7 +5,9 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown};
 use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use quell_testing::program::{refused, wait_until};
 
 use crate::lacking::{as_nobody, for_nobody};
 use crate::support::*;
@@ -76,13 +78,11 @@ fn no_thread_of_a_run_of_a_user_keeps_what_it_does_not_need() {
 
 /// Reads every thread of the run once all are there, and kills it.
 fn judge(mut program: Child) {
-    let began = Instant::now();
     // The threads are given their names before they give their rights away, and begin the run some 50 ms later.
-    while worker_of(program.id()).is_none_or(|worker| threads(worker).len() < 4) {
-        assert!(began.elapsed() < Duration::from_secs(60), "no run begins");
+    wait_until("the run has its threads", || {
         assert!(program.try_wait().unwrap().is_none(), "it has ended");
-        sleep(Duration::from_millis(20));
-    }
+        worker_of(program.id()).is_some_and(|worker| threads(worker).len() >= 4)
+    });
     sleep(Duration::from_secs(1));
     let broker = children(program.id())[0];
     let worker = children(broker)[0];
@@ -116,14 +116,9 @@ fn judge(mut program: Child) {
         thread.has_at_most(if opens_sockets { NET_ADMIN } else { 0 });
     }
     // The worker goes with the program.
-    let began = Instant::now();
-    while fs::exists(format!("/proc/{worker}/status")).unwrap() {
-        assert!(
-            began.elapsed() < Duration::from_secs(10),
-            "{worker} is there"
-        );
-        sleep(Duration::from_millis(20));
-    }
+    wait_until("the worker is gone", || {
+        !fs::exists(format!("/proc/{worker}/status")).unwrap()
+    });
 }
 
 #[derive(Debug)]
@@ -229,12 +224,7 @@ fn a_folder_that_root_alone_may_write_in_by_its_rights_is_refused_at_once() {
         .args(CUBIC)
         .output()
         .unwrap();
-    let errors = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(2), "{errors}");
-    assert!(
-        errors.contains("cannot be written") && errors.contains("--out"),
-        "{errors}"
-    );
+    refused(&output, &["cannot be written", "--out"]);
 }
 
 /// A control that the kernel has no word for is not asked for: that is what loads a module.
