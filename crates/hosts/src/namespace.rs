@@ -64,11 +64,6 @@ impl Namespace {
             Ok(f())
         })?
     }
-
-    /// Identity of the namespace in the kernel: the inode number that `/proc/<pid>/ns/net` shows.
-    pub fn inode(&self) -> io::Result<u64> {
-        Ok(rustix::fs::fstat(&self.fd)?.st_ino)
-    }
 }
 
 impl AsFd for Namespace {

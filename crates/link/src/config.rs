@@ -52,7 +52,8 @@ impl DirectionConfig {
 /// A group of flows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct GroupConfig {
-    /// The port of its receivers, on the side of port B; see [`Classifier`](crate::Classifier).
+    /// The port of its receivers, on the side of port B; every packet of the group has it as the destination port
+    /// forward and as the source port in reverse.
     pub port: u16,
     /// Delay behind the queue in each direction: half of the base RTT.
     pub delay: Time,

@@ -99,12 +99,6 @@ impl Memory {
     pub fn total(self, runs: u64) -> Bytes {
         Bytes::new(self.run().get().saturating_mul(runs)) + self.results
     }
-
-    /// How many runs fit the budget at once; at least one.
-    pub fn runs_at_once(self) -> u64 {
-        let left = MEMORY_BUDGET.get().saturating_sub(self.results.get());
-        (left / self.run().get().max(1)).max(1)
-    }
 }
 
 const BOTH: [Direction; 2] = [Direction::Forward, Direction::Reverse];

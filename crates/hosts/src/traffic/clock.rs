@@ -11,11 +11,6 @@ use rustix::time::{ClockId, clock_gettime};
 pub struct Epoch(Time);
 
 impl Epoch {
-    /// The epoch at which CLOCK_MONOTONIC shows this time.
-    pub const fn from_monotonic(reading: Time) -> Self {
-        Self(reading)
-    }
-
     /// What CLOCK_MONOTONIC shows at the origin.
     pub const fn monotonic(self) -> Time {
         self.0

@@ -10,14 +10,14 @@ use crate::direction::Direction;
 
 /// The group of each port.
 #[derive(Debug, Clone)]
-pub struct Classifier {
+pub(crate) struct Classifier {
     /// Group + 1 by port; 0 is none. 128 KiB, of which a run touches a few lines.
     group_plus_one: Box<[u16]>,
 }
 
 impl Classifier {
     /// The group at index `i` has the port `ports[i]`; if a port occurs twice, the first one wins.
-    pub fn new(ports: impl IntoIterator<Item = u16>) -> Self {
+    pub(crate) fn new(ports: impl IntoIterator<Item = u16>) -> Self {
         let mut group_plus_one = vec![0; 1 << 16].into_boxed_slice();
         for (group, port) in ports.into_iter().take(usize::from(u16::MAX)).enumerate() {
             let entry = &mut group_plus_one[usize::from(port)];
@@ -29,7 +29,7 @@ impl Classifier {
     }
 
     /// The group of `packet`, if it has one.
-    pub fn group(&self, packet: &IpPacket, direction: Direction) -> Option<u16> {
+    pub(crate) fn group(&self, packet: &IpPacket, direction: Direction) -> Option<u16> {
         let (source, destination) = packet.ports?;
         let port = match direction {
             Direction::Forward => destination,

@@ -12,7 +12,7 @@ const START: u64 = 0xa076_1d64_78bd_642f;
 const FACTOR: u64 = 0xe703_7ed1_a0b4_28db;
 
 /// The key of a flow between `addresses` (source, then destination, in 8-byte words).
-pub fn of(addresses: &[u64], protocol: u8, ports: Option<(u16, u16)>) -> u64 {
+pub(crate) fn of(addresses: &[u64], protocol: u8, ports: Option<(u16, u16)>) -> u64 {
     let mut key = START;
     for &word in addresses {
         key = mix(key, word);

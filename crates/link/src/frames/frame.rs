@@ -56,7 +56,7 @@ pub struct IpPacket {
     pub protocol: u8,
     /// Source and destination port; `None` for a fragment and for protocols without ports.
     pub ports: Option<(u16, u16)>,
-    /// The same for all packets of a flow; see [`flow_key`].
+    /// A 64-bit key that all packets of a flow share, from addresses, protocol and ports.
     pub flow: u64,
 }
 

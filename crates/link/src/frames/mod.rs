@@ -3,18 +3,19 @@
 //!
 //! Everything here is computation on bytes: no sockets and no clock.
 
-pub mod classifier;
+mod classifier;
 mod descriptor;
 pub mod ecn_field;
-pub mod flow_key;
+mod flow_key;
 pub mod frame;
 mod header_checksum;
 mod label;
 mod pool;
 pub mod value_field;
 
-pub use classifier::Classifier;
+pub(crate) use classifier::Classifier;
 pub use descriptor::Descriptor;
+pub use pool::FrameId;
 pub(crate) use pool::HEADROOM;
-pub use pool::{Frame, FrameId, Pool};
+pub(crate) use pool::{Frame, Pool};
 pub use value_field::OnWire;

@@ -51,7 +51,7 @@ pub struct Frame {
 }
 
 /// Slots for frames.
-pub struct Pool {
+pub(crate) struct Pool {
     bytes: Box<[u8]>,
     slot: usize,
     free: Vec<FrameId>,
@@ -74,10 +74,10 @@ impl fmt::Debug for Pool {
 
 impl Pool {
     /// The largest MTU that a frame's 16-bit length allows for.
-    pub const MAX_MTU: usize = 65_535 - HEADROOM - LINK_HEADER;
+    pub(crate) const MAX_MTU: usize = 65_535 - HEADROOM - LINK_HEADER;
 
     /// `slots` slots, each for an IP packet of up to `mtu` bytes.
-    pub fn new(slots: u32, mtu: usize) -> Self {
+    pub(crate) fn new(slots: u32, mtu: usize) -> Self {
         // One byte more than the largest frame, so that a frame that fills its slot is too long.
         let slot = (HEADROOM + LINK_HEADER + mtu.min(Self::MAX_MTU) + 1)
             .next_multiple_of(64)
@@ -91,7 +91,7 @@ impl Pool {
         }
     }
     /// Takes a slot. If all are in use it returns `None` and counts that.
-    pub fn take(&mut self) -> Option<FrameId> {
+    pub(crate) fn take(&mut self) -> Option<FrameId> {
         let id = self.free.pop();
         match id {
             Some(id) => self.in_use[id.index()] = true,
@@ -104,25 +104,25 @@ impl Pool {
     /// # Panics
     ///
     /// If the slot is not in use, in release builds too: no result is better than packets with the bytes of others.
-    pub fn give_back(&mut self, id: FrameId) {
+    pub(crate) fn give_back(&mut self, id: FrameId) {
         let was_in_use = std::mem::take(&mut self.in_use[id.index()]);
         assert!(was_in_use, "frame {id:?} was given back twice");
         self.free.push(id);
     }
     /// Number of slots.
-    pub fn slots(&self) -> usize {
+    pub(crate) fn slots(&self) -> usize {
         self.bytes.len() / self.slot
     }
     /// Number of free slots.
-    pub fn free(&self) -> usize {
+    pub(crate) fn free(&self) -> usize {
         self.free.len()
     }
     /// How often no slot was free when one was needed. Frames then wait in the socket.
-    pub fn exhausted(&self) -> u64 {
+    pub(crate) fn exhausted(&self) -> u64 {
         self.exhausted
     }
     /// The longest frame that a slot takes, behind the headroom.
-    pub fn room(&self) -> usize {
+    pub(crate) fn room(&self) -> usize {
         (self.slot - HEADROOM).min(usize::from(u16::MAX))
     }
     /// Where the slot of `id` begins in the slab.
@@ -134,18 +134,18 @@ impl Pool {
         &mut self.bytes
     }
     /// The bytes of `frame`.
-    pub fn bytes(&self, frame: Frame) -> &[u8] {
+    pub(crate) fn bytes(&self, frame: Frame) -> &[u8] {
         let start = self.offset(frame.id) + usize::from(frame.start);
         &self.bytes[start..start + usize::from(frame.len)]
     }
     /// The bytes of `frame`, to change.
-    pub fn bytes_mut(&mut self, frame: Frame) -> &mut [u8] {
+    pub(crate) fn bytes_mut(&mut self, frame: Frame) -> &mut [u8] {
         let start = self.offset(frame.id) + usize::from(frame.start);
         &mut self.bytes[start..start + usize::from(frame.len)]
     }
     /// Puts a VLAN tag that the kernel delivered beside `frame` back behind the addresses, as the
     /// outermost tag (IEEE 802.1Q clause 9.3).
-    pub fn insert_tag(&mut self, frame: Frame, protocol: u16, control: u16) -> Frame {
+    pub(crate) fn insert_tag(&mut self, frame: Frame, protocol: u16, control: u16) -> Frame {
         const ADDRESSES: usize = 12;
         if usize::from(frame.len) < ADDRESSES || frame.start < 4 || frame.len > u16::MAX - 4 {
             return frame;

@@ -13,7 +13,7 @@ use quell_units::{Random, Time};
 
 /// Items that wait for their delay.
 #[derive(Debug)]
-pub struct DelayLine<T> {
+pub(crate) struct DelayLine<T> {
     /// By delay and noise, ascending.
     lanes: Vec<Lane<T>>,
     /// The lane of each group.
@@ -36,12 +36,12 @@ struct Lane<T> {
 
 impl<T> DelayLine<T> {
     /// The delay of each group, by index. Items without a group are not delayed.
-    pub fn new(delays: &[Time]) -> Self {
+    pub(crate) fn new(delays: &[Time]) -> Self {
         Self::with_noise(delays, &[], |_| Random::new(0, "none"))
     }
     /// The same with random times on top: `noise` holds the longest one of each group, below 4 s. They
     /// are uniform from zero on, from the generator of the lane; a group that is missing has none.
-    pub fn with_noise(
+    pub(crate) fn with_noise(
         delays: &[Time],
         noise: &[Time],
         mut random: impl FnMut(usize) -> Random,
@@ -71,7 +71,7 @@ impl<T> DelayLine<T> {
     }
 
     /// `item` of `group` leaves the link at `end`; these times never run backwards.
-    pub fn push(&mut self, item: T, group: Option<u16>, end: Time) {
+    pub(crate) fn push(&mut self, item: T, group: Option<u16>, end: Time) {
         let index = group
             .and_then(|group| self.lane_of.get(usize::from(group)))
             .copied()
@@ -92,7 +92,7 @@ impl<T> DelayLine<T> {
     }
 
     /// The next item whose release is due at `now`, with the time of its release.
-    pub fn pop(&mut self, now: Time) -> Option<(Time, T)> {
+    pub(crate) fn pop(&mut self, now: Time) -> Option<(Time, T)> {
         let Reverse((release, index)) = *self.heads.peek()?;
         if release > now {
             return None;
@@ -108,15 +108,15 @@ impl<T> DelayLine<T> {
     }
 
     /// When the next item is released.
-    pub fn next_release(&self) -> Option<Time> {
+    pub(crate) fn next_release(&self) -> Option<Time> {
         self.heads.peek().map(|Reverse((release, _))| *release)
     }
     /// Number of items that wait.
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.len
     }
     /// Whether no item waits.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.len == 0
     }
 }

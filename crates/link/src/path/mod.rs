@@ -16,7 +16,7 @@ use quell_units::{ParameterError, Random, Rate, Time};
 use crate::config::{Change, DirectionConfig};
 use crate::frames::{Descriptor, FrameId};
 use collector::Collector;
-pub use delay_line::DelayLine;
+use delay_line::DelayLine;
 
 type Queue<O> = Bottleneck<Descriptor, Discipline<Descriptor>, Collector<O>>;
 
