@@ -94,7 +94,7 @@ fn within_bounds(from: impl io::Read) -> io::Result<String> {
     let mut text = String::new();
     let length = from.take(LONGEST_FILE + 1).read_to_string(&mut text)?;
     if length as u64 > LONGEST_FILE {
-        return Err(io::Error::other("the file is too long to be a scenario"));
+        return Err(io::ErrorKind::FileTooLarge.into());
     }
     Ok(text)
 }

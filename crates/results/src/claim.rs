@@ -41,7 +41,8 @@ impl Claim {
                 return Ok(Some(claim));
             }
         }
-        Err(io::Error::other("somebody keeps removing it"))
+        // Somebody keeps removing it.
+        Err(ErrorKind::ResourceBusy.into())
     }
 
     /// Locks a folder that was just made; `None` where somebody took it for abandoned.

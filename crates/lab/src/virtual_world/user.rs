@@ -7,7 +7,7 @@
 use std::fs;
 use std::io;
 use std::os::unix::fs::{MetadataExt as _, chown, lchown};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use quell_confine::capabilities::{CapabilitySet, effective};
@@ -39,8 +39,23 @@ pub(super) fn choose(owner: u32, folder: &Path) -> Option<u32> {
         .find(|&user| chown(folder, Some(user), Some(user)).is_ok())
 }
 
+/// Why a result was not taken back from a guest.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum TakeBackError {
+    /// The guest left something there that is not a plain file of its own.
+    #[error("the guest left {}, which is no file of its own", .0.display())]
+    NotPlain(PathBuf),
+    /// The system refused something.
+    #[error("the result cannot be taken back from the guest: {0}")]
+    System(#[from] io::Error),
+}
+
 /// Makes the folder, and everything in it, the caller's again. The guest has ended.
-pub(super) fn take_back(folder: &Path) -> io::Result<()> {
+///
+/// # Errors
+///
+/// The guest left something else than plain files of its own there, or the system refuses something.
+pub(super) fn take_back(folder: &Path) -> Result<(), TakeBackError> {
     let (user, group) = (Some(geteuid().as_raw()), Some(getegid().as_raw()));
     // First the folder, so that nothing in it changes any more.
     lchown(folder, user, group)?;
@@ -52,10 +67,7 @@ pub(super) fn take_back(folder: &Path) -> io::Result<()> {
         } else if of.is_file() && of.nlink() == 1 {
             lchown(&path, user, group)?;
         } else {
-            return Err(io::Error::other(format!(
-                "the guest left {}, which is no file of its own",
-                path.display()
-            )));
+            return Err(TakeBackError::NotPlain(path));
         }
     }
     Ok(())
@@ -77,11 +89,10 @@ mod tests {
         fs::write(&outside, "").unwrap();
         let link = result.join("run.json");
         symlink(&outside, &link).unwrap();
+        let left = take_back(&result).unwrap_err();
         assert!(
-            take_back(&result)
-                .unwrap_err()
-                .to_string()
-                .contains("run.json")
+            matches!(&left, TakeBackError::NotPlain(path) if *path == link),
+            "{left}"
         );
         fs::remove_file(&link).unwrap();
         fs::hard_link(&outside, &link).unwrap();
