@@ -182,11 +182,11 @@ mod tests {
     use super::*;
     use crate::fifo::Fifo;
     use crate::observer::Drop;
-    use crate::units::Bytes;
     use crate::packet::Ecn;
     use crate::packet::testing::TestPacket;
     use crate::parameter::Settings;
     use crate::qdisc::{Kind, Link};
+    use crate::units::Bytes;
     use std::vec::Vec;
 
     struct Silent;

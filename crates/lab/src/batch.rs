@@ -360,7 +360,7 @@ fn name(seed: u64) -> String {
 mod tests {
     use super::*;
     use crate::fill::fill;
-    use crate::options::{GuestOptions, LiveOptions, Options};
+    use crate::options::Options;
     use crate::simulated::simulated;
     use quell_scenario::Scenario;
 
@@ -374,13 +374,8 @@ mod tests {
 
     fn options(world: World, out: Option<PathBuf>, stop: &AtomicBool) -> Options<'_> {
         Options {
-            world,
             out,
-            stop,
-            warnings: Vec::new(),
-            packets: false,
-            live: LiveOptions::default(),
-            guest: GuestOptions::default(),
+            ..Options::new(world, stop)
         }
     }
 

@@ -28,6 +28,21 @@ pub struct Options<'a> {
     pub guest: GuestOptions,
 }
 
+impl<'a> Options<'a> {
+    /// Everything as by default: results in a new folder of `results`, no packets.
+    pub fn new(world: World, stop: &'a AtomicBool) -> Self {
+        Self {
+            world,
+            out: None,
+            stop,
+            warnings: Vec::new(),
+            packets: false,
+            live: LiveOptions::default(),
+            guest: GuestOptions::default(),
+        }
+    }
+}
+
 /// Options of the worlds that carry real packets.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]

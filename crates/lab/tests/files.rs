@@ -11,11 +11,10 @@ use std::sync::atomic::AtomicBool;
 
 use parquet::file::reader::{FileReader as _, SerializedFileReader};
 use parquet::record::Field;
-use quell_lab::LiveOptions;
 use quell_lab::results::facts::GuestFacts;
 use quell_lab::results::series::{ColumnInfo, FLOW_COLUMNS, QUEUE_COLUMNS};
 use quell_lab::results::summary_schema;
-use quell_lab::{GuestOptions, Options, Scenario, Task, World, run_all};
+use quell_lab::{Options, Scenario, Task, World, run_all};
 use serde_json::Value;
 
 const HEAD: &str = "\
@@ -292,13 +291,9 @@ fn results() -> tempfile::TempDir {
     let scenario = Scenario::parse(SCENARIO).unwrap_or_else(|problems| panic!("{problems}"));
     let stop = AtomicBool::new(false);
     let options = Options {
-        world: World::Sim,
         out: Some(folder.path().join("out")),
-        stop: &stop,
-        warnings: Vec::new(),
         packets: true,
-        live: LiveOptions::default(),
-        guest: GuestOptions::default(),
+        ..Options::new(World::Sim, &stop)
     };
     let task = Task {
         scenario: &scenario,

@@ -6,7 +6,6 @@ use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use quell_lab::LiveOptions;
 use quell_lab::scenario::Scenario;
 use quell_lab::{
     GuestOptions, Job, Measured, Options, Progress, RunError, Task, World, run, run_all, run_in,
@@ -67,13 +66,9 @@ fn idle(job: Job<'_>) -> Result<Measured, RunError> {
 
 fn options<'a>(out: &Path, stop: &'a AtomicBool) -> Options<'a> {
     Options {
-        world: World::Live,
         out: Some(out.to_owned()),
-        stop,
         warnings: vec!["of the scenario".to_owned()],
-        packets: false,
-        live: LiveOptions::default(),
-        guest: GuestOptions::default(),
+        ..Options::new(World::Live, stop)
     }
 }
 

@@ -17,9 +17,8 @@ use std::process::{Command, Output, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use quell_lab::LiveOptions;
 use quell_lab::scenario::Scenario;
-use quell_lab::{GuestOptions, Options, Task, World};
+use quell_lab::{Options, Task, World};
 use quell_testing::program::{program, text, wait_until};
 use quell_units::Time;
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
@@ -61,13 +60,9 @@ fn a_simulation_that_ends_early_has_the_figures_of_the_time_that_it_ran() {
     let at = Time::from_millis(recomputed::some_time_ms(5_000, 20_000));
     let stop = AtomicBool::new(false);
     let options = Options {
-        world: World::Sim,
         out: Some(out.clone()),
-        stop: &stop,
-        warnings: Vec::new(),
         packets: true,
-        live: LiveOptions::default(),
-        guest: GuestOptions::default(),
+        ..Options::new(World::Sim, &stop)
     };
     let task = Task {
         scenario: &scenario,

@@ -38,7 +38,7 @@ use super::job::of_run;
 use super::{LiveError, LiveListener};
 use crate::fill::{ToDisk, fill};
 use crate::job::{Job, Order};
-use crate::options::{GuestOptions, LiveOptions, Options};
+use crate::options::{LiveOptions, Options};
 use crate::{RunError, Scenario, World};
 
 /// The rights that setting up a run may need: namespaces, networks, packet sockets, BPF, real-time priorities, open files, the change to
@@ -100,8 +100,9 @@ enum Said {
 pub fn set_apart(results: &Path) -> Result<(), LiveError> {
     super::prepare()?;
     let place = existing(results);
-    let writer = writer(&place)
-        .map_err(|error| LiveError::Failed(format!("cannot look at {}: {error}", place.display())))?;
+    let writer = writer(&place).map_err(|error| {
+        LiveError::Failed(format!("cannot look at {}: {error}", place.display()))
+    })?;
     forbid_new()?;
     let broker = Broker::start(
         || keep_only(SET_UP).map(drop),
@@ -230,13 +231,10 @@ fn run(writer: Option<Writer>, task: &[u8], line: &Line<'_>) -> Result<(), RunEr
         }
     };
     let options = Options {
-        world: World::Live,
-        out: None,
-        stop: &stop,
         warnings: task.warnings,
         packets: task.packets,
         live: task.live,
-        guest: GuestOptions::default(),
+        ..Options::new(World::Live, &stop)
     };
     let order = Order {
         scenario: &scenario,

@@ -75,9 +75,8 @@ impl Watch {
                 keep_only(CapabilitySet::empty())?;
                 let until = || at(end.at() - GRACE);
                 let watched = watch(before, after, crossing, until, &stopped);
-                watched.map_err(|error| {
-                    LiveError::Failed(format!("watching packets failed: {error}"))
-                })
+                watched
+                    .map_err(|error| LiveError::Failed(format!("watching packets failed: {error}")))
             })
             .map_err(failed)?;
         Ok(Self {

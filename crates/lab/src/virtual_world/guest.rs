@@ -12,8 +12,8 @@ use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use quell_hosts::entropy;
-use quell_units::Time;
 use quell_kernel::Reason;
+use quell_units::Time;
 use rustix::mount::{MountFlags, mount, mount_bind, mount_remount};
 use rustix::system::{RebootCommand, reboot, uname};
 
@@ -22,7 +22,7 @@ use super::memory::guest_memory;
 use crate::fill::measure;
 use crate::job::Order;
 use crate::live::live;
-use crate::options::{GuestOptions, Options};
+use crate::options::Options;
 use crate::{RunError, Scenario, World};
 
 /// Virtual time between two reports of progress.
@@ -114,13 +114,10 @@ fn run(control: &Control) -> Result<(), RunError> {
         ..
     } = task;
     let options = Options {
-        world: World::Virtual,
-        out: None,
-        stop: &stop,
         warnings,
         packets,
         live: live_options,
-        guest: GuestOptions::default(),
+        ..Options::new(World::Virtual, &stop)
     };
     let order = Order {
         scenario: &scenario,

@@ -4,9 +4,9 @@ use quell_kernel::Reason;
 use quell_kernel::machine::has_room;
 
 use super::{Guest, guest_memory};
-use crate::{RunError, Scenario};
 use crate::lack::{Lack, controls};
 use crate::options::GuestOptions;
+use crate::{RunError, Scenario};
 
 /// What is missing for `scenario`, which the check has accepted for the virtual world.
 pub(crate) fn lacks(scenario: &Scenario, options: &GuestOptions) -> Vec<Lack> {

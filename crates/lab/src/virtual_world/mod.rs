@@ -311,8 +311,7 @@ fn confinement() -> Finding {
         need: Need::Landlock,
         ok,
         detail,
-        fix: (!ok)
-            .then(|| "Linux 5.13 or later, booted with landlock in its list lsm=".to_owned()),
+        fix: (!ok).then(|| "Linux 5.13 or later, booted with landlock in its list lsm=".to_owned()),
     }
 }
 

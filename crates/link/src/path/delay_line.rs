@@ -115,10 +115,6 @@ impl<T> DelayLine<T> {
     pub(crate) fn len(&self) -> usize {
         self.len
     }
-    /// Whether no item waits.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.len == 0
-    }
 }
 
 #[cfg(test)]
@@ -155,7 +151,7 @@ mod tests {
                 (MS(12), "d")
             ]
         );
-        assert!(line.is_empty());
+        assert_eq!(line.len(), 0);
     }
 
     #[test]

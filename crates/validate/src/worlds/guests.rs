@@ -5,7 +5,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-use quell_lab::LiveOptions;
 use quell_lab::{GuestOptions, Options, RunError, World};
 
 use crate::worlds::Arguments;
@@ -84,16 +83,12 @@ fn one(
     let folder = tempfile::tempdir().map_err(failed)?;
     let started = std::time::Instant::now();
     let options = Options {
-        world: World::Virtual,
         out: Some(folder.path().join("run")),
-        stop,
-        warnings: Vec::new(),
-        packets: false,
-        live: LiveOptions::default(),
         guest: GuestOptions {
             kernel: arguments.kernel.clone(),
             ..GuestOptions::default()
         },
+        ..Options::new(World::Virtual, stop)
     };
     let outcome = quell_lab::run(&scenario, options, &mut |_| {})?;
     let Some(run) = outcome
