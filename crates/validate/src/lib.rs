@@ -6,6 +6,8 @@
 //! Both keep each finished run ([`store`]) and write their part of the document ([`document`]), with the raw figures
 //! as CSV files beside it ([`sheet`]); tests use their points and bounds.
 
+#![forbid(unsafe_code)]
+
 mod document;
 pub mod queues;
 mod sheet;
