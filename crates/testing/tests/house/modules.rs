@@ -5,7 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::{names, project, sources};
 
 /// The crates whose modules are layered.
-const LAYERED: [&str; 2] = ["lab", "results"];
+const LAYERED: [&str; 9] = [
+    "app", "confine", "hosts", "kernel", "lab", "link", "results", "sim", "units",
+];
 
 /// The modules of a crate, each with those that it names.
 fn imports(name: &str) -> BTreeMap<String, BTreeSet<String>> {
