@@ -19,7 +19,9 @@
 //!  (link)  [ to-receiver ]─────veth─────[ from-link  router  out: htb + the queue ]─────veth─────[ host ]
 //! ```
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use crate::error::{Doing as _, KernelQueueError};
 use crate::kernel_queue::{self, Counters, KernelQueue};
@@ -246,6 +248,23 @@ impl Topology {
             })?;
         }
 
+        for (host, pairs) in [
+            (
+                &sender,
+                pairs_from_sender as fn(&GroupAddresses) -> [Pair; 2],
+            ),
+            (&receiver, |group| pairs_from_sender(group).map(swap)),
+        ] {
+            inside(host, &|| {
+                let families = if config.ipv6 { 2 } else { 1 };
+                let remotes = groups.iter().flat_map(|group| {
+                    let pairs = pairs(group).into_iter().take(families);
+                    pairs.map(|(_, remote)| remote)
+                });
+                wait_until_reachable(remotes)
+            })?;
+        }
+
         if let (Some(router), Some(queue)) = (&router, &config.kernel_queue) {
             inside(router, &|| kernel_queue::attach(queue, OUT))?;
         }
@@ -381,6 +400,29 @@ fn add_pairs(config: &TopologyConfig, peer: Mac, pairs: impl Fn(usize) -> [Pair;
             netlink.add_address(interface, local)?;
             netlink.add_host_route(interface, remote, local, group.ecn)?;
             netlink.add_neighbour(interface, remote, peer)?;
+        }
+    }
+    Ok(())
+}
+
+/// Waits until each of these addresses has a route and a source address: an interface that runs already tells IPv6 so in the background,
+/// and until then a connection is refused (seen once in thirteen rounds of the tests on a busy machine).
+fn wait_until_reachable(remotes: impl Iterator<Item = IpAddr>) -> Result<()> {
+    const PATIENCE: Duration = Duration::from_secs(5);
+    let began = Instant::now();
+    for remote in remotes {
+        let any: IpAddr = match remote {
+            IpAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
+            IpAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
+        };
+        // A datagram socket that connects looks its route up, and sends nothing.
+        while let Err(error) =
+            UdpSocket::bind((any, 0)).and_then(|socket| socket.connect((remote, 9)))
+        {
+            if began.elapsed() > PATIENCE {
+                return Err(error).doing(|| format!("find a route to {remote}"));
+            }
+            thread::sleep(Duration::from_millis(1));
         }
     }
     Ok(())
