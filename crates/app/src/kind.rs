@@ -11,7 +11,7 @@ pub(crate) const DAY: Time = Time::from_secs(86_400);
 
 /// A kind of application; a value of it is one with its parameters.
 ///
-/// A new kind implements this in a file of its own, and has a line in [`registry`](crate::registry).
+/// A new kind implements this in a file of its own, and has a line in [`kinds`](crate::kinds).
 pub trait Kind: Clone + fmt::Debug + PartialEq {
     /// The name in scenarios and results.
     const NAME: &'static str;

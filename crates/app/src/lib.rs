@@ -4,9 +4,8 @@
 //! happened and carries out the [`Action`]s that come back. An end never reads a clock and cannot
 //! tell whether its host is real.
 //!
-//! * [`registry`]: every kind of application, one line each; [`kind`]: what a kind declares.
-//! * [`bulk`], [`cbr`], [`transfer`], [`on_off`]: one file per kind; [`datagrams`]: what kinds that
-//!   send datagrams share.
+//! * [`kinds`]: every kind of application, one file and one line each; [`kind`]: what a kind declares.
+//! * [`datagrams`]: what kinds that send datagrams share.
 //! * [`contract`]: what passes between an end and its host.
 //! * [`report`]: the figures that kinds report; [`durations`]: how long things took.
 //! * [`normal`], [`exponential`]: random lengths of time, from integer tables.
@@ -42,33 +41,28 @@
 
 #![forbid(unsafe_code)]
 
-pub mod bulk;
-pub mod cbr;
 pub mod contract;
 pub mod datagrams;
 pub mod durations;
 pub mod exponential;
 pub mod kind;
+pub mod kinds;
 pub mod normal;
-pub mod on_off;
-pub mod registry;
 pub mod report;
-pub mod transfer;
 
-pub use bulk::{Bulk, BulkReport};
-pub use cbr::Cbr;
 pub use contract::{Action, Application, ConnectionId, Data, Ends, Input, Role, Transport, UNSENT};
 pub use datagrams::{DatagramReport, Datagrams, Delays, MAX_DATAGRAM, MIN_DATAGRAM};
 pub use durations::Durations;
 pub use kind::Kind;
-pub use on_off::{BurstReport, OnOff, OnOffReport};
+pub use kinds::bulk::BulkReport;
+pub use kinds::on_off::{BurstReport, OnOffReport};
+pub use kinds::transfer::TransferReport;
+pub use kinds::{App, AppConfig, Bulk, Cbr, Entry, KINDS, NAMES, OnOff, Report, Transfer, find};
 pub use quell_units::{Distribution, Interval, Period};
-pub use registry::{App, AppConfig, Entry, KINDS, NAMES, Report, find};
 pub use report::{
     Column, Figure, FigureInfo, Form, FormInfo, KindReport, Notation, Part, Quantity, Times, Value,
     in_ms,
 };
-pub use transfer::{Transfer, TransferReport};
 
 #[cfg(test)]
 pub(crate) use contract::answer;

@@ -1,11 +1,12 @@
-//! Every application there is: one line each, and it exists everywhere.
+//! Every application there is: a file in this folder, and a line in the table of this file; with these
+//! it exists everywhere.
+//!
+//! The table makes of each kind its module, its variants of [`AppConfig`], [`App`] and [`Report`] with
+//! static dispatch, and its row in [`KINDS`]. The scenario format, the schema, listings, the results
+//! with their schema, and the documentation read that row.
 
 use quell_units::{Bytes, Parameter, ParameterError, Random, Settings, Time};
 
-use crate::bulk::Bulk;
-use crate::cbr::Cbr;
-use crate::on_off::OnOff;
-use crate::transfer::Transfer;
 use crate::{
     Action, Application, Datagrams, FigureInfo, FormInfo, Input, Kind, KindReport, Role, Transport,
     Value,
@@ -53,9 +54,14 @@ impl Entry {
     }
 }
 
-/// Generates the enums over all kinds and their static dispatch from one list.
-macro_rules! registry {
-    ($($kind:ident,)*) => {
+/// Generates all that follows from the list of kinds.
+macro_rules! applications {
+    ($($module:ident::$kind:ident,)*) => {
+        $(
+            pub mod $module;
+            pub use $module::$kind;
+        )*
+
         /// An application and its parameters.
         #[derive(Debug, Clone, PartialEq, Eq)]
         pub enum AppConfig { $(#[doc = concat!("See [`", stringify!($kind), "`].")] $kind($kind),)* }
@@ -165,11 +171,11 @@ macro_rules! registry {
     };
 }
 
-registry! {
-    Bulk,
-    Cbr,
-    Transfer,
-    OnOff,
+applications! {
+    bulk::Bulk,
+    cbr::Cbr,
+    transfer::Transfer,
+    on_off::OnOff,
 }
 
 /// The entry of `kind`.

@@ -6,7 +6,7 @@
 //! window that it has not used (congestion window validation, slow start after idle) is part of
 //! what this application shows.
 //!
-//! As datagrams each on-time is a stretch of [`cbr`](crate::cbr), whose first datagram leaves as
+//! As datagrams each on-time is a stretch of [`cbr`](super::cbr), whose first datagram leaves as
 //! the on-time begins.
 //!
 //! The times depend on the plan only, as with `cbr`: a host that is late does not shift them. A flow
