@@ -1,13 +1,13 @@
-//! Sentences about results that differ in their numbers only, as one: seven flows with the same trouble are one line.
+//! Merges remarks that differ only in their numbers: seven flows with the same problem become one line.
 
-/// What is said of a result.
+/// A remark about a result.
 pub(crate) struct Remark {
-    /// Empty where there is one result only.
+    /// The result; empty where there is only one.
     pub(crate) of: String,
     pub(crate) text: String,
 }
 
-/// One for all that say the same, in the order of the first of each; numbers that differ become `LEAST to GREATEST`.
+/// One remark for all that differ only in their numbers, in the order of the first of each; such numbers become `SMALLEST to LARGEST`.
 pub(crate) fn merged(remarks: impl IntoIterator<Item = Remark>) -> Vec<Alike> {
     let mut alike: Vec<Alike> = Vec::new();
     for Remark { of, text } in remarks {
@@ -26,11 +26,11 @@ pub(crate) fn merged(remarks: impl IntoIterator<Item = Remark>) -> Vec<Alike> {
     alike
 }
 
-/// Remarks that say the same.
+/// Remarks that differ only in their numbers.
 pub(crate) struct Alike {
-    /// Between the numbers: one more than there are of these.
+    /// The text between the numbers: one part more than there are numbers.
     words: Vec<String>,
-    /// Least and greatest of each number.
+    /// Smallest and largest of each number.
     ranges: Vec<(String, String)>,
     of: Vec<String>,
     count: usize,
@@ -53,7 +53,7 @@ impl Alike {
         }
     }
 
-    /// What they are of, what they say, and how many there are of each.
+    /// The results, the text, and the number of remarks.
     pub(crate) fn line(&self) -> String {
         let mut line = String::new();
         if !self.of.concat().is_empty() {
@@ -66,7 +66,7 @@ impl Alike {
         line
     }
 
-    /// What they say.
+    /// The text.
     pub(crate) fn words(&self) -> String {
         let mut line = String::new();
         let mut words = self.words.iter();

@@ -1,4 +1,4 @@
-//! What applications report, for people: a table for each form of report that has one.
+//! Prints what applications report: a table for each form of report that has one.
 //!
 //! Columns come from the figures that the kinds of applications declare.
 

@@ -13,7 +13,7 @@ use crate::arguments::{Changes, Check, SchemaOf};
 use crate::page::Page;
 use crate::worlds;
 
-/// No scenario is that long; a wrong file may be.
+/// Longest scenario file; a longer one is the wrong file.
 const LONGEST_FILE: u64 = 4 << 20;
 
 /// Reports whether a scenario could run.

@@ -9,7 +9,7 @@ use crate::check::Text;
 use crate::page::Page;
 use crate::side_by_side::{self, Case, Place};
 
-/// Runs the scenario once per queue and place, and prints what each did to each group.
+/// Runs the scenario once per queue and place, and prints the effect of each on each group.
 pub(crate) fn compare(arguments: &Compare, page: &mut Page) -> Result<(), Failure> {
     let places = places(arguments).map_err(Failure::input)?;
     let queues = match &arguments.queues[..] {
@@ -53,7 +53,7 @@ pub(crate) fn compare(arguments: &Compare, page: &mut Page) -> Result<(), Failur
 }
 
 /// The world, and the kernel where there are several; in one world the kernel alone, by its name in the list, so that two of one
-/// version stay apart.
+/// version stay distinct.
 fn name(place: &Place, arguments: &Compare) -> String {
     match (arguments.kernels.len(), &place.guest.kernel) {
         (0 | 1, _) | (_, None) => place.world.name().to_owned(),

@@ -15,7 +15,7 @@ use rustix::termios::{isatty, tcsetpgrp};
 use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
 use signal_hook::iterator::Signals;
 
-/// Those that are passed on.
+/// The signals that are passed on.
 const PASSED_ON: [(i32, Signal); 6] = [
     (SIGHUP, Signal::HUP),
     (SIGINT, Signal::INT),
@@ -25,7 +25,7 @@ const PASSED_ON: [(i32, Signal); 6] = [
     (SIGUSR2, Signal::USR2),
 ];
 
-/// Whether this process is a first one. Not so in a guest of the virtual world, which has been told apart before.
+/// True in the first process of a container. A guest of the virtual world is handled earlier.
 pub(crate) fn is_first() -> bool {
     rustix::process::getpid().is_init()
 }
@@ -61,7 +61,7 @@ pub(crate) fn look_after(work: impl FnOnce() -> u8) -> Result<u8, Box<dyn Error>
     Ok(1)
 }
 
-/// Waits for all that have ended; the exit code of `child` if it is one of them.
+/// Waits for all processes that have ended; returns the exit code of `child` if it is one of them.
 fn reap(child: &Child) -> io::Result<Option<u8>> {
     loop {
         match wait(WaitOptions::NOHANG) {

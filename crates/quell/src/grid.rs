@@ -8,17 +8,17 @@ use crate::page::Page;
 
 /// A shortened label has at least this many columns.
 const LEAST_LABEL: usize = 12;
-/// However wide the figures beside it are.
+/// The first label keeps this width, however wide the figures beside it are.
 const LEAST: usize = 6;
-/// The same of those behind the first.
+/// The same for the other labels.
 const LEAST_GROUP: usize = 16;
-/// Columns stand so far apart where there is room, else by one space.
+/// Gap between columns where there is room; otherwise it is one space.
 const APART: usize = 2;
 
 /// What a column is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Kind {
-    /// Says what a row is of; the first one may be empty where it is that of the row above.
+    /// Names the row; the first label may be empty where it repeats that of the row above.
     Label,
     /// Always shown; words begin on the left.
     Word,
@@ -39,7 +39,7 @@ pub(crate) struct Grid {
 
 enum Row {
     Cells(Vec<String>),
-    /// Words below the rows that they are about.
+    /// Notes, each below the rows that it is about.
     Note(String),
 }
 
@@ -52,7 +52,7 @@ struct Band {
 }
 
 impl Grid {
-    /// Without rows.
+    /// A table without rows.
     pub(crate) fn new(columns: &[Column]) -> Self {
         Self {
             columns: columns.to_vec(),
@@ -66,7 +66,7 @@ impl Grid {
         self.rows.push(Row::Cells(cells));
     }
 
-    /// Adds words about the rows above.
+    /// Adds a note about the rows above.
     pub(crate) fn note(&mut self, text: String) {
         self.rows.push(Row::Note(text));
     }
@@ -134,7 +134,7 @@ impl Grid {
         }
     }
 
-    /// Columns beside each other with so much between them.
+    /// Columns side by side with this gap.
     fn total(&self, columns: &[usize], gap: usize) -> usize {
         let widths: usize = columns.iter().map(|&column| self.width(column)).sum();
         widths + gap * columns.len().saturating_sub(1)
@@ -152,7 +152,7 @@ impl Grid {
         })
     }
 
-    /// As many of the extra columns as there is room for, all in their order.
+    /// The extra columns that there is room for, in their order.
     fn with_extras(&self, mut columns: Vec<usize>, width: usize) -> Vec<usize> {
         let mut extras: Vec<(Kind, usize)> = Vec::new();
         for (index, (_, kind)) in self.columns.iter().enumerate() {
@@ -172,7 +172,7 @@ impl Grid {
         columns
     }
 
-    /// Gives the first label what the other columns leave, if that is enough for it; a lone label is cut if need be.
+    /// Gives the first label the room that the other columns leave, if that is enough; a lone label is cut if necessary.
     fn shorten_first(&mut self, named: &[usize], shown: &[usize], width: usize) {
         let Some(&first) = named.first() else { return };
         let others = self.total(shown, 1) - self.width(first);

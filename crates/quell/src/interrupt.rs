@@ -1,4 +1,4 @@
-//! Ctrl-C and its like. The first signal asks what runs to end, with what was measured until then; the second ends the process.
+//! Ctrl-C and similar signals. The first signal ends the runs and keeps what was measured; the second ends the process.
 //!
 //! A program that was interrupted ends *by* the signal, after it has written its results: a shell shows that as 128 + signal
 //! (130 for Ctrl-C), and ends a loop or a script around the program only then. A program that merely exits with 130 counts as
@@ -15,10 +15,10 @@ use signal_hook::{flag, low_level};
 use crate::Failure;
 use crate::signals::is_ignored;
 
-/// What asks a run to end: Ctrl-C, `kill`, and a terminal that was closed.
+/// The signals that end a run: Ctrl-C, `kill`, and a closed terminal.
 const SIGNALS: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
 
-/// Whether, and by what, this process was asked to end.
+/// The signal that asked this process to end, if one came.
 #[derive(Debug)]
 pub(crate) struct Interrupt {
     stop: Arc<AtomicBool>,
@@ -27,7 +27,7 @@ pub(crate) struct Interrupt {
 }
 
 impl Interrupt {
-    /// From now on signals are caught.
+    /// Catches signals from now on.
     pub(crate) fn listen() -> Result<Self, Failure> {
         let interrupt = Self {
             stop: Arc::default(),
@@ -58,12 +58,12 @@ impl Interrupt {
         Ok(())
     }
 
-    /// Set once a run is to end.
+    /// True once a run has to end.
     pub(crate) fn stop(&self) -> &AtomicBool {
         &self.stop
     }
 
-    /// Whether a signal has come.
+    /// True after a signal.
     pub(crate) fn has_come(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }
@@ -74,7 +74,7 @@ impl Interrupt {
         signal.ok().filter(|&signal| signal != 0)
     }
 
-    /// Fails if a signal has come, with what became of each run.
+    /// Fails after a signal, with the fate of each run.
     pub(crate) fn check(&self, fates: &[Fate]) -> Result<(), Failure> {
         match self.signal() {
             Some(signal) => Err(Failure::interrupted(signal, told(fates))),
@@ -82,7 +82,7 @@ impl Interrupt {
         }
     }
 
-    /// What failed because of a signal ends by it.
+    /// A failure that a signal caused ends the process by that signal.
     pub(crate) fn explain(&self, failure: Failure) -> Failure {
         match self.signal() {
             Some(signal) => Failure::interrupted(signal, failure.message),
@@ -91,7 +91,7 @@ impl Interrupt {
     }
 }
 
-/// Ends the process by `signal`, as if it had not been caught. Returns where that cannot be.
+/// Ends the process by `signal`, as if it had not been caught. Returns where that is impossible.
 pub(crate) fn die_of(signal: i32) {
     // The first process of a machine or container does not die of a signal that it does not catch.
     if !is_init() {
@@ -103,19 +103,19 @@ fn is_init() -> bool {
     std::process::id() == 1
 }
 
-/// What became of a run.
+/// The fate of a run.
 #[derive(Debug)]
 pub(crate) struct Fate {
-    /// Tells it from the others; empty if there is no other.
+    /// Distinguishes the run from the others; empty if there is no other.
     name: String,
-    /// When it should have ended, in seconds.
+    /// Planned end, in seconds.
     planned: f64,
-    /// When it ended; `None` if it did not begin.
+    /// Actual end, in seconds; `None` if the run did not begin.
     ended: Option<f64>,
 }
 
 impl Fate {
-    /// Of each seed of `scenario`, which is one of several if it has a `label`.
+    /// The fate of each seed of `scenario`, which is one of several if it has a `label`.
     pub(crate) fn of_all(
         label: Option<&str>,
         scenario: &Scenario,

@@ -16,7 +16,7 @@ use crate::interrupt::Interrupt;
 use crate::kernel_progress::Shown;
 use crate::page::{self, Page};
 
-/// Does one of its actions.
+/// Executes an action of `quell kernel`.
 pub(crate) fn kernel(action: &arguments::Kernel, page: &mut Page) -> Result<(), Failure> {
     let store = Store::open().map_err(failure)?;
     match action {
@@ -43,7 +43,7 @@ pub(crate) fn kernel(action: &arguments::Kernel, page: &mut Page) -> Result<(), 
     }
 }
 
-/// What went wrong, with its exit code.
+/// The failure that an error of kernels means, with its exit code.
 pub(crate) fn failure(error: Error) -> Failure {
     if error.is_refusal() {
         Failure::input(error)
@@ -103,7 +103,7 @@ fn has(what: &str, names: &[String], page: &mut Page) {
     page.paragraph(4, &names.join(" ").to_lowercase());
 }
 
-/// What a kernel lacks that would be good to have.
+/// Prints the optional features that a kernel lacks.
 fn missing(outcome: &Outcome, page: &mut Page) {
     if !outcome.left_out.is_empty() {
         page.line("not in this kernel (missing in its source, or a dependency is off):");
@@ -141,7 +141,7 @@ fn list(store: &Store, verbose: bool, page: &mut Page) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What a scenario can ask of a kernel, and where it is.
+/// Prints the congestion controls and disciplines of a kernel, and its folder.
 fn contents(kernel: &Kernel, page: &mut Page) {
     page.line(format_args!("  folder: {}", kernel.folder.display()));
     match kernel.offered() {

@@ -1,4 +1,4 @@
-//! How far the building of a kernel is: a bar on a terminal, a line now and then elsewhere; always on standard error.
+//! Shows the progress of a kernel build on standard error: a bar on a terminal, a line now and then elsewhere.
 
 use std::io::IsTerminal as _;
 use std::time::{Duration, Instant};
@@ -20,7 +20,7 @@ pub(crate) struct Shown {
 }
 
 impl Shown {
-    /// For standard error as it is.
+    /// A display that suits standard error.
     pub(crate) fn new() -> Self {
         let bar = std::io::stderr().is_terminal().then(|| {
             let bar = ProgressBar::with_draw_target(Some(1), ProgressDrawTarget::stderr());
@@ -37,7 +37,7 @@ impl Shown {
         }
     }
 
-    /// It is so far.
+    /// Shows the progress of the build.
     pub(crate) fn tell(&mut self, progress: Progress) {
         let new = self.stage.replace(progress.stage) != Some(progress.stage);
         if new {
@@ -62,7 +62,7 @@ impl Shown {
         }
     }
 
-    /// Something to know.
+    /// Prints a note.
     pub(crate) fn note(&self, note: &str) {
         match &self.bar {
             Some(bar) => bar.suspend(|| say(note)),
@@ -70,7 +70,7 @@ impl Shown {
         }
     }
 
-    /// Nothing more comes.
+    /// Ends the display.
     pub(crate) fn end(&self) {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();

@@ -1,12 +1,12 @@
-//! Labels made shorter so that they still differ.
+//! Shortens labels so that they still differ.
 //!
-//! What a reader compares is what differs, and that is mostly at the end: `dualpi2:step_thresh=1ms` beside
+//! A reader compares what differs, and that is mostly the end: `dualpi2:step_thresh=1ms` beside
 //! `dualpi2:step_thresh=5ms`. So what labels have in common at their beginning goes first.
 
 /// Where a label may be cut: behind one of these.
 const JOINTS: [char; 4] = [':', ',', '=', ' '];
 
-/// Labels of at most `room` columns that differ as the given ones do; `None` if nothing but a cut through the middle of a word
+/// Labels of at most `room` columns that differ as the given ones do; `None` if only a cut through the middle of a word
 /// would do.
 pub(crate) fn distinct(labels: &[String], room: usize) -> Option<Vec<String>> {
     let fits = |label: &String| length(label) <= room;
@@ -52,7 +52,7 @@ pub(crate) fn distinct(labels: &[String], room: usize) -> Option<Vec<String>> {
     short.filter(|short| differ(short))
 }
 
-/// The same, by any cut if need be. Labels that are equal stay equal.
+/// The same, by any cut if necessary. Equal labels stay equal.
 pub(crate) fn forced(labels: &[String], room: usize) -> Vec<String> {
     if let Some(short) = distinct(labels, room) {
         return short;
@@ -84,7 +84,7 @@ pub(crate) fn length(text: &str) -> usize {
     text.chars().count()
 }
 
-/// How many bytes two labels begin with that are the same.
+/// Number of bytes at the beginning of two labels that are equal.
 fn common(one: &str, other: &str) -> usize {
     let pairs = one.chars().zip(other.chars());
     let same = pairs.take_while(|(a, b)| a == b);
@@ -92,7 +92,7 @@ fn common(one: &str, other: &str) -> usize {
 }
 
 /// The places behind a joint within the first `most` bytes, the earliest first; those that cut off the name of a key last:
-/// `…step_thresh=1ms` tells more than `…1ms,target=15ms`.
+/// `…step_thresh=1ms` shows more than `…1ms,target=15ms`.
 fn joints(label: &str, most: usize) -> Vec<usize> {
     let found = label.char_indices().filter(|(_, c)| JOINTS.contains(c));
     let places = found.map(|(at, c)| at + c.len_utf8());
@@ -107,7 +107,7 @@ fn behind(label: &str, joint: usize) -> String {
     between(label, joint, 0)
 }
 
-/// Without what is before `joint`, and without the last `end` bytes.
+/// The label without the part before `joint` and without the last `end` bytes.
 fn between(label: &str, joint: usize, end: usize) -> String {
     let left = label.len().saturating_sub(end);
     match end {
@@ -117,7 +117,7 @@ fn between(label: &str, joint: usize, end: usize) -> String {
     }
 }
 
-/// How many bytes two labels end with that are the same, from a joint on.
+/// Number of bytes at the end of two labels that are equal, from a joint on.
 fn end_in_common(one: &str, other: &str) -> usize {
     let pairs = one.char_indices().rev().zip(other.chars().rev());
     let same = pairs

@@ -1,4 +1,4 @@
-//! One scenario over several queues, phase by phase: what each queue did to each group between two changes.
+//! One scenario over several queues, phase by phase: the effect of each queue on each group between two changes.
 
 use quell_measure::{GroupSummary, Phase, Summary};
 

@@ -1,22 +1,22 @@
-//! Delay distributions as a picture of text: a row each, on one logarithmic axis.
+//! Draws delay distributions as text: a row each, on one logarithmic axis.
 
 use quell_measure::Dist;
 
 use crate::labels::{self, length};
 use crate::page::Page;
 
-/// The axis is at most so wide: more tells no more.
+/// Largest width of the axis: a wider one shows nothing more.
 const WIDEST: usize = 120;
-/// The axis is at least so wide where a row has its label in front.
+/// Smallest width of the axis where a row has its label in front.
 const NARROWEST: usize = 36;
-/// A name of a group beside that of its queue.
+/// Smallest width of a group's name beside that of its queue.
 const GROUP: usize = 12;
 
 /// A distribution to draw.
 pub(crate) struct Row {
     pub(crate) queue: String,
     pub(crate) group: String,
-    /// In ms.
+    /// The distribution, in ms.
     pub(crate) delay: Dist,
 }
 
@@ -100,7 +100,7 @@ struct Axis {
 impl Axis {
     const LEAST: f64 = 0.01;
 
-    /// With all its labels it is `room` columns wide.
+    /// An axis that is `room` columns wide with all its labels.
     fn up_to(largest: f64, room: usize) -> Self {
         let decades = (largest / Self::LEAST).max(10.0).log10().ceil() as i32;
         let last = length(&label(decades));

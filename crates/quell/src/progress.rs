@@ -1,4 +1,4 @@
-//! How far a run is: a bar on a terminal, a line now and then elsewhere; always on standard error.
+//! Shows the progress of runs on standard error: a bar on a terminal, a line now and then elsewhere.
 
 use std::io::IsTerminal as _;
 use std::time::{Duration, Instant};
@@ -15,19 +15,19 @@ const BETWEEN_LINES: Duration = Duration::from_secs(10);
 /// Shows progress.
 pub(crate) struct Shown {
     how: How,
-    /// How far each run is: several may be under way.
+    /// Simulated time of each run; several may be running.
     elapsed: Vec<Time>,
 }
 
 enum How {
     /// On a terminal.
     Bar(ProgressBar),
-    /// Elsewhere: when the last line was.
+    /// Elsewhere: time of the last line.
     Lines(Instant),
 }
 
 impl Shown {
-    /// For standard error as it is.
+    /// A display that suits standard error.
     pub(crate) fn new() -> Self {
         let how = if std::io::stderr().is_terminal() {
             let bar = ProgressBar::with_draw_target(Some(1), ProgressDrawTarget::stderr());
@@ -43,7 +43,7 @@ impl Shown {
         }
     }
 
-    /// A run is so far.
+    /// Shows the progress of a run.
     pub(crate) fn tell(&mut self, progress: &Progress) {
         self.elapsed.resize(progress.runs, Time::ZERO);
         self.elapsed[progress.run] = progress.elapsed;
@@ -68,7 +68,7 @@ impl Shown {
         }
     }
 
-    /// Nothing more comes.
+    /// Ends the display.
     pub(crate) fn end(&self) {
         if let How::Bar(bar) = &self.how {
             bar.finish_and_clear();
@@ -76,7 +76,7 @@ impl Shown {
     }
 }
 
-/// Which of several runs are under way.
+/// The numbers of the runs that are running.
 fn which(elapsed: &[Time], duration: Time) -> String {
     if elapsed.len() < 2 {
         return String::new();
@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn says_which_runs_are_under_way() {
+    fn names_the_runs_that_are_running() {
         let ms = Time::from_millis;
         for (elapsed, expected) in [
             (&[5][..], ""),

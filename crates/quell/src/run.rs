@@ -99,7 +99,7 @@ fn json(outcome: &Outcome, confidence: Option<f64>, page: &mut Page) -> Result<(
     Ok(())
 }
 
-/// One table, of several seeds that of their means.
+/// One table; with several seeds, the table of their means.
 fn text(outcome: &Outcome, spread: &Spread, page: &mut Page) {
     let summaries: Vec<&Summary> = outcome.runs.iter().map(|run| &run.summary).collect();
     table::summary(&summaries, spread, page);

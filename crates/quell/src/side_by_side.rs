@@ -1,6 +1,6 @@
 //! One scenario over several queues, or in several worlds: one table, and the delays as a picture.
 //!
-//! `quell compare` and `quell demo` share this.
+//! `quell compare` and `quell demo` share this module.
 
 use std::path::PathBuf;
 
@@ -56,26 +56,26 @@ pub(crate) struct Case {
     pub(crate) place: Place,
 }
 
-/// What a case gave, under its name.
+/// The outcome of a case, with the name of the case.
 pub(crate) type Column<'a> = (&'a str, Outcome);
 
-/// Everything that ran.
+/// The outcomes of all cases.
 pub(crate) struct Ran<'a> {
     pub(crate) columns: Vec<Column<'a>>,
-    /// Of every run that there should have been.
+    /// The fate of every planned run.
     fates: Vec<Fate>,
     interrupt: Interrupt,
 }
 
 impl Ran<'_> {
-    /// Fails if a signal has come, or if there are warnings that are errors. After everything has been printed.
+    /// Fails after a signal, or if `--strict` makes a warning an error. Call it after everything has been printed.
     pub(crate) fn check(&self, strict: &Strict) -> Result<(), Failure> {
         self.interrupt.check(&self.fates)?;
         strict.check(self.columns.iter().map(|(_, outcome)| outcome))
     }
 }
 
-/// Runs each case, one place after the other, until all are done or the user has seen enough.
+/// Runs each case, one place after the other, until all are done or a signal ends the runs.
 pub(crate) fn run<'a>(
     cases: &'a [Case],
     jobs: &Jobs,
@@ -125,7 +125,7 @@ pub(crate) fn run<'a>(
         Fate::of_all(Some(&case.label), &case.loaded.scenario, outcome)
     });
     let fates = fates.collect();
-    // What had not begun when the user had seen enough says nothing.
+    // A case that had not begun when the signal came has nothing to show.
     let begun = |(_, outcome): &Column<'a>| !outcome.runs.is_empty();
     Ok(Ran {
         columns: columns.into_iter().flatten().filter(begun).collect(),
@@ -294,7 +294,7 @@ fn used(all: &[&Figures], why: &str, spread: &Spread) -> String {
     text
 }
 
-/// The queues of both directions, where the reverse one is limited: what a group has to wait for is in either.
+/// The queues of both directions, where the reverse one is limited: a group waits in both.
 fn queues(outcomes: &[Column<'_>], spread: &Spread, page: &mut Page) {
     let mut grid = Grid::new(&table::QUEUES_OF);
     for (queue, outcome) in outcomes {

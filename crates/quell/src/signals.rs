@@ -1,6 +1,6 @@
-//! Signals that do not end a run; for those that do see [`crate::interrupt`].
+//! Signals that do not end a run; [`crate::interrupt`] has those that do.
 //!
-//! A file that may not grow (`ulimit -f`) is an error of writing it, and not the end of the process.
+//! A file that may not grow (`ulimit -f`) becomes a write error instead of the end of the process.
 
 use std::fs;
 use std::io;

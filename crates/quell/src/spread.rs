@@ -1,4 +1,4 @@
-//! A figure of several runs as text: the mean, with what it is worth.
+//! A figure of several runs as text: the mean with its uncertainty.
 
 use std::cell::Cell;
 
@@ -8,20 +8,20 @@ use quell_measure::Estimate;
 /// How figures of several runs are shown.
 #[derive(Debug)]
 pub(crate) struct Spread {
-    /// Of the confidence interval behind `±`; without it the standard error.
+    /// Level of the confidence interval behind `±`; `None` prints the standard error.
     confidence: Option<f64>,
-    /// Whether least and greatest stand below.
+    /// Print the smallest and the largest value below.
     range: bool,
-    /// Some figure was one of fewer runs than there are.
+    /// True once a figure had fewer runs than there are.
     fewer: Cell<bool>,
 }
 
-/// How a number is written.
+/// The format of a number.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Form {
-    /// With so many digits behind the point.
+    /// This number of digits behind the point.
     Plain(usize),
-    /// A ratio in percent, with so many digits behind the point.
+    /// A ratio in percent, with this number of digits behind the point.
     Percent(usize),
     /// A rate in bit/s.
     Rate,
@@ -37,7 +37,7 @@ impl Spread {
         }
     }
 
-    /// Whether least and greatest are wanted.
+    /// True with `--range`.
     pub(crate) fn has_range(&self) -> bool {
         self.range
     }
@@ -65,7 +65,7 @@ impl Spread {
         text
     }
 
-    /// From the least to the greatest.
+    /// `SMALLEST to LARGEST`.
     pub(crate) fn range(form: Form, values: &[f64]) -> String {
         let least = values.iter().copied().fold(f64::INFINITY, f64::min);
         let greatest = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
@@ -80,7 +80,7 @@ impl Spread {
         )
     }
 
-    /// What the figures of so many runs are; `None` for one.
+    /// Explains the figures of several runs; `None` for one run.
     pub(crate) fn heading(&self, runs: usize) -> Option<String> {
         let half = match self.confidence {
             _ if runs < 2 => return None,
@@ -100,7 +100,7 @@ impl Spread {
         ))
     }
 
-    /// What stands in brackets, if anything does.
+    /// Explains the numbers in brackets, if there are any.
     pub(crate) fn footnote(&self) -> Option<&'static str> {
         let words = "(n): the mean of only n runs, because the others lack this figure.";
         self.fewer.get().then_some(words)

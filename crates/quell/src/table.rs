@@ -1,4 +1,4 @@
-//! The summary of a run for people, or the mean of the summaries of several: what each queue and each group had, warnings last.
+//! Prints the summary of a run, or the mean of several, as tables: queues, groups, applications, warnings.
 
 use quell_lab::limits;
 use quell_measure::{Direction, Dist, Figures, GroupSummary, QueueSummary, Summary};
@@ -68,7 +68,7 @@ fn title(summaries: &[&Summary]) -> String {
     )
 }
 
-/// Prints warnings, each with what it is of; those that differ in their numbers only as one.
+/// Prints warnings, each with its result; those that differ only in their numbers become one.
 pub(crate) fn warnings<'a>(warnings: impl Iterator<Item = (&'a str, &'a str)>, page: &mut Page) {
     let remarks = warnings.map(|(of, text)| Remark {
         of: of.to_owned(),
@@ -116,7 +116,7 @@ fn figures(all: &[&Figures], why: &str, spread: &Spread, page: &mut Page) {
     applications::print(&rows, spread, page);
 }
 
-/// A line for each direction that has a rate, and what was lost beside its queue.
+/// A line for each direction that has a rate, with the packets lost outside its queue.
 fn links(all: &[&Figures], spread: &Spread) -> Vec<String> {
     let first = all[0];
     let values = |of: &dyn Fn(&Figures) -> Option<f64>| -> Vec<f64> {
@@ -217,7 +217,7 @@ pub(crate) fn queues(all: &[&Figures], of: Option<&str>, spread: &Spread, grid: 
     }
 }
 
-/// Adds a row of figures behind `labels`, and one with their ranges if those are wanted.
+/// Adds a row of figures behind `labels`, and one with their ranges with `--range`.
 pub(crate) fn rows(
     labels: Vec<String>,
     figures: &[(Form, Vec<f64>)],

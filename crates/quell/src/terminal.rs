@@ -1,6 +1,6 @@
-//! How wide the page is that a command prints on.
+//! The width of the page that a command prints on.
 //!
-//! A terminal says so itself. Where standard output is none (a file, a pipe), what is printed must not depend on the window
+//! A terminal reports its width. Where standard output is not a terminal (a file, a pipe), the output must not depend on the window
 //! that happens to be open: the environment variable `COLUMNS` decides, and 80 without it.
 
 use std::env;
@@ -8,9 +8,9 @@ use std::io::{self, IsTerminal as _};
 
 use rustix::termios::tcgetwinsize;
 
-/// Of paper, of most windows, and where nothing else is known.
+/// The width of paper and of most windows, used where no other is known.
 const USUAL: usize = 80;
-/// Narrower than this no table can be read, and wider ones no eye can follow.
+/// Tables cannot be read on a narrower page than the first, nor followed on a wider one than the second.
 const USABLE: std::ops::RangeInclusive<usize> = 40..=400;
 
 /// Columns of standard output.
