@@ -69,7 +69,7 @@ test-all: setup ## Run every test, also those that take long
 
 N ?= 20
 BUSY ?= 0
-live-repeat: setup ## Run the tests in real time N (20) times, beside BUSY (0) busy processes, and count what failed
+live-repeat: setup ## Run the tests in real time N (20) times, beside BUSY (0) busy processes, and count the failures
 	@scripts/live-repeat "$(N)" "$(BUSY)"
 
 check: ## Check format, lints, documentation, licences, advisories, scripts
@@ -90,7 +90,7 @@ check: ## Check format, lints, documentation, licences, advisories, scripts
 	@# Documentation is for developers: private items are documented, so links to them resolve.
 	RUSTDOCFLAGS="-D warnings -A rustdoc::private-intra-doc-links" cargo doc --workspace --no-deps --document-private-items --locked $(FLAGS)
 
-docs-check: build ## Compare what README and docs show with what the commands print; QUELL_BLESS=1 writes it anew
+docs-check: build ## Compare README and docs with what their commands print; QUELL_BLESS=1 rewrites them
 	QUELL_RELEASE="$(CURDIR)/target/release/quell" QUELL_DOCS_CHECK=1 cargo test --locked --package quell $(FLAGS) --test docs
 
 # What each benchmark may take once it is built.
@@ -111,13 +111,13 @@ bench: ## Measure speed, count instructions, compare with ns-3 and tbf: each wit
 	    if [ "$$code" != 0 ]; then status=$$code; fi; \
 	done; exit $$status
 
-validate: setup ## Compare simulator, virtual and live world, in about two hours; goes on where it was stopped
+validate: setup ## Compare simulator, virtual and live world, in about two hours; resumes where it was stopped
 	cargo run --release --locked --package quell-validate --bin validate $(FLAGS) -- $(VALIDATE)
 
-validate-grid: setup ## Compare simulator and virtual world at more kinds of queues, in a night; goes on where it was stopped
+validate-grid: setup ## Compare simulator and virtual world at more kinds of queues, in a night; resumes where it was stopped
 	cargo run --release --locked --package quell-validate --bin validate $(FLAGS) -- --grid $(VALIDATE)
 
-parity: setup ## Compare quell's queues with the kernel's own in virtual time, in about an hour; goes on where it was stopped
+parity: setup ## Compare quell's queues with the kernel's own in virtual time, in about an hour; resumes where it was stopped
 	cargo run --release --locked --package quell-validate --bin parity $(FLAGS) -- $(PARITY)
 
 fuzz: setup ## Fuzz each parser for FUZZ_SECONDS (60)

@@ -47,7 +47,7 @@ impl fmt::Display for KeptSeeds {
         } = self;
         write!(
             f,
-            "\n{whole} of {asked} seeds are whole, in {}",
+            "\n{whole} of {asked} seeds are complete, in {}",
             folder.display()
         )
     }

@@ -36,7 +36,7 @@ too. The file says the same of each column in its key-value metadata (`column.NA
 const HISTOGRAMS: &str = "
 ## histograms.json
 
-Over the measured time of the whole run. A distribution is a list of pairs `[value, count]` in ascending order of the value: so many
+Over the measured time of the whole run. A distribution is a list of pairs `[value, count]` in ascending order of the value: `count`
 packets had that value. A value stands for its bucket, whose width is at most 0.1 % of it; with very many groups, those of groups are
 wider.
 

@@ -251,7 +251,7 @@ fn a_mean_that_cannot_be_written_leaves_no_folder_under_the_final_name() {
     assert_eq!(error.exit_code(), 1);
     let text = error.to_string();
     assert!(
-        text.contains("aggregate.json") && text.contains("2 of 2 seeds are whole"),
+        text.contains("aggregate.json") && text.contains("2 of 2 seeds are complete"),
         "{text}"
     );
     assert_eq!(names(root.path()), ["out.incomplete"]);

@@ -289,7 +289,7 @@ starves Classic, where there are ten of each or more.
 ";
 
 const C1: &str = "\
-Experiment C1, `scenarios/vdq2020/c1.toml`: 1 Gbit/s, so many flows of each of DCTCP and CUBIC with base RTTs of 5 and 40 ms. Judged: DCTCP at 5 ms
+Experiment C1, `scenarios/vdq2020/c1.toml`: 1 Gbit/s, equal numbers of DCTCP and CUBIC flows with base RTTs of 5 and 40 ms. Judged: DCTCP at 5 ms
 gets more than 1.5 times what it gets at 40 ms behind DualPI2, and less than that behind VDQ-CSAQM, in every phase.
 ";
 

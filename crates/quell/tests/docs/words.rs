@@ -11,8 +11,6 @@ const STUMBLES: &[(&str, &str)] = &[
     ("call it so", "name"),
     ("under way", "in flight, or running"),
     ("time stands still", "the clock stops"),
-    ("for so long", "for this long"),
-    ("so many", "the number, or this many"),
     ("the least and the most", "the smallest and the largest"),
     ("the least and the greatest", "the smallest and the largest"),
     (
