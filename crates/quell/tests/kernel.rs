@@ -94,7 +94,7 @@ fn kernels_are_added_listed_and_removed() {
         "{added}"
     );
     assert!(
-        added.ends_with("depend on is off:\n    CONFIG_IFB\n"),
+        added.ends_with("a dependency is off):\n    CONFIG_IFB\n"),
         "{added}"
     );
 

@@ -25,9 +25,9 @@ const SECTIONS: &[&str] = &[
 const HEAD: &str = "\
 # Published results
 
-What publications report of a queue beside what quell's simulator gives for the same experiment, misses included. Generated, and
-checked, by `cargo test -p quell-lab --test published` (`--nocapture` prints the tables; `QUELL_BLESS=1` writes this page). The
-scenarios are in `scenarios/`. In short:
+What publications report of a queue beside what quell's simulator gives for the same experiment, misses included.
+Generated, and checked, by `cargo test -p quell-lab --test published` (`--nocapture` prints the tables; `QUELL_BLESS=1` writes this
+page). The scenarios are in `scenarios/`. In short:
 
 | experiment | result |
 | --- | --- |
