@@ -6,7 +6,7 @@
 //! - [`traffic`]: the flows: applications over real sockets, a thread per host;
 //! - [`cc`]: the congestion controls of this kernel, and those that quell loads as BPF (feature `bpf-cc`);
 //! - [`broker`], [`child`]: a process that keeps the rights that the program gives away;
-//! - [`entropy`]: the first random bytes of a kernel that has none;
+//! - [`entropy`], [`first_process`]: what the first process of a kernel does: random bytes, mounts, the end;
 //! - [`probe`]: what this machine supports, and how to fix what is missing.
 //!
 //! Only namespaces and interfaces made here are changed. Everything is held by file descriptors, so it vanishes with the
@@ -18,6 +18,7 @@ pub mod cc;
 pub mod child;
 pub mod entropy;
 mod error;
+pub mod first_process;
 mod fq;
 pub mod kernel_queue;
 pub mod namespace;

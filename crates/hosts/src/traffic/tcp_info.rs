@@ -7,6 +7,9 @@ use std::os::fd::{AsFd, AsRawFd as _};
 
 use quell_units::Time;
 
+/// `TCP_INFINITE_SSTHRESH` of include/net/tcp.h.
+const NO_THRESHOLD: u32 = 0x7fff_ffff;
+
 /// The beginning of the kernel's structure, as far as `tcpi_sndbuf_limited` (Linux 4.10).
 #[repr(C)]
 #[derive(Default)]
@@ -50,6 +53,36 @@ pub struct TcpInfo {
     pub receive_window_limited: Time,
     /// Part of `busy` in which the send buffer held the sender back.
     pub send_buffer_limited: Time,
+}
+
+/// The congestion control of a connection, as a test of the stack asks for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CongestionState {
+    /// State of loss recovery: 0 Open, 1 Disorder, 2 CWR, 3 Recovery, 4 Loss (`enum tcp_ca_state`).
+    pub state: u8,
+    /// Congestion window, in segments.
+    pub cwnd: u32,
+    /// Slow start threshold, in segments; `None` before the first reduction.
+    pub ssthresh: Option<u32>,
+    /// Segments sent again so far.
+    pub retransmitted: u64,
+}
+
+impl CongestionState {
+    /// Asks the kernel.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` or `ENOPROTOOPT` where `socket` is not TCP.
+    pub fn of(socket: impl AsFd) -> io::Result<Self> {
+        let raw = Raw::of(socket)?;
+        Ok(Self {
+            state: raw.bytes[1],
+            cwnd: raw.snd_cwnd,
+            ssthresh: (raw.snd_ssthresh < NO_THRESHOLD).then_some(raw.snd_ssthresh),
+            retransmitted: u64::from(raw.total_retrans),
+        })
+    }
 }
 
 impl TcpInfo {
@@ -131,6 +164,13 @@ mod tests {
         // RFC 6928: an initial window of ten segments.
         assert_eq!(info.cwnd, 10);
         assert_eq!(info.retransmitted, 0);
+        let state = CongestionState {
+            state: 0,
+            cwnd: 10,
+            ssthresh: None,
+            retransmitted: 0,
+        };
+        assert_eq!(CongestionState::of(&client).unwrap(), state);
     }
 
     #[test]

@@ -12,10 +12,11 @@ use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use quell_hosts::entropy;
+use quell_hosts::first_process::{is_guest, mount_files, power_off};
 use quell_kernel::Reason;
 use quell_units::Time;
-use rustix::mount::{MountFlags, mount, mount_bind, mount_remount};
-use rustix::system::{RebootCommand, reboot, uname};
+use rustix::mount::{MountFlags, mount};
+use rustix::system::uname;
 
 use super::control::{Control, End, Task};
 use super::memory::guest_memory;
@@ -28,9 +29,6 @@ use crate::{RunError, Scenario, World};
 /// Virtual time between two reports of progress.
 const TELL: Time = Time::from_millis(100);
 
-/// The file system of the host's files (`HOSTFS_SUPER_MAGIC`, `fs/hostfs/hostfs_kern.c`).
-const HOSTFS: rustix::fs::FsWord = 0x00c0_ffee;
-
 /// Bytes of a page.
 const PAGE: u64 = 4_096;
 
@@ -41,7 +39,7 @@ pub(super) fn main(mut words: impl Iterator<Item = OsString>) -> ExitCode {
         return ExitCode::from(2);
     };
     // Elsewhere it would mount over, and turn off, a real machine.
-    if !rustix::process::getpid().is_init() || !is_guest() {
+    if !is_guest() {
         eprintln!(
             "quell: `quell guest` is the first process of a user-mode kernel, and nothing else"
         );
@@ -60,16 +58,9 @@ pub(super) fn main(mut words: impl Iterator<Item = OsString>) -> ExitCode {
     if let Err(error) = control.finish(&end) {
         eprintln!("quell: {error}");
     }
-    // Only on failure does this return; the kernel then panics, because its first process ends.
-    let refused = reboot(RebootCommand::PowerOff);
-    eprintln!("quell: cannot turn the guest off: {refused:?}");
+    let refused = power_off();
+    eprintln!("quell: cannot turn the guest off: {refused}");
     ExitCode::FAILURE
-}
-
-/// Whether the kernel is a user-mode one: its root is the host's files, by a file system that no other kernel has. That needs nothing
-/// to be mounted, so a machine or a container in which this is the first process by chance stays as it is.
-fn is_guest() -> bool {
-    rustix::fs::statfs("/").is_ok_and(|root| root.f_type == HOSTFS)
 }
 
 fn run(control: &Control) -> Result<(), RunError> {
@@ -78,7 +69,7 @@ fn run(control: &Control) -> Result<(), RunError> {
     };
     let task = control.task().map_err(inside("read the task"))?;
     entropy::add(&task.entropy).map_err(|error| RunError::Failed(error.to_string()))?;
-    mount_all(control, &task.results).map_err(inside("mount"))?;
+    mount_files(&[control.path(), &task.results]).map_err(inside("mount"))?;
     if !task.live.commands.is_empty() {
         // For commands of the user; a kernel without it has no such folder.
         let _ = mount(
@@ -147,17 +138,6 @@ pub fn scenario(text: &str, memory: u64) -> Result<Scenario, RunError> {
         )));
     }
     Ok(scenario)
-}
-
-/// Mounts the host's files read-only, except for two folders.
-fn mount_all(control: &Control, results: &Path) -> io::Result<()> {
-    mount("proc", "/proc", "proc", MountFlags::empty(), None)?;
-    mount("sysfs", "/sys", "sysfs", MountFlags::empty(), None)?;
-    for folder in [control.path(), results] {
-        mount_bind(folder, folder)?;
-    }
-    mount_remount("/", MountFlags::BIND | MountFlags::RDONLY, "")?;
-    Ok(())
 }
 
 /// The limits of tcp(7) follow a machine's memory: a tenth for all connections together, then windows shrink. This machine is
