@@ -7,8 +7,8 @@
 mod common;
 
 use common::{Fate, Path, config, drop_data, ms};
-use quell_tcp::SenderConfig;
 use quell_tcp::cc::State;
+use quell_tcp::{EcnMode, ReceiverConfig, SenderConfig};
 use quell_units::Time;
 
 fn reno(initial_window: u32) -> SenderConfig {
@@ -266,7 +266,7 @@ fn forward_rto_recovery_sends_new_data_before_it_repeats() {
 #[test]
 fn classic_ecn_reduces_once_per_window() {
     let mut config = reno(10);
-    config.ecn = quell_tcp::EcnMode::Classic(quell_tcp::Codepoint::Ect0);
+    config.ecn = EcnMode::Classic(quell_tcp::Codepoint::Ect0);
     let mut path = recorded(&config);
     let mut count = 0;
     path.forward = Box::new(move |segment, _, _| {
@@ -308,4 +308,39 @@ fn a_window_that_is_not_used_does_not_grow() {
         path.run_until(ms(second * 150));
     }
     assert_eq!(path.sender.stats().cwnd, 10);
+}
+
+/// Linux `tcp_cwnd_application_limited` (RFC 2861): each time-out during which a trickle leaves most of
+/// the window unused, it moves half-way to what was used, but not below the initial window.
+#[test]
+fn an_unused_window_shrinks_towards_what_is_used() {
+    let each = ReceiverConfig {
+        ack_every: 1,
+        ..ReceiverConfig::new(EcnMode::Off)
+    };
+    let mut path = Path::with_receiver(&reno(10), &each, ms(100));
+    path.sender.open(Time::ZERO);
+    path.write(70 * 1_448);
+    path.run_until(ms(400));
+    let first = path.sender.stats().cwnd;
+    let mut windows = vec![first];
+    for _ in 0..50 {
+        path.write(1_448);
+        let until = path.now + ms(100);
+        path.run_until(until);
+        let cwnd = path.sender.stats().cwnd;
+        if windows.last() != Some(&cwnd) {
+            windows.push(cwnd);
+        }
+    }
+    let mut expected = vec![first];
+    let mut window = first;
+    while window > 11 {
+        window = (window + 10) / 2;
+        expected.push(window);
+    }
+    assert!(
+        first >= 40 && windows.starts_with(&expected[..expected.len() - 1]),
+        "{windows:?}"
+    );
 }

@@ -6,7 +6,8 @@
 //! Limitations: 1. the application reads as soon as it is woken, so the window never closes; 2. segments
 //! are not aggregated before they are acknowledged (GRO); 3. there is no data in the other direction,
 //! so ACKs are never piggybacked ("pingpong" mode); 4. timestamps have a resolution of 1 ms, Linux's
-//! default.
+//! default; 5. SACK blocks are whole ranges of what waits, where Linux remembers the last four blocks only
+//! (`TCP_NUM_SACKS`).
 
 mod buffer;
 mod delayed_ack;

@@ -7,7 +7,12 @@
 //! Deviations from Linux: 1. RTTs are in nanoseconds, not in microseconds; 2. the sender never gives
 //! up a connection; 3. the receiver never takes back what it selectively acknowledged (reneging); 4.
 //! segments keep their boundaries when they are retransmitted; 5. FIN is the only control flag with
-//! a sequence number; 6. memory is limited by the send buffer alone.
+//! a sequence number; 6. memory is limited by the send buffer alone; 7. PSH stands on the last of several
+//! segments of new data that leave together, and neither at the end of each write (`tcp_push`) nor on
+//! what is retransmitted together (`__tcp_transmit_skb`); 8. a tail loss probe that repeats a segment
+//! counts as a retransmission in flight (`tcp_send_loss_probe` leaves `retrans_out` as it is); 9. the
+//! timer of a closed window runs from the last probe, not from its answer (`tcp_ack_probe`). The
+//! scripts of `crates/replay` show 7, 8 and 9 beside Linux.
 
 mod ack;
 

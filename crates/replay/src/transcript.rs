@@ -1,0 +1,234 @@
+//! What the end under test has done: the segments that left it, with their times, and its state where a script asks for it.
+//!
+//! Its text is in the language of scripts, so that it can be copied into one.
+
+use std::fmt::{self, Write as _};
+
+use quell_tcp::{Flags, Order, Segment};
+use quell_units::{Ecn, Time};
+use serde::{Deserialize, Serialize};
+
+use crate::script::{Claims, MSS};
+
+/// State of loss recovery, in Linux's words (`enum tcp_ca_state`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum State {
+    /// Nothing unusual.
+    Open,
+    /// Duplicate ACKs or SACKs, and nothing lost yet.
+    Disorder,
+    /// The window is reduced because of ECN or a lost tail.
+    Cwr,
+    /// Fast recovery.
+    Recovery,
+    /// After a time-out.
+    Loss,
+}
+
+impl State {
+    /// In the order of their numbers in Linux.
+    pub const ALL: [Self; 5] = [
+        Self::Open,
+        Self::Disorder,
+        Self::Cwr,
+        Self::Recovery,
+        Self::Loss,
+    ];
+
+    /// The word for it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Open => "Open",
+            Self::Disorder => "Disorder",
+            Self::Cwr => "CWR",
+            Self::Recovery => "Recovery",
+            Self::Loss => "Loss",
+        }
+    }
+}
+
+/// The state of a sender.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SenderState {
+    /// Congestion window in segments.
+    pub cwnd: u32,
+    /// Slow start threshold in segments; `None` before the first reduction.
+    pub ssthresh: Option<u32>,
+    /// Retransmissions so far.
+    pub resent: u64,
+    /// State of loss recovery.
+    pub state: State,
+}
+
+impl SenderState {
+    /// Whether it is as a script says.
+    pub fn keeps(&self, claims: &Claims) -> bool {
+        claims.cwnd.is_none_or(|cwnd| cwnd == self.cwnd)
+            && claims
+                .ssthresh
+                .is_none_or(|ssthresh| ssthresh == self.ssthresh)
+            && claims.resent.is_none_or(|resent| resent == self.resent)
+            && claims.state.is_none_or(|state| state == self.state)
+    }
+}
+
+/// A segment that left.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Departure {
+    /// When, since the script began.
+    pub at: Time,
+    /// The segment, without its timestamps.
+    pub segment: Segment,
+}
+
+/// What the end under test has done.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Transcript {
+    /// Whether it is of a sender of data.
+    pub sends_data: bool,
+    /// In the order in which they left.
+    pub departures: Vec<Departure>,
+    /// For each line of the script that says `is`: when, and the state.
+    pub states: Vec<(Time, SenderState)>,
+}
+
+impl fmt::Display for SenderState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "is cwnd {} ssthresh ", self.cwnd)?;
+        match self.ssthresh {
+            Some(ssthresh) => write!(f, "{ssthresh}")?,
+            None => f.write_str("none")?,
+        }
+        write!(f, " resent {} {}", self.resent, self.state.name())
+    }
+}
+
+/// What left together, as one line of a script: same time, flags but PSH, and everything else but the numbers. Its end under test sends the
+/// data, or acknowledges it.
+pub(crate) fn describe(together: &[Departure], sends_data: bool) -> String {
+    let Some(first) = together.first() else {
+        return String::new();
+    };
+    let mut line = format!("{} >", millis(first.at));
+    let mut rest = together;
+    while let Some(Departure { segment, .. }) = rest.first() {
+        // A run of full segments, up to one with PSH.
+        let continues = |pair: &[Departure]| {
+            let [a, b] = [pair[0].segment, pair[1].segment];
+            is_full(&a) && is_full(&b) && a.end() == b.sequence && !a.flags.has(Flags::PSH)
+        };
+        let run = 1 + rest.windows(2).take_while(|pair| continues(pair)).count();
+        let last = rest[run - 1].segment;
+        let _ = match segment.payload {
+            _ if is_full(segment) && run == 1 => write!(line, " {}", number(segment.sequence)),
+            _ if is_full(segment) => {
+                write!(
+                    line,
+                    " {}-{}",
+                    number(segment.sequence),
+                    number(last.sequence)
+                )
+            }
+            0 if segment.flags.has(Flags::SYN) => write!(line, " SYN"),
+            0 if !sends_data => write!(line, " ack {}", position(segment.acknowledgement)),
+            // Streams are written in whole segments, so an old number is that of a probe.
+            0 if number(segment.sequence + 1) > number(segment.sequence) => write!(line, " probe"),
+            0 => write!(line, " empty"),
+            payload => {
+                let end = segment.sequence + u64::from(payload);
+                write!(line, " {}:{end}", segment.sequence)
+            }
+        };
+        if last.payload > 0 && last.flags.has(Flags::PSH) {
+            line.push('P');
+        }
+        rest = &rest[run..];
+    }
+    line.push_str(&attributes(&first.segment));
+    if !sends_data {
+        let _ = write!(line, " win {}B", first.segment.window);
+    }
+    line
+}
+
+fn number(byte: u64) -> u64 {
+    byte / u64::from(MSS)
+}
+
+/// Whether both may stand in one line.
+pub(crate) fn is_alike(a: &Departure, b: &Departure) -> bool {
+    let bare = |departure: &Departure| Segment {
+        sequence: 0,
+        payload: 0,
+        flags: Flags(departure.segment.flags.0 & !Flags::PSH),
+        ..departure.segment
+    };
+    a.at == b.at && a.segment.payload > 0 && b.segment.payload > 0 && bare(a) == bare(b)
+}
+
+fn is_full(segment: &Segment) -> bool {
+    segment.payload == MSS && segment.sequence.is_multiple_of(u64::from(MSS))
+}
+
+fn attributes(segment: &Segment) -> String {
+    let mut text = String::new();
+    if !segment.sacks.is_empty() {
+        text.push_str(" sack");
+        for block in segment.sack_blocks() {
+            let mss = u64::from(MSS);
+            let is_whole = block.start.is_multiple_of(mss) && block.end.is_multiple_of(mss);
+            let _ = if is_whole {
+                write!(text, " {}-{}", block.start / mss, block.end / mss - 1)
+            } else {
+                write!(text, " {}:{}", block.start, block.end)
+            };
+        }
+    }
+    for (name, flag) in crate::script::FLAGS {
+        if segment.flags.has(flag) && !(flag == Flags::PSH && segment.payload > 0) {
+            let _ = write!(text, " {name}");
+        }
+    }
+    text.push_str(match segment.ecn {
+        Ecn::NotEct => "",
+        Ecn::Ect0 => " ect0",
+        Ecn::Ect1 => " ect1",
+        Ecn::Ce => " ce",
+    });
+    let names = match segment.accecn.order() {
+        Some(Order::Zero) => ["e0b", "ceb", "e1b"],
+        _ => ["e1b", "ceb", "e0b"],
+    };
+    for (name, (_, count)) in names.iter().zip(segment.accecn.counters()) {
+        let _ = write!(text, " {name} {count}");
+    }
+    text
+}
+
+fn position(byte: u64) -> String {
+    match byte.is_multiple_of(u64::from(MSS)) {
+        true => (byte / u64::from(MSS)).to_string(),
+        false => format!("{byte}B"),
+    }
+}
+
+/// Milliseconds, without zeroes at the end.
+pub(crate) fn millis(time: Time) -> String {
+    let nanos = time.as_nanos();
+    let text = format!("{}.{:06}", nanos / 1_000_000, nanos % 1_000_000);
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+impl fmt::Display for Transcript {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let together = self.departures.chunk_by(is_alike);
+        let mut lines: Vec<(Time, String)> = together
+            .map(|part| (part[0].at, describe(part, self.sends_data)))
+            .collect();
+        let states = self.states.iter();
+        lines.extend(states.map(|(at, state)| (*at, format!("{} {state}", millis(*at)))));
+        // Stable: what left at the instant of a look comes first.
+        lines.sort_by_key(|(at, _)| *at);
+        lines.iter().try_for_each(|(_, line)| writeln!(f, "{line}"))
+    }
+}
