@@ -464,5 +464,4 @@ impl<P: Packet + Labelled> Observer<P> for Recorder {
 }
 
 #[cfg(test)]
-#[path = "recorder_tests.rs"]
 mod tests;

@@ -297,5 +297,4 @@ fn seconds(time: Time) -> f64 {
 }
 
 #[cfg(test)]
-#[path = "summary_tests.rs"]
 pub(crate) mod tests;

@@ -301,5 +301,4 @@ fn rename_without_replacing(from: &Path, to: &Path) -> Result<(), Errno> {
 }
 
 #[cfg(test)]
-#[path = "folder_tests.rs"]
 mod tests;

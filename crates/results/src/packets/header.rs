@@ -243,5 +243,4 @@ impl Sum {
 }
 
 #[cfg(test)]
-#[path = "header_tests.rs"]
 mod tests;

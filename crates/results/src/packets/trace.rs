@@ -336,5 +336,4 @@ impl<I: Copy + Ord> Trace<I> {
 }
 
 #[cfg(test)]
-#[path = "trace_tests.rs"]
 mod tests;
