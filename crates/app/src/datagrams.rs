@@ -3,7 +3,7 @@
 //! The receiver tells loss from the sequence numbers that the host counts. A datagram that arrives
 //! twice would count as reordered and hide a loss; no world duplicates packets.
 
-use quell_units::parameter::{Default as Preset, Domain};
+use quell_units::parameter::{Domain, Preset};
 use quell_units::{Bytes, Interval, Parameter, Random, Time};
 
 use crate::normal::normal_span;

@@ -3,7 +3,7 @@
 use std::ffi::{CString, c_char, c_void};
 use std::sync::OnceLock;
 
-use quell_aqm::parameter::Default;
+use quell_aqm::parameter::Preset;
 use quell_aqm::qdisc;
 use quell_aqm::registry::{self, Entry};
 use quell_aqm::{DropReason, MarkReason, Time};
@@ -75,9 +75,9 @@ impl KindTexts {
         let parameters = entry.parameters.iter().map(|row| ParameterTexts {
             name: c(row.name),
             default: c(match row.default {
-                Default::Required => String::new(),
-                Default::Is(text) | Default::Derived(text) => text.to_owned(),
-                Default::By(other, choices) => {
+                Preset::Required => String::new(),
+                Preset::Is(text) | Preset::Derived(text) => text.to_owned(),
+                Preset::By(other, choices) => {
                     let choices: Vec<String> = choices
                         .iter()
                         .map(|(word, value)| format!("{value} ({other} = {word})"))

@@ -24,7 +24,7 @@
 
 use crate::observer::{DropReason, MarkReason, Observer, QueueId};
 use crate::packet::{Ecn, Packet};
-use crate::parameter::{Default, Domain, Parameter, ParameterError, Settings};
+use crate::parameter::{Domain, Parameter, ParameterError, Preset, Settings};
 use crate::qdisc::{Backlog, Gauge, Kind, Link, Qdisc, mark};
 use crate::single_queue::{self, Limit};
 use crate::units::{Rate, Time};
@@ -41,7 +41,7 @@ const TABLE: &[Parameter] = &[
     Parameter {
         name: "measure",
         domain: Domain::Word(&["virtual", "queue"]),
-        default: Default::Is("virtual"),
+        default: Preset::Is("virtual"),
         live: false,
         source: "quell; virtual: slides of ANRW 2020",
         help: "What the threshold is computed from: a virtual queue served at serving_rate, or what waits in the queue itself.",
@@ -71,7 +71,7 @@ const TABLE: &[Parameter] = &[
         domain: Domain::Limit {
             plain_is_packets: true,
         },
-        default: Default::Is("250ms"),
+        default: Preset::Is("250ms"),
         source: "quell; as vdq_csaqm",
         help: "What may wait: packets, bytes, or a time at the link's rate.",
         ..ROW
@@ -79,7 +79,7 @@ const TABLE: &[Parameter] = &[
     Parameter {
         name: "ecn",
         opposite: Some("noecn"),
-        default: Default::Is("true"),
+        default: Preset::Is("true"),
         source: "slides of ANRW 2020: drop (or ECN mark)",
         help: "Mark ECN-capable packets instead of dropping them.",
         ..ROW

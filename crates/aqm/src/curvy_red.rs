@@ -33,7 +33,7 @@
 
 use crate::observer::{DropReason, MarkReason, Observer, QueueId};
 use crate::packet::Packet;
-use crate::parameter::{Default, Domain, Parameter, ParameterError, Settings};
+use crate::parameter::{Domain, Parameter, ParameterError, Preset, Settings};
 use crate::qdisc::{Backlog, Gauge, Kind, Link, Qdisc, mark};
 use crate::random::Random;
 use crate::single_queue::{self, Limit, SingleQueue};
@@ -46,7 +46,7 @@ const ROW: Parameter = Parameter {
     name: "",
     opposite: None,
     domain: Domain::Flag,
-    default: Default::Is("true"),
+    default: Preset::Is("true"),
     only: None,
     live: true,
     source: "RFC 9332 figure 9",
@@ -59,7 +59,7 @@ const TABLE: &[Parameter] = &[
         domain: Domain::Limit {
             plain_is_packets: true,
         },
-        default: Default::Is("250ms"),
+        default: Preset::Is("250ms"),
         source: "RFC 9332 figure 9 (MAX_LINK_RATE × 250 ms)",
         help: "What may wait: packets, bytes, or a time at the link's rate.",
         ..ROW
@@ -67,7 +67,7 @@ const TABLE: &[Parameter] = &[
     Parameter {
         name: "range",
         domain: Domain::Time(Time::from_nanos(1), LONGEST),
-        default: Default::Is("500ms"),
+        default: Preset::Is("500ms"),
         source: "RFC 9332 figure 9 (range_C, S_C = -1)",
         help: "Smoothed delay beyond min_th at which every packet is signalled.",
         ..ROW
@@ -75,7 +75,7 @@ const TABLE: &[Parameter] = &[
     Parameter {
         name: "min_th",
         domain: Domain::Time(Time::ZERO, LONGEST),
-        default: Default::Is("0s"),
+        default: Preset::Is("0s"),
         source: "quell; RFC 9332 figure 9 prints 500 ms (minTh), probably for 500 us",
         help: "Smoothed delay below which nothing is signalled.",
         ..ROW
@@ -83,7 +83,7 @@ const TABLE: &[Parameter] = &[
     Parameter {
         name: "g_c",
         domain: Domain::Integer(0, 32),
-        default: Default::Is("5"),
+        default: Preset::Is("5"),
         source: "RFC 9332 figure 9 (g_C); f on the slides of 2015",
         help: "The delay is smoothed over 2^g_c packets.",
         ..ROW
@@ -91,7 +91,7 @@ const TABLE: &[Parameter] = &[
     Parameter {
         name: "u",
         domain: Domain::Integer(1, 16),
-        default: Default::Is("1"),
+        default: Preset::Is("1"),
         source: "RFC 9332 appendix B.1 (U)",
         help: "Curviness: the probability is the 2u-th power of the delay over the range.",
         ..ROW

@@ -37,7 +37,7 @@ use crate::dual_queue::{self, DualQueue, Entry, Threshold, classify, drop_queued
 use crate::ewma::Ewma;
 use crate::observer::{DropReason, MarkReason, Observer, QueueId};
 use crate::packet::{Ecn, Packet};
-use crate::parameter::{Default, Domain, Parameter, ParameterError, Settings};
+use crate::parameter::{Domain, Parameter, ParameterError, Preset, Settings};
 use crate::qdisc::{Backlog, Gauge, Kind, Link, Qdisc, mark};
 use crate::queue_protection::{self, QueueProtection};
 use crate::random::Random;
@@ -49,7 +49,7 @@ const ROW: Parameter = Parameter {
     name: "",
     opposite: None,
     domain: Domain::Flag,
-    default: Default::Is("false"),
+    default: Preset::Is("false"),
     only: None,
     live: true,
     source: "slides of 2015",
@@ -65,7 +65,7 @@ const OWN: &[Parameter] = &[
         domain: Domain::Limit {
             plain_is_packets: true,
         },
-        default: Default::Is("1000p"),
+        default: Preset::Is("1000p"),
         source: "olgabo/dualpi2 sch_pi2.c (2016); the slides give none",
         help: "What both queues together may hold.",
         ..ROW
@@ -73,7 +73,7 @@ const OWN: &[Parameter] = &[
     Parameter {
         name: "unit",
         domain: Domain::Word(&["packets", "time"]),
-        default: Default::Is("packets"),
+        default: Preset::Is("packets"),
         live: false,
         source: "slides of 2015: queue size in packets on the axes",
         help: "What the size of the Classic queue is measured in: packets, or nanoseconds of sojourn time.",
@@ -82,7 +82,7 @@ const OWN: &[Parameter] = &[
     Parameter {
         name: "s_l",
         domain: Domain::Integer(0, 32),
-        default: Default::By("unit", &[("packets", "27"), ("time", "4")]),
+        default: Preset::By("unit", &[("packets", "27"), ("time", "4")]),
         source: "slides of 2015 (S_L); value: S_C + k with k = 1 as in RFC 9332 figure 9",
         help: "Slope of L4S marking in bits: certain at a Classic queue of 2^(32 − s_l).",
         ..ROW
@@ -93,7 +93,7 @@ const OWN: &[Parameter] = &[
             (Time::ZERO, Time::from_nanos(u32::MAX as u64)),
             (0, u32::MAX as u64),
         ),
-        default: Default::By("unit", &[("packets", "5p"), ("time", "1ms")]),
+        default: Preset::By("unit", &[("packets", "5p"), ("time", "1ms")]),
         source: "slides of 2015 (T); value: RFC 9332 appendix B, 5 MTU or 1 ms",
         help: "Above this number of packets or sojourn time in the L4S queue, L4S is marked.",
         ..ROW
@@ -101,7 +101,7 @@ const OWN: &[Parameter] = &[
     Parameter {
         name: "s_c",
         domain: Domain::Integer(0, 32),
-        default: Default::By("unit", &[("packets", "26"), ("time", "3")]),
+        default: Preset::By("unit", &[("packets", "26"), ("time", "3")]),
         source: "slides of 2015 (S_C); value: next to range_C = 0.5 s of RFC 9332 figure 9, or fitted to their 7 … 100 ms",
         help: "Slope of Classic dropping in bits: certain at a smoothed queue of 2^(32 − s_c).",
         ..ROW
@@ -109,7 +109,7 @@ const OWN: &[Parameter] = &[
     Parameter {
         name: "f",
         domain: Domain::Integer(0, 20),
-        default: Default::Is("5"),
+        default: Preset::Is("5"),
         source: "slides of 2015 (f); value: RFC 9332 figure 9 (g_C)",
         help: "The Classic queue is smoothed over 2^f Classic packets.",
         ..ROW
@@ -117,7 +117,7 @@ const OWN: &[Parameter] = &[
     Parameter {
         name: "any_ect",
         opposite: Some("l4s_ect"),
-        default: Default::Is("true"),
+        default: Preset::Is("true"),
         source: "slides of 2015: DCTCP used as is",
         help: "Every ECN-capable packet is L4S, not only ECT(1) and CE.",
         ..ROW
@@ -130,7 +130,7 @@ const OWN: &[Parameter] = &[
         ..ROW
     },
     Parameter {
-        default: Default::Is("strict"),
+        default: Preset::Is("strict"),
         source: "slides of 2015: strict priority",
         ..scheduler::SCHEDULER
     },

@@ -38,7 +38,7 @@ use crate::dual_queue::{self, DualQueue, Entry, Threshold, classify, drop_queued
 use crate::ewma::{Ewma, FRACTION, LARGEST};
 use crate::observer::{DropReason, MarkReason, Observer, QueueId};
 use crate::packet::{Ecn, Packet};
-use crate::parameter::{Default, Domain, Parameter, ParameterError, Settings};
+use crate::parameter::{Domain, Parameter, ParameterError, Preset, Settings};
 use crate::qdisc::{Backlog, Gauge, Kind, Link, Qdisc, mark};
 use crate::queue_protection::{self, QueueProtection};
 use crate::random::Random;
@@ -50,7 +50,7 @@ const ROW: Parameter = Parameter {
     name: "",
     opposite: None,
     domain: Domain::Flag,
-    default: Default::Is("false"),
+    default: Preset::Is("false"),
     only: None,
     live: true,
     source: "RFC 9332 figure 9",
@@ -66,7 +66,7 @@ const OWN: &[Parameter] = &[
         domain: Domain::Limit {
             plain_is_packets: false,
         },
-        default: Default::Is("250ms"),
+        default: Preset::Is("250ms"),
         source: "RFC 9332 figure 9 (250 ms at the link's highest rate)",
         help: "What both queues together may hold; a packet of the MTU must fit.",
         ..ROW
@@ -74,7 +74,7 @@ const OWN: &[Parameter] = &[
     Parameter {
         name: "arithmetic",
         domain: Domain::Word(&["exact", "integer"]),
-        default: Default::Is("exact"),
+        default: Preset::Is("exact"),
         live: false,
         source: "RFC 9332 figures 10 and 11",
         help: "Times in seconds, or shifts of nanoseconds, which make ranges 7.4 % wider.",
@@ -83,7 +83,7 @@ const OWN: &[Parameter] = &[
     Parameter {
         name: "coupling_exponent",
         domain: Domain::Integer(0, 8),
-        default: Default::Is("1"),
+        default: Preset::Is("1"),
         source: "RFC 9332 figure 9 (k')",
         help: "L4S is marked 2 to this power as often as the square root of Classic's probability.",
         ..ROW
@@ -91,14 +91,14 @@ const OWN: &[Parameter] = &[
     Parameter {
         name: "g_c",
         domain: Domain::Integer(0, 20),
-        default: Default::Is("5"),
+        default: Preset::Is("5"),
         help: "The Classic queue's delay is smoothed with a gain of 2 to minus this power.",
         ..ROW
     },
     Parameter {
         name: "range_c",
         domain: Domain::Time(Time::from_millis(1), Time::from_secs(4)),
-        default: Default::Is("500ms"),
+        default: Preset::Is("500ms"),
         source: "RFC 9332 figure 9 (2^S_C s)",
         help: "Over this range the square root of Classic's probability rises from 0 to 1; a power \
                of two of a second with arithmetic = \"integer\".",
@@ -107,7 +107,7 @@ const OWN: &[Parameter] = &[
     Parameter {
         name: "min_th",
         domain: Domain::Time(Time::ZERO, Time::from_secs(4)),
-        default: Default::Is("500us"),
+        default: Preset::Is("500us"),
         only: Some(("arithmetic", "exact")),
         source: "RFC 9332 figure 9, where 500 ms is printed",
         help: "No Classic signal, and none coupled from it, below this smoothed delay.",
@@ -119,7 +119,7 @@ const OWN: &[Parameter] = &[
             (Time::ZERO, Time::from_nanos(u32::MAX as u64)),
             (0, u32::MAX as u64),
         ),
-        default: Default::Is("1ms"),
+        default: Preset::Is("1ms"),
         source: "RFC 9332 figure 9 (T)",
         help: "Above this sojourn time, or number of packets in the L4S queue, L4S is marked.",
         ..ROW
@@ -127,7 +127,7 @@ const OWN: &[Parameter] = &[
     Parameter {
         name: "u",
         domain: Domain::Integer(1, 4),
-        default: Default::Is("1"),
+        default: Preset::Is("1"),
         source: "RFC 9332 appendix B.1 (U)",
         help: "Curviness: L4S probability goes with this power of the delay, Classic with twice it.",
         ..ROW
@@ -149,7 +149,7 @@ const OWN: &[Parameter] = &[
     Parameter {
         name: "input",
         domain: Domain::Word(&["longest", "classic"]),
-        default: Default::Is("longest"),
+        default: Preset::Is("longest"),
         source: "RFC 9332 figure 6 with both queues; figure 10",
         help: "What is smoothed: the delay of the longer queue, or of Classic packets that leave.",
         ..ROW
@@ -161,7 +161,7 @@ const OWN: &[Parameter] = &[
         ..ROW
     },
     Parameter {
-        default: Default::Is("ts_fifo"),
+        default: Preset::Is("ts_fifo"),
         source: "RFC 9332 figure 9",
         ..scheduler::SCHEDULER
     },

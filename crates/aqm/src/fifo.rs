@@ -35,7 +35,7 @@ use alloc::string::{String, ToString};
 
 use crate::observer::{DropReason, Observer, QueueId};
 use crate::packet::Packet;
-use crate::parameter::{Default, Domain, Parameter, ParameterError, Settings, Value, limit_bytes};
+use crate::parameter::{Domain, Parameter, ParameterError, Preset, Settings, Value, limit_bytes};
 use crate::qdisc::{Backlog, Gauge, Kind, Link, Qdisc};
 use crate::single_queue::{self, Limit, SingleQueue};
 use crate::units::{Bytes, Rate, Time};
@@ -77,7 +77,7 @@ impl<P> Kind for Fifo<P> {
             domain: Domain::Limit {
                 plain_is_packets: false,
             },
-            default: Default::Is("100ms"),
+            default: Preset::Is("100ms"),
             only: None,
             live: true,
             source: "quell; a typical access buffer. tc: 1000p (pfifo)",
@@ -87,7 +87,7 @@ impl<P> Kind for Fifo<P> {
             name: "rule",
             opposite: None,
             domain: Domain::Word(&["linux", "slots", "bytes_strict", "bytes_loose"]),
-            default: Default::Is("linux"),
+            default: Preset::Is("linux"),
             only: None,
             live: false,
             source: "MMSys 2011; Linux sch_fifo.c",
@@ -97,7 +97,7 @@ impl<P> Kind for Fifo<P> {
             name: "count_in_service",
             opposite: None,
             domain: Domain::Flag,
-            default: Default::Is("false"),
+            default: Preset::Is("false"),
             only: None,
             live: false,
             source: "dummynet before 2010: true; ns-2, Linux: false",

@@ -41,7 +41,7 @@ use crate::codel::parameters::{self, CeThreshold, ROW};
 use crate::flow_queue::{FlowHead, FlowQueue};
 use crate::observer::{DropReason, Observer, QueueId};
 use crate::packet::Packet;
-use crate::parameter::{Default, Domain, Parameter, ParameterError, Settings, Value};
+use crate::parameter::{Domain, Parameter, ParameterError, Preset, Settings, Value};
 use crate::qdisc::{Backlog, Gauge, Kind, Link, Qdisc};
 use crate::random::Random;
 use crate::single_queue::{self, drop_queued};
@@ -86,14 +86,14 @@ const TABLE: &[Parameter] = &[
     Parameter {
         name: "limit",
         domain: Domain::Packets(1, u32::MAX as u64),
-        default: Default::Is("10240p"),
+        default: Preset::Is("10240p"),
         help: "Packets that may wait in all flows together.",
         ..FQ_ROW
     },
     Parameter {
         name: "memory_limit",
         domain: Domain::Bytes(1, 1 << 31),
-        default: Default::Is("32MiB"),
+        default: Preset::Is("32MiB"),
         source: "tc-fq_codel(8); RFC 8290 section 5.2.7 (4 MB on small systems)",
         help: "Memory that the packets of all flows may occupy.",
         ..FQ_ROW
@@ -101,7 +101,7 @@ const TABLE: &[Parameter] = &[
     Parameter {
         name: "flows",
         domain: Domain::Integer(1, 65_536),
-        default: Default::Is("1024"),
+        default: Preset::Is("1024"),
         live: false,
         help: "Buckets into which flows are hashed.",
         ..FQ_ROW
@@ -109,21 +109,21 @@ const TABLE: &[Parameter] = &[
     Parameter {
         name: "quantum",
         domain: Domain::Bytes(LEAST_QUANTUM, LARGEST_QUANTUM),
-        default: Default::Derived("the link's MTU"),
+        default: Preset::Derived("the link's MTU"),
         help: "Bytes that a flow may send in one turn.",
         ..FQ_ROW
     },
     Parameter {
         name: "drop_batch",
         domain: Domain::Packets(1, u32::MAX as u64),
-        default: Default::Is("64p"),
+        default: Preset::Is("64p"),
         help: "Packets that are dropped at most from the fattest flow when the queue is full.",
         ..FQ_ROW
     },
     parameters::TARGET,
     parameters::INTERVAL,
     Parameter {
-        default: Default::Is("true"),
+        default: Preset::Is("true"),
         source: "tc-fq_codel(8); RFC 8290 section 5.2.5",
         ..parameters::ECN
     },

@@ -33,7 +33,7 @@
 use crate::flow_queue::FlowQueue;
 use crate::observer::{DropReason, MarkReason, Observer, QueueId};
 use crate::packet::Packet;
-use crate::parameter::{Default, Domain, Parameter, ParameterError, Settings, Value};
+use crate::parameter::{Domain, Parameter, ParameterError, Preset, Settings, Value};
 use crate::pie::linux::{MAX_PROB, Params, Vars, ticks};
 use crate::pie::{FIRST_UPDATE, LONGEST, SHORTEST, linux_params, linux_ratio};
 use crate::qdisc::{Backlog, Gauge, Kind, Link, Qdisc, mark};
@@ -53,7 +53,7 @@ const ROW: Parameter = Parameter {
     name: "",
     opposite: None,
     domain: Domain::Flag,
-    default: Default::Is("false"),
+    default: Preset::Is("false"),
     only: None,
     live: true,
     source: "tc-fq_pie(8)",
@@ -64,21 +64,21 @@ const TABLE: &[Parameter] = &[
     Parameter {
         name: "limit",
         domain: Domain::Packets(1, u32::MAX as u64),
-        default: Default::Is("10240p"),
+        default: Preset::Is("10240p"),
         help: "Packets that may wait in all flows together.",
         ..ROW
     },
     Parameter {
         name: "memory_limit",
         domain: Domain::Bytes(1, u32::MAX as u64),
-        default: Default::Is("32MiB"),
+        default: Preset::Is("32MiB"),
         help: "Memory that the packets of all flows may occupy.",
         ..ROW
     },
     Parameter {
         name: "flows",
         domain: Domain::Integer(1, 65_536),
-        default: Default::Is("1024"),
+        default: Preset::Is("1024"),
         live: false,
         help: "Buckets into which flows are hashed.",
         ..ROW
@@ -86,35 +86,35 @@ const TABLE: &[Parameter] = &[
     Parameter {
         name: "quantum",
         domain: Domain::Bytes(1, LARGEST_QUANTUM),
-        default: Default::Derived("the link's MTU, at least 256 bytes"),
+        default: Preset::Derived("the link's MTU, at least 256 bytes"),
         help: "Bytes that a flow may send in one turn.",
         ..ROW
     },
     Parameter {
         name: "target",
         domain: Domain::Time(SHORTEST, LONGEST),
-        default: Default::Is("15ms"),
+        default: Preset::Is("15ms"),
         help: "Queue delay that the controller of each flow holds.",
         ..ROW
     },
     Parameter {
         name: "tupdate",
         domain: Domain::Time(SHORTEST, LONGEST),
-        default: Default::Is("15ms"),
+        default: Preset::Is("15ms"),
         help: "Interval between two updates of the probabilities.",
         ..ROW
     },
     Parameter {
         name: "alpha",
         domain: Domain::Integer(0, 32),
-        default: Default::Is("2"),
+        default: Preset::Is("2"),
         help: "Integral gain, in sixteenths of 1 Hz.",
         ..ROW
     },
     Parameter {
         name: "beta",
         domain: Domain::Integer(0, 32),
-        default: Default::Is("20"),
+        default: Preset::Is("20"),
         help: "Proportional gain, in sixteenths of 1 Hz.",
         ..ROW
     },
@@ -127,7 +127,7 @@ const TABLE: &[Parameter] = &[
     Parameter {
         name: "ecn_prob",
         domain: Domain::Integer(0, 100),
-        default: Default::Is("10"),
+        default: Preset::Is("10"),
         help: "Probability in percent above which ECN-capable packets are dropped too.",
         ..ROW
     },

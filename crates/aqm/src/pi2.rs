@@ -36,7 +36,7 @@
 
 use crate::observer::{DropReason, MarkReason, Observer, QueueId};
 use crate::packet::{Ecn, Packet};
-use crate::parameter::{Default, Domain, Parameter, ParameterError, Settings};
+use crate::parameter::{Domain, Parameter, ParameterError, Preset, Settings};
 use crate::pi::Pi;
 use crate::qdisc::{Backlog, Gauge, Kind, Link, Qdisc, mark};
 use crate::random::Random;
@@ -52,7 +52,7 @@ const ROW: Parameter = Parameter {
     name: "",
     opposite: None,
     domain: Domain::Flag,
-    default: Default::Is("false"),
+    default: Preset::Is("false"),
     only: None,
     live: true,
     source: "sch_pi2.c",
@@ -65,21 +65,21 @@ const TABLE: &[Parameter] = &[
         domain: Domain::Limit {
             plain_is_packets: true,
         },
-        default: Default::Is("1000p"),
+        default: Preset::Is("1000p"),
         help: "What may wait: packets, bytes, or a time at the link's rate.",
         ..ROW
     },
     Parameter {
         name: "target",
         domain: Domain::Time(SHORTEST, LONGEST),
-        default: Default::Is("20ms"),
+        default: Preset::Is("20ms"),
         help: "Queue delay that the PI controller holds.",
         ..ROW
     },
     Parameter {
         name: "tupdate",
         domain: Domain::Time(SHORTEST, LONGEST),
-        default: Default::Is("32ms"),
+        default: Preset::Is("32ms"),
         source: "CoNEXT 2016; sch_pi2.c: 30 ms",
         help: "Interval between two updates of the probability.",
         ..ROW
@@ -87,7 +87,7 @@ const TABLE: &[Parameter] = &[
     Parameter {
         name: "alpha",
         domain: Domain::Frequency(Frequency::from_nanohertz(0), LARGEST_GAIN),
-        default: Default::Is("0.3125"),
+        default: Preset::Is("0.3125"),
         source: "sch_pi2.c: 10/16 Hz in the scale of k·p'",
         help: "Integral gain.",
         ..ROW
@@ -95,7 +95,7 @@ const TABLE: &[Parameter] = &[
     Parameter {
         name: "beta",
         domain: Domain::Frequency(Frequency::from_nanohertz(0), LARGEST_GAIN),
-        default: Default::Is("3.125"),
+        default: Preset::Is("3.125"),
         source: "sch_pi2.c: 100/16 Hz in the scale of k·p'",
         help: "Proportional gain.",
         ..ROW
@@ -103,7 +103,7 @@ const TABLE: &[Parameter] = &[
     Parameter {
         name: "coupling_factor",
         domain: Domain::Integer(1, 255),
-        default: Default::Is("2"),
+        default: Preset::Is("2"),
         source: "sch_pi2.c (k)",
         help: "How much more often Scalable is marked than the square root of Classic's probability.",
         ..ROW
@@ -111,7 +111,7 @@ const TABLE: &[Parameter] = &[
     Parameter {
         name: "ecn",
         opposite: Some("noecn"),
-        default: Default::Is("true"),
+        default: Preset::Is("true"),
         help: "Mark what is ECN-capable; without it every packet is Classic and dropped.",
         ..ROW
     },

@@ -26,7 +26,7 @@ use alloc::vec;
 use crate::dual_queue::DualQueue;
 use crate::observer::QueueId;
 use crate::packet::Packet;
-use crate::parameter::{Default, Domain, Parameter, Settings, Value};
+use crate::parameter::{Domain, Parameter, Preset, Settings, Value};
 use crate::qdisc::{Gauge, Link};
 use crate::random::{Random, split_mix};
 use crate::units::{Bytes, Probability, Rate, Time};
@@ -38,7 +38,7 @@ const PROTECTION: Parameter = Parameter {
     name: "protection",
     opposite: None,
     domain: Domain::Word(&["none", "docsis"]),
-    default: Default::Is("none"),
+    default: Preset::Is("none"),
     only: None,
     live: true,
     source: "RFC 9957; RFC 9332 section 4.2.3 (optional)",
@@ -50,7 +50,7 @@ pub(crate) const ROWS: [Parameter; 7] = [
     Parameter {
         name: "critical_ql",
         domain: Domain::Time(Time::from_nanos(1), Time::from_secs(10)),
-        default: Default::Derived("the delay at which native L4S marking is certain"),
+        default: Preset::Derived("the delay at which native L4S marking is certain"),
         only: DOCSIS,
         source: "RFC 9957 CRITICALqL_us (DOCSIS: MAXTH, 1 ms)",
         help: "No packet is redirected while the L4S queue's delay is at most this.",
@@ -59,7 +59,7 @@ pub(crate) const ROWS: [Parameter; 7] = [
     Parameter {
         name: "critical_ql_score",
         domain: Domain::Time(Time::from_nanos(1), Time::from_secs(10)),
-        default: Default::Is("4ms"),
+        default: Preset::Is("4ms"),
         only: DOCSIS,
         source: "RFC 9957 CRITICALqLSCORE_us",
         help: "Packets of flows with a higher score are redirected at a delay of critical_ql.",
@@ -68,7 +68,7 @@ pub(crate) const ROWS: [Parameter; 7] = [
     Parameter {
         name: "lg_aging",
         domain: Domain::Integer(1, 30),
-        default: Default::Is("19"),
+        default: Preset::Is("19"),
         only: DOCSIS,
         source: "RFC 9957 LG_AGING",
         help: "Scores age at 2 to this power byte/s of congestion.",
@@ -77,7 +77,7 @@ pub(crate) const ROWS: [Parameter; 7] = [
     Parameter {
         name: "max_ql_score",
         domain: Domain::Time(Time::from_nanos(1), Time::from_secs(3_600)),
-        default: Default::Is("5s"),
+        default: Preset::Is("5s"),
         only: DOCSIS,
         source: "RFC 9957 MAX_QLSCORE",
         help: "The highest score, and so the time in which any flow is forgiven.",
@@ -86,7 +86,7 @@ pub(crate) const ROWS: [Parameter; 7] = [
     Parameter {
         name: "bucket_bits",
         domain: Domain::Integer(0, 14),
-        default: Default::Is("5"),
+        default: Preset::Is("5"),
         only: DOCSIS,
         source: "RFC 9957 BI_SIZE",
         help: "There are 2 to this power buckets for scores, and one for flows that find none.",
@@ -95,7 +95,7 @@ pub(crate) const ROWS: [Parameter; 7] = [
     Parameter {
         name: "attempts",
         domain: Domain::Integer(1, 4),
-        default: Default::Is("2"),
+        default: Preset::Is("2"),
         only: DOCSIS,
         source: "RFC 9957 ATTEMPTS",
         help: "Buckets that a flow may try before it shares the last one.",

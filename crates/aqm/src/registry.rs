@@ -172,7 +172,7 @@ fn unknown(entries: &[Entry], kind: &str) -> ParameterError {
 mod tests {
     use super::*;
     use crate::packet::testing::TestPacket;
-    use crate::parameter::Default;
+    use crate::parameter::Preset;
     use crate::units::Bytes;
 
     #[test]
@@ -202,17 +202,17 @@ mod tests {
                     parameter.name
                 );
                 match parameter.default {
-                    Default::Is(text) => {
+                    Preset::Is(text) => {
                         assert!(parameter.domain.parse(text).is_ok(), "{}", parameter.name)
                     }
-                    Default::By(other, choices) => {
+                    Preset::By(other, choices) => {
                         assert!(settings.word(other) == choices[0].0, "{}", parameter.name);
                         for (_, text) in choices {
                             assert!(parameter.domain.parse(text).is_ok(), "{}", parameter.name);
                         }
                     }
-                    Default::Derived(how) => assert!(!how.is_empty(), "{}", parameter.name),
-                    Default::Required => panic!("{} has no default", parameter.name),
+                    Preset::Derived(how) => assert!(!how.is_empty(), "{}", parameter.name),
+                    Preset::Required => panic!("{} has no default", parameter.name),
                 }
             }
         }

@@ -13,7 +13,7 @@
 use crate::dual_queue::DualQueue;
 use crate::observer::QueueId;
 use crate::packet::Packet;
-use crate::parameter::{Default, Domain, Parameter, Settings};
+use crate::parameter::{Domain, Parameter, Preset, Settings};
 use crate::qdisc::{Gauge, Link};
 use crate::units::{Bytes, Time};
 
@@ -22,7 +22,7 @@ pub(crate) const SCHEDULER: Parameter = Parameter {
     name: "scheduler",
     opposite: None,
     domain: Domain::Word(&["credit", "wrr", "ts_fifo", "strict"]),
-    default: Default::Is("wrr"),
+    default: Preset::Is("wrr"),
     only: None,
     live: true,
     source: "RFC 9332 appendix A.2",
@@ -32,7 +32,7 @@ pub(crate) const SCHEDULER: Parameter = Parameter {
 pub(crate) const CLASSIC_PROTECTION: Parameter = Parameter {
     name: "classic_protection",
     domain: Domain::Integer(0, 100),
-    default: Default::Is("10"),
+    default: Preset::Is("10"),
     only: Some(("scheduler", "credit")),
     source: "tc-dualpi2(8)",
     help: "Percentage of bytes that Classic gets at least while both queues are backlogged.",
@@ -41,7 +41,7 @@ pub(crate) const CLASSIC_PROTECTION: Parameter = Parameter {
 pub(crate) const WRR_RATIO: Parameter = Parameter {
     name: "wrr_ratio",
     domain: Domain::Integer(1, 1_000),
-    default: Default::Is("15"),
+    default: Preset::Is("15"),
     only: Some(("scheduler", "wrr")),
     source: "RFC 9332 section 4.2.2: Classic weight 1/16",
     help: "What L4S gets for each byte or packet of Classic while both queues are backlogged.",
@@ -50,7 +50,7 @@ pub(crate) const WRR_RATIO: Parameter = Parameter {
 pub(crate) const WRR_UNIT: Parameter = Parameter {
     name: "wrr_unit",
     domain: Domain::Word(&["bytes", "packets"]),
-    default: Default::Is("bytes"),
+    default: Preset::Is("bytes"),
     only: Some(("scheduler", "wrr")),
     source: "RFC 9332 appendix A.2",
     help: "Whether the round robin shares out bytes or packets.",
@@ -59,7 +59,7 @@ pub(crate) const WRR_UNIT: Parameter = Parameter {
 pub(crate) const TSHIFT: Parameter = Parameter {
     name: "tshift",
     domain: Domain::Time(Time::ZERO, Time::from_nanos(u32::MAX as u64)),
-    default: Default::Is("50ms"),
+    default: Preset::Is("50ms"),
     only: Some(("scheduler", "ts_fifo")),
     source: "RFC 9332 appendix A.2 (public Internet)",
     help: "How much longer a Classic packet waits than an L4S packet.",

@@ -32,7 +32,7 @@
 
 use crate::observer::{DropReason, MarkReason, Observer, QueueId};
 use crate::packet::{Ecn, Packet};
-use crate::parameter::{Default, Domain, Parameter, ParameterError, Settings, Value};
+use crate::parameter::{Domain, Parameter, ParameterError, Preset, Settings, Value};
 use crate::qdisc::{Backlog, Gauge, Kind, Link, Qdisc, mark};
 use crate::single_queue::{self, Limit, SingleQueue};
 use crate::units::{Bytes, Rate, Time};
@@ -43,7 +43,7 @@ const ROW: Parameter = Parameter {
     name: "",
     opposite: None,
     domain: Domain::Flag,
-    default: Default::Is("false"),
+    default: Preset::Is("false"),
     only: None,
     live: true,
     source: "quell",
@@ -56,7 +56,7 @@ const TABLE: &[Parameter] = &[
         domain: Domain::Limit {
             plain_is_packets: true,
         },
-        default: Default::Is("1000p"),
+        default: Preset::Is("1000p"),
         source: "quell; as pie",
         help: "What may wait: packets, bytes, or a time at the link's rate.",
         ..ROW
@@ -64,7 +64,7 @@ const TABLE: &[Parameter] = &[
     Parameter {
         name: "threshold",
         domain: Domain::TimeOrPackets((Time::ZERO, LONGEST), (0, u32::MAX as u64)),
-        default: Default::Is("1ms"),
+        default: Preset::Is("1ms"),
         source: "tc-dualpi2(8) (step_thresh); RFC 8257 section 3.1 (K)",
         help: "Above this delay, or number of packets, every packet is marked.",
         ..ROW
@@ -72,7 +72,7 @@ const TABLE: &[Parameter] = &[
     Parameter {
         name: "at",
         domain: Domain::Word(&["dequeue", "enqueue"]),
-        default: Default::Is("dequeue"),
+        default: Preset::Is("dequeue"),
         source: "sch_dualpi2.c; RFC 8257 section 3.1: enqueue",
         help: "Whether a packet is judged when it leaves or when it arrives.",
         ..ROW
@@ -80,7 +80,7 @@ const TABLE: &[Parameter] = &[
     Parameter {
         name: "not_ect",
         domain: Domain::Word(&["drop", "pass"]),
-        default: Default::Is("drop"),
+        default: Preset::Is("drop"),
         source: "sch_dualpi2.c (step); Alizadeh et al. 2010 (RED)",
         help: "What becomes of packets above the threshold that cannot be marked.",
         ..ROW

@@ -15,7 +15,7 @@ use quell_lab::World;
 use quell_lab::scenario::Scenario;
 use quell_lab::scenario::control::defaults;
 use quell_tcp::cc;
-use quell_units::parameter::{Default, Parameter, condition};
+use quell_units::parameter::{Parameter, Preset, condition};
 
 const HEAD: &str = "\
 # Queue disciplines
@@ -82,14 +82,14 @@ fn cell(text: &str) -> String {
 
 fn default(parameter: &Parameter) -> String {
     match parameter.default {
-        Default::Is(text) => format!("`{text}`"),
-        Default::By(_, choices) => choices
+        Preset::Is(text) => format!("`{text}`"),
+        Preset::By(_, choices) => choices
             .iter()
             .map(|(choice, text)| format!("`{text}` ({choice})"))
             .collect::<Vec<_>>()
             .join(", "),
-        Default::Derived(how) => how.to_owned(),
-        Default::Required => "must be given".to_owned(),
+        Preset::Derived(how) => how.to_owned(),
+        Preset::Required => "must be given".to_owned(),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use quell_aqm::registry::{self, Entry};
 use quell_lab::scenario::closest;
-use quell_units::parameter::{Default, Parameter, condition};
+use quell_units::parameter::{Parameter, Preset, condition};
 
 use crate::Failure;
 use crate::page::Page;
@@ -71,16 +71,16 @@ pub(crate) fn explain_parameters(parameters: &[Parameter], page: &mut Page) {
 fn details(parameter: &Parameter) -> Vec<String> {
     let mut all = vec![parameter.help.to_owned()];
     let default = match parameter.default {
-        Default::Is(text) => text.to_owned(),
-        Default::By(other, choices) => {
+        Preset::Is(text) => text.to_owned(),
+        Preset::By(other, choices) => {
             let choices: Vec<String> = choices
                 .iter()
                 .map(|(word, value)| format!("{value} ({other} = {word})"))
                 .collect();
             choices.join(", ")
         }
-        Default::Derived(how) => how.to_owned(),
-        Default::Required => "must be given".to_owned(),
+        Preset::Derived(how) => how.to_owned(),
+        Preset::Required => "must be given".to_owned(),
     };
     all.push(format!(
         "Default: {default}. Allowed: {}.",

@@ -110,7 +110,7 @@ fn parameter(
 ) -> Result<Option<Value>, Reported> {
     let Some(node) = view.node(reader, row.name) else {
         return match row.default {
-            quell_units::parameter::Default::Required => Err(Reported),
+            quell_units::parameter::Preset::Required => Err(Reported),
             _ => Ok(None),
         };
     };

@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 
 use quell_app::{Distribution, Entry, KINDS, MAX_DATAGRAM};
 use quell_aqm::value::code::BINS_PER_OCTAVE;
-use quell_units::parameter::{Default as Preset, Domain as D};
+use quell_units::parameter::{Domain as D, Preset};
 use quell_units::{Bytes, Rate, Time};
 
 use super::control::DEFAULT_CONTROL;

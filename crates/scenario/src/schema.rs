@@ -8,7 +8,7 @@ use quell_aqm::marker::MARKERS;
 use quell_aqm::registry::{self, Entry};
 use quell_aqm::value::{Curve, FUNCTIONS};
 use quell_tcp::cc;
-use quell_units::parameter::{Default as Given, Domain as D, Parameter, condition};
+use quell_units::parameter::{Domain as D, Parameter, Preset, condition};
 use serde_json::{Map, Value, json};
 
 use crate::Domain;
@@ -123,7 +123,7 @@ fn applications() -> Vec<Value> {
 fn complete_applications() -> Vec<&'static str> {
     let needs_nothing = |kind: &&Application| {
         let mut rows = kind.parameters.iter();
-        rows.all(|row| !matches!(row.default, Given::Required))
+        rows.all(|row| !matches!(row.default, Preset::Required))
     };
     let kinds = quell_app::KINDS.iter().filter(needs_nothing);
     kinds.map(|kind| kind.name).collect()
@@ -430,16 +430,16 @@ fn parameter(row: &Parameter) -> Value {
         help.push_str(&format!(" Only with {}.", condition(only)));
     }
     match row.default {
-        Given::Is(text) => property["default"] = parameter_in_json(&row.domain, text),
-        Given::By(other, choices) => {
+        Preset::Is(text) => property["default"] = parameter_in_json(&row.domain, text),
+        Preset::By(other, choices) => {
             let choices: Vec<String> = choices
                 .iter()
                 .map(|(word, value)| format!("{value} with {other} = \"{word}\""))
                 .collect();
             help.push_str(&format!(" Default: {}.", choices.join(", ")));
         }
-        Given::Derived(how) => help.push_str(&format!(" Default: {how}.")),
-        Given::Required => {}
+        Preset::Derived(how) => help.push_str(&format!(" Default: {how}.")),
+        Preset::Required => {}
     }
     property["description"] = json!(help);
     property

@@ -1,9 +1,10 @@
 //! Parameters of disciplines: one table from which everything else comes.
 //!
 //! Scenario check, JSON Schema, `--set`, timed changes, `quell queues` and the documentation read
-//! [`Parameter`] tables; a discipline reads its resolved [`Settings`]. Values travel as text in the
-//! notation of [`notation`], so there is one parser for a scenario
-//! file, a command line and a control page.
+//! [`Parameter`] rows and [`Settings`]; a discipline, a marker, a control or an application reads the
+//! fields of its [`Table`]. Both come from one declaration: [`parameters!`](crate::parameters).
+//! Values travel as text in the [`notation`] of scenarios, so there is one parser for a scenario file,
+//! a command line and a control page.
 
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -11,6 +12,11 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use crate::{Bytes, Frequency, Interval, Period, Rate, Time, notation};
+
+#[doc(hidden)]
+pub mod typed;
+
+pub use typed::{Amount, Field, Given, Shape, Table};
 
 /// What a parameter may be, with its range (inclusive).
 #[derive(Debug, Clone, Copy)]
@@ -245,38 +251,57 @@ impl fmt::Display for Domain {
     }
 }
 
-/// The value of a parameter that nobody gave.
+/// The value of a parameter that was not given.
 #[derive(Debug, Clone, Copy)]
-pub enum Default {
+pub enum Preset {
     /// There is none: the parameter must be given.
     Required,
-    /// This.
+    /// This value.
     Is(&'static str),
-    /// It depends on a word-valued parameter of the same table: its name, then (word, value).
+    /// The value depends on a word-valued parameter of the same table: its name, then (word, value) for each word.
     By(&'static str, &'static [(&'static str, &'static str)]),
-    /// The discipline derives it; the text says how.
+    /// The owner of the table derives the value; the text says how.
     Derived(&'static str),
 }
 
-/// One row of a discipline's table.
+/// One row of a table of parameters.
 #[derive(Debug, Clone, Copy)]
 pub struct Parameter {
-    /// The key in scenarios; `tc`'s name where `tc` has one.
+    /// The key in scenarios; `tc`'s name where `tc` has one. The name of the field in a [`Table`].
     pub name: &'static str,
     /// For flags: the name of the other position, accepted with the opposite value.
     pub opposite: Option<&'static str>,
     /// Kind, unit and range.
     pub domain: Domain,
-    /// What it is when nobody says.
-    pub default: Default,
-    /// The parameter exists only where another, a word, a flag or a number, has this value.
+    /// The value if none is given.
+    pub default: Preset,
+    /// The parameter exists only if another parameter (a word, a flag or a number) has this value.
     pub only: Option<(&'static str, &'static str)>,
-    /// Whether it can change while the queue lives.
+    /// Whether it can change during a run.
     pub live: bool,
     /// Where name and default come from.
     pub source: &'static str,
-    /// What it does.
+    /// Effect of the parameter, for listings and documentation.
     pub help: &'static str,
+}
+
+impl Parameter {
+    /// A flag that is off and can change during a run; rows override what differs.
+    pub const LIVE: Self = Self {
+        name: "",
+        opposite: None,
+        domain: Domain::Flag,
+        default: Preset::Is("false"),
+        only: None,
+        live: true,
+        source: "",
+        help: "",
+    };
+    /// The same, but fixed during a run.
+    pub const FIXED: Self = Self {
+        live: false,
+        ..Self::LIVE
+    };
 }
 
 /// A condition of [`Parameter::only`] as scenarios write it: `form = "linux"`, `adaptive = true`, `levels = 2`.
@@ -295,8 +320,34 @@ pub struct ParameterError {
     pub key: String,
     /// The value as given.
     pub found: String,
-    /// What is wrong with it, or what would be right.
+    /// The allowed values, or the reason of the refusal.
     pub allowed: String,
+}
+
+impl ParameterError {
+    /// The refusal of `found` as the value of `key`.
+    pub fn new(key: &str, found: impl fmt::Display, allowed: impl Into<String>) -> Self {
+        Self {
+            key: key.to_string(),
+            found: found.to_string(),
+            allowed: allowed.into(),
+        }
+    }
+    /// The same refusal, of a change of `key` to `found`: where another parameter does not go with the change, the text names it.
+    #[must_use]
+    pub fn of_change(self, key: &str, found: &str) -> Self {
+        if self.key == key {
+            return self;
+        }
+        Self::new(
+            key,
+            found,
+            format!(
+                "does not go with {} = {}, which {}",
+                self.key, self.found, self.allowed
+            ),
+        )
+    }
 }
 
 impl fmt::Display for ParameterError {
@@ -307,7 +358,7 @@ impl fmt::Display for ParameterError {
 
 impl core::error::Error for ParameterError {}
 
-/// The parameters of one discipline: those given, and the defaults of the rest.
+/// The values of a table's parameters: those given, and the defaults of the rest.
 #[derive(Debug, Clone)]
 pub struct Settings {
     table: &'static [Parameter],
@@ -328,30 +379,18 @@ impl Settings {
         self.table
     }
 
-    /// Gives a parameter a value. Whether it applies at all is checked by [`Settings::check`], once
-    /// everything is given.
+    /// Sets a parameter. [`Settings::check`] refuses it if it has no effect, once all are set.
     pub fn set(&mut self, key: &str, text: &str) -> Result<(), ParameterError> {
-        let error = |allowed: String| ParameterError {
-            key: key.to_string(),
-            found: text.to_string(),
-            allowed,
-        };
-        let found = self
-            .table
-            .iter()
-            .position(|p| p.name == key || p.opposite == Some(key));
-        let Some(index) = found else {
+        let Some(index) = self.position(key) else {
             let known: Vec<&str> = self.table.iter().map(|p| p.name).collect();
-            return Err(error(format!(
-                "unknown parameter; known are {}",
-                known.join(", ")
-            )));
+            let allowed = format!("unknown parameter; known are {}", known.join(", "));
+            return Err(ParameterError::new(key, text, allowed));
         };
         let parameter = &self.table[index];
         let value = parameter
             .domain
             .parse(text)
-            .map_err(|allowed| error(format!("must be {allowed}")))?;
+            .map_err(|allowed| ParameterError::new(key, text, format!("must be {allowed}")))?;
         self.given[index] = Some(match value {
             Value::Flag(flag) if parameter.name != key => Value::Flag(!flag),
             value => value,
@@ -359,83 +398,76 @@ impl Settings {
         Ok(())
     }
 
-    /// Gives a parameter a value that has been read.
+    /// Sets a parameter to a value that has been read.
     pub fn give(&mut self, key: &str, value: Value) -> Result<(), ParameterError> {
-        let index = self.index(key);
+        let Some(index) = self.index(key) else {
+            return Err(ParameterError::new(key, value, "unknown parameter"));
+        };
         let domain = &self.table[index].domain;
         if !domain.has(&value) {
-            return Err(ParameterError {
-                key: key.to_string(),
-                found: value.to_string(),
-                allowed: format!("must be {domain}"),
-            });
+            return Err(ParameterError::new(key, value, format!("must be {domain}")));
         }
         self.given[index] = Some(value);
         Ok(())
     }
 
-    /// Checks that every parameter given has an effect in this combination, and that none is missing.
+    /// Refuses a parameter that was given but has no effect in this combination, and one that is missing.
     pub fn check(&self) -> Result<(), ParameterError> {
         for (parameter, given) in self.table.iter().zip(&self.given) {
-            if let (None, Default::Required) = (given, parameter.default)
+            if let (None, Preset::Required) = (given, parameter.default)
                 && self.applies(parameter)
             {
-                return Err(ParameterError {
-                    key: parameter.name.to_string(),
-                    found: "nothing".to_string(),
-                    allowed: format!("must be {}", parameter.domain),
-                });
+                let allowed = format!("must be {}", parameter.domain);
+                return Err(ParameterError::new(parameter.name, "nothing", allowed));
             }
             let (Some(value), Some(only)) = (given, parameter.only) else {
                 continue;
             };
             if !self.applies(parameter) {
-                return Err(ParameterError {
-                    key: parameter.name.to_string(),
-                    found: value.to_string(),
-                    allowed: format!("has an effect only with {}", condition(only)),
-                });
+                let allowed = format!("has an effect only with {}", condition(only));
+                return Err(ParameterError::new(parameter.name, value, allowed));
             }
         }
         Ok(())
     }
 
-    /// A copy with one parameter changed, which must be one that can change while its owner lives.
+    /// A copy with one parameter changed, which must be one that can change during a run.
     pub fn changed(&self, key: &str, text: &str) -> Result<Self, ParameterError> {
         let mut changed = self.clone();
         changed.set(key, text)?;
-        changed.check()?;
-        let fixed = self
-            .table
-            .iter()
-            .any(|p| (p.name == key || p.opposite == Some(key)) && !p.live);
-        if fixed {
-            return Err(ParameterError {
-                key: key.to_string(),
-                found: text.to_string(),
-                allowed: "cannot change while the queue lives".to_string(),
-            });
+        changed
+            .check()
+            .map_err(|error| error.of_change(key, text))?;
+        if self
+            .position(key)
+            .is_some_and(|index| !self.table[index].live)
+        {
+            let allowed = "cannot change while the queue lives";
+            return Err(ParameterError::new(key, text, allowed));
         }
         Ok(changed)
     }
 
     /// Whether the parameter was given.
     pub fn is_given(&self, name: &str) -> bool {
-        self.given[self.index(name)].is_some()
+        self.index(name)
+            .is_some_and(|index| self.given[index].is_some())
     }
 
-    /// The value given, else the default; `None` where the discipline derives it.
+    /// The value given, else the default; `None` where it is derived, and without such a parameter.
     pub fn value(&self, name: &str) -> Option<Value> {
-        let index = self.index(name);
+        let index = self.index(name)?;
         let parameter = &self.table[index];
         self.given[index].or_else(|| {
             let text = match parameter.default {
-                Default::Is(text) => text,
-                Default::By(other, choices) => {
-                    let word = self.word(other);
+                Preset::Is(text) => text,
+                Preset::By(other, choices) => {
+                    let Some(Value::Word(word)) = self.value(other) else {
+                        return None;
+                    };
                     choices.iter().find(|(choice, _)| *choice == word)?.1
                 }
-                Default::Required | Default::Derived(_) => return None,
+                Preset::Required | Preset::Derived(_) => return None,
             };
             Some(parameter.domain.parse(text).expect("defaults are in range"))
         })
@@ -449,16 +481,18 @@ impl Settings {
             .map(|p| (p, self.value(p.name)))
     }
 
-    /// Whether the parameter exists in this combination: what it hangs on has the right value, and
-    /// exists itself.
+    /// Whether the parameter exists in this combination: the one that it depends on has the right
+    /// value, and exists itself.
     fn applies(&self, parameter: &Parameter) -> bool {
-        parameter.only.is_none_or(|(other, word)| {
+        parameter.only.is_none_or(|(other, value)| {
             let is = match self.value(other) {
-                Some(Value::Flag(flag)) => flag == (word == "true"),
-                Some(Value::Integer(number)) => word.parse() == Ok(number),
-                _ => self.word(other) == word,
+                Some(Value::Flag(flag)) => flag == (value == "true"),
+                Some(Value::Integer(number)) => value.parse() == Ok(number),
+                Some(Value::Word(word)) => word == value,
+                _ => false,
             };
-            is && self.applies(&self.table[self.index(other)])
+            let other = self.index(other).map(|index| &self.table[index]);
+            is && other.is_some_and(|other| self.applies(other))
         })
     }
 
@@ -528,17 +562,28 @@ impl Settings {
         }
     }
 
-    fn index(&self, name: &str) -> usize {
+    /// For [`Table::of`]: the field of this name.
+    #[doc(hidden)]
+    pub fn field<T: Field>(&self, name: &str) -> T {
+        let value = self.value(name);
+        T::read(value, self.is_given(name)).unwrap_or_else(|| wrong(name, value))
+    }
+
+    /// Where the parameter of this name is in the table.
+    fn index(&self, name: &str) -> Option<usize> {
+        self.table.iter().position(|p| p.name == name)
+    }
+    /// The same, also by the name of the opposite.
+    fn position(&self, name: &str) -> Option<usize> {
         self.table
             .iter()
-            .position(|p| p.name == name)
-            .unwrap_or_else(|| panic!("{name} is not in the table"))
+            .position(|p| p.name == name || p.opposite == Some(name))
     }
 }
 
-/// A discipline asked its own table for something that is not there.
+/// The settings are of another table than the one that reads them.
 fn wrong(name: &str, value: Option<Value>) -> ! {
-    panic!("parameter {name} is {value:?}, which its discipline does not expect")
+    panic!("parameter {name} is {value:?}, which its table does not have")
 }
 
 /// The bytes that a limit allows at `rate`, if it is one of bytes or time.

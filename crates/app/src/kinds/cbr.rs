@@ -4,7 +4,7 @@
 //! N(20 ms, 1 ms)). The schedule depends on the plan only: a host that is late sends what is due at
 //! once, and the rate does not drift.
 
-use quell_units::parameter::Default as Preset;
+use quell_units::parameter::Preset;
 use quell_units::{Bytes, Interval, Parameter, Random, Settings, Time};
 
 use crate::datagrams::{self, Receiver};

@@ -12,7 +12,7 @@
 //! The times depend on the plan only, as with `cbr`: a host that is late does not shift them. A flow
 //! begins with an on-time as soon as it is up. Lengths below 1 ns count as 1 ns.
 
-use quell_units::parameter::{Default as Preset, Domain};
+use quell_units::parameter::{Domain, Preset};
 use quell_units::{Parameter, Period, Random, Settings, Time};
 
 use crate::datagrams::{self, Receiver as DatagramReceiver};

@@ -10,7 +10,7 @@
 //! Either end may be the one whose host opens connections. Both draw from the same stream, so the
 //! pauses are the same.
 
-use quell_units::parameter::{Default as Preset, Domain};
+use quell_units::parameter::{Domain, Preset};
 use quell_units::{Bytes, Parameter, Period, Random, Settings, Time};
 
 use crate::exponential::draw;

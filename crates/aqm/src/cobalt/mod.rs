@@ -32,7 +32,7 @@ pub mod law;
 
 use crate::observer::{DropReason, MarkReason, Observer, QueueId};
 use crate::packet::Packet;
-use crate::parameter::{Default, Domain, Parameter, ParameterError, Settings, Value};
+use crate::parameter::{Domain, Parameter, ParameterError, Preset, Settings, Value};
 use crate::qdisc::{Backlog, Gauge, Kind, Link, Qdisc, mark};
 use crate::random::Random;
 use crate::single_queue::{self, Limit, SingleQueue, drop_queued};
@@ -74,7 +74,7 @@ const ROW: Parameter = Parameter {
     name: "",
     opposite: None,
     domain: Domain::Flag,
-    default: Default::Is("true"),
+    default: Preset::Is("true"),
     only: None,
     live: true,
     source: "sch_cake.c",
@@ -90,14 +90,14 @@ const TABLE: &[Parameter] = &[
         domain: Domain::Limit {
             plain_is_packets: true,
         },
-        default: Default::Is("10240p"),
+        default: Preset::Is("10240p"),
         help: "What may wait: packets, bytes, or a time at the link's rate.",
         ..ROW
     },
     Parameter {
         name: "memlimit",
         domain: Domain::Bytes(1, u32::MAX as u64),
-        default: Default::Derived("4 × rate × interval, from 4 MiB to 10240 × MTU"),
+        default: Preset::Derived("4 × rate × interval, from 4 MiB to 10240 × MTU"),
         source: "tc-cake(8)",
         help: "Memory that the packets may occupy.",
         ..ROW
@@ -105,7 +105,7 @@ const TABLE: &[Parameter] = &[
     Parameter {
         name: "target",
         domain: Domain::Time(SHORTEST, LONGEST),
-        default: Default::Is("5ms"),
+        default: Preset::Is("5ms"),
         source: "sch_cake.c; tc-cake(8): rtt / 20",
         help: "Largest delay that may last; raised to one and a half MTUs at low rates.",
         ..ROW
@@ -113,7 +113,7 @@ const TABLE: &[Parameter] = &[
     Parameter {
         name: "interval",
         domain: Domain::Time(SHORTEST, LONGEST),
-        default: Default::Is("100ms"),
+        default: Preset::Is("100ms"),
         source: "sch_cake.c; tc-cake(8): rtt",
         help: "How long the delay must last before the first signal; raised with the target, and at least twice of it.",
         ..ROW
@@ -128,7 +128,7 @@ const TABLE: &[Parameter] = &[
     Parameter {
         name: "p_inc",
         domain: Domain::Fraction(0, ONE - 1, ONE),
-        default: Default::Is("0.00390625"),
+        default: Preset::Is("0.00390625"),
         source: "sch_cake.c: 1/256",
         help: "By how much BLUE's drop probability rises when the queue overflows; 0 switches BLUE off.",
         ..ROW
@@ -136,7 +136,7 @@ const TABLE: &[Parameter] = &[
     Parameter {
         name: "p_dec",
         domain: Domain::Fraction(0, ONE - 1, ONE),
-        default: Default::Is("0.000244140625"),
+        default: Preset::Is("0.000244140625"),
         source: "sch_cake.c: 1/4096",
         help: "By how much BLUE's drop probability falls when the queue is empty.",
         ..ROW

@@ -44,7 +44,7 @@ mod rfc8289;
 
 use crate::observer::{DropReason, Observer, QueueId};
 use crate::packet::Packet;
-use crate::parameter::{Default, Domain, Parameter, ParameterError, Settings};
+use crate::parameter::{Domain, Parameter, ParameterError, Preset, Settings};
 use crate::qdisc::{Backlog, Gauge, Kind, Link, Qdisc};
 use crate::single_queue::{self, Limit, SingleQueue};
 use crate::units::{Bytes, Rate, Time};
@@ -100,7 +100,7 @@ const TABLE: &[Parameter] = &[
     Parameter {
         name: "form",
         domain: Domain::Word(&["linux", "rfc8289"]),
-        default: Default::Is("linux"),
+        default: Preset::Is("linux"),
         live: false,
         source: "quell",
         help: "Linux's CoDel to the integer, or the pseudocode of RFC 8289.",
@@ -111,7 +111,7 @@ const TABLE: &[Parameter] = &[
         domain: Domain::Limit {
             plain_is_packets: true,
         },
-        default: Default::Is("1000p"),
+        default: Preset::Is("1000p"),
         help: "What may wait: packets, bytes, or a time at the link's rate.",
         ..ROW
     },

@@ -2,7 +2,7 @@
 
 use alloc::string::ToString;
 
-use crate::parameter::{Default, Domain, Parameter, ParameterError, Settings, Value};
+use crate::parameter::{Domain, Parameter, ParameterError, Preset, Settings, Value};
 use crate::units::Time;
 
 /// Linux takes longer times, but tells apart no more than 2 199 s, half of what its clock counts before it wraps.
@@ -16,7 +16,7 @@ pub(crate) const ROW: Parameter = Parameter {
     name: "",
     opposite: None,
     domain: Domain::Flag,
-    default: Default::Is("false"),
+    default: Preset::Is("false"),
     only: None,
     live: true,
     source: "tc-codel(8)",
@@ -26,7 +26,7 @@ pub(crate) const ROW: Parameter = Parameter {
 pub(crate) const TARGET: Parameter = Parameter {
     name: "target",
     domain: Domain::Time(SHORTEST, LONGEST),
-    default: Default::Is("5ms"),
+    default: Preset::Is("5ms"),
     source: "tc-codel(8); RFC 8289 section 4.4",
     help: "Standing delay that is accepted.",
     ..ROW
@@ -34,7 +34,7 @@ pub(crate) const TARGET: Parameter = Parameter {
 pub(crate) const INTERVAL: Parameter = Parameter {
     name: "interval",
     domain: Domain::Time(SHORTEST, LONGEST),
-    default: Default::Is("100ms"),
+    default: Preset::Is("100ms"),
     source: "tc-codel(8); RFC 8289 section 4.3",
     help: "How long the delay must stay above target before the first drop; about the longest usual RTT.",
     ..ROW
@@ -48,14 +48,14 @@ pub(crate) const ECN: Parameter = Parameter {
 pub(crate) const CE_THRESHOLD: Parameter = Parameter {
     name: "ce_threshold",
     domain: Domain::Time(Time::ZERO, LONGEST),
-    default: Default::Derived("none: no packet is marked for its own delay"),
+    default: Preset::Derived("none: no packet is marked for its own delay"),
     help: "ECN-capable packets that waited longer than this are marked, whatever else is decided.",
     ..ROW
 };
 pub(crate) const CE_THRESHOLD_SELECTOR: Parameter = Parameter {
     name: "ce_threshold_selector",
     domain: ECN_FIELD,
-    default: Default::Is("0"),
+    default: Preset::Is("0"),
     source: "tc-fq_codel(8): ce_threshold_selector VALUE/MASK",
     help: "With ce_threshold_mask: only packets whose masked ECN field equals this; 1 for L4S.",
     ..ROW
@@ -63,7 +63,7 @@ pub(crate) const CE_THRESHOLD_SELECTOR: Parameter = Parameter {
 pub(crate) const CE_THRESHOLD_MASK: Parameter = Parameter {
     name: "ce_threshold_mask",
     domain: ECN_FIELD,
-    default: Default::Is("0"),
+    default: Preset::Is("0"),
     source: "tc-fq_codel(8): ce_threshold_selector VALUE/MASK",
     help: "The bits of the ECN field that ce_threshold_selector compares, 1 for L4S; with 0 all packets are meant.",
     ..ROW

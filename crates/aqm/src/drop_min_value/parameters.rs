@@ -1,13 +1,13 @@
 //! The parameter table of drop-minimum-value.
 
-use crate::parameter::{Default, Domain, Parameter};
+use crate::parameter::{Domain, Parameter, Preset};
 use crate::virtual_queue::parameters::{DEFAULT_VALUE, HIGHEST_VALUE};
 
 const ROW: Parameter = Parameter {
     name: "",
     opposite: None,
     domain: Domain::Flag,
-    default: Default::Is("false"),
+    default: Preset::Is("false"),
     only: None,
     live: true,
     source: "quell",
@@ -18,7 +18,7 @@ pub(super) const TABLE: &[Parameter] = &[
     Parameter {
         name: "form",
         domain: Domain::Word(&["ideal", "fifo"]),
-        default: Default::Is("ideal"),
+        default: Preset::Is("ideal"),
         live: false,
         source: "ANRW 2020 (ideal); US 11,563,698 (fifo)",
         help: "Drop the packet of the lowest value where it stands, or condemn it to be dropped at the head.",
@@ -29,7 +29,7 @@ pub(super) const TABLE: &[Parameter] = &[
         domain: Domain::Limit {
             plain_is_packets: true,
         },
-        default: Default::Is("100ms"),
+        default: Preset::Is("100ms"),
         source: "quell; as fifo",
         help: "What may wait to be sent: packets, bytes, or a time at the link's rate.",
         ..ROW
@@ -37,7 +37,7 @@ pub(super) const TABLE: &[Parameter] = &[
     Parameter {
         name: "buffer",
         domain: Domain::Integer(1, 1_024),
-        default: Default::Is("4"),
+        default: Preset::Is("4"),
         only: Some(("form", "fifo")),
         help: "So many times the limit may stand in the FIFO together with what is condemned.",
         ..ROW

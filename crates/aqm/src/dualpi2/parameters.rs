@@ -2,7 +2,7 @@
 
 use alloc::string::ToString;
 
-use crate::parameter::{Default, Domain, Parameter, ParameterError, Settings};
+use crate::parameter::{Domain, Parameter, ParameterError, Preset, Settings};
 use crate::queue_protection;
 use crate::scheduler;
 use crate::units::{Frequency, Time};
@@ -21,7 +21,7 @@ const ROW: Parameter = Parameter {
     name: "",
     opposite: None,
     domain: Domain::Flag,
-    default: Default::Is("false"),
+    default: Preset::Is("false"),
     only: None,
     live: true,
     source: "tc-dualpi2(8)",
@@ -35,7 +35,7 @@ const OWN: &[Parameter] = &[
     Parameter {
         name: "form",
         domain: Domain::Word(&["linux", "rfc9332"]),
-        default: Default::Is("linux"),
+        default: Preset::Is("linux"),
         live: false,
         source: "quell",
         help: "Linux's sch_dualpi2 to the integer, or RFC 9332 appendix A.",
@@ -46,7 +46,7 @@ const OWN: &[Parameter] = &[
         domain: Domain::Limit {
             plain_is_packets: true,
         },
-        default: Default::By("form", &[("linux", "10000p"), ("rfc9332", "250ms")]),
+        default: Preset::By("form", &[("linux", "10000p"), ("rfc9332", "250ms")]),
         source: "tc-dualpi2(8); RFC 9332 figure 2 (250 ms at the link's highest rate)",
         help: "What both queues together may hold: packets (linux), bytes or time (rfc9332).",
         ..ROW
@@ -54,7 +54,7 @@ const OWN: &[Parameter] = &[
     Parameter {
         name: "memlimit",
         domain: Domain::Bytes(1, u32::MAX as u64),
-        default: Default::Derived("limit × 2 × MTU"),
+        default: Preset::Derived("limit × 2 × MTU"),
         only: LINUX,
         source: "tc-dualpi2(8); the kernel doubles what the page states",
         help: "Memory that both queues together may occupy.",
@@ -63,7 +63,7 @@ const OWN: &[Parameter] = &[
     Parameter {
         name: "target",
         domain: Domain::Time(SHORTEST, LONGEST),
-        default: Default::Is("15ms"),
+        default: Preset::Is("15ms"),
         source: "tc-dualpi2(8); RFC 9332 figure 2",
         help: "Queue delay that the PI controller holds.",
         ..ROW
@@ -71,7 +71,7 @@ const OWN: &[Parameter] = &[
     Parameter {
         name: "tupdate",
         domain: Domain::Time(SHORTEST, LONGEST),
-        default: Default::By("form", &[("linux", "16ms"), ("rfc9332", "15ms")]),
+        default: Preset::By("form", &[("linux", "16ms"), ("rfc9332", "15ms")]),
         source: "sch_dualpi2.c; RFC 9332 figure 2: min(target, RTT_max/3)",
         help: "Interval between two updates of the probability.",
         ..ROW
@@ -79,7 +79,7 @@ const OWN: &[Parameter] = &[
     Parameter {
         name: "alpha",
         domain: Domain::Frequency(LEAST_GAIN, LARGEST_GAIN),
-        default: Default::By("form", &[("linux", "0.16015625"), ("rfc9332", "0.15")]),
+        default: Preset::By("form", &[("linux", "0.16015625"), ("rfc9332", "0.15")]),
         source: "sch_dualpi2.c: 41/256 Hz; RFC 9332 figure 2: 0.1·Tupdate/RTT_max²",
         help: "Integral gain.",
         ..ROW
@@ -87,7 +87,7 @@ const OWN: &[Parameter] = &[
     Parameter {
         name: "beta",
         domain: Domain::Frequency(LEAST_GAIN, LARGEST_GAIN),
-        default: Default::By("form", &[("linux", "3.19921875"), ("rfc9332", "3")]),
+        default: Preset::By("form", &[("linux", "3.19921875"), ("rfc9332", "3")]),
         source: "sch_dualpi2.c: 819/256 Hz; RFC 9332 figure 2: 0.3/RTT_max",
         help: "Proportional gain.",
         ..ROW
@@ -95,21 +95,21 @@ const OWN: &[Parameter] = &[
     Parameter {
         name: "typical_rtt",
         domain: Domain::Time(SHORTEST, LONGEST),
-        default: Default::Derived("max_rtt / 6 where that is given"),
+        default: Preset::Derived("max_rtt / 6 where that is given"),
         help: "With max_rtt, sets target, tupdate, alpha and beta.",
         ..ROW
     },
     Parameter {
         name: "max_rtt",
         domain: Domain::Time(SHORTEST, LONGEST),
-        default: Default::Derived("6 × typical_rtt where that is given"),
+        default: Preset::Derived("6 × typical_rtt where that is given"),
         help: "With typical_rtt, sets target, tupdate, alpha and beta.",
         ..ROW
     },
     Parameter {
         name: "coupling_factor",
         domain: Domain::Integer(1, 255),
-        default: Default::Is("2"),
+        default: Preset::Is("2"),
         source: "tc-dualpi2(8); RFC 9332 figure 2 (k)",
         help: "How much more often L4S is marked than the square root of Classic's probability.",
         ..ROW
@@ -130,7 +130,7 @@ const OWN: &[Parameter] = &[
     Parameter {
         name: "step_thresh",
         domain: Domain::TimeOrPackets((Time::ZERO, LONGEST), (0, u32::MAX as u64)),
-        default: Default::Is("1ms"),
+        default: Preset::Is("1ms"),
         only: LINUX,
         help: "Above this sojourn time, or number of packets left in the L4S queue, L4S is marked.",
         ..ROW
@@ -138,7 +138,7 @@ const OWN: &[Parameter] = &[
     Parameter {
         name: "min_qlen_step",
         domain: Domain::Packets(0, u32::MAX as u64),
-        default: Default::Is("0p"),
+        default: Preset::Is("0p"),
         only: LINUX,
         help: "The step applies to a packet that found at least so many in the L4S queue.",
         ..ROW
@@ -153,7 +153,7 @@ const OWN: &[Parameter] = &[
     Parameter {
         name: "min_th",
         domain: Domain::Time(Time::ZERO, LONGEST),
-        default: Default::Is("800us"),
+        default: Preset::Is("800us"),
         only: RFC9332,
         source: "RFC 9332 figure 2 (minTh)",
         help: "Sojourn time at which the native L4S marking begins.",
@@ -162,7 +162,7 @@ const OWN: &[Parameter] = &[
     Parameter {
         name: "range",
         domain: Domain::Time(Time::ZERO, LONGEST),
-        default: Default::Is("400us"),
+        default: Preset::Is("400us"),
         only: RFC9332,
         source: "RFC 9332 figure 2",
         help: "Over this range the native marking rises from 0 to 1; 0 is a step at min_th.",
@@ -171,14 +171,14 @@ const OWN: &[Parameter] = &[
     Parameter {
         name: "th_len",
         domain: Domain::Packets(0, u32::MAX as u64),
-        default: Default::Is("1p"),
+        default: Preset::Is("1p"),
         only: RFC9332,
         source: "RFC 9332 figure 2 (Th_len)",
         help: "With no more packets than this in the L4S queue, native marking is suppressed.",
         ..ROW
     },
     Parameter {
-        default: Default::By("form", &[("linux", "credit"), ("rfc9332", "wrr")]),
+        default: Preset::By("form", &[("linux", "credit"), ("rfc9332", "wrr")]),
         source: "sch_dualpi2.c; RFC 9332 appendix A.2",
         ..scheduler::SCHEDULER
     },

@@ -4,7 +4,7 @@ use alloc::format;
 use alloc::string::{String, ToString};
 
 use super::adaptation::{Law, PARTS};
-use crate::parameter::{Default, Domain, Parameter, ParameterError, Settings, Value, limit_bytes};
+use crate::parameter::{Domain, Parameter, ParameterError, Preset, Settings, Value, limit_bytes};
 use crate::qdisc::{Backlog, Link};
 use crate::single_queue::Limit;
 use crate::units::{Bytes, Rate, Time};
@@ -18,7 +18,7 @@ const ROW: Parameter = Parameter {
     name: "",
     opposite: None,
     domain: Domain::Flag,
-    default: Default::Is("false"),
+    default: Preset::Is("false"),
     only: None,
     live: true,
     source: "",
@@ -33,7 +33,7 @@ pub(super) const TABLE: &[Parameter] = &[
     Parameter {
         name: "threshold",
         domain: AMOUNT,
-        default: Default::Is("10ms"),
+        default: Preset::Is("10ms"),
         source: "slides: 125 kB, 10 ms at 100 Mbit/s and the BDP of one of ten flows",
         help: "Above this a packet is dropped, one in each interval. Below the limit.",
         ..ROW
@@ -41,7 +41,7 @@ pub(super) const TABLE: &[Parameter] = &[
     Parameter {
         name: "interval",
         domain: Domain::Time(SHORTEST, LONGEST),
-        default: Default::Is("200ms"),
+        default: Preset::Is("200ms"),
         source: "HPSR 2015: twice the RTT of the traffic expected to dominate",
         help: "Timeout after a drop, in which there is no other; the longest, if adaptive.",
         ..ROW
@@ -49,7 +49,7 @@ pub(super) const TABLE: &[Parameter] = &[
     Parameter {
         name: "limit",
         domain: AMOUNT,
-        default: Default::Is("100ms"),
+        default: Preset::Is("100ms"),
         source: "quell; a typical access buffer. ns-3 port: 1000p",
         help: "What may wait, as in fifo.",
         ..ROW
@@ -63,7 +63,7 @@ pub(super) const TABLE: &[Parameter] = &[
     Parameter {
         name: "tau",
         domain: Domain::Time(SHORTEST, LONGEST),
-        default: Default::Derived("5 × interval"),
+        default: Preset::Derived("5 × interval"),
         only: ADAPTIVE,
         source: "HPSR 2015: comfortably larger than the interval, here five times",
         help: "Cumulative time above the threshold that halves the timeout.",
@@ -72,7 +72,7 @@ pub(super) const TABLE: &[Parameter] = &[
     Parameter {
         name: "alpha",
         domain: Domain::Fraction(1, 16 * PARTS, PARTS),
-        default: Default::Is("2"),
+        default: Preset::Is("2"),
         only: ADAPTIVE,
         source: "ns-3 port; HPSR 2015: not much larger than 1",
         help: "How much more time above the threshold counts than time below.",
@@ -81,7 +81,7 @@ pub(super) const TABLE: &[Parameter] = &[
     Parameter {
         name: "max_time",
         domain: Domain::Time(SHORTEST, LONGEST),
-        default: Default::Is("60s"),
+        default: Preset::Is("60s"),
         only: ADAPTIVE,
         source: "ns-3 port",
         help: "The largest cumulative time; it sets the shortest timeout.",
@@ -90,7 +90,7 @@ pub(super) const TABLE: &[Parameter] = &[
     Parameter {
         name: "delay",
         domain: Domain::Word(&["backlog", "sojourn"]),
-        default: Default::Is("backlog"),
+        default: Preset::Is("backlog"),
         source: "backlog: quell; sojourn: ns-3 port",
         help: "What a threshold in time is compared with: the backlog at the link's rate, or the sojourn time of the last packet that left.",
         ..ROW

@@ -216,7 +216,7 @@ fn changes_keep_what_is_booked() {
     let refused = gsp.configure("adaptive", "false", now, &mut fates);
     assert_eq!(
         refused.unwrap_err().to_string(),
-        "tau = 1s: has an effect only with adaptive = true"
+        "adaptive = false: does not go with tau = 1s, which has an effect only with adaptive = true"
     );
     // Switched off and on again it begins anew.
     let (mut gsp, now) = booked();

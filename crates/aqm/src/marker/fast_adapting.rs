@@ -15,7 +15,7 @@
 use super::parameters::{IDLE, OURS, PER, TIME_CONSTANT, flows};
 use super::random::draw;
 use super::{Law, one};
-use crate::parameter::{Default, Domain, Parameter, ParameterError, Settings};
+use crate::parameter::{Domain, Parameter, ParameterError, Preset, Settings};
 use crate::random::Random;
 use crate::registry::Entry;
 use crate::units::{Bytes, Rate, Time};
@@ -26,7 +26,7 @@ const fn bytes(name: &'static str, default: &'static str, help: &'static str) ->
         name,
         opposite: None,
         domain: Domain::Bytes(1, 1_000_000_000),
-        default: Default::Is(default),
+        default: Preset::Is(default),
         only: None,
         live: false,
         source: OURS,

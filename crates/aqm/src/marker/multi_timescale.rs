@@ -19,7 +19,7 @@ use super::Law;
 use super::parameters::{IDLE, OURS, PER, flows};
 use super::random::draw;
 use super::rate::{Decay, Estimate};
-use crate::parameter::{Default, Domain, Parameter, ParameterError, Settings};
+use crate::parameter::{Domain, Parameter, ParameterError, Preset, Settings};
 use crate::random::Random;
 use crate::registry::Entry;
 use crate::units::{Bytes, Rate, Time};
@@ -39,7 +39,7 @@ const fn row(
         name,
         opposite: None,
         domain,
-        default: Default::Is(default),
+        default: Preset::Is(default),
         only: None,
         live: false,
         source: OURS,
@@ -62,7 +62,7 @@ const PARAMETERS: &[Parameter] = &[
 
 /// A place must outlive what the longest timescale remembers.
 const IDLE_LONG: Parameter = Parameter {
-    default: Default::Is("30s"),
+    default: Preset::Is("30s"),
     source: "ours: three times the longest timescale",
     ..IDLE
 };

@@ -1,6 +1,6 @@
 //! Rows that the markers' tables share.
 
-use crate::parameter::{Default, Domain, Parameter};
+use crate::parameter::{Domain, Parameter, Preset};
 use crate::units::Time;
 
 pub(crate) const OURS: &str = "ours";
@@ -10,7 +10,7 @@ pub(crate) const PER: Parameter = Parameter {
     name: "per",
     opposite: None,
     domain: Domain::Word(&["flow", "aggregate"]),
-    default: Default::Is("flow"),
+    default: Preset::Is("flow"),
     only: None,
     live: false,
     source: "both are in the framework's papers",
@@ -23,7 +23,7 @@ pub(crate) const fn flows(default: &'static str, most: u64) -> Parameter {
         name: "flows",
         opposite: None,
         domain: Domain::Integer(16, most),
-        default: Default::Is(default),
+        default: Preset::Is(default),
         only: Some(("per", "flow")),
         live: false,
         source: OURS,
@@ -36,7 +36,7 @@ pub(crate) const IDLE: Parameter = Parameter {
     name: "idle",
     opposite: None,
     domain: Domain::Time(Time::from_millis(1), Time::from_secs(3_600)),
-    default: Default::Is("1s"),
+    default: Preset::Is("1s"),
     only: Some(("per", "flow")),
     live: false,
     source: "ours: ten time constants",
@@ -48,7 +48,7 @@ pub(crate) const TIME_CONSTANT: Parameter = Parameter {
     name: "time_constant",
     opposite: None,
     domain: Domain::Time(Time::from_millis(1), Time::from_secs(100)),
-    default: Default::Is("100ms"),
+    default: Preset::Is("100ms"),
     only: None,
     live: false,
     source: "ours: 20 ms was seen to be less fair in a model",

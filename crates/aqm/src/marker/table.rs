@@ -15,7 +15,7 @@ use alloc::boxed::Box;
 use super::parameters::{IDLE, OURS, PER, TIME_CONSTANT, flows};
 use super::rate::{Decay, Estimate};
 use super::{Law, one};
-use crate::parameter::{Default, Domain, Parameter, ParameterError, Settings};
+use crate::parameter::{Domain, Parameter, ParameterError, Preset, Settings};
 use crate::random::Random;
 use crate::registry::Entry;
 use crate::units::{Bytes, Rate, Time};
@@ -32,7 +32,7 @@ const PARAMETERS: &[Parameter] = &[
         name: "steps",
         opposite: None,
         domain: Domain::Integer(1, 256),
-        default: Default::Is("64"),
+        default: Preset::Is("64"),
         only: None,
         live: false,
         source: "ours: as fine as the codes",
@@ -42,7 +42,7 @@ const PARAMETERS: &[Parameter] = &[
         name: "table_bits",
         opposite: None,
         domain: Domain::Integer(4, 16),
-        default: Default::Is("12"),
+        default: Preset::Is("12"),
         only: None,
         live: false,
         source: OURS,

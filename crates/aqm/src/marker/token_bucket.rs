@@ -21,7 +21,7 @@ use core::mem;
 
 use super::parameters::{IDLE, PER, flows};
 use super::{Law, one};
-use crate::parameter::{Default, Domain, Parameter, ParameterError, Settings};
+use crate::parameter::{Domain, Parameter, ParameterError, Preset, Settings};
 use crate::random::Random;
 use crate::registry::Entry;
 use crate::units::{Bytes, Rate, Time};
@@ -56,7 +56,7 @@ const fn row(
         name,
         opposite: None,
         domain,
-        default: Default::Is(default),
+        default: Preset::Is(default),
         only: None,
         live: false,
         source,

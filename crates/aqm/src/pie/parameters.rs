@@ -1,6 +1,6 @@
 //! The parameter table of PIE.
 
-use crate::parameter::{Default, Domain, Parameter};
+use crate::parameter::{Domain, Parameter, Preset};
 use crate::units::Time;
 
 const LINUX: Option<(&str, &str)> = Some(("form", "linux"));
@@ -16,7 +16,7 @@ const ROW: Parameter = Parameter {
     name: "",
     opposite: None,
     domain: Domain::Flag,
-    default: Default::Is("false"),
+    default: Preset::Is("false"),
     only: None,
     live: true,
     source: "tc-pie(8)",
@@ -27,7 +27,7 @@ pub(super) const TABLE: &[Parameter] = &[
     Parameter {
         name: "form",
         domain: Domain::Word(&["linux", "rfc8033"]),
-        default: Default::Is("linux"),
+        default: Preset::Is("linux"),
         live: false,
         source: "quell",
         help: "Linux's sch_pie to the integer, or RFC 8033 appendix B.",
@@ -38,7 +38,7 @@ pub(super) const TABLE: &[Parameter] = &[
         domain: Domain::Limit {
             plain_is_packets: true,
         },
-        default: Default::Is("1000p"),
+        default: Preset::Is("1000p"),
         source: "tc-pie(8); RFC 8033 names none (TAIL_DROP)",
         help: "What may wait: packets, bytes, or a time at the link's rate.",
         ..ROW
@@ -46,7 +46,7 @@ pub(super) const TABLE: &[Parameter] = &[
     Parameter {
         name: "target",
         domain: Domain::Time(SHORTEST, LONGEST),
-        default: Default::Is("15ms"),
+        default: Preset::Is("15ms"),
         source: "tc-pie(8); RFC 8033 section 4.2 (QDELAY_REF)",
         help: "Queue delay that the controller holds.",
         ..ROW
@@ -54,7 +54,7 @@ pub(super) const TABLE: &[Parameter] = &[
     Parameter {
         name: "tupdate",
         domain: Domain::Time(SHORTEST, LONGEST),
-        default: Default::Is("15ms"),
+        default: Preset::Is("15ms"),
         source: "tc-pie(8); RFC 8033 section 4.2 (T_UPDATE)",
         help: "Interval between two updates of the probability.",
         ..ROW
@@ -62,7 +62,7 @@ pub(super) const TABLE: &[Parameter] = &[
     Parameter {
         name: "alpha",
         domain: Domain::Integer(0, 32),
-        default: Default::Is("2"),
+        default: Preset::Is("2"),
         source: "tc-pie(8), in 1/16 Hz; RFC 8033 section 4.2: 1/8 Hz",
         help: "Integral gain, in sixteenths of 1 Hz.",
         ..ROW
@@ -70,7 +70,7 @@ pub(super) const TABLE: &[Parameter] = &[
     Parameter {
         name: "beta",
         domain: Domain::Integer(0, 32),
-        default: Default::Is("20"),
+        default: Preset::Is("20"),
         source: "tc-pie(8), in 1/16 Hz; RFC 8033 section 4.2: 1 1/4 Hz",
         help: "Proportional gain, in sixteenths of 1 Hz.",
         ..ROW
@@ -78,7 +78,7 @@ pub(super) const TABLE: &[Parameter] = &[
     Parameter {
         name: "ecn",
         opposite: Some("noecn"),
-        default: Default::By("form", &[("linux", "false"), ("rfc8033", "true")]),
+        default: Preset::By("form", &[("linux", "false"), ("rfc8033", "true")]),
         source: "tc-pie(8); RFC 8033 section 5.1",
         help: "Mark ECN-capable packets while the probability is low, instead of dropping them.",
         ..ROW
@@ -100,7 +100,7 @@ pub(super) const TABLE: &[Parameter] = &[
     Parameter {
         name: "max_burst",
         domain: Domain::Time(Time::ZERO, LONGEST),
-        default: Default::Is("150ms"),
+        default: Preset::Is("150ms"),
         only: RFC8033,
         source: "RFC 8033 section 4.4 (MAX_BURST); Linux: fixed",
         help: "How long a burst after a calm time passes without signals.",
@@ -109,7 +109,7 @@ pub(super) const TABLE: &[Parameter] = &[
     Parameter {
         name: "max_ecnth",
         domain: Domain::Fraction(0, FRACTIONS, FRACTIONS),
-        default: Default::Is("0.1"),
+        default: Preset::Is("0.1"),
         only: RFC8033,
         source: "RFC 8033 section 5.1 (MAX_ECNTH); Linux: fixed",
         help: "From this probability on ECN-capable packets are dropped too.",
@@ -118,7 +118,7 @@ pub(super) const TABLE: &[Parameter] = &[
     Parameter {
         name: "mean_pktsize",
         domain: Domain::Bytes(1, u32::MAX as u64),
-        default: Default::Derived("the MTU"),
+        default: Preset::Derived("the MTU"),
         only: RFC8033,
         source: "RFC 8033 section 4.1 (MEAN_PKTSIZE), which gives no value",
         help: "No signal while no more than twice this is queued.",
@@ -126,7 +126,7 @@ pub(super) const TABLE: &[Parameter] = &[
     },
     Parameter {
         name: "on_off",
-        default: Default::Is("true"),
+        default: Preset::Is("true"),
         only: RFC8033,
         source: "RFC 8033 section 5.3",
         help: "Rest until a third of the limit is used, and again once the queue has been calm.",
@@ -134,7 +134,7 @@ pub(super) const TABLE: &[Parameter] = &[
     },
     Parameter {
         name: "derandomize",
-        default: Default::Is("true"),
+        default: Preset::Is("true"),
         only: RFC8033,
         source: "RFC 8033 section 5.4",
         help: "Space signals: none below an accumulated probability of 0.85, always from 8.5.",
@@ -142,7 +142,7 @@ pub(super) const TABLE: &[Parameter] = &[
     },
     Parameter {
         name: "cap_drop",
-        default: Default::Is("true"),
+        default: Preset::Is("true"),
         only: RFC8033,
         source: "RFC 8033 section 5.5",
         help: "From a probability of 10 % on, raise it by at most 2 % at a time.",
@@ -151,7 +151,7 @@ pub(super) const TABLE: &[Parameter] = &[
     Parameter {
         name: "decay",
         domain: Domain::Word(&["below_half", "zero"]),
-        default: Default::Is("below_half"),
+        default: Preset::Is("below_half"),
         only: RFC8033,
         source: "RFC 8033 appendix B, appendix A",
         help: "The probability decays while two delays are below half the target, or zero.",

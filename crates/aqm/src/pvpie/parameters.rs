@@ -1,6 +1,6 @@
 //! The parameter table of PVPIE, and what it makes of PIE.
 
-use crate::parameter::{Default, Domain, Parameter, Settings};
+use crate::parameter::{Domain, Parameter, Preset, Settings};
 use crate::pie::rfc8033::{Config, Decay};
 use crate::pie::{LONGEST, SHORTEST};
 use crate::units::{Bytes, Probability, Time};
@@ -19,7 +19,7 @@ const ROW: Parameter = Parameter {
     name: "",
     opposite: None,
     domain: Domain::Flag,
-    default: Default::Is("false"),
+    default: Preset::Is("false"),
     only: None,
     live: true,
     source: TLP,
@@ -30,7 +30,7 @@ pub(super) const TABLE: &[Parameter] = &[
     Parameter {
         name: "levels",
         domain: Domain::Integer(1, 2),
-        default: Default::Is("1"),
+        default: Preset::Is("1"),
         live: false,
         help: "1: the threshold is a quantile of what arrived (PVPIE). 2: a controller moves it until as much is signalled as PIE wants (TL-PVPIE).",
         ..ROW
@@ -40,7 +40,7 @@ pub(super) const TABLE: &[Parameter] = &[
         domain: Domain::Limit {
             plain_is_packets: true,
         },
-        default: Default::Is("250ms"),
+        default: Preset::Is("250ms"),
         source: "quell: far above the target at any rate; tlpvpie: 25 packets, its experiments 200 kB",
         help: "What may wait: packets, bytes, or a time at the link's rate.",
         ..ROW
@@ -48,14 +48,14 @@ pub(super) const TABLE: &[Parameter] = &[
     Parameter {
         name: "target",
         domain: Domain::Time(SHORTEST, LONGEST),
-        default: Default::Is("20ms"),
+        default: Preset::Is("20ms"),
         help: "Queue delay that the controller holds.",
         ..ROW
     },
     Parameter {
         name: "tupdate",
         domain: Domain::Time(SHORTEST, LONGEST),
-        default: Default::Is("30ms"),
+        default: Preset::Is("30ms"),
         source: "the public PVPIE module for ns-3 (tlpvpie); its experiments: 100 ms",
         help: "Interval between two updates of the probability.",
         ..ROW
@@ -63,28 +63,28 @@ pub(super) const TABLE: &[Parameter] = &[
     Parameter {
         name: "alpha",
         domain: Domain::Integer(0, 32),
-        default: Default::Is("2"),
+        default: Preset::Is("2"),
         help: "Integral gain, in sixteenths of 1 Hz.",
         ..ROW
     },
     Parameter {
         name: "beta",
         domain: Domain::Integer(0, 32),
-        default: Default::Is("20"),
+        default: Preset::Is("20"),
         help: "Proportional gain, in sixteenths of 1 Hz.",
         ..ROW
     },
     Parameter {
         name: "max_burst",
         domain: Domain::Time(Time::ZERO, LONGEST),
-        default: Default::Is("100ms"),
+        default: Preset::Is("100ms"),
         help: "How long a burst after a calm time passes without signals.",
         ..ROW
     },
     Parameter {
         name: "window",
         domain: Domain::Time(SHORTEST, LONGEST),
-        default: Default::Derived("1 s with one level, 100 ms with two"),
+        default: Preset::Derived("1 s with one level, 100 ms with two"),
         source: "the public PVPIE module for ns-3 (tlpvpie): 1 s, its experiments 100 to 300 ms",
         help: "How long arrivals are remembered: their values, and with two levels what was signalled.",
         ..ROW
@@ -92,7 +92,7 @@ pub(super) const TABLE: &[Parameter] = &[
     Parameter {
         name: "threshold_update",
         domain: Domain::Time(SHORTEST, LONGEST),
-        default: Default::Is("10ms"),
+        default: Preset::Is("10ms"),
         only: TWO_LEVELS,
         help: "Interval between two updates of the threshold.",
         ..ROW
@@ -100,7 +100,7 @@ pub(super) const TABLE: &[Parameter] = &[
     Parameter {
         name: "phi",
         domain: Domain::Fraction(0, LARGEST_GAIN, GAIN_PARTS),
-        default: Default::Is("0.125"),
+        default: Preset::Is("0.125"),
         only: TWO_LEVELS,
         help: "Integral gain of the threshold, in ranges of values for each update.",
         ..ROW
@@ -108,7 +108,7 @@ pub(super) const TABLE: &[Parameter] = &[
     Parameter {
         name: "psi",
         domain: Domain::Fraction(0, LARGEST_GAIN, GAIN_PARTS),
-        default: Default::Is("1.25"),
+        default: Preset::Is("1.25"),
         only: TWO_LEVELS,
         source: "the public PVPIE module for ns-3 (tlpvpie); its experiments: 0.125",
         help: "Proportional gain of the threshold, in ranges of values.",
@@ -117,7 +117,7 @@ pub(super) const TABLE: &[Parameter] = &[
     Parameter {
         name: "ties",
         domain: Domain::Word(&["share", "pass"]),
-        default: Default::Is("share"),
+        default: Preset::Is("share"),
         source: "quell; tlpvpie: pass",
         help: "Packets of exactly the threshold's value: share signals as many as the probability asks for, at random; pass signals none.",
         ..ROW
@@ -132,7 +132,7 @@ pub(super) const TABLE: &[Parameter] = &[
     Parameter {
         name: "max_ecnth",
         domain: Domain::Fraction(0, FRACTIONS, FRACTIONS),
-        default: Default::Is("0.1"),
+        default: Preset::Is("0.1"),
         only: Some(("ecn", "true")),
         source: "RFC 8033 section 5.1 (MAX_ECNTH)",
         help: "From this probability on ECN-capable packets are dropped too.",

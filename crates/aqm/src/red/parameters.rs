@@ -6,7 +6,7 @@ use alloc::string::{String, ToString};
 use super::floyd::{self, WEIGHT_BITS};
 use super::linux;
 use super::tc::{self, PARTS};
-use crate::parameter::{Default, Domain, Parameter, ParameterError, Settings, Value, limit_bytes};
+use crate::parameter::{Domain, Parameter, ParameterError, Preset, Settings, Value, limit_bytes};
 use crate::qdisc::Link;
 use crate::single_queue::Limit;
 use crate::units::{Bytes, Probability, Rate};
@@ -27,7 +27,7 @@ const ROW: Parameter = Parameter {
     name: "",
     opposite: None,
     domain: Domain::Flag,
-    default: Default::Is("false"),
+    default: Preset::Is("false"),
     only: None,
     live: true,
     source: "tc-red(8)",
@@ -38,7 +38,7 @@ pub(super) const TABLE: &[Parameter] = &[
     Parameter {
         name: "form",
         domain: Domain::Word(&["linux", "floyd"]),
-        default: Default::Is("linux"),
+        default: Preset::Is("linux"),
         live: false,
         source: "quell",
         help: "Linux's sch_red to the integer, or the published algorithm.",
@@ -47,7 +47,7 @@ pub(super) const TABLE: &[Parameter] = &[
     Parameter {
         name: "limit",
         domain: AMOUNT,
-        default: Default::Is("320ms"),
+        default: Preset::Is("320ms"),
         source: "tc-red(8): its example has 400000 bytes at 10mbit",
         help: "What may wait. Linux counts bytes.",
         ..ROW
@@ -55,14 +55,14 @@ pub(super) const TABLE: &[Parameter] = &[
     Parameter {
         name: "min",
         domain: AMOUNT,
-        default: Default::Derived("max / 3"),
+        default: Preset::Derived("max / 3"),
         help: "Average queue at which signals begin; its unit is that of max. Linux counts bytes.",
         ..ROW
     },
     Parameter {
         name: "max",
         domain: AMOUNT,
-        default: Default::Derived(
+        default: Preset::Derived(
             "3 × min where that is given, else limit / 4; linux: as far as the kernel's 31 bits hold it",
         ),
         help: "Average queue at which the probability is reached; above, every packet is signalled, or gently more.",
@@ -71,7 +71,7 @@ pub(super) const TABLE: &[Parameter] = &[
     Parameter {
         name: "avpkt",
         domain: Domain::Bytes(1, u32::MAX as u64),
-        default: Default::Is("1000B"),
+        default: Preset::Is("1000B"),
         source: "tc-red(8): 1000 is a good value",
         help: "Size of an average packet: for the weight, for the decay while idle, and for byte_mode.",
         ..ROW
@@ -79,7 +79,7 @@ pub(super) const TABLE: &[Parameter] = &[
     Parameter {
         name: "burst",
         domain: Domain::Packets(1, u32::MAX as u64),
-        default: Default::Derived(
+        default: Preset::Derived(
             "(2 × min + max) / (3 × avpkt), as far as the kernel's 31 bits hold the average",
         ),
         only: LINUX,
@@ -89,7 +89,7 @@ pub(super) const TABLE: &[Parameter] = &[
     Parameter {
         name: "weight",
         domain: Domain::Fraction(1, 1 << WEIGHT_BITS, 1 << WEIGHT_BITS),
-        default: Default::Is("0.002"),
+        default: Preset::Is("0.002"),
         only: FLOYD,
         source: "Floyd and Jacobson 1993 (w_q)",
         help: "Weight of a new sample in the average.",
@@ -98,7 +98,7 @@ pub(super) const TABLE: &[Parameter] = &[
     Parameter {
         name: "probability",
         domain: Domain::Fraction(1, PARTS, PARTS),
-        default: Default::By("form", &[("linux", "0.02"), ("floyd", "0.1")]),
+        default: Preset::By("form", &[("linux", "0.02"), ("floyd", "0.1")]),
         source: "tc-red(8); Floyd 1997, \"Discussions of setting parameters\" (max_p)",
         help: "Probability of a signal at max.",
         ..ROW
@@ -106,7 +106,7 @@ pub(super) const TABLE: &[Parameter] = &[
     Parameter {
         name: "bandwidth",
         domain: Domain::Rate(SLOWEST, FASTEST),
-        default: Default::Derived("the link's rate; tc: 10mbit"),
+        default: Preset::Derived("the link's rate; tc: 10mbit"),
         help: "Rate of the imagined packets that let the average decay while the link is idle.",
         ..ROW
     },
@@ -135,7 +135,7 @@ pub(super) const TABLE: &[Parameter] = &[
     },
     Parameter {
         name: "gentle",
-        default: Default::Is("true"),
+        default: Preset::Is("true"),
         only: FLOYD,
         source: "Floyd 2000, \"Recommendation on using the gentle variant of RED\"",
         help: "Above max let the probability rise to 1 at twice max, instead of jumping to 1.",

@@ -7,7 +7,7 @@
 //! Source: the published header encodings differ and none is documented; 16 bits and 32 to 64 bins per octave are the choice of this
 //! project. Arithmetic is on integers: logarithms by repeated squaring, powers from a table of the roots of 2, both good to 2⁻⁵⁴.
 
-use crate::parameter::{Default as Preset, Domain, Parameter};
+use crate::parameter::{Domain, Parameter, Preset};
 
 /// Fraction bits of a logarithm.
 pub(crate) const LOG_BITS: u32 = 56;

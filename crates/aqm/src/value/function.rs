@@ -24,7 +24,7 @@ use alloc::vec::Vec;
 
 use super::code::CodeScale;
 use super::curve::{Curve, Point, RATE_BITS};
-use crate::parameter::{Default as Preset, Domain, Parameter, ParameterError, Settings};
+use crate::parameter::{Domain, Parameter, ParameterError, Preset, Settings};
 use crate::registry::Entry;
 use crate::units::Rate;
 

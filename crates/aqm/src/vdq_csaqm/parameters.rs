@@ -1,6 +1,6 @@
 //! The table of VDQ-CSAQM, and what follows from it.
 
-use crate::parameter::{Default, Domain, Parameter, ParameterError, Settings};
+use crate::parameter::{Domain, Parameter, ParameterError, Preset, Settings};
 use crate::qdisc::Link;
 use crate::single_queue::Limit;
 use crate::units::Time;
@@ -38,7 +38,7 @@ pub(super) const TABLE: &[Parameter] = &[
     Parameter {
         name: "compensation",
         domain: Domain::Integer(0, 8),
-        default: Default::Is("2"),
+        default: Preset::Is("2"),
         only: Some(("variant", "r")),
         source: "quell: docs/guides/packet-values.md derives it",
         help: "How far L4S is held below the share of Classic because marked packets are delivered: with n the ratio of their rates is 1/(1 - p)^(1/(n + 1)) instead of 1/(1 - p), where p is the share of L4S that is marked.",
@@ -59,14 +59,14 @@ pub(super) const TABLE: &[Parameter] = &[
     Parameter {
         name: "any_ect",
         opposite: Some("l4s_ect"),
-        default: Default::Is("true"),
+        default: Preset::Is("true"),
         source: "derived: the DCTCP and BBRv2 of the slides send ECT(0)",
         help: "Every ECN-capable packet is L4S, not only ECT(1) and CE.",
         ..ROW
     },
     Parameter {
         name: "ecn",
-        default: Default::Is("true"),
+        default: Preset::Is("true"),
         only: Some(("any_ect", "false")),
         source: "slides of ANRW 2020: drop (or ECN mark)",
         help: "Mark ECN-capable packets of the Classic queue instead of dropping them.",
@@ -83,7 +83,7 @@ pub(super) const TABLE: &[Parameter] = &[
     Parameter {
         name: "overload_delay",
         domain: Domain::Time(Time::ZERO, Time::from_micros(u32::MAX as u64)),
-        default: Default::Is("20ms"),
+        default: Preset::Is("20ms"),
         only: Some(("drop_on_overload", "true")),
         help: "Sojourn time in the L4S queue above which overload is assumed.",
         ..ROW
@@ -100,7 +100,7 @@ const LIMIT: Parameter = Parameter {
     domain: Domain::Limit {
         plain_is_packets: true,
     },
-    default: Default::Is("250ms"),
+    default: Preset::Is("250ms"),
     source: "quell; RFC 9332 appendix A.1 (limit) for the value",
     ..ROW
 };

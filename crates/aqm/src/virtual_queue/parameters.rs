@@ -5,7 +5,7 @@ use alloc::string::ToString;
 
 use super::Shape;
 use super::law::{Gains, Law};
-use crate::parameter::{Default, Domain, Parameter, ParameterError, Settings};
+use crate::parameter::{Domain, Parameter, ParameterError, Preset, Settings};
 use crate::units::{Frequency, Time};
 
 /// C_v and the like are kept in so many parts of the link's rate: 63/64 is exact.
@@ -19,7 +19,7 @@ pub(crate) const ROW: Parameter = Parameter {
     name: "",
     opposite: None,
     domain: Domain::Flag,
-    default: Default::Is("false"),
+    default: Preset::Is("false"),
     only: None,
     live: true,
     source: "quell",
@@ -29,7 +29,7 @@ pub(crate) const ROW: Parameter = Parameter {
 pub(crate) const VARIANT: Parameter = Parameter {
     name: "variant",
     domain: Domain::Word(&["r", "q", "b", "b_smooth", "v"]),
-    default: Default::Is("r"),
+    default: Preset::Is("r"),
     live: false,
     source: "derived: the formula is not published; b is the literal reading of the slides",
     help: "How a threshold follows from a virtual queue: what C_v serves of the rates that arrive, a share of arrivals by a PI controller, a quantile of the backlog, the same smoothed, or what a drop-minimum-value queue would drop.",
@@ -39,7 +39,7 @@ pub(crate) const VARIANT: Parameter = Parameter {
 pub(crate) const INTERVAL: Parameter = Parameter {
     name: "interval",
     domain: Domain::Time(SHORTEST, LONGEST),
-    default: Default::Is("10ms"),
+    default: Preset::Is("10ms"),
     source: "slides of ANRW 2020: every 10 ms",
     help: "Interval between two computations of the thresholds.",
     ..ROW
@@ -47,14 +47,14 @@ pub(crate) const INTERVAL: Parameter = Parameter {
 
 pub(crate) const TARGET: Parameter = Parameter {
     domain: Domain::Time(SHORTEST, LONGEST),
-    default: Default::Is("5ms"),
+    default: Preset::Is("5ms"),
     source: "slides of ANRW 2020 (D_i); value derived",
     ..ROW
 };
 
 /// Of a virtual queue that Classic traffic passes through.
 pub(crate) const TARGET_OF_CLASSIC: Parameter = Parameter {
-    default: Default::By(
+    default: Preset::By(
         "variant",
         &[
             ("r", "10ms"),
@@ -69,7 +69,7 @@ pub(crate) const TARGET_OF_CLASSIC: Parameter = Parameter {
 
 pub(crate) const SERVING_RATE: Parameter = Parameter {
     domain: Domain::Fraction(1, PARTS, PARTS),
-    default: Default::Is("0.984375"),
+    default: Preset::Is("0.984375"),
     source: "slides of ANRW 2020 (C_vi <= C); value derived: 63/64 for their utilisation of 98.4 %",
     ..ROW
 };
@@ -77,7 +77,7 @@ pub(crate) const SERVING_RATE: Parameter = Parameter {
 pub(crate) const VQ_LIMIT: Parameter = Parameter {
     name: "vq_limit",
     domain: Domain::Time(SHORTEST, LONGEST),
-    default: Default::Is("200ms"),
+    default: Preset::Is("200ms"),
     source: "slides of ANRW 2020 (max. size); value derived",
     help: "What a virtual queue holds at most, as a delay at its serving rate.",
     ..ROW
@@ -86,7 +86,7 @@ pub(crate) const VQ_LIMIT: Parameter = Parameter {
 pub(crate) const ALPHA: Parameter = Parameter {
     name: "alpha",
     domain: Domain::Frequency(Frequency::from_nanohertz(0), LARGEST_GAIN),
-    default: Default::Is("0.32"),
+    default: Preset::Is("0.32"),
     only: Some(("variant", "q")),
     source: "derived, for an interval of 10 ms",
     help: "Integral gain: what each interval adds to p for a second of virtual delay above the target.",
@@ -95,7 +95,7 @@ pub(crate) const ALPHA: Parameter = Parameter {
 
 pub(crate) const BETA: Parameter = Parameter {
     name: "beta",
-    default: Default::Is("6.4"),
+    default: Preset::Is("6.4"),
     help: "Proportional gain: what each interval adds to p for a second by which the virtual delay grew.",
     ..ALPHA
 };
@@ -103,7 +103,7 @@ pub(crate) const BETA: Parameter = Parameter {
 pub(crate) const RECOVERY: Parameter = Parameter {
     name: "recovery",
     domain: Domain::Time(SHORTEST, LONGEST),
-    default: Default::Is("40ms"),
+    default: Preset::Is("40ms"),
     only: Some(("variant", "r")),
     source: "quell: chosen by the phases 1-0, 1-1 and 0-1 of experiment A",
     help: "Time in which a virtual queue that is not at its target is brought back to it.",
@@ -113,7 +113,7 @@ pub(crate) const RECOVERY: Parameter = Parameter {
 pub(crate) const DEFAULT_VALUE: Parameter = Parameter {
     name: "default_value",
     domain: Domain::Integer(1, u16::MAX as u64),
-    default: Default::Is("1"),
+    default: Preset::Is("1"),
     help: "What a packet without a value (0) counts as; 1 is the lowest there is.",
     ..ROW
 };
@@ -121,7 +121,7 @@ pub(crate) const DEFAULT_VALUE: Parameter = Parameter {
 pub(crate) const HIGHEST_VALUE: Parameter = Parameter {
     name: "highest_value",
     domain: Domain::Integer(1, u16::MAX as u64),
-    default: Default::Is("65535"),
+    default: Preset::Is("65535"),
     live: false,
     help: "The highest value told apart, which sizes the histograms; larger ones count as this one.",
     ..ROW

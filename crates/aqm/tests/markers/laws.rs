@@ -3,7 +3,7 @@
 use super::*;
 use proptest::prelude::*;
 use quell_aqm::marker::MARKERS;
-use quell_aqm::parameter::{Default as Preset, Parameter};
+use quell_aqm::parameter::{Parameter, Preset};
 use quell_aqm::value::{Curve, FUNCTIONS};
 
 /// Settings worth a run of their own, besides the defaults.

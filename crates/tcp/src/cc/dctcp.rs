@@ -8,7 +8,7 @@
 //! Deviations from RFC 8257: 1. the control counts segments, not bytes (Linux); 2. the window does
 //! not grow while it is being reduced (Linux's CWR state), so a round with a mark adds nothing.
 
-use quell_units::parameter::{Default as Otherwise, Domain};
+use quell_units::parameter::{Domain, Preset};
 use quell_units::{Parameter, Settings, Time};
 
 use super::reno::Reno;
@@ -73,7 +73,7 @@ impl Declared for Dctcp {
                 name: "shift_g",
                 opposite: None,
                 domain: Domain::Integer(0, 10),
-                default: Otherwise::Is("4"),
+                default: Preset::Is("4"),
                 only: None,
                 live: false,
                 source: "Linux dctcp_shift_g; RFC 8257 section 4.2 (g = 1/16)",
@@ -83,7 +83,7 @@ impl Declared for Dctcp {
                 name: "alpha_on_init",
                 opposite: None,
                 domain: Domain::Fraction(0, MAX_ALPHA as u64, MAX_ALPHA as u64),
-                default: Otherwise::Is("1"),
+                default: Preset::Is("1"),
                 only: None,
                 live: false,
                 source: "RFC 8257 section 3.3; Linux dctcp_alpha_on_init, in 1/1024",
@@ -93,7 +93,7 @@ impl Declared for Dctcp {
                 name: "feedback",
                 opposite: None,
                 domain: Domain::Word(&["dctcp", "accecn"]),
-                default: Otherwise::Is("dctcp"),
+                default: Preset::Is("dctcp"),
                 only: None,
                 live: false,
                 source: "RFC 8257 section 3.2 (dctcp); RFC 9768 (accecn)",

@@ -1,6 +1,6 @@
 //! NewReno: RFC 5681, 6582 and 3465; Linux `net/ipv4/tcp_cong.c` (`tcp_reno_*`).
 
-use quell_units::parameter::{Default as Otherwise, Domain};
+use quell_units::parameter::{Domain, Preset};
 use quell_units::{Parameter, Settings};
 
 use super::{AckSample, CongestionControl, ControlKind, Declared, Host, Window};
@@ -38,7 +38,7 @@ impl Declared for Reno {
             name: "growth",
             opposite: None,
             domain: Domain::Word(&["segments", "acks"]),
-            default: Otherwise::Is("segments"),
+            default: Preset::Is("segments"),
             only: None,
             live: false,
             source: "Linux (segments); RFC 5681 equation 3 (acks)",

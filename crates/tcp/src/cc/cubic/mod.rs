@@ -19,7 +19,7 @@ mod hystart_plus;
 pub mod linux;
 pub mod textbook;
 
-use quell_units::parameter::{Default as Otherwise, Domain};
+use quell_units::parameter::{Domain, Preset};
 use quell_units::{Parameter, Settings, Time};
 
 use super::{AckSample, CongestionControl, ControlKind, Declared, Event, Host, State, Window};
@@ -88,7 +88,7 @@ impl Declared for Cubic {
                     "rfc_9438",
                     "freebsd_2010",
                 ]),
-                default: Otherwise::Is("linux"),
+                default: Preset::Is("linux"),
                 only: None,
                 live: false,
                 source: "Linux tcp_cubic.c (today, 3.0 to 3.5, module version 2.0); RFC 9438; FreeBSD 2010",
@@ -98,7 +98,7 @@ impl Declared for Cubic {
                 name: "beta",
                 opposite: None,
                 domain: Domain::Fraction(1, 1_023, 1_024),
-                default: Otherwise::By(
+                default: Preset::By(
                     "variant",
                     &[
                         ("linux", "0.7"),
@@ -117,7 +117,7 @@ impl Declared for Cubic {
                 name: "fast_convergence",
                 opposite: None,
                 domain: Domain::Flag,
-                default: Otherwise::Is("true"),
+                default: Preset::Is("true"),
                 only: None,
                 live: false,
                 source: "Linux module parameter; RFC 9438 section 4.7",
@@ -127,7 +127,7 @@ impl Declared for Cubic {
                 name: "tcp_friendliness",
                 opposite: None,
                 domain: Domain::Flag,
-                default: Otherwise::Is("true"),
+                default: Preset::Is("true"),
                 only: None,
                 live: false,
                 source: "Linux module parameter; RFC 9438 section 4.3",
@@ -137,7 +137,7 @@ impl Declared for Cubic {
                 name: "hystart",
                 opposite: None,
                 domain: Domain::Flag,
-                default: Otherwise::By(
+                default: Preset::By(
                     "variant",
                     &[
                         ("linux", "true"),
