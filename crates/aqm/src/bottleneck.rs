@@ -185,7 +185,9 @@ mod tests {
     use crate::packet::Ecn;
     use crate::packet::testing::TestPacket;
     use crate::parameter::Settings;
-    use crate::qdisc::{Kind, Link};
+    use crate::qdisc::Link;
+    use crate::random::Random;
+    use crate::registry::Listed as _;
     use crate::units::Bytes;
     use std::vec::Vec;
 
@@ -201,8 +203,9 @@ mod tests {
     fn link() -> TestLink {
         let mtu = Bytes::new(1_500);
         let rate = Rate::from_mbps(8);
-        let settings = Settings::new(<Fifo<TestPacket> as Kind>::PARAMETERS);
-        let fifo = Fifo::new(settings, Link { rate, mtu }).unwrap();
+        let settings = Settings::new(Fifo::<TestPacket>::ENTRY.parameters);
+        let random = Random::new(1, "queue");
+        let fifo = Fifo::new(settings, Link { rate, mtu }, random).unwrap();
         Bottleneck::new(fifo, rate, Framing::default(), Silent)
     }
 
@@ -254,7 +257,7 @@ mod tests {
 
     #[test]
     fn a_late_caller_gets_the_same_departures() {
-        // Arrivals every 700 µs, told one by one or all after the fact.
+        // Arrivals every 700 µs, reported one by one or all after the fact.
         let run = |advance_between: bool| {
             let mut link = link();
             let mut out = Vec::new();

@@ -9,11 +9,11 @@
 //! itself all but empty, or from what stands in the queue (`measure = "queue"`), which uses the whole link and lets `target` stand. In a virtual queue dropped packets leave at once and marked ones stay, because they use the link.
 //!
 //! The numbered remarks of `vdq_csaqm` on CE that comes in, on equal values and on overhead hold here too. What differs: packets that can be
-//! marked and packets that cannot wait for each other, so there is one delay for both (the reason for two queues, says the later publication).
+//! marked and packets that cannot wait for each other, so there is one delay for both (the later publication gives this as the reason for two queues).
 //!
 //! Needs: values, an update every interval, the link's rate; no randomness. Promises: what `vdq_csaqm` promises of its Classic queue, and with
 //! `measure = "queue"` and variant q a backlog of `target` under a load above the link; what is sent waits shorter, because what is dropped
-//! takes no time. Does not: give low delay to anybody while anybody builds a queue. Memory: half of `vdq_csaqm`; 16 bytes beside each packet.
+//! takes no time. Does not: give any flow low delay while another builds a queue. Memory: half of `vdq_csaqm`; 16 bytes beside each packet.
 //!
 //! | corner case | test |
 //! | --- | --- |
@@ -22,250 +22,270 @@
 //! | records equal the queue where it is measured itself | `measured_itself_the_queue_is_its_own_record` |
 //! | refused: targets beyond the virtual queue, serving rates above the link | `what_cannot_be_is_refused` |
 
+use alloc::collections::VecDeque;
+
 use crate::observer::{DropReason, MarkReason, Observer, QueueId};
 use crate::packet::{Ecn, Packet};
-use crate::parameter::{Domain, Parameter, ParameterError, Preset, Settings};
-use crate::qdisc::{Backlog, Gauge, Kind, Link, Qdisc, mark};
-use crate::single_queue::{self, Limit};
-use crate::units::{Rate, Time};
+use crate::parameter::{Amount, Domain, Parameter, ParameterError, Preset, Table as _};
+use crate::qdisc::{Backlog, Gauge, Link, mark};
+use crate::random::Random;
+use crate::registry::{Entry, Listed};
+use crate::single_buffer::{ControlLaw, SingleBuffer};
+use crate::single_queue::{SingleQueue, drop_queued};
+use crate::units::{Frequency, Rate, Time, name_of, parameters, words};
+use crate::virtual_queue::law::{self, Gains};
 use crate::virtual_queue::parameters::{
-    ALPHA, BETA, DEFAULT_VALUE, HIGHEST_VALUE, INTERVAL, RECOVERY, ROW, SERVING_RATE,
-    TARGET_OF_CLASSIC, VARIANT, VQ_LIMIT, Values, gains, law, shape,
+    ALPHA, BETA, INTERVAL, RECOVERY, ROW, SERVING_RATE, TARGET_OF_CLASSIC, VARIANT, VQ_LIMIT,
+    ValueParameters, Values, Variant, check_target, value_rows,
 };
-use crate::virtual_queue::{Entry, Shape, ValueQueue, VirtualQueue};
+use crate::virtual_queue::{Position, Shape, VirtualQueue};
 
 const VIRTUAL: Option<(&str, &str)> = Some(("measure", "virtual"));
 
-const TABLE: &[Parameter] = &[
-    VARIANT,
-    Parameter {
-        name: "measure",
-        domain: Domain::Word(&["virtual", "queue"]),
-        default: Preset::Is("virtual"),
-        live: false,
-        source: "quell; virtual: slides of ANRW 2020",
-        help: "What the threshold is computed from: a virtual queue served at serving_rate, or what waits in the queue itself.",
-        ..ROW
-    },
-    Parameter {
-        name: "target",
-        help: "Delay target D of the queue that is measured.",
-        ..TARGET_OF_CLASSIC
-    },
-    Parameter {
-        name: "serving_rate",
-        only: VIRTUAL,
-        help: "Serving rate C_v of the virtual queue, as a part of the link's rate; at most 1. The link is used to this degree.",
-        ..SERVING_RATE
-    },
-    Parameter {
-        only: VIRTUAL,
-        ..VQ_LIMIT
-    },
-    INTERVAL,
-    RECOVERY,
-    ALPHA,
-    BETA,
-    Parameter {
-        name: "limit",
-        domain: Domain::Limit {
-            plain_is_packets: true,
+words! {
+    /// What the threshold is computed from.
+    pub(crate) enum Measure {
+        Virtual = "virtual",
+        Queue = "queue",
+    }
+}
+
+parameters! {
+    /// The parameters of CSAQM.
+    pub struct Parameters {
+        variant: Variant = VARIANT,
+        measure: Measure = Parameter {
+            domain: Measure::DOMAIN,
+            default: Preset::Is("virtual"),
+            live: false,
+            source: "quell; virtual: slides of ANRW 2020",
+            help: "What the threshold is computed from: a virtual queue served at serving_rate, or what waits in the queue itself.",
+            ..ROW
         },
-        default: Preset::Is("250ms"),
-        source: "quell; as vdq_csaqm",
-        help: "What may wait: packets, bytes, or a time at the link's rate.",
-        ..ROW
-    },
-    Parameter {
-        name: "ecn",
-        opposite: Some("noecn"),
-        default: Preset::Is("true"),
-        source: "slides of ANRW 2020: drop (or ECN mark)",
-        help: "Mark ECN-capable packets instead of dropping them.",
-        ..ROW
-    },
-    DEFAULT_VALUE,
-    HIGHEST_VALUE,
-];
+        target: Time = Parameter {
+            help: "Delay target D of the queue that is measured.",
+            ..TARGET_OF_CLASSIC
+        },
+        serving_rate: u64 = Parameter {
+            only: VIRTUAL,
+            help: "Serving rate C_v of the virtual queue, as a part of the link's rate; at most 1. The link is used to this degree.",
+            ..SERVING_RATE
+        },
+        vq_limit: Time = Parameter {
+            only: VIRTUAL,
+            ..VQ_LIMIT
+        },
+        interval: Time = INTERVAL,
+        recovery: Time = RECOVERY,
+        alpha: Frequency = ALPHA,
+        beta: Frequency = BETA,
+        limit: Amount = Parameter {
+            domain: Domain::Limit {
+                plain_is_packets: true,
+            },
+            default: Preset::Is("250ms"),
+            source: "quell; as vdq_csaqm",
+            help: "What may wait: packets, bytes, or a time at the link's rate.",
+            ..ROW
+        },
+        ecn: bool = Parameter {
+            opposite: Some("noecn"),
+            default: Preset::Is("true"),
+            source: "slides of ANRW 2020: drop (or ECN mark)",
+            help: "Mark ECN-capable packets instead of dropping them.",
+            ..ROW
+        },
+        ..values: ValueParameters = value_rows(None),
+    }
+}
 
 /// A CSAQM queue.
+pub type Csaqm<P> = SingleBuffer<P, Law>;
+
+impl Listed for Law {
+    const ENTRY: Entry = Entry {
+        name: "csaqm",
+        summary: "Core-stateless AQM: one queue whose traffic shares the link by packet values.",
+        source: "Nádas et al., ANRW 2018 (abstract) and ANRW 2020",
+        parameters: Parameters::ROWS,
+    };
+}
+
+/// The control law.
 #[derive(Debug)]
-pub struct Csaqm<P> {
-    settings: Settings,
-    limit: Limit,
+pub struct Law {
+    measure: Measure,
     interval: Time,
     ecn: bool,
-    /// Whether packets leave their records behind when they are sent.
-    is_virtual: bool,
     values: Values,
-    /// With the last rate that was not zero, for the limit.
-    link: Link,
-    /// The present rate, which may be zero.
+    /// Present rate of the link, which may be zero.
     rate: Rate,
-    queue: ValueQueue<P, 1>,
+    /// The value of each packet in the queue and the position of its record, in the queue's order.
+    records: VecDeque<(u16, Position)>,
     measured: VirtualQueue,
     next_update: Time,
 }
 
-/// The virtual queue, or one that is served by the link alone.
-fn measured(settings: &Settings) -> Result<Shape, ParameterError> {
-    if settings.word("measure") == "virtual" {
-        return shape(settings, "serving_rate", "target");
-    }
-    Ok(Shape {
-        serving_rate: None,
-        target: settings.time("target"),
-        limit: Time::MAX,
+/// The virtual queue, or one that the link alone serves; refuses a target that it can never exceed.
+fn shape(parameters: &Parameters) -> Result<Shape, ParameterError> {
+    let Parameters {
+        target, vq_limit, ..
+    } = *parameters;
+    Ok(match parameters.measure {
+        Measure::Virtual => {
+            check_target(name_of!(Parameters, target), target, vq_limit)?;
+            Shape {
+                serving_rate: Some(parameters.serving_rate),
+                target,
+                limit: vq_limit,
+            }
+        }
+        Measure::Queue => Shape {
+            serving_rate: None,
+            target,
+            limit: Time::MAX,
+        },
     })
 }
 
-impl<P> Kind for Csaqm<P> {
-    const NAME: &'static str = "csaqm";
-    const SUMMARY: &'static str =
-        "Core-stateless AQM: one queue whose traffic shares the link by packet values.";
-    const SOURCE: &'static str = "Nádas et al., ANRW 2018 (abstract) and ANRW 2020";
-    const PARAMETERS: &'static [Parameter] = TABLE;
+fn gains(parameters: &Parameters) -> Gains {
+    Gains {
+        alpha: parameters.alpha,
+        beta: parameters.beta,
+        recovery: parameters.recovery,
+    }
 }
 
-impl<P: Packet> Csaqm<P> {
-    /// An empty queue. The first update is due after one interval.
-    pub fn new(settings: Settings, link: Link) -> Result<Self, ParameterError> {
-        let (values, interval) = (Values::of(&settings), settings.time("interval"));
-        let law = law(&settings);
+impl ControlLaw for Law {
+    type Parameters = Parameters;
+
+    /// The first update is due after one interval.
+    fn new(parameters: &Parameters, link: Link, _random: Random) -> Result<Self, ParameterError> {
+        let values = Values::of(&parameters.values);
+        let law = law::Law::new(parameters.variant, gains(parameters), values.highest());
         Ok(Self {
-            limit: Limit::of(&settings, link)?,
-            interval,
-            ecn: settings.flag("ecn"),
-            is_virtual: settings.word("measure") == "virtual",
+            measure: parameters.measure,
+            interval: parameters.interval,
+            ecn: parameters.ecn,
             values,
-            link,
             rate: link.rate,
-            queue: ValueQueue::new(),
-            measured: VirtualQueue::new(measured(&settings)?, law, link, values.highest()),
-            next_update: interval,
-            settings,
+            records: VecDeque::new(),
+            measured: VirtualQueue::new(shape(parameters)?, law, link, values.highest()),
+            next_update: parameters.interval,
         })
     }
-
-    fn reshape(&mut self, shape: Shape, now: Time) {
-        let link = Link {
-            rate: self.rate,
-            ..self.link
-        };
-        self.measured.configure(shape, link, now);
-        self.measured.set_gains(gains(&self.settings));
-    }
-}
-
-impl<P: Packet> Qdisc<P> for Csaqm<P> {
-    fn queues(&self) -> &'static [&'static str] {
-        single_queue::NAMES
+    fn limit(parameters: &Parameters) -> Amount {
+        parameters.limit
     }
 
     #[inline]
-    fn enqueue(&mut self, packet: P, now: Time, obs: &mut impl Observer<P>) {
-        let len = packet.len();
-        if !self.limit.admits(self.queue.backlog(), len) {
-            return single_queue::refuse(packet, DropReason::Limit, now, obs);
-        }
+    fn arriving<P: Packet>(
+        &mut self,
+        packet: &mut P,
+        _ahead: Backlog,
+        now: Time,
+        _obs: &mut impl Observer<P>,
+    ) -> Option<DropReason> {
         let value = self.values.count(packet.value());
-        let records = [self.measured.admit(value, len, now)];
-        obs.enqueued(QueueId::SINGLE, &packet, now);
-        self.queue.push(Entry {
-            packet,
-            value,
-            records,
-        });
+        let record = self.measured.admit(value, packet.len(), now);
+        self.records.push_back((value, record));
+        None
     }
-
     #[inline]
-    fn dequeue(&mut self, now: Time, obs: &mut impl Observer<P>) -> Option<P> {
-        loop {
-            let Entry {
-                mut packet,
-                value,
-                records: [record],
-            } = self.queue.pop()?;
-            let signalled = value <= self.measured.threshold();
-            let dropped = signalled && (!self.ecn || packet.ecn() == Ecn::NotEct);
-            if dropped || !self.is_virtual {
-                self.measured.cancel(record, now);
-            }
-            if dropped {
-                single_queue::drop_queued(packet, DropReason::Value, now, obs);
-                continue;
-            }
-            if signalled {
-                mark(&mut packet, QueueId::SINGLE, MarkReason::Value, now, obs);
-            }
-            obs.dequeued(QueueId::SINGLE, &packet, now);
-            return Some(packet);
+    fn leaving<P: Packet>(
+        &mut self,
+        packet: &mut P,
+        _left: Backlog,
+        now: Time,
+        obs: &mut impl Observer<P>,
+    ) -> Option<DropReason> {
+        let (value, record) = self.records.pop_front()?;
+        let signalled = value <= self.measured.threshold();
+        let dropped = signalled && (!self.ecn || packet.ecn() == Ecn::NotEct);
+        if dropped || self.measure == Measure::Queue {
+            self.measured.cancel(record, now);
         }
+        if dropped {
+            return Some(DropReason::Value);
+        }
+        if signalled {
+            mark(packet, QueueId::SINGLE, MarkReason::Value, now, obs);
+        }
+        None
     }
 
     #[inline]
     fn next_update(&self) -> Option<Time> {
         Some(self.next_update)
     }
-
-    fn update(&mut self, now: Time) {
+    fn update<P: Packet>(&mut self, _queue: &SingleQueue<P>, now: Time) {
         self.measured.update(now);
         self.next_update = now + self.interval;
     }
 
-    fn set_rate(&mut self, rate: Rate, now: Time, _obs: &mut impl Observer<P>) {
-        self.rate = rate;
-        if !rate.is_zero() {
-            self.link.rate = rate;
-            self.limit = self.limit.at(&self.settings, self.link);
-        }
-        self.reshape(self.measured.shape(), now);
+    fn adopt(&mut self, parameters: &Parameters, _link: Link) {
+        self.interval = parameters.interval;
+        self.ecn = parameters.ecn;
+        self.values = Values::of(&parameters.values);
     }
-
-    /// A lowered limit drops nothing that waits: the queue only refuses until it fits.
-    fn configure(
+    fn set_rate<P: Packet>(
         &mut self,
-        key: &str,
-        value: &str,
+        _parameters: &Parameters,
+        link: Link,
+        _queue: &SingleQueue<P>,
         now: Time,
-        _obs: &mut impl Observer<P>,
+    ) {
+        self.rate = link.rate;
+        self.measured.set_rate(link.rate, now);
+    }
+    fn stop(&mut self, now: Time) {
+        self.rate = Rate::ZERO;
+        self.measured.set_rate(Rate::ZERO, now);
+    }
+    fn configure<P: Packet>(
+        &mut self,
+        parameters: &Parameters,
+        _key: &str,
+        link: Link,
+        _queue: &SingleQueue<P>,
+        now: Time,
     ) -> Result<(), ParameterError> {
-        let settings = self.settings.changed(key, value)?;
-        let shape = measured(&settings)?;
-        // Only a new limit can be wrong, also where the link has become too slow for one in time.
-        if key == "limit" {
-            self.limit = Limit::of(&settings, self.link)?;
-        }
-        self.interval = settings.time("interval");
-        self.ecn = settings.flag("ecn");
-        self.values = Values::of(&settings);
-        self.settings = settings;
-        self.reshape(shape, now);
+        let shape = shape(parameters)?;
+        self.adopt(parameters, link);
+        let present = Link {
+            rate: self.rate,
+            ..link
+        };
+        self.measured.configure(shape, present, now);
+        self.measured.set_gains(gains(parameters));
         Ok(())
     }
-
-    fn drain(&mut self, now: Time, obs: &mut impl Observer<P>) {
-        while let Some(entry) = self.queue.pop() {
-            self.measured.cancel(entry.records[0], now);
-            single_queue::drop_queued(entry.packet, DropReason::Drained, now, obs);
+    fn drain<P: Packet>(
+        &mut self,
+        queue: &mut SingleQueue<P>,
+        now: Time,
+        obs: &mut impl Observer<P>,
+    ) {
+        while let (Some(packet), Some((_, record))) = (queue.pop(), self.records.pop_front()) {
+            self.measured.cancel(record, now);
+            drop_queued(packet, DropReason::Drained, now, obs);
         }
     }
 
-    #[inline]
-    fn backlog(&self) -> Backlog {
-        self.queue.backlog()
-    }
-
-    fn status(&self, now: Time, tell: &mut dyn FnMut(&'static str, Gauge)) {
-        tell("delay", Gauge::Delay(self.queue.head_sojourn(now)));
-        tell("ctv", Gauge::Count(self.measured.threshold().into()));
-        if self.is_virtual {
-            tell("virtual_delay", Gauge::Delay(self.measured.delay(now)));
+    fn status<P: Packet>(
+        &self,
+        queue: &SingleQueue<P>,
+        now: Time,
+        report: &mut dyn FnMut(&'static str, Gauge),
+    ) {
+        report("ctv", Gauge::Count(self.measured.threshold().into()));
+        if self.measure == Measure::Virtual {
+            report("virtual_delay", Gauge::Delay(self.measured.delay(now)));
         }
         if let Some(probability) = self.measured.probability() {
-            tell("probability", Gauge::Ratio(probability.as_f64()));
+            report("probability", Gauge::Ratio(probability.as_f64()));
         }
-        self.limit.tell(tell);
+        queue.limit.report(report);
     }
 }
 

@@ -33,110 +33,110 @@
 
 use crate::observer::{DropReason, MarkReason, Observer, QueueId};
 use crate::packet::Packet;
-use crate::parameter::{Domain, Parameter, ParameterError, Preset, Settings};
-use crate::qdisc::{Backlog, Gauge, Kind, Link, Qdisc, mark};
+use crate::parameter::{Amount, Domain, Parameter, ParameterError, Preset, Table as _};
+use crate::qdisc::{Backlog, Gauge, Link, mark};
 use crate::random::Random;
-use crate::single_queue::{self, Limit, SingleQueue};
-use crate::units::{Rate, Time};
+use crate::registry::{Entry, Listed};
+use crate::single_buffer::{ControlLaw, SingleBuffer};
+use crate::single_queue::SingleQueue;
+use crate::units::{Time, parameters};
 
 /// Below it, nanoseconds times 2³² fit 64 bits, and figure 11's shift loses no bit.
 const LONGEST: Time = Time::from_nanos(u32::MAX as u64);
 
 const ROW: Parameter = Parameter {
-    name: "",
-    opposite: None,
-    domain: Domain::Flag,
     default: Preset::Is("true"),
-    only: None,
-    live: true,
     source: "RFC 9332 figure 9",
-    help: "",
+    ..Parameter::LIVE
 };
 
-const TABLE: &[Parameter] = &[
-    Parameter {
-        name: "limit",
-        domain: Domain::Limit {
-            plain_is_packets: true,
+parameters! {
+    /// The parameters of Curvy RED.
+    pub struct Parameters {
+        limit: Amount = Parameter {
+            domain: Domain::Limit {
+                plain_is_packets: true,
+            },
+            default: Preset::Is("250ms"),
+            source: "RFC 9332 figure 9 (MAX_LINK_RATE × 250 ms)",
+            help: "What may wait: packets, bytes, or a time at the link's rate.",
+            ..ROW
         },
-        default: Preset::Is("250ms"),
-        source: "RFC 9332 figure 9 (MAX_LINK_RATE × 250 ms)",
-        help: "What may wait: packets, bytes, or a time at the link's rate.",
-        ..ROW
-    },
-    Parameter {
-        name: "range",
-        domain: Domain::Time(Time::from_nanos(1), LONGEST),
-        default: Preset::Is("500ms"),
-        source: "RFC 9332 figure 9 (range_C, S_C = -1)",
-        help: "Smoothed delay beyond min_th at which every packet is signalled.",
-        ..ROW
-    },
-    Parameter {
-        name: "min_th",
-        domain: Domain::Time(Time::ZERO, LONGEST),
-        default: Preset::Is("0s"),
-        source: "quell; RFC 9332 figure 9 prints 500 ms (minTh), probably for 500 us",
-        help: "Smoothed delay below which nothing is signalled.",
-        ..ROW
-    },
-    Parameter {
-        name: "g_c",
-        domain: Domain::Integer(0, 32),
-        default: Preset::Is("5"),
-        source: "RFC 9332 figure 9 (g_C); f on the slides of 2015",
-        help: "The delay is smoothed over 2^g_c packets.",
-        ..ROW
-    },
-    Parameter {
-        name: "u",
-        domain: Domain::Integer(1, 16),
-        default: Preset::Is("1"),
-        source: "RFC 9332 appendix B.1 (U)",
-        help: "Curviness: the probability is the 2u-th power of the delay over the range.",
-        ..ROW
-    },
-    Parameter {
-        name: "ecn",
-        source: "RFC 9332 figure 10",
-        help: "Mark packets that are ECN-capable instead of dropping them.",
-        ..ROW
-    },
-];
+        range: Time = Parameter {
+            domain: Domain::Time(Time::from_nanos(1), LONGEST),
+            default: Preset::Is("500ms"),
+            source: "RFC 9332 figure 9 (range_C, S_C = -1)",
+            help: "Smoothed delay beyond min_th at which every packet is signalled.",
+            ..ROW
+        },
+        min_th: Time = Parameter {
+            domain: Domain::Time(Time::ZERO, LONGEST),
+            default: Preset::Is("0s"),
+            source: "quell; RFC 9332 figure 9 prints 500 ms (minTh), probably for 500 us",
+            help: "Smoothed delay below which nothing is signalled.",
+            ..ROW
+        },
+        g_c: u32 = Parameter {
+            domain: Domain::Integer(0, 32),
+            default: Preset::Is("5"),
+            source: "RFC 9332 figure 9 (g_C); f on the slides of 2015",
+            help: "The delay is smoothed over 2^g_c packets.",
+            ..ROW
+        },
+        u: u64 = Parameter {
+            domain: Domain::Integer(1, 16),
+            default: Preset::Is("1"),
+            source: "RFC 9332 appendix B.1 (U)",
+            help: "Curviness: the probability is the 2u-th power of the delay over the range.",
+            ..ROW
+        },
+        ecn: bool = Parameter {
+            source: "RFC 9332 figure 10",
+            help: "Mark packets that are ECN-capable instead of dropping them.",
+            ..ROW
+        },
+    }
+}
 
 /// A Curvy RED queue.
-#[derive(Debug)]
-pub struct CurvyRed<P> {
-    settings: Settings,
-    /// With the last rate that was not zero.
-    link: Link,
-    limit: Limit,
-    curve: Curve,
-    ecn: bool,
-    queue: SingleQueue<P>,
-    random: Random,
+pub type CurvyRed<P> = SingleBuffer<P, Law>;
+
+impl Listed for Law {
+    const ENTRY: Entry = Entry {
+        name: "curvy_red",
+        summary: "Curvy RED on one queue: delay grows with the square root of the drop probability.",
+        source: "RFC 9332 appendix B; arXiv 1904.07339",
+        parameters: Parameters::ROWS,
+    };
 }
 
 /// The control law.
+#[derive(Debug)]
+pub struct Law {
+    curve: Curve,
+    ecn: bool,
+    random: Random,
+}
+
+/// The smoothed delay, and the probability that follows from it.
 #[derive(Debug, Clone, Copy)]
 struct Curve {
     min: Time,
     range: Time,
     smoothing: u32,
-    /// How many random numbers must be small: 2u.
+    /// Number of random numbers that must be small: 2u.
     thinks: u64,
     /// The smoothed delay (Q_C).
     smoothed: Time,
 }
 
 impl Curve {
-    fn new(settings: &Settings, smoothed: Time) -> Self {
+    fn new(parameters: &Parameters, smoothed: Time) -> Self {
         Self {
-            min: settings.time("min_th"),
-            range: settings.time("range"),
-            // At most 32.
-            smoothing: settings.number("g_c") as u32,
-            thinks: 2 * settings.number("u"),
+            min: parameters.min_th,
+            range: parameters.range,
+            smoothing: parameters.g_c,
+            thinks: 2 * parameters.u,
             smoothed,
         }
     }
@@ -149,7 +149,7 @@ impl Curve {
         self.smoothed = Time::from_nanos(self.smoothed.as_nanos().saturating_add_signed(change));
     }
 
-    /// How far the smoothed delay is above `min_th`.
+    /// The part of the smoothed delay above `min_th`.
     fn above(&self) -> Time {
         self.smoothed - self.min
     }
@@ -164,112 +164,66 @@ impl Curve {
         // Both sides below 2⁶⁴, as the range is below 2³².
         self.is_full() || u64::from(random) * self.range.as_nanos() < self.above().as_nanos() << 32
     }
-    /// Thinks as often as it must.
+    /// Whether all random numbers are below `s`.
     #[inline]
     fn signals(&self, random: &mut Random) -> bool {
         (0..self.thinks).all(|_| self.exceeds(random.u32()))
     }
 }
 
-impl<P> Kind for CurvyRed<P> {
-    const NAME: &'static str = "curvy_red";
-    const SUMMARY: &'static str =
-        "Curvy RED on one queue: delay grows with the square root of the drop probability.";
-    const SOURCE: &'static str = "RFC 9332 appendix B; arXiv 1904.07339";
-    const PARAMETERS: &'static [Parameter] = TABLE;
-}
+impl ControlLaw for Law {
+    type Parameters = Parameters;
 
-impl<P: Packet> CurvyRed<P> {
-    /// An empty queue without a memory of delay.
-    pub fn new(settings: Settings, link: Link, random: Random) -> Result<Self, ParameterError> {
+    fn new(parameters: &Parameters, _link: Link, random: Random) -> Result<Self, ParameterError> {
         Ok(Self {
-            limit: Limit::of(&settings, link)?,
-            curve: Curve::new(&settings, Time::ZERO),
-            ecn: settings.flag("ecn"),
-            settings,
-            link,
-            queue: SingleQueue::new(),
+            curve: Curve::new(parameters, Time::ZERO),
+            ecn: parameters.ecn,
             random,
         })
     }
-}
-
-impl<P: Packet> Qdisc<P> for CurvyRed<P> {
-    fn queues(&self) -> &'static [&'static str] {
-        single_queue::NAMES
+    fn limit(parameters: &Parameters) -> Amount {
+        parameters.limit
     }
 
     #[inline]
-    fn enqueue(&mut self, packet: P, now: Time, obs: &mut impl Observer<P>) {
-        if !self.limit.admits(self.queue.backlog(), packet.len()) {
-            return single_queue::refuse(packet, DropReason::Limit, now, obs);
-        }
-        self.queue.accept(packet, now, obs);
-    }
-
-    #[inline]
-    fn dequeue(&mut self, now: Time, obs: &mut impl Observer<P>) -> Option<P> {
-        loop {
-            let mut packet = self.queue.pop()?;
-            self.curve.sample(packet.sojourn(now));
-            if self.curve.signals(&mut self.random) {
-                let capable = self.ecn && packet.ecn().is_capable();
-                if !capable || self.curve.is_full() {
-                    let reason = if capable {
-                        DropReason::Overload
-                    } else {
-                        DropReason::Aqm
-                    };
-                    single_queue::drop_queued(packet, reason, now, obs);
-                    continue;
-                }
-                mark(&mut packet, QueueId::SINGLE, MarkReason::Aqm, now, obs);
-            }
-            obs.dequeued(QueueId::SINGLE, &packet, now);
-            return Some(packet);
-        }
-    }
-
-    fn set_rate(&mut self, rate: Rate, _now: Time, _obs: &mut impl Observer<P>) {
-        self.limit = self.limit.at(&self.settings, Link { rate, ..self.link });
-        if !rate.is_zero() {
-            self.link.rate = rate;
-        }
-    }
-
-    /// A lowered limit refuses and drops nothing that waits; the smoothed delay stays.
-    fn configure(
+    fn leaving<P: Packet>(
         &mut self,
-        key: &str,
-        value: &str,
+        packet: &mut P,
+        _left: Backlog,
+        now: Time,
+        obs: &mut impl Observer<P>,
+    ) -> Option<DropReason> {
+        self.curve.sample(packet.sojourn(now));
+        if !self.curve.signals(&mut self.random) {
+            return None;
+        }
+        if !(self.ecn && packet.ecn().is_capable()) {
+            return Some(DropReason::Aqm);
+        }
+        if self.curve.is_full() {
+            return Some(DropReason::Overload);
+        }
+        mark(packet, QueueId::SINGLE, MarkReason::Aqm, now, obs);
+        None
+    }
+
+    fn adopt(&mut self, parameters: &Parameters, _link: Link) {
+        self.curve = Curve::new(parameters, self.curve.smoothed);
+        self.ecn = parameters.ecn;
+    }
+
+    fn status<P: Packet>(
+        &self,
+        queue: &SingleQueue<P>,
         _now: Time,
-        _obs: &mut impl Observer<P>,
-    ) -> Result<(), ParameterError> {
-        let settings = self.settings.changed(key, value)?;
-        self.limit = Limit::of(&settings, self.link)?;
-        self.curve = Curve::new(&settings, self.curve.smoothed);
-        self.ecn = settings.flag("ecn");
-        self.settings = settings;
-        Ok(())
-    }
-
-    fn drain(&mut self, now: Time, obs: &mut impl Observer<P>) {
-        self.queue.drain(now, obs);
-    }
-
-    #[inline]
-    fn backlog(&self) -> Backlog {
-        self.queue.backlog()
-    }
-
-    fn status(&self, now: Time, tell: &mut dyn FnMut(&'static str, Gauge)) {
-        tell("delay", Gauge::Delay(self.queue.head_sojourn(now)));
-        tell("smoothed_delay", Gauge::Delay(self.curve.smoothed));
+        report: &mut dyn FnMut(&'static str, Gauge),
+    ) {
+        report("smoothed_delay", Gauge::Delay(self.curve.smoothed));
         let root = self.curve.above().as_nanos() as f64 / self.curve.range.as_nanos() as f64;
         let root = root.min(1.0);
         let probability = (0..self.curve.thinks).fold(1.0, |product, _| product * root);
-        tell("probability", Gauge::Ratio(probability));
-        self.limit.tell(tell);
+        report("probability", Gauge::Ratio(probability));
+        queue.limit.report(report);
     }
 }
 

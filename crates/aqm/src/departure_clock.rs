@@ -2,8 +2,8 @@
 //!
 //! A packet of `n` link bytes at `r` bit/s takes n·8·10⁹/r ns. The quotient moves the clock, the
 //! remainder is carried to the next back-to-back packet, so a busy period of any length ends within
-//! one nanosecond of its exact value. An idle link starts anew: a remainder below 1 ns that nobody
-//! waits for is forgotten.
+//! one nanosecond of its exact value. An idle link starts anew: its remainder, less than 1 ns, is
+//! forgotten.
 //!
 //! Only here do link bytes count: IP length plus `overhead` (signed: 14 equals what `tc` counts on
 //! Ethernet, 38 what Ethernet occupies on the wire), and at least `mpu`, the minimum packet unit of
@@ -11,12 +11,12 @@
 
 use crate::units::{Bytes, Rate, Time};
 
-/// What a packet costs on the link beyond its IP length.
+/// What a packet occupies on the link beyond its IP length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Framing {
     /// Bytes added to each packet; may be negative.
     pub overhead: i32,
-    /// The least that a packet occupies.
+    /// Smallest number of bytes that a packet occupies.
     pub mpu: Bytes,
 }
 

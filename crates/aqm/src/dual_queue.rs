@@ -4,9 +4,8 @@ use alloc::collections::VecDeque;
 
 use crate::observer::{Drop, DropReason, Observer, QueueId};
 use crate::packet::{Ecn, Packet};
-use crate::parameter::{Settings, Value};
-use crate::qdisc::{Backlog, Link};
-use crate::units::{Bytes, Probability, Time};
+use crate::qdisc::Backlog;
+use crate::units::{Bytes, Time};
 
 /// Names of the queues, in the order of [`QueueId::L4S`] and [`QueueId::CLASSIC`].
 pub(crate) const NAMES: &[&str] = &["l4s", "classic"];
@@ -23,14 +22,14 @@ pub(crate) struct Entry<P> {
 
 /// An L4S and a Classic queue.
 #[derive(Debug)]
-pub(crate) struct DualQueue<P> {
+pub struct DualQueue<P> {
     queues: [VecDeque<Entry<P>>; 2],
     backlogs: [Backlog; 2],
     memory: Bytes,
 }
 
-/// Where the IP-ECN classifier puts a packet: L4S if its field is odd, ECT(1) or CE (RFC 9332
-/// section 2.3), or with `any_ect` if it is not zero.
+/// The queue that the IP-ECN classifier chooses: L4S for ECT(1) and CE, the odd values of the field (RFC 9332 section 2.3), and with
+/// `any_ect` for ECT(0) too.
 pub(crate) fn classify(ecn: Ecn, any_ect: bool) -> QueueId {
     let mask = if any_ect { 3 } else { 1 };
     if ecn.bits() & mask == 0 {
@@ -40,50 +39,7 @@ pub(crate) fn classify(ecn: Ecn, any_ect: bool) -> QueueId {
     }
 }
 
-/// A threshold of the L4S queue (T of the slides and of RFC 9332 appendix B; Linux's step).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Threshold {
-    Sojourn(Time),
-    Packets(u64),
-}
-
-impl Threshold {
-    /// The parameter `name`, a [`Domain::TimeOrPackets`](crate::parameter::Domain::TimeOrPackets).
-    pub(crate) fn of(settings: &Settings, name: &str) -> Self {
-        match settings.value(name) {
-            Some(Value::Packets(packets)) => Self::Packets(packets),
-            _ => Self::Sojourn(settings.time(name)),
-        }
-    }
-    /// Whether a sojourn time or a number of packets, whichever it is about, is above it.
-    #[inline]
-    pub(crate) fn is_exceeded_by(self, sojourn: Time, packets: u64) -> bool {
-        match self {
-            Self::Sojourn(threshold) => sojourn > threshold,
-            Self::Packets(threshold) => packets > threshold,
-        }
-    }
-    /// The marking probability that it gives.
-    #[inline]
-    pub(crate) fn probability(self, sojourn: Time, packets: u64) -> Probability {
-        if self.is_exceeded_by(sojourn, packets) {
-            Probability::ONE
-        } else {
-            Probability::ZERO
-        }
-    }
-    /// As a delay, counting packets as large as the MTU.
-    pub(crate) fn delay(self, link: Link) -> Time {
-        match self {
-            Self::Sojourn(threshold) => threshold,
-            Self::Packets(packets) => link
-                .rate
-                .time_for(Bytes::new(packets.saturating_mul(link.mtu.get()))),
-        }
-    }
-}
-
-/// Tells that `packet`, offered to `queue`, is dropped.
+/// Drops `packet`, which was offered to `queue`.
 pub(crate) fn refuse<P: Packet>(
     packet: P,
     queue: QueueId,
@@ -99,7 +55,7 @@ pub(crate) fn refuse<P: Packet>(
     obs.dropped(packet, drop, now);
 }
 
-/// Tells that `packet`, which had been accepted into `queue`, is dropped.
+/// Drops `packet`, which had been accepted into `queue`.
 pub(crate) fn drop_queued<P: Packet>(
     packet: P,
     queue: QueueId,
@@ -137,7 +93,7 @@ impl<P: Packet> DualQueue<P> {
         Some(entry)
     }
 
-    /// Packets in `queue`.
+    /// Number of packets in `queue`.
     pub(crate) fn packets(&self, queue: QueueId) -> u64 {
         self.backlogs[queue.index()].packets
     }
@@ -173,7 +129,7 @@ impl<P: Packet> DualQueue<P> {
         head(QueueId::L4S).max(head(QueueId::CLASSIC))
     }
 
-    /// Drops heads, Classic before L4S, while `too_much` says so.
+    /// Drops heads, Classic before L4S, while `too_much` is true.
     pub(crate) fn drop_heads_while(
         &mut self,
         too_much: impl Fn(&Self) -> bool,

@@ -33,122 +33,121 @@
 //! | integer average that stalls | `ewma.rs`: `it_equals_an_exact_average_where_whole_numbers_would_stall` |
 //! | p_C = (p_L/2^k)² as it comes out | `marks_and_drops_obey_the_square_law` |
 
-use crate::dual_queue::{self, DualQueue, Entry, Threshold, classify, drop_queued, refuse};
+use crate::dual_buffer::{Arrival, Common, DualBuffer, DualLaw};
+use crate::dual_queue::{DualQueue, Entry};
 use crate::ewma::Ewma;
+use crate::limit::Limit;
 use crate::observer::{DropReason, MarkReason, Observer, QueueId};
 use crate::packet::{Ecn, Packet};
-use crate::parameter::{Domain, Parameter, ParameterError, Preset, Settings};
-use crate::qdisc::{Backlog, Gauge, Kind, Link, Qdisc, mark};
-use crate::queue_protection::{self, QueueProtection};
+use crate::parameter::{Amount, Domain, Parameter, ParameterError, Preset, Table as _};
+use crate::qdisc::{Gauge, Link, mark};
+use crate::queue_protection;
 use crate::random::Random;
-use crate::scheduler::{self, Scheduler};
-use crate::single_queue::Limit;
-use crate::units::{Rate, Time};
+use crate::registry::{self, Listed};
+use crate::scheduler;
+use crate::threshold::Threshold;
+use crate::units::{Probability, Time, parameters, words};
 
 const ROW: Parameter = Parameter {
-    name: "",
-    opposite: None,
-    domain: Domain::Flag,
-    default: Preset::Is("false"),
-    only: None,
-    live: true,
     source: "slides of 2015",
-    help: "",
+    ..Parameter::LIVE
 };
 
-const TABLE: &[Parameter] =
-    &queue_protection::with_rows::<{ OWN.len() + queue_protection::ROWS.len() }>(OWN);
+words! {
+    /// The word of `unit`.
+    pub(crate) enum Unit {
+        Packets = "packets",
+        Time = "time",
+    }
+}
 
-const OWN: &[Parameter] = &[
-    Parameter {
-        name: "limit",
-        domain: Domain::Limit {
-            plain_is_packets: true,
+parameters! {
+    /// The parameters of the DualQ of 2015.
+    pub struct Parameters {
+        limit: Amount = Parameter {
+            domain: Domain::Limit {
+                plain_is_packets: true,
+            },
+            default: Preset::Is("1000p"),
+            source: "olgabo/dualpi2 sch_pi2.c (2016); the slides give none",
+            help: "What both queues together may hold.",
+            ..ROW
         },
-        default: Preset::Is("1000p"),
-        source: "olgabo/dualpi2 sch_pi2.c (2016); the slides give none",
-        help: "What both queues together may hold.",
-        ..ROW
-    },
-    Parameter {
-        name: "unit",
-        domain: Domain::Word(&["packets", "time"]),
-        default: Preset::Is("packets"),
-        live: false,
-        source: "slides of 2015: queue size in packets on the axes",
-        help: "What the size of the Classic queue is measured in: packets, or nanoseconds of sojourn time.",
-        ..ROW
-    },
-    Parameter {
-        name: "s_l",
-        domain: Domain::Integer(0, 32),
-        default: Preset::By("unit", &[("packets", "27"), ("time", "4")]),
-        source: "slides of 2015 (S_L); value: S_C + k with k = 1 as in RFC 9332 figure 9",
-        help: "Slope of L4S marking in bits: certain at a Classic queue of 2^(32 − s_l).",
-        ..ROW
-    },
-    Parameter {
-        name: "threshold",
-        domain: Domain::TimeOrPackets(
-            (Time::ZERO, Time::from_nanos(u32::MAX as u64)),
-            (0, u32::MAX as u64),
+        unit: Unit = Parameter {
+            domain: Unit::DOMAIN,
+            default: Preset::Is("packets"),
+            live: false,
+            source: "slides of 2015: queue size in packets on the axes",
+            help: "What the size of the Classic queue is measured in: packets, or nanoseconds of sojourn time.",
+            ..ROW
+        },
+        s_l: u32 = Parameter {
+            domain: Domain::Integer(0, 32),
+            default: Preset::By("unit", &[("packets", "27"), ("time", "4")]),
+            source: "slides of 2015 (S_L); value: S_C + k with k = 1 as in RFC 9332 figure 9",
+            help: "Slope of L4S marking in bits: certain at a Classic queue of 2^(32 − s_l).",
+            ..ROW
+        },
+        threshold: Threshold = Parameter {
+            domain: Domain::TimeOrPackets(
+                (Time::ZERO, Time::from_nanos(u32::MAX as u64)),
+                (0, u32::MAX as u64),
+            ),
+            default: Preset::By("unit", &[("packets", "5p"), ("time", "1ms")]),
+            source: "slides of 2015 (T); value: RFC 9332 appendix B, 5 MTU or 1 ms",
+            help: "Above this number of packets or sojourn time in the L4S queue, L4S is marked.",
+            ..ROW
+        },
+        s_c: u32 = Parameter {
+            domain: Domain::Integer(0, 32),
+            default: Preset::By("unit", &[("packets", "26"), ("time", "3")]),
+            source: "slides of 2015 (S_C); value: next to range_C = 0.5 s of RFC 9332 figure 9, or fitted to their 7 … 100 ms",
+            help: "Slope of Classic dropping in bits: certain at a smoothed queue of 2^(32 − s_c).",
+            ..ROW
+        },
+        f: u32 = Parameter {
+            domain: Domain::Integer(0, 20),
+            default: Preset::Is("5"),
+            source: "slides of 2015 (f); value: RFC 9332 figure 9 (g_C)",
+            help: "The Classic queue is smoothed over 2^f Classic packets.",
+            ..ROW
+        },
+        any_ect: bool = Parameter {
+            opposite: Some("l4s_ect"),
+            default: Preset::Is("true"),
+            source: "slides of 2015: DCTCP used as is",
+            help: "Every ECN-capable packet is L4S, not only ECT(1) and CE.",
+            ..ROW
+        },
+        ecn: bool = Parameter {
+            only: Some(("any_ect", "false")),
+            source: "slides of 2015: Drop/Mark",
+            help: "Mark ECN-capable packets of the Classic queue instead of dropping them.",
+            ..ROW
+        },
+        ..scheduler: scheduler::Parameters = scheduler::rows(
+            Preset::Is("strict"),
+            "slides of 2015: strict priority",
         ),
-        default: Preset::By("unit", &[("packets", "5p"), ("time", "1ms")]),
-        source: "slides of 2015 (T); value: RFC 9332 appendix B, 5 MTU or 1 ms",
-        help: "Above this number of packets or sojourn time in the L4S queue, L4S is marked.",
-        ..ROW
-    },
-    Parameter {
-        name: "s_c",
-        domain: Domain::Integer(0, 32),
-        default: Preset::By("unit", &[("packets", "26"), ("time", "3")]),
-        source: "slides of 2015 (S_C); value: next to range_C = 0.5 s of RFC 9332 figure 9, or fitted to their 7 … 100 ms",
-        help: "Slope of Classic dropping in bits: certain at a smoothed queue of 2^(32 − s_c).",
-        ..ROW
-    },
-    Parameter {
-        name: "f",
-        domain: Domain::Integer(0, 20),
-        default: Preset::Is("5"),
-        source: "slides of 2015 (f); value: RFC 9332 figure 9 (g_C)",
-        help: "The Classic queue is smoothed over 2^f Classic packets.",
-        ..ROW
-    },
-    Parameter {
-        name: "any_ect",
-        opposite: Some("l4s_ect"),
-        default: Preset::Is("true"),
-        source: "slides of 2015: DCTCP used as is",
-        help: "Every ECN-capable packet is L4S, not only ECT(1) and CE.",
-        ..ROW
-    },
-    Parameter {
-        name: "ecn",
-        only: Some(("any_ect", "false")),
-        source: "slides of 2015: Drop/Mark",
-        help: "Mark ECN-capable packets of the Classic queue instead of dropping them.",
-        ..ROW
-    },
-    Parameter {
-        default: Preset::Is("strict"),
-        source: "slides of 2015: strict priority",
-        ..scheduler::SCHEDULER
-    },
-    scheduler::CLASSIC_PROTECTION,
-    scheduler::WRR_RATIO,
-    scheduler::WRR_UNIT,
-    scheduler::TSHIFT,
-];
+        ..protection: queue_protection::Parameters = queue_protection::ROWS,
+    }
+}
 
 /// The DualQ of 2015.
+pub type DualQ2015<P> = DualBuffer<P, Law>;
+
+impl Listed for Law {
+    const ENTRY: registry::Entry = registry::Entry {
+        name: "dualq_2015",
+        summary: "DualQ Coupled AQM of 2015: Curvy RED with strict priority.",
+        source: "slides \"Ultra Low Queuing Delay for ALL Applications\" (IETF 2015)",
+        parameters: Parameters::ROWS,
+    };
+}
+
+/// The control law.
 #[derive(Debug)]
-pub struct DualQ2015<P> {
-    settings: Settings,
-    link: Link,
-    limit: Limit,
-    queues: DualQueue<P>,
-    scheduler: Scheduler,
-    protection: QueueProtection,
+pub struct Law {
     curves: Curves,
     random: Random,
 }
@@ -159,7 +158,7 @@ struct Curves {
     s_l: u32,
     threshold: Threshold,
     s_c: u32,
-    in_time: bool,
+    unit: Unit,
     any_ect: bool,
     ecn: bool,
     /// Q_C
@@ -167,22 +166,22 @@ struct Curves {
 }
 
 impl Curves {
-    fn new(settings: &Settings, smoothed: Ewma) -> Self {
+    fn new(parameters: &Parameters, smoothed: Ewma) -> Self {
         Self {
-            s_l: settings.number("s_l") as u32,
-            threshold: Threshold::of(settings, "threshold"),
-            s_c: settings.number("s_c") as u32,
-            in_time: settings.word("unit") == "time",
-            any_ect: settings.flag("any_ect"),
-            ecn: settings.flag("ecn"),
+            s_l: parameters.s_l,
+            threshold: parameters.threshold,
+            s_c: parameters.s_c,
+            unit: parameters.unit,
+            any_ect: parameters.any_ect,
+            ecn: parameters.ecn,
             smoothed,
         }
     }
-    /// With other parameters, Q_C stays what it is.
-    fn changed(&self, settings: &Settings) -> Self {
+    /// With other parameters; Q_C stays as it is.
+    fn changed(&self, parameters: &Parameters) -> Self {
         let mut smoothed = self.smoothed.clone();
-        smoothed.set_bits(settings.number("f") as u32);
-        Self::new(settings, smoothed)
+        smoothed.set_bits(parameters.f);
+        Self::new(parameters, smoothed)
     }
     /// q_C << S_L, to be compared with R.
     #[inline]
@@ -194,44 +193,20 @@ impl Curves {
     fn classic(&self) -> u128 {
         self.smoothed.shifted(self.s_c)
     }
-}
-
-impl<P> Kind for DualQ2015<P> {
-    const NAME: &'static str = "dualq_2015";
-    const SUMMARY: &'static str = "DualQ Coupled AQM of 2015: Curvy RED with strict priority.";
-    const SOURCE: &'static str =
-        "slides \"Ultra Low Queuing Delay for ALL Applications\" (IETF 2015)";
-    const PARAMETERS: &'static [Parameter] = TABLE;
-}
-
-impl<P: Packet> DualQ2015<P> {
-    /// An empty pair of queues.
-    pub fn new(settings: Settings, link: Link, random: Random) -> Result<Self, ParameterError> {
-        let curves = Curves::new(&settings, Ewma::new(settings.number("f") as u32));
-        let certain = |link| curves.threshold.delay(link);
-        Ok(Self {
-            limit: Limit::of(&settings, link)?,
-            queues: DualQueue::new(),
-            scheduler: Scheduler::new(&settings, link),
-            protection: QueueProtection::new(&settings, link, certain, &random),
-            curves,
-            settings,
-            link,
-            random,
-        })
-    }
-
     /// q_C before anything leaves.
     #[inline]
-    fn classic_size(&self, now: Time) -> u64 {
-        if self.curves.in_time {
-            let head = self.queues.head_sojourn(QueueId::CLASSIC, now);
-            head.unwrap_or(Time::ZERO).as_nanos()
-        } else {
-            self.queues.packets(QueueId::CLASSIC)
+    fn classic_size<P: Packet>(&self, queues: &DualQueue<P>, now: Time) -> u64 {
+        match self.unit {
+            Unit::Packets => queues.packets(QueueId::CLASSIC),
+            Unit::Time => {
+                let head = queues.head_sojourn(QueueId::CLASSIC, now);
+                head.unwrap_or(Time::ZERO).as_nanos()
+            }
         }
     }
+}
 
+impl Law {
     /// "DON'T think twice to mark": `value > R`.
     #[inline]
     fn roll(&mut self, value: u128) -> bool {
@@ -246,132 +221,102 @@ impl<P: Packet> DualQ2015<P> {
     }
 }
 
-impl<P: Packet> Qdisc<P> for DualQ2015<P> {
-    fn queues(&self) -> &'static [&'static str] {
-        dual_queue::NAMES
-    }
+impl DualLaw for Law {
+    type Parameters = Parameters;
+    const LIMIT_OF_HIGHEST_RATE: bool = false;
 
-    fn enqueue(&mut self, packet: P, now: Time, obs: &mut impl Observer<P>) {
-        let class = classify(packet.ecn(), self.curves.any_ect);
-        let queue = if class == QueueId::CLASSIC {
-            class
-        } else {
-            let threshold = self.curves.threshold;
-            self.protection
-                .place(&packet, &self.queues, now, |delay, packets| {
-                    threshold.probability(delay, packets)
-                })
-        };
-        if !self.limit.admits(self.queues.backlog(), packet.len()) {
-            return refuse(packet, queue, DropReason::Limit, now, obs);
-        }
-        obs.enqueued(queue, &packet, now);
-        let entry = Entry {
-            packet,
-            apply_step: queue == QueueId::L4S,
-            redirected: class != queue,
-        };
-        self.queues.push(queue, entry);
+    fn new(parameters: &Parameters, _link: Link, random: Random) -> Result<Self, ParameterError> {
+        Ok(Self {
+            curves: Curves::new(parameters, Ewma::new(parameters.f)),
+            random,
+        })
     }
-
-    fn dequeue(&mut self, now: Time, obs: &mut impl Observer<P>) -> Option<P> {
-        loop {
-            let queue = self.scheduler.next(&self.queues, now)?;
-            let (l4s, classic) = self.queues.backlogged();
-            let q_c = self.classic_size(now);
-            let l4s_packets = self.queues.packets(QueueId::L4S);
-            let Entry {
-                mut packet,
-                redirected,
-                ..
-            } = self.queues.pop(queue)?;
-            if queue == QueueId::CLASSIC {
-                self.curves.smoothed.update(q_c);
-            }
-            if queue == QueueId::L4S || redirected {
-                let native = queue == QueueId::L4S
-                    && self
-                        .curves
-                        .threshold
-                        .is_exceeded_by(packet.sojourn(now), l4s_packets);
-                // The coupled test first, so that what it marks is p_L of all packets.
-                if self.roll(self.curves.coupled(q_c)) {
-                    mark(&mut packet, queue, MarkReason::Coupled, now, obs);
-                } else if native {
-                    mark(&mut packet, queue, MarkReason::Step, now, obs);
-                }
-            } else if self.roll_twice(self.curves.classic()) {
-                if !self.curves.ecn || packet.ecn() == Ecn::NotEct {
-                    drop_queued(packet, queue, DropReason::Aqm, now, obs);
-                    continue;
-                }
-                mark(&mut packet, queue, MarkReason::Aqm, now, obs);
-            }
-            self.scheduler.served(queue, packet.len(), l4s && classic);
-            obs.dequeued(queue, &packet, now);
-            return Some(packet);
+    fn common(parameters: &Parameters) -> Common {
+        Common {
+            limit: parameters.limit,
+            scheduler: parameters.scheduler,
+            protection: parameters.protection,
         }
     }
 
-    fn set_rate(&mut self, rate: Rate, _now: Time, _obs: &mut impl Observer<P>) {
-        self.link.rate = rate;
-        let threshold = self.curves.threshold;
-        self.protection
-            .set_rate(rate, &self.settings, |link| threshold.delay(link));
-        self.limit = self.limit.at(&self.settings, self.link);
+    #[inline]
+    fn any_ect(&self) -> bool {
+        self.curves.any_ect
+    }
+    fn native(&self, delay: Time, packets: u64) -> Probability {
+        self.curves.threshold.probability(delay, packets)
+    }
+    fn certain(&self, link: Link) -> Time {
+        self.curves.threshold.delay(link)
     }
 
-    fn configure(
+    #[inline]
+    fn arriving<P: Packet>(
         &mut self,
-        key: &str,
-        value: &str,
+        queues: &DualQueue<P>,
+        Arrival { limit, .. }: Arrival,
+        packet: &mut P,
+        _now: Time,
+        _obs: &mut impl Observer<P>,
+    ) -> Option<DropReason> {
+        (!limit.admits(queues.backlog(), packet.len())).then_some(DropReason::Limit)
+    }
+    #[inline]
+    fn take<P: Packet>(
+        &mut self,
+        queues: &mut DualQueue<P>,
+        queue: QueueId,
         now: Time,
         obs: &mut impl Observer<P>,
-    ) -> Result<(), ParameterError> {
-        let settings = self.settings.changed(key, value)?;
-        // Only a new limit can be wrong, also where the link has become too slow for one in time.
-        let limit = if key == "limit" {
-            Limit::of(&settings, self.link)?
-        } else {
-            self.limit
-        };
-        self.limit = limit;
-        self.curves = self.curves.changed(&settings);
-        self.scheduler.configure(&settings, self.link);
-        let threshold = self.curves.threshold;
-        self.protection
-            .configure(&settings, |link| threshold.delay(link));
-        self.settings = settings;
-        self.queues.drop_heads_while(
-            |queues| limit.is_exceeded(queues.backlog()),
-            DropReason::Reconfigured,
-            now,
-            obs,
-        );
+    ) -> Option<(P, Option<DropReason>)> {
+        let q_c = self.curves.classic_size(queues, now);
+        let l4s_packets = queues.packets(QueueId::L4S);
+        let Entry {
+            mut packet,
+            redirected,
+            ..
+        } = queues.pop(queue)?;
+        if queue == QueueId::CLASSIC {
+            self.curves.smoothed.update(q_c);
+        }
+        if queue == QueueId::L4S || redirected {
+            let threshold = self.curves.threshold;
+            let native =
+                queue == QueueId::L4S && threshold.is_exceeded_by(packet.sojourn(now), l4s_packets);
+            // The coupled test first, so that what it marks is p_L of all packets.
+            if self.roll(self.curves.coupled(q_c)) {
+                mark(&mut packet, queue, MarkReason::Coupled, now, obs);
+            } else if native {
+                mark(&mut packet, queue, MarkReason::Step, now, obs);
+            }
+        } else if self.roll_twice(self.curves.classic()) {
+            if !self.curves.ecn || packet.ecn() == Ecn::NotEct {
+                return Some((packet, Some(DropReason::Aqm)));
+            }
+            mark(&mut packet, queue, MarkReason::Aqm, now, obs);
+        }
+        Some((packet, None))
+    }
+
+    fn configure(&mut self, parameters: &Parameters, _link: Link) -> Result<(), ParameterError> {
+        self.curves = self.curves.changed(parameters);
         Ok(())
     }
 
-    fn drain(&mut self, now: Time, obs: &mut impl Observer<P>) {
-        self.queues
-            .drop_heads_while(|_| true, DropReason::Drained, now, obs);
-    }
-
-    fn backlog(&self) -> Backlog {
-        self.queues.backlog()
-    }
-
-    fn status(&self, now: Time, tell: &mut dyn FnMut(&'static str, Gauge)) {
-        let head = |queue| self.queues.head_sojourn(queue, now).unwrap_or(Time::ZERO);
-        tell("delay_l4s", Gauge::Delay(head(QueueId::L4S)));
-        tell("delay_classic", Gauge::Delay(head(QueueId::CLASSIC)));
+    fn status<P: Packet>(
+        &self,
+        queues: &DualQueue<P>,
+        limit: Limit,
+        now: Time,
+        report: &mut dyn FnMut(&'static str, Gauge),
+    ) {
         let ratio = |value: u128| value.min(1 << 32) as f64 / (1_u64 << 32) as f64;
-        let coupled = ratio(self.curves.coupled(self.classic_size(now)));
-        tell("coupled_probability", Gauge::Ratio(coupled));
+        let size = self.curves.classic_size(queues, now);
+        let coupled = ratio(self.curves.coupled(size));
+        report("coupled_probability", Gauge::Ratio(coupled));
         let root = ratio(self.curves.classic());
-        tell("classic_probability", Gauge::Ratio(root * root));
-        self.limit.tell(tell);
-        self.scheduler.tell(tell);
-        self.protection.tell(tell);
+        report("classic_probability", Gauge::Ratio(root * root));
+        limit.report(report);
     }
 }
 

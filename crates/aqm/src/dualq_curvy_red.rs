@@ -32,154 +32,154 @@
 //! | integer average that stalls | `the_integer_average_stalls_within_31_ns`, `ewma.rs` |
 //! | p_C = (p_CL/k)² as it comes out | `marks_and_drops_obey_the_square_law` |
 
-use alloc::string::ToString;
-
-use crate::dual_queue::{self, DualQueue, Entry, Threshold, classify, drop_queued, refuse};
+use crate::dual_buffer::{Arrival, Common, DualBuffer, DualLaw};
+use crate::dual_queue::{DualQueue, Entry};
 use crate::ewma::{Ewma, FRACTION, LARGEST};
+use crate::limit::Limit;
 use crate::observer::{DropReason, MarkReason, Observer, QueueId};
 use crate::packet::{Ecn, Packet};
-use crate::parameter::{Domain, Parameter, ParameterError, Preset, Settings};
-use crate::qdisc::{Backlog, Gauge, Kind, Link, Qdisc, mark};
-use crate::queue_protection::{self, QueueProtection};
+use crate::parameter::{Amount, Domain, Parameter, ParameterError, Preset, Table as _};
+use crate::qdisc::{Gauge, Link, mark};
+use crate::queue_protection;
 use crate::random::Random;
-use crate::scheduler::{self, Scheduler};
-use crate::single_queue::Limit;
-use crate::units::{Rate, Time};
+use crate::registry::{self, Listed};
+use crate::scheduler;
+use crate::threshold::Threshold;
+use crate::units::{Probability, Time, name_of, parameters, words};
 
 const ROW: Parameter = Parameter {
-    name: "",
-    opposite: None,
-    domain: Domain::Flag,
-    default: Preset::Is("false"),
-    only: None,
-    live: true,
     source: "RFC 9332 figure 9",
-    help: "",
+    ..Parameter::LIVE
 };
 
-const TABLE: &[Parameter] =
-    &queue_protection::with_rows::<{ OWN.len() + queue_protection::ROWS.len() }>(OWN);
+words! {
+    /// The word of `arithmetic`.
+    pub(crate) enum Arithmetic {
+        Exact = "exact",
+        Integer = "integer",
+    }
+}
+words! {
+    /// What is smoothed.
+    pub(crate) enum Input {
+        Longest = "longest",
+        Classic = "classic",
+    }
+}
 
-const OWN: &[Parameter] = &[
-    Parameter {
-        name: "limit",
-        domain: Domain::Limit {
-            plain_is_packets: false,
+parameters! {
+    /// The parameters of the Curvy RED DualQ.
+    pub struct Parameters {
+        limit: Amount = Parameter {
+            domain: Domain::Limit {
+                plain_is_packets: false,
+            },
+            default: Preset::Is("250ms"),
+            source: "RFC 9332 figure 9 (250 ms at the link's highest rate)",
+            help: "What both queues together may hold; a packet of the MTU must fit.",
+            ..ROW
         },
-        default: Preset::Is("250ms"),
-        source: "RFC 9332 figure 9 (250 ms at the link's highest rate)",
-        help: "What both queues together may hold; a packet of the MTU must fit.",
-        ..ROW
-    },
-    Parameter {
-        name: "arithmetic",
-        domain: Domain::Word(&["exact", "integer"]),
-        default: Preset::Is("exact"),
-        live: false,
-        source: "RFC 9332 figures 10 and 11",
-        help: "Times in seconds, or shifts of nanoseconds, which make ranges 7.4 % wider.",
-        ..ROW
-    },
-    Parameter {
-        name: "coupling_exponent",
-        domain: Domain::Integer(0, 8),
-        default: Preset::Is("1"),
-        source: "RFC 9332 figure 9 (k')",
-        help: "L4S is marked 2 to this power as often as the square root of Classic's probability.",
-        ..ROW
-    },
-    Parameter {
-        name: "g_c",
-        domain: Domain::Integer(0, 20),
-        default: Preset::Is("5"),
-        help: "The Classic queue's delay is smoothed with a gain of 2 to minus this power.",
-        ..ROW
-    },
-    Parameter {
-        name: "range_c",
-        domain: Domain::Time(Time::from_millis(1), Time::from_secs(4)),
-        default: Preset::Is("500ms"),
-        source: "RFC 9332 figure 9 (2^S_C s)",
-        help: "Over this range the square root of Classic's probability rises from 0 to 1; a power \
-               of two of a second with arithmetic = \"integer\".",
-        ..ROW
-    },
-    Parameter {
-        name: "min_th",
-        domain: Domain::Time(Time::ZERO, Time::from_secs(4)),
-        default: Preset::Is("500us"),
-        only: Some(("arithmetic", "exact")),
-        source: "RFC 9332 figure 9, where 500 ms is printed",
-        help: "No Classic signal, and none coupled from it, below this smoothed delay.",
-        ..ROW
-    },
-    Parameter {
-        name: "threshold",
-        domain: Domain::TimeOrPackets(
-            (Time::ZERO, Time::from_nanos(u32::MAX as u64)),
-            (0, u32::MAX as u64),
+        arithmetic: Arithmetic = Parameter {
+            domain: Arithmetic::DOMAIN,
+            default: Preset::Is("exact"),
+            live: false,
+            source: "RFC 9332 figures 10 and 11",
+            help: "Times in seconds, or shifts of nanoseconds, which make ranges 7.4 % wider.",
+            ..ROW
+        },
+        coupling_exponent: u32 = Parameter {
+            domain: Domain::Integer(0, 8),
+            default: Preset::Is("1"),
+            source: "RFC 9332 figure 9 (k')",
+            help: "L4S is marked 2 to this power as often as the square root of Classic's probability.",
+            ..ROW
+        },
+        g_c: u32 = Parameter {
+            domain: Domain::Integer(0, 20),
+            default: Preset::Is("5"),
+            help: "The Classic queue's delay is smoothed with a gain of 2 to minus this power.",
+            ..ROW
+        },
+        range_c: Time = Parameter {
+            domain: Domain::Time(Time::from_millis(1), Time::from_secs(4)),
+            default: Preset::Is("500ms"),
+            source: "RFC 9332 figure 9 (2^S_C s)",
+            help: "Over this range the square root of Classic's probability rises from 0 to 1; a power \
+                   of two of a second with arithmetic = \"integer\".",
+            ..ROW
+        },
+        min_th: Time = Parameter {
+            domain: Domain::Time(Time::ZERO, Time::from_secs(4)),
+            default: Preset::Is("500us"),
+            only: Some(("arithmetic", "exact")),
+            source: "RFC 9332 figure 9, where 500 ms is printed",
+            help: "No Classic signal, and none coupled from it, below this smoothed delay.",
+            ..ROW
+        },
+        threshold: Threshold = Parameter {
+            domain: Domain::TimeOrPackets(
+                (Time::ZERO, Time::from_nanos(u32::MAX as u64)),
+                (0, u32::MAX as u64),
+            ),
+            default: Preset::Is("1ms"),
+            source: "RFC 9332 figure 9 (T)",
+            help: "Above this sojourn time, or number of packets in the L4S queue, L4S is marked.",
+            ..ROW
+        },
+        u: u32 = Parameter {
+            domain: Domain::Integer(1, 4),
+            default: Preset::Is("1"),
+            source: "RFC 9332 appendix B.1 (U)",
+            help: "Curviness: L4S probability goes with this power of the delay, Classic with twice it.",
+            ..ROW
+        },
+        any_ect: bool = Parameter {
+            opposite: Some("l4s_ect"),
+            source: "tc-dualpi2(8)",
+            help: "Every ECN-capable packet is L4S, not only ECT(1) and CE: for DCTCP in laboratories.",
+            ..ROW
+        },
+        overflow: bool = Parameter {
+            opposite: Some("drop_on_overload"),
+            source: "RFC 9332 section 4.2.3 (delay on saturation)",
+            help: "On overload let the queues grow to their limit instead of dropping ECN packets too.",
+            ..ROW
+        },
+        input: Input = Parameter {
+            domain: Input::DOMAIN,
+            default: Preset::Is("longest"),
+            source: "RFC 9332 figure 6 with both queues; figure 10",
+            help: "What is smoothed: the delay of the longer queue, or of Classic packets that leave.",
+            ..ROW
+        },
+        asymmetric: bool = Parameter {
+            source: "RFC 9332 appendix B.1, note 3",
+            help: "Smooth the rise of the Classic queue and not its fall.",
+            ..ROW
+        },
+        ..scheduler: scheduler::Parameters = scheduler::rows(
+            Preset::Is("ts_fifo"),
+            "RFC 9332 figure 9",
         ),
-        default: Preset::Is("1ms"),
-        source: "RFC 9332 figure 9 (T)",
-        help: "Above this sojourn time, or number of packets in the L4S queue, L4S is marked.",
-        ..ROW
-    },
-    Parameter {
-        name: "u",
-        domain: Domain::Integer(1, 4),
-        default: Preset::Is("1"),
-        source: "RFC 9332 appendix B.1 (U)",
-        help: "Curviness: L4S probability goes with this power of the delay, Classic with twice it.",
-        ..ROW
-    },
-    Parameter {
-        name: "any_ect",
-        opposite: Some("l4s_ect"),
-        source: "tc-dualpi2(8)",
-        help: "Every ECN-capable packet is L4S, not only ECT(1) and CE: for DCTCP in laboratories.",
-        ..ROW
-    },
-    Parameter {
-        name: "overflow",
-        opposite: Some("drop_on_overload"),
-        source: "RFC 9332 section 4.2.3 (delay on saturation)",
-        help: "On overload let the queues grow to their limit instead of dropping ECN packets too.",
-        ..ROW
-    },
-    Parameter {
-        name: "input",
-        domain: Domain::Word(&["longest", "classic"]),
-        default: Preset::Is("longest"),
-        source: "RFC 9332 figure 6 with both queues; figure 10",
-        help: "What is smoothed: the delay of the longer queue, or of Classic packets that leave.",
-        ..ROW
-    },
-    Parameter {
-        name: "asymmetric",
-        source: "RFC 9332 appendix B.1, note 3",
-        help: "Smooth the rise of the Classic queue and not its fall.",
-        ..ROW
-    },
-    Parameter {
-        default: Preset::Is("ts_fifo"),
-        source: "RFC 9332 figure 9",
-        ..scheduler::SCHEDULER
-    },
-    scheduler::CLASSIC_PROTECTION,
-    scheduler::WRR_RATIO,
-    scheduler::WRR_UNIT,
-    scheduler::TSHIFT,
-];
+        ..protection: queue_protection::Parameters = queue_protection::ROWS,
+    }
+}
 
 /// The Curvy RED DualQ of RFC 9332.
+pub type DualQCurvyRed<P> = DualBuffer<P, Law>;
+
+impl Listed for Law {
+    const ENTRY: registry::Entry = registry::Entry {
+        name: "dualq_curvy_red",
+        summary: "DualQ Coupled AQM with Curvy RED.",
+        source: "RFC 9332 appendix B",
+        parameters: Parameters::ROWS,
+    };
+}
+
+/// The control law.
 #[derive(Debug)]
-pub struct DualQCurvyRed<P> {
-    settings: Settings,
-    link: Link,
-    limit: Limit,
-    queues: DualQueue<P>,
-    scheduler: Scheduler,
-    protection: QueueProtection,
+pub struct Law {
     curves: Curves,
     average: Average,
     random: Random,
@@ -194,19 +194,16 @@ enum Average {
 }
 
 impl Average {
-    fn new(settings: &Settings) -> Self {
-        let g_c = settings.number("g_c") as u32;
-        if settings.word("arithmetic") == "integer" {
-            Self::Integer(0, g_c)
-        } else {
-            Self::Exact(Ewma::new(g_c))
+    fn new(parameters: &Parameters) -> Self {
+        match parameters.arithmetic {
+            Arithmetic::Exact => Self::Exact(Ewma::new(parameters.g_c)),
+            Arithmetic::Integer => Self::Integer(0, parameters.g_c),
         }
     }
-    fn configure(&mut self, settings: &Settings) {
-        let new = settings.number("g_c") as u32;
+    fn configure(&mut self, parameters: &Parameters) {
         match self {
-            Self::Exact(average) => average.set_bits(new),
-            Self::Integer(_, g_c) => *g_c = new,
+            Self::Exact(average) => average.set_bits(parameters.g_c),
+            Self::Integer(_, g_c) => *g_c = parameters.g_c,
         }
     }
     /// Figure 10: `Q_C = gamma*cq.time() + (1-gamma)*Q_C`; figure 11: `Q_C += (cq.ns() - Q_C) >> g_C`.
@@ -230,7 +227,7 @@ impl Average {
     }
 }
 
-/// What the average does.
+/// The probabilities that follow from the average.
 #[derive(Debug, Clone)]
 struct Curves {
     /// range_C in ns: 2^(30 + S_C) in the integer form, where `Q_C >> (S_C-2)` is compared with 32 bits.
@@ -243,38 +240,35 @@ struct Curves {
     threshold: Threshold,
     any_ect: bool,
     overflow: bool,
-    longest: bool,
+    input: Input,
     asymmetric: bool,
 }
 
 impl Curves {
-    fn new(settings: &Settings) -> Result<Self, ParameterError> {
-        let integer = settings.word("arithmetic") == "integer";
-        let range_c = settings.time("range_c");
+    fn new(parameters: &Parameters) -> Result<Self, ParameterError> {
+        let range = parameters.range_c;
+        let (range_c, min_th) = match parameters.arithmetic {
+            Arithmetic::Exact => (range.as_nanos(), parameters.min_th.as_nanos() << FRACTION),
+            Arithmetic::Integer => {
+                let Some(range_c) = binary_range(range) else {
+                    let allowed =
+                        "must be 4s, 2s, 1s, 500ms, 250ms and so on with arithmetic = \"integer\"";
+                    let name = name_of!(Parameters, range_c);
+                    return Err(ParameterError::new(name, range, allowed));
+                };
+                (range_c, 0)
+            }
+        };
         Ok(Self {
-            range_c: if integer {
-                binary_range(range_c).ok_or_else(|| ParameterError {
-                    key: "range_c".to_string(),
-                    found: range_c.to_string(),
-                    allowed:
-                        "must be 4s, 2s, 1s, 500ms, 250ms and so on with arithmetic = \"integer\""
-                            .to_string(),
-                })?
-            } else {
-                range_c.as_nanos()
-            },
-            min_th: if integer {
-                0
-            } else {
-                settings.time("min_th").as_nanos() << FRACTION
-            },
-            coupling: settings.number("coupling_exponent") as u32,
-            u: settings.number("u") as u32,
-            threshold: Threshold::of(settings, "threshold"),
-            any_ect: settings.flag("any_ect"),
-            overflow: settings.flag("overflow"),
-            longest: settings.word("input") == "longest",
-            asymmetric: settings.flag("asymmetric"),
+            range_c,
+            min_th,
+            coupling: parameters.coupling_exponent,
+            u: parameters.u,
+            threshold: parameters.threshold,
+            any_ect: parameters.any_ect,
+            overflow: parameters.overflow,
+            input: parameters.input,
+            asymmetric: parameters.asymmetric,
         })
     }
 
@@ -328,37 +322,13 @@ fn binary_range(range: Time) -> Option<u64> {
     })
 }
 
-impl<P> Kind for DualQCurvyRed<P> {
-    const NAME: &'static str = "dualq_curvy_red";
-    const SUMMARY: &'static str = "DualQ Coupled AQM with Curvy RED.";
-    const SOURCE: &'static str = "RFC 9332 appendix B";
-    const PARAMETERS: &'static [Parameter] = TABLE;
+fn head<P: Packet>(queues: &DualQueue<P>, queue: QueueId, now: Time) -> Time {
+    queues.head_sojourn(queue, now).unwrap_or(Time::ZERO)
 }
 
-impl<P: Packet> DualQCurvyRed<P> {
-    /// An empty pair of queues.
-    pub fn new(settings: Settings, link: Link, random: Random) -> Result<Self, ParameterError> {
-        let curves = Curves::new(&settings)?;
-        let certain = |link| curves.threshold.delay(link);
-        Ok(Self {
-            limit: Limit::of(&settings, link)?,
-            queues: DualQueue::new(),
-            scheduler: Scheduler::new(&settings, link),
-            protection: QueueProtection::new(&settings, link, certain, &random),
-            average: Average::new(&settings),
-            curves,
-            settings,
-            link,
-            random,
-        })
-    }
-
-    fn head(&self, queue: QueueId, now: Time) -> Time {
-        self.queues.head_sojourn(queue, now).unwrap_or(Time::ZERO)
-    }
-
+impl Law {
     /// Lines 5 and 6 of figure 10 with overload, for an L4S packet wherever queue protection put it.
-    fn signal_l4s(
+    fn signal_l4s<P: Packet>(
         &mut self,
         packet: &mut P,
         queue: QueueId,
@@ -382,7 +352,7 @@ impl<P: Packet> DualQCurvyRed<P> {
     }
 
     /// Lines 10 to 16 of figure 10 with overload.
-    fn signal_classic(
+    fn signal_classic<P: Packet>(
         &mut self,
         packet: &mut P,
         root: u64,
@@ -404,146 +374,115 @@ impl<P: Packet> DualQCurvyRed<P> {
     }
 }
 
-impl<P: Packet> Qdisc<P> for DualQCurvyRed<P> {
-    fn queues(&self) -> &'static [&'static str] {
-        dual_queue::NAMES
-    }
+impl DualLaw for Law {
+    type Parameters = Parameters;
+    const LIMIT_OF_HIGHEST_RATE: bool = true;
 
-    fn enqueue(&mut self, packet: P, now: Time, obs: &mut impl Observer<P>) {
-        let class = classify(packet.ecn(), self.curves.any_ect);
-        let queue = if class == QueueId::CLASSIC {
-            class
-        } else {
-            let threshold = self.curves.threshold;
-            self.protection
-                .place(&packet, &self.queues, now, |delay, packets| {
-                    threshold.probability(delay, packets)
-                })
-        };
-        // As in figure 3: whatever its size, there must be room for a packet of the MTU.
-        if !self.limit.admits(self.queues.backlog(), self.link.mtu) {
-            return refuse(packet, queue, DropReason::Limit, now, obs);
-        }
-        obs.enqueued(queue, &packet, now);
-        let entry = Entry {
-            packet,
-            apply_step: queue == QueueId::L4S,
-            redirected: class != queue,
-        };
-        self.queues.push(queue, entry);
+    fn new(parameters: &Parameters, _link: Link, random: Random) -> Result<Self, ParameterError> {
+        Ok(Self {
+            curves: Curves::new(parameters)?,
+            average: Average::new(parameters),
+            random,
+        })
     }
-
-    fn dequeue(&mut self, now: Time, obs: &mut impl Observer<P>) -> Option<P> {
-        loop {
-            let queue = self.scheduler.next(&self.queues, now)?;
-            let (l4s, classic) = self.queues.backlogged();
-            let l4s_packets = self.queues.packets(QueueId::L4S);
-            let classic_delay = self.head(QueueId::CLASSIC, now);
-            let Entry {
-                mut packet,
-                redirected,
-                ..
-            } = self.queues.pop(queue)?;
-            let sojourn = packet.sojourn(now);
-            if queue == QueueId::CLASSIC {
-                let longer = if self.curves.longest {
-                    sojourn.max(self.head(QueueId::L4S, now))
-                } else {
-                    sojourn
-                };
-                self.average.update(longer);
-            } else if self.curves.longest && sojourn >= classic_delay {
-                self.average.update(sojourn);
-            }
-            let root = self.curves.root(self.average.get(), classic_delay);
-            let dropped = if queue == QueueId::L4S || redirected {
-                let native = queue == QueueId::L4S
-                    && self.curves.threshold.is_exceeded_by(sojourn, l4s_packets);
-                self.signal_l4s(&mut packet, queue, (root, native), now, obs)
-            } else {
-                self.signal_classic(&mut packet, root, now, obs)
-            };
-            if let Some(reason) = dropped {
-                drop_queued(packet, queue, reason, now, obs);
-                continue;
-            }
-            self.scheduler.served(queue, packet.len(), l4s && classic);
-            obs.dequeued(queue, &packet, now);
-            return Some(packet);
+    fn common(parameters: &Parameters) -> Common {
+        Common {
+            limit: parameters.limit,
+            scheduler: parameters.scheduler,
+            protection: parameters.protection,
         }
     }
 
-    fn set_rate(&mut self, rate: Rate, _now: Time, _obs: &mut impl Observer<P>) {
-        let threshold = self.curves.threshold;
-        self.protection
-            .set_rate(rate, &self.settings, |link| threshold.delay(link));
-        // The buffer is that of the highest rate.
-        if rate > self.link.rate {
-            self.link.rate = rate;
-            self.limit = self.limit.at(&self.settings, self.link);
-        }
+    #[inline]
+    fn any_ect(&self) -> bool {
+        self.curves.any_ect
+    }
+    fn native(&self, delay: Time, packets: u64) -> Probability {
+        self.curves.threshold.probability(delay, packets)
+    }
+    fn certain(&self, link: Link) -> Time {
+        self.curves.threshold.delay(link)
     }
 
-    fn configure(
+    /// As in figure 3: whatever its size, there must be room for a packet of the MTU.
+    #[inline]
+    fn arriving<P: Packet>(
         &mut self,
-        key: &str,
-        value: &str,
+        queues: &DualQueue<P>,
+        Arrival { limit, mtu, .. }: Arrival,
+        _packet: &mut P,
+        _now: Time,
+        _obs: &mut impl Observer<P>,
+    ) -> Option<DropReason> {
+        (!limit.admits(queues.backlog(), mtu)).then_some(DropReason::Limit)
+    }
+    #[inline]
+    fn take<P: Packet>(
+        &mut self,
+        queues: &mut DualQueue<P>,
+        queue: QueueId,
         now: Time,
         obs: &mut impl Observer<P>,
-    ) -> Result<(), ParameterError> {
-        let settings = self.settings.changed(key, value)?;
-        let curves = Curves::new(&settings)?;
-        let limit = Limit::of(&settings, self.link)?;
-        self.limit = limit;
-        self.curves = curves;
-        self.average.configure(&settings);
-        self.scheduler.configure(&settings, self.link);
-        let threshold = self.curves.threshold;
-        self.protection
-            .configure(&settings, |link| threshold.delay(link));
-        self.settings = settings;
-        self.queues.drop_heads_while(
-            |queues| limit.is_exceeded(queues.backlog()),
-            DropReason::Reconfigured,
-            now,
-            obs,
-        );
+    ) -> Option<(P, Option<DropReason>)> {
+        let l4s_packets = queues.packets(QueueId::L4S);
+        let classic_delay = head(queues, QueueId::CLASSIC, now);
+        let Entry {
+            mut packet,
+            redirected,
+            ..
+        } = queues.pop(queue)?;
+        let sojourn = packet.sojourn(now);
+        if queue == QueueId::CLASSIC {
+            let smoothed = match self.curves.input {
+                Input::Longest => sojourn.max(head(queues, QueueId::L4S, now)),
+                Input::Classic => sojourn,
+            };
+            self.average.update(smoothed);
+        } else if self.curves.input == Input::Longest && sojourn >= classic_delay {
+            self.average.update(sojourn);
+        }
+        let root = self.curves.root(self.average.get(), classic_delay);
+        let dropped = if queue == QueueId::L4S || redirected {
+            let native =
+                queue == QueueId::L4S && self.curves.threshold.is_exceeded_by(sojourn, l4s_packets);
+            self.signal_l4s(&mut packet, queue, (root, native), now, obs)
+        } else {
+            self.signal_classic(&mut packet, root, now, obs)
+        };
+        Some((packet, dropped))
+    }
+
+    fn configure(&mut self, parameters: &Parameters, _link: Link) -> Result<(), ParameterError> {
+        self.curves = Curves::new(parameters)?;
+        self.average.configure(parameters);
         Ok(())
     }
 
-    fn drain(&mut self, now: Time, obs: &mut impl Observer<P>) {
-        self.queues
-            .drop_heads_while(|_| true, DropReason::Drained, now, obs);
-    }
-
-    fn backlog(&self) -> Backlog {
-        self.queues.backlog()
-    }
-
-    fn status(&self, now: Time, tell: &mut dyn FnMut(&'static str, Gauge)) {
-        let classic = self.head(QueueId::CLASSIC, now);
-        tell("delay_l4s", Gauge::Delay(self.head(QueueId::L4S, now)));
-        tell("delay_classic", Gauge::Delay(classic));
+    fn status<P: Packet>(
+        &self,
+        queues: &DualQueue<P>,
+        limit: Limit,
+        now: Time,
+        report: &mut dyn FnMut(&'static str, Gauge),
+    ) {
         let q_c = self.average.get();
-        tell(
+        report(
             "delay_smoothed",
             Gauge::Delay(Time::from_nanos(q_c >> FRACTION)),
         );
-        let root = self.curves.root(q_c, classic);
+        let root = self.curves.root(q_c, head(queues, QueueId::CLASSIC, now));
         let one = self.curves.one();
         let power = |value: u64, n: u32| {
             let base = value.min(one) as f64 / one as f64;
             (0..n).fold(1.0, |product, _| product * base)
         };
         let coupled = power(self.curves.coupled(root), self.curves.u);
-        tell("coupled_probability", Gauge::Ratio(coupled));
-        tell(
+        report("coupled_probability", Gauge::Ratio(coupled));
+        report(
             "classic_probability",
             Gauge::Ratio(power(root, 2 * self.curves.u)),
         );
-        self.limit.tell(tell);
-        self.scheduler.tell(tell);
-        self.protection.tell(tell);
+        limit.report(report);
     }
 }
 

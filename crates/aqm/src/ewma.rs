@@ -5,7 +5,7 @@
 
 /// Bits of the average below those that the gain consumes.
 pub(crate) const FRACTION: u32 = 16;
-/// What is averaged counts up to this, far above any queue (in nanoseconds: 39 hours).
+/// Largest value that is averaged, far above any queue (in nanoseconds: 39 hours).
 pub(crate) const LARGEST: u64 = 1 << 47;
 
 /// The average of whole numbers.
@@ -21,12 +21,12 @@ impl Ewma {
     pub(crate) fn new(bits: u32) -> Self {
         Self { sum: 0, bits }
     }
-    /// Another gain; the average stays what it is.
+    /// Changes the gain; the average stays as it is.
     pub(crate) fn set_bits(&mut self, bits: u32) {
         self.sum = (self.sum << bits) >> self.bits;
         self.bits = bits;
     }
-    /// Takes `value` in.
+    /// Adds `value` to the average.
     #[inline]
     pub(crate) fn update(&mut self, value: u64) {
         let value = u128::from(value.min(LARGEST)) << FRACTION;

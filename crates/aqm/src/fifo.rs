@@ -31,167 +31,76 @@
 //! | limits that never accept a packet | `impossible_limits_are_refused_with_the_reason` |
 
 use alloc::format;
-use alloc::string::{String, ToString};
 
+use crate::limit::{LIMIT, Limit};
 use crate::observer::{DropReason, Observer, QueueId};
 use crate::packet::Packet;
-use crate::parameter::{Domain, Parameter, ParameterError, Preset, Settings, Value, limit_bytes};
-use crate::qdisc::{Backlog, Gauge, Kind, Link, Qdisc};
-use crate::single_queue::{self, Limit, SingleQueue};
-use crate::units::{Bytes, Rate, Time};
+use crate::parameter::{Amount, Domain, Parameter, ParameterError, Preset, Table as _};
+use crate::qdisc::{Backlog, Link};
+use crate::random::Random;
+use crate::registry::{Entry, Listed};
+use crate::single_buffer::{ControlLaw, SingleBuffer};
+use crate::single_queue::{SingleQueue, refuse};
+use crate::units::{Bytes, Time, parameters, words};
 
-/// Which packets are refused.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Rule {
-    Linux,
-    Slots,
-    BytesStrict,
-    BytesLoose,
+words! {
+    /// Which packets are refused.
+    pub(crate) enum Rule {
+        Linux = "linux",
+        Slots = "slots",
+        BytesStrict = "bytes_strict",
+        BytesLoose = "bytes_loose",
+    }
 }
 
-/// A drop-tail queue.
-#[derive(Debug)]
-pub struct Fifo<P> {
-    settings: Settings,
-    rule: Rule,
-    limit: Limit,
-    /// The rule and the limit as what is compared for each packet.
-    room: Room,
-    count_in_service: bool,
-    /// With the last rate that was not zero.
-    link: Link,
-    queue: SingleQueue<P>,
-    /// The packet in service; empty if there is none, or if it does not count.
-    in_service: Backlog,
-}
-
-impl<P> Kind for Fifo<P> {
-    const NAME: &'static str = "fifo";
-    const SUMMARY: &'static str =
-        "Drop-tail: first in, first out, with a limit in bytes, packets or time.";
-    const SOURCE: &'static str = "MMSys 2011 (three rules), Linux sch_fifo.c, ns-2, dummynet";
-    const PARAMETERS: &'static [Parameter] = &[
-        Parameter {
-            name: "limit",
-            opposite: None,
+parameters! {
+    /// The parameters of drop-tail.
+    pub struct Parameters {
+        limit: Amount = Parameter {
             domain: Domain::Limit {
                 plain_is_packets: false,
             },
             default: Preset::Is("100ms"),
-            only: None,
-            live: true,
             source: "quell; a typical access buffer. tc: 1000p (pfifo)",
             help: "What may wait: bytes, packets, or a time at the link's rate.",
+            ..Parameter::LIVE
         },
-        Parameter {
-            name: "rule",
-            opposite: None,
-            domain: Domain::Word(&["linux", "slots", "bytes_strict", "bytes_loose"]),
+        rule: Rule = Parameter {
+            domain: Rule::DOMAIN,
             default: Preset::Is("linux"),
-            only: None,
-            live: false,
             source: "MMSys 2011; Linux sch_fifo.c",
             help: "Which arriving packet is dropped near the limit.",
+            ..Parameter::FIXED
         },
-        Parameter {
-            name: "count_in_service",
-            opposite: None,
-            domain: Domain::Flag,
-            default: Preset::Is("false"),
-            only: None,
-            live: false,
+        count_in_service: bool = Parameter {
             source: "dummynet before 2010: true; ns-2, Linux: false",
             help: "Whether the packet being transmitted occupies the queue.",
+            ..Parameter::FIXED
         },
-    ];
-}
-
-impl<P: Packet> Fifo<P> {
-    /// An empty queue.
-    pub fn new(settings: Settings, link: Link) -> Result<Self, ParameterError> {
-        let rule = match settings.word("rule") {
-            "slots" => Rule::Slots,
-            "bytes_strict" => Rule::BytesStrict,
-            "bytes_loose" => Rule::BytesLoose,
-            _ => Rule::Linux,
-        };
-        let limit = limit_of(&settings, rule, link)?;
-        Ok(Self {
-            rule,
-            limit,
-            room: Room::of(rule, limit),
-            count_in_service: settings.flag("count_in_service"),
-            link,
-            queue: SingleQueue::new(),
-            in_service: Backlog::default(),
-            settings,
-        })
-    }
-
-    fn set_limit(&mut self, limit: Limit) {
-        self.limit = limit;
-        self.room = Room::of(self.rule, limit);
-    }
-
-    #[inline]
-    fn has_room_for(&self, packet: &P) -> bool {
-        let waiting = self.queue.backlog();
-        self.room.admits(
-            waiting.packets + self.in_service.packets,
-            waiting.bytes + self.in_service.bytes,
-            packet.len(),
-        )
-    }
-
-    /// `packet` leaves the queue, which it may never have entered.
-    #[inline]
-    fn serve(&mut self, packet: &P, now: Time, obs: &mut impl Observer<P>) {
-        if self.count_in_service {
-            self.in_service = Backlog {
-                packets: 1,
-                bytes: packet.len(),
-            };
-        }
-        obs.dequeued(QueueId::SINGLE, packet, now);
     }
 }
 
-/// The limit in its own unit; refuses one that the rule cannot count, or that never accepts a packet
-/// of the MTU.
-fn limit_of(settings: &Settings, rule: Rule, link: Link) -> Result<Limit, ParameterError> {
-    let setting = limit_setting(settings);
-    let refuse = |allowed: String| {
-        Err(ParameterError {
-            key: "limit".to_string(),
-            found: setting.to_string(),
-            allowed,
-        })
+/// A drop-tail queue.
+pub type Fifo<P> = SingleBuffer<P, Law>;
+
+impl Listed for Law {
+    const ENTRY: Entry = Entry {
+        name: "fifo",
+        summary: "Drop-tail: first in, first out, with a limit in bytes, packets or time.",
+        source: "MMSys 2011 (three rules), Linux sch_fifo.c, ns-2, dummynet",
+        parameters: Parameters::ROWS,
     };
-    match (rule, limit_bytes(setting, link.rate), setting) {
-        (Rule::Slots | Rule::Linux, None, Value::Packets(packets)) => Ok(Limit::Packets(packets)),
-        (Rule::Slots, ..) => refuse("must be in packets with rule = \"slots\"".to_string()),
-        (_, Some(bytes), _)
-            if Room::of(rule, Limit::Bytes(bytes)).admits(0, Bytes::ZERO, link.mtu) =>
-        {
-            Ok(Limit::Bytes(bytes))
-        }
-        (_, Some(bytes), Value::Time(_)) => refuse(format!(
-            "is {bytes} at {} and never accepts a packet of {}",
-            link.rate, link.mtu
-        )),
-        (_, Some(bytes), _) => refuse(format!(
-            "is {bytes} and never accepts a packet of {}",
-            link.mtu
-        )),
-        (_, None, _) => refuse(format!(
-            "must be in bytes or time with rule = \"{}\"",
-            settings.word("rule")
-        )),
-    }
 }
 
-fn limit_setting(settings: &Settings) -> Value {
-    settings.value("limit").expect("the limit has a default")
+/// The rule.
+#[derive(Debug)]
+pub struct Law {
+    rule: Rule,
+    /// The rule and the limit as what is compared for each packet.
+    room: Room,
+    count_in_service: bool,
+    /// The packet in service; empty if there is none, or if it does not count.
+    in_service: Backlog,
 }
 
 /// The rules of the table at the head, without a branch: a packet is accepted if there are fewer packets than `packets`, and if
@@ -231,89 +140,125 @@ impl Room {
     }
 }
 
-impl<P: Packet> Qdisc<P> for Fifo<P> {
-    fn queues(&self) -> &'static [&'static str] {
-        single_queue::NAMES
+impl Law {
+    #[inline]
+    fn has_room_for<P: Packet>(&self, queue: &SingleQueue<P>, packet: &P) -> bool {
+        let waiting = queue.backlog();
+        self.room.admits(
+            waiting.packets + self.in_service.packets,
+            waiting.bytes + self.in_service.bytes,
+            packet.len(),
+        )
     }
 
+    /// `packet` leaves the queue, or passes an empty one.
     #[inline]
-    fn enqueue(&mut self, packet: P, now: Time, obs: &mut impl Observer<P>) {
-        if !self.has_room_for(&packet) {
-            return single_queue::refuse(packet, DropReason::Limit, now, obs);
+    fn serve<P: Packet>(&mut self, packet: &P, now: Time, obs: &mut impl Observer<P>) {
+        if self.count_in_service {
+            self.in_service = Backlog {
+                packets: 1,
+                bytes: packet.len(),
+            };
         }
-        self.queue.accept(packet, now, obs);
+        obs.dequeued(QueueId::SINGLE, packet, now);
+    }
+}
+
+impl ControlLaw for Law {
+    type Parameters = Parameters;
+
+    fn new(parameters: &Parameters, link: Link, _random: Random) -> Result<Self, ParameterError> {
+        let limit = Limit::at_rate(parameters.limit, link.rate);
+        Ok(Self {
+            rule: parameters.rule,
+            room: Room::of(parameters.rule, limit),
+            count_in_service: parameters.count_in_service,
+            in_service: Backlog::default(),
+        })
+    }
+    fn limit(parameters: &Parameters) -> Amount {
+        parameters.limit
+    }
+    /// Refuses a limit that the rule cannot count.
+    fn check_limit(parameters: &Parameters, link: Link) -> Result<Limit, ParameterError> {
+        let Parameters { limit, rule, .. } = *parameters;
+        let refuse = |allowed| Err(ParameterError::new(LIMIT, limit, allowed));
+        match (rule, Limit::at_rate(limit, link.rate)) {
+            (Rule::Slots | Rule::Linux, packets @ Limit::Packets(_)) => Ok(packets),
+            (Rule::Slots, Limit::Bytes(_)) => {
+                refuse(format!("must be in packets with rule = \"{rule}\""))
+            }
+            (Rule::BytesStrict | Rule::BytesLoose, Limit::Packets(_)) => {
+                refuse(format!("must be in bytes or time with rule = \"{rule}\""))
+            }
+            (rule, bytes) if Room::of(rule, bytes).admits(0, Bytes::ZERO, link.mtu) => Ok(bytes),
+            (_, Limit::Bytes(bytes)) => Err(Limit::too_small(LIMIT, limit, bytes, link)),
+        }
+    }
+    fn set_limit(&mut self, limit: Limit) {
+        self.room = Room::of(self.rule, limit);
     }
 
     #[inline]
-    fn dequeue(&mut self, now: Time, obs: &mut impl Observer<P>) -> Option<P> {
-        let packet = self.queue.pop()?;
+    fn enqueue<P: Packet>(
+        &mut self,
+        queue: &mut SingleQueue<P>,
+        packet: P,
+        now: Time,
+        obs: &mut impl Observer<P>,
+    ) {
+        if !self.has_room_for(queue, &packet) {
+            return refuse(packet, DropReason::Limit, now, obs);
+        }
+        queue.accept(packet, now, obs);
+    }
+    #[inline]
+    fn dequeue<P: Packet>(
+        &mut self,
+        queue: &mut SingleQueue<P>,
+        now: Time,
+        obs: &mut impl Observer<P>,
+    ) -> Option<P> {
+        let packet = queue.pop()?;
         self.serve(&packet, now, obs);
         Some(packet)
     }
-
     #[inline]
-    fn pass(&mut self, packet: P, now: Time, obs: &mut impl Observer<P>) -> Option<P> {
-        if !self.queue.is_empty() || !self.has_room_for(&packet) {
-            self.enqueue(packet, now, obs);
-            return self.dequeue(now, obs);
+    fn pass<P: Packet>(
+        &mut self,
+        queue: &mut SingleQueue<P>,
+        packet: P,
+        now: Time,
+        obs: &mut impl Observer<P>,
+    ) -> Option<P> {
+        if !queue.is_empty() || !self.has_room_for(queue, &packet) {
+            self.enqueue(queue, packet, now, obs);
+            return self.dequeue(queue, now, obs);
         }
         obs.enqueued(QueueId::SINGLE, &packet, now);
         self.serve(&packet, now, obs);
         Some(packet)
     }
-
     #[inline]
-    fn transmitted(&mut self, _now: Time) {
+    fn transmitted<P: Packet>(&mut self, _queue: &SingleQueue<P>, _now: Time) {
         self.in_service = Backlog::default();
     }
 
-    fn set_rate(&mut self, rate: Rate, _now: Time, _obs: &mut impl Observer<P>) {
-        if rate.is_zero() {
-            return;
-        }
-        self.link.rate = rate;
-        // Not refused here, however small: the rate is what it is.
-        if let Some(bytes) = limit_bytes(limit_setting(&self.settings), rate) {
-            self.set_limit(Limit::Bytes(bytes));
-        }
-    }
-
-    fn configure(
-        &mut self,
-        key: &str,
-        value: &str,
-        _now: Time,
-        _obs: &mut impl Observer<P>,
-    ) -> Result<(), ParameterError> {
-        let settings = self.settings.changed(key, value)?;
-        self.set_limit(limit_of(&settings, self.rule, self.link)?);
-        self.settings = settings;
-        Ok(())
-    }
-
-    fn drain(&mut self, now: Time, obs: &mut impl Observer<P>) {
-        self.queue.drain(now, obs);
-    }
-
-    #[inline]
-    fn backlog(&self) -> Backlog {
-        self.queue.backlog()
-    }
-
-    fn status(&self, now: Time, tell: &mut dyn FnMut(&'static str, Gauge)) {
-        tell("delay", Gauge::Delay(self.queue.head_sojourn(now)));
-        self.limit.tell(tell);
-    }
+    /// The limit is all that can change.
+    fn adopt(&mut self, _parameters: &Parameters, _link: Link) {}
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Drop;
     use crate::bottleneck::Bottleneck;
     use crate::departure_clock::Framing;
     use crate::packet::Ecn;
     use crate::packet::testing::TestPacket;
+    use crate::parameter::Settings;
+    use crate::units::Rate;
+    use crate::{Drop, Qdisc as _};
+    use std::string::ToString as _;
     use std::vec::Vec;
 
     /// Remembers who was dropped.
@@ -327,7 +272,7 @@ mod tests {
     }
 
     fn fifo(given: &[(&str, &str)]) -> Result<Fifo<TestPacket>, ParameterError> {
-        let mut settings = Settings::new(Fifo::<TestPacket>::PARAMETERS);
+        let mut settings = Settings::new(Parameters::ROWS);
         for (key, value) in given {
             settings.set(key, value)?;
         }
@@ -335,7 +280,7 @@ mod tests {
             rate: Rate::from_mbps(8),
             mtu: Bytes::new(1_500),
         };
-        Fifo::new(settings, link)
+        Fifo::new(settings, link, Random::new(1, "queue"))
     }
 
     /// Fills the queue with packets of the given sizes; returns which were accepted.
@@ -469,11 +414,11 @@ mod tests {
     fn a_limit_in_time_follows_the_rate_but_not_an_outage() {
         let mut fifo = fifo(&[("limit", "3ms")]).unwrap();
         let mut drops = Drops::default();
-        assert_eq!(fifo.limit, Limit::Bytes(Bytes::new(3_000)));
+        assert_eq!(fifo.queue.limit, Limit::Bytes(Bytes::new(3_000)));
         fifo.set_rate(Rate::from_mbps(16), Time::ZERO, &mut drops);
-        assert_eq!(fifo.limit, Limit::Bytes(Bytes::new(6_000)));
+        assert_eq!(fifo.queue.limit, Limit::Bytes(Bytes::new(6_000)));
         fifo.set_rate(Rate::ZERO, Time::ZERO, &mut drops);
-        assert_eq!(fifo.limit, Limit::Bytes(Bytes::new(6_000)));
+        assert_eq!(fifo.queue.limit, Limit::Bytes(Bytes::new(6_000)));
     }
 
     #[test]

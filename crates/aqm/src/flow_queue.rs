@@ -167,7 +167,7 @@ pub(crate) struct FlowHead<'a, P> {
 }
 
 impl<P: Packet> FlowHead<'_, P> {
-    /// Takes the head out without telling anybody.
+    /// Removes the head without a word to the observer.
     #[inline]
     pub(crate) fn pop(&mut self) -> Option<P> {
         self.store.pop(self.flow)

@@ -12,7 +12,7 @@
 //! Deviations: 1. the default quantum is the link's MTU in IP bytes, and all lengths are IP lengths (Linux: 14 bytes more on Ethernet).
 //! 2. A packet's bucket comes from its flow key, salted from the discipline's stream (RFC 8290 section 4.1.2 asks for a salt); no
 //! filters or classes. 3. Values below the kernel's minimum (quantum 256, drop batch 1) are refused instead of raised. 4. No bypass of an
-//! empty qdisc. 5. A batch is told as `memory` if the memory limit was exceeded and as `limit` otherwise, where the kernel counts the
+//! empty qdisc. 5. A batch is reported as `memory` if the memory limit was exceeded and as `limit` otherwise, where the kernel counts the
 //! former in both. 6. On a request to drain all turns and states are forgotten, as by the kernel's `reset`.
 //!
 //! Needs: arrival times, flow keys, one draw of randomness for the salt. No rate, no timer. Promises: flows share the rate in bytes;
@@ -33,19 +33,18 @@
 //! | L4S mode                                        | `the_l4s_mode_marks_ect1_only`                                      |
 //! | count raised before CoDel ever dropped          | `drops_of_a_full_queue_before_the_first_signal_collapse_the_spacing`|
 
-use alloc::string::ToString;
-
-use crate::codel::Source;
 use crate::codel::linux::{Law, Vars};
-use crate::codel::parameters::{self, CeThreshold, ROW};
+use crate::codel::{self, Source};
 use crate::flow_queue::{FlowHead, FlowQueue};
 use crate::observer::{DropReason, Observer, QueueId};
 use crate::packet::Packet;
-use crate::parameter::{Domain, Parameter, ParameterError, Preset, Settings, Value};
-use crate::qdisc::{Backlog, Gauge, Kind, Link, Qdisc};
+use crate::parameter::{Domain, Parameter, ParameterError, Preset, Settings, Table as _};
+use crate::qdisc::{Backlog, Gauge, Link, Qdisc};
 use crate::random::Random;
+use crate::registry::{Entry, Listed};
+use crate::shell::Shell;
 use crate::single_queue::{self, drop_queued};
-use crate::units::{Bytes, Time};
+use crate::units::{Bytes, Time, name_of, parameters};
 
 /// The kernel's bounds of the quantum.
 const LEAST_QUANTUM: u64 = 256;
@@ -54,8 +53,7 @@ const LARGEST_QUANTUM: u64 = 1 << 20;
 /// An FQ-CoDel queue.
 #[derive(Debug)]
 pub struct FqCodel<P> {
-    settings: Settings,
-    link: Link,
+    shell: Shell<Parameters>,
     law: Law,
     limits: Limits,
     flows: FlowQueue<P, Vars>,
@@ -69,99 +67,79 @@ struct Limits {
     drop_batch: u64,
 }
 
-impl<P> Kind for FqCodel<P> {
-    const NAME: &'static str = "fq_codel";
-    const SUMMARY: &'static str = "A CoDel queue per flow, served in turn, new flows first.";
-    const SOURCE: &'static str = "RFC 8290; Linux sch_fq_codel.c (6.18)";
-    const PARAMETERS: &'static [Parameter] = TABLE;
+impl<P> Listed for FqCodel<P> {
+    const ENTRY: Entry = Entry {
+        name: "fq_codel",
+        summary: "A CoDel queue per flow, served in turn, new flows first.",
+        source: "RFC 8290; Linux sch_fq_codel.c (6.18)",
+        parameters: Parameters::ROWS,
+    };
 }
 
-/// A row whose name and default come from `fq_codel`.
-const FQ_ROW: Parameter = Parameter {
+const ROW: Parameter = Parameter {
     source: "tc-fq_codel(8); RFC 8290 section 5.2",
-    ..ROW
+    ..Parameter::LIVE
 };
 
-const TABLE: &[Parameter] = &[
-    Parameter {
-        name: "limit",
-        domain: Domain::Packets(1, u32::MAX as u64),
-        default: Preset::Is("10240p"),
-        help: "Packets that may wait in all flows together.",
-        ..FQ_ROW
-    },
-    Parameter {
-        name: "memory_limit",
-        domain: Domain::Bytes(1, 1 << 31),
-        default: Preset::Is("32MiB"),
-        source: "tc-fq_codel(8); RFC 8290 section 5.2.7 (4 MB on small systems)",
-        help: "Memory that the packets of all flows may occupy.",
-        ..FQ_ROW
-    },
-    Parameter {
-        name: "flows",
-        domain: Domain::Integer(1, 65_536),
-        default: Preset::Is("1024"),
-        live: false,
-        help: "Buckets into which flows are hashed.",
-        ..FQ_ROW
-    },
-    Parameter {
-        name: "quantum",
-        domain: Domain::Bytes(LEAST_QUANTUM, LARGEST_QUANTUM),
-        default: Preset::Derived("the link's MTU"),
-        help: "Bytes that a flow may send in one turn.",
-        ..FQ_ROW
-    },
-    Parameter {
-        name: "drop_batch",
-        domain: Domain::Packets(1, u32::MAX as u64),
-        default: Preset::Is("64p"),
-        help: "Packets that are dropped at most from the fattest flow when the queue is full.",
-        ..FQ_ROW
-    },
-    parameters::TARGET,
-    parameters::INTERVAL,
-    Parameter {
-        default: Preset::Is("true"),
-        source: "tc-fq_codel(8); RFC 8290 section 5.2.5",
-        ..parameters::ECN
-    },
-    parameters::CE_THRESHOLD,
-    parameters::CE_THRESHOLD_SELECTOR,
-    parameters::CE_THRESHOLD_MASK,
-];
-
-fn law_of(settings: &Settings, link: Link) -> Result<Law, ParameterError> {
-    Ok(Law::new(
-        settings.time("target"),
-        settings.time("interval"),
-        settings.flag("ecn"),
-        CeThreshold::from_settings(settings)?,
-        link.mtu,
-    ))
-}
-
-fn limits_of(settings: &Settings, link: Link) -> Result<Limits, ParameterError> {
-    let memory = Bytes::new(settings.number("memory_limit"));
-    if memory < link.mtu {
-        return Err(ParameterError {
-            key: "memory_limit".to_string(),
-            found: memory.to_string(),
-            allowed: alloc::format!("never holds a packet of {}", link.mtu),
-        });
+parameters! {
+    /// The parameters of FQ-CoDel.
+    pub struct Parameters {
+        limit: u64 = Parameter {
+            domain: Domain::Packets(1, u32::MAX as u64),
+            default: Preset::Is("10240p"),
+            help: "Packets that may wait in all flows together.",
+            ..ROW
+        },
+        memory_limit: Bytes = Parameter {
+            domain: Domain::Bytes(1, 1 << 31),
+            default: Preset::Is("32MiB"),
+            source: "tc-fq_codel(8); RFC 8290 section 5.2.7 (4 MB on small systems)",
+            help: "Memory that the packets of all flows may occupy.",
+            ..ROW
+        },
+        flows: u32 = Parameter {
+            domain: Domain::Integer(1, 65_536),
+            default: Preset::Is("1024"),
+            live: false,
+            help: "Buckets into which flows are hashed.",
+            ..ROW
+        },
+        quantum: Option<Bytes> = Parameter {
+            domain: Domain::Bytes(LEAST_QUANTUM, LARGEST_QUANTUM),
+            default: Preset::Derived("the link's MTU"),
+            help: "Bytes that a flow may send in one turn.",
+            ..ROW
+        },
+        drop_batch: u64 = Parameter {
+            domain: Domain::Packets(1, u32::MAX as u64),
+            default: Preset::Is("64p"),
+            help: "Packets that are dropped at most from the fattest flow when the queue is full.",
+            ..ROW
+        },
+        ..codel: codel::parameters::Parameters = codel::parameters::rows_with_ecn(
+            Preset::Is("true"),
+            "tc-fq_codel(8); RFC 8290 section 5.2.5",
+        ),
     }
-    Ok(Limits {
-        packets: settings.number("limit"),
-        memory,
-        drop_batch: settings.number("drop_batch"),
-    })
 }
 
-fn quantum_of(settings: &Settings, link: Link) -> Bytes {
-    match settings.value("quantum") {
-        Some(Value::Bytes(quantum)) => quantum,
-        _ => Bytes::new(link.mtu.get().clamp(LEAST_QUANTUM, LARGEST_QUANTUM)),
+impl Parameters {
+    /// Refuses a memory limit that never holds a packet of the MTU.
+    fn limits(&self, link: Link) -> Result<Limits, ParameterError> {
+        if self.memory_limit < link.mtu {
+            let allowed = alloc::format!("never holds a packet of {}", link.mtu);
+            let name = name_of!(Parameters, memory_limit);
+            return Err(ParameterError::new(name, self.memory_limit, allowed));
+        }
+        Ok(Limits {
+            packets: self.limit,
+            memory: self.memory_limit,
+            drop_batch: self.drop_batch,
+        })
+    }
+    fn quantum(&self, link: Link) -> Bytes {
+        let mtu = link.mtu.get().clamp(LEAST_QUANTUM, LARGEST_QUANTUM);
+        self.quantum.unwrap_or(Bytes::new(mtu))
     }
 }
 
@@ -185,17 +163,17 @@ impl<P: Packet> FqCodel<P> {
 
     /// Empty flows; the salt of their hash is drawn from `random`.
     pub fn new(settings: Settings, link: Link, mut random: Random) -> Result<Self, ParameterError> {
-        let buckets = settings.number("flows") as u32;
+        let parameters = Parameters::of(&settings);
+        let quantum = parameters.quantum(link);
         Ok(Self {
-            law: law_of(&settings, link)?,
-            limits: limits_of(&settings, link)?,
-            flows: FlowQueue::new(buckets, quantum_of(&settings, link), &mut random),
-            link,
-            settings,
+            law: Law::of(&parameters.codel, link.mtu)?,
+            limits: parameters.limits(link)?,
+            flows: FlowQueue::new(parameters.flows, quantum, &mut random),
+            shell: Shell::new(settings, link),
         })
     }
 
-    /// The next packet, charged to its flow; the observer has not been told that it leaves.
+    /// The next packet, charged to its flow, without a word to the observer.
     #[inline]
     fn take(&mut self, now: Time, obs: &mut impl Observer<P>) -> Option<P> {
         loop {
@@ -264,12 +242,12 @@ impl<P: Packet> Qdisc<P> for FqCodel<P> {
         now: Time,
         obs: &mut impl Observer<P>,
     ) -> Result<(), ParameterError> {
-        let settings = self.settings.changed(key, value)?;
-        let limits = limits_of(&settings, self.link)?;
-        self.law = law_of(&settings, self.link)?;
-        self.limits = limits;
-        self.flows.set_quantum(quantum_of(&settings, self.link));
-        self.settings = settings;
+        let (law, limits, quantum) = self.shell.change(key, value, |parameters, link| {
+            let law = Law::of(&parameters.codel, link.mtu)?;
+            Ok((law, parameters.limits(link)?, parameters.quantum(link)))
+        })?;
+        (self.law, self.limits) = (law, limits);
+        self.flows.set_quantum(quantum);
         while self.is_beyond_limits() {
             let Some(packet) = self.take(now, obs) else {
                 break;
@@ -289,13 +267,12 @@ impl<P: Packet> Qdisc<P> for FqCodel<P> {
         self.flows.backlog()
     }
 
-    fn status(&self, now: Time, tell: &mut dyn FnMut(&'static str, Gauge)) {
+    fn status(&self, now: Time, report: &mut dyn FnMut(&'static str, Gauge)) {
         let (new, old) = self.flows.active();
-        let memory = i64::try_from(self.flows.memory().get()).unwrap_or(i64::MAX);
-        tell("delay", Gauge::Delay(self.flows.longest_head_sojourn(now)));
-        tell("memory_bytes", Gauge::Count(memory));
-        tell("new_flows", Gauge::Count(new.into()));
-        tell("old_flows", Gauge::Count(old.into()));
+        report("delay", Gauge::Delay(self.flows.longest_head_sojourn(now)));
+        report("memory_bytes", Gauge::count(self.flows.memory().get()));
+        report("new_flows", Gauge::Count(new.into()));
+        report("old_flows", Gauge::Count(old.into()));
     }
 }
 

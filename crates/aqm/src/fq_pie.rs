@@ -33,13 +33,15 @@
 use crate::flow_queue::FlowQueue;
 use crate::observer::{DropReason, MarkReason, Observer, QueueId};
 use crate::packet::Packet;
-use crate::parameter::{Domain, Parameter, ParameterError, Preset, Settings, Value};
+use crate::parameter::{Domain, Parameter, ParameterError, Preset, Settings, Table as _};
 use crate::pie::linux::{MAX_PROB, Params, Vars, ticks};
-use crate::pie::{FIRST_UPDATE, LONGEST, SHORTEST, linux_params, linux_ratio};
-use crate::qdisc::{Backlog, Gauge, Kind, Link, Qdisc, mark};
+use crate::pie::{FIRST_UPDATE, LONGEST, SHORTEST, linux_ratio};
+use crate::qdisc::{Backlog, Gauge, Link, Qdisc, mark};
 use crate::random::Random;
+use crate::registry::{Entry, Listed};
+use crate::shell::Shell;
 use crate::single_queue::{self, drop_queued, refuse};
-use crate::units::{Bytes, Time};
+use crate::units::{Bytes, Time, parameters};
 
 /// The kernel's bounds of the default quantum.
 const LEAST_QUANTUM: u64 = 256;
@@ -50,106 +52,90 @@ const ROUND: usize = 2_048;
 const ROUND_INTERVAL: Time = Time::from_millis(1);
 
 const ROW: Parameter = Parameter {
-    name: "",
-    opposite: None,
-    domain: Domain::Flag,
-    default: Preset::Is("false"),
-    only: None,
-    live: true,
     source: "tc-fq_pie(8)",
-    help: "",
+    ..Parameter::LIVE
 };
 
-const TABLE: &[Parameter] = &[
-    Parameter {
-        name: "limit",
-        domain: Domain::Packets(1, u32::MAX as u64),
-        default: Preset::Is("10240p"),
-        help: "Packets that may wait in all flows together.",
-        ..ROW
-    },
-    Parameter {
-        name: "memory_limit",
-        domain: Domain::Bytes(1, u32::MAX as u64),
-        default: Preset::Is("32MiB"),
-        help: "Memory that the packets of all flows may occupy.",
-        ..ROW
-    },
-    Parameter {
-        name: "flows",
-        domain: Domain::Integer(1, 65_536),
-        default: Preset::Is("1024"),
-        live: false,
-        help: "Buckets into which flows are hashed.",
-        ..ROW
-    },
-    Parameter {
-        name: "quantum",
-        domain: Domain::Bytes(1, LARGEST_QUANTUM),
-        default: Preset::Derived("the link's MTU, at least 256 bytes"),
-        help: "Bytes that a flow may send in one turn.",
-        ..ROW
-    },
-    Parameter {
-        name: "target",
-        domain: Domain::Time(SHORTEST, LONGEST),
-        default: Preset::Is("15ms"),
-        help: "Queue delay that the controller of each flow holds.",
-        ..ROW
-    },
-    Parameter {
-        name: "tupdate",
-        domain: Domain::Time(SHORTEST, LONGEST),
-        default: Preset::Is("15ms"),
-        help: "Interval between two updates of the probabilities.",
-        ..ROW
-    },
-    Parameter {
-        name: "alpha",
-        domain: Domain::Integer(0, 32),
-        default: Preset::Is("2"),
-        help: "Integral gain, in sixteenths of 1 Hz.",
-        ..ROW
-    },
-    Parameter {
-        name: "beta",
-        domain: Domain::Integer(0, 32),
-        default: Preset::Is("20"),
-        help: "Proportional gain, in sixteenths of 1 Hz.",
-        ..ROW
-    },
-    Parameter {
-        name: "ecn",
-        opposite: Some("noecn"),
-        help: "Mark ECN-capable packets up to ecn_prob, instead of dropping them.",
-        ..ROW
-    },
-    Parameter {
-        name: "ecn_prob",
-        domain: Domain::Integer(0, 100),
-        default: Preset::Is("10"),
-        help: "Probability in percent above which ECN-capable packets are dropped too.",
-        ..ROW
-    },
-    Parameter {
-        name: "bytemode",
-        opposite: Some("nobytemode"),
-        help: "Scale the probability by the packet's length in MTUs.",
-        ..ROW
-    },
-    Parameter {
-        name: "dq_rate_estimator",
-        opposite: Some("no_dq_rate_estimator"),
-        help: "Estimate delays from backlog and departure rate instead of measuring them.",
-        ..ROW
-    },
-];
+parameters! {
+    /// The parameters of FQ-PIE.
+    pub struct Parameters {
+        limit: u64 = Parameter {
+            domain: Domain::Packets(1, u32::MAX as u64),
+            default: Preset::Is("10240p"),
+            help: "Packets that may wait in all flows together.",
+            ..ROW
+        },
+        memory_limit: Bytes = Parameter {
+            domain: Domain::Bytes(1, u32::MAX as u64),
+            default: Preset::Is("32MiB"),
+            help: "Memory that the packets of all flows may occupy.",
+            ..ROW
+        },
+        flows: u32 = Parameter {
+            domain: Domain::Integer(1, 65_536),
+            default: Preset::Is("1024"),
+            live: false,
+            help: "Buckets into which flows are hashed.",
+            ..ROW
+        },
+        quantum: Option<Bytes> = Parameter {
+            domain: Domain::Bytes(1, LARGEST_QUANTUM),
+            default: Preset::Derived("the link's MTU, at least 256 bytes"),
+            help: "Bytes that a flow may send in one turn.",
+            ..ROW
+        },
+        target: Time = Parameter {
+            domain: Domain::Time(SHORTEST, LONGEST),
+            default: Preset::Is("15ms"),
+            help: "Queue delay that the controller of each flow holds.",
+            ..ROW
+        },
+        tupdate: Time = Parameter {
+            domain: Domain::Time(SHORTEST, LONGEST),
+            default: Preset::Is("15ms"),
+            help: "Interval between two updates of the probabilities.",
+            ..ROW
+        },
+        alpha: u64 = Parameter {
+            domain: Domain::Integer(0, 32),
+            default: Preset::Is("2"),
+            help: "Integral gain, in sixteenths of 1 Hz.",
+            ..ROW
+        },
+        beta: u64 = Parameter {
+            domain: Domain::Integer(0, 32),
+            default: Preset::Is("20"),
+            help: "Proportional gain, in sixteenths of 1 Hz.",
+            ..ROW
+        },
+        ecn: bool = Parameter {
+            opposite: Some("noecn"),
+            help: "Mark ECN-capable packets up to ecn_prob, instead of dropping them.",
+            ..ROW
+        },
+        ecn_prob: u64 = Parameter {
+            domain: Domain::Integer(0, 100),
+            default: Preset::Is("10"),
+            help: "Probability in percent above which ECN-capable packets are dropped too.",
+            ..ROW
+        },
+        bytemode: bool = Parameter {
+            opposite: Some("nobytemode"),
+            help: "Scale the probability by the packet's length in MTUs.",
+            ..ROW
+        },
+        dq_rate_estimator: bool = Parameter {
+            opposite: Some("no_dq_rate_estimator"),
+            help: "Estimate delays from backlog and departure rate instead of measuring them.",
+            ..ROW
+        },
+    }
+}
 
 /// An FQ-PIE queue.
 #[derive(Debug)]
 pub struct FqPie<P> {
-    settings: Settings,
-    link: Link,
+    shell: Shell<Parameters>,
     config: Config,
     flows: FlowQueue<P, Vars>,
     random: Random,
@@ -165,6 +151,7 @@ pub struct FqPie<P> {
 #[derive(Debug, Clone, Copy)]
 struct Config {
     params: Params,
+    mtu: u64,
     limit: u64,
     memory_limit: Bytes,
     quantum: Bytes,
@@ -175,27 +162,34 @@ struct Config {
 }
 
 impl Config {
-    fn of(settings: &Settings, link: Link) -> Self {
+    fn of(parameters: &Parameters, link: Link) -> Self {
+        let mtu = link.mtu.get().clamp(LEAST_QUANTUM, LARGEST_QUANTUM);
         Self {
-            params: linux_params(settings),
-            limit: settings.number("limit"),
-            memory_limit: Bytes::new(settings.number("memory_limit")),
-            quantum: match settings.value("quantum") {
-                Some(Value::Bytes(quantum)) => quantum,
-                _ => Bytes::new(link.mtu.get().clamp(LEAST_QUANTUM, LARGEST_QUANTUM)),
+            params: Params {
+                target: ticks(parameters.target),
+                alpha: parameters.alpha,
+                beta: parameters.beta,
+                bytemode: parameters.bytemode,
+                dq_rate_estimator: parameters.dq_rate_estimator,
             },
-            update_interval: settings.time("tupdate"),
-            ecn: settings.flag("ecn"),
-            ecn_limit: MAX_PROB / 100 * settings.number("ecn_prob"),
+            mtu: link.mtu.get(),
+            limit: parameters.limit,
+            memory_limit: parameters.memory_limit,
+            quantum: parameters.quantum.unwrap_or(Bytes::new(mtu)),
+            update_interval: parameters.tupdate,
+            ecn: parameters.ecn,
+            ecn_limit: MAX_PROB / 100 * parameters.ecn_prob,
         }
     }
 }
 
-impl<P> Kind for FqPie<P> {
-    const NAME: &'static str = "fq_pie";
-    const SUMMARY: &'static str = "A PIE queue per flow, served in turn, new flows first.";
-    const SOURCE: &'static str = "Linux sch_fq_pie.c (6.18)";
-    const PARAMETERS: &'static [Parameter] = TABLE;
+impl<P> Listed for FqPie<P> {
+    const ENTRY: Entry = Entry {
+        name: "fq_pie",
+        summary: "A PIE queue per flow, served in turn, new flows first.",
+        source: "Linux sch_fq_pie.c (6.18)",
+        parameters: Parameters::ROWS,
+    };
 }
 
 impl<P: Packet> FqPie<P> {
@@ -208,12 +202,11 @@ impl<P: Packet> FqPie<P> {
     /// Empty flows; the salt of their hash is drawn from `random`. The first update is due after
     /// half a second.
     pub fn new(settings: Settings, link: Link, mut random: Random) -> Result<Self, ParameterError> {
-        let config = Config::of(&settings, link);
-        let buckets = settings.number("flows") as u32;
+        let parameters = Parameters::of(&settings);
+        let config = Config::of(&parameters, link);
         Ok(Self {
-            flows: FlowQueue::new(buckets, config.quantum, &mut random),
-            settings,
-            link,
+            flows: FlowQueue::new(parameters.flows, config.quantum, &mut random),
+            shell: Shell::new(settings, link),
             config,
             random,
             cursor: 0,
@@ -223,7 +216,7 @@ impl<P: Packet> FqPie<P> {
         })
     }
 
-    /// The next packet, charged to its flow; the observer has not been told that it leaves.
+    /// The next packet, charged to its flow, without a word to the observer.
     #[inline]
     fn take(&mut self, now: Time) -> Option<P> {
         loop {
@@ -264,7 +257,7 @@ impl<P: Packet> Qdisc<P> for FqPie<P> {
             vars.accu_prob = 0;
             return refuse(packet, reason, now, obs);
         }
-        let (params, mtu, random) = (&self.config.params, self.link.mtu.get(), &mut self.random);
+        let (params, mtu, random) = (&self.config.params, self.config.mtu, &mut self.random);
         if vars.drop_early(params, backlog, packet.len().get(), mtu, || random.u64()) {
             let marks = self.config.ecn && packet.ecn().is_capable();
             if !marks || vars.prob > self.config.ecn_limit {
@@ -323,8 +316,9 @@ impl<P: Packet> Qdisc<P> for FqPie<P> {
         now: Time,
         obs: &mut impl Observer<P>,
     ) -> Result<(), ParameterError> {
-        self.settings = self.settings.changed(key, value)?;
-        self.config = Config::of(&self.settings, self.link);
+        self.config = self.shell.change(key, value, |parameters, link| {
+            Ok(Config::of(parameters, link))
+        })?;
         self.flows.set_quantum(self.config.quantum);
         while self.flows.backlog().packets > self.config.limit
             || self.flows.memory() > self.config.memory_limit
@@ -345,15 +339,14 @@ impl<P: Packet> Qdisc<P> for FqPie<P> {
         self.flows.backlog()
     }
 
-    fn status(&self, now: Time, tell: &mut dyn FnMut(&'static str, Gauge)) {
+    fn status(&self, now: Time, report: &mut dyn FnMut(&'static str, Gauge)) {
         let (new, old) = self.flows.active();
-        let memory = i64::try_from(self.flows.memory().get()).unwrap_or(i64::MAX);
         let highest = self.flows.all_states().iter().map(|vars| vars.prob).max();
-        tell("delay", Gauge::Delay(self.flows.longest_head_sojourn(now)));
-        tell("memory_bytes", Gauge::Count(memory));
-        tell("new_flows", Gauge::Count(new.into()));
-        tell("old_flows", Gauge::Count(old.into()));
-        tell(
+        report("delay", Gauge::Delay(self.flows.longest_head_sojourn(now)));
+        report("memory_bytes", Gauge::count(self.flows.memory().get()));
+        report("new_flows", Gauge::Count(new.into()));
+        report("old_flows", Gauge::Count(old.into()));
+        report(
             "highest_probability",
             Gauge::Ratio(linux_ratio(highest.unwrap_or(0))),
         );

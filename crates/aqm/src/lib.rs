@@ -6,13 +6,13 @@
 //! The same code therefore decides the fate of modelled packets in a simulator and of real ones on a
 //! link.
 //!
-//! * [`packet`]: what a discipline may know of a packet.
-//! * [`qdisc`]: the contract of a queue discipline; [`observer`]: who is told what it did.
+//! * [`packet`]: the view of a packet that a discipline gets.
+//! * [`qdisc`]: the contract of a queue discipline; [`observer`]: receives what it did.
 //! * [`registry`]: every discipline there is, behind one enum.
 //! * [`value`]: what packets are worth; [`marker`]: what writes it into them, in front of the bottleneck.
 //! * [`bottleneck`]: a discipline behind a [`departure_clock`]; nothing else calls a discipline.
 //!
-//! Panics: only on a broken invariant of this crate, never on what a caller or a packet says.
+//! Panics: only on a broken invariant of this crate, never on the content of a call or a packet.
 
 #![no_std]
 #![forbid(unsafe_code)]
@@ -28,6 +28,7 @@ pub mod csaqm;
 pub mod curvy_red;
 pub mod departure_clock;
 pub mod drop_min_value;
+mod dual_buffer;
 mod dual_queue;
 pub mod dualpi2;
 pub mod dualq_2015;
@@ -38,6 +39,7 @@ mod flow_queue;
 pub mod fq_codel;
 pub mod fq_pie;
 pub mod gsp;
+mod limit;
 pub mod marker;
 pub mod observer;
 pub mod packet;
@@ -50,8 +52,11 @@ mod queue_protection;
 pub mod red;
 pub mod registry;
 pub mod scheduler;
+mod shell;
+mod single_buffer;
 mod single_queue;
 pub mod step;
+mod threshold;
 pub mod value;
 pub mod vdq_csaqm;
 mod virtual_queue;

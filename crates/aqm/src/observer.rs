@@ -1,6 +1,6 @@
-//! Who is told what a discipline did, and why.
+//! The receiver of everything that a discipline does to packets, with the reason.
 //!
-//! A discipline keeps no statistics that a user reads: it tells its observer, and `quell-measure`
+//! A discipline keeps no statistics that a user reads: it reports to its observer, and `quell-measure`
 //! counts. The order of calls for one packet is `dropped` alone, or `enqueued`, then at most one
 //! `marked`, then `dequeued` followed by `departed`, or `dropped`. With an AQM that acts at enqueue
 //! the mark comes before `enqueued`.
@@ -8,7 +8,7 @@
 use crate::departure_clock::Departure;
 use crate::units::{Rate, Time};
 
-/// Which queue of a discipline, an index into [`Qdisc::queues`](crate::Qdisc::queues).
+/// A queue of a discipline: an index into [`Qdisc::queues`](crate::Qdisc::queues).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct QueueId(pub u8);
 
@@ -91,7 +91,7 @@ reasons! {
 pub struct Drop {
     /// The queue that the packet was in, or was offered to.
     pub queue: QueueId,
-    /// Why.
+    /// Reason of the drop.
     pub reason: DropReason,
     /// Whether the packet had been accepted (`enqueued`) before.
     pub queued: bool,
@@ -104,12 +104,12 @@ pub trait Observer<P> {
     fn enqueued(&mut self, _queue: QueueId, _packet: &P, _now: Time) {}
     /// `packet` left the queue at the start of its transmission; its sojourn time is final.
     fn dequeued(&mut self, _queue: QueueId, _packet: &P, _now: Time) {}
-    /// `packet` was newly marked CE. A packet that carried CE before is not told again.
+    /// `packet` was newly marked CE. A packet that carried CE before is not reported.
     fn marked(&mut self, _queue: QueueId, _packet: &P, _reason: MarkReason, _now: Time) {}
     /// `packet` was dropped, before or after it was accepted.
     fn dropped(&mut self, packet: P, drop: Drop, now: Time);
-    /// The link transmits `packet` during `departure`. Told by the bottleneck.
+    /// The link transmits `packet` during `departure`. Reported by the bottleneck.
     fn departed(&mut self, _packet: &P, _departure: &Departure) {}
-    /// Transmissions that start from `now` on have this rate. Told by the bottleneck.
+    /// Transmissions that start from `now` on have this rate. Reported by the bottleneck.
     fn rate_changed(&mut self, _rate: Rate, _now: Time) {}
 }

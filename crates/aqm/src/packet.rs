@@ -1,4 +1,4 @@
-//! What a discipline may know of a packet.
+//! The view of a packet that a discipline gets.
 
 use crate::units::{Bytes, Time};
 
@@ -25,7 +25,7 @@ pub trait Packet {
     fn set_value(&mut self, value: u16);
     /// When the packet arrived at the queue.
     fn arrival(&self) -> Time;
-    /// Set once, by [`Bottleneck::arrive`](crate::Bottleneck::arrive).
+    /// Sets the arrival. Called once, by [`Bottleneck::arrive`](crate::Bottleneck::arrive).
     fn set_arrival(&mut self, at: Time);
     /// Time in the queue at `now`. Serialisation is not part of it.
     fn sojourn(&self, now: Time) -> Time {

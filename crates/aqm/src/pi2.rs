@@ -22,7 +22,7 @@
 //!
 //! Needs: arrival times, an update every `tupdate`, randomness; the link's rate only for a limit in time. Promises: the mean delay of
 //! greedy flows comes to `target`, and Scalable is marked with k times the square root of what Classic is dropped with. Does not: give
-//! Scalable flows a shorter queue (dualpi2 does), hold the delay of a burst, or tell flows apart. An idle queue holds 232 bytes and its
+//! Scalable flows a shorter queue (dualpi2 does), hold the delay of a burst, or distinguish flows. An idle queue holds 232 bytes and its
 //! settings (24 per parameter).
 //!
 //! | corner case                                 | test                                                        |
@@ -36,12 +36,14 @@
 
 use crate::observer::{DropReason, MarkReason, Observer, QueueId};
 use crate::packet::{Ecn, Packet};
-use crate::parameter::{Domain, Parameter, ParameterError, Preset, Settings};
+use crate::parameter::{Amount, Domain, Parameter, ParameterError, Preset, Table as _};
 use crate::pi::Pi;
-use crate::qdisc::{Backlog, Gauge, Kind, Link, Qdisc, mark};
+use crate::qdisc::{Backlog, Gauge, Link, mark};
 use crate::random::Random;
-use crate::single_queue::{self, Limit, SingleQueue};
-use crate::units::{Frequency, Probability, Rate, Time};
+use crate::registry::{Entry, Listed};
+use crate::single_buffer::{ControlLaw, SingleBuffer};
+use crate::single_queue::SingleQueue;
+use crate::units::{Bytes, Frequency, Probability, Time, parameters};
 
 const SHORTEST: Time = Time::from_micros(1);
 /// Linux hands times over as 32-bit microseconds.
@@ -49,140 +51,111 @@ const LONGEST: Time = Time::from_micros(u32::MAX as u64);
 const LARGEST_GAIN: Frequency = Frequency::from_256ths((1 << 31) - 1);
 
 const ROW: Parameter = Parameter {
-    name: "",
-    opposite: None,
-    domain: Domain::Flag,
-    default: Preset::Is("false"),
-    only: None,
-    live: true,
     source: "sch_pi2.c",
-    help: "",
+    ..Parameter::LIVE
 };
 
-const TABLE: &[Parameter] = &[
-    Parameter {
-        name: "limit",
-        domain: Domain::Limit {
-            plain_is_packets: true,
+parameters! {
+    /// The parameters of PI2.
+    pub struct Parameters {
+        limit: Amount = Parameter {
+            domain: Domain::Limit {
+                plain_is_packets: true,
+            },
+            default: Preset::Is("1000p"),
+            help: "What may wait: packets, bytes, or a time at the link's rate.",
+            ..ROW
         },
-        default: Preset::Is("1000p"),
-        help: "What may wait: packets, bytes, or a time at the link's rate.",
-        ..ROW
-    },
-    Parameter {
-        name: "target",
-        domain: Domain::Time(SHORTEST, LONGEST),
-        default: Preset::Is("20ms"),
-        help: "Queue delay that the PI controller holds.",
-        ..ROW
-    },
-    Parameter {
-        name: "tupdate",
-        domain: Domain::Time(SHORTEST, LONGEST),
-        default: Preset::Is("32ms"),
-        source: "CoNEXT 2016; sch_pi2.c: 30 ms",
-        help: "Interval between two updates of the probability.",
-        ..ROW
-    },
-    Parameter {
-        name: "alpha",
-        domain: Domain::Frequency(Frequency::from_nanohertz(0), LARGEST_GAIN),
-        default: Preset::Is("0.3125"),
-        source: "sch_pi2.c: 10/16 Hz in the scale of k·p'",
-        help: "Integral gain.",
-        ..ROW
-    },
-    Parameter {
-        name: "beta",
-        domain: Domain::Frequency(Frequency::from_nanohertz(0), LARGEST_GAIN),
-        default: Preset::Is("3.125"),
-        source: "sch_pi2.c: 100/16 Hz in the scale of k·p'",
-        help: "Proportional gain.",
-        ..ROW
-    },
-    Parameter {
-        name: "coupling_factor",
-        domain: Domain::Integer(1, 255),
-        default: Preset::Is("2"),
-        source: "sch_pi2.c (k)",
-        help: "How much more often Scalable is marked than the square root of Classic's probability.",
-        ..ROW
-    },
-    Parameter {
-        name: "ecn",
-        opposite: Some("noecn"),
-        default: Preset::Is("true"),
-        help: "Mark what is ECN-capable; without it every packet is Classic and dropped.",
-        ..ROW
-    },
-    Parameter {
-        name: "any_ect",
-        opposite: Some("l4s_ect"),
-        source: "tc-dualpi2(8); sch_pi2.c: ecn_scal",
-        help: "Every ECN-capable packet is Scalable, not only ECT(1) and CE.",
-        ..ROW
-    },
-    Parameter {
-        name: "overflow",
-        opposite: Some("drop_on_overload"),
-        source: "tc-dualpi2(8); RFC 9332 section 4.2.3 (delay on saturation)",
-        help: "On overload let the queue grow to its limit instead of dropping ECN packets too.",
-        ..ROW
-    },
-    Parameter {
-        name: "drop_dequeue",
-        opposite: Some("drop_enqueue"),
-        source: "tc-dualpi2(8); sch_pi2.c: at enqueue",
-        help: "Signal when a packet leaves instead of when it arrives.",
-        ..ROW
-    },
-];
-
-/// A PI2 queue.
-#[derive(Debug)]
-pub struct Pi2<P> {
-    settings: Settings,
-    /// With the last rate that was not zero.
-    link: Link,
-    limit: Limit,
-    queue: SingleQueue<P>,
-    aqm: Aqm,
-    at_dequeue: bool,
-    next_update: Time,
-    update_interval: Time,
+        target: Time = Parameter {
+            domain: Domain::Time(SHORTEST, LONGEST),
+            default: Preset::Is("20ms"),
+            help: "Queue delay that the PI controller holds.",
+            ..ROW
+        },
+        tupdate: Time = Parameter {
+            domain: Domain::Time(SHORTEST, LONGEST),
+            default: Preset::Is("32ms"),
+            source: "CoNEXT 2016; sch_pi2.c: 30 ms",
+            help: "Interval between two updates of the probability.",
+            ..ROW
+        },
+        alpha: Frequency = Parameter {
+            domain: Domain::Frequency(Frequency::from_nanohertz(0), LARGEST_GAIN),
+            default: Preset::Is("0.3125"),
+            source: "sch_pi2.c: 10/16 Hz in the scale of k·p'",
+            help: "Integral gain.",
+            ..ROW
+        },
+        beta: Frequency = Parameter {
+            domain: Domain::Frequency(Frequency::from_nanohertz(0), LARGEST_GAIN),
+            default: Preset::Is("3.125"),
+            source: "sch_pi2.c: 100/16 Hz in the scale of k·p'",
+            help: "Proportional gain.",
+            ..ROW
+        },
+        coupling_factor: u64 = Parameter {
+            domain: Domain::Integer(1, 255),
+            default: Preset::Is("2"),
+            source: "sch_pi2.c (k)",
+            help: "How much more often Scalable is marked than the square root of Classic's probability.",
+            ..ROW
+        },
+        ecn: bool = Parameter {
+            opposite: Some("noecn"),
+            default: Preset::Is("true"),
+            help: "Mark what is ECN-capable; without it every packet is Classic and dropped.",
+            ..ROW
+        },
+        any_ect: bool = Parameter {
+            opposite: Some("l4s_ect"),
+            source: "tc-dualpi2(8); sch_pi2.c: ecn_scal",
+            help: "Every ECN-capable packet is Scalable, not only ECT(1) and CE.",
+            ..ROW
+        },
+        overflow: bool = Parameter {
+            opposite: Some("drop_on_overload"),
+            source: "tc-dualpi2(8); RFC 9332 section 4.2.3 (delay on saturation)",
+            help: "On overload let the queue grow to its limit instead of dropping ECN packets too.",
+            ..ROW
+        },
+        drop_dequeue: bool = Parameter {
+            opposite: Some("drop_enqueue"),
+            source: "tc-dualpi2(8); sch_pi2.c: at enqueue",
+            help: "Signal when a packet leaves instead of when it arrives.",
+            ..ROW
+        },
+    }
 }
 
-/// The controller and what becomes of its output.
+/// A PI2 queue.
+pub type Pi2<P> = SingleBuffer<P, Law>;
+
+impl Listed for Law {
+    const ENTRY: Entry = Entry {
+        name: "pi2",
+        summary: "PI controller on one queue: squared for Classic traffic, linear for Scalable.",
+        source: "De Schepper et al., CoNEXT 2016; sch_pi2.c (2016)",
+        parameters: Parameters::ROWS,
+    };
+}
+
+/// The controller, and how its output is signalled.
 #[derive(Debug)]
-struct Aqm {
+pub struct Law {
     pi: Pi,
     coupling_factor: u64,
     ecn: bool,
     any_ect: bool,
     overflow: bool,
+    at_dequeue: bool,
     /// 2 × MTU: with less in the queue nothing is signalled.
-    least_backlog: u64,
+    least_backlog: Bytes,
     random: Random,
+    next_update: Time,
+    update_interval: Time,
 }
 
-impl Aqm {
-    fn configure(&mut self, settings: &Settings) {
-        self.pi.configure(
-            settings.time("target"),
-            settings.frequency("alpha"),
-            settings.frequency("beta"),
-        );
-        self.coupling_factor = settings.number("coupling_factor");
-        self.ecn = settings.flag("ecn");
-        self.any_ect = settings.flag("any_ect");
-        self.overflow = settings.flag("overflow");
-        self.pi.limit(if self.overflow {
-            Probability::ratio(1, self.coupling_factor)
-        } else {
-            Probability::ONE
-        });
-    }
-
+impl Law {
     fn is_scalable(&self, ecn: Ecn) -> bool {
         self.ecn
             && match ecn {
@@ -203,7 +176,7 @@ impl Aqm {
         self.random.chance(probability) && self.random.chance(probability)
     }
 
-    /// Marks a packet that is not in the queue, or says why to drop it.
+    /// Marks a packet that is not in the queue, or returns why to drop it.
     #[inline]
     fn signal<P: Packet>(
         &mut self,
@@ -212,7 +185,7 @@ impl Aqm {
         now: Time,
         obs: &mut impl Observer<P>,
     ) -> Option<DropReason> {
-        if backlog.bytes.get() < self.least_backlog {
+        if backlog.bytes < self.least_backlog {
             return None;
         }
         let scalable = self.scalable();
@@ -242,138 +215,102 @@ impl Aqm {
     }
 }
 
-impl<P> Kind for Pi2<P> {
-    const NAME: &'static str = "pi2";
-    const SUMMARY: &'static str =
-        "PI controller on one queue: squared for Classic traffic, linear for Scalable.";
-    const SOURCE: &'static str = "De Schepper et al., CoNEXT 2016; sch_pi2.c (2016)";
-    const PARAMETERS: &'static [Parameter] = TABLE;
-}
+impl ControlLaw for Law {
+    type Parameters = Parameters;
+    /// As `pi2_change` of the code.
+    const LOWERED_LIMIT_DROPS: bool = true;
 
-impl<P: Packet> Pi2<P> {
-    /// An empty queue. The first update is due after one interval.
-    pub fn new(settings: Settings, link: Link, random: Random) -> Result<Self, ParameterError> {
-        let update_interval = settings.time("tupdate");
-        let mut aqm = Aqm {
-            pi: Pi::new(
-                Time::ZERO,
-                Frequency::from_nanohertz(0),
-                Frequency::from_nanohertz(0),
-            ),
-            coupling_factor: 1,
-            ecn: false,
-            any_ect: false,
-            overflow: false,
-            least_backlog: link.mtu.get().saturating_mul(2),
+    /// The first update is due after one interval.
+    fn new(parameters: &Parameters, link: Link, random: Random) -> Result<Self, ParameterError> {
+        let mut law = Self {
+            pi: Pi::new(parameters.target, parameters.alpha, parameters.beta),
+            coupling_factor: parameters.coupling_factor,
+            ecn: parameters.ecn,
+            any_ect: parameters.any_ect,
+            overflow: parameters.overflow,
+            at_dequeue: parameters.drop_dequeue,
+            least_backlog: Bytes::new(link.mtu.get().saturating_mul(2)),
             random,
+            next_update: parameters.tupdate,
+            update_interval: parameters.tupdate,
         };
-        aqm.configure(&settings);
-        Ok(Self {
-            limit: Limit::of(&settings, link)?,
-            at_dequeue: settings.flag("drop_dequeue"),
-            settings,
-            link,
-            queue: SingleQueue::new(),
-            aqm,
-            next_update: update_interval,
-            update_interval,
-        })
+        law.adopt(parameters, link);
+        Ok(law)
     }
-}
-
-impl<P: Packet> Qdisc<P> for Pi2<P> {
-    fn queues(&self) -> &'static [&'static str] {
-        single_queue::NAMES
+    fn limit(parameters: &Parameters) -> Amount {
+        parameters.limit
     }
 
     #[inline]
-    fn enqueue(&mut self, mut packet: P, now: Time, obs: &mut impl Observer<P>) {
-        let backlog = self.queue.backlog();
-        let refused = if !self.limit.admits(backlog, packet.len()) {
-            Some(DropReason::Limit)
-        } else if self.at_dequeue {
-            None
-        } else {
-            self.aqm.signal(&mut packet, backlog, now, obs)
-        };
-        match refused {
-            Some(reason) => single_queue::refuse(packet, reason, now, obs),
-            None => self.queue.accept(packet, now, obs),
+    fn arriving<P: Packet>(
+        &mut self,
+        packet: &mut P,
+        ahead: Backlog,
+        now: Time,
+        obs: &mut impl Observer<P>,
+    ) -> Option<DropReason> {
+        if self.at_dequeue {
+            return None;
         }
+        self.signal(packet, ahead, now, obs)
     }
-
     #[inline]
-    fn dequeue(&mut self, now: Time, obs: &mut impl Observer<P>) -> Option<P> {
-        loop {
-            let mut packet = self.queue.pop()?;
-            if self.at_dequeue {
-                let left = self.queue.backlog();
-                if let Some(reason) = self.aqm.signal(&mut packet, left, now, obs) {
-                    single_queue::drop_queued(packet, reason, now, obs);
-                    continue;
-                }
-            }
-            obs.dequeued(QueueId::SINGLE, &packet, now);
-            return Some(packet);
+    fn leaving<P: Packet>(
+        &mut self,
+        packet: &mut P,
+        left: Backlog,
+        now: Time,
+        obs: &mut impl Observer<P>,
+    ) -> Option<DropReason> {
+        if !self.at_dequeue {
+            return None;
         }
+        self.signal(packet, left, now, obs)
     }
 
     fn next_update(&self) -> Option<Time> {
         Some(self.next_update)
     }
-
-    fn update(&mut self, now: Time) {
-        self.aqm.pi.update(self.queue.head_sojourn(now));
+    fn update<P: Packet>(&mut self, queue: &SingleQueue<P>, now: Time) {
+        self.pi.update(queue.head_sojourn(now));
         self.next_update = now + self.update_interval;
     }
 
-    fn set_rate(&mut self, rate: Rate, _now: Time, _obs: &mut impl Observer<P>) {
-        if !rate.is_zero() {
-            self.link.rate = rate;
-            self.limit = self.limit.at(&self.settings, self.link);
-        }
+    fn adopt(&mut self, parameters: &Parameters, _link: Link) {
+        let Parameters {
+            target,
+            alpha,
+            beta,
+            coupling_factor,
+            overflow,
+            ..
+        } = *parameters;
+        self.pi.configure(target, alpha, beta);
+        self.pi.limit(if overflow {
+            Probability::ratio(1, coupling_factor)
+        } else {
+            Probability::ONE
+        });
+        (self.coupling_factor, self.overflow) = (coupling_factor, overflow);
+        (self.ecn, self.any_ect) = (parameters.ecn, parameters.any_ect);
+        self.at_dequeue = parameters.drop_dequeue;
+        self.update_interval = parameters.tupdate;
     }
 
-    /// A lowered limit drops from the head, as the code's `pi2_change` does.
-    fn configure(
-        &mut self,
-        key: &str,
-        value: &str,
-        now: Time,
-        obs: &mut impl Observer<P>,
-    ) -> Result<(), ParameterError> {
-        let settings = self.settings.changed(key, value)?;
-        self.limit = Limit::of(&settings, self.link)?;
-        self.update_interval = settings.time("tupdate");
-        self.at_dequeue = settings.flag("drop_dequeue");
-        self.aqm.configure(&settings);
-        self.settings = settings;
-        if key == "limit" {
-            let limit = self.limit;
-            let too_much = |backlog| limit.is_exceeded(backlog);
-            self.queue
-                .drop_heads_while(too_much, DropReason::Reconfigured, now, obs);
-        }
-        Ok(())
-    }
-
-    fn drain(&mut self, now: Time, obs: &mut impl Observer<P>) {
-        self.queue.drain(now, obs);
-    }
-
-    #[inline]
-    fn backlog(&self) -> Backlog {
-        self.queue.backlog()
-    }
-
-    fn status(&self, now: Time, tell: &mut dyn FnMut(&'static str, Gauge)) {
-        tell("delay", Gauge::Delay(self.queue.head_sojourn(now)));
-        self.limit.tell(tell);
-        let base = self.aqm.pi.probability();
-        tell("probability", Gauge::Ratio(base.as_f64()));
-        let scalable = self.aqm.scalable();
-        tell("scalable_probability", Gauge::Ratio(scalable.as_f64()));
-        tell("classic_probability", Gauge::Ratio(base.squared().as_f64()));
+    fn status<P: Packet>(
+        &self,
+        queue: &SingleQueue<P>,
+        _now: Time,
+        report: &mut dyn FnMut(&'static str, Gauge),
+    ) {
+        queue.limit.report(report);
+        let base = self.pi.probability();
+        report("probability", Gauge::Ratio(base.as_f64()));
+        report(
+            "scalable_probability",
+            Gauge::Ratio(self.scalable().as_f64()),
+        );
+        report("classic_probability", Gauge::Ratio(base.squared().as_f64()));
     }
 }
 

@@ -2,37 +2,37 @@
 
 use crate::observer::{MarkReason, Observer, QueueId};
 use crate::packet::{Ecn, Packet};
-use crate::parameter::{Parameter, ParameterError};
+use crate::parameter::ParameterError;
 use crate::units::{Bytes, Rate, Time};
 
 /// What waits in a discipline, without the packet in service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Backlog {
-    /// Packets.
+    /// Number of packets.
     pub packets: u64,
-    /// IP bytes.
+    /// Their IP bytes.
     pub bytes: Bytes,
 }
 
 impl Backlog {
-    /// Counts a packet of `len` in.
+    /// Adds a packet of `len`.
     pub fn add(&mut self, len: Bytes) {
         self.packets += 1;
         self.bytes += len;
     }
-    /// Counts a packet of `len` out.
+    /// Removes a packet of `len`.
     pub fn remove(&mut self, len: Bytes) {
         self.packets -= 1;
         self.bytes -= len;
     }
 }
 
-/// What a discipline may know of the link that it feeds.
+/// The link that a discipline feeds, as far as the discipline knows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Link {
-    /// The rate at the start of the run; changes come by [`Qdisc::set_rate`].
+    /// Rate at the start of the run; [`Qdisc::set_rate`] reports changes.
     pub rate: Rate,
-    /// The largest IP packet.
+    /// Largest IP packet.
     pub mtu: Bytes,
 }
 
@@ -47,6 +47,13 @@ pub enum Gauge {
     Count(i64),
 }
 
+impl Gauge {
+    /// A number of packets or bytes.
+    pub(crate) fn count(number: u64) -> Self {
+        Self::Count(i64::try_from(number).unwrap_or(i64::MAX))
+    }
+}
+
 /// A queue discipline. Only [`Bottleneck`](crate::Bottleneck) calls it, with times that never run
 /// backwards.
 ///
@@ -59,6 +66,7 @@ pub enum Gauge {
 /// * order is kept within a flow and queue;
 /// * same seed and same calls, same fate of every packet, to the bit;
 /// * a change of parameters or rate on a non-empty queue loses nothing without a reason;
+/// * a refused change of a parameter leaves the discipline as it was, and names no other parameter;
 /// * no allocation after the first fill.
 ///
 /// A discipline may drop another packet than the one offered, in any call with an observer.
@@ -70,7 +78,7 @@ pub trait Qdisc<P: Packet> {
     /// The packet whose transmission starts now; `None` only when nothing is left to send.
     fn dequeue(&mut self, now: Time, obs: &mut impl Observer<P>) -> Option<P>;
     /// [`enqueue`](Qdisc::enqueue) and then [`dequeue`](Qdisc::dequeue) at the same time: what a
-    /// free link does with a packet. Only to be overridden by the same with less work.
+    /// free link does with a packet. An override does the same with less work.
     #[inline]
     fn pass(&mut self, packet: P, now: Time, obs: &mut impl Observer<P>) -> Option<P> {
         self.enqueue(packet, now, obs);
@@ -84,10 +92,13 @@ pub trait Qdisc<P: Packet> {
     }
     /// Periodic control. Called at exactly [`Qdisc::next_update`], which must advance.
     fn update(&mut self, _now: Time) {}
-    /// The link's rate changed.
+    /// The link has another rate. This is never refused, because the link has the rate that it has: what follows from the rate is computed
+    /// anew, such as a limit in time, even where the parameters would be refused on a link of this rate; what cannot be computed keeps its
+    /// last value. At a rate of zero everything keeps its last value.
     fn set_rate(&mut self, _rate: Rate, _now: Time, _obs: &mut impl Observer<P>) {}
     /// Changes a parameter of the living queue; packets that no longer fit are dropped as
-    /// [`DropReason::Reconfigured`](crate::DropReason::Reconfigured). On an error nothing changes.
+    /// [`DropReason::Reconfigured`](crate::DropReason::Reconfigured). On an error nothing changes, and the error is about `key`: a change is
+    /// never refused because an unrelated parameter no longer suits the link's rate.
     fn configure(
         &mut self,
         key: &str,
@@ -99,23 +110,11 @@ pub trait Qdisc<P: Packet> {
     fn drain(&mut self, now: Time, obs: &mut impl Observer<P>);
     /// What waits, without the packet in service.
     fn backlog(&self) -> Backlog;
-    /// Named gauges for tables and pages, as of `now`.
-    fn status(&self, now: Time, tell: &mut dyn FnMut(&'static str, Gauge));
+    /// Reports named gauges for tables and pages, as of `now`.
+    fn status(&self, now: Time, report: &mut dyn FnMut(&'static str, Gauge));
 }
 
-/// What the registry knows of a discipline before one exists.
-pub trait Kind {
-    /// The name in scenarios and on the command line.
-    const NAME: &'static str;
-    /// One sentence for listings.
-    const SUMMARY: &'static str;
-    /// Where the algorithm is defined.
-    const SOURCE: &'static str;
-    /// Every parameter.
-    const PARAMETERS: &'static [Parameter];
-}
-
-/// Sets CE on an ECN-capable packet and tells the observer, unless it carries CE already.
+/// Sets CE on an ECN-capable packet, unless it carries CE already.
 pub(crate) fn mark<P: Packet>(
     packet: &mut P,
     queue: QueueId,

@@ -26,98 +26,89 @@ use alloc::vec;
 use crate::dual_queue::DualQueue;
 use crate::observer::QueueId;
 use crate::packet::Packet;
-use crate::parameter::{Domain, Parameter, Preset, Settings, Value};
+use crate::parameter::{Domain, Parameter, Preset, Table as _};
 use crate::qdisc::{Gauge, Link};
 use crate::random::{Random, split_mix};
-use crate::units::{Bytes, Probability, Rate, Time};
+use crate::units::{Bytes, Probability, Rate, Time, parameters, words};
 
 const DOCSIS: Option<(&str, &str)> = Some(("protection", "docsis"));
 
-/// The rows of every dual queue, in the order of [`ROWS`].
-const PROTECTION: Parameter = Parameter {
-    name: "protection",
-    opposite: None,
-    domain: Domain::Word(&["none", "docsis"]),
-    default: Preset::Is("none"),
-    only: None,
-    live: true,
-    source: "RFC 9957; RFC 9332 section 4.2.3 (optional)",
-    help: "Queue protection: L4S packets of flows that build the queue go to the Classic queue.",
-};
-/// To be spread over a discipline's table by [`with_rows`].
-pub(crate) const ROWS: [Parameter; 7] = [
-    PROTECTION,
-    Parameter {
-        name: "critical_ql",
-        domain: Domain::Time(Time::from_nanos(1), Time::from_secs(10)),
-        default: Preset::Derived("the delay at which native L4S marking is certain"),
-        only: DOCSIS,
-        source: "RFC 9957 CRITICALqL_us (DOCSIS: MAXTH, 1 ms)",
-        help: "No packet is redirected while the L4S queue's delay is at most this.",
-        ..PROTECTION
-    },
-    Parameter {
-        name: "critical_ql_score",
-        domain: Domain::Time(Time::from_nanos(1), Time::from_secs(10)),
-        default: Preset::Is("4ms"),
-        only: DOCSIS,
-        source: "RFC 9957 CRITICALqLSCORE_us",
-        help: "Packets of flows with a higher score are redirected at a delay of critical_ql.",
-        ..PROTECTION
-    },
-    Parameter {
-        name: "lg_aging",
-        domain: Domain::Integer(1, 30),
-        default: Preset::Is("19"),
-        only: DOCSIS,
-        source: "RFC 9957 LG_AGING",
-        help: "Scores age at 2 to this power byte/s of congestion.",
-        ..PROTECTION
-    },
-    Parameter {
-        name: "max_ql_score",
-        domain: Domain::Time(Time::from_nanos(1), Time::from_secs(3_600)),
-        default: Preset::Is("5s"),
-        only: DOCSIS,
-        source: "RFC 9957 MAX_QLSCORE",
-        help: "The highest score, and so the time in which any flow is forgiven.",
-        ..PROTECTION
-    },
-    Parameter {
-        name: "bucket_bits",
-        domain: Domain::Integer(0, 14),
-        default: Preset::Is("5"),
-        only: DOCSIS,
-        source: "RFC 9957 BI_SIZE",
-        help: "There are 2 to this power buckets for scores, and one for flows that find none.",
-        ..PROTECTION
-    },
-    Parameter {
-        name: "attempts",
-        domain: Domain::Integer(1, 4),
-        default: Preset::Is("2"),
-        only: DOCSIS,
-        source: "RFC 9957 ATTEMPTS",
-        help: "Buckets that a flow may try before it shares the last one.",
-        ..PROTECTION
-    },
-];
-
-/// A table with the rows of queue protection at its end; `N` is the number of `rows` plus that of [`ROWS`].
-pub(crate) const fn with_rows<const N: usize>(rows: &[Parameter]) -> [Parameter; N] {
-    assert!(rows.len() + ROWS.len() == N);
-    let mut table = [PROTECTION; N];
-    let mut index = 0;
-    while index < N {
-        table[index] = if index < rows.len() {
-            rows[index]
-        } else {
-            ROWS[index - rows.len()]
-        };
-        index += 1;
+words! {
+    /// The word of `protection`.
+    pub(crate) enum Protection {
+        None = "none",
+        Docsis = "docsis",
     }
-    table
 }
+
+parameters! {
+    /// The parameters of queue protection.
+    pub struct Parameters {
+        protection: Protection = Parameter {
+            domain: Protection::DOMAIN,
+            default: Preset::Is("none"),
+            source: "RFC 9957; RFC 9332 section 4.2.3 (optional)",
+            help: "Queue protection: L4S packets of flows that build the queue go to the Classic queue.",
+            ..Parameter::LIVE
+        },
+        critical_ql: Option<Time> = Parameter {
+            domain: Domain::Time(Time::from_nanos(1), Time::from_secs(10)),
+            default: Preset::Derived("the delay at which native L4S marking is certain"),
+            only: DOCSIS,
+            source: "RFC 9957 CRITICALqL_us (DOCSIS: MAXTH, 1 ms)",
+            help: "No packet is redirected while the L4S queue's delay is at most this.",
+            ..Parameter::LIVE
+        },
+        critical_ql_score: Time = Parameter {
+            domain: Domain::Time(Time::from_nanos(1), Time::from_secs(10)),
+            default: Preset::Is("4ms"),
+            only: DOCSIS,
+            source: "RFC 9957 CRITICALqLSCORE_us",
+            help: "Packets of flows with a higher score are redirected at a delay of critical_ql.",
+            ..Parameter::LIVE
+        },
+        lg_aging: u32 = Parameter {
+            domain: Domain::Integer(1, 30),
+            default: Preset::Is("19"),
+            only: DOCSIS,
+            source: "RFC 9957 LG_AGING",
+            help: "Scores age at 2 to this power byte/s of congestion.",
+            ..Parameter::LIVE
+        },
+        max_ql_score: Time = Parameter {
+            domain: Domain::Time(Time::from_nanos(1), Time::from_secs(3_600)),
+            default: Preset::Is("5s"),
+            only: DOCSIS,
+            source: "RFC 9957 MAX_QLSCORE",
+            help: "The highest score, and so the time in which any flow is forgiven.",
+            ..Parameter::LIVE
+        },
+        bucket_bits: u32 = Parameter {
+            domain: Domain::Integer(0, 14),
+            default: Preset::Is("5"),
+            only: DOCSIS,
+            source: "RFC 9957 BI_SIZE",
+            help: "There are 2 to this power buckets for scores, and one for flows that find none.",
+            ..Parameter::LIVE
+        },
+        attempts: u32 = Parameter {
+            domain: Domain::Integer(1, 4),
+            default: Preset::Is("2"),
+            only: DOCSIS,
+            source: "RFC 9957 ATTEMPTS",
+            help: "Buckets that a flow may try before it shares the last one.",
+            ..Parameter::LIVE
+        },
+    }
+}
+
+/// The rows, as an array.
+pub(crate) const ROWS: [Parameter; 7] = {
+    let Some(rows) = Parameters::ROWS.first_chunk() else {
+        panic!("there are seven rows");
+    };
+    *rows
+};
 
 /// Queue protection, or none.
 #[derive(Debug)]
@@ -130,9 +121,9 @@ pub(crate) struct QueueProtection {
 }
 
 impl QueueProtection {
-    /// As `settings`, whose table has [`ROWS`], say. `certain` is the delay at which native marking is certain on a link.
+    /// As `parameters` ask for. `certain` is the delay at which native marking is certain on a link.
     pub(crate) fn new(
-        settings: &Settings,
+        parameters: &Parameters,
         link: Link,
         certain: impl FnOnce(Link) -> Time,
         random: &Random,
@@ -145,48 +136,52 @@ impl QueueProtection {
             salt,
             redirected: 0,
         };
-        protection.configure(settings, certain);
+        protection.configure(parameters, certain);
         protection
     }
 
-    /// Takes over changed settings; scores are kept unless the buckets change.
-    pub(crate) fn configure(&mut self, settings: &Settings, certain: impl FnOnce(Link) -> Time) {
-        if settings.word("protection") == "none" {
-            self.scores = None;
-            return;
+    /// Adopts changed parameters; scores are kept unless the buckets change.
+    pub(crate) fn configure(
+        &mut self,
+        parameters: &Parameters,
+        certain: impl FnOnce(Link) -> Time,
+    ) {
+        match parameters.protection {
+            Protection::None => {
+                self.scores = None;
+                return;
+            }
+            Protection::Docsis => {}
         }
-        let critical = match settings.value("critical_ql") {
-            Some(Value::Time(time)) => time,
-            _ => certain(self.link),
-        };
-        let bits = settings.number("bucket_bits") as u32;
+        let critical = parameters.critical_ql.unwrap_or_else(|| certain(self.link));
+        let bits = parameters.bucket_bits;
         let old = self.scores.take().filter(|old| old.bits == bits);
         let buckets = old.map_or_else(|| buckets(bits), |old| old.buckets);
         self.scores = Some(Scores {
             critical,
-            critical_product: product(critical, settings.time("critical_ql_score")),
-            aging_shift: 30 - settings.number("lg_aging") as u32,
-            max: settings.time("max_ql_score"),
-            attempts: settings.number("attempts") as u32,
+            critical_product: product(critical, parameters.critical_ql_score),
+            aging_shift: 30 - parameters.lg_aging,
+            max: parameters.max_ql_score,
+            attempts: parameters.attempts,
             bits,
             buckets,
         });
     }
 
-    /// Takes over the link's rate, and what is derived from it.
+    /// Adopts the link's rate, and what is derived from it.
     pub(crate) fn set_rate(
         &mut self,
         rate: Rate,
-        settings: &Settings,
+        parameters: &Parameters,
         certain: impl FnOnce(Link) -> Time,
     ) {
         if !rate.is_zero() {
             self.link.rate = rate;
-            self.configure(settings, certain);
+            self.configure(parameters, certain);
         }
     }
 
-    /// The queue for `packet`, which the classifier puts into L4S: the Classic one if it is redirected. `native` tells the
+    /// The queue for `packet`, which the classifier puts into L4S: the Classic one if it is redirected. `native` is the
     /// native marking probability at a delay and a number of packets, this one included.
     #[inline]
     pub(crate) fn place<P: Packet>(
@@ -215,9 +210,9 @@ impl QueueProtection {
     }
 
     /// For status.
-    pub(crate) fn tell(&self, tell: &mut dyn FnMut(&'static str, Gauge)) {
+    pub(crate) fn report(&self, report: &mut dyn FnMut(&'static str, Gauge)) {
         if self.scores.is_some() {
-            tell("redirected", Gauge::Count(self.redirected));
+            report("redirected", Gauge::Count(self.redirected));
         }
     }
 }
@@ -301,20 +296,20 @@ fn product(one: Time, other: Time) -> u128 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::parameter::Settings;
     use num_bigint::BigInt;
     use num_rational::BigRational;
     use std::vec::Vec;
 
     const MTU: Bytes = Bytes::new(1_500);
 
-    fn settings(given: &[(&str, &str)]) -> Settings {
-        static TABLE: &[Parameter] = &ROWS;
-        let mut settings = Settings::new(TABLE);
+    fn parameters(given: &[(&str, &str)]) -> Parameters {
+        let mut settings = Settings::new(Parameters::ROWS);
         settings.set("protection", "docsis").unwrap();
         for (key, value) in given {
             settings.set(key, value).unwrap();
         }
-        settings
+        Parameters::of(&settings)
     }
 
     fn protection(given: &[(&str, &str)]) -> QueueProtection {
@@ -323,7 +318,7 @@ mod tests {
             mtu: MTU,
         };
         let random = Random::new(1, "queue");
-        QueueProtection::new(&settings(given), link, |_| Time::from_millis(1), &random)
+        QueueProtection::new(&parameters(given), link, |_| Time::from_millis(1), &random)
     }
 
     fn scores(given: &[(&str, &str)]) -> Scores {
@@ -472,8 +467,8 @@ mod tests {
         // 1500 B at 12 Mbit/s take 1 ms.
         let ms = Time::from_millis;
         assert_eq!(seen, [(ms(1), 1), (ms(2), 2), (ms(3), 3)]);
-        // A link that stands still is no reason to blame anybody more than before.
-        protection.set_rate(Rate::ZERO, &settings(&[]), |_| Time::MAX);
+        // A link that stands still is no reason to blame a flow more than before.
+        protection.set_rate(Rate::ZERO, &parameters(&[]), |_| Time::MAX);
         assert_eq!(protection.link.rate, Rate::from_mbps(12));
     }
 
@@ -485,9 +480,11 @@ mod tests {
             scores.add(7, MTU, probability, Time::from_secs(1))
         };
         let before = score(&mut protection, Probability::ONE);
-        protection.configure(&settings(&[("attempts", "3")]), |_| Time::from_millis(1));
+        protection.configure(&parameters(&[("attempts", "3")]), |_| Time::from_millis(1));
         assert_eq!(score(&mut protection, Probability::ZERO), before);
-        protection.configure(&settings(&[("bucket_bits", "6")]), |_| Time::from_millis(1));
+        protection.configure(&parameters(&[("bucket_bits", "6")]), |_| {
+            Time::from_millis(1)
+        });
         assert_eq!(score(&mut protection, Probability::ZERO), Time::ZERO);
     }
 }

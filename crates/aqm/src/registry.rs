@@ -1,40 +1,22 @@
-//! Every discipline there is: one line each, and it exists everywhere.
+//! Every discipline: one line each, and it exists in every world, on the command line and in the documentation.
 
 use alloc::format;
-use alloc::string::{String, ToString};
+use alloc::string::String;
 use alloc::vec::Vec;
 
-use crate::cobalt::Cobalt;
-use crate::codel::Codel;
-use crate::csaqm::Csaqm;
-use crate::curvy_red::CurvyRed;
-use crate::drop_min_value::DropMinValue;
-use crate::dualpi2::DualPi2;
-use crate::dualq_2015::DualQ2015;
-use crate::dualq_curvy_red::DualQCurvyRed;
-use crate::fifo::Fifo;
-use crate::fq_codel::FqCodel;
-use crate::fq_pie::FqPie;
-use crate::gsp::Gsp;
 use crate::observer::Observer;
 use crate::packet::Packet;
 use crate::parameter::{Parameter, ParameterError, Settings};
-use crate::pi2::Pi2;
-use crate::pie::Pie;
-use crate::pvpie::Pvpie;
-use crate::qdisc::{Backlog, Gauge, Kind, Link, Qdisc};
+use crate::qdisc::{Backlog, Gauge, Link, Qdisc};
 use crate::random::Random;
-use crate::red::Red;
-use crate::step::Step;
 use crate::units::{Rate, Time};
-use crate::vdq_csaqm::VdqCsaqm;
 
-/// What there is to know of a kind of discipline without making one.
+/// A kind of discipline, marker or value function in listings.
 #[derive(Debug, Clone, Copy)]
 pub struct Entry {
-    /// The name in scenarios.
+    /// Name in scenarios and on the command line.
     pub name: &'static str,
-    /// One sentence.
+    /// One sentence for listings.
     pub summary: &'static str,
     /// Where the algorithm is defined.
     pub source: &'static str,
@@ -42,31 +24,32 @@ pub struct Entry {
     pub parameters: &'static [Parameter],
 }
 
+/// Has an entry in [`KINDS`].
+pub trait Listed {
+    /// The entry.
+    const ENTRY: Entry;
+}
+
 /// Generates the enum over all disciplines and its static dispatch from one list.
 macro_rules! registry {
-    ($($variant:ident => |$settings:ident, $link:ident, $random:ident| $build:expr,)*) => {
+    ($($module:ident::$variant:ident,)*) => {
         /// Any discipline, dispatched statically.
         #[allow(clippy::large_enum_variant, reason = "a link has one; a box would cost each packet a hop")]
         #[derive(Debug)]
-        pub enum Discipline<P> { $(#[doc = concat!("See [`", stringify!($variant), "`].")] $variant($variant<P>),)* }
+        pub enum Discipline<P> {
+            $(#[doc = concat!("See [`", stringify!($module), "`](crate::", stringify!($module), ").")] $variant(crate::$module::$variant<P>),)*
+        }
 
         /// Every kind, in the order of listings.
-        pub const KINDS: &[Entry] = &[$(Entry {
-            name: <$variant<()> as Kind>::NAME,
-            summary: <$variant<()> as Kind>::SUMMARY,
-            source: <$variant<()> as Kind>::SOURCE,
-            parameters: <$variant<()> as Kind>::PARAMETERS,
-        },)*];
+        pub const KINDS: &[Entry] = &[$(<crate::$module::$variant<()> as Listed>::ENTRY,)*];
 
         impl<P: Packet> Discipline<P> {
             /// Makes a discipline of `kind`, whose settings come from the kind's own table. Its
             /// randomness is drawn from `random` alone.
             pub fn new(kind: &str, settings: Settings, link: Link, random: Random) -> Result<Self, ParameterError> {
                 settings.check()?;
-                $(if kind == <$variant<P> as Kind>::NAME {
-                    let ($settings, $link, $random) = (settings, link, random);
-                    let _ = &$random;
-                    return Ok(Self::$variant($build?));
+                $(if kind == <crate::$module::$variant<()> as Listed>::ENTRY.name {
+                    return crate::$module::$variant::new(settings, link, random).map(Self::$variant);
                 })*
                 Err(unknown(KINDS, kind))
             }
@@ -114,40 +97,40 @@ macro_rules! registry {
             fn backlog(&self) -> Backlog {
                 match self { $(Self::$variant(q) => q.backlog(),)* }
             }
-            fn status(&self, now: Time, tell: &mut dyn FnMut(&'static str, Gauge)) {
-                match self { $(Self::$variant(q) => q.status(now, tell),)* }
+            fn status(&self, now: Time, report: &mut dyn FnMut(&'static str, Gauge)) {
+                match self { $(Self::$variant(q) => q.status(now, report),)* }
             }
         }
     };
 }
 
 registry! {
-    Fifo => |settings, link, random| Fifo::new(settings, link),
-    DualPi2 => |settings, link, random| DualPi2::new(settings, link, random),
-    DualQ2015 => |settings, link, random| DualQ2015::new(settings, link, random),
-    DualQCurvyRed => |settings, link, random| DualQCurvyRed::new(settings, link, random),
-    Codel => |settings, link, random| Codel::new(settings, link),
-    Pie => |settings, link, random| Pie::new(settings, link, random),
-    Gsp => |settings, link, random| Gsp::new(settings, link),
-    FqCodel => |settings, link, random| FqCodel::new(settings, link, random),
-    Pi2 => |settings, link, random| Pi2::new(settings, link, random),
-    Step => |settings, link, random| Step::new(settings, link),
-    Red => |settings, link, random| Red::new(settings, link, random),
-    Cobalt => |settings, link, random| Cobalt::new(settings, link, random),
-    CurvyRed => |settings, link, random| CurvyRed::new(settings, link, random),
-    FqPie => |settings, link, random| FqPie::new(settings, link, random),
-    DropMinValue => |settings, link, random| DropMinValue::new(settings, link),
-    Csaqm => |settings, link, random| Csaqm::new(settings, link),
-    Pvpie => |settings, link, random| Pvpie::new(settings, link, random),
-    VdqCsaqm => |settings, link, random| VdqCsaqm::new(settings, link),
+    fifo::Fifo,
+    dualpi2::DualPi2,
+    dualq_2015::DualQ2015,
+    dualq_curvy_red::DualQCurvyRed,
+    codel::Codel,
+    pie::Pie,
+    gsp::Gsp,
+    fq_codel::FqCodel,
+    pi2::Pi2,
+    step::Step,
+    red::Red,
+    cobalt::Cobalt,
+    curvy_red::CurvyRed,
+    fq_pie::FqPie,
+    drop_min_value::DropMinValue,
+    csaqm::Csaqm,
+    pvpie::Pvpie,
+    vdq_csaqm::VdqCsaqm,
 }
 
-/// The entry of `kind`, or the kinds there are.
+/// The entry of `kind`, or an error that lists all kinds.
 pub fn find(kind: &str) -> Result<&'static Entry, ParameterError> {
     entry(KINDS, kind)
 }
 
-/// The entry of `kind` in `entries`, or the kinds there are.
+/// The entry of `kind` in `entries`, or an error that lists all kinds.
 pub(crate) fn entry(
     entries: &'static [Entry],
     kind: &str,
@@ -156,24 +139,22 @@ pub(crate) fn entry(
     found.ok_or_else(|| unknown(entries, kind))
 }
 
-fn unknown(entries: &[Entry], kind: &str) -> ParameterError {
+/// The error for a kind that is not in `entries`.
+pub(crate) fn unknown(entries: &[Entry], kind: &str) -> ParameterError {
     let known: Vec<String> = entries
         .iter()
         .map(|entry| format!("\"{}\"", entry.name))
         .collect();
-    ParameterError {
-        key: "kind".to_string(),
-        found: kind.to_string(),
-        allowed: format!("must be one of {}", known.join(", ")),
-    }
+    ParameterError::new("kind", kind, format!("must be one of {}", known.join(", ")))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::packet::testing::TestPacket;
-    use crate::parameter::Preset;
+    use crate::parameter::{Preset, Value};
     use crate::units::Bytes;
+    use std::string::ToString as _;
 
     #[test]
     fn every_kind_is_made_with_its_defaults() {
@@ -206,7 +187,8 @@ mod tests {
                         assert!(parameter.domain.parse(text).is_ok(), "{}", parameter.name)
                     }
                     Preset::By(other, choices) => {
-                        assert!(settings.word(other) == choices[0].0, "{}", parameter.name);
+                        let first = Some(Value::Word(choices[0].0));
+                        assert!(settings.value(other) == first, "{}", parameter.name);
                         for (_, text) in choices {
                             assert!(parameter.domain.parse(text).is_ok(), "{}", parameter.name);
                         }

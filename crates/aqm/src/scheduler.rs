@@ -13,60 +13,85 @@
 use crate::dual_queue::DualQueue;
 use crate::observer::QueueId;
 use crate::packet::Packet;
-use crate::parameter::{Domain, Parameter, Preset, Settings};
+use crate::parameter::{Domain, Parameter, Preset, Table as _};
 use crate::qdisc::{Gauge, Link};
-use crate::units::{Bytes, Time};
+use crate::units::{Bytes, Time, parameters, words};
 
-/// A living parameter of every dual queue; a discipline's table gives the default and its source.
-pub(crate) const SCHEDULER: Parameter = Parameter {
-    name: "scheduler",
-    opposite: None,
-    domain: Domain::Word(&["credit", "wrr", "ts_fifo", "strict"]),
-    default: Preset::Is("wrr"),
-    only: None,
-    live: true,
-    source: "RFC 9332 appendix A.2",
-    help: "Who goes first while both queues are backlogged: shares by credit (Linux) or weighted \
-           round robin, a time-shifted FIFO, or always L4S.",
-};
-pub(crate) const CLASSIC_PROTECTION: Parameter = Parameter {
-    name: "classic_protection",
-    domain: Domain::Integer(0, 100),
-    default: Preset::Is("10"),
-    only: Some(("scheduler", "credit")),
-    source: "tc-dualpi2(8)",
-    help: "Percentage of bytes that Classic gets at least while both queues are backlogged.",
-    ..SCHEDULER
-};
-pub(crate) const WRR_RATIO: Parameter = Parameter {
-    name: "wrr_ratio",
-    domain: Domain::Integer(1, 1_000),
-    default: Preset::Is("15"),
-    only: Some(("scheduler", "wrr")),
-    source: "RFC 9332 section 4.2.2: Classic weight 1/16",
-    help: "What L4S gets for each byte or packet of Classic while both queues are backlogged.",
-    ..SCHEDULER
-};
-pub(crate) const WRR_UNIT: Parameter = Parameter {
-    name: "wrr_unit",
-    domain: Domain::Word(&["bytes", "packets"]),
-    default: Preset::Is("bytes"),
-    only: Some(("scheduler", "wrr")),
-    source: "RFC 9332 appendix A.2",
-    help: "Whether the round robin shares out bytes or packets.",
-    ..SCHEDULER
-};
-pub(crate) const TSHIFT: Parameter = Parameter {
-    name: "tshift",
-    domain: Domain::Time(Time::ZERO, Time::from_nanos(u32::MAX as u64)),
-    default: Preset::Is("50ms"),
-    only: Some(("scheduler", "ts_fifo")),
-    source: "RFC 9332 appendix A.2 (public Internet)",
-    help: "How much longer a Classic packet waits than an L4S packet.",
-    ..SCHEDULER
-};
+words! {
+    /// The word of `scheduler`.
+    pub(crate) enum Choice {
+        Credit = "credit",
+        Wrr = "wrr",
+        TsFifo = "ts_fifo",
+        Strict = "strict",
+    }
+}
+words! {
+    /// The word of `wrr_unit`.
+    pub(crate) enum Unit {
+        Bytes = "bytes",
+        Packets = "packets",
+    }
+}
 
-/// What the parameters say.
+parameters! {
+    /// The parameters of the scheduler of a dual queue.
+    pub struct Parameters {
+        scheduler: Choice = Parameter {
+            domain: Choice::DOMAIN,
+            default: Preset::Is("wrr"),
+            source: "RFC 9332 appendix A.2",
+            help: "Who goes first while both queues are backlogged: shares by credit (Linux) or weighted \
+                   round robin, a time-shifted FIFO, or always L4S.",
+            ..Parameter::LIVE
+        },
+        classic_protection: u32 = Parameter {
+            domain: Domain::Integer(0, 100),
+            default: Preset::Is("10"),
+            only: Some(("scheduler", "credit")),
+            source: "tc-dualpi2(8)",
+            help: "Percentage of bytes that Classic gets at least while both queues are backlogged.",
+            ..Parameter::LIVE
+        },
+        wrr_ratio: u32 = Parameter {
+            domain: Domain::Integer(1, 1_000),
+            default: Preset::Is("15"),
+            only: Some(("scheduler", "wrr")),
+            source: "RFC 9332 section 4.2.2: Classic weight 1/16",
+            help: "What L4S gets for each byte or packet of Classic while both queues are backlogged.",
+            ..Parameter::LIVE
+        },
+        wrr_unit: Unit = Parameter {
+            domain: Unit::DOMAIN,
+            default: Preset::Is("bytes"),
+            only: Some(("scheduler", "wrr")),
+            source: "RFC 9332 appendix A.2",
+            help: "Whether the round robin shares out bytes or packets.",
+            ..Parameter::LIVE
+        },
+        tshift: Time = Parameter {
+            domain: Domain::Time(Time::ZERO, Time::from_nanos(u32::MAX as u64)),
+            default: Preset::Is("50ms"),
+            only: Some(("scheduler", "ts_fifo")),
+            source: "RFC 9332 appendix A.2 (public Internet)",
+            help: "How much longer a Classic packet waits than an L4S packet.",
+            ..Parameter::LIVE
+        },
+    }
+}
+
+/// The rows, with the default scheduler of a discipline and its source.
+pub(crate) const fn rows(default: Preset, source: &'static str) -> [Parameter; 5] {
+    let Some(rows) = Parameters::ROWS.first_chunk() else {
+        panic!("there are five rows");
+    };
+    let mut rows = *rows;
+    rows[0].default = default;
+    rows[0].source = source;
+    rows
+}
+
+/// What the parameters ask for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Rule {
     Strict,
@@ -76,18 +101,18 @@ enum Rule {
 }
 
 impl Rule {
-    fn of(settings: &Settings) -> Self {
-        match settings.word("scheduler") {
-            "credit" => {
-                let classic = settings.number("classic_protection") as u32;
+    fn of(parameters: &Parameters) -> Self {
+        match parameters.scheduler {
+            Choice::Credit => {
+                let classic = parameters.classic_protection;
                 Self::Shares(classic, 100 - classic, false)
             }
-            "wrr" => {
-                let packets = settings.word("wrr_unit") == "packets";
-                Self::Shares(1, settings.number("wrr_ratio") as u32, packets)
+            Choice::Wrr => {
+                let packets = parameters.wrr_unit == Unit::Packets;
+                Self::Shares(1, parameters.wrr_ratio, packets)
             }
-            "ts_fifo" => Self::TimeShifted(settings.time("tshift")),
-            _ => Self::Strict,
+            Choice::TsFifo => Self::TimeShifted(parameters.tshift),
+            Choice::Strict => Self::Strict,
         }
     }
 }
@@ -108,9 +133,9 @@ pub(crate) struct Scheduler {
 }
 
 impl Scheduler {
-    /// The one that `settings`, whose table has the rows above, ask for.
-    pub(crate) fn new(settings: &Settings, link: Link) -> Self {
-        let rule = Rule::of(settings);
+    /// The scheduler that `parameters` ask for.
+    pub(crate) fn new(parameters: &Parameters, link: Link) -> Self {
+        let rule = Rule::of(parameters);
         let state = match rule {
             Rule::Strict => State::Strict,
             Rule::TimeShifted(shift) => State::TimeShifted(TimeShiftedFifo::new(shift)),
@@ -124,10 +149,10 @@ impl Scheduler {
         Self { rule, state }
     }
 
-    /// Takes over changed settings; begins anew only if what concerns it changed.
-    pub(crate) fn configure(&mut self, settings: &Settings, link: Link) {
-        if Rule::of(settings) != self.rule {
-            *self = Self::new(settings, link);
+    /// Adopts changed parameters; starts anew only if its own rule changed.
+    pub(crate) fn configure(&mut self, parameters: &Parameters, link: Link) {
+        if Rule::of(parameters) != self.rule {
+            *self = Self::new(parameters, link);
         }
     }
 
@@ -162,9 +187,9 @@ impl Scheduler {
     }
 
     /// For status.
-    pub(crate) fn tell(&self, tell: &mut dyn FnMut(&'static str, Gauge)) {
+    pub(crate) fn report(&self, report: &mut dyn FnMut(&'static str, Gauge)) {
         if let State::Bytes(credit) | State::Packets(credit) = &self.state {
-            tell("credit", Gauge::Count(credit.credit()));
+            report("credit", Gauge::Count(credit.credit()));
         }
     }
 }
@@ -252,6 +277,7 @@ impl TimeShiftedFifo {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::parameter::Settings;
 
     const MTU: Bytes = Bytes::new(1_500);
 
@@ -283,8 +309,7 @@ mod tests {
     }
 
     fn scheduler(given: &[(&str, &str)]) -> Scheduler {
-        static TABLE: &[Parameter] = &[SCHEDULER, CLASSIC_PROTECTION, WRR_RATIO, WRR_UNIT, TSHIFT];
-        let mut settings = Settings::new(TABLE);
+        let mut settings = Settings::new(Parameters::ROWS);
         for (key, value) in given {
             settings.set(key, value).unwrap();
         }
@@ -293,7 +318,7 @@ mod tests {
             rate: crate::units::Rate::from_mbps(10),
             mtu: MTU,
         };
-        Scheduler::new(&settings, link)
+        Scheduler::new(&Parameters::of(&settings), link)
     }
 
     /// What each queue gets of 16 000 packets, in packets and bytes, when both are always
@@ -367,20 +392,19 @@ mod tests {
         wrr.served(QueueId::L4S, MTU, true);
         let credit = |scheduler: &Scheduler| {
             let mut credit = None;
-            scheduler.tell(&mut |_, gauge| credit = Some(gauge));
+            scheduler.report(&mut |_, gauge| credit = Some(gauge));
             credit.unwrap()
         };
         let before = credit(&wrr);
-        let mut settings =
-            Settings::new(const { &[SCHEDULER, CLASSIC_PROTECTION, WRR_RATIO, WRR_UNIT, TSHIFT] });
+        let mut settings = Settings::new(Parameters::ROWS);
         let link = Link {
             rate: crate::units::Rate::from_mbps(10),
             mtu: MTU,
         };
-        wrr.configure(&settings, link);
+        wrr.configure(&Parameters::of(&settings), link);
         assert_eq!(credit(&wrr), before);
         settings.set("wrr_ratio", "7").unwrap();
-        wrr.configure(&settings, link);
+        wrr.configure(&Parameters::of(&settings), link);
         assert_eq!(credit(&wrr), Gauge::Count(1_500 * (1 - 7)));
     }
 

@@ -9,15 +9,16 @@
 //! | time      | sojourn of the packet > threshold          | bytes ahead of it > what the link sends meanwhile |
 //! | packets   | packets left behind in the queue > threshold | packets ahead of it > threshold                 |
 //!
-//! The comparison is strict, as in both sources. Packets that are not ECN-capable are dropped above the threshold, as RED with
-//! both thresholds at K and Linux's step do, or pass with `not_ect = "pass"`; then nothing but the limit holds them.
+//! The comparison is strict, as in both sources. Packets that are not ECN-capable are dropped above the threshold, as in RED with
+//! both thresholds at K and in Linux's step, or pass with `not_ect = "pass"`; then only the limit bounds them.
 //!
-//! Where the sources leave a choice:
+//! Choices that the sources leave open:
 //!
-//! 1. RFC 8257 measures the queue on arrival; Linux's step acts at dequeue. Both can be had; marks at dequeue reach the sender one
+//! 1. RFC 8257 measures the queue on arrival; Linux's step acts at dequeue. Both are available; marks at dequeue reach the sender one
 //!    queue earlier.
 //! 2. A time at enqueue is a number of bytes at the link's present rate; while the link stands still the last rate counts.
-//! 3. No signal is withheld from a short queue: a threshold of zero marks whatever found or left a queue.
+//! 3. No signal is withheld from a short queue: a threshold of zero marks every packet that found or left a queue.
+//! 4. A lowered limit drops nothing that waits: the queue only refuses packets until it fits, as a drop-tail queue does.
 //!
 //! Needs: arrival times; the link's rate for a time at enqueue or a limit in time; no randomness, no timer. Promises: nothing below the
 //! threshold is marked, and everything above it that can be. Does not: hold a delay; the queue follows the senders, and Classic senders
@@ -32,221 +33,190 @@
 
 use crate::observer::{DropReason, MarkReason, Observer, QueueId};
 use crate::packet::{Ecn, Packet};
-use crate::parameter::{Domain, Parameter, ParameterError, Preset, Settings, Value};
-use crate::qdisc::{Backlog, Gauge, Kind, Link, Qdisc, mark};
-use crate::single_queue::{self, Limit, SingleQueue};
-use crate::units::{Bytes, Rate, Time};
+use crate::parameter::{Amount, Domain, Parameter, ParameterError, Preset, Table as _};
+use crate::qdisc::{Backlog, Gauge, Link, mark};
+use crate::random::Random;
+use crate::registry::{Entry, Listed};
+use crate::single_buffer::{ControlLaw, SingleBuffer};
+use crate::single_queue::SingleQueue;
+use crate::threshold::Threshold;
+use crate::units::{Bytes, Time, parameters, words};
 
 const LONGEST: Time = Time::from_micros(u32::MAX as u64);
-
 const ROW: Parameter = Parameter {
-    name: "",
-    opposite: None,
-    domain: Domain::Flag,
-    default: Preset::Is("false"),
-    only: None,
-    live: true,
     source: "quell",
-    help: "",
+    ..Parameter::LIVE
 };
 
-const TABLE: &[Parameter] = &[
-    Parameter {
-        name: "limit",
-        domain: Domain::Limit {
-            plain_is_packets: true,
+words! {
+    /// Where packets are judged.
+    pub(crate) enum Place {
+        Dequeue = "dequeue",
+        Enqueue = "enqueue",
+    }
+}
+words! {
+    /// What happens to packets above the threshold that cannot be marked.
+    pub(crate) enum NotEct {
+        Drop = "drop",
+        Pass = "pass",
+    }
+}
+parameters! {
+    /// The parameters of step marking.
+    pub struct Parameters {
+        limit: Amount = Parameter {
+            domain: Domain::Limit {
+                plain_is_packets: true,
+            },
+            default: Preset::Is("1000p"),
+            source: "quell; as pie",
+            help: "What may wait: packets, bytes, or a time at the link's rate.",
+            ..ROW
         },
-        default: Preset::Is("1000p"),
-        source: "quell; as pie",
-        help: "What may wait: packets, bytes, or a time at the link's rate.",
-        ..ROW
-    },
-    Parameter {
-        name: "threshold",
-        domain: Domain::TimeOrPackets((Time::ZERO, LONGEST), (0, u32::MAX as u64)),
-        default: Preset::Is("1ms"),
-        source: "tc-dualpi2(8) (step_thresh); RFC 8257 section 3.1 (K)",
-        help: "Above this delay, or number of packets, every packet is marked.",
-        ..ROW
-    },
-    Parameter {
-        name: "at",
-        domain: Domain::Word(&["dequeue", "enqueue"]),
-        default: Preset::Is("dequeue"),
-        source: "sch_dualpi2.c; RFC 8257 section 3.1: enqueue",
-        help: "Whether a packet is judged when it leaves or when it arrives.",
-        ..ROW
-    },
-    Parameter {
-        name: "not_ect",
-        domain: Domain::Word(&["drop", "pass"]),
-        default: Preset::Is("drop"),
-        source: "sch_dualpi2.c (step); Alizadeh et al. 2010 (RED)",
-        help: "What becomes of packets above the threshold that cannot be marked.",
-        ..ROW
-    },
-];
+        threshold: Threshold = Parameter {
+            domain: Domain::TimeOrPackets((Time::ZERO, LONGEST), (0, u32::MAX as u64)),
+            default: Preset::Is("1ms"),
+            source: "tc-dualpi2(8) (step_thresh); RFC 8257 section 3.1 (K)",
+            help: "Above this delay, or number of packets, every packet is marked.",
+            ..ROW
+        },
+        at: Place = Parameter {
+            domain: Place::DOMAIN,
+            default: Preset::Is("dequeue"),
+            source: "sch_dualpi2.c; RFC 8257 section 3.1: enqueue",
+            help: "Whether a packet is judged when it leaves or when it arrives.",
+            ..ROW
+        },
+        not_ect: NotEct = Parameter {
+            domain: NotEct::DOMAIN,
+            default: Preset::Is("drop"),
+            source: "sch_dualpi2.c (step); Alizadeh et al. 2010 (RED)",
+            help: "What becomes of packets above the threshold that cannot be marked.",
+            ..ROW
+        },
+    }
+}
 
 /// A queue with step marking.
-#[derive(Debug)]
-pub struct Step<P> {
-    settings: Settings,
-    /// With the last rate that was not zero.
-    link: Link,
-    limit: Limit,
-    rule: Rule,
-    queue: SingleQueue<P>,
+pub type Step<P> = SingleBuffer<P, Law>;
+
+impl Listed for Law {
+    const ENTRY: Entry = Entry {
+        name: "step",
+        summary: "Step marking: CE on every packet above one threshold, for DCTCP.",
+        source: "RFC 8257 section 3.1; Linux sch_dualpi2.c (step)",
+        parameters: Parameters::ROWS,
+    };
 }
 
-/// When and how packets are judged.
+/// The control law; it has no state.
 #[derive(Debug, Clone, Copy)]
-struct Rule {
-    threshold: Threshold,
-    at_enqueue: bool,
-    drops_not_ect: bool,
+pub struct Law {
+    level: Level,
+    place: Place,
+    not_ect: NotEct,
 }
 
+/// The threshold on a link of the present rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Threshold {
+enum Level {
     Sojourn(Time),
     /// A time at enqueue.
     Bytes(Bytes),
     Packets(u64),
 }
 
-impl Rule {
-    fn of(settings: &Settings, link: Link) -> Self {
-        let at_enqueue = settings.word("at") == "enqueue";
-        let threshold = match settings.value("threshold") {
-            Some(Value::Packets(packets)) => Threshold::Packets(packets),
-            _ if at_enqueue => Threshold::Bytes(link.rate.bytes_in(settings.time("threshold"))),
-            _ => Threshold::Sojourn(settings.time("threshold")),
+impl Law {
+    fn of(parameters: &Parameters, link: Link) -> Self {
+        let level = match (parameters.threshold, parameters.at) {
+            (Threshold::Packets(packets), _) => Level::Packets(packets),
+            (Threshold::Sojourn(time), Place::Enqueue) => Level::Bytes(link.rate.bytes_in(time)),
+            (Threshold::Sojourn(time), Place::Dequeue) => Level::Sojourn(time),
         };
         Self {
-            threshold,
-            at_enqueue,
-            drops_not_ect: settings.word("not_ect") == "drop",
+            level,
+            place: parameters.at,
+            not_ect: parameters.not_ect,
         }
     }
 
-    /// Marks `packet`, which is not in the queue, if it is above the threshold beside `others`; says
-    /// whether to drop it.
+    /// Marks a packet above the threshold, which is not in the queue, or returns why to drop it.
     #[inline]
-    fn must_drop<P: Packet>(
+    fn judge<P: Packet>(
         self,
         packet: &mut P,
         others: Backlog,
         now: Time,
         obs: &mut impl Observer<P>,
-    ) -> bool {
-        let above = match self.threshold {
-            Threshold::Sojourn(threshold) => packet.sojourn(now) > threshold,
-            Threshold::Bytes(threshold) => others.bytes > threshold,
-            Threshold::Packets(threshold) => others.packets > threshold,
+    ) -> Option<DropReason> {
+        let above = match self.level {
+            Level::Sojourn(threshold) => packet.sojourn(now) > threshold,
+            Level::Bytes(threshold) => others.bytes > threshold,
+            Level::Packets(threshold) => others.packets > threshold,
         };
         if above && packet.ecn() == Ecn::NotEct {
-            return self.drops_not_ect;
+            return (self.not_ect == NotEct::Drop).then_some(DropReason::Aqm);
         }
         if above {
             mark(packet, QueueId::SINGLE, MarkReason::Step, now, obs);
         }
-        false
+        None
     }
 }
 
-impl<P> Kind for Step<P> {
-    const NAME: &'static str = "step";
-    const SUMMARY: &'static str =
-        "Step marking: CE on every packet above one threshold, for DCTCP.";
-    const SOURCE: &'static str = "RFC 8257 section 3.1; Linux sch_dualpi2.c (step)";
-    const PARAMETERS: &'static [Parameter] = TABLE;
-}
+impl ControlLaw for Law {
+    type Parameters = Parameters;
 
-impl<P: Packet> Step<P> {
-    /// An empty queue.
-    pub fn new(settings: Settings, link: Link) -> Result<Self, ParameterError> {
-        Ok(Self {
-            limit: Limit::of(&settings, link)?,
-            rule: Rule::of(&settings, link),
-            settings,
-            link,
-            queue: SingleQueue::new(),
-        })
+    fn new(parameters: &Parameters, link: Link, _random: Random) -> Result<Self, ParameterError> {
+        Ok(Self::of(parameters, link))
     }
-}
-
-impl<P: Packet> Qdisc<P> for Step<P> {
-    fn queues(&self) -> &'static [&'static str] {
-        single_queue::NAMES
+    fn limit(parameters: &Parameters) -> Amount {
+        parameters.limit
     }
 
     #[inline]
-    fn enqueue(&mut self, mut packet: P, now: Time, obs: &mut impl Observer<P>) {
-        let backlog = self.queue.backlog();
-        if !self.limit.admits(backlog, packet.len()) {
-            return single_queue::refuse(packet, DropReason::Limit, now, obs);
-        }
-        if self.rule.at_enqueue && self.rule.must_drop(&mut packet, backlog, now, obs) {
-            return single_queue::refuse(packet, DropReason::Aqm, now, obs);
-        }
-        self.queue.accept(packet, now, obs);
-    }
-
-    #[inline]
-    fn dequeue(&mut self, now: Time, obs: &mut impl Observer<P>) -> Option<P> {
-        loop {
-            let mut packet = self.queue.pop()?;
-            let left = self.queue.backlog();
-            if !self.rule.at_enqueue && self.rule.must_drop(&mut packet, left, now, obs) {
-                single_queue::drop_queued(packet, DropReason::Aqm, now, obs);
-                continue;
-            }
-            obs.dequeued(QueueId::SINGLE, &packet, now);
-            return Some(packet);
-        }
-    }
-
-    fn set_rate(&mut self, rate: Rate, _now: Time, _obs: &mut impl Observer<P>) {
-        if !rate.is_zero() {
-            self.link.rate = rate;
-            self.limit = self.limit.at(&self.settings, self.link);
-            self.rule = Rule::of(&self.settings, self.link);
-        }
-    }
-
-    /// A lowered limit drops nothing that waits: the queue only refuses until it fits, as a
-    /// drop-tail queue does.
-    fn configure(
+    fn arriving<P: Packet>(
         &mut self,
-        key: &str,
-        value: &str,
-        _now: Time,
-        _obs: &mut impl Observer<P>,
-    ) -> Result<(), ParameterError> {
-        let settings = self.settings.changed(key, value)?;
-        self.limit = Limit::of(&settings, self.link)?;
-        self.rule = Rule::of(&settings, self.link);
-        self.settings = settings;
-        Ok(())
+        packet: &mut P,
+        ahead: Backlog,
+        now: Time,
+        obs: &mut impl Observer<P>,
+    ) -> Option<DropReason> {
+        match self.place {
+            Place::Enqueue => self.judge(packet, ahead, now, obs),
+            Place::Dequeue => None,
+        }
     }
-
-    fn drain(&mut self, now: Time, obs: &mut impl Observer<P>) {
-        self.queue.drain(now, obs);
-    }
-
     #[inline]
-    fn backlog(&self) -> Backlog {
-        self.queue.backlog()
+    fn leaving<P: Packet>(
+        &mut self,
+        packet: &mut P,
+        left: Backlog,
+        now: Time,
+        obs: &mut impl Observer<P>,
+    ) -> Option<DropReason> {
+        match self.place {
+            Place::Enqueue => None,
+            Place::Dequeue => self.judge(packet, left, now, obs),
+        }
     }
 
-    fn status(&self, now: Time, tell: &mut dyn FnMut(&'static str, Gauge)) {
-        tell("delay", Gauge::Delay(self.queue.head_sojourn(now)));
-        self.limit.tell(tell);
-        let count = |n| Gauge::Count(i64::try_from(n).unwrap_or(i64::MAX));
-        match self.rule.threshold {
-            Threshold::Sojourn(time) => tell("threshold", Gauge::Delay(time)),
-            Threshold::Bytes(bytes) => tell("threshold_bytes", count(bytes.get())),
-            Threshold::Packets(packets) => tell("threshold_packets", count(packets)),
+    fn adopt(&mut self, parameters: &Parameters, link: Link) {
+        *self = Self::of(parameters, link);
+    }
+
+    fn status<P: Packet>(
+        &self,
+        queue: &SingleQueue<P>,
+        _now: Time,
+        report: &mut dyn FnMut(&'static str, Gauge),
+    ) {
+        queue.limit.report(report);
+        match self.level {
+            Level::Sojourn(time) => report("threshold", Gauge::Delay(time)),
+            Level::Bytes(bytes) => report("threshold_bytes", Gauge::count(bytes.get())),
+            Level::Packets(packets) => report("threshold_packets", Gauge::count(packets)),
         }
     }
 }
@@ -254,8 +224,10 @@ impl<P: Packet> Qdisc<P> for Step<P> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Drop;
     use crate::packet::testing::TestPacket;
+    use crate::parameter::Settings;
+    use crate::units::Rate;
+    use crate::{Drop, Qdisc as _};
     use std::vec::Vec;
 
     #[derive(Default)]
@@ -277,7 +249,7 @@ mod tests {
     /// Six packets of 1000 bytes at 8 Mbit/s (1 ms each), one every `gap`, from which on they leave
     /// 1 ms apart; the code point of each.
     fn run(given: &[(&str, &str)], ecn: [Ecn; 6], gap_us: u64) -> Log {
-        let mut settings = Settings::new(Step::<()>::PARAMETERS);
+        let mut settings = Settings::new(Parameters::ROWS);
         for (key, value) in given {
             settings.set(key, value).unwrap();
         }
@@ -285,7 +257,7 @@ mod tests {
             rate: Rate::from_mbps(8),
             mtu: Bytes::new(1_500),
         };
-        let mut step = Step::new(settings, link).unwrap();
+        let mut step = Step::new(settings, link, Random::new(1, "queue")).unwrap();
         let mut log = Log::default();
         let mut now = Time::ZERO;
         for (id, ecn) in ecn.into_iter().enumerate() {
@@ -347,14 +319,14 @@ mod tests {
 
     #[test]
     fn a_time_at_enqueue_follows_the_rate() {
-        let mut settings = Settings::new(Step::<()>::PARAMETERS);
+        let mut settings = Settings::new(Parameters::ROWS);
         settings.set("at", "enqueue").unwrap();
         let link = Link {
             rate: Rate::from_mbps(8),
             mtu: Bytes::new(1_500),
         };
-        let mut step = Step::<TestPacket>::new(settings, link).unwrap();
-        assert_eq!(step.rule.threshold, Threshold::Bytes(Bytes::new(1_000)));
+        let mut step = Step::<TestPacket>::new(settings, link, Random::new(1, "queue")).unwrap();
+        assert_eq!(step.law.level, Level::Bytes(Bytes::new(1_000)));
         let mut log = Log::default();
         for (rate, bytes) in [
             (Rate::from_mbps(80), 10_000),
@@ -362,7 +334,7 @@ mod tests {
             (Rate::UNLIMITED, u64::MAX),
         ] {
             step.set_rate(rate, Time::ZERO, &mut log);
-            assert_eq!(step.rule.threshold, Threshold::Bytes(Bytes::new(bytes)));
+            assert_eq!(step.law.level, Level::Bytes(Bytes::new(bytes)));
         }
     }
 }

@@ -138,7 +138,8 @@ impl Vars {
         }
     }
 
-    /// The queue was served but turned out to be empty.
+    /// The queue was served but turned out to be empty. That alone shows that the load is below the link's rate, as a full queue shows that
+    /// it is above: BLUE looks at nothing else, because traffic that does not respond may keep any delay.
     pub fn queue_empty(&mut self, params: &Params, now: Time) {
         if self.p_drop > 0 && now - self.blue_timer > params.target {
             self.p_drop = self.p_drop.saturating_sub(params.p_dec);

@@ -10,7 +10,7 @@
 //! lengths. 4. `limit` is this queue's own, in packets, bytes or time; CAKE knows only `memlimit`, whose default is its formula without
 //! the wrap above 86 Gbit/s. 5. No ingress mode, so the delay is never compared with the number of bulk flows. 6. `ecn`, `p_inc`,
 //! `p_dec` and `target` can be set; in CAKE they are constants or follow from `rtt`. 7. Drops by BLUE of packets that CoDel
-//! may mark are told as `overload`, those of others as `aqm`. 8. None of ns-3's additions (`BlueThreshold`, `CeThreshold`).
+//! may mark are reported as `overload`, those of others as `aqm`. 8. None of ns-3's additions (`BlueThreshold`, `CeThreshold`).
 //!
 //! A lower limit drops at the next arrival, as CAKE does, and a request to drain keeps the state.
 //!
@@ -32,178 +32,152 @@ pub mod law;
 
 use crate::observer::{DropReason, MarkReason, Observer, QueueId};
 use crate::packet::Packet;
-use crate::parameter::{Domain, Parameter, ParameterError, Preset, Settings, Value};
-use crate::qdisc::{Backlog, Gauge, Kind, Link, Qdisc, mark};
+use crate::parameter::{Amount, Domain, Parameter, ParameterError, Preset, Table as _};
+use crate::qdisc::{Gauge, Link, mark};
 use crate::random::Random;
-use crate::single_queue::{self, Limit, SingleQueue, drop_queued};
-use crate::units::{Bytes, Rate, Time};
+use crate::registry::{Entry, Listed};
+use crate::single_buffer::{ControlLaw, SingleBuffer};
+use crate::single_queue::{SingleQueue, drop_queued};
+use crate::units::{Bytes, Time, parameters};
 use law::{Params, Vars, Verdict};
 
 /// What makes a probability of one.
 const ONE: u64 = 1 << 32;
-/// CAKE's `sch->limit`, in packets of the MTU: the most that its memory limit becomes by itself.
+/// CAKE's `sch->limit`, in packets of the MTU: the largest memory limit that CAKE derives.
 const MOST_PACKETS: u64 = 10_240;
-/// The least that its memory limit becomes by itself.
+/// The smallest memory limit that CAKE derives.
 const LEAST_MEMORY: u64 = 4 << 20;
 
-/// A COBALT queue.
-#[derive(Debug)]
-pub struct Cobalt<P> {
-    settings: Settings,
-    /// With the last rate that was not zero.
-    link: Link,
-    limit: Limit,
-    memory_limit: Bytes,
-    ecn: bool,
-    params: Params,
-    vars: Vars,
-    queue: SingleQueue<P>,
-    memory: Bytes,
-    random: Random,
-}
-
-impl<P> Kind for Cobalt<P> {
-    const NAME: &'static str = "cobalt";
-    const SUMMARY: &'static str = "CoDel, and BLUE against traffic that does not respond.";
-    const SOURCE: &'static str = "Linux sch_cake.c (6.18), cobalt_*";
-    const PARAMETERS: &'static [Parameter] = TABLE;
-}
-
-/// A living parameter; rows override what differs.
 const ROW: Parameter = Parameter {
-    name: "",
-    opposite: None,
-    domain: Domain::Flag,
     default: Preset::Is("true"),
-    only: None,
-    live: true,
     source: "sch_cake.c",
-    help: "",
+    ..Parameter::LIVE
 };
 const SHORTEST: Time = Time::from_micros(1);
 /// CAKE takes 32-bit microseconds, but its control law sees 32 bits of nanoseconds.
 const LONGEST: Time = Time::from_secs(4);
 
-const TABLE: &[Parameter] = &[
-    Parameter {
-        name: "limit",
-        domain: Domain::Limit {
-            plain_is_packets: true,
+parameters! {
+    /// The parameters of COBALT.
+    pub struct Parameters {
+        limit: Amount = Parameter {
+            domain: Domain::Limit {
+                plain_is_packets: true,
+            },
+            default: Preset::Is("10240p"),
+            help: "What may wait: packets, bytes, or a time at the link's rate.",
+            ..ROW
         },
-        default: Preset::Is("10240p"),
-        help: "What may wait: packets, bytes, or a time at the link's rate.",
-        ..ROW
-    },
-    Parameter {
-        name: "memlimit",
-        domain: Domain::Bytes(1, u32::MAX as u64),
-        default: Preset::Derived("4 × rate × interval, from 4 MiB to 10240 × MTU"),
-        source: "tc-cake(8)",
-        help: "Memory that the packets may occupy.",
-        ..ROW
-    },
-    Parameter {
-        name: "target",
-        domain: Domain::Time(SHORTEST, LONGEST),
-        default: Preset::Is("5ms"),
-        source: "sch_cake.c; tc-cake(8): rtt / 20",
-        help: "Largest delay that may last; raised to one and a half MTUs at low rates.",
-        ..ROW
-    },
-    Parameter {
-        name: "interval",
-        domain: Domain::Time(SHORTEST, LONGEST),
-        default: Preset::Is("100ms"),
-        source: "sch_cake.c; tc-cake(8): rtt",
-        help: "How long the delay must last before the first signal; raised with the target, and at least twice of it.",
-        ..ROW
-    },
-    Parameter {
-        name: "ecn",
-        opposite: Some("noecn"),
-        source: "quell; sch_cake.c: true",
-        help: "CoDel marks ECN-capable packets instead of dropping them.",
-        ..ROW
-    },
-    Parameter {
-        name: "p_inc",
-        domain: Domain::Fraction(0, ONE - 1, ONE),
-        default: Preset::Is("0.00390625"),
-        source: "sch_cake.c: 1/256",
-        help: "By how much BLUE's drop probability rises when the queue overflows; 0 switches BLUE off.",
-        ..ROW
-    },
-    Parameter {
-        name: "p_dec",
-        domain: Domain::Fraction(0, ONE - 1, ONE),
-        default: Preset::Is("0.000244140625"),
-        source: "sch_cake.c: 1/4096",
-        help: "By how much BLUE's drop probability falls when the queue is empty.",
-        ..ROW
-    },
-];
+        memlimit: Option<Bytes> = Parameter {
+            domain: Domain::Bytes(1, u32::MAX as u64),
+            default: Preset::Derived("4 × rate × interval, from 4 MiB to 10240 × MTU"),
+            source: "tc-cake(8)",
+            help: "Memory that the packets may occupy.",
+            ..ROW
+        },
+        target: Time = Parameter {
+            domain: Domain::Time(SHORTEST, LONGEST),
+            default: Preset::Is("5ms"),
+            source: "sch_cake.c; tc-cake(8): rtt / 20",
+            help: "Largest delay that may last; raised to one and a half MTUs at low rates.",
+            ..ROW
+        },
+        interval: Time = Parameter {
+            domain: Domain::Time(SHORTEST, LONGEST),
+            default: Preset::Is("100ms"),
+            source: "sch_cake.c; tc-cake(8): rtt",
+            help: "How long the delay must last before the first signal; raised with the target, and at least twice of it.",
+            ..ROW
+        },
+        ecn: bool = Parameter {
+            opposite: Some("noecn"),
+            source: "quell; sch_cake.c: true",
+            help: "CoDel marks ECN-capable packets instead of dropping them.",
+            ..ROW
+        },
+        p_inc: u32 = Parameter {
+            domain: Domain::Fraction(0, ONE - 1, ONE),
+            default: Preset::Is("0.00390625"),
+            source: "sch_cake.c: 1/256",
+            help: "By how much BLUE's drop probability rises when the queue overflows; 0 switches BLUE off.",
+            ..ROW
+        },
+        p_dec: u32 = Parameter {
+            domain: Domain::Fraction(0, ONE - 1, ONE),
+            default: Preset::Is("0.000244140625"),
+            source: "sch_cake.c: 1/4096",
+            help: "By how much BLUE's drop probability falls when the queue is empty.",
+            ..ROW
+        },
+    }
+}
 
-fn params_of(settings: &Settings, link: Link) -> Params {
-    // Both steps are below 2³².
-    let step = |key| settings.number(key) as u32;
+/// A COBALT queue.
+pub type Cobalt<P> = SingleBuffer<P, Law>;
+
+impl Listed for Law {
+    const ENTRY: Entry = Entry {
+        name: "cobalt",
+        summary: "CoDel, and BLUE against traffic that does not respond.",
+        source: "Linux sch_cake.c (6.18), cobalt_*",
+        parameters: Parameters::ROWS,
+    };
+}
+
+/// The state machine, and the memory that its packets occupy.
+#[derive(Debug)]
+pub struct Law {
+    params: Params,
+    vars: Vars,
+    memory: Bytes,
+    memory_limit: Bytes,
+    ecn: bool,
+    random: Random,
+}
+
+fn params_of(parameters: &Parameters, link: Link) -> Params {
     Params::new(
-        settings.time("target"),
-        settings.time("interval"),
-        (step("p_inc"), step("p_dec")),
+        parameters.target,
+        parameters.interval,
+        (parameters.p_inc, parameters.p_dec),
         link.rate,
         link.mtu,
     )
 }
 
 /// `cake_reconfigure`.
-fn memory_limit_of(settings: &Settings, link: Link) -> Bytes {
-    if let Some(Value::Bytes(limit)) = settings.value("memlimit") {
-        return limit;
-    }
-    let most = link.mtu.get().saturating_mul(MOST_PACKETS);
-    let four_intervals = link.rate.bytes_in(settings.time("interval") * 4).get();
-    Bytes::new(four_intervals.max(LEAST_MEMORY).min(most))
+fn memory_limit_of(parameters: &Parameters, link: Link) -> Bytes {
+    parameters.memlimit.unwrap_or_else(|| {
+        let most = link.mtu.get().saturating_mul(MOST_PACKETS);
+        let four_intervals = link.rate.bytes_in(parameters.interval * 4).get();
+        Bytes::new(four_intervals.max(LEAST_MEMORY).min(most))
+    })
 }
 
-impl<P: Packet> Cobalt<P> {
-    /// An empty queue.
-    pub fn new(settings: Settings, link: Link, random: Random) -> Result<Self, ParameterError> {
-        Ok(Self {
-            limit: Limit::of(&settings, link)?,
-            memory_limit: memory_limit_of(&settings, link),
-            ecn: settings.flag("ecn"),
-            params: params_of(&settings, link),
-            vars: Vars::default(),
-            queue: SingleQueue::new(),
-            memory: Bytes::ZERO,
-            random,
-            link,
-            settings,
-        })
-    }
-
+impl Law {
     #[inline]
-    fn pop(&mut self) -> Option<P> {
-        let packet = self.queue.pop()?;
+    fn pop<P: Packet>(&mut self, queue: &mut SingleQueue<P>) -> Option<P> {
+        let packet = queue.pop()?;
         self.memory -= packet.memory();
         Some(packet)
     }
 
     #[inline]
-    fn can_mark(&self, packet: &P) -> bool {
+    fn can_mark<P: Packet>(&self, packet: &P) -> bool {
         self.ecn && packet.ecn().is_capable()
     }
 
     #[inline]
-    fn judge(&mut self, packet: &P, now: Time) -> Verdict {
+    fn judge<P: Packet>(&mut self, packet: &P, now: Time) -> Verdict {
         let (sojourn, can_mark) = (packet.sojourn(now), self.can_mark(packet));
         let draw = || self.random.u32();
         self.vars.judge(&self.params, now, sojourn, can_mark, draw)
     }
 
     /// Carries verdicts out until one lets a packet go, or until the last packet.
-    fn signal(
+    fn signal<P: Packet>(
         &mut self,
+        queue: &mut SingleQueue<P>,
         mut packet: P,
         mut verdict: Verdict,
         now: Time,
@@ -213,7 +187,7 @@ impl<P: Packet> Cobalt<P> {
             if verdict.mark {
                 mark(&mut packet, QueueId::SINGLE, MarkReason::Aqm, now, obs);
             }
-            if !(verdict.drop || verdict.blue) || self.queue.is_empty() {
+            if !(verdict.drop || verdict.blue) || queue.is_empty() {
                 obs.dequeued(QueueId::SINGLE, &packet, now);
                 return Some(packet);
             }
@@ -223,107 +197,115 @@ impl<P: Packet> Cobalt<P> {
                 DropReason::Aqm
             };
             drop_queued(packet, reason, now, obs);
-            packet = self.pop()?;
+            packet = self.pop(queue)?;
             verdict = self.judge(&packet, now);
         }
     }
 
-    /// Drops heads until what is left fits (`cake_drop`).
-    fn drop_overflow(&mut self, now: Time, obs: &mut impl Observer<P>) {
+    /// Drops heads until the rest fits (`cake_drop`).
+    fn drop_overflow<P: Packet>(
+        &mut self,
+        queue: &mut SingleQueue<P>,
+        now: Time,
+        obs: &mut impl Observer<P>,
+    ) {
         loop {
             let reason = if self.memory > self.memory_limit {
                 DropReason::Memory
-            } else if self.limit.is_exceeded(self.queue.backlog()) {
+            } else if queue.limit.is_exceeded(queue.backlog()) {
                 DropReason::Limit
             } else {
                 return;
             };
-            let Some(packet) = self.pop() else { return };
+            let Some(packet) = self.pop(queue) else {
+                return;
+            };
             self.vars.queue_full(&self.params, now);
             drop_queued(packet, reason, now, obs);
         }
     }
 }
 
-impl<P: Packet> Qdisc<P> for Cobalt<P> {
-    fn queues(&self) -> &'static [&'static str] {
-        single_queue::NAMES
+impl ControlLaw for Law {
+    type Parameters = Parameters;
+
+    fn new(parameters: &Parameters, link: Link, random: Random) -> Result<Self, ParameterError> {
+        Ok(Self {
+            params: params_of(parameters, link),
+            vars: Vars::default(),
+            memory: Bytes::ZERO,
+            memory_limit: memory_limit_of(parameters, link),
+            ecn: parameters.ecn,
+            random,
+        })
+    }
+    fn limit(parameters: &Parameters) -> Amount {
+        parameters.limit
     }
 
     #[inline]
-    fn enqueue(&mut self, packet: P, now: Time, obs: &mut impl Observer<P>) {
+    fn enqueue<P: Packet>(
+        &mut self,
+        queue: &mut SingleQueue<P>,
+        packet: P,
+        now: Time,
+        obs: &mut impl Observer<P>,
+    ) {
         self.memory += packet.memory();
-        self.queue.accept(packet, now, obs);
-        self.drop_overflow(now, obs);
+        queue.accept(packet, now, obs);
+        self.drop_overflow(queue, now, obs);
     }
-
     #[inline]
-    fn dequeue(&mut self, now: Time, obs: &mut impl Observer<P>) -> Option<P> {
-        let packet = self.pop()?;
+    fn dequeue<P: Packet>(
+        &mut self,
+        queue: &mut SingleQueue<P>,
+        now: Time,
+        obs: &mut impl Observer<P>,
+    ) -> Option<P> {
+        let packet = self.pop(queue)?;
         let verdict = self.judge(&packet, now);
         if verdict != Verdict::default() {
-            return self.signal(packet, verdict, now, obs);
+            return self.signal(queue, packet, verdict, now, obs);
         }
         obs.dequeued(QueueId::SINGLE, &packet, now);
         Some(packet)
     }
-
     #[inline]
-    fn transmitted(&mut self, now: Time) {
-        if self.queue.is_empty() {
+    fn transmitted<P: Packet>(&mut self, queue: &SingleQueue<P>, now: Time) {
+        if queue.is_empty() {
             self.vars.queue_empty(&self.params, now);
         }
     }
 
-    fn set_rate(&mut self, rate: Rate, _now: Time, _obs: &mut impl Observer<P>) {
-        if rate.is_zero() {
-            return;
-        }
-        self.link.rate = rate;
-        self.limit = self.limit.at(&self.settings, self.link);
-        self.memory_limit = memory_limit_of(&self.settings, self.link);
-        self.params = params_of(&self.settings, self.link);
+    fn adopt(&mut self, parameters: &Parameters, link: Link) {
+        self.params = params_of(parameters, link);
+        self.memory_limit = memory_limit_of(parameters, link);
+        self.ecn = parameters.ecn;
     }
-
-    fn configure(
+    fn drain<P: Packet>(
         &mut self,
-        key: &str,
-        value: &str,
-        _now: Time,
-        _obs: &mut impl Observer<P>,
-    ) -> Result<(), ParameterError> {
-        let settings = self.settings.changed(key, value)?;
-        if key == "limit" {
-            self.limit = Limit::of(&settings, self.link)?;
-        }
-        self.memory_limit = memory_limit_of(&settings, self.link);
-        self.ecn = settings.flag("ecn");
-        self.params = params_of(&settings, self.link);
-        self.settings = settings;
-        Ok(())
-    }
-
-    fn drain(&mut self, now: Time, obs: &mut impl Observer<P>) {
-        self.queue.drain(now, obs);
+        queue: &mut SingleQueue<P>,
+        now: Time,
+        obs: &mut impl Observer<P>,
+    ) {
+        queue.drain(now, obs);
         self.memory = Bytes::ZERO;
     }
 
-    #[inline]
-    fn backlog(&self) -> Backlog {
-        self.queue.backlog()
-    }
-
-    fn status(&self, now: Time, tell: &mut dyn FnMut(&'static str, Gauge)) {
-        tell("delay", Gauge::Delay(self.queue.head_sojourn(now)));
-        self.limit.tell(tell);
-        let memory = i64::try_from(self.memory.get()).unwrap_or(i64::MAX);
-        tell("memory_bytes", Gauge::Count(memory));
-        tell("target", Gauge::Delay(self.params.target));
-        tell("interval", Gauge::Delay(self.params.interval));
-        tell("count", Gauge::Count(self.vars.count.into()));
-        tell("dropping", Gauge::Count(self.vars.dropping.into()));
+    fn status<P: Packet>(
+        &self,
+        queue: &SingleQueue<P>,
+        _now: Time,
+        report: &mut dyn FnMut(&'static str, Gauge),
+    ) {
+        queue.limit.report(report);
+        report("memory_bytes", Gauge::count(self.memory.get()));
+        report("target", Gauge::Delay(self.params.target));
+        report("interval", Gauge::Delay(self.params.interval));
+        report("count", Gauge::Count(self.vars.count.into()));
+        report("dropping", Gauge::Count(self.vars.dropping.into()));
         let blue = f64::from(self.vars.p_drop) / ONE as f64;
-        tell("blue_probability", Gauge::Ratio(blue));
+        report("blue_probability", Gauge::Ratio(blue));
     }
 }
 

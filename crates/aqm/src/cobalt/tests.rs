@@ -3,11 +3,14 @@
 use std::vec::Vec;
 
 use super::*;
+use crate::Qdisc as _;
 use crate::bottleneck::Bottleneck;
 use crate::departure_clock::Framing;
 use crate::observer::Drop;
 use crate::packet::Ecn;
 use crate::packet::testing::TestPacket;
+use crate::parameter::Settings;
+use crate::units::Rate;
 
 const RATE: Rate = Rate::from_mbps(8);
 
@@ -28,7 +31,7 @@ impl Observer<TestPacket> for Fates {
 }
 
 fn cobalt(given: &[(&str, &str)], rate: Rate) -> Cobalt<TestPacket> {
-    let mut settings = Settings::new(TABLE);
+    let mut settings = Settings::new(Parameters::ROWS);
     for (key, value) in given {
         settings.set(key, value).unwrap();
     }
@@ -178,9 +181,12 @@ fn the_memory_limit_is_cakes() {
     // 4 × rate × interval at 1 Gbit/s would be 50 MB: 10 240 × MTU. At 10 Mbit/s it would be 500 kB: 4 MiB.
     for (mbps, expected) in [(1_000, 15_360_000), (10, 4 << 20), (200, 10_000_000)] {
         let cobalt = cobalt(&[], Rate::from_mbps(mbps));
-        assert_eq!(cobalt.memory_limit.get(), expected);
+        assert_eq!(cobalt.law.memory_limit.get(), expected);
     }
-    assert_eq!(cobalt(&[], Rate::UNLIMITED).memory_limit.get(), 15_360_000);
+    assert_eq!(
+        cobalt(&[], Rate::UNLIMITED).law.memory_limit.get(),
+        15_360_000
+    );
 }
 
 #[test]

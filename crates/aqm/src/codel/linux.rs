@@ -15,12 +15,13 @@
 //! Not in here: Linux 7.2 drops at most `CODEL_MAX_DROPS_PER_DEQUEUE` packets for one that it sends and then begins its schedule anew, and
 //! two of its drops are a tick apart at least. Both matter only after a standstill, or with an `interval` of a few ticks.
 //!
-//! Deviation: a packet that carries CE already is not told to the observer again, where the kernel counts it as marked.
+//! Deviation: a packet that carries CE already is not reported as marked, where the kernel counts it.
 
 use super::Source;
-use super::parameters::CeThreshold;
+use super::parameters::{CeThreshold, Parameters};
 use crate::observer::{DropReason, MarkReason, Observer, QueueId};
 use crate::packet::Packet;
+use crate::parameter::ParameterError;
 use crate::qdisc::mark;
 use crate::single_queue::drop_queued;
 use crate::units::{Bytes, Time};
@@ -107,22 +108,18 @@ pub(crate) struct Law {
 }
 
 impl Law {
-    pub(crate) fn new(
-        target: Time,
-        interval: Time,
-        ecn: bool,
-        ce: CeThreshold,
-        mtu: Bytes,
-    ) -> Self {
-        Self {
-            target: ticks(target),
-            interval: ticks(interval),
-            ecn,
+    /// Refuses a selection of `ce_threshold` that has no effect or no meaning.
+    pub(crate) fn of(parameters: &Parameters, mtu: Bytes) -> Result<Self, ParameterError> {
+        let ce = CeThreshold::of(parameters)?;
+        Ok(Self {
+            target: ticks(parameters.target),
+            interval: ticks(parameters.interval),
+            ecn: parameters.ecn,
             ce_threshold: ce.delay.map_or(DISABLED, ticks),
             selector: ce.selector,
             mask: ce.mask,
             mtu,
-        }
+        })
     }
 
     /// The next packet to send, after the drops and with the mark that are due.
@@ -157,7 +154,8 @@ impl Law {
         Some(packet)
     }
 
-    /// Whether the delay has been above target for an interval.
+    /// Whether the delay has been above target for an interval. A short queue that empties every RTT is good queue, however long its
+    /// packets wait now and then; only what stands for longer than an RTT is worth a drop (RFC 8289 section 3).
     #[inline]
     fn is_ok_to_drop<P: Packet>(
         &self,
@@ -232,6 +230,10 @@ impl Law {
             next
         };
         vars.dropping = true;
+        // "if min went above target close to when we last went below it assume that the drop rate that controlled the queue on the last
+        // cycle is a good starting point to control it now" (codel_impl.h). A fresh start would take as long as the last time to find
+        // that rate, with the queue above target all the while. `delta` and not `count`: what the last cycle added is about the rate
+        // that it needed, while `count` itself would only ever grow (RFC 8289 section 4.1).
         let delta = vars.count.wrapping_sub(vars.last_count);
         let since_last = now.wrapping_sub(vars.drop_next);
         if delta > 1 && is_after(self.interval.wrapping_mul(16), since_last) {

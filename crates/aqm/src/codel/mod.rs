@@ -3,7 +3,7 @@
 //! The first drop comes after one interval above target, the next `interval/√count` after the one before, until a packet waited less
 //! than the target or no more than an MTU is left behind the head. If the delay comes back within 16 intervals, the rate of drops does.
 //!
-//! Two forms behind one set of parameters. They differ in nothing else than this table; the heads of the two files say where the code
+//! Two forms share one set of parameters. This table shows all their differences; the heads of the two files list where the code
 //! deviates from its source.
 //!
 //! |                        | `linux` (6.18, [`linux`])                        | `rfc8289` (section 5, [`rfc8289`])     |
@@ -42,17 +42,52 @@ pub mod linux;
 pub(crate) mod parameters;
 mod rfc8289;
 
-use crate::observer::{DropReason, Observer, QueueId};
+use crate::observer::{Observer, QueueId};
 use crate::packet::Packet;
-use crate::parameter::{Domain, Parameter, ParameterError, Preset, Settings};
-use crate::qdisc::{Backlog, Gauge, Kind, Link, Qdisc};
-use crate::single_queue::{self, Limit, SingleQueue};
-use crate::units::{Bytes, Rate, Time};
-use parameters::{CeThreshold, ROW};
+use crate::parameter::{Amount, Domain, Parameter, ParameterError, Preset, Table as _};
+use crate::qdisc::{Gauge, Link};
+use crate::random::Random;
+use crate::registry::{Entry, Listed};
+use crate::single_buffer::{ControlLaw, SingleBuffer};
+use crate::single_queue::SingleQueue;
+use crate::units::{Bytes, Time, parameters, words};
+
+const LINUX: Option<(&str, &str)> = Some(("form", "linux"));
+
+words! {
+    /// The word of `form`.
+    pub(crate) enum Form {
+        Linux = "linux",
+        Rfc8289 = "rfc8289",
+    }
+}
+
+parameters! {
+    /// The parameters of CoDel.
+    pub struct Parameters {
+        form: Form = Parameter {
+            domain: Form::DOMAIN,
+            default: Preset::Is("linux"),
+            source: "quell",
+            help: "Linux's CoDel to the integer, or the pseudocode of RFC 8289.",
+            ..Parameter::FIXED
+        },
+        limit: Amount = Parameter {
+            domain: Domain::Limit {
+                plain_is_packets: true,
+            },
+            default: Preset::Is("1000p"),
+            source: "tc-codel(8)",
+            help: "What may wait: packets, bytes, or a time at the link's rate.",
+            ..Parameter::LIVE
+        },
+        ..codel: self::parameters::Parameters = self::parameters::rows(LINUX),
+    }
+}
 
 /// Where CoDel takes packets from.
 pub(crate) trait Source<P> {
-    /// Takes the head out without telling anybody.
+    /// Removes the head without a word to the observer.
     fn pop(&mut self) -> Option<P>;
     /// Bytes that are left, as the rule of the last MTU counts them.
     fn backlog(&self) -> Bytes;
@@ -70,234 +105,142 @@ impl<P: Packet> Source<P> for SingleQueue<P> {
 }
 
 /// A CoDel queue.
-#[derive(Debug)]
-pub struct Codel<P> {
-    settings: Settings,
-    /// With the last rate that was not zero.
-    link: Link,
-    limit: Limit,
-    form: Form,
-    queue: SingleQueue<P>,
+pub type Codel<P> = SingleBuffer<P, Law>;
+
+impl Listed for Law {
+    const ENTRY: Entry = Entry {
+        name: "codel",
+        summary: "Controlled Delay: drops at the head while the delay stays above a target.",
+        source: "RFC 8289; Linux codel_impl.h, sch_codel.c (6.18)",
+        parameters: Parameters::ROWS,
+    };
 }
 
+/// The control law of one of the forms, and its state.
 #[derive(Debug)]
-enum Form {
+pub struct Law(State);
+
+#[derive(Debug)]
+enum State {
     Linux(linux::Law, linux::Vars),
     Rfc8289(rfc8289::Law, rfc8289::Vars),
 }
 
-impl<P> Kind for Codel<P> {
-    const NAME: &'static str = "codel";
-    const SUMMARY: &'static str =
-        "Controlled Delay: drops at the head while the delay stays above a target.";
-    const SOURCE: &'static str = "RFC 8289; Linux codel_impl.h, sch_codel.c (6.18)";
-    const PARAMETERS: &'static [Parameter] = TABLE;
+impl Law {
+    /// Nothing waits.
+    #[inline]
+    fn found_empty(&mut self) {
+        match &mut self.0 {
+            State::Linux(_, vars) => vars.found_empty(),
+            State::Rfc8289(_, vars) => vars.found_empty(),
+        }
+    }
 }
-
-const LINUX: Option<(&str, &str)> = Some(("form", "linux"));
-
-const TABLE: &[Parameter] = &[
-    Parameter {
-        name: "form",
-        domain: Domain::Word(&["linux", "rfc8289"]),
-        default: Preset::Is("linux"),
-        live: false,
-        source: "quell",
-        help: "Linux's CoDel to the integer, or the pseudocode of RFC 8289.",
-        ..ROW
-    },
-    Parameter {
-        name: "limit",
-        domain: Domain::Limit {
-            plain_is_packets: true,
-        },
-        default: Preset::Is("1000p"),
-        help: "What may wait: packets, bytes, or a time at the link's rate.",
-        ..ROW
-    },
-    parameters::TARGET,
-    parameters::INTERVAL,
-    parameters::ECN,
-    Parameter {
-        only: LINUX,
-        ..parameters::CE_THRESHOLD
-    },
-    Parameter {
-        only: LINUX,
-        ..parameters::CE_THRESHOLD_SELECTOR
-    },
-    Parameter {
-        only: LINUX,
-        ..parameters::CE_THRESHOLD_MASK
-    },
-];
 
 impl<P> Codel<P> {
     /// The state of the form `linux`, for its comparison with the kernel.
     #[doc(hidden)]
     pub fn linux_vars(&self) -> Option<&linux::Vars> {
-        match &self.form {
-            Form::Linux(_, vars) => Some(vars),
-            Form::Rfc8289(..) => None,
+        match &self.law.0 {
+            State::Linux(_, vars) => Some(vars),
+            State::Rfc8289(..) => None,
         }
     }
 }
 
-impl<P: Packet> Codel<P> {
-    /// An empty queue.
-    pub fn new(settings: Settings, link: Link) -> Result<Self, ParameterError> {
-        let limit = Limit::of(&settings, link)?;
-        let form = if settings.word("form") == "rfc8289" {
-            Form::Rfc8289(rfc_law(&settings, link), rfc8289::Vars::default())
-        } else {
-            Form::Linux(linux_law(&settings, link)?, linux::Vars::default())
-        };
-        Ok(Self {
-            settings,
-            link,
-            limit,
-            form,
-            queue: SingleQueue::new(),
-        })
-    }
-}
+impl ControlLaw for Law {
+    type Parameters = Parameters;
+    /// As `codel_change` of the kernel.
+    const LOWERED_LIMIT_DROPS: bool = true;
 
-fn linux_law(settings: &Settings, link: Link) -> Result<linux::Law, ParameterError> {
-    Ok(linux::Law::new(
-        settings.time("target"),
-        settings.time("interval"),
-        settings.flag("ecn"),
-        CeThreshold::from_settings(settings)?,
-        link.mtu,
-    ))
-}
-
-fn rfc_law(settings: &Settings, link: Link) -> rfc8289::Law {
-    rfc8289::Law {
-        target: settings.time("target"),
-        interval: settings.time("interval"),
-        ecn: settings.flag("ecn"),
-        mtu: link.mtu,
+    fn new(parameters: &Parameters, link: Link, _random: Random) -> Result<Self, ParameterError> {
+        let (codel, mtu) = (&parameters.codel, link.mtu);
+        Ok(Self(match parameters.form {
+            Form::Linux => State::Linux(linux::Law::of(codel, mtu)?, linux::Vars::default()),
+            Form::Rfc8289 => State::Rfc8289(rfc8289::Law::of(codel, mtu), rfc8289::Vars::default()),
+        }))
     }
-}
-
-impl Form {
-    /// Takes over changed settings and keeps the state; on an error nothing changes.
-    fn change(&mut self, settings: &Settings, link: Link) -> Result<(), ParameterError> {
-        match self {
-            Self::Linux(law, _) => *law = linux_law(settings, link)?,
-            Self::Rfc8289(law, _) => *law = rfc_law(settings, link),
-        }
-        Ok(())
-    }
-    /// Nothing waits.
-    #[inline]
-    fn found_empty(&mut self) {
-        match self {
-            Self::Linux(_, vars) => vars.found_empty(),
-            Self::Rfc8289(_, vars) => vars.found_empty(),
-        }
-    }
-    fn forget(&mut self) {
-        match self {
-            Self::Linux(_, vars) => *vars = linux::Vars::default(),
-            Self::Rfc8289(_, vars) => *vars = rfc8289::Vars::default(),
-        }
-    }
-}
-
-impl<P: Packet> Qdisc<P> for Codel<P> {
-    fn queues(&self) -> &'static [&'static str] {
-        single_queue::NAMES
+    fn limit(parameters: &Parameters) -> Amount {
+        parameters.limit
     }
 
     #[inline]
-    fn enqueue(&mut self, packet: P, now: Time, obs: &mut impl Observer<P>) {
-        if !self.limit.admits(self.queue.backlog(), packet.len()) {
-            return single_queue::refuse(packet, DropReason::Limit, now, obs);
-        }
-        self.queue.accept(packet, now, obs);
-    }
-
-    #[inline]
-    fn dequeue(&mut self, now: Time, obs: &mut impl Observer<P>) -> Option<P> {
-        let packet = match &mut self.form {
-            Form::Linux(law, vars) => law.dequeue(vars, &mut self.queue, now, obs),
-            Form::Rfc8289(law, vars) => law.dequeue(vars, &mut self.queue, now, obs),
+    fn dequeue<P: Packet>(
+        &mut self,
+        queue: &mut SingleQueue<P>,
+        now: Time,
+        obs: &mut impl Observer<P>,
+    ) -> Option<P> {
+        let packet = match &mut self.0 {
+            State::Linux(law, vars) => law.dequeue(vars, queue, now, obs),
+            State::Rfc8289(law, vars) => law.dequeue(vars, queue, now, obs),
         }?;
         obs.dequeued(QueueId::SINGLE, &packet, now);
         Some(packet)
     }
-
     #[inline]
-    fn pass(&mut self, packet: P, now: Time, obs: &mut impl Observer<P>) -> Option<P> {
-        let admitted = self.limit.admits(Backlog::default(), packet.len());
-        if !self.queue.is_empty() || !admitted {
-            self.enqueue(packet, now, obs);
-            return self.dequeue(now, obs);
+    fn pass<P: Packet>(
+        &mut self,
+        queue: &mut SingleQueue<P>,
+        packet: P,
+        now: Time,
+        obs: &mut impl Observer<P>,
+    ) -> Option<P> {
+        if !queue.is_empty() || !queue.has_room_for(packet.len()) {
+            self.enqueue(queue, packet, now, obs);
+            return self.dequeue(queue, now, obs);
         }
         // It has not waited, and nothing is left: below target.
-        self.form.found_empty();
+        self.found_empty();
         obs.enqueued(QueueId::SINGLE, &packet, now);
         obs.dequeued(QueueId::SINGLE, &packet, now);
         Some(packet)
     }
 
-    fn set_rate(&mut self, rate: Rate, _now: Time, _obs: &mut impl Observer<P>) {
-        if rate.is_zero() {
-            return;
-        }
-        self.link.rate = rate;
-        self.limit = self.limit.at(&self.settings, self.link);
-    }
-
-    fn configure(
+    /// The rate concerns the limit alone.
+    fn adopt(&mut self, _parameters: &Parameters, _link: Link) {}
+    fn configure<P: Packet>(
         &mut self,
-        key: &str,
-        value: &str,
-        now: Time,
-        obs: &mut impl Observer<P>,
+        parameters: &Parameters,
+        _key: &str,
+        link: Link,
+        _queue: &SingleQueue<P>,
+        _now: Time,
     ) -> Result<(), ParameterError> {
-        let settings = self.settings.changed(key, value)?;
-        let limit = if key == "limit" {
-            Limit::of(&settings, self.link)?
-        } else {
-            self.limit
-        };
-        self.form.change(&settings, self.link)?;
-        self.settings = settings;
-        self.limit = limit;
-        if key == "limit" {
-            self.queue.drop_heads_while(
-                |backlog| limit.is_exceeded(backlog),
-                DropReason::Reconfigured,
-                now,
-                obs,
-            );
+        let (codel, mtu) = (&parameters.codel, link.mtu);
+        match &mut self.0 {
+            State::Linux(law, _) => *law = linux::Law::of(codel, mtu)?,
+            State::Rfc8289(law, _) => *law = rfc8289::Law::of(codel, mtu),
         }
         Ok(())
     }
-
-    fn drain(&mut self, now: Time, obs: &mut impl Observer<P>) {
-        self.queue.drain(now, obs);
-        self.form.forget();
+    fn drain<P: Packet>(
+        &mut self,
+        queue: &mut SingleQueue<P>,
+        now: Time,
+        obs: &mut impl Observer<P>,
+    ) {
+        queue.drain(now, obs);
+        match &mut self.0 {
+            State::Linux(_, vars) => *vars = linux::Vars::default(),
+            State::Rfc8289(_, vars) => *vars = rfc8289::Vars::default(),
+        }
     }
 
-    #[inline]
-    fn backlog(&self) -> Backlog {
-        self.queue.backlog()
-    }
-
-    fn status(&self, now: Time, tell: &mut dyn FnMut(&'static str, Gauge)) {
-        tell("delay", Gauge::Delay(self.queue.head_sojourn(now)));
-        self.limit.tell(tell);
-        let (count, last_count, dropping) = match &self.form {
-            Form::Linux(_, vars) => (vars.count, vars.last_count, vars.dropping),
-            Form::Rfc8289(_, vars) => (vars.count, vars.last_count, vars.dropping),
+    fn status<P: Packet>(
+        &self,
+        queue: &SingleQueue<P>,
+        _now: Time,
+        report: &mut dyn FnMut(&'static str, Gauge),
+    ) {
+        queue.limit.report(report);
+        let (count, last_count, dropping) = match &self.0 {
+            State::Linux(_, vars) => (vars.count, vars.last_count, vars.dropping),
+            State::Rfc8289(_, vars) => (vars.count, vars.last_count, vars.dropping),
         };
-        tell("count", Gauge::Count(count.into()));
-        tell("lastcount", Gauge::Count(last_count.into()));
-        tell("dropping", Gauge::Count(dropping.into()));
+        report("count", Gauge::Count(count.into()));
+        report("lastcount", Gauge::Count(last_count.into()));
+        report("dropping", Gauge::Count(dropping.into()));
     }
 }
 

@@ -6,6 +6,7 @@
 //! each packet sent, the next one scheduled as after a drop.
 
 use super::Source;
+use super::parameters::Parameters;
 use crate::observer::{DropReason, MarkReason, Observer, QueueId};
 use crate::packet::Packet;
 use crate::qdisc::mark;
@@ -42,13 +43,22 @@ impl Vars {
 /// The parameters.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Law {
-    pub(super) target: Time,
-    pub(super) interval: Time,
-    pub(super) ecn: bool,
-    pub(super) mtu: Bytes,
+    target: Time,
+    interval: Time,
+    ecn: bool,
+    mtu: Bytes,
 }
 
 impl Law {
+    pub(super) fn of(parameters: &Parameters, mtu: Bytes) -> Self {
+        Self {
+            target: parameters.target,
+            interval: parameters.interval,
+            ecn: parameters.ecn,
+            mtu,
+        }
+    }
+
     /// The next packet to send (`CoDelQueue::dequeue`).
     #[inline]
     pub(super) fn dequeue<P: Packet>(
@@ -70,7 +80,7 @@ impl Law {
         }
     }
 
-    /// Takes a packet out and says whether the delay has been above target for an interval (`dodequeue`).
+    /// Removes a packet, and whether the delay has been above target for an interval (`dodequeue`).
     #[inline]
     fn take<P: Packet>(
         &self,
@@ -135,6 +145,9 @@ impl Law {
             self.take(vars, source, now).0
         };
         vars.dropping = true;
+        // "If min went above target close to when it last went below, assume that the drop rate that controlled the queue on the last
+        // cycle is a good starting point to control it now" (section 5.5). `count` itself would grow from cycle to cycle, so only what
+        // the last one added counts.
         let delta = vars.count.saturating_sub(vars.last_count);
         let recent = now - vars.drop_next < self.interval * 16;
         vars.count = if delta > 1 && recent { delta } else { 1 };

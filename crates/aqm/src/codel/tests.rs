@@ -10,6 +10,9 @@ use super::*;
 use crate::observer::{Drop, MarkReason};
 use crate::packet::Ecn;
 use crate::packet::testing::TestPacket;
+use crate::parameter::Settings;
+use crate::units::Rate;
+use crate::{DropReason, Qdisc as _};
 
 const FORMS: [&str; 2] = ["linux", "rfc8289"];
 /// A packet is seen late by up to a tick of the kernel's clock, at either end.
@@ -39,7 +42,7 @@ struct Bed {
 }
 
 fn bed(given: &[(&str, &str)]) -> Bed {
-    let mut settings = Settings::new(TABLE);
+    let mut settings = Settings::new(Parameters::ROWS);
     for (key, value) in given {
         settings.set(key, value).unwrap();
     }
@@ -48,7 +51,7 @@ fn bed(given: &[(&str, &str)]) -> Bed {
         mtu: Bytes::new(1_500),
     };
     Bed {
-        codel: Codel::new(settings, link).unwrap(),
+        codel: Codel::new(settings, link, Random::new(1, "queue")).unwrap(),
         fates: Fates::default(),
         next_id: 0,
     }

@@ -1,6 +1,8 @@
 use super::*;
+use crate::Qdisc as _;
 use crate::observer::Drop;
 use crate::packet::testing::TestPacket;
+use crate::parameter::Settings;
 use crate::units::Bytes;
 use std::string::ToString;
 use std::vec::Vec;
@@ -23,7 +25,7 @@ impl Observer<TestPacket> for Log {
 
 /// At 8 Mbit/s: a thousand bytes are a millisecond.
 fn made(given: &[(&str, &str)]) -> Result<Csaqm<TestPacket>, ParameterError> {
-    let mut settings = Settings::new(TABLE);
+    let mut settings = Settings::new(Parameters::ROWS);
     for (key, value) in given {
         settings.set(key, value)?;
     }
@@ -32,7 +34,7 @@ fn made(given: &[(&str, &str)]) -> Result<Csaqm<TestPacket>, ParameterError> {
         rate: Rate::from_mbps(8),
         mtu: Bytes::new(1_500),
     };
-    Csaqm::new(settings, link)
+    Csaqm::new(settings, link, Random::new(1, "queue"))
 }
 
 /// Eight packets of a thousand bytes, worth 10 to 80, with all code points in turn; the threshold computed, and what then left.
@@ -44,7 +46,7 @@ fn run(given: &[(&str, &str)]) -> (Csaqm<TestPacket>, Log, Vec<u64>) {
         packet.value = 10 * (id as u16 + 1);
         queue.enqueue(packet, now, &mut log);
     }
-    queue.measured.assert_consistent();
+    queue.law.measured.assert_consistent();
     queue.update(now);
     let left = core::iter::from_fn(|| queue.dequeue(now, &mut log).map(|packet| packet.id));
     let left = left.collect();
@@ -73,7 +75,7 @@ fn what_can_be_marked_is_marked_and_the_rest_dropped() {
         );
         let sent = (0..8).filter(|&id| !log.dropped.iter().any(|drop| drop.0 == id));
         assert!(left.into_iter().eq(sent), "in order");
-        queue.measured.assert_consistent();
+        queue.law.measured.assert_consistent();
     }
 }
 
@@ -81,9 +83,9 @@ fn what_can_be_marked_is_marked_and_the_rest_dropped() {
 #[test]
 fn measured_itself_the_queue_is_its_own_record() {
     let (queue, ..) = run(&[("measure", "queue")]);
-    assert_eq!(queue.measured.bytes(), 0);
+    assert_eq!(queue.law.measured.bytes(), 0);
     let (queue, ..) = run(&[("measure", "virtual")]);
-    assert_eq!(queue.measured.bytes(), 7_000);
+    assert_eq!(queue.law.measured.bytes(), 7_000);
     // Time alone empties it there, and nothing else here.
     let now = Time::from_secs(1);
     for (measure, left) in [("queue", 2_000), ("virtual", 0)] {
@@ -93,9 +95,9 @@ fn measured_itself_the_queue_is_its_own_record() {
             queue.enqueue(packet, Time::ZERO, &mut log);
         }
         queue.update(now);
-        assert_eq!(queue.measured.bytes(), left, "{measure}");
+        assert_eq!(queue.law.measured.bytes(), left, "{measure}");
         queue.drain(now, &mut log);
-        assert_eq!(queue.measured.bytes(), 0);
+        assert_eq!(queue.law.measured.bytes(), 0);
         assert_eq!(
             log.dropped,
             [(0, DropReason::Drained), (1, DropReason::Drained)]

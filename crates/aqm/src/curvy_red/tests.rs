@@ -2,17 +2,17 @@
 
 use super::*;
 use crate::packet::testing::TestPacket;
-use crate::parameter::Value;
+use crate::parameter::{Settings, Value};
 use num_bigint::BigInt;
 use num_rational::BigRational;
 use std::vec::Vec;
 
 fn curve(given: &[(&str, &str)], smoothed: Time) -> Curve {
-    let mut settings = Settings::new(TABLE);
+    let mut settings = Settings::new(Parameters::ROWS);
     for (key, value) in given {
         settings.set(key, value).unwrap();
     }
-    Curve::new(&settings, smoothed)
+    Curve::new(&Parameters::of(&settings), smoothed)
 }
 
 fn nanos(value: u64) -> BigRational {
@@ -150,6 +150,6 @@ fn the_ends_of_the_curve_are_certain() {
 
 #[test]
 fn an_idle_queue_is_small() {
-    let heap = TABLE.len() * size_of::<Option<Value>>();
+    let heap = Parameters::ROWS.len() * size_of::<Option<Value>>();
     assert!(size_of::<CurvyRed<TestPacket>>() + heap < 340);
 }

@@ -111,7 +111,7 @@ impl<P: Packet> Packets<P> {
         self.condemned.add(value, amount);
     }
 
-    /// Takes the first packet out; says whether it is to be dropped.
+    /// Removes the first packet, and whether it is to be dropped.
     #[inline]
     pub(super) fn pop(&mut self) -> Option<(P, bool)> {
         let (packet, value) = self.queue.pop_front()?;

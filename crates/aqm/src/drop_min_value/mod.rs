@@ -1,11 +1,11 @@
 //! Drop-minimum-value: a full queue drops the packet of the lowest value, wherever it stands and the arriving one among them.
 //!
-//! The resource node that Per Packet Value starts from: what is sent is what is worth most, in the order of arrival, and no flow is
-//! told from another. Two forms:
+//! The resource node that Per Packet Value starts from: it sends what is worth most, in the order of arrival, and does not
+//! distinguish flows. Two forms:
 //!
 //! * `ideal`: the slides "A Congestion Control Independent L4S Scheduler" (ANRW 2020); any packet can be taken out of the queue;
 //! * `fifo`: the emulation of US 11,563,698 for queues where none can; packets are condemned where they stand and dropped at the
-//!   head. The file `fifo` says how.
+//!   head; see the file `fifo`.
 //!
 //! While an arriving packet does not fit, the lowest value there is goes; if that of the packet is not above it, the packet goes. So
 //! two large packets may cost a small one its place and the larger one too: what was dropped before stays dropped, as in the source.
@@ -13,9 +13,9 @@
 //! Where the sources leave a choice:
 //!
 //! 1. Of equal values the arriving packet goes, and where it is worth more than they the oldest; without values that is drop-tail.
-//!    The sources do not say which. So both forms send the same packets at the same times as long as all are of one length or the
+//!    The sources leave this open. So both forms send the same packets at the same times as long as all are of one length or the
 //!    limit is one of packets: the first of a condemned value to come to the head is the oldest.
-//! 2. A packet larger than the whole limit is refused for that, and costs nobody a place.
+//! 2. A packet larger than the whole limit is refused for that, and no other packet loses its place.
 //! 3. Condemned packets stand in the FIFO beside what `limit` allows. `buffer` bounds the two together; a packet that finds it
 //!    full is refused, whatever its value. The patent's excerpts name no bound.
 //! 4. A packet of which a part is condemned goes whole.
@@ -41,21 +41,24 @@ mod fifo;
 mod ideal;
 mod parameters;
 
+use crate::limit::{LIMIT, Limit};
 use crate::observer::{DropReason, Observer, QueueId};
 use crate::packet::Packet;
-use crate::parameter::{Parameter, ParameterError, Settings};
-use crate::qdisc::{Backlog, Gauge, Kind, Link, Qdisc};
-use crate::single_queue::{self, Limit};
+use crate::parameter::{ParameterError, Settings, Table as _};
+use crate::qdisc::{Backlog, Gauge, Link, Qdisc};
+use crate::random::Random;
+use crate::registry::{Entry, Listed};
+use crate::shell::Shell;
+use crate::single_queue;
 use crate::units::{Bytes, Rate, Time};
 use crate::virtual_queue::parameters::Values;
 use fifo::Unit;
+use parameters::Parameters;
 
 /// A drop-minimum-value queue.
 #[derive(Debug)]
 pub struct DropMinValue<P> {
-    settings: Settings,
-    /// With the last rate that was not zero.
-    link: Link,
+    shell: Shell<Parameters>,
     limit: Limit,
     values: Values,
     form: Form<P>,
@@ -78,11 +81,13 @@ struct Fifo<P> {
     buffer: u64,
 }
 
-impl<P> Kind for DropMinValue<P> {
-    const NAME: &'static str = "drop_min_value";
-    const SUMMARY: &'static str = "Drop-minimum-value: a full queue drops the packet of the lowest value, in place or at the head.";
-    const SOURCE: &'static str = "Nádas et al., ANRW 2020; US 11,563,698 (fifo)";
-    const PARAMETERS: &'static [Parameter] = parameters::TABLE;
+impl<P> Listed for DropMinValue<P> {
+    const ENTRY: Entry = Entry {
+        name: "drop_min_value",
+        summary: "Drop-minimum-value: a full queue drops the packet of the lowest value, in place or at the head.",
+        source: "Nádas et al., ANRW 2020; US 11,563,698 (fifo)",
+        parameters: Parameters::ROWS,
+    };
 }
 
 fn unit(limit: Limit) -> Unit {
@@ -133,24 +138,47 @@ impl<P: Packet> Fifo<P> {
 
 impl<P: Packet> DropMinValue<P> {
     /// An empty queue.
-    pub fn new(settings: Settings, link: Link) -> Result<Self, ParameterError> {
-        let limit = Limit::of(&settings, link)?;
-        let values = Values::of(&settings);
-        let form = if settings.word("form") == "fifo" {
-            Form::Fifo(Fifo {
+    pub fn new(settings: Settings, link: Link, _random: Random) -> Result<Self, ParameterError> {
+        let parameters = Parameters::of(&settings);
+        let limit = Limit::of(LIMIT, parameters.limit, link)?;
+        let values = Values::of(&parameters.values);
+        let form = match parameters.form {
+            parameters::Form::Fifo => Form::Fifo(Fifo {
                 packets: fifo::Packets::new(values.highest(), unit(limit)),
-                buffer: settings.number("buffer"),
-            })
-        } else {
-            Form::Ideal(ideal::Packets::new())
+                buffer: parameters.buffer,
+            }),
+            parameters::Form::Ideal => Form::Ideal(ideal::Packets::new()),
         };
         Ok(Self {
+            shell: Shell::new(settings, link),
             limit,
             values,
-            settings,
-            link,
             form,
         })
+    }
+
+    /// A lowered limit drops the lowest values, or condemns them.
+    fn shrink(&mut self, now: Time, obs: &mut impl Observer<P>) {
+        let limit = self.limit;
+        match &mut self.form {
+            Form::Ideal(packets) => {
+                while limit.is_exceeded(packets.backlog()) {
+                    let Some(lowest) = packets.pop_lowest() else {
+                        break;
+                    };
+                    single_queue::drop_queued(lowest, DropReason::Reconfigured, now, obs);
+                }
+            }
+            Form::Fifo(fifo) => {
+                while fifo.packets.kept() > amount(limit) {
+                    let Some(lowest) = fifo.packets.find_lowest() else {
+                        break;
+                    };
+                    let excess = fifo.packets.kept() - amount(limit);
+                    fifo.packets.condemn(lowest, excess);
+                }
+            }
+        }
     }
 }
 
@@ -224,8 +252,8 @@ impl<P: Packet> Qdisc<P> for DropMinValue<P> {
     /// A limit in time that has become smaller drops with the next arrival.
     fn set_rate(&mut self, rate: Rate, _now: Time, _obs: &mut impl Observer<P>) {
         if !rate.is_zero() {
-            self.link.rate = rate;
-            self.limit = self.limit.at(&self.settings, self.link);
+            self.shell.set_rate(rate);
+            self.limit = Limit::at_rate(self.shell.parameters().limit, rate);
         }
     }
 
@@ -236,32 +264,24 @@ impl<P: Packet> Qdisc<P> for DropMinValue<P> {
         now: Time,
         obs: &mut impl Observer<P>,
     ) -> Result<(), ParameterError> {
-        let settings = self.settings.changed(key, value)?;
-        self.limit = Limit::of(&settings, self.link)?;
-        self.values = Values::of(&settings);
-        let (limit, lowered) = (self.limit, key == "limit");
-        match &mut self.form {
-            Form::Ideal(packets) => {
-                while lowered && limit.is_exceeded(packets.backlog()) {
-                    let Some(lowest) = packets.pop_lowest() else {
-                        break;
-                    };
-                    single_queue::drop_queued(lowest, DropReason::Reconfigured, now, obs);
-                }
-            }
-            Form::Fifo(fifo) => {
-                fifo.buffer = settings.number("buffer");
-                fifo.packets.count_in(unit(limit));
-                while lowered && fifo.packets.kept() > amount(limit) {
-                    let Some(lowest) = fifo.packets.find_lowest() else {
-                        break;
-                    };
-                    let excess = fifo.packets.kept() - amount(limit);
-                    fifo.packets.condemn(lowest, excess);
-                }
-            }
+        let old = self.limit;
+        let (parameters, limit) = self.shell.change(key, value, |parameters, link| {
+            let limit = if key == LIMIT {
+                Limit::of(LIMIT, parameters.limit, link)?
+            } else {
+                old
+            };
+            Ok((*parameters, limit))
+        })?;
+        self.limit = limit;
+        self.values = Values::of(&parameters.values);
+        if let Form::Fifo(fifo) = &mut self.form {
+            fifo.buffer = parameters.buffer;
+            fifo.packets.count_in(unit(limit));
         }
-        self.settings = settings;
+        if key == LIMIT {
+            self.shrink(now, obs);
+        }
         Ok(())
     }
 
@@ -284,22 +304,21 @@ impl<P: Packet> Qdisc<P> for DropMinValue<P> {
         }
     }
 
-    fn status(&self, now: Time, tell: &mut dyn FnMut(&'static str, Gauge)) {
-        let count = |n| Gauge::Count(i64::try_from(n).unwrap_or(i64::MAX));
+    fn status(&self, now: Time, report: &mut dyn FnMut(&'static str, Gauge)) {
         let (head, lowest) = match &self.form {
             Form::Ideal(packets) => (packets.head(), packets.lowest_value()),
             Form::Fifo(fifo) => (fifo.packets.head(), fifo.packets.lowest_value()),
         };
         let delay = head.map_or(Time::ZERO, |packet| packet.sojourn(now));
-        tell("delay", Gauge::Delay(delay));
-        self.limit.tell(tell);
-        tell("lowest_value", count(lowest.unwrap_or(0).into()));
+        report("delay", Gauge::Delay(delay));
+        self.limit.report(report);
+        report("lowest_value", Gauge::Count(lowest.unwrap_or(0).into()));
         if let Form::Fifo(fifo) = &self.form {
             let name = match unit(self.limit) {
                 Unit::Packets => "condemned_packets",
                 Unit::Bytes => "condemned_bytes",
             };
-            tell(name, count(fifo.packets.condemned()));
+            report(name, Gauge::count(fifo.packets.condemned()));
         }
     }
 }

@@ -34,7 +34,7 @@ struct Story {
 impl Story {
     /// At 8 Mbit/s: 1 ms is 1 000 bytes.
     fn new(given: &[(&str, &str)]) -> Self {
-        let mut settings = Settings::new(DropMinValue::<()>::PARAMETERS);
+        let mut settings = Settings::new(Parameters::ROWS);
         for (key, value) in given {
             settings.set(key, value).unwrap();
         }
@@ -44,7 +44,7 @@ impl Story {
             mtu: Bytes::new(1_500),
         };
         Self {
-            queue: DropMinValue::new(settings, link).unwrap(),
+            queue: DropMinValue::new(settings, link, Random::new(1, "queue")).unwrap(),
             drops: Drops::default(),
             next: 0,
         }

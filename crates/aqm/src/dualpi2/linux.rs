@@ -21,17 +21,17 @@
 //!    changed.
 //! 7. A request to drain drops what waits and keeps probability and credit, which the kernel's `reset` clears.
 
-use alloc::string::ToString;
-
-use super::parameters::Gains;
-use crate::dual_queue::{DualQueue, Entry, Threshold, drop_queued, refuse};
+use super::parameters::{Gains, Parameters};
+use crate::dual_buffer::{Arrival, Place};
+use crate::dual_queue::{DualQueue, Entry};
+use crate::limit::{LIMIT, Limit};
 use crate::observer::{DropReason, MarkReason, Observer, QueueId};
 use crate::packet::{Ecn, Packet};
-use crate::parameter::{ParameterError, Settings, Value};
+use crate::parameter::{Amount, ParameterError};
 use crate::qdisc::{Gauge, Link, mark};
 use crate::random::Random;
-use crate::scheduler::Scheduler;
-use crate::units::{Bytes, Frequency, Probability, Time};
+use crate::threshold::Threshold;
+use crate::units::{Bytes, Frequency, Probability, Time, name_of};
 
 /// A probability of one.
 const MAX_PROB: u32 = u32::MAX;
@@ -41,7 +41,6 @@ const GAIN_GRANULARITY: u32 = 6;
 /// State and configuration of the Linux form.
 #[derive(Debug)]
 pub(super) struct Linux {
-    limit: u64,
     memory_limit: Bytes,
     pi: Pi,
     step: Threshold,
@@ -92,13 +91,12 @@ fn scale_gain(gain: Frequency) -> u64 {
 
 impl Linux {
     pub(super) fn new(
-        settings: &Settings,
+        parameters: &Parameters,
         gains: Gains,
         link: Link,
         random: Random,
     ) -> Result<Self, ParameterError> {
         let mut form = Self {
-            limit: 0,
             memory_limit: Bytes::ZERO,
             pi: Pi {
                 target: gains.target,
@@ -108,7 +106,7 @@ impl Linux {
                 probability: 0,
                 last_delay: Time::ZERO,
             },
-            step: Threshold::Packets(0),
+            step: parameters.step_thresh,
             min_qlen_step: 0,
             coupling_factor: 1,
             drop_early: false,
@@ -116,50 +114,42 @@ impl Linux {
             least_backlog: Bytes::new(2 * link.mtu.get()),
             random,
         };
-        form.configure(settings, gains, link)?;
+        form.configure(parameters, gains, link)?;
         Ok(form)
     }
 
-    /// Takes over changed settings; on an error nothing changes.
+    /// The limit, which the kernel counts in packets.
+    pub(super) fn limit(limit: Amount) -> Result<u64, ParameterError> {
+        let Amount::Packets(packets) = limit else {
+            let allowed = "must be in packets with form = \"linux\"";
+            return Err(ParameterError::new(LIMIT, limit, allowed));
+        };
+        Ok(packets)
+    }
+
+    /// Adopts changed parameters; on an error nothing changes.
     pub(super) fn configure(
         &mut self,
-        settings: &Settings,
+        parameters: &Parameters,
         gains: Gains,
         link: Link,
     ) -> Result<(), ParameterError> {
-        let refuse = |key: &str, found: &dyn ToString, allowed: &str| ParameterError {
-            key: key.to_string(),
-            found: found.to_string(),
-            allowed: allowed.to_string(),
-        };
-        let limit = settings.value("limit").expect("the limit has a default");
-        let Value::Packets(limit) = limit else {
-            return Err(refuse(
-                "limit",
-                &limit,
-                "must be in packets with form = \"linux\"",
-            ));
-        };
-        for (name, gain) in [("alpha", gains.alpha), ("beta", gains.beta)] {
+        for (name, gain) in [
+            (name_of!(Parameters, alpha), gains.alpha),
+            (name_of!(Parameters, beta), gains.beta),
+        ] {
             if gain.as_256ths() == 0 {
-                return Err(refuse(
-                    name,
-                    &gain,
-                    "must be at least 1/256 Hz with form = \"linux\"",
-                ));
+                let allowed = "must be at least 1/256 Hz with form = \"linux\"";
+                return Err(ParameterError::new(name, gain, allowed));
             }
         }
-        self.limit = limit;
-        self.memory_limit = match settings.value("memlimit") {
-            Some(Value::Bytes(bytes)) => bytes,
-            _ => Bytes::new(
-                limit
-                    .saturating_mul(2 * link.mtu.get())
-                    .min(u64::from(u32::MAX)),
-            ),
-        };
-        self.coupling_factor = settings.number("coupling_factor");
-        self.drop_overload = !settings.flag("overflow");
+        let limit = Self::limit(parameters.limit)?;
+        self.memory_limit = parameters.memlimit.unwrap_or_else(|| {
+            let memory = limit.saturating_mul(2 * link.mtu.get());
+            Bytes::new(memory.min(u64::from(u32::MAX)))
+        });
+        self.coupling_factor = parameters.coupling_factor;
+        self.drop_overload = !parameters.overflow;
         self.pi.target = gains.target;
         self.pi.alpha = scale_gain(gains.alpha);
         self.pi.beta = scale_gain(gains.beta);
@@ -169,93 +159,77 @@ impl Linux {
         } else {
             MAX_PROB / self.coupling_factor as u32
         };
-        self.step = Threshold::of(settings, "step_thresh");
-        self.min_qlen_step = settings.number("min_qlen_step");
-        self.drop_early = settings.flag("drop_enqueue");
+        self.step = parameters.step_thresh;
+        self.min_qlen_step = parameters.min_qlen_step;
+        self.drop_early = parameters.drop_enqueue;
         Ok(())
     }
 
     /// Whether more is queued than the limits allow.
-    pub(super) fn is_beyond_limits<P: Packet>(&self, queues: &DualQueue<P>) -> bool {
-        queues.backlog().packets > self.limit || queues.memory() > self.memory_limit
+    pub(super) fn is_exceeded<P: Packet>(&self, queues: &DualQueue<P>, limit: Limit) -> bool {
+        limit.is_exceeded(queues.backlog()) || queues.memory() > self.memory_limit
     }
 
-    pub(super) fn enqueue<P: Packet>(
+    pub(super) fn arriving<P: Packet>(
         &mut self,
-        queues: &mut DualQueue<P>,
-        mut packet: P,
-        (class, queue): (QueueId, QueueId),
+        queues: &DualQueue<P>,
+        Arrival { place, limit, .. }: Arrival,
+        packet: &mut P,
         now: Time,
         obs: &mut impl Observer<P>,
-    ) {
-        let refused = if queues.backlog().packets >= self.limit {
+    ) -> Option<DropReason> {
+        if !limit.admits(queues.backlog(), packet.len()) {
             Some(DropReason::Limit)
         } else if queues.memory() + packet.memory() > self.memory_limit {
             Some(DropReason::Memory)
         } else if self.drop_early {
-            self.must_drop(queues, (class, queue), &mut packet, now, obs)
+            self.must_drop(queues, place, packet, now, obs)
         } else {
             None
-        };
-        if let Some(reason) = refused {
-            return refuse(packet, queue, reason, now, obs);
         }
-        // Tested here and remembered, because at the head the last packet of a burst would always
-        // find a short queue.
-        let apply_step =
-            queue == QueueId::L4S && queues.packets(QueueId::L4S) >= self.min_qlen_step;
-        obs.enqueued(queue, &packet, now);
-        let entry = Entry {
-            packet,
-            apply_step,
-            redirected: class != queue,
-        };
-        queues.push(queue, entry);
+    }
+    /// Whether the step may mark a packet that finds so many in the L4S queue.
+    pub(super) fn may_step(&self, l4s_packets: u64) -> bool {
+        l4s_packets >= self.min_qlen_step
     }
 
-    pub(super) fn dequeue<P: Packet>(
+    pub(super) fn take<P: Packet>(
         &mut self,
         queues: &mut DualQueue<P>,
-        scheduler: &mut Scheduler,
+        queue: QueueId,
         now: Time,
         obs: &mut impl Observer<P>,
-    ) -> Option<P> {
-        loop {
-            let queue = scheduler.next(queues, now)?;
-            let (l4s, classic) = queues.backlogged();
-            let Entry {
-                mut packet,
-                apply_step,
-                redirected,
-            } = queues.pop(queue)?;
-            let class = if redirected { QueueId::L4S } else { queue };
-            if !self.drop_early
-                && let Some(reason) = self.must_drop(queues, (class, queue), &mut packet, now, obs)
-            {
-                drop_queued(packet, queue, reason, now, obs);
-                continue;
-            }
-            if apply_step && self.is_above_step(queues, &packet, now) {
-                mark(&mut packet, queue, MarkReason::Step, now, obs);
-            }
-            scheduler.served(queue, packet.len(), l4s && classic);
-            obs.dequeued(queue, &packet, now);
-            return Some(packet);
+    ) -> Option<(P, Option<DropReason>)> {
+        let Entry {
+            mut packet,
+            apply_step,
+            redirected,
+        } = queues.pop(queue)?;
+        let class = if redirected { QueueId::L4S } else { queue };
+        let place = Place { class, queue };
+        if !self.drop_early
+            && let Some(reason) = self.must_drop(queues, place, &mut packet, now, obs)
+        {
+            return Some((packet, Some(reason)));
         }
+        if apply_step && self.is_above_step(queues, &packet, now) {
+            mark(&mut packet, queue, MarkReason::Step, now, obs);
+        }
+        Some((packet, None))
     }
 
     pub(super) fn update(&mut self, delay: Time) {
         self.pi.update(delay);
     }
 
-    pub(super) fn status(&self, tell: &mut dyn FnMut(&'static str, Gauge)) {
+    pub(super) fn status(&self, report: &mut dyn FnMut(&'static str, Gauge)) {
         let probability = f64::from(self.pi.probability) / f64::from(MAX_PROB);
-        tell("probability", Gauge::Ratio(probability));
-        tell(
+        report("probability", Gauge::Ratio(probability));
+        report(
             "coupled_probability",
             Gauge::Ratio((probability * self.coupling_factor as f64).min(1.0)),
         );
-        tell(
+        report(
             "classic_probability",
             Gauge::Ratio(probability * probability),
         );
@@ -275,16 +249,16 @@ impl Linux {
         self.step.delay(link)
     }
 
-    /// The PI2 AQM on one packet that is not in the queues: marks it, or says why to drop it. Its
-    /// class and its queue differ where queue protection redirected it.
+    /// The PI2 AQM on one packet that is not in the queues: marks it, or returns why to drop it.
     fn must_drop<P: Packet>(
         &mut self,
         queues: &DualQueue<P>,
-        (class, queue): (QueueId, QueueId),
+        Place { class, queue }: Place,
         packet: &mut P,
         now: Time,
         obs: &mut impl Observer<P>,
     ) -> Option<DropReason> {
+        // With less than two packets there is no queue to speak of, and a signal would only idle the link.
         if queues.backlog().bytes < self.least_backlog {
             return None;
         }

@@ -1,6 +1,6 @@
 //! DualPI2: the Dual-Queue Coupled AQM with a PI² base controller.
 //!
-//! Two forms of the same design behind one set of parameters:
+//! Two forms of the same design share one set of parameters:
 //!
 //! * [`linux`]: `net/sched/sch_dualpi2.c` (Linux 6.17 and later), to the integer;
 //! * [`rfc9332`]: RFC 9332 appendix A, deterministic.
@@ -9,7 +9,7 @@
 //! run one PI controller on the longer of the two head sojourn times, and signal with p'² in the
 //! Classic queue and k·p' in the L4S queue. They differ in the native L4S marking (step or ramp), in
 //! how signals are combined and drawn, in the scheduler, in gains and in limits; the heads of the
-//! two files number what deviates from their sources.
+//! two files list the deviations from their sources.
 //!
 //! Both offer every [`scheduler`](crate::scheduler), and queue protection (RFC 9957) in front.
 //!
@@ -40,203 +40,172 @@ mod linux;
 mod parameters;
 mod rfc9332;
 
-use crate::dual_queue::{self, DualQueue, classify};
+use crate::dual_buffer::{Arrival, Common, DualBuffer, DualLaw};
+use crate::dual_queue::DualQueue;
+use crate::limit::Limit;
 use crate::observer::{DropReason, Observer, QueueId};
 use crate::packet::Packet;
-use crate::parameter::{Parameter, ParameterError, Settings};
-use crate::qdisc::{Backlog, Gauge, Kind, Link, Qdisc};
-use crate::queue_protection::QueueProtection;
+use crate::parameter::{ParameterError, Table as _};
+use crate::qdisc::{Gauge, Link};
 use crate::random::Random;
-use crate::scheduler::Scheduler;
-use crate::units::{Probability, Rate, Time};
+use crate::registry::{Entry, Listed};
+use crate::units::{Probability, Time};
 
 use linux::Linux;
+use parameters::{Form, Gains, Parameters};
 use rfc9332::Rfc9332;
 
 /// A DualPI2 queue.
+pub type DualPi2<P> = DualBuffer<P, Law>;
+
+impl Listed for Law {
+    const ENTRY: Entry = Entry {
+        name: "dualpi2",
+        summary: "Dual-Queue Coupled AQM for L4S with a PI2 controller.",
+        source: "RFC 9332 appendix A; Linux sch_dualpi2.c (6.17); queue protection: RFC 9957",
+        parameters: Parameters::ROWS,
+    };
+}
+
+/// The control law of one of the forms, and its timer.
 #[derive(Debug)]
-pub struct DualPi2<P> {
-    settings: Settings,
-    link: Link,
-    queues: DualQueue<P>,
-    scheduler: Scheduler,
-    protection: QueueProtection,
+pub struct Law {
+    state: State,
     any_ect: bool,
-    form: Form,
     next_update: Time,
     update_interval: Time,
 }
 
 #[derive(Debug)]
-enum Form {
+enum State {
     Linux(Linux),
     Rfc9332(Rfc9332),
 }
 
-impl Form {
-    /// The native L4S marking probability at a delay and a number of packets.
-    fn native(&self, delay: Time, packets: u64) -> Probability {
-        match self {
-            Self::Linux(form) => form.native(delay, packets),
-            Self::Rfc9332(form) => form.native(delay, packets),
-        }
-    }
-    /// The delay above which native L4S marking is certain.
-    fn certain(&self, link: Link) -> Time {
-        match self {
-            Self::Linux(form) => form.certain(link),
-            Self::Rfc9332(form) => form.certain(),
-        }
-    }
-}
+impl DualLaw for Law {
+    type Parameters = Parameters;
+    /// The RFC sizes its buffer so; Linux counts packets.
+    const LIMIT_OF_HIGHEST_RATE: bool = true;
 
-impl<P> Kind for DualPi2<P> {
-    const NAME: &'static str = "dualpi2";
-    const SUMMARY: &'static str = "Dual-Queue Coupled AQM for L4S with a PI2 controller.";
-    const SOURCE: &'static str =
-        "RFC 9332 appendix A; Linux sch_dualpi2.c (6.17); queue protection: RFC 9957";
-    const PARAMETERS: &'static [Parameter] = parameters::TABLE;
-}
-
-impl<P: Packet> DualPi2<P> {
-    /// An empty pair of queues. The first update is due after one update interval.
-    pub fn new(settings: Settings, link: Link, random: Random) -> Result<Self, ParameterError> {
-        let gains = parameters::Gains::from_settings(&settings)?;
-        let salted = random.clone();
-        let form = if settings.word("form") == "rfc9332" {
-            Form::Rfc9332(Rfc9332::new(&settings, gains, link)?)
-        } else {
-            Form::Linux(Linux::new(&settings, gains, link, random)?)
-        };
+    /// The first update is due after one update interval.
+    fn new(parameters: &Parameters, link: Link, random: Random) -> Result<Self, ParameterError> {
+        let gains = Gains::of(parameters)?;
         Ok(Self {
-            scheduler: Scheduler::new(&settings, link),
-            protection: QueueProtection::new(&settings, link, |link| form.certain(link), &salted),
-            any_ect: settings.flag("any_ect"),
-            settings,
-            link,
-            queues: DualQueue::new(),
-            form,
+            state: match parameters.form {
+                Form::Linux => State::Linux(Linux::new(parameters, gains, link, random)?),
+                Form::Rfc9332 => State::Rfc9332(Rfc9332::new(parameters, gains)),
+            },
+            any_ect: parameters.any_ect,
             next_update: gains.update_interval,
             update_interval: gains.update_interval,
         })
     }
-}
-
-impl<P: Packet> Qdisc<P> for DualPi2<P> {
-    fn queues(&self) -> &'static [&'static str] {
-        dual_queue::NAMES
+    fn common(parameters: &Parameters) -> Common {
+        Common {
+            limit: parameters.limit,
+            scheduler: parameters.scheduler,
+            protection: parameters.protection,
+        }
     }
-
-    fn enqueue(&mut self, packet: P, now: Time, obs: &mut impl Observer<P>) {
-        let class = classify(packet.ecn(), self.any_ect);
-        let queues = &mut self.queues;
-        let queue = if class == QueueId::CLASSIC {
-            class
-        } else {
-            let form = &self.form;
-            let native = |delay, packets| form.native(delay, packets);
-            self.protection.place(&packet, queues, now, native)
-        };
-        let place = (class, queue);
-        match &mut self.form {
-            Form::Linux(form) => form.enqueue(queues, packet, place, now, obs),
-            Form::Rfc9332(form) => form.enqueue(queues, packet, place, now, obs),
+    fn check_limit(parameters: &Parameters, link: Link) -> Result<Limit, ParameterError> {
+        match parameters.form {
+            Form::Linux => Linux::limit(parameters.limit).map(Limit::Packets),
+            Form::Rfc9332 => Rfc9332::limit(parameters.limit, link),
         }
     }
 
-    fn dequeue(&mut self, now: Time, obs: &mut impl Observer<P>) -> Option<P> {
-        let (queues, scheduler) = (&mut self.queues, &mut self.scheduler);
-        match &mut self.form {
-            Form::Linux(form) => form.dequeue(queues, scheduler, now, obs),
-            Form::Rfc9332(form) => form.dequeue(queues, scheduler, now, obs),
+    #[inline]
+    fn any_ect(&self) -> bool {
+        self.any_ect
+    }
+    fn native(&self, delay: Time, packets: u64) -> Probability {
+        match &self.state {
+            State::Linux(form) => form.native(delay, packets),
+            State::Rfc9332(form) => form.native(delay, packets),
+        }
+    }
+    fn certain(&self, link: Link) -> Time {
+        match &self.state {
+            State::Linux(form) => form.certain(link),
+            State::Rfc9332(form) => form.certain(),
+        }
+    }
+
+    #[inline]
+    fn arriving<P: Packet>(
+        &mut self,
+        queues: &DualQueue<P>,
+        arrival: Arrival,
+        packet: &mut P,
+        now: Time,
+        obs: &mut impl Observer<P>,
+    ) -> Option<DropReason> {
+        match &mut self.state {
+            State::Linux(form) => form.arriving(queues, arrival, packet, now, obs),
+            State::Rfc9332(form) => form.arriving(queues, arrival),
+        }
+    }
+    #[inline]
+    fn may_step(&self, l4s_packets: u64) -> bool {
+        match &self.state {
+            State::Linux(form) => form.may_step(l4s_packets),
+            State::Rfc9332(_) => true,
+        }
+    }
+    #[inline]
+    fn take<P: Packet>(
+        &mut self,
+        queues: &mut DualQueue<P>,
+        queue: QueueId,
+        now: Time,
+        obs: &mut impl Observer<P>,
+    ) -> Option<(P, Option<DropReason>)> {
+        match &mut self.state {
+            State::Linux(form) => form.take(queues, queue, now, obs),
+            State::Rfc9332(form) => form.take(queues, queue, now, obs),
         }
     }
 
     fn next_update(&self) -> Option<Time> {
         Some(self.next_update)
     }
-
-    fn update(&mut self, now: Time) {
-        let delay = self.queues.longest_head_sojourn(now);
-        match &mut self.form {
-            Form::Linux(form) => form.update(delay),
-            Form::Rfc9332(form) => form.update(delay),
+    fn update<P: Packet>(&mut self, queues: &DualQueue<P>, now: Time) {
+        let delay = queues.longest_head_sojourn(now);
+        match &mut self.state {
+            State::Linux(form) => form.update(delay),
+            State::Rfc9332(form) => form.update(delay),
         }
         self.next_update = now + self.update_interval;
     }
 
-    fn set_rate(&mut self, rate: Rate, now: Time, obs: &mut impl Observer<P>) {
-        let form = &self.form;
-        self.protection
-            .set_rate(rate, &self.settings, |link| form.certain(link));
-        // RFC 9332 sizes its buffer by the highest rate of the link; Linux by packets.
-        if rate > self.link.rate {
-            self.link.rate = rate;
-            if let Form::Rfc9332(form) = &mut self.form {
-                form.set_limit(&self.settings, self.link)
-                    .expect("a higher rate only raises the limit");
-            }
+    fn configure(&mut self, parameters: &Parameters, link: Link) -> Result<(), ParameterError> {
+        let gains = Gains::of(parameters)?;
+        match &mut self.state {
+            State::Linux(form) => form.configure(parameters, gains, link)?,
+            State::Rfc9332(form) => form.configure(parameters, gains),
         }
-        let _ = (now, obs);
-    }
-
-    fn configure(
-        &mut self,
-        key: &str,
-        value: &str,
-        now: Time,
-        obs: &mut impl Observer<P>,
-    ) -> Result<(), ParameterError> {
-        let settings = self.settings.changed(key, value)?;
-        let gains = parameters::Gains::from_settings(&settings)?;
-        match &mut self.form {
-            Form::Linux(form) => form.configure(&settings, gains, self.link)?,
-            Form::Rfc9332(form) => form.configure(&settings, gains, self.link)?,
-        }
-        self.scheduler.configure(&settings, self.link);
-        self.any_ect = settings.flag("any_ect");
-        let form = &self.form;
-        self.protection
-            .configure(&settings, |link| form.certain(link));
-        self.settings = settings;
+        self.any_ect = parameters.any_ect;
         self.update_interval = gains.update_interval;
-        match &self.form {
-            Form::Linux(form) => self.queues.drop_heads_while(
-                |queues| form.is_beyond_limits(queues),
-                DropReason::Reconfigured,
-                now,
-                obs,
-            ),
-            Form::Rfc9332(form) => self.queues.drop_heads_while(
-                |queues| form.is_beyond_limit(queues),
-                DropReason::Reconfigured,
-                now,
-                obs,
-            ),
-        }
         Ok(())
     }
-
-    fn drain(&mut self, now: Time, obs: &mut impl Observer<P>) {
-        self.queues
-            .drop_heads_while(|_| true, DropReason::Drained, now, obs);
-    }
-
-    fn backlog(&self) -> Backlog {
-        self.queues.backlog()
-    }
-
-    fn status(&self, now: Time, tell: &mut dyn FnMut(&'static str, Gauge)) {
-        let head = |queue| self.queues.head_sojourn(queue, now).unwrap_or(Time::ZERO);
-        tell("delay_l4s", Gauge::Delay(head(QueueId::L4S)));
-        tell("delay_classic", Gauge::Delay(head(QueueId::CLASSIC)));
-        let memory = i64::try_from(self.queues.memory().get()).unwrap_or(i64::MAX);
-        tell("memory_bytes", Gauge::Count(memory));
-        match &self.form {
-            Form::Linux(form) => form.status(tell),
-            Form::Rfc9332(form) => form.status(tell),
+    fn is_exceeded<P: Packet>(&self, queues: &DualQueue<P>, limit: Limit) -> bool {
+        match &self.state {
+            State::Linux(form) => form.is_exceeded(queues, limit),
+            State::Rfc9332(_) => limit.is_exceeded(queues.backlog()),
         }
-        self.scheduler.tell(tell);
-        self.protection.tell(tell);
+    }
+
+    fn status<P: Packet>(
+        &self,
+        queues: &DualQueue<P>,
+        _limit: Limit,
+        _now: Time,
+        report: &mut dyn FnMut(&'static str, Gauge),
+    ) {
+        report("memory_bytes", Gauge::count(queues.memory().get()));
+        match &self.state {
+            State::Linux(form) => form.status(report),
+            State::Rfc9332(form) => form.status(report),
+        }
     }
 }

@@ -21,23 +21,20 @@
 //! 7. The base controller reads the longer of both head sojourn times (figure 6 with both queues);
 //!    no signal is withheld for a backlog below 2 × MTU, which is Linux's addition.
 
-use alloc::string::ToString;
-
-use super::parameters::Gains;
-use crate::dual_queue::{DualQueue, Entry, drop_queued, refuse};
+use super::parameters::{Gains, Parameters};
+use crate::dual_buffer::Arrival;
+use crate::dual_queue::{DualQueue, Entry};
+use crate::limit::{LIMIT, Limit};
 use crate::observer::{DropReason, MarkReason, Observer, QueueId};
 use crate::packet::{Ecn, Packet};
-use crate::parameter::{ParameterError, Settings, limit_bytes};
+use crate::parameter::{Amount, ParameterError};
 use crate::pi::Pi;
 use crate::qdisc::{Gauge, Link, mark};
-use crate::scheduler::Scheduler;
-use crate::units::{Bytes, Probability, Time};
+use crate::units::{Probability, Time};
 
 /// State and configuration of the RFC form.
 #[derive(Debug)]
 pub(super) struct Rfc9332 {
-    limit: Bytes,
-    mtu: Bytes,
     pi: Coupling,
     ramp: Ramp,
     th_len: u64,
@@ -142,14 +139,8 @@ impl Recur {
 }
 
 impl Rfc9332 {
-    pub(super) fn new(
-        settings: &Settings,
-        gains: Gains,
-        link: Link,
-    ) -> Result<Self, ParameterError> {
+    pub(super) fn new(parameters: &Parameters, gains: Gains) -> Self {
         let mut form = Self {
-            limit: Bytes::ZERO,
-            mtu: link.mtu,
             pi: Coupling::new(gains),
             ramp: Ramp {
                 min_th: Time::ZERO,
@@ -159,126 +150,77 @@ impl Rfc9332 {
             l4s_count: Recur::default(),
             classic_count: Recur::default(),
         };
-        form.configure(settings, gains, link)?;
-        Ok(form)
+        form.configure(parameters, gains);
+        form
     }
 
-    /// Takes over changed settings; on an error nothing changes.
-    pub(super) fn configure(
-        &mut self,
-        settings: &Settings,
-        gains: Gains,
-        link: Link,
-    ) -> Result<(), ParameterError> {
-        self.set_limit(settings, link)?;
-        let (factor, overflow) = (
-            settings.number("coupling_factor"),
-            settings.flag("overflow"),
-        );
-        self.pi.configure(gains, factor, overflow);
+    /// The limit, by default 250 ms at the highest rate of the link.
+    pub(super) fn limit(limit: Amount, link: Link) -> Result<Limit, ParameterError> {
+        if let Amount::Packets(_) = limit {
+            let allowed = "must be in bytes or time with form = \"rfc9332\"";
+            return Err(ParameterError::new(LIMIT, limit, allowed));
+        }
+        Limit::of(LIMIT, limit, link)
+    }
+
+    /// Adopts changed parameters.
+    pub(super) fn configure(&mut self, parameters: &Parameters, gains: Gains) {
+        self.pi
+            .configure(gains, parameters.coupling_factor, parameters.overflow);
         self.ramp = Ramp {
-            min_th: settings.time("min_th"),
-            range: settings.time("range"),
+            min_th: parameters.min_th,
+            range: parameters.range,
         };
-        self.th_len = settings.number("th_len");
-        Ok(())
+        self.th_len = parameters.th_len;
     }
 
-    /// Sizes the buffer, by default 250 ms at the highest rate of the link.
-    pub(super) fn set_limit(
-        &mut self,
-        settings: &Settings,
-        link: Link,
-    ) -> Result<(), ParameterError> {
-        let limit = settings.value("limit").expect("the limit has a default");
-        let refuse = |allowed: &str| ParameterError {
-            key: "limit".to_string(),
-            found: limit.to_string(),
-            allowed: allowed.to_string(),
-        };
-        let bytes = limit_bytes(limit, link.rate)
-            .ok_or_else(|| refuse("must be in bytes or time with form = \"rfc9332\""))?;
-        if bytes < link.mtu {
-            return Err(refuse("must hold at least one packet of the MTU"));
-        }
-        self.limit = bytes;
-        Ok(())
+    /// Figure 3: "if ( lq.byt() + cq.byt() + MTU > limit) drop(pkt)".
+    pub(super) fn arriving<P: Packet>(
+        &self,
+        queues: &DualQueue<P>,
+        Arrival { limit, mtu, .. }: Arrival,
+    ) -> Option<DropReason> {
+        (!limit.admits(queues.backlog(), mtu)).then_some(DropReason::Limit)
     }
 
-    /// Whether more is queued than the limit allows.
-    pub(super) fn is_beyond_limit<P: Packet>(&self, queues: &DualQueue<P>) -> bool {
-        queues.backlog().bytes > self.limit
-    }
-
-    pub(super) fn enqueue<P: Packet>(
+    pub(super) fn take<P: Packet>(
         &mut self,
         queues: &mut DualQueue<P>,
-        packet: P,
-        (class, queue): (QueueId, QueueId),
+        queue: QueueId,
         now: Time,
         obs: &mut impl Observer<P>,
-    ) {
-        // Figure 3: "if ( lq.byt() + cq.byt() + MTU > limit) drop(pkt)".
-        if queues.backlog().bytes + self.mtu > self.limit {
-            return refuse(packet, queue, DropReason::Limit, now, obs);
-        }
-        obs.enqueued(queue, &packet, now);
-        let entry = Entry {
-            packet,
-            apply_step: queue == QueueId::L4S,
-            redirected: class != queue,
+    ) -> Option<(P, Option<DropReason>)> {
+        let l4s_len = queues.packets(QueueId::L4S);
+        let Entry {
+            mut packet,
+            redirected,
+            ..
+        } = queues.pop(queue)?;
+        let dropped = if queue == QueueId::L4S {
+            let native = self.native(packet.sojourn(now), l4s_len);
+            self.signal_l4s(&mut packet, queue, native, now, obs)
+        } else if redirected {
+            self.signal_l4s(&mut packet, queue, Probability::ZERO, now, obs)
+        } else {
+            self.signal_classic(&mut packet, now, obs)
         };
-        queues.push(queue, entry);
-    }
-
-    pub(super) fn dequeue<P: Packet>(
-        &mut self,
-        queues: &mut DualQueue<P>,
-        scheduler: &mut Scheduler,
-        now: Time,
-        obs: &mut impl Observer<P>,
-    ) -> Option<P> {
-        loop {
-            let queue = scheduler.next(queues, now)?;
-            let (l4s, classic) = queues.backlogged();
-            let l4s_len = queues.packets(QueueId::L4S);
-            let Entry {
-                mut packet,
-                redirected,
-                ..
-            } = queues.pop(queue)?;
-            let dropped = if queue == QueueId::L4S {
-                let native = self.native(packet.sojourn(now), l4s_len);
-                self.signal_l4s(&mut packet, queue, native, now, obs)
-            } else if redirected {
-                self.signal_l4s(&mut packet, queue, Probability::ZERO, now, obs)
-            } else {
-                self.signal_classic(&mut packet, now, obs)
-            };
-            if let Some(reason) = dropped {
-                drop_queued(packet, queue, reason, now, obs);
-                continue;
-            }
-            scheduler.served(queue, packet.len(), l4s && classic);
-            obs.dequeued(queue, &packet, now);
-            return Some(packet);
-        }
+        Some((packet, dropped))
     }
 
     pub(super) fn update(&mut self, delay: Time) {
         self.pi.update(delay);
     }
 
-    pub(super) fn status(&self, tell: &mut dyn FnMut(&'static str, Gauge)) {
-        tell(
+    pub(super) fn status(&self, report: &mut dyn FnMut(&'static str, Gauge)) {
+        report(
             "probability",
             Gauge::Ratio(self.pi.base.probability().as_f64()),
         );
-        tell(
+        report(
             "coupled_probability",
             Gauge::Ratio(self.pi.coupled.as_f64()),
         );
-        tell(
+        report(
             "classic_probability",
             Gauge::Ratio(self.pi.classic.as_f64()),
         );

@@ -3,10 +3,13 @@
 use std::vec::Vec;
 
 use super::*;
+use crate::Qdisc as _;
 use crate::ewma::{FRACTION, LARGEST};
 use crate::observer::Drop;
 use crate::packet::testing::TestPacket;
+use crate::parameter::Settings;
 use crate::units::Bytes;
+use crate::units::Rate;
 
 #[derive(Debug, Default)]
 struct Count {
@@ -28,7 +31,7 @@ impl Observer<TestPacket> for Count {
 }
 
 fn dualq(given: &[(&str, &str)]) -> DualQ2015<TestPacket> {
-    let mut settings = Settings::new(TABLE);
+    let mut settings = Settings::new(Parameters::ROWS);
     for (key, value) in given {
         settings.set(key, value).unwrap();
     }
@@ -47,7 +50,7 @@ fn arrive(q: &mut DualQ2015<TestPacket>, ecn: Ecn, now: Time, obs: &mut Count) {
 }
 
 fn curves(given: &[(&str, &str)]) -> Curves {
-    dualq(given).curves
+    dualq(given).law.curves
 }
 
 /// Lets Q_C settle at `q_c`.
@@ -183,15 +186,15 @@ fn l4s_feels_the_classic_queue_at_once_and_classic_smoothed() {
         q.dequeue(Time::ZERO, &mut obs);
     }
     assert_eq!(obs.marks.len(), 100);
-    assert_eq!(q.curves.classic(), 0);
+    assert_eq!(q.law.curves.classic(), 0);
     // One Classic packet leaves: Q_C = 1024 / 2⁵, so √p_C = 32 / 2048.
     q.dequeue(Time::ZERO, &mut obs);
-    assert_eq!(q.curves.classic(), 1 << 26);
+    assert_eq!(q.law.curves.classic(), 1 << 26);
     // And as soon as the Classic queue is empty, L4S feels nothing.
     while q.queues.packets(QueueId::CLASSIC) > 0 {
         q.dequeue(Time::ZERO, &mut obs);
     }
-    assert!(q.curves.classic() > 0);
+    assert!(q.law.curves.classic() > 0);
     let before = obs.marks.len();
     for _ in 0..1_000 {
         arrive(&mut q, Ecn::Ect1, Time::ZERO, &mut obs);
@@ -241,7 +244,7 @@ fn time_is_what_the_classic_head_has_waited() {
     }
     assert_eq!(obs.marks.len(), 100);
     q.dequeue(now, &mut obs);
-    assert_eq!(q.curves.classic(), 1 << (28 + 3 - 5));
+    assert_eq!(q.law.curves.classic(), 1 << (28 + 3 - 5));
 }
 
 #[test]
@@ -277,11 +280,11 @@ fn nothing_overflows() {
         for ecn in [Ecn::NotEct, Ecn::Ect1, Ecn::NotEct] {
             arrive(&mut q, ecn, Time::ZERO, &mut obs);
         }
-        (0..100_000).for_each(|_| q.curves.smoothed.update(u64::MAX));
+        (0..100_000).for_each(|_| q.law.curves.smoothed.update(u64::MAX));
         while q.dequeue(Time::MAX, &mut obs).is_some() {}
         q.configure("f", "0", Time::MAX, &mut obs).unwrap();
         q.configure("f", "20", Time::MAX, &mut obs).unwrap();
-        q.curves.classic();
+        q.law.curves.classic();
     }
 }
 

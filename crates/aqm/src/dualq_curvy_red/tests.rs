@@ -4,9 +4,12 @@ use std::string::{String, ToString};
 use std::vec::Vec;
 
 use super::*;
+use crate::Qdisc as _;
 use crate::observer::Drop;
 use crate::packet::testing::TestPacket;
+use crate::parameter::Settings;
 use crate::units::Bytes;
+use crate::units::Rate;
 
 #[derive(Debug, Default)]
 struct Count {
@@ -39,7 +42,7 @@ impl Observer<TestPacket> for Count {
 }
 
 fn try_dualq(given: &[(&str, &str)]) -> Result<DualQCurvyRed<TestPacket>, ParameterError> {
-    let mut settings = Settings::new(TABLE);
+    let mut settings = Settings::new(Parameters::ROWS);
     for (key, value) in given {
         settings.set(key, value)?;
     }
@@ -69,7 +72,7 @@ fn one(q: &mut DualQCurvyRed<TestPacket>, ecn: Ecn, delay: Time, obs: &mut Count
 /// A discipline whose Q_C has settled at `delay`.
 fn settled(given: &[(&str, &str)], delay: Time) -> DualQCurvyRed<TestPacket> {
     let mut q = dualq(given);
-    (0..5_000).for_each(|_| q.average.update(delay));
+    (0..5_000).for_each(|_| q.law.average.update(delay));
     q
 }
 
@@ -82,7 +85,7 @@ fn the_l4s_range_is_shorter_by_the_coupling() {
     // range_L = 2^(S_C − k') s: p_CL is 1 there. (k', range_L in ms, S_C = −1)
     for (exponent, range_l) in [("0", 500), ("1", 250), ("2", 125), ("8", 1)] {
         let given = [("coupling_exponent", exponent), ("min_th", "0ms")];
-        let curves = dualq(&given).curves;
+        let curves = dualq(&given).law.curves;
         let root = ms(range_l).as_nanos() << FRACTION;
         let below = ms(range_l - 1).as_nanos() << FRACTION;
         // 500 ms / 2⁸ are 1.953 ms.
@@ -93,8 +96,8 @@ fn the_l4s_range_is_shorter_by_the_coupling() {
 
 #[test]
 fn the_integer_form_is_7_4_percent_wider() {
-    let exact = dualq(&[]).curves.range_c;
-    let integer = dualq(&[("arithmetic", "integer")]).curves.range_c;
+    let exact = dualq(&[]).law.curves.range_c;
+    let integer = dualq(&[("arithmetic", "integer")]).law.curves.range_c;
     assert_eq!((exact, integer), (500_000_000, 1 << 29));
     // 2³⁰ ns are 1.0737 s.
     assert_eq!(integer * 10_000 / exact, 10_737);
@@ -122,19 +125,22 @@ fn the_integer_form_equals_its_listing() {
             let most = [10_000_000_000, 1_000_000, 600_000_000][n % 3];
             let delay = delays.below(most);
             q_c += (delay as i64 - q_c) >> 5;
-            q.average.update(Time::from_nanos(delay));
-            let value = q.curves.root(q.average.get(), Time::MAX);
+            q.law.average.update(Time::from_nanos(delay));
+            let value = q.law.curves.root(q.law.average.get(), Time::MAX);
             let shifted = |shift: i32| i128::from(q_c) << -(shift - 2);
             let mut ours = Random::new(n as u64, "draw");
             let mut theirs = ours.clone();
-            let l4s = q.curves.exceeds(q.curves.coupled(value), 1, &mut ours);
+            let l4s = q
+                .law
+                .curves
+                .exceeds(q.law.curves.coupled(value), 1, &mut ours);
             assert_eq!(l4s, shifted(s_c - 1) > i128::from(theirs.u32()), "L {q_c}");
             let most = ours.clone().u32().max({
                 let mut second = ours.clone();
                 second.u32();
                 second.u32()
             });
-            let classic = q.curves.exceeds(value, 2, &mut ours);
+            let classic = q.law.curves.exceeds(value, 2, &mut ours);
             assert_eq!(classic, shifted(s_c) > i128::from(most), "C {q_c}");
         }
     }
@@ -164,8 +170,8 @@ fn the_delays_of_common_drop_probabilities() {
     // With minTh = 0: 4 % at 0.2 · 0.5 s, 1 % at 50 ms, 0.36 % at 30 ms.
     for (delay, root) in [(100, 20), (50, 10), (30, 6)] {
         let q = settled(&[("min_th", "0ms")], ms(delay));
-        let value = q.curves.root(q.average.get(), Time::MAX) + 1;
-        assert_eq!(value * 100 / q.curves.one(), root, "{delay} ms");
+        let value = q.law.curves.root(q.law.average.get(), Time::MAX) + 1;
+        assert_eq!(value * 100 / q.law.curves.one(), root, "{delay} ms");
     }
 }
 
@@ -181,7 +187,7 @@ fn the_ramps_begin_at_min_th() {
         ("500us", 100_500, 100_000),
     ] {
         let q = settled(&[("min_th", min_th)], Time::from_micros(delay_us));
-        let root = q.curves.root(q.average.get(), Time::MAX);
+        let root = q.law.curves.root(q.law.average.get(), Time::MAX);
         let above = Time::from_micros(above_us).as_nanos() << FRACTION;
         assert!(
             above - root <= 1 << 10,
@@ -230,7 +236,7 @@ fn marks_and_drops_obey_the_square_law() {
         }
         let p_c = obs.drops(QueueId::CLASSIC, DropReason::Aqm) as f64 / N as f64;
         // L4S packets that have not waited move nothing with this input.
-        q.curves.longest = false;
+        q.law.curves.input = Input::Classic;
         for _ in 0..N {
             one(&mut q, Ecn::Ect1, Time::ZERO, &mut obs);
         }
@@ -269,7 +275,7 @@ fn both_queues_feel_the_smoothed_delay() {
     assert_eq!((obs.marks.len(), q.backlog().packets), (0, 1));
     q.dequeue(NOW, &mut obs);
     // Q_C = 400 ms / 32.
-    let q_c = q.average.get() >> FRACTION;
+    let q_c = q.law.average.get() >> FRACTION;
     assert!(q_c.abs_diff(12_500_000) <= 1, "{q_c}");
 }
 
@@ -281,7 +287,7 @@ fn without_classic_packets_the_listing_stands_still_and_the_longest_queue_does_n
         for _ in 0..1_000 {
             one(&mut q, Ecn::Ect1, Time::ZERO, &mut obs);
         }
-        let left = q.average.get() >> FRACTION;
+        let left = q.law.average.get() >> FRACTION;
         assert_eq!(left > 99_000_000, stands, "{input}: {left}");
         // An L4S flood of 300 ms saturates only the latter.
         for _ in 0..1_000 {
@@ -310,7 +316,7 @@ fn a_classic_departure_reads_the_longer_queue() {
         while q.queues.packets(QueueId::CLASSIC) > 0 {
             q.dequeue(NOW, &mut obs);
         }
-        let q_c = q.average.get() >> FRACTION;
+        let q_c = q.law.average.get() >> FRACTION;
         assert_eq!(Time::from_nanos(q_c), ms(expected_ms), "{input}");
     }
 }
@@ -374,7 +380,7 @@ fn the_asymmetric_filter_forgets_at_once() {
     assert_eq!(obs.marks.len(), 0, "no Classic packet waits");
     one(&mut q, Ecn::NotEct, ms(1), &mut obs);
     assert!(
-        q.average.get() >> FRACTION > 190_000_000,
+        q.law.average.get() >> FRACTION > 190_000_000,
         "and the average remembers"
     );
 }
@@ -433,7 +439,7 @@ fn nothing_overflows() {
         ];
         let mut q = dualq(&given);
         let mut obs = Count::default();
-        (0..10_000).for_each(|_| q.average.update(Time::MAX));
+        (0..10_000).for_each(|_| q.law.average.update(Time::MAX));
         for ecn in [Ecn::NotEct, Ecn::Ect1, Ecn::Ect0, Ecn::Ce] {
             q.enqueue(TestPacket::new(0, 1_500, ecn), Time::ZERO, &mut obs);
         }

@@ -34,7 +34,7 @@ impl Observer<TestPacket> for Fates {
 }
 
 fn queue(given: &[(&str, &str)]) -> FqCodel<TestPacket> {
-    let mut settings = Settings::new(TABLE);
+    let mut settings = Settings::new(Parameters::ROWS);
     for (key, value) in given {
         settings.set(key, value).unwrap();
     }
@@ -232,11 +232,11 @@ proptest! {
         // However many buckets: turns of a lone flow change nothing.
         let buckets = if buckets == 1 { "1" } else { "1024" };
         let mut flows = queue(&[("flows", buckets)]);
-        let mut settings = Settings::new(<Codel<TestPacket> as Kind>::PARAMETERS);
+        let mut settings = Settings::new(codel::Parameters::ROWS);
         for (key, value) in [("limit", "10240p"), ("ecn", "true")] {
             settings.set(key, value).unwrap();
         }
-        let mut codel = Codel::new(settings, LINK).unwrap();
+        let mut codel = Codel::new(settings, LINK, Random::new(1, "queue")).unwrap();
         let (mut of_flows, mut of_codel) = (Fates::default(), Fates::default());
         let (mut now, mut free_at) = (0, 0);
         for (id, (gap, kind)) in trace.into_iter().enumerate() {

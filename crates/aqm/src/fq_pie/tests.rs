@@ -55,7 +55,12 @@ fn settings(table: &'static [Parameter], given: &[(&str, &str)]) -> Settings {
 }
 
 fn fq_pie(given: &[(&str, &str)]) -> FqPie<TestPacket> {
-    FqPie::new(settings(TABLE, given), LINK, Random::new(1, "fq_pie")).unwrap()
+    FqPie::new(
+        settings(Parameters::ROWS, given),
+        LINK,
+        Random::new(1, "fq_pie"),
+    )
+    .unwrap()
 }
 
 fn packet(id: u64, flow: u64, ecn: Ecn, now: Time) -> TestPacket {
@@ -98,7 +103,7 @@ fn a_single_flow_is_pie() {
             let mut random = Random::new(1, "fq_pie");
             let _ = random.u64();
             let limit = [("limit", "10240p")];
-            let pie = settings(Pie::<()>::PARAMETERS, &[&limit, given].concat());
+            let pie = settings(crate::pie::Parameters::ROWS, &[&limit, given].concat());
             let mut pie = Pie::new(pie, LINK, random).unwrap();
             let mut one = fq_pie(&[&[("flows", "1")], given].concat());
             let gap = Time::from_micros(900);
@@ -232,7 +237,8 @@ fn a_queue_at_rest_is_not_walked() {
     assert!(qdisc.at_rest);
     for (vars, backlog) in qdisc.flows.states() {
         let before = *vars;
-        vars.calculate_probability(&linux_params(&settings(TABLE, &[])), backlog.get());
+        let idle = Config::of(&Parameters::of(&settings(Parameters::ROWS, &[])), LINK);
+        vars.calculate_probability(&idle.params, backlog.get());
         assert_eq!((*vars, before), (Vars::default(), Vars::default()));
     }
 }

@@ -12,7 +12,7 @@
 //! Both equations are exact: cumulative time is kept in thousandths of a nanosecond, the unit in which alpha is a whole number,
 //! and the timeout is rounded down to a nanosecond, which changes no decision of a clock that counts nanoseconds.
 
-use crate::parameter::Settings;
+use super::parameters::Parameters;
 use crate::units::Time;
 
 /// Parts of a nanosecond in which time accumulates, and of 1 in which alpha is given.
@@ -31,12 +31,11 @@ pub(super) struct Law {
 
 impl Law {
     /// From `alpha`, `tau` and `max_time`; tau is five intervals unless given.
-    pub(super) fn of(settings: &Settings, interval: Time) -> Self {
-        let tau = settings.is_given("tau").then(|| settings.time("tau"));
+    pub(super) fn of(parameters: &Parameters) -> Self {
         Self {
-            alpha: settings.number("alpha"),
-            tau: tau.unwrap_or(interval * 5),
-            most: settings.time("max_time").as_nanos().saturating_mul(PARTS),
+            alpha: parameters.alpha,
+            tau: parameters.tau.unwrap_or(parameters.interval * 5),
+            most: parameters.max_time.as_nanos().saturating_mul(PARTS),
         }
     }
 }

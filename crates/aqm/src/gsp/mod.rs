@@ -42,23 +42,35 @@ mod parameters;
 mod tests;
 
 use adaptation::{Adaptation, Mode};
-use parameters::{Config, Threshold};
+use parameters::{Config, Parameters, Threshold};
 
+use crate::limit::LIMIT;
 use crate::observer::{DropReason, MarkReason, Observer, QueueId};
 use crate::packet::Packet;
-use crate::parameter::{Parameter, ParameterError, Settings};
-use crate::qdisc::{self, Backlog, Gauge, Kind, Link, Qdisc};
-use crate::single_queue::{self, SingleQueue};
-use crate::units::{Bytes, Rate, Time};
+use crate::parameter::{Amount, ParameterError, Table as _};
+use crate::qdisc::{Gauge, Link, mark};
+use crate::random::Random;
+use crate::registry::{Entry, Listed};
+use crate::single_buffer::{ControlLaw, SingleBuffer};
+use crate::single_queue::{SingleQueue, refuse};
+use crate::units::{Bytes, Time, name_of};
 
 /// A queue with Global Synchronization Protection.
+pub type Gsp<P> = SingleBuffer<P, Law>;
+
+impl Listed for Law {
+    const ENTRY: Entry = Entry {
+        name: "gsp",
+        summary: "Global Synchronization Protection: drop-tail that drops single packets in time, so that flows do not back off together.",
+        source: "draft-lauten-aqm-gsp (slides of IETF 89); HPSR 2015, arXiv 1602.05333 (through its ns-3 and P4 ports)",
+        parameters: Parameters::ROWS,
+    };
+}
+
+/// The control law.
 #[derive(Debug)]
-pub struct Gsp<P> {
-    settings: Settings,
-    /// With the last rate that was not zero.
-    link: Link,
+pub struct Law {
     config: Config,
-    queue: SingleQueue<P>,
     /// Of the last packet that left; zero once the queue is empty.
     last_sojourn: Time,
     /// GSP drops nothing until after this; `None` before the first timeout.
@@ -66,30 +78,7 @@ pub struct Gsp<P> {
     adaptation: Option<Adaptation>,
 }
 
-impl<P> Kind for Gsp<P> {
-    const NAME: &'static str = "gsp";
-    const SUMMARY: &'static str = "Global Synchronization Protection: drop-tail that drops single packets in time, so that flows do not back off together.";
-    const SOURCE: &'static str = "draft-lauten-aqm-gsp (slides of IETF 89); HPSR 2015, arXiv 1602.05333 (through its ns-3 and P4 ports)";
-    const PARAMETERS: &'static [Parameter] = parameters::TABLE;
-}
-
-impl<P: Packet> Gsp<P> {
-    /// An empty queue.
-    pub fn new(settings: Settings, link: Link) -> Result<Self, ParameterError> {
-        let config = Config::of(&settings, link)?;
-        Ok(Self {
-            adaptation: config
-                .law
-                .map(|law| Adaptation::new(law, Time::ZERO, false)),
-            config,
-            link,
-            queue: SingleQueue::new(),
-            last_sojourn: Time::ZERO,
-            expiry: None,
-            settings,
-        })
-    }
-
+impl Law {
     /// The timeout of a drop at `now`.
     fn timeout(&self, now: Time) -> Time {
         let interval = self.config.interval;
@@ -99,14 +88,13 @@ impl<P: Packet> Gsp<P> {
 
     /// Whether the queue is above its threshold when a packet of `len` arrives.
     #[inline]
-    fn is_violated_by(&self, len: Bytes) -> bool {
-        let mut backlog = self.queue.backlog();
+    fn is_violated_by<P: Packet>(&self, queue: &SingleQueue<P>, len: Bytes) -> bool {
+        let mut backlog = queue.backlog();
         if self.config.count_arriving {
             backlog.add(len);
         }
-        self.config
-            .threshold
-            .is_exceeded(backlog, self.last_sojourn)
+        let threshold = self.config.threshold;
+        threshold.is_exceeded(backlog, self.last_sojourn)
     }
 
     /// Books the time until `now`, before anything changes.
@@ -117,136 +105,174 @@ impl<P: Packet> Gsp<P> {
         }
     }
 
-    /// Takes up what the queue, its threshold or the last sojourn time has become.
+    /// Follows a change of the queue, its threshold or the last sojourn time.
     #[inline]
-    fn moved(&mut self) {
-        let empty = self.queue.is_empty();
+    fn moved<P: Packet>(&mut self, queue: &SingleQueue<P>) {
+        let empty = queue.is_empty();
         if empty {
             self.last_sojourn = Time::ZERO;
         }
         if let Some(adaptation) = &mut self.adaptation {
             let threshold = self.config.threshold;
-            let above = threshold.is_exceeded(self.queue.backlog(), self.last_sojourn);
+            let above = threshold.is_exceeded(queue.backlog(), self.last_sojourn);
             adaptation.moved(above, empty);
         }
     }
 
-    fn lose(&mut self, packet: P, now: Time, obs: &mut impl Observer<P>) {
+    /// The limit refuses `packet`.
+    fn lose<P: Packet>(
+        &mut self,
+        queue: &SingleQueue<P>,
+        packet: P,
+        now: Time,
+        obs: &mut impl Observer<P>,
+    ) {
         if self.config.overflow_restarts {
             self.expiry = Some(now + self.timeout(now));
         }
         if let Some(adaptation) = &mut self.adaptation {
-            adaptation.overflowed(self.queue.is_empty());
+            adaptation.overflowed(queue.is_empty());
         }
-        single_queue::refuse(packet, DropReason::Limit, now, obs);
+        refuse(packet, DropReason::Limit, now, obs);
     }
 }
 
-impl<P: Packet> Qdisc<P> for Gsp<P> {
-    fn queues(&self) -> &'static [&'static str] {
-        single_queue::NAMES
+impl ControlLaw for Law {
+    type Parameters = Parameters;
+
+    /// Refuses a threshold that is not below the limit, and switches that would have no effect.
+    fn new(parameters: &Parameters, link: Link, _random: Random) -> Result<Self, ParameterError> {
+        parameters::check_threshold(parameters, link.rate)?;
+        parameters::check_switches(parameters)?;
+        let config = Config::of(parameters, link.rate);
+        Ok(Self {
+            adaptation: config
+                .law
+                .map(|law| Adaptation::new(law, Time::ZERO, false)),
+            config,
+            last_sojourn: Time::ZERO,
+            expiry: None,
+        })
+    }
+    fn limit(parameters: &Parameters) -> Amount {
+        parameters.limit
     }
 
     #[inline]
-    fn enqueue(&mut self, mut packet: P, now: Time, obs: &mut impl Observer<P>) {
+    fn enqueue<P: Packet>(
+        &mut self,
+        queue: &mut SingleQueue<P>,
+        mut packet: P,
+        now: Time,
+        obs: &mut impl Observer<P>,
+    ) {
         self.touch(now);
         let len = packet.len();
-        let fits = self.config.limit.admits(self.queue.backlog(), len);
+        let fits = queue.has_room_for(len);
         let is_looked_at = fits || !self.config.limit_first;
-        if is_looked_at && self.is_violated_by(len) && self.expiry.is_none_or(|expiry| now > expiry)
+        if is_looked_at
+            && self.is_violated_by(queue, len)
+            && self.expiry.is_none_or(|expiry| now > expiry)
         {
             self.expiry = Some(now + self.timeout(now));
             if !(self.config.ecn && fits && packet.ecn().is_capable()) {
-                return single_queue::refuse(packet, DropReason::Aqm, now, obs);
+                return refuse(packet, DropReason::Aqm, now, obs);
             }
-            qdisc::mark(&mut packet, QueueId::SINGLE, MarkReason::Aqm, now, obs);
+            mark(&mut packet, QueueId::SINGLE, MarkReason::Aqm, now, obs);
         }
         if !fits {
-            return self.lose(packet, now, obs);
+            return self.lose(queue, packet, now, obs);
         }
-        self.queue.accept(packet, now, obs);
-        self.moved();
+        queue.accept(packet, now, obs);
+        self.moved(queue);
     }
-
     #[inline]
-    fn dequeue(&mut self, now: Time, obs: &mut impl Observer<P>) -> Option<P> {
+    fn dequeue<P: Packet>(
+        &mut self,
+        queue: &mut SingleQueue<P>,
+        now: Time,
+        obs: &mut impl Observer<P>,
+    ) -> Option<P> {
         self.touch(now);
-        let packet = self.queue.pop()?;
+        let packet = queue.pop()?;
         self.last_sojourn = packet.sojourn(now);
-        self.moved();
+        self.moved(queue);
         obs.dequeued(QueueId::SINGLE, &packet, now);
         Some(packet)
     }
 
-    fn set_rate(&mut self, rate: Rate, now: Time, _obs: &mut impl Observer<P>) {
-        if rate.is_zero() {
-            return;
-        }
-        self.touch(now);
-        self.link.rate = rate;
-        // Not refused here, however small: the rate is what it is.
-        let limit = self.config.limit.at(&self.settings, self.link);
-        self.config = Config::with(&self.settings, rate, limit);
-        self.moved();
+    fn adopt(&mut self, parameters: &Parameters, link: Link) {
+        self.config = Config::of(parameters, link.rate);
     }
-
-    fn configure(
+    fn set_rate<P: Packet>(
         &mut self,
-        key: &str,
-        value: &str,
+        parameters: &Parameters,
+        link: Link,
+        queue: &SingleQueue<P>,
         now: Time,
-        _obs: &mut impl Observer<P>,
-    ) -> Result<(), ParameterError> {
-        let settings = self.settings.changed(key, value)?;
-        let config = if matches!(key, "limit" | "threshold") {
-            Config::of(&settings, self.link)?
-        } else {
-            parameters::switches(&settings)?;
-            Config::with(&settings, self.link.rate, self.config.limit)
-        };
+    ) {
         self.touch(now);
-        (self.config, self.settings) = (config, settings);
-        match (&mut self.adaptation, config.law) {
+        self.adopt(parameters, link);
+        self.moved(queue);
+    }
+    fn configure<P: Packet>(
+        &mut self,
+        parameters: &Parameters,
+        key: &str,
+        link: Link,
+        queue: &SingleQueue<P>,
+        now: Time,
+    ) -> Result<(), ParameterError> {
+        // A change of rate may have brought the two together, which is not the fault of any other key.
+        if key == LIMIT || key == name_of!(Parameters, threshold) {
+            parameters::check_threshold(parameters, link.rate)?;
+        }
+        parameters::check_switches(parameters)?;
+        self.touch(now);
+        self.adopt(parameters, link);
+        match (&mut self.adaptation, self.config.law) {
             (Some(adaptation), Some(law)) => adaptation.set_law(law),
             (adaptation, law) => {
                 *adaptation = law.map(|law| Adaptation::new(law, now, false));
             }
         }
-        self.moved();
+        self.moved(queue);
         Ok(())
     }
-
-    fn drain(&mut self, now: Time, obs: &mut impl Observer<P>) {
+    fn drain<P: Packet>(
+        &mut self,
+        queue: &mut SingleQueue<P>,
+        now: Time,
+        obs: &mut impl Observer<P>,
+    ) {
         self.touch(now);
-        self.queue.drain(now, obs);
-        self.moved();
+        queue.drain(now, obs);
+        self.moved(queue);
     }
 
-    #[inline]
-    fn backlog(&self) -> Backlog {
-        self.queue.backlog()
-    }
-
-    /// `delay` is the head's; `timeout` that of a drop now; `overflow` is 0 while time below counts, 1 after a loss to the limit,
-    /// 2 once the queue has been empty since.
-    fn status(&self, now: Time, tell: &mut dyn FnMut(&'static str, Gauge)) {
-        let count = |n: u64| Gauge::Count(i64::try_from(n).unwrap_or(i64::MAX));
-        tell("delay", Gauge::Delay(self.queue.head_sojourn(now)));
+    /// `timeout` is that of a drop now; `overflow` is 0 while time below counts, 1 after a loss to the limit, 2 once the queue has been
+    /// empty since.
+    fn status<P: Packet>(
+        &self,
+        queue: &SingleQueue<P>,
+        now: Time,
+        report: &mut dyn FnMut(&'static str, Gauge),
+    ) {
         match self.config.threshold {
-            Threshold::Packets(packets) => tell("threshold_packets", count(packets)),
-            Threshold::Bytes(bytes) => tell("threshold_bytes", count(bytes.get())),
-            Threshold::Sojourn(sojourn) => tell("threshold_sojourn", Gauge::Delay(sojourn)),
+            Threshold::Packets(packets) => report("threshold_packets", Gauge::count(packets)),
+            Threshold::Bytes(bytes) => report("threshold_bytes", Gauge::count(bytes.get())),
+            Threshold::Sojourn(sojourn) => report("threshold_sojourn", Gauge::Delay(sojourn)),
         }
-        self.config.limit.tell(tell);
-        tell("timeout", Gauge::Delay(self.timeout(now)));
+        queue.limit.report(report);
+        report("timeout", Gauge::Delay(self.timeout(now)));
         if let Some(adaptation) = &self.adaptation {
-            tell("cumulative_time", Gauge::Delay(adaptation.cumulative(now)));
+            report("cumulative_time", Gauge::Delay(adaptation.cumulative(now)));
             let overflow = match adaptation.mode {
                 Mode::Clear => 0,
                 Mode::Overflow => 1,
                 Mode::Drained => 2,
             };
-            tell("overflow", Gauge::Count(overflow));
+            report("overflow", Gauge::Count(overflow));
         }
     }
 }

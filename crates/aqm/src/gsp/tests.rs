@@ -1,7 +1,10 @@
 use super::*;
+use crate::Qdisc as _;
 use crate::observer::Drop;
 use crate::packet::Ecn;
 use crate::packet::testing::TestPacket;
+use crate::parameter::Settings;
+use crate::units::Rate;
 use std::string::{String, ToString};
 use std::vec::Vec;
 
@@ -35,7 +38,7 @@ impl Observer<TestPacket> for Fates {
 
 /// On a link of 8 Mbit/s: 1 000 bytes take 1 ms.
 fn gsp(given: &[(&str, &str)]) -> Result<Gsp<TestPacket>, ParameterError> {
-    let mut settings = Settings::new(parameters::TABLE);
+    let mut settings = Settings::new(Parameters::ROWS);
     for (key, value) in given {
         settings.set(key, value)?;
     }
@@ -44,7 +47,7 @@ fn gsp(given: &[(&str, &str)]) -> Result<Gsp<TestPacket>, ParameterError> {
         rate: Rate::from_mbps(8),
         mtu: Bytes::new(1_500),
     };
-    Gsp::new(settings, link)
+    Gsp::new(settings, link, Random::new(1, "queue"))
 }
 
 fn packet(ecn: Ecn, at: Time) -> TestPacket {
@@ -160,7 +163,7 @@ fn a_threshold_in_time_follows_the_rate_but_not_an_outage() {
     let mut gsp = gsp(&[("threshold", "3ms"), ("limit", "9ms")]).unwrap();
     let mut fates = Fates::default();
     let bytes = |n: u64| Threshold::Bytes(Bytes::new(n));
-    assert_eq!(gsp.config.threshold, bytes(3_000));
+    assert_eq!(gsp.law.config.threshold, bytes(3_000));
     for (rate, expected) in [
         (Rate::from_mbps(16), bytes(6_000)),
         (Rate::ZERO, bytes(6_000)),
@@ -168,7 +171,7 @@ fn a_threshold_in_time_follows_the_rate_but_not_an_outage() {
         (Rate::UNLIMITED, Threshold::Bytes(Bytes::MAX)),
     ] {
         gsp.set_rate(rate, Time::ZERO, &mut fates);
-        assert_eq!(gsp.config.threshold, expected, "{rate}");
+        assert_eq!(gsp.law.config.threshold, expected, "{rate}");
     }
 }
 

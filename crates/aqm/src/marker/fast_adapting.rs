@@ -12,44 +12,45 @@
 //! burst with. 5. t = 100 ms, as for the other markers. The marker requirement needs some ten packets within t (1.2 Mbit/s): between rarer ones the
 //! rate overshoots.
 
-use super::parameters::{IDLE, OURS, PER, TIME_CONSTANT, flows};
+use super::parameters::{Flows, IDLE, OURS, PER, Per, TIME_CONSTANT, flows};
 use super::random::draw;
 use super::{Law, one};
-use crate::parameter::{Domain, Parameter, ParameterError, Preset, Settings};
+use crate::parameter::{Domain, Parameter, ParameterError, Preset, Table as _};
 use crate::random::Random;
-use crate::registry::Entry;
-use crate::units::{Bytes, Rate, Time};
+use crate::registry::{Entry, Listed};
+use crate::units::{Bytes, Rate, Time, parameters};
 use crate::value::ValueFunction;
 
-const fn bytes(name: &'static str, default: &'static str, help: &'static str) -> Parameter {
+const fn bytes(default: &'static str, help: &'static str) -> Parameter {
     Parameter {
-        name,
-        opposite: None,
         domain: Domain::Bytes(1, 1_000_000_000),
         default: Preset::Is(default),
-        only: None,
-        live: false,
         source: OURS,
         help,
+        ..Parameter::FIXED
     }
 }
 
-#[rustfmt::skip] // One row for each.
-const PARAMETERS: &[Parameter] = &[
-    PER,
-    flows("65536", 1 << 20),
-    IDLE,
-    TIME_CONSTANT,
-    bytes("bucket", "60kB", "Tokens beyond so many say that the rate is measured too high; bursts up to it pass as ordinary."),
-    bytes("step", "1500B", "What an overrun adds to the rate beyond itself, within the time constant, and the tokens that it leaves."),
-];
+parameters! {
+    /// The parameters of this marker.
+    pub(crate) struct Parameters {
+        per: Per = PER,
+        flows: u64 = flows("65536", 1 << 20),
+        idle: Time = IDLE,
+        time_constant: Time = TIME_CONSTANT,
+        bucket: Bytes = bytes("60kB", "More tokens than this show that the measured rate is too high; bursts up to it pass as ordinary."),
+        step: Bytes = bytes("1500B", "What an overrun adds to the rate beyond itself, within the time constant, and the tokens that it leaves."),
+    }
+}
 
-pub(super) const ENTRY: Entry = Entry {
-    name: "fast_adapting",
-    summary: "As random, and what overruns the measured rate is worth less at once.",
-    source: "US 11,425,046; the numbers ours",
-    parameters: PARAMETERS,
-};
+impl Listed for FastAdaptingLaw {
+    const ENTRY: Entry = Entry {
+        name: "fast_adapting",
+        summary: "As random, and what overruns the measured rate is worth less at once.",
+        source: "US 11,425,046; the numbers ours",
+        parameters: Parameters::ROWS,
+    };
+}
 
 /// Rates are kept in units of 2⁻¹⁶ bit/s and stay below 2⁴² bit/s.
 const RATE_BITS: u32 = 16;
@@ -76,22 +77,6 @@ pub(super) struct Flow {
 }
 
 impl FastAdaptingLaw {
-    pub(super) fn new(
-        settings: &Settings,
-        functions: &[ValueFunction],
-    ) -> Result<Self, ParameterError> {
-        let time_constant = settings.time("time_constant").as_nanos();
-        // At most 10⁹ bytes, 2⁶³ tokens minus a bit.
-        let tokens = |name| (settings.number(name) as i64).saturating_mul(BYTE);
-        Ok(Self {
-            function: one(functions)?,
-            time_constant,
-            inverse: u64::MAX / time_constant,
-            bucket: tokens("bucket"),
-            step: tokens("step"),
-        })
-    }
-
     /// Tokens as a rate over the time constant.
     #[inline]
     fn spread(&self, tokens: i64) -> u64 {
@@ -112,9 +97,29 @@ fn whole(rate: u64) -> Rate {
 }
 
 impl Law for FastAdaptingLaw {
+    type Parameters = Parameters;
     type State = Flow;
     const PLACE: usize = 40;
 
+    fn new(parameters: &Parameters, functions: &[ValueFunction]) -> Result<Self, ParameterError> {
+        let time_constant = parameters.time_constant.as_nanos();
+        // At most 10⁹ bytes, 2⁶³ tokens minus a bit.
+        let tokens = |bytes: Bytes| (bytes.get() as i64).saturating_mul(BYTE);
+        Ok(Self {
+            function: one(functions)?,
+            time_constant,
+            inverse: u64::MAX / time_constant,
+            bucket: tokens(parameters.bucket),
+            step: tokens(parameters.step),
+        })
+    }
+    fn flows(parameters: &Parameters) -> Flows {
+        Flows {
+            per: parameters.per,
+            flows: parameters.flows,
+            idle: parameters.idle,
+        }
+    }
     fn fresh(&self) -> Flow {
         Flow::default()
     }

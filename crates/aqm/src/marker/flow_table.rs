@@ -1,6 +1,6 @@
-//! What a marker remembers of each flow, in a table of fixed size.
+//! The states of flows, in a table of fixed size.
 //!
-//! A flow belongs to one set of eight places, by a salted hash of its key, so that nobody outside can choose flows that collide. A flow that
+//! A flow belongs to one set of eight places, by a salted hash of its key, so that no sender can choose flows that collide. A flow that
 //! is not there takes a place that is free or whose flow has been idle for long; if all eight are in use it shares one extra place with all
 //! others that found none. So a flood of new flows costs no memory and takes no place from a flow that keeps sending, and is itself
 //! measured as what it is, one thing: it gets the low values of its whole rate, and so do honest flows that begin during the flood, until the
@@ -50,7 +50,7 @@ impl<S> Place<S> {
 /// States `S` of flows.
 #[derive(Debug)]
 pub(crate) struct FlowTable<S> {
-    /// Hashes of flows, which tell them apart as their keys do. Of a free place one that belongs to another set.
+    /// Hashes of flows, which distinguish them as their keys do. A free place has one that belongs to another set.
     tags: Box<[u64]>,
     places: Box<[Place<S>]>,
     /// How far a hash is shifted for its set.
@@ -103,7 +103,7 @@ impl<S: Clone> FlowTable<S> {
     fn admit(&mut self, tag: u64, set: usize, now: Time) -> &mut Place<S> {
         let belongs = |tag: u64| (tag >> self.shift) as usize * WAYS == set;
         let idle = |place: usize| now - self.places[place].last.unwrap_or(now) >= self.idle;
-        // Free places first, so that nobody is forgotten without need.
+        // Free places first, so that no flow is forgotten without need.
         let places = || set..set + WAYS;
         let free = places().find(|&place| !belongs(self.tags[place]));
         let Some(place) = free.or_else(|| places().find(|&place| idle(place))) else {

@@ -1,7 +1,7 @@
-//! Markers: they write into each packet what its delivery is worth, in front of a bottleneck.
+//! Markers: in front of a bottleneck they write into each packet what its delivery is worth.
 //!
-//! A marker knows flows, so that no bottleneck behind it has to. What every marker promises, and what its tests hold it to, is the *marker
-//! requirement*: if every packet worth no more than a threshold c is discarded, what is left of a flow has the rate v⁻¹(c) of its
+//! A marker knows flows, so that no bottleneck behind it has to. Every marker promises the *marker
+//! requirement*, which its tests check: if every packet worth no more than a threshold c is discarded, what is left of a flow has the rate v⁻¹(c) of its
 //! [`ValueFunction`], or all of its rate where that is less.
 //!
 //! In a scenario a group has a function (see [`function`](crate::value::function)), and may choose the marker and its parameters:
@@ -29,25 +29,33 @@ mod remark;
 mod table;
 mod token_bucket;
 
-use alloc::string::ToString;
-
 pub use self::remark::{PERIOD, Remarker};
 
 use self::flow_table::{FlowTable, Place};
+use self::parameters::{Flows, Per};
 use crate::packet::Packet;
-use crate::parameter::{ParameterError, Settings};
+use crate::parameter::{ParameterError, Settings, Table};
 use crate::random::Random;
-use crate::registry::{Entry, entry};
+use crate::registry::{Entry, Listed, entry};
 use crate::units::{Bytes, Time};
 use crate::value::ValueFunction;
 
-/// How a marker decides: what it keeps of each flow, or of the aggregate, and what a packet is worth.
-trait Law {
-    /// What it keeps.
+/// The law of a marker: the state of each flow, or of the aggregate, and the value of a packet.
+trait Law: Listed + Sized {
+    /// Its parameters.
+    type Parameters: Table;
+    /// State of a flow.
     type State: Clone + core::fmt::Debug;
     /// Bytes of a flow's place, with its tag, where pointers have 64 bits: estimates of memory are the same on every platform.
     const PLACE: usize;
-    /// Of a flow that begins.
+    /// The law for these functions.
+    fn new(
+        parameters: &Self::Parameters,
+        functions: &[ValueFunction],
+    ) -> Result<Self, ParameterError>;
+    /// Whether flows are distinguished, and how many are remembered.
+    fn flows(parameters: &Self::Parameters) -> Flows;
+    /// The state of a flow that begins.
     fn fresh(&self) -> Self::State;
     /// Bytes that a state has on the heap.
     fn heap(&self) -> usize {
@@ -73,16 +81,20 @@ struct Marking<L: Law> {
 }
 
 impl<L: Law> Marking<L> {
-    fn new(law: L, settings: &Settings, mut random: Random) -> Self {
+    fn new(
+        settings: &Settings,
+        functions: &[ValueFunction],
+        mut random: Random,
+    ) -> Result<Self, ParameterError> {
+        let parameters = L::Parameters::of(settings);
+        let law = L::new(&parameters, functions)?;
         let fresh = law.fresh();
-        let scope = match settings.word("per") {
-            "aggregate" => Scope::Aggregate(Place::new(fresh)),
-            _ => {
-                let (flows, idle) = (settings.number("flows"), settings.time("idle"));
-                Scope::Flows(FlowTable::new(flows, idle, fresh, &mut random))
-            }
+        let Flows { per, flows, idle } = L::flows(&parameters);
+        let scope = match per {
+            Per::Aggregate => Scope::Aggregate(Place::new(fresh)),
+            Per::Flow => Scope::Flows(FlowTable::new(flows, idle, fresh, &mut random)),
         };
-        Self { law, scope, random }
+        Ok(Self { law, scope, random })
     }
 
     #[inline]
@@ -109,11 +121,11 @@ impl<L: Law> Marking<L> {
 pub struct Memory {
     /// Places for flows; none in a marker of the aggregate.
     pub places: usize,
-    /// Bytes of all places, which are asked for at once.
+    /// Bytes of all places, which are allocated at once.
     pub bytes: usize,
-    /// How many are taken, by idle flows too.
+    /// Places in use, by idle flows too.
     pub taken: usize,
-    /// Packets of flows that found no place, which were marked together, as one flow.
+    /// Packets of flows without a place, which were marked together, as one flow.
     pub crowded: u64,
 }
 
@@ -121,17 +133,16 @@ pub struct Memory {
 macro_rules! markers {
     ($($variant:ident => $module:ident :: $law:ident,)*) => {
         /// Every kind of marker, in the order of listings; the first is the default.
-        pub const MARKERS: &[Entry] = &[$($module::ENTRY,)*];
+        pub const MARKERS: &[Entry] = &[$(<$module::$law as Listed>::ENTRY,)*];
 
         #[allow(clippy::large_enum_variant, reason = "a group has one; a box would cost each packet a hop")]
         #[derive(Debug)]
-        enum Kind { $($variant(Marking<$module::$law>),)* }
+        enum AnyMarking { $($variant(Marking<$module::$law>),)* }
 
-        impl Kind {
+        impl AnyMarking {
             fn new(kind: &str, settings: &Settings, functions: &[ValueFunction], random: Random) -> Result<Self, ParameterError> {
-                $(if kind == $module::ENTRY.name {
-                    let law = $module::$law::new(settings, functions)?;
-                    return Ok(Self::$variant(Marking::new(law, settings, random)));
+                $(if kind == <$module::$law as Listed>::ENTRY.name {
+                    return Marking::new(settings, functions, random).map(Self::$variant);
                 })*
                 Err(match entry(MARKERS, kind) {
                     Err(error) => error,
@@ -159,7 +170,7 @@ markers! {
 
 /// Any marker, dispatched statically.
 #[derive(Debug)]
-pub struct Marker(Kind);
+pub struct Marker(AnyMarking);
 
 impl Marker {
     /// A marker of `kind` in [`MARKERS`], whose settings come from that kind's own table. `functions` is one function; of `multi_timescale`
@@ -173,7 +184,7 @@ impl Marker {
     ) -> Result<Self, ParameterError> {
         entry(MARKERS, kind)?;
         settings.check()?;
-        Kind::new(kind, settings, functions, random).map(Self)
+        AnyMarking::new(kind, settings, functions, random).map(Self)
     }
     /// Sets the value of a packet that comes at `now`, whatever it was before; never to 0. `now` should not fall, but may: time that goes back is
     /// no time.
@@ -187,7 +198,7 @@ impl Marker {
     }
 }
 
-/// The entry of `kind`, or the kinds there are.
+/// The entry of `kind`, or an error that lists all kinds.
 pub fn find(kind: &str) -> Result<&'static Entry, ParameterError> {
     entry(MARKERS, kind)
 }
@@ -196,11 +207,11 @@ pub fn find(kind: &str) -> Result<&'static Entry, ParameterError> {
 fn one(functions: &[ValueFunction]) -> Result<ValueFunction, ParameterError> {
     match functions {
         [function] => Ok(function.clone()),
-        _ => Err(ParameterError {
-            key: "functions".to_string(),
-            found: functions.len().to_string(),
-            allowed: "must be one value function".to_string(),
-        }),
+        _ => Err(ParameterError::new(
+            "functions",
+            functions.len(),
+            "must be one value function",
+        )),
     }
 }
 

@@ -12,53 +12,46 @@
 //! longer ones is passed over.
 
 use alloc::boxed::Box;
-use alloc::string::ToString;
 use alloc::vec::Vec;
 
 use super::Law;
-use super::parameters::{IDLE, OURS, PER, flows};
+use super::parameters::{Flows, IDLE, OURS, PER, Per, flows};
 use super::random::draw;
 use super::rate::{Decay, Estimate};
-use crate::parameter::{Domain, Parameter, ParameterError, Preset, Settings};
+use crate::parameter::{Domain, Given, Parameter, ParameterError, Preset, Table as _};
 use crate::random::Random;
-use crate::registry::Entry;
-use crate::units::{Bytes, Rate, Time};
+use crate::registry::{Entry, Listed};
+use crate::units::{Bytes, Rate, Time, name_of, parameters};
 use crate::value::ValueFunction;
 use crate::value::code::{exp2, log2};
 
 /// The most timescales.
 const MOST: usize = 8;
 
-const fn row(
-    name: &'static str,
-    domain: Domain,
-    default: &'static str,
-    help: &'static str,
-) -> Parameter {
+const fn row(domain: Domain, default: &'static str, help: &'static str) -> Parameter {
     Parameter {
-        name,
-        opposite: None,
         domain,
         default: Preset::Is(default),
-        only: None,
-        live: false,
         source: OURS,
         help,
+        ..Parameter::FIXED
     }
 }
 
 const TIMES: Domain = Domain::Time(Time::from_millis(1), Time::from_secs(100));
 
-#[rustfmt::skip] // One row for each.
-const PARAMETERS: &[Parameter] = &[
-    PER,
-    flows("65536", 1 << 20),
-    IDLE_LONG,
-    row("timescales", Domain::Integer(2, MOST as u64), "3", "On how many the rate is measured."),
-    row("shortest", TIMES, "100ms", "The time constant of the shortest, as that of the other markers."),
-    row("longest", TIMES, "10s", "The time constant of the longest."),
-    row("boost", Domain::Integer(1, 1_000), "4", "With one function for all: how many times the rate a timescale allows that the next longer one does."),
-];
+parameters! {
+    /// The parameters of this marker.
+    pub(crate) struct Parameters {
+        per: Per = PER,
+        flows: u64 = flows("65536", 1 << 20),
+        idle: Time = IDLE_LONG,
+        timescales: u8 = row(Domain::Integer(2, MOST as u64), "3", "On how many the rate is measured."),
+        shortest: Time = row(TIMES, "100ms", "The time constant of the shortest, as that of the other markers."),
+        longest: Time = row(TIMES, "10s", "The time constant of the longest."),
+        boost: Given<u64> = row(Domain::Integer(1, 1_000), "4", "With one function for all: how many times the rate a timescale allows that the next longer one does."),
+    }
+}
 
 /// A place must outlive what the longest timescale remembers.
 const IDLE_LONG: Parameter = Parameter {
@@ -67,12 +60,14 @@ const IDLE_LONG: Parameter = Parameter {
     ..IDLE
 };
 
-pub(super) const ENTRY: Entry = Entry {
-    name: "multi_timescale",
-    summary: "As random, with functions of its own for what exceeds the rates of longer times.",
-    source: "US 11,695,703, reconstructed from its claims",
-    parameters: PARAMETERS,
-};
+impl Listed for MultiTimescaleLaw {
+    const ENTRY: Entry = Entry {
+        name: "multi_timescale",
+        summary: "As random, with functions of its own for what exceeds the rates of longer times.",
+        source: "US 11,695,703, reconstructed from its claims",
+        parameters: Parameters::ROWS,
+    };
+}
 
 /// The law of the multi-timescale marker.
 #[derive(Debug)]
@@ -81,46 +76,40 @@ pub(super) struct MultiTimescaleLaw {
     timescales: Box<[(Decay, ValueFunction)]>,
 }
 
-impl MultiTimescaleLaw {
-    pub(super) fn new(
-        settings: &Settings,
-        functions: &[ValueFunction],
-    ) -> Result<Self, ParameterError> {
-        let count = settings.number("timescales") as usize;
-        let refuse = |key: &str, found: &dyn ToString, allowed: &str| {
-            Err(ParameterError {
-                key: key.to_string(),
-                found: found.to_string(),
-                allowed: allowed.to_string(),
-            })
-        };
-        let (shortest, longest) = (settings.time("shortest"), settings.time("longest"));
+impl Law for MultiTimescaleLaw {
+    type Parameters = Parameters;
+    type State = [Estimate; MOST];
+    const PLACE: usize = 88;
+
+    fn new(parameters: &Parameters, functions: &[ValueFunction]) -> Result<Self, ParameterError> {
+        let count = usize::from(parameters.timescales);
+        let Parameters {
+            shortest,
+            longest,
+            boost,
+            ..
+        } = *parameters;
         if shortest >= longest {
-            return refuse("shortest", &shortest, "must be below longest");
+            let name = name_of!(Parameters, shortest);
+            return Err(ParameterError::new(name, shortest, "must be below longest"));
         }
         let functions: Vec<ValueFunction> = match functions {
             [function] => {
-                let boost = settings.number("boost");
-                let times = |shorter: usize| boost.saturating_pow(shorter as u32);
+                let times = |shorter: usize| boost.value.saturating_pow(shorter as u32);
                 (0..count)
                     .map(|k| function.stretched(times(count - 1 - k)))
                     .collect()
             }
-            given if given.len() == count && !settings.is_given("boost") => given.to_vec(),
-            given if given.len() == count => {
-                return refuse(
-                    "boost",
-                    &settings.number("boost"),
-                    "has an effect only with one function",
-                );
+            given if given.len() != count => {
+                let allowed = "must be one, or one for each timescale";
+                return Err(ParameterError::new("functions", given.len(), allowed));
             }
-            given => {
-                return refuse(
-                    "functions",
-                    &given.len(),
-                    "must be one, or one for each timescale",
-                );
+            _ if boost.is_given => {
+                let allowed = "has an effect only with one function";
+                let name = name_of!(Parameters, boost);
+                return Err(ParameterError::new(name, boost.value, allowed));
             }
+            given => given.to_vec(),
         };
         let logs = (log2(shortest.as_nanos()), log2(longest.as_nanos()));
         let time = |k: usize| logs.0 + (logs.1 - logs.0) * k as i128 / (count - 1) as i128;
@@ -133,12 +122,13 @@ impl MultiTimescaleLaw {
                 .collect(),
         })
     }
-}
-
-impl Law for MultiTimescaleLaw {
-    type State = [Estimate; MOST];
-    const PLACE: usize = 88;
-
+    fn flows(parameters: &Parameters) -> Flows {
+        Flows {
+            per: parameters.per,
+            flows: parameters.flows,
+            idle: parameters.idle,
+        }
+    }
     fn fresh(&self) -> Self::State {
         [Estimate::default(); MOST]
     }

@@ -4,23 +4,33 @@
 //! than c is v⁻¹(c)/R, so what survives the threshold c has the rate v⁻¹(c): the marker requirement, without any token bucket.
 //! Deviation from the ns-3 module: 1. the rate is the time-decaying average of `rate.rs`, updated before the draw.
 
-use super::parameters::{IDLE, PER, TIME_CONSTANT, flows};
+use super::parameters::{Flows, IDLE, PER, Per, TIME_CONSTANT, flows};
 use super::rate::{Decay, Estimate};
 use super::{Law, one};
-use crate::parameter::{Parameter, ParameterError, Settings};
+use crate::parameter::{ParameterError, Table as _};
 use crate::random::Random;
-use crate::registry::Entry;
-use crate::units::{Bytes, Rate, Time};
+use crate::registry::{Entry, Listed};
+use crate::units::{Bytes, Rate, Time, parameters};
 use crate::value::ValueFunction;
 
-const PARAMETERS: &[Parameter] = &[PER, flows("65536", 1 << 20), IDLE, TIME_CONSTANT];
+parameters! {
+    /// The parameters of this marker.
+    pub(crate) struct Parameters {
+        per: Per = PER,
+        flows: u64 = flows("65536", 1 << 20),
+        idle: Time = IDLE,
+        time_constant: Time = TIME_CONSTANT,
+    }
+}
 
-pub(super) const ENTRY: Entry = Entry {
-    name: "random",
-    summary: "The value of a rate drawn evenly below the flow's measured rate.",
-    source: "US 11,425,046 and the public PVPIE module for ns-3 (tlpvpie)",
-    parameters: PARAMETERS,
-};
+impl Listed for RandomLaw {
+    const ENTRY: Entry = Entry {
+        name: "random",
+        summary: "The value of a rate drawn evenly below the flow's measured rate.",
+        source: "US 11,425,046 and the public PVPIE module for ns-3 (tlpvpie)",
+        parameters: Parameters::ROWS,
+    };
+}
 
 /// The law of the random marker.
 #[derive(Debug)]
@@ -29,22 +39,24 @@ pub(super) struct RandomLaw {
     decay: Decay,
 }
 
-impl RandomLaw {
-    pub(super) fn new(
-        settings: &Settings,
-        functions: &[ValueFunction],
-    ) -> Result<Self, ParameterError> {
-        Ok(Self {
-            function: one(functions)?,
-            decay: Decay::new(settings.time("time_constant")),
-        })
-    }
-}
-
 impl Law for RandomLaw {
+    type Parameters = Parameters;
     type State = Estimate;
     const PLACE: usize = 32;
 
+    fn new(parameters: &Parameters, functions: &[ValueFunction]) -> Result<Self, ParameterError> {
+        Ok(Self {
+            function: one(functions)?,
+            decay: Decay::new(parameters.time_constant),
+        })
+    }
+    fn flows(parameters: &Parameters) -> Flows {
+        Flows {
+            per: parameters.per,
+            flows: parameters.flows,
+            idle: parameters.idle,
+        }
+    }
     fn fresh(&self) -> Estimate {
         Estimate::default()
     }

@@ -1,4 +1,4 @@
-//! Remarking between networks: what comes in with one network's values goes on with values of the function that the network behind gives it.
+//! Remarking between networks: packets that carry the values of one network get values of the function that the next network gives them.
 //!
 //! Source: "Stateless Resource Sharing in Networks with Multi-Layer Virtualization" (ICC 2019) as far as the P4 remarker of ELTE implements
 //! it. Per virtual network the bytes of each incoming value are counted over a period of 10 ms. A packet with value b is taken to stand
@@ -34,7 +34,7 @@ pub struct Remarker {
     random: Random,
 }
 
-/// What came from one network.
+/// Traffic of one network.
 #[derive(Debug)]
 struct Network {
     function: ValueFunction,
@@ -47,7 +47,7 @@ struct Network {
 }
 
 impl Remarker {
-    /// For as many networks as there are `functions`, each with its own. Values are counted over `period`, at least 1 µs, and told apart in bins of
+    /// For as many networks as there are `functions`, each with its own. Values are counted over `period`, at least 1 µs, in bins of
     /// `width` codes, at least 1; codes above `highest` count as that.
     pub fn new(
         functions: &[ValueFunction],

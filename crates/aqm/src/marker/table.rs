@@ -12,52 +12,50 @@
 
 use alloc::boxed::Box;
 
-use super::parameters::{IDLE, OURS, PER, TIME_CONSTANT, flows};
+use super::parameters::{Flows, IDLE, OURS, PER, Per, TIME_CONSTANT, flows};
 use super::rate::{Decay, Estimate};
 use super::{Law, one};
-use crate::parameter::{Domain, Parameter, ParameterError, Preset, Settings};
+use crate::parameter::{Domain, Parameter, ParameterError, Preset, Table as _};
 use crate::random::Random;
-use crate::registry::Entry;
-use crate::units::{Bytes, Rate, Time};
+use crate::registry::{Entry, Listed};
+use crate::units::{Bytes, Rate, Time, parameters};
 use crate::value::ValueFunction;
 use crate::value::code::{LOG_BITS, exp2, log2};
 
-#[rustfmt::skip] // One row for each.
-const PARAMETERS: &[Parameter] = &[
-    PER,
-    flows("65536", 1 << 20),
-    IDLE,
-    TIME_CONSTANT,
-    Parameter {
-        name: "steps",
-        opposite: None,
-        domain: Domain::Integer(1, 256),
-        default: Preset::Is("64"),
-        only: None,
-        live: false,
-        source: "ours: as fine as the codes",
-        help: "Regions per factor of two of the rate.",
-    },
-    Parameter {
-        name: "table_bits",
-        opposite: None,
-        domain: Domain::Integer(4, 16),
-        default: Preset::Is("12"),
-        only: None,
-        live: false,
-        source: OURS,
-        help: "The table of offsets has 2 to this power entries: so finely are the most valuable parts of a flow told apart.",
-    },
-];
+parameters! {
+    /// The parameters of this marker.
+    pub(crate) struct Parameters {
+        per: Per = PER,
+        flows: u64 = flows("65536", 1 << 20),
+        idle: Time = IDLE,
+        time_constant: Time = TIME_CONSTANT,
+        steps: u32 = Parameter {
+            domain: Domain::Integer(1, 256),
+            default: Preset::Is("64"),
+            source: "ours: as fine as the codes",
+            help: "Regions per factor of two of the rate.",
+            ..Parameter::FIXED
+        },
+        table_bits: u32 = Parameter {
+            domain: Domain::Integer(4, 16),
+            default: Preset::Is("12"),
+            source: OURS,
+            help: "The table of offsets has 2 to this power entries: the resolution of the most valuable parts of a flow.",
+            ..Parameter::FIXED
+        },
+    }
+}
 
-pub(super) const ENTRY: Entry = Entry {
-    name: "table",
-    summary: "As random, with three tables in place of arithmetic.",
-    source: "US 12,206,590; the tables derived",
-    parameters: PARAMETERS,
-};
+impl Listed for TableLaw {
+    const ENTRY: Entry = Entry {
+        name: "table",
+        summary: "As random, with three tables in place of arithmetic.",
+        source: "US 12,206,590; the tables derived",
+        parameters: Parameters::ROWS,
+    };
+}
 
-/// Octaves of rates that are told apart: all of an estimate.
+/// Octaves of rates that are distinguished: all of an estimate.
 const OCTAVES: u32 = 43;
 /// Leading bits of a rate that choose its region, besides the first.
 const LEADING_BITS: u32 = 10;
@@ -76,19 +74,32 @@ pub(super) struct TableLaw {
 }
 
 impl TableLaw {
-    pub(super) fn new(
-        settings: &Settings,
-        functions: &[ValueFunction],
-    ) -> Result<Self, ParameterError> {
+    /// The region of a rate, from 1 bit/s on.
+    #[inline]
+    fn region(&self, rate: Rate) -> u32 {
+        let rate = rate.as_bps().max(1);
+        let octave = 63 - rate.leading_zeros();
+        let leading = (rate << rate.leading_zeros()) >> (63 - LEADING_BITS);
+        let part = leading as usize - (1 << LEADING_BITS);
+        octave * self.steps + u32::from(self.regions[part])
+    }
+}
+
+impl Law for TableLaw {
+    type Parameters = Parameters;
+    type State = Estimate;
+    const PLACE: usize = 32;
+
+    fn new(parameters: &Parameters, functions: &[ValueFunction]) -> Result<Self, ParameterError> {
         let function = one(functions)?;
-        // At most 256 and 16.
-        let steps = settings.number("steps") as u32;
-        let table_bits = settings.number("table_bits") as u32;
+        let Parameters {
+            steps, table_bits, ..
+        } = *parameters;
         let region = |log: i128| ((log * i128::from(steps)) >> LOG_BITS) as u16;
         let one = i128::from(LEADING_BITS) << LOG_BITS;
         let halves = i128::from(table_bits + 1) << LOG_BITS;
         Ok(Self {
-            decay: Decay::new(settings.time("time_constant")),
+            decay: Decay::new(parameters.time_constant),
             steps,
             regions: (0..1_u64 << LEADING_BITS)
                 .map(|part| region(log2((1 << LEADING_BITS) + part) - one))
@@ -104,22 +115,13 @@ impl TableLaw {
                 .collect(),
         })
     }
-
-    /// The region of a rate, from 1 bit/s on.
-    #[inline]
-    fn region(&self, rate: Rate) -> u32 {
-        let rate = rate.as_bps().max(1);
-        let octave = 63 - rate.leading_zeros();
-        let leading = (rate << rate.leading_zeros()) >> (63 - LEADING_BITS);
-        let part = leading as usize - (1 << LEADING_BITS);
-        octave * self.steps + u32::from(self.regions[part])
+    fn flows(parameters: &Parameters) -> Flows {
+        Flows {
+            per: parameters.per,
+            flows: parameters.flows,
+            idle: parameters.idle,
+        }
     }
-}
-
-impl Law for TableLaw {
-    type State = Estimate;
-    const PLACE: usize = 32;
-
     fn fresh(&self) -> Estimate {
         Estimate::default()
     }

@@ -14,62 +14,61 @@
 //! gets up to a region (26 %) less than its function says.
 
 use alloc::boxed::Box;
-use alloc::string::ToString;
 use alloc::vec;
 use alloc::vec::Vec;
 use core::mem;
 
-use super::parameters::{IDLE, PER, flows};
+use super::parameters::{Flows, IDLE, PER, Per, flows};
 use super::{Law, one};
-use crate::parameter::{Domain, Parameter, ParameterError, Preset, Settings};
+use crate::parameter::{Domain, Parameter, ParameterError, Preset, Table as _};
 use crate::random::Random;
-use crate::registry::Entry;
-use crate::units::{Bytes, Rate, Time};
+use crate::registry::{Entry, Listed};
+use crate::units::{Bytes, Rate, Time, name_of, parameters};
 use crate::value::ValueFunction;
 use crate::value::code::{exp2, log2};
 use crate::value::curve::Curve;
 
 const PVPIE: &str = "the public PVPIE module for ns-3 (tlpvpie)";
 
-#[rustfmt::skip] // One row for each.
-const PARAMETERS: &[Parameter] = &[
-    PER,
-    flows("4096", 1 << 16),
-    IDLE,
-    row("from", RATES, "10kbit", PVPIE, "The lowest boundary: no part of a flow is worth more than the bit at this rate."),
-    row("to", RATES, "10gbit", "ours: above the flows of today", "The highest boundary, rounded up to a whole step; what is beyond is worth the least there is."),
-    row("steps", Domain::Integer(1, 100), "10", "ours, for speed; the ns-3 module has 30", "Regions per factor of ten of the rate."),
-    row("depth", Domain::Time(Time::from_micros(1), Time::from_secs(10)), "10ms", "ours: half the delay target of PIE, a typical buffer delay", "How long a bucket takes to fill: the bursts that a region takes."),
-    row("least", Domain::Bytes(64, 1_000_000), "3kB", "ours: two full packets", "A bucket holds at least so much."),
-];
+parameters! {
+    /// The parameters of this marker.
+    pub(crate) struct Parameters {
+        per: Per = PER,
+        flows: u64 = flows("4096", 1 << 16),
+        idle: Time = IDLE,
+        from: Rate = row(RATES, "10kbit", PVPIE, "The lowest boundary: no part of a flow is worth more than the bit at this rate."),
+        to: Rate = row(RATES, "10gbit", "ours: above the flows of today", "The highest boundary, rounded up to a whole step; what is beyond is worth the least there is."),
+        steps: u8 = row(Domain::Integer(1, 100), "10", "ours, for speed; the ns-3 module has 30", "Regions per factor of ten of the rate."),
+        depth: Time = row(Domain::Time(Time::from_micros(1), Time::from_secs(10)), "10ms", "ours: half the delay target of PIE, a typical buffer delay", "How long a bucket takes to fill: the bursts that a region takes."),
+        least: Bytes = row(Domain::Bytes(64, 1_000_000), "3kB", "ours: two full packets", "A bucket holds at least so much."),
+    }
+}
 
 const RATES: Domain = Domain::Rate(Rate::from_bps(1_000), Curve::FASTEST);
 
 const fn row(
-    name: &'static str,
     domain: Domain,
     default: &'static str,
     source: &'static str,
     help: &'static str,
 ) -> Parameter {
     Parameter {
-        name,
-        opposite: None,
         domain,
         default: Preset::Is(default),
-        only: None,
-        live: false,
         source,
         help,
+        ..Parameter::FIXED
     }
 }
 
-pub(super) const ENTRY: Entry = Entry {
-    name: "token_bucket",
-    summary: "The value of the first region of the rate whose bucket has tokens.",
-    source: PVPIE,
-    parameters: PARAMETERS,
-};
+impl Listed for TokenBucketLaw {
+    const ENTRY: Entry = Entry {
+        name: "token_bucket",
+        summary: "The value of the first region of the rate whose bucket has tokens.",
+        source: PVPIE,
+        parameters: Parameters::ROWS,
+    };
+}
 
 /// Fraction bits of the nanoseconds in which buckets are kept.
 const CLOCK_BITS: u32 = 8;
@@ -145,44 +144,6 @@ impl Clone for Buckets {
 }
 
 impl TokenBucketLaw {
-    pub(super) fn new(
-        settings: &Settings,
-        functions: &[ValueFunction],
-    ) -> Result<Self, ParameterError> {
-        let function = one(functions)?;
-        let (from, to) = (settings.rate("from"), settings.rate("to"));
-        if from > to {
-            return Err(ParameterError {
-                key: "from".to_string(),
-                found: from.to_string(),
-                allowed: "must not be above to".to_string(),
-            });
-        }
-        let depth = settings.time("depth").as_nanos() << CLOCK_BITS;
-        let least = settings.number("least");
-        let steps = i128::from(settings.number("steps"));
-        let (mut regions, mut codes) = (Vec::new(), Vec::new());
-        for step in 0_i128.. {
-            let rate = exp2(log2(from.as_bps()) + step * log2(10) / steps, 0) as u64;
-            // 8·10⁹ · 2²⁰ is below 2⁵³.
-            let per_byte = ((8_000_000_000_u64 << (CLOCK_BITS + BYTE_BITS)) + rate / 2) / rate;
-            let least = least.saturating_mul(per_byte) >> BYTE_BITS;
-            regions.push(Region {
-                per_byte,
-                depth: depth.max(least).min(LONGEST),
-            });
-            codes.push(function.code_at(Rate::from_bps(rate)));
-            if rate >= to.as_bps() {
-                break;
-            }
-        }
-        codes.push(1);
-        Ok(Self {
-            regions: regions.into_boxed_slice(),
-            codes: codes.into_boxed_slice(),
-        })
-    }
-
     /// Lets time pass: what was full and has not been refilled since the last packet is written down, what is full is forgotten.
     #[inline]
     fn fill(&self, flow: &mut Buckets, since: u64) {
@@ -269,9 +230,48 @@ impl TokenBucketLaw {
 }
 
 impl Law for TokenBucketLaw {
+    type Parameters = Parameters;
     type State = Buckets;
     const PLACE: usize = 96;
 
+    fn new(parameters: &Parameters, functions: &[ValueFunction]) -> Result<Self, ParameterError> {
+        let function = one(functions)?;
+        let Parameters { from, to, .. } = *parameters;
+        if from > to {
+            let name = name_of!(Parameters, from);
+            return Err(ParameterError::new(name, from, "must not be above to"));
+        }
+        let depth = parameters.depth.as_nanos() << CLOCK_BITS;
+        let least = parameters.least.get();
+        let steps = i128::from(parameters.steps);
+        let (mut regions, mut codes) = (Vec::new(), Vec::new());
+        for step in 0_i128.. {
+            let rate = exp2(log2(from.as_bps()) + step * log2(10) / steps, 0) as u64;
+            // 8·10⁹ · 2²⁰ is below 2⁵³.
+            let per_byte = ((8_000_000_000_u64 << (CLOCK_BITS + BYTE_BITS)) + rate / 2) / rate;
+            let least = least.saturating_mul(per_byte) >> BYTE_BITS;
+            regions.push(Region {
+                per_byte,
+                depth: depth.max(least).min(LONGEST),
+            });
+            codes.push(function.code_at(Rate::from_bps(rate)));
+            if rate >= to.as_bps() {
+                break;
+            }
+        }
+        codes.push(1);
+        Ok(Self {
+            regions: regions.into_boxed_slice(),
+            codes: codes.into_boxed_slice(),
+        })
+    }
+    fn flows(parameters: &Parameters) -> Flows {
+        Flows {
+            per: parameters.per,
+            flows: parameters.flows,
+            idle: parameters.idle,
+        }
+    }
     fn fresh(&self) -> Buckets {
         let regions = self.regions.len();
         Buckets {
@@ -304,6 +304,7 @@ impl Law for TokenBucketLaw {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::parameter::Settings;
     use crate::value::CodeScale;
     use proptest::prelude::*;
 
@@ -328,11 +329,11 @@ mod tests {
             packets in prop::collection::vec((0..5_u8, 0..1_000_u64, 1..3_000_u64), 1..2_000),
             depth in 0..3_usize,
         ) {
-            let mut settings = Settings::new(PARAMETERS);
+            let mut settings = Settings::new(Parameters::ROWS);
             settings.set("depth", ["10us", "1ms", "30ms"][depth]).unwrap();
             settings.set("least", "64B").unwrap();
             let gold = ValueFunction::named("gold", CodeScale::default()).unwrap();
-            let law = TokenBucketLaw::new(&settings, &[gold]).unwrap();
+            let law = TokenBucketLaw::new(&Parameters::of(&settings), &[gold]).unwrap();
             let (mut flow, mut random) = (law.fresh(), Random::new(1, "test"));
             let (mut full, mut clock) = (vec![0; law.regions.len()], 0);
             for (kind, gap, len) in packets {

@@ -1,9 +1,11 @@
 //! PI2 at given probabilities: who is signalled how.
 
 use super::*;
+use crate::Qdisc as _;
 use crate::observer::Drop;
 use crate::packet::testing::TestPacket;
-use crate::units::Bytes;
+use crate::parameter::Settings;
+use crate::units::Rate;
 
 #[derive(Debug, Default)]
 struct Counts {
@@ -36,7 +38,7 @@ impl Observer<TestPacket> for Counts {
 
 /// A queue at p' = `percent`: with no integral gain, one update with 10 ms per percent at 1 Hz.
 fn at(percent: u64, given: &[(&str, &str)]) -> Pi2<TestPacket> {
-    let mut settings = Settings::new(TABLE);
+    let mut settings = Settings::new(Parameters::ROWS);
     for (key, value) in [("alpha", "0"), ("beta", "1")].iter().chain(given) {
         settings.set(key, value).unwrap();
     }
@@ -45,7 +47,7 @@ fn at(percent: u64, given: &[(&str, &str)]) -> Pi2<TestPacket> {
         mtu: Bytes::new(1_500),
     };
     let mut queue = Pi2::new(settings, link, Random::new(3, "pi2")).unwrap();
-    queue.aqm.pi.update(Time::from_millis(10 * percent));
+    queue.law.pi.update(Time::from_millis(10 * percent));
     queue
 }
 

@@ -124,6 +124,8 @@ impl Vars {
         mtu: u64,
         draw: impl FnOnce() -> u64,
     ) -> bool {
+        // Early drops wait until the burst allowance is spent, are off while the delay is low and so is the probability, and are "similar
+        // to min_th in RED" with fewer than two packets of the MTU (sch_pie.c).
         if self.burst_time > 0
             || (self.qdelay < params.target / 2 && self.prob < MAX_PROB / 5)
             || backlog < 2 * mtu
@@ -139,6 +141,8 @@ impl Vars {
             0 => 0,
             _ => self.accu_prob.wrapping_add(probability),
         };
+        // Independent draws would sometimes signal several packets in a row and then none for long; the sum of the probabilities spaces
+        // signals, so that one flow does not lose several packets at once.
         if self.accu_prob < MAX_PROB / 100 * 85 {
             return false;
         }
@@ -222,7 +226,7 @@ impl Vars {
         } else {
             (self.qdelay, self.qdelay_old)
         };
-        // No delay with a backlog means that the backlog is very small.
+        // "If qdelay is zero and backlog is not, it means backlog is very small, so we do not update probability in this round."
         let mut may_decay = qdelay != 0 || backlog == 0;
 
         let delta = self.delta(params, qdelay, qdelay_old);
@@ -236,6 +240,7 @@ impl Vars {
         } else {
             self.prob = self.prob.saturating_sub(delta.unsigned_abs());
         }
+        // "Reduce drop probability quickly if delay is 0 for 2 consecutive Tupdate periods": the linear law alone would take seconds.
         if qdelay == 0 && qdelay_old == 0 && may_decay {
             self.prob -= self.prob / 64;
         }

@@ -1,6 +1,6 @@
 //! PIE: Proportional Integral controller Enhanced, on one queue.
 //!
-//! Two forms of the same design behind one set of parameters:
+//! Two forms of the same design share one set of parameters:
 //!
 //! * [`linux`]: `net/sched/sch_pie.c` (6.18), to the integer;
 //! * `rfc8033`: RFC 8033 sections 4 and 5 with appendix B.
@@ -8,10 +8,10 @@
 //! Every `tupdate` a PI controller moves a probability so that the queue delay comes to `target`;
 //! its gains grow with the probability. Arriving packets are signalled with it, spaced by an
 //! accumulator, except during a burst allowance, while the queue is short, or while the delay is
-//! low. The heads of the two files number what deviates from their sources.
+//! low. The heads of the two files list the deviations from their sources.
 //!
 //! Needs: arrival times, an update every `tupdate`, randomness; the link's rate only for a limit in time. Promises: the mean delay of
-//! greedy flows comes to `target`. Does not: hold the delay of a burst, tell flows apart, or restrain a flow that ignores signals
+//! greedy flows comes to `target`. Does not: hold the delay of a burst, distinguish flows, or restrain a flow that ignores signals
 //! other than by dropping. An idle queue holds 320 bytes and its settings (24 per parameter).
 //!
 //! | corner case                                       | test                                                                     |
@@ -33,13 +33,16 @@ pub(crate) mod rfc8033;
 
 use crate::observer::{DropReason, MarkReason, Observer, QueueId};
 use crate::packet::Packet;
-use crate::parameter::{Parameter, ParameterError, Settings};
-use crate::qdisc::{Backlog, Gauge, Kind, Link, Qdisc, mark};
+use crate::parameter::{Amount, ParameterError, Table as _};
+use crate::qdisc::{Backlog, Gauge, Link, mark};
 use crate::random::Random;
-use crate::single_queue::{self, Limit, SingleQueue};
-use crate::units::{Rate, Time};
+use crate::registry::{Entry, Listed};
+use crate::single_buffer::{ControlLaw, SingleBuffer};
+use crate::single_queue::{SingleQueue, refuse};
+use crate::units::Time;
 
-pub(crate) use parameters::{LONGEST, SHORTEST};
+use parameters::Form;
+pub(crate) use parameters::{Decay, LONGEST, Parameters, SHORTEST};
 use rfc8033::{Config, Rfc8033};
 
 /// When the kernel's timer fires for the first time: half a second after the start.
@@ -54,14 +57,21 @@ pub(crate) enum Verdict {
 }
 
 /// A PIE queue.
+pub type Pie<P> = SingleBuffer<P, Law>;
+
+impl Listed for Law {
+    const ENTRY: Entry = Entry {
+        name: "pie",
+        summary: "Proportional Integral controller Enhanced: one queue held at a target delay by random drops or marks.",
+        source: "RFC 8033; Linux sch_pie.c (6.18)",
+        parameters: Parameters::ROWS,
+    };
+}
+
+/// The control law of one of the forms, and its timer.
 #[derive(Debug)]
-pub struct Pie<P> {
-    settings: Settings,
-    /// With the last rate that was not zero.
-    link: Link,
-    limit: Limit,
-    queue: SingleQueue<P>,
-    form: Form,
+pub struct Law {
+    state: State,
     next_update: Time,
     update_interval: Time,
 }
@@ -71,7 +81,7 @@ pub struct Pie<P> {
     clippy::large_enum_variant,
     reason = "a queue has one; a box would cost each packet a hop"
 )]
-enum Form {
+enum State {
     Linux(Linux),
     Rfc8033(Rfc8033),
 }
@@ -98,6 +108,7 @@ impl Linux {
         {
             return Verdict::Pass;
         }
+        // "If packet is ecn capable, mark it if drop probability is lower than 10%, else drop it": above, marks are evidently not obeyed.
         let marks = self.ecn && packet.ecn().is_capable();
         if marks && self.vars.prob <= linux::MAX_PROB / 10 {
             return Verdict::Mark;
@@ -111,115 +122,118 @@ impl Linux {
     }
 }
 
-/// What one controller of the Linux form reads of the settings.
-pub(crate) fn linux_params(settings: &Settings) -> linux::Params {
-    linux::Params {
-        target: linux::ticks(settings.time("target")),
-        alpha: settings.number("alpha"),
-        beta: settings.number("beta"),
-        bytemode: settings.flag("bytemode"),
-        dq_rate_estimator: settings.flag("dq_rate_estimator"),
-    }
-}
-
 /// A probability of the Linux form for reports: what exceeds 1 signals as much as 1 does.
 pub(crate) fn linux_ratio(probability: u64) -> f64 {
     (probability as f64 / linux::MAX_PROB as f64).min(1.0)
 }
 
-impl<P> Kind for Pie<P> {
-    const NAME: &'static str = "pie";
-    const SUMMARY: &'static str = "Proportional Integral controller Enhanced: one queue held at a target delay by random drops or marks.";
-    const SOURCE: &'static str = "RFC 8033; Linux sch_pie.c (6.18)";
-    const PARAMETERS: &'static [Parameter] = parameters::TABLE;
+fn linux_params(parameters: &Parameters) -> linux::Params {
+    linux::Params {
+        target: linux::ticks(parameters.target),
+        alpha: parameters.alpha,
+        beta: parameters.beta,
+        bytemode: parameters.bytemode,
+        dq_rate_estimator: parameters.dq_rate_estimator,
+    }
 }
 
 impl<P> Pie<P> {
     /// The state of the form `linux`, for its comparison with the kernel.
     #[doc(hidden)]
     pub fn linux_vars(&self) -> Option<&linux::Vars> {
-        match &self.form {
-            Form::Linux(form) => Some(&form.vars),
-            Form::Rfc8033(_) => None,
+        match &self.law.state {
+            State::Linux(form) => Some(&form.vars),
+            State::Rfc8033(_) => None,
         }
     }
 }
 
-impl<P: Packet> Pie<P> {
-    /// An empty queue. The first update is due after half a second (`linux`), or one interval.
-    pub fn new(settings: Settings, link: Link, random: Random) -> Result<Self, ParameterError> {
-        let update_interval = settings.time("tupdate");
-        let (form, next_update) = if settings.word("form") == "rfc8033" {
-            let form = Rfc8033::new(Config::of(&settings, link), random);
-            (Form::Rfc8033(form), update_interval)
-        } else {
-            let form = Linux {
-                params: linux_params(&settings),
-                ecn: settings.flag("ecn"),
-                mtu: link.mtu.get(),
-                vars: linux::Vars::default(),
-                random,
-            };
-            (Form::Linux(form), FIRST_UPDATE)
+impl ControlLaw for Law {
+    type Parameters = Parameters;
+    /// As `pie_change` of the kernel.
+    const LOWERED_LIMIT_DROPS: bool = true;
+
+    /// The first update is due after half a second (`linux`), or one interval.
+    fn new(parameters: &Parameters, link: Link, random: Random) -> Result<Self, ParameterError> {
+        let update_interval = parameters.tupdate;
+        let (state, next_update) = match parameters.form {
+            Form::Linux => {
+                let form = Linux {
+                    params: linux_params(parameters),
+                    ecn: parameters.ecn,
+                    mtu: link.mtu.get(),
+                    vars: linux::Vars::default(),
+                    random,
+                };
+                (State::Linux(form), FIRST_UPDATE)
+            }
+            Form::Rfc8033 => {
+                let form = Rfc8033::new(Config::of(parameters, link), random);
+                (State::Rfc8033(form), update_interval)
+            }
         };
         Ok(Self {
-            limit: Limit::of(&settings, link)?,
-            settings,
-            link,
-            queue: SingleQueue::new(),
-            form,
+            state,
             next_update,
             update_interval,
         })
     }
-}
-
-impl<P: Packet> Qdisc<P> for Pie<P> {
-    fn queues(&self) -> &'static [&'static str] {
-        single_queue::NAMES
+    fn limit(parameters: &Parameters) -> Amount {
+        parameters.limit
     }
 
     #[inline]
-    fn enqueue(&mut self, mut packet: P, now: Time, obs: &mut impl Observer<P>) {
-        let backlog = self.queue.backlog();
-        let verdict = if !self.limit.admits(backlog, packet.len()) {
-            match &mut self.form {
-                Form::Linux(form) => form.vars.accu_prob = 0,
-                Form::Rfc8033(form) => form.overflowed(),
+    fn enqueue<P: Packet>(
+        &mut self,
+        queue: &mut SingleQueue<P>,
+        mut packet: P,
+        now: Time,
+        obs: &mut impl Observer<P>,
+    ) {
+        let backlog = queue.backlog();
+        let verdict = if !queue.limit.admits(backlog, packet.len()) {
+            match &mut self.state {
+                State::Linux(form) => form.vars.accu_prob = 0,
+                State::Rfc8033(form) => form.overflowed(),
             }
             Verdict::Drop(DropReason::Limit)
         } else {
-            match &mut self.form {
-                Form::Linux(form) => form.decide(&packet, backlog),
-                Form::Rfc8033(form) => form.decide(&packet, backlog),
+            match &mut self.state {
+                State::Linux(form) => form.decide(&packet, backlog),
+                State::Rfc8033(form) => form.decide(&packet, backlog),
             }
         };
         match verdict {
-            Verdict::Drop(reason) => single_queue::refuse(packet, reason, now, obs),
-            Verdict::Pass => self.queue.accept(packet, now, obs),
+            Verdict::Drop(reason) => refuse(packet, reason, now, obs),
+            Verdict::Pass => queue.accept(packet, now, obs),
             Verdict::Mark => {
                 mark(&mut packet, QueueId::SINGLE, MarkReason::Aqm, now, obs);
-                self.queue.accept(packet, now, obs);
+                queue.accept(packet, now, obs);
             }
         }
-        if let Form::Rfc8033(form) = &mut self.form {
-            form.arrived(self.queue.backlog(), self.limit, now);
+        if let State::Rfc8033(form) = &mut self.state {
+            form.arrived(queue.backlog(), queue.limit, now);
         }
     }
 
     #[inline]
-    fn dequeue(&mut self, now: Time, obs: &mut impl Observer<P>) -> Option<P> {
-        let packet = self.queue.pop()?;
-        let backlog = self.queue.backlog();
-        match &mut self.form {
-            Form::Linux(form) => form.vars.process_dequeue(
+    fn dequeue<P: Packet>(
+        &mut self,
+        queue: &mut SingleQueue<P>,
+        now: Time,
+        obs: &mut impl Observer<P>,
+    ) -> Option<P> {
+        let packet = queue.pop()?;
+        let backlog = queue.backlog();
+        match &mut self.state {
+            State::Linux(form) => form.vars.process_dequeue(
                 &form.params,
                 linux::ticks(now),
                 linux::ticks(packet.arrival()),
                 packet.len().get(),
                 backlog.bytes.get(),
             ),
-            Form::Rfc8033(form) => form.departed(&packet, backlog, now),
+            State::Rfc8033(form) => form.departed(&packet, backlog, now),
         }
         obs.dequeued(QueueId::SINGLE, &packet, now);
         Some(packet)
@@ -228,85 +242,61 @@ impl<P: Packet> Qdisc<P> for Pie<P> {
     fn next_update(&self) -> Option<Time> {
         Some(self.next_update)
     }
-
-    fn update(&mut self, now: Time) {
-        let backlog = self.queue.backlog();
-        match &mut self.form {
-            Form::Linux(form) => form
+    fn update<P: Packet>(&mut self, queue: &SingleQueue<P>, now: Time) {
+        let backlog = queue.backlog();
+        match &mut self.state {
+            State::Linux(form) => form
                 .vars
                 .calculate_probability(&form.params, backlog.bytes.get()),
-            Form::Rfc8033(form) => form.update(backlog),
+            State::Rfc8033(form) => form.update(backlog),
         }
         self.next_update = now + self.update_interval;
     }
 
-    fn set_rate(&mut self, rate: Rate, _now: Time, _obs: &mut impl Observer<P>) {
-        if !rate.is_zero() {
-            self.link.rate = rate;
-            self.limit = self.limit.at(&self.settings, self.link);
+    fn adopt(&mut self, parameters: &Parameters, link: Link) {
+        self.update_interval = parameters.tupdate;
+        match &mut self.state {
+            State::Linux(form) => {
+                form.params = linux_params(parameters);
+                form.ecn = parameters.ecn;
+            }
+            State::Rfc8033(form) => form.configure(Config::of(parameters, link)),
         }
     }
-
-    /// A lowered limit drops from the head, as the kernel's `pie_change` does.
-    fn configure(
+    fn drain<P: Packet>(
         &mut self,
-        key: &str,
-        value: &str,
+        queue: &mut SingleQueue<P>,
         now: Time,
         obs: &mut impl Observer<P>,
-    ) -> Result<(), ParameterError> {
-        let settings = self.settings.changed(key, value)?;
-        self.limit = Limit::of(&settings, self.link)?;
-        self.update_interval = settings.time("tupdate");
-        match &mut self.form {
-            Form::Linux(form) => {
-                form.params = linux_params(&settings);
-                form.ecn = settings.flag("ecn");
-            }
-            Form::Rfc8033(form) => form.configure(Config::of(&settings, self.link)),
-        }
-        self.settings = settings;
-        if key == "limit" {
-            let limit = self.limit;
-            let too_much = |backlog| limit.is_exceeded(backlog);
-            self.queue
-                .drop_heads_while(too_much, DropReason::Reconfigured, now, obs);
-        }
-        Ok(())
-    }
-
-    fn drain(&mut self, now: Time, obs: &mut impl Observer<P>) {
-        self.queue.drain(now, obs);
-        match &mut self.form {
-            Form::Linux(form) => {
+    ) {
+        queue.drain(now, obs);
+        match &mut self.state {
+            State::Linux(form) => {
                 form.vars.restart();
                 form.vars.qdelay = 0;
             }
-            Form::Rfc8033(form) => form.drained(),
+            State::Rfc8033(form) => form.drained(),
         }
     }
 
-    #[inline]
-    fn backlog(&self) -> Backlog {
-        self.queue.backlog()
-    }
-
-    fn status(&self, now: Time, tell: &mut dyn FnMut(&'static str, Gauge)) {
-        tell("delay", Gauge::Delay(self.queue.head_sojourn(now)));
-        self.limit.tell(tell);
-        match &self.form {
-            Form::Linux(form) => {
+    fn status<P: Packet>(
+        &self,
+        queue: &SingleQueue<P>,
+        _now: Time,
+        report: &mut dyn FnMut(&'static str, Gauge),
+    ) {
+        queue.limit.report(report);
+        match &self.state {
+            State::Linux(form) => {
                 let vars = &form.vars;
-                tell("probability", Gauge::Ratio(linux_ratio(vars.prob)));
+                report("probability", Gauge::Ratio(linux_ratio(vars.prob)));
                 let accumulated = vars.accu_prob as f64 / linux::MAX_PROB as f64;
-                tell("accumulated_probability", Gauge::Ratio(accumulated));
-                tell("measured_delay", Gauge::Delay(linux::time(vars.qdelay)));
-                tell(
-                    "burst_allowance",
-                    Gauge::Delay(linux::time(vars.burst_time)),
-                );
+                report("accumulated_probability", Gauge::Ratio(accumulated));
+                report("measured_delay", Gauge::Delay(linux::time(vars.qdelay)));
+                let burst = linux::time(vars.burst_time);
+                report("burst_allowance", Gauge::Delay(burst));
             }
-            Form::Rfc8033(form) => form.status(tell),
+            State::Rfc8033(form) => form.status(report),
         }
     }
 }

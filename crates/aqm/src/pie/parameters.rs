@@ -1,7 +1,7 @@
-//! The parameter table of PIE.
+//! The parameters of PIE.
 
-use crate::parameter::{Domain, Parameter, Preset};
-use crate::units::Time;
+use crate::parameter::{Amount, Domain, Parameter, Preset};
+use crate::units::{Bytes, Time, parameters, words};
 
 const LINUX: Option<(&str, &str)> = Some(("form", "linux"));
 const RFC8033: Option<(&str, &str)> = Some(("form", "rfc8033"));
@@ -13,148 +13,145 @@ pub(super) const FRACTIONS: u64 = 1 << 20;
 
 /// A living parameter of both forms; rows override what differs.
 const ROW: Parameter = Parameter {
-    name: "",
-    opposite: None,
-    domain: Domain::Flag,
-    default: Preset::Is("false"),
-    only: None,
-    live: true,
     source: "tc-pie(8)",
-    help: "",
+    ..Parameter::LIVE
 };
 
-pub(super) const TABLE: &[Parameter] = &[
-    Parameter {
-        name: "form",
-        domain: Domain::Word(&["linux", "rfc8033"]),
-        default: Preset::Is("linux"),
-        live: false,
-        source: "quell",
-        help: "Linux's sch_pie to the integer, or RFC 8033 appendix B.",
-        ..ROW
-    },
-    Parameter {
-        name: "limit",
-        domain: Domain::Limit {
-            plain_is_packets: true,
+words! {
+    /// The word of `form`.
+    pub(crate) enum Form {
+        Linux = "linux",
+        Rfc8033 = "rfc8033",
+    }
+}
+words! {
+    /// When the probability decays.
+    pub(crate) enum Decay {
+        /// Both delays are below half the target (appendix B).
+        BelowHalf = "below_half",
+        /// Both delays are zero (section 4.2, appendix A).
+        Zero = "zero",
+    }
+}
+parameters! {
+    /// The parameters of PIE.
+    pub struct Parameters {
+        form: Form = Parameter {
+            domain: Form::DOMAIN,
+            default: Preset::Is("linux"),
+            live: false,
+            source: "quell",
+            help: "Linux's sch_pie to the integer, or RFC 8033 appendix B.",
+            ..ROW
         },
-        default: Preset::Is("1000p"),
-        source: "tc-pie(8); RFC 8033 names none (TAIL_DROP)",
-        help: "What may wait: packets, bytes, or a time at the link's rate.",
-        ..ROW
-    },
-    Parameter {
-        name: "target",
-        domain: Domain::Time(SHORTEST, LONGEST),
-        default: Preset::Is("15ms"),
-        source: "tc-pie(8); RFC 8033 section 4.2 (QDELAY_REF)",
-        help: "Queue delay that the controller holds.",
-        ..ROW
-    },
-    Parameter {
-        name: "tupdate",
-        domain: Domain::Time(SHORTEST, LONGEST),
-        default: Preset::Is("15ms"),
-        source: "tc-pie(8); RFC 8033 section 4.2 (T_UPDATE)",
-        help: "Interval between two updates of the probability.",
-        ..ROW
-    },
-    Parameter {
-        name: "alpha",
-        domain: Domain::Integer(0, 32),
-        default: Preset::Is("2"),
-        source: "tc-pie(8), in 1/16 Hz; RFC 8033 section 4.2: 1/8 Hz",
-        help: "Integral gain, in sixteenths of 1 Hz.",
-        ..ROW
-    },
-    Parameter {
-        name: "beta",
-        domain: Domain::Integer(0, 32),
-        default: Preset::Is("20"),
-        source: "tc-pie(8), in 1/16 Hz; RFC 8033 section 4.2: 1 1/4 Hz",
-        help: "Proportional gain, in sixteenths of 1 Hz.",
-        ..ROW
-    },
-    Parameter {
-        name: "ecn",
-        opposite: Some("noecn"),
-        default: Preset::By("form", &[("linux", "false"), ("rfc8033", "true")]),
-        source: "tc-pie(8); RFC 8033 section 5.1",
-        help: "Mark ECN-capable packets while the probability is low, instead of dropping them.",
-        ..ROW
-    },
-    Parameter {
-        name: "bytemode",
-        opposite: Some("nobytemode"),
-        only: LINUX,
-        help: "Scale the probability by the packet's length in MTUs.",
-        ..ROW
-    },
-    Parameter {
-        name: "dq_rate_estimator",
-        opposite: Some("no_dq_rate_estimator"),
-        source: "tc-pie(8); RFC 8033 section 5.2",
-        help: "Estimate the delay from backlog and departure rate instead of measuring it.",
-        ..ROW
-    },
-    Parameter {
-        name: "max_burst",
-        domain: Domain::Time(Time::ZERO, LONGEST),
-        default: Preset::Is("150ms"),
-        only: RFC8033,
-        source: "RFC 8033 section 4.4 (MAX_BURST); Linux: fixed",
-        help: "How long a burst after a calm time passes without signals.",
-        ..ROW
-    },
-    Parameter {
-        name: "max_ecnth",
-        domain: Domain::Fraction(0, FRACTIONS, FRACTIONS),
-        default: Preset::Is("0.1"),
-        only: RFC8033,
-        source: "RFC 8033 section 5.1 (MAX_ECNTH); Linux: fixed",
-        help: "From this probability on ECN-capable packets are dropped too.",
-        ..ROW
-    },
-    Parameter {
-        name: "mean_pktsize",
-        domain: Domain::Bytes(1, u32::MAX as u64),
-        default: Preset::Derived("the MTU"),
-        only: RFC8033,
-        source: "RFC 8033 section 4.1 (MEAN_PKTSIZE), which gives no value",
-        help: "No signal while no more than twice this is queued.",
-        ..ROW
-    },
-    Parameter {
-        name: "on_off",
-        default: Preset::Is("true"),
-        only: RFC8033,
-        source: "RFC 8033 section 5.3",
-        help: "Rest until a third of the limit is used, and again once the queue has been calm.",
-        ..ROW
-    },
-    Parameter {
-        name: "derandomize",
-        default: Preset::Is("true"),
-        only: RFC8033,
-        source: "RFC 8033 section 5.4",
-        help: "Space signals: none below an accumulated probability of 0.85, always from 8.5.",
-        ..ROW
-    },
-    Parameter {
-        name: "cap_drop",
-        default: Preset::Is("true"),
-        only: RFC8033,
-        source: "RFC 8033 section 5.5",
-        help: "From a probability of 10 % on, raise it by at most 2 % at a time.",
-        ..ROW
-    },
-    Parameter {
-        name: "decay",
-        domain: Domain::Word(&["below_half", "zero"]),
-        default: Preset::Is("below_half"),
-        only: RFC8033,
-        source: "RFC 8033 appendix B, appendix A",
-        help: "The probability decays while two delays are below half the target, or zero.",
-        ..ROW
-    },
-];
+        limit: Amount = Parameter {
+            domain: Domain::Limit {
+                plain_is_packets: true,
+            },
+            default: Preset::Is("1000p"),
+            source: "tc-pie(8); RFC 8033 names none (TAIL_DROP)",
+            help: "What may wait: packets, bytes, or a time at the link's rate.",
+            ..ROW
+        },
+        target: Time = Parameter {
+            domain: Domain::Time(SHORTEST, LONGEST),
+            default: Preset::Is("15ms"),
+            source: "tc-pie(8); RFC 8033 section 4.2 (QDELAY_REF)",
+            help: "Queue delay that the controller holds.",
+            ..ROW
+        },
+        tupdate: Time = Parameter {
+            domain: Domain::Time(SHORTEST, LONGEST),
+            default: Preset::Is("15ms"),
+            source: "tc-pie(8); RFC 8033 section 4.2 (T_UPDATE)",
+            help: "Interval between two updates of the probability.",
+            ..ROW
+        },
+        alpha: u64 = Parameter {
+            domain: Domain::Integer(0, 32),
+            default: Preset::Is("2"),
+            source: "tc-pie(8), in 1/16 Hz; RFC 8033 section 4.2: 1/8 Hz",
+            help: "Integral gain, in sixteenths of 1 Hz.",
+            ..ROW
+        },
+        beta: u64 = Parameter {
+            domain: Domain::Integer(0, 32),
+            default: Preset::Is("20"),
+            source: "tc-pie(8), in 1/16 Hz; RFC 8033 section 4.2: 1 1/4 Hz",
+            help: "Proportional gain, in sixteenths of 1 Hz.",
+            ..ROW
+        },
+        ecn: bool = Parameter {
+            opposite: Some("noecn"),
+            default: Preset::By("form", &[("linux", "false"), ("rfc8033", "true")]),
+            source: "tc-pie(8); RFC 8033 section 5.1",
+            help: "Mark ECN-capable packets while the probability is low, instead of dropping them.",
+            ..ROW
+        },
+        bytemode: bool = Parameter {
+            opposite: Some("nobytemode"),
+            only: LINUX,
+            help: "Scale the probability by the packet's length in MTUs.",
+            ..ROW
+        },
+        dq_rate_estimator: bool = Parameter {
+            opposite: Some("no_dq_rate_estimator"),
+            source: "tc-pie(8); RFC 8033 section 5.2",
+            help: "Estimate the delay from backlog and departure rate instead of measuring it.",
+            ..ROW
+        },
+        max_burst: Time = Parameter {
+            domain: Domain::Time(Time::ZERO, LONGEST),
+            default: Preset::Is("150ms"),
+            only: RFC8033,
+            source: "RFC 8033 section 4.4 (MAX_BURST); Linux: fixed",
+            help: "How long a burst after a calm time passes without signals.",
+            ..ROW
+        },
+        max_ecnth: u64 = Parameter {
+            domain: Domain::Fraction(0, FRACTIONS, FRACTIONS),
+            default: Preset::Is("0.1"),
+            only: RFC8033,
+            source: "RFC 8033 section 5.1 (MAX_ECNTH); Linux: fixed",
+            help: "From this probability on ECN-capable packets are dropped too.",
+            ..ROW
+        },
+        mean_pktsize: Option<Bytes> = Parameter {
+            domain: Domain::Bytes(1, u32::MAX as u64),
+            default: Preset::Derived("the MTU"),
+            only: RFC8033,
+            source: "RFC 8033 section 4.1 (MEAN_PKTSIZE), which gives no value",
+            help: "No signal while no more than twice this is queued.",
+            ..ROW
+        },
+        on_off: bool = Parameter {
+            default: Preset::Is("true"),
+            only: RFC8033,
+            source: "RFC 8033 section 5.3",
+            help: "Rest until a third of the limit is used, and again once the queue has been calm.",
+            ..ROW
+        },
+        derandomize: bool = Parameter {
+            default: Preset::Is("true"),
+            only: RFC8033,
+            source: "RFC 8033 section 5.4",
+            help: "Space signals: none below an accumulated probability of 0.85, always from 8.5.",
+            ..ROW
+        },
+        cap_drop: bool = Parameter {
+            default: Preset::Is("true"),
+            only: RFC8033,
+            source: "RFC 8033 section 5.5",
+            help: "From a probability of 10 % on, raise it by at most 2 % at a time.",
+            ..ROW
+        },
+        decay: Decay = Parameter {
+            domain: Decay::DOMAIN,
+            default: Preset::Is("below_half"),
+            only: RFC8033,
+            source: "RFC 8033 appendix B, appendix A",
+            help: "The probability decays while two delays are below half the target, or zero.",
+            ..ROW
+        },
+    }
+}

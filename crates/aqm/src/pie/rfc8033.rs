@@ -22,16 +22,15 @@
 //!    arrival that wakes it puts it to rest again wherever no delay is known yet; with the rate
 //!    estimator none ever would be, because each waking starts the measurement anew.
 
+use crate::limit::Limit;
 use crate::observer::DropReason;
 use crate::packet::{Ecn, Packet};
-use crate::parameter::Settings;
 use crate::qdisc::{Backlog, Gauge, Link};
 use crate::random::Random;
-use crate::single_queue::Limit;
 use crate::units::{Bytes, Probability, Time};
 
 use super::Verdict;
-use super::parameters::FRACTIONS;
+use super::parameters::{Decay, FRACTIONS, Parameters};
 
 /// DQ_THRESHOLD: bytes of a measurement of the departure rate.
 const DQ_THRESHOLD: u64 = 1 << 14;
@@ -43,15 +42,6 @@ const SPARED_BELOW: u128 = ONE * 85 / 100;
 const SIGNALLED_FROM: u128 = ONE * 85 / 10;
 /// The largest step up from a probability of 10 % on (section 5.5).
 const LARGEST_STEP: i128 = (ONE / 50) as i128;
-
-/// When the probability decays.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Decay {
-    /// Both delays are below half the target (appendix B).
-    BelowHalf,
-    /// Both delays are zero (section 4.2, appendix A).
-    Zero,
-}
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Config {
@@ -71,27 +61,21 @@ pub(crate) struct Config {
 }
 
 impl Config {
-    pub(super) fn of(settings: &Settings, link: Link) -> Self {
+    pub(super) fn of(parameters: &Parameters, link: Link) -> Self {
         Self {
-            target: settings.time("target"),
-            interval: settings.time("tupdate"),
-            alpha: settings.number("alpha"),
-            beta: settings.number("beta"),
-            ecn: settings.flag("ecn"),
-            estimates: settings.flag("dq_rate_estimator"),
-            max_burst: settings.time("max_burst"),
-            max_ecnth: Probability::ratio(settings.number("max_ecnth"), FRACTIONS),
-            mean_size: match settings.value("mean_pktsize") {
-                Some(_) => Bytes::new(settings.number("mean_pktsize")),
-                None => link.mtu,
-            },
-            on_off: settings.flag("on_off"),
-            derandomize: settings.flag("derandomize"),
-            cap_drop: settings.flag("cap_drop"),
-            decay: match settings.word("decay") {
-                "zero" => Decay::Zero,
-                _ => Decay::BelowHalf,
-            },
+            target: parameters.target,
+            interval: parameters.tupdate,
+            alpha: parameters.alpha,
+            beta: parameters.beta,
+            ecn: parameters.ecn,
+            estimates: parameters.dq_rate_estimator,
+            max_burst: parameters.max_burst,
+            max_ecnth: Probability::ratio(parameters.max_ecnth, FRACTIONS),
+            mean_size: parameters.mean_pktsize.unwrap_or(link.mtu),
+            on_off: parameters.on_off,
+            derandomize: parameters.derandomize,
+            cap_drop: parameters.cap_drop,
+            decay: parameters.decay,
         }
     }
 }
@@ -190,7 +174,7 @@ impl Rfc8033 {
         !self.active || !self.burst_allowance.is_zero() || self.is_short(backlog)
     }
 
-    /// How a packet is told of congestion.
+    /// The signal that a packet gets.
     #[inline]
     pub(crate) fn signal<P: Packet>(&self, packet: &P) -> Verdict {
         let marks = self.config.ecn && packet.ecn() != Ecn::NotEct;
@@ -198,6 +182,7 @@ impl Rfc8033 {
         if marks && self.probability < self.config.max_ecnth {
             Verdict::Mark
         } else if marks {
+            // "As a safeguard" (section 5.1): at such a probability marks are evidently not obeyed.
             Verdict::Drop(DropReason::Overload)
         } else {
             Verdict::Drop(DropReason::Aqm)
@@ -276,13 +261,13 @@ impl Rfc8033 {
         self.rate = RateEstimator::default();
     }
 
-    pub(super) fn status(&self, tell: &mut dyn FnMut(&'static str, Gauge)) {
-        tell("probability", Gauge::Ratio(self.probability.as_f64()));
+    pub(super) fn status(&self, report: &mut dyn FnMut(&'static str, Gauge)) {
+        report("probability", Gauge::Ratio(self.probability.as_f64()));
         let accumulated = self.accumulated as f64 / Probability::ONE.raw() as f64;
-        tell("accumulated_probability", Gauge::Ratio(accumulated));
-        tell("measured_delay", Gauge::Delay(self.delay));
-        tell("burst_allowance", Gauge::Delay(self.burst_allowance));
-        tell("active", Gauge::Count(self.active.into()));
+        report("accumulated_probability", Gauge::Ratio(accumulated));
+        report("measured_delay", Gauge::Delay(self.delay));
+        report("burst_allowance", Gauge::Delay(self.burst_allowance));
+        report("active", Gauge::Count(self.active.into()));
     }
 
     /// Probability zero and both delays below half the target.
@@ -347,6 +332,7 @@ impl Rfc8033 {
         let sum = sum.clamp(-scale, scale);
         let change = sum * i128::from(Probability::ONE.raw()) / scale;
         let tenth = Probability::ratio(1, 10);
+        // A single flow in slow start would otherwise drive the probability up so fast that it loses its throughput (section 5.5).
         if self.config.cap_drop && self.probability >= tenth {
             change.min(LARGEST_STEP)
         } else {
@@ -370,8 +356,7 @@ fn tuning_shift(probability: Probability) -> u32 {
 mod tests {
     use super::*;
     use crate::Random;
-    use crate::pie::Pie;
-    use crate::qdisc::Kind as _;
+    use crate::parameter::{Settings, Table as _};
     use crate::units::Rate;
     use num_rational::BigRational;
     use proptest::prelude::*;
@@ -383,12 +368,15 @@ mod tests {
     };
 
     fn form(given: &[(&str, &str)]) -> Rfc8033 {
-        let mut settings = Settings::new(Pie::<()>::PARAMETERS);
+        let mut settings = Settings::new(Parameters::ROWS);
         settings.set("form", "rfc8033").unwrap();
         for (key, value) in given {
             settings.set(key, value).unwrap();
         }
-        Rfc8033::new(Config::of(&settings, LINK), Random::new(1, "rfc8033"))
+        Rfc8033::new(
+            Config::of(&Parameters::of(&settings), LINK),
+            Random::new(1, "rfc8033"),
+        )
     }
     fn backlog(packets: u64) -> Backlog {
         Backlog {

@@ -1,4 +1,4 @@
-//! PVPIE and TL-PVPIE: PIE says how much, packet values say which.
+//! PVPIE and TL-PVPIE: PIE decides how much is dropped, packet values decide what.
 //!
 //! Sources: "Take your own share of the PIE" (ANRW 2017), of which only the abstract is at hand, and its public module for ns-3 (tlpvpie,
 //! 2019). Every `tupdate` PIE moves a probability p so that the delay comes to `target`; the controller is that of
@@ -23,7 +23,7 @@
 //!    the limit counts as signalled, as there.
 //! 6. `ecn` marks ECN-capable packets instead of dropping them, by PIE's own rule only while p is below `max_ecnth`. Off by
 //!    default, because the module knows no ECN: ECN-capable packets are then dropped like others.
-//! 7. Delays are measured from arrival times, and the burst allowance returns in calm, as the RFC form of `pie` says; the module has ns-3's
+//! 7. Delays are measured from arrival times, and the burst allowance returns in calm, as in the RFC form of `pie`; the module has ns-3's
 //!    estimator and its states. p is not held at 0 during the allowance.
 //! 8. The window of the second level is 100 ms. Over the module's second, and over its experiments' 300 ms where few packets are worth
 //!    much more than the rest, the threshold swings: seven constant flows at twice the link then missed their shares by a quarter.
@@ -49,14 +49,17 @@ mod window;
 
 use crate::observer::{DropReason, MarkReason, Observer, QueueId};
 use crate::packet::Packet;
-use crate::parameter::{Parameter, ParameterError, Settings};
+use crate::parameter::{Amount, ParameterError, Table as _};
 use crate::pie::Verdict;
 use crate::pie::rfc8033::Rfc8033;
-use crate::qdisc::{Backlog, Gauge, Kind, Link, Qdisc, mark};
+use crate::qdisc::{Gauge, Link, mark};
 use crate::random::Random;
-use crate::single_queue::{self, Limit, SingleQueue};
-use crate::units::{Probability, Rate, Time};
+use crate::registry::{Entry, Listed};
+use crate::single_buffer::{ControlLaw, SingleBuffer};
+use crate::single_queue::{SingleQueue, refuse};
+use crate::units::{Probability, Time};
 use crate::virtual_queue::parameters::Values;
+use parameters::{Parameters, Ties};
 use threshold::{Controller, Threshold};
 use window::Window;
 
@@ -64,19 +67,25 @@ use window::Window;
 const SHORT: u64 = 2;
 
 /// A PVPIE queue.
+pub type Pvpie<P> = SingleBuffer<P, Law>;
+
+impl Listed for Law {
+    const ENTRY: Entry = Entry {
+        name: "pvpie",
+        summary: "PIE by packet values: one queue held at a target delay by drops of the lowest values.",
+        source: "Laki et al., ANRW 2017; tlpvpie (ns-3 module)",
+        parameters: Parameters::ROWS,
+    };
+}
+
+/// The control law.
 #[derive(Debug)]
-pub struct Pvpie<P> {
-    settings: Settings,
-    /// With the last rate that was not zero.
-    link: Link,
-    limit: Limit,
+pub struct Law {
     values: Values,
-    queue: SingleQueue<P>,
     pie: Rfc8033,
     window: Window,
     threshold: Threshold,
-    /// Whether packets of the threshold's value are signalled by its share.
-    shares: bool,
+    ties: Ties,
     interval: Time,
     next_probability: Time,
     second: Option<SecondLevel>,
@@ -89,47 +98,12 @@ struct SecondLevel {
     next_update: Time,
 }
 
-impl<P> Kind for Pvpie<P> {
-    const NAME: &'static str = "pvpie";
-    const SUMMARY: &'static str =
-        "PIE by packet values: one queue held at a target delay by drops of the lowest values.";
-    const SOURCE: &'static str = "Laki et al., ANRW 2017; tlpvpie (ns-3 module)";
-    const PARAMETERS: &'static [Parameter] = parameters::TABLE;
-}
-
-impl<P: Packet> Pvpie<P> {
-    /// An empty queue. The first update is due after one interval.
-    pub fn new(settings: Settings, link: Link, random: Random) -> Result<Self, ParameterError> {
-        let values = Values::of(&settings);
-        let second = (settings.number("levels") == 2).then(|| {
-            let interval = settings.time("threshold_update");
-            SecondLevel {
-                controller: Controller::new(settings.number("phi"), settings.number("psi")),
-                interval,
-                next_update: interval,
-            }
-        });
-        Ok(Self {
-            limit: Limit::of(&settings, link)?,
-            values,
-            link,
-            queue: SingleQueue::new(),
-            pie: Rfc8033::new(parameters::pie(&settings), random),
-            window: Window::new(parameters::window(&settings), values.highest()),
-            threshold: Threshold::NONE,
-            shares: settings.word("ties") == "share",
-            interval: settings.time("tupdate"),
-            next_probability: settings.time("tupdate"),
-            second,
-            settings,
-        })
-    }
-
+impl Law {
     /// What happens to an arriving packet.
     #[inline]
-    fn decide(&mut self, packet: &P, value: u16) -> Verdict {
-        let backlog = self.queue.backlog();
-        if !self.limit.admits(backlog, packet.len()) {
+    fn decide<P: Packet>(&mut self, queue: &SingleQueue<P>, packet: &P, value: u16) -> Verdict {
+        let backlog = queue.backlog();
+        if !queue.limit.admits(backlog, packet.len()) {
             return Verdict::Drop(DropReason::Limit);
         }
         if self.pie.spares(backlog) || backlog.packets <= SHORT || !self.is_low(value) {
@@ -148,33 +122,67 @@ impl<P: Packet> Pvpie<P> {
             share,
         } = self.threshold;
         let value = u32::from(value);
-        value < threshold || (value == threshold && self.shares && self.pie.chance(share))
+        value < threshold
+            || (value == threshold && self.ties == Ties::Share && self.pie.chance(share))
     }
 }
 
-impl<P: Packet> Qdisc<P> for Pvpie<P> {
-    fn queues(&self) -> &'static [&'static str] {
-        single_queue::NAMES
+impl ControlLaw for Law {
+    type Parameters = Parameters;
+    /// As in `pie`.
+    const LOWERED_LIMIT_DROPS: bool = true;
+
+    /// The first update is due after one interval.
+    fn new(parameters: &Parameters, _link: Link, random: Random) -> Result<Self, ParameterError> {
+        let values = Values::of(&parameters.values);
+        let interval = parameters.threshold_update;
+        Ok(Self {
+            values,
+            pie: Rfc8033::new(parameters.pie(), random),
+            window: Window::new(parameters.window(), values.highest()),
+            threshold: Threshold::NONE,
+            ties: parameters.ties,
+            interval: parameters.tupdate,
+            next_probability: parameters.tupdate,
+            second: (parameters.levels == 2).then(|| SecondLevel {
+                controller: Controller::new(parameters.phi, parameters.psi),
+                interval,
+                next_update: interval,
+            }),
+        })
+    }
+    fn limit(parameters: &Parameters) -> Amount {
+        parameters.limit
     }
 
     #[inline]
-    fn enqueue(&mut self, mut packet: P, now: Time, obs: &mut impl Observer<P>) {
+    fn enqueue<P: Packet>(
+        &mut self,
+        queue: &mut SingleQueue<P>,
+        mut packet: P,
+        now: Time,
+        obs: &mut impl Observer<P>,
+    ) {
         let value = self.values.count(packet.value());
-        let verdict = self.decide(&packet, value);
+        let verdict = self.decide(queue, &packet, value);
         let signalled = verdict != Verdict::Pass;
         self.window.count(now, value, packet.len(), signalled);
         match verdict {
-            Verdict::Drop(reason) => return single_queue::refuse(packet, reason, now, obs),
+            Verdict::Drop(reason) => return refuse(packet, reason, now, obs),
             Verdict::Pass => {}
             Verdict::Mark => mark(&mut packet, QueueId::SINGLE, MarkReason::Value, now, obs),
         }
-        self.queue.accept(packet, now, obs);
+        queue.accept(packet, now, obs);
     }
-
     #[inline]
-    fn dequeue(&mut self, now: Time, obs: &mut impl Observer<P>) -> Option<P> {
-        let packet = self.queue.pop()?;
-        self.pie.departed(&packet, self.queue.backlog(), now);
+    fn dequeue<P: Packet>(
+        &mut self,
+        queue: &mut SingleQueue<P>,
+        now: Time,
+        obs: &mut impl Observer<P>,
+    ) -> Option<P> {
+        let packet = queue.pop()?;
+        self.pie.departed(&packet, queue.backlog(), now);
         obs.dequeued(QueueId::SINGLE, &packet, now);
         Some(packet)
     }
@@ -184,11 +192,10 @@ impl<P: Packet> Qdisc<P> for Pvpie<P> {
         let next = second.map_or(Time::MAX, |second| second.next_update);
         Some(self.next_probability.min(next))
     }
-
-    fn update(&mut self, now: Time) {
+    fn update<P: Packet>(&mut self, queue: &SingleQueue<P>, now: Time) {
         self.window.forget(now);
         if self.next_probability <= now {
-            self.pie.update(self.queue.backlog());
+            self.pie.update(queue.backlog());
             self.next_probability = now + self.interval;
             if self.second.is_none() {
                 self.threshold = Threshold::quantile(&self.window, self.pie.probability());
@@ -205,62 +212,51 @@ impl<P: Packet> Qdisc<P> for Pvpie<P> {
         }
     }
 
-    fn set_rate(&mut self, rate: Rate, _now: Time, _obs: &mut impl Observer<P>) {
-        if !rate.is_zero() {
-            self.link.rate = rate;
-            self.limit = self.limit.at(&self.settings, self.link);
+    fn adopt(&mut self, parameters: &Parameters, _link: Link) {
+        self.values = Values::of(&parameters.values);
+        self.interval = parameters.tupdate;
+        self.pie.configure(parameters.pie());
+        self.window.set_span(parameters.window());
+        self.ties = parameters.ties;
+        if let Some(second) = &mut self.second {
+            second.interval = parameters.threshold_update;
+            second.controller.phi = parameters.phi;
+            second.controller.psi = parameters.psi;
         }
     }
-
-    /// A lowered limit drops from the head, as in `pie`.
-    fn configure(
+    /// The rate concerns the limit alone.
+    fn set_rate<P: Packet>(
         &mut self,
-        key: &str,
-        value: &str,
+        _parameters: &Parameters,
+        _link: Link,
+        _queue: &SingleQueue<P>,
+        _now: Time,
+    ) {
+    }
+    fn drain<P: Packet>(
+        &mut self,
+        queue: &mut SingleQueue<P>,
         now: Time,
         obs: &mut impl Observer<P>,
-    ) -> Result<(), ParameterError> {
-        let settings = self.settings.changed(key, value)?;
-        self.limit = Limit::of(&settings, self.link)?;
-        self.values = Values::of(&settings);
-        self.interval = settings.time("tupdate");
-        self.pie.configure(parameters::pie(&settings));
-        self.window.set_span(parameters::window(&settings));
-        self.shares = settings.word("ties") == "share";
-        if let Some(second) = &mut self.second {
-            second.interval = settings.time("threshold_update");
-            second.controller.phi = settings.number("phi");
-            second.controller.psi = settings.number("psi");
-        }
-        self.settings = settings;
-        if key == "limit" {
-            let limit = self.limit;
-            let too_much = |backlog: Backlog| limit.is_exceeded(backlog);
-            self.queue
-                .drop_heads_while(too_much, DropReason::Reconfigured, now, obs);
-        }
-        Ok(())
-    }
-
-    fn drain(&mut self, now: Time, obs: &mut impl Observer<P>) {
-        self.queue.drain(now, obs);
+    ) {
+        queue.drain(now, obs);
         self.pie.drained();
     }
 
-    #[inline]
-    fn backlog(&self) -> Backlog {
-        self.queue.backlog()
-    }
-
-    fn status(&self, now: Time, tell: &mut dyn FnMut(&'static str, Gauge)) {
-        tell("delay", Gauge::Delay(self.queue.head_sojourn(now)));
-        self.limit.tell(tell);
+    fn status<P: Packet>(
+        &self,
+        queue: &SingleQueue<P>,
+        _now: Time,
+        report: &mut dyn FnMut(&'static str, Gauge),
+    ) {
+        queue.limit.report(report);
         let ratio = |probability: Probability| Gauge::Ratio(probability.as_f64());
-        tell("probability", ratio(self.pie.probability()));
-        tell("measured_delay", Gauge::Delay(self.pie.delay()));
-        tell("burst_allowance", Gauge::Delay(self.pie.burst_allowance()));
-        tell("threshold_value", Gauge::Count(self.threshold.value.into()));
-        tell("signalled", ratio(self.window.signalled()));
+        report("probability", ratio(self.pie.probability()));
+        report("measured_delay", Gauge::Delay(self.pie.delay()));
+        let burst = self.pie.burst_allowance();
+        report("burst_allowance", Gauge::Delay(burst));
+        report("threshold_value", Gauge::Count(self.threshold.value.into()));
+        report("signalled", ratio(self.window.signalled()));
     }
 }
 

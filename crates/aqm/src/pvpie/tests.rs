@@ -1,8 +1,10 @@
 use super::*;
 use crate::Drop;
+use crate::Qdisc;
 use crate::packet::Ecn;
 use crate::packet::testing::TestPacket;
-use crate::units::Bytes;
+use crate::parameter::Settings;
+use crate::units::{Bytes, Rate};
 use std::vec::Vec;
 
 const MTU: u64 = 1_500;
@@ -26,17 +28,18 @@ impl Observer<TestPacket> for Log {
 }
 
 /// 12 Mbit/s: a packet of 1 500 bytes takes 1 ms.
+const LINK: Link = Link {
+    rate: Rate::from_mbps(12),
+    mtu: Bytes::new(MTU),
+};
+
 fn queue(given: &[(&str, &str)]) -> Pvpie<TestPacket> {
-    let mut settings = Settings::new(Pvpie::<()>::PARAMETERS);
+    let mut settings = Settings::new(Parameters::ROWS);
     for (key, value) in given {
         settings.set(key, value).unwrap();
     }
     settings.check().unwrap();
-    let link = Link {
-        rate: Rate::from_mbps(12),
-        mtu: Bytes::new(MTU),
-    };
-    Pvpie::new(settings, link, Random::new(1, "queue")).unwrap()
+    Pvpie::new(settings, LINK, Random::new(1, "queue")).unwrap()
 }
 
 fn packet(id: u64, value: u16, ecn: Ecn, now: Time) -> TestPacket {
@@ -82,8 +85,8 @@ fn operate(given: &[(&str, &str)], load: u64) -> Outcome {
             departs = now + Time::from_millis(1);
         } else if now == update {
             queue.update(now);
-            probability += counts as f64 * queue.pie.probability().as_f64();
-            signalled += counts as f64 * queue.window.signalled().as_f64();
+            probability += counts as f64 * queue.law.pie.probability().as_f64();
+            signalled += counts as f64 * queue.law.window.signalled().as_f64();
             updates += counts as f64;
         } else {
             let value = 1 + random.below(1_000) as u16;
@@ -150,7 +153,7 @@ fn without_values_it_is_pie() {
     for ecn in ["false", "true"] {
         let given = [("alpha", "8"), ("target", "10ms"), ("ecn", ecn)];
         let pvpie = queue(&given);
-        let mut settings = Settings::new(Pie::<()>::PARAMETERS);
+        let mut settings = Settings::new(crate::pie::Parameters::ROWS);
         let rest = [
             ("form", "rfc8033"),
             ("tupdate", "30ms"),
@@ -163,7 +166,7 @@ fn without_values_it_is_pie() {
         for (key, value) in given.into_iter().chain(rest) {
             settings.set(key, value).unwrap();
         }
-        let pie = Pie::new(settings, pvpie.link, Random::new(1, "queue")).unwrap();
+        let pie = Pie::new(settings, LINK, Random::new(1, "queue")).unwrap();
         let (with, without) = (fates(pvpie), fates(pie));
         assert!(with.0.len() + with.1.len() > 1_000);
         assert_eq!(with.0.is_empty(), ecn == "false");
@@ -221,7 +224,7 @@ fn late(given: &[(&str, &str)]) -> (Pvpie<TestPacket>, Log) {
     let now = Time::from_millis(30);
     assert!(queue.dequeue(now, &mut log).is_some());
     queue.update(now);
-    queue.threshold = Threshold {
+    queue.law.threshold = Threshold {
         value: 100,
         ..Threshold::NONE
     };
@@ -273,7 +276,7 @@ fn what_is_below_the_threshold_goes() {
     ] {
         let given: Vec<_> = NO_BURST.iter().copied().chain([("ties", ties)]).collect();
         let (mut queue, mut log) = late(&given);
-        queue.threshold.share = share;
+        queue.law.threshold.share = share;
         let mut passed = 0;
         for id in 0..1_000 {
             let before = queue.backlog().packets;
@@ -288,7 +291,7 @@ fn what_is_below_the_threshold_goes() {
             "{ties} {share} {value}: {passed}"
         );
         // Dropped or not, all have arrived: 99 % of the window, whatever it is of.
-        assert_eq!(queue.window.bytes().total(), 1_004 * MTU);
+        assert_eq!(queue.law.window.bytes().total(), 1_004 * MTU);
     }
 }
 
@@ -317,7 +320,7 @@ fn ecn_packets_are_dropped_unless_asked_and_only_while_it_is_mild() {
         );
         assert_eq!(told, (marked, dropped), "{extra:?} {code:?}");
         // Signalled either way: one of five packets.
-        assert_eq!(queue.window.signalled(), Probability::ratio(1, 5));
+        assert_eq!(queue.law.window.signalled(), Probability::ratio(1, 5));
     }
 }
 
@@ -332,7 +335,7 @@ fn the_limit_counts_as_a_signal_and_a_lower_one_drops_from_the_head() {
         log.dropped,
         [(6, DropReason::Limit), (7, DropReason::Limit)]
     );
-    assert_eq!(queue.window.signalled(), Probability::ratio(2, 7));
+    assert_eq!(queue.law.window.signalled(), Probability::ratio(2, 7));
     queue.configure("limit", "2p", now, &mut log).unwrap();
     let reconfigured = DropReason::Reconfigured;
     assert_eq!(log.dropped[2..], [(1, reconfigured), (2, reconfigured)]);

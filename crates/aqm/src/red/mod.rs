@@ -1,6 +1,6 @@
 //! RED: Random Early Detection, and Adaptive RED.
 //!
-//! Two forms of the law behind one set of parameters:
+//! Two forms of the law share one set of parameters:
 //!
 //! * [`linux`]: `net/sched/sch_red.c` with `include/net/red.h` (6.18), to the integer, and [`tc`]: the
 //!   derivations that `tc` makes before the kernel sees anything;
@@ -14,9 +14,10 @@
 //!    kernel throws away with its inner queue; a lowered limit only refuses, as `bfifo`. The form
 //!    `floyd` keeps its average.
 //! 3. Thresholds and limits in time follow the link's rate, and so does a bandwidth that is not
-//!    given; the average stays. At a rate at which they could not be configured the last ones count.
+//!    given; the average stays. At a rate at which they could not be configured the last ones count,
+//!    and an unlimited rate changes nothing.
 //! 4. The timer of `adaptive` has no drift.
-//! 5. A packet that the full queue refuses is not told as marked before.
+//! 5. A packet that the full queue refuses is not reported as marked before.
 //!
 //! It needs the clock (for idle times) and randomness, no time stamps; the rate only for 3. Promises:
 //! an average queue between `min` and `max` where senders respond. Does not: hold a delay (`min` and `max` are bytes), or tune itself
@@ -42,49 +43,61 @@ pub mod tc;
 
 use crate::observer::{DropReason, MarkReason, Observer, QueueId};
 use crate::packet::Packet;
-use crate::parameter::{Parameter, ParameterError, Settings};
-use crate::qdisc::{Backlog, Gauge, Kind, Link, Qdisc, mark};
+use crate::parameter::{Amount, ParameterError, Table as _};
+use crate::qdisc::{Gauge, Link, mark};
 use crate::random::Random;
-use crate::single_queue::{self, Limit, SingleQueue};
-use crate::units::{Bytes, Rate, Time};
+use crate::registry::{Entry, Listed};
+use crate::single_buffer::{ControlLaw, SingleBuffer};
+use crate::single_queue::{SingleQueue, refuse};
+use crate::units::{Bytes, Rate, Time, name_of};
 
 use linux::Action;
-use parameters::{Config, Signals, Unit};
+use parameters::{Config, Constants, Parameters, Signals, Unit};
 
 /// The timer of `adaptive` (Floyd, Gummadi and Shenker 2001, figure 1; Linux: HZ/2).
 const ADAPTATION: Time = Time::from_millis(500);
 
 /// A RED queue.
+pub type Red<P> = SingleBuffer<P, Law>;
+
+impl Listed for Law {
+    const ENTRY: Entry = Entry {
+        name: "red",
+        summary: "Random Early Detection, with the adaptive form.",
+        source: "Floyd and Jacobson 1993; Floyd, Gummadi and Shenker 2001; Linux sch_red.c (6.18)",
+        parameters: Parameters::ROWS,
+    };
+}
+
+/// The control law.
 #[derive(Debug)]
-pub struct Red<P> {
-    settings: Settings,
-    /// With the last rate that was a rate.
-    link: Link,
-    limit: Limit,
+pub struct Law {
+    /// The last rate for which the parameters could be configured.
+    rate: Rate,
     signals: Signals,
-    law: Law,
+    state: State,
     /// The next adaptation, if any.
     next_update: Option<Time>,
-    queue: SingleQueue<P>,
     random: Random,
 }
 
+/// The average and the probability, in one of the forms.
 #[derive(Debug)]
 #[allow(
     clippy::large_enum_variant,
     reason = "a queue has one; a box would cost each packet a hop"
 )]
-enum Law {
+enum State {
     Linux(linux::Law),
     Floyd(Unit, floyd::Law),
 }
 
-impl Law {
-    fn new(parameters: &parameters::Law) -> Self {
-        match parameters {
-            parameters::Law::Linux(parameters) => Self::Linux(linux::Law::new(parameters.clone())),
-            parameters::Law::Floyd(unit, parameters) => {
-                Self::Floyd(*unit, floyd::Law::new(parameters.clone()))
+impl State {
+    fn new(constants: &Constants) -> Self {
+        match constants {
+            Constants::Linux(constants) => Self::Linux(linux::Law::new(constants.clone())),
+            Constants::Floyd(unit, constants) => {
+                Self::Floyd(*unit, floyd::Law::new(constants.clone()))
             }
         }
     }
@@ -94,19 +107,17 @@ impl Law {
             Self::Floyd(_, law) => law.idle(now),
         }
     }
-    /// Whether it would be the same with these parameters.
-    fn has(&self, parameters: &parameters::Law) -> bool {
-        match (self, parameters) {
-            (Self::Linux(law), parameters::Law::Linux(parameters)) => {
-                law.parameters() == parameters
-            }
-            (Self::Floyd(unit, law), parameters::Law::Floyd(new_unit, parameters)) => {
-                unit == new_unit && law.parameters() == parameters
+    /// Whether it has these constants.
+    fn has(&self, constants: &Constants) -> bool {
+        match (self, constants) {
+            (Self::Linux(law), Constants::Linux(constants)) => law.parameters() == constants,
+            (Self::Floyd(unit, law), Constants::Floyd(new_unit, constants)) => {
+                unit == new_unit && law.parameters() == constants
             }
             _ => false,
         }
     }
-    /// Takes over the average of `other`, where both count in the same unit, and what it adapted to.
+    /// Inherits the average of `other`, if both count in the same unit, and what it adapted to.
     fn inherit(&mut self, other: &Self, adapted: bool) {
         match (self, other) {
             (Self::Linux(law), Self::Linux(other)) => law.inherit(other, adapted),
@@ -114,59 +125,6 @@ impl Law {
                 law.inherit(other, adapted);
             }
             _ => {}
-        }
-    }
-}
-
-impl<P> Kind for Red<P> {
-    const NAME: &'static str = "red";
-    const SUMMARY: &'static str = "Random Early Detection, with the adaptive form.";
-    const SOURCE: &'static str =
-        "Floyd and Jacobson 1993; Floyd, Gummadi and Shenker 2001; Linux sch_red.c (6.18)";
-    const PARAMETERS: &'static [Parameter] = parameters::TABLE;
-}
-
-impl<P: Packet> Red<P> {
-    /// An empty queue behind a link that has always been idle.
-    pub fn new(settings: Settings, link: Link, random: Random) -> Result<Self, ParameterError> {
-        let config = Config::of(&settings, link)?;
-        let mut law = Law::new(&config.law);
-        law.idle(Time::ZERO);
-        Ok(Self {
-            settings,
-            link,
-            limit: config.limit,
-            signals: config.signals,
-            law,
-            next_update: config.adaptive.then_some(ADAPTATION),
-            queue: SingleQueue::new(),
-            random,
-        })
-    }
-
-    /// The law of the form `linux`, for its comparison with the kernel.
-    #[doc(hidden)]
-    pub fn linux_law(&self) -> Option<&linux::Law> {
-        match &self.law {
-            Law::Linux(law) => Some(law),
-            Law::Floyd(..) => None,
-        }
-    }
-
-    /// What the law says to an arriving packet.
-    #[inline]
-    fn action(&mut self, packet: &P, now: Time) -> Action {
-        let waiting = self.queue.backlog();
-        let random = || self.random.u32();
-        match &mut self.law {
-            Law::Linux(law) => law.arrival(waiting.bytes.get(), now, random),
-            Law::Floyd(unit, law) => {
-                let queued = match unit {
-                    Unit::Packets => waiting.packets,
-                    Unit::Bytes => waiting.bytes.get(),
-                };
-                law.arrival(queued, packet.len(), now, random)
-            }
         }
     }
 }
@@ -194,31 +152,88 @@ impl Signals {
     }
 }
 
-impl<P: Packet> Qdisc<P> for Red<P> {
-    fn queues(&self) -> &'static [&'static str] {
-        single_queue::NAMES
+impl<P> Red<P> {
+    /// The law of the form `linux`, for its comparison with the kernel.
+    #[doc(hidden)]
+    pub fn linux_law(&self) -> Option<&linux::Law> {
+        match &self.law.state {
+            State::Linux(law) => Some(law),
+            State::Floyd(..) => None,
+        }
+    }
+}
+
+impl Law {
+    /// The law's answer to an arriving packet.
+    #[inline]
+    fn action<P: Packet>(&mut self, queue: &SingleQueue<P>, packet: &P, now: Time) -> Action {
+        let waiting = queue.backlog();
+        let random = || self.random.u32();
+        match &mut self.state {
+            State::Linux(law) => law.arrival(waiting.bytes.get(), now, random),
+            State::Floyd(unit, law) => {
+                let queued = match unit {
+                    Unit::Packets => waiting.packets,
+                    Unit::Bytes => waiting.bytes.get(),
+                };
+                law.arrival(queued, packet.len(), now, random)
+            }
+        }
+    }
+}
+
+impl ControlLaw for Law {
+    type Parameters = Parameters;
+    /// The average counts in 32 bits.
+    const LARGEST_LIMIT: Bytes = Bytes::new(u32::MAX as u64);
+
+    /// Behind a link that has always been idle.
+    fn new(parameters: &Parameters, link: Link, random: Random) -> Result<Self, ParameterError> {
+        let config = Config::of(parameters, link)?;
+        let mut state = State::new(&config.constants);
+        state.idle(Time::ZERO);
+        Ok(Self {
+            rate: link.rate,
+            signals: config.signals,
+            state,
+            next_update: config.adaptive.then_some(ADAPTATION),
+            random,
+        })
+    }
+    fn limit(parameters: &Parameters) -> Amount {
+        parameters.limit
     }
 
     #[inline]
-    fn enqueue(&mut self, mut packet: P, now: Time, obs: &mut impl Observer<P>) {
-        let action = self.action(&packet, now);
+    fn enqueue<P: Packet>(
+        &mut self,
+        queue: &mut SingleQueue<P>,
+        mut packet: P,
+        now: Time,
+        obs: &mut impl Observer<P>,
+    ) {
+        let action = self.action(queue, &packet, now);
         let verdict = self.signals.verdict(action, packet.ecn().is_capable());
         if let Verdict::Drop(reason) = verdict {
-            return single_queue::refuse(packet, reason, now, obs);
+            return refuse(packet, reason, now, obs);
         }
-        if !self.limit.admits(self.queue.backlog(), packet.len()) {
-            return single_queue::refuse(packet, DropReason::Limit, now, obs);
+        if !queue.has_room_for(packet.len()) {
+            return refuse(packet, DropReason::Limit, now, obs);
         }
         if let Verdict::Mark = verdict {
             mark(&mut packet, QueueId::SINGLE, MarkReason::Aqm, now, obs);
         }
-        self.queue.accept(packet, now, obs);
+        queue.accept(packet, now, obs);
     }
-
     #[inline]
-    fn dequeue(&mut self, now: Time, obs: &mut impl Observer<P>) -> Option<P> {
-        let Some(packet) = self.queue.pop() else {
-            self.law.idle(now);
+    fn dequeue<P: Packet>(
+        &mut self,
+        queue: &mut SingleQueue<P>,
+        now: Time,
+        obs: &mut impl Observer<P>,
+    ) -> Option<P> {
+        let Some(packet) = queue.pop() else {
+            self.state.idle(now);
             return None;
         };
         obs.dequeued(QueueId::SINGLE, &packet, now);
@@ -228,92 +243,100 @@ impl<P: Packet> Qdisc<P> for Red<P> {
     fn next_update(&self) -> Option<Time> {
         self.next_update
     }
-
-    fn update(&mut self, now: Time) {
-        match &mut self.law {
-            Law::Linux(law) => law.adapt(now),
-            Law::Floyd(_, law) => law.adapt(now),
+    fn update<P: Packet>(&mut self, _queue: &SingleQueue<P>, now: Time) {
+        match &mut self.state {
+            State::Linux(law) => law.adapt(now),
+            State::Floyd(_, law) => law.adapt(now),
         }
         self.next_update = Some(now + ADAPTATION);
     }
 
-    fn set_rate(&mut self, rate: Rate, _now: Time, _obs: &mut impl Observer<P>) {
-        if rate.is_zero() || rate.is_unlimited() {
+    /// A rate for which the thresholds cannot be configured changes nothing.
+    fn adopt(&mut self, parameters: &Parameters, link: Link) {
+        if link.rate.is_unlimited() {
             return;
         }
-        self.link.rate = rate;
-        self.limit = match self.limit.at(&self.settings, self.link) {
-            // The average counts in 32 bits.
-            Limit::Bytes(bytes) => Limit::Bytes(bytes.min(Bytes::new(u32::MAX.into()))),
-            packets => packets,
-        };
-        let Ok(config) = Config::of(&self.settings, self.link) else {
+        let Ok(config) = Config::of(parameters, link) else {
             return;
         };
-        if !self.law.has(&config.law) {
-            let mut law = Law::new(&config.law);
-            law.inherit(&self.law, config.adaptive);
-            self.law = law;
+        self.rate = link.rate;
+        if !self.state.has(&config.constants) {
+            let mut state = State::new(&config.constants);
+            state.inherit(&self.state, config.adaptive);
+            self.state = state;
         }
     }
-
-    fn configure(
+    fn configure<P: Packet>(
         &mut self,
+        parameters: &Parameters,
         key: &str,
-        value: &str,
+        link: Link,
+        _queue: &SingleQueue<P>,
         now: Time,
-        _obs: &mut impl Observer<P>,
     ) -> Result<(), ParameterError> {
-        let settings = self.settings.changed(key, value)?;
-        let config = Config::of(&settings, self.link)?;
-        let mut law = Law::new(&config.law);
-        if let Law::Floyd(..) = law {
-            let adapted = config.adaptive && self.next_update.is_some() && key != "probability";
-            law.inherit(&self.law, adapted);
+        // Where the present rate suits no thresholds, the last one that did is what a change is judged by.
+        let present = Config::of(parameters, link).ok();
+        let present = present.filter(|_| !link.rate.is_unlimited());
+        let config = match present {
+            Some(config) => {
+                self.rate = link.rate;
+                config
+            }
+            None => {
+                let rate = self.rate;
+                Config::of(parameters, Link { rate, ..link })?
+            }
+        };
+        let mut state = State::new(&config.constants);
+        if let State::Floyd(..) = state {
+            let is_other = key != name_of!(Parameters, probability);
+            let adapted = config.adaptive && self.next_update.is_some() && is_other;
+            state.inherit(&self.state, adapted);
             let due = self.next_update.unwrap_or(now + ADAPTATION);
             self.next_update = config.adaptive.then_some(due);
         } else {
             self.next_update = config.adaptive.then_some(now + ADAPTATION);
         }
-        self.law = law;
-        self.limit = config.limit;
+        self.state = state;
         self.signals = config.signals;
-        self.settings = settings;
         Ok(())
     }
-
-    fn drain(&mut self, now: Time, obs: &mut impl Observer<P>) {
-        self.queue.drain(now, obs);
-        match &mut self.law {
-            Law::Linux(law) => law.restart(),
-            Law::Floyd(_, law) => law.restart(),
+    fn drain<P: Packet>(
+        &mut self,
+        queue: &mut SingleQueue<P>,
+        now: Time,
+        obs: &mut impl Observer<P>,
+    ) {
+        queue.drain(now, obs);
+        match &mut self.state {
+            State::Linux(law) => law.restart(),
+            State::Floyd(_, law) => law.restart(),
         }
     }
 
-    #[inline]
-    fn backlog(&self) -> Backlog {
-        self.queue.backlog()
-    }
-
-    fn status(&self, now: Time, tell: &mut dyn FnMut(&'static str, Gauge)) {
-        let count = |n| Gauge::Count(i64::try_from(n).unwrap_or(i64::MAX));
-        tell("delay", Gauge::Delay(self.queue.head_sojourn(now)));
-        match &self.law {
-            Law::Linux(law) => {
-                tell("average_bytes", count(law.average()));
+    fn status<P: Packet>(
+        &self,
+        queue: &SingleQueue<P>,
+        _now: Time,
+        report: &mut dyn FnMut(&'static str, Gauge),
+    ) {
+        match &self.state {
+            State::Linux(law) => {
+                report("average_bytes", Gauge::count(law.average()));
                 let probability = f64::from(law.probability()) / f64::from(u32::MAX);
-                tell("max_probability", Gauge::Ratio(probability));
+                report("max_probability", Gauge::Ratio(probability));
             }
-            Law::Floyd(unit, law) => {
+            State::Floyd(unit, law) => {
                 let name = match unit {
                     Unit::Packets => "average_packets",
                     Unit::Bytes => "average_bytes",
                 };
-                tell(name, count(law.average()));
-                tell("max_probability", Gauge::Ratio(law.probability().as_f64()));
+                report(name, Gauge::count(law.average()));
+                let probability = law.probability().as_f64();
+                report("max_probability", Gauge::Ratio(probability));
             }
         }
-        self.limit.tell(tell);
+        queue.limit.report(report);
     }
 }
 
@@ -325,7 +348,7 @@ mod tests {
     #[test]
     fn an_idle_queue_is_small() {
         // What the head of this file states; the settings hold one value per parameter on the heap.
-        let heap = parameters::TABLE.len() * size_of::<Option<crate::parameter::Value>>();
+        let heap = Parameters::ROWS.len() * size_of::<Option<crate::parameter::Value>>();
         assert!(size_of::<Red<TestPacket>>() + heap < 900);
         assert_eq!(size_of::<tc::IdleTable>(), 260);
     }

@@ -1,15 +1,16 @@
-//! The parameter table of RED, and what its rows give together with the link.
+//! The parameters of RED, and what follows from them on a link.
 
 use alloc::format;
-use alloc::string::{String, ToString};
+use alloc::string::String;
+use core::fmt;
 
 use super::floyd::{self, WEIGHT_BITS};
 use super::linux;
 use super::tc::{self, PARTS};
-use crate::parameter::{Domain, Parameter, ParameterError, Preset, Settings, Value, limit_bytes};
+use crate::limit::{LIMIT, Limit};
+use crate::parameter::{Amount, Domain, Given, Parameter, ParameterError, Preset, Value};
 use crate::qdisc::Link;
-use crate::single_queue::Limit;
-use crate::units::{Bytes, Probability, Rate};
+use crate::units::{Bytes, Probability, Rate, name_of, parameters, words};
 
 const LINUX: Option<(&str, &str)> = Some(("form", "linux"));
 const FLOYD: Option<(&str, &str)> = Some(("form", "floyd"));
@@ -24,138 +25,126 @@ const FASTEST: Rate = Rate::from_mbps(1_000_000);
 
 /// A living parameter of both forms; rows override what differs.
 const ROW: Parameter = Parameter {
-    name: "",
-    opposite: None,
-    domain: Domain::Flag,
-    default: Preset::Is("false"),
-    only: None,
-    live: true,
     source: "tc-red(8)",
-    help: "",
+    ..Parameter::LIVE
 };
 
-pub(super) const TABLE: &[Parameter] = &[
-    Parameter {
-        name: "form",
-        domain: Domain::Word(&["linux", "floyd"]),
-        default: Preset::Is("linux"),
-        live: false,
-        source: "quell",
-        help: "Linux's sch_red to the integer, or the published algorithm.",
-        ..ROW
-    },
-    Parameter {
-        name: "limit",
-        domain: AMOUNT,
-        default: Preset::Is("320ms"),
-        source: "tc-red(8): its example has 400000 bytes at 10mbit",
-        help: "What may wait. Linux counts bytes.",
-        ..ROW
-    },
-    Parameter {
-        name: "min",
-        domain: AMOUNT,
-        default: Preset::Derived("max / 3"),
-        help: "Average queue at which signals begin; its unit is that of max. Linux counts bytes.",
-        ..ROW
-    },
-    Parameter {
-        name: "max",
-        domain: AMOUNT,
-        default: Preset::Derived(
-            "3 × min where that is given, else limit / 4; linux: as far as the kernel's 31 bits hold it",
-        ),
-        help: "Average queue at which the probability is reached; above, every packet is signalled, or gently more.",
-        ..ROW
-    },
-    Parameter {
-        name: "avpkt",
-        domain: Domain::Bytes(1, u32::MAX as u64),
-        default: Preset::Is("1000B"),
-        source: "tc-red(8): 1000 is a good value",
-        help: "Size of an average packet: for the weight, for the decay while idle, and for byte_mode.",
-        ..ROW
-    },
-    Parameter {
-        name: "burst",
-        domain: Domain::Packets(1, u32::MAX as u64),
-        default: Preset::Derived(
-            "(2 × min + max) / (3 × avpkt), as far as the kernel's 31 bits hold the average",
-        ),
-        only: LINUX,
-        help: "Packets that may come at once into an empty queue without taking the average above min; gives the weight.",
-        ..ROW
-    },
-    Parameter {
-        name: "weight",
-        domain: Domain::Fraction(1, 1 << WEIGHT_BITS, 1 << WEIGHT_BITS),
-        default: Preset::Is("0.002"),
-        only: FLOYD,
-        source: "Floyd and Jacobson 1993 (w_q)",
-        help: "Weight of a new sample in the average.",
-        ..ROW
-    },
-    Parameter {
-        name: "probability",
-        domain: Domain::Fraction(1, PARTS, PARTS),
-        default: Preset::By("form", &[("linux", "0.02"), ("floyd", "0.1")]),
-        source: "tc-red(8); Floyd 1997, \"Discussions of setting parameters\" (max_p)",
-        help: "Probability of a signal at max.",
-        ..ROW
-    },
-    Parameter {
-        name: "bandwidth",
-        domain: Domain::Rate(SLOWEST, FASTEST),
-        default: Preset::Derived("the link's rate; tc: 10mbit"),
-        help: "Rate of the imagined packets that let the average decay while the link is idle.",
-        ..ROW
-    },
-    Parameter {
-        name: "ecn",
-        help: "Mark packets that are ECN-capable instead of dropping them.",
-        ..ROW
-    },
-    Parameter {
-        name: "harddrop",
-        only: ECN,
-        help: "Drop above max all the same (gentle: above twice max).",
-        ..ROW
-    },
-    Parameter {
-        name: "nodrop",
-        only: ECN,
-        help: "Queue what would be signalled but is not ECN-capable.",
-        ..ROW
-    },
-    Parameter {
-        name: "adaptive",
-        source: "tc-red(8); Floyd, Gummadi and Shenker 2001",
-        help: "Every 500 ms move the probability, from 0.01 to 0.5, to hold the average in the middle fifth between min and max.",
-        ..ROW
-    },
-    Parameter {
-        name: "gentle",
-        default: Preset::Is("true"),
-        only: FLOYD,
-        source: "Floyd 2000, \"Recommendation on using the gentle variant of RED\"",
-        help: "Above max let the probability rise to 1 at twice max, instead of jumping to 1.",
-        ..ROW
-    },
-    Parameter {
-        name: "wait",
-        only: FLOYD,
-        source: "ns-2 (wait_); DPDK rte_red",
-        help: "At least 1/probability packets between two signals; at most twice as many.",
-        ..ROW
-    },
-    Parameter {
-        name: "byte_mode",
-        only: FLOYD,
-        source: "Floyd and Jacobson 1993, section 4; ns-2 (bytes_)",
-        help: "Signal a packet in proportion to its size over avpkt.",
-        ..ROW
-    },
-];
+words! {
+    /// The word of `form`.
+    pub(crate) enum Form {
+        Linux = "linux",
+        Floyd = "floyd",
+    }
+}
+parameters! {
+    /// The parameters of RED.
+    pub struct Parameters {
+        form: Form = Parameter {
+            domain: Form::DOMAIN,
+            default: Preset::Is("linux"),
+            live: false,
+            source: "quell",
+            help: "Linux's sch_red to the integer, or the published algorithm.",
+            ..ROW
+        },
+        limit: Amount = Parameter {
+            domain: AMOUNT,
+            default: Preset::Is("320ms"),
+            source: "tc-red(8): its example has 400000 bytes at 10mbit",
+            help: "What may wait. Linux counts bytes.",
+            ..ROW
+        },
+        min: Option<Amount> = Parameter {
+            domain: AMOUNT,
+            default: Preset::Derived("max / 3"),
+            help: "Average queue at which signals begin; its unit is that of max. Linux counts bytes.",
+            ..ROW
+        },
+        max: Option<Amount> = Parameter {
+            domain: AMOUNT,
+            default: Preset::Derived(
+                "3 × min where that is given, else limit / 4; linux: as far as the kernel's 31 bits hold it",
+            ),
+            help: "Average queue at which the probability is reached; above, every packet is signalled, or gently more.",
+            ..ROW
+        },
+        avpkt: Bytes = Parameter {
+            domain: Domain::Bytes(1, u32::MAX as u64),
+            default: Preset::Is("1000B"),
+            source: "tc-red(8): 1000 is a good value",
+            help: "Size of an average packet: for the weight, for the decay while idle, and for byte_mode.",
+            ..ROW
+        },
+        burst: Option<u32> = Parameter {
+            domain: Domain::Packets(1, u32::MAX as u64),
+            default: Preset::Derived(
+                "(2 × min + max) / (3 × avpkt), as far as the kernel's 31 bits hold the average",
+            ),
+            only: LINUX,
+            help: "Packets that may come at once into an empty queue without taking the average above min; gives the weight.",
+            ..ROW
+        },
+        weight: u64 = Parameter {
+            domain: Domain::Fraction(1, 1 << WEIGHT_BITS, 1 << WEIGHT_BITS),
+            default: Preset::Is("0.002"),
+            only: FLOYD,
+            source: "Floyd and Jacobson 1993 (w_q)",
+            help: "Weight of a new sample in the average.",
+            ..ROW
+        },
+        probability: Given<u64> = Parameter {
+            domain: Domain::Fraction(1, PARTS, PARTS),
+            default: Preset::By("form", &[("linux", "0.02"), ("floyd", "0.1")]),
+            source: "tc-red(8); Floyd 1997, \"Discussions of setting parameters\" (max_p)",
+            help: "Probability of a signal at max.",
+            ..ROW
+        },
+        bandwidth: Option<Rate> = Parameter {
+            domain: Domain::Rate(SLOWEST, FASTEST),
+            default: Preset::Derived("the link's rate; tc: 10mbit"),
+            help: "Rate of the imagined packets that let the average decay while the link is idle.",
+            ..ROW
+        },
+        ecn: bool = Parameter {
+            help: "Mark packets that are ECN-capable instead of dropping them.",
+            ..ROW
+        },
+        harddrop: bool = Parameter {
+            only: ECN,
+            help: "Drop above max all the same (gentle: above twice max).",
+            ..ROW
+        },
+        nodrop: bool = Parameter {
+            only: ECN,
+            help: "Queue what would be signalled but is not ECN-capable.",
+            ..ROW
+        },
+        adaptive: bool = Parameter {
+            source: "tc-red(8); Floyd, Gummadi and Shenker 2001",
+            help: "Every 500 ms move the probability, from 0.01 to 0.5, to hold the average in the middle fifth between min and max.",
+            ..ROW
+        },
+        gentle: bool = Parameter {
+            default: Preset::Is("true"),
+            only: FLOYD,
+            source: "Floyd 2000, \"Recommendation on using the gentle variant of RED\"",
+            help: "Above max let the probability rise to 1 at twice max, instead of jumping to 1.",
+            ..ROW
+        },
+        wait: bool = Parameter {
+            only: FLOYD,
+            source: "ns-2 (wait_); DPDK rte_red",
+            help: "At least 1/probability packets between two signals; at most twice as many.",
+            ..ROW
+        },
+        byte_mode: bool = Parameter {
+            only: FLOYD,
+            source: "Floyd and Jacobson 1993, section 4; ns-2 (bytes_)",
+            help: "Signal a packet in proportion to its size over avpkt.",
+            ..ROW
+        },
+    }
+}
 
 /// What the queue is counted in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -172,21 +161,20 @@ pub(super) struct Signals {
     pub(super) nodrop: bool,
 }
 
-/// The law's parameters.
+/// The constants of the law.
 #[derive(Debug, Clone)]
 #[allow(clippy::large_enum_variant, reason = "lives as long as a change takes")]
-pub(super) enum Law {
+pub(super) enum Constants {
     Linux(linux::Parameters),
     Floyd(Unit, floyd::Parameters),
 }
 
-/// All that settings and link give.
+/// All that follows from the parameters on a link.
 #[derive(Debug, Clone)]
 pub(super) struct Config {
-    pub(super) limit: Limit,
     pub(super) signals: Signals,
     pub(super) adaptive: bool,
-    pub(super) law: Law,
+    pub(super) constants: Constants,
 }
 
 /// The thresholds in their unit.
@@ -199,131 +187,125 @@ struct Thresholds {
 
 impl Config {
     /// Refuses what `tc` or the kernel refuse, and what would have no effect.
-    pub(super) fn of(settings: &Settings, link: Link) -> Result<Self, ParameterError> {
+    pub(super) fn of(parameters: &Parameters, link: Link) -> Result<Self, ParameterError> {
         let signals = Signals {
-            ecn: settings.flag("ecn"),
-            harddrop: settings.flag("harddrop"),
-            nodrop: settings.flag("nodrop"),
+            ecn: parameters.ecn,
+            harddrop: parameters.harddrop,
+            nodrop: parameters.nodrop,
         };
-        let limit = Limit::of(settings, link)?;
-        let thresholds = Thresholds::of(settings, link, limit)?;
-        let law = if settings.word("form") == "floyd" {
-            Law::Floyd(thresholds.unit, floyd(settings, link, thresholds))
-        } else {
-            for (name, unit) in [("limit", unit_of(limit)), ("max", thresholds.unit)] {
-                if unit == Unit::Packets {
-                    let must = "must be in bytes or time with form = \"linux\"";
-                    return Err(error(settings, name, must));
+        let limit = Limit::of(LIMIT, parameters.limit, link)?;
+        let thresholds = Thresholds::of(parameters, link, limit)?;
+        let constants = match parameters.form {
+            Form::Floyd => Constants::Floyd(thresholds.unit, floyd(parameters, link, thresholds)),
+            Form::Linux => {
+                let must = "must be in bytes or time with form = \"linux\"";
+                if let Limit::Packets(_) = limit {
+                    return Err(ParameterError::new(LIMIT, parameters.limit, must));
                 }
+                if thresholds.unit == Unit::Packets {
+                    return Err(error(name_of!(Parameters, max), parameters.max, must));
+                }
+                Constants::Linux(linux(parameters, link, thresholds)?)
             }
-            Law::Linux(linux(settings, link, thresholds)?)
         };
         Ok(Self {
-            limit,
             signals,
-            adaptive: settings.flag("adaptive"),
-            law,
+            adaptive: parameters.adaptive,
+            constants,
         })
     }
 }
 
-fn unit_of(limit: Limit) -> Unit {
-    match limit {
-        Limit::Packets(_) => Unit::Packets,
-        Limit::Bytes(_) => Unit::Bytes,
+/// A limit or threshold as a number in its unit.
+fn counted(amount: Amount, link: Link) -> (Unit, u64) {
+    match Limit::at_rate(amount, link.rate) {
+        Limit::Packets(packets) => (Unit::Packets, packets),
+        Limit::Bytes(bytes) => (Unit::Bytes, bytes.get()),
     }
 }
 
 impl Thresholds {
-    fn of(settings: &Settings, link: Link, limit: Limit) -> Result<Self, ParameterError> {
-        let given = |name| {
-            settings
-                .value(name)
-                .map(|value| match limit_bytes(value, link.rate) {
-                    Some(bytes) => (Unit::Bytes, bytes.get()),
-                    None => (Unit::Packets, settings.number(name)),
-                })
-        };
+    fn of(parameters: &Parameters, link: Link, limit: Limit) -> Result<Self, ParameterError> {
+        let (min_name, max_name) = (name_of!(Parameters, min), name_of!(Parameters, max));
+        let given = |amount: Option<Amount>| amount.map(|amount| counted(amount, link));
         let (of_limit, unit) = match limit {
             Limit::Packets(packets) => (packets, Unit::Packets),
             Limit::Bytes(bytes) => (bytes.get(), Unit::Bytes),
         };
-        let ((unit, min), max) = match (given("min"), given("max")) {
+        let ((unit, min), max) = match (given(parameters.min), given(parameters.max)) {
             (Some(min), Some(max)) => (min, max),
             (Some(min), None) => (min, (min.0, min.1.saturating_mul(3))),
             (None, Some(max)) => ((max.0, max.1 / 3), max),
             (None, None) => {
-                let max = (of_limit / 4).min(largest_max(settings));
+                let max = (of_limit / 4).min(largest_max(parameters));
                 ((unit, max / 3), (unit, max))
             }
         };
         if max.0 != unit {
-            return Err(error(settings, "min", "must have the unit of max"));
+            let must = "must have the unit of max";
+            return Err(error(min_name, parameters.min, must));
         }
-        let fitting = |name, amount: u64| {
+        let fitting = |name, found: Option<Amount>, amount: u64| {
             let allowed = format!("is {amount} and must be from 1 to {}", u32::MAX);
             u32::try_from(amount)
                 .ok()
                 .filter(|&amount| amount > 0)
-                .ok_or_else(|| error(settings, name, &allowed))
+                .ok_or_else(|| error(name, found, allowed))
         };
         // The average and the kernel count in 32 bits.
-        fitting("limit", of_limit)?;
-        let (min, max) = (fitting("min", min)?, fitting("max", max.1)?);
+        fitting(LIMIT, Some(parameters.limit), of_limit)?;
+        let min = fitting(min_name, parameters.min, min)?;
+        let max = fitting(max_name, parameters.max, max.1)?;
         if min > max {
-            return Err(error(
-                settings,
-                "min",
-                &format!("is {min} and must not be above max, {max}"),
-            ));
+            let must = format!("is {min} and must not be above max, {max}");
+            return Err(error(min_name, parameters.min, must));
         }
         Ok(Self { unit, min, max })
     }
 }
 
 /// The largest `max` over which `tc` can spread the default probability, with a `min` of a third of it.
-fn largest_max(settings: &Settings) -> u64 {
-    if settings.word("form") == "floyd" || settings.is_given("probability") {
+fn largest_max(parameters: &Parameters) -> u64 {
+    let Given { value, is_given } = parameters.probability;
+    if is_given || parameters.form == Form::Floyd {
         return u64::MAX;
     }
     // max − min is at most (2·max + 2)/3 and must stay below probability · 2³¹.
-    let range = (settings.number("probability") << 31) / PARTS;
+    let range = (value << 31) / PARTS;
     (range * 3 / 2).saturating_sub(2).min((1 << 30) - 1)
 }
 
-fn floyd(settings: &Settings, link: Link, thresholds: Thresholds) -> floyd::Parameters {
+fn floyd(parameters: &Parameters, link: Link, thresholds: Thresholds) -> floyd::Parameters {
     floyd::Parameters {
         min: thresholds.min,
         max: thresholds.max,
-        weight: settings.number("weight"),
-        max_probability: Probability::ratio(settings.number("probability"), PARTS),
-        gentle: settings.flag("gentle"),
-        wait: settings.flag("wait"),
-        byte_mode: settings.flag("byte_mode"),
-        avpkt: avpkt(settings),
-        bandwidth: bandwidth(settings, link),
+        weight: parameters.weight,
+        max_probability: Probability::ratio(parameters.probability.value, PARTS),
+        gentle: parameters.gentle,
+        wait: parameters.wait,
+        byte_mode: parameters.byte_mode,
+        avpkt: avpkt(parameters),
+        bandwidth: bandwidth(parameters, link),
     }
 }
 
 /// As `red_parse_opt` of `tc` does.
 fn linux(
-    settings: &Settings,
+    parameters: &Parameters,
     link: Link,
     thresholds: Thresholds,
 ) -> Result<linux::Parameters, ParameterError> {
     let Thresholds { min, max, .. } = thresholds;
-    let avpkt = avpkt(settings);
-    let parts = settings.number("probability");
+    let avpkt = avpkt(parameters);
+    let parts = parameters.probability.value;
     if tc::probability_log(min, max, parts).is_none() {
-        return Err(error(
-            settings,
-            "probability",
+        return Err(ParameterError::new(
+            name_of!(Parameters, probability),
+            Value::Fraction(parts, PARTS),
             "is too small: must be above (max - min) in bytes / 2^31",
         ));
     }
-    let given = settings
-        .is_given("burst")
-        .then(|| settings.number("burst") as u32);
+    let given = parameters.burst;
     let least = 1 + min / avpkt;
     let burst = given.unwrap_or_else(|| {
         let usual = (2 * u64::from(min) + u64::from(max)) / (3 * u64::from(avpkt));
@@ -331,15 +313,15 @@ fn linux(
     });
     let Some(mut weight_log) = tc::weight_log(min, burst, avpkt) else {
         return Err(match given {
-            Some(burst) if burst < least => error(
-                settings,
-                "burst",
-                &format!("is too small: must be at least {least}p, 1 + min / avpkt"),
+            Some(burst) if burst < least => ParameterError::new(
+                name_of!(Parameters, burst),
+                Value::Packets(burst.into()),
+                format!("is too small: must be at least {least}p, 1 + min / avpkt"),
             ),
-            _ => error(
-                settings,
-                "avpkt",
-                &format!(
+            _ => ParameterError::new(
+                name_of!(Parameters, avpkt),
+                parameters.avpkt,
+                format!(
                     "must be below min, {}, for any weight to allow the burst",
                     Bytes::new(min.into())
                 ),
@@ -349,49 +331,49 @@ fn linux(
     if given.is_none() {
         weight_log = weight_log.min(max.leading_zeros().saturating_sub(1)).max(1);
     }
-    let bandwidth = bandwidth(settings, link);
+    let bandwidth = bandwidth(parameters, link);
     let Some(idle) = tc::idle_table(weight_log, avpkt, bandwidth) else {
-        return Err(ParameterError {
-            key: "bandwidth".to_string(),
-            found: bandwidth.to_string(),
-            allowed: format!("is too low for packets of {avpkt} bytes"),
-        });
+        return Err(ParameterError::new(
+            name_of!(Parameters, bandwidth),
+            bandwidth,
+            format!("is too low for packets of {avpkt} bytes"),
+        ));
     };
-    let parameters = linux::Parameters {
+    let constants = linux::Parameters {
         min,
         max,
         weight_log,
         max_probability: tc::max_probability(parts),
         idle,
     };
-    if !parameters.are_valid() {
+    if !constants.are_valid() {
         let allowed = format!(
             "is {max} and must be below 2^{} with this burst",
             31 - weight_log.min(31)
         );
-        return Err(error(settings, "max", &allowed));
+        return Err(error(name_of!(Parameters, max), parameters.max, allowed));
     }
-    Ok(parameters)
+    Ok(constants)
 }
 
-fn avpkt(settings: &Settings) -> u32 {
+fn avpkt(parameters: &Parameters) -> u32 {
     // The table keeps it in range.
-    u32::try_from(settings.number("avpkt")).unwrap_or(u32::MAX)
+    u32::try_from(parameters.avpkt.get()).unwrap_or(u32::MAX)
 }
 
-fn bandwidth(settings: &Settings, link: Link) -> Rate {
-    match settings.value("bandwidth") {
-        Some(Value::Rate(rate)) => rate,
-        _ => link.rate.clamp(SLOWEST, FASTEST),
-    }
+fn bandwidth(parameters: &Parameters, link: Link) -> Rate {
+    parameters
+        .bandwidth
+        .unwrap_or_else(|| link.rate.clamp(SLOWEST, FASTEST))
 }
 
-fn error(settings: &Settings, name: &str, allowed: &str) -> ParameterError {
-    ParameterError {
-        key: name.to_string(),
-        found: settings
-            .value(name)
-            .map_or_else(|| String::from("derived"), |value| value.to_string()),
-        allowed: allowed.to_string(),
+fn error(
+    name: &str,
+    found: Option<impl fmt::Display>,
+    allowed: impl Into<String>,
+) -> ParameterError {
+    match found {
+        Some(found) => ParameterError::new(name, found, allowed),
+        None => ParameterError::new(name, "derived", allowed),
     }
 }

@@ -12,7 +12,7 @@ use crate::units::{Bytes, Probability, Rate};
 
 /// Nanoseconds of a tick of the kernel's packet scheduler, the unit of `tc`'s times. The kernel
 /// looks the idle table up with microseconds since 2012, so that a Linux RED forgets 15.625 times
-/// more slowly than its parameters say; the form `linux` does, too.
+/// more slowly than its parameters state; so does the form `linux`.
 const TICK_NANOS: u64 = 64;
 /// Fraction bits of the logarithm in [`idle_table`].
 const LOGARITHM_BITS: u32 = 80;

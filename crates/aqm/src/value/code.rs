@@ -2,7 +2,7 @@
 //!
 //! A value v is a positive number; its unit is what `gold` gives the marginal bit at 100 Gbit/s. Its code is round(K·log₂ v), clamped to
 //! 1..=65535, with K *bins per octave*: thus codes count from v_min = 2^(1/K), a step of one is a factor of 2^(1/K) (1.1 % with the
-//! default K = 64), and 0 stays free for packets that nobody marked. Everybody who compares values compares codes.
+//! default K = 64), and 0 stays free for unmarked packets. Values are compared by their codes.
 //!
 //! Source: the published header encodings differ and none is documented; 16 bits and 32 to 64 bins per octave are the choice of this
 //! project. Arithmetic is on integers: logarithms by repeated squaring, powers from a table of the roots of 2, both good to 2⁻⁵⁴.
@@ -71,7 +71,7 @@ pub(crate) fn exp2(log: i128, bits: u32) -> u128 {
     }
 }
 
-/// The number of bins per octave of packet values. Whoever compares two values must use the same scale.
+/// The number of bins per octave of packet values. Two values can be compared only on the same scale.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CodeScale(u32);
 
@@ -105,16 +105,14 @@ impl CodeScale {
     }
 }
 
-/// The row that whoever uses codes puts into its table.
+/// The row for a table with a scale of codes.
 pub const BINS_PER_OCTAVE: Parameter = Parameter {
     name: "bins_per_octave",
-    opposite: None,
     domain: Domain::Integer(1, CodeScale::MAX),
     default: Preset::Is("64"),
-    only: None,
-    live: false,
     source: "ours; 9 per octave were seen to be slightly worse than 32 to 256",
-    help: "How finely values are told apart: a factor of two of the value has so many codes.",
+    help: "Resolution of values: the number of codes for a factor of two of the value.",
+    ..Parameter::FIXED
 };
 
 #[cfg(test)]

@@ -18,15 +18,14 @@
 //! Sources: see [`curve`](super::curve); silver and background are gold of 2x and of 20x, as in the public PVPIE module.
 
 use alloc::boxed::Box;
-use alloc::string::ToString;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::code::CodeScale;
 use super::curve::{Curve, Point, RATE_BITS};
-use crate::parameter::{Domain, Parameter, ParameterError, Preset, Settings};
-use crate::registry::Entry;
-use crate::units::Rate;
+use crate::parameter::{Domain, Parameter, ParameterError, Preset, Settings, Table as _};
+use crate::registry::{Entry, unknown};
+use crate::units::{Rate, parameters};
 
 /// Parts of 1 in which rates are scaled.
 const SCALE: u64 = 1_000;
@@ -38,56 +37,94 @@ const PVPIE: &str = "the public PVPIE module for ns-3 (tlpvpie), packet-marker-q
 const P4: &str = "the P4 remarker of ELTE (ppv-remarker), README";
 
 const fn row(
-    name: &'static str,
     domain: Domain,
     default: &'static str,
     source: &'static str,
     help: &'static str,
 ) -> Parameter {
     Parameter {
-        name,
-        opposite: None,
         domain,
         default: Preset::Is(default),
-        only: None,
-        live: false,
         source,
         help,
+        ..Parameter::FIXED
     }
 }
 
 const RATES: Domain = Domain::Rate(Rate::from_bps(1), Curve::FASTEST);
 const VALUES: Domain = Domain::Integer(2, Curve::DEAREST);
 const SCALED: Parameter = row(
-    "scale",
     Domain::Fraction(1, 1_000 * SCALE, SCALE),
     "1",
     PVPIE,
     "Multiplies the rate: with 2 the flow gets half of what it would get with 1.",
 );
 
-/// Every kind of function, as scenarios name it. `piecewise` takes its points apart from its parameters.
+parameters! {
+    /// The parameters of `inverse`.
+    struct Inverse {
+        reach: Rate = row(RATES, "100gbit", "ours: above the links of today", "The rate at which the value has fallen to 1, the least there is."),
+        scale: u64 = SCALED,
+    }
+}
+parameters! {
+    /// The parameters of `linear`.
+    struct Linear {
+        value: u64 = row(VALUES, "500000000", PVPIE, "What the first bit is worth."),
+        zero: Rate = row(RATES, "100mbit", PVPIE, "The rate at which nothing is left of it; beyond it the smallest value."),
+        scale: u64 = SCALED,
+    }
+}
+parameters! {
+    /// The parameters of `rational`.
+    struct Rational {
+        value: u64 = row(VALUES, "65535", P4, "What the first bit is worth."),
+        half: Rate = row(RATES, "720kbit", "the P4 remarker of ELTE: 900 bytes in 10 ms", "The rate at which half of it is left."),
+        scale: u64 = SCALED,
+    }
+}
+parameters! {
+    /// The parameters of `piecewise`; its points come apart from them.
+    struct Piecewise {
+        scale: u64 = SCALED,
+    }
+}
+
+/// Makes the list of kinds and an enum over them from one list.
+macro_rules! functions {
+    ($($variant:ident = $name:literal: $summary:literal, $source:expr, $parameters:expr;)*) => {
+        /// Every kind of function, as scenarios name it. `piecewise` takes its points apart from its parameters.
+        pub const FUNCTIONS: &[Entry] = &[$(Entry {
+            name: $name,
+            summary: $summary,
+            source: $source,
+            parameters: $parameters,
+        },)*];
+
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        enum Shape { $($variant,)* }
+
+        impl Shape {
+            fn of(kind: &str) -> Result<Self, ParameterError> {
+                match kind {
+                    $($name => Ok(Self::$variant),)*
+                    _ => Err(unknown(FUNCTIONS, kind)),
+                }
+            }
+        }
+    };
+}
+
 #[rustfmt::skip] // One row for each.
-pub const FUNCTIONS: &[Entry] = &[
-    Entry { name: "gold", summary: "100 Gbit/s over the rate: a straight line on log-log axes.", source: "ours, after the recommendation of log-log curves", parameters: &[] },
-    Entry { name: "silver", summary: "Gold of twice the rate: half of gold's share.", source: PVPIE, parameters: &[] },
-    Entry { name: "background", summary: "Gold of twenty times the rate: a twentieth of gold's share.", source: PVPIE, parameters: &[] },
-    Entry { name: "inverse", summary: "Reach over the rate: a straight line on log-log axes.", source: "ours, after the recommendation of log-log curves", parameters: &[
-        row("reach", RATES, "100gbit", "ours: above the links of today", "The rate at which the value has fallen to 1, the least there is."),
-        SCALED,
-    ] },
-    Entry { name: "linear", summary: "Falls evenly from a value at rate 0 to nothing.", source: PVPIE, parameters: &[
-        row("value", VALUES, "500000000", PVPIE, "What the first bit is worth."),
-        row("zero", RATES, "100mbit", PVPIE, "The rate at which nothing is left of it; beyond it the smallest value."),
-        SCALED,
-    ] },
-    Entry { name: "rational", summary: "Value · half / (rate + half).", source: P4, parameters: &[
-        row("value", VALUES, "65535", P4, "What the first bit is worth."),
-        row("half", RATES, "720kbit", "the P4 remarker of ELTE: 900 bytes in 10 ms", "The rate at which half of it is left."),
-        SCALED,
-    ] },
-    Entry { name: "piecewise", summary: "Straight lines on log-log axes from point to point.", source: "the pieces of the framework's figures; axes ours", parameters: &[SCALED] },
-];
+functions! {
+    Gold = "gold": "100 Gbit/s over the rate: a straight line on log-log axes.", "ours, after the recommendation of log-log curves", &[];
+    Silver = "silver": "Gold of twice the rate: half of gold's share.", PVPIE, &[];
+    Background = "background": "Gold of twenty times the rate: a twentieth of gold's share.", PVPIE, &[];
+    Inverse = "inverse": "Reach over the rate: a straight line on log-log axes.", "ours, after the recommendation of log-log curves", Inverse::ROWS;
+    Linear = "linear": "Falls evenly from a value at rate 0 to nothing.", PVPIE, Linear::ROWS;
+    Rational = "rational": "Value · half / (rate + half).", P4, Rational::ROWS;
+    Piecewise = "piecewise": "Straight lines on log-log axes from point to point.", "the pieces of the framework's figures; axes ours", Piecewise::ROWS;
+}
 
 /// A throughput-value function in codes. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -110,36 +147,37 @@ impl ValueFunction {
         points: &[Point],
         codes: CodeScale,
     ) -> Result<Self, ParameterError> {
-        find(kind)?;
+        let shape = Shape::of(kind)?;
         settings.check()?;
-        if kind != "piecewise" && !points.is_empty() {
-            return Err(ParameterError {
-                key: "points".to_string(),
-                found: points.len().to_string(),
-                allowed: "has an effect only with kind = \"piecewise\"".to_string(),
-            });
+        if shape != Shape::Piecewise && !points.is_empty() {
+            let allowed = "has an effect only with kind = \"piecewise\"";
+            return Err(ParameterError::new("points", points.len(), allowed));
         }
         let gold = Curve::Inverse {
             reach: Rate::from_mbps(100_000),
         };
-        let curve = match kind {
-            "gold" => return Self::of(&gold, SCALE, codes),
-            "silver" => return Self::of(&gold, 2 * SCALE, codes),
-            "background" => return Self::of(&gold, 20 * SCALE, codes),
-            "inverse" => Curve::Inverse {
-                reach: settings.rate("reach"),
-            },
-            "linear" => Curve::Linear {
-                value: settings.number("value"),
-                zero: settings.rate("zero"),
-            },
-            "rational" => Curve::Rational {
-                value: settings.number("value"),
-                half: settings.rate("half"),
-            },
-            _ => Curve::Piecewise(points.to_vec()),
+        let (curve, scale) = match shape {
+            Shape::Gold => (gold, SCALE),
+            Shape::Silver => (gold, 2 * SCALE),
+            Shape::Background => (gold, 20 * SCALE),
+            Shape::Inverse => {
+                let Inverse { reach, scale } = Inverse::of(settings);
+                (Curve::Inverse { reach }, scale)
+            }
+            Shape::Linear => {
+                let Linear { value, zero, scale } = Linear::of(settings);
+                (Curve::Linear { value, zero }, scale)
+            }
+            Shape::Rational => {
+                let Rational { value, half, scale } = Rational::of(settings);
+                (Curve::Rational { value, half }, scale)
+            }
+            Shape::Piecewise => {
+                let Piecewise { scale } = Piecewise::of(settings);
+                (Curve::Piecewise(points.to_vec()), scale)
+            }
         };
-        Self::of(&curve, settings.number("scale"), codes)
+        Self::of(&curve, scale, codes)
     }
 
     /// One of `gold`, `silver` and `background`, or another kind with its defaults.
@@ -151,11 +189,8 @@ impl ValueFunction {
     pub fn of(curve: &Curve, scale: u64, codes: CodeScale) -> Result<Self, ParameterError> {
         curve.check()?;
         if !(1..=1_000 * SCALE).contains(&scale) {
-            return Err(ParameterError {
-                key: "scale".to_string(),
-                found: scale.to_string(),
-                allowed: "must be from 1 to 1000000 thousandths".to_string(),
-            });
+            let allowed = "must be from 1 to 1000000 thousandths";
+            return Err(ParameterError::new("scale", scale, allowed));
         }
         // Every packet that is marked at all is worth more than 0.
         let mut rates = alloc::vec![u64::MAX];
@@ -260,7 +295,7 @@ fn lowest(step: usize) -> u64 {
     u64::try_from(rate).unwrap_or(u64::MAX)
 }
 
-/// The entry of `kind`, or the kinds there are.
+/// The entry of `kind`, or an error that lists all kinds.
 pub fn find(kind: &str) -> Result<&'static Entry, ParameterError> {
     crate::registry::entry(FUNCTIONS, kind)
 }

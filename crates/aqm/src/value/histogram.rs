@@ -1,4 +1,4 @@
-//! Bytes per packet value: what a resource node of Per Packet Value knows of its traffic, and the thresholds that follow from it.
+//! Bytes per packet value: all that a resource node of Per Packet Value knows of its traffic, and the thresholds that follow from it.
 //!
 //! Source: the "PV histogram" of the slides "A Congestion Control Independent L4S Scheduler" (ANRW 2020), which do not say how
 //! it is made; this form is ours. Values are the 16-bit codes of [`Packet::value`](crate::Packet::value), a larger one is worth more.
@@ -9,7 +9,7 @@
 //! twice as much instead. A group of 256 is brought back to weight 1 when something is added to it after 16 ageings, and each of its counters
 //! is then rounded down to whole bytes; that is the only rounding. No allocation but in [`ValueHistogram::new`].
 //!
-//! Up to 2⁴⁷ bytes between two ageings, and inside, are counted right; beyond that counters stay at their ends.
+//! Up to 2⁴⁷ bytes between two ageings, and inside, are counted exactly; beyond that counters saturate.
 
 use alloc::boxed::Box;
 use alloc::vec;
@@ -56,7 +56,7 @@ impl ValueHistogram {
         }
     }
 
-    /// The highest value that is told apart.
+    /// The highest value that is distinguished.
     #[inline]
     pub fn highest(&self) -> u16 {
         // At most 2¹⁶ counters.

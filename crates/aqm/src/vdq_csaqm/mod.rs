@@ -10,7 +10,7 @@
 //! follows from a histogram (`variant`), D_i, C_vi, the virtual queues' maximum, the physical limits (tail drop, without a record).
 //!
 //! 1. CE-marked packets stay in the virtual queues until they are served there, because they use the link; dropped ones leave VQ1 at
-//!    once. With `remove_marked` marked ones leave too, which is the mistake that lets L4S starve Classic; it is there to be shown.
+//!    once. With `remove_marked` marked ones leave too, the error that lets L4S starve Classic; the option exists to show it.
 //! 2. An L4S packet that came with CE is judged like any other; there is nothing left to mark.
 //! 3. `any_ect` is the default, because the senders of the slides set ECT(0); deploy with `l4s_ect`, where Classic packets with ECT(0)
 //!    are marked instead of dropped (`ecn`).
@@ -60,26 +60,28 @@ mod parameters;
 use crate::dual_queue::{self, classify, drop_queued, refuse};
 use crate::observer::{DropReason, MarkReason, Observer, QueueId};
 use crate::packet::{Ecn, Packet};
-use crate::parameter::{Parameter, ParameterError, Settings};
-use crate::qdisc::{Backlog, Gauge, Kind, Link, Qdisc, mark};
+use crate::parameter::{ParameterError, Settings, Table as _};
+use crate::qdisc::{Backlog, Gauge, Link, Qdisc, mark};
+use crate::random::Random;
+use crate::registry::{self, Listed};
+use crate::shell::Shell;
 use crate::units::{Rate, Time};
-use crate::virtual_queue::parameters::{Values, gains, law};
+use crate::virtual_queue::law::Law;
+use crate::virtual_queue::parameters::Values;
 use crate::virtual_queue::{Entry, Position, ValueQueue, VirtualQueue};
 
-use parameters::{Configuration, TABLE};
+use parameters::{Configuration, Parameters};
 
 /// A VDQ-CSAQM queue.
 #[derive(Debug)]
 pub struct VdqCsaqm<P> {
-    settings: Settings,
+    shell: Shell<Parameters>,
     configuration: Configuration,
     values: Values,
-    /// With the last rate that was not zero, for the physical limits.
-    link: Link,
-    /// The present rate, which may be zero.
+    /// Present rate of the link, which may be zero.
     rate: Rate,
     /// Q0 is L4S, Q1 Classic; each packet with its records in VQ0 and VQ1.
-    queues: [ValueQueue<P, 2>; 2],
+    queues: [ValueQueue<P>; 2],
     /// VQ0 and VQ1.
     virtuals: [VirtualQueue; 2],
     /// What L4S is judged by: CTV_0, or CTV_1 raised for what marked packets take.
@@ -92,36 +94,38 @@ pub struct VdqCsaqm<P> {
 /// How many intervals an overload lasts after the last drop that it caused: several, because b swings to a threshold of 0 and back.
 const OVERLOAD_INTERVALS: u32 = 16;
 
-impl<P> Kind for VdqCsaqm<P> {
-    const NAME: &'static str = "vdq_csaqm";
-    const SUMMARY: &'static str =
-        "Virtual DualQ core-stateless AQM: L4S and Classic share by packet values.";
-    const SOURCE: &'static str =
-        "Nádas et al., \"A Congestion Control Independent L4S Scheduler\", ANRW 2020";
-    const PARAMETERS: &'static [Parameter] = TABLE;
+impl<P> Listed for VdqCsaqm<P> {
+    const ENTRY: registry::Entry = registry::Entry {
+        name: "vdq_csaqm",
+        summary: "Virtual DualQ core-stateless AQM: L4S and Classic share by packet values.",
+        source: "Nádas et al., \"A Congestion Control Independent L4S Scheduler\", ANRW 2020",
+        parameters: Parameters::ROWS,
+    };
 }
 
 impl<P: Packet> VdqCsaqm<P> {
     /// An empty pair of queues. The first update is due after one interval.
-    pub fn new(settings: Settings, link: Link) -> Result<Self, ParameterError> {
-        let configuration = Configuration::of(&settings, link)?;
-        let values = Values::of(&settings);
-        let of = |shape| VirtualQueue::new(shape, law(&settings), link, values.highest());
+    pub fn new(settings: Settings, link: Link, _random: Random) -> Result<Self, ParameterError> {
+        let parameters = Parameters::of(&settings);
+        let configuration = Configuration::of(&parameters, link)?;
+        let values = parameters.values();
+        let highest = values.highest();
+        let law = || Law::new(parameters.variant, parameters.gains(), highest);
+        let of = |shape| VirtualQueue::new(shape, law(), link, highest);
         Ok(Self {
+            shell: Shell::new(settings, link),
             virtuals: configuration.shapes.map(of),
             configuration,
             values,
-            link,
             rate: link.rate,
             queues: [ValueQueue::new(), ValueQueue::new()],
             threshold_l4s: 0,
             next_update: configuration.interval,
             overload: 0,
-            settings,
         })
     }
 
-    /// Takes a packet that never uses the link, or no longer counts, out of the virtual queues.
+    /// Removes a packet that never uses the link, or no longer counts, from the virtual queues.
     fn cancel(&mut self, records: [Position; 2], now: Time) {
         for (queue, record) in self.virtuals.iter_mut().zip(records) {
             if record != Position::NONE {
@@ -142,7 +146,7 @@ impl<P: Packet> VdqCsaqm<P> {
         self.overload > 0
     }
 
-    /// What becomes of a packet whose value is not above the threshold: marks it, or says why to drop it.
+    /// Marks a packet whose value is not above the threshold, or returns why to drop it.
     fn signal(
         &mut self,
         packet: &mut P,
@@ -164,24 +168,13 @@ impl<P: Packet> VdqCsaqm<P> {
         None
     }
 
-    /// What a packet of `queue` must be worth more than.
+    /// The threshold that the value of a packet of `queue` must exceed.
     #[inline]
     fn threshold(&self, queue: QueueId) -> u16 {
         if queue == QueueId::L4S {
             self.threshold_l4s
         } else {
             self.virtuals[1].threshold()
-        }
-    }
-
-    fn reconfigure(&mut self, now: Time) {
-        let link = Link {
-            rate: self.rate,
-            ..self.link
-        };
-        for (queue, shape) in self.virtuals.iter_mut().zip(self.configuration.shapes) {
-            queue.configure(shape, link, now);
-            queue.set_gains(gains(&self.settings));
         }
     }
 }
@@ -263,10 +256,13 @@ impl<P: Packet> Qdisc<P> for VdqCsaqm<P> {
     fn set_rate(&mut self, rate: Rate, now: Time, _obs: &mut impl Observer<P>) {
         self.rate = rate;
         if !rate.is_zero() {
-            self.link.rate = rate;
-            self.configuration.set_rate(&self.settings, self.link);
+            self.shell.set_rate(rate);
+            let parameters = self.shell.parameters();
+            self.configuration.set_rate(&parameters, self.shell.link());
         }
-        self.reconfigure(now);
+        for queue in &mut self.virtuals {
+            queue.set_rate(rate, now);
+        }
     }
 
     /// A lowered limit drops nothing that waits: the queue only refuses until it fits, and so does a virtual queue.
@@ -277,11 +273,20 @@ impl<P: Packet> Qdisc<P> for VdqCsaqm<P> {
         now: Time,
         _obs: &mut impl Observer<P>,
     ) -> Result<(), ParameterError> {
-        let settings = self.settings.changed(key, value)?;
-        self.configuration = self.configuration.changed(key, &settings, self.link)?;
-        self.values = Values::of(&settings);
-        self.settings = settings;
-        self.reconfigure(now);
+        let old = self.configuration;
+        let (parameters, new) = self.shell.change(key, value, |parameters, link| {
+            Ok((*parameters, old.changed(key, parameters, link)?))
+        })?;
+        self.configuration = new;
+        self.values = parameters.values();
+        let link = Link {
+            rate: self.rate,
+            ..self.shell.link()
+        };
+        for (queue, shape) in self.virtuals.iter_mut().zip(new.shapes) {
+            queue.configure(shape, link, now);
+            queue.set_gains(parameters.gains());
+        }
         Ok(())
     }
 
@@ -303,24 +308,24 @@ impl<P: Packet> Qdisc<P> for VdqCsaqm<P> {
         }
     }
 
-    fn status(&self, now: Time, tell: &mut dyn FnMut(&'static str, Gauge)) {
+    fn status(&self, now: Time, report: &mut dyn FnMut(&'static str, Gauge)) {
         let [l4s, classic] = &self.queues;
-        tell("delay_l4s", Gauge::Delay(l4s.head_sojourn(now)));
-        tell("delay_classic", Gauge::Delay(classic.head_sojourn(now)));
+        report("delay_l4s", Gauge::Delay(l4s.head_sojourn(now)));
+        report("delay_classic", Gauge::Delay(classic.head_sojourn(now)));
         let [l4s, both] = &self.virtuals;
-        tell("ctv_0", Gauge::Count(l4s.threshold().into()));
-        tell("ctv_1", Gauge::Count(both.threshold().into()));
-        tell("ctv_l4s", Gauge::Count(self.threshold_l4s.into()));
-        tell("virtual_delay_0", Gauge::Delay(l4s.delay(now)));
-        tell("virtual_delay_1", Gauge::Delay(both.delay(now)));
+        report("ctv_0", Gauge::Count(l4s.threshold().into()));
+        report("ctv_1", Gauge::Count(both.threshold().into()));
+        report("ctv_l4s", Gauge::Count(self.threshold_l4s.into()));
+        report("virtual_delay_0", Gauge::Delay(l4s.delay(now)));
+        report("virtual_delay_1", Gauge::Delay(both.delay(now)));
         for (name, queue) in [("probability_0", l4s), ("probability_1", both)] {
             if let Some(probability) = queue.probability() {
-                tell(name, Gauge::Ratio(probability.as_f64()));
+                report(name, Gauge::Ratio(probability.as_f64()));
             }
         }
         let [limit_l4s, limit_classic] = &self.configuration.limits;
-        limit_l4s.tell_as("limit_l4s_packets", "limit_l4s_bytes", tell);
-        limit_classic.tell_as("limit_classic_packets", "limit_classic_bytes", tell);
+        limit_l4s.report_as("limit_l4s_packets", "limit_l4s_bytes", report);
+        limit_classic.report_as("limit_classic_packets", "limit_classic_bytes", report);
     }
 }
 

@@ -1,101 +1,19 @@
-//! The table of VDQ-CSAQM, and what follows from it.
+//! The parameters of VDQ-CSAQM, and what follows from them.
 
-use crate::parameter::{Domain, Parameter, ParameterError, Preset, Settings};
+use crate::limit::Limit;
+use crate::parameter::{Amount, Domain, Parameter, ParameterError, Preset, Table as _};
 use crate::qdisc::Link;
-use crate::single_queue::Limit;
-use crate::units::Time;
+use crate::units::{Frequency, Time, name_of, parameters};
 use crate::virtual_queue::Shape;
+use crate::virtual_queue::law::Gains;
 use crate::virtual_queue::parameters::{
-    ALPHA, BETA, DEFAULT_VALUE, HIGHEST_VALUE, INTERVAL, RECOVERY, ROW, SERVING_RATE, TARGET,
-    TARGET_OF_CLASSIC, VARIANT, VQ_LIMIT, shape,
+    ALPHA, BETA, INTERVAL, RECOVERY, ROW, SERVING_RATE, TARGET, TARGET_OF_CLASSIC, VARIANT,
+    VQ_LIMIT, ValueParameters, Values, Variant, check_target,
 };
 
-pub(super) const TABLE: &[Parameter] = &[
-    VARIANT,
-    Parameter {
-        name: "target_0",
-        help: "Delay target D_0 of the virtual queue of L4S alone.",
-        ..TARGET
-    },
-    Parameter {
-        name: "target_1",
-        help: "Delay target D_1 of the virtual queue of all traffic.",
-        ..TARGET_OF_CLASSIC
-    },
-    Parameter {
-        name: "serving_rate_0",
-        help: "Serving rate C_v0 of the virtual queue of L4S alone, as a part of the link's rate; at most 1.",
-        ..SERVING_RATE
-    },
-    Parameter {
-        name: "serving_rate_1",
-        help: "Serving rate C_v1 of the virtual queue of all traffic, as a part of the link's rate; at most 1. The link is used to this degree.",
-        ..SERVING_RATE
-    },
-    VQ_LIMIT,
-    INTERVAL,
-    RECOVERY,
-    Parameter {
-        name: "compensation",
-        domain: Domain::Integer(0, 8),
-        default: Preset::Is("2"),
-        only: Some(("variant", "r")),
-        source: "quell: docs/guides/packet-values.md derives it",
-        help: "How far L4S is held below the share of Classic because marked packets are delivered: with n the ratio of their rates is 1/(1 - p)^(1/(n + 1)) instead of 1/(1 - p), where p is the share of L4S that is marked.",
-        ..ROW
-    },
-    ALPHA,
-    BETA,
-    Parameter {
-        name: "limit_l4s",
-        help: "What the L4S queue may hold: packets, bytes, or a time at the link's rate.",
-        ..LIMIT
-    },
-    Parameter {
-        name: "limit_classic",
-        help: "What the Classic queue may hold: packets, bytes, or a time at the link's rate.",
-        ..LIMIT
-    },
-    Parameter {
-        name: "any_ect",
-        opposite: Some("l4s_ect"),
-        default: Preset::Is("true"),
-        source: "derived: the DCTCP and BBRv2 of the slides send ECT(0)",
-        help: "Every ECN-capable packet is L4S, not only ECT(1) and CE.",
-        ..ROW
-    },
-    Parameter {
-        name: "ecn",
-        default: Preset::Is("true"),
-        only: Some(("any_ect", "false")),
-        source: "slides of ANRW 2020: drop (or ECN mark)",
-        help: "Mark ECN-capable packets of the Classic queue instead of dropping them.",
-        ..ROW
-    },
-    DEFAULT_VALUE,
-    HIGHEST_VALUE,
-    Parameter {
-        name: "drop_on_overload",
-        source: "quell; RFC 9332 section 4.2.3 (drop on saturation)",
-        help: "On overload drop the L4S packets that would be marked: from when one has waited for more than overload_delay, or the virtual queue of L4S is full, until 16 intervals pass without such a drop.",
-        ..ROW
-    },
-    Parameter {
-        name: "overload_delay",
-        domain: Domain::Time(Time::ZERO, Time::from_micros(u32::MAX as u64)),
-        default: Preset::Is("20ms"),
-        only: Some(("drop_on_overload", "true")),
-        help: "Sojourn time in the L4S queue above which overload is assumed.",
-        ..ROW
-    },
-    Parameter {
-        name: "remove_marked",
-        help: "An experiment that must fail: marked packets leave the virtual queues as dropped ones do, and L4S starves Classic.",
-        ..ROW
-    },
-];
-
-/// 200 ms would be the virtual queues'; the physical ones must not be what binds.
+const DEFAULT_VALUE: Parameter = ValueParameters::ROWS[0];
+const HIGHEST_VALUE: Parameter = ValueParameters::ROWS[1];
+/// 200 ms would be the virtual queues'; the physical ones must not be the bottleneck.
 const LIMIT: Parameter = Parameter {
     domain: Domain::Limit {
         plain_is_packets: true,
@@ -105,7 +23,106 @@ const LIMIT: Parameter = Parameter {
     ..ROW
 };
 
-/// Everything that a table says, resolved.
+parameters! {
+    /// The parameters of VDQ-CSAQM.
+    pub struct Parameters {
+        variant: Variant = VARIANT,
+        target_0: Time = Parameter {
+            help: "Delay target D_0 of the virtual queue of L4S alone.",
+            ..TARGET
+        },
+        target_1: Time = Parameter {
+            help: "Delay target D_1 of the virtual queue of all traffic.",
+            ..TARGET_OF_CLASSIC
+        },
+        serving_rate_0: u64 = Parameter {
+            help: "Serving rate C_v0 of the virtual queue of L4S alone, as a part of the link's rate; at most 1.",
+            ..SERVING_RATE
+        },
+        serving_rate_1: u64 = Parameter {
+            help: "Serving rate C_v1 of the virtual queue of all traffic, as a part of the link's rate; at most 1. The link is used to this degree.",
+            ..SERVING_RATE
+        },
+        vq_limit: Time = VQ_LIMIT,
+        interval: Time = INTERVAL,
+        recovery: Time = RECOVERY,
+        compensation: u64 = Parameter {
+            domain: Domain::Integer(0, 8),
+            default: Preset::Is("2"),
+            only: Some(("variant", "r")),
+            source: "quell: docs/guides/packet-values.md derives it",
+            help: "How far L4S is held below the share of Classic because marked packets are delivered: with n the ratio of their rates is 1/(1 - p)^(1/(n + 1)) instead of 1/(1 - p), where p is the share of L4S that is marked.",
+            ..ROW
+        },
+        alpha: Frequency = ALPHA,
+        beta: Frequency = BETA,
+        limit_l4s: Amount = Parameter {
+            help: "What the L4S queue may hold: packets, bytes, or a time at the link's rate.",
+            ..LIMIT
+        },
+        limit_classic: Amount = Parameter {
+            help: "What the Classic queue may hold: packets, bytes, or a time at the link's rate.",
+            ..LIMIT
+        },
+        any_ect: bool = Parameter {
+            opposite: Some("l4s_ect"),
+            default: Preset::Is("true"),
+            source: "derived: the DCTCP and BBRv2 of the slides send ECT(0)",
+            help: "Every ECN-capable packet is L4S, not only ECT(1) and CE.",
+            ..ROW
+        },
+        ecn: bool = Parameter {
+            default: Preset::Is("true"),
+            only: Some(("any_ect", "false")),
+            source: "slides of ANRW 2020: drop (or ECN mark)",
+            help: "Mark ECN-capable packets of the Classic queue instead of dropping them.",
+            ..ROW
+        },
+        default_value: u16 = DEFAULT_VALUE,
+        highest_value: u16 = HIGHEST_VALUE,
+        drop_on_overload: bool = Parameter {
+            source: "quell; RFC 9332 section 4.2.3 (drop on saturation)",
+            help: "On overload drop the L4S packets that would be marked: from when one has waited for more than overload_delay, or the virtual queue of L4S is full, until 16 intervals pass without such a drop.",
+            ..ROW
+        },
+        overload_delay: Time = Parameter {
+            domain: Domain::Time(Time::ZERO, Time::from_micros(u32::MAX as u64)),
+            default: Preset::Is("20ms"),
+            only: Some(("drop_on_overload", "true")),
+            help: "Sojourn time in the L4S queue above which overload is assumed.",
+            ..ROW
+        },
+        remove_marked: bool = Parameter {
+            help: "An experiment that must fail: marked packets leave the virtual queues as dropped ones do, and L4S starves Classic.",
+            ..ROW
+        },
+    }
+}
+
+impl Parameters {
+    pub(super) fn values(&self) -> Values {
+        Values::of(&ValueParameters {
+            default_value: self.default_value,
+            highest_value: self.highest_value,
+        })
+    }
+    pub(super) fn gains(&self) -> Gains {
+        Gains {
+            alpha: self.alpha,
+            beta: self.beta,
+            recovery: self.recovery,
+        }
+    }
+    /// The physical limits and their names, of L4S and of Classic.
+    fn limits(&self) -> [(&'static str, Amount); 2] {
+        [
+            (name_of!(Parameters, limit_l4s), self.limit_l4s),
+            (name_of!(Parameters, limit_classic), self.limit_classic),
+        ]
+    }
+}
+
+/// Everything that follows from the parameters on a link.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Configuration {
     pub(super) shapes: [Shape; 2],
@@ -120,52 +137,69 @@ pub(super) struct Configuration {
     pub(super) compensation: u64,
 }
 
-const LIMITS: [&str; 2] = ["limit_l4s", "limit_classic"];
-
 impl Configuration {
-    pub(super) fn of(settings: &Settings, link: Link) -> Result<Self, ParameterError> {
-        let limit = |name| Limit::named(name, settings, link);
-        Self::with_limits([limit(LIMITS[0])?, limit(LIMITS[1])?], settings)
+    /// Refuses limits that never accept a packet, and targets that a virtual queue can never exceed.
+    pub(super) fn of(parameters: &Parameters, link: Link) -> Result<Self, ParameterError> {
+        let [l4s, classic] = parameters
+            .limits()
+            .map(|(name, amount)| Limit::of(name, amount, link));
+        Self::with_limits([l4s?, classic?], parameters)
     }
 
     /// With `key` changed. Only a new limit can be wrong, also where the link has become too slow for the others.
     pub(super) fn changed(
         &self,
         key: &str,
-        settings: &Settings,
+        parameters: &Parameters,
         link: Link,
     ) -> Result<Self, ParameterError> {
         let mut limits = self.limits;
-        for (limit, name) in limits.iter_mut().zip(LIMITS) {
+        for (limit, (name, amount)) in limits.iter_mut().zip(parameters.limits()) {
             if name == key {
-                *limit = Limit::named(name, settings, link)?;
+                *limit = Limit::of(name, amount, link)?;
             }
         }
-        Self::with_limits(limits, settings)
+        Self::with_limits(limits, parameters)
     }
 
-    fn with_limits(limits: [Limit; 2], settings: &Settings) -> Result<Self, ParameterError> {
+    fn with_limits(limits: [Limit; 2], parameters: &Parameters) -> Result<Self, ParameterError> {
+        let shape = |name, target, serving_rate| {
+            check_target(name, target, parameters.vq_limit)?;
+            Ok(Shape {
+                serving_rate: Some(serving_rate),
+                target,
+                limit: parameters.vq_limit,
+            })
+        };
         Ok(Self {
             shapes: [
-                shape(settings, "serving_rate_0", "target_0")?,
-                shape(settings, "serving_rate_1", "target_1")?,
+                shape(
+                    name_of!(Parameters, target_0),
+                    parameters.target_0,
+                    parameters.serving_rate_0,
+                )?,
+                shape(
+                    name_of!(Parameters, target_1),
+                    parameters.target_1,
+                    parameters.serving_rate_1,
+                )?,
             ],
             limits,
-            interval: settings.time("interval"),
-            any_ect: settings.flag("any_ect"),
-            ecn: settings.flag("ecn"),
-            overload_delay: settings
-                .flag("drop_on_overload")
-                .then(|| settings.time("overload_delay")),
-            remove_marked: settings.flag("remove_marked"),
-            compensation: settings.number("compensation"),
+            interval: parameters.interval,
+            any_ect: parameters.any_ect,
+            ecn: parameters.ecn,
+            overload_delay: parameters
+                .drop_on_overload
+                .then_some(parameters.overload_delay),
+            remove_marked: parameters.remove_marked,
+            compensation: parameters.compensation,
         })
     }
 
-    /// What the physical limits are at another rate.
-    pub(super) fn set_rate(&mut self, settings: &Settings, link: Link) {
-        for (limit, name) in self.limits.iter_mut().zip(LIMITS) {
-            *limit = limit.named_at(name, settings, link);
-        }
+    /// Adopts another rate, not zero: the physical limits.
+    pub(super) fn set_rate(&mut self, parameters: &Parameters, link: Link) {
+        self.limits = parameters
+            .limits()
+            .map(|(_, amount)| Limit::at_rate(amount, link.rate));
     }
 }

@@ -29,13 +29,14 @@ impl Observer<TestPacket> for Log {
 const RATE: Rate = Rate::from_mbps(8);
 
 fn made(given: &[(&str, &str)]) -> Result<VdqCsaqm<TestPacket>, ParameterError> {
-    let mut settings = Settings::new(TABLE);
+    let mut settings = Settings::new(Parameters::ROWS);
     for (key, value) in given {
         settings.set(key, value)?;
     }
     settings.check()?;
     let mtu = Bytes::new(1_500);
-    VdqCsaqm::new(settings, Link { rate: RATE, mtu })
+    let link = Link { rate: RATE, mtu };
+    VdqCsaqm::new(settings, link, Random::new(1, "queue"))
 }
 
 /// A queue, told what arrives and when.

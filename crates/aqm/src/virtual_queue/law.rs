@@ -25,6 +25,7 @@
 //! Rounding: `b_smooth` keeps 16 bits behind the point, moves by whole units of them toward zero, and is rounded to the nearest value
 //! to be used; p is that of [`Pi`], a share of bytes is rounded down.
 
+use super::parameters::Variant;
 use crate::pi::Pi;
 use crate::units::{Bytes, Frequency, Probability, Rate, Time};
 use crate::value::ValueHistogram;
@@ -94,21 +95,21 @@ pub(crate) enum Law {
 
 impl Law {
     /// The law `variant` for values up to `highest`.
-    pub(crate) fn new(variant: &str, gains: Gains, highest: u16) -> Self {
+    pub(crate) fn new(variant: Variant, gains: Gains, highest: u16) -> Self {
         match variant {
-            "b" => Self::Backlog,
-            "b_smooth" => Self::Smoothed(0),
-            "v" => Self::DropMinimum {
+            Variant::B => Self::Backlog,
+            Variant::BSmooth => Self::Smoothed(0),
+            Variant::V => Self::DropMinimum {
                 condemned: ValueHistogram::new(highest),
                 dropped: 0,
             },
-            "r" => Self::Rates {
+            Variant::R => Self::Rates {
                 recovery: gains.recovery,
                 arrivals: ValueHistogram::new(highest),
                 span: 0,
                 last: Time::ZERO,
             },
-            _ => Self::Arrivals {
+            Variant::Q => Self::Arrivals {
                 pi: Pi::new(Time::ZERO, gains.alpha, gains.beta),
                 gains,
                 arrivals: ValueHistogram::new(highest),

@@ -12,7 +12,7 @@
 //! Ours: C_v·D and the maximum are never less than one packet of the MTU, so that there is room for one on a slow link and it is no backlog to
 //! bring down; while the link stands still the server does too, and delays are reckoned at the last rate.
 
-mod law;
+pub(crate) mod law;
 pub(crate) mod parameters;
 mod store;
 
@@ -136,6 +136,15 @@ impl VirtualQueue {
         self.reshape(shape, link);
     }
 
+    /// The link has another rate, which may be zero.
+    pub(crate) fn set_rate(&mut self, rate: Rate, now: Time) {
+        let link = Link {
+            rate,
+            mtu: Bytes::new(self.mtu),
+        };
+        self.configure(self.shape, link, now);
+    }
+
     /// Changes the gains of a PI controller; other laws have none.
     pub(crate) fn set_gains(&mut self, gains: law::Gains) {
         let target = self.target_delay();
@@ -168,10 +177,6 @@ impl VirtualQueue {
         }
     }
 
-    /// What it is like now.
-    pub(crate) fn shape(&self) -> Shape {
-        self.shape
-    }
     /// CTV
     #[inline]
     pub(crate) fn threshold(&self) -> u16 {

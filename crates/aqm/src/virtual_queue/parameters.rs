@@ -1,12 +1,9 @@
-//! The rows that disciplines with virtual queues share, and what is wrong between them.
+//! The rows that disciplines with virtual queues share, and the checks of several together.
 
 use alloc::format;
-use alloc::string::ToString;
 
-use super::Shape;
-use super::law::{Gains, Law};
-use crate::parameter::{Domain, Parameter, ParameterError, Preset, Settings};
-use crate::units::{Frequency, Time};
+use crate::parameter::{Domain, Parameter, ParameterError, Preset, Table as _};
+use crate::units::{Frequency, Time, parameters, words};
 
 /// C_v and the like are kept in so many parts of the link's rate: 63/64 is exact.
 pub(crate) const PARTS: u64 = 1 << 16;
@@ -16,19 +13,23 @@ const LONGEST: Time = Time::from_micros(u32::MAX as u64);
 const LARGEST_GAIN: Frequency = Frequency::from_nanohertz(1_000_000 * 1_000_000_000);
 
 pub(crate) const ROW: Parameter = Parameter {
-    name: "",
-    opposite: None,
-    domain: Domain::Flag,
-    default: Preset::Is("false"),
-    only: None,
-    live: true,
     source: "quell",
-    help: "",
+    ..Parameter::LIVE
 };
 
+words! {
+    /// How a threshold follows from a virtual queue; see [`law`](super::law).
+    pub(crate) enum Variant {
+        R = "r",
+        Q = "q",
+        B = "b",
+        BSmooth = "b_smooth",
+        V = "v",
+    }
+}
+
 pub(crate) const VARIANT: Parameter = Parameter {
-    name: "variant",
-    domain: Domain::Word(&["r", "q", "b", "b_smooth", "v"]),
+    domain: Variant::DOMAIN,
     default: Preset::Is("r"),
     live: false,
     source: "derived: the formula is not published; b is the literal reading of the slides",
@@ -37,7 +38,6 @@ pub(crate) const VARIANT: Parameter = Parameter {
 };
 
 pub(crate) const INTERVAL: Parameter = Parameter {
-    name: "interval",
     domain: Domain::Time(SHORTEST, LONGEST),
     default: Preset::Is("10ms"),
     source: "slides of ANRW 2020: every 10 ms",
@@ -75,7 +75,6 @@ pub(crate) const SERVING_RATE: Parameter = Parameter {
 };
 
 pub(crate) const VQ_LIMIT: Parameter = Parameter {
-    name: "vq_limit",
     domain: Domain::Time(SHORTEST, LONGEST),
     default: Preset::Is("200ms"),
     source: "slides of ANRW 2020 (max. size); value derived",
@@ -84,7 +83,6 @@ pub(crate) const VQ_LIMIT: Parameter = Parameter {
 };
 
 pub(crate) const ALPHA: Parameter = Parameter {
-    name: "alpha",
     domain: Domain::Frequency(Frequency::from_nanohertz(0), LARGEST_GAIN),
     default: Preset::Is("0.32"),
     only: Some(("variant", "q")),
@@ -94,14 +92,12 @@ pub(crate) const ALPHA: Parameter = Parameter {
 };
 
 pub(crate) const BETA: Parameter = Parameter {
-    name: "beta",
     default: Preset::Is("6.4"),
     help: "Proportional gain: what each interval adds to p for a second by which the virtual delay grew.",
     ..ALPHA
 };
 
 pub(crate) const RECOVERY: Parameter = Parameter {
-    name: "recovery",
     domain: Domain::Time(SHORTEST, LONGEST),
     default: Preset::Is("40ms"),
     only: Some(("variant", "r")),
@@ -110,22 +106,36 @@ pub(crate) const RECOVERY: Parameter = Parameter {
     ..ROW
 };
 
-pub(crate) const DEFAULT_VALUE: Parameter = Parameter {
-    name: "default_value",
-    domain: Domain::Integer(1, u16::MAX as u64),
-    default: Preset::Is("1"),
-    help: "What a packet without a value (0) counts as; 1 is the lowest there is.",
-    ..ROW
-};
+parameters! {
+    /// The values of packets.
+    pub struct ValueParameters {
+        default_value: u16 = Parameter {
+            domain: Domain::Integer(1, u16::MAX as u64),
+            default: Preset::Is("1"),
+            help: "What a packet without a value (0) counts as; 1 is the lowest there is.",
+            ..ROW
+        },
+        highest_value: u16 = Parameter {
+            domain: Domain::Integer(1, u16::MAX as u64),
+            default: Preset::Is("65535"),
+            live: false,
+            help: "The highest value that is distinguished, which sizes the histograms; larger ones count as this one.",
+            ..ROW
+        },
+    }
+}
 
-pub(crate) const HIGHEST_VALUE: Parameter = Parameter {
-    name: "highest_value",
-    domain: Domain::Integer(1, u16::MAX as u64),
-    default: Preset::Is("65535"),
-    live: false,
-    help: "The highest value told apart, which sizes the histograms; larger ones count as this one.",
-    ..ROW
-};
+/// The rows, for a discipline whose `highest_value` exists only under a condition.
+pub(crate) const fn value_rows(
+    highest_only: Option<(&'static str, &'static str)>,
+) -> [Parameter; 2] {
+    let Some(rows) = ValueParameters::ROWS.first_chunk() else {
+        panic!("there are two rows");
+    };
+    let mut rows = *rows;
+    rows[1].only = highest_only;
+    rows
+}
 
 /// What a packet's value counts as.
 #[derive(Debug, Clone, Copy)]
@@ -135,11 +145,10 @@ pub(crate) struct Values {
 }
 
 impl Values {
-    pub(crate) fn of(settings: &Settings) -> Self {
-        // Both are in the range of 16 bits by their domains.
-        let highest = settings.number("highest_value") as u16;
+    pub(crate) fn of(parameters: &ValueParameters) -> Self {
+        let highest = parameters.highest_value;
         Self {
-            default: (settings.number("default_value") as u16).min(highest),
+            default: parameters.default_value.min(highest),
             highest,
         }
     }
@@ -156,41 +165,13 @@ impl Values {
     }
 }
 
-/// The gains, where the variant has any.
-pub(crate) fn gains(settings: &Settings) -> Gains {
-    Gains {
-        alpha: settings.frequency("alpha"),
-        beta: settings.frequency("beta"),
-        recovery: settings.time("recovery"),
+/// Refuses a target, the parameter `name`, that a virtual queue with this maximum can never exceed.
+pub(crate) fn check_target(name: &str, target: Time, limit: Time) -> Result<(), ParameterError> {
+    if target < limit {
+        return Ok(());
     }
-}
-
-/// The law of the variant chosen.
-pub(crate) fn law(settings: &Settings) -> Law {
-    let highest = Values::of(settings).highest();
-    Law::new(settings.word("variant"), gains(settings), highest)
-}
-
-/// A virtual queue with the parameters of these names; refuses a target that it can never exceed.
-pub(crate) fn shape(
-    settings: &Settings,
-    serving_rate: &str,
-    target: &str,
-) -> Result<Shape, ParameterError> {
-    let shape = Shape {
-        serving_rate: Some(settings.number(serving_rate)),
-        target: settings.time(target),
-        limit: settings.time("vq_limit"),
-    };
-    if shape.target < shape.limit {
-        return Ok(shape);
-    }
-    Err(ParameterError {
-        key: target.to_string(),
-        found: shape.target.to_string(),
-        allowed: format!(
-            "must be below vq_limit, which is {}: a virtual queue that never holds more than its target gives no signal",
-            shape.limit
-        ),
-    })
+    let allowed = format!(
+        "must be below vq_limit, which is {limit}: a virtual queue that never holds more than its target gives no signal"
+    );
+    Err(ParameterError::new(name, target, allowed))
 }

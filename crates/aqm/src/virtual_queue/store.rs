@@ -1,4 +1,4 @@
-//! Packets in their order, each with its value and the positions of its records: the store of disciplines with virtual queues.
+//! Packets in their order, each with its value and the positions of its records in two virtual queues.
 
 use alloc::collections::VecDeque;
 
@@ -7,23 +7,23 @@ use crate::packet::Packet;
 use crate::qdisc::Backlog;
 use crate::units::Time;
 
-/// A packet and its records in so many virtual queues.
+/// A packet and its records.
 #[derive(Debug)]
-pub(crate) struct Entry<P, const N: usize> {
+pub(crate) struct Entry<P> {
     pub(crate) packet: P,
-    /// What it counts as: that of an unmarked packet is the default.
+    /// Value that it counts as; an unmarked packet has the default.
     pub(crate) value: u16,
-    pub(crate) records: [Position; N],
+    pub(crate) records: [Position; 2],
 }
 
 /// A queue of them.
 #[derive(Debug)]
-pub(crate) struct ValueQueue<P, const N: usize> {
-    entries: VecDeque<Entry<P, N>>,
+pub(crate) struct ValueQueue<P> {
+    entries: VecDeque<Entry<P>>,
     backlog: Backlog,
 }
 
-impl<P: Packet, const N: usize> ValueQueue<P, N> {
+impl<P: Packet> ValueQueue<P> {
     pub(crate) fn new() -> Self {
         Self {
             entries: VecDeque::new(),
@@ -31,12 +31,12 @@ impl<P: Packet, const N: usize> ValueQueue<P, N> {
         }
     }
     #[inline]
-    pub(crate) fn push(&mut self, entry: Entry<P, N>) {
+    pub(crate) fn push(&mut self, entry: Entry<P>) {
         self.backlog.add(entry.packet.len());
         self.entries.push_back(entry);
     }
     #[inline]
-    pub(crate) fn pop(&mut self) -> Option<Entry<P, N>> {
+    pub(crate) fn pop(&mut self) -> Option<Entry<P>> {
         let entry = self.entries.pop_front()?;
         self.backlog.remove(entry.packet.len());
         Some(entry)

@@ -1,4 +1,5 @@
 use super::law::Gains;
+use super::parameters::Variant;
 use super::*;
 use crate::units::Frequency;
 use num_rational::BigRational;
@@ -13,7 +14,13 @@ const GAINS: Gains = Gains {
     recovery: Time::from_millis(40),
 };
 const HIGHEST: u16 = 2_000;
-const VARIANTS: [&str; 5] = ["r", "q", "b", "b_smooth", "v"];
+const VARIANTS: [Variant; 5] = [
+    Variant::R,
+    Variant::Q,
+    Variant::B,
+    Variant::BSmooth,
+    Variant::V,
+];
 
 const fn link(rate: Rate) -> Link {
     Link {
@@ -33,7 +40,7 @@ fn shape(serving_rate: Option<u64>) -> Shape {
 /// 8 Mbit/s: a thousand bytes are a millisecond.
 const RATE: Rate = Rate::from_mbps(8);
 
-fn queue(variant: &str, serving_rate: Option<u64>) -> VirtualQueue {
+fn queue(variant: Variant, serving_rate: Option<u64>) -> VirtualQueue {
     let law = Law::new(variant, GAINS, HIGHEST);
     VirtualQueue::new(shape(serving_rate), law, link(RATE), HIGHEST)
 }
@@ -174,7 +181,7 @@ proptest! {
     fn more_backlog_of_the_same_mix_never_lowers_the_threshold(
         mix in prop::collection::vec((1..=HIGHEST, 40..1_500_u64), 1..20),
     ) {
-        let mut queue = queue("b", None);
+        let mut queue = queue(Variant::B, None);
         let (mut last, limit) = (0, queue.target_bytes);
         for _ in 0..30 {
             for &(value, len) in &mix {
@@ -196,7 +203,7 @@ proptest! {
     fn the_controlled_share_of_arrivals_equals_the_exact_one(
         rounds in prop::collection::vec(prop::collection::vec((1..=HIGHEST, 40..1_500_u64), 0..12), 1..15),
     ) {
-        let mut queue = queue("q", Some(ALL));
+        let mut queue = queue(Variant::Q, Some(ALL));
         let part = |n: u64, of: u64| BigRational::new(n.into(), of.into());
         let (zero, one) = (part(0, 1), part(1, 1));
         let (mut p, mut last, mut arrived) = (zero.clone(), zero.clone(), Vec::new());
@@ -254,7 +261,7 @@ impl VirtualQueue {
 #[test]
 fn what_comes_above_the_serving_rate_stays() {
     // 63/64 of 8 Mbit/s, fed 8 Mbit/s in packets of 1000 bytes for 10 s: 10 s · 1/64 of 1 MB/s.
-    let mut queue = queue("q", Some(ALL / 64 * 63));
+    let mut queue = queue(Variant::Q, Some(ALL / 64 * 63));
     for millisecond in 0..10_000 {
         queue.admit(1, Bytes::new(1_000), Time::from_millis(millisecond));
     }
@@ -272,7 +279,7 @@ fn what_comes_above_the_serving_rate_stays() {
 #[test]
 fn the_rates_give_the_threshold_of_a_list_of_arrivals() {
     let whole = |n: u64| BigRational::from_integer(n.into());
-    let (mut queue, mut random) = (queue("r", Some(ALL / 64 * 63)), 1_u64);
+    let (mut queue, mut random) = (queue(Variant::R, Some(ALL / 64 * 63)), 1_u64);
     let mut draw = |below: u64| {
         random = random
             .wrapping_mul(6_364_136_223_846_793_005)
@@ -322,7 +329,7 @@ fn the_rates_give_the_threshold_of_a_list_of_arrivals() {
 /// s is 3/4; with n = 2 the share 27/64 of the same bytes is to be left, with n = 0 nothing changes.
 #[test]
 fn a_threshold_is_raised_to_a_power_of_the_share_that_it_leaves() {
-    let mut queue = queue("r", Some(ALL));
+    let mut queue = queue(Variant::R, Some(ALL));
     for value in 1..=1_000 {
         queue.admit(value, Bytes::new(100), Time::from_millis(1));
     }
@@ -331,14 +338,14 @@ fn a_threshold_is_raised_to_a_power_of_the_share_that_it_leaves() {
         assert!(raised.contains(&queue.raised(250, times)), "{times}");
     }
     assert_eq!(queue.raised(0, 2), 0, "what signals nothing is not raised");
-    let other = self::queue("q", Some(ALL));
+    let other = self::queue(Variant::Q, Some(ALL));
     assert_eq!(other.raised(250, 2), 250, "q does not");
 }
 
 /// Worked by hand: Δp = 0.32·(q − 5 ms) + 6.4·(q − q_prev), in 10⁻⁴.
 #[test]
 fn the_controller_gives_the_golden_vector() {
-    let mut queue = queue("q", None);
+    let mut queue = queue(Variant::Q, None);
     let mut inside = Vec::new();
     for (delay_ms, p) in [
         (0, 0),
@@ -368,7 +375,7 @@ fn the_controller_gives_the_golden_vector() {
 
 #[test]
 fn the_smoothed_threshold_goes_an_eighth_of_the_way_and_arrives() {
-    let mut queue = queue("b_smooth", None);
+    let mut queue = queue(Variant::BSmooth, None);
     let positions: Vec<_> = (0..10)
         .map(|_| queue.admit(800, Bytes::new(1_000), Time::ZERO))
         .collect();
@@ -396,7 +403,7 @@ fn the_smoothed_threshold_goes_an_eighth_of_the_way_and_arrives() {
 /// paid for until its packet is dropped.
 #[test]
 fn the_highest_value_that_a_full_virtual_queue_drops_is_the_threshold_of_v() {
-    let mut queue = queue("v", None);
+    let mut queue = queue(Variant::V, None);
     let mut admit = |value| queue.admit(value, Bytes::new(1_000), Time::ZERO);
     let positions = [50, 20, 40, 30, 10].map(&mut admit);
     queue.update(Time::ZERO);
@@ -418,7 +425,7 @@ fn the_highest_value_that_a_full_virtual_queue_drops_is_the_threshold_of_v() {
 
 #[test]
 fn a_record_is_cancelled_once_and_only_before_it_is_served() {
-    let mut queue = queue("b", Some(ALL));
+    let mut queue = queue(Variant::B, Some(ALL));
     let ms = Time::from_millis;
     let first = queue.admit(7, Bytes::new(1_000), ms(0));
     let second = queue.admit(8, Bytes::new(1_000), ms(0));
@@ -441,7 +448,7 @@ fn a_record_is_cancelled_once_and_only_before_it_is_served() {
 
 #[test]
 fn a_link_that_stands_still_serves_nothing_and_keeps_the_last_rate_for_delays() {
-    let mut queue = queue("b", Some(ALL));
+    let mut queue = queue(Variant::B, Some(ALL));
     let ms = Time::from_millis;
     for _ in 0..10 {
         queue.admit(7, Bytes::new(1_000), ms(0));
@@ -482,7 +489,7 @@ fn one_packet_of_the_mtu_is_no_congestion_on_a_slow_link() {
                 queue.update(Time::ZERO);
             }
             // A standing queue of the target is what q is to come to, from the first jump on.
-            if variant != "q" {
+            if variant != Variant::Q {
                 assert_eq!(queue.threshold, 0, "{variant}");
             }
             queue.cancel(position, Time::ZERO);

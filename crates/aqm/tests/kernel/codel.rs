@@ -114,7 +114,8 @@ fn every_packet_and_the_whole_state_go_as_in_the_kernel() {
         for seed in 0..4 {
             let changes = if seed % 2 == 0 { &[][..] } else { CHANGES };
             let steps = traffic::steps(seed + 10 * form as u64, 20_000, changes.len(), wildness);
-            let make = |settings, link| Codel::<TestPacket>::new(settings, link).unwrap();
+            let random = Random::new(seed, "queue");
+            let make = |settings, link| Codel::<TestPacket>::new(settings, link, random).unwrap();
             let answers = traffic::run(
                 make,
                 given,

@@ -1,10 +1,11 @@
 //! `include/net/red.h` with `lib/math/reciprocal_div.c`: the law, driven as `sch_red.c` drives it; and what `sch_red.c` does to packets.
 
 use quell_aqm::parameter::Settings;
-use quell_aqm::qdisc::{Kind as _, Link};
+use quell_aqm::qdisc::Link;
 use quell_aqm::red::Red;
 use quell_aqm::red::linux::{Action, Law, Parameters};
 use quell_aqm::red::tc::IdleTable;
+use quell_aqm::registry::Listed as _;
 use quell_aqm::{Bytes, Random, Rate, Time};
 
 use crate::common::TestPacket;
@@ -220,7 +221,7 @@ fn every_packet_and_the_whole_state_go_as_in_the_kernel() {
 
 /// What `tc` derives from the parameters, for the shim.
 fn derived(given: Given<'_>) -> String {
-    let mut settings = Settings::new(Red::<TestPacket>::PARAMETERS);
+    let mut settings = Settings::new(Red::<TestPacket>::ENTRY.parameters);
     for (key, value, _) in given {
         settings.set(key, value).unwrap();
     }

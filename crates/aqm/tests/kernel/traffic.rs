@@ -4,7 +4,8 @@
 use std::fmt::Write as _;
 
 use quell_aqm::parameter::Settings;
-use quell_aqm::qdisc::{Kind, Link};
+use quell_aqm::qdisc::Link;
+use quell_aqm::registry::Listed;
 use quell_aqm::{
     Bytes, Drop, Ecn, MarkReason, Observer, Packet, Qdisc, QueueId, Random, Rate, Time,
 };
@@ -141,7 +142,7 @@ impl Reached {
 /// Runs ours through `steps`; answers each command for the kernel with what ours did and `state`.
 ///
 /// `changes` are the changes that steps name, `hash` is the kernel's of a flow. Updates come when ours asks for them.
-pub(crate) fn run<Q: Qdisc<TestPacket> + Kind>(
+pub(crate) fn run<Q: Qdisc<TestPacket> + Listed>(
     make: impl FnOnce(Settings, Link) -> Q,
     given: Given<'_>,
     changes: Given<'_>,
@@ -149,7 +150,7 @@ pub(crate) fn run<Q: Qdisc<TestPacket> + Kind>(
     hash: impl Fn(u64) -> u32,
     state: impl Fn(&Q) -> String,
 ) -> Vec<(String, String)> {
-    let mut settings = Settings::new(Q::PARAMETERS);
+    let mut settings = Settings::new(Q::ENTRY.parameters);
     for (key, value, _) in given {
         settings.set(names(key).0, value).unwrap();
     }

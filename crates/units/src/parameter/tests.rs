@@ -1,39 +1,69 @@
 //! What parameters accept, refuse and print.
 
 use super::*;
+use crate::{parameters, words};
 
-const TABLE: &[Parameter] = &[
-    Parameter {
-        name: "form",
-        opposite: None,
-        domain: Domain::Word(&["new", "old"]),
-        default: Preset::Is("new"),
-        only: None,
-        live: false,
-        source: "",
-        help: "",
-    },
-    Parameter {
-        name: "target",
-        opposite: None,
-        domain: Domain::Time(Time::from_nanos(1), Time::from_secs(1)),
-        default: Preset::By("form", &[("new", "16ms"), ("old", "15ms")]),
-        only: None,
-        live: true,
-        source: "",
-        help: "",
-    },
-    Parameter {
-        name: "any_ect",
-        opposite: Some("l4s_ect"),
-        domain: Domain::Flag,
-        default: Preset::Is("false"),
-        only: Some(("form", "old")),
-        live: true,
-        source: "",
-        help: "",
-    },
-];
+words! {
+    /// The word of `form`.
+    enum Form {
+        New = "new",
+        Old = "old",
+    }
+}
+
+const ROW: Parameter = Parameter {
+    source: "a test",
+    help: "A parameter.",
+    ..Parameter::LIVE
+};
+
+parameters! {
+    /// Parameters that two tables share.
+    struct Shared {
+        window: u8 = Parameter {
+            domain: Domain::Integer(1, 255),
+            default: Preset::Is("4"),
+            ..ROW
+        },
+    }
+}
+
+parameters! {
+    /// A table with every kind of row.
+    struct Parameters {
+        form: Form = Parameter {
+            domain: Form::DOMAIN,
+            default: Preset::Is("new"),
+            live: false,
+            ..ROW
+        },
+        target: Given<Time> = Parameter {
+            domain: Domain::Time(Time::from_nanos(1), Time::from_secs(1)),
+            default: Preset::By("form", &[("new", "16ms"), ("old", "15ms")]),
+            ..ROW
+        },
+        any_ect: bool = Parameter {
+            opposite: Some("l4s_ect"),
+            only: Some(("form", "old")),
+            ..ROW
+        },
+        limit: Amount = Parameter {
+            domain: Domain::Limit {
+                plain_is_packets: true,
+            },
+            default: Preset::Is("100ms"),
+            ..ROW
+        },
+        memory: Option<Bytes> = Parameter {
+            domain: Domain::Bytes(1, 1_000),
+            default: Preset::Derived("twice the limit"),
+            ..ROW
+        },
+        ..shared: Shared = *Shared::ROWS.first_chunk::<1>().unwrap(),
+    }
+}
+
+const TABLE: &[Parameter] = Parameters::ROWS;
 
 fn settings(given: &[(&str, &str)]) -> Result<Settings, ParameterError> {
     let mut settings = Settings::new(TABLE);
@@ -44,20 +74,41 @@ fn settings(given: &[(&str, &str)]) -> Result<Settings, ParameterError> {
     Ok(settings)
 }
 
+fn parameters(given: &[(&str, &str)]) -> Parameters {
+    Parameters::of(&settings(given).unwrap())
+}
+
+#[test]
+fn fields_hold_what_is_given_and_the_defaults_of_the_rest() {
+    let names: Vec<&str> = TABLE.iter().map(|row| row.name).collect();
+    let expected = ["form", "target", "any_ect", "limit", "memory", "window"];
+    assert_eq!(names, expected);
+    let defaults = parameters(&[]);
+    assert_eq!(defaults.limit, Amount::Time(Time::from_millis(100)));
+    assert_eq!((defaults.memory, defaults.shared.window), (None, 4));
+    let given = parameters(&[("limit", "20"), ("memory", "30B"), ("window", "9")]);
+    assert_eq!(given.limit, Amount::Packets(20));
+    let memory = Some(Bytes::new(30));
+    assert_eq!((given.memory, given.shared.window), (memory, 9));
+}
+
 #[test]
 fn defaults_follow_the_form() {
-    assert_eq!(settings(&[]).unwrap().time("target"), Time::from_millis(16));
-    let old = settings(&[("form", "old")]).unwrap();
-    assert_eq!(old.time("target"), Time::from_millis(15));
-    assert!(!old.is_given("target"));
+    let target = |given: &[_]| parameters(given).target;
+    assert_eq!(target(&[]).value, Time::from_millis(16));
+    let old = parameters(&[("form", "old")]);
+    assert_eq!(old.form, Form::Old);
+    assert_eq!(old.target.value, Time::from_millis(15));
+    assert!(!old.target.is_given);
+    assert!(target(&[("target", "15ms")]).is_given);
 }
 
 #[test]
 fn the_opposite_name_of_a_flag_inverts_it() {
-    let old = |key, value| settings(&[("form", "old"), (key, value)]).unwrap();
-    assert!(old("any_ect", "true").flag("any_ect"));
-    assert!(!old("l4s_ect", "true").flag("any_ect"));
-    assert!(old("l4s_ect", "false").flag("any_ect"));
+    let old = |key, value| parameters(&[("form", "old"), (key, value)]).any_ect;
+    assert!(old("any_ect", "true"));
+    assert!(!old("l4s_ect", "true"));
+    assert!(old("l4s_ect", "false"));
 }
 
 #[test]
@@ -65,7 +116,7 @@ fn errors_name_key_found_and_allowed() {
     for (given, message) in [
         (
             &[("tarket", "1ms")][..],
-            "tarket = 1ms: unknown parameter; known are form, target, any_ect",
+            "tarket = 1ms: unknown parameter; known are form, target, any_ect, limit, memory, window",
         ),
         (
             &[("target", "2s")],
@@ -91,10 +142,8 @@ fn errors_name_key_found_and_allowed() {
 #[test]
 fn only_living_parameters_change_on_a_living_queue() {
     let settings = settings(&[]).unwrap();
-    assert_eq!(
-        settings.changed("target", "5ms").unwrap().time("target"),
-        Time::from_millis(5)
-    );
+    let changed = settings.changed("target", "5ms").unwrap();
+    assert_eq!(Parameters::of(&changed).target.value, Time::from_millis(5));
     let error = settings.changed("form", "old").unwrap_err();
     assert_eq!(error.allowed, "cannot change while the queue lives");
 }

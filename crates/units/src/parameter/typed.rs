@@ -456,3 +456,53 @@ const fn same(one: &str, other: &str) -> bool {
     }
     one.len() == other.len()
 }
+
+/// Declarations and uses that do not compile. With `5ms`, `Place::Enqueue` and `target` spelt right they do: see the head of this file.
+///
+/// A field that does not exist:
+/// ```compile_fail
+/// # use quell_units::{Time, parameter::{Domain, Parameter, Preset}, parameters};
+/// parameters! {
+///     struct Parameters {
+///         target: Time = Parameter {
+///             domain: Domain::Time(Time::ZERO, Time::MAX), default: Preset::Is("5ms"), ..Parameter::LIVE
+///         },
+///     }
+/// }
+/// fn read(parameters: &Parameters) -> Time { parameters.tarket }
+/// ```
+/// A word that is forgotten:
+/// ```compile_fail
+/// # use quell_units::words;
+/// words! {
+///     /// Where packets are judged.
+///     enum Place { Dequeue = "dequeue", Enqueue = "enqueue" }
+/// }
+/// fn at_enqueue(place: Place) -> bool { match place { Place::Dequeue => false } }
+/// ```
+/// A type that does not fit the domain:
+/// ```compile_fail
+/// # use quell_units::{Bytes, Time, parameter::{Domain, Parameter, Preset, Table}, parameters};
+/// parameters! {
+///     struct Parameters {
+///         target: Bytes = Parameter {
+///             domain: Domain::Time(Time::ZERO, Time::MAX), default: Preset::Is("5ms"), ..Parameter::LIVE
+///         },
+///     }
+/// }
+/// let rows = Parameters::ROWS;
+/// ```
+/// A condition on a parameter that does not exist:
+/// ```compile_fail
+/// # use quell_units::{Time, parameter::{Domain, Parameter, Preset, Table}, parameters};
+/// parameters! {
+///     struct Parameters {
+///         target: Time = Parameter {
+///             domain: Domain::Time(Time::ZERO, Time::MAX), default: Preset::Is("5ms"), only: Some(("from", "linux")), ..Parameter::LIVE
+///         },
+///     }
+/// }
+/// let rows = Parameters::ROWS;
+/// ```
+#[cfg(doctest)]
+struct Refused;

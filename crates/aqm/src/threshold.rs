@@ -1,0 +1,52 @@
+//! A marking threshold in time or in packets.
+
+use crate::parameter::{Field, Shape, Value};
+use crate::qdisc::Link;
+use crate::units::{Bytes, Probability, Time};
+
+/// A threshold of a queue (T of the slides of 2015 and of RFC 9332 appendix B; Linux's step; K of DCTCP).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Threshold {
+    Sojourn(Time),
+    Packets(u64),
+}
+
+impl Field for Threshold {
+    const SHAPE: Shape = Shape::TimeOrPackets;
+    fn read(value: Option<Value>, _is_given: bool) -> Option<Self> {
+        match value? {
+            Value::Time(time) => Some(Self::Sojourn(time)),
+            Value::Packets(packets) => Some(Self::Packets(packets)),
+            _ => None,
+        }
+    }
+}
+
+impl Threshold {
+    /// Whether the sojourn time, or the number of packets, is above it.
+    #[inline]
+    pub(crate) fn is_exceeded_by(self, sojourn: Time, packets: u64) -> bool {
+        match self {
+            Self::Sojourn(threshold) => sojourn > threshold,
+            Self::Packets(threshold) => packets > threshold,
+        }
+    }
+    /// The marking probability: 0 or 1.
+    #[inline]
+    pub(crate) fn probability(self, sojourn: Time, packets: u64) -> Probability {
+        if self.is_exceeded_by(sojourn, packets) {
+            Probability::ONE
+        } else {
+            Probability::ZERO
+        }
+    }
+    /// As a delay, with packets as large as the MTU.
+    pub(crate) fn delay(self, link: Link) -> Time {
+        match self {
+            Self::Sojourn(threshold) => threshold,
+            Self::Packets(packets) => link
+                .rate
+                .time_for(Bytes::new(packets.saturating_mul(link.mtu.get()))),
+        }
+    }
+}
