@@ -13,6 +13,7 @@ use common::{Checked, Event, Ledger, TestPacket, discipline};
 use operations::Choices;
 use proptest::prelude::*;
 use quell_aqm::departure_clock::Framing;
+use quell_aqm::parameter::Domain;
 use quell_aqm::registry::KINDS;
 use quell_aqm::{Bottleneck, Bytes, DropReason, Ecn, Qdisc, Rate, Time};
 
@@ -136,4 +137,144 @@ fn framing_changes_when_packets_leave_and_nothing_else() {
     };
     assert_eq!(depart(0), [1, 2, 3].map(Time::from_millis));
     assert_eq!(depart(14), [1_014, 2_028, 3_042].map(Time::from_micros));
+}
+
+/// What a queue does to bursts of two flows and all code points around `meanwhile`, and in the second after it.
+fn story(
+    qdisc: quell_aqm::Discipline<TestPacket>,
+    rate: Rate,
+    meanwhile: impl FnOnce(&mut Living, Time),
+) -> Vec<Event> {
+    let mut link = Bottleneck::new(
+        Checked::new(qdisc),
+        Rate::from_mbps(10),
+        Framing::default(),
+        Ledger::default(),
+    );
+    let (mut id, mut now) = (0, Time::from_millis(1));
+    let mut burst = |link: &mut Living, now| {
+        for _ in 0..40 {
+            let packet = TestPacket::new(id, id % 2, 1_500, Ecn::from_bits((id % 4) as u8));
+            link.arrive(packet, now, &mut |_, _| ());
+            id += 1;
+        }
+    };
+    burst(&mut link, now);
+    link.set_rate(rate, now, &mut |_, _| ());
+    meanwhile(&mut link, now);
+    link.set_rate(Rate::from_mbps(10), now, &mut |_, _| ());
+    for _ in 0..10 {
+        now += Time::from_millis(20);
+        burst(&mut link, now);
+    }
+    link.advance(now + Time::from_millis(800), &mut |_, _| ());
+    link.into_observer().events
+}
+
+type Living = Bottleneck<TestPacket, Checked<quell_aqm::Discipline<TestPacket>>, Ledger>;
+
+/// From a stop through next to nothing to no limit at all.
+const RATES: [Rate; 5] = [
+    Rate::ZERO,
+    Rate::from_bps(8),
+    Rate::from_bps(64_000),
+    Rate::from_mbps(10),
+    Rate::UNLIMITED,
+];
+
+#[test]
+fn a_refused_change_changes_nothing_and_names_the_parameter_that_was_to_change() {
+    for entry in KINDS {
+        for given in kinds::of(entry.name).forms {
+            let qdisc = || discipline(entry.name, given, Rate::from_mbps(10)).unwrap();
+            for rate in RATES {
+                let untouched = story(qdisc(), rate, |_, _| ());
+                let mut refusals = Vec::new();
+                // `Checked` compares the gauges before and after each refusal.
+                let after_refusals = story(qdisc(), rate, |link, now| {
+                    for (key, value) in impossible(entry) {
+                        let mut twin = qdisc();
+                        twin.set_rate(rate, now, &mut Silent);
+                        // What is accepted would change the story: try it on a twin first.
+                        if twin.configure(&key, &value, now, &mut Silent).is_err() {
+                            let error = link.configure(&key, &value, now, &mut |_, _| ());
+                            refusals.push((key, value, error.unwrap_err()));
+                        }
+                    }
+                });
+                assert!(refusals.len() > entry.parameters.len(), "{}", entry.name);
+                for (key, value, error) in refusals {
+                    assert_eq!(
+                        (&error.key, &error.found),
+                        (&key, &value),
+                        "{} {given:?} at {rate}: {error}",
+                        entry.name
+                    );
+                }
+                assert!(
+                    after_refusals == untouched,
+                    "{} {given:?} at {rate}",
+                    entry.name
+                );
+            }
+        }
+    }
+}
+
+/// Values of each parameter, of which some are refused: out of range, fixed, without effect, or against another parameter.
+fn impossible(entry: &quell_aqm::registry::Entry) -> Vec<(String, String)> {
+    let mut values = vec![("no_such_parameter".to_owned(), "1".to_owned())];
+    for parameter in entry.parameters {
+        for listed in 0..8 {
+            let value = operations::value(parameter, operations::Candidate::Listed(listed));
+            values.push((parameter.name.to_owned(), value));
+        }
+        values.push((parameter.name.to_owned(), "nonsense".to_owned()));
+        if let Some(opposite) = parameter.opposite {
+            values.push((opposite.to_owned(), "true".to_owned()));
+            values.push((opposite.to_owned(), "perhaps".to_owned()));
+        }
+    }
+    values
+}
+
+/// The rate of a link is what it is: where a limit or a threshold no longer suits it, no other parameter is to blame.
+#[test]
+fn a_rate_makes_no_parameter_unchangeable() {
+    for entry in KINDS {
+        for given in kinds::of(entry.name).forms {
+            let mut settings = quell_aqm::Settings::new(entry.parameters);
+            for (key, value) in *given {
+                settings.set(key, value).unwrap();
+            }
+            for (parameter, value) in settings.applicable() {
+                let is_of_rate = matches!(parameter.domain, Domain::Limit { .. });
+                let Some(value) = value.filter(|_| parameter.live && !is_of_rate) else {
+                    continue;
+                };
+                let change = |rates: &[Rate]| {
+                    let mut qdisc = discipline(entry.name, given, Rate::from_mbps(10)).unwrap();
+                    for &rate in rates {
+                        qdisc.set_rate(rate, Time::ZERO, &mut Silent);
+                    }
+                    qdisc.configure(parameter.name, &value.to_string(), Time::ZERO, &mut Silent)
+                };
+                // Where a parameter is given, another that is derived from it may have no effect.
+                if change(&[]).is_err() {
+                    continue;
+                }
+                for rate in RATES {
+                    for rates in [&[rate][..], &[rate, Rate::ZERO]] {
+                        let changed = change(rates);
+                        assert!(
+                            changed.is_ok(),
+                            "{} {given:?} at {rates:?}: {}",
+                            entry.name,
+                            changed.unwrap_err()
+                        );
+                    }
+                }
+            }
+        }
+    }
 }
