@@ -133,6 +133,6 @@ int main(int argc, char **argv)
            counters.received, counters.sent, counters.marked, counters.dropped, backlog.packets);
     if (counters.received != counters.sent + counters.dropped + backlog.packets)
         return 1;
-    quell_queue_free(queue); /* tells what waits as dropped */
+    quell_queue_free(queue); /* reports what waits as dropped */
     return counters.received == counters.sent + counters.dropped ? 0 : 1;
 }

@@ -217,7 +217,7 @@ typedef struct quell_packet {
 } quell_packet;
 
 /**
- * Callbacks; each may be null. Packets are told with the time at which it happens. `queue` is an index of quell_queue_name, `reason`
+ * Callbacks; each may be null. Each gets the packet and the time of the event. `queue` is an index of quell_queue_name, `reason`
  * one of quell_mark_reason or quell_drop_reason. A callback may keep nothing of what it is given but copies, and calls no function of
  * the same handle.
  */
@@ -235,11 +235,11 @@ typedef struct quell_observer {
      */
     void (*dequeued)(void *context, const struct quell_packet *packet, uint32_t queue, uint64_t now);
     /**
-     * The packet was marked. The copy that comes out says so as well.
+     * The packet was marked. The copy that comes out carries the mark too.
      */
     void (*marked)(void *context, const struct quell_packet *packet, uint32_t queue, uint32_t reason, uint64_t now);
     /**
-     * The packet was dropped and does not come out any more: this is where the real one is to be freed. `queued` tells whether it had
+     * The packet was dropped and does not come out any more: free the real one here. `queued` is true if it had
      * been accepted before. It may be another packet than the one offered, and it may happen in any call but those that only read.
      */
     void (*dropped)(void *context,
@@ -307,9 +307,9 @@ typedef struct quell_gauge {
 } quell_gauge;
 
 /**
- * Told of each gauge.
+ * Receives each gauge.
  */
-typedef void (*quell_tell)(void *context, const struct quell_gauge *gauge);
+typedef void (*quell_report)(void *context, const struct quell_gauge *gauge);
 
 #ifdef __cplusplus
 extern "C" {
@@ -369,7 +369,7 @@ struct quell_link *quell_link_new(const struct quell_config *config,
 
 /**
  * Drops what waits, with the reason "drained", and frees the link. Null is nothing. In a callback of the link it fails: nothing is
- * freed, and quell_last_error tells.
+ * freed, and quell_last_error has the reason.
  *
  * # Safety
  * `link` is null or comes from quell_link_new, and is not used again.
@@ -443,12 +443,12 @@ int32_t quell_link_backlog(struct quell_link *link, struct quell_backlog *backlo
 const char *quell_link_queue_name(struct quell_link *link, uint32_t index);
 
 /**
- * Tells each gauge of the discipline, as of `now`; all that is due until then happens first. Allocates.
+ * Reports each gauge of the discipline, as of `now`; all that is due until then happens first. Allocates.
  *
  * # Safety
- * `link` lives and is used by this thread only; `tell` is a function of this type, or null, which is an error.
+ * `link` lives and is used by this thread only; `report` is a function of this type, or null, which is an error.
  */
-int32_t quell_link_status(struct quell_link *link, uint64_t now, quell_tell tell, void *context);
+int32_t quell_link_status(struct quell_link *link, uint64_t now, quell_report report, void *context);
 
 /**
  * Makes a discipline; null if that fails. `observer` may be null.
@@ -462,7 +462,7 @@ struct quell_queue *quell_queue_new(const struct quell_config *config,
 
 /**
  * Drops what waits, with the reason "drained", and frees the queue. Null is nothing. In a callback of the queue it fails: nothing is
- * freed, and quell_last_error tells.
+ * freed, and quell_last_error has the reason.
  *
  * # Safety
  * `queue` is null or comes from quell_queue_new, and is not used again.
@@ -471,7 +471,7 @@ void quell_queue_free(struct quell_queue *queue);
 
 /**
  * Offers a packet that arrives `now`. It is copied; after QUELL_OK it belongs to the queue, which may have dropped it, or another one, or
- * have marked one: the callbacks tell. After an error it is still the caller's.
+ * have marked one: the callbacks report it. After an error it is still the caller's.
  *
  * # Safety
  * `queue` lives and is used by this thread only; `packet` is null or points to a packet.
@@ -507,7 +507,7 @@ int32_t quell_queue_advance(struct quell_queue *queue,
                             uint64_t now);
 
 /**
- * The link has another rate from `now` on, in bit/s.
+ * The link has another rate from `now` on, in bit/s. Never refused: a limit in time is computed anew, however small it becomes.
  *
  * # Safety
  * `queue` lives and is used by this thread only.
@@ -515,7 +515,7 @@ int32_t quell_queue_advance(struct quell_queue *queue,
 int32_t quell_queue_set_rate(struct quell_queue *queue, uint64_t rate, uint64_t now);
 
 /**
- * Changes a parameter from `now` on. On an error nothing changes. May allocate.
+ * Changes a parameter from `now` on. On an error nothing changes, and the error names this parameter. May allocate.
  *
  * # Safety
  * `queue` lives and is used by this thread only; the texts are null or end with a NUL.
@@ -547,12 +547,12 @@ int32_t quell_queue_backlog(struct quell_queue *queue, struct quell_backlog *bac
 const char *quell_queue_name(struct quell_queue *queue, uint32_t index);
 
 /**
- * Tells each gauge of the discipline, as of `now`. Allocates.
+ * Reports each gauge of the discipline, as of `now`. Allocates.
  *
  * # Safety
- * `queue` lives and is used by this thread only; `tell` is a function of this type, or null, which is an error.
+ * `queue` lives and is used by this thread only; `report` is a function of this type, or null, which is an error.
  */
-int32_t quell_queue_status(struct quell_queue *queue, uint64_t now, quell_tell tell, void *context);
+int32_t quell_queue_status(struct quell_queue *queue, uint64_t now, quell_report report, void *context);
 
 #ifdef __cplusplus
 }  // extern "C"

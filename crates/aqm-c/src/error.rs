@@ -64,7 +64,7 @@ impl From<ParameterError> for Failure {
     }
 }
 
-/// What a NUL would cut off is told without it.
+/// A NUL would cut a text off, so it is replaced.
 fn owned(text: &str) -> Cow<'static, CStr> {
     let text = CString::new(text.replace('\0', "\\0"));
     text.map_or(Cow::Borrowed(c"an error"), Cow::Owned)
@@ -77,7 +77,7 @@ thread_local! {
 /// Why the latest failing call of this thread failed; "" if none did. Valid until the next failing call of the thread.
 #[unsafe(no_mangle)]
 pub extern "C" fn quell_last_error() -> *const c_char {
-    // Without storage, in a thread that is ending, there is nothing to tell.
+    // Without storage, in a thread that is ending, there is nothing to report.
     LAST.try_with(|last| last.borrow().as_ptr())
         .unwrap_or(c"".as_ptr())
 }

@@ -1,4 +1,4 @@
-//! What an opaque pointer points to: the thing, and whether a call is under way.
+//! The target of an opaque pointer: the object, and whether a call on it is running.
 
 use std::cell::{Cell, UnsafeCell};
 
@@ -7,13 +7,13 @@ use crate::error::{Failure, guard};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     Idle,
-    /// A call is under way.
+    /// A call is running.
     Running,
-    /// A call panicked, so that the thing may be half changed.
+    /// A call panicked, so that the object may be half changed.
     Broken,
 }
 
-/// A thing that C holds a pointer to.
+/// An object that C holds a pointer to.
 #[derive(Debug)]
 pub(crate) struct Handle<T> {
     state: Cell<State>,
@@ -38,7 +38,7 @@ impl<T> Handle<T> {
         }))
     }
 
-    /// Calls with the thing, unless a call on it is under way or has panicked.
+    /// Calls `call` with the object, unless another call on it is running or has panicked.
     ///
     /// # Safety
     /// `handle` is null, or comes from [`Handle::give`], has not been taken back, and is used by this thread only.
@@ -46,7 +46,7 @@ impl<T> Handle<T> {
         handle: *const Self,
         call: impl FnOnce(&mut T) -> Result<R, Failure>,
     ) -> Result<R, Failure> {
-        // SAFETY: by the contract it is null or points to a handle that lives; nobody makes a `&mut Handle` of it.
+        // SAFETY: by the contract it is null or points to a handle that lives; no `&mut Handle` of it exists.
         let handle =
             unsafe { handle.as_ref() }.ok_or(const { Failure::argument(c"the handle is null") })?;
         match handle.state.get() {
@@ -54,18 +54,18 @@ impl<T> Handle<T> {
             State::Broken => return Err(Failure::BROKEN),
             State::Idle => handle.state.set(State::Running),
         }
-        let under_way = Call(&handle.state);
+        let running = Call(&handle.state);
         // SAFETY: one thread only, and `State::Running` keeps its calls from nesting, so this is the only reference.
         let answer = call(unsafe { &mut *handle.thing.get() });
-        std::mem::forget(under_way);
+        std::mem::forget(running);
         handle.state.set(State::Idle);
         answer
     }
 
-    /// Calls with it a last time and lets go, unless a call on it is under way; a broken one is only let go. Null is nothing.
+    /// Calls `last` with the object and frees it, unless a call on it is running; a broken one is only freed. Null is ignored.
     ///
     /// # Safety
-    /// As for [`Handle::call`]; unless a call is under way, nobody uses the pointer again.
+    /// As for [`Handle::call`]; unless a call is running, the pointer is not used again.
     pub(crate) unsafe fn take(handle: *mut Self, last: impl FnOnce(&mut T)) {
         let entry = || {
             // SAFETY: by the contract it is null or points to a handle that lives.
@@ -84,7 +84,7 @@ impl<T> Handle<T> {
                     })
                 }?,
             }
-            // SAFETY: it comes from `Box::into_raw`, no call is under way, and nobody uses it after this.
+            // SAFETY: it comes from `Box::into_raw`, no call is running, and it is not used after this.
             drop(unsafe { Box::from_raw(handle) });
             Ok(())
         };

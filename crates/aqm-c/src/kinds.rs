@@ -204,20 +204,20 @@ pub struct Gauge {
     pub value: f64,
 }
 
-/// Told of each gauge.
-pub type Tell = Option<unsafe extern "C" fn(context: *mut c_void, gauge: *const Gauge)>;
+/// Receives each gauge.
+pub type Report = Option<unsafe extern "C" fn(context: *mut c_void, gauge: *const Gauge)>;
 
-/// Tells C the gauges of a discipline. Allocates.
+/// Reports the gauges of a discipline to C. Allocates.
 ///
 /// # Safety
-/// `tell` is null or a function of this type.
-pub(crate) unsafe fn tell_status<P: quell_aqm::Packet>(
+/// `report` is null or a function of this type.
+pub(crate) unsafe fn report_status<P: quell_aqm::Packet>(
     qdisc: &impl quell_aqm::Qdisc<P>,
     now: Time,
-    tell: Tell,
+    report: Report,
     context: *mut c_void,
 ) -> Result<i32, Failure> {
-    let tell = tell.ok_or(Failure::argument(c"the callback is null"))?;
+    let report = report.ok_or(Failure::argument(c"the callback is null"))?;
     qdisc.status(now, &mut |name, gauge| {
         let name = c(name);
         let (unit, value) = match gauge {
@@ -231,7 +231,7 @@ pub(crate) unsafe fn tell_status<P: quell_aqm::Packet>(
             value,
         };
         // SAFETY: by the contract of this function; the gauge and its name outlive the call.
-        unsafe { tell(context, &gauge) };
+        unsafe { report(context, &gauge) };
     });
     Ok(QUELL_OK)
 }

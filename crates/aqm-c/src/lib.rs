@@ -1,9 +1,9 @@
 //! The C interface to `quell-aqm`: every queue discipline, alone or behind a link, for programs that are not written in Rust.
 //!
-//! * [`queue`]: a discipline for those who send packets themselves, as a poll loop of DPDK, VPP or BESS does.
+//! * [`queue`]: a discipline for programs that send packets themselves, such as a poll loop of DPDK, VPP or BESS.
 //! * [`link`]: a discipline behind a link of a given rate, for simulators.
-//! * [`packet`], [`observer`], [`config`]: what they are given; [`kinds`]: what disciplines and parameters there are.
-//! * [`error`]: how calls fail; [`handle`]: why no call can harm another.
+//! * [`packet`], [`observer`], [`config`]: their arguments; [`kinds`]: the list of disciplines and parameters.
+//! * [`error`]: how calls fail; [`handle`]: keeps calls from interfering with each other.
 //!
 //! The header is `include/quell_aqm.h`, generated and compared by `tests/header.rs`; `docs/guides/c-interface.md` is the guide. Rules that
 //! hold for all of it:
@@ -15,7 +15,7 @@
 //! * A panic never crosses the border: the call fails with `QUELL_ERROR_PANIC`, as does each later one on the same handle but `free`.
 //!   Callbacks, in turn, do not unwind into here: that ends the process.
 //!
-//! `unsafe` is what a C interface consists of: each function trusts the pointers that its section "Safety" names, and nothing else.
+//! A C interface needs `unsafe`: each function trusts the pointers that its section "Safety" names, and nothing else.
 
 pub mod config;
 pub mod error;

@@ -8,7 +8,7 @@ use quell_aqm::{Bottleneck, Bytes, Discipline, Rate, Time};
 use crate::config::{Config, text};
 use crate::error::{Failure, QUELL_OK, guard, status};
 use crate::handle::Handle;
-use crate::kinds::{Tell, tell_status};
+use crate::kinds::{Report, report_status};
 use crate::observer::Observer;
 use crate::packet::{Backlog, Packet, answer};
 use crate::queue::names;
@@ -64,14 +64,14 @@ impl Inner {
             &mut self.link,
             self.now,
             &mut |packet: Packet, departure: quell_aqm::Departure| {
-                let Some(tell) = sink else { return };
+                let Some(callback) = sink else { return };
                 let departure = Departure {
                     start: departure.start.as_nanos(),
                     end: departure.end.as_nanos(),
                     link_bytes: departure.link_bytes.get(),
                 };
                 // SAFETY: the caller of quell_link_new promised that it is a function of this type; both outlive the call.
-                unsafe { tell(context, &packet, &departure) };
+                unsafe { callback(context, &packet, &departure) };
             },
         )
     }
@@ -122,7 +122,7 @@ pub unsafe extern "C" fn quell_link_new(
 }
 
 /// Drops what waits, with the reason "drained", and frees the link. Null is nothing. In a callback of the link it fails: nothing is
-/// freed, and quell_last_error tells.
+/// freed, and quell_last_error has the reason.
 ///
 /// # Safety
 /// `link` is null or comes from quell_link_new, and is not used again.
@@ -266,22 +266,22 @@ pub unsafe extern "C" fn quell_link_queue_name(link: *mut Link, index: u32) -> *
     guard(|_| std::ptr::null(), || unsafe { call(link, name) })
 }
 
-/// Tells each gauge of the discipline, as of `now`; all that is due until then happens first. Allocates.
+/// Reports each gauge of the discipline, as of `now`; all that is due until then happens first. Allocates.
 ///
 /// # Safety
-/// `link` lives and is used by this thread only; `tell` is a function of this type, or null, which is an error.
+/// `link` lives and is used by this thread only; `report` is a function of this type, or null, which is an error.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn quell_link_status(
     link: *mut Link,
     now: u64,
-    tell: Tell,
+    report: Report,
     context: *mut c_void,
 ) -> i32 {
-    let told = |inner: &mut Inner| {
+    let report = |inner: &mut Inner| {
         inner.at(now, |link, now, sink| link.advance(now, &mut &mut *sink));
         // SAFETY: by the contract of this function.
-        unsafe { tell_status(inner.link.qdisc(), inner.now, tell, context) }
+        unsafe { report_status(inner.link.qdisc(), inner.now, report, context) }
     };
     // SAFETY: likewise.
-    status(|| unsafe { call(link, told) })
+    status(|| unsafe { call(link, report) })
 }

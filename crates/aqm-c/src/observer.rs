@@ -1,4 +1,4 @@
-//! Callbacks: who is told what happens to packets.
+//! Callbacks that report what happens to packets.
 
 use std::ffi::c_void;
 
@@ -6,7 +6,7 @@ use quell_aqm::{Drop, MarkReason, QueueId, Time};
 
 use crate::packet::Packet;
 
-/// Callbacks; each may be null. Packets are told with the time at which it happens. `queue` is an index of quell_queue_name, `reason`
+/// Callbacks; each may be null. Each gets the packet and the time of the event. `queue` is an index of quell_queue_name, `reason`
 /// one of quell_mark_reason or quell_drop_reason. A callback may keep nothing of what it is given but copies, and calls no function of
 /// the same handle.
 #[repr(C)]
@@ -22,7 +22,7 @@ pub struct Observer {
     pub dequeued: Option<
         unsafe extern "C" fn(context: *mut c_void, packet: *const Packet, queue: u32, now: u64),
     >,
-    /// The packet was marked. The copy that comes out says so as well.
+    /// The packet was marked. The copy that comes out carries the mark too.
     pub marked: Option<
         unsafe extern "C" fn(
             context: *mut c_void,
@@ -32,7 +32,7 @@ pub struct Observer {
             now: u64,
         ),
     >,
-    /// The packet was dropped and does not come out any more: this is where the real one is to be freed. `queued` tells whether it had
+    /// The packet was dropped and does not come out any more: free the real one here. `queued` is true if it had
     /// been accepted before. It may be another packet than the one offered, and it may happen in any call but those that only read.
     pub dropped: Option<
         unsafe extern "C" fn(
@@ -47,7 +47,7 @@ pub struct Observer {
 }
 
 impl Observer {
-    /// A copy of what C passed; nobody if that is null.
+    /// A copy of what C passed; no callbacks if that is null.
     ///
     /// # Safety
     /// `observer` is null or points to an observer whose callbacks are functions of these types.
@@ -72,33 +72,33 @@ fn number(queue: QueueId) -> u32 {
 impl quell_aqm::Observer<Packet> for Observer {
     #[inline]
     fn enqueued(&mut self, queue: QueueId, packet: &Packet, now: Time) {
-        if let Some(tell) = self.enqueued {
+        if let Some(callback) = self.enqueued {
             // SAFETY: see above.
-            unsafe { tell(self.context, packet, number(queue), now.as_nanos()) };
+            unsafe { callback(self.context, packet, number(queue), now.as_nanos()) };
         }
     }
     #[inline]
     fn dequeued(&mut self, queue: QueueId, packet: &Packet, now: Time) {
-        if let Some(tell) = self.dequeued {
+        if let Some(callback) = self.dequeued {
             // SAFETY: see above.
-            unsafe { tell(self.context, packet, number(queue), now.as_nanos()) };
+            unsafe { callback(self.context, packet, number(queue), now.as_nanos()) };
         }
     }
     #[inline]
     fn marked(&mut self, queue: QueueId, packet: &Packet, reason: MarkReason, now: Time) {
-        if let Some(tell) = self.marked {
+        if let Some(callback) = self.marked {
             let reason = reason.index() as u32;
             // SAFETY: see above.
-            unsafe { tell(self.context, packet, number(queue), reason, now.as_nanos()) };
+            unsafe { callback(self.context, packet, number(queue), reason, now.as_nanos()) };
         }
     }
     #[inline]
     fn dropped(&mut self, packet: Packet, drop: Drop, now: Time) {
-        if let Some(tell) = self.dropped {
+        if let Some(callback) = self.dropped {
             let (queue, reason) = (number(drop.queue), drop.reason.index() as u32);
             // SAFETY: see above.
             unsafe {
-                tell(
+                callback(
                     self.context,
                     &packet,
                     queue,

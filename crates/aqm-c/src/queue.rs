@@ -10,7 +10,7 @@ use quell_aqm::{Discipline, Packet as _, Qdisc, Rate, Time};
 use crate::config::{Config, text};
 use crate::error::{Failure, QUELL_OK, QUELL_PACKET, guard, status};
 use crate::handle::Handle;
-use crate::kinds::{Tell, tell_status};
+use crate::kinds::{Report, report_status};
 use crate::observer::Observer;
 use crate::packet::{Backlog, Packet, answer};
 
@@ -91,7 +91,7 @@ pub unsafe extern "C" fn quell_queue_new(
 }
 
 /// Drops what waits, with the reason "drained", and frees the queue. Null is nothing. In a callback of the queue it fails: nothing is
-/// freed, and quell_last_error tells.
+/// freed, and quell_last_error has the reason.
 ///
 /// # Safety
 /// `queue` is null or comes from quell_queue_new, and is not used again.
@@ -103,7 +103,7 @@ pub unsafe extern "C" fn quell_queue_free(queue: *mut Queue) {
 }
 
 /// Offers a packet that arrives `now`. It is copied; after QUELL_OK it belongs to the queue, which may have dropped it, or another one, or
-/// have marked one: the callbacks tell. After an error it is still the caller's.
+/// have marked one: the callbacks report it. After an error it is still the caller's.
 ///
 /// # Safety
 /// `queue` lives and is used by this thread only; `packet` is null or points to a packet.
@@ -188,7 +188,7 @@ pub unsafe extern "C" fn quell_queue_advance(queue: *mut Queue, now: u64) -> i32
     status(|| unsafe { call(queue, advance) })
 }
 
-/// The link has another rate from `now` on, in bit/s.
+/// The link has another rate from `now` on, in bit/s. Never refused: a limit in time is computed anew, however small it becomes.
 ///
 /// # Safety
 /// `queue` lives and is used by this thread only.
@@ -205,7 +205,7 @@ pub unsafe extern "C" fn quell_queue_set_rate(queue: *mut Queue, rate: u64, now:
     status(|| unsafe { call(queue, set_rate) })
 }
 
-/// Changes a parameter from `now` on. On an error nothing changes. May allocate.
+/// Changes a parameter from `now` on. On an error nothing changes, and the error names this parameter. May allocate.
 ///
 /// # Safety
 /// `queue` lives and is used by this thread only; the texts are null or end with a NUL.
@@ -277,23 +277,23 @@ pub unsafe extern "C" fn quell_queue_name(queue: *mut Queue, index: u32) -> *con
     guard(|_| std::ptr::null(), || unsafe { call(queue, name) })
 }
 
-/// Tells each gauge of the discipline, as of `now`. Allocates.
+/// Reports each gauge of the discipline, as of `now`. Allocates.
 ///
 /// # Safety
-/// `queue` lives and is used by this thread only; `tell` is a function of this type, or null, which is an error.
+/// `queue` lives and is used by this thread only; `report` is a function of this type, or null, which is an error.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn quell_queue_status(
     queue: *mut Queue,
     now: u64,
-    tell: Tell,
+    report: Report,
     context: *mut c_void,
 ) -> i32 {
-    let told = |inner: &mut Inner| {
+    let report = |inner: &mut Inner| {
         let now = inner.at(now);
         inner.catch_up(now, true);
         // SAFETY: by the contract of this function.
-        unsafe { tell_status(&inner.qdisc, now, tell, context) }
+        unsafe { report_status(&inner.qdisc, now, report, context) }
     };
     // SAFETY: likewise.
-    status(|| unsafe { call(queue, told) })
+    status(|| unsafe { call(queue, report) })
 }
