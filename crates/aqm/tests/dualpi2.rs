@@ -513,7 +513,7 @@ fn what_has_no_effect_or_no_sense_is_refused() {
         ),
         (
             &[RFC, ("limit", "1kB")],
-            "limit = 1kB: must hold at least one packet of the MTU",
+            "limit = 1kB: is 1kB and never accepts a packet of 1500B",
         ),
         (
             &[("alpha", "0.001")],

@@ -173,12 +173,11 @@ fn story(
 
 type Living = Bottleneck<TestPacket, Checked<quell_aqm::Discipline<TestPacket>>, Ledger>;
 
-/// From a stop through next to nothing to no limit at all.
-const RATES: [Rate; 5] = [
+/// At which many a limit holds no packet, and none that is a time has an end.
+const RATES: [Rate; 4] = [
     Rate::ZERO,
     Rate::from_bps(8),
     Rate::from_bps(64_000),
-    Rate::from_mbps(10),
     Rate::UNLIMITED,
 ];
 
@@ -192,14 +191,20 @@ fn a_refused_change_changes_nothing_and_names_the_parameter_that_was_to_change()
                 let mut refusals = Vec::new();
                 // `Checked` compares the gauges before and after each refusal.
                 let after_refusals = story(qdisc(), rate, |link, now| {
-                    for (key, value) in impossible(entry) {
+                    let twin = || {
                         let mut twin = qdisc();
                         twin.set_rate(rate, now, &mut Silent);
-                        // What is accepted would change the story: try it on a twin first.
-                        if twin.configure(&key, &value, now, &mut Silent).is_err() {
-                            let error = link.configure(&key, &value, now, &mut |_, _| ());
-                            refusals.push((key, value, error.unwrap_err()));
+                        twin
+                    };
+                    let mut asked = twin();
+                    for (key, value) in impossible(entry) {
+                        // What is accepted would change the story: ask a twin first.
+                        if asked.configure(&key, &value, now, &mut Silent).is_ok() {
+                            asked = twin();
+                            continue;
                         }
+                        let error = link.configure(&key, &value, now, &mut |_, _| ());
+                        refusals.push((key, value, error.unwrap_err()));
                     }
                 });
                 assert!(refusals.len() > entry.parameters.len(), "{}", entry.name);

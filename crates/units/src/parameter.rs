@@ -336,17 +336,15 @@ impl ParameterError {
     /// The same refusal, of a change of `key` to `found`: where another parameter does not go with the change, the text names it.
     #[must_use]
     pub fn of_change(self, key: &str, found: &str) -> Self {
-        if self.key == key {
-            return self;
-        }
-        Self::new(
-            key,
-            found,
+        let allowed = if self.key == key {
+            self.allowed
+        } else {
             format!(
                 "does not go with {} = {}, which {}",
                 self.key, self.found, self.allowed
-            ),
-        )
+            )
+        };
+        Self::new(key, found, allowed)
     }
 }
 
