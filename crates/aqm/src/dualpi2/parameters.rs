@@ -126,7 +126,7 @@ parameters! {
             domain: Domain::Packets(0, u32::MAX as u64),
             default: Preset::Is("0p"),
             only: LINUX,
-            help: "The step applies to a packet that found at least so many in the L4S queue.",
+            help: "The step applies to a packet that found at least this many in the L4S queue.",
             ..ROW
         },
         drop_enqueue: bool = Parameter {

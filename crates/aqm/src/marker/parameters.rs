@@ -48,7 +48,7 @@ pub(super) const IDLE: Parameter = Parameter {
     default: Preset::Is("1s"),
     only: Some(("per", "flow")),
     source: "ours: ten time constants",
-    help: "A flow that has not sent for so long may be forgotten in favour of a new one.",
+    help: "A flow that has not sent for this long may be forgotten in favour of a new one.",
     ..Parameter::FIXED
 };
 
