@@ -37,6 +37,7 @@ pub(crate) fn measure(
     let resolved = order.resolved();
     let mut series = Series::create(
         folder,
+        resolved.links().iter().map(|link| link.name()),
         resolved.groups.iter().map(|group| group.name.as_str()),
     )?;
     let packets = options

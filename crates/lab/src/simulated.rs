@@ -43,7 +43,7 @@ fn traced(
     disk: &mut ToDisk<'_>,
 ) -> Result<Measured, Broken> {
     let packets = SimPackets::of_sim::<quell_sim::Packet>(scenario, seed, file);
-    let running = Running::new(scenario, seed, |recorders| packets.beside(recorders));
+    let running = Running::new(scenario, seed, |recorder| packets.beside(recorder));
     let mut running = running.map_err(Broken::Sim)?;
     running.simulator_mut().announce(announce_modelled);
     while running.advance(stop, disk).map_err(Broken::Sim)? {

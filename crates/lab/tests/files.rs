@@ -51,7 +51,12 @@ const HISTOGRAM_KEYS: &[(&str, &str, &str)] = &[
     (
         "queues[].name",
         "",
-        "name within the discipline; the queues of the forward direction, then of the reverse one",
+        "name within the discipline; in the order of `summary.json`",
+    ),
+    (
+        "queues[].hop",
+        "",
+        "name of the link behind the queue; `link` where there is one",
     ),
     ("queues[].direction", "", "`forward` or `reverse`"),
     (
@@ -445,7 +450,7 @@ fn the_time_of_a_row_is_the_end_of_its_interval() {
         Some((_, Field::Long(number))) => *number,
         other => panic!("{other:?}"),
     };
-    let queue = |row: &[(String, Field)]| format!("{} {}", row[2].1, row[3].1);
+    let queue = |row: &[(String, Field)]| format!("{} {}", row[3].1, row[4].1);
     let of_one: Vec<_> = rows
         .iter()
         .filter(|row| queue(row) == queue(&rows[0]))

@@ -11,8 +11,8 @@ use quell_lab::{
     GuestOptions, Job, Measured, Options, Progress, RunError, Task, World, run, run_all, run_in,
 };
 use quell_measure::{
-    Direction, FlowRecorder, GroupInfo, Histograms, Recorder, RecorderConfig, RunInfo, Summary,
-    Timeline,
+    Direction, FlowRecorder, GroupInfo, Histograms, Hop, Recorder, RecorderConfig, RunInfo,
+    Summary, Timeline,
 };
 use quell_units::{Rate, Time};
 
@@ -28,9 +28,11 @@ fn idle(job: Job<'_>) -> Result<Measured, RunError> {
     let run = &job.scenario.run;
     let timeline = Timeline::new(run.warmup, &[], run.settle, run.duration);
     let config = RecorderConfig {
+        hop: Hop::FIRST,
+        hop_name: Hop::ONLY_NAME.to_owned(),
         direction: Direction::Forward,
         queues: &["queue"],
-        groups: vec![Direction::Forward],
+        groups: vec![true],
         rate: Rate::from_mbps(40),
         timeline: timeline.clone(),
         interval: Some(run.interval),
@@ -58,8 +60,8 @@ fn idle(job: Job<'_>) -> Result<Measured, RunError> {
         groups: groups.clone(),
     };
     Ok(Measured {
-        summary: Summary::new(info, &link, None, &flows),
-        histograms: Histograms::new(&groups, &link, None),
+        summary: Summary::new(info, &[&link], &flows),
+        histograms: Histograms::new(&groups, &[&link]),
         work: None,
     })
 }

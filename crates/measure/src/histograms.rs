@@ -14,7 +14,7 @@ use crate::summary::{GroupInfo, SCHEMA};
 pub struct Histograms {
     /// The version of the format, that of the summary.
     pub schema: u32,
-    /// Every queue of the forward direction, then of the reverse one.
+    /// Every queue, in the order of the summary.
     pub queues: Vec<QueueHistograms>,
     /// Every group, in the order of the scenario.
     pub groups: Vec<GroupHistograms>,
@@ -25,7 +25,9 @@ pub struct Histograms {
 pub struct QueueHistograms {
     /// Name within the discipline.
     pub name: String,
-    /// Direction of its link.
+    /// Name of the link behind the queue.
+    pub hop: String,
+    /// Direction of the link.
     pub direction: Direction,
     /// Sojourn times of delivered packets, in ns.
     pub delay_ns: Vec<(u64, u64)>,
@@ -43,10 +45,9 @@ pub struct GroupHistograms {
 }
 
 impl Histograms {
-    /// Of a run with these groups.
-    pub fn new(groups: &[GroupInfo], forward: &LinkResults, reverse: Option<&LinkResults>) -> Self {
-        let links = || std::iter::once(forward).chain(reverse);
-        let queues = links().flat_map(|link| {
+    /// Of a run with these groups, from the same results as [`Summary::new`](crate::Summary::new).
+    pub fn new(groups: &[GroupInfo], links: &[&LinkResults]) -> Self {
+        let queues = links.iter().flat_map(|link| {
             let delays = link.queue_delays.iter().zip(&link.backlogs_at_dequeue);
             link.whole
                 .queues
@@ -54,13 +55,16 @@ impl Histograms {
                 .zip(delays)
                 .map(|(queue, (delay, backlog))| QueueHistograms {
                     name: queue.name.clone(),
+                    hop: queue.hop.clone(),
                     direction: queue.direction,
                     delay_ns: delay.counts(),
                     backlog_at_dequeue_bytes: backlog.counts(),
                 })
         });
         let groups = groups.iter().enumerate().map(|(i, group)| {
-            let delay = links().find_map(|link| link.group_delays.get(i)?.as_ref());
+            let delay = links
+                .iter()
+                .find_map(|link| link.group_delays.get(i)?.as_ref());
             GroupHistograms {
                 name: group.name.clone(),
                 delay_ns: delay.map_or_else(Vec::new, Distribution::counts),

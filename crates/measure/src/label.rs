@@ -1,4 +1,4 @@
-//! Whose a packet is, and which way it goes.
+//! Names of groups, flows, links and directions.
 
 use serde::{Deserialize, Serialize};
 
@@ -24,7 +24,24 @@ impl FlowId {
     }
 }
 
-/// A direction of the link.
+/// A link of the path, counted from 0 in the order of the scenario: from the senders of a
+/// [`Direction::Forward`] flow to its receivers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Hop(pub u16);
+
+impl Hop {
+    /// The only link of a path with one link.
+    pub const FIRST: Self = Self(0);
+    /// Name of the link in results where the path has one link, which a scenario does not name.
+    pub const ONLY_NAME: &str = "link";
+
+    /// As an index.
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// A direction of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Direction {
@@ -34,7 +51,20 @@ pub enum Direction {
     Reverse,
 }
 
-/// A packet that tells whose it is.
+impl Direction {
+    /// Both, in the order in which results list them.
+    pub const BOTH: [Self; 2] = [Self::Forward, Self::Reverse];
+
+    /// The word in scenarios and results.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Forward => "forward",
+            Self::Reverse => "reverse",
+        }
+    }
+}
+
+/// A packet that knows its group.
 pub trait Labelled {
     /// The group of its flow, in either direction; `None` for traffic outside the scenario.
     fn group(&self) -> Option<GroupId>;

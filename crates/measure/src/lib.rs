@@ -38,7 +38,7 @@ pub use distribution::{Dist, Distribution};
 pub use flows::{FlowRecorder, FlowResults, FlowSample, GroupFlows};
 pub use histograms::Histograms;
 pub use jain::jain;
-pub use label::{Direction, FlowId, GroupId, Labelled};
+pub use label::{Direction, FlowId, GroupId, Hop, Labelled};
 pub use recorder::{LinkFigures, LinkResults, Recorder, RecorderConfig};
 pub use rows::{FlowRow, QueueRow};
 pub use summary::{

@@ -13,7 +13,7 @@ use quell_units::{Bytes, Rate, Time};
 
 use crate::counts::Counts;
 use crate::distribution::{Dist, Distribution};
-use crate::label::{Direction, GroupId, Labelled};
+use crate::label::{Direction, GroupId, Hop, Labelled};
 use crate::link::{LinkTally, LinkUse};
 use crate::queue::{BacklogTally, Tally, backlog_resolution, delay_resolution, group_resolution};
 use crate::rows::QueueRow;
@@ -27,12 +27,16 @@ const MILLISECOND: f64 = 1e6;
 /// What a recorder must know beforehand.
 #[derive(Debug, Clone)]
 pub struct RecorderConfig {
+    /// The link.
+    pub hop: Hop,
+    /// Name of the link in results.
+    pub hop_name: String,
     /// The direction of the link.
     pub direction: Direction,
     /// Names of the discipline's queues, by [`QueueId`].
     pub queues: &'static [&'static str],
-    /// Where the data of each group goes, by [`GroupId`].
-    pub groups: Vec<Direction>,
+    /// Whether the data of each group crosses the link in this direction, by [`GroupId`].
+    pub groups: Vec<bool>,
     /// The link's rate at the start.
     pub rate: Rate,
     /// What counts for what.
@@ -49,12 +53,14 @@ const QUEUE_MEMORY: u64 = 1_040;
 /// Counts what happens at one direction of the link.
 #[derive(Debug, Clone)]
 pub struct Recorder {
+    hop: Hop,
+    hop_name: String,
     direction: Direction,
     schedule: Schedule,
     /// When something closes next: a copy for the path of each packet.
     next: Time,
     queues: Vec<Queue>,
-    /// `None` for a group whose data goes the other way.
+    /// `None` for a group whose data goes elsewhere.
     groups: Vec<Option<Tally>>,
     link: LinkTally,
     interval_start: Time,
@@ -76,6 +82,10 @@ struct Queue {
 /// What happened at one direction of the link in one stretch of time.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LinkFigures {
+    /// The link.
+    pub hop: Hop,
+    /// The direction of the link.
+    pub direction: Direction,
     /// The stretch.
     pub span: Span,
     /// Mean over the stretch; [`Rate::UNLIMITED`] if it was unlimited at any time.
@@ -86,7 +96,7 @@ pub struct LinkFigures {
     pub lost_outside: u64,
     /// By [`QueueId`].
     pub queues: Vec<QueueSummary>,
-    /// By [`GroupId`]; `None` for a group whose data goes the other way.
+    /// By [`GroupId`]; `None` for a group whose data goes elsewhere.
     pub groups: Vec<Option<GroupPackets>>,
 }
 
@@ -113,8 +123,6 @@ pub struct GroupPackets {
 /// All that a recorder has to tell at the end.
 #[derive(Debug, Clone)]
 pub struct LinkResults {
-    /// The direction of the link.
-    pub direction: Direction,
     /// From the end of the warm-up to the end of the run.
     pub whole: LinkFigures,
     /// Each phase.
@@ -139,9 +147,7 @@ impl Recorder {
 
     /// Starts at time zero with empty queues.
     pub fn new(config: RecorderConfig) -> Self {
-        let here = |&group: &Direction| group == config.direction;
-        let resolution =
-            group_resolution(config.groups.iter().filter(|&group| here(group)).count());
+        let resolution = group_resolution(config.groups.iter().filter(|&&here| here).count());
         let schedule = Schedule::new(config.timeline, config.interval);
         let measured = schedule.measures();
         let queue = |&name: &&'static str| Queue {
@@ -151,8 +157,10 @@ impl Recorder {
             interval: Counts::default(),
             interval_max: Time::ZERO,
         };
-        let group = |group| here(group).then(|| Tally::new(resolution));
+        let group = |&here: &bool| here.then(|| Tally::new(resolution));
         Self {
+            hop: config.hop,
+            hop_name: config.hop_name,
             direction: config.direction,
             next: schedule.next(),
             schedule,
@@ -163,6 +171,15 @@ impl Recorder {
             rows: Vec::new(),
             phases: Vec::new(),
         }
+    }
+
+    /// The link.
+    pub fn hop(&self) -> Hop {
+        self.hop
+    }
+    /// The direction of the link.
+    pub fn direction(&self) -> Direction {
+        self.direction
     }
 
     /// See [`Observer::enqueued`].
@@ -273,7 +290,6 @@ impl Recorder {
         self.end_at(end);
         self.advance(end);
         LinkResults {
-            direction: self.direction,
             whole: self.whole(),
             phases: std::mem::take(&mut self.phases),
             queue_delays: self
@@ -325,6 +341,7 @@ impl Recorder {
             self.rows.push(QueueRow {
                 time: at,
                 length,
+                hop: self.hop,
                 queue: queue.name,
                 direction: self.direction,
                 packets: counts.packets,
@@ -398,6 +415,8 @@ impl Recorder {
             Some(GroupPackets::new(&counts, delay))
         });
         LinkFigures {
+            hop: self.hop,
+            direction: self.direction,
             span,
             rate: used.mean_rate(span, self.link.rate()),
             busy: used.busy,
@@ -416,6 +435,7 @@ impl Recorder {
     ) -> QueueSummary {
         QueueSummary {
             name: queue.name.to_owned(),
+            hop: self.hop_name.clone(),
             direction: self.direction,
             packets: counts.packets,
             bytes: counts.bytes,

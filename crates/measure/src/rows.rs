@@ -5,7 +5,7 @@
 
 use quell_units::{Bytes, Time};
 
-use crate::label::{Direction, FlowId, GroupId};
+use crate::label::{Direction, FlowId, GroupId, Hop};
 
 /// One queue in one interval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,9 +14,11 @@ pub struct QueueRow {
     pub time: Time,
     /// Length of the interval; shorter than the others at the end of a run.
     pub length: Time,
+    /// The link that the queue stands in front of.
+    pub hop: Hop,
     /// Name of the queue within its discipline.
     pub queue: &'static str,
-    /// Direction of its link.
+    /// Direction of the link.
     pub direction: Direction,
     /// Delivered packets.
     pub packets: u64,

@@ -14,7 +14,7 @@ use crate::app::AppSummary;
 use crate::distribution::Dist;
 use crate::flows::{FlowResults, GroupFlows};
 use crate::jain::jain;
-use crate::label::Direction;
+use crate::label::{Direction, Hop};
 use crate::recorder::{GroupPackets, LinkFigures, LinkResults};
 
 /// The version of the format.
@@ -63,7 +63,7 @@ pub struct Phase {
 pub struct Figures {
     /// The bottleneck, in forward direction.
     pub link: LinkSummary,
-    /// Every queue of the forward direction, then of the reverse one.
+    /// Every queue, link by link: those of the forward direction, then those of the reverse one.
     pub queues: Vec<QueueSummary>,
     /// Every group, in the order of the scenario.
     pub groups: Vec<GroupSummary>,
@@ -102,7 +102,10 @@ pub struct ReverseLink {
 pub struct QueueSummary {
     /// Name within the discipline.
     pub name: String,
-    /// Direction of its link.
+    /// Name of the link behind the queue.
+    #[serde(default = "only_hop")]
+    pub hop: String,
+    /// Direction of the link.
     pub direction: Direction,
     /// Delivered packets.
     pub packets: u64,
@@ -192,25 +195,22 @@ pub struct GroupInfo {
 }
 
 impl Summary {
-    /// Puts together what the recorders found. All of them walked the same timeline to the same end.
-    pub fn new(
-        info: RunInfo,
-        forward: &LinkResults,
-        reverse: Option<&LinkResults>,
-        flows: &FlowResults,
-    ) -> Self {
-        let phases = forward.phases.iter().enumerate().map(|(i, link)| {
-            let reverse = reverse.and_then(|reverse| reverse.phases.get(i));
+    /// Combines the results of all recorders, which share one timeline and one end. `links` has, link by
+    /// link, the forward direction and then the reverse one where its rate is limited.
+    pub fn new(info: RunInfo, links: &[&LinkResults], flows: &FlowResults) -> Self {
+        let first = links.first().map_or(&[][..], |link| &link.phases);
+        let phases = first.iter().enumerate().map(|(i, first)| {
+            let links: Vec<&LinkFigures> = links.iter().filter_map(|l| l.phases.get(i)).collect();
             let flows = flows.phases.get(i).map_or(&[][..], Vec::as_slice);
             Phase {
-                start_s: seconds(link.span.start),
-                end_s: seconds(link.span.end),
-                figures: Figures::new(&info.groups, link, reverse, flows),
+                start_s: seconds(first.span.start),
+                end_s: seconds(first.span.end),
+                figures: Figures::new(&info.groups, &links, flows),
             }
         });
         let phases = phases.collect();
-        let reverse = reverse.map(|reverse| &reverse.whole);
-        let figures = Figures::new(&info.groups, &forward.whole, reverse, &flows.whole);
+        let whole: Vec<&LinkFigures> = links.iter().map(|link| &link.whole).collect();
+        let figures = Figures::new(&info.groups, &whole, &flows.whole);
         Self {
             schema: SCHEMA,
             scenario: info.scenario,
@@ -232,41 +232,47 @@ impl Summary {
 }
 
 impl Figures {
-    fn new(
-        infos: &[GroupInfo],
-        forward: &LinkFigures,
-        reverse: Option<&LinkFigures>,
-        flows: &[GroupFlows],
-    ) -> Self {
+    fn new(infos: &[GroupInfo], links: &[&LinkFigures], flows: &[GroupFlows]) -> Self {
         let groups: Vec<GroupSummary> = infos
             .iter()
             .enumerate()
             .map(|(i, info)| {
-                let packets = |link: &LinkFigures| link.groups.get(i).copied().flatten();
-                let packets = packets(forward).or_else(|| packets(reverse?));
+                let packets = links.iter().find_map(|link| *link.groups.get(i)?);
                 GroupSummary::new(info, packets, flows.get(i))
             })
             .collect();
         let elastic = infos.iter().zip(&groups).filter(|(info, _)| info.elastic);
         let jain = jain(elastic.flat_map(|(_, group)| group.goodput_bps.iter().copied()));
-        let links = || std::iter::once(forward).chain(reverse);
-        let rate_bps = |link: &LinkFigures| (!link.rate.is_unlimited()).then(|| link.rate.as_bps());
         Self {
-            link: LinkSummary {
-                rate_bps: rate_bps(forward),
-                utilisation: forward.utilisation(),
-                lost_outside: links().map(|link| link.lost_outside).sum(),
-                reverse: reverse.map(|link| ReverseLink {
-                    rate_bps: rate_bps(link),
-                    utilisation: link.utilisation(),
-                }),
-                extra: BTreeMap::new(),
-            },
-            queues: links()
+            link: LinkSummary::new(links),
+            queues: links
+                .iter()
                 .flat_map(|link| link.queues.iter().cloned())
                 .collect(),
             groups,
             jain,
+        }
+    }
+}
+
+impl LinkSummary {
+    /// Of the first link; losses are those of all.
+    fn new(links: &[&LinkFigures]) -> Self {
+        let first = |direction| {
+            let mut links = links.iter().filter(|link| link.hop == Hop::FIRST);
+            links.find(|link| link.direction == direction)
+        };
+        let rate_bps = |link: &LinkFigures| (!link.rate.is_unlimited()).then(|| link.rate.as_bps());
+        let forward = first(Direction::Forward);
+        Self {
+            rate_bps: forward.and_then(|link| rate_bps(link)),
+            utilisation: forward.map_or(0.0, |link| link.utilisation()),
+            lost_outside: links.iter().map(|link| link.lost_outside).sum(),
+            reverse: first(Direction::Reverse).map(|link| ReverseLink {
+                rate_bps: rate_bps(link),
+                utilisation: link.utilisation(),
+            }),
+            extra: BTreeMap::new(),
         }
     }
 }
@@ -290,6 +296,11 @@ impl GroupSummary {
             app: None,
         }
     }
+}
+
+/// Results of earlier versions do not name the link.
+fn only_hop() -> String {
+    Hop::ONLY_NAME.to_owned()
 }
 
 fn seconds(time: Time) -> f64 {

@@ -3,7 +3,7 @@
 use quell_aqm::departure_clock::Framing;
 use quell_aqm::{Bottleneck, Discipline, Link, Packet, registry};
 use quell_measure::{
-    Direction, GroupId, Labelled, LinkResults, Recorder, RecorderConfig, Timeline,
+    Direction, GroupId, Hop, Labelled, LinkResults, Recorder, RecorderConfig, Timeline,
 };
 use quell_units::{Bytes, Ecn, Random, Rate, Settings, Time};
 
@@ -58,9 +58,11 @@ fn run(spacing: Time) -> LinkResults {
     let queue =
         Discipline::new("fifo", settings, link, Random::new(1, "queue")).expect("it can be made");
     let recorder = Recorder::new(RecorderConfig {
+        hop: Hop::FIRST,
+        hop_name: Hop::ONLY_NAME.to_owned(),
         direction: Direction::Forward,
         queues: &["queue"],
-        groups: vec![Direction::Forward],
+        groups: vec![true],
         rate,
         timeline: Timeline::new(Time::from_secs(1), &[], Time::ZERO, end),
         interval: Some(Time::from_millis(100)),

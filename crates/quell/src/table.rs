@@ -174,14 +174,24 @@ pub(crate) const QUEUES_OF: [(&str, Kind); 12] = {
 
 const MS: Form = Form::Plain(2);
 
+/// What a queue is called beside these others: with its direction where that is the reverse one, with its link where there are
+/// several.
+fn queue_name(queue: &QueueSummary, all: &[QueueSummary]) -> String {
+    let mut name = queue.name.clone();
+    if all.iter().any(|other| other.hop != queue.hop) {
+        name = format!("{} {name}", queue.hop);
+    }
+    match queue.direction {
+        Direction::Reverse => name + " (reverse)",
+        Direction::Forward => name,
+    }
+}
+
 /// Adds a row for each queue of both directions; with `of` in front of the first.
 pub(crate) fn queues(all: &[&Figures], of: Option<&str>, spread: &Spread, grid: &mut Grid) {
     let Some(first) = all.first() else { return };
     for (index, queue) in first.queues.iter().enumerate() {
-        let name = match queue.direction {
-            Direction::Reverse => format!("{} (reverse)", queue.name),
-            Direction::Forward => queue.name.clone(),
-        };
+        let name = queue_name(queue, &first.queues);
         let found: Vec<&QueueSummary> = all.iter().filter_map(|f| f.queues.get(index)).collect();
         let delay = |which: fn(Dist) -> f64| -> Vec<f64> {
             let found = found.iter().filter_map(|queue| queue.delay_ms);
@@ -338,6 +348,26 @@ mod tests {
                 "unfinished": 10000, "completion_ms": completion, "goodput_bps": null } }],
             "jain": null, "phases": [],
         })
+    }
+
+    #[test]
+    fn a_queue_is_named_by_its_link_where_there_are_several() {
+        let mut of_two = value(1);
+        let mut second = of_two["queues"][0].clone();
+        second["direction"] = "forward".into();
+        let names = |value: &serde_json::Value| -> Vec<String> {
+            let read: Summary = serde_json::from_value(value.clone()).unwrap();
+            let queues = &read.figures.queues;
+            queues
+                .iter()
+                .map(|queue| queue_name(queue, queues))
+                .collect()
+        };
+        of_two["queues"].as_array_mut().unwrap().push(second);
+        assert_eq!(names(&of_two), ["classic (reverse)", "classic"]);
+        of_two["queues"][0]["hop"] = "wifi".into();
+        of_two["queues"][1]["hop"] = "access".into();
+        assert_eq!(names(&of_two), ["wifi classic (reverse)", "access classic"]);
     }
 
     #[test]

@@ -16,7 +16,6 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::Type;
 use quell_measure::{FlowRow, QueueRow};
-use quell_scenario::direction_name;
 use quell_units::{Bytes, Time};
 
 use super::Error;
@@ -84,6 +83,12 @@ pub const QUEUE_COLUMNS: &[ColumnInfo] = &[
         Kind::Integer,
         "ns",
         "length of the interval: it began at `time_ns` − `length_ns`",
+    ),
+    column(
+        "hop",
+        Kind::Text,
+        "",
+        "name of the link behind the queue; `link` where there is one",
     ),
     column("direction", Kind::Text, "", "`forward` or `reverse`"),
     column("queue", Kind::Text, "", "name within the discipline"),
@@ -189,18 +194,23 @@ pub const FLOW_COLUMNS: &[ColumnInfo] = &[
 pub struct Series {
     queues: Table,
     flows: Table,
+    /// Names of the links.
+    hops: Vec<ByteArray>,
+    /// Names of the groups.
     groups: Vec<ByteArray>,
 }
 
 impl Series {
-    /// New files in `folder`, for a scenario with these groups.
+    /// New files in `folder`, for a scenario with these links and groups.
     pub fn create<'a>(
         folder: &Path,
+        hops: impl IntoIterator<Item = &'a str>,
         groups: impl IntoIterator<Item = &'a str>,
     ) -> Result<Self, Error> {
         Ok(Self {
             queues: Table::create(folder.join("queues.parquet"), QUEUE_COLUMNS)?,
             flows: Table::create(folder.join("flows.parquet"), FLOW_COLUMNS)?,
+            hops: hops.into_iter().map(ByteArray::from).collect(),
             groups: groups.into_iter().map(ByteArray::from).collect(),
         })
     }
@@ -208,10 +218,12 @@ impl Series {
     /// Adds rows of queues.
     pub fn queues(&mut self, rows: impl IntoIterator<Item = QueueRow>) -> Result<(), Error> {
         for row in rows {
+            let hop = self.hops.get(row.hop.index()).cloned();
             self.queues.row([
                 time(row.time),
                 time(row.length),
-                Cell::Text(direction_name(row.direction).into()),
+                Cell::Text(hop.unwrap_or_default()),
+                Cell::Text(row.direction.name().into()),
                 Cell::Text(row.queue.into()),
                 integer(row.packets),
                 bytes(row.bytes),
@@ -456,12 +468,13 @@ fn schema(columns: &[ColumnInfo]) -> Result<Arc<Type>, ParquetError> {
 mod tests {
     use super::*;
     use parquet::file::reader::{FileReader, SerializedFileReader};
-    use quell_measure::{Direction, FlowId, GroupId};
+    use quell_measure::{Direction, FlowId, GroupId, Hop};
 
     fn queue_row(number: u64) -> QueueRow {
         QueueRow {
             time: Time::from_millis(100 * (number + 1)),
             length: Time::from_millis(100),
+            hop: Hop(1),
             queue: if number.is_multiple_of(2) {
                 "l4s"
             } else {
@@ -493,7 +506,8 @@ mod tests {
     #[test]
     fn reads_back_what_was_written_over_several_row_groups() {
         let folder = tempfile::tempdir().unwrap();
-        let mut series = Series::create(folder.path(), ["l4s", "voice"]).unwrap();
+        let mut series =
+            Series::create(folder.path(), ["wifi", "access"], ["l4s", "voice"]).unwrap();
         let count = ROWS_PER_GROUP as u64 + 3;
         series.queues((0..count).map(queue_row)).unwrap();
         let flow = FlowRow {
@@ -513,7 +527,7 @@ mod tests {
         assert_eq!((groups, rows.len() as u64), (2, count));
         assert_eq!(
             rows[1],
-            "{time_ns: 200000000, length_ns: 100000000, direction: \"forward\", queue: \"classic\", packets: 1, bytes: 1500, \
+            "{time_ns: 200000000, length_ns: 100000000, hop: \"access\", direction: \"forward\", queue: \"classic\", packets: 1, bytes: 1500, \
              marked: 1, dropped: 2, delay_mean_ns: 1000, delay_max_ns: null, backlog_bytes: 7}"
         );
         assert!(rows[3].contains("delay_mean_ns: null"), "{}", rows[3]);
@@ -531,7 +545,10 @@ mod tests {
     #[test]
     fn files_without_rows_are_whole_too() {
         let folder = tempfile::tempdir().unwrap();
-        Series::create(folder.path(), []).unwrap().finish().unwrap();
+        Series::create(folder.path(), [], [])
+            .unwrap()
+            .finish()
+            .unwrap();
         assert_eq!(read(&folder.path().join("flows.parquet")), (0, Vec::new()));
     }
 
@@ -539,7 +556,7 @@ mod tests {
     fn an_error_names_the_file() {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("flows.parquet"), "").unwrap();
-        let error = Series::create(folder.path(), []).unwrap_err();
+        let error = Series::create(folder.path(), [], []).unwrap_err();
         assert!(error.to_string().contains("flows.parquet"), "{error}");
     }
 }

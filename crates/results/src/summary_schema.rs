@@ -112,7 +112,7 @@ fn figures() -> [Key; 4] {
         key("link", "the bottleneck", json!({ "$ref": "#/$defs/link" })),
         key(
             "queues",
-            "every queue of the forward direction, then of the reverse one",
+            "every queue, link by link: those of the forward direction, then those of the reverse one",
             list(json!({ "$ref": "#/$defs/queue" })),
         ),
         key(
@@ -221,8 +221,13 @@ fn queue() -> Value {
     object([
         key("name", "name within the discipline", string()),
         key(
+            "hop",
+            "name of the link behind the queue; `link` where there is one",
+            string(),
+        ),
+        key(
             "direction",
-            "of its link",
+            "direction of the link",
             json!({ "enum": ["forward", "reverse"] }),
         ),
         key("packets", "packets delivered", count()),

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use quell_app::{AppConfig, Report, Transport, Value};
 use quell_aqm::{Packet, Qdisc as _};
 use quell_measure::{
-    AppFigure, AppSummary, AppTimes, Direction, FlowRecorder, GroupId, GroupInfo, Recorder,
-    RecorderConfig, Summary, Timeline,
+    AppFigure, AppSummary, AppTimes, Direction, FlowRecorder, GroupId, GroupInfo, Hop, LinkResults,
+    Recorder, RecorderConfig, Summary, Timeline,
 };
 use quell_units::{Random, Time};
 
@@ -62,7 +62,7 @@ pub fn noise(scenario: &Scenario) -> [Vec<Time>; 2] {
         let rate = scenario.link.side(group.direction).rate;
         NOISE.min(rate.time_for(MTU)).min(group.rtt / 20)
     };
-    [Direction::Forward, Direction::Reverse].map(|direction| {
+    Direction::BOTH.map(|direction| {
         let groups = scenario.groups.iter();
         groups.map(|group| span(group, direction)).collect()
     })
@@ -78,21 +78,35 @@ pub fn group_infos(scenario: &Scenario) -> Vec<GroupInfo> {
     scenario.groups.iter().map(info).collect()
 }
 
-/// An observer for each direction of the link.
-pub fn recorders<P: Packet>(scenario: &Scenario, timeline: &Timeline) -> [Recorder; 2] {
-    let groups = scenario.groups.iter().map(|group| group.direction);
-    let groups: Vec<Direction> = groups.collect();
-    [Direction::Forward, Direction::Reverse].map(|direction| {
-        let side = scenario.link.side(direction);
-        Recorder::new(RecorderConfig {
-            direction,
-            queues: discipline::<P>(side, Random::new(0, "names")).queues(),
-            groups: groups.clone(),
-            rate: side.rate,
-            timeline: timeline.clone(),
-            interval: Some(scenario.run.interval),
-        })
+/// The recorder of one direction of one link.
+pub fn recorder<P: Packet>(
+    scenario: &Scenario,
+    timeline: &Timeline,
+    hop: Hop,
+    direction: Direction,
+) -> Recorder {
+    let link = &scenario.links()[hop.index()];
+    let side = link.side(direction);
+    let groups = scenario.groups.iter();
+    Recorder::new(RecorderConfig {
+        hop,
+        hop_name: link.name().to_owned(),
+        direction,
+        queues: discipline::<P>(side, Random::new(0, "names")).queues(),
+        groups: groups.map(|group| group.direction == direction).collect(),
+        rate: side.rate,
+        timeline: timeline.clone(),
+        interval: Some(scenario.run.interval),
     })
+}
+
+/// What the summary shows: of each link the forward direction, and the reverse one where its rate is limited.
+pub fn shown<'a>(scenario: &Scenario, results: &'a [LinkResults]) -> Vec<&'a LinkResults> {
+    let is_shown = |link: &&LinkResults| {
+        let side = &scenario.links()[link.whole.hop.index()].reverse;
+        link.whole.direction == Direction::Forward || !side.rate.is_unlimited()
+    };
+    results.iter().filter(is_shown).collect()
 }
 
 /// A recorder that knows every flow; ids count up from 0 in the order of `lifetimes`.
@@ -217,6 +231,7 @@ pub fn warn_if_idle(scenario: &Scenario, summary: &Summary, warnings: &mut Vec<S
         ),
     ] {
         let queues = summary.figures.queues.iter();
+        let queues = queues.filter(|queue| queue.hop == scenario.link.name());
         let queues = queues.filter(|queue| queue.direction == direction);
         let signals: u64 = queues.map(|queue| queue.marked + queue.dropped).sum();
         let mut groups = scenario.groups.iter();

@@ -49,6 +49,7 @@ pub use quell_app::{
 use quell_aqm::departure_clock::Framing;
 use quell_aqm::value::CodeScale;
 pub use quell_measure::Direction;
+use quell_measure::Hop;
 use quell_units::{Rate, Time};
 
 pub use self::app::AppSpec;
@@ -95,6 +96,11 @@ pub struct Link {
 }
 
 impl Link {
+    /// Its name in results.
+    pub fn name(&self) -> &str {
+        Hop::ONLY_NAME
+    }
+
     /// The side that carries `direction`.
     pub fn side(&self, direction: Direction) -> &Side {
         match direction {
@@ -157,14 +163,6 @@ pub enum EcnSetting {
     Ect0,
     /// ECT(1): L4S (RFC 9331).
     Ect1,
-}
-
-/// The word for a direction in scenarios and results.
-pub const fn direction_name(direction: Direction) -> &'static str {
-    match direction {
-        Direction::Forward => "forward",
-        Direction::Reverse => "reverse",
-    }
 }
 
 impl Group {
@@ -249,6 +247,11 @@ pub struct Loaded {
 }
 
 impl Scenario {
+    /// The links of the path, by [`Hop`].
+    pub fn links(&self) -> &[Link] {
+        std::slice::from_ref(&self.link)
+    }
+
     /// Reads `text`, the content of `file`, which errors name. `overrides` are applied in order before anything is checked.
     /// With a `world`, what that world cannot do, or has no memory for, is refused too: what is accepted starts there. Without
     /// one only what no world could run is refused.

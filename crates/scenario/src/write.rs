@@ -9,9 +9,7 @@ use quell_units::parameter::{Parameter, Value};
 use super::changes::try_out;
 use super::keys::SCHEMA;
 use super::value;
-use super::{
-    Change, ControlSpec, Direction, FunctionSpec, Group, Scenario, Setting, Side, direction_name,
-};
+use super::{Change, ControlSpec, Direction, FunctionSpec, Group, Scenario, Setting, Side};
 
 impl Scenario {
     /// The resolved scenario. Left out is only what has no value: a stop that is the end of the run, and parameters that a
@@ -80,7 +78,7 @@ impl Text {
         self.line("ecn", quoted(group.ecn.name()));
         self.line("rtt", quoted(group.rtt));
         self.line("app", group.app.write());
-        self.line("direction", quoted(direction_name(group.direction)));
+        self.line("direction", quoted(group.direction.name()));
         self.line("start", quoted(group.start));
         if let Some(stop) = group.stop {
             self.line("stop", quoted(stop));

@@ -10,13 +10,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use quell_app::Report;
 use quell_app::Transport;
 use quell_aqm::{Discipline, Observer};
-use quell_measure::{Direction, FlowId, FlowSample};
+use quell_measure::{Direction, FlowId, FlowSample, Hop};
 use quell_tcp::SenderStats;
 use quell_units::{Random, Rate, Time};
 
 use crate::config::{Change, Config, Error, TransportConfig};
 use crate::flow::{End, Flow};
-use crate::network::{Announce, Network, Source, index};
+use crate::network::{Announce, Network, Path, Source, index};
 use crate::options::OptionStore;
 use crate::packet::Packet;
 use crate::sleeper::{Lateness, Sleeper};
@@ -59,10 +59,14 @@ enum Planned {
 }
 
 impl<O: Observer<Packet>> Simulator<O> {
-    /// A simulation at time zero, with an observer for each direction, forward and reverse.
-    pub fn new(config: Config, observers: [O; 2]) -> Result<Self, Error> {
+    /// A simulation at time zero. `observer` is called once for each direction of each link, forward before reverse.
+    pub fn new(
+        config: Config,
+        mut observer: impl FnMut(Hop, Direction) -> O,
+    ) -> Result<Self, Error> {
         check(&config)?;
         let sides = [config.forward, config.reverse];
+        let observers = Direction::BOTH.map(|direction| observer(Hop::FIRST, direction));
         let network = Network::new(sides, &config.delays, &config.jitter, observers)
             .ok_or(Error::TooManyDelays)?;
         let mut plan = Vec::new();
@@ -247,26 +251,31 @@ impl<O: Observer<Packet>> Simulator<O> {
     pub fn tcp(&self, flow: FlowId) -> Option<SenderStats> {
         self.flows.get(flow.index())?.stats()
     }
-    /// The observer of a direction.
-    pub fn observer(&self, direction: Direction) -> &O {
-        self.network.paths[index(direction)].observer()
+    /// All observers, in the order in which they were made.
+    pub fn observers_mut(&mut self) -> impl Iterator<Item = &mut O> {
+        self.network.paths.iter_mut().map(Path::observer_mut)
     }
-    /// The observer of a direction, to collect its results.
-    pub fn observer_mut(&mut self, direction: Direction) -> &mut O {
-        self.network.paths[index(direction)].observer_mut()
+
+    /// The observer of a queue. Like the three below it panics where there is no such link.
+    pub fn observer(&self, hop: Hop, direction: Direction) -> &O {
+        self.path(hop, direction).observer()
     }
-    /// The discipline of a direction.
-    pub fn discipline(&self, direction: Direction) -> &Discipline<Packet> {
-        self.network.paths[index(direction)].discipline()
+    /// The discipline of a queue.
+    pub fn discipline(&self, hop: Hop, direction: Direction) -> &Discipline<Packet> {
+        self.path(hop, direction).discipline()
     }
-    /// The rate of a direction.
-    pub fn rate(&self, direction: Direction) -> Rate {
-        self.network.paths[index(direction)].rate()
+    /// The rate of a link in one direction.
+    pub fn rate(&self, hop: Hop, direction: Direction) -> Rate {
+        self.path(hop, direction).rate()
     }
-    /// Packets of a direction that wait in the queue, and those in service or on a wire.
-    pub fn in_flight(&self, direction: Direction) -> (u64, u64) {
-        let path = &self.network.paths[index(direction)];
+    /// Packets that wait in a queue, and packets in service or on a wire behind it.
+    pub fn in_flight(&self, hop: Hop, direction: Direction) -> (u64, u64) {
+        let path = self.path(hop, direction);
         (path.queued(), path.wires.len() as u64)
+    }
+
+    fn path(&self, hop: Hop, direction: Direction) -> &Path<O> {
+        &self.network.paths[2 * hop.index() + index(direction)]
     }
 }
 

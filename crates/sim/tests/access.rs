@@ -5,7 +5,7 @@ mod support;
 use std::sync::atomic::AtomicBool;
 
 use quell_aqm::{Drop, Observer, QueueId};
-use quell_measure::{Direction, FlowId};
+use quell_measure::{Direction, FlowId, Hop};
 use quell_sim::{Config, FlowConfig, Packet, Simulator, TransportConfig};
 use quell_units::{Bytes, Rate, Time};
 use support::*;
@@ -24,12 +24,12 @@ impl Observer<Packet> for Arrivals {
 }
 
 fn arrivals(config: Config, until: Time) -> Vec<(Time, Bytes)> {
-    let observers = [Arrivals::default(), Arrivals::default()];
-    let mut simulator = Simulator::new(config, observers).expect("a simulation");
+    let observer = |_, _| Arrivals::default();
+    let mut simulator = Simulator::new(config, observer).expect("a simulation");
     simulator
         .run(until, &AtomicBool::new(false))
         .expect("a run");
-    simulator.observer(Direction::Forward).0.clone()
+    simulator.observer(Hop::FIRST, Direction::Forward).0.clone()
 }
 
 /// A CUBIC flow whose own link has this rate; `gso` and `pacing` as a scenario says them.
@@ -114,7 +114,7 @@ fn a_flow_limited_by_its_own_link_fills_it_and_nothing_else() {
         let full = access.bytes_in(Time::from_secs(30)).get() * 1_448 / 1_500;
         let share = delivered.get() as f64 / full as f64;
         assert!((0.995..1.005).contains(&share), "{gso} {pacing:?}: {share}");
-        let counter = simulator.observer(Direction::Forward);
+        let counter = simulator.observer(Hop::FIRST, Direction::Forward);
         assert_eq!((counter.dropped, counter.longest), (0, Time::ZERO));
         let stats = simulator.tcp(FlowId(0)).unwrap();
         // Serialisation of a packet on both links, and a few bursts of two segments (1.2 ms each) in
@@ -137,7 +137,7 @@ fn a_link_that_is_faster_than_any_packet_changes_nothing_that_is_measured() {
         let narrow = side("fifo", &[("limit", "40p")], Rate::from_mbps(20));
         let mut simulator = simulator(config(narrow, MS(10), flows));
         run(&mut simulator, Time::from_secs(10));
-        simulator.observer(Direction::Forward).clone()
+        simulator.observer(Hop::FIRST, Direction::Forward).clone()
     };
     let plain = run_with(Rate::UNLIMITED);
     assert_eq!(run_with(Rate::from_bps(u64::MAX - 1)), plain);
@@ -174,6 +174,6 @@ fn extremes_neither_panic_nor_stand_still() {
 fn a_link_without_a_rate_is_refused() {
     let flow = limited(Rate::ZERO, true, None);
     let config = config(fifo(Rate::from_mbps(1)), MS(1), vec![flow]);
-    let error = Simulator::new(config, [Counter::default(), Counter::default()]).unwrap_err();
+    let error = Simulator::new(config, |_, _| Counter::default()).unwrap_err();
     assert!(error.to_string().contains("access rate of zero"), "{error}");
 }

@@ -6,7 +6,7 @@ use quell_app::{
     AppConfig, BurstReport, Datagrams, Interval, OnOff, OnOffReport, Period, Report, Transfer,
     TransferReport, UNSENT,
 };
-use quell_measure::{Direction, FlowId};
+use quell_measure::{Direction, FlowId, Hop};
 use quell_sim::{FlowConfig, Simulator, TransportConfig};
 use quell_units::{Bytes, Ecn, Random, Rate, Time};
 use support::*;
@@ -88,7 +88,10 @@ fn a_megabyte_over_an_empty_link_takes_its_slow_start_and_its_serialisation() {
     let mut simulator = over(10, MS(20), vec![transfer(size, None)]);
     run(&mut simulator, S(3));
     let report = transfers(&mut simulator, 0);
-    assert_eq!(simulator.observer(Direction::Forward).dropped, 0);
+    assert_eq!(
+        simulator.observer(Hop::FIRST, Direction::Forward).dropped,
+        0
+    );
     let handshake = Time::from_nanos(2 * HEADERS * 800) + MS(20);
     let first_round = serialisation(MSS, 10) + MS(20);
     let rest = serialisation(size - 10 * MSS, 10) + MS(10);
@@ -214,7 +217,7 @@ fn a_transfer_counts_in_the_stretch_in_which_it_completes() {
     assert_eq!(first.bytes + second.bytes, 1_000_000);
     assert!(second.completion.max().unwrap() > MS(800));
     // A transfer that is done leaves nothing behind.
-    assert_eq!(simulator.in_flight(Direction::Forward), (0, 0));
+    assert_eq!(simulator.in_flight(Hop::FIRST, Direction::Forward), (0, 0));
     assert_eq!(simulator.sample(FlowId(0)).unwrap().rtt, None);
 }
 
@@ -353,7 +356,8 @@ fn the_same_configuration_gives_the_same_segments() {
         ];
         let mut simulator = over(20, rtt, flows);
         run(&mut simulator, S(20));
-        [Direction::Forward, Direction::Reverse].map(|way| simulator.observer(way).digest)
+        [Direction::Forward, Direction::Reverse]
+            .map(|way| simulator.observer(Hop::FIRST, way).digest)
     };
     assert_eq!(digest(MS(10)), digest(MS(10)));
     assert_ne!(digest(MS(10)), digest(MS(12)));

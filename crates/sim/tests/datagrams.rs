@@ -5,7 +5,7 @@ mod support;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use quell_aqm::{Drop, Observer, QueueId};
-use quell_measure::{Direction, FlowId};
+use quell_measure::{Direction, FlowId, Hop};
 use quell_sim::{Both, Change, Error, Packet, Simulator};
 use quell_units::{Rate, Time};
 use support::*;
@@ -39,7 +39,7 @@ fn an_overloaded_link_is_used_to_the_nanosecond() {
     let flow = cbr(0, 1_000, MS(1), Time::ZERO, Time::ZERO);
     let mut simulator = simulator(config(side("fifo", &[], rate), MS(1), vec![flow]));
     run(&mut simulator, Time::from_secs(70));
-    let counter = simulator.observer(Direction::Forward).clone();
+    let counter = simulator.observer(Hop::FIRST, Direction::Forward).clone();
     // The packet in service counts as delivered: 70 s · 7 Mbit/s / 8 000 bit, started and ended.
     let whole = 70 * 7_000_000 / 8_000;
     assert_eq!(counter.delivered, whole);
@@ -69,9 +69,9 @@ fn each_packet_is_delivered_dropped_or_in_flight() {
         config.delays = vec![MS(5), MS(1), MS(40)];
         let mut simulator = simulator(config);
         run(&mut simulator, Time::from_secs(20));
-        let counter = simulator.observer(Direction::Forward).clone();
+        let counter = simulator.observer(Hop::FIRST, Direction::Forward).clone();
         let reports: Vec<_> = (0..7).map(|n| cbr_report(&mut simulator, n)).collect();
-        let (queued, wired) = simulator.in_flight(Direction::Forward);
+        let (queued, wired) = simulator.in_flight(Hop::FIRST, Direction::Forward);
         let sent: u64 = reports.iter().map(|report| report.sent).sum();
         let received: u64 = reports.iter().map(|report| report.received).sum();
         assert_eq!(sent, counter.delivered + counter.dropped + queued, "{kind}");
@@ -92,14 +92,29 @@ fn changes_happen_at_their_time() {
     ];
     let mut simulator = simulator(config);
     run(&mut simulator, MS(100));
-    assert_eq!(simulator.observer(Direction::Forward).delivered, 100);
+    assert_eq!(
+        simulator.observer(Hop::FIRST, Direction::Forward).delivered,
+        100
+    );
     run(&mut simulator, MS(150));
-    assert_eq!(simulator.observer(Direction::Forward).delivered, 100);
+    assert_eq!(
+        simulator.observer(Hop::FIRST, Direction::Forward).delivered,
+        100
+    );
     run(&mut simulator, MS(151));
     // 50 packets waited; ten leave in a millisecond, the first at 150 ms.
-    assert_eq!(simulator.observer(Direction::Forward).delivered, 110);
-    assert_eq!(simulator.observer(Direction::Forward).longest, MS(50));
-    assert_eq!(simulator.rate(Direction::Forward), Rate::from_mbps(80));
+    assert_eq!(
+        simulator.observer(Hop::FIRST, Direction::Forward).delivered,
+        110
+    );
+    assert_eq!(
+        simulator.observer(Hop::FIRST, Direction::Forward).longest,
+        MS(50)
+    );
+    assert_eq!(
+        simulator.rate(Hop::FIRST, Direction::Forward),
+        Rate::from_mbps(80)
+    );
 }
 
 #[test]
@@ -117,9 +132,9 @@ fn a_parameter_changes_at_its_time_and_a_wrong_one_is_refused() {
     };
     let mut simulator = build(change("limit", "10p"));
     run(&mut simulator, MS(500));
-    assert!(simulator.in_flight(Direction::Forward).0 > 40);
+    assert!(simulator.in_flight(Hop::FIRST, Direction::Forward).0 > 40);
     run(&mut simulator, MS(900));
-    assert_eq!(simulator.in_flight(Direction::Forward).0, 10);
+    assert_eq!(simulator.in_flight(Hop::FIRST, Direction::Forward).0, 10);
 
     let mut simulator = build(change("limit", "much"));
     let refused = simulator.run(MS(600), &AtomicBool::new(false));
@@ -184,7 +199,7 @@ fn the_same_configuration_gives_the_same_packets() {
         config.delays = vec![MS(5), MS(5)];
         let mut simulator = simulator(config);
         run(&mut simulator, Time::from_secs(20));
-        simulator.observer(Direction::Forward).digest
+        simulator.observer(Hop::FIRST, Direction::Forward).digest
     };
     assert_eq!(digest("a"), digest("a"));
     assert_ne!(digest("a"), digest("b"));
@@ -203,7 +218,7 @@ fn a_run_in_slices_is_the_run_in_one() {
             now += slice;
             run(&mut simulator, now);
         }
-        simulator.observer(Direction::Forward).digest
+        simulator.observer(Hop::FIRST, Direction::Forward).digest
     };
     assert_eq!(digest(Time::from_secs(2)), digest(MS(1)));
     assert_eq!(digest(Time::from_secs(2)), digest(Time::from_micros(125)));
@@ -225,7 +240,7 @@ fn a_request_to_stop_is_heard_between_events() {
     static STOP: AtomicBool = AtomicBool::new(false);
     let flow = cbr(0, 100, Time::from_micros(1), Time::ZERO, Time::ZERO);
     let config = config(side("fifo", &[], Rate::from_mbps(900)), MS(2), vec![flow]);
-    let mut simulator = Simulator::new(config, [Impatient(0, &STOP), Impatient(0, &STOP)]).unwrap();
+    let mut simulator = Simulator::new(config, |_, _| Impatient(0, &STOP)).unwrap();
     let reached = simulator.run(Time::from_secs(1_000), &STOP).unwrap();
     assert!((MS(1)..MS(4)).contains(&reached), "{reached}");
     assert_eq!(simulator.now(), reached);
@@ -235,15 +250,12 @@ fn a_request_to_stop_is_heard_between_events() {
 #[test]
 fn a_second_observer_hears_the_same() {
     let flow = cbr(0, 1_000, MS(1), MS(1), Time::ZERO);
-    let observers = [
-        Both::<Counter, Counter>::default(),
-        Both::<Counter, Counter>::default(),
-    ];
+    let observer = |_, _| Both::<Counter, Counter>::default();
     let fifo = side("fifo", &[("limit", "5p")], Rate::from_mbps(7));
-    let mut simulator = Simulator::new(config(fifo, MS(1), vec![flow]), observers).unwrap();
+    let mut simulator = Simulator::new(config(fifo, MS(1), vec![flow]), observer).unwrap();
     let never = AtomicBool::new(false);
     simulator.run(Time::from_secs(5), &never).unwrap();
-    let Both(first, second) = simulator.observer(Direction::Forward);
+    let Both(first, second) = simulator.observer(Hop::FIRST, Direction::Forward);
     assert_eq!(first, second);
     assert!(first.dropped > 0 && first.delivered > 0);
 }
@@ -278,7 +290,7 @@ fn extremes_do_not_panic() {
             let fifo = side("fifo", &[("limit", "100p")], rate);
             let mut simulator = simulator(config(fifo, delay, flows));
             run(&mut simulator, MS(20));
-            let counter = simulator.observer(Direction::Forward);
+            let counter = simulator.observer(Hop::FIRST, Direction::Forward);
             assert_eq!(counter.delivered > 0, !rate.is_zero(), "{rate} {delay}");
         }
     }
@@ -288,8 +300,7 @@ fn extremes_do_not_panic() {
 fn what_cannot_be_is_refused() {
     let flow = || cbr(0, 100, MS(1), Time::ZERO, Time::ZERO);
     let fifo = || side("fifo", &[], Rate::from_mbps(1));
-    let refused =
-        |config| Simulator::new(config, [Counter::default(), Counter::default()]).unwrap_err();
+    let refused = |config| Simulator::new(config, |_, _| Counter::default()).unwrap_err();
     let mut config = config(fifo(), MS(1), vec![flow()]);
     config.delays = (0..600).map(MS).collect();
     assert_eq!(refused(config), Error::TooManyDelays);

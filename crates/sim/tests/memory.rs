@@ -2,7 +2,7 @@
 
 mod support;
 
-use quell_measure::Direction;
+use quell_measure::{Direction, Hop};
 use quell_sim::FlowConfig;
 use quell_units::{Rate, Time};
 use support::*;
@@ -25,9 +25,9 @@ fn nothing_is_allocated_with(access: Rate) {
     let fifo = side("fifo", &[], Rate::from_mbps(100));
     let mut simulator = simulator(config(fifo, Time::from_millis(20), flows));
     run(&mut simulator, Time::from_secs(30));
-    let before = simulator.observer(Direction::Forward).delivered;
+    let before = simulator.observer(Hop::FIRST, Direction::Forward).delivered;
     let allocated = allocation_counter::measure(|| run(&mut simulator, Time::from_secs(60)));
-    let packets = simulator.observer(Direction::Forward).delivered - before;
+    let packets = simulator.observer(Hop::FIRST, Direction::Forward).delivered - before;
     assert!(packets > 240_000, "{packets}");
     // Scoreboards may still grow to a longer queue than before.
     assert!(allocated.count_total < 100, "{allocated:?}");

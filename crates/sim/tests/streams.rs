@@ -3,7 +3,7 @@
 mod support;
 
 use quell_aqm::MarkReason;
-use quell_measure::{Direction, FlowId};
+use quell_measure::{Direction, FlowId, Hop};
 use quell_sim::Jitter;
 use quell_sim::{FlowConfig, TransportConfig};
 use quell_tcp::{CcConfig, Codepoint, ReceiverConfig, SenderConfig};
@@ -53,7 +53,7 @@ fn every_mark_of_the_queue_reaches_the_sender() {
         let mut simulator = simulator(config(queue, MS(5), vec![flow]));
         run(&mut simulator, Time::from_secs(10));
         let stats = simulator.tcp(FlowId(0)).unwrap();
-        let marked = simulator.observer(Direction::Forward).marked;
+        let marked = simulator.observer(Hop::FIRST, Direction::Forward).marked;
         let unknown = marked - stats.delivered_ce;
         assert!(marked > 1_000, "{feedback}: {marked}");
         assert!(
@@ -93,8 +93,8 @@ fn each_segment_is_delivered_dropped_or_in_flight() {
     let fifo = side("fifo", &[("limit", "40p")], rate);
     let mut simulator = simulator(config(fifo, MS(10), flows));
     run(&mut simulator, Time::from_secs(30));
-    let counter = simulator.observer(Direction::Forward).clone();
-    let (queued, _) = simulator.in_flight(Direction::Forward);
+    let counter = simulator.observer(Hop::FIRST, Direction::Forward).clone();
+    let (queued, _) = simulator.in_flight(Hop::FIRST, Direction::Forward);
     let sent: u64 = (0..5)
         .map(|id| simulator.tcp(FlowId(id)).unwrap().sent)
         .sum();
@@ -136,7 +136,7 @@ fn a_stopped_flow_sends_what_it_owes_and_ends() {
     run(&mut simulator, Time::from_secs(5));
     assert_eq!(simulator.sample(FlowId(0)), Some(ended));
     let other = simulator.tcp(FlowId(1)).unwrap();
-    assert!(simulator.observer(Direction::Forward).delivered > other.sent);
+    assert!(simulator.observer(Hop::FIRST, Direction::Forward).delivered > other.sent);
 }
 
 #[test]
@@ -150,7 +150,8 @@ fn the_same_configuration_gives_the_same_segments() {
         let rate = Rate::from_mbps(20);
         let mut simulator = simulator(config(side("dualpi2", &[], rate), rtt, flows));
         run(&mut simulator, Time::from_secs(10));
-        [Direction::Forward, Direction::Reverse].map(|way| simulator.observer(way).digest)
+        [Direction::Forward, Direction::Reverse]
+            .map(|way| simulator.observer(Hop::FIRST, way).digest)
     };
     assert_eq!(digest(MS(5)), digest(MS(5)));
     assert_ne!(digest(MS(5)), digest(MS(6)));
@@ -184,7 +185,7 @@ fn coexistence_is_that_of_real_hosts() {
         .map(|id| simulator.sample(FlowId(id)).unwrap().delivered - before[id as usize])
         .map(|bytes| bytes.get() as f64 * 8.0 / 60e6)
         .collect();
-    let counter = simulator.observer(Direction::Forward);
+    let counter = simulator.observer(Hop::FIRST, Direction::Forward);
     let ms = |queue: usize| counter.queues[queue].1 as f64 / counter.queues[queue].0 as f64 / 1e6;
     let share = |marks: u64| marks as f64 / counter.queues[0].0 as f64;
     let coupled = share(counter.marks[MarkReason::Coupled.index()]);
@@ -229,7 +230,7 @@ fn extremes_do_not_panic() {
                     Time::from_secs(100)
                 };
                 run(&mut simulator, length);
-                assert!(simulator.observer(Direction::Forward).delivered > 0);
+                assert!(simulator.observer(Hop::FIRST, Direction::Forward).delivered > 0);
             }
         }
     }

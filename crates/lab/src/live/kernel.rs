@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use quell_aqm::departure_clock::Framing;
 use quell_hosts::kernel_queue::{self, KernelQueue, Statistics};
 use quell_link::Crossed;
-use quell_measure::{Direction, Distribution, Histograms, QueueSummary, Summary};
+use quell_measure::{Direction, Distribution, Histograms, Hop, QueueSummary, Summary};
 use quell_scenario::keys::MTU;
 use quell_scenario::{QueueSpec, Scenario};
 use quell_units::Time;
@@ -145,6 +145,7 @@ fn summary_of(queue: &KernelQueue, all: &Crossed) -> QueueSummary {
     let ratio = |part: u64, whole: u64| part as f64 / whole.max(1) as f64;
     QueueSummary {
         name: queue.kind().to_owned(),
+        hop: Hop::ONLY_NAME.to_owned(),
         direction: Direction::Forward,
         packets: all.delivered,
         bytes: all.bytes,

@@ -99,7 +99,7 @@ impl LinkThread {
                     carrier.carry(link, ready)
                 }
                 Some(packets) => {
-                    let observers = packets.beside(recorders);
+                    let observers = recorders.map(|recorder| packets.beside(recorder));
                     let mut link = open(config, &topology, options, observers)?;
                     link.announce(packets::announce_captured);
                     carrier.carry(link, ready)

@@ -48,8 +48,8 @@ use outside::Outside;
 use plan::Plan;
 pub(crate) use plan::pool_bytes;
 use quell_results::packets::{LivePackets, PacketFile};
-use quell_scenario::Scenario;
 use quell_scenario::contract::{Listener, Measured, Row};
+use quell_scenario::{Scenario, figures};
 
 /// Time between the set-up and the run's time zero, so that no thread is late for it.
 const HEAD_START: Time = Time::from_millis(50);
@@ -244,10 +244,9 @@ pub fn run(
     listener.progress(ended);
     let seen = outside.finish(&topology)?;
 
-    let [forward, reverse] = &linked.results;
-    let reverse = (!scenario.link.reverse.rate.is_unlimited()).then_some(reverse);
+    let links = figures::shown(scenario, &linked.results);
     let infos = plan.group_infos();
-    let mut histograms = Histograms::new(&infos, forward, reverse);
+    let mut histograms = Histograms::new(&infos, &links);
     let info = RunInfo {
         scenario: scenario.name.clone(),
         world: world.name().to_owned(),
@@ -258,7 +257,7 @@ pub fn run(
         warnings: Vec::new(),
         groups: infos,
     };
-    let mut summary = Summary::new(info, forward, reverse, &flow_results);
+    let mut summary = Summary::new(info, &links, &flow_results);
     plan.add_app_reports(&mut summary, &report);
     summary.figures.link.extra = linked.extra();
     seen.tell(&plan, ended, &mut summary, &mut histograms);

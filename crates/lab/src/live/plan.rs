@@ -14,7 +14,7 @@ use quell_link::{
     Change, CrossingConfig, Descriptor, Direction as LinkDirection, DirectionConfig, GroupConfig,
     LinkConfig, Noise, OnWire,
 };
-use quell_measure::{Direction, GroupInfo, Recorder, Summary, Timeline};
+use quell_measure::{Direction, GroupInfo, Hop, Recorder, Summary, Timeline};
 use quell_results::packets::FIRST_PORT;
 use quell_scenario::figures::{self, Stretch};
 use quell_scenario::keys::MTU;
@@ -81,8 +81,7 @@ impl<'a> Plan<'a> {
                 groups: scenario.groups.iter().map(topology_group).collect(),
                 max_window,
                 ipv6: false,
-                gso: [Direction::Forward, Direction::Reverse]
-                    .map(|direction| offloads(&scenario, direction)),
+                gso: Direction::BOTH.map(|direction| offloads(&scenario, direction)),
                 kernel_queue: kernel_queue.cloned(),
             },
             controls,
@@ -109,7 +108,10 @@ impl<'a> Plan<'a> {
 
     /// An observer for each direction of the link.
     pub(super) fn recorders(&self) -> [Recorder; 2] {
-        figures::recorders::<Descriptor>(&self.scenario, &self.timeline)
+        let (scenario, timeline) = (&self.scenario, &self.timeline);
+        Direction::BOTH.map(|direction| {
+            figures::recorder::<Descriptor>(scenario, timeline, Hop::FIRST, direction)
+        })
     }
 
     /// The link between the two hosts.

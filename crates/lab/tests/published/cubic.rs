@@ -57,7 +57,7 @@ fn step(simulator: &mut Simulator<Nothing>) -> u64 {
 
 /// The first loss after 40 s.
 fn loss(variant: &str) -> Time {
-    let mut simulator = Simulator::new(config(variant), [Nothing, Nothing]).unwrap();
+    let mut simulator = Simulator::new(config(variant), |_, _| Nothing).unwrap();
     let mut before = 0;
     loop {
         let cuts = step(&mut simulator);
@@ -78,7 +78,7 @@ fn return_of(variant: &str, rounds: bool) -> Return {
         value: "1MB".to_owned(),
     };
     config.changes.push((loss, room));
-    let mut simulator = Simulator::new(config, [Nothing, Nothing]).unwrap();
+    let mut simulator = Simulator::new(config, |_, _| Nothing).unwrap();
     let mut maximum = 0;
     while simulator.now() < loss {
         maximum = simulator.tcp(FlowId(0)).map_or(0, |tcp| tcp.cwnd);

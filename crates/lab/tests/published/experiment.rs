@@ -12,7 +12,7 @@ use quell_aqm::{Departure, Discipline, Drop, Observer, Packet as _, Qdisc as _};
 use quell_lab::scenario::Override;
 use quell_lab::{Scenario, sim};
 use quell_measure::{
-    BurstRecorder, Bursts, Direction, FlowId, LinkFigures, Recorder, RecorderConfig, Timeline,
+    BurstRecorder, Bursts, Direction, FlowId, Hop, LinkFigures, Recorder, RecorderConfig, Timeline,
     WindowSamples,
 };
 use quell_sim::{Both, Config, Packet, Simulator, TransportConfig};
@@ -78,14 +78,19 @@ impl Observer<Packet> for Longest {
 
 type Observers = Both<Recorder, Both<BurstRecorder, Longest>>;
 
-fn observers(scenario: &Scenario, direction: Direction) -> Observers {
+fn observers(scenario: &Scenario, hop: Hop, direction: Direction) -> Observers {
     let (run, side) = (&scenario.run, scenario.link.side(direction));
     let queue: Discipline<Packet> = side
         .queue
         .build(side.rate, Random::new(0, "names"))
         .unwrap();
-    let groups = scenario.groups.iter().map(|group| group.direction);
+    let groups = scenario
+        .groups
+        .iter()
+        .map(|group| group.direction == direction);
     let recorder = Recorder::new(RecorderConfig {
+        hop,
+        hop_name: Hop::ONLY_NAME.to_owned(),
         direction,
         queues: queue.queues(),
         groups: groups.collect(),
@@ -131,11 +136,10 @@ pub(crate) fn measure(scenario: &Scenario, seed: u64) -> Measured {
     };
     let ids = (0..config.flows.len() as u32).map(FlowId);
     let streams: Vec<FlowId> = ids.filter(is_stream).collect();
-    let both = [Direction::Forward, Direction::Reverse];
-    let both = both.map(|direction| observers(scenario, direction));
+    let observer = |hop, direction| observers(scenario, hop, direction);
     let mut windows = WindowSamples::new(streams.len());
     let mut run = Run {
-        simulator: Simulator::new(config, both).unwrap(),
+        simulator: Simulator::new(config, observer).unwrap(),
         streams,
     };
     let (mut at, end) = (scenario.run.warmup, scenario.run.duration);
@@ -147,8 +151,8 @@ pub(crate) fn measure(scenario: &Scenario, seed: u64) -> Measured {
         run.until(at);
     }
     let (delivered, cuts) = (run.delivered() - before.0, run.cuts() - before.1);
-    let observers = run.simulator.observer_mut(Direction::Forward);
-    let Both(recorder, Both(bursts, longest)) = observers;
+    let forward = run.simulator.observers_mut().next().unwrap();
+    let Both(recorder, Both(bursts, longest)) = forward;
     let link = recorder.finish(end).whole;
     Measured {
         goodput: delivered as f64 * 8e9 / link.span.length().as_nanos() as f64,

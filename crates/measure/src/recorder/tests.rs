@@ -69,13 +69,15 @@ fn packet(arrival_ms: u64) -> TestPacket {
     }
 }
 
-/// Groups 0 and 2 send forward, group 1 sends back.
+/// The forward direction of a second link. Groups 0 and 2 send that way, group 1 sends elsewhere.
 fn recorder(warmup: u64, changes: &[u64], end: u64, interval: Option<u64>) -> Recorder {
     let changes: Vec<Time> = changes.iter().map(|&at| ms(at)).collect();
     Recorder::new(RecorderConfig {
+        hop: Hop(1),
+        hop_name: "access".to_owned(),
         direction: Direction::Forward,
         queues: &["l4s", "classic"],
-        groups: vec![Direction::Forward, Direction::Reverse, Direction::Forward],
+        groups: vec![true, false, true],
         rate: Rate::from_mbps(12),
         timeline: Timeline::new(ms(warmup), &changes, Time::ZERO, ms(end)),
         interval: interval.map(ms),
@@ -113,6 +115,9 @@ fn delay_is_from_arrival_to_the_start_of_transmission() {
     }
     let results = recorder.finish(ms(100));
     let queue = &results.whole.queues[0];
+    let place = (&queue.name[..], &queue.hop[..], queue.direction);
+    assert_eq!(place, ("l4s", "access", Direction::Forward));
+    assert_eq!(results.whole.hop, Hop(1));
     assert_eq!((queue.packets, queue.bytes), (3, 4_500));
     let delay = queue.delay_ms.unwrap();
     assert_eq!((delay.mean, delay.p1, delay.max), (4.0, 1.0, 8.0));
@@ -266,6 +271,8 @@ fn rows_tell_each_interval_and_do_not_pile_up() {
     recorder.advance(ms(20));
     let rows: Vec<QueueRow> = recorder.drain_rows().collect();
     let l4s: Vec<&QueueRow> = rows.iter().filter(|row| row.queue == "l4s").collect();
+    let place = (l4s[0].hop, l4s[0].direction);
+    assert_eq!(place, (Hop(1), Direction::Forward));
     assert_eq!((rows.len(), l4s.len()), (4, 2));
     assert_eq!(
         (l4s[0].time, l4s[0].packets, l4s[0].backlog.get()),
@@ -321,9 +328,11 @@ proptest! {
             Timeline::new(Time::ZERO, &cuts, Time::from_nanos(300), Time::from_nanos(50_000))
         };
         let config = |cuts: &[u64]| RecorderConfig {
+            hop: Hop::FIRST,
+            hop_name: Hop::ONLY_NAME.to_owned(),
             direction: Direction::Forward,
             queues: &["queue"],
-            groups: vec![Direction::Forward],
+            groups: vec![true],
             rate: Rate::from_mbps(1),
             timeline: timeline(cuts),
             interval: Some(Time::from_nanos(700)),

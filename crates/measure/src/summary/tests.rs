@@ -17,8 +17,10 @@ const DIST: Dist = Dist {
     max: 8.123_456_789,
 };
 
-fn figures(direction: Direction, groups: Vec<Option<GroupPackets>>) -> LinkFigures {
+fn figures(hop: Hop, direction: Direction, groups: Vec<Option<GroupPackets>>) -> LinkFigures {
     LinkFigures {
+        hop,
+        direction,
         span: Span {
             start: Time::from_secs(10),
             end: Time::from_secs(60),
@@ -28,6 +30,7 @@ fn figures(direction: Direction, groups: Vec<Option<GroupPackets>>) -> LinkFigur
         lost_outside: 1,
         queues: vec![QueueSummary {
             name: "l4s".to_owned(),
+            hop: ["wifi", "access"][hop.index()].to_owned(),
             direction,
             packets: 10,
             bytes: 15_000,
@@ -44,11 +47,10 @@ fn figures(direction: Direction, groups: Vec<Option<GroupPackets>>) -> LinkFigur
     }
 }
 
-fn results(direction: Direction, groups: &[Option<GroupPackets>]) -> LinkResults {
+fn results(hop: Hop, direction: Direction, groups: &[Option<GroupPackets>]) -> LinkResults {
     LinkResults {
-        direction,
-        whole: figures(direction, groups.to_vec()),
-        phases: vec![figures(direction, groups.to_vec())],
+        whole: figures(hop, direction, groups.to_vec()),
+        phases: vec![figures(hop, direction, groups.to_vec())],
         queue_delays: Vec::new(),
         backlogs_at_dequeue: Vec::new(),
         group_delays: Vec::new(),
@@ -98,9 +100,12 @@ pub(crate) fn summary(seed: u64, goodput: [f64; 2]) -> Summary {
         whole: flows.clone(),
         phases: vec![flows],
     };
-    let forward = results(Direction::Forward, &[packets(10), None]);
-    let reverse = results(Direction::Reverse, &[None, packets(3)]);
-    Summary::new(info, &forward, Some(&reverse), &flows)
+    let links = [
+        results(Hop::FIRST, Direction::Forward, &[packets(10), None]),
+        results(Hop::FIRST, Direction::Reverse, &[None, packets(3)]),
+        results(Hop(1), Direction::Forward, &[None, None]),
+    ];
+    Summary::new(info, &links.each_ref(), &flows)
 }
 
 #[test]
@@ -114,10 +119,18 @@ fn takes_each_figure_from_where_it_was_measured() {
     } = &summary.figures;
     assert_eq!(
         (link.rate_bps, link.utilisation, link.lost_outside),
-        (Some(40_000_000), 0.5, 2)
+        (Some(40_000_000), 0.5, 3)
     );
-    let directions: Vec<Direction> = queues.iter().map(|queue| queue.direction).collect();
-    assert_eq!(directions, [Direction::Forward, Direction::Reverse]);
+    let places: Vec<_> = queues
+        .iter()
+        .map(|queue| (&queue.hop[..], queue.direction))
+        .collect();
+    let expected = [
+        ("wifi", Direction::Forward),
+        ("wifi", Direction::Reverse),
+        ("access", Direction::Forward),
+    ];
+    assert_eq!(places, expected);
     assert_eq!((groups[0].packets, groups[1].packets), (10, 3));
     assert_eq!(
         (groups[0].count, groups[0].jain, *jain),
@@ -173,7 +186,7 @@ fn keys_are_those_of_the_result_format_in_its_order() {
     order(
         "schema scenario world seed duration_s warmup_s partial warnings \
          link rate_bps utilisation lost_outside reverse rate_bps utilisation \
-         queues name direction packets bytes marked dropped mark_ratio drop_ratio \
+         queues name hop direction packets bytes marked dropped mark_ratio drop_ratio \
          marks coupled step drops aqm limit delay_ms backlog_bytes \
          groups name count congestion_control goodput_bps alive_s jain packets marked dropped \
          retransmitted delay_ms rtt_ms app jain phases",
@@ -185,7 +198,7 @@ fn keys_are_those_of_the_result_format_in_its_order() {
         ("", 13),
         ("/link", 4),
         ("/link/reverse", 2),
-        ("/queues/0", 12),
+        ("/queues/0", 13),
         ("/groups/0", 13),
         ("/queues/0/delay_ms", 9),
         ("/phases/0", 6),
@@ -194,4 +207,12 @@ fn keys_are_those_of_the_result_format_in_its_order() {
         assert_eq!(object.len(), count, "{path}");
     }
     assert_eq!(value["queues"][0]["direction"], "forward");
+    // Results of versions that did not name the link read as those of the only one.
+    let mut earlier = value;
+    for path in ["/queues/0", "/phases/0/queues/0"] {
+        let queue = earlier.pointer_mut(path).and_then(Value::as_object_mut);
+        queue.unwrap().remove("hop");
+    }
+    let read: Summary = serde_json::from_value(earlier).unwrap();
+    assert_eq!(read.figures.queues[0].hop, "link");
 }

@@ -14,12 +14,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use quell_aqm::{Departure, Drop, MarkReason, Observer, Qdisc as _, QueueId};
-use quell_measure::{Direction, Recorder};
+use quell_measure::{Direction, Hop, Recorder};
 use quell_tcp::Segment;
 use quell_units::{Random, Rate, Time};
 
 use quell_scenario::sim::Recording;
-use quell_scenario::{Scenario, World, direction_name, figures};
+use quell_scenario::{Link, Scenario, Side, World, figures};
 
 use crate::Error;
 use connections::Connections;
@@ -30,8 +30,6 @@ pub use trace::Traceable;
 
 pub use header::FIRST_PORT;
 pub use output::PacketFile;
-
-const BOTH: [Direction; 2] = [Direction::Forward, Direction::Reverse];
 
 /// The trace of a simulation.
 pub type SimPackets = Packets<<quell_sim::Packet as Traceable>::Id>;
@@ -91,10 +89,9 @@ impl<I: Copy + Ord> Packets<I> {
         output: Box<dyn Output>,
         failed: Arc<AtomicBool>,
     ) -> Self {
-        let queues = BOTH.map(|direction| {
-            let side = scenario.link.side(direction);
-            figures::discipline::<P>(side, Random::new(0, "names")).queues()
-        });
+        let sides = scenario.links().iter().flat_map(sides);
+        let queues =
+            sides.map(|(_, side)| figures::discipline::<P>(side, Random::new(0, "names")).queues());
         let groups = scenario.groups.iter().map(|group| group.name.clone());
         let trace = Trace::new(queues, groups.collect(), one_time, output);
         Self {
@@ -104,14 +101,13 @@ impl<I: Copy + Ord> Packets<I> {
         }
     }
 
-    /// Puts itself beside the recorders of both directions.
-    pub fn beside(&self, recorders: [Recorder; 2]) -> [Traced<I>; 2] {
-        let mut lane = 0..;
-        recorders.map(|recorder| Traced {
+    /// Puts itself beside the recorder of one direction of one link.
+    pub fn beside(&self, recorder: Recorder) -> Traced<I> {
+        Traced {
+            lane: interface(recorder.hop(), recorder.direction()),
             recorder,
             packets: self.clone(),
-            lane: lane.next().unwrap_or_default(),
-        })
+        }
     }
 
     /// Whether a thread that writes has failed; asks for no lock.
@@ -141,15 +137,36 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Both directions of a link, in the order of their interfaces.
+fn sides(link: &Link) -> [(Direction, &Side); 2] {
+    Direction::BOTH.map(|direction| (direction, link.side(direction)))
+}
+
+/// Number of the interface of one direction of one link.
+fn interface(hop: Hop, direction: Direction) -> usize {
+    2 * hop.index() + usize::from(direction == Direction::Reverse)
+}
+
+/// Its name: the direction, behind the name of the link where there are several.
+fn interface_name(link: &str, links: usize, direction: Direction) -> String {
+    match links {
+        1 => direction.name().to_owned(),
+        _ => format!("{link}.{}", direction.name()),
+    }
+}
+
 /// Section and interfaces.
 fn preamble(scenario: &Scenario) -> Vec<u8> {
     let mut out = Vec::new();
     let comment = format!("scenario {}, seed {:?}", scenario.name, scenario.run.seeds);
     pcapng::section(&mut out, &comment);
-    for direction in BOTH {
-        let side = scenario.link.side(direction);
-        let speed = (!side.rate.is_unlimited()).then(|| side.rate.as_bps());
-        pcapng::interface(&mut out, direction_name(direction), speed, side.queue.kind);
+    let links = scenario.links();
+    for link in links {
+        for (direction, side) in sides(link) {
+            let name = interface_name(link.name(), links.len(), direction);
+            let speed = (!side.rate.is_unlimited()).then(|| side.rate.as_bps());
+            pcapng::interface(&mut out, &name, speed, side.queue.kind);
+        }
     }
     out
 }
@@ -159,6 +176,7 @@ fn preamble(scenario: &Scenario) -> Vec<u8> {
 pub struct Traced<I> {
     recorder: Recorder,
     packets: Packets<I>,
+    /// [`interface`] of the recorder's queue.
     lane: usize,
 }
 
@@ -222,5 +240,28 @@ impl<P: Traceable> Observer<P> for Traced<P::Id> {
     }
     fn rate_changed(&mut self, rate: Rate, now: Time) {
         self.recorder.on_rate(rate, now);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interface_is_called_by_its_direction_and_by_its_link_where_there_are_several() {
+        let names = |links: &[&str]| -> Vec<String> {
+            let of = |link| Direction::BOTH.map(|way| interface_name(link, links.len(), way));
+            links.iter().copied().flat_map(of).collect()
+        };
+        assert_eq!(names(&["link"]), ["forward", "reverse"]);
+        let two = names(&["wifi", "access"]);
+        let expected = [
+            "wifi.forward",
+            "wifi.reverse",
+            "access.forward",
+            "access.reverse",
+        ];
+        assert_eq!(two, expected);
+        assert_eq!(two[interface(Hop(1), Direction::Reverse)], "access.reverse");
     }
 }

@@ -1,9 +1,9 @@
 //! Turns the events of an observer into one record for each packet, in the order of arrival.
 //!
 //! A packet's record is complete when its fate is known, and with two queues those who came later
-//! may leave earlier; acknowledgements cross the other direction meanwhile. So each direction keeps
-//! its packets in a line in the order of arrival, and the older head of both lines is written once its
-//! fate is known and the other direction's time has reached it. The line holds what queues, and what
+//! may leave earlier; acknowledgements cross the other direction meanwhile. So each direction of each
+//! link keeps its packets in a line in the order of arrival, and the oldest head of all lines is written
+//! once its fate is known and the time of the others has reached it. A line holds what queues, and what
 //! has left past the oldest of it. Where that is more than [`MOST_KEPT`], packets with a known fate are
 //! written although an older one still waits, which then appears in the file after them: memory stays
 //! within that and the queue's own length.
@@ -71,7 +71,7 @@ struct Entry<I> {
     fate: Option<(Fate, Time)>,
 }
 
-/// One direction.
+/// One direction of one link.
 #[derive(Debug)]
 struct Lane<I> {
     queues: &'static [&'static str],
@@ -130,7 +130,7 @@ impl<I: Copy + Ord> Lane<I> {
             .find(|entry| entry.fate.is_none() && entry.id == id)
     }
 
-    /// Takes the first packet out if its fate is known, and nothing older than `bound` can come.
+    /// Takes the first packet out if it arrived by `bound` and its fate is known.
     fn pop(&mut self, bound: Time) -> Option<Entry<I>> {
         self.line
             .pop_front_if(|entry| entry.fate.is_some() && entry.arrival <= bound)
@@ -142,13 +142,14 @@ impl<I: Copy + Ord> Lane<I> {
     }
 }
 
-/// The packets of both directions.
+/// The packets of all links in both directions.
 #[derive(Debug)]
 pub(crate) struct Trace<I> {
-    lanes: [Lane<I>; 2],
+    /// By interface.
+    lanes: Vec<Lane<I>>,
     groups: Vec<String>,
     output: Box<dyn Output>,
-    /// Both directions have one time, as in the simulator.
+    /// All lanes have one time, as in the simulator.
     one_time: bool,
     block: Vec<u8>,
     comment: String,
@@ -156,13 +157,13 @@ pub(crate) struct Trace<I> {
 
 impl<I: Copy + Ord> Trace<I> {
     pub(super) fn new(
-        queues: [&'static [&'static str]; 2],
+        queues: impl IntoIterator<Item = &'static [&'static str]>,
         groups: Vec<String>,
         one_time: bool,
         output: Box<dyn Output>,
     ) -> Self {
         Self {
-            lanes: queues.map(Lane::new),
+            lanes: queues.into_iter().map(Lane::new).collect(),
             groups,
             output,
             one_time,
@@ -255,19 +256,13 @@ impl<I: Copy + Ord> Trace<I> {
         &mut *self.output
     }
 
-    /// Writes from the older of both heads on while all is known.
+    /// Writes from the oldest of all heads on while all is known; at the same time the first lane goes first.
     fn write_known(&mut self) {
-        loop {
-            let [forward, reverse] = &self.lanes;
-            let lane = usize::from(reverse.bound() < forward.bound());
-            let bound = self.lanes[1 - lane].bound();
-            // With the same bound the head may be on the other side.
-            let (lane, entry) = match self.lanes[lane].pop(bound) {
-                Some(entry) => (lane, entry),
-                None => match self.lanes[1 - lane].pop(self.lanes[lane].bound()) {
-                    Some(entry) => (1 - lane, entry),
-                    None => return,
-                },
+        while let Some(bound) = self.lanes.iter().map(Lane::bound).min() {
+            let mut lanes = self.lanes.iter_mut().enumerate();
+            let Some((lane, entry)) = lanes.find_map(|(lane, one)| Some((lane, one.pop(bound)?)))
+            else {
+                return;
             };
             self.write(lane, entry);
         }

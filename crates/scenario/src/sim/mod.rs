@@ -11,7 +11,7 @@ use std::sync::atomic::AtomicBool;
 use quell_app::Report;
 use quell_aqm::Observer;
 use quell_measure::{
-    Direction, FlowId, FlowRecorder, Histograms, Recorder, RunInfo, Summary, Timeline,
+    FlowId, FlowRecorder, Histograms, LinkResults, Recorder, RunInfo, Summary, Timeline,
 };
 pub use quell_sim::Lateness;
 use quell_sim::Simulator;
@@ -82,7 +82,7 @@ pub fn run_late(
     stop: &AtomicBool,
     listener: &mut dyn Listener,
 ) -> Result<Measured, SimError> {
-    let mut running = Running::new(scenario, seed, |recorders| recorders)?;
+    let mut running = Running::new(scenario, seed, |recorder| recorder)?;
     if let Some(lateness) = lateness {
         running
             .simulator
@@ -112,18 +112,21 @@ pub struct Running<O> {
 }
 
 impl<O: Observer<quell_sim::Packet> + Recording> Running<O> {
-    /// A run of `scenario` with `seed`. `observers` puts what else is to observe beside the recorders, forward and reverse.
+    /// A run of `scenario` with `seed`. `observer` combines the recorder of each queue with what else observes that queue.
     pub fn new(
         scenario: &Scenario,
         seed: u64,
-        observers: impl FnOnce([Recorder; 2]) -> [O; 2],
+        observer: impl Fn(Recorder) -> O,
     ) -> Result<Self, SimError> {
         let timeline = figures::timeline(scenario);
         let lifetimes = lifetimes(scenario, seed);
-        let recorders = figures::recorders::<quell_sim::Packet>(scenario, &timeline);
         let config = plan::config(scenario, seed, &lifetimes)?;
         let flows = figures::flow_recorder(scenario, &timeline, &lifetimes);
-        let simulator = Simulator::new(config, observers(recorders));
+        let simulator = Simulator::new(config, |hop, direction| {
+            observer(figures::recorder::<quell_sim::Packet>(
+                scenario, &timeline, hop, direction,
+            ))
+        });
         let simulator = simulator.map_err(|error| match error {
             quell_sim::Error::Change(error) => SimError::Failed(error.to_string()),
             error => SimError::Scenario(error.to_string()),
@@ -194,8 +197,8 @@ impl<O: Observer<quell_sim::Packet> + Recording> Running<O> {
             self.take_reports(self.cut, due);
             self.cut = due;
         }
-        for direction in [Direction::Forward, Direction::Reverse] {
-            self.simulator.observer_mut(direction).decided(due);
+        for observer in self.simulator.observers_mut() {
+            observer.decided(due);
         }
     }
 
@@ -226,13 +229,8 @@ impl<O: Observer<quell_sim::Packet> + Recording> Running<O> {
     }
 
     fn hand_out(&mut self, listener: &mut dyn Listener) -> Result<(), Unwritten> {
-        for direction in [Direction::Forward, Direction::Reverse] {
-            for row in self
-                .simulator
-                .observer_mut(direction)
-                .recorder()
-                .drain_rows()
-            {
+        for observer in self.simulator.observers_mut() {
+            for row in observer.recorder().drain_rows() {
                 listener.row(Row::Queue(row))?;
             }
         }
@@ -250,33 +248,25 @@ impl<O: Observer<quell_sim::Packet> + Recording> Running<O> {
             self.sample();
             self.take_reports(self.cut, ended);
         }
-        let forward = self
-            .simulator
-            .observer_mut(Direction::Forward)
-            .recorder()
-            .finish(ended);
-        let reverse = self
-            .simulator
-            .observer_mut(Direction::Reverse)
-            .recorder()
-            .finish(ended);
+        let mut delivered = None;
+        let mut links: Vec<LinkResults> = Vec::new();
+        for observer in self.simulator.observers_mut() {
+            let recorder = observer.recorder();
+            links.push(recorder.finish(ended));
+            delivered.get_or_insert(recorder.delivered());
+        }
         let flows = self.flows.finish(ended);
         let work = Work {
-            packets: self
-                .simulator
-                .observer_mut(Direction::Forward)
-                .recorder()
-                .delivered(),
+            packets: delivered.unwrap_or(0),
             events: self.simulator.events(),
         };
         self.hand_out(listener)?;
         listener.progress(ended);
 
         let scenario = &self.scenario;
-        let limited = !scenario.link.reverse.rate.is_unlimited();
-        let reverse = limited.then_some(&reverse);
+        let links = figures::shown(scenario, &links);
         let infos = figures::group_infos(scenario);
-        let histograms = Histograms::new(&infos, &forward, reverse);
+        let histograms = Histograms::new(&infos, &links);
         let info = RunInfo {
             scenario: scenario.name.clone(),
             world: crate::World::Sim.name().to_owned(),
@@ -287,7 +277,7 @@ impl<O: Observer<quell_sim::Packet> + Recording> Running<O> {
             warnings: Vec::new(),
             groups: infos,
         };
-        let mut summary = Summary::new(info, &forward, reverse, &flows);
+        let mut summary = Summary::new(info, &links, &flows);
         let reports = self.reports.iter();
         let stretches: Vec<Stretch<'_>> = reports
             .map(|(group, from, to, report)| Stretch {

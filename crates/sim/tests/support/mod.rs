@@ -120,7 +120,7 @@ pub(crate) fn config(forward: Side, delay: Time, flows: Vec<FlowConfig>) -> Conf
 }
 
 pub(crate) fn simulator(config: Config) -> Simulator<Counter> {
-    Simulator::new(config, [Counter::default(), Counter::default()]).expect("a simulation")
+    Simulator::new(config, |_, _| Counter::default()).expect("a simulation")
 }
 
 pub(crate) fn run(simulator: &mut Simulator<Counter>, until: Time) {

@@ -23,7 +23,7 @@ impl Observer<Packet> for Sent {
 
 /// What both directions carried in a second: a flow that is marked, one that loses packets, and
 /// datagrams.
-fn sent() -> [Vec<(Packet, Option<Segment>, Header)>; 2] {
+fn sent() -> Vec<Vec<(Packet, Option<Segment>, Header)>> {
     let scenario = quell_scenario::Scenario::parse(
         "schema = 1\nname = \"a\"\n[link]\nrate = \"10mbit\"\nqueue = { kind = \"dualpi2\", limit = \"20p\" }\n\
          [[group]]\nname = \"tcp\"\ncongestion-control = \"dctcp\"\necn = \"ect1\"\nrtt = \"10ms\"\napp = { kind = \"bulk\" }\n\
@@ -41,11 +41,11 @@ fn sent() -> [Vec<(Packet, Option<Segment>, Header)>; 2] {
         };
     }
     let connections = Arc::new(Mutex::new(Connections::new(&scenario, 1)));
-    let observer = || Sent {
+    let observer = |_, _| Sent {
         packets: Vec::new(),
         connections: connections.clone(),
     };
-    let mut simulator = Simulator::new(config, [observer(), observer()]).unwrap();
+    let mut simulator = Simulator::new(config, observer).unwrap();
     simulator.announce(|sent: &mut Sent, packet, segment| {
         let header = sent.connections.lock().unwrap().header(packet, segment);
         sent.packets.push((*packet, segment.copied(), header));
@@ -53,8 +53,8 @@ fn sent() -> [Vec<(Packet, Option<Segment>, Header)>; 2] {
     simulator
         .run(scenario.run.duration, &AtomicBool::new(false))
         .unwrap();
-    [Direction::Forward, Direction::Reverse]
-        .map(|direction| std::mem::take(&mut simulator.observer_mut(direction).packets))
+    let sent = simulator.observers_mut();
+    sent.map(|sent| std::mem::take(&mut sent.packets)).collect()
 }
 
 /// The packet as it would be on a wire, with a payload of zeros.
@@ -210,7 +210,7 @@ fn check_options(
 
 #[test]
 fn a_mark_shows_and_leaves_the_checksum_right() {
-    let [forward, _] = sent();
+    let forward = sent().swap_remove(0);
     let (packet, _, mut header) = forward
         .into_iter()
         .find(|(p, ..)| p.ecn() == quell_units::Ecn::Ect1)

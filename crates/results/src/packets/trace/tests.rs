@@ -99,11 +99,17 @@ fn plain(id: u32, arrival: u64) -> Plain {
     }
 }
 
+/// Of one link.
 fn trace(one_time: bool) -> (Trace<u32>, Kept) {
+    trace_of(1, one_time)
+}
+
+/// With a dual queue in forward direction and a single one in reverse direction of each link.
+fn trace_of(links: usize, one_time: bool) -> (Trace<u32>, Kept) {
     let kept = Kept::default();
     let queues: [&'static [&'static str]; 2] = [&["l4s", "classic"], &["queue"]];
     let trace = Trace::new(
-        queues,
+        queues.repeat(links),
         vec!["g".to_owned()],
         one_time,
         Box::new(kept.clone()),
@@ -199,6 +205,41 @@ fn directions_with_their_own_time_wait_for_each_other() {
         .map(|told| told[..5].to_owned())
         .collect();
     assert_eq!(first, ["1 50 ", "0 100"]);
+}
+
+#[test]
+fn the_links_of_a_path_wait_for_each_other() {
+    let (mut trace, kept) = trace_of(3, false);
+    let pass = |trace: &mut Trace<u32>, lane, id, at: u64| {
+        let queue = if lane % 2 == 0 {
+            QueueId::CLASSIC
+        } else {
+            QueueId::SINGLE
+        };
+        enter(trace, lane, queue, plain(id, at));
+        trace.dequeued(lane, &plain(id, at), us(at + 10));
+    };
+    // One packet crosses three links, another comes back over the last one.
+    pass(&mut trace, 0, 1, 100);
+    pass(&mut trace, 2, 1, 110);
+    pass(&mut trace, 4, 1, 120);
+    pass(&mut trace, 5, 2, 110);
+    assert!(
+        kept.told().is_empty(),
+        "two directions have not come so far"
+    );
+    trace.advance(1, us(115));
+    trace.advance(3, us(200));
+    let told = |kept: &Kept| -> Vec<String> {
+        let told = kept.told();
+        told.iter().map(|told| told[..5].to_owned()).collect()
+    };
+    // At the same time the first lane goes first.
+    assert_eq!(told(&kept), ["0 100", "2 110", "5 110"]);
+    trace.advance(1, us(200));
+    assert_eq!(told(&kept).len(), 3, "others have not come so far");
+    trace.end(us(300));
+    assert_eq!(told(&kept)[3..], ["4 120"]);
 }
 
 #[test]
