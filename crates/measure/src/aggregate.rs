@@ -1,25 +1,25 @@
-//! Several runs of one scenario that differ in their seed: mean and standard error of each figure.
+//! Mean and standard error of each figure over several runs of one scenario with different seeds.
 //!
 //! The result has the shape of a summary, with each measured number replaced by an [`Estimate`].
-//! What is not a number stays where all runs agree and is `null` where they do not; so is a list
-//! whose length differs. Flows are matched by the order of their start.
+//! A value that is not a number is kept if all runs agree and `null` otherwise; a list whose length
+//! differs between runs is `null` too. Flows are matched by the order of their start.
 //!
-//! Runs are taken in the order of their seeds, whatever the order in which they come: sums of floating-point numbers
-//! depend on it. A run that ended in its warm-up has measured nothing, and is no part of any mean.
+//! Runs are sorted by seed first, because a sum of floating-point numbers depends on its order. A run
+//! that ended in its warm-up has measured nothing and is left out of every mean.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::summary::Summary;
 
-/// A figure over several runs.
+/// One figure over several runs.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Estimate {
     /// Mean over the runs that have the figure.
     pub mean: f64,
     /// Standard error of the mean: sample standard deviation / √n; `null` for a single run.
     pub standard_error: Option<f64>,
-    /// How many runs have the figure.
+    /// Number of runs that have the figure.
     pub n: usize,
 }
 
@@ -30,25 +30,25 @@ pub struct Aggregate {
     pub schema: u32,
     /// Name of the scenario.
     pub scenario: String,
-    /// Where it ran.
+    /// `sim`, `virtual` or `live`.
     pub world: String,
-    /// Of each run that is part of the mean, ascending.
+    /// Seeds of the runs in the mean, ascending.
     pub seeds: Vec<u64>,
-    /// Length of the longest run, with its warm-up.
+    /// Length of the longest run including its warm-up, in seconds.
     pub duration_s: f64,
-    /// Length of the warm-up.
+    /// Length of the warm-up, in seconds.
     pub warmup_s: f64,
-    /// At least one run ended before its time.
+    /// At least one run ended early.
     pub partial: bool,
-    /// Of all runs, each once.
+    /// Warnings of all runs, each once.
     pub warnings: Vec<String>,
-    /// `link`, `queues`, `groups`, `jain` and `phases` as in a summary, with estimates for numbers.
+    /// `link`, `queues`, `groups`, `jain` and `phases` as in a summary, with an [`Estimate`] for each number.
     #[serde(flatten)]
     pub figures: Map<String, Value>,
 }
 
 impl Estimate {
-    /// Of the values of a figure; `None` without values.
+    /// The estimate from the values of a figure; `None` without values.
     pub fn new(values: &[f64]) -> Option<Self> {
         let n = values.len() as f64;
         let mean = values.iter().sum::<f64>() / n;
@@ -61,8 +61,11 @@ impl Estimate {
     }
 }
 
-/// Aggregates the runs of one scenario, in any order; `None` without runs. Fails only if a summary holds what
-/// JSON cannot.
+/// Aggregates the runs of one scenario, in any order; `None` without runs.
+///
+/// # Errors
+///
+/// A summary holds a value that JSON cannot represent.
 pub fn aggregate(summaries: &[Summary]) -> Result<Option<Aggregate>, serde_json::Error> {
     let mut all: Vec<&Summary> = summaries.iter().collect();
     all.sort_by_key(|summary| summary.seed);
@@ -114,8 +117,8 @@ fn values<'a, T: Serialize + 'a>(
     parts.map(serde_json::to_value).collect()
 }
 
-/// One value for what stands at the same place in each run; `null` in a run is a figure that it
-/// does not have.
+/// Combines the values at one place of all runs. A run in which the value is `null` does not have the
+/// figure.
 fn combine(values: &[&Value]) -> Value {
     let present: Vec<&Value> = values
         .iter()

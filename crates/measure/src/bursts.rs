@@ -1,17 +1,17 @@
-//! Bursts of drops: how many packets, and how many flows, a full queue takes at once.
+//! Bursts of drops: how many packets, and packets of how many flows, a full queue drops at once.
 //!
 //! After the first drop the windows keep growing for one more RTT, because no sender can know
-//! sooner. So a burst begins with a drop at t and holds every drop in [t, t + base RTT + q/R): one
+//! earlier. So a burst begins with a drop at t and contains every drop in [t, t + base RTT + q/R): one
 //! RTT *including* the queue q that the drop found. A window of the base RTT alone would cut most
 //! bursts of a full queue in two.
 //!
-//! A sender knows of a loss only when later segments have arrived, somewhat after that RTT, so what
-//! one overflow loses may end in a second, small burst. Bursts without an RTT of silence between
-//! them are one *event*: what an overflow loses as a whole.
+//! A sender detects a loss only when later segments have arrived, somewhat after that RTT, so the
+//! losses of one overflow may end in a second, small burst. Bursts that are less than an RTT apart are
+//! one *event*: all losses of one overflow.
 //!
 //! Sources: GSP slides (IETF 89, "simultaneous drops"); the fraction of flows that lose a packet in
-//! a congestion instance is the "degree of loss synchronisation" of the loss-synchronisation
-//! literature. Deviation: q counts IP bytes that wait, without the packet in service.
+//! a congestion event is called the "degree of loss synchronisation" in the literature. Deviation: q
+//! counts the IP bytes that wait, without the packet in service.
 
 use std::collections::BTreeSet;
 
@@ -29,18 +29,18 @@ pub struct BurstRecorder {
     bursts: Bursts,
 }
 
-/// An event that goes on.
+/// An event that has not ended.
 #[derive(Debug, Clone)]
 struct Event {
     start: Time,
-    /// When it is over unless there is another drop.
+    /// When it ends unless there is another drop.
     end: Time,
-    /// The bursts that are over.
+    /// The bursts that have ended.
     bursts: Bursts,
     burst: Burst,
 }
 
-/// A burst that goes on.
+/// A burst that has not ended.
 #[derive(Debug, Clone)]
 struct Burst {
     end: Time,
@@ -49,7 +49,7 @@ struct Burst {
     flows: BTreeSet<u64>,
 }
 
-/// Every burst of the events that began after the warm-up and have ended.
+/// Counters of the events that began after the warm-up and have ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Bursts {
     /// Events.
@@ -58,16 +58,16 @@ pub struct Bursts {
     pub count: u64,
     /// Drops in them.
     pub drops: u64,
-    /// Flows hit, summed over the bursts.
+    /// Flows that lost a packet, summed over the bursts.
     pub flows: u64,
     /// Bursts of a single drop.
     pub single: u64,
-    /// Drops in the largest.
+    /// Drops in the largest burst.
     pub largest: u64,
 }
 
 impl Bursts {
-    /// What an overflow loses as a whole: mean drops per event; `None` without events.
+    /// Mean drops per event, all losses of one overflow; `None` without events.
     pub fn drops_per_event(&self) -> Option<f64> {
         (self.events > 0).then(|| self.drops as f64 / self.events as f64)
     }
@@ -75,15 +75,15 @@ impl Bursts {
     pub fn mean_drops(&self) -> Option<f64> {
         self.per_burst(self.drops)
     }
-    /// H: mean number of flows that a burst hits; `None` without bursts.
+    /// H: mean number of flows that lose a packet in a burst; `None` without bursts.
     pub fn mean_flows(&self) -> Option<f64> {
         self.per_burst(self.flows)
     }
-    /// S = H/N: the share of `flows` flows that a burst hits, on the mean.
+    /// S = H/N: mean share of `flows` flows that lose a packet in a burst; `None` without bursts.
     pub fn synchronisation(&self, flows: u64) -> Option<f64> {
         Some(self.mean_flows()? / flows.max(1) as f64)
     }
-    /// Share of bursts that are a single drop.
+    /// Share of bursts with a single drop; `None` without bursts.
     pub fn single_share(&self) -> Option<f64> {
         self.per_burst(self.single)
     }
@@ -106,7 +106,7 @@ pub fn drop_interval_s(flows: u64, time: Time, drops: u64) -> Option<f64> {
 }
 
 impl BurstRecorder {
-    /// At an empty queue before a link of `rate`, whose flows have this base RTT. Events that begin
+    /// For an empty queue in front of a link of `rate`, and flows with this base RTT. Events that begin
     /// before `warmup` do not count.
     pub fn new(base_rtt: Time, rate: Rate, warmup: Time) -> Self {
         Self {
@@ -119,7 +119,7 @@ impl BurstRecorder {
         }
     }
 
-    /// The bursts of every event that was over by `now`.
+    /// The counters of every event that has ended by `now`.
     pub fn finish(&mut self, now: Time) -> Bursts {
         self.close_if_over(now);
         self.bursts

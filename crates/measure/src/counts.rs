@@ -1,11 +1,11 @@
-//! Running totals of a queue or a group. What happened in a stretch of time is the difference of
-//! two copies.
+//! Running totals of a queue or a group. The counts of a stretch of time are the difference of two
+//! copies.
 
 use std::collections::BTreeMap;
 
 use quell_aqm::{DropReason, MarkReason};
 
-/// Everything countable of packets, since the start of the run.
+/// Counters of packets since the start of the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Counts {
     /// Delivered packets.
@@ -21,7 +21,7 @@ pub(crate) struct Counts {
 }
 
 impl Counts {
-    /// What was counted between `earlier` and now.
+    /// The counts between `earlier` and now.
     pub(crate) fn since(&self, earlier: &Self) -> Self {
         Self {
             packets: self.packets - earlier.packets,
@@ -46,14 +46,14 @@ impl Counts {
     pub(crate) fn drop_ratio(&self) -> f64 {
         self.dropped() as f64 / (self.packets + self.dropped()).max(1) as f64
     }
-    /// Every reason with its count, also those that did not occur: the keys never change.
+    /// Every reason with its count, including those that did not occur: the keys never change.
     pub(crate) fn marks_by_reason(&self) -> BTreeMap<String, u64> {
         let reasons = MarkReason::ALL.iter();
         reasons
             .map(|reason| (reason.name().to_owned(), self.marks[reason.index()]))
             .collect()
     }
-    /// Every reason with its count, also those that did not occur.
+    /// Every reason with its count, including those that did not occur.
     pub(crate) fn drops_by_reason(&self) -> BTreeMap<String, u64> {
         let reasons = DropReason::ALL.iter();
         reasons

@@ -1,19 +1,19 @@
-//! A distribution of whole numbers: an HDR histogram with exact mean and extremes beside it.
+//! A distribution of whole numbers: an HDR histogram, with the exact mean and extremes.
 //!
-//! The buckets are those of HdrHistogram (Tene), which a test compares; recording is the path of
-//! each packet several times over, so here it is an index, a counter, a sum and two extremes.
+//! The buckets are those of HdrHistogram (Tene); a test compares them. Each packet is recorded several
+//! times, so recording is only an index, a counter, a sum and two extremes.
 //!
 //! A quantile is the nearest rank: the smallest value with at least the given share of all values
-//! at or below it. It is told as the middle of its histogram bucket, within the exact extremes, and
-//! so lies within half a bucket of the true value: 0.05 % with 3 significant digits.
+//! at or below it. It is reported as the middle of its bucket, within the exact extremes, and so lies
+//! within half a bucket of the true value: 0.05 % with 3 significant digits.
 
 use std::fmt;
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-/// The figures of a distribution that a summary holds, in the unit that the field's name tells.
-/// A distribution without values has none: `null` in JSON.
+/// The figures of a distribution in a summary, in the unit given by the name of the field that holds
+/// it. A distribution without values is `null` in JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Dist {
     /// Exact arithmetic mean.
@@ -37,7 +37,7 @@ pub struct Dist {
 }
 
 impl Dist {
-    /// What nearly all values lie in, P99 − P1: the swing of a backlog, the jitter of a delay.
+    /// P99 − P1, the range of nearly all values: the swing of a backlog, the jitter of a delay.
     pub fn swing(&self) -> f64 {
         self.p99 - self.p1
     }
@@ -46,8 +46,8 @@ impl Dist {
 /// The quantiles of [`Dist`], in thousandths.
 const QUANTILES: [u64; 7] = [10, 250, 500, 750, 900, 990, 999];
 
-/// How finely and how far a distribution resolves. The memory is taken at once: recording never
-/// allocates.
+/// Significant digits and greatest value of a distribution. Its memory is allocated when it is made:
+/// recording never allocates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Resolution {
     digits: u8,
@@ -55,8 +55,8 @@ pub struct Resolution {
 }
 
 impl Resolution {
-    /// `digits` significant digits, 1 to 5 (others are moved there), up to `highest`, at least 2;
-    /// greater values count as `highest`, except in mean and maximum.
+    /// `digits` significant digits (clamped to 1 to 5) for values up to `highest` (at least 2).
+    /// Greater values count as `highest`, except in mean and maximum.
     pub fn new(digits: u8, highest: u64) -> Self {
         Self {
             digits: digits.clamp(1, 5),
@@ -69,8 +69,8 @@ impl Resolution {
         self.buckets() * 8
     }
 
-    /// Values up to this many have a bucket each: twice 10^digits, and each bucket further on spans
-    /// at most one 10^digits-th of its values.
+    /// Values below this have a bucket each: twice 10^digits. Each later bucket is at most one
+    /// 10^digits-th of its values wide.
     fn first(self) -> u64 {
         (2 * 10_u64.pow(u32::from(self.digits))).next_power_of_two()
     }
@@ -89,9 +89,9 @@ impl Resolution {
 pub struct Distribution {
     /// By bucket, ascending.
     counts: Vec<u64>,
-    /// The first range is of so many bits.
+    /// Bits of a value in the first range.
     first_bits: u32,
-    /// The bucket for what lies beyond the last one: that of the highest value.
+    /// The bucket of the highest value, which also counts all greater ones.
     beyond: usize,
     sum: u128,
     min: u64,
@@ -113,13 +113,13 @@ impl Distribution {
         empty
     }
 
-    /// `value` occurs once more.
+    /// Counts `value` once.
     #[inline]
     pub fn record(&mut self, value: u64) {
         self.record_n(value, 1);
     }
 
-    /// `value` occurs `times` more often.
+    /// Counts `value` `times` times.
     #[inline]
     pub fn record_n(&mut self, value: u64, times: u64) {
         if times == 0 {
@@ -135,8 +135,8 @@ impl Distribution {
         self.max = self.max.max(value);
     }
 
-    /// The bucket of `value`: a value that needs more bits than the first range has is divided by
-    /// two for each of them, and each division moves on by half a range.
+    /// The bucket of `value`: a value with more bits than the first range is halved once for each of
+    /// them, and each halving moves on by half a range.
     #[inline]
     fn bucket(&self, value: u64) -> usize {
         let first = self.first_bits;
@@ -153,7 +153,7 @@ impl Distribution {
         middle.clamp(self.min, self.max)
     }
 
-    /// The buckets from the first to the last with something in them.
+    /// The buckets from the first to the last that is not empty.
     fn span(&self) -> Range<usize> {
         if self.is_empty() {
             return 0..0;
@@ -162,13 +162,13 @@ impl Distribution {
         self.bucket(self.min).min(self.beyond)..end
     }
 
-    /// Every bucket with something in it, and its count, ascending.
+    /// Every bucket that is not empty with its count, ascending.
     fn occupied(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
         let counts = self.span().map(|bucket| (bucket, self.counts[bucket]));
         counts.filter(|&(_, count)| count > 0)
     }
 
-    /// Adds all that `other`, of the same resolution, counts.
+    /// Adds the counts of `other`, which has the same resolution.
     pub fn merge(&mut self, other: &Self) {
         debug_assert_eq!(
             (self.counts.len(), self.first_bits),
@@ -183,18 +183,18 @@ impl Distribution {
         self.max = self.max.max(other.max);
     }
 
-    /// Forgets everything, and keeps the memory.
+    /// Removes all values and keeps the memory.
     pub fn clear(&mut self) {
         let span = self.span();
         self.counts[span].fill(0);
         (self.sum, self.min, self.max) = (0, u64::MAX, 0);
     }
 
-    /// Whether nothing was recorded.
+    /// True if no value was recorded.
     pub fn is_empty(&self) -> bool {
         self.min > self.max
     }
-    /// How many values there are.
+    /// Number of values.
     pub fn count(&self) -> u64 {
         self.occupied().map(|(_, count)| count).sum()
     }
@@ -243,14 +243,14 @@ impl Distribution {
     }
 }
 
-/// How many of `count` values are at or below the quantile at the least.
+/// The least number of `count` values at or below the quantile.
 fn rank(thousandths: u64, count: u64) -> u64 {
     let rank = (u128::from(count) * u128::from(thousandths)).div_ceil(1_000);
     rank.max(1) as u64
 }
 
 impl fmt::Debug for Distribution {
-    /// Not the thousands of buckets.
+    /// Leaves out the thousands of buckets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Distribution")
             .field("count", &self.count())

@@ -1,15 +1,15 @@
-//! The figures of flows, from samples that their hosts take.
+//! Figures of flows, from samples taken by their hosts.
 //!
 //! The recorder says when the next round of samples is due ([`FlowRecorder::next_round`]: the end
-//! of an interval or of a segment); the host gives one sample of each flow, then
-//! [`FlowRecorder::close_round`] with the time at which it really took them. Rates are judged by
-//! that time, so a host that comes late shifts a window and does not falsify a rate. A round that
-//! comes after several ends closes them all; the first takes everything.
+//! of an interval or of a segment). The host passes one sample of each flow, then calls
+//! [`FlowRecorder::close_round`] with the time at which it really took them. Rates use that time, so a
+//! late host shifts a window and does not falsify a rate. A round after several ends closes them all,
+//! and everything since the last round belongs to the first.
 //!
 //! Goodput is payload over the time in which a flow was alive: from its start to its stop, as far as
-//! that lies in the window, whether or not its application had something to send. A window lists the
-//! flows that lived in it, in the order of their start. Memory grows with the number of flows, not
-//! with time.
+//! that lies in the window, even while its application had nothing to send. A window lists the flows
+//! that were alive in it, in the order of their start. Memory grows with the number of flows, not with
+//! time.
 
 use quell_units::{Bytes, Time};
 
@@ -20,12 +20,12 @@ use crate::rows::{FlowRow, bits_per_second};
 use crate::schedule::Schedule;
 use crate::timeline::{Segment, Span, Timeline, Use};
 
-/// A flow as its host sees it at one time.
+/// The state of a flow at one time, as its host sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct FlowSample {
-    /// Payload that has reached the application since the flow's start.
+    /// Payload delivered to the application since the start of the flow.
     pub delivered: Bytes,
-    /// Segments sent again since the flow's start.
+    /// Segments retransmitted since the start of the flow.
     pub retransmitted: u64,
     /// Smoothed RTT, if the transport has one.
     pub rtt: Option<Time>,
@@ -44,7 +44,7 @@ pub struct FlowRecorder {
     flows: Vec<Flow>,
     groups: Vec<RttTally>,
     interval_start: Time,
-    /// When the open segment really started.
+    /// The time at which the open segment really started.
     segment_start: Time,
     rows: Vec<FlowRow>,
     phases: Vec<Vec<GroupFlows>>,
@@ -71,7 +71,7 @@ struct Totals {
 #[derive(Debug, Clone, Copy, Default)]
 struct Part {
     totals: Totals,
-    /// For how long it was alive.
+    /// Time in which it was alive.
     alive: Time,
 }
 
@@ -85,17 +85,18 @@ struct RttTally {
 /// The flows of one group in one stretch of time.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GroupFlows {
-    /// Payload to the application in bit/s, of each flow, over the time in which it was alive.
+    /// Goodput of each flow in bit/s: payload delivered to the application over the time in which the
+    /// flow was alive.
     pub goodput_bps: Vec<f64>,
-    /// For how long each flow was alive, in seconds.
+    /// Time in which each flow was alive, in seconds.
     pub alive_s: Vec<f64>,
-    /// Segments sent again.
+    /// Retransmitted segments.
     pub retransmitted: u64,
-    /// Smoothed RTT, sampled each interval.
+    /// Smoothed RTT in milliseconds, sampled each interval.
     pub rtt_ms: Option<Dist>,
 }
 
-/// All that a flow recorder has to tell at the end, by [`GroupId`].
+/// The results of a flow recorder, by [`GroupId`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct FlowResults {
     /// From the end of the warm-up to the end of the run.
@@ -105,13 +106,13 @@ pub struct FlowResults {
 }
 
 impl FlowRecorder {
-    /// Bytes that a recorder takes for so many groups, without their flows.
+    /// Memory of a recorder for this number of groups without their flows, in bytes.
     pub fn memory(groups: usize) -> u64 {
         let group = TALLY + 2 * group_resolution(groups).memory();
         groups as u64 * group
     }
 
-    /// For `groups` groups without flows. Without `interval` there are no rows and no RTTs.
+    /// A recorder for `groups` groups, without flows yet. Without `interval` there are no rows and no RTTs.
     pub fn new(timeline: Timeline, interval: Option<Time>, groups: usize) -> Self {
         let empty = Distribution::new(group_resolution(groups));
         let tally = RttTally {
@@ -129,7 +130,7 @@ impl FlowRecorder {
         }
     }
 
-    /// A flow of `group` starts at `now`. Ids count up from 0.
+    /// Adds a flow of `group` that starts at `now`. Ids count up from 0.
     pub fn start(&mut self, group: GroupId, now: Time) -> FlowId {
         self.flows.push(Flow {
             group,
@@ -145,14 +146,14 @@ impl FlowRecorder {
         FlowId(self.flows.len() as u32 - 1)
     }
 
-    /// `flow` ends at `now`; its last sample stays.
+    /// Ends `flow` at `now`; its last sample stays.
     pub fn stop(&mut self, flow: FlowId, now: Time) {
         if let Some(flow) = self.flows.get_mut(flow.index()) {
             flow.life.end = flow.life.end.min(now);
         }
     }
 
-    /// What `flow` has come to. Only the last sample before the end of a round counts.
+    /// Takes a sample of `flow`. Only the last sample before the end of a round counts.
     pub fn sample(&mut self, flow: FlowId, sample: FlowSample) {
         if let Some(flow) = self.flows.get_mut(flow.index()) {
             flow.last = sample;
@@ -164,10 +165,10 @@ impl FlowRecorder {
         Some(self.schedule.next()).filter(|&at| at < Time::MAX)
     }
 
-    /// All samples of a round were taken at `now`. Does nothing before the round is due.
+    /// Closes a round whose samples were taken at `now`. Does nothing before the round is due.
     pub fn close_round(&mut self, now: Time) {
         while let Some(due) = self.schedule.due(now) {
-            // Several intervals that a late host missed are one row.
+            // Several intervals missed by a late host are one row.
             if due.interval {
                 self.close_interval(now);
             }
@@ -182,13 +183,13 @@ impl FlowRecorder {
         self.rows.drain(..)
     }
 
-    /// The run ends at `end`, before its time: the round that is due then is the last one. Rounds that have closed stay
-    /// closed; an `end` behind the planned one changes nothing.
+    /// Ends the run early, at `end`: the round that is due then is the last one. Rounds that have closed stay closed; an
+    /// `end` after the planned one changes nothing.
     pub fn end_at(&mut self, end: Time) {
         self.schedule.end_at(end);
     }
 
-    /// The run ended at `end`, at its planned end or before, and a last round was sampled.
+    /// The results of a run that ended at `end`, its planned end or earlier, after the samples of a last round.
     pub fn finish(&mut self, end: Time) -> FlowResults {
         self.end_at(end);
         self.close_round(end);
@@ -223,7 +224,7 @@ impl FlowRecorder {
                 congestion_window: flow.last.congestion_window,
                 retransmitted: delta.retransmitted,
             });
-            // A flow that has stopped has no RTT any more.
+            // A stopped flow has no RTT.
             let rtt = flow.last.rtt.filter(|_| flow.life.end >= at);
             if let (Some(rtt), Some(group)) = (rtt, self.groups.get_mut(flow.group.index())) {
                 group.segment.record(rtt.as_nanos());
@@ -232,7 +233,7 @@ impl FlowRecorder {
     }
 
     fn close_segment(&mut self, segment: Segment, at: Time) {
-        // When it really started and ended: where hosts sample late, a little after its time.
+        // Where hosts sample late, a segment really starts and ends a little after its time.
         let real = Span {
             start: std::mem::replace(&mut self.segment_start, at),
             end: at,
@@ -291,12 +292,12 @@ impl FlowRecorder {
 }
 
 impl Flow {
-    /// In a stretch without length nothing lives.
+    /// False for a stretch of length zero.
     fn lives_in(&self, span: Span) -> bool {
         let length = !span.length().is_zero();
         length && self.life.start < span.end && self.life.end > span.start
     }
-    /// For how long it was alive in the stretch `planned`, which began and ended as `real` says.
+    /// Time in which it was alive in the stretch `planned`, which really started and ended as in `real`.
     fn alive(&self, planned: Span, real: Span) -> Time {
         if !self.lives_in(planned) {
             return Time::ZERO;
@@ -309,7 +310,7 @@ impl Flow {
             true => self.life.end.min(real.end),
             false => real.end,
         };
-        // Saturates: nothing of a stretch is left that a late host sampled together with the one before.
+        // Saturates: a stretch that a late host sampled together with the one before has no time left.
         end - start
     }
     fn totals(&self) -> Totals {
@@ -329,7 +330,7 @@ impl Part {
 }
 
 impl Totals {
-    /// Never negative, even if a host's counter ran backwards.
+    /// Never negative, even if a counter of a host decreased.
     fn since(self, earlier: Self) -> Self {
         Self {
             delivered: self.delivered.saturating_sub(earlier.delivered),
@@ -488,7 +489,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_that_stops_early_tells_what_it_has() {
+    fn a_run_that_stops_early_reports_what_it_has() {
         let mut recorder = recorder(2, &[], 60);
         let flow = recorder.start(GROUP, Time::ZERO);
         recorder.close_round(seconds(2));

@@ -1,6 +1,6 @@
-//! `histograms.json`: full distributions over the whole of a run, as `[value, count]` pairs in
-//! ascending order. Each value stands for its bucket of the histogram (3 significant digits, fewer
-//! for groups where there are very many).
+//! `histograms.json`: full distributions over the measured part of a run, as `[value, count]` pairs in
+//! ascending order. Each value stands for its bucket of the histogram: 3 significant digits, or fewer
+//! for groups if there are very many.
 
 use serde::{Deserialize, Serialize};
 
@@ -45,7 +45,7 @@ pub struct GroupHistograms {
 }
 
 impl Histograms {
-    /// Of a run with these groups, from the same results as [`Summary::new`](crate::Summary::new).
+    /// The distributions of a run with these groups, from the same results as [`Summary::new`](crate::Summary::new).
     pub fn new(groups: &[GroupInfo], links: &[&LinkResults]) -> Self {
         let queues = links.iter().flat_map(|link| {
             let delays = link.queue_delays.iter().zip(&link.backlogs_at_dequeue);

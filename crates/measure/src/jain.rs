@@ -1,7 +1,7 @@
-//! How evenly flows share.
+//! Jain's fairness index.
 
-/// The fairness index of Jain, Chiu and Hawe (1984): (Σx)² / (n Σx²), 1 if all are equal and 1/n
-/// if one has everything. `None` if there is nothing to share: no flows, or all at zero.
+/// The fairness index of Jain, Chiu and Hawe (1984): (Σx)² / (n Σx²), which is 1 if all rates are
+/// equal and 1/n if one flow has everything. `None` without flows, or if all rates are zero.
 pub fn jain(rates: impl IntoIterator<Item = f64>) -> Option<f64> {
     let (n, sum, squares) = rates
         .into_iter()

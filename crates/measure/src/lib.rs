@@ -1,14 +1,16 @@
 //! Turns what happened into counters, histograms, series and the summary, the same in every world.
 //!
 //! Nothing here knows whether packets and hosts are modelled or real, and nothing reads a clock:
-//! each call says when it happened, in times that never run backwards.
+//! each call carries the time of its event, and these times never decrease.
 //!
-//! * [`timeline`]: which part of a run counts for what: warm-up, whole, phases.
-//! * [`recorder`]: the figures of one direction of the link, from its observer's calls.
-//! * [`flows`]: the figures of flows, from samples of their hosts.
-//! * [`rows`]: what both hand out each interval, so that memory does not grow with the run.
-//! * [`distribution`]: histogram with exact mean and extremes.
-//! * [`bursts`], [`windows`]: how far flows are synchronised, by their drops and their windows.
+//! * [`label`]: names of groups, flows, links and directions.
+//! * [`timeline`]: which part of a run is warm-up and which parts are phases.
+//! * [`recorder`]: figures of one direction of a link, from the calls of its observer.
+//! * [`flows`]: figures of flows, from samples taken by their hosts.
+//! * [`rows`]: what both recorders hand out each interval, so that memory does not grow with the
+//!   length of a run.
+//! * [`distribution`]: a histogram with exact mean and extremes.
+//! * [`bursts`], [`windows`]: synchronisation of flows, by their drops and by their windows.
 //! * [`summary`], [`app`], [`histograms`], [`mod@aggregate`]: the results, named as in the result files.
 
 #![forbid(unsafe_code)]

@@ -1,13 +1,13 @@
-//! Use of the link itself: busy time, capacity and what was lost outside the queue.
+//! Use of the link itself: busy time, capacity and losses outside the queue.
 //!
-//! Busy time is that of the departure clock, so overhead counts.
+//! Busy time is that of the departure clock, so it includes the overhead of packets.
 
 use quell_aqm::Departure;
 use quell_units::{Rate, Time};
 
 use crate::timeline::Span;
 
-/// Use of the link, of the open segment and of the whole.
+/// Use of the link in the open segment and in the whole.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct LinkTally {
     rate: Rate,
@@ -24,7 +24,7 @@ pub(crate) struct LinkUse {
     pub(crate) busy: Time,
     /// The rate over time, in bit/s × ns.
     capacity: u128,
-    /// It had no rate limit for a while.
+    /// The link had no rate limit for a while.
     unlimited: bool,
     /// Packets lost anywhere but by the discipline.
     pub(crate) lost_outside: u64,
@@ -62,7 +62,7 @@ impl LinkTally {
         self.segment.lost_outside += packets;
     }
 
-    /// The rate was what it is until `now`.
+    /// Adds the capacity of the present rate up to `now`.
     fn account(&mut self, now: Time) {
         let span = now - self.rate_since;
         self.rate_since = self.rate_since.max(now);
@@ -73,7 +73,8 @@ impl LinkTally {
         }
     }
 
-    /// What the segment that ends `at` used. A transmission that lasts longer counts on both sides.
+    /// The use in the segment that ends at `at`. A transmission across the end counts in part on both
+    /// sides.
     pub(crate) fn close_segment(&mut self, at: Time, measured: bool) -> LinkUse {
         self.account(at);
         let beyond = self.busy_until - at;
@@ -91,7 +92,7 @@ impl LinkTally {
 }
 
 impl LinkUse {
-    /// `rate` for a span without length.
+    /// Mean rate over `span`; `rate` for a span of length zero.
     pub(crate) fn mean_rate(&self, span: Span, rate: Rate) -> Rate {
         match u128::from(span.length().as_nanos()) {
             _ if self.unlimited => Rate::UNLIMITED,

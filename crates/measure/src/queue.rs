@@ -1,4 +1,4 @@
-//! The figures of one queue and of one group, kept per segment and for the whole.
+//! Figures of one queue and of one group, per segment and for the whole.
 
 use quell_units::Time;
 
@@ -9,9 +9,10 @@ use crate::distribution::{Distribution, Resolution};
 const LONGEST_DELAY: u64 = 1_000_000_000_000;
 /// Backlogs are resolved up to 64 GiB.
 const LARGEST_BACKLOG: u64 = 1 << 36;
-/// Significant digits of a group's distributions, and what those of all groups may take together.
-/// 3 digits only while they stay near the caches: with 500 groups they more than tripled the cost
-/// of a packet. 2 digits while memory is no matter; 1 beyond, which 25 000 groups fit as well.
+/// Significant digits of the distributions of groups, and the memory in bytes that all of them together
+/// may take with so many digits. 3 digits only while they fit the caches: with 500 groups they more than
+/// tripled the cost of a packet. 2 digits while memory does not matter; then 1, with which 25 000 groups
+/// still fit.
 const GROUP_BUDGETS: [(u8, u64); 3] = [(3, 32 << 20), (2, 256 << 20), (1, u64::MAX)];
 
 /// Sojourn times in ns, for a queue.
@@ -19,7 +20,7 @@ pub(crate) fn delay_resolution() -> Resolution {
     Resolution::new(3, LONGEST_DELAY)
 }
 
-/// Bytes, for what waits in a queue.
+/// Bytes waiting in a queue.
 pub(crate) fn backlog_resolution() -> Resolution {
     Resolution::new(3, LARGEST_BACKLOG)
 }
@@ -36,7 +37,7 @@ pub(crate) fn group_resolution(groups: usize) -> Resolution {
     Resolution::new(digits, LONGEST_DELAY)
 }
 
-/// Counters and delays of a queue or a group.
+/// Counters and sojourn times of a queue or a group.
 #[derive(Debug, Clone)]
 pub(crate) struct Tally {
     /// Since the start of the run.
@@ -62,7 +63,7 @@ impl Tally {
         }
     }
 
-    /// A packet of `bytes` was delivered after `sojourn`.
+    /// Counts a packet of `bytes` that was delivered after `sojourn`.
     #[inline]
     pub(crate) fn deliver(&mut self, bytes: u64, sojourn: Time) {
         self.counts.packets += 1;
@@ -80,7 +81,7 @@ impl Tally {
         self.counts_before.since(&self.counts_unmeasured)
     }
 
-    /// The open segment ends and becomes part of the whole, if `measured`.
+    /// Ends the open segment, which becomes part of the whole if `measured`.
     pub(crate) fn close_segment(&mut self, measured: bool) {
         if measured {
             self.whole_delay.merge(&self.delay);
@@ -92,18 +93,18 @@ impl Tally {
     }
 }
 
-/// What waits in a queue, over time. The packet in service is not part of it.
+/// The backlog of a queue over time, without the packet in service.
 #[derive(Debug, Clone)]
 pub(crate) struct BacklogTally {
     bytes: u64,
     since: Time,
-    /// Whether the open segment is part of the whole.
+    /// The open segment is part of the whole.
     measured: bool,
-    /// Bytes, weighted by ns, of the open segment.
+    /// Bytes in the open segment, weighted by ns.
     pub(crate) weighted: Distribution,
-    /// Bytes, weighted by ns, of the closed segments of the whole.
+    /// Bytes in the closed segments of the whole, weighted by ns.
     pub(crate) whole_weighted: Distribution,
-    /// Bytes that each delivered packet left behind, in the whole.
+    /// Bytes that each delivered packet left in the queue, over the whole.
     pub(crate) at_dequeue: Distribution,
 }
 
@@ -137,7 +138,7 @@ impl BacklogTally {
         self.bytes = self.bytes.saturating_sub(bytes);
     }
 
-    /// A packet of `bytes` is delivered.
+    /// Removes a delivered packet of `bytes`.
     #[inline]
     pub(crate) fn deliver(&mut self, bytes: u64, now: Time) {
         self.remove(bytes, now);
@@ -146,7 +147,7 @@ impl BacklogTally {
         }
     }
 
-    /// The backlog stood as it is until `now`.
+    /// Counts the present backlog for the time up to `now`.
     #[inline]
     fn account(&mut self, now: Time) {
         self.weighted
@@ -154,13 +155,13 @@ impl BacklogTally {
         self.since = now;
     }
 
-    /// The open segment is about to end at `at`: a backlog that stands over its end counts on
-    /// both sides.
+    /// Prepares the end of the open segment at `at`: a backlog across the end counts in part on both
+    /// sides.
     pub(crate) fn end_segment(&mut self, at: Time) {
         self.account(at);
     }
 
-    /// After the figures of the segment have been read. The next one is `measured` or not.
+    /// Ends the segment after its figures have been read. The next one is `measured` or not.
     pub(crate) fn close_segment(&mut self, measured: bool) {
         if self.measured {
             self.whole_weighted.merge(&self.weighted);

@@ -1,12 +1,12 @@
-//! The figures of one direction of the link, from what its observer is told.
+//! Figures of one direction of one link, from the calls of its observer.
 //!
-//! A world whose observer owns dropped packets calls the `on_...` methods; one that has nothing to
-//! free hands the recorder itself to the bottleneck.
+//! A world that must free dropped packets has an observer of its own and calls the `on_...` methods;
+//! any other world passes the recorder itself to the bottleneck.
 //!
-//! A packet counts as delivered when it leaves its queue. A group is counted where its data goes,
-//! not where its acknowledgements do. Busy time is the link's, so overhead counts.
+//! A packet counts as delivered when it leaves its queue. A group is counted where its data goes, not
+//! where its acknowledgements go. Busy time is that of the link, so it includes the overhead of packets.
 //!
-//! Each call costs integer work only, and allocates only when rows are not drained.
+//! Each call takes integer arithmetic only, and allocates only if rows are not drained.
 
 use quell_aqm::{Departure, Drop, MarkReason, Observer, Packet, QueueId};
 use quell_units::{Bytes, Rate, Time};
@@ -24,7 +24,7 @@ use crate::timeline::{Segment, Span, Timeline, Use};
 /// Milliseconds in nanoseconds.
 const MILLISECOND: f64 = 1e6;
 
-/// What a recorder must know beforehand.
+/// The configuration of a [`Recorder`].
 #[derive(Debug, Clone)]
 pub struct RecorderConfig {
     /// The link.
@@ -37,11 +37,11 @@ pub struct RecorderConfig {
     pub queues: &'static [&'static str],
     /// Whether the data of each group crosses the link in this direction, by [`GroupId`].
     pub groups: Vec<bool>,
-    /// The link's rate at the start.
+    /// Rate of the link at the start.
     pub rate: Rate,
-    /// What counts for what.
+    /// Warm-up and phases.
     pub timeline: Timeline,
-    /// Length of an interval of the series; `None` for no series.
+    /// Interval between rows; `None` for no rows.
     pub interval: Option<Time>,
 }
 
@@ -50,14 +50,14 @@ pub struct RecorderConfig {
 const TALLY_MEMORY: u64 = 592;
 const QUEUE_MEMORY: u64 = 1_040;
 
-/// Counts what happens at one direction of the link.
+/// Measures one direction of one link.
 #[derive(Debug, Clone)]
 pub struct Recorder {
     hop: Hop,
     hop_name: String,
     direction: Direction,
     schedule: Schedule,
-    /// When something closes next: a copy for the path of each packet.
+    /// Time at which an interval or segment closes next: a copy of [`Schedule::next`] for the per-packet path.
     next: Time,
     queues: Vec<Queue>,
     /// `None` for a group whose data goes elsewhere.
@@ -73,70 +73,70 @@ struct Queue {
     name: &'static str,
     tally: Tally,
     backlog: BacklogTally,
-    /// Totals at the start of the interval.
+    /// Counters at the start of the interval.
     interval: Counts,
     /// Longest sojourn time in the interval.
     interval_max: Time,
 }
 
-/// What happened at one direction of the link in one stretch of time.
+/// Figures of one direction of one link in one stretch of time.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LinkFigures {
     /// The link.
     pub hop: Hop,
     /// The direction of the link.
     pub direction: Direction,
-    /// The stretch.
+    /// The stretch of time.
     pub span: Span,
-    /// Mean over the stretch; [`Rate::UNLIMITED`] if it was unlimited at any time.
+    /// Mean rate over the stretch; [`Rate::UNLIMITED`] if it was unlimited at any time.
     pub rate: Rate,
     /// Time in which the link transmitted.
     pub busy: Time,
-    /// Packets lost anywhere but by the discipline.
+    /// Packets lost outside the queue discipline.
     pub lost_outside: u64,
-    /// By [`QueueId`].
+    /// Figures of the queues, by [`QueueId`].
     pub queues: Vec<QueueSummary>,
-    /// By [`GroupId`]; `None` for a group whose data goes elsewhere.
+    /// Packets of the groups, by [`GroupId`]; `None` for a group whose data goes elsewhere.
     pub groups: Vec<Option<GroupPackets>>,
 }
 
 impl LinkFigures {
-    /// Busy time / length; 0 for a stretch without length.
+    /// Busy time / length; 0 for a stretch of length zero.
     pub fn utilisation(&self) -> f64 {
         self.busy.as_nanos() as f64 / self.span.length().as_nanos().max(1) as f64
     }
 }
 
-/// The packets of one group.
+/// The packets of one group at one queue.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct GroupPackets {
-    /// Delivered.
+    /// Delivered packets.
     pub packets: u64,
-    /// Newly marked.
+    /// Newly marked packets.
     pub marked: u64,
-    /// Dropped.
+    /// Dropped packets.
     pub dropped: u64,
-    /// Sojourn times.
+    /// Sojourn times of the delivered packets in milliseconds.
     pub delay_ms: Option<Dist>,
 }
 
-/// All that a recorder has to tell at the end.
+/// The results of a recorder.
 #[derive(Debug, Clone)]
 pub struct LinkResults {
     /// From the end of the warm-up to the end of the run.
     pub whole: LinkFigures,
-    /// Each phase.
+    /// The phases in order.
     pub phases: Vec<LinkFigures>,
     /// Sojourn times in ns over the whole, by [`QueueId`].
     pub queue_delays: Vec<Distribution>,
-    /// Bytes that each delivered packet left behind in its queue, over the whole, by [`QueueId`].
+    /// Bytes that each delivered packet left in its queue, over the whole, by [`QueueId`].
     pub backlogs_at_dequeue: Vec<Distribution>,
-    /// Sojourn times in ns over the whole, by [`GroupId`].
+    /// Sojourn times in ns over the whole, by [`GroupId`]; `None` for a group whose data goes elsewhere.
     pub group_delays: Vec<Option<Distribution>>,
 }
 
 impl Recorder {
-    /// Bytes that a recorder takes for so many queues, and groups whose data goes its way.
+    /// Memory of a recorder in bytes for `queues` queues and `groups` groups whose data crosses the link.
     pub fn memory(queues: usize, groups: usize) -> u64 {
         let group = TALLY_MEMORY + 2 * group_resolution(groups).memory();
         let queue =
@@ -145,7 +145,7 @@ impl Recorder {
         2 * (queues as u64 * queue + groups as u64 * group)
     }
 
-    /// Starts at time zero with empty queues.
+    /// A recorder at time zero, of empty queues.
     pub fn new(config: RecorderConfig) -> Self {
         let resolution = group_resolution(config.groups.iter().filter(|&&here| here).count());
         let schedule = Schedule::new(config.timeline, config.interval);
@@ -224,7 +224,7 @@ impl Recorder {
         }
     }
 
-    /// See [`Observer::dropped`]; the packet stays the caller's.
+    /// See [`Observer::dropped`]; the caller keeps the packet.
     #[inline]
     pub fn on_dropped<P: Packet + Labelled>(&mut self, packet: &P, drop: &Drop, now: Time) {
         self.advance(now);
@@ -252,14 +252,14 @@ impl Recorder {
         self.link.set_rate(rate, now);
     }
 
-    /// So many packets were lost by something else than the discipline.
+    /// Counts packets that were lost outside the queue discipline.
     pub fn on_lost_outside(&mut self, packets: u64, now: Time) {
         self.advance(now);
         self.link.lose_outside(packets);
     }
 
-    /// Closes every interval and segment that ends by `now`. Each call does this first; a caller
-    /// needs it only to get rows while nothing happens.
+    /// Closes every interval and segment that ends by `now`. Each other call does this first; a caller
+    /// needs it only to get rows while no packet moves.
     #[inline]
     pub fn advance(&mut self, now: Time) {
         if now >= self.next {
@@ -267,7 +267,7 @@ impl Recorder {
         }
     }
 
-    /// Packets delivered since the start of the run, warm-up included.
+    /// Packets delivered since the start of the run, including the warm-up.
     pub fn delivered(&self) -> u64 {
         let queues = self.queues.iter();
         queues.map(|queue| queue.tally.counts.packets).sum()
@@ -278,14 +278,14 @@ impl Recorder {
         self.rows.drain(..)
     }
 
-    /// The run ends at `end`, before its time: from now on as if that had always been the plan. Must be called before
-    /// anything that happens after `end` is told; an `end` behind the planned one changes nothing.
+    /// Ends the run early, at `end`, as if that had always been its planned end. Must be called before any call with a time
+    /// after `end`; an `end` after the planned one changes nothing.
     pub fn end_at(&mut self, end: Time) {
         self.schedule.end_at(end);
         self.next = self.schedule.next();
     }
 
-    /// The run ended at `end`, at its planned end or before; what comes later does not count.
+    /// The results of a run that ended at `end`, its planned end or earlier. Later calls do not count.
     pub fn finish(&mut self, end: Time) -> LinkResults {
         self.end_at(end);
         self.advance(end);
@@ -398,7 +398,7 @@ impl Recorder {
         )
     }
 
-    /// Figures of the part that `part` and `weighted` select.
+    /// Figures of the counters and distributions selected by `part` and `weighted`.
     fn figures(
         &self,
         span: Span,

@@ -1,7 +1,7 @@
-//! What a recorder tells of each interval: plain values, one per queue or flow.
+//! The rows of each interval: plain values, one row per queue or flow.
 //!
-//! The caller drains them now and then, and writes them where it likes; a recorder holds no more
-//! than what was not drained.
+//! The caller drains them from time to time and writes them where it likes; a recorder keeps only rows
+//! that were not drained.
 
 use quell_units::{Bytes, Time};
 
@@ -12,9 +12,9 @@ use crate::label::{Direction, FlowId, GroupId, Hop};
 pub struct QueueRow {
     /// End of the interval.
     pub time: Time,
-    /// Length of the interval; shorter than the others at the end of a run.
+    /// Length of the interval; the last one of a run may be shorter.
     pub length: Time,
-    /// The link that the queue stands in front of.
+    /// The link behind the queue.
     pub hop: Hop,
     /// Name of the queue within its discipline.
     pub queue: &'static str,
@@ -30,9 +30,9 @@ pub struct QueueRow {
     pub dropped: u64,
     /// Mean sojourn time of the delivered packets, rounded down; `None` if there were none.
     pub delay_mean: Option<Time>,
-    /// Longest sojourn time of the delivered packets.
+    /// Longest sojourn time of the delivered packets; `None` if there were none.
     pub delay_max: Option<Time>,
-    /// What waits at the end of the interval, without the packet in service.
+    /// IP bytes that wait at the end of the interval, without the packet in service.
     pub backlog: Bytes,
 }
 
@@ -41,24 +41,24 @@ pub struct QueueRow {
 pub struct FlowRow {
     /// End of the interval.
     pub time: Time,
-    /// Time since the row before; goodput is judged by it.
+    /// Time since the previous row, over which goodput is computed.
     pub length: Time,
     /// The flow's group.
     pub group: GroupId,
     /// The flow.
     pub flow: FlowId,
-    /// Payload that reached the application.
+    /// Payload delivered to the application in the interval.
     pub delivered: Bytes,
     /// Smoothed RTT at the end of the interval, if the transport has one.
     pub rtt: Option<Time>,
     /// Congestion window at the end of the interval, if the transport has one.
     pub congestion_window: Option<Bytes>,
-    /// Segments sent again.
+    /// Retransmitted segments.
     pub retransmitted: u64,
 }
 
 impl FlowRow {
-    /// Payload to the application in bit/s; 0 for an interval without length.
+    /// Payload delivered to the application in bit/s; 0 for an interval of length zero.
     pub fn goodput_bps(&self) -> f64 {
         bits_per_second(self.delivered.get(), self.length)
     }

@@ -1,4 +1,4 @@
-//! Where a recorder is on its timeline, and what closes next.
+//! The position of a recorder on its timeline, and the interval or segment that closes next.
 
 use quell_units::Time;
 
@@ -15,7 +15,7 @@ pub(crate) struct Schedule {
     next: Time,
 }
 
-/// What closes at one time. Intervals close before segments.
+/// What closes at one time: an interval, a segment, or both, in this order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Due {
     pub(crate) at: Time,
@@ -24,7 +24,7 @@ pub(crate) struct Due {
 }
 
 impl Schedule {
-    /// Intervals start at zero; the last ends with the run. An interval of zero is none.
+    /// Intervals start at zero; the last ends with the run. An interval of zero means no intervals.
     pub(crate) fn new(timeline: Timeline, interval: Option<Time>) -> Self {
         let interval = interval.filter(|interval| !interval.is_zero());
         let mut schedule = Self {
@@ -39,12 +39,12 @@ impl Schedule {
         schedule
     }
 
-    /// When something closes next; [`Time::MAX`] after the end.
+    /// Time at which something closes next; [`Time::MAX`] after the end.
     pub(crate) fn next(&self) -> Time {
         self.next
     }
 
-    /// What closes next, if that is due by `now`. Moves on.
+    /// Takes what closes next, if it is due by `now`.
     pub(crate) fn due(&mut self, now: Time) -> Option<Due> {
         let open = *self.timeline.segments().get(self.segment)?;
         let at = self.next;
@@ -54,15 +54,14 @@ impl Schedule {
         Some(self.close(open, at))
     }
 
-    /// The run ends at `end`, before its time: from now on as if that had always been the plan. What has closed stays
-    /// closed.
+    /// Ends the run early, at `end`, as if that had always been its planned end. What has closed stays closed.
     pub(crate) fn end_at(&mut self, end: Time) {
         self.timeline.end_at(end);
         self.end = self.timeline.whole().end;
         self.plan();
     }
 
-    /// Whether what happens now counts for the whole.
+    /// True while events count for the whole.
     pub(crate) fn measures(&self) -> bool {
         let open = self.timeline.segments().get(self.segment);
         open.is_some_and(|segment| segment.counts_for != Use::Nothing)

@@ -1,8 +1,8 @@
 //! `summary.json`: the figures of a run, named as in the file.
 //!
-//! A distribution without values and a fairness index without anything to share are `null`; a
-//! ratio without anything to count is 0. `marks` and `drops` list every reason there is, also
-//! those that the discipline does not know, so that the keys are the same in every summary.
+//! A distribution without values and a fairness index of nothing are `null`; a ratio of nothing is 0.
+//! `marks` and `drops` list every reason that exists, including those that the discipline does not use,
+//! so that the keys are the same in every summary.
 
 use std::collections::BTreeMap;
 
@@ -20,48 +20,48 @@ use crate::recorder::{GroupPackets, LinkFigures, LinkResults};
 /// The version of the format.
 pub const SCHEMA: u32 = 1;
 
-/// Everything measured after the warm-up of one run.
+/// The figures of one run, measured after its warm-up.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
-    /// [`SCHEMA`].
+    /// Version of the format, [`SCHEMA`].
     pub schema: u32,
     /// Name of the scenario.
     pub scenario: String,
     /// `sim`, `virtual` or `live`.
     pub world: String,
-    /// Of all randomness in the run.
+    /// Seed of all randomness in the run.
     pub seed: u64,
-    /// Length of the run, with its warm-up.
+    /// Length of the run including its warm-up, in seconds.
     pub duration_s: f64,
-    /// Length of the warm-up.
+    /// Length of the warm-up, in seconds.
     pub warmup_s: f64,
-    /// The run ended before its time.
+    /// The run ended early.
     pub partial: bool,
-    /// What puts the result in doubt.
+    /// Reasons to doubt the result.
     pub warnings: Vec<String>,
-    /// The whole.
+    /// Figures of the whole.
     #[serde(flatten)]
     pub figures: Figures,
-    /// Each stretch between changes of the scenario; empty without changes.
+    /// Figures of each stretch between changes of the scenario; empty without changes.
     pub phases: Vec<Phase>,
 }
 
 /// One phase of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Phase {
-    /// After its settling time.
+    /// Start after its settling time, in seconds.
     pub start_s: f64,
-    /// At the next change, or at the end.
+    /// End, at the next change or at the end of the run, in seconds.
     pub end_s: f64,
-    /// What was measured between.
+    /// Figures of the time between.
     #[serde(flatten)]
     pub figures: Figures,
 }
 
-/// What was measured in one stretch of time.
+/// Figures of one stretch of time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Figures {
-    /// The bottleneck, in forward direction.
+    /// The bottleneck.
     pub link: LinkSummary,
     /// Every queue, link by link: those of the forward direction, then those of the reverse one.
     pub queues: Vec<QueueSummary>,
@@ -71,29 +71,29 @@ pub struct Figures {
     pub jain: Option<f64>,
 }
 
-/// The link.
+/// The link in forward direction, and its reverse direction where that is limited.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LinkSummary {
-    /// Mean rate over time; `null` if there was no limit.
+    /// Mean rate over time in bit/s; `null` if there was no limit for a while.
     pub rate_bps: Option<u64>,
-    /// Share of time in which the link transmitted.
+    /// Share of the time in which the link transmitted.
     pub utilisation: f64,
-    /// Packets lost anywhere but by the discipline, in both directions.
+    /// Packets lost outside the queue disciplines, in both directions.
     pub lost_outside: u64,
-    /// The reverse direction; only where its rate is limited.
+    /// The reverse direction, if its rate is limited.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reverse: Option<ReverseLink>,
-    /// What only some worlds can tell, such as how late the live one was.
+    /// Figures that only some worlds have, such as the lateness of the live one.
     #[serde(flatten)]
     pub extra: BTreeMap<String, Value>,
 }
 
-/// The link's reverse direction.
+/// The reverse direction of the link.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct ReverseLink {
-    /// Mean rate over time; `null` if there was no limit for a while.
+    /// Mean rate over time in bit/s; `null` if there was no limit for a while.
     pub rate_bps: Option<u64>,
-    /// Share of time in which it transmitted.
+    /// Share of the time in which it transmitted.
     pub utilisation: f64,
 }
 
@@ -123,9 +123,9 @@ pub struct QueueSummary {
     pub marks: BTreeMap<String, u64>,
     /// Dropped packets by reason.
     pub drops: BTreeMap<String, u64>,
-    /// Sojourn times of delivered packets.
+    /// Sojourn times of delivered packets in milliseconds.
     pub delay_ms: Option<Dist>,
-    /// What waited, weighted by time, without the packet in service.
+    /// Backlog in IP bytes, weighted by time, without the packet in service.
     pub backlog_bytes: Option<Dist>,
 }
 
@@ -134,17 +134,17 @@ pub struct QueueSummary {
 pub struct GroupSummary {
     /// Name in the scenario.
     pub name: String,
-    /// Flows that lived in the measured time.
+    /// Number of flows that were alive in the measured time.
     pub count: usize,
     /// Name of the congestion control; `null` without one.
     pub congestion_control: Option<String>,
-    /// Payload to the application in bit/s over the time in which the flow was alive, of each flow in the order of their
-    /// start.
+    /// Goodput of each flow in bit/s, in the order of their start: payload delivered to the application over the time in
+    /// which the flow was alive.
     pub goodput_bps: Vec<f64>,
-    /// For how long each flow was alive in the measured time, in seconds: from its start to its stop.
+    /// Time in which each flow was alive, from its start to its stop, within the measured time, in seconds.
     #[serde(default)]
     pub alive_s: Vec<f64>,
-    /// Fairness index over the group's flows.
+    /// Fairness index over the flows of the group.
     pub jain: Option<f64>,
     /// Delivered packets.
     pub packets: u64,
@@ -152,45 +152,45 @@ pub struct GroupSummary {
     pub marked: u64,
     /// Dropped packets.
     pub dropped: u64,
-    /// Segments sent again.
+    /// Retransmitted segments.
     pub retransmitted: u64,
-    /// Sojourn times of delivered packets.
+    /// Sojourn times of delivered packets in milliseconds.
     pub delay_ms: Option<Dist>,
-    /// Smoothed RTT, sampled each interval.
+    /// Smoothed RTT in milliseconds, sampled each interval.
     pub rtt_ms: Option<Dist>,
-    /// What the application reports; `null` until it is asked.
+    /// The report of the application; `null` until the world fills it in.
     pub app: Option<AppSummary>,
 }
 
-/// What a summary says of a run besides its figures.
+/// What a summary says about a run besides its figures.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunInfo {
     /// Name of the scenario.
     pub scenario: String,
     /// `sim`, `virtual` or `live`.
     pub world: String,
-    /// Of all randomness in the run.
+    /// Seed of all randomness in the run.
     pub seed: u64,
-    /// Length of the run, with its warm-up.
+    /// Length of the run including its warm-up.
     pub duration: Time,
     /// Length of the warm-up.
     pub warmup: Time,
-    /// The run ended before its time.
+    /// The run ended early.
     pub partial: bool,
-    /// What puts the result in doubt.
+    /// Reasons to doubt the result.
     pub warnings: Vec<String>,
-    /// By [`GroupId`](crate::GroupId).
+    /// The groups, by [`GroupId`](crate::GroupId).
     pub groups: Vec<GroupInfo>,
 }
 
-/// What a summary says of a group besides its figures.
+/// What a summary says about a group besides its figures.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GroupInfo {
     /// Name in the scenario.
     pub name: String,
     /// Name of the congestion control, if there is one.
     pub congestion_control: Option<String>,
-    /// Its flows take what they can get, and so count in the fairness index over all groups.
+    /// Its flows take all the capacity that they can get, so they count in the fairness index over all groups.
     pub elastic: bool,
 }
 
@@ -225,7 +225,7 @@ impl Summary {
         }
     }
 
-    /// Whether anything counts: the run did not end in its warm-up.
+    /// True if the run lasted longer than its warm-up.
     pub fn has_measured(&self) -> bool {
         self.duration_s > self.warmup_s
     }

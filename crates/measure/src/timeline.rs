@@ -1,27 +1,27 @@
-//! Which part of a run counts for what.
+//! The parts of a run: warm-up, whole and phases.
 //!
-//! A run is cut at the end of the warm-up, at each change and at the end of its settling time.
-//! Between two cuts lies a [`Segment`], from its start up to but without its end. What happens
+//! A run is cut at the end of the warm-up, at each change and at the end of the settling time after a
+//! change. Between two cuts lies a [`Segment`], which includes its start and excludes its end: an event
 //! exactly at a cut belongs to the later segment.
 //!
-//! The whole is all that follows the warm-up. Changes cut the run into stretches, the first from
-//! the start of the run; each is a phase, without its settling time (the first has the warm-up
-//! instead) and without what lies in the warm-up. A stretch of which nothing is left is no phase; a
-//! run without changes has no phases. Each phase is therefore one segment.
+//! The whole is everything after the warm-up. Changes divide the run into stretches, the first from
+//! the start of the run. Each stretch is a phase, without its settling time (the first has the warm-up
+//! instead) and without its part in the warm-up. A stretch of which nothing is left is no phase, and a
+//! run without changes has no phases. So each phase is one segment.
 
 use quell_units::Time;
 
 /// A stretch of time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Span {
-    /// Its first instant.
+    /// The first instant.
     pub start: Time,
-    /// The first instant that is no longer part of it.
+    /// The first instant after it.
     pub end: Time,
 }
 
 impl Span {
-    /// How long.
+    /// `end` − `start`.
     pub fn length(self) -> Time {
         self.end - self.start
     }
@@ -30,20 +30,20 @@ impl Span {
 /// What a segment counts for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Use {
-    /// Nothing: warm-up.
+    /// Nothing: it is part of the warm-up.
     Nothing,
     /// The whole.
     Whole,
-    /// The whole, and a phase of its own.
+    /// The whole and a phase of its own.
     Phase,
 }
 
 /// A part of the run between two cuts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Segment {
-    /// When.
+    /// Its start and end.
     pub span: Span,
-    /// What for.
+    /// What it counts for.
     pub counts_for: Use,
 }
 
@@ -55,8 +55,8 @@ pub struct Timeline {
 }
 
 impl Timeline {
-    /// A run up to `end`. `changes` are the times of the scenario's changes, in any order; those at
-    /// zero or from `end` on cut nothing.
+    /// The timeline of a run up to `end`. `changes` are the times of the changes of the scenario in any
+    /// order; those at zero, at `end` or later have no effect.
     pub fn new(warmup: Time, changes: &[Time], settle: Time, end: Time) -> Self {
         let mut starts: Vec<Time> = changes.iter().copied().filter(|&at| at < end).collect();
         starts.push(Time::ZERO);
@@ -83,7 +83,7 @@ impl Timeline {
         cuts.extend([Time::ZERO, warmup.min(end), end]);
         cuts.sort_unstable();
         cuts.dedup();
-        // They are in the order of their starts, which all differ.
+        // Phases are sorted by their starts, which all differ.
         let is_phase = |span: &Span| {
             let place = phases.binary_search_by_key(&span.start, |phase| phase.start);
             place.is_ok_and(|place| phases[place] == *span)
@@ -111,8 +111,7 @@ impl Timeline {
         }
     }
 
-    /// The run ends at `end`, before its time: what lies after it never happens. An `end` behind the planned one changes
-    /// nothing.
+    /// Ends the run early, at `end`, and removes everything after it. An `end` after the planned one changes nothing.
     pub fn end_at(&mut self, end: Time) {
         self.segments.retain(|segment| segment.span.start < end);
         if let Some(last) = self.segments.last_mut() {
@@ -122,7 +121,7 @@ impl Timeline {
         self.whole.start = self.whole.start.min(self.whole.end);
     }
 
-    /// In order, without gaps, from zero to the end of the run.
+    /// The segments in order, without gaps, from zero to the end of the run.
     pub fn segments(&self) -> &[Segment] {
         &self.segments
     }
@@ -211,7 +210,7 @@ mod tests {
                 vec![(0, 10, Nothing), (10, 12, Whole), (12, 60, Phase)],
             ),
             (10, &[3], 5, 60, vec![(0, 10, Nothing), (10, 60, Phase)]),
-            // Changes nearer to each other than the settling time; a change told twice.
+            // Changes nearer to each other than the settling time; a change given twice.
             (
                 0,
                 &[22, 20, 22],

@@ -1,7 +1,7 @@
-//! How far the congestion windows of several flows move together.
+//! Synchronisation of the congestion windows of several flows.
 //!
-//! VR = Var(ΣW) / ΣVar(W): 1 if the windows are independent, N if N of them move in lockstep, and
-//! far below 1 if their sum is pinned and one grows only as another shrinks.
+//! VR = Var(ΣW) / ΣVar(W): 1 if the windows are independent, N if N windows move in lockstep, and far
+//! below 1 if their sum is constant and one grows only as another shrinks.
 
 /// Samples of the windows of a fixed set of flows, in any unit.
 #[derive(Debug, Clone)]
@@ -31,7 +31,7 @@ impl Moments {
 }
 
 impl WindowSamples {
-    /// None yet, of so many flows.
+    /// No samples yet, of `flows` flows.
     pub fn new(flows: usize) -> Self {
         Self {
             sum: Moments::default(),
@@ -39,7 +39,7 @@ impl WindowSamples {
         }
     }
 
-    /// The windows of one instant, in the order of the flows; flows without one have zero.
+    /// Adds the windows at one instant, in the order of the flows; missing windows count as zero.
     pub fn sample(&mut self, windows: impl IntoIterator<Item = f64>) {
         let mut windows = windows.into_iter();
         let mut sum = 0.0;

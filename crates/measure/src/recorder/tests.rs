@@ -263,7 +263,7 @@ fn a_group_counts_only_where_its_data_goes() {
 }
 
 #[test]
-fn rows_tell_each_interval_and_do_not_pile_up() {
+fn rows_report_each_interval_and_do_not_pile_up() {
     let mut recorder = recorder(15, &[], 25, Some(10));
     pass(&mut recorder, 1, 3);
     pass(&mut recorder, 4, 8);
@@ -307,7 +307,7 @@ fn a_run_that_stops_early_is_measured_up_to_there() {
     assert_eq!(results.phases[1].utilisation(), 0.5);
     assert_eq!(results.whole.utilisation(), 0.25);
     assert_eq!(results.whole.queues[0].packets, 1);
-    // Afterwards, and during the warm-up, there is nothing to tell.
+    // Afterwards, and during the warm-up, nothing counts.
     pass(&mut recorder, 31, 32);
     assert_eq!(recorder.finish(ms(200)).whole.queues[0].packets, 1);
     let mut early = super::tests::recorder(10, &[], 100, None);
