@@ -25,7 +25,7 @@ const ROWS_PER_GROUP: usize = 1 << 16;
 
 /// What a column holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum ColumnType {
     Integer,
     OptionalInteger,
     Real,
@@ -37,7 +37,7 @@ enum Kind {
 pub struct ColumnInfo {
     /// Its name, which ends with the unit where there is one.
     pub name: &'static str,
-    kind: Kind,
+    column_type: ColumnType,
     /// `ns`, `bytes`, `bit/s`, `packets` …; empty for words and numbers of things.
     pub unit: &'static str,
     /// What it holds.
@@ -47,24 +47,24 @@ pub struct ColumnInfo {
 impl ColumnInfo {
     /// Its type in the file.
     pub const fn type_name(&self) -> &'static str {
-        match self.kind {
-            Kind::Integer => "int64",
-            Kind::OptionalInteger => "int64 or null",
-            Kind::Real => "double",
-            Kind::Text => "string",
+        match self.column_type {
+            ColumnType::Integer => "int64",
+            ColumnType::OptionalInteger => "int64 or null",
+            ColumnType::Real => "double",
+            ColumnType::Text => "string",
         }
     }
 }
 
 const fn column(
     name: &'static str,
-    kind: Kind,
+    column_type: ColumnType,
     unit: &'static str,
     meaning: &'static str,
 ) -> ColumnInfo {
     ColumnInfo {
         name,
-        kind,
+        column_type,
         unit,
         meaning,
     }
@@ -74,63 +74,63 @@ const fn column(
 pub const QUEUE_COLUMNS: &[ColumnInfo] = &[
     column(
         "time_ns",
-        Kind::Integer,
+        ColumnType::Integer,
         "ns",
         "end of the interval, since the start of the run",
     ),
     column(
         "length_ns",
-        Kind::Integer,
+        ColumnType::Integer,
         "ns",
         "length of the interval: it began at `time_ns` − `length_ns`",
     ),
     column(
         "hop",
-        Kind::Text,
+        ColumnType::Text,
         "",
         "name of the link behind the queue; `link` where there is one",
     ),
-    column("direction", Kind::Text, "", "`forward` or `reverse`"),
-    column("queue", Kind::Text, "", "name within the discipline"),
+    column("direction", ColumnType::Text, "", "`forward` or `reverse`"),
+    column("queue", ColumnType::Text, "", "name within the discipline"),
     column(
         "packets",
-        Kind::Integer,
+        ColumnType::Integer,
         "packets",
         "delivered in the interval",
     ),
     column(
         "bytes",
-        Kind::Integer,
+        ColumnType::Integer,
         "bytes",
         "IP bytes delivered in the interval",
     ),
     column(
         "marked",
-        Kind::Integer,
+        ColumnType::Integer,
         "packets",
         "newly marked CE in the interval",
     ),
     column(
         "dropped",
-        Kind::Integer,
+        ColumnType::Integer,
         "packets",
         "dropped in the interval",
     ),
     column(
         "delay_mean_ns",
-        Kind::OptionalInteger,
+        ColumnType::OptionalInteger,
         "ns",
         "mean sojourn time of the packets delivered in the interval; null if there was none",
     ),
     column(
         "delay_max_ns",
-        Kind::OptionalInteger,
+        ColumnType::OptionalInteger,
         "ns",
         "the longest of them; null if there was none",
     ),
     column(
         "backlog_bytes",
-        Kind::Integer,
+        ColumnType::Integer,
         "bytes",
         "IP bytes that wait at the end of the interval, without the packet in service",
     ),
@@ -140,50 +140,55 @@ pub const QUEUE_COLUMNS: &[ColumnInfo] = &[
 pub const FLOW_COLUMNS: &[ColumnInfo] = &[
     column(
         "time_ns",
-        Kind::Integer,
+        ColumnType::Integer,
         "ns",
         "end of the interval, since the start of the run",
     ),
     column(
         "length_ns",
-        Kind::Integer,
+        ColumnType::Integer,
         "ns",
         "time since the flow's row before, or since its start",
     ),
-    column("group", Kind::Text, "", "name of the group in the scenario"),
+    column(
+        "group",
+        ColumnType::Text,
+        "",
+        "name of the group in the scenario",
+    ),
     column(
         "flow",
-        Kind::Integer,
+        ColumnType::Integer,
         "",
         "number of the flow over all groups, from 0 in the order of their start",
     ),
     column(
         "delivered_bytes",
-        Kind::Integer,
+        ColumnType::Integer,
         "bytes",
         "payload that reached the application in the interval",
     ),
     column(
         "goodput_bps",
-        Kind::Real,
+        ColumnType::Real,
         "bit/s",
         "the same over `length_ns`",
     ),
     column(
         "rtt_ns",
-        Kind::OptionalInteger,
+        ColumnType::OptionalInteger,
         "ns",
         "smoothed RTT at the end of the interval; null before the first measurement, and of datagrams",
     ),
     column(
         "congestion_window_bytes",
-        Kind::OptionalInteger,
+        ColumnType::OptionalInteger,
         "bytes",
         "congestion window at the end of the interval; null of datagrams",
     ),
     column(
         "retransmitted",
-        Kind::Integer,
+        ColumnType::Integer,
         "segments",
         "sent again in the interval",
     ),
@@ -302,12 +307,12 @@ enum Column {
 }
 
 impl Column {
-    fn new(kind: Kind) -> Self {
-        match kind {
-            Kind::Integer => Self::Integer(Vec::new()),
-            Kind::OptionalInteger => Self::Optional(Vec::new(), Vec::new()),
-            Kind::Real => Self::Real(Vec::new()),
-            Kind::Text => Self::Text(Vec::new()),
+    fn new(column_type: ColumnType) -> Self {
+        match column_type {
+            ColumnType::Integer => Self::Integer(Vec::new()),
+            ColumnType::OptionalInteger => Self::Optional(Vec::new(), Vec::new()),
+            ColumnType::Real => Self::Real(Vec::new()),
+            ColumnType::Text => Self::Text(Vec::new()),
         }
     }
 
@@ -394,7 +399,10 @@ impl Table {
         Ok(Self {
             writer: open().map_err(Error::writing(&path))?,
             path,
-            columns: columns.iter().map(|it| Column::new(it.kind)).collect(),
+            columns: columns
+                .iter()
+                .map(|it| Column::new(it.column_type))
+                .collect(),
             rows: 0,
         })
     }
@@ -440,11 +448,13 @@ fn note(column: &ColumnInfo) -> KeyValue {
 
 fn schema(columns: &[ColumnInfo]) -> Result<Arc<Type>, ParquetError> {
     let field = |column: &ColumnInfo| {
-        let (physical, repetition, converted) = match column.kind {
-            Kind::Integer => (Physical::INT64, Repetition::REQUIRED, ConvertedType::NONE),
-            Kind::OptionalInteger => (Physical::INT64, Repetition::OPTIONAL, ConvertedType::NONE),
-            Kind::Real => (Physical::DOUBLE, Repetition::REQUIRED, ConvertedType::NONE),
-            Kind::Text => (
+        let (physical, repetition, converted) = match column.column_type {
+            ColumnType::Integer => (Physical::INT64, Repetition::REQUIRED, ConvertedType::NONE),
+            ColumnType::OptionalInteger => {
+                (Physical::INT64, Repetition::OPTIONAL, ConvertedType::NONE)
+            }
+            ColumnType::Real => (Physical::DOUBLE, Repetition::REQUIRED, ConvertedType::NONE),
+            ColumnType::Text => (
                 Physical::BYTE_ARRAY,
                 Repetition::REQUIRED,
                 ConvertedType::UTF8,
