@@ -9,7 +9,7 @@ use quell_units::{ParameterError, Settings};
 use super::domain::{Domain, Parsed, scalar};
 use super::keys::Section;
 use super::read::{Reader, View};
-use super::tree::{Kind, Node, Table, Tree};
+use super::tree::{Node, Table, TomlType, Tree};
 use super::write::in_toml;
 
 /// The application of a group: a kind of the registry, and its parameters.
@@ -51,7 +51,7 @@ impl AppSpec {
     ) -> Option<Self> {
         let spelled_out = match &node.value {
             Tree::Table(_) => None,
-            _ if scalar(node, &[Kind::String]).is_some() => Some(Node {
+            _ if scalar(node, &[TomlType::String]).is_some() => Some(Node {
                 origin: node.origin.clone(),
                 value: Tree::Table(Table::of("kind", node.clone())),
             }),

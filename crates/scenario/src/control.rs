@@ -14,7 +14,7 @@ use super::keys::Section;
 use super::problem::closest;
 use super::queue::explained;
 use super::read::{Reader, View};
-use super::tree::{Kind, Node, Table, Tree};
+use super::tree::{Node, Table, TomlType, Tree};
 use super::{Domain, EcnSetting};
 
 /// The control of TCP flows for which nobody names one: Linux's default.
@@ -118,7 +118,7 @@ impl ControlSpec {
     ) -> Option<Self> {
         let Tree::Table(table) = &node.value else {
             let name =
-                scalar(node, &[Kind::String]).filter(|name| Domain::Word.parse(name).is_some());
+                scalar(node, &[TomlType::String]).filter(|name| Domain::Word.parse(name).is_some());
             if name.is_none() {
                 reader.wrong(path, node, &format!("must be {form}"));
             }

@@ -11,7 +11,7 @@ use quell_units::{Bytes, Rate, Time};
 
 use super::hint;
 use super::problem::Origin;
-use super::tree::{Kind, Node, Tree};
+use super::tree::{Node, TomlType, Tree};
 
 /// The longest name of a scenario or group.
 pub const LONGEST_NAME: usize = 64;
@@ -82,29 +82,29 @@ impl Domain {
     }
 
     /// How a file may write it.
-    fn kinds(&self) -> &'static [Kind] {
+    fn kinds(&self) -> &'static [TomlType] {
         match self {
             Self::Value(domain) => kinds(domain),
-            Self::Signed(..) => &[Kind::Integer],
-            Self::Rate(..) | Self::Name | Self::Word | Self::Text => &[Kind::String],
+            Self::Signed(..) => &[TomlType::Integer],
+            Self::Rate(..) | Self::Name | Self::Word | Self::Text => &[TomlType::String],
             Self::Seeds | Self::Table(_) => &[],
         }
     }
 }
 
 /// How a file may write a discipline's parameter.
-pub(crate) fn kinds(domain: &parameter::Domain) -> &'static [Kind] {
+pub(crate) fn kinds(domain: &parameter::Domain) -> &'static [TomlType] {
     use parameter::Domain as D;
     match domain {
-        D::Integer(..) => &[Kind::Integer],
-        D::Flag => &[Kind::Boolean],
+        D::Integer(..) => &[TomlType::Integer],
+        D::Flag => &[TomlType::Boolean],
         D::Packets(..)
         | D::TimeOrPackets(..)
         | D::Limit {
             plain_is_packets: true,
-        } => &[Kind::String, Kind::Integer],
-        D::Fraction(..) => &[Kind::Integer, Kind::Float],
-        D::Frequency(..) => &[Kind::String, Kind::Integer, Kind::Float],
+        } => &[TomlType::String, TomlType::Integer],
+        D::Fraction(..) => &[TomlType::Integer, TomlType::Float],
+        D::Frequency(..) => &[TomlType::String, TomlType::Integer, TomlType::Float],
         D::Time(..)
         | D::Bytes(..)
         | D::Rate(..)
@@ -113,12 +113,12 @@ pub(crate) fn kinds(domain: &parameter::Domain) -> &'static [Kind] {
         | D::Interval(..)
         | D::Limit {
             plain_is_packets: false,
-        } => &[Kind::String],
+        } => &[TomlType::String],
     }
 }
 
 /// The text of a scalar that is written in one of `kinds`. An argument of the command line has no quotes, so any will do.
-pub(crate) fn scalar<'a>(node: &'a Node, kinds: &[Kind]) -> Option<&'a str> {
+pub(crate) fn scalar<'a>(node: &'a Node, kinds: &[TomlType]) -> Option<&'a str> {
     match &node.value {
         Tree::Scalar(kind, text)
             if kinds.contains(kind) || matches!(node.origin, Origin::Argument(_)) =>
@@ -142,7 +142,7 @@ fn seeds(nodes: &[Node]) -> Result<Parsed, Option<String>> {
         return Err(Some(why));
     }
     let seed = |node: &Node| {
-        scalar(node, &[Kind::Integer])?
+        scalar(node, &[TomlType::Integer])?
             .parse()
             .ok()
             .filter(|&seed| seed <= i64::MAX as u64)
@@ -224,7 +224,7 @@ pub(crate) const fn bytes(low: Bytes, high: Bytes) -> Domain {
 mod tests {
     use super::*;
 
-    fn node(kind: Kind, text: &str) -> Node {
+    fn node(kind: TomlType, text: &str) -> Node {
         Node {
             origin: Origin::Line(1),
             value: Tree::Scalar(kind, text.to_owned()),
@@ -234,14 +234,14 @@ mod tests {
     #[test]
     fn a_file_writes_values_in_their_own_kind_and_an_argument_in_any() {
         let domain = Domain::Value(parameter::Domain::Integer(1, 5));
-        assert!(domain.read(&node(Kind::Integer, "4")).is_ok());
+        assert!(domain.read(&node(TomlType::Integer, "4")).is_ok());
         assert_eq!(
-            domain.read(&node(Kind::String, "4")),
+            domain.read(&node(TomlType::String, "4")),
             Err("must be a whole number from 1 to 5; write 4 without quotes".to_owned())
         );
         let argument = Node {
             origin: Origin::Argument(String::new()),
-            value: Tree::Scalar(Kind::Other, "4".to_owned()),
+            value: Tree::Scalar(TomlType::Other, "4".to_owned()),
         };
         assert!(domain.read(&argument).is_ok());
     }

@@ -8,7 +8,7 @@ use quell_units::parameter::{self, Domain as D};
 
 use super::domain::Domain;
 use super::problem::closest;
-use super::tree::{Kind, Node, Tree};
+use super::tree::{Node, TomlType, Tree};
 
 /// "; …" that finishes a message about `node`, or nothing.
 pub(super) fn of(domain: &Domain, node: &Node) -> String {
@@ -51,8 +51,8 @@ fn finish(hint: Option<String>) -> String {
 }
 
 /// A number or a switch in quotes, which TOML takes for a text.
-fn unquoted(kind: Kind, text: &str, readable: bool) -> Option<String> {
-    (kind == Kind::String && readable).then(|| format!("write {text} without quotes"))
+fn unquoted(kind: TomlType, text: &str, readable: bool) -> Option<String> {
+    (kind == TomlType::String && readable).then(|| format!("write {text} without quotes"))
 }
 
 fn percent(text: &str, of: u64) -> Option<String> {
@@ -196,7 +196,7 @@ mod tests {
     use crate::problem::Origin;
     use quell_units::{Rate, Time};
 
-    fn hint(domain: &Domain, kind: Kind, text: &str) -> String {
+    fn hint(domain: &Domain, kind: TomlType, text: &str) -> String {
         let node = Node {
             origin: Origin::Line(1),
             value: Tree::Scalar(kind, text.to_owned()),
@@ -241,7 +241,7 @@ mod tests {
             (&limit, "100msec", &["100ms"]),
             (&limit, "1M", &["1MB", "1MiB"]),
         ] {
-            let hint = hint(domain, Kind::String, text);
+            let hint = hint(domain, TomlType::String, text);
             let quoted: Vec<&str> = hint.split('"').skip(1).step_by(2).collect();
             assert_eq!(quoted, proposed, "{text}: {hint}");
             assert!(domain.parse(text).is_none(), "{text} is right as it is");
@@ -259,22 +259,27 @@ mod tests {
         let word = Domain::Value(D::Word(&["forward", "reverse"]));
         let rate = Domain::Rate(Rate::from_bps(1), Rate::from_mbps(1), None);
         for (domain, kind, text, expected) in [
-            (&integer, Kind::String, "2", "; write 2 without quotes"),
-            (&integer, Kind::Integer, "20", ""),
-            (&flag, Kind::String, "true", "; write true without quotes"),
-            (&fraction, Kind::String, "80%", "; write 0.8"),
+            (&integer, TomlType::String, "2", "; write 2 without quotes"),
+            (&integer, TomlType::Integer, "20", ""),
+            (
+                &flag,
+                TomlType::String,
+                "true",
+                "; write true without quotes",
+            ),
+            (&fraction, TomlType::String, "80%", "; write 0.8"),
             (
                 &word,
-                Kind::String,
+                TomlType::String,
                 "revrese",
                 "; did you mean \"reverse\"?",
             ),
-            (&word, Kind::String, "sideways", ""),
-            (&rate, Kind::String, "10tbit", ""),
-            (&rate, Kind::String, "fast", ""),
-            (&rate, Kind::String, "", ""),
-            (&rate, Kind::String, &"9".repeat(1_000), ""),
-            (&Domain::Seeds, Kind::Integer, "4", "; write [4]"),
+            (&word, TomlType::String, "sideways", ""),
+            (&rate, TomlType::String, "10tbit", ""),
+            (&rate, TomlType::String, "fast", ""),
+            (&rate, TomlType::String, "", ""),
+            (&rate, TomlType::String, &"9".repeat(1_000), ""),
+            (&Domain::Seeds, TomlType::Integer, "4", "; write [4]"),
         ] {
             assert_eq!(hint(domain, kind, text), expected, "{text}");
         }
@@ -302,7 +307,7 @@ mod tests {
                 },
                 D::Packets(0, 1),
             ] {
-                hint(&Domain::Value(domain), Kind::String, text);
+                hint(&Domain::Value(domain), TomlType::String, text);
             }
         }
     }

@@ -10,7 +10,7 @@ use super::hint;
 use super::keys::{MTU, QUEUE};
 use super::problem::closest;
 use super::read::{Reader, tables};
-use super::tree::{Kind, Node, Table};
+use super::tree::{Node, Table, TomlType};
 
 /// A queue discipline to be made.
 #[derive(Debug, Clone)]
@@ -60,7 +60,7 @@ impl QueueSpec {
 
     /// Reads the table at `path`, or the kind alone.
     pub(super) fn read(reader: &mut Reader, path: &str, node: &Node) -> Option<Self> {
-        let name = scalar(node, &[Kind::String]);
+        let name = scalar(node, &[TomlType::String]);
         let spelled_out = name.map(|_| Table::of("kind", node.clone()));
         let table = match &spelled_out {
             Some(table) => table,
@@ -74,7 +74,7 @@ impl QueueSpec {
             );
             return None;
         };
-        let entry = scalar(kind, &[Kind::String]).and_then(|name| registry::find(name).ok());
+        let entry = scalar(kind, &[TomlType::String]).and_then(|name| registry::find(name).ok());
         let Some(entry) = entry else {
             let meant = closest(
                 kind.found().trim_matches('"'),

@@ -12,7 +12,7 @@ use super::control::{DEFAULT_CONTROL, default_ecn};
 use super::domain::{Parsed, scalar};
 use super::keys::{Default, Key, Section};
 use super::problem::{Origin, Problem, Problems, closest};
-use super::tree::{Kind, Node, Table, Tree};
+use super::tree::{Node, Table, TomlType, Tree};
 use super::{
     AppConfig, AppSpec, ControlSpec, Direction, EcnSetting, FunctionSpec, Group, Link, QueueSpec,
     Run, Scenario, Side, changes, guesses, value,
@@ -139,7 +139,7 @@ impl<'a> View<'a> {
             table,
             kind: table
                 .get("kind")
-                .and_then(|node| scalar(node, &[Kind::String])),
+                .and_then(|node| scalar(node, &[TomlType::String])),
         }
     }
 
@@ -394,7 +394,7 @@ fn path_of(node: &Node, ordinal: String) -> String {
     };
     let name = table
         .get("name")
-        .and_then(|name| scalar(name, &[Kind::String]));
+        .and_then(|name| scalar(name, &[TomlType::String]));
     let name = name.filter(|name| super::Domain::Word.parse(name).is_some());
     name.map_or(ordinal, |name| format!("group.{name}"))
 }

@@ -19,14 +19,14 @@ pub(crate) struct Node {
 #[derive(Debug, Clone)]
 pub(crate) enum Tree {
     /// A string, number, switch or date, as text.
-    Scalar(Kind, String),
+    Scalar(TomlType, String),
     Array(Vec<Node>),
     Table(Table),
 }
 
 /// How a scalar was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum TomlType {
     String,
     Integer,
     Float,
@@ -82,7 +82,7 @@ impl Node {
     /// The value as an error message names it.
     pub(crate) fn found(&self) -> String {
         match &self.value {
-            Tree::Scalar(Kind::String, text) if matches!(self.origin, Origin::Line(_)) => {
+            Tree::Scalar(TomlType::String, text) if matches!(self.origin, Origin::Line(_)) => {
                 format!("\"{text}\"")
             }
             Tree::Scalar(_, text) => text.clone(),
@@ -123,22 +123,22 @@ pub(crate) fn read_argument(text: &str, origin: &Origin) -> Node {
         Ok(value) => convert(&value, &|_| origin.clone()),
         Err(_) => Node {
             origin: origin.clone(),
-            value: Tree::Scalar(Kind::Other, text.to_owned()),
+            value: Tree::Scalar(TomlType::Other, text.to_owned()),
         },
     }
 }
 
 fn convert(value: &Spanned<DeValue<'_>>, origin: &dyn Fn(usize) -> Origin) -> Node {
     let tree = match value.get_ref() {
-        DeValue::String(text) => Tree::Scalar(Kind::String, text.clone().into_owned()),
+        DeValue::String(text) => Tree::Scalar(TomlType::String, text.clone().into_owned()),
         DeValue::Integer(number) => Tree::Scalar(
-            Kind::Integer,
+            TomlType::Integer,
             i128::from_str_radix(number.as_str(), number.radix())
                 .map_or_else(|_| number.to_string(), |number| number.to_string()),
         ),
-        DeValue::Float(number) => Tree::Scalar(Kind::Float, number.to_string()),
-        DeValue::Boolean(flag) => Tree::Scalar(Kind::Boolean, flag.to_string()),
-        DeValue::Datetime(date) => Tree::Scalar(Kind::Other, date.to_string()),
+        DeValue::Float(number) => Tree::Scalar(TomlType::Float, number.to_string()),
+        DeValue::Boolean(flag) => Tree::Scalar(TomlType::Boolean, flag.to_string()),
+        DeValue::Datetime(date) => Tree::Scalar(TomlType::Other, date.to_string()),
         DeValue::Array(values) => {
             Tree::Array(values.iter().map(|value| convert(value, origin)).collect())
         }

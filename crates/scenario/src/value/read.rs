@@ -13,7 +13,7 @@ use crate::keys::Section;
 use crate::problem::closest;
 use crate::queue::set;
 use crate::read::{Reader, Values, View, tables};
-use crate::tree::{Kind, Node, Table, Tree};
+use crate::tree::{Node, Table, TomlType, Tree};
 
 /// Reads the tables `[value.NAME]`.
 pub(crate) fn functions(reader: &mut Reader, node: &Node) -> Option<Vec<FunctionSpec>> {
@@ -129,8 +129,8 @@ fn point(node: &Node) -> Option<Point> {
         return None;
     };
     Some(Point {
-        rate: notation::rate(scalar(rate, &[Kind::String])?.trim()).ok()?,
-        value: notation::integer(scalar(value, &[Kind::Integer])?).ok()?,
+        rate: notation::rate(scalar(rate, &[TomlType::String])?.trim()).ok()?,
+        value: notation::integer(scalar(value, &[TomlType::Integer])?).ok()?,
     })
 }
 
@@ -151,7 +151,7 @@ pub(crate) fn group(
     let Tree::Table(table) = &node.value else {
         let form = view.row("value").domain;
         let Some(name) =
-            scalar(node, &[Kind::String]).filter(|name| Domain::Word.parse(name).is_some())
+            scalar(node, &[TomlType::String]).filter(|name| Domain::Word.parse(name).is_some())
         else {
             reader.wrong(&path, node, &format!("must be {form}"));
             return None;
@@ -224,7 +224,7 @@ fn named(
     };
     let mut functions = Vec::new();
     for node in nodes {
-        let name = scalar(node, &[Kind::String]);
+        let name = scalar(node, &[TomlType::String]);
         let function = match name.filter(|name| Domain::Word.parse(name).is_some()) {
             Some(name) => function_called(reader, path, node, name, own),
             None => {
@@ -286,7 +286,7 @@ fn kind(
         reader.missing(path, table, &format!("must be one of {names}"));
         return None;
     };
-    let name = scalar(node, &[Kind::String]);
+    let name = scalar(node, &[TomlType::String]);
     let found = name.and_then(|name| list.iter().find(|entry| entry.name == name));
     if found.is_none() {
         let meant = closest(
