@@ -112,7 +112,7 @@ impl Section {
 
 /// The value of a key that nobody gave.
 #[derive(Debug, Clone, Copy)]
-pub enum Default {
+pub enum KeyDefault {
     /// There is none: the key must be given.
     Required,
     /// This, in the notation of the file.
@@ -131,7 +131,7 @@ pub struct Key {
     /// Kind, unit and range.
     pub domain: Domain,
     /// What it is when nobody says.
-    pub default: Default,
+    pub default: KeyDefault,
     /// The key exists only where the key `kind` of the same table has this value. A name may have a row for each of several
     /// kinds.
     pub only: Option<&'static str>,
@@ -155,7 +155,7 @@ const fn key(
     section: Section,
     name: &'static str,
     domain: Domain,
-    default: Default,
+    default: KeyDefault,
     help: &'static str,
     example: &'static str,
 ) -> Key {
@@ -173,7 +173,7 @@ const fn key(
     }
 }
 
-impl Default {
+impl KeyDefault {
     /// In words: a value, or how it follows; `None` where the key must be given.
     pub fn words(self) -> Option<&'static str> {
         match self {
@@ -205,7 +205,7 @@ impl Key {
     }
 }
 
-use self::Default::{Derived, Is, Required};
+use self::KeyDefault::{Derived, Is, Required};
 use self::Section::{
     App, At, CongestionControl, Group, Interval, Link, Period, Reverse, Root, Run, Value,
 };
@@ -334,7 +334,9 @@ mod tests {
                     && (other.only.is_none() || other.only == key.only)
             });
             assert!(!twin, "{:?}.{} appears twice", key.section, key.name);
-            if let (Default::Is(text), false) = (key.default, matches!(key.domain, Domain::Seeds)) {
+            if let (KeyDefault::Is(text), false) =
+                (key.default, matches!(key.domain, Domain::Seeds))
+            {
                 assert!(key.domain.parse(text).is_some(), "{}", key.name);
             }
         }

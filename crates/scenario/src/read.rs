@@ -10,7 +10,7 @@ use quell_units::{Bytes, Rate, Time};
 
 use super::control::{DEFAULT_CONTROL, default_ecn};
 use super::domain::{Parsed, scalar};
-use super::keys::{Default, Key, Section};
+use super::keys::{Key, KeyDefault, Section};
 use super::problem::{Origin, Problem, Problems, closest};
 use super::tree::{Node, Table, TomlType, Tree};
 use super::{
@@ -211,7 +211,7 @@ impl<'a> View<'a> {
     pub(super) fn node(&self, reader: &mut Reader, name: &str) -> Option<&'a Node> {
         let row = self.row(name);
         let node = self.table.get(name);
-        if node.is_none() && matches!(row.default, Default::Required) {
+        if node.is_none() && matches!(row.default, KeyDefault::Required) {
             reader.missing(
                 &self.key(name),
                 self.node,
@@ -226,9 +226,9 @@ impl<'a> View<'a> {
         let row = self.row(name);
         let Some(node) = self.node(reader, name) else {
             return match row.default {
-                Default::Is("[1]") => Some(Parsed::Seeds(vec![1])),
-                Default::Is(text) => row.domain.parse(text),
-                Default::Required | Default::Derived(_) => None,
+                KeyDefault::Is("[1]") => Some(Parsed::Seeds(vec![1])),
+                KeyDefault::Is(text) => row.domain.parse(text),
+                KeyDefault::Required | KeyDefault::Derived(_) => None,
             };
         };
         match row.domain.read(node) {

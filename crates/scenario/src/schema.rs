@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 
 use crate::Domain;
 use crate::control::{DEFAULT_CONTROL, names};
-use crate::keys::{Default, Key, Section};
+use crate::keys::{Key, KeyDefault, Section};
 use crate::{MOST_FUNCTIONS, PIECEWISE, UNMARKED};
 
 const NUMBER: &str = r"\s*([0-9][0-9_]*\.?[0-9_]*|\.[0-9_]*[0-9][0-9_]*)";
@@ -66,7 +66,7 @@ fn section(section: Section) -> Value {
             _ => json!({}),
         };
         properties.insert(key.name.to_owned(), property);
-        if matches!(key.default, Default::Required) && key.only.is_none() {
+        if matches!(key.default, KeyDefault::Required) && key.only.is_none() {
             required.push(key.name);
         }
     }
@@ -94,7 +94,7 @@ fn applications() -> Vec<Value> {
                 continue;
             }
             properties.insert(name, property(key));
-            if matches!(key.default, Default::Required) {
+            if matches!(key.default, KeyDefault::Required) {
                 required.push(key.name);
             }
         }
@@ -160,11 +160,11 @@ fn property(key: &Key) -> Value {
     };
     property["description"] = json!(key.help);
     match key.default {
-        Default::Is(text) => property["default"] = in_json(&key.domain, text),
-        Default::Derived(how) => {
+        KeyDefault::Is(text) => property["default"] = in_json(&key.domain, text),
+        KeyDefault::Derived(how) => {
             property["description"] = json!(format!("{} Default: {how}.", key.help))
         }
-        Default::Required => {}
+        KeyDefault::Required => {}
     }
     property
 }
