@@ -16,9 +16,9 @@ use crate::packet::Packet;
 #[derive(Debug)]
 pub struct Config {
     /// The direction from the sender of a [`Direction::Forward`] flow to its receiver.
-    pub forward: Side,
+    pub forward: DirectionConfig,
     /// The opposite direction.
-    pub reverse: Side,
+    pub reverse: DirectionConfig,
     /// The one-way delay of each group, by [`GroupId`]: half of its base RTT in each direction.
     pub delays: Vec<Time>,
     /// Random delays that keep flows out of step.
@@ -45,7 +45,7 @@ pub struct Jitter {
 
 /// One direction of the bottleneck.
 #[derive(Debug)]
-pub struct Side {
+pub struct DirectionConfig {
     /// Rate at the start.
     pub rate: Rate,
     /// Bytes that a packet occupies on the link.

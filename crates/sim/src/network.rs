@@ -9,7 +9,7 @@ use quell_tcp::Segment;
 use quell_units::ParameterError;
 use quell_units::{Random, Rate, Time};
 
-use crate::config::{Change, Jitter, Side};
+use crate::config::{Change, DirectionConfig, Jitter};
 use crate::options::OptionStore;
 use crate::packet::Packet;
 use crate::sleeper::Sleeper;
@@ -62,7 +62,7 @@ pub(crate) const fn index(direction: Direction) -> usize {
 impl<O: Observer<Packet>> Network<O> {
     /// `None` if there are too many different delays.
     pub(crate) fn new(
-        sides: [Side; 2],
+        sides: [DirectionConfig; 2],
         delays: &[Time],
         jitter: &Jitter,
         observers: [O; 2],
@@ -176,7 +176,7 @@ impl<O: Observer<Packet>> Network<O> {
 }
 
 impl<O: Observer<Packet>> Path<O> {
-    fn new(side: Side, wires: Wires, observer: O, source: usize) -> Self {
+    fn new(side: DirectionConfig, wires: Wires, observer: O, source: usize) -> Self {
         let collector = Collector {
             observer,
             dropped: Vec::new(),

@@ -42,7 +42,7 @@ fn limited(rate: Rate, gso: bool, pacing: Option<bool>) -> FlowConfig {
     flow
 }
 
-fn fifo(rate: Rate) -> quell_sim::Side {
+fn fifo(rate: Rate) -> quell_sim::DirectionConfig {
     side("fifo", &[("limit", "1000p")], rate)
 }
 

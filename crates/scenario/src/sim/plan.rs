@@ -2,7 +2,7 @@
 
 use quell_app::Transport;
 use quell_measure::{Direction, GroupId};
-use quell_sim::{Change, Config, FlowConfig, Jitter, Packet, Side, TransportConfig};
+use quell_sim::{Change, Config, DirectionConfig, FlowConfig, Jitter, Packet, TransportConfig};
 use quell_tcp::{Codepoint, ReceiveBuffer, ReceiverConfig, SenderConfig, Ticks};
 use quell_units::{Bytes, Ecn, Random, Time};
 
@@ -75,9 +75,9 @@ fn on_hosts(
     transport
 }
 
-fn side(scenario: &Scenario, direction: Direction, seed: u64, component: &str) -> Side {
+fn side(scenario: &Scenario, direction: Direction, seed: u64, component: &str) -> DirectionConfig {
     let side = scenario.link.side(direction);
-    Side {
+    DirectionConfig {
         rate: side.rate,
         framing: side.framing,
         discipline: discipline::<Packet>(side, Random::new(seed, component)),

@@ -9,7 +9,7 @@ use quell_tcp::{CcConfig, Flags, Segment};
 use quell_units::{Random, Rate, Settings};
 
 use super::*;
-use crate::config::{Jitter, Side};
+use crate::config::{DirectionConfig, Jitter};
 
 /// Sees nothing.
 struct Blind;
@@ -22,7 +22,7 @@ fn network() -> Network<Blind> {
         let (rate, mtu) = (Rate::from_mbps(10), Bytes::new(1_500));
         let settings = Settings::new(find("fifo").unwrap().parameters);
         let random = Random::new(1, "queue");
-        Side {
+        DirectionConfig {
             rate,
             framing: Framing::default(),
             markers: Vec::new(),

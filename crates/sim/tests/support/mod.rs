@@ -8,7 +8,9 @@ use quell_aqm::departure_clock::Framing;
 use quell_aqm::registry::find;
 use quell_aqm::{Departure, Discipline, Drop, Link, MarkReason, Observer, QueueId};
 use quell_measure::{Direction, FlowId, GroupId};
-use quell_sim::{Change, Config, FlowConfig, Jitter, Packet, Side, Simulator, TransportConfig};
+use quell_sim::{
+    Change, Config, DirectionConfig, FlowConfig, Jitter, Packet, Simulator, TransportConfig,
+};
 use quell_tcp::{CcConfig, Codepoint, ReceiverConfig, SenderConfig};
 use quell_units::{Bytes, Ecn, Random, Rate, Settings, Time};
 
@@ -76,8 +78,8 @@ pub(crate) fn discipline(kind: &str, settings: &[(&str, &str)], rate: Rate) -> D
     Discipline::new(kind, values, Link { rate, mtu: MTU }, random).expect("a queue")
 }
 
-pub(crate) fn side(kind: &str, settings: &[(&str, &str)], rate: Rate) -> Side {
-    Side {
+pub(crate) fn side(kind: &str, settings: &[(&str, &str)], rate: Rate) -> DirectionConfig {
+    DirectionConfig {
         rate,
         framing: Framing::default(),
         markers: Vec::new(),
@@ -86,7 +88,7 @@ pub(crate) fn side(kind: &str, settings: &[(&str, &str)], rate: Rate) -> Side {
 }
 
 /// A way back that is always free.
-pub(crate) fn free() -> Side {
+pub(crate) fn free() -> DirectionConfig {
     side("fifo", &[("limit", "1000000p")], Rate::UNLIMITED)
 }
 
@@ -108,7 +110,7 @@ pub(crate) fn cbr(group: u32, size: u64, mean: Time, stddev: Time, start: Time) 
     }
 }
 
-pub(crate) fn config(forward: Side, delay: Time, flows: Vec<FlowConfig>) -> Config {
+pub(crate) fn config(forward: DirectionConfig, delay: Time, flows: Vec<FlowConfig>) -> Config {
     Config {
         forward,
         reverse: free(),
