@@ -26,7 +26,7 @@ pub struct Config {
     /// Flows, in the order of their ids.
     pub flows: Vec<FlowConfig>,
     /// Timed changes, in the order of time.
-    pub changes: Vec<(Time, Change)>,
+    pub changes: Vec<(Time, LinkChange)>,
 }
 
 /// A random time that hosts take before they look at a packet that has arrived.
@@ -89,7 +89,7 @@ pub enum TransportConfig {
 
 /// What changes during a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Change {
+pub enum LinkChange {
     /// The rate of a direction.
     Rate {
         /// The direction.
@@ -108,7 +108,7 @@ pub enum Change {
     },
 }
 
-impl Change {
+impl LinkChange {
     /// The direction that changes.
     pub const fn direction(&self) -> Direction {
         match self {

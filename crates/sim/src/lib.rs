@@ -35,7 +35,7 @@ mod timers;
 mod wire;
 
 pub use both::Both;
-pub use config::{Change, Config, DirectionConfig, Error, FlowConfig, Jitter, TransportConfig};
+pub use config::{Config, DirectionConfig, Error, FlowConfig, Jitter, LinkChange, TransportConfig};
 pub use network::Announce;
 pub use packet::{PACKET_MEMORY, Packet};
 pub use simulator::{FLOW_MEMORY, Simulator};

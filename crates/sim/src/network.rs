@@ -9,7 +9,7 @@ use quell_tcp::Segment;
 use quell_units::ParameterError;
 use quell_units::{Random, Rate, Time};
 
-use crate::config::{Change, DirectionConfig, Jitter};
+use crate::config::{DirectionConfig, Jitter, LinkChange};
 use crate::options::OptionStore;
 use crate::packet::Packet;
 use crate::sleeper::Sleeper;
@@ -169,7 +169,7 @@ impl<O: Observer<Packet>> Network<O> {
         self.paths[self.path_of(lane)].wires.behind(lane, others)
     }
 
-    pub(crate) fn change(&mut self, change: &Change, at: Time) -> Result<(), ParameterError> {
+    pub(crate) fn change(&mut self, change: &LinkChange, at: Time) -> Result<(), ParameterError> {
         let path = &mut self.paths[index(change.direction())];
         path.change(change, at, &mut self.sources)
     }
@@ -215,18 +215,18 @@ impl<O: Observer<Packet>> Path<O> {
 
     fn change(
         &mut self,
-        change: &Change,
+        change: &LinkChange,
         at: Time,
         sources: &mut Sources,
     ) -> Result<(), ParameterError> {
         let wires = &mut self.wires;
         let sink = &mut |packet, departure: Departure| wires.push(packet, departure, sources);
         let done = match change {
-            Change::Rate { rate, .. } => {
+            LinkChange::Rate { rate, .. } => {
                 self.queue.set_rate(*rate, at, sink);
                 Ok(())
             }
-            Change::Queue { key, value, .. } => self.queue.configure(key, value, at, sink),
+            LinkChange::Queue { key, value, .. } => self.queue.configure(key, value, at, sink),
         };
         self.plan(sources);
         done

@@ -14,7 +14,7 @@ use quell_measure::{Direction, FlowId, FlowSample, Hop};
 use quell_tcp::SenderStats;
 use quell_units::{Random, Rate, Time};
 
-use crate::config::{Change, Config, Error, TransportConfig};
+use crate::config::{Config, Error, LinkChange, TransportConfig};
 use crate::flow::{End, Flow};
 use crate::network::{Announce, Network, Path, Source, index};
 use crate::options::OptionStore;
@@ -54,7 +54,7 @@ pub struct Simulator<O> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Planned {
     Stop(u32),
-    Change(Change),
+    Change(LinkChange),
     Start(u32),
 }
 

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use quell_aqm::{Drop, Observer, QueueId};
 use quell_measure::{Direction, FlowId, Hop};
-use quell_sim::{Both, Change, Error, Packet, Simulator};
+use quell_sim::{Both, Error, LinkChange, Packet, Simulator};
 use quell_units::{Rate, Time};
 use support::*;
 
@@ -119,7 +119,7 @@ fn changes_happen_at_their_time() {
 
 #[test]
 fn a_parameter_changes_at_its_time_and_a_wrong_one_is_refused() {
-    let change = |key: &str, value: &str| Change::Queue {
+    let change = |key: &str, value: &str| LinkChange::Queue {
         direction: Direction::Forward,
         key: key.to_owned(),
         value: value.to_owned(),

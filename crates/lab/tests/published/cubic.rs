@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 
 use quell_aqm::{Drop, Observer};
 use quell_measure::{Direction, FlowId};
-use quell_sim::{Change, Config, Packet, Simulator};
+use quell_sim::{Config, LinkChange, Packet, Simulator};
 use quell_units::Time;
 
 use crate::evaluation::Misses;
@@ -72,7 +72,7 @@ fn loss(variant: &str) -> Time {
 fn return_of(variant: &str, rounds: bool) -> Return {
     let loss = loss(variant);
     let mut config = config(variant);
-    let room = Change::Queue {
+    let room = LinkChange::Queue {
         direction: Direction::Forward,
         key: "limit".to_owned(),
         value: "1MB".to_owned(),

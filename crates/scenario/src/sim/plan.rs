@@ -2,7 +2,7 @@
 
 use quell_app::Transport;
 use quell_measure::{Direction, GroupId};
-use quell_sim::{Change, Config, DirectionConfig, FlowConfig, Jitter, Packet, TransportConfig};
+use quell_sim::{Config, DirectionConfig, FlowConfig, Jitter, LinkChange, Packet, TransportConfig};
 use quell_tcp::{Codepoint, ReceiveBuffer, ReceiverConfig, SenderConfig, Ticks};
 use quell_units::{Bytes, Ecn, Random, Time};
 
@@ -137,9 +137,9 @@ fn transport(group: &Group, scenario: &Scenario) -> Result<TransportConfig, SimE
     Ok(TransportConfig::Stream(Box::new((sender, receiver))))
 }
 
-fn changes(change: &crate::Change) -> Vec<(Time, Change)> {
+fn changes(change: &crate::Change) -> Vec<(Time, LinkChange)> {
     let each = change.set.iter().filter_map(|setting| match setting {
-        Setting::Rate(direction, rate) => Some(Change::Rate {
+        Setting::Rate(direction, rate) => Some(LinkChange::Rate {
             direction: *direction,
             rate: *rate,
         }),
@@ -147,7 +147,7 @@ fn changes(change: &crate::Change) -> Vec<(Time, Change)> {
             direction,
             key,
             value,
-        } => Some(Change::Queue {
+        } => Some(LinkChange::Queue {
             direction: *direction,
             key: key.clone(),
             value: value.clone(),

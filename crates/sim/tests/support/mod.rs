@@ -9,7 +9,7 @@ use quell_aqm::registry::find;
 use quell_aqm::{Departure, Discipline, Drop, Link, MarkReason, Observer, QueueId};
 use quell_measure::{Direction, FlowId, GroupId};
 use quell_sim::{
-    Change, Config, DirectionConfig, FlowConfig, Jitter, Packet, Simulator, TransportConfig,
+    Config, DirectionConfig, FlowConfig, Jitter, LinkChange, Packet, Simulator, TransportConfig,
 };
 use quell_tcp::{CcConfig, Codepoint, ReceiverConfig, SenderConfig};
 use quell_units::{Bytes, Ecn, Random, Rate, Settings, Time};
@@ -132,9 +132,9 @@ pub(crate) fn run(simulator: &mut Simulator<Counter>, until: Time) {
     assert_eq!(reached, until);
 }
 
-pub(crate) fn rate_change(at: Time, rate: Rate) -> (Time, Change) {
+pub(crate) fn rate_change(at: Time, rate: Rate) -> (Time, LinkChange) {
     let direction = Direction::Forward;
-    (at, Change::Rate { direction, rate })
+    (at, LinkChange::Rate { direction, rate })
 }
 
 /// What the receiver of a constant-rate flow reports.
