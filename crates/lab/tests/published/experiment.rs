@@ -44,7 +44,7 @@ pub(crate) fn simulation(scenario: &Scenario, seed: u64) -> Config {
 
 /// What one run gave after its warm-up.
 #[derive(Debug)]
-pub(crate) struct Measured {
+pub(crate) struct ExperimentResult {
     /// The forward link.
     pub(crate) link: LinkFigures,
     pub(crate) bursts: Bursts,
@@ -58,7 +58,7 @@ pub(crate) struct Measured {
     pub(crate) longest: Time,
 }
 
-impl Measured {
+impl ExperimentResult {
     /// What is measured, in seconds.
     pub(crate) fn seconds(&self) -> f64 {
         self.link.span.length().as_nanos() as f64 / 1e9
@@ -128,7 +128,7 @@ impl Run {
 }
 
 /// Runs `scenario` with `seed`.
-pub(crate) fn measure(scenario: &Scenario, seed: u64) -> Measured {
+pub(crate) fn measure(scenario: &Scenario, seed: u64) -> ExperimentResult {
     let config = simulation(scenario, seed);
     let is_stream = |&id: &FlowId| {
         let flow = &config.flows[id.index()];
@@ -154,7 +154,7 @@ pub(crate) fn measure(scenario: &Scenario, seed: u64) -> Measured {
     let forward = run.simulator.observers_mut().next().unwrap();
     let Both(recorder, Both(bursts, longest)) = forward;
     let link = recorder.finish(end).whole;
-    Measured {
+    ExperimentResult {
         goodput: delivered as f64 * 8e9 / link.span.length().as_nanos() as f64,
         link,
         bursts: bursts.finish(end),

@@ -5,7 +5,7 @@
 use quell_measure::drop_interval_s;
 
 use crate::evaluation::Misses;
-use crate::experiment::{Measured, measure, scenario};
+use crate::experiment::{ExperimentResult, measure, scenario};
 use crate::page;
 use crate::statistics::{Mean, mean};
 use crate::sweep::sweep;
@@ -51,7 +51,12 @@ fn isolated(misses: &mut Misses) -> String {
     let tail_drop = runs("gsp2014/e1-taildrop.toml", &[]);
     let basic = runs("gsp2014/e2-gsp.toml", &[]);
     let adaptive = runs("gsp2014/e2-gsp.toml", &["link.queue.adaptive=true"]);
-    type Figure = (&'static str, [&'static str; 3], usize, fn(&Measured) -> f64);
+    type Figure = (
+        &'static str,
+        [&'static str; 3],
+        usize,
+        fn(&ExperimentResult) -> f64,
+    );
     let figures: [Figure; 8] = [
         ("drops in 30 s", ["67", "82", "74 ± 3"], 1, |run| {
             run.link.queues[0].dropped as f64 * 30.0 / run.seconds()
@@ -90,10 +95,11 @@ fn isolated(misses: &mut Misses) -> String {
         "ours, basic",
         "ours, adaptive",
     ]);
-    let of = |runs: &[Measured], figure: &Figure| -> Mean { mean(runs.iter().map(figure.3)) };
+    let of =
+        |runs: &[ExperimentResult], figure: &Figure| -> Mean { mean(runs.iter().map(figure.3)) };
     for figure in &figures {
         let (what, [tail, gsp, check], decimals, _) = *figure;
-        let show = |runs: &[Measured]| of(runs, figure).show(decimals);
+        let show = |runs: &[ExperimentResult]| of(runs, figure).show(decimals);
         table.row(&[
             what.to_owned(),
             tail.to_owned(),
@@ -128,7 +134,7 @@ fn isolated(misses: &mut Misses) -> String {
 }
 
 /// One row of the sweeps: what E3 and E4 state of a queue.
-fn row(n: u64, run: &Measured) -> Vec<String> {
+fn row(n: u64, run: &ExperimentResult) -> Vec<String> {
     let queue = &run.link.queues[0];
     let backlog = queue.backlog_bytes.unwrap();
     let kilo = |bytes: f64| format!("{:.0}", bytes / 1e3);
@@ -197,7 +203,7 @@ fn sweep_of_flows(misses: &mut Misses) -> String {
         vec!["2430 / 3330".to_owned()],
     ];
     table.row(&cells.concat());
-    let backlog = |run: &Measured| run.link.queues[0].backlog_bytes.unwrap();
+    let backlog = |run: &ExperimentResult| run.link.queues[0].backlog_bytes.unwrap();
     let (long, short) = (backlog(&tail), backlog(&runs[runs.len() - 1]));
     let means = long.mean / short.mean;
     let swings = long.swing() / short.swing();

@@ -8,7 +8,7 @@ use quell_measure::{Bursts, Dist, drop_interval_s};
 use quell_units::Time;
 
 use crate::evaluation::Misses;
-use crate::experiment::{Measured, measure, scenario};
+use crate::experiment::{ExperimentResult, measure, scenario};
 use crate::page;
 use crate::statistics::mean;
 use crate::sweep::sweep;
@@ -19,7 +19,7 @@ const TITLE: &str = "Global synchronisation behind drop-tail";
 const SEEDS: [u64; 4] = [1, 2, 3, 4];
 
 /// Every seed with the first number of flows, then with the next.
-fn seeded(file: &str, numbers: &[u64]) -> Vec<Measured> {
+fn seeded(file: &str, numbers: &[u64]) -> Vec<ExperimentResult> {
     let points: Vec<(u64, u64)> = numbers
         .iter()
         .flat_map(|&n| SEEDS.map(|seed| (n, seed)))
@@ -121,7 +121,7 @@ fn bursts(misses: &mut Misses) -> String {
     let runs = sweep(&seeds, |&seed| {
         measure(&scenario("gsp2014/e1-taildrop.toml", &sets), seed)
     });
-    let of = |figure: fn(&Measured) -> f64| mean(runs.iter().map(figure));
+    let of = |figure: fn(&ExperimentResult) -> f64| mean(runs.iter().map(figure));
     let drops = of(|run| run.link.queues[0].dropped as f64 * 30.0 / run.seconds());
     let cuts = of(|run| run.cuts as f64 * 30.0 / run.seconds());
     let per_burst = of(|run| run.bursts.mean_drops().unwrap());
@@ -201,7 +201,7 @@ fn rising(misses: &mut Misses) -> String {
         "cross-check",
     ]);
     for ((n, check), runs) in points.iter().zip(runs.chunks(SEEDS.len())) {
-        let of = |figure: fn(&Measured) -> f64| mean(runs.iter().map(figure));
+        let of = |figure: fn(&ExperimentResult) -> f64| mean(runs.iter().map(figure));
         let utilisation = of(|run| run.link.utilisation()).value;
         let drop_ratio = of(|run| 1e4 * run.link.queues[0].drop_ratio);
         let cut_ratio = of(|run| {
@@ -210,12 +210,13 @@ fn rising(misses: &mut Misses) -> String {
         });
         // Of all runs together.
         let length = runs.iter().map(|run| run.link.span.length());
-        let interval = |count: fn(&Measured) -> u64| {
+        let interval = |count: fn(&ExperimentResult) -> u64| {
             let length = length.clone().fold(Time::ZERO, |sum, one| sum + one);
             drop_interval_s(*n, length, runs.iter().map(count).sum()).unwrap()
         };
         let backlog = |figure: fn(&Dist) -> f64| {
-            let of_run = |run: &Measured| figure(&run.link.queues[0].backlog_bytes.unwrap());
+            let of_run =
+                |run: &ExperimentResult| figure(&run.link.queues[0].backlog_bytes.unwrap());
             mean(runs.iter().map(of_run)).value / 1e3
         };
         let mean_kb = backlog(|dist| dist.mean);
