@@ -24,7 +24,7 @@ use std::process::ExitCode;
 use quell_lab::live::{self, LiveError};
 use quell_units::{Rate, Time};
 
-use quell::{Fate, Measured};
+use quell::{Fate, LinkRun};
 use workload::{Load, Workload};
 
 /// "rate error ≤ 0.1 % over 10 s"; what is under way at the ends of a shorter time weighs more.
@@ -211,7 +211,7 @@ fn datagrams(mbps: u64) -> Workload {
 }
 
 /// Cells that both tables have: what is lost, how late, with how much work.
-fn condition(measured: &Measured, bounds: &mut Bounds) -> String {
+fn condition(measured: &LinkRun, bounds: &mut Bounds) -> String {
     let lost = bounds.judge(
         measured.lost_outside.to_string(),
         measured.lost_outside == 0,

@@ -15,7 +15,7 @@ use crate::workload::{Load, OVERHEAD, Workload};
 const DRAIN: Time = Time::from_secs(1);
 
 /// What a link did after the warm-up.
-pub struct Measured {
+pub struct LinkRun {
     /// Link bits per second that arrived at the receiving applications.
     pub link_rate: f64,
     /// Share of time in which the link transmitted.
@@ -42,7 +42,7 @@ pub struct Fate {
 }
 
 /// Measures for `span` after `warmup`.
-pub fn measure(workload: &Workload, warmup: Time, span: Time) -> Result<Measured, LiveError> {
+pub fn measure(workload: &Workload, warmup: Time, span: Time) -> Result<LinkRun, LiveError> {
     let summary = run(workload, warmup, warmup + span, None)?;
     let link = &summary.figures.link;
     let lateness = |quantile: &str| {
@@ -53,7 +53,7 @@ pub fn measure(workload: &Workload, warmup: Time, span: Time) -> Result<Measured
         ) * 1e3
     };
     let goodput: f64 = summary.figures.groups[0].goodput_bps.iter().sum();
-    Ok(Measured {
+    Ok(LinkRun {
         link_rate: workload.link_bytes(goodput),
         utilisation: link.utilisation,
         lost_outside: link.lost_outside,
