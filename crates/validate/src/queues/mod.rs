@@ -27,8 +27,8 @@ use quell_lab::{GuestOptions, Options, RunError, World};
 use quell_measure::Summary;
 
 use point::Point;
-use store::{Side, Store};
-use table::Measured;
+use store::{Bottleneck, Store};
+use table::PointRuns;
 
 /// Compares quell's queues with the kernel's own.
 #[derive(Debug, Parser)]
@@ -72,7 +72,7 @@ enum Where {
 #[derive(Debug, Clone, Copy)]
 struct Run {
     point: Point,
-    side: Side,
+    side: Bottleneck,
     seed: u64,
 }
 
@@ -145,9 +145,9 @@ fn compare(arguments: &Arguments) -> Result<(), Box<dyn std::error::Error>> {
             }
             Ok(summaries)
         };
-        let of_point = Measured {
-            quell: of_side(Side::Quell)?,
-            kernel: of_side(Side::Kernel)?,
+        let of_point = PointRuns {
+            quell: of_side(Bottleneck::Quell)?,
+            kernel: of_side(Bottleneck::Kernel)?,
             not_run: reason.map(|(_, why)| why.clone()),
         };
         measured.push((point, of_point));
@@ -163,7 +163,7 @@ impl Runs<'_> {
         for seed in 1..=self.arguments.seeds {
             for &point in points {
                 let text = point.scenario(self.world, seed)?.to_toml();
-                for side in Side::BOTH {
+                for side in Bottleneck::BOTH {
                     if self.store.get(&point, side, seed, &text).is_none() {
                         waiting.push(Run { point, side, seed });
                     }
@@ -224,7 +224,7 @@ impl Runs<'_> {
             warnings: Vec::new(),
             packets: false,
             live: LiveOptions {
-                kernel_queue: (side == Side::Kernel).then(|| point.kernel()),
+                kernel_queue: (side == Bottleneck::Kernel).then(|| point.kernel()),
                 watch: true,
                 ..LiveOptions::default()
             },
@@ -257,7 +257,7 @@ impl Runs<'_> {
 /// Prints every figure, and writes the document if all points were asked for.
 fn report(
     arguments: &Arguments,
-    measured: &[(Point, Measured)],
+    measured: &[(Point, PointRuns)],
     kernel: &str,
     stop: &AtomicBool,
 ) -> Result<(), Box<dyn std::error::Error>> {
@@ -298,8 +298,8 @@ fn report(
 }
 
 /// What the table was made of.
-fn facts(arguments: &Arguments, measured: &[(Point, Measured)], kernel: &str) -> String {
-    let runs = |(_, of_point): &(Point, Measured)| of_point.quell.len() + of_point.kernel.len();
+fn facts(arguments: &Arguments, measured: &[(Point, PointRuns)], kernel: &str) -> String {
+    let runs = |(_, of_point): &(Point, PointRuns)| of_point.quell.len() + of_point.kernel.len();
     let sides = measured
         .iter()
         .flat_map(|(_, one)| [one.quell.len(), one.kernel.len()]);

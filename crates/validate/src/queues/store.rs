@@ -10,12 +10,12 @@ use crate::store::{self, Folder, Record};
 
 /// What stands at the bottleneck.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Side {
+pub(crate) enum Bottleneck {
     Quell,
     Kernel,
 }
 
-impl Side {
+impl Bottleneck {
     pub(crate) const BOTH: [Self; 2] = [Self::Quell, Self::Kernel];
 }
 
@@ -39,19 +39,19 @@ impl Store {
         })
     }
 
-    fn name(point: &Point, side: Side, seed: u64) -> PathBuf {
+    fn name(point: &Point, side: Bottleneck, seed: u64) -> PathBuf {
         let side = match side {
-            Side::Quell => "quell",
-            Side::Kernel => "kernel",
+            Bottleneck::Quell => "quell",
+            Bottleneck::Kernel => "kernel",
         };
         format!("{}-{side}-seed{seed}.json", point.id()).into()
     }
 
     /// The kernel, and its queue if that stands at the bottleneck: what makes a result beside the program.
-    fn maker(&self, point: &Point, side: Side) -> String {
+    fn maker(&self, point: &Point, side: Bottleneck) -> String {
         match side {
-            Side::Quell => format!("{}; ", self.kernel),
-            Side::Kernel => format!("{} {}; ", self.kernel, point.kernel()),
+            Bottleneck::Quell => format!("{}; ", self.kernel),
+            Bottleneck::Kernel => format!("{} {}; ", self.kernel, point.kernel()),
         }
     }
 
@@ -59,7 +59,7 @@ impl Store {
     pub(crate) fn get(
         &self,
         point: &Point,
-        side: Side,
+        side: Bottleneck,
         seed: u64,
         scenario: &str,
     ) -> Option<Summary> {
@@ -77,7 +77,7 @@ impl Store {
     pub(crate) fn put(
         &self,
         point: &Point,
-        side: Side,
+        side: Bottleneck,
         seed: u64,
         scenario: &str,
         summary: Summary,

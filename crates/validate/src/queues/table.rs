@@ -15,21 +15,25 @@ const NAME: &str = "make parity";
 
 /// What is known of a point.
 #[derive(Debug, Default)]
-pub(crate) struct Measured {
+pub(crate) struct PointRuns {
     pub(crate) quell: Vec<Summary>,
     pub(crate) kernel: Vec<Summary>,
     /// Why it has no runs.
     pub(crate) not_run: Option<String>,
 }
 
-impl Measured {
+impl PointRuns {
     pub(crate) fn differences(&self) -> Vec<Difference> {
         Difference::all(&self.quell, &self.kernel)
     }
 }
 
 /// A document with its generated part replaced; `None` if it lacks the markers.
-pub(crate) fn replace(document: &str, points: &[(Point, Measured)], facts: &str) -> Option<String> {
+pub(crate) fn replace(
+    document: &str,
+    points: &[(Point, PointRuns)],
+    facts: &str,
+) -> Option<String> {
     document::replace(document, NAME, |explanations| {
         let mut text = format!("{facts}\n");
         table(&mut text, points);
@@ -39,7 +43,7 @@ pub(crate) fn replace(document: &str, points: &[(Point, Measured)], facts: &str)
 }
 
 /// A row per queue: how many bounds hold, and the figure that is furthest off.
-fn table(text: &mut String, points: &[(Point, Measured)]) {
+fn table(text: &mut String, points: &[(Point, PointRuns)]) {
     text.push_str("| queue | bounds that hold | furthest off: quell / kernel | at |\n| --- | --- | --- | --- |\n");
     let mut queues: Vec<&str> = points.iter().map(|(point, _)| point.queue.name()).collect();
     queues.dedup();
@@ -84,7 +88,7 @@ fn table(text: &mut String, points: &[(Point, Measured)]) {
 }
 
 /// Each figure of each group at each point, with both queues.
-pub(crate) fn sheet(points: &[(Point, Measured)]) -> Sheet {
+pub(crate) fn sheet(points: &[(Point, PointRuns)]) -> Sheet {
     let mut sheet = Sheet::new(
         "parity.csv",
         &[
@@ -149,7 +153,7 @@ fn estimate(mean: &Estimate) -> String {
     mean
 }
 
-fn misses(text: &mut String, points: &[(Point, Measured)], explanations: &Explanations) {
+fn misses(text: &mut String, points: &[(Point, PointRuns)], explanations: &Explanations) {
     let differences: Vec<(String, Difference)> = points
         .iter()
         .flat_map(|(point, measured)| {

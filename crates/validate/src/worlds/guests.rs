@@ -10,7 +10,7 @@ use quell_lab::{GuestOptions, Options, RunError, World};
 use crate::worlds::Arguments;
 use crate::worlds::case::Case;
 use crate::worlds::live::NotRun;
-use crate::worlds::store::{Kind, Store};
+use crate::worlds::store::{Place, Store};
 
 /// What is to be done, and what came of it.
 struct Work {
@@ -29,7 +29,7 @@ pub(crate) fn run(
     let mut waiting = VecDeque::new();
     for (case, seed) in wanted {
         let text = case.scenario(World::Virtual, seed)?.to_toml();
-        if !arguments.no_virtual && store.get(&case, &Kind::Virtual, seed, &text).is_none() {
+        if !arguments.no_virtual && store.get(&case, &Place::Virtual, seed, &text).is_none() {
             waiting.push_back((case, seed));
         }
     }
@@ -108,7 +108,7 @@ fn one(
     }
     let text = scenario.to_toml();
     store
-        .put(case, &Kind::Virtual, seed, text, run.summary, 0)
+        .put(case, &Place::Virtual, seed, text, run.summary, 0)
         .map_err(failed)?;
     Ok(note)
 }

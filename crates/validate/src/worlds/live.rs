@@ -17,7 +17,7 @@ use quell_units::Time;
 
 use crate::worlds::Arguments;
 use crate::worlds::case::Case;
-use crate::worlds::store::{Kind, Store};
+use crate::worlds::store::{Place, Store};
 
 /// A run in which one departure of a hundred was later than this, in either direction, counts as
 /// late: a tenth of the smallest base RTT.
@@ -50,7 +50,7 @@ pub(crate) fn run(
     for seed in 1..=arguments.seeds {
         for case in cases {
             let text = case.scenario(World::Live, seed)?.to_toml();
-            if !arguments.no_live && store.get(case, &Kind::Live, seed, &text).is_none() {
+            if !arguments.no_live && store.get(case, &Place::Live, seed, &text).is_none() {
                 waiting.push_back((case.clone(), seed));
             }
         }
@@ -159,7 +159,7 @@ fn one(
         }
         let kept = store.put(
             case,
-            &Kind::Live,
+            &Place::Live,
             seed,
             scenario.to_toml(),
             summary,

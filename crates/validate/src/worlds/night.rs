@@ -16,20 +16,20 @@ use crate::sheet::{self, Sheet};
 use crate::worlds::case::Case;
 use crate::worlds::figures::{Difference, Figure, Reference};
 use crate::worlds::grid::{self, STRENGTH};
-use crate::worlds::store::{Kind, Store};
+use crate::worlds::store::{Place, Store};
 use crate::worlds::{Arguments, guests, misses, simulated};
 
 type Failure = Box<dyn std::error::Error>;
 
 /// What is known of a point.
 #[derive(Debug, Default)]
-pub(crate) struct Measured {
+pub(crate) struct PointRuns {
     sim: Vec<Summary>,
     guest: Vec<Summary>,
     not_run: Option<String>,
 }
 
-impl Measured {
+impl PointRuns {
     pub(crate) fn differences(&self) -> Vec<Difference> {
         Difference::all(Reference::Virtual, &self.sim, &self.guest)
     }
@@ -48,9 +48,9 @@ pub(crate) fn measure(
     arguments: &Arguments,
     store: &Store,
     stop: &AtomicBool,
-) -> Result<Vec<(Case, Measured)>, Failure> {
-    let measured = cases.iter().map(|_| Measured::default());
-    let mut all: Vec<Measured> = measured.collect();
+) -> Result<Vec<(Case, PointRuns)>, Failure> {
+    let measured = cases.iter().map(|_| PointRuns::default());
+    let mut all: Vec<PointRuns> = measured.collect();
     let mut wanted: Vec<(usize, u64)> = (1..=arguments.seeds)
         .flat_map(|seed| (0..all.len()).map(move |index| (index, seed)))
         .collect();
@@ -64,11 +64,11 @@ pub(crate) fn measure(
             let case = &cases[index];
             let text = case.scenario(World::Virtual, seed)?.to_toml();
             let of_point = &mut all[index];
-            if let Some(record) = store.get(case, &Kind::Virtual, seed, &text) {
+            if let Some(record) = store.get(case, &Place::Virtual, seed, &text) {
                 of_point.guest.push(record.summary);
                 of_point
                     .sim
-                    .extend(simulated::run(case, seed, Kind::Punctual, store, stop)?);
+                    .extend(simulated::run(case, seed, Place::Punctual, store, stop)?);
             }
         }
         for (case, why) in failed {
@@ -82,7 +82,7 @@ pub(crate) fn measure(
         }
         // Points that have not had their turn yet wait for another call.
         let is_next =
-            |measured: &Measured| measured.guest.len() as u64 + 1 == seeds && measured.scatters();
+            |measured: &PointRuns| measured.guest.len() as u64 + 1 == seeds && measured.scatters();
         wanted = all
             .iter()
             .enumerate()
@@ -93,8 +93,8 @@ pub(crate) fn measure(
 }
 
 /// Every difference, with the name of its point.
-pub(crate) fn differences(measured: &[(Case, Measured)]) -> Vec<(String, Difference)> {
-    let of_point = |(case, measured): &(Case, Measured)| {
+pub(crate) fn differences(measured: &[(Case, PointRuns)]) -> Vec<(String, Difference)> {
+    let of_point = |(case, measured): &(Case, PointRuns)| {
         let all = measured.differences().into_iter();
         all.map(|difference| (case.id.clone(), difference))
             .collect::<Vec<_>>()
@@ -104,8 +104,8 @@ pub(crate) fn differences(measured: &[(Case, Measured)]) -> Vec<(String, Differe
 
 /// The generated part of the document, of the points of the grid and of those where the control stands beside CUBIC.
 pub(crate) fn part(
-    alone: &[(Case, Measured)],
-    beside: &[(Case, Measured)],
+    alone: &[(Case, PointRuns)],
+    beside: &[(Case, PointRuns)],
     arguments: &Arguments,
     explanations: &Explanations,
 ) -> String {
@@ -123,8 +123,8 @@ pub(crate) fn part(
 
 /// What the points say together.
 pub(crate) fn summary(
-    alone: &[(Case, Measured)],
-    beside: &[(Case, Measured)],
+    alone: &[(Case, PointRuns)],
+    beside: &[(Case, PointRuns)],
     arguments: &Arguments,
 ) -> String {
     let mut text = facts(alone, beside, arguments);
@@ -136,7 +136,11 @@ pub(crate) fn summary(
     text
 }
 
-fn facts(alone: &[(Case, Measured)], beside: &[(Case, Measured)], arguments: &Arguments) -> String {
+fn facts(
+    alone: &[(Case, PointRuns)],
+    beside: &[(Case, PointRuns)],
+    arguments: &Arguments,
+) -> String {
     let mut text = format!("With Linux {}, ", arguments.guest_version);
     for (measured, name) in [
         (alone, "points of the grid"),
@@ -209,7 +213,7 @@ fn shares(text: &mut String, title: &str, differences: &[(String, Difference)]) 
 }
 
 /// Each figure of each point of the grid, in both worlds.
-pub(crate) fn sheet(measured: &[(Case, Measured)]) -> Sheet {
+pub(crate) fn sheet(measured: &[(Case, PointRuns)]) -> Sheet {
     let mut sheet = Sheet::new(
         "grid.csv",
         &[

@@ -7,13 +7,13 @@ use quell_lab::{RunError, World};
 use quell_measure::Summary;
 
 use crate::worlds::case::Case;
-use crate::worlds::store::{Kind, Store};
+use crate::worlds::store::{Place, Store};
 
 /// One simulation, or what is kept of it; `None` if it was stopped.
 pub(crate) fn run(
     case: &Case,
     seed: u64,
-    kind: Kind,
+    kind: Place,
     store: &Store,
     stop: &AtomicBool,
 ) -> Result<Option<Summary>, Box<dyn std::error::Error>> {
@@ -23,8 +23,8 @@ pub(crate) fn run(
         return Ok(Some(record.summary));
     }
     let lateness = match &kind {
-        Kind::Late(lateness) => Some(lateness.clone()),
-        Kind::Punctual | Kind::Virtual | Kind::Live => None,
+        Place::Late(lateness) => Some(lateness.clone()),
+        Place::Punctual | Place::Virtual | Place::Live => None,
     };
     let run = run_late(&scenario, seed, lateness, stop, &mut ())
         .map_err(|error| RunError::Failed(error.to_string()))?;

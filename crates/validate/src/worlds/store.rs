@@ -32,7 +32,7 @@ const GUEST_CODE: [&str; 10] = [
 
 /// Where a run happens.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum Place {
     /// In the simulator, over a link that is never late.
     Punctual,
     /// In the simulator, over a link as late as the live one was.
@@ -91,29 +91,29 @@ impl Store {
     pub(crate) fn kernel(&self) -> &str {
         &self.kernel
     }
-    fn name(case: &Case, kind: &Kind, seed: u64) -> PathBuf {
+    fn name(case: &Case, kind: &Place, seed: u64) -> PathBuf {
         let folder = match kind {
-            Kind::Punctual => "sim",
-            Kind::Late(_) => "sim-late",
-            Kind::Virtual => "virtual",
-            Kind::Live => "live",
+            Place::Punctual => "sim",
+            Place::Late(_) => "sim-late",
+            Place::Virtual => "virtual",
+            Place::Live => "live",
         };
         Path::new(folder).join(format!("{}-seed{seed}.json", case.id))
     }
     /// What makes results in a world.
-    fn maker(&self, kind: &Kind) -> String {
+    fn maker(&self, kind: &Place) -> String {
         match (kind, &self.guest) {
-            (Kind::Punctual, _) => self.program.clone(),
-            (Kind::Late(lateness), _) => format!("{} {lateness:?}", self.program),
-            (Kind::Virtual, Some(guest)) => format!("{} {}", guest.kernel, guest.code),
-            (Kind::Virtual, None) => "no kernel".to_owned(),
-            (Kind::Live, _) => self.kernel.clone(),
+            (Place::Punctual, _) => self.program.clone(),
+            (Place::Late(lateness), _) => format!("{} {lateness:?}", self.program),
+            (Place::Virtual, Some(guest)) => format!("{} {}", guest.kernel, guest.code),
+            (Place::Virtual, None) => "no kernel".to_owned(),
+            (Place::Live, _) => self.kernel.clone(),
         }
     }
     /// Whether what `maker` made would be made the same now.
-    fn counts(&self, kind: &Kind, maker: &str) -> bool {
+    fn counts(&self, kind: &Place, maker: &str) -> bool {
         match (kind, &self.guest) {
-            (Kind::Virtual, Some(guest)) if guest.of_any_code => maker.starts_with(&guest.kernel),
+            (Place::Virtual, Some(guest)) if guest.of_any_code => maker.starts_with(&guest.kernel),
             _ => maker == self.maker(kind),
         }
     }
@@ -121,7 +121,7 @@ impl Store {
     pub(crate) fn get(
         &self,
         case: &Case,
-        kind: &Kind,
+        kind: &Place,
         seed: u64,
         scenario: &str,
     ) -> Option<Record> {
@@ -133,7 +133,7 @@ impl Store {
     pub(crate) fn put(
         &self,
         case: &Case,
-        kind: &Kind,
+        kind: &Place,
         seed: u64,
         scenario: String,
         summary: Summary,

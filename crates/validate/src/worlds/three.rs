@@ -11,7 +11,7 @@ use crate::sheet::{self, Sheet};
 use crate::worlds::case::Case;
 use crate::worlds::figures::{Difference, Figure, Reference, values};
 use crate::worlds::point::{CONTROLS, Point, QUEUES};
-use crate::worlds::store::{Kind, Store};
+use crate::worlds::store::{Place, Store};
 use crate::worlds::{Arguments, guests, live, misses, simulated};
 
 type Failure = Box<dyn std::error::Error>;
@@ -25,7 +25,7 @@ const HOSTS_MS: f64 = 0.15;
 
 /// What is known of a point.
 #[derive(Debug, Default)]
-pub(crate) struct Measured {
+pub(crate) struct PointRuns {
     /// In the simulator, over a link that is never late.
     pub(crate) sim: Vec<Summary>,
     /// In the simulator, over a link as late as the live one.
@@ -38,7 +38,7 @@ pub(crate) struct Measured {
     not_run: Vec<(World, String)>,
 }
 
-impl Measured {
+impl PointRuns {
     /// To the virtual world the simulator is compared as it is; to the live one over a link as late.
     pub(crate) fn differences(&self) -> Vec<Difference> {
         let mut all = Difference::all(Reference::Virtual, &self.sim, &self.guest);
@@ -54,7 +54,7 @@ pub(crate) fn measure(
     store: &Store,
     mut not_run: Vec<(World, Case, String)>,
     stop: &AtomicBool,
-) -> Result<Vec<(Point, Measured)>, Failure> {
+) -> Result<Vec<(Point, PointRuns)>, Failure> {
     let cases: Vec<Case> = points.iter().map(Point::case).collect();
     let is_refused = |world| not_run.iter().any(|(other, _, _)| *other == world);
     let mut refused = Vec::new();
@@ -74,11 +74,11 @@ pub(crate) fn measure(
     let mut measured = Vec::new();
     for (point, case) in points.into_iter().zip(cases) {
         let reasons = not_run.iter().filter(|(_, refused, _)| *refused == case);
-        let mut of_point = Measured {
+        let mut of_point = PointRuns {
             not_run: reasons
                 .map(|(world, _, why)| (*world, why.clone()))
                 .collect(),
-            ..Measured::default()
+            ..PointRuns::default()
         };
         for seed in 1..=arguments.seeds {
             collect(&case, seed, store, stop, &mut of_point)?;
@@ -95,29 +95,29 @@ fn collect(
     seed: u64,
     store: &Store,
     stop: &AtomicBool,
-    of_point: &mut Measured,
+    of_point: &mut PointRuns,
 ) -> Result<(), Failure> {
     let text = case.scenario(World::Live, seed)?.to_toml();
-    if let Some(record) = store.get(case, &Kind::Live, seed, &text) {
+    if let Some(record) = store.get(case, &Place::Live, seed, &text) {
         of_point.late_runs += record.late_runs;
         if let Some(lateness) = live::lateness(&record.summary) {
-            let late = simulated::run(case, seed, Kind::Late(lateness), store, stop)?;
+            let late = simulated::run(case, seed, Place::Late(lateness), store, stop)?;
             of_point.sim_late.extend(late);
         }
         of_point.live.push(record.summary);
     }
     let text = case.scenario(World::Virtual, seed)?.to_toml();
-    if let Some(record) = store.get(case, &Kind::Virtual, seed, &text) {
+    if let Some(record) = store.get(case, &Place::Virtual, seed, &text) {
         of_point.guest.push(record.summary);
     }
-    let punctual = simulated::run(case, seed, Kind::Punctual, store, stop)?;
+    let punctual = simulated::run(case, seed, Place::Punctual, store, stop)?;
     of_point.sim.extend(punctual);
     Ok(())
 }
 
 /// Every difference, with the name of its point.
-pub(crate) fn differences(measured: &[(Point, Measured)]) -> Vec<(String, Difference)> {
-    let of_point = |(point, measured): &(Point, Measured)| {
+pub(crate) fn differences(measured: &[(Point, PointRuns)]) -> Vec<(String, Difference)> {
+    let of_point = |(point, measured): &(Point, PointRuns)| {
         let id = point.id();
         let all = measured.differences().into_iter();
         all.map(move |difference| (id.clone(), difference))
@@ -128,7 +128,7 @@ pub(crate) fn differences(measured: &[(Point, Measured)]) -> Vec<(String, Differ
 
 /// The generated part of the document.
 pub(crate) fn part(
-    measured: &[(Point, Measured)],
+    measured: &[(Point, PointRuns)],
     arguments: &Arguments,
     store: &Store,
     explanations: &Explanations,
@@ -142,7 +142,7 @@ pub(crate) fn part(
 
 /// What the tables were made of, and what they say together.
 pub(crate) fn facts(
-    measured: &[(Point, Measured)],
+    measured: &[(Point, PointRuns)],
     arguments: &Arguments,
     store: &Store,
 ) -> String {
@@ -154,7 +154,7 @@ pub(crate) fn facts(
         .filter_map(|run| live::lateness_ms(run))
         .fold(0.0, f64::max);
     let again: u32 = all().map(|measured| measured.late_runs).sum();
-    let held = |of: fn(&Measured) -> Vec<Difference>| {
+    let held = |of: fn(&PointRuns) -> Vec<Difference>| {
         let all: Vec<Difference> = all().flat_map(of).collect();
         let held = all.iter().filter(|one| one.holds()).count();
         format!("{held} of {}", all.len())
@@ -181,7 +181,7 @@ pub(crate) fn facts(
 }
 
 /// How many bounds hold, by queue and control.
-fn table(text: &mut String, measured: &[(Point, Measured)]) {
+fn table(text: &mut String, measured: &[(Point, PointRuns)]) {
     text.push_str(
         "| queue | control | bounds that hold beside the virtual world | beside the live world |\n",
     );
@@ -189,7 +189,7 @@ fn table(text: &mut String, measured: &[(Point, Measured)]) {
     for queue in QUEUES {
         for control in CONTROLS {
             let of_row =
-                |(point, _): &&(Point, Measured)| point.queue == queue && point.control == control;
+                |(point, _): &&(Point, PointRuns)| point.queue == queue && point.control == control;
             let differences: Vec<Difference> = measured
                 .iter()
                 .filter(of_row)
@@ -231,7 +231,7 @@ fn table(text: &mut String, measured: &[(Point, Measured)]) {
 }
 
 /// Each figure of each point, in every world.
-pub(crate) fn sheet(measured: &[(Point, Measured)]) -> Sheet {
+pub(crate) fn sheet(measured: &[(Point, PointRuns)]) -> Sheet {
     let mut sheet = Sheet::new(
         "three-worlds.csv",
         &[
@@ -295,7 +295,7 @@ struct Agreement {
 }
 
 impl Agreement {
-    fn of(measured: &[(Point, Measured)]) -> Self {
+    fn of(measured: &[(Point, PointRuns)]) -> Self {
         let mut sum = Self::default();
         for (point, measured) in measured.iter().filter(|(p, _)| p.rate_mbps <= QUIET_MBPS) {
             for figure in Figure::ALL {
