@@ -63,7 +63,7 @@ pub struct GroupConfig {
 
 /// A change of a direction. It happens at its own logical time, whenever the thread wakes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Change {
+pub enum LinkChange {
     /// A new rate for transmissions that start from then on.
     SetRate {
         /// The direction that changes.
@@ -82,7 +82,7 @@ pub enum Change {
     },
 }
 
-impl Change {
+impl LinkChange {
     /// The direction that changes.
     pub fn direction(&self) -> Direction {
         match self {
@@ -147,7 +147,7 @@ pub struct LinkConfig {
     /// Random times behind the delays.
     pub noise: Noise,
     /// Changes with their times, in any order.
-    pub changes: Vec<(Time, Change)>,
+    pub changes: Vec<(Time, LinkChange)>,
     /// Slots of the frame pool, at least [`LinkConfig::FEWEST_FRAMES`]: as many as the queues, the
     /// delay lines and a few batches hold. When all are in use, frames wait in the sockets.
     pub frames: u32,

@@ -47,7 +47,9 @@ mod report;
 mod taps;
 mod time;
 
-pub use config::{Change, ConfigError, DirectionConfig, GroupConfig, LinkConfig, Noise, Wakeup};
+pub use config::{
+    ConfigError, DirectionConfig, GroupConfig, LinkChange, LinkConfig, Noise, Wakeup,
+};
 pub use direction::Direction;
 pub use error::Error;
 pub use frames::{Descriptor, FrameId, OnWire};

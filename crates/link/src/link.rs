@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use quell_aqm::{Discipline, Observer, Packet};
 use quell_units::{Ecn, ParameterError, Random, Rate, Time};
 
-use crate::config::{Change, ConfigError, GroupConfig, LinkConfig, Wakeup};
+use crate::config::{ConfigError, GroupConfig, LinkChange, LinkConfig, Wakeup};
 use crate::direction::Direction;
 use crate::error::Error;
 use crate::frames::frame::{self, Bypass, Kind};
@@ -104,7 +104,7 @@ impl<O: Observer<Descriptor>> Link<O> {
         let (forward, reverse): (Vec<_>, Vec<_>) = config
             .changes
             .into_iter()
-            .partition(|(_, change): &(Time, Change)| change.direction() == Direction::Forward);
+            .partition(|(_, change): &(Time, LinkChange)| change.direction() == Direction::Forward);
         let [observe_forward, observe_reverse] = observers;
         let on_wire = [config.forward.values, config.reverse.values];
         let noise = config.noise;

@@ -14,7 +14,7 @@
 
 use quell_units::{Bytes, Rate, Time};
 
-use crate::config::{Change, DirectionConfig, LinkConfig, Wakeup};
+use crate::config::{DirectionConfig, LinkChange, LinkConfig, Wakeup};
 use crate::ports::Buffers;
 
 /// When a link looks and hands out.
@@ -101,8 +101,8 @@ fn highest_rate(config: &LinkConfig) -> Option<Rate> {
         .changes
         .iter()
         .filter_map(|(_, change)| match change {
-            Change::SetRate { rate, .. } => Some(*rate),
-            Change::Configure { .. } => None,
+            LinkChange::SetRate { rate, .. } => Some(*rate),
+            LinkChange::Configure { .. } => None,
         });
     [of(&config.forward), of(&config.reverse)]
         .into_iter()
@@ -177,7 +177,7 @@ mod tests {
         // 1 MiB / 8 at 100 Mbit/s: 10.485 76 ms; / 4: twice that; and both less at a higher rate.
         let slow = config(&[US(200_000)], Some(Wakeup::Ahead));
         let mut faster = config(&[US(200_000)], Some(Wakeup::Ahead));
-        let change = |rate| Change::SetRate {
+        let change = |rate| LinkChange::SetRate {
             direction: Direction::Reverse,
             rate,
         };

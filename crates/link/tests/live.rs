@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use quell_aqm::{Departure, Drop, Observer};
 use quell_link::{
-    Change, Descriptor, Direction, DirectionConfig, Error, GroupConfig, Link, LinkConfig, Port,
+    Descriptor, Direction, DirectionConfig, Error, GroupConfig, Link, LinkChange, LinkConfig, Port,
     Wakeup,
 };
 use quell_testing::{Missed, Run, bound, live};
@@ -336,7 +336,7 @@ fn changes(test: &str, run: &mut Run) -> Result<(), Missed> {
     let rate = Rate::from_mbps(20);
     config.changes.push((
         MS(500),
-        Change::SetRate {
+        LinkChange::SetRate {
             direction: Direction::Forward,
             rate,
         },

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use quell_aqm::{Departure, Drop, Observer, Packet as _};
 use quell_link::{
-    Change, ConfigError, Descriptor, Direction, DirectionConfig, Error, GroupConfig, Link,
+    ConfigError, Descriptor, Direction, DirectionConfig, Error, GroupConfig, Link, LinkChange,
     LinkConfig, Port, Wakeup,
 };
 use quell_testing::{Missed, Run, Turn, bound, live};
@@ -68,15 +68,15 @@ fn group((index, delay): (u16, Time)) -> GroupConfig {
     }
 }
 
-fn rate(direction: Direction, mbps: u64) -> Change {
-    Change::SetRate {
+fn rate(direction: Direction, mbps: u64) -> LinkChange {
+    LinkChange::SetRate {
         direction,
         rate: Rate::from_mbps(mbps),
     }
 }
 
-fn configure(direction: Direction, key: &str, value: &str) -> Change {
-    Change::Configure {
+fn configure(direction: Direction, key: &str, value: &str) -> LinkChange {
+    LinkChange::Configure {
         direction,
         key: key.to_string(),
         value: value.to_string(),

@@ -11,8 +11,8 @@ use quell_hosts::traffic::{
     Direction as HostDirection, Epoch, FlowPlan, RunEnd, TrafficConfig, TrafficReport,
 };
 use quell_link::{
-    Change, CrossingConfig, Descriptor, Direction as LinkDirection, DirectionConfig, GroupConfig,
-    LinkConfig, Noise, OnWire,
+    CrossingConfig, Descriptor, Direction as LinkDirection, DirectionConfig, GroupConfig,
+    LinkChange, LinkConfig, Noise, OnWire,
 };
 use quell_measure::{Direction, GroupInfo, Hop, Recorder, Summary, Timeline};
 use quell_results::packets::FIRST_PORT;
@@ -278,13 +278,13 @@ pub(crate) fn pool_bytes(scenario: &Scenario) -> Bytes {
     Bytes::new(u64::from(frames) * (MTU.get() + 64))
 }
 
-fn changes(change: &quell_scenario::Change) -> Vec<(Time, Change)> {
+fn changes(change: &quell_scenario::Change) -> Vec<(Time, LinkChange)> {
     let direction = |direction: Direction| match direction {
         Direction::Forward => LinkDirection::Forward,
         Direction::Reverse => LinkDirection::Reverse,
     };
     let each = change.set.iter().filter_map(|setting| match setting {
-        Setting::Rate(way, rate) => Some(Change::SetRate {
+        Setting::Rate(way, rate) => Some(LinkChange::SetRate {
             direction: direction(*way),
             rate: *rate,
         }),
@@ -292,7 +292,7 @@ fn changes(change: &quell_scenario::Change) -> Vec<(Time, Change)> {
             direction: way,
             key,
             value,
-        } => Some(Change::Configure {
+        } => Some(LinkChange::Configure {
             direction: direction(*way),
             key: key.clone(),
             value: value.clone(),

@@ -13,7 +13,7 @@ use quell_aqm::marker::Marker;
 use quell_aqm::{Bottleneck, Departure, Discipline, Observer};
 use quell_units::{ParameterError, Random, Rate, Time};
 
-use crate::config::{Change, DirectionConfig};
+use crate::config::{DirectionConfig, LinkChange};
 use crate::frames::{Descriptor, FrameId};
 use collector::Collector;
 use delay_line::DelayLine;
@@ -28,7 +28,7 @@ pub(crate) struct Path<O> {
     queue: Queue<O>,
     delay_line: DelayLine<Descriptor>,
     /// In the order of their times.
-    changes: VecDeque<(Time, Change)>,
+    changes: VecDeque<(Time, LinkChange)>,
     /// The smallest delay of a group.
     least_delay: Time,
     /// Everything until here has happened.
@@ -41,7 +41,7 @@ impl<O: Observer<Descriptor>> Path<O> {
     pub(crate) fn new(
         config: DirectionConfig,
         delays: &[Time],
-        mut changes: Vec<(Time, Change)>,
+        mut changes: Vec<(Time, LinkChange)>,
         observer: O,
     ) -> Self {
         changes.sort_by_key(|(at, _)| *at);
@@ -105,8 +105,8 @@ impl<O: Observer<Descriptor>> Path<O> {
         while let Some((at, change)) = self.changes.pop_front_if(|(at, _)| *at <= until) {
             let mut sink = into(&mut self.delay_line);
             match change {
-                Change::SetRate { rate, .. } => self.queue.set_rate(rate, at, &mut sink),
-                Change::Configure { key, value, .. } => {
+                LinkChange::SetRate { rate, .. } => self.queue.set_rate(rate, at, &mut sink),
+                LinkChange::Configure { key, value, .. } => {
                     self.queue.configure(&key, &value, at, &mut sink)?
                 }
             }

@@ -22,7 +22,7 @@ impl Observer<Descriptor> for Drops {
     }
 }
 
-fn path(delays: &[Time], changes: Vec<(Time, Change)>) -> Path<Drops> {
+fn path(delays: &[Time], changes: Vec<(Time, LinkChange)>) -> Path<Drops> {
     let rate = Rate::from_mbps(10);
     let mut settings = Settings::new(registry::find("fifo").unwrap().parameters);
     settings.set("limit", "6000B").unwrap();
@@ -87,19 +87,19 @@ fn play(
     (releases, path.into_observer())
 }
 
-fn changes() -> Vec<(Time, Change)> {
+fn changes() -> Vec<(Time, LinkChange)> {
     let direction = Direction::Forward;
     vec![
         (
             US(9_000),
-            Change::SetRate {
+            LinkChange::SetRate {
                 direction,
                 rate: Rate::from_mbps(3),
             },
         ),
         (
             US(4_000),
-            Change::Configure {
+            LinkChange::Configure {
                 direction,
                 key: "limit".into(),
                 value: "3000B".into(),
@@ -107,14 +107,14 @@ fn changes() -> Vec<(Time, Change)> {
         ),
         (
             US(15_000),
-            Change::SetRate {
+            LinkChange::SetRate {
                 direction,
                 rate: Rate::ZERO,
             },
         ),
         (
             US(20_000),
-            Change::SetRate {
+            LinkChange::SetRate {
                 direction,
                 rate: Rate::from_mbps(20),
             },
@@ -125,7 +125,7 @@ fn changes() -> Vec<(Time, Change)> {
 #[test]
 fn a_packet_is_released_its_delay_after_the_end_of_its_transmission() {
     // 1 250 bytes at 10 Mbit/s take 1 ms; from 2.5 ms on at 5 Mbit/s 2 ms, the third in service still 1 ms.
-    let change = Change::SetRate {
+    let change = LinkChange::SetRate {
         direction: Direction::Forward,
         rate: Rate::from_mbps(5),
     };
@@ -228,7 +228,7 @@ fn the_marker_of_its_group_gives_a_packet_its_value_at_the_time_of_its_arrival()
 
 #[test]
 fn a_change_that_the_discipline_refuses_is_an_error() {
-    let wrong = Change::Configure {
+    let wrong = LinkChange::Configure {
         direction: Direction::Forward,
         key: "limt".into(),
         value: "1".into(),
