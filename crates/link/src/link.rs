@@ -17,7 +17,7 @@ use quell_units::{Ecn, ParameterError, Random, Rate, Time};
 use crate::config::{ConfigError, GroupConfig, LinkChange, LinkConfig, Wakeup};
 use crate::direction::Direction;
 use crate::error::Error;
-use crate::frames::frame::{self, Bypass, Kind};
+use crate::frames::frame::{self, Bypass, Contents};
 use crate::frames::{Classifier, Descriptor, Pool, ecn_field, value_field};
 use crate::lane::Lane;
 use crate::pace::Pace;
@@ -280,8 +280,8 @@ impl<O: Observer<Descriptor>> Link<O> {
         lane.counts.received += 1;
         lane.counts.checksum_missing += u64::from(received.checksum_missing);
         let mut ip = match frame::parse(self.pool.bytes(frame)) {
-            Kind::Ip(ip) => ip,
-            Kind::Bypass(why) => {
+            Contents::Ip(ip) => ip,
+            Contents::Bypass(why) => {
                 match why {
                     Bypass::Arp => lane.counts.bypassed.arp += 1,
                     Bypass::NeighbourDiscovery => lane.counts.bypassed.neighbour_discovery += 1,

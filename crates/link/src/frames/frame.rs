@@ -25,7 +25,7 @@ const MAX_EXTENSIONS: usize = 16;
 
 /// How the link treats a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum Contents {
     /// It goes through the queue.
     Ip(IpPacket),
     /// It bypasses the queue.
@@ -76,20 +76,20 @@ mod protocol {
 }
 
 /// Reads `frame`.
-pub fn parse(frame: &[u8]) -> Kind {
+pub fn parse(frame: &[u8]) -> Contents {
     let Some((offset, ether_type)) = network_layer(frame) else {
-        return Kind::Bypass(Bypass::Other);
+        return Contents::Bypass(Bypass::Other);
     };
     let packet = &frame[offset..];
     // At most 14 + 4·MAX_TAGS.
     let offset = offset as u8;
     let read = match ether_type {
-        0x0800 => ipv4(packet, offset).map(Kind::Ip),
+        0x0800 => ipv4(packet, offset).map(Contents::Ip),
         0x86dd => ipv6(packet, offset),
-        0x0806 => Some(Kind::Bypass(Bypass::Arp)),
+        0x0806 => Some(Contents::Bypass(Bypass::Arp)),
         _ => None,
     };
-    read.unwrap_or(Kind::Bypass(Bypass::Other))
+    read.unwrap_or(Contents::Bypass(Bypass::Other))
 }
 
 /// Where the payload of the innermost tag starts, and its type.
@@ -143,7 +143,7 @@ fn ipv4(packet: &[u8], offset: u8) -> Option<IpPacket> {
 }
 
 /// RFC 8200 section 3.
-fn ipv6(packet: &[u8], offset: u8) -> Option<Kind> {
+fn ipv6(packet: &[u8], offset: u8) -> Option<Contents> {
     let header = packet.first_chunk::<40>()?;
     if header[0] >> 4 != 6 {
         return None;
@@ -158,7 +158,7 @@ fn ipv6(packet: &[u8], offset: u8) -> Option<Kind> {
         && (133..=137).contains(&icmp_type)
         && !upper.fragment
     {
-        return Some(Kind::Bypass(Bypass::NeighbourDiscovery));
+        return Some(Contents::Bypass(Bypass::NeighbourDiscovery));
     }
     let ports = if upper.fragment {
         None
@@ -169,7 +169,7 @@ fn ipv6(packet: &[u8], offset: u8) -> Option<Kind> {
     for (address, bytes) in addresses.iter_mut().zip(header[8..].as_chunks::<8>().0) {
         *address = u64::from_be_bytes(*bytes);
     }
-    Some(Kind::Ip(IpPacket {
+    Some(Contents::Ip(IpPacket {
         offset,
         len,
         ecn: Ecn::from_bits(header[1] >> 4),

@@ -4,8 +4,8 @@ use proptest::prelude::*;
 
 fn ip(frame: &[u8]) -> IpPacket {
     match parse(frame) {
-        Kind::Ip(packet) => packet,
-        Kind::Bypass(why) => panic!("{why:?}: {frame:02x?}"),
+        Contents::Ip(packet) => packet,
+        Contents::Bypass(why) => panic!("{why:?}: {frame:02x?}"),
     }
 }
 
@@ -51,7 +51,7 @@ fn tags_of_both_kinds_stack_up_to_the_limit() {
     }
     assert_eq!(
         parse(&ethernet(&[0x8100; 5], 0x0800, &packet)),
-        Kind::Bypass(Bypass::Other)
+        Contents::Bypass(Bypass::Other)
     );
 }
 
@@ -119,11 +119,11 @@ fn ipv6_fragments_share_a_key_without_ports() {
 fn what_others_need_to_be_reached_goes_past_the_queue() {
     assert_eq!(
         parse(&ethernet(&[], 0x0806, &[0; 28])),
-        Kind::Bypass(Bypass::Arp)
+        Contents::Bypass(Bypass::Arp)
     );
     assert_eq!(
         parse(&ethernet(&[0x8100], 0x0806, &[0; 28])),
-        Kind::Bypass(Bypass::Arp)
+        Contents::Bypass(Bypass::Arp)
     );
     for icmp_type in 0..=255_u8 {
         let is_discovery = (133..=137).contains(&icmp_type);
@@ -134,7 +134,7 @@ fn what_others_need_to_be_reached_goes_past_the_queue() {
                 &ipv6_with(58, hop_limit, &[icmp_type, 0, 0, 0]),
             );
             assert_eq!(
-                parse(&frame) == Kind::Bypass(Bypass::NeighbourDiscovery),
+                parse(&frame) == Contents::Bypass(Bypass::NeighbourDiscovery),
                 bypasses,
                 "{icmp_type}"
             );
@@ -152,7 +152,7 @@ fn what_others_need_to_be_reached_goes_past_the_queue() {
         broken(0, 0x44),
         broken(3, 19),
     ] {
-        assert_eq!(parse(&frame), Kind::Bypass(Bypass::Other));
+        assert_eq!(parse(&frame), Contents::Bypass(Bypass::Other));
     }
 }
 
@@ -174,7 +174,7 @@ proptest! {
         if let Some(first) = frame.get_mut(14) {
             *first = version << 4 | 5;
         }
-        if let Kind::Ip(packet) = parse(&frame) {
+        if let Contents::Ip(packet) = parse(&frame) {
             prop_assert!(usize::from(packet.offset) + usize::from(packet.len) <= frame.len());
         }
     }
