@@ -5,7 +5,7 @@
 use quell_app::{Column as Shown, FigureInfo, FormInfo, KINDS, Notation, Part};
 use quell_measure::{AppSummary, AppTimes, GroupSummary};
 
-use crate::grid::{Column, Grid, Kind};
+use crate::grid::{Column, Grid, Role};
 use crate::page::Page;
 use crate::spread::{Form, Spread};
 
@@ -59,11 +59,11 @@ fn table(title: &'static str, form: &FormInfo, rows: &[Row<'_>], spread: &Spread
         .flat_map(|figure| figure.columns.iter().map(move |column| (figure, column)))
         .collect();
     let labels: &[Column] = match first.queue {
-        Some(_) => &[("queue", Kind::Label), (title, Kind::Label)],
-        None => &[(title, Kind::Label)],
+        Some(_) => &[("queue", Role::Label), (title, Role::Label)],
+        None => &[(title, Role::Label)],
     };
     let columns = shown.iter().map(|(_, column)| {
-        let kind = column.rank.map_or(Kind::Figure, Kind::Extra);
+        let kind = column.rank.map_or(Role::Figure, Role::Extra);
         (column.heading, kind)
     });
     let columns: Vec<Column> = labels.iter().copied().chain(columns).collect();

@@ -17,7 +17,7 @@ const APART: usize = 2;
 
 /// What a column is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Kind {
+pub(crate) enum Role {
     /// Names the row; the first label may be empty where it repeats that of the row above.
     Label,
     /// Always shown; words begin on the left.
@@ -29,7 +29,7 @@ pub(crate) enum Kind {
 }
 
 /// A column: its heading and kind.
-pub(crate) type Column = (&'static str, Kind);
+pub(crate) type Column = (&'static str, Role);
 
 /// A table under construction.
 pub(crate) struct Grid {
@@ -79,15 +79,15 @@ impl Grid {
     /// Prints it.
     pub(crate) fn print(mut self, page: &mut Page) {
         let width = page.columns();
-        let all = |columns: &[Column], wanted: fn(Kind) -> bool| -> Vec<usize> {
+        let all = |columns: &[Column], wanted: fn(Role) -> bool| -> Vec<usize> {
             let found = columns
                 .iter()
                 .enumerate()
                 .filter(|(_, column)| wanted(column.1));
             found.map(|(index, _)| index).collect()
         };
-        let named = all(&self.columns, |kind| kind == Kind::Label);
-        let shown = all(&self.columns, |kind| !matches!(kind, Kind::Extra(_)));
+        let named = all(&self.columns, |kind| kind == Role::Label);
+        let shown = all(&self.columns, |kind| !matches!(kind, Role::Extra(_)));
         for &label in named.iter().skip(1) {
             self.shorten(label, LEAST_GROUP.max(width / 5));
         }
@@ -154,9 +154,9 @@ impl Grid {
 
     /// The extra columns that there is room for, in their order.
     fn with_extras(&self, mut columns: Vec<usize>, width: usize) -> Vec<usize> {
-        let mut extras: Vec<(Kind, usize)> = Vec::new();
+        let mut extras: Vec<(Role, usize)> = Vec::new();
         for (index, (_, kind)) in self.columns.iter().enumerate() {
-            if matches!(kind, Kind::Extra(_)) {
+            if matches!(kind, Role::Extra(_)) {
                 extras.push((*kind, index));
             }
         }
@@ -253,8 +253,8 @@ impl Grid {
             let text = cell(column);
             let blank = " ".repeat(width.saturating_sub(length(text)));
             match self.columns[column].1 {
-                Kind::Label | Kind::Word => line.extend([text, &blank]),
-                Kind::Figure | Kind::Extra(_) => line.extend([&blank, text]),
+                Role::Label | Role::Word => line.extend([text, &blank]),
+                Role::Figure | Role::Extra(_) => line.extend([&blank, text]),
             }
         }
         // A row of ranges may have none here.
@@ -269,12 +269,12 @@ mod tests {
     use super::*;
 
     const COLUMNS: [Column; 6] = [
-        ("queue", Kind::Label),
-        ("group", Kind::Label),
-        ("per flow", Kind::Figure),
-        ("mean ms", Kind::Figure),
-        ("P99 ms", Kind::Figure),
-        ("max ms", Kind::Extra(0)),
+        ("queue", Role::Label),
+        ("group", Role::Label),
+        ("per flow", Role::Figure),
+        ("mean ms", Role::Figure),
+        ("P99 ms", Role::Figure),
+        ("max ms", Role::Extra(0)),
     ];
 
     fn printed(columns: usize, queues: [&str; 2]) -> String {

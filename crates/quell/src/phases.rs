@@ -2,7 +2,7 @@
 
 use quell_measure::{GroupSummary, Phase, Summary};
 
-use crate::grid::{Grid, Kind};
+use crate::grid::{Grid, Role};
 use crate::page::Page;
 use crate::side_by_side::Column;
 use crate::spread::{Form, Spread};
@@ -24,20 +24,20 @@ pub(crate) fn print(outcomes: &[Column<'_>], spread: &Spread, page: &mut Page) {
     }
 }
 
-const COLUMNS: [(&str, Kind); 13] = [
-    ("queue", Kind::Label),
-    ("group", Kind::Label),
-    ("util %", Kind::Figure),
-    ("all Jain", Kind::Extra(0)),
-    ("per flow", Kind::Figure),
-    ("Jain", Kind::Figure),
-    ("mean ms", Kind::Figure),
-    ("P50 ms", Kind::Extra(1)),
-    ("P99 ms", Kind::Figure),
-    ("max ms", Kind::Extra(4)),
-    ("marked %", Kind::Extra(2)),
-    ("dropped %", Kind::Extra(3)),
-    ("RTT ms", Kind::Extra(5)),
+const COLUMNS: [(&str, Role); 13] = [
+    ("queue", Role::Label),
+    ("group", Role::Label),
+    ("util %", Role::Figure),
+    ("all Jain", Role::Extra(0)),
+    ("per flow", Role::Figure),
+    ("Jain", Role::Figure),
+    ("mean ms", Role::Figure),
+    ("P50 ms", Role::Extra(1)),
+    ("P99 ms", Role::Figure),
+    ("max ms", Role::Extra(4)),
+    ("marked %", Role::Extra(2)),
+    ("dropped %", Role::Extra(3)),
+    ("RTT ms", Role::Extra(5)),
 ];
 
 fn one(phase: usize, columns: &[(&str, Vec<&Summary>)], spread: &Spread, page: &mut Page) {

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use crate::Failure;
 use crate::applications;
 use crate::arguments::Jobs;
-use crate::grid::{Grid, Kind};
+use crate::grid::{Grid, Role};
 use crate::interrupt::{Fate, Interrupt};
 use crate::page::Page;
 use crate::phases;
@@ -209,22 +209,22 @@ fn runs<'a>(outcomes: &'a [Column<'a>]) -> impl Iterator<Item = (&'a str, &'a Su
     })
 }
 
-const COLUMNS: [(&str, Kind); 15] = [
-    ("queue", Kind::Label),
-    ("group", Kind::Label),
-    ("n", Kind::Figure),
-    ("flows", Kind::Extra(6)),
-    ("per flow", Kind::Figure),
-    ("Jain", Kind::Extra(3)),
-    ("mean ms", Kind::Figure),
-    ("P50 ms", Kind::Extra(1)),
-    ("P90 ms", Kind::Extra(4)),
-    ("P99 ms", Kind::Figure),
-    ("P99.9 ms", Kind::Extra(7)),
-    ("max ms", Kind::Extra(5)),
-    ("marked %", Kind::Figure),
-    ("dropped %", Kind::Figure),
-    ("RTT ms", Kind::Extra(2)),
+const COLUMNS: [(&str, Role); 15] = [
+    ("queue", Role::Label),
+    ("group", Role::Label),
+    ("n", Role::Figure),
+    ("flows", Role::Extra(6)),
+    ("per flow", Role::Figure),
+    ("Jain", Role::Extra(3)),
+    ("mean ms", Role::Figure),
+    ("P50 ms", Role::Extra(1)),
+    ("P90 ms", Role::Extra(4)),
+    ("P99 ms", Role::Figure),
+    ("P99.9 ms", Role::Extra(7)),
+    ("max ms", Role::Extra(5)),
+    ("marked %", Role::Figure),
+    ("dropped %", Role::Figure),
+    ("RTT ms", Role::Extra(2)),
 ];
 
 /// What each queue did to each group, and how much of the link was used.

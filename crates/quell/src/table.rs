@@ -5,7 +5,7 @@ use quell_measure::{Direction, Dist, Figures, GroupSummary, QueueSummary, Summar
 
 use crate::alike::{self, Alike, Remark};
 use crate::applications;
-use crate::grid::{Grid, Kind};
+use crate::grid::{Grid, Role};
 use crate::page::Page;
 use crate::spread::{Form, Spread};
 
@@ -146,29 +146,29 @@ fn links(all: &[&Figures], spread: &Spread) -> Vec<String> {
     lines
 }
 
-const QUEUES: [(&str, Kind); 11] = [
-    ("queue", Kind::Label),
-    ("packets", Kind::Figure),
-    ("marked %", Kind::Figure),
-    ("dropped %", Kind::Figure),
-    ("mean ms", Kind::Figure),
-    ("P50 ms", Kind::Extra(0)),
-    ("P90 ms", Kind::Extra(2)),
-    ("P99 ms", Kind::Figure),
-    ("P99.9 ms", Kind::Extra(3)),
-    ("max ms", Kind::Extra(1)),
-    ("backlog kB", Kind::Extra(4)),
+const QUEUES: [(&str, Role); 11] = [
+    ("queue", Role::Label),
+    ("packets", Role::Figure),
+    ("marked %", Role::Figure),
+    ("dropped %", Role::Figure),
+    ("mean ms", Role::Figure),
+    ("P50 ms", Role::Extra(0)),
+    ("P90 ms", Role::Extra(2)),
+    ("P99 ms", Role::Figure),
+    ("P99.9 ms", Role::Extra(3)),
+    ("max ms", Role::Extra(1)),
+    ("backlog kB", Role::Extra(4)),
 ];
 
 /// The same behind several queues side by side.
-pub(crate) const QUEUES_OF: [(&str, Kind); 12] = {
-    let mut columns = [("queue", Kind::Label); 12];
+pub(crate) const QUEUES_OF: [(&str, Role); 12] = {
+    let mut columns = [("queue", Role::Label); 12];
     let mut at = 0;
     while at < QUEUES.len() {
         columns[at + 1] = QUEUES[at];
         at += 1;
     }
-    columns[1] = ("inside", Kind::Label);
+    columns[1] = ("inside", Role::Label);
     columns
 };
 
@@ -248,21 +248,21 @@ pub(crate) fn rows(
     }
 }
 
-const GROUPS: [(&str, Kind); 14] = [
-    ("group", Kind::Label),
-    ("control", Kind::Word),
-    ("flows", Kind::Figure),
-    ("per flow", Kind::Figure),
-    ("Jain", Kind::Figure),
-    ("mean ms", Kind::Figure),
-    ("P50 ms", Kind::Extra(0)),
-    ("P99 ms", Kind::Figure),
-    ("P99.9 ms", Kind::Extra(5)),
-    ("max ms", Kind::Extra(1)),
-    ("RTT ms", Kind::Figure),
-    ("marked %", Kind::Extra(2)),
-    ("dropped %", Kind::Extra(3)),
-    ("resent", Kind::Extra(4)),
+const GROUPS: [(&str, Role); 14] = [
+    ("group", Role::Label),
+    ("control", Role::Word),
+    ("flows", Role::Figure),
+    ("per flow", Role::Figure),
+    ("Jain", Role::Figure),
+    ("mean ms", Role::Figure),
+    ("P50 ms", Role::Extra(0)),
+    ("P99 ms", Role::Figure),
+    ("P99.9 ms", Role::Extra(5)),
+    ("max ms", Role::Extra(1)),
+    ("RTT ms", Role::Figure),
+    ("marked %", Role::Extra(2)),
+    ("dropped %", Role::Extra(3)),
+    ("resent", Role::Extra(4)),
 ];
 
 fn groups(all: &[&Figures], spread: &Spread, page: &mut Page) {
