@@ -1,6 +1,6 @@
 //! Datagrams of one size: their spacing, the end that receives them, and its report.
 //!
-//! The receiver tells loss from the sequence numbers that the host counts. A datagram that arrives
+//! The receiver detects loss by the sequence numbers that the host counts. A datagram that arrives
 //! twice would count as reordered and hide a loss; no world duplicates packets.
 
 use quell_units::parameter::{Domain, Preset};
@@ -12,7 +12,7 @@ use crate::{
     Notation, Part, Quantity, Times, Value, in_ms,
 };
 
-/// IPv4 header, UDP header and one byte: the shortest datagram that says anything.
+/// The shortest datagram with data: an IPv4 header, a UDP header and one byte.
 pub const MIN_DATAGRAM: Bytes = Bytes::new(20 + 8 + 1);
 
 /// The longest datagram: every world has the MTU of Ethernet.

@@ -1,6 +1,6 @@
-//! How long things took: a histogram of spans in little memory, with exact mean and extremes.
+//! A histogram of durations in little memory, with exact mean and extremes.
 //!
-//! Spans are told apart to 11 significant bits unless told otherwise, half a bucket is 0.05 %: as finely as all other
+//! By default it keeps 11 significant bits, so half a bucket is 0.05 %: the resolution of all other
 //! distributions in a summary. Only buckets that occur take memory, so thousands of flows can have
 //! one each, and none grows with the length of the run.
 
@@ -19,7 +19,7 @@ pub struct Durations<const BITS: u32 = 11> {
 }
 
 impl<const BITS: u32> Durations<BITS> {
-    /// Something took `span`.
+    /// Counts a duration of `span`.
     pub fn record(&mut self, span: Time) {
         let nanos = span.as_nanos();
         let below = coarseness::<BITS>(nanos);
@@ -29,7 +29,7 @@ impl<const BITS: u32> Durations<BITS> {
         self.extend((span, span));
     }
 
-    /// Adds all that `other` counts.
+    /// Adds the counts of `other`.
     pub fn merge(&mut self, other: &Self) {
         for (&bucket, count) in &other.buckets {
             *self.buckets.entry(bucket).or_default() += count;
@@ -46,23 +46,23 @@ impl<const BITS: u32> Durations<BITS> {
         self.extremes = Some((min.min(low), max.max(high)));
     }
 
-    /// How many there are.
+    /// Number of durations.
     pub const fn count(&self) -> u64 {
         self.count
     }
-    /// All together, in ns.
+    /// Sum of all durations, in ns.
     pub const fn sum_ns(&self) -> u128 {
         self.sum
     }
-    /// Mean in ns; `None` if nothing was recorded.
+    /// Mean, in ns; `None` if nothing was recorded.
     pub fn mean_ns(&self) -> Option<f64> {
         (self.count > 0).then(|| self.sum as f64 / self.count as f64)
     }
-    /// The shortest; `None` if nothing was recorded.
+    /// Shortest duration; `None` if nothing was recorded.
     pub fn min(&self) -> Option<Time> {
         self.extremes.map(|(min, _)| min)
     }
-    /// The longest; `None` if nothing was recorded.
+    /// Longest duration; `None` if nothing was recorded.
     pub fn max(&self) -> Option<Time> {
         self.extremes.map(|(_, max)| max)
     }
@@ -91,7 +91,7 @@ impl<const BITS: u32> Durations<BITS> {
     }
 }
 
-/// How many low bits a bucket leaves open.
+/// Number of low bits that a bucket drops.
 fn coarseness<const BITS: u32>(nanos: u64) -> u32 {
     (u64::BITS - nanos.leading_zeros()).saturating_sub(BITS)
 }
