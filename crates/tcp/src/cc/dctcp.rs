@@ -8,8 +8,8 @@
 //! Deviations from RFC 8257: 1. the control counts segments, not bytes (Linux); 2. the window does
 //! not grow while it is being reduced (Linux's CWR state), so a round with a mark adds nothing.
 
-use quell_units::parameter::{Domain, Preset};
-use quell_units::{Parameter, Settings, Time};
+use quell_units::parameter::{Domain, Preset, Table as _};
+use quell_units::{Parameter, Time, parameters, words};
 
 use super::reno::Reno;
 use super::{
@@ -22,25 +22,42 @@ use crate::ecn::FeedbackMode;
 /// Alpha of 1 (`DCTCP_MAX_ALPHA`).
 const MAX_ALPHA: u32 = 1 << 10;
 
-/// Options of DCTCP.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct DctcpConfig {
-    /// The gain g of the average is 2^-`shift_g`.
-    pub shift_g: u32,
-    /// Alpha of a new connection, in 1/1024.
-    pub alpha_on_init: u32,
-    /// How marks come back.
-    pub feedback: DctcpFeedback,
+words! {
+    /// How DCTCP learns of marks.
+    pub enum DctcpFeedback {
+        /// The ECE flag of each ACK, for the segments that it acknowledges (RFC 8257 section 3.2).
+        Own = "dctcp",
+        /// AccECN (RFC 9768).
+        AccEcn = "accecn",
+    }
 }
 
-/// How DCTCP learns of marks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum DctcpFeedback {
-    /// The ECE flag of each ACK, for the segments that it acknowledges (RFC 8257 section 3.2).
-    #[default]
-    Own,
-    /// AccECN (RFC 9768).
-    AccEcn,
+parameters! {
+    /// Options of DCTCP.
+    #[derive(PartialEq, Eq)]
+    pub struct DctcpConfig {
+        shift_g: u32 = Parameter {
+            domain: Domain::Integer(0, 10),
+            default: Preset::Is("4"),
+            source: "Linux dctcp_shift_g; RFC 8257 section 4.2 (g = 1/16)",
+            help: "Gain of the average of the marked fraction: 2 to the power of -shift_g.",
+            ..Parameter::FIXED
+        },
+        alpha_on_init: u32 = Parameter {
+            domain: Domain::Fraction(0, MAX_ALPHA as u64, MAX_ALPHA as u64),
+            default: Preset::Is("1"),
+            source: "RFC 8257 section 3.3; Linux dctcp_alpha_on_init, in 1/1024",
+            help: "Marked fraction assumed at the start; kept in 1/1024, as in Linux.",
+            ..Parameter::FIXED
+        },
+        feedback: DctcpFeedback = Parameter {
+            domain: DctcpFeedback::DOMAIN,
+            default: Preset::Is("dctcp"),
+            source: "RFC 8257 section 3.2 (dctcp); RFC 9768 (accecn)",
+            help: "How marks come back: in the ECE flag of each ACK, or counted by AccECN.",
+            ..Parameter::FIXED
+        },
+    }
 }
 
 /// DCTCP of one connection.
@@ -68,50 +85,9 @@ impl Declared for Dctcp {
         // Linux's flag TCP_CONG_NEEDS_ECN: ECT(0), on every packet.
         ecn: Some(Codepoint::Ect0),
         ect_scope: Some(EctScope::Everything),
-        parameters: &[
-            Parameter {
-                name: "shift_g",
-                opposite: None,
-                domain: Domain::Integer(0, 10),
-                default: Preset::Is("4"),
-                only: None,
-                live: false,
-                source: "Linux dctcp_shift_g; RFC 8257 section 4.2 (g = 1/16)",
-                help: "Gain of the average of the marked fraction: 2 to the power of -shift_g.",
-            },
-            Parameter {
-                name: "alpha_on_init",
-                opposite: None,
-                domain: Domain::Fraction(0, MAX_ALPHA as u64, MAX_ALPHA as u64),
-                default: Preset::Is("1"),
-                only: None,
-                live: false,
-                source: "RFC 8257 section 3.3; Linux dctcp_alpha_on_init, in 1/1024",
-                help: "Marked fraction assumed at the start; kept in 1/1024, as in Linux.",
-            },
-            Parameter {
-                name: "feedback",
-                opposite: None,
-                domain: Domain::Word(&["dctcp", "accecn"]),
-                default: Preset::Is("dctcp"),
-                only: None,
-                live: false,
-                source: "RFC 8257 section 3.2 (dctcp); RFC 9768 (accecn)",
-                help: "How marks come back: in the ECE flag of each ACK, or counted by AccECN.",
-            },
-        ],
+        parameters: DctcpConfig::ROWS,
         ..ControlKind::PLAIN
     };
-    fn configure(settings: &Settings) -> DctcpConfig {
-        DctcpConfig {
-            shift_g: settings.number("shift_g") as u32,
-            alpha_on_init: settings.number("alpha_on_init") as u32,
-            feedback: match settings.word("feedback") {
-                "accecn" => DctcpFeedback::AccEcn,
-                _ => DctcpFeedback::Own,
-            },
-        }
-    }
     fn feedback(config: &DctcpConfig) -> FeedbackMode {
         match config.feedback {
             DctcpFeedback::Own => FeedbackMode::Dctcp,
@@ -207,6 +183,8 @@ impl Dctcp {
 
 #[cfg(test)]
 mod tests {
+    use quell_units::Settings;
+
     use super::*;
     use crate::ticks::Ticks;
 
@@ -218,7 +196,7 @@ mod tests {
         let host = Host {
             ticks: Ticks::EXACT,
         };
-        Dctcp::new(&Dctcp::configure(&settings), &host, &mut Window::new(10))
+        Dctcp::new(&DctcpConfig::of(&settings), &host, &mut Window::new(10))
     }
 
     /// One observation window in which `marked` of `delivered` segments carried CE.

@@ -13,7 +13,8 @@
 
 use std::fmt;
 
-use quell_units::{Rate, Settings, Time};
+use quell_units::parameter::Table;
+use quell_units::{Rate, Time};
 
 use super::{AckSample, Connection, Control, ControlKind, LostSegment, Window};
 use crate::ecn::FeedbackMode;
@@ -114,12 +115,10 @@ pub trait CongestionControl: fmt::Debug + CloneBoxed {
 /// How this crate makes one of its own controls. A control is one file that implements this and
 /// [`CongestionControl`], and one line in the table of [`cc`](super).
 pub trait Declared: CongestionControl + Sized {
-    /// Its options, read.
-    type Config: fmt::Debug + Clone + Copy + PartialEq + Eq;
+    /// Its options, declared with [`parameters!`](quell_units::parameters).
+    type Config: Table + fmt::Debug + Clone + Copy + PartialEq + Eq;
     /// What the scenario format, `quell cc` and the documentation know of it.
     const KIND: ControlKind;
-    /// Its options, from settings of the table in [`KIND`](Self::KIND).
-    fn configure(settings: &Settings) -> Self::Config;
     /// The ECN feedback that suits it; never [`FeedbackMode::Off`].
     fn feedback(_config: &Self::Config) -> FeedbackMode {
         FeedbackMode::Classic

@@ -14,7 +14,7 @@ pub use connection::{Connection, LostSegment, Rounds};
 pub use interface::{CloneBoxed, CongestionControl, Custom, Declared, Event, Host, State};
 pub use window::{AckSample, RateSample, Window};
 
-use quell_units::parameter::ParameterError;
+use quell_units::parameter::{ParameterError, Table};
 use quell_units::{Parameter, Rate, Settings, Time};
 
 use crate::config::{Codepoint, EcnMode, EctScope};
@@ -116,7 +116,8 @@ macro_rules! controls {
         impl CcConfig {
             fn configured(name: &str, settings: &Settings) -> Option<Self> {
                 $(if name == <$module::$Control as Declared>::KIND.name {
-                    return Some(Self::$Control(<$module::$Control>::configure(settings)));
+                    let config = <<$module::$Control as Declared>::Config as Table>::of(settings);
+                    return Some(Self::$Control(config));
                 })*
                 None
             }

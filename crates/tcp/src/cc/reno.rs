@@ -1,25 +1,34 @@
 //! NewReno: RFC 5681, 6582 and 3465; Linux `net/ipv4/tcp_cong.c` (`tcp_reno_*`).
 
-use quell_units::parameter::{Domain, Preset};
-use quell_units::{Parameter, Settings};
+use quell_units::parameter::{Preset, Table as _};
+use quell_units::{Parameter, parameters, words};
 
 use super::{AckSample, CongestionControl, ControlKind, Declared, Host, Window};
 
-/// What congestion avoidance counts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Growth {
-    /// Segments acknowledged: one more per window of them (RFC 3465; Linux).
-    #[default]
-    Segments,
-    /// ACKs: half as fast with delayed ACKs (RFC 5681 equation 3).
-    Acks,
+words! {
+    /// What congestion avoidance counts.
+    #[derive(Default)]
+    pub enum Growth {
+        /// Segments acknowledged: one more per window of them (RFC 3465; Linux).
+        #[default]
+        Segments = "segments",
+        /// ACKs: half as fast with delayed ACKs (RFC 5681 equation 3).
+        Acks = "acks",
+    }
 }
 
-/// Options of Reno.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct RenoConfig {
-    /// What congestion avoidance counts.
-    pub growth: Growth,
+parameters! {
+    /// Options of Reno.
+    #[derive(PartialEq, Eq, Default)]
+    pub struct RenoConfig {
+        growth: Growth = Parameter {
+            domain: Growth::DOMAIN,
+            default: Preset::Is("segments"),
+            source: "Linux (segments); RFC 5681 equation 3 (acks)",
+            help: "What congestion avoidance counts: acknowledged segments or ACKs; delayed ACKs halve the latter.",
+            ..Parameter::FIXED
+        },
+    }
 }
 
 /// NewReno of one connection; the window is all its state.
@@ -34,26 +43,9 @@ impl Declared for Reno {
         name: "reno",
         summary: "Additive increase by one segment per round, halving on loss.",
         source: "RFC 5681, RFC 6582; Linux tcp_cong.c",
-        parameters: &[Parameter {
-            name: "growth",
-            opposite: None,
-            domain: Domain::Word(&["segments", "acks"]),
-            default: Preset::Is("segments"),
-            only: None,
-            live: false,
-            source: "Linux (segments); RFC 5681 equation 3 (acks)",
-            help: "What congestion avoidance counts: acknowledged segments or ACKs; delayed ACKs halve the latter.",
-        }],
+        parameters: RenoConfig::ROWS,
         ..ControlKind::PLAIN
     };
-    fn configure(settings: &Settings) -> RenoConfig {
-        RenoConfig {
-            growth: match settings.word("growth") {
-                "acks" => Growth::Acks,
-                _ => Growth::Segments,
-            },
-        }
-    }
     fn new(config: &RenoConfig, _host: &Host, _window: &mut Window) -> Self {
         Self { config: *config }
     }
@@ -70,9 +62,10 @@ impl CongestionControl for Reno {
                 return;
             }
         }
-        if self.config.growth == Growth::Acks {
-            acked = 1;
-        }
+        acked = match self.config.growth {
+            Growth::Segments => acked,
+            Growth::Acks => 1,
+        };
         window.cong_avoid_ai(window.cwnd, acked);
     }
     fn ssthresh(&mut self, window: &Window) -> u32 {

@@ -19,8 +19,8 @@ mod hystart_plus;
 pub mod linux;
 pub mod textbook;
 
-use quell_units::parameter::{Domain, Preset};
-use quell_units::{Parameter, Settings, Time};
+use quell_units::parameter::{Domain, Preset, Table as _};
+use quell_units::{Parameter, Time, parameters, words};
 
 use super::{AckSample, CongestionControl, ControlKind, Declared, Event, Host, State, Window};
 use linux::LinuxCubic;
@@ -31,35 +31,80 @@ const C_1024THS: u64 = 410;
 /// 1/C, for K³ in units of 2⁻³⁰ s³ per segment below W_max: 2⁴⁰ / 410 (`cube_factor`).
 const CUBE_FACTOR: u64 = (1 << 40) / C_1024THS;
 
-/// Which CUBIC.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Variant {
-    /// Linux today.
-    #[default]
-    Linux,
-    /// Linux 3.0 to 3.5.
-    Linux3,
-    /// Linux before 2.6.29, module version 2.0.
-    Linux20,
-    /// RFC 9438 with fractions of segments.
-    Rfc9438,
-    /// FreeBSD's first.
-    FreeBsd2010,
+words! {
+    /// Which CUBIC.
+    pub enum Variant {
+        /// Linux today.
+        Linux = "linux",
+        /// Linux 3.0 to 3.5.
+        Linux3 = "linux_3",
+        /// Linux before 2.6.29, module version 2.0.
+        Linux20 = "linux_2_0",
+        /// RFC 9438 with fractions of segments.
+        Rfc9438 = "rfc_9438",
+        /// FreeBSD's first.
+        FreeBsd2010 = "freebsd_2010",
+    }
 }
 
-/// Options of CUBIC.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct CubicConfig {
-    /// Which CUBIC.
-    pub variant: Variant,
-    /// Fraction of the window that a reduction leaves, in 1/1024; 1 to 1023.
-    pub beta: u32,
-    /// Whether a flow that is reduced below its last W_max gives way further.
-    pub fast_convergence: bool,
-    /// Whether the window is never below Reno's.
-    pub tcp_friendliness: bool,
-    /// Whether slow start may end before loss.
-    pub hystart: bool,
+parameters! {
+    /// Options of CUBIC.
+    #[derive(PartialEq, Eq)]
+    pub struct CubicConfig {
+        variant: Variant = Parameter {
+            domain: Variant::DOMAIN,
+            default: Preset::Is("linux"),
+            source: "Linux tcp_cubic.c (today, 3.0 to 3.5, module version 2.0); RFC 9438; FreeBSD 2010",
+            help: "Version of CUBIC: its arithmetic, constants and slow start.",
+            ..Parameter::FIXED
+        },
+        beta: u32 = Parameter {
+            domain: Domain::Fraction(1, 1_023, 1_024),
+            default: Preset::By(
+                "variant",
+                &[
+                    ("linux", "0.7"),
+                    ("linux_3", "0.7"),
+                    ("linux_2_0", "0.8"),
+                    ("rfc_9438", "0.7"),
+                    ("freebsd_2010", "0.8"),
+                ],
+            ),
+            source: "RFC 9438 section 4.6 (0.7); Linux module parameter beta, in 1/1024",
+            help: "Fraction of the window that a reduction leaves; kept in 1/1024, as in Linux (0.7 is 717).",
+            ..Parameter::FIXED
+        },
+        fast_convergence: bool = Parameter {
+            domain: Domain::Flag,
+            default: Preset::Is("true"),
+            source: "Linux module parameter; RFC 9438 section 4.7",
+            help: "Whether a flow that is reduced below its last maximum gives way further.",
+            ..Parameter::FIXED
+        },
+        tcp_friendliness: bool = Parameter {
+            domain: Domain::Flag,
+            default: Preset::Is("true"),
+            source: "Linux module parameter; RFC 9438 section 4.3",
+            help: "Whether the window is never below Reno's.",
+            ..Parameter::FIXED
+        },
+        hystart: bool = Parameter {
+            domain: Domain::Flag,
+            default: Preset::By(
+                "variant",
+                &[
+                    ("linux", "true"),
+                    ("linux_3", "true"),
+                    ("linux_2_0", "false"),
+                    ("rfc_9438", "true"),
+                    ("freebsd_2010", "false"),
+                ],
+            ),
+            source: "Linux module parameter",
+            help: "Whether ACK trains or rising delay may end slow start before loss.",
+            ..Parameter::FIXED
+        },
+    }
 }
 
 /// CUBIC of one connection.
@@ -77,103 +122,15 @@ impl Declared for Cubic {
         name: "cubic",
         summary: "The window is a cubic function of the time since the last loss, and never below Reno's.",
         source: "RFC 9438; Linux tcp_cubic.c",
-        parameters: &[
-            Parameter {
-                name: "variant",
-                opposite: None,
-                domain: Domain::Word(&[
-                    "linux",
-                    "linux_3",
-                    "linux_2_0",
-                    "rfc_9438",
-                    "freebsd_2010",
-                ]),
-                default: Preset::Is("linux"),
-                only: None,
-                live: false,
-                source: "Linux tcp_cubic.c (today, 3.0 to 3.5, module version 2.0); RFC 9438; FreeBSD 2010",
-                help: "Version of CUBIC: its arithmetic, constants and slow start.",
-            },
-            Parameter {
-                name: "beta",
-                opposite: None,
-                domain: Domain::Fraction(1, 1_023, 1_024),
-                default: Preset::By(
-                    "variant",
-                    &[
-                        ("linux", "0.7"),
-                        ("linux_3", "0.7"),
-                        ("linux_2_0", "0.8"),
-                        ("rfc_9438", "0.7"),
-                        ("freebsd_2010", "0.8"),
-                    ],
-                ),
-                only: None,
-                live: false,
-                source: "RFC 9438 section 4.6 (0.7); Linux module parameter beta, in 1/1024",
-                help: "Fraction of the window that a reduction leaves; kept in 1/1024, as in Linux (0.7 is 717).",
-            },
-            Parameter {
-                name: "fast_convergence",
-                opposite: None,
-                domain: Domain::Flag,
-                default: Preset::Is("true"),
-                only: None,
-                live: false,
-                source: "Linux module parameter; RFC 9438 section 4.7",
-                help: "Whether a flow that is reduced below its last maximum gives way further.",
-            },
-            Parameter {
-                name: "tcp_friendliness",
-                opposite: None,
-                domain: Domain::Flag,
-                default: Preset::Is("true"),
-                only: None,
-                live: false,
-                source: "Linux module parameter; RFC 9438 section 4.3",
-                help: "Whether the window is never below Reno's.",
-            },
-            Parameter {
-                name: "hystart",
-                opposite: None,
-                domain: Domain::Flag,
-                default: Preset::By(
-                    "variant",
-                    &[
-                        ("linux", "true"),
-                        ("linux_3", "true"),
-                        ("linux_2_0", "false"),
-                        ("rfc_9438", "true"),
-                        ("freebsd_2010", "false"),
-                    ],
-                ),
-                only: None,
-                live: false,
-                source: "Linux module parameter",
-                help: "Whether ACK trains or rising delay may end slow start before loss.",
-            },
-        ],
+        parameters: CubicConfig::ROWS,
         ..ControlKind::PLAIN
     };
-    fn configure(settings: &Settings) -> CubicConfig {
-        CubicConfig {
-            variant: match settings.word("variant") {
-                "linux_3" => Variant::Linux3,
-                "linux_2_0" => Variant::Linux20,
-                "rfc_9438" => Variant::Rfc9438,
-                "freebsd_2010" => Variant::FreeBsd2010,
-                _ => Variant::Linux,
-            },
-            beta: settings.number("beta") as u32,
-            fast_convergence: settings.flag("fast_convergence"),
-            tcp_friendliness: settings.flag("tcp_friendliness"),
-            hystart: settings.flag("hystart"),
-        }
-    }
     fn new(config: &CubicConfig, host: &Host, window: &mut Window) -> Self {
         match config.variant {
             Variant::Rfc9438 | Variant::FreeBsd2010 => Self::Textbook(TextbookCubic::new(*config)),
-            _ => Self::Linux(LinuxCubic::new(*config, host.ticks, window)),
+            Variant::Linux | Variant::Linux3 | Variant::Linux20 => {
+                Self::Linux(LinuxCubic::new(*config, host.ticks, window))
+            }
         }
     }
 }
@@ -216,11 +173,11 @@ impl CongestionControl for Cubic {
 /// Options of this control, for tests.
 #[cfg(test)]
 fn config(options: &[(&str, &str)]) -> CubicConfig {
-    let mut settings = Settings::new(Cubic::KIND.parameters);
+    let mut settings = quell_units::Settings::new(CubicConfig::ROWS);
     for (key, value) in options {
         settings.set(key, value).unwrap();
     }
-    Cubic::configure(&settings)
+    CubicConfig::of(&settings)
 }
 
 /// The cube root, rounded down, of a number below 2⁶⁶.
