@@ -345,7 +345,7 @@ mod tests {
             "groups": [{ "name": name, "count": 10000, "congestion_control": "westwood-plus", "goodput_bps": [999.9e6],
                 "jain": 1.0, "packets": 0, "marked": 0, "dropped": 0, "retransmitted": 0,
                 "delay_ms": null, "rtt_ms": dist, "app": { "kind": "transfer", "completed": 123456789_u64,
-                "unfinished": 10000, "completion_ms": completion, "goodput_bps": null } }],
+                "bytes": 0, "unfinished": 10000, "completion_ms": completion, "goodput_bps": null } }],
             "jain": null, "phases": [],
         })
     }

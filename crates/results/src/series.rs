@@ -84,12 +84,6 @@ pub const QUEUE_COLUMNS: &[ColumnInfo] = &[
         "ns",
         "length of the interval: it began at `time_ns` − `length_ns`",
     ),
-    column(
-        "hop",
-        ColumnType::Text,
-        "",
-        "name of the link behind the queue; `link` where there is one",
-    ),
     column("direction", ColumnType::Text, "", "`forward` or `reverse`"),
     column("queue", ColumnType::Text, "", "name within the discipline"),
     column(
@@ -133,6 +127,13 @@ pub const QUEUE_COLUMNS: &[ColumnInfo] = &[
         ColumnType::Integer,
         "bytes",
         "IP bytes that wait at the end of the interval, without the packet in service",
+    ),
+    // The last one: readers that count columns find the others where they were.
+    column(
+        "hop",
+        ColumnType::Text,
+        "",
+        "name of the link behind the queue; `link` where there is one",
     ),
 ];
 
@@ -227,7 +228,6 @@ impl Series {
             self.queues.row([
                 time(row.time),
                 time(row.length),
-                Cell::Text(hop.unwrap_or_default()),
                 Cell::Text(row.direction.name().into()),
                 Cell::Text(row.queue.into()),
                 integer(row.packets),
@@ -237,6 +237,7 @@ impl Series {
                 optional(row.delay_mean.map(Time::as_nanos)),
                 optional(row.delay_max.map(Time::as_nanos)),
                 bytes(row.backlog),
+                Cell::Text(hop.unwrap_or_default()),
             ])?;
         }
         Ok(())
@@ -537,8 +538,8 @@ mod tests {
         assert_eq!((groups, rows.len() as u64), (2, count));
         assert_eq!(
             rows[1],
-            "{time_ns: 200000000, length_ns: 100000000, hop: \"access\", direction: \"forward\", queue: \"classic\", packets: 1, bytes: 1500, \
-             marked: 1, dropped: 2, delay_mean_ns: 1000, delay_max_ns: null, backlog_bytes: 7}"
+            "{time_ns: 200000000, length_ns: 100000000, direction: \"forward\", queue: \"classic\", packets: 1, bytes: 1500, \
+             marked: 1, dropped: 2, delay_mean_ns: 1000, delay_max_ns: null, backlog_bytes: 7, hop: \"access\"}"
         );
         assert!(rows[3].contains("delay_mean_ns: null"), "{}", rows[3]);
         assert!(rows[count as usize - 1].contains(&format!("packets: {}, ", count - 1)));

@@ -202,21 +202,25 @@ impl Law {
         }
     }
 
-    /// Drops heads until the rest fits (`cake_drop`).
+    /// Why the queue is too long, if it is.
+    #[inline]
+    fn overflow<P: Packet>(&self, queue: &SingleQueue<P>) -> Option<DropReason> {
+        if self.memory > self.memory_limit {
+            return Some(DropReason::Memory);
+        }
+        let is_exceeded = queue.limit.is_exceeded(queue.backlog());
+        is_exceeded.then_some(DropReason::Limit)
+    }
+
+    /// Drops heads until the rest fits (`cake_drop`). Apart from the way of a packet that fits, which only asks.
+    #[cold]
     fn drop_overflow<P: Packet>(
         &mut self,
         queue: &mut SingleQueue<P>,
         now: Time,
         obs: &mut impl Observer<P>,
     ) {
-        loop {
-            let reason = if self.memory > self.memory_limit {
-                DropReason::Memory
-            } else if queue.limit.is_exceeded(queue.backlog()) {
-                DropReason::Limit
-            } else {
-                return;
-            };
+        while let Some(reason) = self.overflow(queue) {
             let Some(packet) = self.pop(queue) else {
                 return;
             };
@@ -253,7 +257,9 @@ impl ControlLaw for Law {
     ) {
         self.memory += packet.memory();
         queue.accept(packet, now, obs);
-        self.drop_overflow(queue, now, obs);
+        if self.overflow(queue).is_some() {
+            self.drop_overflow(queue, now, obs);
+        }
     }
     #[inline]
     fn dequeue<P: Packet>(
