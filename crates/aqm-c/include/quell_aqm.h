@@ -512,7 +512,9 @@ int32_t quell_queue_advance(struct quell_queue *queue,
  * # Safety
  * `queue` lives and is used by this thread only.
  */
-int32_t quell_queue_set_rate(struct quell_queue *queue, uint64_t rate, uint64_t now);
+int32_t quell_queue_set_rate(struct quell_queue *queue,
+                             uint64_t rate,
+                             uint64_t now);
 
 /**
  * Changes a parameter from `now` on. On an error nothing changes, and the error names this parameter. May allocate.
