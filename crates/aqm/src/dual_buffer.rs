@@ -1,6 +1,6 @@
 //! The buffer of every dual queue, and what its control law must answer.
 //!
-//! [`DualBuffer`] is the discipline: settings, link, limit, classifier, both queues, [scheduler](crate::scheduler) and queue protection
+//! [`DualBuffer`] is the discipline: settings, link, limit, classifier, both queues, [scheduler] and queue protection
 //! (RFC 9957), with everything that is the same for all. A [`DualLaw`] decides about packets. Its methods stand in the order in which a
 //! packet meets them.
 

@@ -1,7 +1,7 @@
 //! FQ-CoDel: a CoDel queue per flow, served by deficit round robin with new flows first.
 //!
 //! Sources: RFC 8290; Linux `sch_fq_codel.c` (6.18), which this follows to the integer where the RFC leaves a choice: the signals are
-//! those of [`codel::linux`](crate::codel::linux), turns and lists those of `flow_queue`. A packet that makes the queue exceed `limit` or
+//! those of [`codel::linux`], turns and lists those of `flow_queue`. A packet that makes the queue exceed `limit` or
 //! `memory_limit` is accepted first; then half of the bytes of the fattest flow are dropped from its head, at most `drop_batch` packets
 //! and at least one, and CoDel's `count` of that flow grows by as many. The rule of the last MTU looks at the backlog of *all* flows.
 //! `change` dequeues, with CoDel's drops and marks, until the limits are met.
