@@ -2,12 +2,12 @@
 
 #![no_main]
 
-use quell_link::frame::{self, IpPacket, Kind};
+use quell_link::frame::{self, Contents, IpPacket};
 use quell_link::{ecn_field, value_field};
 use quell_units::Ecn;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
-    let Kind::Ip(packet) = frame::parse(bytes) else {
+    let Contents::Ip(packet) = frame::parse(bytes) else {
         return;
     };
     let start = usize::from(packet.offset);
@@ -16,7 +16,7 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
         let mut changed = bytes.to_vec();
         ecn_field::set(&mut changed[start..], ecn);
         let expected = IpPacket { ecn, ..packet };
-        assert_eq!(frame::parse(&changed), Kind::Ip(expected));
+        assert_eq!(frame::parse(&changed), Contents::Ip(expected));
         check_checksum(before, &changed[start..][..before.len()]);
 
         ecn_field::set(&mut changed[start..], packet.ecn);
@@ -39,7 +39,7 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
         }
         assert_eq!(value_field::get(&changed[start..]), Some(value));
         // Neither length nor flow nor ECN field: the queue sees the same packet.
-        assert_eq!(frame::parse(&changed), Kind::Ip(packet));
+        assert_eq!(frame::parse(&changed), Contents::Ip(packet));
         check_checksum(before, &changed[start..][..before.len()]);
         value_field::set(&mut changed[start..], carried.unwrap_or(0));
         assert_eq!(
