@@ -57,7 +57,7 @@ define run-tests
 	echo; \
 	if [ -s "$$QUELL_NOT_RUN" ]; then sort -u "$$QUELL_NOT_RUN"; else echo "every test ran"; fi; \
 	echo; echo "the ten slowest tests, in seconds"; \
-	grep -v ', all of it$$' "$$QUELL_TIMES" | sort -rg | head -10; \
+	grep -v ', all of it$$' "$$QUELL_TIMES" | sort -rg | awk 'NR <= 10'; \
 	exit $$status
 endef
 
