@@ -61,7 +61,7 @@ define run-tests
 	exit $$status
 endef
 
-test: setup ## Run the tests, and name those that this machine cannot run: 6 minutes and the build
+test: setup ## Run the tests, and name those that this machine cannot run or that take long
 	$(call run-tests)
 
 test-all: setup ## Run every test, also those that take long
