@@ -430,9 +430,13 @@ impl Settings {
     }
 
     /// A copy with one parameter changed, which must be one that can change during a run.
+    ///
+    /// Default values that were written down do not stand in the way of the change: what is true of a
+    /// scenario is true of the same scenario with every default named.
     pub fn changed(&self, key: &str, text: &str) -> Result<Self, ParameterError> {
         let mut changed = self.clone();
         changed.set(key, text)?;
+        changed.forget_defaults_without_effect(key);
         changed
             .check()
             .map_err(|error| error.of_change(key, text))?;
@@ -455,20 +459,36 @@ impl Settings {
     /// The value given, else the default; `None` where it is derived, and without such a parameter.
     pub fn value(&self, name: &str) -> Option<Value> {
         let index = self.index(name)?;
-        let parameter = &self.table[index];
-        self.given[index].or_else(|| {
-            let text = match parameter.default {
-                Preset::Is(text) => text,
-                Preset::By(other, choices) => {
-                    let Some(Value::Word(word)) = self.value(other) else {
-                        return None;
-                    };
-                    choices.iter().find(|(choice, _)| *choice == word)?.1
-                }
-                Preset::Required | Preset::Derived(_) => return None,
-            };
-            Some(parameter.domain.parse(text).expect("defaults are in range"))
-        })
+        self.given[index].or_else(|| self.default_of(&self.table[index]))
+    }
+
+    /// The default in this combination; `None` where there is none or it is derived.
+    fn default_of(&self, parameter: &Parameter) -> Option<Value> {
+        let text = match parameter.default {
+            Preset::Is(text) => text,
+            Preset::By(other, choices) => {
+                let Some(Value::Word(word)) = self.value(other) else {
+                    return None;
+                };
+                choices.iter().find(|(choice, _)| *choice == word)?.1
+            }
+            Preset::Required | Preset::Derived(_) => return None,
+        };
+        Some(parameter.domain.parse(text).expect("defaults are in range"))
+    }
+
+    /// Takes every default but that of `key` for not given where it has no effect.
+    fn forget_defaults_without_effect(&mut self, key: &str) {
+        let changed = self.position(key);
+        for (index, parameter) in self.table.iter().enumerate() {
+            if Some(index) != changed
+                && self.given[index].is_some()
+                && self.given[index] == self.default_of(parameter)
+                && !self.applies(parameter)
+            {
+                self.given[index] = None;
+            }
+        }
     }
 
     /// Every parameter that applies, with its value where it has one, in the table's order.

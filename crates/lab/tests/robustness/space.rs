@@ -63,6 +63,17 @@ fn a_guest_does_not_judge_by_the_memory_of_the_simulator() {
     assert!(refused.contains("memory budget"), "{refused}");
 }
 
+/// `ecn` goes with `any_ect = false` only: the change leaves it without effect, and the resolved scenario names its default.
+#[test]
+fn a_guest_accepts_a_change_after_which_a_default_has_no_effect() {
+    let text = "schema = 1\nname = \"changed\"\n[link]\nrate = \"40mbit\"\n\
+                queue = { kind = \"dualq_2015\", any_ect = false }\n\
+                [[group]]\nname = \"a\"\nrtt = \"5ms\"\napp = \"bulk\"\n[run]\nduration = \"1s\"\n\
+                [[at]]\ntime = \"500ms\"\nset = { \"link.queue.any_ect\" = true }\n";
+    let loaded = Scenario::load("changed", text, &[], Some(World::Virtual)).unwrap();
+    agreed(&loaded.scenario, text);
+}
+
 /// Figures that any run must report.
 pub(crate) fn plausible(scenario: &Scenario, summary: &Summary, text: &str) {
     assert!(!summary.partial, "{text}");

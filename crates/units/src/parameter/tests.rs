@@ -148,6 +148,41 @@ fn only_living_parameters_change_on_a_living_queue() {
     assert_eq!(error.allowed, "cannot change while the queue lives");
 }
 
+parameters! {
+    /// A switch that lives, and what it turns off.
+    struct Switched {
+        adaptive: bool = Parameter { ..ROW },
+        gain: u8 = Parameter {
+            domain: Domain::Integer(1, 9),
+            default: Preset::Is("3"),
+            only: Some(("adaptive", "false")),
+            ..ROW
+        },
+    }
+}
+
+#[test]
+fn a_default_that_is_written_down_does_not_stand_in_the_way_of_a_change() {
+    let given = |gain| {
+        let mut settings = Settings::new(Switched::ROWS);
+        settings.set("gain", gain).unwrap();
+        settings.check().unwrap();
+        settings
+    };
+    let changed = given("3").changed("adaptive", "true").unwrap();
+    assert!(Switched::of(&changed).adaptive);
+    let back = changed.changed("adaptive", "false").unwrap();
+    assert_eq!(Switched::of(&back).gain, 3);
+    // Another value was meant to have an effect.
+    let refused = given("4").changed("adaptive", "true").unwrap_err();
+    assert_eq!(
+        refused.to_string(),
+        "adaptive = true: does not go with gain = 4, which has an effect only with adaptive = false"
+    );
+    // So was one that is changed itself.
+    assert!(changed.changed("gain", "3").is_err());
+}
+
 #[test]
 fn a_rate_says_its_unit_and_ends() {
     let domain = Domain::Rate(Rate::from_bps(1_000), Rate::from_mbps(10));
