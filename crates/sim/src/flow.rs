@@ -14,7 +14,7 @@ use quell_aqm::Observer;
 use quell_measure::{Direction, FlowId, FlowSample};
 use quell_tcp::cache::prefetch;
 use quell_tcp::{Receiver, ReceiverConfig, Sender, SenderConfig, SenderStats};
-use quell_units::{Bytes, Ecn, Time};
+use quell_units::{Bytes, Ecn, Random, Time};
 
 use crate::access::Access;
 use crate::config::{FlowConfig, TransportConfig};
@@ -78,6 +78,7 @@ enum State {
 /// State that outlives a connection.
 #[derive(Debug)]
 struct Renewal {
+    /// The control of each connection draws from a stream of its own.
     ends: (SenderConfig, ReceiverConfig),
     /// Payload that all earlier connections have delivered, in bytes.
     delivered: u64,
@@ -221,6 +222,8 @@ impl Flow {
             };
             renewal.delivered += stream.receiver.delivered();
             renewal.stats = stream.sender.stats().following(&renewal.stats);
+            let random = &mut renewal.ends.0.random;
+            *random = Random::new(random.u64(), "control");
             **stream = Stream::new(&renewal.ends);
             self.connection = (self.connection + 1) % CONNECTIONS;
         }

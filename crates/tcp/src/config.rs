@@ -1,6 +1,6 @@
 //! How the two ends of a connection behave; the defaults are Linux's.
 
-use quell_units::{Bytes, Ecn, Time};
+use quell_units::{Bytes, Ecn, Random, Time};
 
 use crate::cc::CcConfig;
 use crate::ecn::FeedbackMode;
@@ -130,6 +130,8 @@ pub struct SenderConfig {
     pub rto_min: Time,
     /// Clock of the host's timers.
     pub ticks: Ticks,
+    /// Randomness of the congestion control; each flow should have its own.
+    pub random: Random,
 }
 
 impl SenderConfig {
@@ -149,6 +151,7 @@ impl SenderConfig {
             peer_window: Bytes::new(65_535),
             rto_min: Time::from_millis(200),
             ticks: Ticks::EXACT,
+            random: Random::new(0, "control"),
         }
     }
     /// Whether departures are paced.

@@ -6,155 +6,16 @@ mod common;
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use common::{Fate, Path, config, drop_data, ms};
-use quell_tcp::cc::{
-    AckSample, CongestionControl, Connection, Control, Event, LostSegment, Rounds, State, Window,
+use common::observer::{
+    Call, Observer, all, concluded, events, losses, observed, observer, states,
 };
-use quell_tcp::{Codepoint, EcnMode, FeedbackMode, ReceiverConfig, Sender, SenderConfig};
+use common::{Fate, drop_data, ms};
+use quell_tcp::cc::{Event, State};
+use quell_tcp::{Codepoint, EcnMode, FeedbackMode};
 use quell_units::{Rate, Time};
 
 const MSS: u64 = 1_448;
 
-/// A call of a control, in order.
-#[derive(Debug, Clone, Copy)]
-enum Call {
-    Init(FeedbackMode, Connection),
-    Ack(AckSample),
-    Lost(LostSegment),
-    State(State, State),
-    Event(Event),
-    Ssthresh,
-    CongAvoid(AckSample),
-    CongControl(AckSample, Connection, u64),
-    Undo,
-}
-
-/// A control that records every call, with a window that it sets itself, or Reno's.
-#[derive(Debug, Clone)]
-struct Observer {
-    notes: Rc<RefCell<Vec<Call>>>,
-    /// The window that it keeps, if it sets it.
-    cwnd: Option<u32>,
-    pacing: Option<Rate>,
-    burst: Option<u32>,
-    rounds: Rounds,
-}
-
-impl Observer {
-    fn note(&self, call: Call) {
-        self.notes.borrow_mut().push(call);
-    }
-}
-
-impl CongestionControl for Observer {
-    fn init(
-        &mut self,
-        agreed: FeedbackMode,
-        connection: &Connection,
-        window: &mut Window,
-    ) -> Option<Control> {
-        self.note(Call::Init(agreed, *connection));
-        window.cwnd = self.cwnd.unwrap_or(window.cwnd);
-        None
-    }
-    fn on_ack(&mut self, ack: &AckSample, _window: &mut Window) {
-        self.note(Call::Ack(*ack));
-    }
-    fn on_lost(&mut self, lost: &LostSegment, _window: &mut Window) {
-        self.note(Call::Lost(*lost));
-    }
-    fn set_state(&mut self, old: State, new: State, _ack: &AckSample, _window: &mut Window) {
-        self.note(Call::State(old, new));
-    }
-    fn cwnd_event(&mut self, event: Event, _now: Time, _window: &mut Window) {
-        self.note(Call::Event(event));
-    }
-    fn ssthresh(&mut self, window: &Window) -> u32 {
-        self.note(Call::Ssthresh);
-        window.half()
-    }
-    fn cong_avoid(&mut self, ack: &AckSample, window: &mut Window) {
-        self.note(Call::CongAvoid(*ack));
-        window.slow_start(ack.acked);
-    }
-    fn cong_control(&mut self, ack: &AckSample, connection: &Connection, window: &mut Window) {
-        self.rounds.on_ack(ack);
-        self.note(Call::CongControl(*ack, *connection, self.rounds.count()));
-        window.cwnd = self.cwnd.unwrap_or(window.cwnd);
-    }
-    fn undo_cwnd(&mut self, window: &Window) -> u32 {
-        self.note(Call::Undo);
-        window.cwnd.max(window.prior_cwnd)
-    }
-    fn has_cong_control(&self) -> bool {
-        self.cwnd.is_some()
-    }
-    fn wants_details(&self) -> bool {
-        true
-    }
-    fn pacing_rate(&self) -> Option<Rate> {
-        self.pacing
-    }
-    fn tso_segs(&self, usual: u32) -> u32 {
-        self.burst.unwrap_or(usual)
-    }
-}
-
-/// A path of 100 ms under this control, with an ACK for each segment, and the control's record.
-fn observed<'a>(observer: Observer, ecn: EcnMode) -> (Path<'a>, Rc<RefCell<Vec<Call>>>) {
-    let notes = Rc::clone(&observer.notes);
-    let config = SenderConfig {
-        ecn,
-        gso: observer.burst.is_some(),
-        pacing: Some(observer.pacing.is_some()),
-        ..config("reno")
-    };
-    let receiver = ReceiverConfig {
-        ack_every: 1,
-        ..ReceiverConfig::new(ecn)
-    };
-    let mut path = Path::with_receiver(&config, &receiver, ms(100));
-    path.sender = Sender::with_control(&config, Box::new(observer));
-    (path, notes)
-}
-fn observer(cwnd: Option<u32>) -> Observer {
-    Observer {
-        notes: Rc::default(),
-        cwnd,
-        pacing: None,
-        burst: None,
-        rounds: Rounds::default(),
-    }
-}
-fn concluded(notes: &Rc<RefCell<Vec<Call>>>) -> Vec<(AckSample, Connection, u64)> {
-    let each = |call: &Call| match call {
-        Call::CongControl(ack, connection, rounds) => Some((*ack, *connection, *rounds)),
-        _ => None,
-    };
-    notes.borrow().iter().filter_map(each).collect()
-}
-
-fn all<T>(notes: &Rc<RefCell<Vec<Call>>>, pick: impl Fn(&Call) -> Option<T>) -> Vec<T> {
-    notes.borrow().iter().filter_map(pick).collect()
-}
-fn losses(notes: &Rc<RefCell<Vec<Call>>>) -> Vec<LostSegment> {
-    all(notes, |call| match call {
-        Call::Lost(lost) => Some(*lost),
-        _ => None,
-    })
-}
-fn states(notes: &Rc<RefCell<Vec<Call>>>) -> Vec<(State, State)> {
-    all(notes, |call| match call {
-        Call::State(old, new) => Some((*old, *new)),
-        _ => None,
-    })
-}
-fn events(notes: &Rc<RefCell<Vec<Call>>>) -> Vec<Event> {
-    all(notes, |call| match call {
-        Call::Event(event) => Some(*event),
-        _ => None,
-    })
-}
 /// Within 5 µs: departures are recorded 1 ns apart, and intervals are kept in 1.024 µs.
 fn is_near(time: Time, millis: u64) -> bool {
     time.as_nanos().abs_diff(millis * 1_000_000) < 5_000
@@ -175,7 +36,7 @@ fn rate_samples_hold_what_was_delivered_in_which_time() {
         assert_eq!(ack.now, ms(200 + 100 * round as u64));
         assert_eq!((ack.acked, ack.acked_bytes), (1, MSS));
         assert_eq!((ack.acked_ce, ack.acked_ce_bytes, ack.ece), (0, 0, false));
-        assert_eq!((ack.delivered, ack.prior_in_flight), (n as u64 + 1, 4));
+        assert_eq!((ack.delivered, ack.prior_in_flight), (n as u64 + 2, 4));
         assert_eq!((ack.lost, ack.rate.lost, connection.lost), (0, 0, 0));
         assert!(!ack.is_ack_delayed);
         assert_eq!(*rounds, round as u64 + 1, "{n}");
@@ -183,28 +44,30 @@ fn rate_samples_hold_what_was_delivered_in_which_time() {
         let first_flight = place as u32 + 1;
         let in_flight = if round == 0 { first_flight } else { 4 };
         assert_eq!(rate.tx_in_flight, in_flight, "{n}");
-        // Linux considers the first flight, and what leaves before more than one segment is delivered,
-        // as limited by the application, which had written nothing before.
+        // Linux considers the first flight as limited by the application, which had written nothing
+        // before.
         assert_eq!(
             (rate.app_limited, rate.retransmitted),
-            (n <= 4, false),
+            (n <= 3, false),
             "{n}"
         );
-        assert!(is_near(rate.interval, 100), "{rate:?}");
-        assert!(is_near(rate.ack_interval, 100), "{rate:?}");
-        let send_interval = if round == 0 { 0 } else { 100 };
-        assert!(is_near(rate.send_interval, send_interval), "{rate:?}");
-        // Segment n left when n - 3 had been delivered.
-        let prior = n.saturating_sub(3) as u64;
+        let send_interval = if round == 0 { 0 } else { 100_000 };
+        assert_eq!(
+            (rate.interval_us, rate.rcv_interval_us, rate.snd_interval_us),
+            (100_000, 100_000, send_interval)
+        );
+        // Segment n left when n - 3 and the SYN had been delivered.
+        let prior = n.saturating_sub(3) as u64 + 1;
         assert_eq!(rate.prior_delivered, prior, "{n}");
         assert_eq!(u64::from(rate.delivered), ack.delivered - prior, "{n}");
         assert!(ack.rtt.is_some_and(|rtt| is_near(rtt, 100)));
         assert!(connection.srtt.is_some_and(|rtt| is_near(rtt, 100)));
         assert!(connection.min_rtt.is_some_and(|rtt| is_near(rtt, 100)));
         assert_eq!((connection.state, connection.mss), (State::Open, 1_448));
-        assert_eq!((connection.in_flight, connection.app_limited), (3, n == 0));
+        assert_eq!((connection.in_flight, connection.app_limited), (3, false));
     }
-    let is_growth = |call: &Call| matches!(call, Call::CongAvoid(_) | Call::Ssthresh).then_some(());
+    let is_growth =
+        |call: &Call| matches!(call, Call::CongAvoid(_) | Call::Ssthresh(_)).then_some(());
     assert!(
         all(&notes, is_growth).is_empty(),
         "it sets the window itself"
@@ -225,12 +88,12 @@ fn each_loss_is_reported_with_the_state_at_departure() {
     let lost = losses(&notes);
     assert_eq!(lost.len(), 2);
     let [first, second] = [lost[0], lost[1]];
-    assert_eq!((first.in_flight, first.delivered), (3, 0));
+    assert_eq!((first.in_flight, first.delivered), (3, 1));
     assert_eq!((first.prior_lost, first.lost), (0, 1));
     assert!(is_near(first.sent, 100));
     assert_eq!((second.prior_lost, second.lost), (1, 2));
     assert!(is_near(second.sent, 200), "{second:?}");
-    assert_eq!((second.in_flight, second.delivered), (9, 5));
+    assert_eq!((second.in_flight, second.delivered), (9, 6));
     assert_eq!((first.app_limited, second.app_limited), (true, false));
     // If the newest segment of a sample left before the loss was found, the loss is in its interval,
     // and the ACK that shows the loss reports it.
@@ -279,7 +142,10 @@ fn events_report_what_happens_besides_acks() {
     assert_eq!(path.sender.stats().probes, 1);
     path.write(5 * MSS);
     path.run_until(Time::from_secs(2));
-    assert_eq!(events(&notes), [Event::TlpRecovery, Event::CompleteCwr]);
+    assert_eq!(
+        events(&notes),
+        [Event::TlpRecovery(true), Event::CompleteCwr]
+    );
     assert!(states(&notes).contains(&(State::Open, State::Cwr)));
 
     // Everything is lost for two seconds.
@@ -311,10 +177,10 @@ fn events_report_what_happens_besides_acks() {
         path.finish(Time::from_secs(10));
         let until = path.now + ms(300);
         path.run_until(until);
-        let is_undo = |call: &Call| matches!(call, Call::Undo).then_some(());
+        let is_undo = |call: &Call| matches!(call, Call::Undo(..)).then_some(());
         assert_eq!(!all(&notes, is_undo).is_empty(), undone);
         assert!(events(&notes).contains(&Event::CompleteCwr) || undone);
-        let is_threshold = |call: &Call| matches!(call, Call::Ssthresh).then_some(());
+        let is_threshold = |call: &Call| matches!(call, Call::Ssthresh(_)).then_some(());
         assert_eq!(all(&notes, is_threshold).len(), 1);
     }
 

@@ -55,7 +55,8 @@ pub(super) fn config(
 /// (`kernel/Kconfig.hz`). It matters: where three flows share a queue of 16 packets, exact timers turn the shares round.
 const HZ: u32 = 250;
 
-/// The same on hosts of its own: their clocks tick with phases drawn from the seed.
+/// The same on hosts of its own: their clocks tick with phases drawn from the seed, and the congestion control draws from a stream
+/// of its own.
 fn on_hosts(
     transport: &TransportConfig,
     seed: u64,
@@ -71,6 +72,7 @@ fn on_hosts(
         };
         ends.0.ticks = ticks();
         ends.1.ticks = ticks();
+        ends.0.random = Random::new(seed, &format!("control.{group}.{}", lifetime.flow));
     }
     transport
 }

@@ -11,10 +11,24 @@ use super::{AckSample, State};
 /// A connection, as its control sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Connection {
-    /// State of loss recovery.
+    /// Now.
+    pub now: Time,
+    /// State of loss recovery; the old one while it changes
+    /// ([`set_state`](super::CongestionControl::set_state)).
     pub state: State,
+    /// First number not acknowledged (SND.UNA).
+    pub snd_una: u64,
+    /// First number never sent (SND.NXT).
+    pub snd_nxt: u64,
     /// Segments in flight.
     pub in_flight: u32,
+    /// Segments delivered since the start, and one for the SYN, as in Linux.
+    pub delivered: u64,
+    /// Of those, segments with CE.
+    pub delivered_ce: u64,
+    /// Time of the last delivery in µs, rounded down, or of the departure of a flight's first segment if
+    /// that is later (`delivered_mstamp`).
+    pub delivered_mstamp_us: u64,
     /// Segments found lost since the start; a segment lost twice counts twice.
     pub lost: u64,
     /// Smoothed RTT; `None` before the first sample.
@@ -23,12 +37,42 @@ pub struct Connection {
     pub min_rtt: Option<Time>,
     /// Payload of a full segment in bytes.
     pub mss: u32,
+    /// Length of a full segment's IP packet in bytes.
+    pub mtu: u32,
     /// Rate at which departures are paced, in bit/s of payload.
     pub pacing_rate: Rate,
     /// When pacing allows the next departure; in the past if it does now.
     pub next_departure: Time,
     /// Whether the application limited the sender when the segments in flight were sent.
     pub app_limited: bool,
+    /// Whether the window was full in this round or the last (`tcp_sock::is_cwnd_limited`, without the
+    /// clause for slow start that [`AckSample::cwnd_limited`] has).
+    pub is_cwnd_limited: bool,
+}
+
+impl Default for Connection {
+    /// A connection with packets of 1 500 bytes before its handshake.
+    fn default() -> Self {
+        Self {
+            now: Time::ZERO,
+            state: State::Open,
+            snd_una: 0,
+            snd_nxt: 0,
+            in_flight: 0,
+            delivered: 0,
+            delivered_ce: 0,
+            delivered_mstamp_us: 0,
+            lost: 0,
+            srtt: None,
+            min_rtt: None,
+            mss: 1_448,
+            mtu: 1_500,
+            pacing_rate: Rate::UNLIMITED,
+            next_departure: Time::ZERO,
+            app_limited: false,
+            is_cwnd_limited: false,
+        }
+    }
 }
 
 /// A segment just found lost.
@@ -60,14 +104,19 @@ pub struct Rounds {
 }
 
 impl Rounds {
-    /// An ACK arrived. Returns true if a round begins with it.
+    /// An ACK arrived. Returns true if a round begins with it; an ACK without a usable rate sample begins
+    /// none.
     pub fn on_ack(&mut self, ack: &AckSample) -> bool {
-        let begins = ack.rate.delivered > 0 && ack.rate.prior_delivered >= self.end;
+        let begins = ack.rate.interval_us > 0 && ack.rate.prior_delivered >= self.end;
         if begins {
-            self.end = ack.delivered;
+            self.restart(ack.delivered);
             self.count += 1;
         }
         begins
+    }
+    /// The round ends with the delivery of what leaves from now on, `delivered` segments being delivered.
+    pub fn restart(&mut self, delivered: u64) {
+        self.end = delivered;
     }
     /// Number of rounds begun.
     pub fn count(&self) -> u64 {
@@ -97,15 +146,15 @@ mod tests {
                 rate: RateSample {
                     prior_delivered: prior,
                     delivered: (delivered - prior) as u32,
+                    interval_us: 1,
                     ..RateSample::default()
                 },
                 ..AckSample::default()
             };
+            let mut unusable = ack;
+            unusable.rate.interval_us = 0;
+            assert!(!rounds.on_ack(&unusable), "{delivered}: no interval");
             assert_eq!(rounds.on_ack(&ack), begins, "{delivered}");
-            assert!(
-                !rounds.on_ack(&AckSample::default()),
-                "nothing was delivered"
-            );
         }
         assert_eq!(rounds.count(), 3);
     }

@@ -9,7 +9,7 @@
 //! not grow while it is being reduced (Linux's CWR state), so a round with a mark adds nothing.
 
 use quell_units::parameter::{Domain, Preset, Table as _};
-use quell_units::{Parameter, Time, parameters, words};
+use quell_units::{Parameter, parameters, words};
 
 use super::reno::Reno;
 use super::{
@@ -111,15 +111,17 @@ impl CongestionControl for Dctcp {
     fn init(
         &mut self,
         agreed: FeedbackMode,
-        _connection: &Connection,
+        connection: &Connection,
         _window: &mut Window,
     ) -> Option<Control> {
+        self.old_delivered = connection.delivered;
+        self.old_delivered_ce = connection.delivered_ce;
         let is_enough = matches!(agreed, FeedbackMode::Dctcp | FeedbackMode::Accurate);
         (!is_enough).then(|| Control::Reno(Reno::default()))
     }
     /// RFC 8257 section 3.3, once per window: "DCTCP.Alpha = DCTCP.Alpha * (1 - g) + g * M"
     /// (`dctcp_update_alpha`).
-    fn on_ack(&mut self, ack: &AckSample, _window: &mut Window) {
+    fn on_ack(&mut self, ack: &AckSample, _connection: &Connection, _window: &mut Window) {
         if ack.snd_una < self.next_seq {
             return;
         }
@@ -140,7 +142,7 @@ impl CongestionControl for Dctcp {
         self.old_delivered = ack.delivered;
         self.old_delivered_ce = ack.delivered_ce;
     }
-    fn cong_avoid(&mut self, ack: &AckSample, window: &mut Window) {
+    fn cong_avoid(&mut self, ack: &AckSample, _connection: &Connection, window: &mut Window) {
         let acked = if window.in_slow_start() {
             window.slow_start(ack.acked)
         } else {
@@ -152,24 +154,24 @@ impl CongestionControl for Dctcp {
     }
     /// RFC 8257 section 3.3: "cwnd = cwnd * (1 - DCTCP.Alpha / 2)", at least two segments
     /// (`dctcp_ssthresh`).
-    fn ssthresh(&mut self, window: &Window) -> u32 {
+    fn ssthresh(&mut self, _connection: &Connection, window: &Window) -> u32 {
         self.loss_cwnd = window.cwnd;
         let cut = (u64::from(window.cwnd) * u64::from(self.alpha)) >> 11;
         (window.cwnd - cut as u32).max(2)
     }
     /// RFC 8257 section 3.5: a loss halves the window, as in conventional TCP, even if marks have
     /// reduced it already (`dctcp_state`).
-    fn set_state(&mut self, old: State, new: State, _ack: &AckSample, window: &mut Window) {
-        if new == State::Recovery && old != State::Recovery {
+    fn set_state(&mut self, new: State, connection: &Connection, window: &mut Window) {
+        if new == State::Recovery && connection.state != State::Recovery {
             self.react_to_loss(window);
         }
     }
-    fn cwnd_event(&mut self, event: Event, _now: Time, window: &mut Window) {
+    fn cwnd_event(&mut self, event: Event, _connection: &Connection, window: &mut Window) {
         if event == Event::Loss {
             self.react_to_loss(window);
         }
     }
-    fn undo_cwnd(&mut self, window: &Window) -> u32 {
+    fn undo_cwnd(&mut self, _connection: &Connection, window: &mut Window) -> u32 {
         window.cwnd.max(self.loss_cwnd)
     }
 }
@@ -183,7 +185,7 @@ impl Dctcp {
 
 #[cfg(test)]
 mod tests {
-    use quell_units::Settings;
+    use quell_units::{Random, Settings};
 
     use super::*;
     use crate::ticks::Ticks;
@@ -195,6 +197,7 @@ mod tests {
         }
         let host = Host {
             ticks: Ticks::EXACT,
+            random: Random::new(1, "control"),
         };
         Dctcp::new(&DctcpConfig::of(&settings), &host, &mut Window::new(10))
     }
@@ -205,7 +208,7 @@ mod tests {
         total.delivered_ce += marked;
         total.snd_una = total.snd_nxt;
         total.snd_nxt += delivered;
-        dctcp.on_ack(total, &mut Window::new(10));
+        dctcp.on_ack(total, &Connection::default(), &mut Window::new(10));
     }
 
     #[test]
@@ -241,13 +244,9 @@ mod tests {
     fn marks_cut_by_half_of_alpha_and_a_loss_by_half() {
         let mut dctcp = dctcp(&[("alpha_on_init", "0.25")]);
         let mut window = Window::new(100);
-        assert_eq!(dctcp.ssthresh(&window), 100 - 100 * 256 / 2048);
-        dctcp.set_state(
-            State::Open,
-            State::Recovery,
-            &AckSample::default(),
-            &mut window,
-        );
+        let connection = Connection::default();
+        assert_eq!(dctcp.ssthresh(&connection, &window), 100 - 100 * 256 / 2048);
+        dctcp.set_state(State::Recovery, &connection, &mut window);
         assert_eq!(window.ssthresh, 50);
     }
 }

@@ -15,7 +15,7 @@ pub use interface::{CloneBoxed, CongestionControl, Custom, Declared, Event, Host
 pub use window::{AckSample, RateSample, Window};
 
 use quell_units::parameter::{ParameterError, Table};
-use quell_units::{Parameter, Rate, Settings, Time};
+use quell_units::{Parameter, Rate, Settings};
 
 use crate::config::{Codepoint, EcnMode, EctScope};
 use crate::ecn::FeedbackMode;
@@ -168,41 +168,41 @@ macro_rules! controls {
                 None
             }
             #[inline]
-            fn on_ack(&mut self, ack: &AckSample, window: &mut Window) {
+            fn on_ack(&mut self, ack: &AckSample, connection: &Connection, window: &mut Window) {
                 match self {
-                    $(Self::$Control(control) => control.on_ack(ack, window),)*
-                    Self::Custom(control) => control.0.on_ack(ack, window),
+                    $(Self::$Control(control) => control.on_ack(ack, connection, window),)*
+                    Self::Custom(control) => control.0.on_ack(ack, connection, window),
                 }
             }
-            fn on_lost(&mut self, lost: &LostSegment, window: &mut Window) {
+            fn on_lost(&mut self, lost: &LostSegment, connection: &Connection, window: &mut Window) {
                 match self {
-                    $(Self::$Control(control) => control.on_lost(lost, window),)*
-                    Self::Custom(control) => control.0.on_lost(lost, window),
+                    $(Self::$Control(control) => control.on_lost(lost, connection, window),)*
+                    Self::Custom(control) => control.0.on_lost(lost, connection, window),
                 }
             }
-            fn set_state(&mut self, old: State, new: State, ack: &AckSample, window: &mut Window) {
+            fn set_state(&mut self, new: State, connection: &Connection, window: &mut Window) {
                 match self {
-                    $(Self::$Control(control) => control.set_state(old, new, ack, window),)*
-                    Self::Custom(control) => control.0.set_state(old, new, ack, window),
+                    $(Self::$Control(control) => control.set_state(new, connection, window),)*
+                    Self::Custom(control) => control.0.set_state(new, connection, window),
                 }
             }
-            fn cwnd_event(&mut self, event: Event, now: Time, window: &mut Window) {
+            fn cwnd_event(&mut self, event: Event, connection: &Connection, window: &mut Window) {
                 match self {
-                    $(Self::$Control(control) => control.cwnd_event(event, now, window),)*
-                    Self::Custom(control) => control.0.cwnd_event(event, now, window),
+                    $(Self::$Control(control) => control.cwnd_event(event, connection, window),)*
+                    Self::Custom(control) => control.0.cwnd_event(event, connection, window),
                 }
             }
-            fn ssthresh(&mut self, window: &Window) -> u32 {
+            fn ssthresh(&mut self, connection: &Connection, window: &Window) -> u32 {
                 match self {
-                    $(Self::$Control(control) => control.ssthresh(window),)*
-                    Self::Custom(control) => control.0.ssthresh(window),
+                    $(Self::$Control(control) => control.ssthresh(connection, window),)*
+                    Self::Custom(control) => control.0.ssthresh(connection, window),
                 }
             }
             #[inline]
-            fn cong_avoid(&mut self, ack: &AckSample, window: &mut Window) {
+            fn cong_avoid(&mut self, ack: &AckSample, connection: &Connection, window: &mut Window) {
                 match self {
-                    $(Self::$Control(control) => control.cong_avoid(ack, window),)*
-                    Self::Custom(control) => control.0.cong_avoid(ack, window),
+                    $(Self::$Control(control) => control.cong_avoid(ack, connection, window),)*
+                    Self::Custom(control) => control.0.cong_avoid(ack, connection, window),
                 }
             }
             fn cong_control(&mut self, ack: &AckSample, connection: &Connection, window: &mut Window) {
@@ -211,10 +211,10 @@ macro_rules! controls {
                     Self::Custom(control) => control.0.cong_control(ack, connection, window),
                 }
             }
-            fn undo_cwnd(&mut self, window: &Window) -> u32 {
+            fn undo_cwnd(&mut self, connection: &Connection, window: &mut Window) -> u32 {
                 match self {
-                    $(Self::$Control(control) => control.undo_cwnd(window),)*
-                    Self::Custom(control) => control.0.undo_cwnd(window),
+                    $(Self::$Control(control) => control.undo_cwnd(connection, window),)*
+                    Self::Custom(control) => control.0.undo_cwnd(connection, window),
                 }
             }
             #[inline]
@@ -238,10 +238,24 @@ macro_rules! controls {
                 }
             }
             #[inline]
-            fn tso_segs(&self, usual: u32) -> u32 {
+            fn min_tso_segs(&self) -> u32 {
                 match self {
-                    $(Self::$Control(control) => control.tso_segs(usual),)*
-                    Self::Custom(control) => control.0.tso_segs(usual),
+                    $(Self::$Control(control) => control.min_tso_segs(),)*
+                    Self::Custom(control) => control.0.min_tso_segs(),
+                }
+            }
+            #[inline]
+            fn tso_segs(&self, bytes: u64, mss: u32) -> u32 {
+                match self {
+                    $(Self::$Control(control) => control.tso_segs(bytes, mss),)*
+                    Self::Custom(control) => control.0.tso_segs(bytes, mss),
+                }
+            }
+            #[inline]
+            fn sndbuf_expand(&self) -> u32 {
+                match self {
+                    $(Self::$Control(control) => control.sndbuf_expand(),)*
+                    Self::Custom(control) => control.0.sndbuf_expand(),
                 }
             }
         }

@@ -3,7 +3,7 @@
 use quell_units::parameter::{Preset, Table as _};
 use quell_units::{Parameter, parameters, words};
 
-use super::{AckSample, CongestionControl, ControlKind, Declared, Host, Window};
+use super::{AckSample, CongestionControl, Connection, ControlKind, Declared, Host, Window};
 
 words! {
     /// What congestion avoidance counts.
@@ -54,7 +54,7 @@ impl Declared for Reno {
 impl CongestionControl for Reno {
     /// RFC 5681 section 3.1: "When the number of bytes acknowledged reaches cwnd, then cwnd can be
     /// incremented by up to SMSS bytes" (`tcp_reno_cong_avoid`).
-    fn cong_avoid(&mut self, ack: &AckSample, window: &mut Window) {
+    fn cong_avoid(&mut self, ack: &AckSample, _connection: &Connection, window: &mut Window) {
         let mut acked = ack.acked;
         if window.in_slow_start() {
             acked = window.slow_start(acked);
@@ -68,7 +68,7 @@ impl CongestionControl for Reno {
         };
         window.cong_avoid_ai(window.cwnd, acked);
     }
-    fn ssthresh(&mut self, window: &Window) -> u32 {
+    fn ssthresh(&mut self, _connection: &Connection, window: &Window) -> u32 {
         window.half()
     }
 }

@@ -13,6 +13,12 @@ pub struct Window {
     pub cwnd_cnt: u32,
     /// Window when the current reduction began.
     pub prior_cwnd: u32,
+    /// The control declares what is in flight limited by the application, as if that had nothing to
+    /// send (Linux: `app_limited = delivered + in_flight`, in BBR's PROBE_RTT). The sender does so and
+    /// clears it after each call of [`cong_control`](super::CongestionControl::cong_control),
+    /// [`undo_cwnd`](super::CongestionControl::undo_cwnd) and
+    /// [`cwnd_event`](super::CongestionControl::cwnd_event).
+    pub app_limited: bool,
 }
 
 /// What an ACK reports to the control.
@@ -22,8 +28,11 @@ pub struct AckSample {
     pub now: Time,
     /// Segments newly delivered, selectively acknowledged ones included.
     pub acked: u32,
-    /// Packets newly known to have had congestion experienced. With AccECN those without payload
-    /// cwnd_cnt too, so there may be more than `acked`.
+    /// Segments that the acknowledgement number has passed, those selectively acknowledged before
+    /// included (`ack_sample::pkts_acked`).
+    pub acked_in_order: u32,
+    /// Packets newly known to have had congestion experienced. With AccECN those without payload count
+    /// too, so there may be more than `acked`.
     pub acked_ce: u32,
     /// Payload bytes newly delivered.
     pub acked_bytes: u64,
@@ -45,15 +54,20 @@ pub struct AckSample {
     pub snd_una: u64,
     /// First number never sent (SND.NXT).
     pub snd_nxt: u64,
-    /// Whether the window limits the sender (`tcp_is_cwnd_limited`); known in
-    /// [`cong_avoid`](super::CongestionControl::cong_avoid).
+    /// Whether the window limits the sender (`tcp_is_cwnd_limited`): it was full, or in slow start half
+    /// full; known in [`cong_avoid`](super::CongestionControl::cong_avoid) and
+    /// [`cong_control`](super::CongestionControl::cong_control).
     pub cwnd_limited: bool,
+    /// Whether it ends exactly with a tail loss probe that repeats a segment, so that it may acknowledge
+    /// the original or the probe (`is_acking_tlp_retrans_seq` of BBR v3); known in
+    /// [`cong_control`](super::CongestionControl::cong_control).
+    pub is_acking_tlp_retrans_seq: bool,
     /// Whether departures are paced.
     pub paced: bool,
     /// Time that four of the host's largest bursts take at the pacing rate, at most 1 ms, and zero
     /// outside slow start (`hystart_ack_delay`).
     pub burst_time: Time,
-    /// Segments delivered since the start.
+    /// Segments delivered since the start, and one for the SYN, as in Linux.
     pub delivered: u64,
     /// Of those, segments with CE.
     pub delivered_ce: u64,
@@ -71,12 +85,14 @@ pub struct RateSample {
     pub delivered: u32,
     /// Of those, segments with CE.
     pub delivered_ce: u32,
-    /// The longer of the two intervals that follow; zero where the sample is not usable.
-    pub interval: Time,
-    /// From the departure of the flight's first segment to that of the newest delivered.
-    pub send_interval: Time,
-    /// From the last delivery before the newest segment was sent to its own delivery.
-    pub ack_interval: Time,
+    /// The longer of the two intervals that follow, in µs; zero where the sample is not usable (Linux
+    /// has -1), so a control divides by it only if it is positive. Like the others it is a
+    /// difference of instants that are rounded down to microseconds, as in Linux.
+    pub interval_us: u64,
+    /// From the departure of the flight's first segment to that of the newest delivered, in µs.
+    pub snd_interval_us: u64,
+    /// From the last delivery before the newest segment was sent to its own delivery, in µs.
+    pub rcv_interval_us: u64,
     /// Segments in flight when the newest delivered was sent, itself included (BBR v2). This and
     /// `lost` are zero unless the control wants details.
     pub tx_in_flight: u32,
@@ -103,6 +119,7 @@ impl Window {
             ssthresh: Self::INFINITE_SSTHRESH,
             cwnd_cnt: 0,
             prior_cwnd: 0,
+            app_limited: false,
         }
     }
     /// Whether the window is below its threshold.

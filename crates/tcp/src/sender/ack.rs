@@ -37,6 +37,8 @@ pub(super) struct AckFlags {
     pub(super) ece: bool,
     /// Payload bytes of the segments newly delivered.
     delivered_bytes: u64,
+    /// Segments that the acknowledgement number has passed.
+    pkts_acked: u32,
     /// The receive window has changed.
     pub(super) win_update: bool,
     /// It contains nothing new.
@@ -103,9 +105,6 @@ impl Sender {
                 self.rack.update_reo_wnd(prior, self.delivery.delivered);
             }
         }
-        if let Some(probe) = self.recovery.tlp {
-            self.process_tlp_ack(&flag, probe, ack, now);
-        }
         let mut rate = self.delivery.sample(&flag.newest, now, self.rtt.min_rtt());
         if self.board.details.is_some()
             && rate.delivered > 0
@@ -117,6 +116,7 @@ impl Sender {
         let mut sample = AckSample {
             now,
             acked: delivered,
+            acked_in_order: flag.pkts_acked,
             acked_ce: marks.packets,
             acked_bytes: flag.delivered_bytes,
             acked_ce_bytes: marks.bytes,
@@ -128,13 +128,18 @@ impl Sender {
             snd_una: self.snd_una,
             snd_nxt: self.board.snd_nxt(),
             cwnd_limited: false,
+            is_acking_tlp_retrans_seq: false,
             paced: self.is_paced,
             burst_time: self.burst_time(),
             delivered: self.delivery.delivered,
             delivered_ce: self.delivery.delivered_ce,
             rate,
         };
-        self.control.on_ack(&sample, &mut self.window);
+        let connection = self.connection(now);
+        self.control.on_ack(&sample, &connection, &mut self.window);
+        if let Some(probe) = self.recovery.tlp {
+            sample.is_acking_tlp_retrans_seq = self.process_tlp_ack(&flag, probe, ack, now);
+        }
         let is_unusual = flag.is_dupack
             || flag.data_sacked
             || flag.ece
@@ -154,12 +159,15 @@ impl Sender {
         }
         sample.lost = (self.board.lost_total() - prior_lost) as u32;
         if self.control.has_cong_control() {
+            sample.cwnd_limited = self.is_cwnd_limited();
             self.cong_control(sample, &flag);
         } else if self.recovery.is_reducing() {
             self.cwnd_reduction(delivered, sample.lost, flag.snd_una_advanced);
         } else if delivered > 0 && self.may_raise_cwnd(&flag) && self.is_cwnd_limited() {
             sample.cwnd_limited = true;
-            self.control.cong_avoid(&sample, &mut self.window);
+            let connection = self.connection(now);
+            self.control
+                .cong_avoid(&sample, &connection, &mut self.window);
         }
         self.update_pacing();
     }
@@ -177,9 +185,10 @@ impl Sender {
             let since = self.board.lost_total() as u32;
             sample.rate.lost = since.wrapping_sub(sample.rate.lost);
         }
-        let connection = self.connection();
+        let connection = self.connection(sample.now);
         self.control
             .cong_control(&sample, &connection, &mut self.window);
+        self.heed_app_limit();
     }
     /// With AccECN an ACK may acknowledge ACKs. Those have no SACK blocks; duplicate ACKs do (RFC 9768
     /// section 3.2.2.5.1).
@@ -351,6 +360,7 @@ impl Sender {
         flag.orig_sack_acked = self.board.end(head) <= self.recovery.high_seq;
         flag.data_acked = true;
         self.board.pop_clean(count);
+        flag.pkts_acked = count as u32;
         self.delivery.delivered += count;
     }
     fn clean_each(&mut self, flag: &mut AckFlags, prior_highest: u64, now: Time) {
@@ -384,6 +394,7 @@ impl Sender {
                 self.delivery.delivered += 1;
             }
             flag.data_acked = true;
+            flag.pkts_acked += 1;
         }
         if reordered < prior_highest {
             self.check_sack_reordering(reordered, prior_highest);

@@ -3,20 +3,21 @@
 
 use quell_units::Time;
 
-use super::scoreboard::{APP_LIMITED, EVER_RETRANSMITTED, Entry};
+use super::scoreboard::{APP_LIMITED, EVER_RETRANSMITTED, Entry, micros};
 use crate::cc::RateSample;
 
-/// Totals of a connection.
+/// Totals of a connection. As in Linux, intervals are differences of instants that are rounded down to
+/// microseconds.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Delivery {
-    /// Segments delivered, selectively acknowledged ones included.
+    /// Segments delivered, selectively acknowledged ones and the SYN included.
     pub(super) delivered: u64,
     /// Of those, segments with CE.
     pub(super) delivered_ce: u64,
-    /// Time of the last delivery (C.delivered_time).
-    last: Time,
-    /// Departure of the current flight's first segment (C.first_sent_time).
-    flight_start: Time,
+    /// Time of the last delivery in µs (C.delivered_time, `delivered_mstamp`).
+    pub(super) last_us: u64,
+    /// Departure of the current flight's first segment in µs (C.first_sent_time, `first_tx_mstamp`).
+    flight_start_us: u64,
     /// Samples are limited by the application until more than this number of segments is delivered;
     /// zero if they never were (C.app_limited).
     app_limited_until: u64,
@@ -46,18 +47,25 @@ impl Newest {
 }
 
 impl Delivery {
+    /// The SYN was acknowledged, which counts as a segment.
     pub(super) fn on_established(&mut self, now: Time) {
-        self.last = now;
-        self.flight_start = now;
+        self.delivered = 1;
+        self.last_us = micros(now);
+        self.flight_start_us = micros(now);
+    }
+    /// Segments delivered without the SYN.
+    pub(super) fn data_segments(&self) -> u64 {
+        self.delivered.saturating_sub(1)
     }
     /// Records the state of delivery in a segment that leaves; `was_empty` if nothing was outstanding.
     #[inline]
     pub(super) fn on_sent(&mut self, entry: &mut Entry, was_empty: bool) {
+        let sent_us = micros(entry.sent);
         if was_empty {
-            self.flight_start = entry.sent;
-            self.last = entry.sent;
+            self.flight_start_us = sent_us;
+            self.last_us = sent_us;
         }
-        entry.set_spans(self.flight_start, self.last);
+        entry.set_spans(sent_us, self.flight_start_us, self.last_us);
         entry.set_app_limited(self.is_app_limited());
         entry.delivered = self.delivered as u32;
         entry.delivered_ce = self.delivered_ce as u32;
@@ -85,21 +93,23 @@ impl Delivery {
         let Some((entry, _)) = newest.segment else {
             return RateSample::default();
         };
-        self.last = now;
-        self.flight_start = entry.sent;
+        let (now_us, sent_us) = (micros(now), micros(entry.sent));
+        self.last_us = now_us;
+        self.flight_start_us = sent_us;
         let delivered = (self.delivered as u32).wrapping_sub(entry.delivered);
-        let (send_interval, ack_interval) = (entry.send_span(), now - entry.last_delivery());
-        let interval = send_interval.max(ack_interval);
+        let snd_interval_us = entry.send_span_us();
+        let rcv_interval_us = now_us.saturating_sub(sent_us) + entry.ack_span_us();
+        let interval_us = snd_interval_us.max(rcv_interval_us);
         // An interval shorter than any RTT shows that the original was delivered, not the
         // retransmission. Such a sample would overestimate the rate (`tcp_rate_gen`).
-        let is_valid = min_rtt.is_none_or(|min_rtt| interval >= min_rtt);
+        let is_valid = min_rtt.is_some_and(|min_rtt| interval_us >= micros(min_rtt));
         RateSample {
             prior_delivered: self.delivered - u64::from(delivered),
             delivered,
             delivered_ce: (self.delivered_ce as u32).wrapping_sub(entry.delivered_ce),
-            interval: if is_valid { interval } else { Time::ZERO },
-            send_interval,
-            ack_interval,
+            interval_us: if is_valid { interval_us } else { 0 },
+            snd_interval_us,
+            rcv_interval_us,
             tx_in_flight: 0,
             lost: 0,
             app_limited: entry.has(APP_LIMITED),

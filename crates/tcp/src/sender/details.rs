@@ -5,6 +5,8 @@
 //! They are kept beside the scoreboard's ring, in slots with the same numbers, so that other controls
 //! pay nothing for them. Nothing is allocated once they have reached the ring's size.
 
+use quell_units::Time;
+
 use super::Sender;
 use super::scoreboard::{APP_LIMITED, Entry};
 use crate::cc::{CongestionControl as _, LostSegment};
@@ -68,10 +70,19 @@ impl Details {
 impl Sender {
     /// Reports the segments just found lost to the control.
     #[inline]
-    pub(super) fn report_losses(&mut self) {
+    pub(super) fn report_losses(&mut self, now: Time) {
+        if let Some(details) = &self.board.details
+            && !details.lost.is_empty()
+        {
+            self.report_each_loss(now);
+        }
+    }
+    #[cold]
+    fn report_each_loss(&mut self, now: Time) {
+        let connection = self.connection(now);
         if let Some(details) = &mut self.board.details {
             for lost in details.lost.drain(..) {
-                self.control.on_lost(&lost, &mut self.window);
+                self.control.on_lost(&lost, &connection, &mut self.window);
             }
         }
     }

@@ -35,7 +35,7 @@ pub use stats::SenderStats;
 use quell_units::{Bytes, Rate, Time};
 
 use crate::cache::prefetch;
-use crate::cc::{AckSample, CongestionControl, Connection, Control, Custom, Host, State, Window};
+use crate::cc::{CongestionControl, Connection, Control, Custom, Event, Host, State, Window};
 use crate::config::SenderConfig;
 use crate::ecn::FeedbackMode;
 use crate::segment::{Flags, Segment};
@@ -120,6 +120,7 @@ impl Sender {
         let mut window = Window::new(config.initial_window);
         let host = Host {
             ticks: config.ticks,
+            random: config.random.clone(),
         };
         let control = Control::new(&config.congestion_control, &host, &mut window);
         Self::build(config, control, window)
@@ -262,7 +263,7 @@ impl Sender {
         self.timers.on_established(self.rtt.rto());
         self.delivery.on_established(now);
         self.update_pacing();
-        let (agreed, connection) = (self.ecn.agreed, self.connection());
+        let (agreed, connection) = (self.ecn.agreed, self.connection(now));
         self.control.init(agreed, &connection, &mut self.window);
         self.update_pacing();
     }
@@ -344,7 +345,7 @@ impl Sender {
             pacing_rate: self.is_paced.then(|| self.pacing.rate()),
             sent: counters.sent,
             retransmitted: counters.retransmitted,
-            delivered: self.delivery.delivered,
+            delivered: self.delivery.data_segments(),
             delivered_ce: self.delivery.delivered_ce,
             acknowledged: self.snd_una.min(self.write_seq),
             recoveries: counters.recoveries,
@@ -358,17 +359,54 @@ impl Sender {
         }
     }
     /// What the control sees of the connection.
-    fn connection(&self) -> Connection {
+    #[inline]
+    fn connection(&self, now: Time) -> Connection {
         Connection {
+            now,
             state: self.recovery.state,
+            snd_una: self.snd_una,
+            snd_nxt: self.board.snd_nxt(),
             in_flight: self.board.in_flight(),
+            delivered: self.delivery.delivered,
+            delivered_ce: self.delivery.delivered_ce,
+            delivered_mstamp_us: self.delivery.last_us,
             lost: self.board.lost_total(),
             srtt: self.rtt.srtt(),
             min_rtt: self.rtt.min_rtt(),
             mss: self.mss,
+            mtu: self.mss.saturating_add(tso::HEADERS),
             pacing_rate: self.pacing.rate(),
             next_departure: self.pacing.next(),
             app_limited: self.delivery.is_app_limited(),
+            is_cwnd_limited: self.usage.is_cwnd_limited,
+        }
+    }
+    /// Reports an event to the control (`tcp_ca_event`).
+    fn ca_event(&mut self, event: Event, now: Time) {
+        let connection = self.connection(now);
+        self.control
+            .cwnd_event(event, &connection, &mut self.window);
+        self.heed_app_limit();
+        self.heed_pacing();
+    }
+    /// The control's threshold for a reduction that begins now.
+    fn ssthresh(&mut self, now: Time) -> u32 {
+        let connection = self.connection(now);
+        self.control.ssthresh(&connection, &self.window)
+    }
+    /// The control may have declared what is in flight limited by the application.
+    #[inline]
+    fn heed_app_limit(&mut self) {
+        if std::mem::take(&mut self.window.app_limited) {
+            self.delivery.on_app_limited(self.board.in_flight());
+        }
+    }
+    /// The control may have changed the pacing rate that it sets.
+    fn heed_pacing(&mut self) {
+        if self.is_paced
+            && let Some(rate) = self.control.pacing_rate()
+        {
+            self.pacing.set_rate(rate);
         }
     }
     /// Sets the pacing rate: the control's, or else that of the window.
@@ -403,14 +441,9 @@ impl Sender {
     }
     /// Changes the state of loss recovery (`tcp_set_ca_state`).
     fn set_state(&mut self, new: State, now: Time) {
-        let old = self.recovery.state;
-        let ack = AckSample {
-            now,
-            snd_una: self.snd_una,
-            snd_nxt: self.board.snd_nxt(),
-            ..AckSample::default()
-        };
-        self.control.set_state(old, new, &ack, &mut self.window);
+        let connection = self.connection(now);
+        self.control.set_state(new, &connection, &mut self.window);
         self.recovery.state = new;
+        self.heed_pacing();
     }
 }

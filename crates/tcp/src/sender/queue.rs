@@ -17,6 +17,7 @@ use quell_units::Time;
 
 use super::Sender;
 use super::tso::LARGEST;
+use crate::cc::CongestionControl as _;
 use crate::segment::Segment;
 
 /// Number of buffers whose ends are recorded.
@@ -26,12 +27,12 @@ const MOST: usize = 8;
 const BURSTS: usize = 32;
 /// Bytes that the hosts of the other worlds let wait in a socket (TCP_NOTSENT_LOWAT).
 const UNSENT: u64 = 128 << 10;
-/// Initial memory of a send buffer (their `tcp_wmem`), and memory for each segment of the window: twice
-/// `struct sk_buff` and the power of two that holds 1 460 bytes, the headers and `struct
-/// skb_shared_info`. The headers are 192 bytes in the virtual world's kernel; with drivers for wireless
-/// networks they are 320, and the power of two is 4 096.
+/// Initial memory of a send buffer (their `tcp_wmem`), and memory of a segment, of which the window has
+/// two for each, or what the control says (`sndbuf_expand`): `struct sk_buff` and the power of two that
+/// holds 1 460 bytes, the headers and `struct skb_shared_info`. The headers are 192 bytes in the virtual
+/// world's kernel; with drivers for wireless networks they are 320, and the power of two is 4 096.
 const MEMORY: u64 = 131_072;
-const MEMORY_PER_SEGMENT: u64 = 2 * (2_048 + 256);
+const MEMORY_OF_SEGMENT: u64 = 2_048 + 256;
 /// Least number of segments to have memory for (`TCP_INIT_CWND`).
 const FEWEST: u32 = 10;
 /// Memory of an `sk_buff` without payload: headers, itself, `struct skb_shared_info`
@@ -256,7 +257,8 @@ impl Sender {
         let cwnd = self.window.cwnd;
         if self.board.in_flight() < cwnd {
             let segments = cwnd.max(FEWEST).max(self.recovery.reordering + 1);
-            let memory = u64::from(segments) * MEMORY_PER_SEGMENT;
+            let per_segment = u64::from(self.control.sndbuf_expand()) * MEMORY_OF_SEGMENT;
+            let memory = u64::from(segments) * per_segment;
             self.queue.memory = self.queue.memory.max(memory);
             self.usage.cwnd_stamp = now;
         }

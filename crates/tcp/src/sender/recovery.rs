@@ -19,6 +19,9 @@ pub(super) struct TlpProbe {
     pub(super) high_seq: u64,
     /// Whether it was a retransmission (TLP.is_retrans).
     pub(super) is_retransmission: bool,
+    /// Whether the application limited the sender when the segment that it repeats had left
+    /// (`tlp_orig_data_app_limited`).
+    was_app_limited: bool,
 }
 
 /// The state of loss recovery.
@@ -76,10 +79,13 @@ impl Recovery {
         self.retrans_stamp.get_or_insert(stamp);
         self.undo_retrans = Some(self.undo_retrans.unwrap_or(0) + 1);
     }
-    pub(super) fn on_probe(&mut self, high_seq: u64, is_retransmission: bool) {
+    /// A tail loss probe has left: the segment that it repeats was sent before with this state of the
+    /// application, if it is no new one.
+    pub(super) fn on_probe(&mut self, high_seq: u64, repeats: Option<bool>) {
         self.tlp = Some(TlpProbe {
             high_seq,
-            is_retransmission,
+            is_retransmission: repeats.is_some(),
+            was_app_limited: repeats.unwrap_or(false),
         });
     }
 }
@@ -194,7 +200,7 @@ impl Sender {
             .rack
             .reo_wnd(self.rtt.min_rtt(), self.rtt.srtt(), lenient);
         let wait = self.rack.detect_loss(&mut self.board, window, now);
-        self.report_losses();
+        self.report_losses(now);
         wait
     }
     /// A segment was delivered after one that was sent later (`tcp_check_sack_reordering`): it starts
@@ -218,7 +224,7 @@ impl Sender {
             if !ece {
                 self.recovery.prior_ssthresh = self.current_ssthresh();
             }
-            self.init_cwnd_reduction();
+            self.init_cwnd_reduction(now);
         }
         self.set_state(State::Recovery, now);
     }
@@ -228,19 +234,19 @@ impl Sender {
         if self.recovery.state < State::Cwr {
             self.counters.ecn_reductions += 1;
             self.recovery.undo_marker = None;
-            self.init_cwnd_reduction();
+            self.init_cwnd_reduction(now);
             self.set_state(State::Cwr, now);
         }
     }
     /// `tcp_init_cwnd_reduction`.
-    fn init_cwnd_reduction(&mut self) {
+    fn init_cwnd_reduction(&mut self, now: Time) {
         self.recovery.high_seq = self.board.snd_nxt();
         self.recovery.tlp = None;
         self.recovery.prr_delivered = 0;
         self.recovery.prr_out = 0;
         self.window.cwnd_cnt = 0;
         self.window.prior_cwnd = self.window.cwnd;
-        self.window.ssthresh = self.control.ssthresh(&self.window);
+        self.window.ssthresh = self.ssthresh(now);
         self.queue_cwr = true;
     }
     /// Proportional rate reduction (RFC 9937; Linux `tcp_cwnd_reduction`). While more than the new
@@ -287,8 +293,7 @@ impl Sender {
             self.window.cwnd = self.window.ssthresh;
             self.usage.cwnd_stamp = now;
         }
-        self.control
-            .cwnd_event(Event::CompleteCwr, now, &mut self.window);
+        self.ca_event(Event::CompleteCwr, now);
     }
 
     /// The retransmission timer ran out (`tcp_enter_loss`).
@@ -303,8 +308,8 @@ impl Sender {
         {
             self.recovery.prior_ssthresh = self.current_ssthresh();
             self.window.prior_cwnd = self.window.cwnd;
-            self.window.ssthresh = self.control.ssthresh(&self.window);
-            self.control.cwnd_event(Event::Loss, now, &mut self.window);
+            self.window.ssthresh = self.ssthresh(now);
+            self.ca_event(Event::Loss, now);
             self.init_undo();
         }
         self.window.cwnd = self.board.in_flight() + 1;
@@ -334,7 +339,7 @@ impl Sender {
                 self.board.mark_lost(index);
             }
         }
-        self.report_losses();
+        self.report_losses(now);
     }
 
     /// An ACK after a time-out (`tcp_process_loss`, RFC 5682 section 3.1).
@@ -367,16 +372,17 @@ impl Sender {
         self.recovery.state == State::Loss && self.board.snd_nxt() <= self.recovery.high_seq
     }
 
-    /// Finds out what became of the tail loss probe (RFC 8985 section 7.4; `tcp_process_tlp_ack`).
+    /// Finds out what became of the tail loss probe (RFC 8985 section 7.4; `tcp_process_tlp_ack`). Returns
+    /// true if the ACK may be that of the probe or of the segment that it repeats.
     pub(super) fn process_tlp_ack(
         &mut self,
         flag: &AckFlags,
         probe: TlpProbe,
         ack: u64,
         now: Time,
-    ) {
+    ) -> bool {
         if ack < probe.high_seq {
-            return;
+            return false;
         }
         if !probe.is_retransmission || flag.dsack_tlp {
             self.recovery.tlp = None;
@@ -384,9 +390,8 @@ impl Sender {
             // The probe repaired a loss that no other mechanism will notice. Section 7.4.2: "The sender
             // then SHOULD invoke a congestion control response equivalent to a fast recovery."
             self.recovery.tlp = None;
-            self.control
-                .cwnd_event(Event::TlpRecovery, now, &mut self.window);
-            self.init_cwnd_reduction();
+            self.ca_event(Event::TlpRecovery(probe.was_app_limited), now);
+            self.init_cwnd_reduction(now);
             self.set_state(State::Cwr, now);
             self.end_cwnd_reduction(now);
             self.try_keep_open(now);
@@ -395,5 +400,6 @@ impl Sender {
             // A duplicate ACK and nothing else: original and probe have both arrived.
             self.recovery.tlp = None;
         }
+        self.recovery.tlp.is_some()
     }
 }

@@ -41,17 +41,16 @@ pub(super) struct Entry {
     pub(super) delivered: u32,
     /// Of those, segments with CE.
     pub(super) delivered_ce: u32,
-    /// Time from the departure of its flight's first segment to its own, in 1.024 µs.
-    send_span: u32,
-    /// Time from the last delivery to its departure, in 1.024 µs.
-    ack_span: u32,
+    /// Time from the departure of its flight's first segment to its own, in µs.
+    send_span_us: u32,
+    /// Time from the last delivery to its departure, in µs.
+    ack_span_us: u32,
 }
 
-fn to_span(time: Time) -> u32 {
-    u32::try_from(time.as_nanos() >> 10).unwrap_or(u32::MAX)
-}
-fn from_span(span: u32) -> Time {
-    Time::from_nanos(u64::from(span) << 10)
+/// An instant or a time in whole microseconds.
+#[inline]
+pub(super) fn micros(time: Time) -> u64 {
+    time.as_nanos() / 1_000
 }
 
 impl Entry {
@@ -80,16 +79,17 @@ impl Entry {
         self.clear(APP_LIMITED);
         self.word |= u64::from(is_limited) * u64::from(APP_LIMITED);
     }
-    /// Records the state of delivery at departure, for rate samples.
-    pub(super) fn set_spans(&mut self, flight_start: Time, last_delivery: Time) {
-        self.send_span = to_span(self.sent - flight_start);
-        self.ack_span = to_span(self.sent - last_delivery);
+    /// Records the state of delivery at departure, for rate samples: three instants in µs.
+    pub(super) fn set_spans(&mut self, sent_us: u64, flight_start_us: u64, last_delivery_us: u64) {
+        let since = |start| u32::try_from(sent_us.saturating_sub(start)).unwrap_or(u32::MAX);
+        self.send_span_us = since(flight_start_us);
+        self.ack_span_us = since(last_delivery_us);
     }
-    pub(super) fn send_span(&self) -> Time {
-        from_span(self.send_span)
+    pub(super) fn send_span_us(&self) -> u64 {
+        self.send_span_us.into()
     }
-    pub(super) fn last_delivery(&self) -> Time {
-        self.sent - from_span(self.ack_span)
+    pub(super) fn ack_span_us(&self) -> u64 {
+        self.ack_span_us.into()
     }
 }
 

@@ -3,7 +3,7 @@
 
 use quell_units::{Rate, Time};
 
-use super::scoreboard::{Entry, FIN};
+use super::scoreboard::{APP_LIMITED, Entry, FIN};
 use super::timers::Timer;
 use super::{Phase, Sender};
 use crate::cc::{CongestionControl as _, Event, State};
@@ -257,12 +257,13 @@ impl Sender {
         let payload = self.next_payload(full);
         let is_new = (payload > 0 || self.is_fin_next(0))
             && self.board.snd_nxt() + u64::from(payload) <= self.wnd_end;
-        let segment = if is_new {
-            self.emit(payload, full, false, now)
-        } else {
-            self.retransmit(self.board.tail() - 1, now)
+        let last = self.board.tail() - 1;
+        let repeats = (!is_new).then(|| self.board.entry(last).has(APP_LIMITED));
+        let segment = match repeats {
+            None => self.emit(payload, full, false, now),
+            Some(_) => self.retransmit(last, now),
         };
-        self.recovery.on_probe(self.board.snd_nxt(), !is_new);
+        self.recovery.on_probe(self.board.snd_nxt(), repeats);
         // A full time-out from now, so that the answer to the probe can arrive first.
         self.timers.set(Timer::Rto, now, self.timers.rto());
         segment
@@ -386,8 +387,7 @@ impl Sender {
         let was_empty = self.board.is_empty();
         if self.board.in_flight() == 0 && self.counters.sent > 0 {
             let pause = now - self.last_departure;
-            self.control
-                .cwnd_event(Event::TxStart(pause), now, &mut self.window);
+            self.ca_event(Event::TxStart(pause), now);
         }
         let state = if is_fin { FIN } else { 0 };
         let mut entry = Entry::new(sequence, state, self.departure_stamp(now));
@@ -547,8 +547,7 @@ impl Sender {
         {
             return;
         }
-        self.control
-            .cwnd_event(Event::CwndRestart, now, &mut self.window);
+        self.ca_event(Event::CwndRestart, now);
         self.window.ssthresh = self.current_ssthresh();
         let floor = self.initial_window.min(self.window.cwnd);
         let mut cwnd = self.window.cwnd;

@@ -23,14 +23,12 @@ const PACING_SHIFT: u32 = 10;
 /// The allowance for close peers halves with each 2⁹ µs of RTT (`tcp_tso_rtt_log`): in a data centre
 /// larger bursts save more than they harm.
 const RTT_LOG: u32 = 9;
-/// Least number of segments in a burst (`tcp_min_tso_segs`).
-const FEWEST: u64 = 2;
 /// A burst of a third of the window is not deferred (`tcp_tso_win_divisor`).
 const WINDOW_DIVISOR: u64 = 3;
 /// Longest wait for an ACK that a burst is deferred for, and longest silence before it.
 const PATIENCE: Time = Time::from_millis(1);
 /// Headers of a full segment in bytes, with timestamps.
-const HEADERS: u64 = 52;
+pub(super) const HEADERS: u32 = 52;
 
 /// The burst that is leaving.
 #[derive(Debug, Clone, Default)]
@@ -66,7 +64,7 @@ impl Sender {
             || self.local_queue.get() <= self.local_limit()
     }
     fn local_limit(&self) -> u64 {
-        let burst = u64::from(self.tso_segs()) * (u64::from(self.mss) + HEADERS);
+        let burst = u64::from(self.tso_segs()) * (u64::from(self.mss) + u64::from(HEADERS));
         (2 * burst).max((self.send_rate().as_bps() / 8) >> PACING_SHIFT)
     }
 
@@ -88,8 +86,7 @@ impl Sender {
         if let Some(halvings @ ..32) = micros.map(|micros| micros >> RTT_LOG) {
             bytes = bytes.saturating_add(LARGEST >> halvings);
         }
-        let usual = (bytes.min(LARGEST) / u64::from(self.mss)).max(FEWEST) as u32;
-        self.control.tso_segs(usual).max(1)
+        self.control.tso_segs(bytes.min(LARGEST), self.mss).max(1)
     }
 
     /// Whether the segment at `index` leaves together with the one before it.
@@ -127,7 +124,7 @@ impl Sender {
             most = most.min(1 + more as u32);
         }
         // So few do not depend on the rate.
-        if most <= FEWEST as u32 {
+        if most <= self.control.min_tso_segs() {
             return most;
         }
         most.min(self.tso_segs())

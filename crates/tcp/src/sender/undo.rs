@@ -38,7 +38,10 @@ impl Sender {
             self.board.unmark_lost();
         }
         if self.recovery.prior_ssthresh > 0 {
-            self.window.cwnd = self.control.undo_cwnd(&self.window);
+            let connection = self.connection(now);
+            self.window.cwnd = self.control.undo_cwnd(&connection, &mut self.window);
+            self.heed_app_limit();
+            self.heed_pacing();
             if self.recovery.prior_ssthresh > self.window.ssthresh {
                 self.window.ssthresh = self.recovery.prior_ssthresh;
                 self.queue_cwr = false;

@@ -5,6 +5,7 @@
 #![allow(dead_code)]
 
 pub(crate) mod ecn;
+pub(crate) mod observer;
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

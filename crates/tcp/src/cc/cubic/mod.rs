@@ -20,9 +20,11 @@ pub mod linux;
 pub mod textbook;
 
 use quell_units::parameter::{Domain, Preset, Table as _};
-use quell_units::{Parameter, Time, parameters, words};
+use quell_units::{Parameter, parameters, words};
 
-use super::{AckSample, CongestionControl, ControlKind, Declared, Event, Host, State, Window};
+use super::{
+    AckSample, CongestionControl, Connection, ControlKind, Declared, Event, Host, State, Window,
+};
 use linux::LinuxCubic;
 use textbook::TextbookCubic;
 
@@ -137,34 +139,34 @@ impl Declared for Cubic {
 
 impl CongestionControl for Cubic {
     #[inline]
-    fn on_ack(&mut self, ack: &AckSample, window: &mut Window) {
+    fn on_ack(&mut self, ack: &AckSample, _connection: &Connection, window: &mut Window) {
         match self {
             Self::Linux(cubic) => cubic.on_ack(ack, window),
             Self::Textbook(cubic) => cubic.on_ack(ack),
         }
     }
     #[inline]
-    fn cong_avoid(&mut self, ack: &AckSample, window: &mut Window) {
+    fn cong_avoid(&mut self, ack: &AckSample, _connection: &Connection, window: &mut Window) {
         match self {
             Self::Linux(cubic) => cubic.cong_avoid(ack, window),
             Self::Textbook(cubic) => cubic.cong_avoid(ack, window),
         }
     }
-    fn ssthresh(&mut self, window: &Window) -> u32 {
+    fn ssthresh(&mut self, _connection: &Connection, window: &Window) -> u32 {
         match self {
             Self::Linux(cubic) => cubic.ssthresh(window),
             Self::Textbook(cubic) => cubic.ssthresh(window),
         }
     }
-    fn set_state(&mut self, old: State, new: State, ack: &AckSample, window: &mut Window) {
+    fn set_state(&mut self, new: State, connection: &Connection, window: &mut Window) {
         match self {
-            Self::Linux(cubic) => cubic.set_state(new, ack),
-            Self::Textbook(cubic) => cubic.set_state(old, new, ack, window),
+            Self::Linux(cubic) => cubic.set_state(new, connection),
+            Self::Textbook(cubic) => cubic.set_state(new, connection, window),
         }
     }
-    fn cwnd_event(&mut self, event: Event, now: Time, _window: &mut Window) {
+    fn cwnd_event(&mut self, event: Event, connection: &Connection, _window: &mut Window) {
         match self {
-            Self::Linux(cubic) => cubic.cwnd_event(event, now),
+            Self::Linux(cubic) => cubic.cwnd_event(event, connection.now),
             Self::Textbook(_) => {}
         }
     }
