@@ -77,7 +77,7 @@ check: ## Check format, lints, documentation, licences, advisories, scripts
 	for script in $(SHELL_SCRIPTS); do bash -n "$$script"; done
 	cargo fmt --all --check
 	@# cargo fmt does not find the modules that a macro declares.
-	rustfmt --check --edition 2024 $$(git ls-files 'crates/tcp/src/cc/*.rs' 'crates/app/src/kinds/*.rs')
+	rustfmt --check --edition 2024 $$(git ls-files 'crates/aqm/src/disciplines/*.rs' 'crates/tcp/src/cc/*.rs' 'crates/app/src/kinds/*.rs')
 	cargo fmt --manifest-path fuzz/Cargo.toml --check
 	cargo deny --locked check -A license-exception-not-encountered licenses bans sources
 	cargo deny --locked --manifest-path fuzz/Cargo.toml --config deny.toml check licenses bans sources

@@ -7,17 +7,15 @@
 
 #[path = "../../crates/aqm/tests/common/mod.rs"]
 mod common;
-#[path = "../../crates/aqm/tests/kinds/mod.rs"]
-mod kinds;
 #[path = "../../crates/aqm/tests/operations/mod.rs"]
 mod operations;
 
-use quell_aqm::registry::KINDS;
+use quell_aqm::disciplines::{KINDS, trials};
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     let mut choices = operations::Choices(bytes);
     let entry = choices.of(&KINDS.iter().collect::<Vec<_>>());
-    let form = choices.of(kinds::of(entry.name).forms);
+    let form = choices.of(trials(entry.name).expect("a kind of the list").forms);
     let given: Vec<(&str, String)> = (0..choices.byte() % 5)
         .map(|_| {
             let parameter = choices.of(&entry.parameters.iter().collect::<Vec<_>>());

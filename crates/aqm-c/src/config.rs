@@ -2,7 +2,7 @@
 
 use std::ffi::{CStr, c_char};
 
-use quell_aqm::{Bytes, Discipline, Random, Rate, Settings, registry};
+use quell_aqm::{Bytes, Discipline, Random, Rate, Settings, disciplines};
 
 use crate::error::Failure;
 use crate::packet::Packet;
@@ -67,7 +67,7 @@ impl Config {
             *unsafe { config.as_ref() }.ok_or(Failure::argument(c"the configuration is null"))?;
         // SAFETY: likewise.
         let kind = unsafe { text(config.kind) }?;
-        let mut settings = Settings::new(registry::find(kind)?.parameters);
+        let mut settings = Settings::new(disciplines::find(kind)?.parameters);
         if config.settings.is_null() && config.setting_count > 0 {
             return Err(Failure::argument(c"the settings are null"));
         }

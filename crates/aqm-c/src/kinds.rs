@@ -3,9 +3,10 @@
 use std::ffi::{CString, c_char, c_void};
 use std::sync::OnceLock;
 
+use quell_aqm::disciplines;
+use quell_aqm::kind::Entry;
 use quell_aqm::parameter::Preset;
 use quell_aqm::qdisc;
-use quell_aqm::registry::{self, Entry};
 use quell_aqm::{DropReason, MarkReason, Time};
 
 use crate::error::{Failure, QUELL_OK, guard, status};
@@ -102,7 +103,7 @@ impl KindTexts {
 fn texts() -> &'static Texts {
     static TEXTS: OnceLock<Texts> = OnceLock::new();
     TEXTS.get_or_init(|| Texts {
-        kinds: registry::KINDS.iter().map(KindTexts::of).collect(),
+        kinds: disciplines::KINDS.iter().map(KindTexts::of).collect(),
         drop_reasons: DropReason::ALL.iter().map(|r| c(r.name())).collect(),
         mark_reasons: MarkReason::ALL.iter().map(|r| c(r.name())).collect(),
     })

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use quell_aqm::departure_clock::Framing;
-use quell_aqm::registry::KINDS;
+use quell_aqm::disciplines::KINDS;
 use quell_aqm::{
     Bottleneck, Bytes, Departure, Discipline, Drop, DropReason, Ecn, Link, MarkReason, Observer,
     Packet as _, QueueId, Random, Rate, Settings, Time,
@@ -108,7 +108,7 @@ impl Observer<Packet> for Totals {
 
 /// What `examples/link.c` prints before the gauges, without C.
 fn expected(case: &[&str]) -> String {
-    let entry = quell_aqm::registry::find(case[0]).unwrap();
+    let entry = quell_aqm::disciplines::find(case[0]).unwrap();
     let mut settings = Settings::new(entry.parameters);
     for given in &case[1..] {
         let (name, value) = given.split_once('=').unwrap();

@@ -4,7 +4,7 @@
 use std::ffi::{CStr, CString, c_char, c_void};
 use std::ptr::{null, null_mut};
 
-use quell_aqm::registry::KINDS;
+use quell_aqm::disciplines::KINDS;
 use quell_aqm_c::config::{Config, Setting};
 use quell_aqm_c::error::*;
 use quell_aqm_c::kinds::*;

@@ -21,7 +21,7 @@ use std::process::{Command, ExitCode};
 use std::time::Instant;
 
 use common::BenchPacket;
-use quell_aqm::registry::{self, Discipline};
+use quell_aqm::disciplines::{self, Discipline};
 use quell_aqm::{Bytes, Drop, Link, Observer, Qdisc, QueueId, Random, Rate, Settings, Time};
 
 const TWIN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/dpdk/twin.c");
@@ -343,7 +343,7 @@ impl Load {
 }
 
 fn run_quell(kind: &str, given: &[(&str, &str)]) -> Result<Figures, String> {
-    let entry = registry::find(kind).map_err(|error| error.to_string())?;
+    let entry = disciplines::find(kind).map_err(|error| error.to_string())?;
     let mut settings = Settings::new(entry.parameters);
     for (key, value) in given {
         settings

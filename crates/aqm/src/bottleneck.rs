@@ -180,14 +180,14 @@ impl<P: Packet, Q: Qdisc<P>, O: Observer<P>> Bottleneck<P, Q, O> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fifo::Fifo;
+    use crate::disciplines::fifo::Fifo;
+    use crate::kind::QueueKind as _;
     use crate::observer::Drop;
     use crate::packet::Ecn;
     use crate::packet::testing::TestPacket;
     use crate::parameter::Settings;
     use crate::qdisc::Link;
     use crate::random::Random;
-    use crate::registry::Listed as _;
     use crate::units::Bytes;
     use std::vec::Vec;
 

@@ -5,6 +5,7 @@
 //! packet meets them.
 
 use crate::dual_queue::{self, DualQueue, Entry, classify, drop_queued, refuse};
+use crate::kind::{self, QueueKind, Trials};
 use crate::limit::{LIMIT, Limit};
 use crate::observer::{DropReason, Observer, QueueId};
 use crate::packet::Packet;
@@ -12,7 +13,6 @@ use crate::parameter::{Amount, ParameterError, Settings, Table};
 use crate::qdisc::{Backlog, Gauge, Link, Qdisc};
 use crate::queue_protection::{self, QueueProtection};
 use crate::random::Random;
-use crate::registry::{self, Listed};
 use crate::scheduler::{self, Scheduler};
 use crate::shell::Shell;
 use crate::units::{Bytes, Probability, Rate, Time};
@@ -42,7 +42,7 @@ pub struct Arrival {
 }
 
 /// The control law of a dual queue.
-pub trait DualLaw: Listed + Sized {
+pub trait DualLaw: QueueKind + Sized {
     /// Its parameters.
     type Parameters: Table;
     /// A limit in time is sized for the highest rate that the link has had, not for the present one.
@@ -128,8 +128,9 @@ pub struct DualBuffer<P, L: DualLaw> {
     pub(crate) law: L,
 }
 
-impl<P, L: DualLaw> Listed for DualBuffer<P, L> {
-    const ENTRY: registry::Entry = L::ENTRY;
+impl<P, L: DualLaw> QueueKind for DualBuffer<P, L> {
+    const ENTRY: kind::Entry = L::ENTRY;
+    const TRIALS: Trials = L::TRIALS;
 }
 
 impl<P: Packet, L: DualLaw> DualBuffer<P, L> {

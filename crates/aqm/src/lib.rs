@@ -8,7 +8,7 @@
 //!
 //! * [`packet`]: the view of a packet that a discipline gets.
 //! * [`qdisc`]: the contract of a queue discipline; [`observer`]: receives what it did.
-//! * [`registry`]: every discipline there is, behind one enum.
+//! * [`disciplines`]: every discipline there is, behind one enum; [`kind`]: what a kind says of itself.
 //! * [`value`]: what packets are worth; [`marker`]: what writes it into them, in front of the bottleneck.
 //! * [`bottleneck`]: a discipline behind a [`departure_clock`]; nothing else calls a discipline.
 //!
@@ -22,52 +22,35 @@ extern crate alloc;
 extern crate std;
 
 pub mod bottleneck;
-pub mod cobalt;
-pub mod codel;
-pub mod csaqm;
-pub mod curvy_red;
 pub mod departure_clock;
-pub mod drop_min_value;
+pub mod disciplines;
 mod dual_buffer;
 mod dual_queue;
-pub mod dualpi2;
-pub mod dualq_2015;
-pub mod dualq_curvy_red;
 mod ewma;
-pub mod fifo;
 mod flow_queue;
-pub mod fq_codel;
-pub mod fq_pie;
-pub mod gsp;
+pub mod kind;
 mod limit;
 pub mod marker;
 pub mod observer;
 pub mod packet;
 mod pi;
-pub mod pi2;
-pub mod pie;
-pub mod pvpie;
 pub mod qdisc;
 mod queue_protection;
-pub mod red;
-pub mod registry;
 pub mod scheduler;
 mod shell;
 mod single_buffer;
 mod single_queue;
-pub mod step;
 mod threshold;
 pub mod value;
-pub mod vdq_csaqm;
 mod virtual_queue;
 
 pub use bottleneck::Bottleneck;
 pub use departure_clock::Departure;
+pub use disciplines::Discipline;
 pub use marker::Marker;
 pub use observer::{Drop, DropReason, MarkReason, Observer, QueueId};
 pub use packet::Packet;
 pub use qdisc::{Backlog, Link, Qdisc};
-pub use registry::Discipline;
 pub use value::ValueFunction;
 
 // The units of the public items above; `units` as a whole for the notation of parameters.

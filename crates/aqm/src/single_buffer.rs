@@ -3,19 +3,19 @@
 //! [`SingleBuffer`] is the discipline: settings, link, limit and queue, with everything that is the same for all. A [`ControlLaw`] decides
 //! about packets. Its methods stand in the order in which a packet meets them; a law writes those that it needs.
 
+use crate::kind::{Entry, QueueKind, Trials};
 use crate::limit::{LIMIT, Limit};
 use crate::observer::{DropReason, Observer, QueueId};
 use crate::packet::Packet;
 use crate::parameter::{Amount, ParameterError, Settings, Table};
 use crate::qdisc::{Backlog, Gauge, Link, Qdisc};
 use crate::random::Random;
-use crate::registry::{Entry, Listed};
 use crate::shell::Shell;
 use crate::single_queue::{self, SingleQueue, drop_queued, refuse};
 use crate::units::{Bytes, Rate, Time};
 
 /// The control law of a discipline with one queue.
-pub trait ControlLaw: Listed + Sized {
+pub trait ControlLaw: QueueKind + Sized {
     /// Its parameters.
     type Parameters: Table;
     /// A lowered limit drops heads until the rest fits. Otherwise it only refuses packets until the queue fits.
@@ -175,8 +175,9 @@ pub struct SingleBuffer<P, L: ControlLaw> {
     pub(crate) law: L,
 }
 
-impl<P, L: ControlLaw> Listed for SingleBuffer<P, L> {
+impl<P, L: ControlLaw> QueueKind for SingleBuffer<P, L> {
     const ENTRY: Entry = L::ENTRY;
+    const TRIALS: Trials = L::TRIALS;
 }
 
 impl<P: Packet, L: ControlLaw> SingleBuffer<P, L> {

@@ -8,7 +8,7 @@ mod common;
 
 use common::{Event, Ledger, TestPacket, discipline};
 use quell_aqm::departure_clock::Framing;
-use quell_aqm::registry::Discipline;
+use quell_aqm::disciplines::Discipline;
 use quell_aqm::{Bottleneck, DropReason, Ecn, MarkReason, Packet, Qdisc, QueueId, Rate, Time};
 
 const RFC: (&str, &str) = ("form", "rfc9332");

@@ -11,8 +11,8 @@ use common::{Event, Ledger, TestPacket, discipline};
 use num_rational::BigRational;
 use num_traits::{One, Zero};
 use quell_aqm::departure_clock::Framing;
+use quell_aqm::disciplines::Discipline;
 use quell_aqm::qdisc::Gauge;
-use quell_aqm::registry::Discipline;
 use quell_aqm::{
     Bottleneck, DropReason, Ecn, Observer, Packet, Qdisc, QueueId, Random, Rate, Time,
 };

@@ -4,14 +4,30 @@
 #![allow(clippy::unwrap_used)]
 
 mod common;
-mod kinds;
 
 use std::collections::BTreeSet;
 
 use common::{Event, Ledger, TestPacket, discipline};
 use quell_aqm::departure_clock::Framing;
-use quell_aqm::registry::KINDS;
+use quell_aqm::disciplines::{KINDS, trials};
+use quell_aqm::kind::{Entry, Given};
 use quell_aqm::{Bottleneck, Ecn, Random, Rate, Time};
+
+/// Kind, context, parameter and the two values, of all kinds.
+fn knobs() -> impl Iterator<
+    Item = (
+        &'static Entry,
+        Given,
+        &'static str,
+        &'static str,
+        &'static str,
+    ),
+> {
+    KINDS.iter().flat_map(|entry| {
+        let knobs = trials(entry.name).unwrap().knobs.iter();
+        knobs.map(move |&(context, key, one, other)| (entry, context, key, one, other))
+    })
+}
 
 /// What happens to an overloaded 10 Mbit/s link: bursts, pauses, five flows, all ECN code points, two sizes.
 fn outcome(kind: &str, given: &[(&str, &str)]) -> Vec<Event> {
@@ -39,7 +55,8 @@ fn outcome(kind: &str, given: &[(&str, &str)]) -> Vec<Event> {
 #[test]
 fn every_parameter_changes_the_fate_of_some_packet() {
     let mut covered = BTreeSet::new();
-    for (kind, context, key, one, other) in kinds::knobs() {
+    for (entry, context, key, one, other) in knobs() {
+        let kind = entry.name;
         let with = |value| {
             let given: Vec<_> = context.iter().copied().chain([(key, value)]).collect();
             outcome(kind, &given)
@@ -64,8 +81,8 @@ fn every_parameter_changes_the_fate_of_some_packet() {
 
 #[test]
 fn every_living_parameter_changes_a_living_queue() {
-    for (kind, context, key, one, other) in kinds::knobs() {
-        let entry = quell_aqm::registry::find(kind).unwrap();
+    for (entry, context, key, one, other) in knobs() {
+        let kind = entry.name;
         let parameter = entry.parameters.iter().find(|p| p.name == key).unwrap();
         let fates = |value: Option<&str>| {
             let rate = Rate::from_mbps(10);

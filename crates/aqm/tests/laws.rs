@@ -6,15 +6,14 @@
 #![allow(clippy::unwrap_used)]
 
 mod common;
-mod kinds;
 mod operations;
 
 use common::{Checked, Event, Ledger, TestPacket, discipline};
 use operations::Choices;
 use proptest::prelude::*;
 use quell_aqm::departure_clock::Framing;
+use quell_aqm::disciplines::{KINDS, trials};
 use quell_aqm::parameter::Domain;
-use quell_aqm::registry::KINDS;
 use quell_aqm::{Bottleneck, Bytes, DropReason, Ecn, Qdisc, Rate, Time};
 
 proptest! {
@@ -24,7 +23,7 @@ proptest! {
     fn every_discipline_keeps_the_laws(bytes in prop::collection::vec(any::<u8>(), 1..700)) {
         let operations = operations::of(&mut Choices(&bytes));
         for entry in KINDS {
-            for given in kinds::of(entry.name).forms {
+            for given in trials(entry.name).unwrap().forms {
                 operations::keep_the_laws(entry, given, &operations);
             }
         }
@@ -36,7 +35,7 @@ proptest! {
 fn a_clock_that_jumps_for_hours_loses_nothing() {
     let hours = Time::from_secs(3 * 3_600);
     for entry in KINDS {
-        for form in kinds::of(entry.name).forms {
+        for form in trials(entry.name).unwrap().forms {
             // Walking each of a thousand flows 700 000 times takes long.
             let flows = entry
                 .parameters
@@ -80,7 +79,7 @@ fn a_clock_that_jumps_for_hours_loses_nothing() {
 #[test]
 fn no_discipline_allocates_after_the_first_fill() {
     for entry in KINDS {
-        for given in kinds::of(entry.name).forms {
+        for given in trials(entry.name).unwrap().forms {
             let rate = Rate::from_mbps(100);
             let mut qdisc = discipline(entry.name, given, rate).unwrap();
             let mut counters = Silent;
@@ -184,7 +183,7 @@ const RATES: [Rate; 4] = [
 #[test]
 fn a_refused_change_changes_nothing_and_names_the_parameter_that_was_to_change() {
     for entry in KINDS {
-        for given in kinds::of(entry.name).forms {
+        for given in trials(entry.name).unwrap().forms {
             let qdisc = || discipline(entry.name, given, Rate::from_mbps(10)).unwrap();
             for rate in RATES {
                 let untouched = story(qdisc(), rate, |_, _| ());
@@ -227,7 +226,7 @@ fn a_refused_change_changes_nothing_and_names_the_parameter_that_was_to_change()
 }
 
 /// Values of each parameter, of which some are refused: out of range, fixed, without effect, or against another parameter.
-fn impossible(entry: &quell_aqm::registry::Entry) -> Vec<(String, String)> {
+fn impossible(entry: &quell_aqm::kind::Entry) -> Vec<(String, String)> {
     let mut values = vec![("no_such_parameter".to_owned(), "1".to_owned())];
     for parameter in entry.parameters {
         for listed in 0..8 {
@@ -247,7 +246,7 @@ fn impossible(entry: &quell_aqm::registry::Entry) -> Vec<(String, String)> {
 #[test]
 fn a_rate_makes_no_parameter_unchangeable() {
     for entry in KINDS {
-        for given in kinds::of(entry.name).forms {
+        for given in trials(entry.name).unwrap().forms {
             let mut settings = quell_aqm::Settings::new(entry.parameters);
             for (key, value) in *given {
                 settings.set(key, value).unwrap();

@@ -5,8 +5,8 @@
 mod common;
 
 use common::{Event, Ledger, TestPacket, discipline};
+use quell_aqm::disciplines::Discipline;
 use quell_aqm::qdisc::Gauge;
-use quell_aqm::registry::Discipline;
 use quell_aqm::{Drop, DropReason, Ecn, MarkReason, Packet, Qdisc, QueueId, Rate, Time};
 
 const RFC: (&str, &str) = ("form", "rfc8033");

@@ -8,8 +8,8 @@ mod common;
 
 use common::{Event, Ledger, TestPacket, discipline};
 use quell_aqm::departure_clock::Framing;
+use quell_aqm::disciplines::Discipline;
 use quell_aqm::qdisc::Gauge;
-use quell_aqm::registry::Discipline;
 use quell_aqm::{Bottleneck, DropReason, Ecn, MarkReason, Packet, Qdisc, Rate, Time};
 
 type Given<'a> = &'a [(&'a str, &'a str)];

@@ -8,8 +8,9 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use quell_aqm::disciplines::KINDS;
+use quell_aqm::kind::Entry;
 use quell_aqm::marker::MARKERS;
-use quell_aqm::registry::{Entry, KINDS};
 use quell_aqm::value::FUNCTIONS;
 use quell_lab::World;
 use quell_lab::scenario::Scenario;
@@ -133,7 +134,7 @@ fn root() -> PathBuf {
 /// Where the discipline `name` is defined, and what its file says of itself.
 fn head(name: &str) -> (String, String) {
     let places = [format!("{name}.rs"), format!("{name}/mod.rs")];
-    let paths = places.map(|place| format!("crates/aqm/src/{place}"));
+    let paths = places.map(|place| format!("crates/aqm/src/disciplines/{place}"));
     let path = paths.iter().find(|path| root().join(path).exists());
     let path = path.unwrap_or_else(|| panic!("{name} has no file of its name"));
     let text = fs::read_to_string(root().join(path)).expect("a source file can be read");

@@ -2,7 +2,7 @@
 
 use quell_aqm::departure_clock::Framing;
 use quell_aqm::marker::Marker;
-use quell_aqm::{Discipline, Link, registry};
+use quell_aqm::{Discipline, Link, disciplines};
 use quell_units::{Bytes, Random, Rate, Settings, Time};
 
 use crate::direction::Direction;
@@ -28,7 +28,9 @@ pub struct DirectionConfig {
 impl DirectionConfig {
     /// No bottleneck: packets of up to `mtu` bytes pass without delay. The default of the reverse direction.
     pub fn unlimited(mtu: u16) -> Self {
-        let table = registry::find("fifo").expect("there is a fifo").parameters;
+        let table = disciplines::find("fifo")
+            .expect("there is a fifo")
+            .parameters;
         let link = Link {
             rate: Rate::UNLIMITED,
             mtu: Bytes::new(u64::from(mtu)),

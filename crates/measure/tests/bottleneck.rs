@@ -1,7 +1,7 @@
 //! The recorder as the observer of a real bottleneck, against closed forms.
 
 use quell_aqm::departure_clock::Framing;
-use quell_aqm::{Bottleneck, Discipline, Link, Packet, registry};
+use quell_aqm::{Bottleneck, Discipline, Link, Packet, disciplines};
 use quell_measure::{
     Direction, GroupId, Hop, Labelled, LinkResults, Recorder, RecorderConfig, Timeline,
 };
@@ -49,7 +49,7 @@ impl Labelled for Datagram {
 fn run(spacing: Time) -> LinkResults {
     let rate = Rate::from_mbps(12);
     let end = Time::from_secs(10);
-    let mut settings = Settings::new(registry::find("fifo").expect("it exists").parameters);
+    let mut settings = Settings::new(disciplines::find("fifo").expect("it exists").parameters);
     settings.set("limit", "10p").expect("it is a limit");
     let link = Link {
         rate,

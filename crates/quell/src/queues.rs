@@ -1,6 +1,7 @@
 //! `quell queues`: the queue disciplines, from the registry and nowhere else.
 
-use quell_aqm::registry::{self, Entry};
+use quell_aqm::disciplines;
+use quell_aqm::kind::Entry;
 use quell_lab::scenario::closest;
 use quell_units::parameter::{Parameter, Preset, condition};
 
@@ -10,13 +11,13 @@ use crate::page::Page;
 /// Lists every discipline, or explains the one called `name`.
 pub(crate) fn queues(name: Option<&str>, page: &mut Page) -> Result<(), Failure> {
     let Some(name) = name else {
-        list(registry::KINDS, page);
+        list(disciplines::KINDS, page);
         page.line("");
         page.line("quell queues NAME lists the parameters of a discipline.");
         return Ok(());
     };
-    let entry = registry::find(name).map_err(|error| {
-        let meant = closest(name, registry::KINDS.iter().map(|entry| entry.name));
+    let entry = disciplines::find(name).map_err(|error| {
+        let meant = closest(name, disciplines::KINDS.iter().map(|entry| entry.name));
         let meant = meant.map_or(String::new(), |name| format!("; did you mean {name}?"));
         Failure::input(format!(
             "there is no queue {name}: {}{meant}",

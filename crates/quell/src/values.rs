@@ -1,7 +1,7 @@
 //! `quell values`: throughput-value functions and markers, from their tables and nowhere else.
 
+use quell_aqm::kind::Entry;
 use quell_aqm::marker::MARKERS;
-use quell_aqm::registry::Entry;
 use quell_aqm::value::FUNCTIONS;
 use quell_lab::scenario::closest;
 

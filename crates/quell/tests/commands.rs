@@ -383,7 +383,7 @@ fn the_schema_is_json_and_accepts_a_scenario() {
 fn queues_are_documented_within_eighty_columns() {
     let (code, out, _) = told(&["queues"]);
     assert!(code == 0 && out.starts_with("fifo "), "{out}");
-    for entry in quell_aqm::registry::KINDS {
+    for entry in quell_aqm::disciplines::KINDS {
         let (code, out, _) = told(&["queues", entry.name]);
         assert_eq!(code, 0);
         for line in out.lines() {

@@ -389,7 +389,7 @@ fn on_wires(scenario: &Scenario, direction: Direction, streams: &[Stream], queue
 #[cfg(test)]
 mod tests {
     use super::*;
-    use quell_aqm::registry::KINDS;
+    use quell_aqm::disciplines::KINDS;
     use quell_units::parameter::Domain;
 
     #[test]

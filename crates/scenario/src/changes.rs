@@ -1,6 +1,6 @@
 //! `[[at]]`: what changes during a run, tried out on the disciplines themselves before anything starts.
 
-use quell_aqm::registry;
+use quell_aqm::disciplines;
 use quell_aqm::{Discipline, Drop, Observer, Packet, Qdisc as _};
 use quell_units::parameter::Value;
 use quell_units::{Bytes, Ecn, Random, Rate, Settings, Time};
@@ -245,7 +245,7 @@ impl TrialQueue {
         node: &Node,
         now: Time,
     ) -> Result<Setting, String> {
-        let entry = registry::find(self.kind).map_err(|error| error.allowed)?;
+        let entry = disciplines::find(self.kind).map_err(|error| error.allowed)?;
         let text = text_of(entry, key, node)?;
         self.settings = self
             .settings

@@ -1,6 +1,7 @@
 //! The queue of one direction: a kind of the registry, and its parameters.
 
-use quell_aqm::registry::{self, Entry};
+use quell_aqm::disciplines;
+use quell_aqm::kind::Entry;
 use quell_aqm::{Discipline, Link, Packet};
 use quell_units::parameter::Value;
 use quell_units::{Parameter, ParameterError, Random, Rate, Settings};
@@ -37,7 +38,7 @@ impl PartialEq for QueueSpec {
 impl QueueSpec {
     /// A queue of `kind` with its defaults.
     pub fn new(kind: &str) -> Result<Self, ParameterError> {
-        let entry = registry::find(kind)?;
+        let entry = disciplines::find(kind)?;
         Ok(Self {
             kind: entry.name,
             settings: Settings::new(entry.parameters),
@@ -74,11 +75,11 @@ impl QueueSpec {
             );
             return None;
         };
-        let entry = scalar(kind, &[TomlType::String]).and_then(|name| registry::find(name).ok());
+        let entry = scalar(kind, &[TomlType::String]).and_then(|name| disciplines::find(name).ok());
         let Some(entry) = entry else {
             let meant = closest(
                 kind.found().trim_matches('"'),
-                registry::KINDS.iter().map(|entry| entry.name),
+                disciplines::KINDS.iter().map(|entry| entry.name),
             );
             let meant = meant.map_or(String::new(), |name| format!("; did you mean \"{name}\"?"));
             reader.wrong(
@@ -175,7 +176,7 @@ pub(super) fn text_of<'a>(
 }
 
 fn names() -> String {
-    let names: Vec<String> = registry::KINDS
+    let names: Vec<String> = disciplines::KINDS
         .iter()
         .map(|entry| format!("\"{}\"", entry.name))
         .collect();

@@ -4,8 +4,9 @@
 //! depends on several keys, and ranges of quantities with units, only `quell check` can judge.
 
 use quell_app::Entry as Application;
+use quell_aqm::disciplines;
+use quell_aqm::kind::Entry;
 use quell_aqm::marker::MARKERS;
-use quell_aqm::registry::{self, Entry};
 use quell_aqm::value::{Curve, FUNCTIONS};
 use quell_tcp::cc;
 use quell_units::parameter::{Domain as D, Parameter, Preset, condition};
@@ -265,12 +266,12 @@ fn text(pattern: &str) -> Value {
 }
 
 fn kinds_of_queues() -> Vec<&'static str> {
-    names_of(registry::KINDS)
+    names_of(disciplines::KINDS)
 }
 
 /// Each kind with its own parameters.
 fn queue() -> Value {
-    let rules: Vec<Value> = registry::KINDS
+    let rules: Vec<Value> = disciplines::KINDS
         .iter()
         .map(|entry| {
             let mut properties = parameters(entry.parameters);

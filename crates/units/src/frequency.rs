@@ -27,7 +27,7 @@ impl Frequency {
 
 impl fmt::Display for Frequency {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        crate::notation::format_in(f, self.0, &[("Hz", 1_000_000_000)])
+        crate::format::format_in(f, self.0, &[("Hz", 1_000_000_000)])
     }
 }
 

@@ -18,6 +18,7 @@ extern crate std;
 
 mod bytes;
 mod ecn;
+mod format;
 mod frequency;
 pub mod notation;
 pub mod parameter;

@@ -8,6 +8,7 @@ use alloc::format;
 use alloc::string::String;
 use core::fmt;
 
+use crate::format::Unit;
 use crate::{Bytes, Frequency, Rate, Time};
 
 /// Why a quantity cannot be read; `allowed` says what would be right.
@@ -24,9 +25,6 @@ impl fmt::Display for NotationError {
 }
 
 impl core::error::Error for NotationError {}
-
-/// A unit's spelling and how many base units it holds.
-type Unit = (&'static str, u64);
 
 const TIME: &[Unit] = &[
     ("s", 1_000_000_000),
@@ -202,39 +200,6 @@ fn decimal(number: &str, size: u64) -> Option<u64> {
         return None;
     }
     u64::try_from(scaled / scale).ok()
-}
-
-/// Writes `value` in the largest of `units` (largest first) that it reaches, with the exact
-/// decimal fraction.
-pub(crate) fn format_in(f: &mut fmt::Formatter<'_>, value: u64, units: &[Unit]) -> fmt::Result {
-    let (name, size) = units
-        .iter()
-        .find(|(_, size)| value >= *size)
-        .or(if value == 0 {
-            units.first()
-        } else {
-            units.last()
-        })
-        .copied()
-        .unwrap_or(("", 1));
-    let mut text = format!("{}", value / size);
-    let mut rest = value % size;
-    if rest > 0 {
-        text.push('.');
-        let mut size = size;
-        while rest > 0 && size > 1 {
-            size /= 10;
-            text.push(char::from(b'0' + (rest / size) as u8));
-            rest %= size;
-        }
-    }
-    // `pad` honours the width that tables ask for.
-    text.push_str(if value == 0 && name == "tbit" {
-        "bit"
-    } else {
-        name
-    });
-    f.pad(&text)
 }
 
 #[cfg(test)]

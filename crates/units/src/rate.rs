@@ -76,7 +76,7 @@ impl fmt::Display for Rate {
             ("kbit", 1_000),
             ("bit", 1),
         ];
-        crate::notation::format_in(f, self.0, &units)
+        crate::format::format_in(f, self.0, &units)
     }
 }
 

@@ -96,7 +96,7 @@ impl fmt::Display for Time {
             ("us", 1_000),
             ("ns", 1),
         ];
-        crate::notation::format_in(f, self.0, &units)
+        crate::format::format_in(f, self.0, &units)
     }
 }
 

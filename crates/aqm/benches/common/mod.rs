@@ -5,7 +5,7 @@ pub mod marking;
 
 use std::hint::black_box;
 
-use quell_aqm::registry::{self, Discipline};
+use quell_aqm::disciplines::{self, Discipline};
 use quell_aqm::{Bytes, Drop, Ecn, Link, Observer, Packet, Qdisc, Random, Rate, Settings, Time};
 
 /// The golden ratio, of 2⁶⁴.
@@ -111,7 +111,7 @@ impl Standing {
     }
 
     fn new(kind: &str, given: &[(&str, &str)], flows: u64, value_bits: u32) -> Self {
-        let entry = registry::find(kind).expect("a known kind");
+        let entry = disciplines::find(kind).expect("a known kind");
         let mut settings = Settings::new(entry.parameters);
         for (key, value) in given {
             settings.set(key, value).expect("a known parameter");

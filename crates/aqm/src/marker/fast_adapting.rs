@@ -15,9 +15,9 @@
 use super::parameters::{Flows, IDLE, OURS, PER, Per, TIME_CONSTANT, flows};
 use super::random::draw;
 use super::{Law, one};
+use crate::kind::Entry;
 use crate::parameter::{Domain, Parameter, ParameterError, Preset, Table as _};
 use crate::random::Random;
-use crate::registry::{Entry, Listed};
 use crate::units::{Bytes, Rate, Time, parameters};
 use crate::value::ValueFunction;
 
@@ -41,15 +41,6 @@ parameters! {
         bucket: Bytes = bytes("60kB", "More tokens than this show that the measured rate is too high; bursts up to it pass as ordinary."),
         step: Bytes = bytes("1500B", "What an overrun adds to the rate beyond itself, within the time constant, and the tokens that it leaves."),
     }
-}
-
-impl Listed for FastAdaptingLaw {
-    const ENTRY: Entry = Entry {
-        name: "fast_adapting",
-        summary: "As random, and what overruns the measured rate is worth less at once.",
-        source: "US 11,425,046; the numbers ours",
-        parameters: Parameters::ROWS,
-    };
 }
 
 /// Rates are kept in units of 2⁻¹⁶ bit/s and stay below 2⁴² bit/s.
@@ -97,6 +88,12 @@ fn whole(rate: u64) -> Rate {
 }
 
 impl Law for FastAdaptingLaw {
+    const ENTRY: Entry = Entry {
+        name: "fast_adapting",
+        summary: "As random, and what overruns the measured rate is worth less at once.",
+        source: "US 11,425,046; the numbers ours",
+        parameters: Parameters::ROWS,
+    };
     type Parameters = Parameters;
     type State = Flow;
     const PLACE: usize = 40;

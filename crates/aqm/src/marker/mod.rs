@@ -33,15 +33,17 @@ pub use self::remark::{PERIOD, Remarker};
 
 use self::flow_table::{FlowTable, Place};
 use self::parameters::{Flows, Per};
+use crate::kind::Entry;
 use crate::packet::Packet;
 use crate::parameter::{ParameterError, Settings, Table};
 use crate::random::Random;
-use crate::registry::{Entry, Listed, entry};
 use crate::units::{Bytes, Time};
 use crate::value::ValueFunction;
 
 /// The law of a marker: the state of each flow, or of the aggregate, and the value of a packet.
-trait Law: Listed + Sized {
+trait Law: Sized {
+    /// The row of its kind in listings.
+    const ENTRY: Entry;
     /// Its parameters.
     type Parameters: Table;
     /// State of a flow.
@@ -133,7 +135,7 @@ pub struct Memory {
 macro_rules! markers {
     ($($variant:ident => $module:ident :: $law:ident,)*) => {
         /// Every kind of marker, in the order of listings; the first is the default.
-        pub const MARKERS: &[Entry] = &[$(<$module::$law as Listed>::ENTRY,)*];
+        pub const MARKERS: &[Entry] = &[$(<$module::$law as Law>::ENTRY,)*];
 
         #[allow(clippy::large_enum_variant, reason = "a group has one; a box would cost each packet a hop")]
         #[derive(Debug)]
@@ -141,13 +143,10 @@ macro_rules! markers {
 
         impl AnyMarking {
             fn new(kind: &str, settings: &Settings, functions: &[ValueFunction], random: Random) -> Result<Self, ParameterError> {
-                $(if kind == <$module::$law as Listed>::ENTRY.name {
+                $(if kind == <$module::$law as Law>::ENTRY.name {
                     return Marking::new(settings, functions, random).map(Self::$variant);
                 })*
-                Err(match entry(MARKERS, kind) {
-                    Err(error) => error,
-                    Ok(_) => unreachable!("every kind of the list is made above"),
-                })
+                Err(Entry::unknown(MARKERS, kind))
             }
             #[inline]
             fn mark(&mut self, packet: &mut impl Packet, now: Time) {
@@ -182,7 +181,7 @@ impl Marker {
         functions: &[ValueFunction],
         random: Random,
     ) -> Result<Self, ParameterError> {
-        entry(MARKERS, kind)?;
+        Entry::find(MARKERS, kind)?;
         settings.check()?;
         AnyMarking::new(kind, settings, functions, random).map(Self)
     }
@@ -200,7 +199,7 @@ impl Marker {
 
 /// The entry of `kind`, or an error that lists all kinds.
 pub fn find(kind: &str) -> Result<&'static Entry, ParameterError> {
-    entry(MARKERS, kind)
+    Entry::find(MARKERS, kind)
 }
 
 /// The function of a marker that has one.

@@ -18,9 +18,9 @@ use super::Law;
 use super::parameters::{Flows, IDLE, OURS, PER, Per, flows};
 use super::random::draw;
 use super::rate::{Decay, Estimate};
+use crate::kind::Entry;
 use crate::parameter::{Domain, Given, Parameter, ParameterError, Preset, Table as _};
 use crate::random::Random;
-use crate::registry::{Entry, Listed};
 use crate::units::{Bytes, Rate, Time, name_of, parameters};
 use crate::value::ValueFunction;
 use crate::value::code::{exp2, log2};
@@ -60,15 +60,6 @@ const IDLE_LONG: Parameter = Parameter {
     ..IDLE
 };
 
-impl Listed for MultiTimescaleLaw {
-    const ENTRY: Entry = Entry {
-        name: "multi_timescale",
-        summary: "As random, with functions of its own for what exceeds the rates of longer times.",
-        source: "US 11,695,703, reconstructed from its claims",
-        parameters: Parameters::ROWS,
-    };
-}
-
 /// The law of the multi-timescale marker.
 #[derive(Debug)]
 pub(super) struct MultiTimescaleLaw {
@@ -77,6 +68,12 @@ pub(super) struct MultiTimescaleLaw {
 }
 
 impl Law for MultiTimescaleLaw {
+    const ENTRY: Entry = Entry {
+        name: "multi_timescale",
+        summary: "As random, with functions of its own for what exceeds the rates of longer times.",
+        source: "US 11,695,703, reconstructed from its claims",
+        parameters: Parameters::ROWS,
+    };
     type Parameters = Parameters;
     type State = [Estimate; MOST];
     const PLACE: usize = 88;

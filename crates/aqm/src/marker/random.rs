@@ -7,9 +7,9 @@
 use super::parameters::{Flows, IDLE, PER, Per, TIME_CONSTANT, flows};
 use super::rate::{Decay, Estimate};
 use super::{Law, one};
+use crate::kind::Entry;
 use crate::parameter::{ParameterError, Table as _};
 use crate::random::Random;
-use crate::registry::{Entry, Listed};
 use crate::units::{Bytes, Rate, Time, parameters};
 use crate::value::ValueFunction;
 
@@ -23,15 +23,6 @@ parameters! {
     }
 }
 
-impl Listed for RandomLaw {
-    const ENTRY: Entry = Entry {
-        name: "random",
-        summary: "The value of a rate drawn evenly below the flow's measured rate.",
-        source: "US 11,425,046 and the public PVPIE module for ns-3 (tlpvpie)",
-        parameters: Parameters::ROWS,
-    };
-}
-
 /// The law of the random marker.
 #[derive(Debug)]
 pub(super) struct RandomLaw {
@@ -40,6 +31,12 @@ pub(super) struct RandomLaw {
 }
 
 impl Law for RandomLaw {
+    const ENTRY: Entry = Entry {
+        name: "random",
+        summary: "The value of a rate drawn evenly below the flow's measured rate.",
+        source: "US 11,425,046 and the public PVPIE module for ns-3 (tlpvpie)",
+        parameters: Parameters::ROWS,
+    };
     type Parameters = Parameters;
     type State = Estimate;
     const PLACE: usize = 32;

@@ -15,9 +15,9 @@ use alloc::boxed::Box;
 use super::parameters::{Flows, IDLE, OURS, PER, Per, TIME_CONSTANT, flows};
 use super::rate::{Decay, Estimate};
 use super::{Law, one};
+use crate::kind::Entry;
 use crate::parameter::{Domain, Parameter, ParameterError, Preset, Table as _};
 use crate::random::Random;
-use crate::registry::{Entry, Listed};
 use crate::units::{Bytes, Rate, Time, parameters};
 use crate::value::ValueFunction;
 use crate::value::code::{LOG_BITS, exp2, log2};
@@ -44,15 +44,6 @@ parameters! {
             ..Parameter::FIXED
         },
     }
-}
-
-impl Listed for TableLaw {
-    const ENTRY: Entry = Entry {
-        name: "table",
-        summary: "As random, with three tables in place of arithmetic.",
-        source: "US 12,206,590; the tables derived",
-        parameters: Parameters::ROWS,
-    };
 }
 
 /// Octaves of rates that are distinguished: all of an estimate.
@@ -86,6 +77,12 @@ impl TableLaw {
 }
 
 impl Law for TableLaw {
+    const ENTRY: Entry = Entry {
+        name: "table",
+        summary: "As random, with three tables in place of arithmetic.",
+        source: "US 12,206,590; the tables derived",
+        parameters: Parameters::ROWS,
+    };
     type Parameters = Parameters;
     type State = Estimate;
     const PLACE: usize = 32;

@@ -20,9 +20,9 @@ use core::mem;
 
 use super::parameters::{Flows, IDLE, PER, Per, flows};
 use super::{Law, one};
+use crate::kind::Entry;
 use crate::parameter::{Domain, Parameter, ParameterError, Preset, Table as _};
 use crate::random::Random;
-use crate::registry::{Entry, Listed};
 use crate::units::{Bytes, Rate, Time, name_of, parameters};
 use crate::value::ValueFunction;
 use crate::value::code::{exp2, log2};
@@ -59,15 +59,6 @@ const fn row(
         help,
         ..Parameter::FIXED
     }
-}
-
-impl Listed for TokenBucketLaw {
-    const ENTRY: Entry = Entry {
-        name: "token_bucket",
-        summary: "The value of the first region of the rate whose bucket has tokens.",
-        source: PVPIE,
-        parameters: Parameters::ROWS,
-    };
 }
 
 /// Fraction bits of the nanoseconds in which buckets are kept.
@@ -230,6 +221,12 @@ impl TokenBucketLaw {
 }
 
 impl Law for TokenBucketLaw {
+    const ENTRY: Entry = Entry {
+        name: "token_bucket",
+        summary: "The value of the first region of the rate whose bucket has tokens.",
+        source: PVPIE,
+        parameters: Parameters::ROWS,
+    };
     type Parameters = Parameters;
     type State = Buckets;
     const PLACE: usize = 96;

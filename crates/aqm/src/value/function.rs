@@ -23,8 +23,8 @@ use alloc::vec::Vec;
 
 use super::code::CodeScale;
 use super::curve::{Curve, Point, RATE_BITS};
+use crate::kind::Entry;
 use crate::parameter::{Domain, Parameter, ParameterError, Preset, Settings, Table as _};
-use crate::registry::{Entry, unknown};
 use crate::units::{Rate, parameters};
 
 /// Parts of 1 in which rates are scaled.
@@ -108,7 +108,7 @@ macro_rules! functions {
             fn of(kind: &str) -> Result<Self, ParameterError> {
                 match kind {
                     $($name => Ok(Self::$variant),)*
-                    _ => Err(unknown(FUNCTIONS, kind)),
+                    _ => Err(Entry::unknown(FUNCTIONS, kind)),
                 }
             }
         }
@@ -297,7 +297,7 @@ fn lowest(step: usize) -> u64 {
 
 /// The entry of `kind`, or an error that lists all kinds.
 pub fn find(kind: &str) -> Result<&'static Entry, ParameterError> {
-    crate::registry::entry(FUNCTIONS, kind)
+    Entry::find(FUNCTIONS, kind)
 }
 
 #[cfg(test)]

@@ -4,9 +4,9 @@
 
 use std::collections::BTreeMap;
 
+use quell_aqm::disciplines::{self, Discipline};
 use quell_aqm::parameter::{ParameterError, Settings};
 use quell_aqm::qdisc::{Backlog, Gauge, Link};
-use quell_aqm::registry::{self, Discipline};
 use quell_aqm::{
     Bytes, Departure, Drop, DropReason, Ecn, MarkReason, Observer, Packet, Qdisc, QueueId, Random,
     Rate, Time,
@@ -166,7 +166,7 @@ pub fn discipline(
     given: &[(&str, &str)],
     rate: Rate,
 ) -> Result<Discipline<TestPacket>, ParameterError> {
-    let mut settings = Settings::new(registry::find(kind)?.parameters);
+    let mut settings = Settings::new(disciplines::find(kind)?.parameters);
     for (key, value) in given {
         settings.set(key, value)?;
     }

@@ -1,6 +1,6 @@
 //! The state machine of COBALT in `net/sched/sch_cake.c`.
 
-use quell_aqm::cobalt::law::{INVERSE_ROOTS, Params, Vars, Verdict};
+use quell_aqm::disciplines::cobalt::law::{INVERSE_ROOTS, Params, Vars, Verdict};
 use quell_aqm::{Random, Time};
 
 use crate::harness::{Law, Source, kernels};

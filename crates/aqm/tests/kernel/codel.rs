@@ -1,8 +1,8 @@
 //! `include/net/codel.h`, `codel_impl.h` and `net/sched/sch_codel.c`.
 
 use quell_aqm::Random;
-use quell_aqm::codel::Codel;
-use quell_aqm::codel::linux::{Vars, control_law, newton_step};
+use quell_aqm::disciplines::codel::Codel;
+use quell_aqm::disciplines::codel::linux::{Vars, control_law, newton_step};
 
 use crate::common::TestPacket;
 use crate::harness::{Source, kernels};

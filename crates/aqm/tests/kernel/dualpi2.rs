@@ -6,7 +6,7 @@
 
 use std::fmt::Write as _;
 
-use quell_aqm::dualpi2::DualPi2;
+use quell_aqm::disciplines::dualpi2::DualPi2;
 use quell_aqm::qdisc::Gauge;
 use quell_aqm::{Qdisc, Random, Time};
 

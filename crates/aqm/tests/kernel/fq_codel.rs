@@ -1,7 +1,7 @@
 //! `net/sched/sch_fq_codel.c`: turns and lists of flows, the fattest flow, and each flow's CoDel.
 
 use quell_aqm::Random;
-use quell_aqm::fq_codel::FqCodel;
+use quell_aqm::disciplines::fq_codel::FqCodel;
 
 use crate::codel;
 use crate::common::TestPacket;

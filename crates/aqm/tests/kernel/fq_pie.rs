@@ -4,7 +4,7 @@
 //! and no reset, after which its states stay.
 
 use quell_aqm::Random;
-use quell_aqm::fq_pie::FqPie;
+use quell_aqm::disciplines::fq_pie::FqPie;
 
 use crate::common::TestPacket;
 use crate::harness::{Source, kernels};

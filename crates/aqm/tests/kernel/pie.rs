@@ -5,8 +5,8 @@
 //! the estimator sees less than 16 MiB.
 
 use quell_aqm::Random;
-use quell_aqm::pie::Pie;
-use quell_aqm::pie::linux::{MAX_PROB, Params, Vars};
+use quell_aqm::disciplines::pie::Pie;
+use quell_aqm::disciplines::pie::linux::{MAX_PROB, Params, Vars};
 
 use crate::common::TestPacket;
 use crate::harness::{Source, kernels};

@@ -1,11 +1,11 @@
 //! `include/net/red.h` with `lib/math/reciprocal_div.c`: the law, driven as `sch_red.c` drives it; and what `sch_red.c` does to packets.
 
+use quell_aqm::disciplines::red::Red;
+use quell_aqm::disciplines::red::linux::{Action, Law, Parameters};
+use quell_aqm::disciplines::red::tc::IdleTable;
+use quell_aqm::kind::QueueKind as _;
 use quell_aqm::parameter::Settings;
 use quell_aqm::qdisc::Link;
-use quell_aqm::red::Red;
-use quell_aqm::red::linux::{Action, Law, Parameters};
-use quell_aqm::red::tc::IdleTable;
-use quell_aqm::registry::Listed as _;
 use quell_aqm::{Bytes, Random, Rate, Time};
 
 use crate::common::TestPacket;

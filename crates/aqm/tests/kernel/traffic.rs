@@ -3,9 +3,9 @@
 
 use std::fmt::Write as _;
 
+use quell_aqm::kind::QueueKind;
 use quell_aqm::parameter::Settings;
 use quell_aqm::qdisc::Link;
-use quell_aqm::registry::Listed;
 use quell_aqm::{
     Bytes, Drop, Ecn, MarkReason, Observer, Packet, Qdisc, QueueId, Random, Rate, Time,
 };
@@ -142,7 +142,7 @@ impl Reached {
 /// Runs ours through `steps`; answers each command for the kernel with what ours did and `state`.
 ///
 /// `changes` are the changes that steps name, `hash` is the kernel's of a flow. Updates come when ours asks for them.
-pub(crate) fn run<Q: Qdisc<TestPacket> + Listed>(
+pub(crate) fn run<Q: Qdisc<TestPacket> + QueueKind>(
     make: impl FnOnce(Settings, Link) -> Q,
     given: Given<'_>,
     changes: Given<'_>,

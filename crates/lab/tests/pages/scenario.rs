@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use quell_aqm::registry;
+use quell_aqm::disciplines;
 use quell_lab::World;
 use quell_lab::scenario::find::inside;
 use quell_lab::scenario::keys::{KEYS, Key, Section};
@@ -207,7 +207,7 @@ fn entry(out: &mut String, key: &Key) {
         let _ = writeln!(out, "* source: {}", key.source);
     }
     if (key.section, key.name) == (Section::Link, "queue") {
-        let kinds: Vec<String> = registry::KINDS
+        let kinds: Vec<String> = disciplines::KINDS
             .iter()
             .map(|entry| format!("`{}`", entry.name))
             .collect();

@@ -232,6 +232,6 @@ has 0.043 %.
   link), and ours by a fifth.
 * In two of the first eight seeds the lone flow at 5 ms has some 240 marks more, at once, which doubles their ratio; the median leaves
   them out. It is the kernel's doing: a mark at an accumulated probability of 8.5 leaves the accumulator where it is, so that every
-  packet is marked until the delay has fallen below half the target (`crates/aqm/src/pie/linux.rs`). Beside a flow without ECN the
+  packet is marked until the delay has fallen below half the target (`crates/aqm/src/disciplines/pie/linux.rs`). Beside a flow without ECN the
   next drop resets it.
 ";

@@ -9,8 +9,9 @@
 
 use std::fmt::Write as _;
 
+use quell_aqm::disciplines;
+use quell_aqm::kind::Entry;
 use quell_aqm::marker::MARKERS;
-use quell_aqm::registry::{self, Entry};
 use quell_aqm::value::FUNCTIONS;
 use quell_lab::World;
 use quell_lab::scenario::{Distribution, Origin, Problem, Problems, Scenario};
@@ -311,7 +312,7 @@ fn link(choices: &mut Choices<'_>, text: &mut String, load: &mut Load) {
         if choices.once_in(4) {
             let _ = writeln!(text, "mpu = \"{}B\"", choices.below(1_501));
         }
-        let kind = choices.of(registry::KINDS);
+        let kind = choices.of(disciplines::KINDS);
         load.queues[direction] = Some(kind);
         let _ = writeln!(text, "[{path}.queue]\nkind = \"{}\"", kind.name);
         for parameter in kind.parameters {
@@ -564,7 +565,7 @@ fn change(choices: &mut Choices<'_>, load: &mut Load, groups: u64) -> (String, S
         }
         _ => {
             // The reverse direction has the first kind where nothing is said of it.
-            let kind = load.queues[direction].unwrap_or(&registry::KINDS[0]);
+            let kind = load.queues[direction].unwrap_or(&disciplines::KINDS[0]);
             let live: Vec<&Parameter> = kind
                 .parameters
                 .iter()

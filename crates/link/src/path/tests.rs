@@ -7,7 +7,7 @@ use crate::frames::frame::IpPacket;
 use proptest::prelude::*;
 use quell_aqm::marker::MARKERS;
 use quell_aqm::value::{CodeScale, ValueFunction};
-use quell_aqm::{Drop, DropReason, Link, Packet as _, QueueId, registry};
+use quell_aqm::{Drop, DropReason, Link, Packet as _, QueueId, disciplines};
 use quell_units::{Bytes, Ecn, Random, Settings};
 
 const US: fn(u64) -> Time = Time::from_micros;
@@ -24,7 +24,7 @@ impl Observer<Descriptor> for Drops {
 
 fn path(delays: &[Time], changes: Vec<(Time, LinkChange)>) -> Path<Drops> {
     let rate = Rate::from_mbps(10);
-    let mut settings = Settings::new(registry::find("fifo").unwrap().parameters);
+    let mut settings = Settings::new(disciplines::find("fifo").unwrap().parameters);
     settings.set("limit", "6000B").unwrap();
     let link = Link {
         rate,

@@ -12,7 +12,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use quell_aqm::{Discipline, Drop, Link as LinkOf, Observer, registry};
+use quell_aqm::{Discipline, Drop, Link as LinkOf, Observer, disciplines};
 use quell_link::{Descriptor, DirectionConfig, Link, LinkConfig, LinkReport, Port};
 use quell_testing::{Run, not_run};
 use quell_units::{Random, Rate, Settings, Time};
@@ -389,7 +389,7 @@ pub fn receive_stamped(socket: &UdpSocket) -> Option<(Vec<u8>, u64)> {
 
 /// A direction with the discipline `kind`.
 pub fn direction(rate: Rate, kind: &str, settings: &[(&str, &str)]) -> DirectionConfig {
-    let mut table = Settings::new(registry::find(kind).unwrap().parameters);
+    let mut table = Settings::new(disciplines::find(kind).unwrap().parameters);
     for (key, value) in settings {
         table.set(key, value).unwrap();
     }

@@ -10,7 +10,7 @@
 //! "70 ms" < fifo:limit=100ms/summaries/0/groups/l4s/delay_ms/p1                     … and this is larger than what it says
 //! -->
 //! <!-- numbers: measured 2026-11-21 on a two-core EPYC virtual machine: COMMAND -->
-//! <!-- numbers: defined by RFC 9332 and crates/aqm/src/dualpi2 -->                  from here to the end of the section
+//! <!-- numbers: defined by RFC 9332 and crates/aqm/src/disciplines/dualpi2 -->                  from here to the end of the section
 //! <!-- numbers: tested by crates/lab/tests/published -->
 //! ```
 //!

@@ -29,7 +29,7 @@ rtt = "8ms"
 app = { kind = "cbr", size = "186B", interval = { mean = "20ms", stddev = "1ms" } }
 "#;
 
-/// Each with what its discipline is called in [`cases`]: all kinds, all forms, and the parameters that choose other code.
+/// All forms, and the parameters that choose other code. A kind that is not named here runs with its defaults.
 const QUEUES: &[&str] = &[
     r#"{ kind = "fifo" }"#,
     r#"{ kind = "fifo", limit = "20p", rule = "slots" }"#,
@@ -190,6 +190,10 @@ pub(crate) fn cases() -> Vec<Case> {
     for (number, queue) in QUEUES.iter().enumerate() {
         cases.push(case(&format!("queue-{number}"), &(link(queue) + MIX)));
     }
+    for name in other_queues() {
+        let queue = link(&format!("{{ kind = \"{name}\" }}"));
+        cases.push(case(&format!("queue-{name}"), &(queue + MIX)));
+    }
     for (number, control) in CONTROLS.iter().enumerate() {
         let group = format!(
             "[[group]]\nname = \"flows\"\ncount = 3\nrtt = \"15ms\"\napp = \"bulk\"\ncongestion-control = {control}\n"
@@ -223,8 +227,12 @@ pub(crate) fn cases() -> Vec<Case> {
     cases
 }
 
-/// The kinds of queues named above.
-pub(crate) fn kinds() -> Vec<&'static str> {
-    let quoted = |queue: &&'static str| queue.split('"').nth(1);
-    QUEUES.iter().filter_map(quoted).collect()
+/// The kinds of queues that [`QUEUES`] does not name.
+fn other_queues() -> impl Iterator<Item = &'static str> {
+    let is_named = |name: &str| {
+        let kind = format!("{{ kind = \"{name}\"");
+        QUEUES.iter().any(|queue| queue.starts_with(&kind))
+    };
+    let names = quell_aqm::disciplines::KINDS.iter().map(|entry| entry.name);
+    names.filter(move |name| !is_named(name))
 }

@@ -1,7 +1,7 @@
 //! `[value.NAME]` and the key `value` of a group, from the tree to the types.
 
+use quell_aqm::kind::Entry;
 use quell_aqm::marker::MARKERS;
-use quell_aqm::registry::Entry;
 use quell_aqm::value::{CodeScale, Curve, FUNCTIONS, Point, function};
 use quell_units::notation;
 use quell_units::{ParameterError, Settings};

@@ -9,7 +9,7 @@ fn the_good_scenario_is_good() {
 
 #[test]
 fn each_mistake_is_named_with_file_line_key_what_was_found_and_what_is_allowed() {
-    let kinds: Vec<String> = quell_aqm::registry::KINDS
+    let kinds: Vec<String> = quell_aqm::disciplines::KINDS
         .iter()
         .map(|entry| format!("\"{}\"", entry.name))
         .collect();

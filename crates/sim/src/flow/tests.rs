@@ -2,7 +2,7 @@
 
 use quell_app::{Period, Transfer};
 use quell_aqm::departure_clock::Framing;
-use quell_aqm::registry::find;
+use quell_aqm::disciplines::find;
 use quell_aqm::{Discipline, Link};
 use quell_measure::GroupId;
 use quell_tcp::{CcConfig, Flags, Segment};

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use quell_app::{Bulk, Cbr, Interval};
 use quell_aqm::departure_clock::Framing;
-use quell_aqm::registry::find;
+use quell_aqm::disciplines::find;
 use quell_aqm::{Departure, Discipline, Drop, Link, MarkReason, Observer, QueueId};
 use quell_measure::{Direction, FlowId, GroupId};
 use quell_sim::{

@@ -1,0 +1,176 @@
+//! Every queue discipline there is: a file or folder beside this one, and a line in the table of this file;
+//! with these it exists in every world, on the command line and in the documentation.
+//!
+//! The table makes of each kind its module, its variant of [`Discipline`] with static dispatch, its row in
+//! [`KINDS`], and what the shared tests read of it ([`trials`]).
+
+use crate::kind::{Entry, QueueKind, Trials};
+use crate::observer::Observer;
+use crate::packet::Packet;
+use crate::parameter::{ParameterError, Settings};
+use crate::qdisc::{Backlog, Gauge, Link, Qdisc};
+use crate::random::Random;
+use crate::units::{Rate, Time};
+
+/// Makes of the table of disciplines their modules, lists and enum with static dispatch.
+macro_rules! disciplines {
+    ($($module:ident::$variant:ident,)*) => {
+        $(pub mod $module;)*
+
+        /// Any discipline, dispatched statically.
+        #[allow(clippy::large_enum_variant, reason = "a link has one; a box would cost each packet a hop")]
+        #[derive(Debug)]
+        pub enum Discipline<P> {
+            $(#[doc = concat!("See [`", stringify!($module), "`].")] $variant($module::$variant<P>),)*
+        }
+
+        /// Every kind, in the order of listings.
+        pub const KINDS: &[Entry] = &[$(<$module::$variant<()> as QueueKind>::ENTRY,)*];
+
+        /// What the shared tests need to know of `kind`.
+        pub fn trials(kind: &str) -> Result<Trials, ParameterError> {
+            $(if kind == <$module::$variant<()> as QueueKind>::ENTRY.name {
+                return Ok(<$module::$variant<()> as QueueKind>::TRIALS);
+            })*
+            Err(Entry::unknown(KINDS, kind))
+        }
+
+        impl<P: Packet> Discipline<P> {
+            /// Makes a discipline of `kind`, whose settings come from the kind's own table. Its
+            /// randomness is drawn from `random` alone.
+            pub fn new(kind: &str, settings: Settings, link: Link, random: Random) -> Result<Self, ParameterError> {
+                settings.check()?;
+                $(if kind == <$module::$variant<()> as QueueKind>::ENTRY.name {
+                    return $module::$variant::new(settings, link, random).map(Self::$variant);
+                })*
+                Err(Entry::unknown(KINDS, kind))
+            }
+        }
+
+        impl<P: Packet> Qdisc<P> for Discipline<P> {
+            fn queues(&self) -> &'static [&'static str] {
+                match self { $(Self::$variant(q) => q.queues(),)* }
+            }
+            #[inline]
+            fn enqueue(&mut self, packet: P, now: Time, obs: &mut impl Observer<P>) {
+                match self { $(Self::$variant(q) => q.enqueue(packet, now, obs),)* }
+            }
+            #[inline]
+            fn dequeue(&mut self, now: Time, obs: &mut impl Observer<P>) -> Option<P> {
+                match self { $(Self::$variant(q) => q.dequeue(now, obs),)* }
+            }
+            #[inline]
+            fn pass(&mut self, packet: P, now: Time, obs: &mut impl Observer<P>) -> Option<P> {
+                match self { $(Self::$variant(q) => q.pass(packet, now, obs),)* }
+            }
+            #[inline]
+            fn transmitted(&mut self, now: Time) {
+                match self { $(Self::$variant(q) => q.transmitted(now),)* }
+            }
+            #[inline]
+            fn next_update(&self) -> Option<Time> {
+                match self { $(Self::$variant(q) => q.next_update(),)* }
+            }
+            // Rare beside packets: out of their way.
+            #[inline(never)]
+            fn update(&mut self, now: Time) {
+                match self { $(Self::$variant(q) => q.update(now),)* }
+            }
+            fn set_rate(&mut self, rate: Rate, now: Time, obs: &mut impl Observer<P>) {
+                match self { $(Self::$variant(q) => q.set_rate(rate, now, obs),)* }
+            }
+            fn configure(&mut self, key: &str, value: &str, now: Time, obs: &mut impl Observer<P>) -> Result<(), ParameterError> {
+                match self { $(Self::$variant(q) => q.configure(key, value, now, obs),)* }
+            }
+            fn drain(&mut self, now: Time, obs: &mut impl Observer<P>) {
+                match self { $(Self::$variant(q) => q.drain(now, obs),)* }
+            }
+            #[inline]
+            fn backlog(&self) -> Backlog {
+                match self { $(Self::$variant(q) => q.backlog(),)* }
+            }
+            fn status(&self, now: Time, report: &mut dyn FnMut(&'static str, Gauge)) {
+                match self { $(Self::$variant(q) => q.status(now, report),)* }
+            }
+        }
+    };
+}
+
+disciplines! {
+    fifo::Fifo,
+    dualpi2::DualPi2,
+    dualq_2015::DualQ2015,
+    dualq_curvy_red::DualQCurvyRed,
+    codel::Codel,
+    pie::Pie,
+    gsp::Gsp,
+    fq_codel::FqCodel,
+    pi2::Pi2,
+    step::Step,
+    red::Red,
+    cobalt::Cobalt,
+    curvy_red::CurvyRed,
+    fq_pie::FqPie,
+    drop_min_value::DropMinValue,
+    csaqm::Csaqm,
+    pvpie::Pvpie,
+    vdq_csaqm::VdqCsaqm,
+}
+
+/// The entry of `kind`, or an error that lists all kinds.
+pub fn find(kind: &str) -> Result<&'static Entry, ParameterError> {
+    Entry::find(KINDS, kind)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::testing::TestPacket;
+    use crate::parameter::{Preset, Value};
+    use crate::units::Bytes;
+    use std::string::ToString as _;
+
+    #[test]
+    fn every_kind_is_made_with_its_defaults() {
+        for entry in KINDS {
+            let link = Link {
+                rate: Rate::from_mbps(40),
+                mtu: Bytes::new(1_500),
+            };
+            let settings = Settings::new(entry.parameters);
+            let random = Random::new(1, entry.name);
+            let made = Discipline::<TestPacket>::new(entry.name, settings, link, random);
+            assert!(made.is_ok(), "{}: {:?}", entry.name, made.err());
+        }
+        let error = find("fq_code").unwrap_err().to_string();
+        assert!(error.contains("\"fifo\", \"dualpi2\""), "{error}");
+    }
+
+    #[test]
+    fn tables_are_consistent() {
+        for entry in KINDS {
+            let settings = Settings::new(entry.parameters);
+            for parameter in entry.parameters {
+                assert!(
+                    !parameter.help.is_empty() && !parameter.source.is_empty(),
+                    "{}",
+                    parameter.name
+                );
+                match parameter.default {
+                    Preset::Is(text) => {
+                        assert!(parameter.domain.parse(text).is_ok(), "{}", parameter.name)
+                    }
+                    Preset::By(other, choices) => {
+                        let first = Some(Value::Word(choices[0].0));
+                        assert!(settings.value(other) == first, "{}", parameter.name);
+                        for (_, text) in choices {
+                            assert!(parameter.domain.parse(text).is_ok(), "{}", parameter.name);
+                        }
+                    }
+                    Preset::Derived(how) => assert!(!how.is_empty(), "{}", parameter.name),
+                    Preset::Required => panic!("{} has no default", parameter.name),
+                }
+            }
+        }
+    }
+}
