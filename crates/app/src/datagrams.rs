@@ -21,21 +21,16 @@ pub const MAX_DATAGRAM: Bytes = Bytes::new(1_500);
 /// The parameter of a kind for the size of its datagrams.
 pub(crate) const fn size(default: Preset, help: &'static str) -> Parameter {
     Parameter {
-        name: "size",
-        opposite: None,
         domain: Domain::Bytes(MIN_DATAGRAM.get(), MAX_DATAGRAM.get()),
         default,
-        only: None,
-        live: false,
-        source: "",
         help,
+        ..Parameter::FIXED
     }
 }
 
 /// The parameter of a kind for the spacing of its datagrams.
 pub(crate) const fn interval(default: Preset, help: &'static str) -> Parameter {
     Parameter {
-        name: "interval",
         domain: Domain::Interval(Time::from_micros(10), Time::from_secs(60)),
         ..size(default, help)
     }

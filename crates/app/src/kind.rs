@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use quell_units::{Bytes, Parameter, Random, Settings, Time};
+use quell_units::parameter::Table;
+use quell_units::{Bytes, Random, Time};
 
 use crate::{Application, Datagrams, KindReport, Role, Transport};
 
@@ -12,26 +13,26 @@ pub(crate) const DAY: Time = Time::from_secs(86_400);
 /// A kind of application; a value of it is one with its parameters.
 ///
 /// A new kind implements this in a file of its own, and has a line in [`kinds`](crate::kinds).
-pub trait Kind: Clone + fmt::Debug + PartialEq {
+pub trait ApplicationKind: Clone + fmt::Debug + PartialEq {
     /// The name in scenarios and results.
     const NAME: &'static str;
     /// What it is, in a clause.
     const SUMMARY: &'static str;
-    /// Every parameter, in the order in which a resolved scenario lists them.
-    const PARAMETERS: &'static [Parameter] = &[];
     /// Optional parameters that are given together or not at all.
     const TOGETHER: &'static [&'static str] = &[];
     /// The line of a scenario that gives all of them.
     const EXAMPLE: &'static str;
     /// Whether it takes all that it can get, for as long as it lives.
     const GREEDY: bool = false;
+    /// Its parameters, in the order in which a resolved scenario lists them.
+    type Parameters: Table;
     /// Either of its two ends.
     type End: Application<Report = Self::Report>;
     /// What it reports.
     type Report: KindReport;
 
-    /// The application with these settings, which are complete and those of its own table.
-    fn new(settings: &Settings) -> Self;
+    /// The application with these parameters.
+    fn new(parameters: Self::Parameters) -> Self;
 
     /// One of its ends. Its randomness is drawn from `random` alone; both ends have the same stream.
     fn end(&self, role: Role, random: Random) -> Self::End;

@@ -53,7 +53,7 @@ pub mod report;
 pub use contract::{Action, Application, ConnectionId, Data, Ends, Input, Role, Transport, UNSENT};
 pub use datagrams::{DatagramReport, Datagrams, Delays, MAX_DATAGRAM, MIN_DATAGRAM};
 pub use durations::Durations;
-pub use kind::Kind;
+pub use kind::ApplicationKind;
 pub use kinds::bulk::BulkReport;
 pub use kinds::on_off::{BurstReport, OnOffReport};
 pub use kinds::transfer::TransferReport;

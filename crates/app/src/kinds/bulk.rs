@@ -1,25 +1,26 @@
 //! A transfer without end: the load of most experiments with congestion control.
 
-use quell_units::{Random, Settings, Time};
+use quell_units::{Random, Time};
 
 use crate::{
-    Action, Application, ConnectionId, Data, Ends, Figure, FigureInfo, Form, FormInfo, Input, Kind,
-    KindReport, Quantity, Role, Value,
+    Action, Application, ApplicationKind, ConnectionId, Data, Ends, Figure, FigureInfo, Form,
+    FormInfo, Input, KindReport, Quantity, Role, Value,
 };
 
 /// A TCP flow that always has data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bulk;
 
-impl Kind for Bulk {
+impl ApplicationKind for Bulk {
     const NAME: &'static str = "bulk";
     const SUMMARY: &'static str = "a TCP flow that always has data";
     const GREEDY: bool = true;
     const EXAMPLE: &'static str = r#"app = { kind = "bulk" }"#;
+    type Parameters = ();
     type End = Ends<Sender, Receiver>;
     type Report = BulkReport;
 
-    fn new(_settings: &Settings) -> Self {
+    fn new((): ()) -> Self {
         Self
     }
     fn end(&self, role: Role, _random: Random) -> Self::End {

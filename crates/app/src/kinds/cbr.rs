@@ -5,10 +5,18 @@
 //! once, and the rate does not drift.
 
 use quell_units::parameter::Preset;
-use quell_units::{Bytes, Interval, Parameter, Random, Settings, Time};
+use quell_units::{Bytes, Interval, Random, Time, parameters};
 
 use crate::datagrams::{self, Receiver};
-use crate::{Action, Application, DatagramReport, Datagrams, Ends, Input, Kind, Role};
+use crate::{Action, Application, ApplicationKind, DatagramReport, Datagrams, Ends, Input, Role};
+
+parameters! {
+    /// The parameters of datagrams at regular intervals.
+    pub struct Parameters {
+        size: Bytes = datagrams::size(Preset::Required, "IP length of a datagram."),
+        interval: Interval = datagrams::interval(Preset::Required, "Time between datagrams."),
+    }
+}
 
 /// Datagrams at regular intervals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,22 +27,16 @@ pub struct Cbr {
     pub interval: Interval,
 }
 
-impl Kind for Cbr {
+impl ApplicationKind for Cbr {
     const NAME: &'static str = "cbr";
     const SUMMARY: &'static str = "datagrams at regular intervals";
-    const PARAMETERS: &'static [Parameter] = &[
-        datagrams::size(Preset::Required, "IP length of a datagram."),
-        datagrams::interval(Preset::Required, "Time between datagrams."),
-    ];
     const EXAMPLE: &'static str = r#"app = { kind = "cbr", size = "200B", interval = "20ms" }"#;
+    type Parameters = Parameters;
     type End = Ends<Sender, Receiver>;
     type Report = DatagramReport;
 
-    fn new(settings: &Settings) -> Self {
-        Self {
-            size: settings.bytes("size"),
-            interval: settings.interval("interval"),
-        }
+    fn new(Parameters { size, interval }: Parameters) -> Self {
+        Self { size, interval }
     }
     fn end(&self, role: Role, random: Random) -> Self::End {
         match role {

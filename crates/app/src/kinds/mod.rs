@@ -5,11 +5,12 @@
 //! static dispatch, and its row in [`KINDS`]. The scenario format, the schema, listings, the results
 //! with their schema, and the documentation read that row.
 
+use quell_units::parameter::Table;
 use quell_units::{Bytes, Parameter, ParameterError, Random, Settings, Time};
 
 use crate::{
-    Action, Application, Datagrams, FigureInfo, FormInfo, Input, Kind, KindReport, Role, Transport,
-    Value,
+    Action, Application, ApplicationKind, Datagrams, FigureInfo, FormInfo, Input, KindReport, Role,
+    Transport, Value,
 };
 
 /// What there is to know of a kind of application without making one.
@@ -68,26 +69,26 @@ macro_rules! applications {
 
         /// One end of a flow's application.
         #[derive(Debug, Clone)]
-        pub enum App { $(#[doc = concat!("Of [`", stringify!($kind), "`].")] $kind(<$kind as Kind>::End),)* }
+        pub enum App { $(#[doc = concat!("Of [`", stringify!($kind), "`].")] $kind(<$kind as ApplicationKind>::End),)* }
 
         /// What one application saw, or several of one kind.
         #[derive(Debug, Clone, PartialEq, Eq)]
-        pub enum Report { $(#[doc = concat!("Of [`", stringify!($kind), "`].")] $kind(<$kind as Kind>::Report),)* }
+        pub enum Report { $(#[doc = concat!("Of [`", stringify!($kind), "`].")] $kind(<$kind as ApplicationKind>::Report),)* }
 
         /// Every kind, in the order of listings.
         pub const KINDS: &[Entry] = &[$(Entry {
-            name: <$kind as Kind>::NAME,
-            summary: <$kind as Kind>::SUMMARY,
-            greedy: <$kind as Kind>::GREEDY,
-            parameters: <$kind as Kind>::PARAMETERS,
-            together: <$kind as Kind>::TOGETHER,
-            example: <$kind as Kind>::EXAMPLE,
-            forms: <<$kind as Kind>::Report as KindReport>::forms,
-            make: |settings| AppConfig::$kind(<$kind as Kind>::new(settings)),
+            name: <$kind as ApplicationKind>::NAME,
+            summary: <$kind as ApplicationKind>::SUMMARY,
+            greedy: <$kind as ApplicationKind>::GREEDY,
+            parameters: <<$kind as ApplicationKind>::Parameters as Table>::ROWS,
+            together: <$kind as ApplicationKind>::TOGETHER,
+            example: <$kind as ApplicationKind>::EXAMPLE,
+            forms: <<$kind as ApplicationKind>::Report as KindReport>::forms,
+            make: |settings| AppConfig::$kind(<$kind as ApplicationKind>::new(Table::of(settings))),
         },)*];
 
         /// The names of all kinds, in the same order.
-        pub const NAMES: &[&str] = &[$(<$kind as Kind>::NAME,)*];
+        pub const NAMES: &[&str] = &[$(<$kind as ApplicationKind>::NAME,)*];
 
         $(impl From<$kind> for AppConfig {
             fn from(kind: $kind) -> Self {
@@ -98,13 +99,13 @@ macro_rules! applications {
         impl AppConfig {
             /// The name in scenarios and results.
             pub const fn kind(&self) -> &'static str {
-                match self { $(Self::$kind(_) => <$kind as Kind>::NAME,)* }
+                match self { $(Self::$kind(_) => <$kind as ApplicationKind>::NAME,)* }
             }
             /// Whether it takes all that it can get, for as long as it lives.
             pub const fn is_greedy(&self) -> bool {
-                match self { $(Self::$kind(_) => <$kind as Kind>::GREEDY,)* }
+                match self { $(Self::$kind(_) => <$kind as ApplicationKind>::GREEDY,)* }
             }
-            /// One of its ends, see [`Kind::end`].
+            /// One of its ends, see [`ApplicationKind::end`].
             pub fn end(&self, role: Role, random: Random) -> App {
                 match self { $(Self::$kind(kind) => App::$kind(kind.end(role, random)),)* }
             }

@@ -13,15 +13,31 @@
 //! begins with an on-time as soon as it is up. Lengths below 1 ns count as 1 ns.
 
 use quell_units::parameter::{Domain, Preset};
-use quell_units::{Parameter, Period, Random, Settings, Time};
+use quell_units::{Bytes, Interval, Parameter, Period, Random, Time, name_of, parameters};
 
 use crate::datagrams::{self, Receiver as DatagramReceiver};
 use crate::exponential::draw;
 use crate::kind::DAY;
 use crate::{
-    Action, Application, ConnectionId, Data, DatagramReport, Datagrams, Figure, FigureInfo, Form,
-    FormInfo, Input, Kind, KindReport, Quantity, Role, Value,
+    Action, Application, ApplicationKind, ConnectionId, Data, DatagramReport, Datagrams, Figure,
+    FigureInfo, Form, FormInfo, Input, KindReport, Quantity, Role, Value,
 };
+
+parameters! {
+    /// The parameters of data during on-times.
+    pub struct Parameters {
+        on: Period = phase("Length of an on-time. The first begins with the flow."),
+        off: Period = phase("Length of an off-time."),
+        size: Option<Bytes> = datagrams::size(
+            Preset::Derived("TCP, as much as it takes"),
+            "IP length of a datagram; with it on-times are datagrams at intervals.",
+        ),
+        interval: Option<Interval> = datagrams::interval(
+            Preset::Derived("none without size"),
+            "Time between the datagrams of an on-time.",
+        ),
+    }
+}
 
 /// Data during on-times only, over TCP or as datagrams.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,40 +50,23 @@ pub struct OnOff {
     pub datagrams: Option<Datagrams>,
 }
 
-impl Kind for OnOff {
+impl ApplicationKind for OnOff {
     const NAME: &'static str = "on-off";
     const SUMMARY: &'static str = "data during on-times only, over TCP or as datagrams";
-    const PARAMETERS: &'static [Parameter] = &[
-        phase(
-            "on",
-            "Length of an on-time. The first begins with the flow.",
-        ),
-        phase("off", "Length of an off-time."),
-        datagrams::size(
-            Preset::Derived("TCP, as much as it takes"),
-            "IP length of a datagram; with it on-times are datagrams at intervals.",
-        ),
-        datagrams::interval(
-            Preset::Derived("none without size"),
-            "Time between the datagrams of an on-time.",
-        ),
-    ];
-    const TOGETHER: &'static [&'static str] = &["size", "interval"];
+    const TOGETHER: &'static [&'static str] =
+        &[name_of!(Parameters, size), name_of!(Parameters, interval)];
     const EXAMPLE: &'static str =
         r#"app = { kind = "on-off", on = "1s", off = "1.6s", size = "200B", interval = "20ms" }"#;
+    type Parameters = Parameters;
     type End = End;
     type Report = OnOffReport;
 
-    fn new(settings: &Settings) -> Self {
-        let datagrams = settings.is_given("size").then(|| Datagrams {
-            size: settings.bytes("size"),
-            interval: settings.interval("interval"),
-        });
-        let period = |name| settings.period(name).unwrap_or(Period::fixed(Time::ZERO));
+    fn new(parameters: Parameters) -> Self {
+        let datagrams = parameters.size.zip(parameters.interval);
         Self {
-            on: period("on"),
-            off: period("off"),
-            datagrams,
+            on: parameters.on,
+            off: parameters.off,
+            datagrams: datagrams.map(|(size, interval)| Datagrams { size, interval }),
         }
     }
     fn end(&self, role: Role, random: Random) -> Self::End {
@@ -102,16 +101,12 @@ impl Kind for OnOff {
 }
 
 /// The parameter for the length of on- or off-times.
-const fn phase(name: &'static str, help: &'static str) -> Parameter {
+const fn phase(help: &'static str) -> Parameter {
     Parameter {
-        name,
-        opposite: None,
         domain: Domain::Period(Time::from_nanos(1), DAY),
         default: Preset::Required,
-        only: None,
-        live: false,
-        source: "",
         help,
+        ..Parameter::FIXED
     }
 }
 

@@ -11,17 +11,35 @@
 //! pauses are the same.
 
 use quell_units::parameter::{Domain, Preset};
-use quell_units::{Bytes, Parameter, Period, Random, Settings, Time};
+use quell_units::{Bytes, Parameter, Period, Random, Time, parameters};
 
 use crate::exponential::draw;
 use crate::kind::DAY;
 use crate::{
-    Action, Application, Column, ConnectionId, Data, Durations, Ends, Figure, FigureInfo, Form,
-    FormInfo, Input, Kind, KindReport, Notation, Part, Quantity, Role, Times, Value,
+    Action, Application, ApplicationKind, Column, ConnectionId, Data, Durations, Ends, Figure,
+    FigureInfo, Form, FormInfo, Input, KindReport, Notation, Part, Quantity, Role, Times, Value,
 };
 
 /// The largest transfer.
 const MAX_SIZE: Bytes = Bytes::new(1_000_000_000_000);
+
+parameters! {
+    /// The parameters of finite transfers.
+    pub struct Parameters {
+        size: Bytes = Parameter {
+            domain: Domain::Bytes(1, MAX_SIZE.get()),
+            default: Preset::Required,
+            help: "Payload of a transfer.",
+            ..Parameter::FIXED
+        },
+        repeat: Option<Period> = Parameter {
+            domain: Domain::Period(Time::ZERO, DAY),
+            default: Preset::Derived("a single transfer"),
+            help: "From the end of a connection to the opening of the next.",
+            ..Parameter::FIXED
+        },
+    }
+}
 
 /// Finite transfers on connections of their own, with their completion time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,41 +50,17 @@ pub struct Transfer {
     pub repeat: Option<Period>,
 }
 
-impl Kind for Transfer {
+impl ApplicationKind for Transfer {
     const NAME: &'static str = "transfer";
     const SUMMARY: &'static str =
         "finite transfers, each a TCP connection of its own, with their completion time";
-    const PARAMETERS: &'static [Parameter] = &[
-        Parameter {
-            name: "size",
-            opposite: None,
-            domain: Domain::Bytes(1, MAX_SIZE.get()),
-            default: Preset::Required,
-            only: None,
-            live: false,
-            source: "",
-            help: "Payload of a transfer.",
-        },
-        Parameter {
-            name: "repeat",
-            opposite: None,
-            domain: Domain::Period(Time::ZERO, DAY),
-            default: Preset::Derived("a single transfer"),
-            only: None,
-            live: false,
-            source: "",
-            help: "From the end of a connection to the opening of the next.",
-        },
-    ];
     const EXAMPLE: &'static str = r#"app = { kind = "transfer", size = "100kB", repeat = "2s" }"#;
+    type Parameters = Parameters;
     type End = Ends<Sender, Receiver>;
     type Report = TransferReport;
 
-    fn new(settings: &Settings) -> Self {
-        Self {
-            size: settings.bytes("size"),
-            repeat: settings.period("repeat"),
-        }
+    fn new(Parameters { size, repeat }: Parameters) -> Self {
+        Self { size, repeat }
     }
     fn end(&self, role: Role, random: Random) -> Self::End {
         match role {

@@ -155,7 +155,7 @@ fn another_kind_of_queue_leaves_the_parameters_of_the_file_behind_and_keeps_thos
         (queue.kind, queue.settings.is_given("limit")),
         ("dualpi2", false)
     );
-    assert_eq!(queue.settings.time("target").to_string(), "5ms");
+    assert_eq!(queue.settings.value("target").unwrap().to_string(), "5ms");
     let same = sets(&["link.queue.kind=fifo"]);
     let queue = Scenario::load("f.toml", GOOD, &same, None)
         .unwrap()

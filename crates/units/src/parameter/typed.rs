@@ -51,6 +51,12 @@ pub trait Table: Sized {
     fn of(settings: &Settings) -> Self;
 }
 
+/// No parameters.
+impl Table for () {
+    const ROWS: &'static [Parameter] = &[];
+    fn of(_settings: &Settings) -> Self {}
+}
+
 /// A type that a field of a [`Table`] can have.
 pub trait Field: Sized {
     /// The domain that the row must have.
