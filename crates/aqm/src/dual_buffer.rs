@@ -4,9 +4,9 @@
 //! (RFC 9957), with everything that is the same for all. A [`DualLaw`] decides about packets. Its methods stand in the order in which a
 //! packet meets them.
 
-use crate::dual_queue::{self, DualQueue, Entry, classify, drop_queued, refuse};
-use crate::kind::{self, QueueKind, Trials};
-use crate::limit::{LIMIT, Limit};
+use crate::dual_queue::{self, DualQueue, Queued, classify, drop_queued, refuse};
+use crate::kind::{Entry, QueueKind, Trials};
+use crate::limit::{LIMIT, QueueLimit};
 use crate::observer::{DropReason, Observer, QueueId};
 use crate::packet::Packet;
 use crate::parameter::{Amount, ParameterError, Settings, Table};
@@ -15,6 +15,7 @@ use crate::queue_protection::{self, QueueProtection};
 use crate::random::Random;
 use crate::scheduler::{self, Scheduler};
 use crate::shell::Shell;
+use crate::threshold::Threshold;
 use crate::units::{Bytes, Probability, Rate, Time};
 
 /// The parameters that every dual queue has.
@@ -36,15 +37,45 @@ pub(crate) struct Place {
 #[derive(Debug, Clone, Copy)]
 pub struct Arrival {
     pub(crate) place: Place,
-    pub(crate) limit: Limit,
+    pub(crate) limit: QueueLimit,
     /// Largest IP packet of the link.
     pub(crate) mtu: Bytes,
+}
+
+/// The native AQM of the L4S queue, without what is coupled from Classic. Queue protection asks for it.
+pub trait Native {
+    /// The marking probability at a delay and a number of packets, the new one included.
+    fn probability(&self, delay: Time, packets: u64) -> Probability;
+    /// The delay above which marking is certain.
+    fn certain(&self, link: Link) -> Time;
+}
+
+impl Native for Threshold {
+    #[inline]
+    fn probability(&self, delay: Time, packets: u64) -> Probability {
+        if self.is_exceeded_by(delay, packets) {
+            Probability::ONE
+        } else {
+            Probability::ZERO
+        }
+    }
+    /// Packets are as large as the MTU.
+    fn certain(&self, link: Link) -> Time {
+        match *self {
+            Self::Sojourn(threshold) => threshold,
+            Self::Packets(packets) => link
+                .rate
+                .time_for(Bytes::new(packets.saturating_mul(link.mtu.get()))),
+        }
+    }
 }
 
 /// The control law of a dual queue.
 pub trait DualLaw: QueueKind + Sized {
     /// Its parameters.
     type Parameters: Table;
+    /// Its native AQM.
+    type Native: Native;
     /// A limit in time is sized for the highest rate that the link has had, not for the present one.
     const LIMIT_OF_HIGHEST_RATE: bool;
 
@@ -57,16 +88,17 @@ pub trait DualLaw: QueueKind + Sized {
     /// The common parameters.
     fn common(parameters: &Self::Parameters) -> Common;
     /// The limit on `link`; refuses one that never accepts a packet of the MTU.
-    fn check_limit(parameters: &Self::Parameters, link: Link) -> Result<Limit, ParameterError> {
-        Limit::of(LIMIT, Self::common(parameters).limit, link)
+    fn check_limit(
+        parameters: &Self::Parameters,
+        link: Link,
+    ) -> Result<QueueLimit, ParameterError> {
+        QueueLimit::of(LIMIT, Self::common(parameters).limit, link)
     }
 
     /// Whether every ECN-capable packet is L4S, and not only ECT(1) and CE.
     fn any_ect(&self) -> bool;
-    /// The native L4S marking probability at a delay and a number of packets, the new one included. Queue protection asks for it.
-    fn native(&self, delay: Time, packets: u64) -> Probability;
-    /// The delay above which native L4S marking is certain.
-    fn certain(&self, link: Link) -> Time;
+    /// The native AQM of the L4S queue.
+    fn native(&self) -> &Self::Native;
 
     /// A packet arrives: marks it, or returns why to drop it.
     fn arriving<P: Packet>(
@@ -104,14 +136,14 @@ pub trait DualLaw: QueueKind + Sized {
         link: Link,
     ) -> Result<(), ParameterError>;
     /// Whether more waits than is allowed, after a change.
-    fn is_exceeded<P: Packet>(&self, queues: &DualQueue<P>, limit: Limit) -> bool {
+    fn is_exceeded<P: Packet>(&self, queues: &DualQueue<P>, limit: QueueLimit) -> bool {
         limit.is_exceeded(queues.backlog())
     }
     /// Named gauges besides the delays of the heads, the scheduler's and queue protection's.
     fn status<P: Packet>(
         &self,
         queues: &DualQueue<P>,
-        limit: Limit,
+        limit: QueueLimit,
         now: Time,
         report: &mut dyn FnMut(&'static str, Gauge),
     );
@@ -121,7 +153,7 @@ pub trait DualLaw: QueueKind + Sized {
 #[derive(Debug)]
 pub struct DualBuffer<P, L: DualLaw> {
     shell: Shell<L::Parameters>,
-    pub(crate) limit: Limit,
+    pub(crate) limit: QueueLimit,
     pub(crate) queues: DualQueue<P>,
     scheduler: Scheduler,
     protection: QueueProtection,
@@ -129,7 +161,7 @@ pub struct DualBuffer<P, L: DualLaw> {
 }
 
 impl<P, L: DualLaw> QueueKind for DualBuffer<P, L> {
-    const ENTRY: kind::Entry = L::ENTRY;
+    const ENTRY: Entry = L::ENTRY;
     const TRIALS: Trials = L::TRIALS;
 }
 
@@ -140,7 +172,7 @@ impl<P: Packet, L: DualLaw> DualBuffer<P, L> {
         let common = L::common(&parameters);
         let limit = L::check_limit(&parameters, link)?;
         let law = L::new(&parameters, link, random.clone())?;
-        let certain = |link| law.certain(link);
+        let certain = |link| law.native().certain(link);
         Ok(Self {
             shell: Shell::new(settings, link),
             limit,
@@ -163,7 +195,7 @@ impl<P: Packet, L: DualLaw> Qdisc<P> for DualBuffer<P, L> {
         let queue = if class == QueueId::CLASSIC {
             class
         } else {
-            let native = |delay, packets| law.native(delay, packets);
+            let native = |delay, packets| law.native().probability(delay, packets);
             self.protection.place(&packet, queues, now, native)
         };
         let arrival = Arrival {
@@ -177,7 +209,7 @@ impl<P: Packet, L: DualLaw> Qdisc<P> for DualBuffer<P, L> {
         // Tested here and remembered, because at the head the last packet of a burst would always find a short queue.
         let apply_step = queue == QueueId::L4S && law.may_step(queues.packets(QueueId::L4S));
         obs.enqueued(queue, &packet, now);
-        let entry = Entry {
+        let entry = Queued {
             packet,
             apply_step,
             redirected: class != queue,
@@ -210,13 +242,13 @@ impl<P: Packet, L: DualLaw> Qdisc<P> for DualBuffer<P, L> {
     fn set_rate(&mut self, rate: Rate, _now: Time, _obs: &mut impl Observer<P>) {
         let parameters = self.shell.parameters();
         let common = L::common(&parameters);
-        let certain = |link| self.law.certain(link);
+        let certain = |link| self.law.native().certain(link);
         self.protection.set_rate(rate, &common.protection, certain);
         if rate.is_zero() || (L::LIMIT_OF_HIGHEST_RATE && rate <= self.shell.link().rate) {
             return;
         }
         self.shell.set_rate(rate);
-        self.limit = Limit::at_rate(common.limit, rate);
+        self.limit = QueueLimit::at_rate(common.limit, rate);
     }
 
     /// A lowered limit drops the heads of Classic before those of L4S.
@@ -242,7 +274,7 @@ impl<P: Packet, L: DualLaw> Qdisc<P> for DualBuffer<P, L> {
         self.scheduler.configure(&common.scheduler, link);
         let law = &self.law;
         self.protection
-            .configure(&common.protection, |link| law.certain(link));
+            .configure(&common.protection, |link| law.native().certain(link));
         let too_much = |queues: &DualQueue<P>| law.is_exceeded(queues, limit);
         self.queues
             .drop_heads_while(too_much, DropReason::Reconfigured, now, obs);

@@ -12,7 +12,7 @@ pub(crate) const NAMES: &[&str] = &["l4s", "classic"];
 
 /// A packet and what its discipline remembers of it.
 #[derive(Debug)]
-pub(crate) struct Entry<P> {
+pub(crate) struct Queued<P> {
     pub(crate) packet: P,
     /// Whether the native threshold of the L4S queue may mark this packet, decided on arrival.
     pub(crate) apply_step: bool,
@@ -23,7 +23,7 @@ pub(crate) struct Entry<P> {
 /// An L4S and a Classic queue.
 #[derive(Debug)]
 pub struct DualQueue<P> {
-    queues: [VecDeque<Entry<P>>; 2],
+    queues: [VecDeque<Queued<P>>; 2],
     backlogs: [Backlog; 2],
     memory: Bytes,
 }
@@ -80,13 +80,13 @@ impl<P: Packet> DualQueue<P> {
         }
     }
 
-    pub(crate) fn push(&mut self, queue: QueueId, entry: Entry<P>) {
+    pub(crate) fn push(&mut self, queue: QueueId, entry: Queued<P>) {
         self.backlogs[queue.index()].add(entry.packet.len());
         self.memory += entry.packet.memory();
         self.queues[queue.index()].push_back(entry);
     }
 
-    pub(crate) fn pop(&mut self, queue: QueueId) -> Option<Entry<P>> {
+    pub(crate) fn pop(&mut self, queue: QueueId) -> Option<Queued<P>> {
         let entry = self.queues[queue.index()].pop_front()?;
         self.backlogs[queue.index()].remove(entry.packet.len());
         self.memory -= entry.packet.memory();

@@ -11,14 +11,14 @@ pub(crate) const LIMIT: &str = "limit";
 
 /// A limit of what waits, in its own unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Limit {
+pub enum QueueLimit {
     /// A packet is accepted while fewer than this wait.
     Packets(u64),
     /// IP bytes that may wait, the new packet included.
     Bytes(Bytes),
 }
 
-impl Limit {
+impl QueueLimit {
     /// The limit that the parameter `name` sets on `link`; refuses one that never accepts a packet of the MTU.
     pub(crate) fn of(name: &str, amount: Amount, link: Link) -> Result<Self, ParameterError> {
         let limit = Self::at_rate(amount, link.rate);

@@ -446,7 +446,7 @@ mod tests {
 
     #[test]
     fn the_delay_is_that_of_the_backlog_with_the_packet() {
-        use crate::dual_queue::Entry;
+        use crate::dual_queue::Queued;
         use crate::packet::{Ecn, testing::TestPacket};
         let mut protection = protection(&[]);
         let mut queues = DualQueue::new();
@@ -457,7 +457,7 @@ mod tests {
                 seen.push((delay, packets));
                 Probability::ZERO
             });
-            let entry = Entry {
+            let entry = Queued {
                 packet,
                 apply_step: true,
                 redirected: false,

@@ -324,14 +324,14 @@ mod tests {
     /// What each queue gets of 16 000 packets, in packets and bytes, when both are always
     /// backlogged: L4S with packets of 500 bytes, Classic with 1500.
     fn unequal(given: &[(&str, &str)]) -> [(u64, u64); 2] {
-        use crate::dual_queue::Entry;
+        use crate::dual_queue::Queued;
         use crate::packet::{Ecn, testing::TestPacket};
         let mut scheduler = scheduler(given);
         let mut queues = DualQueue::new();
         let fill = |queues: &mut DualQueue<TestPacket>, queue: QueueId, id| {
             let len = [500, 1_500][queue.index()];
             let packet = TestPacket::new(id, len, Ecn::NotEct);
-            let entry = Entry {
+            let entry = Queued {
                 packet,
                 apply_step: false,
                 redirected: false,
@@ -377,7 +377,7 @@ mod tests {
         let mut strict = scheduler(&[("scheduler", "strict")]);
         assert_eq!(strict.next(&queues, Time::ZERO), None);
         let packet = crate::packet::testing::TestPacket::new(0, 100, crate::packet::Ecn::NotEct);
-        let entry = crate::dual_queue::Entry {
+        let entry = crate::dual_queue::Queued {
             packet,
             apply_step: false,
             redirected: false,

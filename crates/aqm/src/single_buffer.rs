@@ -4,7 +4,7 @@
 //! about packets. Its methods stand in the order in which a packet meets them; a law writes those that it needs.
 
 use crate::kind::{Entry, QueueKind, Trials};
-use crate::limit::{LIMIT, Limit};
+use crate::limit::{LIMIT, QueueLimit};
 use crate::observer::{DropReason, Observer, QueueId};
 use crate::packet::Packet;
 use crate::parameter::{Amount, ParameterError, Settings, Table};
@@ -32,11 +32,14 @@ pub trait ControlLaw: QueueKind + Sized {
     /// The parameter `limit`.
     fn limit(parameters: &Self::Parameters) -> Amount;
     /// The limit on `link`; refuses one that never accepts a packet of the MTU.
-    fn check_limit(parameters: &Self::Parameters, link: Link) -> Result<Limit, ParameterError> {
-        Limit::of(LIMIT, Self::limit(parameters), link)
+    fn check_limit(
+        parameters: &Self::Parameters,
+        link: Link,
+    ) -> Result<QueueLimit, ParameterError> {
+        QueueLimit::of(LIMIT, Self::limit(parameters), link)
     }
     /// The limit is this from now on, also at the start.
-    fn set_limit(&mut self, _limit: Limit) {}
+    fn set_limit(&mut self, _limit: QueueLimit) {}
 
     /// A packet arrives at the tail: accepts or drops it.
     #[inline]
@@ -194,7 +197,7 @@ impl<P: Packet, L: ControlLaw> SingleBuffer<P, L> {
         })
     }
 
-    fn set_limit(&mut self, limit: Limit) {
+    fn set_limit(&mut self, limit: QueueLimit) {
         self.queue.limit = limit;
         self.law.set_limit(limit);
     }
@@ -235,7 +238,7 @@ impl<P: Packet, L: ControlLaw> Qdisc<P> for SingleBuffer<P, L> {
         }
         self.shell.set_rate(rate);
         let parameters = self.shell.parameters();
-        let limit = Limit::at_rate(L::limit(&parameters), rate);
+        let limit = QueueLimit::at_rate(L::limit(&parameters), rate);
         self.set_limit(limit.at_most(L::LARGEST_LIMIT));
         let link = self.shell.link();
         self.law.set_rate(&parameters, link, &self.queue, now);

@@ -2,7 +2,7 @@
 
 use alloc::collections::VecDeque;
 
-use crate::limit::Limit;
+use crate::limit::QueueLimit;
 use crate::observer::{Drop, DropReason, Observer, QueueId};
 use crate::packet::Packet;
 use crate::qdisc::Backlog;
@@ -17,11 +17,11 @@ pub struct SingleQueue<P> {
     packets: VecDeque<P>,
     bytes: Bytes,
     /// What may wait. The control law applies it; the queue itself takes everything.
-    pub(crate) limit: Limit,
+    pub(crate) limit: QueueLimit,
 }
 
 impl<P: Packet> SingleQueue<P> {
-    pub(crate) fn new(limit: Limit) -> Self {
+    pub(crate) fn new(limit: QueueLimit) -> Self {
         Self {
             packets: VecDeque::new(),
             bytes: Bytes::ZERO,

@@ -1,12 +1,11 @@
 //! A marking threshold in time or in packets.
 
 use crate::parameter::{Field, Shape, Value};
-use crate::qdisc::Link;
-use crate::units::{Bytes, Probability, Time};
+use crate::units::Time;
 
 /// A threshold of a queue (T of the slides of 2015 and of RFC 9332 appendix B; Linux's step; K of DCTCP).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Threshold {
+pub enum Threshold {
     Sojourn(Time),
     Packets(u64),
 }
@@ -29,24 +28,6 @@ impl Threshold {
         match self {
             Self::Sojourn(threshold) => sojourn > threshold,
             Self::Packets(threshold) => packets > threshold,
-        }
-    }
-    /// The marking probability: 0 or 1.
-    #[inline]
-    pub(crate) fn probability(self, sojourn: Time, packets: u64) -> Probability {
-        if self.is_exceeded_by(sojourn, packets) {
-            Probability::ONE
-        } else {
-            Probability::ZERO
-        }
-    }
-    /// As a delay, with packets as large as the MTU.
-    pub(crate) fn delay(self, link: Link) -> Time {
-        match self {
-            Self::Sojourn(threshold) => threshold,
-            Self::Packets(packets) => link
-                .rate
-                .time_for(Bytes::new(packets.saturating_mul(link.mtu.get()))),
         }
     }
 }

@@ -36,10 +36,10 @@
 mod trials;
 
 use crate::dual_buffer::{Arrival, Common, DualBuffer, DualLaw};
-use crate::dual_queue::{DualQueue, Entry};
+use crate::dual_queue::{DualQueue, Queued};
 use crate::ewma::Ewma;
-use crate::kind::{self, QueueKind, Trials};
-use crate::limit::Limit;
+use crate::kind::{Entry, QueueKind, Trials};
+use crate::limit::QueueLimit;
 use crate::observer::{DropReason, MarkReason, Observer, QueueId};
 use crate::packet::{Ecn, Packet};
 use crate::parameter::{Amount, Domain, Parameter, ParameterError, Preset, Table as _};
@@ -48,7 +48,7 @@ use crate::queue_protection;
 use crate::random::Random;
 use crate::scheduler;
 use crate::threshold::Threshold;
-use crate::units::{Probability, Time, parameters, words};
+use crate::units::{Time, parameters, words};
 
 const ROW: Parameter = Parameter {
     source: "slides of 2015",
@@ -139,7 +139,7 @@ parameters! {
 pub type DualQ2015<P> = DualBuffer<P, Law>;
 
 impl QueueKind for Law {
-    const ENTRY: kind::Entry = kind::Entry {
+    const ENTRY: Entry = Entry {
         name: "dualq_2015",
         summary: "DualQ Coupled AQM of 2015: Curvy RED with strict priority.",
         source: "slides \"Ultra Low Queuing Delay for ALL Applications\" (IETF 2015)",
@@ -226,6 +226,7 @@ impl Law {
 
 impl DualLaw for Law {
     type Parameters = Parameters;
+    type Native = Threshold;
     const LIMIT_OF_HIGHEST_RATE: bool = false;
 
     fn new(parameters: &Parameters, _link: Link, random: Random) -> Result<Self, ParameterError> {
@@ -246,11 +247,9 @@ impl DualLaw for Law {
     fn any_ect(&self) -> bool {
         self.curves.any_ect
     }
-    fn native(&self, delay: Time, packets: u64) -> Probability {
-        self.curves.threshold.probability(delay, packets)
-    }
-    fn certain(&self, link: Link) -> Time {
-        self.curves.threshold.delay(link)
+    #[inline]
+    fn native(&self) -> &Threshold {
+        &self.curves.threshold
     }
 
     #[inline]
@@ -274,7 +273,7 @@ impl DualLaw for Law {
     ) -> Option<(P, Option<DropReason>)> {
         let q_c = self.curves.classic_size(queues, now);
         let l4s_packets = queues.packets(QueueId::L4S);
-        let Entry {
+        let Queued {
             mut packet,
             redirected,
             ..
@@ -309,7 +308,7 @@ impl DualLaw for Law {
     fn status<P: Packet>(
         &self,
         queues: &DualQueue<P>,
-        limit: Limit,
+        limit: QueueLimit,
         now: Time,
         report: &mut dyn FnMut(&'static str, Gauge),
     ) {

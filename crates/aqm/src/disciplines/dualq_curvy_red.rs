@@ -35,10 +35,10 @@
 mod trials;
 
 use crate::dual_buffer::{Arrival, Common, DualBuffer, DualLaw};
-use crate::dual_queue::{DualQueue, Entry};
+use crate::dual_queue::{DualQueue, Queued};
 use crate::ewma::{Ewma, FRACTION, LARGEST};
-use crate::kind::{self, QueueKind, Trials};
-use crate::limit::Limit;
+use crate::kind::{Entry, QueueKind, Trials};
+use crate::limit::QueueLimit;
 use crate::observer::{DropReason, MarkReason, Observer, QueueId};
 use crate::packet::{Ecn, Packet};
 use crate::parameter::{Amount, Domain, Parameter, ParameterError, Preset, Table as _};
@@ -47,7 +47,7 @@ use crate::queue_protection;
 use crate::random::Random;
 use crate::scheduler;
 use crate::threshold::Threshold;
-use crate::units::{Probability, Time, name_of, parameters, words};
+use crate::units::{Time, name_of, parameters, words};
 
 const ROW: Parameter = Parameter {
     source: "RFC 9332 figure 9",
@@ -171,7 +171,7 @@ parameters! {
 pub type DualQCurvyRed<P> = DualBuffer<P, Law>;
 
 impl QueueKind for Law {
-    const ENTRY: kind::Entry = kind::Entry {
+    const ENTRY: Entry = Entry {
         name: "dualq_curvy_red",
         summary: "DualQ Coupled AQM with Curvy RED.",
         source: "RFC 9332 appendix B",
@@ -379,6 +379,7 @@ impl Law {
 
 impl DualLaw for Law {
     type Parameters = Parameters;
+    type Native = Threshold;
     const LIMIT_OF_HIGHEST_RATE: bool = true;
 
     fn new(parameters: &Parameters, _link: Link, random: Random) -> Result<Self, ParameterError> {
@@ -400,11 +401,9 @@ impl DualLaw for Law {
     fn any_ect(&self) -> bool {
         self.curves.any_ect
     }
-    fn native(&self, delay: Time, packets: u64) -> Probability {
-        self.curves.threshold.probability(delay, packets)
-    }
-    fn certain(&self, link: Link) -> Time {
-        self.curves.threshold.delay(link)
+    #[inline]
+    fn native(&self) -> &Threshold {
+        &self.curves.threshold
     }
 
     /// As in figure 3: whatever its size, there must be room for a packet of the MTU.
@@ -429,7 +428,7 @@ impl DualLaw for Law {
     ) -> Option<(P, Option<DropReason>)> {
         let l4s_packets = queues.packets(QueueId::L4S);
         let classic_delay = head(queues, QueueId::CLASSIC, now);
-        let Entry {
+        let Queued {
             mut packet,
             redirected,
             ..
@@ -464,7 +463,7 @@ impl DualLaw for Law {
     fn status<P: Packet>(
         &self,
         queues: &DualQueue<P>,
-        limit: Limit,
+        limit: QueueLimit,
         now: Time,
         report: &mut dyn FnMut(&'static str, Gauge),
     ) {

@@ -33,7 +33,7 @@
 use alloc::format;
 
 use crate::kind::{Entry, QueueKind, Trials};
-use crate::limit::{LIMIT, Limit};
+use crate::limit::{LIMIT, QueueLimit};
 use crate::observer::{DropReason, Observer, QueueId};
 use crate::packet::Packet;
 use crate::parameter::{Amount, Domain, Parameter, ParameterError, Preset, Table as _};
@@ -137,23 +137,23 @@ struct Room {
 }
 
 impl Room {
-    fn of(rule: Rule, limit: Limit) -> Self {
+    fn of(rule: Rule, limit: QueueLimit) -> Self {
         let bytes = |bytes: u64, counts: u64| Self {
             packets: u64::MAX,
             bytes: Bytes::new(bytes),
             counts,
         };
         match (rule, limit) {
-            (_, Limit::Packets(packets)) => Self {
+            (_, QueueLimit::Packets(packets)) => Self {
                 packets,
                 ..bytes(u64::MAX, 0)
             },
             // Below the limit; with a limit of zero there is no such packet.
-            (Rule::BytesStrict, Limit::Bytes(limit)) => {
+            (Rule::BytesStrict, QueueLimit::Bytes(limit)) => {
                 bytes(limit.get().saturating_sub(1), u64::MAX)
             }
-            (Rule::BytesLoose, Limit::Bytes(limit)) => bytes(limit.get(), 0),
-            (Rule::Linux | Rule::Slots, Limit::Bytes(limit)) => bytes(limit.get(), u64::MAX),
+            (Rule::BytesLoose, QueueLimit::Bytes(limit)) => bytes(limit.get(), 0),
+            (Rule::Linux | Rule::Slots, QueueLimit::Bytes(limit)) => bytes(limit.get(), u64::MAX),
         }
     }
 
@@ -191,7 +191,7 @@ impl ControlLaw for Law {
     type Parameters = Parameters;
 
     fn new(parameters: &Parameters, link: Link, _random: Random) -> Result<Self, ParameterError> {
-        let limit = Limit::at_rate(parameters.limit, link.rate);
+        let limit = QueueLimit::at_rate(parameters.limit, link.rate);
         Ok(Self {
             rule: parameters.rule,
             room: Room::of(parameters.rule, limit),
@@ -203,22 +203,22 @@ impl ControlLaw for Law {
         parameters.limit
     }
     /// Refuses a limit that the rule cannot count.
-    fn check_limit(parameters: &Parameters, link: Link) -> Result<Limit, ParameterError> {
+    fn check_limit(parameters: &Parameters, link: Link) -> Result<QueueLimit, ParameterError> {
         let Parameters { limit, rule, .. } = *parameters;
         let refuse = |allowed| Err(ParameterError::new(LIMIT, limit, allowed));
-        match (rule, Limit::at_rate(limit, link.rate)) {
-            (Rule::Slots | Rule::Linux, packets @ Limit::Packets(_)) => Ok(packets),
-            (Rule::Slots, Limit::Bytes(_)) => {
+        match (rule, QueueLimit::at_rate(limit, link.rate)) {
+            (Rule::Slots | Rule::Linux, packets @ QueueLimit::Packets(_)) => Ok(packets),
+            (Rule::Slots, QueueLimit::Bytes(_)) => {
                 refuse(format!("must be in packets with rule = \"{rule}\""))
             }
-            (Rule::BytesStrict | Rule::BytesLoose, Limit::Packets(_)) => {
+            (Rule::BytesStrict | Rule::BytesLoose, QueueLimit::Packets(_)) => {
                 refuse(format!("must be in bytes or time with rule = \"{rule}\""))
             }
             (rule, bytes) if Room::of(rule, bytes).admits(0, Bytes::ZERO, link.mtu) => Ok(bytes),
-            (_, Limit::Bytes(bytes)) => Err(Limit::too_small(LIMIT, limit, bytes, link)),
+            (_, QueueLimit::Bytes(bytes)) => Err(QueueLimit::too_small(LIMIT, limit, bytes, link)),
         }
     }
-    fn set_limit(&mut self, limit: Limit) {
+    fn set_limit(&mut self, limit: QueueLimit) {
         self.room = Room::of(self.rule, limit);
     }
 
@@ -437,11 +437,11 @@ mod tests {
     fn a_limit_in_time_follows_the_rate_but_not_an_outage() {
         let mut fifo = fifo(&[("limit", "3ms")]).unwrap();
         let mut drops = Drops::default();
-        assert_eq!(fifo.queue.limit, Limit::Bytes(Bytes::new(3_000)));
+        assert_eq!(fifo.queue.limit, QueueLimit::Bytes(Bytes::new(3_000)));
         fifo.set_rate(Rate::from_mbps(16), Time::ZERO, &mut drops);
-        assert_eq!(fifo.queue.limit, Limit::Bytes(Bytes::new(6_000)));
+        assert_eq!(fifo.queue.limit, QueueLimit::Bytes(Bytes::new(6_000)));
         fifo.set_rate(Rate::ZERO, Time::ZERO, &mut drops);
-        assert_eq!(fifo.queue.limit, Limit::Bytes(Bytes::new(6_000)));
+        assert_eq!(fifo.queue.limit, QueueLimit::Bytes(Bytes::new(6_000)));
     }
 
     #[test]

@@ -45,7 +45,7 @@ const FRACTION_BITS: u32 = 16;
 
 /// A virtual queue as a law sees it.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Measured {
+pub(super) struct Snapshot {
     pub(super) now: Time,
     /// C_v
     pub(super) rate: Rate,
@@ -55,7 +55,7 @@ pub(super) struct Measured {
     pub(super) mtu: u64,
 }
 
-impl Measured {
+impl Snapshot {
     fn delay(self) -> Time {
         self.rate.time_for(Bytes::new(self.bytes))
     }
@@ -180,7 +180,7 @@ impl Law {
     }
 
     /// The new threshold.
-    pub(super) fn update(&mut self, present: &ValueHistogram, queue: Measured) -> u16 {
+    pub(super) fn update(&mut self, present: &ValueHistogram, queue: Snapshot) -> u16 {
         let target_bytes = queue.target_bytes;
         match self {
             Self::Backlog => present.quantile_from_top(target_bytes),

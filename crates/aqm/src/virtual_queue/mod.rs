@@ -22,8 +22,8 @@ use crate::qdisc::Link;
 use crate::units::{Bytes, Probability, Rate, Time};
 use crate::value::ValueHistogram;
 
-use law::{Law, Measured};
-pub(crate) use store::{Entry, ValueQueue};
+use law::{Law, Snapshot};
+pub(crate) use store::{Queued, ValueQueue};
 
 /// Where a packet's record is, counted from the first record there ever was.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -272,14 +272,14 @@ impl VirtualQueue {
     pub(crate) fn update(&mut self, now: Time) {
         self.drain(now);
         self.refused = [false, self.refused[0]];
-        let measured = Measured {
+        let snapshot = Snapshot {
             now,
             rate: self.last_rate,
             bytes: self.bytes,
             target_bytes: self.target_bytes,
             mtu: self.mtu,
         };
-        self.threshold = self.law.update(&self.present, measured);
+        self.threshold = self.law.update(&self.present, snapshot);
     }
 
     #[inline]

@@ -9,7 +9,7 @@ use crate::units::Time;
 
 /// A packet and its records.
 #[derive(Debug)]
-pub(crate) struct Entry<P> {
+pub(crate) struct Queued<P> {
     pub(crate) packet: P,
     /// Value that it counts as; an unmarked packet has the default.
     pub(crate) value: u16,
@@ -19,7 +19,7 @@ pub(crate) struct Entry<P> {
 /// A queue of them.
 #[derive(Debug)]
 pub(crate) struct ValueQueue<P> {
-    entries: VecDeque<Entry<P>>,
+    entries: VecDeque<Queued<P>>,
     backlog: Backlog,
 }
 
@@ -31,12 +31,12 @@ impl<P: Packet> ValueQueue<P> {
         }
     }
     #[inline]
-    pub(crate) fn push(&mut self, entry: Entry<P>) {
+    pub(crate) fn push(&mut self, entry: Queued<P>) {
         self.backlog.add(entry.packet.len());
         self.entries.push_back(entry);
     }
     #[inline]
-    pub(crate) fn pop(&mut self) -> Option<Entry<P>> {
+    pub(crate) fn pop(&mut self) -> Option<Queued<P>> {
         let entry = self.entries.pop_front()?;
         self.backlog.remove(entry.packet.len());
         Some(entry)

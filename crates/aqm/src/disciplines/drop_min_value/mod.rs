@@ -43,7 +43,7 @@ mod parameters;
 mod trials;
 
 use crate::kind::{Entry, QueueKind, Trials};
-use crate::limit::{LIMIT, Limit};
+use crate::limit::{LIMIT, QueueLimit};
 use crate::observer::{DropReason, Observer, QueueId};
 use crate::packet::Packet;
 use crate::parameter::{ParameterError, Settings, Table as _};
@@ -60,7 +60,7 @@ use parameters::Parameters;
 #[derive(Debug)]
 pub struct DropMinValue<P> {
     shell: Shell<Parameters>,
-    limit: Limit,
+    limit: QueueLimit,
     values: Values,
     form: Form<P>,
 }
@@ -92,25 +92,25 @@ impl<P> QueueKind for DropMinValue<P> {
     const TRIALS: Trials = trials::TRIALS;
 }
 
-fn unit(limit: Limit) -> Unit {
+fn unit(limit: QueueLimit) -> Unit {
     match limit {
-        Limit::Packets(_) => Unit::Packets,
-        Limit::Bytes(_) => Unit::Bytes,
+        QueueLimit::Packets(_) => Unit::Packets,
+        QueueLimit::Bytes(_) => Unit::Bytes,
     }
 }
 
 /// `limit` in the unit of [`unit()`].
-fn amount(limit: Limit) -> u64 {
+fn amount(limit: QueueLimit) -> u64 {
     match limit {
-        Limit::Packets(packets) => packets,
-        Limit::Bytes(bytes) => bytes.get(),
+        QueueLimit::Packets(packets) => packets,
+        QueueLimit::Bytes(bytes) => bytes.get(),
     }
 }
 
 impl<P: Packet> Fifo<P> {
     /// Makes room for `amount` units of `value`; false if they are not worth it.
     #[inline]
-    fn make_room(&mut self, limit: Limit, of_packet: u64, value: u16) -> bool {
+    fn make_room(&mut self, limit: QueueLimit, of_packet: u64, value: u16) -> bool {
         let limit = amount(limit);
         loop {
             let excess = self.packets.kept().saturating_add(of_packet);
@@ -127,11 +127,13 @@ impl<P: Packet> Fifo<P> {
 
     /// Whether `packet` finds a place in the FIFO at all.
     #[inline]
-    fn has_place(&self, limit: Limit, packet: Bytes) -> bool {
+    fn has_place(&self, limit: QueueLimit, packet: Bytes) -> bool {
         let buffer = match limit {
-            Limit::Packets(packets) => Limit::Packets(packets.saturating_mul(self.buffer)),
-            Limit::Bytes(bytes) => {
-                Limit::Bytes(Bytes::new(bytes.get().saturating_mul(self.buffer)))
+            QueueLimit::Packets(packets) => {
+                QueueLimit::Packets(packets.saturating_mul(self.buffer))
+            }
+            QueueLimit::Bytes(bytes) => {
+                QueueLimit::Bytes(Bytes::new(bytes.get().saturating_mul(self.buffer)))
             }
         };
         buffer.admits(self.packets.backlog(), packet)
@@ -142,7 +144,7 @@ impl<P: Packet> DropMinValue<P> {
     /// An empty queue.
     pub fn new(settings: Settings, link: Link, _random: Random) -> Result<Self, ParameterError> {
         let parameters = Parameters::of(&settings);
-        let limit = Limit::of(LIMIT, parameters.limit, link)?;
+        let limit = QueueLimit::of(LIMIT, parameters.limit, link)?;
         let values = Values::of(&parameters.values);
         let form = match parameters.form {
             parameters::Form::Fifo => Form::Fifo(Fifo {
@@ -255,7 +257,7 @@ impl<P: Packet> Qdisc<P> for DropMinValue<P> {
     fn set_rate(&mut self, rate: Rate, _now: Time, _obs: &mut impl Observer<P>) {
         if !rate.is_zero() {
             self.shell.set_rate(rate);
-            self.limit = Limit::at_rate(self.shell.parameters().limit, rate);
+            self.limit = QueueLimit::at_rate(self.shell.parameters().limit, rate);
         }
     }
 
@@ -269,7 +271,7 @@ impl<P: Packet> Qdisc<P> for DropMinValue<P> {
         let old = self.limit;
         let (parameters, limit) = self.shell.change(key, value, |parameters, link| {
             let limit = if key == LIMIT {
-                Limit::of(LIMIT, parameters.limit, link)?
+                QueueLimit::of(LIMIT, parameters.limit, link)?
             } else {
                 old
             };

@@ -22,9 +22,9 @@
 //! 7. A request to drain drops what waits and keeps probability and credit, which the kernel's `reset` clears.
 
 use super::parameters::{Gains, Parameters};
-use crate::dual_buffer::{Arrival, Place};
-use crate::dual_queue::{DualQueue, Entry};
-use crate::limit::{LIMIT, Limit};
+use crate::dual_buffer::{Arrival, Native, Place};
+use crate::dual_queue::{DualQueue, Queued};
+use crate::limit::{LIMIT, QueueLimit};
 use crate::observer::{DropReason, MarkReason, Observer, QueueId};
 use crate::packet::{Ecn, Packet};
 use crate::parameter::{Amount, ParameterError};
@@ -166,7 +166,7 @@ impl Linux {
     }
 
     /// Whether more is queued than the limits allow.
-    pub(super) fn is_exceeded<P: Packet>(&self, queues: &DualQueue<P>, limit: Limit) -> bool {
+    pub(super) fn is_exceeded<P: Packet>(&self, queues: &DualQueue<P>, limit: QueueLimit) -> bool {
         limit.is_exceeded(queues.backlog()) || queues.memory() > self.memory_limit
     }
 
@@ -200,7 +200,7 @@ impl Linux {
         now: Time,
         obs: &mut impl Observer<P>,
     ) -> Option<(P, Option<DropReason>)> {
-        let Entry {
+        let Queued {
             mut packet,
             apply_step,
             redirected,
@@ -246,7 +246,7 @@ impl Linux {
     }
 
     pub(super) fn certain(&self, link: Link) -> Time {
-        self.step.delay(link)
+        self.step.certain(link)
     }
 
     /// The PI2 AQM on one packet that is not in the queues: marks it, or returns why to drop it.

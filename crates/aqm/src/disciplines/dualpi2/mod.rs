@@ -41,10 +41,10 @@ mod parameters;
 mod rfc9332;
 mod trials;
 
-use crate::dual_buffer::{Arrival, Common, DualBuffer, DualLaw};
+use crate::dual_buffer::{Arrival, Common, DualBuffer, DualLaw, Native};
 use crate::dual_queue::DualQueue;
 use crate::kind::{Entry, QueueKind, Trials};
-use crate::limit::Limit;
+use crate::limit::QueueLimit;
 use crate::observer::{DropReason, Observer, QueueId};
 use crate::packet::Packet;
 use crate::parameter::{ParameterError, Table as _};
@@ -84,8 +84,24 @@ enum State {
     Rfc9332(Rfc9332),
 }
 
+impl Native for Law {
+    fn probability(&self, delay: Time, packets: u64) -> Probability {
+        match &self.state {
+            State::Linux(form) => form.native(delay, packets),
+            State::Rfc9332(form) => form.native(delay, packets),
+        }
+    }
+    fn certain(&self, link: Link) -> Time {
+        match &self.state {
+            State::Linux(form) => form.certain(link),
+            State::Rfc9332(form) => form.certain(),
+        }
+    }
+}
+
 impl DualLaw for Law {
     type Parameters = Parameters;
+    type Native = Self;
     /// The RFC sizes its buffer so; Linux counts packets.
     const LIMIT_OF_HIGHEST_RATE: bool = true;
 
@@ -109,9 +125,9 @@ impl DualLaw for Law {
             protection: parameters.protection,
         }
     }
-    fn check_limit(parameters: &Parameters, link: Link) -> Result<Limit, ParameterError> {
+    fn check_limit(parameters: &Parameters, link: Link) -> Result<QueueLimit, ParameterError> {
         match parameters.form {
-            Form::Linux => Linux::limit(parameters.limit).map(Limit::Packets),
+            Form::Linux => Linux::limit(parameters.limit).map(QueueLimit::Packets),
             Form::Rfc9332 => Rfc9332::limit(parameters.limit, link),
         }
     }
@@ -120,17 +136,8 @@ impl DualLaw for Law {
     fn any_ect(&self) -> bool {
         self.any_ect
     }
-    fn native(&self, delay: Time, packets: u64) -> Probability {
-        match &self.state {
-            State::Linux(form) => form.native(delay, packets),
-            State::Rfc9332(form) => form.native(delay, packets),
-        }
-    }
-    fn certain(&self, link: Link) -> Time {
-        match &self.state {
-            State::Linux(form) => form.certain(link),
-            State::Rfc9332(form) => form.certain(),
-        }
+    fn native(&self) -> &Self {
+        self
     }
 
     #[inline]
@@ -190,7 +197,7 @@ impl DualLaw for Law {
         self.update_interval = gains.update_interval;
         Ok(())
     }
-    fn is_exceeded<P: Packet>(&self, queues: &DualQueue<P>, limit: Limit) -> bool {
+    fn is_exceeded<P: Packet>(&self, queues: &DualQueue<P>, limit: QueueLimit) -> bool {
         match &self.state {
             State::Linux(form) => form.is_exceeded(queues, limit),
             State::Rfc9332(_) => limit.is_exceeded(queues.backlog()),
@@ -200,7 +207,7 @@ impl DualLaw for Law {
     fn status<P: Packet>(
         &self,
         queues: &DualQueue<P>,
-        _limit: Limit,
+        _limit: QueueLimit,
         _now: Time,
         report: &mut dyn FnMut(&'static str, Gauge),
     ) {

@@ -23,8 +23,8 @@
 
 use super::parameters::{Gains, Parameters};
 use crate::dual_buffer::Arrival;
-use crate::dual_queue::{DualQueue, Entry};
-use crate::limit::{LIMIT, Limit};
+use crate::dual_queue::{DualQueue, Queued};
+use crate::limit::{LIMIT, QueueLimit};
 use crate::observer::{DropReason, MarkReason, Observer, QueueId};
 use crate::packet::{Ecn, Packet};
 use crate::parameter::{Amount, ParameterError};
@@ -155,12 +155,12 @@ impl Rfc9332 {
     }
 
     /// The limit, by default 250 ms at the highest rate of the link.
-    pub(super) fn limit(limit: Amount, link: Link) -> Result<Limit, ParameterError> {
+    pub(super) fn limit(limit: Amount, link: Link) -> Result<QueueLimit, ParameterError> {
         if let Amount::Packets(_) = limit {
             let allowed = "must be in bytes or time with form = \"rfc9332\"";
             return Err(ParameterError::new(LIMIT, limit, allowed));
         }
-        Limit::of(LIMIT, limit, link)
+        QueueLimit::of(LIMIT, limit, link)
     }
 
     /// Adopts changed parameters.
@@ -191,7 +191,7 @@ impl Rfc9332 {
         obs: &mut impl Observer<P>,
     ) -> Option<(P, Option<DropReason>)> {
         let l4s_len = queues.packets(QueueId::L4S);
-        let Entry {
+        let Queued {
             mut packet,
             redirected,
             ..

@@ -419,11 +419,11 @@ fn the_buffer_is_shared_and_has_room_for_an_mtu() {
     q.set_rate(Rate::from_mbps(6), Time::ZERO, &mut obs);
     assert_eq!(
         q.limit,
-        Limit::Bytes(Bytes::new(375_000)),
+        QueueLimit::Bytes(Bytes::new(375_000)),
         "of the highest rate"
     );
     q.set_rate(Rate::from_mbps(24), Time::ZERO, &mut obs);
-    assert_eq!(q.limit, Limit::Bytes(Bytes::new(750_000)));
+    assert_eq!(q.limit, QueueLimit::Bytes(Bytes::new(750_000)));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use alloc::format;
 
 use super::adaptation::{Law, PARTS};
-use crate::limit::Limit;
+use crate::limit::QueueLimit;
 use crate::parameter::{Amount, Domain, Given, Parameter, ParameterError, Preset};
 use crate::qdisc::Backlog;
 use crate::units::{Bytes, Rate, Time, name_of, parameters, words};
@@ -123,9 +123,9 @@ impl Threshold {
     fn of(parameters: &Parameters, rate: Rate) -> Self {
         match (parameters.threshold, parameters.delay.value) {
             (Amount::Time(time), Delay::Sojourn) => Self::Sojourn(time),
-            (amount, _) => match Limit::at_rate(amount, rate) {
-                Limit::Packets(packets) => Self::Packets(packets),
-                Limit::Bytes(bytes) => Self::Bytes(bytes),
+            (amount, _) => match QueueLimit::at_rate(amount, rate) {
+                QueueLimit::Packets(packets) => Self::Packets(packets),
+                QueueLimit::Bytes(bytes) => Self::Bytes(bytes),
             },
         }
     }

@@ -22,7 +22,7 @@
 //!    arrival that wakes it puts it to rest again wherever no delay is known yet; with the rate
 //!    estimator none ever would be, because each waking starts the measurement anew.
 
-use crate::limit::Limit;
+use crate::limit::QueueLimit;
 use crate::observer::DropReason;
 use crate::packet::{Ecn, Packet};
 use crate::qdisc::{Backlog, Gauge, Link};
@@ -195,7 +195,7 @@ impl Rfc8033 {
     }
 
     /// After each arrival, with what is queued now: section 5.3.
-    pub(super) fn arrived(&mut self, backlog: Backlog, limit: Limit, now: Time) {
+    pub(super) fn arrived(&mut self, backlog: Backlog, limit: QueueLimit, now: Time) {
         if !self.config.on_off {
             return;
         }
@@ -479,7 +479,7 @@ mod tests {
 
     #[test]
     fn it_wakes_at_a_third_of_the_limit_and_rests_when_calm() {
-        let limit = Limit::Packets(30);
+        let limit = QueueLimit::Packets(30);
         let mut form = form(&[]);
         form.arrived(backlog(9), limit, Time::ZERO);
         assert!(!form.active);

@@ -7,7 +7,7 @@ use core::fmt;
 use super::floyd::{self, WEIGHT_BITS};
 use super::linux;
 use super::tc::{self, PARTS};
-use crate::limit::{LIMIT, Limit};
+use crate::limit::{LIMIT, QueueLimit};
 use crate::parameter::{Amount, Domain, Given, Parameter, ParameterError, Preset, Value};
 use crate::qdisc::Link;
 use crate::units::{Bytes, Probability, Rate, name_of, parameters, words};
@@ -193,13 +193,13 @@ impl Config {
             harddrop: parameters.harddrop,
             nodrop: parameters.nodrop,
         };
-        let limit = Limit::of(LIMIT, parameters.limit, link)?;
+        let limit = QueueLimit::of(LIMIT, parameters.limit, link)?;
         let thresholds = Thresholds::of(parameters, link, limit)?;
         let constants = match parameters.form {
             Form::Floyd => Constants::Floyd(thresholds.unit, floyd(parameters, link, thresholds)),
             Form::Linux => {
                 let must = "must be in bytes or time with form = \"linux\"";
-                if let Limit::Packets(_) = limit {
+                if let QueueLimit::Packets(_) = limit {
                     return Err(ParameterError::new(LIMIT, parameters.limit, must));
                 }
                 if thresholds.unit == Unit::Packets {
@@ -218,19 +218,19 @@ impl Config {
 
 /// A limit or threshold as a number in its unit.
 fn counted(amount: Amount, link: Link) -> (Unit, u64) {
-    match Limit::at_rate(amount, link.rate) {
-        Limit::Packets(packets) => (Unit::Packets, packets),
-        Limit::Bytes(bytes) => (Unit::Bytes, bytes.get()),
+    match QueueLimit::at_rate(amount, link.rate) {
+        QueueLimit::Packets(packets) => (Unit::Packets, packets),
+        QueueLimit::Bytes(bytes) => (Unit::Bytes, bytes.get()),
     }
 }
 
 impl Thresholds {
-    fn of(parameters: &Parameters, link: Link, limit: Limit) -> Result<Self, ParameterError> {
+    fn of(parameters: &Parameters, link: Link, limit: QueueLimit) -> Result<Self, ParameterError> {
         let (min_name, max_name) = (name_of!(Parameters, min), name_of!(Parameters, max));
         let given = |amount: Option<Amount>| amount.map(|amount| counted(amount, link));
         let (of_limit, unit) = match limit {
-            Limit::Packets(packets) => (packets, Unit::Packets),
-            Limit::Bytes(bytes) => (bytes.get(), Unit::Bytes),
+            QueueLimit::Packets(packets) => (packets, Unit::Packets),
+            QueueLimit::Bytes(bytes) => (bytes.get(), Unit::Bytes),
         };
         let ((unit, min), max) = match (given(parameters.min), given(parameters.max)) {
             (Some(min), Some(max)) => (min, max),

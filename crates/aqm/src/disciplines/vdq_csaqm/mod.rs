@@ -59,7 +59,7 @@ mod parameters;
 mod trials;
 
 use crate::dual_queue::{self, classify, drop_queued, refuse};
-use crate::kind::{self, QueueKind, Trials};
+use crate::kind::{Entry, QueueKind, Trials};
 use crate::observer::{DropReason, MarkReason, Observer, QueueId};
 use crate::packet::{Ecn, Packet};
 use crate::parameter::{ParameterError, Settings, Table as _};
@@ -69,7 +69,7 @@ use crate::shell::Shell;
 use crate::units::{Rate, Time};
 use crate::virtual_queue::law::Law;
 use crate::virtual_queue::parameters::Values;
-use crate::virtual_queue::{Entry, Position, ValueQueue, VirtualQueue};
+use crate::virtual_queue::{Position, Queued, ValueQueue, VirtualQueue};
 
 use parameters::{Configuration, Parameters};
 
@@ -96,7 +96,7 @@ pub struct VdqCsaqm<P> {
 const OVERLOAD_INTERVALS: u32 = 16;
 
 impl<P> QueueKind for VdqCsaqm<P> {
-    const ENTRY: kind::Entry = kind::Entry {
+    const ENTRY: Entry = Entry {
         name: "vdq_csaqm",
         summary: "Virtual DualQ core-stateless AQM: L4S and Classic share by packet values.",
         source: "Nádas et al., \"A Congestion Control Independent L4S Scheduler\", ANRW 2020",
@@ -205,7 +205,7 @@ impl<P: Packet> Qdisc<P> for VdqCsaqm<P> {
             both.admit(value, len, now),
         ];
         obs.enqueued(queue, &packet, now);
-        physical.push(Entry {
+        physical.push(Queued {
             packet,
             value,
             records,
@@ -219,7 +219,7 @@ impl<P: Packet> Qdisc<P> for VdqCsaqm<P> {
                 Some(entry) => (QueueId::L4S, entry),
                 None => (QueueId::CLASSIC, self.queues[1].pop()?),
             };
-            let Entry {
+            let Queued {
                 mut packet,
                 value,
                 records,

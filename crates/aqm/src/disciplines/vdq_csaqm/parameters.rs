@@ -1,6 +1,6 @@
 //! The parameters of VDQ-CSAQM, and what follows from them.
 
-use crate::limit::Limit;
+use crate::limit::QueueLimit;
 use crate::parameter::{Amount, Domain, Parameter, ParameterError, Preset, Table as _};
 use crate::qdisc::Link;
 use crate::units::{Frequency, Time, name_of, parameters};
@@ -126,7 +126,7 @@ impl Parameters {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Configuration {
     pub(super) shapes: [Shape; 2],
-    pub(super) limits: [Limit; 2],
+    pub(super) limits: [QueueLimit; 2],
     pub(super) interval: Time,
     pub(super) any_ect: bool,
     /// Mark what can be marked in the Classic queue.
@@ -142,7 +142,7 @@ impl Configuration {
     pub(super) fn of(parameters: &Parameters, link: Link) -> Result<Self, ParameterError> {
         let [l4s, classic] = parameters
             .limits()
-            .map(|(name, amount)| Limit::of(name, amount, link));
+            .map(|(name, amount)| QueueLimit::of(name, amount, link));
         Self::with_limits([l4s?, classic?], parameters)
     }
 
@@ -156,13 +156,16 @@ impl Configuration {
         let mut limits = self.limits;
         for (limit, (name, amount)) in limits.iter_mut().zip(parameters.limits()) {
             if name == key {
-                *limit = Limit::of(name, amount, link)?;
+                *limit = QueueLimit::of(name, amount, link)?;
             }
         }
         Self::with_limits(limits, parameters)
     }
 
-    fn with_limits(limits: [Limit; 2], parameters: &Parameters) -> Result<Self, ParameterError> {
+    fn with_limits(
+        limits: [QueueLimit; 2],
+        parameters: &Parameters,
+    ) -> Result<Self, ParameterError> {
         let shape = |name, target, serving_rate| {
             check_target(name, target, parameters.vq_limit)?;
             Ok(Shape {
@@ -200,6 +203,6 @@ impl Configuration {
     pub(super) fn set_rate(&mut self, parameters: &Parameters, link: Link) {
         self.limits = parameters
             .limits()
-            .map(|(_, amount)| Limit::at_rate(amount, link.rate));
+            .map(|(_, amount)| QueueLimit::at_rate(amount, link.rate));
     }
 }
