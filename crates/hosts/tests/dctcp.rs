@@ -14,9 +14,10 @@ use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use common::{Cable, Connection, Direction, can_load_bpf, connect, has_ecn, tcp_info};
+use common::{Cable, Connection, can_load_bpf, connect, has_ecn, tcp_info};
 use quell_hosts::cc::{self, Control};
 use quell_hosts::topology::{Topology, TopologyConfig};
+use quell_hosts::traffic::Host;
 use quell_hosts::{capabilities, sysctl};
 use quell_testing::{Missed, Turn, bound, live};
 use rustix::net::sockopt::{set_socket_send_buffer_size, tcp_congestion};
@@ -269,8 +270,8 @@ fn follow_the_marks() -> Result<(), Missed> {
             Arc::clone(&marked),
             Arc::clone(&other_ecn),
         );
-        Cable::join(&topology, DELAY, move |direction, frame| {
-            if direction == Direction::ToReceiver && frame.payload() > 0 {
+        Cable::join(&topology, DELAY, move |to, frame| {
+            if to == Host::Receiver && frame.payload() > 0 {
                 other_ecn.fetch_add(usize::from(frame.ecn() != 2), Ordering::Relaxed);
                 if data.fetch_add(1, Ordering::Relaxed) % EVERY == EVERY - 1 {
                     frame.mark_ce();
@@ -319,8 +320,8 @@ fn reaches_zero_and_halves() -> Result<(), Missed> {
     let topology = Topology::new(&TopologyConfig::default()).unwrap();
     let lose_one = Arc::new(AtomicBool::new(false));
     let losing = Arc::clone(&lose_one);
-    let _cable = Cable::join(&topology, DELAY, move |direction, frame| {
-        let data = direction == Direction::ToReceiver && frame.payload() > 0;
+    let _cable = Cable::join(&topology, DELAY, move |to, frame| {
+        let data = to == Host::Receiver && frame.payload() > 0;
         !(data && losing.swap(false, Ordering::Relaxed))
     });
     let flow = Flow::start(connect_with(&control, &topology));

@@ -9,10 +9,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use common::{Cable, Direction, SPARE, can_make_networks, connect, has_ecn, not_run, tcp_info};
+use common::{Cable, SPARE, can_make_networks, connect, has_ecn, not_run, tcp_info};
 use quell_hosts::netlink::{Netlink, interface_index};
 use quell_hosts::probe::{self, Need};
 use quell_hosts::topology::{GroupConfig, Topology, TopologyConfig};
+use quell_hosts::traffic::Host;
 use quell_hosts::{capabilities, offload, sysctl};
 use quell_testing::{Turn, bound, live};
 
@@ -360,15 +361,11 @@ fn without_ipv6_nothing_crosses_before_the_first_flow() {
     let topology = Topology::new(&TopologyConfig::default()).unwrap();
     let frames = Arc::new(AtomicUsize::new(0));
     let seen = Arc::clone(&frames);
-    let _cable = Cable::join(
-        &topology,
-        Duration::ZERO,
-        move |direction: Direction, frame| {
-            seen.fetch_add(1, Ordering::Relaxed);
-            eprintln!("{direction:?}: {:02x?}", frame.bytes);
-            true
-        },
-    );
+    let _cable = Cable::join(&topology, Duration::ZERO, move |to: Host, frame| {
+        seen.fetch_add(1, Ordering::Relaxed);
+        eprintln!("to the {to}: {:02x?}", frame.bytes);
+        true
+    });
     // Unsolicited reports come within a second of an interface's start (RFC 3810 section 9.11).
     std::thread::sleep(Duration::from_millis(1200));
     assert_eq!(frames.load(Ordering::Relaxed), 0);

@@ -14,7 +14,7 @@ use quell_app::{AppConfig, Bulk, Cbr, Interval, Report, Transfer};
 use quell_hosts::capabilities::drop_to_network;
 use quell_hosts::topology::{GroupConfig, Topology, TopologyConfig};
 use quell_hosts::traffic::{
-    Direction, Epoch, FlowFailure, FlowPlan, Traffic, TrafficConfig, TrafficReport,
+    Epoch, FlowFailure, FlowPlan, Host, Traffic, TrafficConfig, TrafficReport,
 };
 use quell_testing::{Missed, Turn, bound, live};
 use quell_units::{Bytes, Ecn, Random, Time};
@@ -24,7 +24,7 @@ fn plan(topology: &Topology, group: usize, app: AppConfig) -> FlowPlan {
     FlowPlan {
         group,
         flow: 0,
-        direction: Direction::Download,
+        source: Host::Sender,
         sender: addresses.sender.into(),
         receiver: SocketAddr::new(addresses.receiver.into(), 5_000),
         app,
@@ -108,7 +108,7 @@ fn groups_cross() -> Result<(), Missed> {
     let plans = vec![
         plan(&topology, 0, Bulk.into()),
         FlowPlan {
-            direction: Direction::Upload,
+            source: Host::Receiver,
             ..plan(&topology, 1, Bulk.into())
         },
         FlowPlan {
@@ -118,7 +118,7 @@ fn groups_cross() -> Result<(), Missed> {
         FlowPlan {
             sender: v6.0,
             receiver: v6.1,
-            direction: Direction::Upload,
+            source: Host::Receiver,
             ..plan(&topology, 3, voice())
         },
     ];

@@ -7,7 +7,7 @@ use quell_results::facts::{Facts, Started};
 use quell_results::packets::PacketFile;
 use quell_results::series::Series;
 use quell_results::{write_json, write_text};
-use quell_scenario::contract::{Listener, Measured, Row, Unwritten, Work};
+use quell_scenario::contract::{Listener, Measurements, Row, Unwritten, Work};
 use quell_units::Time;
 
 use crate::RunError;
@@ -17,7 +17,7 @@ use crate::job::{Job, Order};
 /// Fills a folder with what `world` measures, and with the facts of this machine.
 pub(crate) fn fill(
     order: Order<'_>,
-    world: &mut dyn FnMut(Job<'_>) -> Result<Measured, RunError>,
+    world: &mut dyn FnMut(Job<'_>) -> Result<Measurements, RunError>,
 ) -> Result<Summary, RunError> {
     let (path, seed) = (order.folder.join("run.json"), order.seed);
     let (world_name, started) = (order.options.world, Started::now(order.options.world));
@@ -31,7 +31,7 @@ pub(crate) fn fill(
 /// The same without `run.json`, which holds the facts of the machine.
 pub(crate) fn measure(
     order: Order<'_>,
-    world: &mut dyn FnMut(Job<'_>) -> Result<Measured, RunError>,
+    world: &mut dyn FnMut(Job<'_>) -> Result<Measurements, RunError>,
 ) -> Result<(Summary, Option<Work>), RunError> {
     let (options, folder) = (order.options, order.folder);
     let resolved = order.resolved();
@@ -54,7 +54,7 @@ pub(crate) fn measure(
     };
     let mut measured = world(job)?;
     measured.add_warnings_of_check(&options.warnings);
-    let Measured {
+    let Measurements {
         summary,
         histograms,
         work,

@@ -1,11 +1,11 @@
 //! Runs a scenario in a world, once per seed, and puts the results on disk.
 //!
-//! A world is a function from a [`Job`] to what was [`Measured`]; everything else is the same for all. With several seeds the
+//! A world is a function from a [`Job`] to [`Measurements`]; everything else is the same for all. With several seeds the
 //! result is a folder of one result per seed, each there as soon as it is whole, and `aggregate.json`.
 
 use std::num::NonZeroUsize;
 
-use quell_scenario::contract::Measured;
+use quell_scenario::contract::Measurements;
 
 use crate::batch;
 use crate::fill::fill;
@@ -94,7 +94,7 @@ pub fn run_all(
 
 /// Runs `scenario` in the world that `world` is, one seed after the other.
 pub fn run_in(
-    world: &mut dyn FnMut(Job<'_>) -> Result<Measured, RunError>,
+    world: &mut dyn FnMut(Job<'_>) -> Result<Measurements, RunError>,
     scenario: &Scenario,
     options: Options<'_>,
     progress: &mut dyn FnMut(Progress),

@@ -4,7 +4,7 @@ use std::sync::atomic::AtomicBool;
 
 use quell_results::packets::{PacketFile, SimPackets, announce_modelled};
 use quell_scenario::Scenario;
-use quell_scenario::contract::Measured;
+use quell_scenario::contract::Measurements;
 use quell_scenario::sim::{self, Running, SimError};
 
 use crate::RunError;
@@ -12,7 +12,7 @@ use crate::fill::ToDisk;
 use crate::job::Job;
 
 /// Runs `job` in the simulator.
-pub(crate) fn simulated(job: Job<'_>) -> Result<Measured, RunError> {
+pub(crate) fn simulated(job: Job<'_>) -> Result<Measurements, RunError> {
     let (scenario, seed, stop) = (job.scenario, job.seed, job.stop);
     let mut disk = ToDisk::new(job);
     let measured = match disk.packets() {
@@ -41,7 +41,7 @@ fn traced(
     file: PacketFile,
     stop: &AtomicBool,
     disk: &mut ToDisk<'_>,
-) -> Result<Measured, Broken> {
+) -> Result<Measurements, Broken> {
     let packets = SimPackets::of_sim::<quell_sim::Packet>(scenario, seed, file);
     let running = Running::new(scenario, seed, |recorder| packets.beside(recorder));
     let mut running = running.map_err(Broken::Sim)?;

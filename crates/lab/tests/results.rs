@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use quell_lab::scenario::Scenario;
 use quell_lab::{
-    GuestOptions, Job, Measured, Options, Progress, RunError, Task, World, run, run_all, run_in,
+    GuestOptions, Job, Measurements, Options, Progress, RunError, Task, World, run, run_all, run_in,
 };
 use quell_measure::{
     Direction, FlowRecorder, GroupInfo, Histograms, Hop, Recorder, RecorderConfig, RunInfo,
@@ -24,7 +24,7 @@ fn scenario(seeds: &str) -> Scenario {
     Scenario::parse(&text).unwrap()
 }
 
-fn idle(job: Job<'_>) -> Result<Measured, RunError> {
+fn idle(job: Job<'_>) -> Result<Measurements, RunError> {
     let run = &job.scenario.run;
     let timeline = Timeline::new(run.warmup, &[], run.settle, run.duration);
     let config = RecorderConfig {
@@ -59,7 +59,7 @@ fn idle(job: Job<'_>) -> Result<Measured, RunError> {
         warnings: vec!["of the world".to_owned()],
         groups: groups.clone(),
     };
-    Ok(Measured {
+    Ok(Measurements {
         summary: Summary::new(info, &[&link], &flows),
         histograms: Histograms::new(&groups, &[&link]),
         work: None,
@@ -288,7 +288,7 @@ fn an_error_while_writing_leaves_nothing_behind_and_names_the_path() {
 fn an_existing_folder_is_refused_before_anything_runs() {
     let root = tempfile::tempdir().unwrap();
     let stop = AtomicBool::new(false);
-    let mut never = |_: Job<'_>| -> Result<Measured, RunError> { panic!("must not run") };
+    let mut never = |_: Job<'_>| -> Result<Measurements, RunError> { panic!("must not run") };
     for seeds in ["[1]", "[1, 2]"] {
         let error = run_in(
             &mut never,

@@ -5,9 +5,9 @@ use quell_aqm::marker::Marker;
 use quell_aqm::{Discipline, Link, disciplines};
 use quell_units::{Bytes, Random, Rate, Settings, Time};
 
-use crate::direction::Direction;
 use crate::frames::{Descriptor, OnWire, Pool};
 use crate::ports::BATCH;
+use quell_measure::Direction;
 
 /// The queue of one direction.
 #[derive(Debug)]

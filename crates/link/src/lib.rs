@@ -35,7 +35,6 @@
 //! super-packets, which the hosts must not send.
 
 mod config;
-mod direction;
 mod error;
 mod frames;
 mod lane;
@@ -50,7 +49,6 @@ mod time;
 pub use config::{
     ConfigError, DirectionConfig, GroupConfig, LinkChange, LinkConfig, Noise, Wakeup,
 };
-pub use direction::Direction;
 pub use error::Error;
 pub use frames::{Descriptor, FrameId, OnWire};
 pub use frames::{ecn_field, frame, value_field};
@@ -59,3 +57,6 @@ pub use ports::Port;
 pub use report::{Bypassed, DirectionReport, Inside, LinkReport, Lost, WireValues};
 pub use taps::{Crossed, Crossing, CrossingConfig, Identity, Seen, Tap};
 pub use time::{Lateness, become_realtime, monotonic};
+
+// Of the public items above.
+pub use quell_measure::Direction;

@@ -15,7 +15,6 @@ use quell_aqm::{Discipline, Observer, Packet};
 use quell_units::{Ecn, ParameterError, Random, Rate, Time};
 
 use crate::config::{ConfigError, GroupConfig, LinkChange, LinkConfig, Wakeup};
-use crate::direction::Direction;
 use crate::error::Error;
 use crate::frames::frame::{self, Bypass, Contents};
 use crate::frames::{Classifier, Descriptor, Pool, ecn_field, value_field};
@@ -25,6 +24,7 @@ use crate::path::Path;
 use crate::ports::{BATCH, Blocked, Interest, Outgoing, Port, Received, Remains, Waiting};
 use crate::report::LinkReport;
 use crate::time::{Clock, LatenessHistogram, PacingThread, thread_cpu_time};
+use quell_measure::Direction;
 
 /// The longest sleep, so that a request to stop is noticed soon.
 const LONGEST_SLEEP: Time = Time::from_millis(100);

@@ -115,7 +115,7 @@ fn highest_rate(config: &LinkConfig) -> Option<Rate> {
 mod tests {
     use super::*;
     use crate::config::GroupConfig;
-    use crate::direction::Direction;
+    use quell_measure::Direction;
 
     const US: fn(u64) -> Time = Time::from_micros;
     const MB: u64 = 1 << 20;

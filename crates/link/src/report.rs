@@ -2,8 +2,8 @@
 
 use quell_units::Time;
 
-use crate::direction::Direction;
 use crate::time::Lateness;
+use quell_measure::Direction;
 
 /// Frames that bypassed the queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -55,6 +55,10 @@ impl Direction {
     /// Both, in the order in which results list them.
     pub const BOTH: [Self; 2] = [Self::Forward, Self::Reverse];
 
+    /// 0 for forward, 1 for reverse.
+    pub const fn index(self) -> usize {
+        self as usize
+    }
     /// The word in scenarios and results.
     pub const fn name(self) -> &'static str {
         match self {

@@ -78,7 +78,7 @@ fn rates(scenario: &Scenario, direction: Direction) -> impl Iterator<Item = Rate
         Setting::Rate(which, rate) if *which == direction => Some(*rate),
         _ => None,
     });
-    once(scenario.link.side(direction).rate).chain(later)
+    once(scenario.link.direction(direction).rate).chain(later)
 }
 
 pub(super) fn fastest(scenario: &Scenario, direction: Direction) -> Rate {
@@ -138,7 +138,7 @@ impl Room {
 
 /// Every limit that the queue of a side has during the run; `None` for a discipline without one.
 fn limits(scenario: &Scenario, direction: Direction) -> Vec<Option<Room>> {
-    let mut settings = scenario.link.side(direction).queue.settings.clone();
+    let mut settings = scenario.link.direction(direction).queue.settings.clone();
     let first = limit_of(&settings);
     let changes = scenario.changes.iter().flat_map(|change| &change.set);
     let later = changes.filter_map(move |setting| match setting {
@@ -299,7 +299,7 @@ fn arrivals(scenario: &Scenario, direction: Direction, stream: &Stream, span: Ti
                 Direction::Forward => Direction::Reverse,
                 Direction::Reverse => Direction::Forward,
             };
-            let framing = scenario.link.side(other).framing;
+            let framing = scenario.link.direction(other).framing;
             let segments =
                 fastest(scenario, other).bytes_in(span).get() / framing.link_bytes(MTU).get();
             segments.saturating_mul(2).min(window)
@@ -369,7 +369,7 @@ fn queued(scenario: &Scenario, direction: Direction, streams: &[Stream]) -> u64 
 fn on_wires(scenario: &Scenario, direction: Direction, streams: &[Stream], queued: u64) -> u64 {
     let delay = longest_rtt(scenario) / 2 + Time::from_nanos(1);
     let rate = fastest(scenario, direction);
-    let framing = scenario.link.side(direction).framing;
+    let framing = scenario.link.direction(direction).framing;
     let room = if rate.is_unlimited() {
         u128::MAX
     } else {

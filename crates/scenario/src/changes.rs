@@ -11,7 +11,7 @@ use super::keys::{KEYS, Section};
 use super::queue::{explained, text_of};
 use super::read::{Reader, View, tables};
 use super::tree::{Node, Table, Tree};
-use super::{Change, Direction, Group, Link, QueueSpec, Setting};
+use super::{Direction, Group, Link, QueueSpec, Setting, TimedChange};
 
 /// Reads the list `at`.
 pub(super) fn read(
@@ -19,7 +19,7 @@ pub(super) fn read(
     node: &Node,
     link: &Link,
     groups: &[Group],
-) -> Option<Vec<Change>> {
+) -> Option<Vec<TimedChange>> {
     let nodes = tables::list(reader, "at", node, "a list of tables [[at]]");
     let mut trial = Trial {
         groups,
@@ -47,7 +47,7 @@ pub(super) fn read(
             .map(|node| trial.settings(reader, &view.key("set"), node, time));
         changes.push(
             time.zip(set.flatten())
-                .map(|(time, set)| Change { time, set }),
+                .map(|(time, set)| TimedChange { time, set }),
         );
     }
     changes.into_iter().collect()

@@ -217,7 +217,7 @@ fn flows(
             "must be a rate: data of TCP flows (group {}) goes this way, and modelled hosts have no speed limit",
             group.name
         );
-        let rate = scenario.link.side(group.direction).rate;
+        let rate = scenario.link.direction(group.direction).rate;
         problems.push(places.problem("link.reverse.rate", rate, allowed));
     }
     if let (Some(world), Some(datagrams)) = (world, group.app.datagrams())

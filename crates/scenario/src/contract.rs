@@ -1,7 +1,7 @@
 //! The contract between a world and whoever runs it: what a world gives while it runs, and in the end.
 //!
 //! A world runs one scenario with one seed. Meanwhile it reports progress and hands out rows to a [`Listener`]; at the end it
-//! returns what it [`Measured`].
+//! returns its [`Measurements`].
 
 use quell_measure::{FlowRow, Histograms, QueueRow, Summary};
 use quell_units::Time;
@@ -37,7 +37,7 @@ impl Listener for () {
 
 /// What a run measured.
 #[derive(Debug, Clone)]
-pub struct Measured {
+pub struct Measurements {
     /// Every figure.
     pub summary: Summary,
     /// The full distributions.
@@ -46,7 +46,7 @@ pub struct Measured {
     pub work: Option<Work>,
 }
 
-impl Measured {
+impl Measurements {
     /// Puts the warnings of the scenario's check in front of those of the run.
     pub fn add_warnings_of_check(&mut self, warnings: &[String]) {
         let all = &mut self.summary.warnings;

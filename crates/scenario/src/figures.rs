@@ -13,7 +13,7 @@ use quell_units::{Random, Time};
 
 use crate::keys::MTU;
 use crate::lifetimes::Lifetime;
-use crate::{Group, Scenario, Side};
+use crate::{DirectionSpec, Group, Scenario};
 
 /// Below this utilisation a link that never signalled was not the bottleneck.
 const BOTTLENECK: f64 = 0.9;
@@ -59,7 +59,7 @@ pub fn noise(scenario: &Scenario) -> [Vec<Time>; 2] {
         if group.direction == direction || group.app.transport() == Transport::Datagram {
             return Time::ZERO;
         }
-        let rate = scenario.link.side(group.direction).rate;
+        let rate = scenario.link.direction(group.direction).rate;
         NOISE.min(rate.time_for(MTU)).min(group.rtt / 20)
     };
     Direction::BOTH.map(|direction| {
@@ -86,7 +86,7 @@ pub fn recorder<P: Packet>(
     direction: Direction,
 ) -> Recorder {
     let link = &scenario.links()[hop.index()];
-    let side = link.side(direction);
+    let side = link.direction(direction);
     let groups = scenario.groups.iter();
     Recorder::new(RecorderConfig {
         hop,
@@ -127,7 +127,7 @@ pub fn flow_recorder(
 }
 
 /// The queue of a side.
-pub fn discipline<P: Packet>(side: &Side, random: Random) -> quell_aqm::Discipline<P> {
+pub fn discipline<P: Packet>(side: &DirectionSpec, random: Random) -> quell_aqm::Discipline<P> {
     let built = side.queue.build(side.rate, random);
     built.expect("the scenario's check has tried this queue")
 }

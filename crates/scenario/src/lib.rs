@@ -81,7 +81,7 @@ pub struct Scenario {
     /// At least one; names differ.
     pub groups: Vec<Group>,
     /// In the order of their time, which is after the start and before the end.
-    pub changes: Vec<Change>,
+    pub changes: Vec<TimedChange>,
     /// How long, and with which seeds.
     pub run: Run,
 }
@@ -90,9 +90,9 @@ pub struct Scenario {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Link {
     /// From the senders of a [`Direction::Forward`] group to its receivers.
-    pub forward: Side,
+    pub forward: DirectionSpec,
     /// Back.
-    pub reverse: Side,
+    pub reverse: DirectionSpec,
 }
 
 impl Link {
@@ -101,8 +101,8 @@ impl Link {
         Hop::ONLY_NAME
     }
 
-    /// The side that carries `direction`.
-    pub fn side(&self, direction: Direction) -> &Side {
+    /// One direction of it.
+    pub fn direction(&self, direction: Direction) -> &DirectionSpec {
         match direction {
             Direction::Forward => &self.forward,
             Direction::Reverse => &self.reverse,
@@ -112,7 +112,7 @@ impl Link {
 
 /// One direction of the bottleneck.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Side {
+pub struct DirectionSpec {
     /// Its rate at the start; only the reverse one may be unlimited.
     pub rate: Rate,
     /// What a packet occupies on the link.
@@ -192,7 +192,7 @@ impl EcnSetting {
 
 /// What happens at one instant.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Change {
+pub struct TimedChange {
     /// When, from the start of the run.
     pub time: Time,
     /// What, in the order written.

@@ -9,7 +9,7 @@ use crate::Scenario;
 /// What stands in front of the queue of `direction`, by group: a marker for each whose data goes this way and is worth something.
 /// Acknowledgements, which go the other way, stay unmarked. Empty if there is none.
 pub fn markers(scenario: &Scenario, direction: Direction, seed: u64) -> Vec<Option<Marker>> {
-    let side = scenario.link.side(direction);
+    let side = scenario.link.direction(direction);
     let groups = scenario.groups.iter().map(|group| {
         let value = group
             .value

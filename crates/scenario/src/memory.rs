@@ -120,7 +120,7 @@ fn ever(scenario: &Scenario) -> u64 {
 }
 
 fn queue_names(scenario: &Scenario, direction: Direction) -> &'static [&'static str] {
-    let side = scenario.link.side(direction);
+    let side = scenario.link.direction(direction);
     let built = side
         .queue
         .build::<quell_sim::Packet>(side.rate, Random::new(0, "memory"));
@@ -161,7 +161,7 @@ fn markers(scenario: &Scenario) -> u64 {
 }
 
 fn marker(scenario: &Scenario, group: &Group) -> u64 {
-    let side = scenario.link.side(group.direction);
+    let side = scenario.link.direction(group.direction);
     group.value.as_ref().map_or(0, |value| value.memory(side))
 }
 
@@ -345,7 +345,7 @@ fn blame(scenario: &Scenario, direction: Direction, queue: bool) -> (String, Str
         Direction::Forward => "link",
         Direction::Reverse => "link.reverse",
     };
-    let side = scenario.link.side(direction);
+    let side = scenario.link.direction(direction);
     let mut table = side.queue.settings.table().iter();
     if queue && table.any(|parameter| parameter.name == "limit") {
         let limit = side.queue.settings.value("limit");

@@ -14,8 +14,8 @@ use super::keys::{Key, KeyDefault, Section};
 use super::problem::{Origin, Problem, Problems, closest};
 use super::tree::{Node, Table, TomlType, Tree};
 use super::{
-    AppConfig, AppSpec, ControlSpec, Direction, EcnSetting, FunctionSpec, Group, Link, QueueSpec,
-    Run, Scenario, Side, changes, guesses, value,
+    AppConfig, AppSpec, ControlSpec, Direction, DirectionSpec, EcnSetting, FunctionSpec, Group,
+    Link, QueueSpec, Run, Scenario, changes, guesses, value,
 };
 
 /// Reads a scenario whose single values are right.
@@ -351,7 +351,7 @@ fn link(reader: &mut Reader, node: &Node) -> Option<Link> {
     })
 }
 
-fn side(reader: &mut Reader, view: &View<'_>) -> Option<Side> {
+fn side(reader: &mut Reader, view: &View<'_>) -> Option<DirectionSpec> {
     let rate = view.rate(reader, "rate");
     let overhead = view.signed(reader, "overhead");
     let mpu = view.bytes(reader, "mpu");
@@ -360,7 +360,7 @@ fn side(reader: &mut Reader, view: &View<'_>) -> Option<Side> {
         Some(node) => QueueSpec::read(reader, &view.key("queue"), node),
         None => QueueSpec::new("fifo").ok(),
     };
-    Some(Side {
+    Some(DirectionSpec {
         rate: rate?,
         framing: Framing {
             overhead: overhead?,

@@ -9,13 +9,13 @@ use super::capacity::most_flows;
 use super::control::names;
 use super::places::Places;
 use super::problem::Problem;
-use super::{Direction, EcnSetting, Group, Scenario, Side, uses_values};
+use super::{Direction, DirectionSpec, EcnSetting, Group, Scenario, uses_values};
 
 /// What to look at before trusting a result.
 pub(super) fn warnings(scenario: &Scenario, places: &Places<'_>) -> Vec<Problem> {
     let mut warnings = Vec::new();
     for group in &scenario.groups {
-        let side = scenario.link.side(group.direction);
+        let side = scenario.link.direction(group.direction);
         let mut warn = |name: &str, found: &str, why: String| {
             warnings.push(places.problem(&format!("group.{}.{name}", group.name), found, why));
         };
@@ -85,7 +85,7 @@ fn control(group: &Group, warn: &mut dyn FnMut(&str, &str, String)) {
     }
 }
 
-fn queue(group: &Group, side: &Side, warn: &mut dyn FnMut(&str, &str, String)) {
+fn queue(group: &Group, side: &DirectionSpec, warn: &mut dyn FnMut(&str, &str, String)) {
     if !group.is_scalable() || group.ecn == EcnSetting::Off {
         return;
     }
@@ -115,7 +115,7 @@ fn queue(group: &Group, side: &Side, warn: &mut dyn FnMut(&str, &str, String)) {
 }
 
 /// Marking in front of a queue that does not look, and none in front of one that does.
-fn value(group: &Group, side: &Side, warn: &mut dyn FnMut(&str, &str, String)) {
+fn value(group: &Group, side: &DirectionSpec, warn: &mut dyn FnMut(&str, &str, String)) {
     let kind = side.queue.kind;
     match &group.value {
         None if uses_values(&side.queue) => {
@@ -143,7 +143,7 @@ fn codes(scenario: &Scenario, places: &Places<'_>, warnings: &mut Vec<Problem>) 
         ("link", Direction::Forward),
         ("link.reverse", Direction::Reverse),
     ] {
-        let codes = scenario.link.side(direction).codes;
+        let codes = scenario.link.direction(direction).codes;
         let mut groups = scenario.groups.iter();
         let used = groups.any(|group| group.direction == direction && group.value.is_some());
         if !used && codes != CodeScale::default() {

@@ -9,7 +9,9 @@ use quell_units::parameter::{Parameter, Value};
 use super::changes::try_out;
 use super::keys::SCHEMA;
 use super::value;
-use super::{Change, ControlSpec, Direction, FunctionSpec, Group, Scenario, Setting, Side};
+use super::{
+    ControlSpec, Direction, DirectionSpec, FunctionSpec, Group, Scenario, Setting, TimedChange,
+};
 
 impl Scenario {
     /// The resolved scenario. Left out is only what has no value: a stop that is the end of the run, and parameters that a
@@ -19,8 +21,8 @@ impl Scenario {
         out.line("schema", SCHEMA);
         out.line("name", quoted(&self.name));
         out.line("description", quoted(&self.description));
-        out.side("link", &self.link.forward);
-        out.side("link.reverse", &self.link.reverse);
+        out.direction("link", &self.link.forward);
+        out.direction("link.reverse", &self.link.reverse);
         out.functions(&self.functions);
         self.groups.iter().for_each(|group| out.group(group));
         self.changes
@@ -55,7 +57,7 @@ impl Text {
         }
     }
 
-    fn side(&mut self, path: &str, side: &Side) {
+    fn direction(&mut self, path: &str, side: &DirectionSpec) {
         self.heading(&format!("[{path}]"));
         self.line("rate", quoted(side.rate));
         self.line("overhead", side.framing.overhead);
@@ -93,7 +95,7 @@ impl Text {
         }
     }
 
-    fn change(&mut self, change: &Change, groups: &[Group]) {
+    fn change(&mut self, change: &TimedChange, groups: &[Group]) {
         self.heading("[[at]]");
         self.line("time", quoted(change.time));
         let settings: Vec<String> = change
@@ -107,7 +109,7 @@ impl Text {
 
 /// The parameters to write: those given, and the defaults that say what happens anyway. A default that another parameter
 /// overrides cannot be given beside it, which is for the discipline to tell.
-fn explicit(side: &Side) -> Vec<(&'static Parameter, Value)> {
+fn explicit(side: &DirectionSpec) -> Vec<(&'static Parameter, Value)> {
     let given = &side.queue.settings;
     let mut all: Vec<_> = given
         .applicable()

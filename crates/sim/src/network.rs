@@ -4,7 +4,6 @@ use quell_app::Action;
 use quell_aqm::Departure;
 use quell_aqm::marker::Marker;
 use quell_aqm::{Bottleneck, Discipline, Drop, MarkReason, Observer, QueueId};
-use quell_measure::Direction;
 use quell_tcp::Segment;
 use quell_units::ParameterError;
 use quell_units::{Random, Rate, Time};
@@ -50,13 +49,6 @@ pub(crate) struct Path<O> {
     pub(crate) wires: Wires,
     /// The bottleneck as a source.
     source: usize,
-}
-
-pub(crate) const fn index(direction: Direction) -> usize {
-    match direction {
-        Direction::Forward => 0,
-        Direction::Reverse => 1,
-    }
 }
 
 impl<O: Observer<Packet>> Network<O> {
@@ -126,14 +118,14 @@ impl<O: Observer<Packet>> Network<O> {
     }
     #[cold]
     fn announce_copy(&mut self, announce: Announce<O>, packet: Packet, segment: Option<Segment>) {
-        let path = &mut self.paths[index(packet.direction())];
+        let path = &mut self.paths[packet.direction().index()];
         announce(path.observer_mut(), &packet, segment.as_ref());
     }
 
     /// A host sends `packet` at `now`.
     #[inline]
     pub(crate) fn send(&mut self, packet: Packet, now: Time) {
-        let path = &mut self.paths[index(packet.direction())];
+        let path = &mut self.paths[packet.direction().index()];
         path.arrive(packet, now, &mut self.sources);
     }
 
@@ -170,7 +162,7 @@ impl<O: Observer<Packet>> Network<O> {
     }
 
     pub(crate) fn change(&mut self, change: &LinkChange, at: Time) -> Result<(), ParameterError> {
-        let path = &mut self.paths[index(change.direction())];
+        let path = &mut self.paths[change.direction().index()];
         path.change(change, at, &mut self.sources)
     }
 }

@@ -16,7 +16,7 @@ use quell_units::{Random, Rate, Time};
 
 use crate::config::{Config, Error, LinkChange, TransportConfig};
 use crate::flow::{End, Flow};
-use crate::network::{Announce, Network, Path, Source, index};
+use crate::network::{Announce, Network, Path, Source};
 use crate::options::OptionStore;
 use crate::packet::Packet;
 use crate::sleeper::{Lateness, Sleeper};
@@ -275,7 +275,7 @@ impl<O: Observer<Packet>> Simulator<O> {
     }
 
     fn path(&self, hop: Hop, direction: Direction) -> &Path<O> {
-        &self.network.paths[2 * hop.index() + index(direction)]
+        &self.network.paths[2 * hop.index() + direction.index()]
     }
 }
 

@@ -19,22 +19,3 @@ impl fmt::Display for Host {
         })
     }
 }
-
-/// Which way a flow's data goes. The group's port is on the receiver host either way.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Direction {
-    /// From the sender host to the receiver host.
-    Download,
-    /// From the receiver host to the sender host.
-    Upload,
-}
-
-impl Direction {
-    /// The host that the data comes from.
-    pub const fn source(self) -> Host {
-        match self {
-            Self::Download => Host::Sender,
-            Self::Upload => Host::Receiver,
-        }
-    }
-}

@@ -35,7 +35,7 @@ use std::thread::{self, JoinHandle};
 use quell_units::Bytes;
 
 pub use clock::Epoch;
-pub use endpoint::{Direction, Host};
+pub use endpoint::Host;
 pub use error::{EnterError, FlowFailure, TrafficError};
 pub use plan::{FlowPlan, TrafficConfig};
 pub use report::{FlowReport, Sample, Stretch, TrafficReport, Warning};

@@ -8,7 +8,7 @@ use quell_units::{Ecn, Random, Time};
 
 use super::clock::Epoch;
 use super::datagram;
-use super::endpoint::Direction;
+use super::endpoint::Host;
 use super::error::TrafficError;
 use super::run_end::RunEnd;
 
@@ -19,8 +19,8 @@ pub struct FlowPlan {
     pub group: usize,
     /// Index within the group.
     pub flow: usize,
-    /// Direction of the data.
-    pub direction: Direction,
+    /// The host that the data comes from. The group's port is on the receiver host either way.
+    pub source: Host,
     /// Address of the sender host.
     pub sender: IpAddr,
     /// Address of the receiver host and port of the group, by which the link identifies the group.
@@ -165,7 +165,7 @@ mod tests {
         FlowPlan {
             group: 0,
             flow: 0,
-            direction: Direction::Download,
+            source: Host::Sender,
             sender: "10.0.0.1".parse().unwrap(),
             receiver: "10.0.0.2:5000".parse().unwrap(),
             app: Bulk.into(),

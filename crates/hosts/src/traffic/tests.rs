@@ -37,7 +37,7 @@ fn bulk(group: usize, receiver: SocketAddr) -> FlowPlan {
     FlowPlan {
         group,
         flow: 0,
-        direction: Direction::Download,
+        source: Host::Sender,
         sender: receiver.ip(),
         receiver,
         app: Bulk.into(),
@@ -95,7 +95,7 @@ fn assert_sound(report: &TrafficReport) {
 #[test]
 fn bulk_moves_bytes_in_both_directions_and_samples_cover_the_run() {
     let upload = FlowPlan {
-        direction: Direction::Upload,
+        source: Host::Receiver,
         ..bulk(1, free_port(HERE))
     };
     let plans = vec![bulk(0, free_port(HERE)), upload];
@@ -177,7 +177,7 @@ fn cbr_arrives_complete_in_order_and_with_its_sizes_under_ipv4_and_ipv6() {
         }
         let down = cbr(0, free_port(address), 186, ms(20));
         let up = FlowPlan {
-            direction: Direction::Upload,
+            source: Host::Receiver,
             ..cbr(1, free_port(address), 186, ms(20))
         };
         let again = FlowPlan {
@@ -287,10 +287,10 @@ fn flows_start_and_stop_at_their_times() {
             flow,
             start: ms(50 * flow as u64),
             stop: Some(ms(50 * flow as u64 + 100)),
-            direction: if flow % 2 == 0 {
-                Direction::Download
+            source: if flow % 2 == 0 {
+                Host::Sender
             } else {
-                Direction::Upload
+                Host::Receiver
             },
             ..bulk(0, receiver)
         })
@@ -404,7 +404,7 @@ fn both_ends_run_the_control_that_was_asked_for() {
     let upload = FlowPlan {
         group: 1,
         receiver: free_port(HERE),
-        direction: Direction::Upload,
+        source: Host::Receiver,
         ..plan.clone()
     };
     let (report, _) = run(TrafficConfig::new(ms(200), vec![plan, upload]));

@@ -8,15 +8,10 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use quell_hosts::topology::{Port, Topology};
+use quell_hosts::traffic::Host;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Direction {
-    ToReceiver,
-    ToSender,
-}
-
-/// What a test sees of a frame, and may change: returning false drops it.
-type Inspect = Box<dyn FnMut(Direction, &mut Frame<'_>) -> bool + Send>;
+/// What a test sees of a frame on its way to a host, and may change: returning false drops it.
+type Inspect = Box<dyn FnMut(Host, &mut Frame<'_>) -> bool + Send>;
 
 pub(crate) struct Cable {
     stop: Arc<AtomicBool>,
@@ -28,7 +23,7 @@ impl Cable {
     pub(crate) fn join(
         topology: &Topology,
         delay: Duration,
-        inspect: impl FnMut(Direction, &mut Frame<'_>) -> bool + Send + 'static,
+        inspect: impl FnMut(Host, &mut Frame<'_>) -> bool + Send + 'static,
     ) -> Self {
         let open = |port: &Port| topology.link.run(|| packet_socket(port.index)).unwrap();
         let ports = [open(&topology.to_sender), open(&topology.to_receiver)];
@@ -66,10 +61,10 @@ fn carry(ports: &[OwnedFd; 2], delay: Duration, mut inspect: Inspect, stop: &Ato
             });
         wait(ports, patience);
         for (from, port) in ports.iter().enumerate() {
-            let direction = [Direction::ToReceiver, Direction::ToSender][from];
+            let to = [Host::Receiver, Host::Sender][from];
             while let Some(length) = receive(port, &mut buffer) {
                 if inspect(
-                    direction,
+                    to,
                     &mut Frame {
                         bytes: &mut buffer[..length],
                     },

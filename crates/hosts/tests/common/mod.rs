@@ -14,7 +14,7 @@ use quell_hosts::{capabilities, cc};
 use rustix::thread::CapabilitySet;
 
 #[allow(unused_imports, reason = "each test binary uses its own part")]
-pub(crate) use cable::{Cable, Direction};
+pub(crate) use cable::Cable;
 
 /// Whether networks can be made here. If not, says so on standard error, past the harness's capture, and the test returns.
 pub(crate) fn can_make_networks(test: &str) -> bool {

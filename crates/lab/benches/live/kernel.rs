@@ -10,9 +10,7 @@ use std::sync::{Arc, mpsc};
 use quell_hosts::capabilities;
 use quell_hosts::namespace::Namespace;
 use quell_hosts::topology::{Topology, TopologyConfig};
-use quell_hosts::traffic::{
-    Direction, EnterError, Epoch, FlowPlan, Sample, Traffic, TrafficConfig,
-};
+use quell_hosts::traffic::{EnterError, Epoch, FlowPlan, Host, Sample, Traffic, TrafficConfig};
 use quell_units::{Ecn, Random, Time};
 
 use crate::workload::{Load, Workload};
@@ -82,7 +80,7 @@ fn plans(topology: &Topology, workload: &Workload, stop: Time) -> Vec<FlowPlan> 
     let plan = |flow| FlowPlan {
         group: 0,
         flow,
-        direction: Direction::Download,
+        source: Host::Sender,
         sender: addresses.sender.into(),
         receiver: (addresses.receiver, PORT).into(),
         app: workload.app(),

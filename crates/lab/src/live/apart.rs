@@ -28,7 +28,7 @@ use quell_hosts::broker::{Answer, Broker, Line};
 use quell_kernel::Reason;
 use quell_measure::Summary;
 use quell_results::packets::PacketFile;
-use quell_scenario::contract::{Listener, Measured, Row, Unwritten};
+use quell_scenario::contract::{Listener, Measurements, Row, Unwritten};
 use quell_units::Time;
 use rustix::fs::{Access, access};
 use rustix::process::geteuid;
@@ -249,7 +249,11 @@ fn run(writer: Option<Writer>, task: &[u8], line: &Line<'_>) -> Result<(), RunEr
     .map(drop)
 }
 
-fn run_confined(job: Job<'_>, options: &LiveOptions, folder: &Path) -> Result<Measured, RunError> {
+fn run_confined(
+    job: Job<'_>,
+    options: &LiveOptions,
+    folder: &Path,
+) -> Result<Measurements, RunError> {
     let (scenario, seed, stop) = (job.scenario, job.seed, job.stop);
     let mut listener = Confined {
         inner: ToDisk::new(job),

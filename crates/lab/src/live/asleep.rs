@@ -4,7 +4,8 @@
 //! difference grows during a run, the machine was suspended for as long. While a process is stopped its packets pile up and the
 //! clock of the run goes on; its threads wake late once, which no percentile shows.
 
-use quell_link::{Direction, LinkReport};
+use quell_link::LinkReport;
+use quell_measure::Direction;
 use quell_measure::Summary;
 use quell_units::Time;
 use rustix::time::{ClockId, clock_gettime};
@@ -70,8 +71,7 @@ fn reading(clock: ClockId) -> Time {
 
 /// Warns if the link's thread slept through a noteworthy part of what was measured.
 pub(super) fn warn_of_sleep(report: &LinkReport, summary: &Summary, warnings: &mut Vec<String>) {
-    let late = [Direction::Forward, Direction::Reverse]
-        .map(|direction| report.direction(direction).lateness.max);
+    let late = Direction::BOTH.map(|direction| report.direction(direction).lateness.max);
     let slept = late.into_iter().fold(report.oversleep.max, Time::max);
     let shortest = shortest_phase(summary);
     if shortest > 0.0 && seconds(slept) > shortest * TOLERABLE_SLEEP_PERCENT as f64 / 100.0 {

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use quell_results::packets::PacketFile;
-use quell_scenario::contract::Measured;
+use quell_scenario::contract::Measurements;
 
 use super::{LiveError, LiveListener};
 use crate::fill::ToDisk;
@@ -16,7 +16,7 @@ pub(crate) fn live(
     job: Job<'_>,
     world: World,
     options: &LiveOptions,
-) -> Result<Measured, RunError> {
+) -> Result<Measurements, RunError> {
     let (scenario, seed, stop) = (job.scenario, job.seed, job.stop);
     let mut disk = ToDisk::new(job);
     let measured = super::run(scenario, seed, world, options, stop, &mut disk);

@@ -48,7 +48,7 @@ use outside::Outside;
 use plan::Plan;
 pub(crate) use plan::pool_bytes;
 use quell_results::packets::{LivePackets, PacketFile};
-use quell_scenario::contract::{Listener, Measured, Row};
+use quell_scenario::contract::{Listener, Measurements, Row};
 use quell_scenario::{Scenario, figures};
 
 /// Time between the set-up and the run's time zero, so that no thread is late for it.
@@ -131,7 +131,7 @@ pub fn run(
     options: &LiveOptions,
     stop: &AtomicBool,
     listener: &mut dyn LiveListener,
-) -> Result<Measured, LiveError> {
+) -> Result<Measurements, LiveError> {
     let kernel_queue = kernel::queue(scenario, world, options)?;
     let plan = Plan::new(
         scenario,
@@ -272,7 +272,7 @@ pub fn run(
         ));
     }
     summary.warnings = warnings;
-    Ok(Measured {
+    Ok(Measurements {
         summary,
         histograms,
         work: None,

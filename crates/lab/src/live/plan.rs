@@ -7,12 +7,9 @@ use quell_app::Transport;
 use quell_hosts::cc::{self, Control, Modules};
 use quell_hosts::kernel_queue::KernelQueue;
 use quell_hosts::topology::{GroupConfig as TopologyGroup, Topology, TopologyConfig};
-use quell_hosts::traffic::{
-    Direction as HostDirection, Epoch, FlowPlan, RunEnd, TrafficConfig, TrafficReport,
-};
+use quell_hosts::traffic::{Epoch, FlowPlan, Host, RunEnd, TrafficConfig, TrafficReport};
 use quell_link::{
-    CrossingConfig, Descriptor, Direction as LinkDirection, DirectionConfig, GroupConfig,
-    LinkChange, LinkConfig, Noise, OnWire,
+    CrossingConfig, Descriptor, DirectionConfig, GroupConfig, LinkChange, LinkConfig, Noise, OnWire,
 };
 use quell_measure::{Direction, GroupInfo, Hop, Recorder, Summary, Timeline};
 use quell_results::packets::FIRST_PORT;
@@ -117,8 +114,8 @@ impl<'a> Plan<'a> {
     /// The link between the two hosts.
     pub(super) fn link(&self, epoch: Epoch) -> Result<LinkConfig, LiveError> {
         let mut config = LinkConfig::new(
-            self.side(Direction::Forward, "queue"),
-            self.side(Direction::Reverse, "reverse.queue"),
+            self.direction(Direction::Forward, "queue"),
+            self.direction(Direction::Reverse, "reverse.queue"),
         );
         config.mtu = MTU.get() as u16;
         config.exact_clock = self.world == World::Virtual;
@@ -155,8 +152,8 @@ impl<'a> Plan<'a> {
         }
     }
 
-    fn side(&self, direction: Direction, component: &str) -> DirectionConfig {
-        let side = self.scenario.link.side(direction);
+    fn direction(&self, direction: Direction, component: &str) -> DirectionConfig {
+        let side = self.scenario.link.direction(direction);
         DirectionConfig {
             rate: side.rate,
             framing: side.framing,
@@ -189,9 +186,9 @@ impl<'a> Plan<'a> {
         FlowPlan {
             group: lifetime.group,
             flow: lifetime.flow,
-            direction: match group.direction {
-                Direction::Forward => HostDirection::Download,
-                Direction::Reverse => HostDirection::Upload,
+            source: match group.direction {
+                Direction::Forward => Host::Sender,
+                Direction::Reverse => Host::Receiver,
             },
             sender: addresses.sender.into(),
             receiver: SocketAddr::new(addresses.receiver.into(), port(lifetime.group)),
@@ -278,22 +275,18 @@ pub(crate) fn pool_bytes(scenario: &Scenario) -> Bytes {
     Bytes::new(u64::from(frames) * (MTU.get() + 64))
 }
 
-fn changes(change: &quell_scenario::Change) -> Vec<(Time, LinkChange)> {
-    let direction = |direction: Direction| match direction {
-        Direction::Forward => LinkDirection::Forward,
-        Direction::Reverse => LinkDirection::Reverse,
-    };
+fn changes(change: &quell_scenario::TimedChange) -> Vec<(Time, LinkChange)> {
     let each = change.set.iter().filter_map(|setting| match setting {
-        Setting::Rate(way, rate) => Some(LinkChange::SetRate {
-            direction: direction(*way),
+        Setting::Rate(direction, rate) => Some(LinkChange::SetRate {
+            direction: *direction,
             rate: *rate,
         }),
         Setting::Queue {
-            direction: way,
+            direction,
             key,
             value,
         } => Some(LinkChange::Configure {
-            direction: direction(*way),
+            direction: *direction,
             key: key.clone(),
             value: value.clone(),
         }),

@@ -1,7 +1,7 @@
 //! What puts a live result in doubt.
 
 use quell_hosts::traffic::{TrafficReport, Warning};
-use quell_link::Direction;
+use quell_measure::Direction;
 use quell_measure::Summary;
 use quell_scenario::figures::{warn_if_idle, warn_if_unmeasured};
 
@@ -26,10 +26,8 @@ pub(super) fn warnings(
     for warning in report.warnings() {
         warnings.push(with_names(plan, warning));
     }
-    for (direction, name) in [
-        (Direction::Forward, "forward"),
-        (Direction::Reverse, "reverse"),
-    ] {
+    for direction in Direction::BOTH {
+        let name = direction.name();
         let missing = linked.report.direction(direction).checksum_missing;
         if missing > 0 {
             warnings.push(format!(
@@ -41,10 +39,8 @@ pub(super) fn warnings(
 }
 
 fn lost(linked: &Linked, warnings: &mut Vec<String>) {
-    for (direction, name) in [
-        (Direction::Forward, "forward"),
-        (Direction::Reverse, "reverse"),
-    ] {
+    for direction in Direction::BOTH {
+        let name = direction.name();
         let lost = linked.report.direction(direction).lost;
         if lost.total() > 0 {
             warnings.push(format!(
@@ -60,10 +56,8 @@ fn late(plan: &Plan<'_>, linked: &Linked, warnings: &mut Vec<String>) {
         return;
     };
     let tolerable = smallest * TOLERABLE_LATENESS_PERCENT / 100;
-    for (direction, name) in [
-        (Direction::Forward, "forward"),
-        (Direction::Reverse, "reverse"),
-    ] {
+    for direction in Direction::BOTH {
+        let name = direction.name();
         let late = linked.report.direction(direction).lateness.p99;
         if late > tolerable {
             warnings.push(format!(

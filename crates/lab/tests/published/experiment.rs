@@ -79,7 +79,7 @@ impl Observer<Packet> for Longest {
 type Observers = Both<Recorder, Both<BurstRecorder, Longest>>;
 
 fn observers(scenario: &Scenario, hop: Hop, direction: Direction) -> Observers {
-    let (run, side) = (&scenario.run, scenario.link.side(direction));
+    let (run, side) = (&scenario.run, scenario.link.direction(direction));
     let queue: Discipline<Packet> = side
         .queue
         .build(side.rate, Random::new(0, "names"))

@@ -6,7 +6,7 @@
 //! belong to no group.
 
 use super::frame::IpPacket;
-use crate::direction::Direction;
+use quell_measure::Direction;
 
 /// The group of each port.
 #[derive(Debug, Clone)]

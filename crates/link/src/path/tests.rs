@@ -1,13 +1,13 @@
 //! The fate of packets does not depend on when the link's thread comes.
 
 use super::*;
-use crate::direction::Direction;
 use crate::frames::Frame;
 use crate::frames::frame::IpPacket;
 use proptest::prelude::*;
 use quell_aqm::marker::MARKERS;
 use quell_aqm::value::{CodeScale, ValueFunction};
 use quell_aqm::{Drop, DropReason, Link, Packet as _, QueueId, disciplines};
+use quell_measure::Direction;
 use quell_units::{Bytes, Ecn, Random, Settings};
 
 const US: fn(u64) -> Time = Time::from_micros;

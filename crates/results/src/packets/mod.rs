@@ -19,7 +19,7 @@ use quell_tcp::Segment;
 use quell_units::{Random, Rate, Time};
 
 use quell_scenario::sim::Recording;
-use quell_scenario::{Link, Scenario, Side, World, figures};
+use quell_scenario::{DirectionSpec, Link, Scenario, World, figures};
 
 use crate::Error;
 use connections::Connections;
@@ -138,8 +138,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// Both directions of a link, in the order of their interfaces.
-fn sides(link: &Link) -> [(Direction, &Side); 2] {
-    Direction::BOTH.map(|direction| (direction, link.side(direction)))
+fn sides(link: &Link) -> [(Direction, &DirectionSpec); 2] {
+    Direction::BOTH.map(|direction| (direction, link.direction(direction)))
 }
 
 /// Number of the interface of one direction of one link.

@@ -18,7 +18,7 @@ use quell_sim::Simulator;
 use quell_units::{Random, Time};
 
 use crate::Scenario;
-use crate::contract::{Listener, Measured, Row, Unwritten, Work};
+use crate::contract::{Listener, Measurements, Row, Unwritten, Work};
 use crate::figures::{self, Stretch};
 use crate::lifetimes::{Lifetime, lifetimes};
 pub use plan::receive_buffer;
@@ -70,7 +70,7 @@ pub fn run(
     seed: u64,
     stop: &AtomicBool,
     listener: &mut dyn Listener,
-) -> Result<Measured, SimError> {
+) -> Result<Measurements, SimError> {
     run_late(scenario, seed, None, stop, listener)
 }
 
@@ -81,7 +81,7 @@ pub fn run_late(
     lateness: Option<Lateness>,
     stop: &AtomicBool,
     listener: &mut dyn Listener,
-) -> Result<Measured, SimError> {
+) -> Result<Measurements, SimError> {
     let mut running = Running::new(scenario, seed, |recorder| recorder)?;
     if let Some(lateness) = lateness {
         running
@@ -241,7 +241,7 @@ impl<O: Observer<quell_sim::Packet> + Recording> Running<O> {
     }
 
     /// Ends the run, and returns what it measured.
-    pub fn finish(mut self, listener: &mut dyn Listener) -> Result<Measured, SimError> {
+    pub fn finish(mut self, listener: &mut dyn Listener) -> Result<Measurements, SimError> {
         let ended = self.end();
         let partial = ended < self.scenario.run.duration;
         if partial {
@@ -294,7 +294,7 @@ impl<O: Observer<quell_sim::Packet> + Recording> Running<O> {
         figures::warn_if_idle(scenario, &summary, &mut warnings);
         self.warn_of_windows(&mut warnings);
         summary.warnings = warnings;
-        Ok(Measured {
+        Ok(Measurements {
             summary,
             histograms,
             work: Some(work),

@@ -78,7 +78,7 @@ fn on_hosts(
 }
 
 fn side(scenario: &Scenario, direction: Direction, seed: u64, component: &str) -> DirectionConfig {
-    let side = scenario.link.side(direction);
+    let side = scenario.link.direction(direction);
     DirectionConfig {
         rate: side.rate,
         framing: side.framing,
@@ -139,7 +139,7 @@ fn transport(group: &Group, scenario: &Scenario) -> Result<TransportConfig, SimE
     Ok(TransportConfig::Stream(Box::new((sender, receiver))))
 }
 
-fn changes(change: &crate::Change) -> Vec<(Time, LinkChange)> {
+fn changes(change: &crate::TimedChange) -> Vec<(Time, LinkChange)> {
     let each = change.set.iter().filter_map(|setting| match setting {
         Setting::Rate(direction, rate) => Some(LinkChange::Rate {
             direction: *direction,

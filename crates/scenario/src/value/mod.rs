@@ -22,7 +22,7 @@ use quell_aqm::value::{CodeScale, Point, ValueFunction, function};
 use quell_units::parameter::{Parameter, Value};
 use quell_units::{ParameterError, Random, Settings};
 
-use super::{QueueSpec, Side};
+use super::{DirectionSpec, QueueSpec};
 
 /// The word of a group whose packets carry no value.
 pub(crate) const UNMARKED: &str = "none";
@@ -123,7 +123,7 @@ impl ValueSpec {
     }
 
     /// The marker in front of the queue of `side`, whose randomness is drawn from `random` alone.
-    pub fn build(&self, side: &Side, random: Random) -> Result<Marker, ParameterError> {
+    pub fn build(&self, side: &DirectionSpec, random: Random) -> Result<Marker, ParameterError> {
         let functions = self.functions.iter();
         let functions = functions.map(|function| function.build(side.codes));
         let functions: Vec<ValueFunction> = functions.collect::<Result<_, _>>()?;
@@ -131,7 +131,7 @@ impl ValueSpec {
     }
 
     /// Bytes that the marker and its functions take at most, while they are made.
-    pub(super) fn memory(&self, side: &Side) -> u64 {
+    pub(super) fn memory(&self, side: &DirectionSpec) -> u64 {
         // For each code a rate, in a vector that grows; the index has an entry for each of 2⁷ steps of 42 octaves.
         let tables = self
             .functions

@@ -142,7 +142,7 @@ pub(crate) fn group(
     direction: Option<Direction>,
 ) -> Option<Option<ValueSpec>> {
     let Some(node) = view.node(reader, "value") else {
-        let queue = &values.link?.side(direction?).queue;
+        let queue = &values.link?.direction(direction?).queue;
         return Some(ValueSpec::default(queue));
     };
     // Where the functions are wrong, names of them may be right.

@@ -123,7 +123,7 @@ impl End {
     const POLLS_PER_TURN: usize = 256;
 
     pub(super) fn new(index: usize, plan: &FlowPlan, host: Host) -> Self {
-        let source = plan.direction.source() == host;
+        let source = plan.source == host;
         let role = if source { Role::Sender } else { Role::Receiver };
         Self {
             index,

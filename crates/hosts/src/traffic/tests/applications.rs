@@ -32,7 +32,7 @@ fn bursts(group: usize, on: Time, off: Time, datagrams: Option<Datagrams>) -> Fl
 
 fn upload(plan: FlowPlan) -> FlowPlan {
     FlowPlan {
-        direction: Direction::Upload,
+        source: Host::Receiver,
         ..plan
     }
 }
