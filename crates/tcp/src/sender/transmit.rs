@@ -28,7 +28,7 @@ pub(super) enum Forced {
 
 /// Why a round of polls ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Limit {
+pub(super) enum SendLimit {
     /// The application has written no more.
     Application,
     CongestionWindow,
@@ -327,7 +327,7 @@ impl Sender {
 
     /// The new data or FIN that may leave now, or why none may.
     #[inline]
-    fn next_new(&mut self, now: Time) -> Result<New, Limit> {
+    fn next_new(&mut self, now: Time) -> Result<New, SendLimit> {
         let full = self.full_payload(now);
         let mut payload = self.next_payload(full);
         if payload == 0 {
@@ -338,17 +338,17 @@ impl Sender {
                     full,
                     may_push: false,
                 }),
-                false => Err(Limit::Application),
+                false => Err(SendLimit::Application),
             };
         }
         let in_flight = self.board.in_flight();
         if in_flight >= self.window.cwnd {
-            return Err(Limit::CongestionWindow);
+            return Err(SendLimit::CongestionWindow);
         }
         let next = self.board.snd_nxt();
         if next + u64::from(payload) > self.wnd_end {
             if !self.board.is_empty() {
-                return Err(Limit::ReceiveWindow);
+                return Err(SendLimit::ReceiveWindow);
             }
             // No ACK is due that could open the window: send what fits.
             payload = self.wnd_end.saturating_sub(next) as u32;
@@ -356,12 +356,12 @@ impl Sender {
                 if !self.timers.is(Timer::Probe0) {
                     self.timers.set(Timer::Probe0, now, self.timers.rto());
                 }
-                return Err(Limit::ReceiveWindow);
+                return Err(SendLimit::ReceiveWindow);
             }
         }
         let waits_for_more = payload < full && self.nagle && !self.is_closed;
         if waits_for_more && self.snd_sml > self.snd_una {
-            return Err(Limit::Application);
+            return Err(SendLimit::Application);
         }
         if !self.continues_burst(self.board.tail())
             && !self.queue.pushes_one
@@ -459,20 +459,20 @@ impl Sender {
     }
 
     /// Ends a run of polls (the last lines of `tcp_write_xmit`).
-    fn end_round(&mut self, limit: Option<Limit>, now: Time) {
+    fn end_round(&mut self, limit: Option<SendLimit>, now: Time) {
         let has_sent = std::mem::take(&mut self.usage.has_sent);
         self.queue.pushes_one = false;
         if has_sent {
             self.schedule_loss_probe(now, false);
         }
         match limit {
-            Some(Limit::CongestionWindow) => self.counters.cwnd_limited += 1,
-            Some(Limit::ReceiveWindow) => self.counters.rwnd_limited += 1,
-            Some(Limit::Application) => self.on_app_limited(),
-            Some(Limit::TsoDefer) | None => {}
+            Some(SendLimit::CongestionWindow) => self.counters.cwnd_limited += 1,
+            Some(SendLimit::ReceiveWindow) => self.counters.rwnd_limited += 1,
+            Some(SendLimit::Application) => self.on_app_limited(),
+            Some(SendLimit::TsoDefer) | None => {}
         }
-        let is_limited =
-            limit == Some(Limit::CongestionWindow) || self.board.in_flight() >= self.window.cwnd;
+        let is_limited = limit == Some(SendLimit::CongestionWindow)
+            || self.board.in_flight() >= self.window.cwnd;
         if has_sent || is_limited {
             self.cwnd_validate(is_limited, now);
         }

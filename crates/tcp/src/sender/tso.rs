@@ -13,7 +13,7 @@
 use quell_units::{Bytes, Rate, Time};
 
 use super::Sender;
-use super::transmit::Limit;
+use super::transmit::SendLimit;
 use crate::cc::{CongestionControl as _, State};
 
 /// Largest payload of a burst in bytes: 64 KiB without headers (`sk_gso_max_size`).
@@ -138,7 +138,7 @@ impl Sender {
 
     /// `tcp_tso_should_defer`: why new data that could leave now is deferred; `None` if it is not.
     #[inline]
-    pub(super) fn tso_should_defer(&self, in_flight: u32, now: Time) -> Option<Limit> {
+    pub(super) fn tso_should_defer(&self, in_flight: u32, now: Time) -> Option<SendLimit> {
         let left = self.write_seq.saturating_sub(self.board.snd_nxt());
         if !self.gso || left <= u64::from(self.mss) || !self.expects_ack_soon(now) {
             return None;
@@ -156,7 +156,7 @@ impl Sender {
         let expected = self.board.entry(self.board.head()).sent + srtt;
         expected <= now + PATIENCE.min(srtt / 2)
     }
-    fn defer_reason(&self, left: u64, in_flight: u32, now: Time) -> Option<Limit> {
+    fn defer_reason(&self, left: u64, in_flight: u32, now: Time) -> Option<SendLimit> {
         let mss = u64::from(self.mss);
         // The last departure may be planned for later.
         let stamp = self.last_departure.max(self.pacing.next());
@@ -179,12 +179,12 @@ impl Sender {
             None => left.min(LARGEST / mss * mss),
         };
         if by_congestion < by_receiver && by_congestion <= written {
-            return Some(Limit::CongestionWindow);
+            return Some(SendLimit::CongestionWindow);
         }
         if by_receiver <= by_congestion && by_receiver <= written {
-            return Some(Limit::ReceiveWindow);
+            return Some(SendLimit::ReceiveWindow);
         }
         // All of it fits, and the application may write more unless it has closed.
-        (!self.is_closed).then_some(Limit::TsoDefer)
+        (!self.is_closed).then_some(SendLimit::TsoDefer)
     }
 }
