@@ -159,7 +159,7 @@ impl<P: Packet, Q: Qdisc<P>, O: Observer<P>> Bottleneck<P, Q, O> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn transmit(&mut self, packet: P, now: Time, sink: &mut impl FnMut(P, Departure)) {
         let (end, link_bytes) = self.clock.transmit(now, packet.len());
         let departure = Departure {

@@ -22,6 +22,7 @@ pub struct Framing {
 
 impl Framing {
     /// Link bytes of an IP packet of `len`; at least 1.
+    #[inline]
     pub fn link_bytes(&self, len: Bytes) -> Bytes {
         let framed = len.get().saturating_add_signed(i64::from(self.overhead));
         Bytes::new(framed.max(self.mpu.get()).max(1))
@@ -81,6 +82,7 @@ impl DepartureClock {
     }
     /// Transmits a packet of IP length `len` from `start`, at or after the last end; returns its
     /// end and its link bytes. The rate must not be zero.
+    #[inline]
     pub fn transmit(&mut self, start: Time, len: Bytes) -> (Time, Bytes) {
         let link_bytes = self.framing.link_bytes(len);
         if start > self.free_at {

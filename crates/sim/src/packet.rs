@@ -117,6 +117,7 @@ impl Packet {
     }
 
     /// Takes the segment out. The packet must not be used any more.
+    #[inline]
     pub(crate) fn segment(&self, options: &mut OptionStore) -> Segment {
         let options = options.take(self.options);
         Segment {
@@ -211,6 +212,7 @@ impl quell_aqm::Packet for Packet {
     /// two, at least 512, that holds 64 bytes of headroom, the Ethernet header, the packet and 320
     /// bytes of `skb_shared_info`: 2 304 for 1 500 bytes, 768 for an acknowledgement. The same as
     /// in the live world.
+    #[inline]
     fn memory(&self) -> Bytes {
         let buffer = (u64::from(self.len) + 64 + 14 + 320)
             .next_power_of_two()

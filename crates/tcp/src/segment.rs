@@ -78,6 +78,7 @@ impl SackBlocks {
         })
     }
     /// Number of blocks.
+    #[inline]
     pub fn len(&self) -> usize {
         self.blocks.iter().take_while(|(a, b)| a != b).count()
     }
@@ -119,6 +120,7 @@ impl Segment {
 
     /// Length of the IP packet: headers, payload, 4 bytes and 8 for each SACK block, and the AccECN
     /// option, each padded to a multiple of four.
+    #[inline]
     pub fn ip_length(&self) -> Bytes {
         let blocks = self.sacks.len() as u64;
         let sacks = if blocks == 0 { 0 } else { 4 + 8 * blocks };

@@ -87,6 +87,7 @@ pub struct Receiver {
 impl Application for Receiver {
     type Report = BulkReport;
 
+    #[inline]
     fn poll(&mut self, _now: Time, input: Input, actions: &mut Vec<Action>) {
         match input {
             Input::Started => actions.push(Action::Open(ConnectionId::ONLY)),

@@ -557,6 +557,7 @@ impl Receiver {
         self.feedback.marked()
     }
     /// Number of bytes delivered to the application in order.
+    #[inline]
     pub fn delivered(&self) -> u64 {
         let next = self.reassembly.rcv_nxt();
         self.fin.map_or(next, |fin| next.min(fin))
