@@ -5,6 +5,7 @@
 //! further one starts, and those in flight end. Of several seeds those that are whole are then kept in a folder whose name says
 //! that it is incomplete.
 
+use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -97,6 +98,8 @@ struct Plan<'a> {
     failed: AtomicBool,
     /// What went wrong, with the number of the run.
     errors: Mutex<Vec<(usize, RunError)>>,
+    /// Folders that were not there before, innermost first. They go if nothing came into them.
+    made: Vec<PathBuf>,
 }
 
 /// The seeds of one task.
@@ -144,9 +147,20 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// The folders that do not exist yet and will hold results, innermost first.
+fn missing(tasks: &[Task<'_>]) -> Vec<PathBuf> {
+    let parents = tasks.iter().filter_map(|task| task.options.out.as_deref());
+    let around = parents.flat_map(|out| out.ancestors().skip(1));
+    let missing: BTreeSet<&Path> = around
+        .filter(|folder| !folder.as_os_str().is_empty() && !folder.exists())
+        .collect();
+    missing.into_iter().rev().map(Path::to_owned).collect()
+}
+
 impl<'a> Plan<'a> {
     /// Makes sure that there is room for every result before anything runs.
     fn new(tasks: &'a [Task<'a>]) -> Result<Self, RunError> {
+        let made = missing(tasks);
         let batches: Vec<Batch<'_>> = tasks.iter().map(Batch::new).collect::<Result<_, _>>()?;
         let seeds = |(index, task): (usize, &Task<'_>)| {
             (0..task.scenario.run.seeds.len()).map(move |seed| (index, seed))
@@ -157,6 +171,7 @@ impl<'a> Plan<'a> {
             next: AtomicUsize::new(0),
             failed: AtomicBool::new(false),
             errors: Mutex::default(),
+            made,
         })
     }
 
@@ -210,6 +225,11 @@ impl<'a> Plan<'a> {
             return Ok(self.batches.into_iter().map(Batch::outcome).collect());
         };
         let kept: Vec<KeptSeeds> = self.batches.iter().filter_map(Batch::give_up).collect();
+        // Each folder of a result takes what was made for it along, but only the last one finds that empty.
+        drop(self.batches);
+        for folder in &self.made {
+            let _ = std::fs::remove_dir(folder);
+        }
         if kept.is_empty() {
             return Err(error);
         }

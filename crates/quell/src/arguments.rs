@@ -10,7 +10,7 @@ use clap_complete::Shell;
 use quell_lab::GuestCommand;
 use quell_lab::scenario::{Loaded, closest};
 use quell_lab::{GuestOptions, World};
-use quell_units::notation;
+use quell_units::{Time, notation};
 
 use crate::examples;
 use crate::new::New;
@@ -266,6 +266,9 @@ impl Guest {
     }
 }
 
+/// The shortest time to wait for a guest.
+const SHORTEST_PATIENCE: Time = Time::from_secs(1);
+
 /// How long to wait for a guest whose clock has stopped.
 #[derive(Debug, Args)]
 pub(crate) struct Patience {
@@ -283,6 +286,11 @@ impl Patience {
         };
         if let Some(text) = &self.guest_timeout {
             let time = notation::time(text).map_err(|error| format!("--guest-timeout: {error}"))?;
+            if time < SHORTEST_PATIENCE {
+                return Err(format!(
+                    "--guest-timeout {text}: must be at least {SHORTEST_PATIENCE}; a guest needs about that to begin"
+                ));
+            }
             options.patience = Duration::from_nanos(time.as_nanos());
         }
         Ok(options)

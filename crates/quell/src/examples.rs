@@ -2,7 +2,7 @@
 
 pub(crate) const QUELL: &str = "\
 Examples:
-  quell demo                                   the headline experiment, in a second
+  quell demo                                   the headline experiment
   quell run scenarios/dualq2015/coexistence.toml
   quell compare FILE --queue fifo,pie,dualpi2  one scenario over several queues
   quell help run                               the options of one command

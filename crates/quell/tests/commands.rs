@@ -126,6 +126,21 @@ fn wrong_input_ends_with_two_and_says_what_is_wrong() {
             "--kernel, --guest-timeout and --guest-exec have an effect only with --world virtual",
         ),
         (
+            &[
+                "run",
+                COEXISTENCE,
+                "--world",
+                "virtual",
+                "--guest-timeout",
+                "0s",
+            ],
+            "--guest-timeout 0s: must be at least 1s",
+        ),
+        (
+            &["compare", COEXISTENCE, "--queue", "pie,fifo:"],
+            "--queue fifo:: must be KIND or KIND:PARAMETER=VALUE",
+        ),
+        (
             &["compare", COEXISTENCE, "--world", "sim,sim"],
             "sim is there twice",
         ),

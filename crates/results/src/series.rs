@@ -398,7 +398,7 @@ impl Table {
             SerializedFileWriter::new(file, schema(columns)?, Arc::new(properties.build()))
         };
         Ok(Self {
-            writer: open().map_err(Error::writing(&path))?,
+            writer: open().map_err(|error| unwritten(&path, error))?,
             path,
             columns: columns
                 .iter()
@@ -416,7 +416,8 @@ impl Table {
         if self.rows < ROWS_PER_GROUP {
             return Ok(());
         }
-        self.write_group().map_err(Error::writing(&self.path))
+        let written = self.write_group();
+        written.map_err(|error| unwritten(&self.path, error))
     }
 
     fn write_group(&mut self) -> Result<(), ParquetError> {
@@ -434,8 +435,16 @@ impl Table {
 
     fn finish(mut self) -> Result<(), Error> {
         let whole = self.write_group().and_then(|()| self.writer.into_inner());
-        let file = whole.map_err(Error::writing(&self.path))?;
+        let file = whole.map_err(|error| unwritten(&self.path, error))?;
         file.sync_all().map_err(Error::writing(&self.path))
+    }
+}
+
+/// Why `path` was not written: what the system said, without the name that Parquet has for errors of others.
+fn unwritten(path: &Path, error: ParquetError) -> Error {
+    match error {
+        ParquetError::External(error) => Error::writing(path)(error),
+        error => Error::writing(path)(error),
     }
 }
 

@@ -49,7 +49,16 @@ impl Override {
 
     /// From `KIND[:PARAMETER=VALUE,…]`, the text after `--queue`: the forward queue.
     pub fn queue(text: &str) -> Result<Vec<Self>, String> {
-        let (kind, parameters) = text.split_once(':').unwrap_or((text, ""));
+        let unclear = || {
+            format!(
+                "--queue {text}: must be KIND or KIND:PARAMETER=VALUE,…, such as fifo:limit=100ms"
+            )
+        };
+        let (kind, parameters) = match text.split_once(':') {
+            Some((_, "")) => return Err(unclear()),
+            Some(parts) => parts,
+            None => (text, ""),
+        };
         let one = |key: &str, value: &str| Self {
             argument: format!("--queue {text}"),
             key: format!("link.queue.{key}"),
@@ -62,11 +71,7 @@ impl Override {
         {
             match parameter.split_once('=') {
                 Some((key, value)) if !key.trim().is_empty() => all.push(one(key.trim(), value)),
-                _ => {
-                    return Err(format!(
-                        "--queue {text}: must be KIND or KIND:PARAMETER=VALUE,…, such as fifo:limit=100ms"
-                    ));
-                }
+                _ => return Err(unclear()),
             }
         }
         Ok(all)

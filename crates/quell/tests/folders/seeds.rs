@@ -76,6 +76,12 @@ fn a_full_disk_leaves_no_incomplete_folder_under_a_final_name() {
                 assert_eq!(seeds, expected, "{size}: {name}");
             }
         }
+        assert!(
+            !all.exists() || !names(&all).is_empty(),
+            "{size}: an empty folder"
+        );
+        // What the system said, not what the library for Parquet calls it.
+        assert!(!errors.contains("External"), "{size}: {errors}");
         let full = code == Some(1) && errors.contains("cannot write");
         assert!(
             full || (code == Some(0) && size == "8m"),
