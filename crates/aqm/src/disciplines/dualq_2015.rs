@@ -1,29 +1,29 @@
-//! The DualQ Coupled AQM of 2015: Curvy RED in its first form, four parameters and no more.
+//! The DualQ Coupled AQM of 2015: Curvy RED in its first form, with four parameters.
 //!
 //! Source: slides "Ultra Low Queuing Delay for ALL Applications" (De Schepper, Briscoe, 2015), "Detailed Implementation". L4S is
 //! marked if q_L > T or (q_C << S_L) > R; Classic is dropped if (Q_C << S_C) > max(R1, R2), "think twice to drop". Q_C is q_C
-//! smoothed over 2^f Classic packets; L4S feels q_C unsmoothed. Strict priority. So p_C = (p_L / 2^k)² with k = S_L − S_C: the
-//! slopes are shifts to the *left*, a larger one is steeper (RFC 9332 appendix B has them to the right).
+//! smoothed over 2^f Classic packets; L4S uses q_C unsmoothed. L4S has strict priority. So p_C = (p_L / 2^k)² with k = S_L − S_C: the
+//! slopes are shifts to the *left*, so a larger one is steeper (RFC 9332 appendix B shifts to the right).
 //!
 //! Choices and deviations:
 //!
-//! 1. The slides give no value to any parameter. R is uniform below 2³². As times the defaults lie next to RFC 9332 appendix B:
-//!    k = 1, f = 5, T = 1 ms, certain drop at 2²⁹ ns (537 ms). In packets T is its 5 MTU, and certain drop at 2⁶ packets, because
+//! 1. The slides give no parameter values. R is uniform below 2³². The defaults as times are close to RFC 9332 appendix B:
+//!    k = 1, f = 5, T = 1 ms, certain drop at 2²⁹ ns (537 ms). In packets, T is the RFC's 5 MTU and certain drop is at 2⁶ packets:
 //!    that power of two comes nearest to the slides' "7 … 100 msec" of Classic delay in their demonstration (docs/evidence/published.md).
-//! 2. The unit of q is not stated. Packets are the default, as the axes of the slides; `unit = "time"` takes the sojourn time.
-//! 3. q is what stands in the queue when the link asks, with the packet that leaves; as a time, what that packet, or for
-//!    L4S the Classic head, has waited.
-//! 4. The slides print `QC=(qC-QC)>>f+qC`; meant is Q_C += (q_C − Q_C) >> f. Q_C keeps f + 16 bits more, which count in the
-//!    test too: in whole packets it would stall at any distance below 2^f. q_C counts up to 2⁴⁷, 39 hours.
+//! 2. The slides do not state the unit of q. Packets are the default, as on their axes; `unit = "time"` uses the sojourn time.
+//! 3. q is the queue's length when the link asks for a packet, with the packet that leaves. As a time, it is the sojourn time of
+//!    that packet, or for L4S of the Classic head.
+//! 4. The slides print `QC=(qC-QC)>>f+qC`, which must mean Q_C += (q_C − Q_C) >> f. Q_C keeps f + 16 fraction bits, which count in
+//!    the comparison too: in whole packets it would stall at any distance below 2^f. q_C counts up to 2⁴⁷, which is 39 hours.
 //! 5. Any ECN-capable packet is L4S by default (`any_ect`): the demonstration ran DCTCP "as is", which sends ECT(0).
-//! 6. Classic packets are dropped, as drawn; with `ecn` those that can carry a mark are marked ("Drop/Mark" of another slide).
-//! 7. No limit is given; 1000 packets are those of the authors' module of the year after. It is shared, and the
-//!    only thing that stops an unresponsive L4S flow: as drawn, nothing is dropped in L4S, and Classic starves behind it.
+//! 6. Classic packets are dropped, as in the drawing; with `ecn`, ECN-capable ones are marked ("Drop/Mark" on another slide).
+//! 7. The slides give no limit; the default of 1000 packets is that of the authors' module of the year after. Both queues share
+//!    it, and nothing else stops an unresponsive L4S flow: as drawn, nothing is dropped in L4S, and Classic starves behind it.
 //! 8. Other schedulers and queue protection are additions.
 //!
-//! Needs randomness, and with times the arrival stamps; no updates, and the rate only for a limit in time and queue protection.
-//! Promises: p_C = (p_L/2^k)² at a steady queue. Does not: equalise rates, or protect Classic from L4S traffic that does not respond.
-//! Idle: 416 bytes, and the list of parameters given; 16 bytes a bucket with queue protection.
+//! Needs randomness, with `unit = "time"` arrival stamps, and the rate for a limit in time and for queue protection; no updates.
+//! Promises: p_C = (p_L/2^k)² at a steady queue. Does not: equalise rates, or protect Classic from unresponsive L4S traffic.
+//! Memory when idle: 416 bytes, the list of given parameters, and 16 bytes per bucket of queue protection.
 //!
 //! | corner case | test in `tests.rs` |
 //! | --- | --- |
@@ -31,7 +31,7 @@
 //! | the screen's 20 % and 4 % | `twenty_percent_marks_and_four_percent_drops_are_k_of_zero` |
 //! | instantaneous for L4S, smoothed for Classic | `l4s_feels_the_classic_queue_at_once_and_classic_smoothed` |
 //! | integer average that stalls | `ewma.rs`: `it_equals_an_exact_average_where_whole_numbers_would_stall` |
-//! | p_C = (p_L/2^k)² as it comes out | `marks_and_drops_obey_the_square_law` |
+//! | p_C = (p_L/2^k)², measured | `marks_and_drops_obey_the_square_law` |
 
 mod trials;
 
@@ -180,7 +180,7 @@ impl Curves {
             smoothed,
         }
     }
-    /// With other parameters; Q_C stays as it is.
+    /// With other parameters; Q_C keeps its value.
     fn changed(&self, parameters: &Parameters) -> Self {
         let mut smoothed = self.smoothed.clone();
         smoothed.set_bits(parameters.f);
@@ -285,7 +285,7 @@ impl DualLaw for Law {
             let threshold = self.curves.threshold;
             let native =
                 queue == QueueId::L4S && threshold.is_exceeded_by(packet.sojourn(now), l4s_packets);
-            // The coupled test first, so that what it marks is p_L of all packets.
+            // The coupled test comes first, so that it marks p_L of all packets.
             if self.roll(self.curves.coupled(q_c)) {
                 mark(&mut packet, queue, MarkReason::Coupled, now, obs);
             } else if native {

@@ -1,36 +1,36 @@
 //! The DualQ Coupled AQM with Curvy RED: RFC 9332 appendix B.
 //!
-//! Q_C is the Classic queue's delay smoothed over 2^g_C packets. Above minTh it makes √p_C rise over range_C and p_CL over
-//! range_L = range_C / 2^k': a Classic packet is dropped or marked if √p_C > max of 2·U randoms, an L4S packet marked if its delay is
-//! above T or p_CL > max of U. Unlike the slides of 2015, both feel the *smoothed* queue.
+//! Q_C is the delay of the Classic queue, smoothed over 2^g_C packets. Above minTh, √p_C rises with Q_C over range_C, and p_CL over
+//! range_L = range_C / 2^k'. A Classic packet is dropped or marked if √p_C > max of 2·U randoms. An L4S packet is marked if its delay
+//! is above T or p_CL > max of U randoms. Unlike in the slides of 2015, both use the *smoothed* queue.
 //!
 //! Choices and deviations:
 //!
-//! 1. Figure 9 prints minTh = 500 ms, all of range_C and twice the buffer: nothing would ever be signalled. The default is
-//!    500 µs, which must have been meant; 0 is what the integer form has.
-//! 2. `arithmetic = "exact"` is figure 10 with times in seconds, `"integer"` figure 11 to the integer: ns taken as 2^−30 s, so that
-//!    its ranges are 7.4 % wider (500 ms stands for 2²⁹ ns = 536.9 ms), no minTh, whole nanoseconds of Q_C. S_C is given as range_C.
-//! 3. Randoms have 32 bits, as in figure 11: a probability is exact to 2⁻³².
+//! 1. Figure 9 prints minTh = 500 ms, which is all of range_C and twice the buffer: nothing would ever be signalled. The default is
+//!    500 µs, which was probably meant; the integer form has 0.
+//! 2. `arithmetic = "exact"` is figure 10 with times in seconds. `"integer"` is figure 11 to the integer: a nanosecond counts as
+//!    2^−30 s, so its ranges are 7.4 % wider (500 ms stands for 2²⁹ ns = 536.9 ms); no minTh; Q_C in whole nanoseconds. range_C gives S_C.
+//! 3. Random numbers have 32 bits, as in figure 11: a probability is exact to 2⁻³².
 //! 4. `cq.time()` after the pop is the sojourn time of the packet that leaves, and so is `lq.time()` in line 5.
-//! 5. Overload is left to the reader "as DualPI2": from p_CL = 1, which is p_C = p_Cmax = 1/k², also L4S and Classic ECN packets
-//!    are dropped with p_C; with `overflow`, √p_C stays at 1/k and the queues grow instead.
-//! 6. As DualPI2's controller then does, the filter reads the longer queue (`input = "longest"`): on a Classic departure the longer
-//!    of both delays, on an L4S departure that delay if no Classic packet has waited longer. The listing (`"classic"`) reads Classic
-//!    departures alone: without them Q_C, and with it p_CL, stands still at whatever it was, and an L4S flood meets no drop.
-//! 7. `asymmetric` takes min(Q_C, delay of the Classic queue), as note 3 of B.1 suggests. Its ramp instead of the step is not here.
+//! 5. The RFC leaves overload to the reader, "as DualPI2". From p_CL = 1 on, where p_C = p_Cmax = 1/k², L4S and Classic ECN packets
+//!    are dropped with p_C too. With `overflow`, √p_C stays at 1/k and the queues grow instead.
+//! 6. As DualPI2's controller does, the filter reads the longer queue (`input = "longest"`): on a Classic departure the longer of both
+//!    delays, on an L4S departure its delay unless a Classic packet has waited longer. The listing (`"classic"`) reads Classic
+//!    departures only: without them Q_C, and p_CL with it, keeps its last value, and an L4S flood meets no drop.
+//! 7. `asymmetric` uses min(Q_C, delay of the Classic queue), as note 3 of B.1 suggests. Its ramp instead of the step is missing.
 //!
-//! Needs arrival stamps, randomness and the link's rate (for the limit); no updates. Promises: √p_C = p_CL/2^k' always. Does not: bound
-//! the Classic delay, which is 100 ms at 4 % drops. With `scheduler = "strict"` an L4S flood starves Classic, whose filter then stands still.
-//! Idle: 448 bytes and the list of parameters given; 16 bytes a bucket with queue protection.
+//! Needs arrival stamps, randomness and the link's rate (for the limit); no updates. Promises: √p_C = p_CL/2^k' at all times. Does not:
+//! bound the Classic delay, which is 100 ms at 4 % drops. With `scheduler = "strict"` an L4S flood starves Classic, whose filter then stops.
+//! Memory when idle: 448 bytes, the list of given parameters, and 16 bytes per bucket of queue protection.
 //!
 //! | corner case | test in `tests.rs` |
 //! | --- | --- |
 //! | minTh as printed, 0 and 0.5 ms | `the_printed_min_th_would_never_signal`, `the_ramps_begin_at_min_th` |
 //! | ranges of both arithmetics | `the_integer_form_is_7_4_percent_wider`, `the_integer_form_equals_its_listing` |
 //! | k' and the sign of S | `the_l4s_range_is_shorter_by_the_coupling` |
-//! | smoothed, not instantaneous | `both_queues_feel_the_smoothed_delay` |
+//! | smoothed delay in both queues | `both_queues_feel_the_smoothed_delay` |
 //! | integer average that stalls | `the_integer_average_stalls_within_31_ns`, `ewma.rs` |
-//! | p_C = (p_CL/k)² as it comes out | `marks_and_drops_obey_the_square_law` |
+//! | p_C = (p_CL/k)², measured | `marks_and_drops_obey_the_square_law` |
 
 mod trials;
 
@@ -224,7 +224,7 @@ impl Average {
     fn get(&self) -> u64 {
         match self {
             Self::Exact(average) => average.get(),
-            // An average of what is not negative, with shifts that round down, is not negative.
+            // An average of non-negative values, with shifts that round down, is not negative.
             Self::Integer(q_c, _) => (*q_c as u64) << FRACTION,
         }
     }
@@ -345,7 +345,7 @@ impl Law {
                 return Some(DropReason::Overload);
             }
             mark(packet, queue, MarkReason::Overload, now, obs);
-        // The coupled test first, so that what it marks is p_CL of all packets.
+        // The coupled test comes first, so that it marks p_CL of all packets.
         } else if curves.exceeds(curves.coupled(root), curves.u, &mut self.random) {
             mark(packet, queue, MarkReason::Coupled, now, obs);
         } else if native {

@@ -1,46 +1,46 @@
-//! From a virtual queue to its congestion threshold value, every interval: five readings of what is not published.
+//! The congestion threshold value (CTV) of a virtual queue, every interval: five readings of a law that is not published.
 //!
 //! | `variant`  | CTV | status |
 //! | ---------- | --- | ------ |
-//! | `b`        | the smallest value above which no more than C_v·D waits; 0 if no more waits at all | the literal reading of the slides ("calculated from H_INi and D_i") |
-//! | `b_smooth` | an eighth of the way to that of `b`, on the scale of values | ours |
-//! | `r`        | the smallest value above which no more came lately than C_v serves in that time, and what is missing to C_v·D besides | ours |
-//! | `q`        | the value up to which a share p of the bytes that came lately lies; p by a PI controller from the delay of the virtual queue | ours, after PVPIE and US 12,021,756 |
-//! | `v`        | the highest value that a virtual queue of C_v·D, which drops the lowest values first, dropped in the interval | ours, after US 11,563,698 |
+//! | `b`        | the smallest value above which no more than C_v·D waits; 0 if the whole backlog is within C_v·D | the literal reading of the slides ("calculated from H_INi and D_i") |
+//! | `b_smooth` | moves by an eighth of its distance to the CTV of `b`, on the scale of values | quell |
+//! | `r`        | the smallest value above which the recent arrivals are no more than C_v serves in that time, corrected for the backlog's distance to C_v·D | quell |
+//! | `q`        | the value below or at which a share p of the bytes of recent arrivals lies; p comes from a PI controller of the virtual queue's delay | quell, after PVPIE and US 12,021,756 |
+//! | `v`        | the highest value that a virtual queue of C_v·D, which drops the lowest values first, dropped in the interval | quell, after US 11,563,698 |
 //!
-//! b swings, because what it makes to be dropped leaves the histogram, from which the next quantile is then taken; a share of arrivals has no such
-//! bias; v swings half as far. b_smooth moves by an eighth of the value itself, so that it swings the wider the higher the scale of values begins. In v a
-//! packet that is condemned is often sent all the same, marked, or judged by a later threshold; so its record stays in the virtual queue
-//! like any other until it is served, or its packet dropped. Without that more than C_v is used.
+//! **b** swings: the packets that it drops leave the histogram from which the next quantile is taken. A share of arrivals has no such bias.
+//! **b_smooth** moves by an eighth of the value itself, so it swings more the higher the scale of values begins.
+//! **v** swings half as far as b. A packet that v condemns is often sent nevertheless: marked, or judged by a later threshold. So its record
+//! stays in the virtual queue until it is served or its packet is dropped; otherwise more than C_v would be used.
 //!
-//! The gains of q are for 10 ms, and not scaled. On a link so slow that a packet takes more than D (2.4 Mbit/s at 5 ms), each packet moves p
-//! far: give a longer target.
+//! **q** has gains for an interval of 10 ms, which are not scaled. On a link so slow that a packet takes more than D (2.4 Mbit/s at 5 ms), each
+//! packet moves p far; use a longer target.
 //!
-//! `r` needs no controller. Of what came lately, half of the last interval's bytes, a quarter of those of the one before, and so on, it lets through
-//! what C_v serves in the same part of the time, more while less than C_v·D waits and less while more does, so that the difference
-//! is made up within `recovery`. Marked bytes are let through too; the virtual queue then settles at a delay beyond D at which the
-//! correction makes up for them, which costs nobody real delay. A share of bytes is one of arrivals, so what is dropped does not
-//! bend the threshold, as it does that of `b`; and nothing is left over from an overload that has ended, as in the integral of `q`.
+//! **r** needs no controller. Recent arrivals are half of the last interval's bytes, a quarter of those of the interval before, and so on. Of these,
+//! r admits what C_v serves in the same, equally weighted time: more while less than C_v·D waits, and less while more waits, so
+//! that the difference is made up within `recovery`. Marked bytes are admitted too; the virtual queue then settles at a delay above D at which the
+//! correction compensates for them. That is no real delay. Because r takes a share of arrivals, dropped packets do not bias the
+//! threshold, as they do in `b`; and an overload that has ended leaves nothing behind, as it does in the integral of `q`.
 //!
-//! Rounding: `b_smooth` keeps 16 bits behind the point, moves by whole units of them toward zero, and is rounded to the nearest value
-//! to be used; p is that of [`Pi`], a share of bytes is rounded down.
+//! Rounding: `b_smooth` has 16 fraction bits, moves by whole units of them toward zero, and is rounded to the nearest value when used. p is
+//! that of [`Pi`]; a share of bytes is rounded down.
 
 use super::parameters::Variant;
 use crate::pi::Pi;
 use crate::units::{Bytes, Frequency, Probability, Rate, Time};
 use crate::value::ValueHistogram;
 
-/// How fast the laws act.
+/// Gains and times of the laws.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Gains {
-    /// Of the PI controller, for each interval.
+    /// Gains of the PI controller, per interval.
     pub(crate) alpha: Frequency,
     pub(crate) beta: Frequency,
-    /// Within which a backlog that is not the target is made up for; never zero.
+    /// Time in which a difference between backlog and target is corrected; never zero.
     pub(crate) recovery: Time,
 }
 
-/// Bits behind the point of a smoothed threshold.
+/// Fraction bits of a smoothed threshold.
 const FRACTION_BITS: u32 = 16;
 
 /// A virtual queue as a law sees it.
@@ -141,7 +141,7 @@ impl Law {
         }
     }
 
-    /// A packet came, whether there is room for its record or not.
+    /// A packet arrived; its record may be refused.
     #[inline]
     pub(super) fn arrived(&mut self, value: u16, bytes: u64) {
         if let Self::Arrivals { arrivals, .. } | Self::Rates { arrivals, .. } = self {
@@ -149,7 +149,7 @@ impl Law {
         }
     }
 
-    /// Counts a record in: of `present`, or of those condemned.
+    /// Counts a record, either in `present` or among the condemned.
     #[inline]
     pub(super) fn count(
         &mut self,
@@ -166,7 +166,7 @@ impl Law {
         present.add(value, bytes);
     }
 
-    /// A record leaves: takes its bytes from those condemned first, and returns what is left of them.
+    /// A record leaves: takes its bytes from the condemned first, and returns the remainder.
     #[inline]
     pub(super) fn forget_condemned(&mut self, value: u16, bytes: u64) -> u64 {
         match self {
@@ -213,7 +213,7 @@ impl Law {
                 let recovered = missing.saturating_mul(i128::from(*span))
                     / i128::from(recovery.as_nanos().max(1));
                 let allowed = i128::from(served).saturating_add(recovered);
-                // A slow link may have served less than a packet.
+                // A slow link may have served less than one packet.
                 let allowed = allowed.max(i128::from(queue.mtu));
                 arrivals.quantile_from_top(u64::try_from(allowed).unwrap_or(u64::MAX))
             }

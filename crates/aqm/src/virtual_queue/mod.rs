@@ -1,16 +1,16 @@
-//! A virtual queue: what would wait if the link were a little slower, as packet values and sizes only.
+//! A virtual queue: the queue that a slightly slower link would have, with the values and sizes of its packets only.
 //!
-//! Source: slides "A Congestion Control Independent L4S Scheduler" (Nádas et al., ANRW 2020): a virtual queue stores value and size of
-//! packets, has a maximum size, a serving rate C_v ≤ C, a histogram of the values inside, and gives every 10 ms a congestion
-//! threshold value (CTV) from that histogram and a delay target D. How is not published; [`law`] has the readings.
+//! Source: slides "A Congestion Control Independent L4S Scheduler" (Nádas et al., ANRW 2020). A virtual queue has a maximum size, a
+//! serving rate C_v ≤ C, and a histogram of the values of its packets. Every 10 ms a congestion threshold value (CTV) follows from
+//! that histogram and a delay target D. How it follows is not published; [`law`] has the possible readings.
 //!
-//! The server is fluid: it earns C_v, in whole bit/s rounded down, for every nanosecond in which something waits, and a record leaves
-//! when its whole size is earned; remainders are carried, so that nothing drifts, and idle time is not saved up. A packet that is dropped
-//! takes its record along ([`VirtualQueue::cancel`]), because it never uses the link; one that is marked leaves it, because it does.
-//! A packet remembers the position of its record; nothing here is per flow.
+//! The server is fluid: for every nanosecond in which the queue is not empty it earns credit at C_v, in whole bit/s rounded down. A
+//! record leaves when its whole size is earned. Remainders are carried, so nothing drifts; idle time earns nothing. A dropped packet
+//! takes its record along ([`VirtualQueue::cancel`]), because it never uses the link; a marked one leaves it there, because it does.
+//! Each packet stores the position of its record; nothing here is per flow.
 //!
-//! Ours: C_v·D and the maximum are never less than one packet of the MTU, so that there is room for one on a slow link and it is no backlog to
-//! bring down; while the link stands still the server does too, and delays are reckoned at the last rate.
+//! quell's own: C_v·D and the maximum are at least one packet of the MTU, so that a slow link has room for one packet and does not
+//! treat it as congestion. While the link is stopped, the server is too, and delays are computed at the last rate.
 
 pub(crate) mod law;
 pub(crate) mod parameters;
@@ -25,16 +25,16 @@ use crate::value::ValueHistogram;
 use law::{Law, Snapshot};
 pub(crate) use store::{Queued, ValueQueue};
 
-/// Where a packet's record is, counted from the first record there ever was.
+/// Position of a packet's record, counted from the first record ever.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Position(u64);
 
 impl Position {
-    /// Of a packet that has no record.
+    /// Position of a packet without a record.
     pub(crate) const NONE: Self = Self(u64::MAX);
 }
 
-/// What is kept of a packet: 8 bytes.
+/// The record of a packet: 8 bytes.
 #[derive(Debug, Clone, Copy)]
 struct Record {
     /// 0 once it is cancelled.
@@ -42,12 +42,12 @@ struct Record {
     value: u16,
 }
 
-/// What a virtual queue is like; see [`parameters`].
+/// Rate, target and size of a virtual queue; see [`parameters`].
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Shape {
-    /// C_v in parts of [`parameters::PARTS`] of the link's rate; `None` where packets leave with [`VirtualQueue::cancel`] alone.
+    /// C_v as a fraction of the link's rate, in units of 1/[`parameters::PARTS`]; `None` if packets leave only by [`VirtualQueue::cancel`].
     pub(crate) serving_rate: Option<u64>,
-    /// D
+    /// Delay target D.
     pub(crate) target: Time,
     /// The maximum size, as a delay at C_v.
     pub(crate) limit: Time,

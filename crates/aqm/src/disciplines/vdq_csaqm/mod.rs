@@ -1,48 +1,52 @@
-//! VDQ-CSAQM: the Virtual Dual Queue Core-Stateless AQM, L4S for any mix of congestion controls without knowing a flow.
+//! VDQ-CSAQM: the Virtual Dual Queue Core-Stateless AQM; L4S for any mix of congestion controls, without state per flow.
 //!
 //! Source: slides "A Congestion Control Independent L4S Scheduler" (Nádas, Gombos, Fejes, Laki, ANRW 2020). Each packet carries its
-//! value from a [marker](crate::Packet::value) at the edge. Two physical queues, L4S before Classic by strict priority, and two
-//! virtual queues of (value, size) alone: VQ0 of L4S, VQ1 of both. Every interval each yields a congestion
-//! threshold value. A packet of the L4S queue is marked if its value is not above both thresholds, one of the Classic queue dropped if
-//! its value is not above that of VQ1.
+//! value from a [marker](crate::Packet::value) at the edge. There are two physical queues, L4S before Classic by strict priority, and
+//! two virtual queues that hold only (value, size): VQ0 of L4S, VQ1 of both. Every interval each virtual queue gives a congestion
+//! threshold value. A packet of the L4S queue is marked unless its value is above both thresholds; a packet of the Classic queue is
+//! dropped unless its value is above the threshold of VQ1.
 //!
-//! Published: all of this, the interval of 10 ms, C_v ≤ C, a utilisation of 98.4 %. Not published, and derived here: how a threshold
-//! follows from a histogram (`variant`), D_i, C_vi, the virtual queues' maximum, the physical limits (tail drop, without a record).
+//! Published are all of this, the interval of 10 ms, C_v ≤ C, and a utilisation of 98.4 %. Not published, and derived here, are how a
+//! threshold follows from a histogram (`variant`), D_i, C_vi, the maximum of the virtual queues, and the physical limits (tail drop;
+//! such a packet gets no record).
 //!
-//! 1. CE-marked packets stay in the virtual queues until they are served there, because they use the link; dropped ones leave VQ1 at
-//!    once. With `remove_marked` marked ones leave too, the error that lets L4S starve Classic; the option exists to show it.
-//! 2. An L4S packet that came with CE is judged like any other; there is nothing left to mark.
-//! 3. `any_ect` is the default, because the senders of the slides set ECT(0); deploy with `l4s_ect`, where Classic packets with ECT(0)
+//! 1. CE-marked packets stay in the virtual queues until they are served there, because they use the link; dropped packets leave VQ1
+//!    at once. With `remove_marked`, marked packets leave too. That is an error, which lets L4S starve Classic; the option shows it.
+//! 2. An L4S packet that arrives with CE is judged like any other; no second mark is possible.
+//! 3. `any_ect` is the default, because the senders of the slides set ECT(0). Deploy with `l4s_ect`: then Classic packets with ECT(0)
 //!    are marked instead of dropped (`ecn`).
-//! 4. `drop_on_overload`, off by default, is ours: nothing in the slides holds L4S traffic that does not respond, and strict
-//!    priority lets it starve Classic. Once a marked packet has waited too long, or VQ0 is full, what would be marked is dropped, until
-//!    16 intervals pass in which nothing had to be. L4S that does not respond but leaves room in VQ0 is not found out.
-//! 5. Packets that share one value share their fate for an interval: without a marker in front everything is worth
-//!    `default_value`, and the queue alternates between dropping all and nothing.
-//! 6. Virtual queues count IP bytes and take C_v from the link's rate: with an overhead per packet on the link, lower the serving rates
-//!    by its share, or the link is slower than its virtual queues and nothing is signalled.
+//! 4. `drop_on_overload`, off by default, is quell's own: nothing in the slides limits L4S traffic that does not respond, and strict
+//!    priority lets it starve Classic. Once a marked packet has waited too long, or VQ0 is full, packets are dropped instead of
+//!    marked, until 16 intervals pass without such a drop. L4S that does not respond but leaves room in VQ0 is not detected.
+//! 5. Packets of one value have the same fate for an interval. Without a marker every packet has `default_value`, and the queue
+//!    alternates between dropping all and nothing.
+//! 6. Virtual queues count IP bytes and take C_v from the link's rate. If the link adds an overhead per packet, lower the serving rates
+//!    by its share; otherwise the link is slower than its virtual queues and nothing is signalled.
 //!
-//! Needs: values, arrival stamps for delays alone, an update every interval, the link's rate; no randomness. Promises: with enough
-//! traffic above C_v, C_v is used; Classic only (open loop, variants r and q) every flow gets its weighted max-min share. Does not: hold the
-//! L4S queue short of its own senders' bursts within an interval, or quite equalise marked flows with dropped ones: a marked packet is
-//! still delivered, so L4S gets 1/(1−p) of Classic's share, and with variant r and `compensation` n the (n + 1)-th root of that. Two histograms of 8 bytes per value for each virtual queue (1 MB with 65 535
-//! values; one histogram with `b` and `b_smooth`), of which only pages of values in use are touched; 24 bytes beside each packet.
+//! Needs: values, arrival stamps (for delays only), an update every interval, the link's rate; no randomness.
+//! Promises: with enough traffic above C_v, C_v is used; with Classic only (open loop, variants r and q), every flow gets its weighted
+//! max-min share.
+//! Does not: keep the L4S queue short against bursts of its own senders within an interval, or fully equalise marked and dropped flows: a
+//! marked packet is still delivered, so L4S gets 1/(1−p) of Classic's share, or with variant r and `compensation` n the (n + 1)-th root
+//! of that.
+//! Memory: two histograms of 8 bytes per value for each virtual queue (1 MB with 65 535 values; one histogram with `b` and `b_smooth`), of
+//! which only the pages of used values are touched, and 24 bytes per packet.
 //!
 //! | parameter | status |
 //! | --- | --- |
 //! | `interval` 10 ms | published |
-//! | C_v ≤ C, a maximum of virtual queues, D_i | published without a value; 63/64 is what 98.4 % are, 200 ms and 5 ms are derived |
+//! | C_v ≤ C, a maximum of virtual queues, D_i | published without a value; 63/64 is 98.4 %, 200 ms and 5 ms are derived |
 //! | `variant` and its gains | derived |
-//! | `any_ect` | derived: published is a classifier |
-//! | everything else | ours |
+//! | `any_ect` | derived: a classifier is published |
+//! | everything else | quell |
 //!
 //! | corner case | test in `tests.rs`, or as named |
 //! | --- | --- |
 //! | max-min and weighted shares of C_v, all variants, beside the published model's figures | `tests/vdq_csaqm.rs` |
 //! | histograms equal live records, no negative counter, priority, who may be dropped | `the_invariants_hold_whatever_happens` |
-//! | the same of a virtual queue alone, served exactly at C_v, at any rate and after hours | `virtual_queue/tests.rs` |
+//! | the same for a virtual queue alone, served exactly at C_v, at any rate and after hours | `virtual_queue/tests.rs` |
 //! | the rates of r, and the controller of q with its quantile, against exact rationals | `virtual_queue/tests.rs` |
-//! | what L4S is held to for its marked packets | `virtual_queue/tests.rs`: `a_threshold_is_raised_to_a_power_of_the_share_that_it_leaves` |
+//! | the compensation for marked packets | `virtual_queue/tests.rs`: `a_threshold_is_raised_to_a_power_of_the_share_that_it_leaves` |
 //! | thresholds of `b` never fall with backlog, and are 0 up to C_v·D | `virtual_queue/tests.rs`: `more_backlog_of_the_same_mix_never_lowers_the_threshold` |
 //! | strict priority, records in both virtual queues | `l4s_goes_first_and_is_in_both_virtual_queues` |
 //! | equal to the threshold is not above it; CE that came in; ECT(0) in Classic | `what_is_not_above_the_threshold_is_marked_or_dropped` |
@@ -85,14 +89,14 @@ pub struct VdqCsaqm<P> {
     queues: [ValueQueue<P>; 2],
     /// VQ0 and VQ1.
     virtuals: [VirtualQueue; 2],
-    /// What L4S is judged by: CTV_0, or CTV_1 raised for what marked packets take.
+    /// Threshold for L4S: CTV_0, or CTV_1 raised to compensate for marked packets.
     threshold_l4s: u16,
     next_update: Time,
-    /// For how many more updates L4S is overloaded.
+    /// Number of further updates for which L4S counts as overloaded.
     overload: u32,
 }
 
-/// How many intervals an overload lasts after the last drop that it caused: several, because b swings to a threshold of 0 and back.
+/// Intervals for which an overload lasts after its last drop: several, because b swings to a threshold of 0 and back.
 const OVERLOAD_INTERVALS: u32 = 16;
 
 impl<P> QueueKind for VdqCsaqm<P> {
@@ -127,7 +131,7 @@ impl<P: Packet> VdqCsaqm<P> {
         })
     }
 
-    /// Removes a packet that never uses the link, or no longer counts, from the virtual queues.
+    /// Removes a packet from the virtual queues, because it never uses the link or no longer counts.
     fn cancel(&mut self, records: [Position; 2], now: Time) {
         for (queue, record) in self.virtuals.iter_mut().zip(records) {
             if record != Position::NONE {
@@ -136,8 +140,8 @@ impl<P: Packet> VdqCsaqm<P> {
         }
     }
 
-    /// Whether an L4S packet that would be marked is dropped instead: since the delay passed its limit or VQ0 overflowed, until nothing
-    /// had to be dropped for a while. Without the while, what is dropped would end the overload at once, and L4S keep the link.
+    /// Whether L4S packets are dropped instead of marked: from when the delay passes its limit or VQ0 overflows, until several intervals
+    /// pass without such a drop. If the first interval ended it, the drops themselves would end the overload, and L4S would keep the link.
     fn is_overloaded(&mut self, sojourn: Time) -> bool {
         let Some(limit) = self.configuration.overload_delay else {
             return false;
@@ -157,7 +161,7 @@ impl<P: Packet> VdqCsaqm<P> {
         obs: &mut impl Observer<P>,
     ) -> Option<DropReason> {
         if queue == QueueId::L4S {
-            // What is dropped uses no link, and there is nothing to make up for.
+            // A dropped packet does not use the link, so nothing needs compensation.
             let [l4s, both] = &self.virtuals;
             let fair = l4s.threshold().max(both.threshold());
             if self.is_overloaded(packet.sojourn(now)) && value <= fair {
@@ -267,7 +271,7 @@ impl<P: Packet> Qdisc<P> for VdqCsaqm<P> {
         }
     }
 
-    /// A lowered limit drops nothing that waits: the queue only refuses until it fits, and so does a virtual queue.
+    /// A lowered limit drops no packet in the queue: the queue, real or virtual, refuses new packets until it fits.
     fn configure(
         &mut self,
         key: &str,

@@ -13,7 +13,7 @@ use crate::virtual_queue::parameters::{
 
 const DEFAULT_VALUE: Parameter = ValueParameters::ROWS[0];
 const HIGHEST_VALUE: Parameter = ValueParameters::ROWS[1];
-/// 200 ms would be the virtual queues'; the physical ones must not be the bottleneck.
+/// More than the 200 ms of the virtual queues, so that the physical queues are not the bottleneck.
 const LIMIT: Parameter = Parameter {
     domain: Domain::Limit {
         plain_is_packets: true,
@@ -129,7 +129,7 @@ pub(super) struct Configuration {
     pub(super) limits: [QueueLimit; 2],
     pub(super) interval: Time,
     pub(super) any_ect: bool,
-    /// Mark what can be marked in the Classic queue.
+    /// Mark ECN-capable packets in the Classic queue instead of dropping them.
     pub(super) ecn: bool,
     /// The L4S delay above which L4S is dropped; `None` if it never is.
     pub(super) overload_delay: Option<Time>,
@@ -146,7 +146,7 @@ impl Configuration {
         Self::with_limits([l4s?, classic?], parameters)
     }
 
-    /// With `key` changed. Only a new limit can be wrong, also where the link has become too slow for the others.
+    /// With `key` changed. Only the new limit is checked: the link may have become too slow for the others.
     pub(super) fn changed(
         &self,
         key: &str,
@@ -199,7 +199,7 @@ impl Configuration {
         })
     }
 
-    /// Adopts another rate, not zero: the physical limits.
+    /// Adapts the physical limits to another rate, which is not zero.
     pub(super) fn set_rate(&mut self, parameters: &Parameters, link: Link) {
         self.limits = parameters
             .limits()
