@@ -1,4 +1,4 @@
-//! Which crate stands on which: the table of docs/architecture.md, against what cargo knows.
+//! Which crate depends on which: the table of docs/architecture.md, compared with cargo.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
@@ -41,7 +41,7 @@ fn workspace() -> BTreeMap<String, BTreeSet<String>> {
         .collect()
 }
 
-/// The rows of the table whose first column is headed `crate`: each crate, whether it is portable, and what it stands on.
+/// The rows of the table whose first column is headed `crate`: each crate, whether it is portable, and what it depends on.
 fn documented() -> Vec<(String, bool, BTreeSet<String>)> {
     let page = read("docs/architecture.md");
     let rows = page
@@ -55,13 +55,13 @@ fn documented() -> Vec<(String, bool, BTreeSet<String>)> {
     };
     rows.map(|row| {
         let cells: Vec<&str> = row.split('|').map(str::trim).collect();
-        let [_, name, portable, stands_on, _, _] = cells[..] else {
+        let [_, name, portable, depends_on, _, _] = cells[..] else {
             panic!("{row}")
         };
         (
             quoted(name).remove(0),
             portable == "yes",
-            quoted(stands_on).into_iter().collect(),
+            quoted(depends_on).into_iter().collect(),
         )
     })
     .collect()
@@ -72,22 +72,22 @@ fn the_table_of_the_architecture_is_the_truth() {
     let (workspace, documented) = (workspace(), documented());
     let shown: BTreeMap<_, _> = documented
         .iter()
-        .map(|(name, _, stands_on)| (name.clone(), stands_on.clone()))
+        .map(|(name, _, depends_on)| (name.clone(), depends_on.clone()))
         .collect();
     assert_eq!(shown, workspace);
     assert_eq!(shown.len(), documented.len(), "a crate has two rows");
 }
 
 #[test]
-fn arrows_point_down_and_what_is_portable_stands_on_nothing_else() {
+fn arrows_point_down_and_what_is_portable_depends_on_nothing_else() {
     let documented = documented();
-    for (index, (name, portable, stands_on)) in documented.iter().enumerate() {
-        for other in stands_on {
+    for (index, (name, portable, depends_on)) in documented.iter().enumerate() {
+        for other in depends_on {
             let below = documented[index + 1..].iter().find(|row| row.0 == *other);
             let Some((_, is_portable, _)) = below else {
-                panic!("{name} stands on {other}, which is not below it");
+                panic!("{name} depends on {other}, which is not below it");
             };
-            assert!(*is_portable || !portable, "{name} stands on {other}");
+            assert!(*is_portable || !portable, "{name} depends on {other}");
         }
     }
     let portable = documented.iter().filter(|row| row.1);

@@ -1,4 +1,4 @@
-//! The house as docs/architecture.md shows it: which crate stands on which, and what the portable ones may name.
+//! The house as docs/architecture.md shows it: which crate depends on which, and what the portable ones may name.
 #![allow(clippy::unwrap_used)]
 
 mod crates;
