@@ -1,9 +1,9 @@
 //! Exponentially distributed spans, from an integer table of the logarithm.
 //!
-//! A 64-bit draw u, read as a number in (0, 1], gives −ln u: the position of the highest bit that
-//! is set counts whole ln 2, and the bits below it the logarithm of a number in [1, 2), from 256
-//! points with linear interpolation between them. Error: below 2 × 10^-6 means. The largest span,
-//! once in 2^64 draws, is 44.4 means.
+//! A 64-bit draw u, read as a number in (0, 1], gives −ln u. The position of its highest set bit gives
+//! a multiple of ln 2; the bits below it give the logarithm of a number in [1, 2), from 256 points
+//! with linear interpolation. The error is below 2 × 10^-6 of the mean. The largest span, 44.4 times
+//! the mean, occurs once in 2^64 draws.
 //!
 //! As in [`normal`](crate::normal) the table is computed by the compiler, and the running program
 //! uses integers only.

@@ -1,10 +1,10 @@
 //! Normally distributed spans, from an integer table of the inverse distribution function.
 //!
 //! One 64-bit draw makes a deviate: the top bit is its sign, the other 63 are a tail probability
-//! p in (0, ½). The table holds z with Q(z) = p at 32 points in each octave of p, because z bends
-//! least over the logarithm of p, and between them z is interpolated linearly. 32 octaves reach
-//! p = 2^-33, z = 6.23; rarer draws (one in 4 × 10^9) give that value. Error elsewhere: below
-//! 10^-4 standard deviations.
+//! p in (0, ½). The table holds z with Q(z) = p at 32 points in each octave of p, because z is
+//! most nearly linear in the logarithm of p; z is interpolated linearly between them. 32 octaves
+//! reach p = 2^-33, z = 6.23; rarer draws (one in 4 × 10^9) give that value. Elsewhere the error is
+//! below 10^-4 standard deviations.
 //!
 //! The table is computed by the compiler, whose floating point is the same on every machine; the
 //! running program uses integers only.
@@ -24,8 +24,8 @@ static TABLE: [u32; OCTAVES * POINTS + 1] = table();
 /// A span drawn from the normal distribution with this mean and standard deviation; exactly `mean`
 /// if `stddev` is zero, without a draw.
 ///
-/// Cut off at 0 and 2 × `mean`: never negative, and on both sides so that the mean stays. Where
-/// `stddev` is not small against `mean` the span therefore deviates less than asked for.
+/// Cut off at 0 and 2 × `mean`: never negative, and symmetric, so that the mean is kept. If
+/// `stddev` is not small compared with `mean`, the actual deviation is therefore smaller.
 pub fn normal_span(mean: Time, stddev: Time, random: &mut Random) -> Time {
     if stddev.is_zero() {
         return mean;
@@ -59,7 +59,7 @@ fn quantile(tail: u64) -> u32 {
     (from + (((to - from) * fraction) >> 32)) as u32
 }
 
-/// Walks down the tail; each point starts Newton's method for the next.
+/// Computes the table down the tail; each point is the start of Newton's method for the next.
 const fn table() -> [u32; OCTAVES * POINTS + 1] {
     let mut table = [0; OCTAVES * POINTS + 1];
     let (mut z, mut octave_p, mut index) = (0.0, 0.5, 1);

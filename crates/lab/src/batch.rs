@@ -1,9 +1,8 @@
-//! Several runs: the seeds of a scenario, or of several scenarios, one after the other or at once.
+//! Several runs, in sequence or in parallel: the seeds of one scenario or of several.
 //!
-//! Each run is a thread's own from its scenario to its folder, so nothing that it writes depends on how many there are.
-//! Results appear as they are whole: a folder of several seeds with the last of them and their mean. Once a run has failed no
-//! further one starts, and those in flight end. Of several seeds those that are whole are then kept in a folder whose name says
-//! that it is incomplete.
+//! One thread does a run from its scenario to its folder, so its files do not depend on the number of runs. A result appears when it is
+//! complete: the folder of several seeds after the last of them, with their mean. After a failed run no further run starts, and the
+//! runs in progress finish. The complete seeds are then kept in a folder whose name says that it is incomplete.
 
 use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
@@ -23,10 +22,10 @@ use crate::job::{Finished, Order, Outcome, Progress, SharedWorker, Task, Worker}
 use crate::virtual_world::guest_memory;
 use crate::{KeptSeeds, RunError, World};
 
-/// The folder of results that nobody named.
+/// Folder of results without a name of their own.
 const RESULTS: &str = "results";
 
-/// How many runs of `tasks` may go on at once: what was asked for, as far as memory allows; one in real time.
+/// Number of runs of `tasks` in parallel: `jobs`, as far as memory allows; one in the live world.
 pub(crate) fn at_once(tasks: &[Task<'_>], jobs: NonZeroUsize) -> usize {
     let world = tasks.first().map_or(World::Sim, |task| task.options.world);
     if world == World::Live {
@@ -49,7 +48,7 @@ pub(crate) fn at_once(tasks: &[Task<'_>], jobs: NonZeroUsize) -> usize {
         .clamp(1, jobs.get())
 }
 
-/// Does all runs of `tasks` one after the other.
+/// Does all runs of `tasks` in sequence.
 pub(crate) fn in_turn(
     world: &mut Worker<'_>,
     tasks: &[Task<'_>],
@@ -62,7 +61,7 @@ pub(crate) fn in_turn(
     plan.outcomes()
 }
 
-/// Does all runs of `tasks`, `jobs` at once; `progress` is called on the caller's thread.
+/// Does all runs of `tasks`, `jobs` in parallel; calls `progress` on the caller's thread.
 pub(crate) fn side_by_side(
     world: &SharedWorker<'_>,
     tasks: &[Task<'_>],
@@ -89,14 +88,14 @@ pub(crate) fn side_by_side(
     plan.outcomes()
 }
 
-/// All runs of some tasks, and what has become of them.
+/// All runs of some tasks, and their state.
 struct Plan<'a> {
     batches: Vec<Batch<'a>>,
     /// Batch and seed of each run.
     runs: Vec<(usize, usize)>,
     next: AtomicUsize,
     failed: AtomicBool,
-    /// What went wrong, with the number of the run.
+    /// Errors, each with the number of its run.
     errors: Mutex<Vec<(usize, RunError)>>,
     /// Folders that were not there before, innermost first. They go if nothing came into them.
     made: Vec<PathBuf>,
@@ -109,19 +108,19 @@ struct Batch<'a> {
     finished: Mutex<Vec<Option<Finished>>>,
 }
 
-/// Where results go.
+/// The folder for a task's results.
 enum Place {
     /// The folder of the only seed, until its run takes it.
     Single(Option<Folder>),
-    /// The folder of several seeds, which nobody sees before it is whole.
+    /// The folder of several seeds, invisible until it is complete.
     Several(Folder),
-    /// That folder once it is, and the mean.
+    /// The complete folder of several seeds, and their mean.
     Whole(PathBuf, Aggregate),
     /// There is no result, or its path was reported.
     Nothing,
 }
 
-/// A folder to be filled with one seed.
+/// A folder for one seed.
 enum ForOne {
     Single(Folder),
     OfSeveral(Inner),
@@ -158,7 +157,7 @@ fn missing(tasks: &[Task<'_>]) -> Vec<PathBuf> {
 }
 
 impl<'a> Plan<'a> {
-    /// Makes sure that there is room for every result before anything runs.
+    /// Creates the folder of every result before anything runs.
     fn new(tasks: &'a [Task<'a>]) -> Result<Self, RunError> {
         let made = missing(tasks);
         let batches: Vec<Batch<'_>> = tasks.iter().map(Batch::new).collect::<Result<_, _>>()?;
@@ -175,7 +174,7 @@ impl<'a> Plan<'a> {
         })
     }
 
-    /// The number of the next run, if one shall start. The first always does: a result that covers no time at all is
+    /// The number of the next run, if another one may start. The first always starts: a result of a run of zero length is
     /// better than none.
     fn next(&self) -> Option<usize> {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
@@ -209,7 +208,7 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// What all of them gave, or what went wrong in the first of those that failed.
+    /// The outcome of all runs, or the error of the first that failed.
     fn outcomes(self) -> Result<Vec<Outcome>, RunError> {
         let errors = self
             .errors
@@ -294,7 +293,7 @@ impl<'a> Batch<'a> {
         if all { self.conclude() } else { Ok(()) }
     }
 
-    /// A folder for one seed, to be filled.
+    /// A new folder for one seed.
     fn folder(&self, seed: u64) -> Result<ForOne, RunError> {
         let used = || RunError::Failed("the folder of the results has been used".to_owned());
         match &mut *lock(&self.place) {
@@ -304,7 +303,7 @@ impl<'a> Batch<'a> {
         }
     }
 
-    /// With several seeds: writes the mean of those that there are, and gives the folder its name.
+    /// With several seeds: writes the mean of the existing ones, and gives the folder its name.
     fn conclude(&self) -> Result<(), RunError> {
         let mut place = lock(&self.place);
         let Place::Several(folder) = &*place else {
@@ -340,7 +339,7 @@ impl<'a> Batch<'a> {
         Ok(())
     }
 
-    /// Keeps the seeds that are whole where not all came.
+    /// Keeps the complete seeds if some are missing.
     fn give_up(&self) -> Option<KeptSeeds> {
         match std::mem::replace(&mut *lock(&self.place), Place::Nothing) {
             Place::Several(folder) => {
@@ -356,7 +355,7 @@ impl<'a> Batch<'a> {
         }
     }
 
-    /// Those runs that there are; with several seeds, also their mean.
+    /// The finished runs; with several seeds, also their mean.
     fn outcome(self) -> Outcome {
         let finished = self.finished.into_inner();
         let finished = finished.unwrap_or_else(PoisonError::into_inner);

@@ -1,10 +1,10 @@
-//! What a capture needs of connections between modelled hosts and the model has not: ports, initial sequence numbers, the
-//! window scale, and the window of the end that only sends.
+//! Header fields of connections between modelled hosts that a capture needs and the model lacks: ports, initial sequence numbers,
+//! the window scale, and the window of the end that only sends.
 //!
-//! As two Linux hosts have them. Ports of senders count up in the group from 32 768, one for each connection, and after 60 999
-//! (`ip_local_port_range`) the next address of the sender begins at the first port again, so no two connections look like one.
-//! Initial sequence numbers are drawn from the seed. The window scale follows from the receive buffer, the same at both ends. A
-//! sender of data receives none and never uses its buffer, so its window stays that of its SYN.
+//! They are chosen as on two Linux hosts. The senders' ports count up within the group from 32 768, one per connection. After 60 999
+//! (`ip_local_port_range`) the sender's next address starts at the first port again, so no two connections look like one. Initial
+//! sequence numbers are drawn from the seed. The window scale follows from the receive buffer and is the same at both ends. A sender of
+//! data receives none, so its window stays that of its SYN.
 
 use std::collections::BTreeMap;
 
@@ -18,13 +18,13 @@ use quell_units::Random;
 
 use super::header::{FIRST_PORT, Header};
 
-/// Senders' ports (`ip_local_port_range`).
+/// The first of the senders' ports (`ip_local_port_range`).
 const EPHEMERAL: u32 = 32_768;
 const EPHEMERAL_PORTS: u32 = 61_000 - EPHEMERAL;
-/// What Linux offers in a SYN: whole segments of 1 460 bytes in 65 535.
+/// Window of a Linux SYN in bytes: whole segments of 1 460 bytes within 65 535.
 const SYN_WINDOW: u32 = 64_240;
 
-/// Address and port of where a packet comes from, or of where it goes.
+/// Address and port of one end.
 pub(super) type End = ([u8; 4], u16);
 
 /// One connection, or one flow of datagrams.
@@ -34,23 +34,23 @@ pub(super) struct Connection {
     left: End,
     /// The receiver's.
     right: End,
-    /// Initial sequence number of what goes in each direction.
+    /// Initial sequence number of each direction, forward first.
     initial: [u32; 2],
-    /// By how many bits windows are shifted, but for those of SYNs.
+    /// Window scale: bits by which windows are shifted, except in SYNs.
     pub(super) scale: u8,
-    /// Which way data goes.
+    /// Direction of the data.
     data: Direction,
 }
 
 impl Connection {
-    /// Where a packet of this direction comes from, and where it goes.
+    /// Source and destination of a packet in this direction.
     pub(super) fn ends(&self, direction: Direction) -> (End, End) {
         match direction {
             Direction::Forward => (self.left, self.right),
             Direction::Reverse => (self.right, self.left),
         }
     }
-    /// The number on the wire of byte `offset` of what goes in this direction: the SYN has the initial one.
+    /// Sequence number on the wire of byte `offset` in this direction. The SYN has the initial number.
     pub(super) fn number(&self, direction: Direction, offset: u64) -> u32 {
         self.syn_number(direction)
             .wrapping_add(1)
@@ -74,14 +74,14 @@ impl Connection {
     }
 }
 
-/// Every connection that there was.
+/// Every connection so far.
 #[derive(Debug)]
 pub(super) struct Connections {
     random: Random,
     scale: u8,
-    /// By group: which way its data goes, and how many connections it has had.
+    /// By group: the direction of its data, and the number of its connections so far.
     groups: Vec<(Direction, u32)>,
-    /// By flow: the number of its latest connection, as packets have it, and the connection.
+    /// By flow: the latest connection, and its number as packets carry it.
     latest: BTreeMap<u32, (u8, Connection)>,
 }
 
@@ -96,7 +96,7 @@ impl Connections {
         }
     }
 
-    /// The header of a packet that its host has just made.
+    /// Header for a packet that its host has just made.
     pub(super) fn header(&mut self, packet: &Packet, segment: Option<&Segment>) -> Header {
         let (flow, number) = (packet.flow_id().0, packet.connection());
         let connection = match self.latest.get(&flow) {

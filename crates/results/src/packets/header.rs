@@ -1,12 +1,11 @@
-//! The IP and transport headers of a packet, as a trace keeps them.
+//! The IP and transport headers of a packet, as a capture contains them.
 //!
-//! In the live world they are the real ones. Modelled hosts have none, so they are made up from what
-//! the model knows: IPv4 with the addresses and ports that the live world gives, TCP (RFC 9293) with
-//! real sequence numbers, flags, window, timestamps (RFC 7323), SACK blocks (RFC 2018) and AccECN's
-//! counters (RFC 9768), or UDP. Checksums are right for a payload of zeros. What the model has not
-//! comes from [`super::connections`], but for timestamps of a SYN: it carries MSS, SACK-permitted and
-//! window scale in the 12 bytes that those have, which is what the model counts. The identification of
-//! a datagram is its number, of a segment 0 (RFC 6864).
+//! In the live world they are the real headers. Modelled packets have none, so they are made from the model's state: IPv4 with the
+//! addresses and ports of the live world, and UDP, or TCP (RFC 9293) with the model's sequence numbers, flags, window, timestamps
+//! (RFC 7323), SACK blocks (RFC 2018) and AccECN counters (RFC 9768). Checksums are correct for a payload of zeros. Fields that the
+//! model lacks come from [`super::connections`]. A SYN has no timestamps: MSS, SACK-permitted and window scale take their 12 bytes,
+//! so that its length is the one that the model counts. The IP identification is the number of a datagram, and 0 for a segment
+//! (RFC 6864).
 
 use quell_aqm::Packet as _;
 use quell_link::ecn_field;
@@ -16,7 +15,7 @@ use quell_tcp::{AccEcnOption, Flags, Segment};
 
 use super::connections::Connection;
 
-/// The most that is kept of a packet: IPv6 and TCP with all options.
+/// Maximum bytes stored per packet: IPv6 and TCP headers with all options.
 pub(super) const KEPT: usize = 100;
 /// The port of the first group's receivers.
 pub const FIRST_PORT: u16 = 5_001;
@@ -25,7 +24,7 @@ const TCP: usize = 20;
 const UDP: usize = 8;
 const NO_OPERATION: u8 = 1;
 
-/// What is kept of one packet.
+/// The first bytes of one packet.
 #[derive(Clone, Copy)]
 pub(super) struct Header {
     bytes: [u8; KEPT],
@@ -44,7 +43,7 @@ impl Header {
         }
     }
 
-    /// Of a packet of `connection` between modelled hosts, and the segment that it was made from, if it was.
+    /// For a packet of `connection` between modelled hosts; `segment` is `None` for a datagram.
     pub(super) fn modelled(
         packet: &Packet,
         segment: Option<&Segment>,
@@ -67,7 +66,7 @@ impl Header {
                 6
             }
         };
-        // Zeros add nothing to the sum, so the payload counts by its length alone.
+        // Zeros add nothing to the sum, so the payload adds only its length.
         let length = (bytes.len() - transport + payload) as u16;
         let mut sum = Sum::default();
         sum.add(&bytes[12..IPV4]);
@@ -84,7 +83,7 @@ impl Header {
         Self::captured(&bytes)
     }
 
-    /// The packet leaves with CE.
+    /// Sets CE.
     pub(super) fn mark(&mut self) {
         ecn_field::set(
             &mut self.bytes[..usize::from(self.len)],
@@ -165,7 +164,7 @@ fn tcp(out: &mut Vec<u8>, packet: &Packet, segment: &Segment, connection: &Conne
     }
     let mut rest = selective_acknowledgements(segment, peers);
     rest.extend(accurate_ecn(&segment.accecn));
-    // Padding goes between, as options end where the header ends.
+    // Padding goes in between, because the options end where the header ends.
     options.resize(
         room.saturating_sub(rest.len()).max(options.len()),
         NO_OPERATION,
@@ -198,7 +197,7 @@ fn timestamps(packet: &Packet) -> [u8; 12] {
     option
 }
 
-/// `number` is that on the wire of a byte of the peer's.
+/// `number` gives the sequence number on the wire of a byte from the peer.
 fn selective_acknowledgements(segment: &Segment, number: impl Fn(u64) -> u32) -> Vec<u8> {
     if segment.sacks.is_empty() {
         return Vec::new();

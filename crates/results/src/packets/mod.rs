@@ -1,8 +1,8 @@
-//! `packets.pcapng`: every packet with its queue, its sojourn time and its fate, where asked for.
+//! `packets.pcapng`, on request: every packet with its queue, its sojourn time and its fate.
 //!
-//! An observer beside the recorder of each direction reports to a [`Trace`] of both; the same in the
-//! simulated and the live world. Without it a world runs with its recorder alone, so that it costs
-//! nothing. What the file holds is in `docs/reference/results.md`.
+//! In each direction an observer next to the recorder reports to one [`Trace`] for both directions; the code is the same in the simulated
+//! and the live world. Without a capture a world runs with its recorder only, so the feature then costs nothing.
+//! `docs/reference/results.md` describes the file.
 
 mod connections;
 mod header;
@@ -36,11 +36,11 @@ pub type SimPackets = Packets<<quell_sim::Packet as Traceable>::Id>;
 /// The trace of a live run.
 pub type LivePackets = Packets<<quell_link::Descriptor as Traceable>::Id>;
 
-/// The trace of a run, in the hands of everyone who has to do with it.
+/// A shared handle to the trace of a run.
 #[derive(Debug)]
 pub struct Packets<I> {
     trace: Arc<Mutex<Trace<I>>>,
-    /// Those of modelled hosts; in the live world packets have their own headers.
+    /// Connections of modelled hosts; `None` in the live world, where packets have their own headers.
     connections: Option<Arc<Mutex<Connections>>>,
     failed: Arc<AtomicBool>,
 }
@@ -56,7 +56,7 @@ impl<I> Clone for Packets<I> {
 }
 
 impl<I: Copy + Ord> Packets<I> {
-    /// For the simulator, which waits for the disk and has one time for both directions.
+    /// For the simulator. It waits for the disk, and both directions share one clock.
     pub fn of_sim<P: Traceable<Id = I>>(scenario: &Scenario, seed: u64, file: PacketFile) -> Self {
         let failed = Arc::new(AtomicBool::new(false));
         let output = Direct::new(file, &preamble(scenario), failed.clone());
@@ -67,8 +67,8 @@ impl<I: Copy + Ord> Packets<I> {
         }
     }
 
-    /// For real packets. In real time the link waits for nothing, and a thread writes. Where time stands still while anything runs,
-    /// the link itself writes: another thread would take its turns with those that send and receive, and move the clock.
+    /// For real packets. In the live world the link never waits, so a thread writes. In the virtual world the clock stops while anything
+    /// runs, so the link itself writes: another thread would take turns with the senders and receivers, and move the clock.
     pub fn of_live<P: Traceable<Id = I>>(
         scenario: &Scenario,
         world: World,
@@ -101,7 +101,7 @@ impl<I: Copy + Ord> Packets<I> {
         }
     }
 
-    /// Puts itself beside the recorder of one direction of one link.
+    /// Combines the trace with the recorder of one direction of one link.
     pub fn beside(&self, recorder: Recorder) -> Traced<I> {
         Traced {
             lane: interface(recorder.hop(), recorder.direction()),
@@ -110,17 +110,21 @@ impl<I: Copy + Ord> Packets<I> {
         }
     }
 
-    /// Whether a thread that writes has failed; asks for no lock.
+    /// Whether writing has failed. Takes no lock.
     pub fn has_failed(&self) -> bool {
         self.failed.load(Ordering::Relaxed)
     }
 
-    /// What went wrong with the file; once.
+    /// The error of the file, if any; returned only once.
     pub fn failure(&self) -> Option<Error> {
         self.lock().output().failure()
     }
 
-    /// Completes the file of a run that ended at `now`. Returns how many packets are missing in it.
+    /// Completes the file of a run that ended at `now`, and returns the number of packets missing in it.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be written.
     pub fn finish(&self, now: Time) -> Result<u64, Error> {
         let mut trace = self.lock();
         trace.end(now);
@@ -133,7 +137,7 @@ impl<I: Copy + Ord> Packets<I> {
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // Nothing is left half done by a panic: the run gives no result then.
+    // A panic leaves nothing half done that matters: the run then gives no result.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -142,12 +146,12 @@ fn sides(link: &Link) -> [(Direction, &DirectionSpec); 2] {
     Direction::BOTH.map(|direction| (direction, link.direction(direction)))
 }
 
-/// Number of the interface of one direction of one link.
+/// pcapng interface number of one direction of one link.
 fn interface(hop: Hop, direction: Direction) -> usize {
     2 * hop.index() + usize::from(direction == Direction::Reverse)
 }
 
-/// Its name: the direction, behind the name of the link where there are several.
+/// Name of the interface: the direction, preceded by the link's name if there are several links.
 fn interface_name(link: &str, links: usize, direction: Direction) -> String {
     match links {
         1 => direction.name().to_owned(),
@@ -155,7 +159,7 @@ fn interface_name(link: &str, links: usize, direction: Direction) -> String {
     }
 }
 
-/// Section and interfaces.
+/// Section header and interface descriptions.
 fn preamble(scenario: &Scenario) -> Vec<u8> {
     let mut out = Vec::new();
     let comment = format!("scenario {}, seed {:?}", scenario.name, scenario.run.seeds);
@@ -171,7 +175,7 @@ fn preamble(scenario: &Scenario) -> Vec<u8> {
     out
 }
 
-/// Measures and traces.
+/// An observer that measures and traces.
 #[derive(Debug)]
 pub struct Traced<I> {
     recorder: Recorder,

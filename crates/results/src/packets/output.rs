@@ -1,11 +1,10 @@
-//! Where the blocks of a trace go.
+//! Writes the blocks of a trace to disk.
 //!
-//! The simulator writes them itself: it may wait for the disk. So may the link of the virtual world, whose
-//! time stands still while it writes; to start another thread, and to give it turns, would move that
-//! clock (a new process reads it, and each look takes 256 ns). The link of the live world may not wait,
-//! so there a thread writes, and blocks reach it in chunks over a bounded channel. When the disk
-//! falls behind by more than that holds, a chunk is given up and its packets are counted: they become
-//! a warning of the run. An error of the disk is kept until somebody asks; nothing is written after it.
+//! The simulator may wait for the disk, so it writes the blocks itself. So does the link of the virtual world, whose clock stops
+//! while it writes; another thread would move that clock (a new process reads it, and each reading takes 256 ns). The link of the live
+//! world must not wait, so a thread writes, and blocks reach it in chunks through a bounded channel. If the disk falls behind by more than
+//! the channel holds, a chunk is discarded, and the number of its packets becomes a warning of the run. A disk error is stored until
+//! [`Output::failure`] or [`Output::finish`] returns it; nothing is written after it.
 
 use std::fmt::Debug;
 use std::fs::File;
@@ -20,9 +19,9 @@ use quell_confine::capabilities::{CapabilitySet, keep_only};
 
 use crate::Error;
 
-/// Bytes that travel at once.
+/// Size of a chunk in bytes.
 const CHUNK: usize = 64 << 10;
-/// Chunks that may wait for the disk: 16 MiB.
+/// Chunks in the channel at most: 16 MiB.
 const CHUNKS: usize = 256;
 
 /// The file of a trace, new and empty.
@@ -33,7 +32,11 @@ pub struct PacketFile {
 }
 
 impl PacketFile {
-    /// A new file.
+    /// Creates a new file.
+    ///
+    /// # Errors
+    ///
+    /// The file exists or cannot be created.
     pub fn create(path: &Path) -> Result<Self, Error> {
         Ok(Self {
             file: File::create_new(path).map_err(Error::writing(path))?,
@@ -42,17 +45,17 @@ impl PacketFile {
     }
 }
 
-/// Takes the blocks of a trace, one packet each.
+/// Accepts the blocks of a trace, one packet each.
 pub(crate) trait Output: Debug + Send {
-    /// One packet, whole.
+    /// Writes the block of one packet.
     fn packet(&mut self, block: &[u8]);
-    /// What went wrong since the last call, if anything.
+    /// The error since the last call, if any.
     fn failure(&mut self) -> Option<Error>;
-    /// Puts everything on the disk. Returns how many packets are missing there.
+    /// Flushes everything to disk and returns the number of missing packets.
     fn finish(&mut self) -> Result<u64, Error>;
 }
 
-/// Waits for the disk.
+/// An output that waits for the disk.
 #[derive(Debug)]
 pub(crate) struct Direct {
     file: BufWriter<File>,
@@ -100,7 +103,7 @@ impl Output for Direct {
     }
 }
 
-/// Never waits for the disk.
+/// An output that never waits for the disk.
 #[derive(Debug)]
 pub(crate) struct Threaded {
     chunk: Vec<u8>,
@@ -108,7 +111,7 @@ pub(crate) struct Threaded {
     packets: u64,
     lost: u64,
     full: Option<SyncSender<Vec<u8>>>,
-    /// Chunks to use again.
+    /// Empty chunks for reuse.
     empty: Receiver<Vec<u8>>,
     thread: Option<JoinHandle<Result<(), Error>>>,
 }
@@ -121,7 +124,7 @@ impl Threaded {
         failed: Arc<AtomicBool>,
     ) -> Result<Self, Error> {
         let PacketFile { mut file, path } = file;
-        // An empty chunk is the end.
+        // An empty chunk means the end.
         let write = move |chunk: &[u8]| {
             let written = match chunk {
                 [] => file.sync_all(),
@@ -146,7 +149,7 @@ impl Threaded {
                 for mut chunk in full_out {
                     write(&chunk)?;
                     chunk.clear();
-                    // With enough of them the chunk is not needed again.
+                    // If there are enough empty chunks, this one is dropped.
                     let _ = empty.try_send(chunk);
                 }
                 write(&[])
@@ -200,7 +203,7 @@ impl Output for Threaded {
     }
     fn finish(&mut self) -> Result<u64, Error> {
         if let Some(full) = self.full.take() {
-            // Now there is time. A thread that has ended gives the reason below.
+            // At the end waiting is allowed. If the thread has ended, the reason follows below.
             let _ = full.send(std::mem::take(&mut self.chunk));
         }
         if let Some(thread) = self.thread.take() {
@@ -215,7 +218,7 @@ impl Drop for Threaded {
     fn drop(&mut self) {
         self.full = None;
         if let Some(thread) = self.thread.take() {
-            // Nobody is left to report it to.
+            // No caller is left to receive the error.
             let _ = thread.join();
         }
     }
@@ -232,7 +235,7 @@ mod tests {
         let written = Arc::new(Mutex::new(Vec::new()));
         let sink = written.clone();
         let write = move |chunk: &[u8]| {
-            // Stands still until the other end is dropped.
+            // Blocks until the other end is dropped.
             let _ = wait.recv();
             sink.lock().unwrap().extend_from_slice(chunk);
             Ok(())

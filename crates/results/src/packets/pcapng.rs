@@ -11,7 +11,7 @@ const BYTE_ORDER_MAGIC: u32 = 0x1a2b_3c4d;
 /// LINKTYPE_RAW: packets begin with their IPv4 or IPv6 header.
 const RAW_IP: u16 = 101;
 
-/// Numbers of options.
+/// Option codes.
 mod option {
     pub(super) const END: u16 = 0;
     pub(super) const COMMENT: u16 = 1;
@@ -24,7 +24,7 @@ mod option {
 /// Times count 10⁻⁹ s.
 const NANOSECONDS: u8 = 9;
 
-/// What begins a file: who wrote it and what of.
+/// Appends the section header, with the writing program and a comment.
 pub(super) fn section(out: &mut Vec<u8>, comment: &str) {
     block(out, SECTION_HEADER, |out| {
         out.extend(BYTE_ORDER_MAGIC.to_le_bytes());
@@ -43,7 +43,7 @@ pub(super) fn interface(out: &mut Vec<u8>, name: &str, speed: Option<u64>, comme
     block(out, INTERFACE_DESCRIPTION, |out| {
         out.extend(RAW_IP.to_le_bytes());
         out.extend(0_u16.to_le_bytes());
-        // No limit: what is kept of a packet is its own matter.
+        // No limit: each packet has its own captured length.
         out.extend(0_u32.to_le_bytes());
         option(out, option::COMMENT, comment.as_bytes());
         option(out, option::INTERFACE_NAME, name.as_bytes());
@@ -61,9 +61,9 @@ pub(super) struct Packet<'a> {
     /// Number of its interface.
     pub(super) interface: u32,
     pub(super) at: Time,
-    /// What is kept of it.
+    /// Captured bytes.
     pub(super) data: &'a [u8],
-    /// Bytes that it had.
+    /// Original length in bytes.
     pub(super) length: u32,
     pub(super) comment: &'a str,
 }
@@ -83,7 +83,7 @@ pub(super) fn packet(out: &mut Vec<u8>, packet: &Packet<'_>) {
     });
 }
 
-/// A block of this type around what `body` appends: its length stands before and behind it.
+/// Appends a block of this type around what `body` appends; its length stands before and after it.
 fn block(out: &mut Vec<u8>, kind: u32, body: impl FnOnce(&mut Vec<u8>)) {
     let start = out.len();
     out.extend(kind.to_le_bytes());
@@ -94,7 +94,7 @@ fn block(out: &mut Vec<u8>, kind: u32, body: impl FnOnce(&mut Vec<u8>)) {
     out.extend(length.to_le_bytes());
 }
 
-/// An option; what does not fit its 16-bit length is cut off.
+/// Appends an option, cut off at its maximum length of 16 bits.
 fn option(out: &mut Vec<u8>, code: u16, value: &[u8]) {
     let value = &value[..value.len().min(usize::from(u16::MAX))];
     out.extend(code.to_le_bytes());
@@ -102,7 +102,7 @@ fn option(out: &mut Vec<u8>, code: u16, value: &[u8]) {
     padded(out, value);
 }
 
-/// Bytes, up to a multiple of four.
+/// Appends bytes, padded to a multiple of four.
 fn padded(out: &mut Vec<u8>, bytes: &[u8]) {
     out.extend_from_slice(bytes);
     out.resize(out.len() + bytes.len().wrapping_neg() % 4, 0);

@@ -1,12 +1,10 @@
-//! Turns the events of an observer into one record for each packet, in the order of arrival.
+//! Turns the events of an observer into one record per packet, in the order of arrival.
 //!
-//! A packet's record is complete when its fate is known, and with two queues those who came later
-//! may leave earlier; acknowledgements cross the other direction meanwhile. So each direction of each
-//! link keeps its packets in a line in the order of arrival, and the oldest head of all lines is written
-//! once its fate is known and the time of the others has reached it. A line holds what queues, and what
-//! has left past the oldest of it. Where that is more than [`MOST_KEPT`], packets with a known fate are
-//! written although an older one still waits, which then appears in the file after them: memory stays
-//! within that and the queue's own length.
+//! A record is complete when the packet's fate is known. With two queues a later packet may leave earlier, and acknowledgements cross in
+//! the other direction meanwhile. So each direction of each link has a line of its packets in the order of arrival. The oldest head of
+//! all lines is written once its fate is known and the other lines have reached its time. A line contains the queued packets, and the
+//! packets that left before an older one. Above [`MOST_KEPT`], packets with a known fate are written although an older one is
+//! still queued; that one then follows them in the file. So memory is bounded by that number and the queue's own length.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Write as _;
@@ -19,19 +17,19 @@ use super::header::Header;
 use super::output::Output;
 use super::pcapng;
 
-/// Packets in a line from which on the order of arrival is given up.
+/// Length of a line above which packets are written out of order.
 const MOST_KEPT: usize = 1 << 17;
 
-/// A packet that can be distinguished from all others of its world that arrive at the same instant.
+/// A packet that can be distinguished from all others in its world that arrive at the same instant.
 pub trait Traceable: Packet + Labelled {
-    /// What distinguishes it.
+    /// Its identity.
     type Id: Copy + Ord + Send;
-    /// Its own.
+    /// This packet's identity.
     fn id(&self) -> Self::Id;
 }
 
 impl Traceable for quell_sim::Packet {
-    /// Flow, sequence number and acknowledgement; packets in which all are alike are
+    /// Flow, sequence number and acknowledgement; packets with all of them equal are
     /// interchangeable.
     type Id = (u64, u64, u64);
     fn id(&self) -> Self::Id {
@@ -40,20 +38,20 @@ impl Traceable for quell_sim::Packet {
 }
 
 impl Traceable for quell_link::Descriptor {
-    /// Its slot, which is its own until it has left.
+    /// Its slot in the frame pool, which it keeps until it has left.
     type Id = quell_link::FrameId;
     fn id(&self) -> Self::Id {
         self.frame().id
     }
 }
 
-/// What became of a packet.
+/// The fate of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fate {
     /// Left the queue, perhaps marked.
     Delivered,
     Dropped(DropReason),
-    /// Waited when the run ended.
+    /// Was still queued when the run ended.
     Queued,
 }
 
@@ -77,14 +75,14 @@ struct Lane<I> {
     queues: &'static [&'static str],
     /// In the order of arrival.
     line: VecDeque<Entry<I>>,
-    /// Announced and not arrived, as behind a sender's own link; those of one id in their order.
+    /// Announced but not yet arrived, for example behind a sender's own link; packets of one id in their order.
     announced: BTreeMap<(I, u64), Header>,
     announcements: u64,
-    /// Of the packet that is about to be accepted.
+    /// Mark of the packet that is about to be accepted.
     mark: Option<MarkReason>,
-    /// Nothing arrives before this any more.
+    /// No packet arrives before this time any more.
     now: Time,
-    /// Length of the line at which it is relieved.
+    /// Length of the line above which packets are written out of order.
     relief: usize,
 }
 
@@ -120,7 +118,7 @@ impl<I: Copy + Ord> Lane<I> {
         self.line.back_mut().expect("it was just put there")
     }
 
-    /// The packet in the line whose fate is not known.
+    /// The packet in the line with this id whose fate is not known yet.
     fn find(&mut self, packet: &impl Traceable<Id = I>) -> Option<&mut Entry<I>> {
         let (id, arrival) = (packet.id(), packet.arrival());
         let first = self.line.partition_point(|entry| entry.arrival < arrival);
@@ -130,7 +128,7 @@ impl<I: Copy + Ord> Lane<I> {
             .find(|entry| entry.fate.is_none() && entry.id == id)
     }
 
-    /// Takes the first packet out if it arrived by `bound` and its fate is known.
+    /// Removes the first packet if it arrived by `bound` and its fate is known.
     fn pop(&mut self, bound: Time) -> Option<Entry<I>> {
         self.line
             .pop_front_if(|entry| entry.fate.is_some() && entry.arrival <= bound)
@@ -149,7 +147,7 @@ pub(crate) struct Trace<I> {
     lanes: Vec<Lane<I>>,
     groups: Vec<String>,
     output: Box<dyn Output>,
-    /// All lanes have one time, as in the simulator.
+    /// All lanes share one clock, as in the simulator.
     one_time: bool,
     block: Vec<u8>,
     comment: String,
@@ -228,7 +226,7 @@ impl<I: Copy + Ord> Trace<I> {
         self.advance(lane, now);
     }
 
-    /// Nothing of `lane` happens before `now` any more.
+    /// Nothing happens in `lane` before `now` any more.
     pub(crate) fn advance(&mut self, lane: usize, now: Time) {
         for (index, other) in self.lanes.iter_mut().enumerate() {
             if index == lane || self.one_time {
@@ -241,7 +239,7 @@ impl<I: Copy + Ord> Trace<I> {
         }
     }
 
-    /// The run ended at `now`: what still waits is written too.
+    /// Ends the run at `now`: packets still queued are written too.
     pub(super) fn end(&mut self, now: Time) {
         for lane in &mut self.lanes {
             lane.now = Time::MAX;
@@ -256,7 +254,7 @@ impl<I: Copy + Ord> Trace<I> {
         &mut *self.output
     }
 
-    /// Writes from the oldest of all heads on while all is known; at the same time the first lane goes first.
+    /// Writes heads, oldest first, while their fate is known; of equal times the first lane goes first.
     fn write_known(&mut self) {
         while let Some(bound) = self.lanes.iter().map(Lane::bound).min() {
             let mut lanes = self.lanes.iter_mut().enumerate();
