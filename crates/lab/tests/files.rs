@@ -20,25 +20,25 @@ use serde_json::Value;
 const HEAD: &str = "\
 # Files of a result, key by key
 
-Generated from the tables of `quell-lab` and compared with the files of a run by its tests. [results.md](results.md) says which files
-there are and how to read the figures.
+Generated from the tables of `quell-results`; a test compares it with the files of a run. [results.md](results.md) lists the files and
+explains how to read the figures.
 
-In names `_ns` is nanoseconds, `_ms` milliseconds, `_s` seconds, `_bytes` bytes, `_bps` bits per second. Bytes of packets are IP bytes.
-Times are since the start of the run, in virtual time where the world has it.
+In names `_ns` means nanoseconds, `_ms` milliseconds, `_s` seconds, `_bytes` bytes, `_bps` bits per second. Bytes of packets are IP bytes.
+Times count from the start of the run, in virtual time except in the live world.
 ";
 
 const SERIES: &str = "
-A row stands for an interval of `run.interval` (100 ms by default) and **its time is the end of the interval**. The first row of a queue
-ends one interval after the start of the run; the last one, and the last one of a flow, may be shorter. Rows of the warm-up are there
-too. The file says the same of each column in its key-value metadata (`column.NAME`).
+A row covers an interval of `run.interval` (100 ms by default), and **its time is the end of the interval**. The first row of a queue
+ends one interval after the start of the run; the last row of a queue or a flow may be shorter. Rows of the warm-up are included. Each
+file describes its columns in its key-value metadata too (`column.NAME`).
 ";
 
 const HISTOGRAMS: &str = "
 ## histograms.json
 
 Over the measured time of the whole run. A distribution is a list of pairs `[value, count]` in ascending order of the value: `count`
-packets had that value. A value stands for its bucket, whose width is at most 0.1 % of it; with very many groups, those of groups are
-wider.
+packets had that value. A value stands for its bucket, whose width is at most 0.1 % of it; with very many groups, the buckets of groups
+are wider.
 
 ";
 
@@ -56,7 +56,7 @@ const HISTOGRAM_KEYS: &[(&str, &str, &str)] = &[
     (
         "queues[].hop",
         "",
-        "name of the link behind the queue; `link` where there is one",
+        "name of the link behind the queue; `link` if there is only one",
     ),
     ("queues[].direction", "", "`forward` or `reverse`"),
     (
@@ -67,7 +67,7 @@ const HISTOGRAM_KEYS: &[(&str, &str, &str)] = &[
     (
         "queues[].backlog_at_dequeue_bytes",
         "[bytes, packets]",
-        "what each delivered packet left behind in its queue",
+        "backlog of its queue after each delivered packet",
     ),
     ("groups[].name", "", "name in the scenario, in its order"),
     (
@@ -83,11 +83,11 @@ const SEVERAL: &str = "
 With several seeds the folder holds `seed1/`, `seed2/` … (by the seed's number), each of them a result as described here, and
 `aggregate.json`. That has the keys of `summary.json`, with these differences:
 
-* `seeds` is the list of the seeds in the place of `seed`; `duration_s` is that of the longest run; `warnings` are those of all
-  runs, each once; `partial` is true if a run was partial or a seed is missing.
+* `seeds`, a list, replaces `seed`; `duration_s` is that of the longest run; `warnings` are those of all runs, each once; `partial` is
+  true if a run was partial or a seed is missing.
 * Each measured number is an object: `mean` over the runs that have the figure, `standard_error` of that mean (sample standard deviation /
-  √n; null for one run), and `n`, how many runs have it. Lists of numbers, such as `goodput_bps`, are matched by position.
-* What is not a number stays where all runs agree, and is null where they do not; so is a list whose length differs.
+  √n; null for one run), and `n`, the number of runs that have it. Lists of numbers, such as `goodput_bps`, are matched by position.
+* Other values are kept if all runs agree, and are null if they do not; so are lists of different lengths.
 
 ";
 
@@ -107,47 +107,51 @@ const FACTS: &[(&str, &str, &str)] = &[
     ("machine", "", "architecture of the machine"),
     ("cpus", "", "processors that the run could use"),
     ("world", "", "`sim`, `virtual` or `live`"),
-    ("seed", "", "of all randomness"),
+    ("seed", "", "seed of all random choices"),
     (
         "command",
         "",
-        "the command line: the program and its arguments, as they were given",
+        "the command line: the program and its arguments as given",
     ),
     (
         "environment",
         "",
-        "variables of the environment that quell reads: `QUELL_…` (but for those that look like a secret), `HOME`, `TMPDIR`, `XDG_CACHE_HOME`",
+        "environment variables that quell reads: `QUELL_…` (except those that look like a secret), `HOME`, `TMPDIR`, `XDG_CACHE_HOME`",
     ),
     ("started", "", "start of the run, UTC (ISO 8601)"),
-    ("wall_s", "s", "time that the run took"),
+    ("wall_s", "s", "wall-clock time of the run"),
     (
         "cpu_s",
         "s",
-        "processor time, user and system: of the run's thread in the simulator; of that and the guest (to 10 ms) in the virtual world; of the process in the live world",
+        "processor time, user and system. Simulator: of the run's thread; virtual world: of that thread and the guest (to 10 ms); live world: of the process",
     ),
     (
         "peak_memory_bytes",
         "bytes",
-        "most memory that the process has had resident; in the virtual world with the most that the guest had. With several runs at once the process's part is that of all of them",
+        "peak resident memory of the process; in the virtual world, plus the peak of the guest. With parallel runs the process's part covers all of them",
     ),
     (
         "packets",
         "packets",
-        "simulator: delivered by the forward queue, with the warm-up; else null",
+        "simulator: packets delivered by the forward queue, warm-up included; else null",
     ),
-    ("events", "", "simulator: turns of its loop; else null"),
+    (
+        "events",
+        "",
+        "simulator: iterations of its event loop; else null",
+    ),
     ("guest", "", "virtual world: the kernel inside; else null"),
 ];
 
 const GUEST: &[(&str, &str, &str)] = &[
     ("guest.name", "", "its name in the store"),
-    ("guest.source", "", "where it comes from"),
+    ("guest.source", "", "its origin"),
     (
         "guest.config_hash",
         "",
-        "SHA-256 of its source and configuration; empty for one that was added",
+        "SHA-256 of its source and configuration; empty for a kernel that was added",
     ),
-    ("guest.memory_bytes", "bytes", "memory that it could have"),
+    ("guest.memory_bytes", "bytes", "its memory limit"),
     (
         "guest.host_kernel",
         "",
@@ -232,7 +236,7 @@ fn summary(out: &mut String) {
 
 fn page() -> String {
     let mut out = HEAD.to_owned();
-    out.push_str("\n## run.json\n\nWhat the result depends on besides its scenario. It differs from run to run; in the simulator no other file does.\n\n");
+    out.push_str("\n## run.json\n\nThe circumstances of the run besides its scenario. This file differs from run to run; in the simulator no other file does.\n\n");
     table(&mut out, &[FACTS, GUEST].concat());
     let _ = write!(out, "\n## Series\n{SERIES}");
     columns(&mut out, "queues.parquet", QUEUE_COLUMNS);

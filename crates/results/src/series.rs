@@ -120,20 +120,20 @@ pub const QUEUE_COLUMNS: &[ColumnInfo] = &[
         "delay_max_ns",
         ColumnType::OptionalInteger,
         "ns",
-        "the longest of them; null if there was none",
+        "longest sojourn time of the packets delivered in the interval; null if there was none",
     ),
     column(
         "backlog_bytes",
         ColumnType::Integer,
         "bytes",
-        "IP bytes that wait at the end of the interval, without the packet in service",
+        "backlog in IP bytes at the end of the interval, without the packet in service",
     ),
     // The last one: readers that count columns find the others where they were.
     column(
         "hop",
         ColumnType::Text,
         "",
-        "name of the link behind the queue; `link` where there is one",
+        "name of the link behind the queue; `link` if there is only one",
     ),
 ];
 
@@ -149,7 +149,7 @@ pub const FLOW_COLUMNS: &[ColumnInfo] = &[
         "length_ns",
         ColumnType::Integer,
         "ns",
-        "time since the flow's row before, or since its start",
+        "time since the flow's previous row, or since its start",
     ),
     column(
         "group",
@@ -161,7 +161,7 @@ pub const FLOW_COLUMNS: &[ColumnInfo] = &[
         "flow",
         ColumnType::Integer,
         "",
-        "number of the flow over all groups, from 0 in the order of their start",
+        "number of the flow among all groups, from 0 in the order of their start",
     ),
     column(
         "delivered_bytes",
@@ -173,25 +173,25 @@ pub const FLOW_COLUMNS: &[ColumnInfo] = &[
         "goodput_bps",
         ColumnType::Real,
         "bit/s",
-        "the same over `length_ns`",
+        "`delivered_bytes` over `length_ns`",
     ),
     column(
         "rtt_ns",
         ColumnType::OptionalInteger,
         "ns",
-        "smoothed RTT at the end of the interval; null before the first measurement, and of datagrams",
+        "smoothed RTT at the end of the interval; null before the first measurement, and for datagrams",
     ),
     column(
         "congestion_window_bytes",
         ColumnType::OptionalInteger,
         "bytes",
-        "congestion window at the end of the interval; null of datagrams",
+        "congestion window at the end of the interval; null for datagrams",
     ),
     column(
         "retransmitted",
         ColumnType::Integer,
         "segments",
-        "sent again in the interval",
+        "retransmitted in the interval",
     ),
 ];
 

@@ -77,17 +77,17 @@ pub fn summary_schema() -> Value {
             key("schema", "version of the format", json!({ "const": quell_measure::summary::SCHEMA })),
             key("scenario", "name of the scenario", string()),
             key("world", "`sim`, `virtual` or `live`", json!({ "enum": ["sim", "virtual", "live"] })),
-            key("seed", "of all randomness", count()),
+            key("seed", "seed of all random choices", count()),
             key("duration_s", "s; length of the run, with its warm-up", number()),
             key("warmup_s", "s; length of the warm-up", number()),
-            key("partial", "whether the run ended before its time", json!({ "type": "boolean" })),
-            key("warnings", "what puts the result in doubt", list(string())),
+            key("partial", "whether the run ended early", json!({ "type": "boolean" })),
+            key("warnings", "reasons to doubt the result", list(string())),
         ]
         .into_iter()
         .chain(figures())
         .chain([key(
             "phases",
-            "the same figures for each stretch between changes of the scenario; empty without changes",
+            "the same figures for each phase between changes of the scenario; empty without changes",
             list(json!({ "$ref": "#/$defs/phase" })),
         )]),
     );
@@ -95,8 +95,8 @@ pub fn summary_schema() -> Value {
     root["title"] = json!("quell summary");
     root["$defs"] = json!({
         "phase": object([
-            key("start_s", "s; when it starts to count, after its settling time", number()),
-            key("end_s", "s; at the next change, or at the end", number()),
+            key("start_s", "s; start of the measurement, after the settling time", number()),
+            key("end_s", "s; end: the next change, or the end of the run", number()),
         ].into_iter().chain(figures())),
         "link": link(),
         "queue": queue(),
@@ -112,7 +112,7 @@ fn figures() -> [Key; 4] {
         key("link", "the bottleneck", json!({ "$ref": "#/$defs/link" })),
         key(
             "queues",
-            "every queue, link by link: those of the forward direction, then those of the reverse one",
+            "every queue, link by link: first the forward direction, then the reverse one",
             list(json!({ "$ref": "#/$defs/queue" })),
         ),
         key(
@@ -150,12 +150,16 @@ fn link() -> Value {
     let slept = ["p50", "p90", "p99", "p999", "p9999", "max"].map(|name| key(name, "ms", number()));
     let slept = slept
         .into_iter()
-        .chain([key("count", "how often", count())]);
+        .chain([key("count", "number of sleeps", count())]);
     let seen = object([
         key("name", "name of the group", string()),
-        key("packets", "packets; came out", count()),
-        key("marked", "packets; came out with a new CE mark", count()),
-        key("dropped", "packets; did not come out", count()),
+        key("packets", "packets that came out", count()),
+        key(
+            "marked",
+            "packets that came out with a new CE mark",
+            count(),
+        ),
+        key("dropped", "packets that did not come out", count()),
         key(
             "delay_ms",
             "ms; from one end of the link to the other",
@@ -164,13 +168,13 @@ fn link() -> Value {
     ]);
     let path = object([
         key("groups", "every group", list(seen)),
-        key("missed", "packets that came by unseen", count()),
+        key("missed", "packets that passed unobserved", count()),
         key("unknown", "packets that belong to no group", count()),
     ]);
     let kernel_queue = object([
         key("discipline", "name, as tc prints it", string()),
-        key("rate_bps", "bit/s; of its shaper", count()),
-        key("burst", "bytes; of its shaper", count()),
+        key("rate_bps", "bit/s; rate of its shaper", count()),
+        key("burst", "bytes; burst of its shaper", count()),
         key(
             "packets",
             "packets that it sent",
@@ -183,14 +187,14 @@ fn link() -> Value {
         ),
         key(
             "marked",
-            "packets that it marked; null where it does not count them",
+            "packets that it marked; null if it does not count them",
             or_null(json!({ "type": "integer" })),
         ),
     ]);
     let reverse = object([
         key(
             "rate_bps",
-            "bit/s; mean rate over time; null if there was no limit for a while",
+            "bit/s; mean rate over time; null if it was unlimited for a while",
             or_null(count()),
         ),
         key(
@@ -200,20 +204,20 @@ fn link() -> Value {
         ),
     ]);
     object([
-        key("rate_bps", "bit/s; mean rate over time; null if there was no limit", or_null(count())),
+        key("rate_bps", "bit/s; mean rate over time; null if it was unlimited", or_null(count())),
         key("utilisation", "share of time in which the link transmitted", ratio()),
-        key("lost_outside", "packets lost anywhere but by the discipline, both directions", count()),
-        key("reverse", "the reverse direction, where its rate is limited", reverse).optional(),
-        key("lateness_ms", "live, virtual: how much later than computed packets left the link", late()).optional(),
-        key("reverse_lateness_ms", "the same of the reverse direction", late()).optional(),
-        key("oversleep_ms", "live, virtual: how much longer the link's thread slept than it asked for", object(slept)).optional(),
-        key("cpu_share", "live, virtual: share of a processor that the link's thread took", number()).optional(),
-        key("looks_ahead", "live, virtual: whether the kernel releases packets by its own timer, so that the link's thread may be early", json!({ "type": "boolean" })).optional(),
-        key("wakeups", "live, virtual: how often the link's thread woke", count()).optional(),
-        key("bypassed", "live, virtual: frames that are no IP packets of flows and passed beside the queue", count()).optional(),
+        key("lost_outside", "packets lost outside the discipline, both directions", count()),
+        key("reverse", "the reverse direction, if its rate is limited", reverse).optional(),
+        key("lateness_ms", "live, virtual: delay of packets beyond their computed release time", late()).optional(),
+        key("reverse_lateness_ms", "the same for the reverse direction", late()).optional(),
+        key("oversleep_ms", "live, virtual: time that the link's thread slept beyond the requested time", object(slept)).optional(),
+        key("cpu_share", "live, virtual: share of a processor that the link's thread used", number()).optional(),
+        key("looks_ahead", "live, virtual: whether the kernel releases packets by its own timer, so that the link's thread can hand them over early", json!({ "type": "boolean" })).optional(),
+        key("wakeups", "live, virtual: number of wake-ups of the link's thread", count()).optional(),
+        key("bypassed", "live, virtual: frames that bypassed the queue because they are not IP packets of flows", count()).optional(),
         key("unclassified", "live, virtual: packets that belong to no group", count()).optional(),
-        key("path", "only with a queue of the kernel: what became of packets, seen from outside", path).optional(),
-        key("kernel_queue", "only with a queue of the kernel: what it counted itself after the warm-up", kernel_queue).optional(),
+        key("path", "only with a queue of the kernel: fate of the packets, observed from outside", path).optional(),
+        key("kernel_queue", "only with a queue of the kernel: its own counters after the warm-up", kernel_queue).optional(),
     ])
 }
 
@@ -222,7 +226,7 @@ fn queue() -> Value {
         key("name", "name within the discipline", string()),
         key(
             "hop",
-            "name of the link behind the queue; `link` where there is one",
+            "name of the link behind the queue; `link` if there is only one",
             string(),
         ),
         key(
@@ -245,7 +249,7 @@ fn queue() -> Value {
         ),
         key(
             "backlog_bytes",
-            "bytes; what waits, weighted by time, without the packet in service",
+            "bytes; backlog, weighted by time, without the packet in service",
             dist(),
         ),
     ])
@@ -254,7 +258,11 @@ fn queue() -> Value {
 fn group() -> Value {
     object([
         key("name", "name in the scenario", string()),
-        key("count", "flows that lived in the measured time", count()),
+        key(
+            "count",
+            "flows that were alive in the measured time",
+            count(),
+        ),
         key(
             "congestion_control",
             "name; null without one",
@@ -262,12 +270,12 @@ fn group() -> Value {
         ),
         key(
             "goodput_bps",
-            "bit/s; payload to the application while the flow was alive, of each flow in the order of their start",
+            "bit/s; payload to the application while the flow was alive, for each flow in the order of their start",
             list(number()),
         ),
         key(
             "alive_s",
-            "s; for how long each of them was alive in the measured time",
+            "s; time for which each flow was alive in the measured time",
             list(number()),
         )
         .optional(),
@@ -279,12 +287,12 @@ fn group() -> Value {
         key("packets", "packets delivered", count()),
         key("marked", "packets newly marked CE", count()),
         key("dropped", "packets dropped", count()),
-        key("retransmitted", "segments sent again", count()),
+        key("retransmitted", "retransmitted segments", count()),
         key("delay_ms", "ms; sojourn time of delivered packets", dist()),
         key("rtt_ms", "ms; smoothed RTT, sampled each interval", dist()),
         key(
             "app",
-            "what the application reports, by its kind",
+            "report of the application, by its kind",
             json!({ "$ref": "#/$defs/app" }),
         ),
     ])
@@ -292,7 +300,7 @@ fn group() -> Value {
 
 /// One for each form of report; several kinds of applications may share one, and a kind may have several.
 fn apps() -> Vec<Value> {
-    let kind = |kinds: &[&str]| key("kind", "of the application", json!({ "enum": kinds }));
+    let kind = |kinds: &[&str]| key("kind", "kind of the application", json!({ "enum": kinds }));
     let mut forms: Vec<(FormInfo, Vec<&str>)> = Vec::new();
     for entry in KINDS {
         for form in (entry.forms)() {

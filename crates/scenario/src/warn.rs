@@ -94,7 +94,7 @@ fn queue(group: &Group, side: &DirectionSpec, warn: &mut dyn FnMut(&str, &str, S
     if has("any_ect") {
         if group.ecn == EcnSetting::Ect0 && settings.value("any_ect") == Some(Value::Flag(false)) {
             let why = format!(
-                "this scalable group lands in the Classic queue of {}; give it ecn = \"ect1\", or the queue any_ect = true",
+                "this scalable group uses the Classic queue of {}; give it ecn = \"ect1\", or the queue any_ect = true",
                 side.queue.kind
             );
             warn("ecn", group.ecn.name(), why);
@@ -120,7 +120,7 @@ fn value(group: &Group, side: &DirectionSpec, warn: &mut dyn FnMut(&str, &str, S
     match &group.value {
         None if uses_values(&side.queue) => {
             let why = format!(
-                "the packets of this group carry no value, and {kind} treats them all alike, as its default_value says; name a function"
+                "the packets of this group carry no value, so {kind} gives all of them its default_value; name a function"
             );
             warn("value", "none", why);
         }
@@ -179,14 +179,14 @@ fn phases(scenario: &Scenario, places: &Places<'_>, warnings: &mut Vec<Problem>)
         let start = change.time.max(run.warmup);
         if end <= start + run.settle {
             let why = format!(
-                "the phase that starts here has no figures: nothing is left of it before {end} after warm-up and settling"
+                "the phase that starts here has no figures: warm-up and settling last until {end} or longer"
             );
             warnings.push(places.problem(&format!("at.{}.time", index + 1), change.time, why));
         }
     }
     let shortest = run.duration - run.warmup;
     if run.interval > shortest {
-        let why = format!("not one interval lies between the warm-up and the end, {shortest}");
+        let why = format!("no whole interval fits between the warm-up and the end, {shortest}");
         warnings.push(places.problem("run.interval", run.interval, why));
     }
 }

@@ -109,7 +109,9 @@ impl Seen {
     pub(super) fn warning(&self) -> Option<String> {
         let missed = self.watched.as_ref()?.missed;
         (missed > 0).then(|| {
-            format!("{missed} packets came by unseen: what was measured from outside is not whole")
+            format!(
+                "{missed} packets passed unobserved: the measurement from outside is incomplete"
+            )
         })
     }
 }

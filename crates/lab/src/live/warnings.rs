@@ -31,7 +31,7 @@ pub(super) fn warnings(
         let missing = linked.report.direction(direction).checksum_missing;
         if missing > 0 {
             warnings.push(format!(
-                "{missing} packets of the {name} direction came without a checksum: offloads are on at a host"
+                "{missing} packets of the {name} direction arrived without a checksum: a host has offloads on"
             ));
         }
     }

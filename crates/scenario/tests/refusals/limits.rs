@@ -18,7 +18,7 @@ fn what_is_probably_a_mistake_is_a_warning() {
     assert_eq!(
         warnings("kind = \"fifo\"", "kind = \"dualpi2\""),
         [
-            "f.toml:8: group.a.ecn = ect0: this scalable group lands in the Classic queue of dualpi2; give it ecn = \"ect1\", \
+            "f.toml:8: group.a.ecn = ect0: this scalable group uses the Classic queue of dualpi2; give it ecn = \"ect1\", \
           or the queue any_ect = true"
         ]
     );

@@ -283,7 +283,7 @@ fn a_scalable_group_that_lands_in_the_classic_queue_is_warned_of() {
     assert_eq!(
         vdq("any_ect = false"),
         [
-            "f.toml:8: group.a.ecn = ect0: this scalable group lands in the Classic queue of vdq_csaqm; give it ecn = \"ect1\", or the \
+            "f.toml:8: group.a.ecn = ect0: this scalable group uses the Classic queue of vdq_csaqm; give it ecn = \"ect1\", or the \
              queue any_ect = true"
         ]
     );
@@ -310,8 +310,8 @@ fn values_that_do_nothing_are_warned_of() {
     assert_eq!(
         warnings(&valued().replace("count = 2", "value = \"none\"")),
         [
-            "f.toml:10: group.a.value = \"none\": the packets of this group carry no value, and drop_min_value treats them all alike, \
-             as its default_value says; name a function"
+            "f.toml:10: group.a.value = \"none\": the packets of this group carry no value, so drop_min_value gives all of \
+             them its default_value; name a function"
         ]
     );
     let coarse = "rate = \"40mbit\"\nbins-per-octave = 9";
