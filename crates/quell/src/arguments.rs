@@ -405,7 +405,7 @@ pub(crate) struct Check {
 /// How many runs at once.
 #[derive(Debug, Args)]
 pub(crate) struct Jobs {
-    /// Simulator and virtual world: number of runs at once, fewer if memory is short [default: one per
+    /// Simulator and virtual world: number of parallel runs, fewer if memory is short [default: one per
     /// processor]. Results do not depend on it
     #[arg(long, value_name = "N", value_parser = at_least_one)]
     jobs: Option<NonZeroUsize>,
@@ -490,7 +490,7 @@ pub(crate) struct Changes {
 /// How much to report.
 #[derive(Debug, Args)]
 pub(crate) struct Verbosity {
-    /// Report on standard error also what is done besides the run, such as removing remains of killed runs
+    /// Also report background work on standard error, such as removing the remains of killed runs
     #[arg(short, long)]
     pub(crate) verbose: bool,
 }
@@ -504,8 +504,8 @@ pub(crate) struct How {
     /// Print only the summary, as JSON
     #[arg(long)]
     pub(crate) json: bool,
-    /// Run the thread of the link under SCHED_FIFO with this priority (1 to 99), and those of the hosts with one
-    /// less; keeps them on time below half a core of load, and does harm above
+    /// Run the thread of the link under SCHED_FIFO with this priority (1 to 99), and those of the hosts with one less. This
+    /// keeps them on time below half a core of load, and makes them later above
     #[arg(long, value_name = "PRIORITY", value_parser = clap::value_parser!(u8).range(1..=99), help_heading = LIVE)]
     pub(crate) realtime: Option<u8>,
     /// As root, let the kernel load the module of a congestion control that it lacks; the module stays loaded,

@@ -15,7 +15,7 @@ use crate::page::Page;
 pub(crate) struct New {
     /// Scenario to start from: access, lan, datacentre or satellite [default: list them]
     name: Option<String>,
-    /// Write the scenario to this file, which must not exist yet [default: standard output, also -]
+    /// Write the scenario to this file, which must not exist yet [default: - for standard output]
     #[arg(short, long, value_name = "FILE", requires = "name")]
     output: Option<PathBuf>,
 }
