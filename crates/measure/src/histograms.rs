@@ -5,8 +5,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::distribution::Distribution;
+use crate::figures::LinkResults;
 use crate::label::Direction;
-use crate::recorder::LinkResults;
 use crate::summary::{GroupInfo, SCHEMA};
 
 /// The file.

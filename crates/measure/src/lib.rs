@@ -5,10 +5,11 @@
 //!
 //! * [`label`]: names of groups, flows, links and directions.
 //! * [`timeline`]: which part of a run is warm-up and which parts are phases.
-//! * [`recorder`]: figures of one direction of a link, from the calls of its observer.
-//! * [`flows`]: figures of flows, from samples taken by their hosts.
-//! * [`rows`]: what both recorders hand out each interval, so that memory does not grow with the
-//!   length of a run.
+//! * [`recorder`]: measures one direction of a link, from the calls of its observer.
+//! * [`figures`]: the figures of one direction of a link.
+//! * [`flows`]: figures of flows, from samples that their hosts take.
+//! * [`rows`]: the rows that both recorders return each interval, so that memory does not grow with
+//!   the length of a run.
 //! * [`distribution`]: a histogram with exact mean and extremes.
 //! * [`bursts`], [`windows`]: synchronisation of flows, by their drops and by their windows.
 //! * [`summary`], [`app`], [`histograms`], [`mod@aggregate`]: the results, named as in the result files.
@@ -20,6 +21,7 @@ pub mod app;
 pub mod bursts;
 mod counts;
 pub mod distribution;
+pub mod figures;
 pub mod flows;
 pub mod histograms;
 mod jain;
@@ -37,15 +39,15 @@ pub use aggregate::{Aggregate, Estimate, aggregate};
 pub use app::{AppFigure, AppSummary, AppTimes};
 pub use bursts::{BurstRecorder, Bursts, drop_interval_s};
 pub use distribution::{Dist, Distribution};
+pub use figures::{LinkFigures, LinkResults, QueueSummary};
 pub use flows::{FlowRecorder, FlowResults, FlowSample, GroupFlows};
 pub use histograms::Histograms;
 pub use jain::jain;
 pub use label::{Direction, FlowId, GroupId, Hop, Labelled};
-pub use recorder::{LinkFigures, LinkResults, Recorder, RecorderConfig};
+pub use recorder::{Recorder, RecorderConfig};
 pub use rows::{FlowRow, QueueRow};
 pub use summary::{
-    Figures, GroupInfo, GroupSummary, LinkSummary, Phase, QueueSummary, ReverseLink, RunInfo,
-    Summary,
+    Figures, GroupInfo, GroupSummary, LinkSummary, Phase, ReverseLink, RunInfo, Summary,
 };
 pub use timeline::{Segment, Span, Timeline, Use};
 pub use windows::WindowSamples;

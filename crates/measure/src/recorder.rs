@@ -12,17 +12,14 @@ use quell_aqm::{Departure, Drop, MarkReason, Observer, Packet, QueueId};
 use quell_units::{Bytes, Rate, Time};
 
 use crate::counts::Counts;
-use crate::distribution::{Dist, Distribution};
+use crate::distribution::Distribution;
+use crate::figures::{GroupPackets, LinkFigures, LinkResults, MILLISECOND, QueueSummary};
 use crate::label::{Direction, GroupId, Hop, Labelled};
 use crate::link::{LinkTally, LinkUse};
 use crate::queue::{BacklogTally, Tally, backlog_resolution, delay_resolution, group_resolution};
 use crate::rows::QueueRow;
 use crate::schedule::{Due, Schedule};
-use crate::summary::QueueSummary;
 use crate::timeline::{Segment, Span, Timeline, Use};
-
-/// Milliseconds in nanoseconds.
-const MILLISECOND: f64 = 1e6;
 
 /// The configuration of a [`Recorder`].
 #[derive(Debug, Clone)]
@@ -77,62 +74,6 @@ struct Queue {
     interval: Counts,
     /// Longest sojourn time in the interval.
     interval_max: Time,
-}
-
-/// Figures of one direction of one link in one stretch of time.
-#[derive(Debug, Clone, PartialEq)]
-pub struct LinkFigures {
-    /// The link.
-    pub hop: Hop,
-    /// The direction of the link.
-    pub direction: Direction,
-    /// The stretch of time.
-    pub span: Span,
-    /// Mean rate over the stretch; [`Rate::UNLIMITED`] if it was unlimited at any time.
-    pub rate: Rate,
-    /// Time in which the link transmitted.
-    pub busy: Time,
-    /// Packets lost outside the queue discipline.
-    pub lost_outside: u64,
-    /// Figures of the queues, by [`QueueId`].
-    pub queues: Vec<QueueSummary>,
-    /// Packets of the groups, by [`GroupId`]; `None` for a group whose data goes elsewhere.
-    pub groups: Vec<Option<GroupPackets>>,
-}
-
-impl LinkFigures {
-    /// Busy time / length; 0 for a stretch of length zero.
-    pub fn utilisation(&self) -> f64 {
-        self.busy.as_nanos() as f64 / self.span.length().as_nanos().max(1) as f64
-    }
-}
-
-/// The packets of one group at one queue.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct GroupPackets {
-    /// Delivered packets.
-    pub packets: u64,
-    /// Newly marked packets.
-    pub marked: u64,
-    /// Dropped packets.
-    pub dropped: u64,
-    /// Sojourn times of the delivered packets in milliseconds.
-    pub delay_ms: Option<Dist>,
-}
-
-/// The results of a recorder.
-#[derive(Debug, Clone)]
-pub struct LinkResults {
-    /// From the end of the warm-up to the end of the run.
-    pub whole: LinkFigures,
-    /// The phases in order.
-    pub phases: Vec<LinkFigures>,
-    /// Sojourn times in ns over the whole, by [`QueueId`].
-    pub queue_delays: Vec<Distribution>,
-    /// Bytes that each delivered packet left in its queue, over the whole, by [`QueueId`].
-    pub backlogs_at_dequeue: Vec<Distribution>,
-    /// Sojourn times in ns over the whole, by [`GroupId`]; `None` for a group whose data goes elsewhere.
-    pub group_delays: Vec<Option<Distribution>>,
 }
 
 impl Recorder {
@@ -447,17 +388,6 @@ impl Recorder {
             drops: counts.drops_by_reason(),
             delay_ms: delay.dist(MILLISECOND),
             backlog_bytes: weighted.dist(1.0),
-        }
-    }
-}
-
-impl GroupPackets {
-    fn new(counts: &Counts, delay: &Distribution) -> Self {
-        Self {
-            packets: counts.packets,
-            marked: counts.marked(),
-            dropped: counts.dropped(),
-            delay_ms: delay.dist(MILLISECOND),
         }
     }
 }

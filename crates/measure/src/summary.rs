@@ -12,10 +12,10 @@ use serde_json::Value;
 
 use crate::app::AppSummary;
 use crate::distribution::Dist;
+use crate::figures::{GroupPackets, LinkFigures, LinkResults, QueueSummary};
 use crate::flows::{FlowResults, GroupFlows};
 use crate::jain::jain;
 use crate::label::{Direction, Hop};
-use crate::recorder::{GroupPackets, LinkFigures, LinkResults};
 
 /// The version of the format.
 pub const SCHEMA: u32 = 1;
@@ -95,38 +95,6 @@ pub struct ReverseLink {
     pub rate_bps: Option<u64>,
     /// Share of the time in which it transmitted.
     pub utilisation: f64,
-}
-
-/// One queue.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct QueueSummary {
-    /// Name within the discipline.
-    pub name: String,
-    /// Name of the link behind the queue.
-    #[serde(default = "only_hop")]
-    pub hop: String,
-    /// Direction of the link.
-    pub direction: Direction,
-    /// Delivered packets.
-    pub packets: u64,
-    /// Delivered IP bytes.
-    pub bytes: u64,
-    /// Newly marked packets.
-    pub marked: u64,
-    /// Dropped packets.
-    pub dropped: u64,
-    /// Newly marked / delivered.
-    pub mark_ratio: f64,
-    /// Dropped / (delivered + dropped).
-    pub drop_ratio: f64,
-    /// Newly marked packets by reason.
-    pub marks: BTreeMap<String, u64>,
-    /// Dropped packets by reason.
-    pub drops: BTreeMap<String, u64>,
-    /// Sojourn times of delivered packets in milliseconds.
-    pub delay_ms: Option<Dist>,
-    /// Backlog in IP bytes, weighted by time, without the packet in service.
-    pub backlog_bytes: Option<Dist>,
 }
 
 /// One group of flows.
@@ -296,11 +264,6 @@ impl GroupSummary {
             app: None,
         }
     }
-}
-
-/// Results of earlier versions do not name the link.
-fn only_hop() -> String {
-    Hop::ONLY_NAME.to_owned()
 }
 
 fn seconds(time: Time) -> f64 {

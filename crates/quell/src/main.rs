@@ -22,6 +22,7 @@ mod keys;
 mod labels;
 mod manual;
 mod new;
+mod outcomes;
 mod page;
 mod phases;
 mod picture;

@@ -3,8 +3,8 @@
 use quell_measure::{GroupSummary, Phase, Summary};
 
 use crate::grid::{Grid, Role};
+use crate::outcomes::Column;
 use crate::page::Page;
-use crate::side_by_side::Column;
 use crate::spread::{Form, Spread};
 use crate::table;
 

@@ -1,6 +1,6 @@
 //! `quell run`.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use quell_lab::LiveOptions;
 use quell_lab::live::apart;
@@ -12,9 +12,9 @@ use crate::Failure;
 use crate::arguments::Run;
 use crate::check::load;
 use crate::interrupt::{Fate, Interrupt};
+use crate::outcomes::{results, with_intervals};
 use crate::page::Page;
 use crate::progress::Shown;
-use crate::side_by_side::with_intervals;
 use crate::spread::Spread;
 use crate::table;
 
@@ -79,11 +79,6 @@ fn start(loaded: &Loaded, world: World, arguments: &Run, page: &mut Page) -> Res
     }
     interrupt.check(&Fate::of_all(None, &loaded.scenario, outcomes.first()))?;
     arguments.strict.check(&outcomes)
-}
-
-/// A path in the folder that results go to.
-pub(crate) fn results(out: Option<&Path>) -> &Path {
-    out.unwrap_or(Path::new("results/run"))
 }
 
 /// The summary; of several seeds, the aggregate.

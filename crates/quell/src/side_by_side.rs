@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use quell_lab::LiveOptions;
 use quell_lab::live::apart;
 use quell_lab::scenario::Loaded;
-use quell_lab::{GuestOptions, Options, Outcome, Task, World, confidence};
-use quell_measure::{Aggregate, Estimate, Figures, GroupSummary, Summary};
+use quell_lab::{GuestOptions, Options, Outcome, Task, World};
+use quell_measure::{Figures, GroupSummary, Summary};
 use serde_json::{Value, json};
 
 use crate::Failure;
@@ -16,11 +16,11 @@ use crate::applications;
 use crate::arguments::Jobs;
 use crate::grid::{Grid, Role};
 use crate::interrupt::{Fate, Interrupt};
+use crate::outcomes::{Column, results, with_intervals};
 use crate::page::Page;
 use crate::phases;
 use crate::picture;
 use crate::progress::Shown;
-use crate::run::results;
 use crate::spread::{Form, Spread};
 use crate::strict::Strict;
 use crate::table;
@@ -55,9 +55,6 @@ pub(crate) struct Case {
     pub(crate) loaded: Loaded,
     pub(crate) place: Place,
 }
-
-/// The outcome of a case, with the name of the case.
-pub(crate) type Column<'a> = (&'a str, Outcome);
 
 /// The outcomes of all cases.
 pub(crate) struct Ran<'a> {
@@ -146,7 +143,7 @@ fn folder(queue: &str) -> String {
     queue.chars().map(safe).collect()
 }
 
-/// The table, the picture, the warnings and where the results are.
+/// Prints the table, the picture, the warnings and the folders of the results.
 pub(crate) fn text(outcomes: &[Column<'_>], spread: &Spread, page: &mut Page) {
     let most = outcomes.iter().map(|(_, outcome)| outcome.runs.len()).max();
     if let Some(heading) = spread.heading(most.unwrap_or(0)) {
@@ -227,11 +224,11 @@ const COLUMNS: [(&str, Role); 15] = [
     ("RTT ms", Role::Extra(2)),
 ];
 
-/// What each queue did to each group, and how much of the link was used.
+/// Prints the effect of each queue on each group, and the use of the link.
 fn groups(outcomes: &[Column<'_>], spread: &Spread, page: &mut Page) {
     const MS: Form = Form::Plain(2);
     let several = outcomes.iter().any(|(_, outcome)| outcome.runs.len() > 1);
-    // How many runs there were, where there may be more than one.
+    // The number of runs, if it may be above one.
     let left_out = if several { COLUMNS.len() } else { 2 };
     let columns = COLUMNS.iter().enumerate();
     let columns = columns.filter(|(index, _)| *index != left_out);
@@ -344,47 +341,6 @@ pub(crate) fn json(
     }
     page.line(serde_json::to_string_pretty(&all).map_err(Failure::failed)?);
     Ok(())
-}
-
-/// The mean of several runs, each figure with its confidence interval if that is wanted.
-pub(crate) fn with_intervals(
-    aggregate: &Aggregate,
-    confidence: Option<f64>,
-) -> Result<Value, Failure> {
-    let mut value = serde_json::to_value(aggregate).map_err(Failure::failed)?;
-    if let Some(level) = confidence {
-        add_intervals(&mut value, level);
-        value["confidence"] = json!(level);
-    }
-    Ok(value)
-}
-
-fn add_intervals(value: &mut Value, level: f64) {
-    match value {
-        Value::Array(values) => {
-            for value in values {
-                add_intervals(value, level);
-            }
-        }
-        Value::Object(fields) => {
-            let estimate = || Estimate {
-                mean: fields["mean"].as_f64().unwrap_or_default(),
-                standard_error: fields["standard_error"].as_f64(),
-                n: fields["n"].as_u64().unwrap_or_default() as usize,
-            };
-            if fields.contains_key("standard_error") {
-                let estimate = estimate();
-                let half = confidence::half_width(&estimate, level);
-                let interval = half.map(|half| [estimate.mean - half, estimate.mean + half]);
-                fields.insert("confidence_interval".to_owned(), json!(interval));
-            } else {
-                for value in fields.values_mut() {
-                    add_intervals(value, level);
-                }
-            }
-        }
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
-    }
 }
 
 #[cfg(test)]
