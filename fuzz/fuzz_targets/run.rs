@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use quell_lab::{World, sim};
 
-#[path = "../../crates/lab/tests/robustness/any.rs"]
+#[path = "../../crates/lab/tests/robustness/any/mod.rs"]
 mod any;
 
 /// What a case may cost: instrumented code does some hundred thousand events a second.

@@ -5,7 +5,7 @@
 //! in the end named as not judged (`quell_testing::live`). Where this host cannot run a test it says so by name.
 #![allow(clippy::unwrap_used)]
 
-#[path = "../../../lab/tests/robustness/any.rs"]
+#[path = "../../../lab/tests/robustness/any/mod.rs"]
 mod any;
 mod applications;
 mod breaks;

@@ -4,7 +4,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod against_sim;
-#[path = "../../../lab/tests/robustness/any.rs"]
+#[path = "../../../lab/tests/robustness/any/mod.rs"]
 mod any;
 mod broken;
 mod commands;

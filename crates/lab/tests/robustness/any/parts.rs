@@ -1,300 +1,23 @@
-//! Any scenario: bytes become choices, choices become a scenario file.
-//!
-//! The tests draw the bytes at random, and shrink them; the fuzz target `run` of `fuzz/` takes them from libFuzzer. A
-//! choice of zero, and every choice after the last byte, is the plainest: few short bytes are a small scenario. Sizes
-//! are spread evenly over the orders of magnitude. Queues, congestion controls and their parameters come from their
-//! tables, so what is added to quell is part of the space at once.
-//!
-//! The length of a run follows from a budget of events, not from a clock: see [`Load`].
+//! The tables of a scenario file: link, value functions, groups, changes and run.
 
 use std::fmt::Write as _;
 
 use quell_aqm::disciplines;
-use quell_aqm::kind::Entry;
 use quell_aqm::marker::MARKERS;
 use quell_aqm::value::FUNCTIONS;
-use quell_lab::World;
-use quell_lab::scenario::{Distribution, Origin, Problem, Problems, Scenario};
+use quell_lab::scenario::Distribution;
 use quell_units::parameter::{Domain, Parameter, Value};
 use quell_units::{Bytes, Frequency, Rate, Time};
 
+use super::choices::Choices;
+use super::load::{DURATIONS, Group, Load, SECOND, Sends};
+
 /// Slowest and fastest link, in bit/s.
 const RATES: (u64, u64) = (10_000, 1_000_000_000_000);
-/// Shortest and longest base RTT, in ns.
-const RTTS: (u64, u64) = (10_000, 10_000_000_000);
-const MOST_FLOWS: u64 = 100_000;
-/// Shortest and longest run, in ns.
-const DURATIONS: (u64, u64) = (1_000_000, 86_400_000_000_000);
-const SECOND: u64 = 1_000_000_000;
 /// Stands for so many 255ths of the duration, until that is known.
 const PART: &str = "part-";
 
-/// A scenario file out of `bytes`, that takes about `budget` events, or as few as such a scenario can.
-pub(crate) fn scenario(bytes: &[u8], budget: u64, world: World) -> String {
-    let mut choices = Choices(bytes);
-    let mut text = String::from("schema = 1\nname = \"any\"\n");
-    let mut load = Load {
-        space: Space::of(world),
-        ..Load::default()
-    };
-    link(&mut choices, &mut text, &mut load);
-    let own = function(&mut choices, &mut text, &mut load);
-    let groups = 1 + choices.below(4);
-    for index in 0..groups {
-        group(&mut choices, &mut text, &mut load, index);
-        marked(&mut choices, &mut text, &mut load, own);
-    }
-    let changes = changes(&mut choices, &mut load, groups);
-    run(&mut choices, &mut text, &load, budget, &changes);
-    text
-}
-
-/// The scenario for `world`, without those optional lines that do not go with the others.
-pub(crate) fn accepted(
-    bytes: &[u8],
-    budget: u64,
-    world: World,
-) -> (String, Result<Scenario, Problems>) {
-    let mut text = scenario(bytes, budget, world);
-    for _ in 0..16 {
-        let problems = match Scenario::load("any", &text, &[], Some(world)) {
-            Ok(loaded) => return (text, Ok(loaded.scenario)),
-            Err(problems) => problems,
-        };
-        let wrong = |number: usize| {
-            let here = |origin: &Origin| matches!(origin, Origin::Line(line) if *line == number);
-            problems.all().iter().any(|problem| here(&problem.origin))
-        };
-        let kept = |(index, line): &(usize, &str)| !wrong(index + 1) || !optional(line);
-        let left: Vec<&str> = text
-            .lines()
-            .enumerate()
-            .filter(kept)
-            .map(|(_, line)| line)
-            .collect();
-        let left = left.join("\n") + "\n";
-        if left == text {
-            let plainer = plainer(&text, &problems);
-            if plainer == text {
-                return (text, Err(problems));
-            }
-            text = plainer;
-        } else {
-            text = left;
-        }
-    }
-    let again = Scenario::load("any", &text, &[], Some(world));
-    (text, again.map(|loaded| loaded.scenario))
-}
-
-/// Without the parameters of those tables that are wrong as a whole, and without changes that change nothing.
-fn plainer(text: &str, problems: &Problems) -> String {
-    // Tables, each with the number of its first line.
-    let mut tables: Vec<(usize, Vec<&str>)> = Vec::new();
-    for (index, line) in text.lines().enumerate() {
-        match tables.last_mut() {
-            Some((_, lines)) if !line.starts_with('[') => lines.push(line),
-            _ => tables.push((index + 1, vec![line])),
-        }
-    }
-    let mut left: Vec<&str> = Vec::new();
-    for (first, lines) in &tables {
-        let here = |problem: &Problem| problem.origin == Origin::Line(*first);
-        let wrong = problems.all().iter().any(here);
-        match (wrong, lines[0]) {
-            // The time and its table are the two lines before.
-            (true, "[at.set]") => left.truncate(left.len() - 2),
-            (true, _) => left.extend(lines.iter().filter(|line| !optional(line))),
-            (false, _) => left.extend(lines),
-        }
-    }
-    left.join("\n") + "\n"
-}
-
-/// Whether a scenario may do without a line: those of parameters and changes.
-fn optional(line: &str) -> bool {
-    let needed = [
-        "[",
-        "rate =",
-        "count =",
-        "overhead =",
-        "kind =",
-        "points =",
-        "function =",
-        "marker =",
-        "name =",
-        "rtt =",
-        "app =",
-        "direction =",
-        "time =",
-        "duration =",
-    ];
-    !needed.iter().any(|start| line.starts_with(start))
-}
-
-/// Choices out of bytes; zero when they have run out.
-struct Choices<'a>(&'a [u8]);
-
-impl Choices<'_> {
-    fn byte(&mut self) -> u64 {
-        let Some((first, rest)) = self.0.split_first() else {
-            return 0;
-        };
-        self.0 = rest;
-        u64::from(*first)
-    }
-    fn number(&mut self) -> u64 {
-        (0..8).fold(0, |number, _| number << 8 | self.byte())
-    }
-    /// From zero up to but without `bound`.
-    fn below(&mut self, bound: u64) -> u64 {
-        if bound <= 256 {
-            self.byte() % bound.max(1)
-        } else {
-            self.number() % bound
-        }
-    }
-    /// True once in `odds`; never when the bytes have run out.
-    fn once_in(&mut self, odds: u64) -> bool {
-        self.below(odds) == odds - 1
-    }
-    fn of<'a, T>(&mut self, all: &'a [T]) -> &'a T {
-        &all[self.below(all.len() as u64) as usize]
-    }
-    /// From `low` to `high`, each order of magnitude as likely as the others, and the ends more so.
-    fn spread(&mut self, (low, high): (u64, u64)) -> u64 {
-        match self.byte() {
-            0 => low,
-            255 => high,
-            step => {
-                let bits = |n: u64| u64::from(64 - n.leading_zeros());
-                let width = bits(low) + (bits(high) - bits(low)) * step / 254;
-                let top = 1_u64.checked_shl(width as u32).map_or(u64::MAX, |n| n - 1);
-                (top / 2 + self.number() % (top / 2 + 1) + 1).clamp(low, high)
-            }
-        }
-    }
-}
-
-/// What of the space a world can reproduce at all, and in a test.
-#[derive(Default)]
-struct Space {
-    /// Shortest and longest base RTT, in ns.
-    rtts: (u64, u64),
-    /// Whether there may be none.
-    no_rtt: bool,
-    /// Of a group.
-    most_flows: u64,
-    /// Longest run, in ns.
-    longest: u64,
-}
-
-impl Space {
-    fn of(world: World) -> Self {
-        match world {
-            World::Sim => Self {
-                rtts: RTTS,
-                no_rtt: true,
-                most_flows: MOST_FLOWS,
-                longest: DURATIONS.1,
-            },
-            // Hosts do something even while nothing is sent, or wait in real time.
-            World::Virtual | World::Live => Self {
-                rtts: (world.smallest_rtt().as_nanos(), RTTS.1),
-                no_rtt: false,
-                most_flows: 2_000,
-                longest: SECOND / 4,
-            },
-        }
-    }
-}
-
-/// What a run has to do, for an estimate of its events.
-#[derive(Default)]
-struct Load {
-    space: Space,
-    /// Its queues, by direction.
-    queues: [Option<&'static Entry>; 2],
-    /// The fastest rate of each direction in bit/s; `None` if it is unlimited.
-    rates: [Option<u64>; 2],
-    /// Bytes that a full packet occupies on the link.
-    packet: [u64; 2],
-    /// The shortest interval between updates of a queue, in ns.
-    update: Option<u64>,
-    groups: Vec<Group>,
-    /// Flows that changes start besides.
-    more: u64,
-}
-
-/// Flows that are alike.
-struct Group {
-    /// The most at one time.
-    flows: u64,
-    sends: Sends,
-    /// Mean time between beginnings, where a flow begins again and again, in ns.
-    pause: Option<u64>,
-}
-
-/// What a flow sends.
-enum Sends {
-    /// As much as it can, in this direction, over this base RTT in ns.
-    Bulk(usize, u64),
-    /// A datagram each so many ns.
-    Datagrams(u64),
-}
-
-impl Load {
-    fn flows(&self) -> u64 {
-        self.more + self.groups.iter().map(|group| group.flows).sum::<u64>()
-    }
-
-    /// About how many events `time` ns take.
-    fn events(&self, time: u64) -> u64 {
-        let mut events = u128::from(self.flows() * 8);
-        for Group {
-            flows,
-            sends,
-            pause,
-        } in &self.groups
-        {
-            let flows = u128::from(*flows);
-            events += pause.map_or(0, |pause| 16 * flows * u128::from(time / pause.max(1)));
-            events += 3 * match *sends {
-                Sends::Datagrams(mean) => flows * u128::from(time / mean.max(1) + 1),
-                Sends::Bulk(direction, rtt) => {
-                    // Windows start at ten segments and double each round, and a link carries no more than it can. A
-                    // flow that gets nothing tries again at times that double.
-                    let rounds = (time / rtt.max(10_000)).min(40);
-                    let offered = flows * (10_u128 << rounds);
-                    let bits = u128::from(8 * self.packet[direction].max(1) * SECOND);
-                    let carried = self.rates[direction]
-                        .map_or(u128::MAX, |rate| u128::from(rate) * u128::from(time) / bits);
-                    offered.min(carried) + flows * u128::from((time / SECOND).min(30))
-                }
-            };
-        }
-        if let Some(update) = self.update {
-            events += u128::from(time / update.max(1));
-        }
-        u64::try_from(events).unwrap_or(u64::MAX)
-    }
-
-    /// The longest run within `budget` events.
-    fn longest(&self, budget: u64) -> u64 {
-        let (mut low, mut high) = (DURATIONS.0, self.space.longest);
-        while low + 1 < high {
-            let middle = low + (high - low) / 2;
-            if self.events(middle) <= budget {
-                low = middle;
-            } else {
-                high = middle;
-            }
-        }
-        low
-    }
-}
-
-fn link(choices: &mut Choices<'_>, text: &mut String, load: &mut Load) {
+pub(super) fn link(choices: &mut Choices<'_>, text: &mut String, load: &mut Load) {
     for direction in 0..2 {
         let path = ["link", "link.reverse"][direction];
         if direction == 1 && !choices.once_in(2) {
@@ -330,8 +53,8 @@ fn link(choices: &mut Choices<'_>, text: &mut String, load: &mut Load) {
     }
 }
 
-/// Perhaps a throughput-value function, and whether there is one.
-fn function(choices: &mut Choices<'_>, text: &mut String, load: &mut Load) -> bool {
+/// Writes a throughput-value function, or not; returns whether there is one.
+pub(super) fn function(choices: &mut Choices<'_>, text: &mut String, load: &mut Load) -> bool {
     if !choices.once_in(4) {
         return false;
     }
@@ -351,8 +74,8 @@ fn function(choices: &mut Choices<'_>, text: &mut String, load: &mut Load) -> bo
     true
 }
 
-/// Perhaps what a group's packets are worth.
-fn marked(choices: &mut Choices<'_>, text: &mut String, load: &mut Load, own: bool) {
+/// Writes the value of a group's packets, or not.
+pub(super) fn marked(choices: &mut Choices<'_>, text: &mut String, load: &mut Load, own: bool) {
     if !choices.once_in(2) {
         return;
     }
@@ -370,7 +93,7 @@ fn marked(choices: &mut Choices<'_>, text: &mut String, load: &mut Load, own: bo
     some(choices, marker.parameters, 4, text, load);
 }
 
-/// About one in `of` of the `parameters`, a line each.
+/// Writes about one in `of` of the `parameters`, a line each.
 fn some(
     choices: &mut Choices<'_>,
     parameters: &[Parameter],
@@ -386,14 +109,14 @@ fn some(
     }
 }
 
-/// Many are rare, since each costs events.
+/// A number of flows; large ones are rare, because each flow costs events.
 fn flows(choices: &mut Choices<'_>, load: &Load) -> u64 {
     let many = load.space.most_flows;
     let most = if choices.once_in(8) { many } else { 300 };
     choices.spread((1, most))
 }
 
-fn group(choices: &mut Choices<'_>, text: &mut String, load: &mut Load, index: u64) {
+pub(super) fn group(choices: &mut Choices<'_>, text: &mut String, load: &mut Load, index: u64) {
     let count = if choices.once_in(16) {
         0
     } else {
@@ -510,7 +233,7 @@ fn period(choices: &mut Choices<'_>) -> (String, u64) {
     )
 }
 
-/// What a group with TCP may say besides.
+/// Writes further keys of a group with TCP.
 fn stream(choices: &mut Choices<'_>, text: &mut String, load: &mut Load) {
     let control = choices.of(quell_tcp::cc::KINDS);
     if choices.once_in(4) {
@@ -527,8 +250,8 @@ fn stream(choices: &mut Choices<'_>, text: &mut String, load: &mut Load) {
     some(choices, control.parameters, 4, text, load);
 }
 
-/// Each an entry of `set`, in the order of time.
-fn changes(choices: &mut Choices<'_>, load: &mut Load, groups: u64) -> Vec<Vec<String>> {
+/// The entries of `set` of each change, in the order of time.
+pub(super) fn changes(choices: &mut Choices<'_>, load: &mut Load, groups: u64) -> Vec<Vec<String>> {
     let mut changes = Vec::new();
     for _ in 0..choices.below(5) {
         let mut set: Vec<String> = Vec::new();
@@ -580,7 +303,7 @@ fn change(choices: &mut Choices<'_>, load: &mut Load, groups: u64) -> (String, S
     }
 }
 
-fn run(
+pub(super) fn run(
     choices: &mut Choices<'_>,
     text: &mut String,
     load: &Load,
@@ -646,7 +369,7 @@ fn value(choices: &mut Choices<'_>, parameter: &Parameter, load: &mut Load) -> S
             _ => time(choices, Time::from_nanos(1), Time::from_secs(1_000)),
         },
     };
-    // A queue controls at an interval that is given, or follows from an RTT.
+    // A queue's update interval is a parameter, or follows from an RTT.
     if let Value::Time(time) = value
         && ["tupdate", "typical_rtt", "max_rtt", "interval"].contains(&parameter.name)
     {
