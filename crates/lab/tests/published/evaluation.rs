@@ -29,7 +29,7 @@ pub(crate) struct Figures {
     pub(crate) delays: [[f64; 2]; 2],
 }
 
-/// Ours, and what the source does not tell.
+/// Ours, and what the source does not report.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Ours {
     pub(crate) figures: Figures,
@@ -158,6 +158,11 @@ pub(crate) fn digits(value: f64) -> String {
 /// A mean and its 99th percentile.
 pub(crate) fn delay([mean, p99]: [f64; 2]) -> String {
     format!("{}/{}", digits(mean), digits(p99))
+}
+
+/// Published beside ours.
+pub(crate) fn beside(published: f64, ours: f64) -> String {
+    format!("{} / {}", digits(published), digits(ours))
 }
 
 /// What is outside its band.

@@ -1,15 +1,15 @@
 //! Published experiments in the simulator: what the source says beside what comes out.
 //!
-//! One file per idea. Each runs scenarios that are shipped in `scenarios/`, asserts the published
-//! statement, prints its tables (`--nocapture`) and owns its section of `docs/evidence/published.md`, which
-//! `QUELL_BLESS=1` writes anew. The simulator repeats to the bit, so the page is compared as text: a
-//! change of TCP or of a queue that moves a figure shows it there.
+//! One file per idea. Each runs scenarios from `scenarios/`, asserts the published statement, prints its tables (`--nocapture`) and
+//! owns its section of `docs/evidence/published.md` and the CSV files that it links to; `QUELL_BLESS=1` rewrites them. The simulator
+//! repeats to the bit, so page and files are compared as text: a change of TCP or of a queue that moves a figure shows there.
 //!
-//! Those that take more than ten seconds run in `make test-all` (`-- --include-ignored`), the others also in `make test`.
+//! Tests of more than ten seconds run in `make test-all` (`-- --include-ignored`), the others also in `make test`.
 #![allow(clippy::unwrap_used)]
 
 mod call;
 mod cubic;
+mod deviation;
 mod dualq2015;
 mod evaluation;
 mod experiment;

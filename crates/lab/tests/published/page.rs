@@ -1,8 +1,10 @@
-//! `docs/evidence/published.md`: a head, and a section for each file of this test.
+//! `docs/evidence/published.md`: a head, and a section for each file of this test; larger grids are CSV files beside it, in `data/`.
 
 use std::fs;
 use std::path::PathBuf;
 use std::sync::Mutex;
+
+use crate::table::Table;
 
 /// The titles of the sections, in their order on the page.
 const SECTIONS: &[&str] = &[
@@ -25,32 +27,44 @@ const SECTIONS: &[&str] = &[
 const HEAD: &str = "\
 # Published results
 
-What publications report of a queue beside what quell's simulator gives for the same experiment, misses included.
-Generated, and checked, by `cargo test -p quell-lab --test published` (`--nocapture` prints the tables; `QUELL_BLESS=1` writes this
-page). The scenarios are in `scenarios/`. In short:
+This page compares what publications report of a queue with what quell's simulator gives for the same experiment, misses included.
+It is generated, and checked, by `cargo test -p quell-lab --test published` (`--nocapture` prints the tables; `QUELL_BLESS=1` rewrites
+the page). The scenarios are in `scenarios/`.
 
 | experiment | result |
 | --- | --- |
-| DualQ of 2015 and successors | the square law and the L4S delay hold; Curvy RED behind its own time-shifted FIFO misses the P99 of 2 ms |
-| queue protection | nothing is published; it does what RFC 9957 promises, except with the time-shifted FIFO and strict priority |
-| DualPI2: overload and coupling | within the stated bounds of the source; the coupling holds to 3 % |
-| DualPI2: pairs with unlike RTTs | the L4S queue agrees, and the Classic delay up to 20 ms of RTT; rates depend on the control, which was Prague |
-| PIE: with and without ECN | within 15 % or the counting error of the source, except drops in two rows |
-| FQ-CoDel: with and without ECN | within 15 %, except some rows with 100 ms, where Linux 7.2 also differs from the source |
-| VDQ-CSAQM | what the slides state holds; their utilisation of 98.4 % is met, but C_v was derived from it |
-| step marking | the queue of DCTCP agrees with its closed form within 10 %; marks are fewer than derived |
-| global synchronisation | N/2 packets too many agree; the drop ratio misses, because a reduction loses 1.8 packets |
-| GSP | single drops agree with the basic form; with 80 flows the adaptive queue is 28 times shorter than tail drop |
-| home gateway | the published order of rules, sizes and controls holds where it is tested; the plotted values are lost |
-| CUBIC | the time back to the last maximum is within 1.4 % of the equation |
-| RED, Adaptive RED, Curvy RED | the average and the drops follow the laws of each form |
+| [DualQ of 2015 and successors](#the-dualq-of-2015-and-its-successors) | the square law and the L4S delay hold, except the P99 of Curvy RED with its own scheduler |
+| [queue protection](#queue-protection-an-unresponsive-flow-that-claims-to-be-l4s) | no published figures; the promise of RFC 9957 holds, except with a time-shifted FIFO |
+| [DualPI2: overload and coupling](#dualpi2-overload-and-coupling) | within the stated bounds of the source; the coupling holds to 3 % |
+| [DualPI2: pairs with unlike RTTs](#dualpi2-pairs-with-unlike-rtts) | the L4S queue agrees, and the Classic delay up to 20 ms of RTT; rates differ, because the source used Prague |
+| [PIE: with and without ECN](#pie-an-ecn-capable-and-another-flow) | within 15 % or the counting error of the source, except drops in two rows |
+| [FQ-CoDel: with and without ECN](#fq-codel-flows-with-and-without-ecn) | within 15 %, except five figures with 100 ms of RTT; in three of them Linux 7.2 differs from the source too |
+| [VDQ-CSAQM](#vdq-csaqm-experiments-a-and-c1) | the statements of the slides hold; their 98.4 % utilisation is met, but C_v was derived from it |
+| [step marking](#step-marking-the-sawtooth-of-dctcp) | the queue of DCTCP agrees with its closed form within 10 %; marks are fewer than derived |
+| [global synchronisation](#global-synchronisation-behind-drop-tail) | N/2 excess packets agree; the drop ratio is too high, because a reduction loses 1.8 packets |
+| [GSP](#global-synchronization-protection) | single drops agree with the basic form; with 80 flows the adaptive queue is 28 times shorter than drop-tail |
+| [home gateway](#home-gateway-a-call-beside-a-download) | the published order of rules, sizes and controls holds where it is tested; the plotted values are lost |
+| [CUBIC](#cubic-back-to-the-last-maximum) | the time back to the last maximum is within 1.4 % of the equation |
+| [RED, Adaptive RED, Curvy RED](#red-adaptive-red-and-curvy-red-more-and-more-flows) | the average queue and the drops follow the laws of each form |
+
+How to read the sections:
+
+* **Bounds** are what the test checks; everything else is shown for information.
+* Rates are in Mbit/s of Ethernet frames, unless they are called goodput. Delays are sojourn times. Marks are per delivered packet and
+  drops per offered packet, in %.
+* *L* is the L4S queue or its flows, *C* the Classic one. p_L and p_C are the probabilities of a mark and of a drop in them.
+* Grids of more than ten rows are CSV files in [data/](data); the page has their main figures.
 ";
 
 /// One writer at a time: the tests of a binary are threads.
 static WRITING: Mutex<()> = Mutex::new(());
 
+fn evidence() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/evidence")
+}
+
 fn path() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/evidence/published.md")
+    evidence().join("published.md")
 }
 
 /// Head, and (title, body) of each section.
@@ -84,22 +98,39 @@ fn with(page: &str, title: &str, body: &str) -> String {
     join(HEAD, &sections)
 }
 
-/// Prints the body of the section `title`, and checks that the page says the same; with
-/// `QUELL_BLESS=1` it writes it there.
-pub(crate) fn check(title: &str, body: &str) {
+const OUTDATED: &str =
+    "is not current: QUELL_BLESS=1 cargo test -p quell-lab --test published -- --include-ignored";
+
+/// Prints the body of the section `title`, and checks that the page and the files `data` beside it say the same; with
+/// `QUELL_BLESS=1` it writes them. The body links to each file.
+pub(crate) fn check(title: &str, body: &str, data: &[(&str, &Table)]) {
+    // A table ends its line itself.
+    let body = body.replace("\n\n\n", "\n\n");
     println!("\n## {title}\n\n{body}");
     assert!(SECTIONS.contains(&title), "{title} is not in SECTIONS");
+    let bless = std::env::var_os("QUELL_BLESS").is_some();
     let _lock = WRITING.lock().unwrap();
+    for (name, table) in data {
+        let link = format!("](data/{name})");
+        assert!(body.contains(&link), "{title} has no link to {name}");
+        let (path, csv) = (evidence().join("data").join(name), table.to_csv());
+        if bless {
+            fs::write(path, csv).unwrap();
+        } else {
+            let found = fs::read_to_string(path).unwrap_or_default();
+            assert!(found == csv, "docs/evidence/data/{name} {OUTDATED}");
+        }
+    }
     let page = fs::read_to_string(path()).unwrap_or_default();
-    if std::env::var_os("QUELL_BLESS").is_some() {
-        fs::write(path(), with(&page, title, body)).unwrap();
+    if bless {
+        fs::write(path(), with(&page, title, &body)).unwrap();
         return;
     }
     let (_, sections) = split(&page);
     let found = sections.iter().find(|(known, _)| known == title);
     assert!(
         found.is_some_and(|(_, found)| found == body.trim()),
-        "docs/evidence/published.md is not current under {title:?}: QUELL_BLESS=1 cargo test -p quell-lab --test published"
+        "docs/evidence/published.md, {title:?}, {OUTDATED}"
     );
 }
 

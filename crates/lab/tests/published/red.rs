@@ -102,9 +102,9 @@ fn sets(settings: &[&str], adaptive: bool, flows: Option<u64>) -> Vec<String> {
 #[test]
 fn queues_settle_where_their_laws_say() {
     let mut misses = Misses::default();
+    let (table, grid) = fixed_loads(&mut misses);
     let body = format!(
-        "{HEAD}\n{}\n{VARYING}\n{}\n{CURVY}\n{}",
-        fixed_loads(&mut misses),
+        "{RESULT}\n{table}\n{TEXT}\n{VARYING}\n{}\n{CURVY}\n{}",
         varying_load(&mut misses),
         curvy_red(&mut misses)
     );
@@ -112,10 +112,12 @@ fn queues_settle_where_their_laws_say() {
     page::check(
         "RED, Adaptive RED and Curvy RED: more and more flows",
         &body,
+        &[("published-red.csv", &grid)],
     );
 }
 
-fn fixed_loads(misses: &mut Misses) -> Table {
+/// The table of the page, and the grid.
+fn fixed_loads(misses: &mut Misses) -> (Table, Table) {
     let points: Vec<(Form, bool, u64)> = FORMS
         .iter()
         .flat_map(|form| [false, true].map(|adaptive| (*form, adaptive)))
@@ -125,16 +127,31 @@ fn fixed_loads(misses: &mut Misses) -> Table {
         let sets = sets(form.settings, *adaptive, Some(*flows));
         Stretch::of(&run("red/flows.toml", &sets).figures)
     });
-    let mut table = Table::new(&[
+    let mut grid = Table::new(&[
         "form",
+        "adaptive",
         "flows",
-        "queue kB",
+        "queue_kb",
         "position",
-        "delay ms",
-        "drops %",
-        "by the law %",
-        "link %",
+        "delay_mean_ms",
+        "delay_p99_ms",
+        "drops_percent",
+        "law_from_percent",
+        "law_to_percent",
+        "utilisation_percent",
     ]);
+    let mut table = Table::new(&[
+        "flows",
+        "linux",
+        "linux, adaptive",
+        "floyd",
+        "floyd, adaptive",
+        "drops of linux, %",
+        "by the law, %",
+    ]);
+    // Drops of the first form, and what its law gives.
+    let mut first: Vec<[String; 2]> = Vec::new();
+    let mut by_flows = FLOWS.map(|flows| vec![flows.to_string()]);
     for ((form, adaptive, flows), stretch) in points.iter().zip(&results) {
         let name = format!("{}{}", form.name, if *adaptive { ", adaptive" } else { "" });
         let what = |what: &str| format!("{name}, {flows} flows: {what}");
@@ -149,19 +166,31 @@ fn fixed_loads(misses: &mut Misses) -> Table {
         };
         let by_law: Vec<f64> = laws.iter().map(|&probability| law(probability)).collect();
         judge(*adaptive, *flows, stretch, &by_law, &what, misses);
-        let laws: Vec<String> = by_law.iter().map(|&percent| digits(percent)).collect();
-        let mut cells = vec![name.clone(), flows.to_string()];
-        cells.extend(stretch.show());
-        cells.push(digits(100.0 * stretch.aqm));
-        cells.push(if laws.is_empty() {
-            "–".to_owned()
-        } else {
-            laws.join(" to ")
-        });
+        let drops = digits(100.0 * stretch.aqm);
+        let law = |at: Option<&f64>| at.map_or_else(String::new, |&percent| digits(percent));
+        let mut cells = vec![
+            form.name.to_owned(),
+            adaptive.to_string(),
+            flows.to_string(),
+            format!("{:.0}", stretch.backlog / 1e3),
+            format!("{position:.2}"),
+        ];
+        cells.extend(stretch.delay.map(digits));
+        cells.push(drops.clone());
+        cells.extend([by_law.first(), by_law.last()].map(law));
         cells.push(format!("{:.1}", stretch.utilisation));
-        table.row(&cells);
+        grid.row(&cells);
+        let row = &mut by_flows[FLOWS.iter().position(|known| known == flows).unwrap()];
+        row.push(format!("{position:.2}"));
+        if row.len() == 2 {
+            first.push([drops, law(by_law.first())]);
+        }
     }
-    table
+    for (mut row, drops) in by_flows.into_iter().zip(first) {
+        row.extend(drops);
+        table.row(&row);
+    }
+    (table, grid)
 }
 
 fn judge(
@@ -278,29 +307,42 @@ fn curvy_red(misses: &mut Misses) -> Table {
     table
 }
 
-const HEAD: &str = "\
-Sources: Floyd and Jacobson 1993, Floyd, Gummadi and Shenker 2001, tc-red(8): RED keeps the average queue between `min` and `max` while
-its probability suits the load, and made adaptive near the middle whatever the load. Neither states figures that carry over to today's
-TCP; the laws themselves do. Scenario: `scenarios/red/flows.toml`, CUBIC downloads with 20 ms on 40 Mbit/s behind the RED of the
-demonstration of 2020 (min 120 kB, max 360 kB, avpkt 1000, burst 220, probability 0.02), 80 s after 40 s. *Position* is where the mean
-queue, measured over time, lies between `min` (0) and `max` (1); *by the law* the drop ratio that the probability there gives with the
-spacing of drops of the form: 2p/(1 + p) in Linux, 2p in the paper.
+const RESULT: &str = "\
+**Result.** The average queue and the drops follow the laws of each form, and the link is always full. RED's queue grows from `min` to `max`
+with the number of flows; Adaptive RED keeps it near the middle from 20 flows on.
 
-Judged: a mean between `min` and `max` (two flows: not below by more than a tenth of the range); a full link; no drop by the limit; drops
-within 5 % of the law where the mean is not within a tenth of an end; and with `adaptive` a mean in the middle fifth, 0.4 to 0.6, from 20
-flows on. With fewer the load needs less than the lowest probability of Adaptive RED, 0.9 to 1 % at `max`, and the queue is shorter than
-the middle, by the law of that probability. At 80 flows the fixed probability does not suit: the average stands at `max`, where Linux drops
-every packet above and the gentle form more and more; *by the law* is then too little.
+Position of the mean queue between `min` (0) and `max` (1):
+";
+
+const TEXT: &str = "\
+**Sources.** Floyd and Jacobson 1993, Floyd, Gummadi and Shenker 2001, tc-red(8): RED keeps the average queue between `min` and `max` while
+its probability suits the load; Adaptive RED keeps it near the middle under any load. Neither gives figures that apply to today's TCP; the
+laws themselves do.
+
+**Runs.** `scenarios/red/flows.toml`: CUBIC downloads with 20 ms of RTT over 40 Mbit/s, behind the RED of the demonstration of 2020 (min 120 kB,
+max 360 kB, avpkt 1000, burst 220, probability 0.02), 80 s after 40 s. *By the law* is the drop ratio that the probability at this position
+gives with the form's spacing of drops: 2p/(1 + p) in Linux, 2p in the paper. [published-red.csv](data/published-red.csv) has every form,
+with the delays.
+
+**Bounds.** A mean between `min` and `max`; with two flows it may be below by a tenth of the range. A full link. No drop by the limit. Drops
+within 5 % of the law where the mean is not within a tenth of the range from an end. With `adaptive`, a position from 0.4 to 0.6 from 20 flows
+on. With fewer flows the load needs less than the lowest probability of Adaptive RED, 0.9 to 1 % at `max`, so the queue is shorter, by
+the law of that probability. At 80 flows the fixed probability is too low: the average stays at `max`, above which Linux drops every
+packet and the gentle form more and more, so the law gives too few drops.
 ";
 
 const VARYING: &str = "\
-Adaptive RED while the number of flows changes (`scenarios/red/varying.toml`: 20 flows, 80 from 60 s on, 20 again from 120 s on; 20 s
-after each change are left out). Judged: a position from 0.4 to 0.6 in each stretch.
+### While the number of flows changes
+
+`scenarios/red/varying.toml`: 20 flows, 80 from 60 s on, 20 again from 120 s on; the 20 s after each change are left out. Bound: a position
+from 0.4 to 0.6 in each phase.
 ";
 
 const CURVY: &str = "\
-Curvy RED (RFC 9332 appendix B.1; arXiv 1904.07339): delay grows with the root of the drop probability, as the load does, instead of
-standing still while drops run away. Scenario: `scenarios/red/curvy.toml`, the same downloads behind the defaults, a range of 500 ms.
-Judged: mean delay within 2 % of 500 ms · \u{221a}p (7 % with two flows, whose queue varies most); from 2 to 80 flows a delay that grows
-as the root of the drops (± 10 %); a full link and no drop by the limit.
+### Curvy RED
+
+RFC 9332 appendix B.1 and arXiv 1904.07339: delay grows with the root of the drop probability, as the load does, instead of staying
+constant while drops multiply. `scenarios/red/curvy.toml`: the same downloads behind the defaults, with a range of 500 ms. Bounds: a mean
+delay within 2 % of 500 ms · \u{221a}p (7 % with two flows, whose queue varies most); from 2 to 80 flows a delay that grows with the root of
+the drops (± 10 %); a full link and no drop by the limit.
 ";

@@ -1,4 +1,4 @@
-//! A table in Markdown whose columns are aligned, so that it reads in a terminal as well.
+//! A table: in Markdown with aligned columns, so that it reads in a terminal as well, or as CSV.
 
 use std::fmt;
 
@@ -22,6 +22,23 @@ impl Table {
     pub(crate) fn row(&mut self, cells: &[String]) {
         assert_eq!(cells.len(), self.columns, "{cells:?}");
         self.rows.push(cells.to_vec());
+    }
+
+    /// The same as CSV (RFC 4180), heads first.
+    pub(crate) fn to_csv(&self) -> String {
+        let line = |row: &Vec<String>| {
+            let cells: Vec<String> = row.iter().map(|cell| quoted(cell)).collect();
+            cells.join(",") + "\n"
+        };
+        self.rows.iter().map(line).collect()
+    }
+}
+
+fn quoted(cell: &str) -> String {
+    if cell.contains([',', '"', '\n']) {
+        format!("\"{}\"", cell.replace('"', "\"\""))
+    } else {
+        cell.to_owned()
     }
 }
 
@@ -55,5 +72,15 @@ fn columns_are_aligned() {
     assert_eq!(
         table.to_string(),
         "| what | ±   |\n| ---- | --- |\n| a    | 0.5 |\n"
+    );
+}
+
+#[test]
+fn cells_with_commas_are_quoted_in_csv() {
+    let mut table = Table::new(&["queue", "delay_ms"]);
+    table.row(&["linux, \"adaptive\"".to_owned(), "0.5".to_owned()]);
+    assert_eq!(
+        table.to_csv(),
+        "queue,delay_ms\n\"linux, \"\"adaptive\"\"\",0.5\n"
     );
 }
