@@ -183,7 +183,11 @@ impl Made {
             .take_while(|ancestor| !ancestor.exists())
             .map(Path::to_owned);
         let made = Self(made.collect());
-        fs::create_dir_all(folder)?;
+        fs::create_dir_all(folder).map_err(|error| match error.kind() {
+            // What exists is a file.
+            ErrorKind::AlreadyExists => ErrorKind::NotADirectory.into(),
+            _ => error,
+        })?;
         Ok(made)
     }
 

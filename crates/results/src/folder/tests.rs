@@ -112,3 +112,16 @@ fn a_parent_that_cannot_be_made_is_named() {
         "{error}"
     );
 }
+
+#[test]
+fn a_file_where_a_folder_should_be_is_no_folder() {
+    let around = tempfile::tempdir().unwrap();
+    let file = around.path().join("file");
+    fs::write(&file, "").unwrap();
+    let error = Folder::exactly(&file.join("out")).unwrap_err();
+    let why = io::Error::from(ErrorKind::NotADirectory).to_string();
+    assert_eq!(
+        error.to_string(),
+        format!("cannot write {}: {why}", file.display())
+    );
+}
