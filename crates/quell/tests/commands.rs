@@ -126,14 +126,7 @@ fn wrong_input_ends_with_two_and_says_what_is_wrong() {
             "--kernel, --guest-timeout and --guest-exec have an effect only with --world virtual",
         ),
         (
-            &[
-                "run",
-                COEXISTENCE,
-                "--world",
-                "virtual",
-                "--guest-timeout",
-                "0s",
-            ],
+            &["run", COEXISTENCE, "--world=virtual", "--guest-timeout=0s"],
             "--guest-timeout 0s: must be at least 1s",
         ),
         (
