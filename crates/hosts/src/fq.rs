@@ -12,14 +12,13 @@
 //!
 //! It works only if the kernel has `fq` (CONFIG_NET_SCH_FQ, or its module), which is found out by trying.
 
-use libc::{NLM_F_CREATE, NLM_F_REPLACE};
+use netlink_packet_core::{DefaultNla, NLM_F_CREATE, NLM_F_REPLACE};
+use netlink_packet_route::RouteNetlinkMessage;
+use netlink_packet_route::tc::{TcAttribute, TcHandle, TcMessage, TcOption};
 
 use crate::Result;
 use crate::error::Doing as _;
-use crate::netlink::{Netlink, Request};
-
-/// TC_H_ROOT.
-const ROOT: u32 = u32::MAX;
+use crate::netlink::Netlink;
 
 // Attributes of `fq`, include/uapi/linux/pkt_sched.h.
 const LIMIT: u16 = 1;
@@ -50,19 +49,19 @@ const OPTIONS: [(u16, u32); 7] = [
 impl Netlink {
     /// Gives an interface the root queue discipline `fq`. Fails with `NotFound` where the kernel has none.
     pub fn add_fq(&mut self, interface: u32) -> Result<()> {
-        // struct tcmsg: the interface, no handle, the root as parent.
-        let mut fixed = [0; 20];
-        fixed[4..8].copy_from_slice(&interface.to_ne_bytes());
-        fixed[12..16].copy_from_slice(&ROOT.to_ne_bytes());
-        let options = OPTIONS
-            .into_iter()
-            .fold(Request::new(0, &[]), |all, (kind, value)| {
-                all.with_number(kind, value)
-            });
-        let request = Request::new(libc::RTM_NEWQDISC, &fixed)
-            .with_name(libc::TCA_KIND, "fq")
-            .with_all_of(libc::TCA_OPTIONS, &[], &options);
-        self.request(request, NLM_F_CREATE | NLM_F_REPLACE)
-            .doing(|| format!("give interface {interface} the queue discipline fq"))
+        let mut message = TcMessage::with_index(interface.cast_signed());
+        message.header.parent = TcHandle::ROOT;
+        let options = OPTIONS.map(|(kind, value)| {
+            TcOption::Other(DefaultNla::new(kind, value.to_ne_bytes().to_vec()))
+        });
+        message.attributes = vec![
+            TcAttribute::Kind("fq".to_owned()),
+            TcAttribute::Options(options.to_vec()),
+        ];
+        self.request(
+            RouteNetlinkMessage::NewQueueDiscipline(message),
+            NLM_F_CREATE | NLM_F_REPLACE,
+        )
+        .doing(|| format!("give interface {interface} the queue discipline fq"))
     }
 }
