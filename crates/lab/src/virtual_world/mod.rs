@@ -195,7 +195,11 @@ impl Guest {
         match control.end() {
             Some(End::Done { kernel }) => Ok((kernel, machine.usage())),
             Some(End::Refused { what, fix }) => Err(RunError::Refused(Reason { what, fix })),
-            Some(End::Failed { why }) => Err(RunError::Failed(why)),
+            // Where the guest has the result mounted elsewhere, that place is gone by now.
+            Some(End::Failed { why }) => {
+                let inside = text(&control.path_of_results());
+                Err(RunError::Failed(why.replace(&inside, &text(&results))))
+            }
             None => Err(broken(machine.explain())),
         }
     }

@@ -135,6 +135,9 @@ fn a_full_disk_fails_the_run_and_leaves_nothing() {
         errors.contains("cannot write") && errors.contains("No space left"),
         "{errors}"
     );
+    // The host's name of the file, not the guest's.
+    let hidden = disk.join(".out.unfinished");
+    assert!(errors.contains(&*hidden.to_string_lossy()), "{errors}");
     assert!(errors.ends_with("left: \n"), "{errors}");
 }
 
