@@ -16,8 +16,7 @@ use super::{
     AckSample, CongestionControl, Connection, Control, ControlKind, Declared, Event, Host, State,
     Window,
 };
-use crate::config::{Codepoint, EctScope};
-use crate::ecn::FeedbackMode;
+use crate::ecn::{Codepoint, EctScope, FeedbackMode};
 
 /// Alpha of 1 (`DCTCP_MAX_ALPHA`).
 const MAX_ALPHA: u32 = 1 << 10;

@@ -17,8 +17,7 @@ pub use window::{AckSample, RateSample, Window};
 use quell_units::parameter::{ParameterError, Table};
 use quell_units::{Parameter, Rate, Settings};
 
-use crate::config::{Codepoint, EcnMode, EctScope};
-use crate::ecn::FeedbackMode;
+use crate::ecn::{Codepoint, EcnMode, EctScope, FeedbackMode};
 
 /// What others must know of a control: everything that does not take one at work.
 #[derive(Debug, Clone, Copy)]

@@ -13,7 +13,7 @@ use quell_units::{Ecn, Time};
 
 use super::option::{AccEcnOption, Order};
 use super::{FIRST_BYTES, FIRST_CE_PACKETS, ace_flags};
-use crate::config::AccEcnOptionUse;
+use crate::ecn::AccEcnOptionUse;
 
 /// Bytes for options beside the timestamps, of 40 in all.
 const OPTION_ROOM: u64 = 40 - 12;
@@ -234,7 +234,7 @@ fn fit(required: usize, wanted: usize, blocks: usize) -> Option<(usize, usize)> 
 mod tests {
     use super::*;
     use crate::ecn::ace;
-    use crate::segment::Flags;
+    use crate::flags::Flags;
 
     const RTT: Option<Time> = Some(Time::from_millis(90));
 

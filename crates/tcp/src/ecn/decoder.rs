@@ -17,7 +17,7 @@ use quell_units::Ecn;
 use super::counters::place;
 use super::option::AccEcnOption;
 use super::{ACE_MASK, FIRST_BYTES, FIRST_CE_PACKETS, ace};
-use crate::segment::Flags;
+use crate::flags::Flags;
 
 /// Mean packets per ACK above which the ACE field is not assumed to have wrapped (Linux
 /// `ACK_COMP_THRESH`): ACKs that deliver so many packets are usually thinned on their way.

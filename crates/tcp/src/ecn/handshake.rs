@@ -7,8 +7,8 @@
 use quell_units::Ecn;
 
 use super::{FeedbackMode, ace, ace_flags};
-use crate::config::EcnMode;
-use crate::segment::Flags;
+use crate::ecn::EcnMode;
+use crate::flags::Flags;
 
 /// AE, CWR and ECE.
 const ALL: u16 = Flags::AE | Flags::CWR | Flags::ECE;
@@ -108,7 +108,7 @@ pub(crate) fn is_valid(sent: Ecn, arrived: Ecn) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::Codepoint;
+    use crate::ecn::Codepoint;
 
     const OFF: EcnMode = EcnMode::Off;
     const CLASSIC_MODE: EcnMode = EcnMode::Classic(Codepoint::Ect0);

@@ -1,6 +1,7 @@
 //! Explicit congestion notification between two hosts: RFC 3168, RFC 8257 and RFC 9768 (AccECN);
 //! Linux `include/net/tcp_ecn.h` and `net/ipv4/tcp_input.c`.
 //!
+//! * [`mode`]: what a host asks for.
 //! * [`handshake`]: how the two ends agree on a feedback.
 //! * [`counters`]: what an end with AccECN counts of arrivals, and when and how it reports it.
 //! * [`decoder`]: what it learns from the reports of the other end.
@@ -12,12 +13,14 @@
 pub(crate) mod counters;
 pub(crate) mod decoder;
 pub(crate) mod handshake;
+mod mode;
 pub(crate) mod option;
+
+pub use mode::{AccEcnOptionUse, Codepoint, EcnMode, EctScope};
 
 use quell_units::Ecn;
 
-use crate::config::{EcnMode, EctScope};
-use crate::segment::Flags;
+use crate::flags::Flags;
 
 /// The ECN feedback that the two ends have agreed on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
@@ -90,7 +93,6 @@ mod tests {
     use super::counters::Counters;
     use super::decoder::{Ack, Decoder};
     use super::*;
-    use crate::config::AccEcnOptionUse;
 
     const MSS: u64 = 1_448;
 

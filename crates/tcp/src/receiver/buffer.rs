@@ -15,6 +15,7 @@
 use quell_units::{Bytes, Time};
 
 use super::timestamp;
+use crate::config::ReceiveBuffer;
 use crate::segment::Segment;
 
 /// The ratio of payload to memory is in units of 2^-8 (`TCP_RMEM_TO_WIN_SCALE`).
@@ -31,27 +32,8 @@ const LEAST_TO_GROW: u64 = 128;
 const INITIAL_WINDOW: u64 = 10;
 /// RTT in microseconds below which the buffer grows less (`tcp_rcvbuf_low_rtt`).
 const LOW_RTT: u64 = 1_000;
-/// The largest unscaled window, and the largest shift.
+/// The largest unscaled window.
 const UNSCALED: u64 = 65_535;
-const MOST_SHIFT: u32 = 14;
-
-/// Sizes of a receive buffer (`tcp_rmem`), in bytes of memory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ReceiveBuffer {
-    /// At the start of a connection; 131 072 in Linux.
-    pub initial: Bytes,
-    /// Largest size to which it grows.
-    pub most: Bytes,
-}
-
-impl ReceiveBuffer {
-    /// Number of bits by which windows are shifted (`tcp_select_initial_window`): enough for a window as
-    /// large as the largest buffer, at most 14.
-    pub fn window_scale(&self) -> u32 {
-        let most = self.most.max(self.initial).get().max(1);
-        most.ilog2().saturating_sub(15).min(MOST_SHIFT)
-    }
-}
 
 /// What the owner of a buffer must do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -3,13 +3,15 @@
 
 use quell_units::{Ecn, Time};
 
-use crate::config::{AccEcnOptionUse, EcnMode, EctScope, ReceiverConfig};
+use crate::config::ReceiverConfig;
 use crate::ecn::counters::Counters;
 use crate::ecn::decoder::{Ack, Decoder};
 use crate::ecn::handshake;
 use crate::ecn::option::AccEcnOption;
 use crate::ecn::{ACE_MASK, FeedbackMode, Fields, ace};
-use crate::segment::{Flags, Segment};
+use crate::ecn::{AccEcnOptionUse, EcnMode, EctScope};
+use crate::flags::Flags;
+use crate::segment::Segment;
 
 /// What an arrival requires of the ACKs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -268,7 +270,7 @@ impl Accurate {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::Codepoint;
+    use crate::ecn::Codepoint;
 
     fn feedback(ecn: EcnMode) -> Feedback {
         let mut feedback = Feedback::new(&ReceiverConfig::new(ecn));

@@ -20,14 +20,13 @@ use quell_units::{Bytes, Time};
 use crate::cache::prefetch;
 use crate::config::ReceiverConfig;
 use crate::ecn::FeedbackMode;
-use crate::segment::{Flags, Sack, SackBlocks, Segment};
+use crate::flags::Flags;
+use crate::segment::{Sack, SackBlocks, Segment};
 use buffer::Buffer;
 use delayed_ack::{DelayedAck, QUICK_ACKS};
 use feedback::{Demand, Feedback};
 use reading::Reading;
 use reassembly::{Arrival, Reassembly};
-
-pub use buffer::ReceiveBuffer;
 
 /// Time-out of the SYN-ACK (RFC 6298 section 2.1), doubled each time up to 64 times.
 const SYN_ACK_TIMEOUT: Time = Time::from_secs(1);

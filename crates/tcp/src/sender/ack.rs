@@ -10,8 +10,9 @@ use super::scoreboard::{EVER_RETRANSMITTED, FIN, RETRANSMITTED, SACKED};
 use crate::cc::{AckSample, CongestionControl as _, State};
 use crate::ecn::FeedbackMode;
 use crate::ecn::decoder::Marks;
+use crate::flags::Flags;
 use crate::receiver::timestamp;
-use crate::segment::{Flags, Sack, Segment};
+use crate::segment::{Sack, Segment};
 
 /// What is new in an ACK: Linux's `FLAG_*`, whose names the fields have, and `struct
 /// tcp_sacktag_state`.

@@ -6,11 +6,12 @@
 
 use quell_units::{Ecn, Time};
 
-use crate::config::{AccEcnOptionUse, EcnMode, EctScope, SenderConfig};
+use crate::config::SenderConfig;
 use crate::ecn::counters::Counters;
 use crate::ecn::decoder::{Ack, Decoder, Marks};
 use crate::ecn::handshake;
 use crate::ecn::option::AccEcnOption;
+use crate::ecn::{AccEcnOptionUse, EcnMode, EctScope};
 use crate::ecn::{FeedbackMode, Fields};
 use crate::segment::Segment;
 

@@ -38,7 +38,8 @@ use crate::cache::prefetch;
 use crate::cc::{CongestionControl, Connection, Control, Custom, Event, Host, State, Window};
 use crate::config::SenderConfig;
 use crate::ecn::FeedbackMode;
-use crate::segment::{Flags, Segment};
+use crate::flags::Flags;
+use crate::segment::Segment;
 use delivery::Delivery;
 use ecn::SenderEcn;
 use queue::SendQueue;
@@ -374,7 +375,7 @@ impl Sender {
             srtt: self.rtt.srtt(),
             min_rtt: self.rtt.min_rtt(),
             mss: self.mss,
-            mtu: self.mss.saturating_add(tso::HEADERS),
+            mtu: self.mss.saturating_add(Segment::HEADERS.get() as u32),
             pacing_rate: self.pacing.rate(),
             next_departure: self.pacing.next(),
             app_limited: self.delivery.is_app_limited(),

@@ -277,7 +277,8 @@ mod tests {
     use super::*;
     use crate::cc::CcConfig;
     use crate::config::SenderConfig;
-    use crate::segment::{Flags, Sack};
+    use crate::flags::Flags;
+    use crate::segment::Sack;
 
     const MSS: u64 = 1_448;
     /// Segments of a full buffer: 64 KiB without headers.

@@ -9,8 +9,9 @@ use super::{Phase, Sender};
 use crate::cc::{CongestionControl as _, Event, State};
 use crate::ecn::FeedbackMode;
 use crate::ecn::option::AccEcnOption;
+use crate::flags::Flags;
 use crate::receiver::timestamp;
-use crate::segment::{Flags, Segment};
+use crate::segment::Segment;
 
 /// Number of segments at the start of a connection that are not paced, as in Linux's fq.
 const UNPACED: u64 = 10;

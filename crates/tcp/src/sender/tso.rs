@@ -15,6 +15,7 @@ use quell_units::{Bytes, Rate, Time};
 use super::Sender;
 use super::transmit::SendLimit;
 use crate::cc::{CongestionControl as _, State};
+use crate::segment::Segment;
 
 /// Largest payload of a burst in bytes: 64 KiB without headers (`sk_gso_max_size`).
 pub(super) const LARGEST: u64 = 65_536 - 321;
@@ -27,8 +28,6 @@ const RTT_LOG: u32 = 9;
 const WINDOW_DIVISOR: u64 = 3;
 /// Longest wait for an ACK that a burst is deferred for, and longest silence before it.
 const PATIENCE: Time = Time::from_millis(1);
-/// Headers of a full segment in bytes, with timestamps.
-pub(super) const HEADERS: u32 = 52;
 
 /// The burst that is leaving.
 #[derive(Debug, Clone, Default)]
@@ -64,7 +63,7 @@ impl Sender {
             || self.local_queue.get() <= self.local_limit()
     }
     fn local_limit(&self) -> u64 {
-        let burst = u64::from(self.tso_segs()) * (u64::from(self.mss) + u64::from(HEADERS));
+        let burst = u64::from(self.tso_segs()) * (u64::from(self.mss) + Segment::HEADERS.get());
         (2 * burst).max((self.send_rate().as_bps() / 8) >> PACING_SHIFT)
     }
 
