@@ -333,6 +333,12 @@ impl Scoreboard {
         low
     }
 
+    /// Whether a retransmission is in flight of the segment that ends at `end`.
+    pub(super) fn is_repeated_before(&self, end: u64) -> bool {
+        let next = self.find(end);
+        next > self.head && self.entry(next - 1).has(RETRANSMITTED)
+    }
+
     /// Marks a segment as selectively acknowledged (`tcp_sacktag_one`).
     pub(super) fn mark_sacked(&mut self, index: u64) {
         let entry = *self.entry(index);

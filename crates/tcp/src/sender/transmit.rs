@@ -233,7 +233,7 @@ impl Sender {
     fn force(&mut self, forced: Forced, now: Time) -> Option<Segment> {
         match forced {
             Forced::Head if self.board.is_empty() => None,
-            Forced::Head => Some(self.retransmit(self.board.head(), now)),
+            Forced::Head => Some(self.retransmit_skb(self.board.head(), now)),
             Forced::LossProbe if self.board.is_empty() => None,
             Forced::LossProbe => Some(self.probe(now)),
             // `tcp_xmit_probe_skb`: an old number, which any receiver acknowledges.
@@ -272,10 +272,15 @@ impl Sender {
 
     fn retransmit_lost(&mut self, index: u64, now: Time) -> Option<Segment> {
         let in_flight = self.board.in_flight();
-        (in_flight < self.window.cwnd).then(|| self.retransmit(index, now))
+        (in_flight < self.window.cwnd).then(|| self.retransmit_skb(index, now))
     }
 
-    /// Retransmits an outstanding segment (`tcp_retransmit_skb`).
+    /// Retransmits an outstanding segment, which may be undone (`tcp_retransmit_skb`).
+    fn retransmit_skb(&mut self, index: u64, now: Time) -> Segment {
+        self.recovery.on_retransmit(timestamp(now));
+        self.retransmit(index, now)
+    }
+    /// Retransmits an outstanding segment; a tail loss probe too (`__tcp_retransmit_skb`).
     fn retransmit(&mut self, index: u64, now: Time) -> Segment {
         let sent = self.departure_stamp(now);
         self.board.mark_retransmitted(index, sent);
@@ -283,7 +288,6 @@ impl Sender {
         self.delivery.on_sent(self.board.entry_mut(index), false);
         let (entry, end) = (*self.board.entry(index), self.board.end(index));
         let stamp = timestamp(now);
-        self.recovery.on_retransmit(stamp);
         self.counters.retransmitted += 1;
         if index == self.board.head() && !self.timers.is(Timer::Reorder) {
             self.timers.set(Timer::Rto, now, self.timers.rto());

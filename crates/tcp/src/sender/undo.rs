@@ -11,14 +11,11 @@ impl Sender {
     /// From here a reduction may be undone (`tcp_init_undo`).
     pub(super) fn init_undo(&mut self) {
         self.recovery.undo_marker = Some(self.snd_una);
-        let mut out = self.board.retrans_out();
-        if self
-            .recovery
-            .tlp
-            .is_some_and(|probe| probe.is_retransmission)
-        {
-            out += 1;
-        }
+        // Linux adds a tail loss probe, which it does not count as a retransmission in flight. Here it
+        // counts already, unless it was found lost.
+        let probe = self.recovery.tlp.filter(|probe| probe.is_retransmission);
+        let uncounted = probe.filter(|probe| !self.board.is_repeated_before(probe.high_seq));
+        let out = self.board.retrans_out() + u32::from(uncounted.is_some());
         self.recovery.undo_retrans = (out > 0).then_some(out);
     }
     /// Whether a segment sent before the first retransmission caused this ACK (`tcp_packet_delayed`).
