@@ -2,7 +2,8 @@
 //!
 //! From rtnetlink(7) and veth(4). One request, one acknowledgement; nothing is cached. A socket belongs to the namespace of
 //! the thread that opened it and keeps working from any thread. Route metrics carry `features ecn` (RTAX_FEATURE_ECN,
-//! include/uapi/linux/rtnetlink.h), the kernel's way to initiate ECN for one destination while `tcp_ecn` stays passive.
+//! include/uapi/linux/rtnetlink.h), the kernel's way to initiate ECN for one destination while `tcp_ecn` stays passive, and
+//! `initcwnd` and `advmss` (ip-route(8)).
 
 use std::io;
 use std::net::IpAddr;
@@ -30,6 +31,17 @@ use netlink_sys::{Socket, SocketAddr};
 
 use crate::error::Doing as _;
 use crate::{Error, Result};
+
+/// What a group of flows needs of its route.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct GroupConfig {
+    /// TCP asks for ECN, in both directions. A congestion control that needs ECN (DCTCP) asks in any case.
+    pub ecn: bool,
+    /// Initial window of both hosts, in segments; `None` for the kernel's (10).
+    pub initial_window: Option<u32>,
+    /// Maximum segment size that both hosts announce, in bytes; `None` for what fills a packet.
+    pub mss: Option<u32>,
+}
 
 /// RTAX_FEATURE_ECN.
 const FEATURE_ECN: u32 = 1;
@@ -190,19 +202,23 @@ impl Netlink {
         .doing(|| format!("add the address {address}"))
     }
 
-    /// Routes one host straight to an interface, from a preferred source; with `ecn`, TCP to that host asks for ECN.
+    /// Routes one host straight to an interface, from a preferred source, with what TCP to that host needs.
     pub fn add_host_route(
         &mut self,
         interface: u32,
         to: IpAddr,
         source: IpAddr,
-        ecn: bool,
+        group: GroupConfig,
     ) -> Result<()> {
         let mut extra = vec![RouteAttribute::PrefSource(source.into())];
-        if ecn {
-            extra.push(RouteAttribute::Metrics(vec![RouteMetric::Features(
-                FEATURE_ECN,
-            )]));
+        let metrics = [
+            group.ecn.then_some(RouteMetric::Features(FEATURE_ECN)),
+            group.initial_window.map(RouteMetric::InitCwnd),
+            group.mss.map(RouteMetric::Advmss),
+        ];
+        let metrics: Vec<_> = metrics.into_iter().flatten().collect();
+        if !metrics.is_empty() {
+            extra.push(RouteAttribute::Metrics(metrics));
         }
         self.add_route(interface, to, extra)
     }

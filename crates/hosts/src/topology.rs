@@ -26,6 +26,7 @@ use std::time::{Duration, Instant};
 use crate::error::{Doing as _, KernelQueueError};
 use crate::kernel_queue::{self, Counters, KernelQueue};
 use crate::namespace::Namespace;
+pub use crate::netlink::GroupConfig;
 use crate::netlink::{Mac, Netlink, VethEnd, interface_index};
 use crate::{Error, Result, offload, sysctl};
 
@@ -67,13 +68,6 @@ pub struct TopologyConfig {
     pub gso: [bool; 2],
     /// A queue of this kernel behind the link, on the way to the receiver; IPv4 only.
     pub kernel_queue: Option<KernelQueue>,
-}
-
-/// What a group of flows needs of its route.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct GroupConfig {
-    /// TCP asks for ECN, in both directions. A congestion control that needs ECN (DCTCP) asks in any case.
-    pub ecn: bool,
 }
 
 impl Default for TopologyConfig {
@@ -398,7 +392,7 @@ fn add_pairs(config: &TopologyConfig, peer: Mac, pairs: impl Fn(usize) -> [Pair;
             .take(if config.ipv6 { 2 } else { 1 })
         {
             netlink.add_address(interface, local)?;
-            netlink.add_host_route(interface, remote, local, group.ecn)?;
+            netlink.add_host_route(interface, remote, local, *group)?;
             netlink.add_neighbour(interface, remote, peer)?;
         }
     }

@@ -18,7 +18,11 @@ use quell_hosts::{capabilities, offload, sysctl};
 use quell_testing::{Turn, bound, live};
 
 fn groups(ecn: &[bool]) -> Vec<GroupConfig> {
-    ecn.iter().map(|ecn| GroupConfig { ecn: *ecn }).collect()
+    let group = |ecn: &bool| GroupConfig {
+        ecn: *ecn,
+        ..GroupConfig::default()
+    };
+    ecn.iter().map(group).collect()
 }
 
 #[test]
@@ -114,6 +118,36 @@ fn a_host_without_offload_hands_over_one_segment_at_a_time() {
                 .unwrap()
                 .expect("the kernel tells");
             assert_eq!(largest == 1, !gso, "{largest}");
+        }
+    }
+}
+
+#[test]
+fn routes_carry_initial_windows_and_segment_sizes() {
+    if !can_make_networks("routes_carry_initial_windows_and_segment_sizes") {
+        return;
+    }
+    let _turn = Turn::take();
+    let wanted = [(None, None), (Some(3), None), (Some(25), Some(536))];
+    let group = |(initial_window, mss)| GroupConfig {
+        initial_window,
+        mss,
+        ..GroupConfig::default()
+    };
+    let topology = Topology::new(&TopologyConfig {
+        groups: wanted.into_iter().map(group).collect(),
+        ..TopologyConfig::default()
+    })
+    .unwrap();
+    let _cable = Cable::plain(&topology);
+    for (group, (initial_window, mss)) in topology.groups.iter().zip(wanted) {
+        let to = IpAddr::from(group.receiver);
+        let connection = connect(&topology.sender, &topology.receiver, to, |_| ());
+        for end in [&connection.client, &connection.server] {
+            let info = tcp_info(end);
+            assert_eq!(info.tcpi_snd_cwnd, initial_window.unwrap_or(10));
+            // Twelve bytes of each segment are the timestamp.
+            assert_eq!(info.tcpi_snd_mss, mss.unwrap_or(1_460) - 12);
         }
     }
 }
@@ -226,7 +260,12 @@ fn neighbours_are_known_from_the_start_and_arp_finds_the_others() {
             );
             netlink.add_address(interface, local.into()).unwrap();
             netlink
-                .add_host_route(interface, remote.into(), local.into(), false)
+                .add_host_route(
+                    interface,
+                    remote.into(),
+                    local.into(),
+                    GroupConfig::default(),
+                )
                 .unwrap();
         })
         .unwrap();

@@ -314,7 +314,13 @@ fn unprivileged() {
     );
 
     user_namespace::enter().unwrap();
-    let groups = vec![GroupConfig { ecn: false }, GroupConfig { ecn: true }];
+    let groups = vec![
+        GroupConfig::default(),
+        GroupConfig {
+            ecn: true,
+            ..GroupConfig::default()
+        },
+    ];
     let topology = Topology::new(&TopologyConfig {
         groups,
         ipv6: true,

@@ -9,13 +9,15 @@ use quell_units::{Bytes, Rate, Settings, Time};
 use super::keys::MTU;
 use super::{Direction, Group, Scenario, Setting};
 
-/// Segments in the largest receive window that TCP can have, 1 GiB of 1 448 bytes each: no flow has more outstanding.
-const WINDOW: u64 = (1 << 30) / 1_448 + 1;
+/// Bytes in the largest receive window that TCP can have: no flow has more outstanding.
+const WINDOW: u64 = 1 << 30;
 
 /// Segments that a TCP flow has outstanding at most.
 pub(super) fn window(group: &Group) -> u64 {
+    let payload = group.full_payload().get();
+    let window = WINDOW / payload + 1;
     let most = group.app.most_payload();
-    most.map_or(WINDOW, |most| WINDOW.min(most.get() / 1_448 + 2))
+    most.map_or(window, |most| window.min(most.get() / payload + 2))
 }
 
 /// The most IP bytes that can be in flight in one direction: a full queue, and the path's bandwidth-delay product. A link
@@ -175,12 +177,12 @@ fn limit_of(settings: &Settings) -> Option<Room> {
 
 /// Packets that a TCP sender lets wait for its own link: two bursts and the one that is leaving, each of a millisecond at
 /// twice the rate, longer for close peers, and of 64 KiB at most (`quell_tcp`, `sender/tso.rs`).
-fn in_host(access: Rate, rtt: Time) -> u64 {
+fn in_host(access: Rate, rtt: Time, packet: Bytes) -> u64 {
     const LARGEST: u64 = 1 << 16;
     let burst = access.bytes_in(Time::from_millis(2)).get();
     let close = LARGEST >> (rtt.as_nanos() / 512_000).min(63);
-    let burst = burst.saturating_add(close).clamp(2 * MTU.get(), LARGEST);
-    3 * (burst / MTU.get() + 1)
+    let burst = burst.saturating_add(close).clamp(2 * packet.get(), LARGEST);
+    3 * (burst / packet.get() + 1)
 }
 
 /// The most packets that wait in hosts for their own links.
@@ -194,7 +196,7 @@ pub(super) fn in_hosts(scenario: &Scenario) -> u64 {
                 let all = scenario.run.duration.as_nanos() / gap.as_nanos();
                 4 * all.isqrt() + 16
             }
-            None => in_host(group.access_rate, group.rtt).min(window(group)),
+            None => in_host(group.access_rate, group.rtt, group.full_packet()).min(window(group)),
         };
         all_flows(scenario, index).saturating_mul(each)
     });
@@ -233,8 +235,9 @@ struct Stream {
     carries: Carries,
     len: Bytes,
     flows: u64,
-    /// Segments that a flow has outstanding at most.
+    /// Segments that a flow has outstanding at most, and the IP length of a full one.
     window: u64,
+    segment: Bytes,
     /// Of each sender's own link.
     access: Rate,
     rtt: Time,
@@ -270,7 +273,7 @@ fn stream(
             (Carries::Datagrams(gap), datagrams.size)
         }
         (Some(_), false) => return None,
-        (None, true) => (Carries::Data, MTU),
+        (None, true) => (Carries::Data, group.full_packet()),
         (None, false) => (Carries::Acknowledgements, Segment::HEADERS),
     };
     Some(Stream {
@@ -278,6 +281,7 @@ fn stream(
         len,
         flows: all_flows(scenario, index),
         window: window(group),
+        segment: group.full_packet(),
         access: group.access_rate,
         rtt: group.rtt,
     })
@@ -289,8 +293,8 @@ fn arrivals(scenario: &Scenario, direction: Direction, stream: &Stream, span: Ti
     let window = stream.flows.saturating_mul(2 * stream.window);
     match stream.carries {
         Carries::Data => {
-            let each = stream.access.bytes_in(span).get() / MTU.get();
-            let each = each.saturating_add(in_host(stream.access, stream.rtt));
+            let each = stream.access.bytes_in(span).get() / stream.segment.get();
+            let each = each.saturating_add(in_host(stream.access, stream.rtt, stream.segment));
             window.min(stream.flows.saturating_mul(each))
         }
         Carries::Acknowledgements => {
@@ -300,8 +304,8 @@ fn arrivals(scenario: &Scenario, direction: Direction, stream: &Stream, span: Ti
                 Direction::Reverse => Direction::Forward,
             };
             let framing = scenario.link.direction(other).framing;
-            let segments =
-                fastest(scenario, other).bytes_in(span).get() / framing.link_bytes(MTU).get();
+            let segment = framing.link_bytes(stream.segment);
+            let segments = fastest(scenario, other).bytes_in(span).get() / segment.get();
             segments.saturating_mul(2).min(window)
         }
         Carries::Datagrams(mean) => {

@@ -126,6 +126,8 @@ const GUESSES: &[Guess] = &[
     guess(Group, &["size", "bytes", "amount"], "app", "a transfer of a size is app = { kind = \"transfer\", size = \"1MB\" }"),
     guess(Group, &["l4s", "ect", "ect1", "tos", "dscp", "marking"], "ecn", "\"ect1\" is L4S"),
     guess(Group, &["tso", "offload", "offloads"], "gso", ""),
+    guess(Group, &["iw", "initcwnd", "init-cwnd", "initial-cwnd", "icw"], "initial-window", "in segments"),
+    guess(Group, &["mtu", "segment-size", "max-segment-size", "packet-size", "advmss"], "mss", "a full packet is 40 bytes longer"),
     guess(Group, &["paced", "pace", "fq"], "pacing", ""),
     guess(App, &["rate", "bitrate", "bandwidth", "bw", "speed"], "interval", "with size it gives the rate: 250 B every 20 ms are 100 kbit/s"),
     guess(App, &["packet-size", "payload", "length", "bytes", "amount"], "size", ""),

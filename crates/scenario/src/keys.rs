@@ -19,6 +19,13 @@ use crate::World;
 pub const SCHEMA: u64 = 1;
 /// The largest IP packet. Every world uses Ethernet's.
 pub const MTU: Bytes = MAX_DATAGRAM;
+/// IPv4 and TCP headers without options.
+pub const HEADERS: Bytes = Bytes::new(40);
+/// TCP's timestamps, which every segment carries.
+pub const TIMESTAMPS: Bytes = Bytes::new(12);
+/// Largest maximum segment size, which fills a packet, and the smallest (Linux `min_adv_mss`).
+pub const MOST_MSS: Bytes = Bytes::new(MTU.get() - HEADERS.get());
+const LEAST_MSS: Bytes = Bytes::new(256);
 /// The most flows of all groups together, in the world that has room for most.
 pub const MOST_FLOWS: u64 = 100_000;
 /// The most groups.
@@ -304,6 +311,8 @@ const OWN: &[Key] = &[
     Key { source: "Per Packet Value", ..key(Group, "value", Domain::Table("the name of a throughput-value function, \"none\", or a table with a marker: { function = \"gold\", marker = \"token_bucket\" }"), Derived("gold where the queue looks at packet values, else none"), "What the packets of the data are worth to a queue that looks at packet values.", r#"value = "silver""#) },
     Key { source: "Linux sk_pacing_rate", ..key(Group, "pacing", Domain::Value(D::Flag), Derived("as the congestion control does"), "Whether TCP senders pace: at 200 % of a window per RTT in slow start, at 120 % afterwards.", "pacing = true") },
     Key { source: "Linux tcp_tso_autosize", ..key(Group, "gso", Domain::Value(D::Flag), Is("true"), "Whether TCP senders use segmentation offload: about a millisecond's worth leaves at once, in bursts of full-sized packets.", "gso = false") },
+    Key { source: "RFC 6928, Linux initcwnd", ..key(Group, "initial-window", Domain::Value(D::Integer(1, 1_000)), Is("10"), "Initial congestion window of TCP senders, in segments; also what a window shrinks to after idle time.", "initial-window = 3") },
+    Key { source: "RFC 9293 section 3.7.1, Linux advmss", ..key(Group, "mss", bytes(LEAST_MSS, MOST_MSS), Is("1460B"), "Maximum segment size of TCP: a full packet is 40 bytes longer, and 12 bytes of it are the timestamp.", r#"mss = "536B""#) },
     key(CongestionControl, "name", Domain::Word, Is(DEFAULT_CONTROL), "Name of the congestion control.", r#"congestion-control = { name = "cubic", hystart = true }"#),
     key(Value, "function", Domain::Table("the name of a throughput-value function, or a list of them for a marker of several timescales"), Derived("gold"), "Worth of the marginal bit by the rate of a flow.", r#"value = { function = "gold", marker = "token_bucket" }"#),
     key(Value, "marker", Domain::Word, Derived("random"), "What gives each packet its value; quell values lists the kinds with their parameters.", r#"value = { function = "gold", marker = "random" }"#),

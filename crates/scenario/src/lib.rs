@@ -50,7 +50,7 @@ use quell_aqm::departure_clock::Framing;
 use quell_aqm::value::CodeScale;
 pub use quell_measure::Direction;
 use quell_measure::Hop;
-use quell_units::{Rate, Time};
+use quell_units::{Bytes, Rate, Time};
 
 pub use self::app::AppSpec;
 pub use self::capacity::{all_flows, bytes_in_flight, in_flight, largest_window, most_flows};
@@ -152,6 +152,10 @@ pub struct Group {
     pub pacing: Option<bool>,
     /// Whether TCP senders use segmentation offload.
     pub gso: bool,
+    /// Initial window of TCP senders, in segments.
+    pub initial_window: u32,
+    /// Maximum segment size of TCP: bytes of payload and options in a full packet.
+    pub mss: Bytes,
 }
 
 /// What data packets carry in the ECN field.
@@ -166,6 +170,14 @@ pub enum EcnSetting {
 }
 
 impl Group {
+    /// Payload of a full segment, which carries a timestamp.
+    pub fn full_payload(&self) -> Bytes {
+        Bytes::new(self.mss.get().saturating_sub(keys::TIMESTAMPS.get()))
+    }
+    /// IP length of a full segment.
+    pub fn full_packet(&self) -> Bytes {
+        self.mss + keys::HEADERS
+    }
     /// Name of the congestion control; `None` for datagrams.
     pub fn control_name(&self) -> Option<&str> {
         self.congestion_control.as_ref().map(ControlSpec::name)

@@ -425,6 +425,10 @@ fn group(reader: &mut Reader, path: &str, node: &Node, values: &Values<'_>) -> O
     let value = value::read::group(reader, &view, values, direction);
     let pacing = view.flag(reader, "pacing");
     let gso = view.flag(reader, "gso");
+    let initial_window = view
+        .number(reader, "initial-window")
+        .and_then(|segments| u32::try_from(segments).ok());
+    let mss = view.bytes(reader, "mss");
     refuse_keys_of_tcp(reader, &view, app.as_deref());
     Some(Group {
         name: name?,
@@ -440,17 +444,29 @@ fn group(reader: &mut Reader, path: &str, node: &Node, values: &Values<'_>) -> O
         value: value?,
         pacing,
         gso: gso?,
+        initial_window: initial_window?,
+        mss: mss?,
     })
 }
+
+/// Why pacing does not.
+const LEAVE: &str = "has no effect: datagrams leave when the application sends them";
 
 /// What has no effect on datagrams.
 fn refuse_keys_of_tcp(reader: &mut Reader, view: &View<'_>, app: Option<&AppConfig>) {
     if app.is_none_or(|app| app.transport() != Transport::Datagram) {
         return;
     }
-    for name in ["pacing", "gso"] {
+    for (name, why) in [
+        ("pacing", LEAVE),
+        ("gso", LEAVE),
+        ("initial-window", "has no effect: datagrams have no window"),
+        (
+            "mss",
+            "has no effect: the application says how long datagrams are",
+        ),
+    ] {
         if let Some(node) = view.node(reader, name) {
-            let why = "has no effect: datagrams leave when the application sends them";
             reader.wrong(&view.key(name), node, why);
         }
     }

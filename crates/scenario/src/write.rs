@@ -92,6 +92,8 @@ impl Text {
         }
         if group.app.transport() == Transport::Stream {
             self.line("gso", group.gso);
+            self.line("initial-window", group.initial_window);
+            self.line("mss", quoted(group.mss));
         }
     }
 

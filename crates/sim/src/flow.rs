@@ -22,9 +22,6 @@ use crate::network::Network;
 use crate::options::OptionStore;
 use crate::packet::{CONNECTIONS, DATAGRAM_HEADERS, Label, Packet};
 
-/// Payload of a full segment; the congestion window is counted in these.
-const MSS: u64 = 1_448;
-
 /// The end of the connection.
 const CLOSED: Input = Input::Closed {
     connection: ConnectionId::ONLY,
@@ -523,11 +520,12 @@ impl Flow {
                     Some(renewal) => (renewal.delivered, renewal.stats.retransmitted),
                     None => (0, 0),
                 };
+                let mss = u64::from(stream.sender.mss());
                 FlowSample {
                     delivered: Bytes::new(delivered + stream.receiver.delivered()),
                     retransmitted: retransmitted + stats.retransmitted,
                     rtt: Some(stats.srtt).filter(|rtt| living && !rtt.is_zero()),
-                    congestion_window: living.then(|| Bytes::new(u64::from(stats.cwnd) * MSS)),
+                    congestion_window: living.then(|| Bytes::new(u64::from(stats.cwnd) * mss)),
                 }
             }
             Transport::Datagrams(datagrams) => FlowSample {

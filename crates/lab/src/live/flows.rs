@@ -11,14 +11,14 @@ use quell_measure::{FlowId, FlowRecorder, FlowResults, FlowRow, FlowSample};
 use quell_scenario::figures::flow_recorder;
 use quell_units::{Bytes, Time};
 
-use super::plan::{MSS, Plan};
+use super::plan::Plan;
 
 /// Collects samples and ends rounds.
 #[derive(Debug)]
 pub(super) struct Flows {
     recorder: FlowRecorder,
-    /// Id of the first flow of each group.
-    first: Vec<u32>,
+    /// Id of the first flow of each group, and the payload of its full segments in bytes.
+    first: Vec<(u32, u64)>,
     /// Samples that belong to a later round.
     held: Vec<Sample>,
     patience: Time,
@@ -28,10 +28,13 @@ pub(super) struct Flows {
 impl Flows {
     pub(super) fn new(plan: &Plan) -> Self {
         let recorder = flow_recorder(plan.scenario(), &plan.timeline, &plan.lifetimes);
-        let mut first = vec![0; plan.groups()];
+        let groups = plan.scenario().groups.iter();
+        let mut first: Vec<_> = groups
+            .map(|group| (0, group.full_payload().get()))
+            .collect();
         for (id, lifetime) in (0..).zip(&plan.lifetimes) {
             if lifetime.flow == 0 {
-                first[lifetime.group] = id;
+                first[lifetime.group].0 = id;
             }
         }
         Self {
@@ -69,8 +72,9 @@ impl Flows {
                 let of_this_round = sample.at < until;
                 if of_this_round {
                     latest = latest.max(sample.at);
-                    let id = FlowId(first[sample.group] + sample.flow as u32);
-                    recorder.sample(id, flow_sample(sample));
+                    let (first, payload) = first[sample.group];
+                    let id = FlowId(first + sample.flow as u32);
+                    recorder.sample(id, flow_sample(sample, payload));
                 }
                 !of_this_round
             });
@@ -90,11 +94,12 @@ impl Flows {
     }
 }
 
-fn flow_sample(sample: &Sample) -> FlowSample {
+/// `payload` is that of a full segment, in bytes.
+fn flow_sample(sample: &Sample, payload: u64) -> FlowSample {
     FlowSample {
         delivered: sample.delivered,
         retransmitted: sample.retransmitted,
         rtt: sample.rtt,
-        congestion_window: sample.cwnd.map(|segments| Bytes::new(segments * MSS.get())),
+        congestion_window: sample.cwnd.map(|segments| Bytes::new(segments * payload)),
     }
 }

@@ -14,7 +14,7 @@ use quell_link::{
 use quell_measure::{Direction, GroupInfo, Hop, Recorder, Summary, Timeline};
 use quell_results::packets::FIRST_PORT;
 use quell_scenario::figures::{self, Stretch};
-use quell_scenario::keys::MTU;
+use quell_scenario::keys::{MOST_MSS, MTU};
 use quell_scenario::markers;
 use quell_scenario::{EcnSetting, Group, Scenario, Setting, in_flight, largest_window};
 use quell_scenario::{Lifetime, lifetimes};
@@ -22,9 +22,6 @@ use quell_units::{Bytes, Ecn, Random, Time};
 
 use super::{LiveError, kernel};
 use crate::World;
-
-/// Payload of a full-sized segment: 1 500 bytes less IPv4 and TCP headers with timestamps.
-pub(super) const MSS: Bytes = Bytes::new(1_448);
 
 /// The plan of a run.
 pub(super) struct Plan<'a> {
@@ -86,10 +83,6 @@ impl<'a> Plan<'a> {
         })
     }
 
-    pub(super) fn groups(&self) -> usize {
-        self.scenario.groups.len()
-    }
-
     pub(super) fn scenario(&self) -> &Scenario {
         &self.scenario
     }
@@ -135,7 +128,7 @@ impl<'a> Plan<'a> {
             };
         }
         config.changes = self.scenario.changes.iter().flat_map(changes).collect();
-        config.frames = pool_frames(self.in_flight);
+        config.frames = pool_frames(&self.scenario, self.in_flight);
         Ok(config)
     }
 
@@ -249,9 +242,20 @@ fn port(group: usize) -> u16 {
     FIRST_PORT + group as u16
 }
 
+/// Initial window of Linux in segments (`TCP_INIT_CWND`).
+const INITIAL_WINDOW: u32 = 10;
+
 fn topology_group(group: &Group) -> TopologyGroup {
+    if group.app.transport() == Transport::Datagram {
+        return TopologyGroup::default();
+    }
     TopologyGroup {
-        ecn: group.ecn != EcnSetting::Off && group.app.transport() == Transport::Stream,
+        ecn: group.ecn != EcnSetting::Off,
+        // Nothing is asked of the kernel that it does anyway.
+        initial_window: Some(group.initial_window).filter(|segments| *segments != INITIAL_WINDOW),
+        mss: Some(group.mss)
+            .filter(|mss| *mss != MOST_MSS)
+            .map(|mss| mss.get() as u32),
     }
 }
 
@@ -264,13 +268,18 @@ fn link_group((index, group): (usize, &Group)) -> GroupConfig {
 }
 
 /// Slots of the link's pool. Half of what is in flight may be small packets; a slot holds one, whatever its size.
-fn pool_frames(in_flight: u64) -> u32 {
-    (in_flight / 400 + 16_384).min(1 << 19) as u32
+fn pool_frames(scenario: &Scenario, in_flight: u64) -> u32 {
+    let full = scenario
+        .groups
+        .iter()
+        .map(|group| group.full_packet().get());
+    let packet = full.min().unwrap_or(400).min(400);
+    (in_flight / packet + 16_384).min(1 << 19) as u32
 }
 
 /// The most memory that the link's pool takes.
 pub(crate) fn pool_bytes(scenario: &Scenario) -> Bytes {
-    let frames = pool_frames(in_flight(scenario).iter().sum());
+    let frames = pool_frames(scenario, in_flight(scenario).iter().sum());
     // A slot is a packet with room for its Ethernet header and a tag.
     Bytes::new(u64::from(frames) * (MTU.get() + 64))
 }

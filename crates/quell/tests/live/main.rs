@@ -10,6 +10,8 @@ mod any;
 mod applications;
 mod breaks;
 mod disciplines;
+#[path = "../common/first_flight.rs"]
+mod first_flight;
 #[path = "../common/fits.rs"]
 mod fits;
 mod interrupts;

@@ -7,6 +7,7 @@ use std::process::Command;
 
 use quell_testing::{Missed, Run, bound, live};
 
+use crate::first_flight;
 use crate::support::*;
 
 const SCENARIO: &str = r#"schema = 1
@@ -92,6 +93,39 @@ fn pacing_and_offload_change_the_queue_of_real_hosts() {
     live(test, |run| {
         if can_run(test) {
             pacing_empties_the_queue(run, "live")?;
+        }
+        Ok(())
+    });
+}
+
+fn first_flights(world: &str) {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("first-flight.toml");
+    fs::write(&file, first_flight::SCENARIO).unwrap();
+    for (number, case) in first_flight::CASES.into_iter().enumerate() {
+        let output = Command::new(QUELL)
+            .args(["run", file.to_str().unwrap(), "--world", world, "--json"])
+            .args(first_flight::arguments(case))
+            .arg("--out")
+            .arg(folder.path().join(format!("out{number}")))
+            .output()
+            .unwrap();
+        first_flight::check(world, case, &summary(&output));
+    }
+}
+
+#[test]
+fn initial_window_and_segment_size_shape_the_first_flight_of_the_simulator() {
+    let _beside = beside_others();
+    first_flights("sim");
+}
+
+#[test]
+fn initial_window_and_segment_size_shape_the_first_flight_of_real_hosts() {
+    let test = "initial_window_and_segment_size_shape_the_first_flight_of_real_hosts";
+    live(test, |_| {
+        if can_run(test) {
+            first_flights("live");
         }
         Ok(())
     });

@@ -8,6 +8,8 @@ mod against_sim;
 mod any;
 mod broken;
 mod commands;
+#[path = "../common/first_flight.rs"]
+mod first_flight;
 mod first_process;
 #[path = "../common/fits.rs"]
 mod fits;

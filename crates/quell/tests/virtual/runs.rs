@@ -3,6 +3,7 @@
 use std::fs;
 use std::thread;
 
+use crate::first_flight;
 use crate::pcapng::{self, Packet};
 use crate::stage::Stage;
 use crate::tshark;
@@ -176,4 +177,20 @@ fn wireshark_remarks_on_nothing_but_what_was_lost_and_sent_again() {
     }
     stage.succeed(&["--packets", "--out", "traced"]);
     tshark::is_quiet(&stage.path().join("traced/packets.pcapng"));
+}
+
+#[test]
+fn initial_window_and_segment_size_shape_the_first_flight() {
+    let test = "initial_window_and_segment_size_shape_the_first_flight";
+    let Some(stage) = Stage::new(test) else {
+        return;
+    };
+    fs::write(stage.path().join("scenario.toml"), first_flight::SCENARIO).unwrap();
+    for case in first_flight::CASES {
+        let arguments = first_flight::arguments(case);
+        let mut arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        arguments.push("--json");
+        let summary = serde_json::from_str(&stage.succeed(&arguments)).unwrap();
+        first_flight::check("virtual", case, &summary);
+    }
 }

@@ -19,7 +19,7 @@ use std::time::Duration;
 
 use quell_hosts::first_process::{is_guest, mount_files, power_off};
 use quell_hosts::namespace::Namespace;
-use quell_hosts::netlink::{Netlink, VethEnd, interface_index};
+use quell_hosts::netlink::{GroupConfig, Netlink, VethEnd, interface_index};
 use quell_hosts::traffic::CongestionState;
 use quell_hosts::{entropy, offload, sysctl};
 use quell_link::{Port, monotonic};
@@ -118,7 +118,7 @@ fn make_network(script: &Script) -> Result<(), ReplayError> {
     }
     let host = interface_index(HOST)?;
     netlink.add_address(host, LOCAL.into())?;
-    netlink.add_host_route(host, REMOTE.into(), LOCAL.into(), false)?;
+    netlink.add_host_route(host, REMOTE.into(), LOCAL.into(), GroupConfig::default())?;
     netlink.add_neighbour(host, REMOTE.into(), REMOTE_MAC)?;
     Ok(())
 }

@@ -123,14 +123,19 @@ fn transport(group: &Group, scenario: &Scenario) -> Result<TransportConfig, SimE
         EcnSetting::Ect0 => Some(Codepoint::Ect0),
         EcnSetting::Ect1 => Some(Codepoint::Ect1),
     });
+    // At most MOST_MSS.
+    let mss = group.full_payload().get() as u32;
     let sender = SenderConfig {
         ecn,
+        mss,
+        initial_window: group.initial_window,
         pacing: group.pacing,
         gso: group.gso,
         ..SenderConfig::new(control)
     };
     let receiver = ReceiverConfig {
         ect_scope: sender.ect_scope,
+        mss,
         buffer: Some(receive_buffer(scenario)),
         // As the hosts of the other worlds wake the readers of bulk data.
         reads: group.app.is_greedy().then_some(scenario.run.interval),

@@ -305,3 +305,60 @@ fn the_timers_of_hosts_tick_in_phases_of_their_own() {
     }
     assert_eq!(ticks(1), ticks(1));
 }
+
+/// The first flight takes one way after the handshake, and each further one a round: ten segments leave in one flight, or in
+/// two of three and six and a last one, or in four of one, two, four and three.
+#[test]
+fn the_initial_window_decides_how_many_rounds_a_short_transfer_takes() {
+    let scenario = |segments: u64, mss: u64| {
+        let size = 10 * (mss - 12);
+        let app = format!("kind = \"transfer\", size = \"{size}B\"");
+        alone(
+            &app,
+            &format!("initial-window = {segments}\nmss = \"{mss}B\""),
+        )
+    };
+    for (segments, rounds) in [(10, 0), (3, 2), (1, 3)] {
+        for mss in [1_460, 536] {
+            let summary = summary_of(&scenario(segments, mss));
+            let group = &summary.figures.groups[0];
+            let app = group.app.as_ref().unwrap();
+            let took = app.times("completion_ms").unwrap().max;
+            // 1.5 rounds for the handshake and the first flight; ten packets take up to 12 ms on the link.
+            let least = 30.0 + 20.0 * f64::from(rounds);
+            assert!(
+                (least..least + 14.0).contains(&took),
+                "{segments} {mss} {took}"
+            );
+        }
+    }
+    // Small segments carry what large ones do in more packets.
+    let packets = |mss: u64| {
+        let scenario = alone(
+            "kind = \"transfer\", size = \"1MB\"",
+            &format!("mss = \"{mss}B\""),
+        );
+        summary_of(&scenario).figures.groups[0].packets
+    };
+    // SYN, ACK and FIN come on top.
+    assert!((1_000_000_u64.div_ceil(1_448)..=694).contains(&packets(1_460)));
+    assert!((1_000_000_u64.div_ceil(524)..=1_912).contains(&packets(536)));
+}
+
+#[test]
+fn the_control_of_each_flow_has_randomness_of_its_own() {
+    let scenario = alone("kind = \"bulk\"", "count = 2");
+    let draws = |seed| -> Vec<u64> {
+        let flows = simulation(&scenario, seed).unwrap().flows;
+        let draw = |flow: &quell_sim::FlowConfig| match &flow.transport {
+            quell_sim::TransportConfig::Stream(ends) => ends.0.random.clone().u64(),
+            quell_sim::TransportConfig::Datagrams(_) => unreachable!("bulk data use TCP"),
+        };
+        flows.iter().map(draw).collect()
+    };
+    assert_eq!(draws(1), draws(1));
+    let mut all = [draws(1), draws(2)].concat();
+    all.sort_unstable();
+    all.dedup();
+    assert_eq!(all.len(), 4);
+}

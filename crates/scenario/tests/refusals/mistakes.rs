@@ -37,7 +37,7 @@ fn each_mistake_is_named_with_file_line_key_what_was_found_and_what_is_allowed()
             "congestion-control = ",
             "congestion_control = ",
             "f.toml:11: group.a.congestion_control = \"dctcp\": unknown key (did you mean congestion-control?); [[group]] has \
-          name, count, congestion-control, ecn, rtt, app, direction, start, stop, access-rate, value, pacing, gso",
+          name, count, congestion-control, ecn, rtt, app, direction, start, stop, access-rate, value, pacing, gso, initial-window, mss",
         ),
         (
             "[run]",
@@ -165,9 +165,11 @@ fn each_mistake_is_named_with_file_line_key_what_was_found_and_what_is_allowed()
         // What is of senders of TCP only, and what a kernel cannot be told.
         (
             "name = \"voice\"",
-            "name = \"voice\"\npacing = true\ngso = false",
+            "name = \"voice\"\npacing = true\ngso = false\ninitial-window = 3\nmss = \"536B\"",
             "f.toml:16: group.voice.pacing = true: has no effect: datagrams leave when the application sends them\n\
-          f.toml:17: group.voice.gso = false: has no effect: datagrams leave when the application sends them",
+          f.toml:17: group.voice.gso = false: has no effect: datagrams leave when the application sends them\n\
+          f.toml:18: group.voice.initial-window = 3: has no effect: datagrams have no window\n\
+          f.toml:19: group.voice.mss = \"536B\": has no effect: the application says how long datagrams are",
         ),
         (
             "\"dctcp\"",

@@ -329,6 +329,10 @@ impl Sender {
             self.board.release();
         }
     }
+    /// Payload of a full segment in bytes; the congestion window is counted in these.
+    pub fn mss(&self) -> u32 {
+        self.mss
+    }
     /// State of loss recovery.
     pub fn state(&self) -> State {
         self.recovery.state

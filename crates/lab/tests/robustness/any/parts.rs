@@ -242,6 +242,12 @@ fn stream(choices: &mut Choices<'_>, text: &mut String, load: &mut Load) {
     if choices.once_in(4) {
         let _ = writeln!(text, "gso = {}", choices.once_in(2));
     }
+    if choices.once_in(8) {
+        let _ = writeln!(text, "initial-window = {}", choices.of(&[1, 3, 100, 1_000]));
+    }
+    if choices.once_in(8) {
+        let _ = writeln!(text, "mss = \"{}B\"", choices.of(&[256, 536, 1_000, 1_459]));
+    }
     let _ = writeln!(
         text,
         "[group.congestion-control]\nname = \"{}\"",
