@@ -24,7 +24,9 @@ use std::time::{Duration, Instant};
 
 use quell_hosts::namespace::own_mounts;
 use quell_kernel::machine::registers::must_be_narrow;
-use quell_kernel::machine::{Arguments, LEAST_MEMORY, Machine, MachineConfig, is_plain, launch};
+use quell_kernel::machine::{
+    Arguments, FOLDER, LEAST_MEMORY, Machine, MachineConfig, is_plain, launch,
+};
 use quell_kernel::store::Kernel;
 use quell_units::{Random, Time};
 use serde::{Deserialize, Serialize};
@@ -116,10 +118,7 @@ pub fn replay(
             narrow_registers: must_be_narrow(&kernel.facts.version),
             folder: folder.path().to_owned(),
             init: PROGRAM.to_owned(),
-            init_arguments: vec![
-                GUEST.to_owned(),
-                folder.path().to_string_lossy().into_owned(),
-            ],
+            init_arguments: vec![GUEST.to_owned(), FOLDER.to_owned()],
         },
         log: file(LOG),
     })?;

@@ -1,12 +1,17 @@
 //! The kernel's command line.
 //!
-//! The kernel splits it at blanks, knows few escapes, and limits it to 4 096 bytes. So it holds one path only, that of the folder
-//! through which host and guest talk, which must be plain. Everything else is in that folder.
+//! The kernel mixes it into its random pool (`random_init_early`), so it must be the same whenever a run is repeated: it names the
+//! folder through which host and guest talk as the place where the kernel was started ([`FOLDER`]), and not by its path, which is
+//! another one each time. It is split at blanks, knows few escapes, and is limited to 4 096 bytes; everything else is in that folder.
 
 use std::path::{Path, PathBuf};
 
 use super::MachineError;
 use super::registers::NARROW_LIBRARY;
+
+/// The folder of a machine, as its kernel knows it and as its first process finds it: by the host's `/proc`, so only until it mounts one
+/// of its own.
+pub const FOLDER: &str = "/proc/self/cwd";
 
 /// The least memory that a guest starts in and a run fits into, in bytes.
 pub const LEAST_MEMORY: u64 = 96 << 20;
@@ -22,18 +27,18 @@ pub struct Arguments {
     pub seccomp: bool,
     /// Whether processes inside keep only the SSE part of their vector registers; see [`super::registers`].
     pub narrow_registers: bool,
-    /// The folder of this machine: absolute and plain. The kernel's own files go there too.
+    /// The folder of this machine: absolute and plain. The kernel is started in it, and its own files go there too.
     pub folder: PathBuf,
     /// Its first process: a name in the folder.
     pub init: String,
-    /// The arguments of its first process.
+    /// The arguments of its first process; the same for each repetition of a run.
     pub init_arguments: Vec<String>,
 }
 
 impl Arguments {
     /// The arguments, one by one.
     pub(super) fn list(&self) -> Result<Vec<String>, MachineError> {
-        let folder = plain(&self.folder)?;
+        plain(&self.folder)?;
         let megabytes = self.memory.max(LEAST_MEMORY).div_ceil(1 << 20);
         let mut list = vec![
             format!("mem={megabytes}M"),
@@ -50,9 +55,9 @@ impl Arguments {
             // A panic ends the process instead of waiting for somebody to look.
             "panic=-1".to_owned(),
             "noreboot".to_owned(),
-            format!("uml_dir={folder}/"),
+            format!("uml_dir={FOLDER}/"),
             "umid=kernel".to_owned(),
-            format!("init={folder}/{}", self.init),
+            format!("init={FOLDER}/{}", self.init),
         ];
         if self.seccomp {
             list.push("seccomp=auto".to_owned());
@@ -92,7 +97,7 @@ mod tests {
             narrow_registers: false,
             folder: folder.into(),
             init: "init".to_owned(),
-            init_arguments: vec!["guest".to_owned(), folder.to_owned()],
+            init_arguments: vec!["guest".to_owned(), FOLDER.to_owned()],
         }
     }
 
@@ -101,8 +106,9 @@ mod tests {
         let list = arguments("/tmp/a-b.c").list().unwrap();
         assert_eq!(list[0], "mem=191M", "200 MB are 190.7 MiB");
         let rest: Vec<_> = list.iter().skip_while(|word| *word != "--").collect();
-        assert_eq!(rest, ["--", "guest", "/tmp/a-b.c"]);
-        assert!(list.contains(&"init=/tmp/a-b.c/init".to_owned()));
+        assert_eq!(rest, ["--", "guest", FOLDER]);
+        assert!(list.contains(&"init=/proc/self/cwd/init".to_owned()));
+        assert_eq!(list, arguments("/tmp/another").list().unwrap());
         let slow = Arguments {
             seccomp: false,
             ..arguments("/tmp/x")

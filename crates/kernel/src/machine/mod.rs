@@ -6,7 +6,7 @@
 //! knows what runs inside.
 //!
 //! Two runs are alike because the clock starts at an instant that the caller chooses, addresses are not randomised (the kernel asks for
-//! that itself), nothing of the host's environment is passed on, and a filter of system calls keeps the host's randomness out
+//! that itself), nothing of the host's environment is passed on, the command line names no path of this run, and a filter of system calls keeps the host's randomness out
 //! ([`launch`]), so that all randomness inside comes from its first process.
 //!
 //! Nothing is left behind: all processes are in one group of their own, which [`Machine::kill`] ends, and so does dropping
@@ -30,7 +30,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 
-pub use arguments::{Arguments, LEAST_MEMORY, is_plain};
+pub use arguments::{Arguments, FOLDER, LEAST_MEMORY, is_plain};
 pub use error::MachineError;
 pub use launch::GuestUser;
 use processor::Processor;
@@ -106,7 +106,7 @@ impl Machine {
             .args(arguments)
             .env_clear()
             .env("TMPDIR", memory.path())
-            .current_dir("/")
+            .current_dir(&config.arguments.folder)
             .stdin(Stdio::null())
             .stdout(messages)
             .stderr(log)

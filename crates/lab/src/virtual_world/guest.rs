@@ -45,6 +45,16 @@ pub(super) fn main(mut words: impl Iterator<Item = OsString>) -> ExitCode {
         );
         return ExitCode::from(2);
     }
+    // Its own path, which stays when the guest's /proc is mounted over the host's.
+    let folder = match fs::canonicalize(&folder) {
+        Ok(folder) => folder,
+        Err(error) => {
+            eprintln!("quell: {}: {error}", folder.display());
+            let refused = power_off();
+            eprintln!("quell: cannot turn the guest off: {refused}");
+            return ExitCode::FAILURE;
+        }
+    };
     let control = Control::at(folder);
     let end = match run(&control) {
         Ok(()) => End::Done {

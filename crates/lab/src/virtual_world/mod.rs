@@ -24,7 +24,7 @@ use quell_hosts::probe::{Finding, Need};
 use quell_kernel::Reason;
 use quell_kernel::machine::registers::must_be_narrow;
 use quell_kernel::machine::{
-    Arguments, GuestUser, LEAST_MEMORY, Machine, MachineConfig, MachineError, Usage, launch,
+    Arguments, FOLDER, GuestUser, LEAST_MEMORY, Machine, MachineConfig, MachineError, Usage, launch,
 };
 use quell_kernel::store::{Kernel, Store};
 use quell_measure::Summary;
@@ -181,7 +181,7 @@ impl Guest {
                 narrow_registers: must_be_narrow(&self.kernel.facts.version),
                 folder: control.path().to_owned(),
                 init: control::PROGRAM.to_owned(),
-                init_arguments: vec![GUEST.to_owned(), text(control.path())],
+                init_arguments: vec![GUEST.to_owned(), FOLDER.to_owned()],
             },
             log: results.join(KERNEL_LOG),
         })

@@ -1,5 +1,6 @@
 //! What runs give, and that they give it again.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::thread;
 
@@ -75,6 +76,29 @@ fn two_runs_at_once_with_one_seed_give_the_same_bytes_and_another_seed_does_not(
         log.contains("Linux version") && log.contains("Power down"),
         "{log}"
     );
+}
+
+/// Ports, which the guest draws, decide which of few buckets a flow gets, and every other number of TCP is in the capture.
+#[test]
+fn what_the_guest_draws_comes_from_the_seed() {
+    let Some(stage) = Stage::new("what_the_guest_draws_comes_from_the_seed") else {
+        return;
+    };
+    let queue = r#"link.queue={ kind = "fq_codel", flows = 16 }"#;
+    for (out, seed) in [("a", "7"), ("b", "7"), ("c", "8")] {
+        let run = ["--out", out, "--seed", seed, "--packets", "--set", queue];
+        stage.succeed(&[&run[..], &["--duration", "2s"]].concat());
+    }
+    let bytes = |out: &str, file: &str| fs::read(stage.path().join(out).join(file)).unwrap();
+    for file in FILES.iter().chain(&["packets.pcapng"]) {
+        assert!(bytes("a", file) == bytes("b", file), "{file} differs");
+    }
+    // Source and destination port follow the 20 bytes of an IPv4 header without options.
+    let ports = |out: &str| -> BTreeSet<Vec<u8>> {
+        let packets = pcapng::read(&stage.path().join(out).join("packets.pcapng"));
+        packets.iter().map(|p| p.data[20..24].to_vec()).collect()
+    };
+    assert_ne!(ports("a"), ports("c"));
 }
 
 #[test]

@@ -57,6 +57,8 @@ pub(super) fn main(mut words: impl Iterator<Item = OsString>) -> ExitCode {
         );
         return ExitCode::from(2);
     };
+    // Its own path, which stays when the guest's /proc is mounted over the host's.
+    let folder = fs::canonicalize(&folder).unwrap_or(folder);
     let record = replay(&folder).unwrap_or_else(|error| Record {
         error: Some(error.to_string()),
         ..Record::default()
