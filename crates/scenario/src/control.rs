@@ -25,7 +25,6 @@ const UNPACED: &[&str] = &[
     "bic",
     "cdg",
     "highspeed",
-    "htcp",
     "hybla",
     "illinois",
     "lp",

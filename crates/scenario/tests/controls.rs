@@ -11,22 +11,38 @@ use quell_units::parameter::{Domain, Parameter, Settings, Value};
 /// Everything that is measured of flows that fill a queue which drops, or marks for a scalable control. One base RTT is
 /// long enough for the cubic to matter, the other short enough for W_est.
 fn measured(kind: &ControlKind, options: &str) -> String {
-    let queue = match kind.scalable {
-        true => "kind = \"dualpi2\"",
-        false => "kind = \"fifo\", limit = \"30ms\"",
-    };
     let control = kind.name;
-    let group = |name: &str, rtt: &str| {
+    let (rate, queue, duration) = match control {
+        // Windows beyond Reno's, and a queue in which the delay-based part shrinks.
+        "compound" => ("100mbit", "kind = \"fifo\", limit = \"10ms\"", "40s"),
+        // Longer than a minute, of which it keeps the lowest delay.
+        "ledbat" => ("20mbit", "kind = \"fifo\", limit = \"30ms\"", "150s"),
+        // Marks at random, so that the first one may share an ACK with a segment without one.
+        "prague" => (
+            "20mbit",
+            "kind = \"red\", ecn = true, limit = \"60ms\"",
+            "40s",
+        ),
+        _ if kind.scalable => ("20mbit", "kind = \"dualpi2\"", "40s"),
+        _ => ("20mbit", "kind = \"fifo\", limit = \"30ms\"", "40s"),
+    };
+    // Prague's first mark matters in slow start, and after the first segments, which are acknowledged one by one; and the rate leads where
+    // windows are small.
+    let (count, start) = match control {
+        "prague" => (6, "10s"),
+        _ => (2, "0s"),
+    };
+    let group = |name: &str, rtt: &str, start: &str| {
         format!(
-            "[[group]]\nname = \"{name}\"\ncount = 2\nrtt = \"{rtt}\"\napp = {{ kind = \"bulk\" }}\n\
+            "[[group]]\nname = \"{name}\"\ncount = {count}\nrtt = \"{rtt}\"\nstart = \"{start}\"\napp = {{ kind = \"bulk\" }}\n\
              congestion-control = {{ name = \"{control}\"{options} }}\n"
         )
     };
     let text = format!(
-        "schema = 1\nname = \"options\"\n[link]\nrate = \"20mbit\"\nqueue = {{ {queue} }}\n\
-         {}{}[run]\nduration = \"40s\"\n",
-        group("a", "60ms"),
-        group("b", "5ms")
+        "schema = 1\nname = \"options\"\n[link]\nrate = \"{rate}\"\nqueue = {{ {queue} }}\n\
+         {}{}[run]\nduration = \"{duration}\"\n",
+        group("a", "60ms", "0s"),
+        group("b", "5ms", start)
     );
     let scenario = Scenario::parse(&text).unwrap();
     let result = sim::run(&scenario, 1, &AtomicBool::new(false), &mut ()).unwrap();
@@ -42,6 +58,18 @@ fn other_value(row: &Parameter, than: Option<Value>) -> String {
     match row.domain {
         Domain::Flag => other(&[Value::Flag(true), Value::Flag(false)]),
         Domain::Integer(low, high) => other(&[Value::Integer(low), Value::Integer(high)]),
+        Domain::Packets(low, high) => {
+            let ends = [Value::Packets(low), Value::Packets(high)];
+            // No flow here ever gets near the lowest gamma.
+            let choices = match row.name {
+                "gamma_low" => [ends[1], ends[0]],
+                _ => ends,
+            };
+            format!("\"{}\"", other(&choices))
+        }
+        Domain::Time(low, high) => {
+            format!("\"{}\"", other(&[Value::Time(high), Value::Time(low)]))
+        }
         Domain::Fraction(low, high, of) => {
             let middle = low + (high - low) / 2;
             other(&[Value::Fraction(middle, of), Value::Fraction(low, of)])

@@ -85,6 +85,15 @@ gso = false"#,
     r#"{ name = "dctcp", feedback = "accecn" }
 ecn = "ect1"
 access-rate = "50mbit""#,
+    r#""prague""#,
+    r#"{ name = "prague", feedback = "dctcp", rtt_target = "10ms", first_ce = "halve", alpha_mode = "1", rate_mode = false }
+gso = false"#,
+    r#""htcp""#,
+    r#"{ name = "htcp", use_rtt_scaling = false, use_bandwidth_switch = false, hz = 1000 }"#,
+    r#"{ name = "compound", low_window = "2p" }"#,
+    r#"{ name = "compound", low_window = "2p", paced = false, eta = 2 }"#,
+    r#"{ name = "ledbat", target = "20ms" }"#,
+    r#"{ name = "ledbat", target = "20ms", slow_start = true, gain = 0.5 }"#,
 ];
 
 /// What follows `app =`.

@@ -46,10 +46,11 @@ fn what_is_probably_a_mistake_is_a_warning() {
     );
     assert_eq!(
         warnings("\"dctcp\"", "\"bbr\""),
-        [
-            "f.toml:11: group.a.congestion-control = \"bbr\": is not one of quell's own (reno, cubic, dctcp); \
-          only a host whose kernel has it can run it"
-        ]
+        [format!(
+            "f.toml:11: group.a.congestion-control = \"bbr\": is not one of quell's own ({}); only a host whose kernel has it can \
+             run it",
+            controls()
+        )]
     );
     assert_eq!(
         warnings("\"dctcp\"", "\"cubic\"\necn = \"ect1\""),

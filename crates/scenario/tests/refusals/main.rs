@@ -37,6 +37,12 @@ set = { "link.rate" = "20mbit" }
 duration = "10s"
 "#;
 
+/// The names of quell's own controls, as messages list them.
+fn controls() -> String {
+    let names: Vec<&str> = quell_tcp::cc::KINDS.iter().map(|kind| kind.name).collect();
+    names.join(", ")
+}
+
 fn refusal(text: &str) -> String {
     match Scenario::load("f.toml", text, &[], Some(World::Live)) {
         Ok(_) => "accepted".to_owned(),

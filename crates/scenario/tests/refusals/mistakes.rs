@@ -60,7 +60,7 @@ fn each_mistake_is_named_with_file_line_key_what_was_found_and_what_is_allowed()
             "\"dctcp\"",
             "{ name = \"bbr\", cwnd_gain = 2 }",
             "f.toml:11: group.a.congestion-control.cwnd_gain = 2: unknown key; bbr is not one of quell's own controls \
-          (reno, cubic, dctcp), and the options of a kernel's are its own",
+          (CONTROLS), and the options of a kernel's are its own",
         ),
         (
             "\"dctcp\"",
@@ -394,7 +394,9 @@ fn each_mistake_is_named_with_file_line_key_what_was_found_and_what_is_allowed()
         ),
     ] {
         assert!(GOOD.contains(from), "{from}");
-        let message = message.replace("KINDS", &kinds);
+        let message = message
+            .replace("KINDS", &kinds)
+            .replace("CONTROLS", &controls());
         assert_eq!(refusal(&GOOD.replacen(from, to, 1)), message, "{to}");
     }
 }

@@ -290,6 +290,53 @@ fn a_scalable_group_that_lands_in_the_classic_queue_is_warned_of() {
     assert_eq!(vdq("l4s_ect = true").len(), 1);
 }
 
+/// Two packets per 25 ms are 0.97 Mbit/s with their Ethernet headers.
+#[test]
+fn prague_below_two_packets_per_target_is_warned_of() {
+    let warnings = |control: &str, rate: &str, rtt: &str, count: u32| {
+        let text = format!(
+            "schema = 1\nname = \"share\"\n[link]\nrate = \"{rate}\"\nqueue = \"dualpi2\"\n[[group]]\nname = \"a\"\ncount = {count}\n\
+             rtt = \"{rtt}\"\napp = \"bulk\"\ncongestion-control = {control}\n[run]\nduration = \"10s\"\n"
+        );
+        let loaded = load(&text, &[]).unwrap();
+        let texts = loaded.warnings.iter().map(ToString::to_string);
+        texts
+            .filter(|text| text.contains("fair share"))
+            .collect::<Vec<_>>()
+    };
+    let prague = "\"prague\"";
+    for (control, rate, rtt, count, is_warned) in [
+        (prague, "10mbit", "10ms", 10, false),
+        (prague, "9600kbit", "10ms", 10, true),
+        (prague, "970kbit", "25ms", 1, false),
+        (prague, "960kbit", "25ms", 1, true),
+        // A longer round trip is the longer target.
+        (prague, "960kbit", "40ms", 1, false),
+        (
+            "{ name = \"prague\", rtt_target = \"5ms\" }",
+            "960kbit",
+            "5ms",
+            1,
+            true,
+        ),
+        (
+            "{ name = \"prague\", rtt_target = \"5ms\" }",
+            "5mbit",
+            "5ms",
+            1,
+            false,
+        ),
+        ("\"dctcp\"", "960kbit", "5ms", 1, false),
+    ] {
+        let found = warnings(control, rate, rtt, count);
+        assert_eq!(
+            !found.is_empty(),
+            is_warned,
+            "{control} {rate} {rtt}: {found:?}"
+        );
+    }
+}
+
 #[test]
 fn values_that_do_nothing_are_warned_of() {
     let warnings = |text: &str| -> Vec<String> {

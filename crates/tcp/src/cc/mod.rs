@@ -265,6 +265,10 @@ controls! {
     reno => Reno,
     cubic => Cubic,
     dctcp => Dctcp,
+    prague => Prague,
+    htcp => Htcp,
+    compound => Compound,
+    ledbat => Ledbat,
 }
 
 #[cfg(test)]

@@ -50,6 +50,9 @@ pub struct AckSample {
     pub prior_in_flight: u32,
     /// RTT of the newest segment delivered; `None` where a retransmission makes it ambiguous.
     pub rtt: Option<Time>,
+    /// From the departure of a segment that it acknowledges to its own: the other end's timestamp less the one that it echoes, in
+    /// their resolution; `None` where it delivers nothing or has no echo. Only differences mean something: clocks differ.
+    pub one_way_delay: Option<Time>,
     /// First number not acknowledged (SND.UNA).
     pub snd_una: u64,
     /// First number never sent (SND.NXT).

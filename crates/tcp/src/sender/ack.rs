@@ -126,6 +126,8 @@ impl Sender {
             is_ack_delayed: false,
             prior_in_flight,
             rtt,
+            one_way_delay: (delivered > 0 && !segment.echo.is_zero())
+                .then(|| segment.timestamp - segment.echo),
             snd_una: self.snd_una,
             snd_nxt: self.board.snd_nxt(),
             cwnd_limited: false,
