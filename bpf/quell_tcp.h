@@ -45,6 +45,13 @@ typedef _Bool bool;
 
 /* tcp_congestion_ops.flags: open only a socket whose SYN asks for ECN, and send ECT on every packet. */
 #define TCP_CONG_NEEDS_ECN 2
+/*
+ * From Linux 7.0 on; an older kernel refuses a control with a flag that it does not know, and the loader then leaves them out: request
+ * AccECN, with a SYN that is ECT(1), and never fall back to RFC 3168.
+ */
+#define TCP_CONG_NEEDS_ACCECN 4
+#define TCP_CONG_ECT_1_NEGOTIATION 8
+#define TCP_CONG_NO_FALLBACK_RFC3168 16
 
 /* tcp_sock.ecn_flags */
 #define TCP_ECN_MODE_RFC3168 (1 << 0)
@@ -57,17 +64,23 @@ typedef _Bool bool;
 
 /* Read through bpf_core_enum_value(), by name: a kernel may renumber an enum. */
 enum tcp_ca_event {
+	CA_EVENT_TX_START = 0,
+	CA_EVENT_CWND_RESTART = 1,
 	CA_EVENT_LOSS = 3,
 	CA_EVENT_ECN_NO_CE = 4,
 	CA_EVENT_ECN_IS_CE = 5,
 };
 
 struct sock_common {
+	unsigned short skc_family;
 	volatile unsigned char skc_state;
 } __attribute__((preserve_access_index));
 
 struct sock {
 	struct sock_common __sk_common;
+	unsigned long sk_pacing_rate;
+	unsigned long sk_max_pacing_rate;
+	__u32 sk_pacing_status;
 } __attribute__((preserve_access_index));
 
 struct inet_sock {
@@ -85,19 +98,41 @@ struct inet_connection_sock {
 
 struct tcp_sock {
 	struct inet_connection_sock inet_conn;
+	__u16 tcp_header_len;
 	__u32 rcv_nxt;
 	__u32 snd_nxt;
 	__u32 snd_una;
 	__u32 snd_cwnd;
+	__u32 snd_cwnd_cnt;
+	__u32 snd_cwnd_clamp;
 	__u32 snd_ssthresh;
+	__u32 prior_cwnd;
+	__u32 mss_cache;
+	__u32 srtt_us;
+	__u64 tcp_mstamp;
+	__u32 packets_out;
+	__u32 max_packets_out;
+	__u32 sacked_out;
+	__u32 lost_out;
+	__u32 retrans_out;
+	__u8 is_cwnd_limited : 1;
 	__u32 delivered;
 	__u32 delivered_ce;
 	__u8 ecn_flags;
 } __attribute__((preserve_access_index));
 
+struct ack_sample {
+	__u32 pkts_acked;
+	__s32 rtt_us;
+} __attribute__((preserve_access_index));
+
+struct rate_sample {
+	__u32 acked_sacked;
+} __attribute__((preserve_access_index));
+
 /*
- * The table of functions. The name comes first, so that the loader finds it at offset 0 and can register the control
- * under a name of its own.
+ * The table of functions. Name and flags come first, so that the loader finds them: it registers the control under a name of its
+ * own, and without the flags that a kernel does not know.
  */
 struct tcp_congestion_ops {
 	char name[16];
@@ -109,6 +144,9 @@ struct tcp_congestion_ops {
 	void (*cwnd_event)(struct sock *sk, enum tcp_ca_event event);
 	void (*in_ack_event)(struct sock *sk, __u32 flags);
 	__u32 (*undo_cwnd)(struct sock *sk);
+	void (*pkts_acked)(struct sock *sk, const struct ack_sample *sample);
+	__u32 (*min_tso_segs)(struct sock *sk);
+	void (*cong_control)(struct sock *sk, __u32 ack, int flag, const struct rate_sample *rs);
 } __attribute__((preserve_access_index));
 
 /* Functions of the kernel that a congestion control may call. */

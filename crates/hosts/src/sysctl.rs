@@ -43,6 +43,9 @@ const HOST: &[(&str, &str)] = &[
     ("net.ipv4.conf.default.rp_filter", "0"),
 ];
 
+/// RFC 9768 in both directions.
+const ACCURATE_ECN: (&str, &str) = ("net.ipv4.tcp_ecn", "3");
+
 /// A router of IPv4 that sends nothing of its own.
 const ROUTER: &[(&str, &str)] = &[
     ("net.ipv4.ip_forward", "1"),
@@ -65,6 +68,16 @@ pub fn prepare_host(max_window: u64, ipv6: bool) -> Result<()> {
     set_all(HOST)?;
     set("net.ipv4.tcp_rmem", &buffer)?;
     set("net.ipv4.tcp_wmem", &buffer)
+}
+
+/// Has every connection of the calling thread's namespace ask for AccECN and accept it (`tcp_ecn` = 3, from Linux 6.18 on). A kernel that does
+/// not know AccECN stays as it is.
+pub fn request_accurate_ecn() -> Result<()> {
+    let (key, value) = ACCURATE_ECN;
+    match fs::write(path(key), value) {
+        Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(()),
+        outcome => outcome.doing(|| format!("set {key} = {value}")),
+    }
 }
 
 /// Prepares the namespace of the calling thread for the link: it only carries frames and sends none of its own.

@@ -63,6 +63,8 @@ pub struct TopologyConfig {
     pub max_window: u64,
     /// IPv6 addresses beside those of IPv4.
     pub ipv6: bool,
+    /// Whether all TCP of both hosts asks for AccECN, which no kernel before Linux 7.0 lets one connection do alone.
+    pub accurate_ecn: bool,
     /// Whether TCP of the sender and of the receiver host builds super-segments. The kernel splits them before they
     /// reach the wire; what is left of them are bursts.
     pub gso: [bool; 2],
@@ -78,6 +80,7 @@ impl Default for TopologyConfig {
             groups: vec![GroupConfig::default()],
             max_window: 16 << 20,
             ipv6: false,
+            accurate_ecn: false,
             gso: [true; 2],
             kernel_queue: None,
         }
@@ -188,6 +191,9 @@ impl Topology {
         ] {
             inside(host, &|| {
                 sysctl::prepare_host(config.max_window, config.ipv6)?;
+                if config.accurate_ecn {
+                    sysctl::request_accurate_ecn()?;
+                }
                 add_wire(wire, config.mtu, there)?;
                 if gso {
                     return Ok(());

@@ -64,40 +64,67 @@ pub(super) fn object(name: &str) -> Option<&'static [u8]> {
         .map(|(_, object)| *object)
 }
 
-/// Loads an object file and registers its control as `kernel_name` (at most [`NAME_MAX`] bytes).
+/// Flags that every kernel with struct_ops knows (`tcp_congestion_ops.flags`).
+const OLD_FLAGS: u32 = 0x3;
+
+/// Loads an object file and registers its control as `kernel_name` (at most [`NAME_MAX`] bytes). A kernel that does not know one of
+/// the control's flags refuses all of it; then those are left out that came later (AccECN, Linux 7.0).
 pub(super) fn register(
     object: &[u8],
     kernel_name: &str,
 ) -> std::result::Result<Registered, Failure> {
     keep_log();
     take_log();
+    let (flags, outcome) = register_with(object, kernel_name, u32::MAX)?;
+    let outcome = match outcome {
+        Err(error) if error.kind() == ErrorKind::InvalidInput && flags & !OLD_FLAGS != 0 => {
+            take_log();
+            register_with(object, kernel_name, OLD_FLAGS)?.1
+        }
+        outcome => outcome,
+    };
+    Ok(outcome?)
+}
+
+/// The same with no other flags than `allowed`. Returns the control's flags, and whether the kernel took it.
+fn register_with(
+    object: &[u8],
+    kernel_name: &str,
+    allowed: u32,
+) -> std::result::Result<(u32, libbpf_rs::Result<Registered>), Failure> {
+    let none = || Failure::Other("the object file holds no congestion control".to_owned());
     let mut open = ObjectBuilder::default().open_memory(object)?;
     let mut ops = open
         .maps_mut()
         .find(|map| map.map_type() == MapType::StructOps);
     let table = ops.as_mut().and_then(|map| map.initial_value_mut());
-    // quell_tcp.h puts `char name[16]` first in the table of functions.
-    let name = table.and_then(|table| table.first_chunk_mut::<{ NAME_MAX + 1 }>());
-    let name = name
-        .ok_or_else(|| Failure::Other("the object file holds no congestion control".to_owned()))?;
+    // quell_tcp.h puts `char name[16]` and the flags first in the table of functions.
+    let (name, rest) = table
+        .and_then(|table| table.split_first_chunk_mut::<{ NAME_MAX + 1 }>())
+        .ok_or_else(none)?;
+    let given = rest.first_chunk_mut::<4>().ok_or_else(none)?;
     name.fill(0);
     name.iter_mut()
         .zip(kernel_name.bytes().take(NAME_MAX))
         .for_each(|(to, from)| *to = from);
+    let flags = u32::from_ne_bytes(*given);
+    *given = (flags & allowed).to_ne_bytes();
 
     let mut loaded = open.load()?;
     let mut link = None;
     let mut views = None;
     for mut map in loaded.maps_mut() {
         if map.map_type() == MapType::StructOps {
-            link = Some(map.attach_struct_ops()?);
+            match map.attach_struct_ops() {
+                Ok(attached) => link = Some(attached),
+                Err(error) => return Ok((flags, Err(error))),
+            }
         } else if map.name().to_string_lossy().ends_with(VIEWS) {
             views = Some(MapHandle::try_from(&map)?);
         }
     }
-    let link = link
-        .ok_or_else(|| Failure::Other("the object file holds no congestion control".to_owned()))?;
-    Ok(Registered { _link: link, views })
+    let link = link.ok_or_else(none)?;
+    Ok((flags, Ok(Registered { _link: link, views })))
 }
 
 impl Registered {

@@ -75,6 +75,7 @@ impl<'a> Plan<'a> {
                 groups: scenario.groups.iter().map(topology_group).collect(),
                 max_window,
                 ipv6: false,
+                accurate_ecn: is_all_prague(&scenario),
                 gso: Direction::BOTH.map(|direction| offloads(&scenario, direction)),
                 kernel_queue: kernel_queue.cloned(),
             },
@@ -236,6 +237,17 @@ fn offloads(scenario: &Scenario, direction: Direction) -> bool {
         .iter()
         .filter(|group| group.direction == direction && group.app.transport() == Transport::Stream);
     senders.next().is_none_or(|group| group.gso)
+}
+
+/// Whether every stream is Prague's, which wants AccECN: then the hosts may ask for it, as a kernel before Linux 7.0 does for all connections
+/// or for none. Where others share the hosts, such a kernel gives Prague DCTCP's feedback.
+fn is_all_prague(scenario: &Scenario) -> bool {
+    let mut streams = scenario
+        .groups
+        .iter()
+        .filter(|group| group.app.transport() == Transport::Stream)
+        .peekable();
+    streams.peek().is_some() && streams.all(|group| group.control_name() == Some("prague"))
 }
 
 fn port(group: usize) -> u16 {
