@@ -21,6 +21,7 @@ use quell_units::parameter::Table;
 use quell_units::{Random, Rate, Time};
 
 use super::{AckSample, Connection, Control, ControlKind, LostSegment, Window};
+use crate::Codepoint;
 use crate::ecn::FeedbackMode;
 use crate::ticks::Ticks;
 
@@ -145,6 +146,14 @@ pub trait Declared: CongestionControl + Sized {
     /// The ECN feedback that suits it; never [`FeedbackMode::Off`].
     fn feedback(_config: &Self::Config) -> FeedbackMode {
         FeedbackMode::Classic
+    }
+    /// Codepoint of its data packets where the scenario does not say; `None` for no ECN.
+    fn codepoint(_config: &Self::Config) -> Option<Codepoint> {
+        Self::KIND.ecn
+    }
+    /// Whether it responds to marks if they come back.
+    fn responds_to_marks(_config: &Self::Config) -> bool {
+        true
     }
     /// The control of a new connection, which may alter the initial window (`init`).
     fn new(config: &Self::Config, host: &Host, window: &mut Window) -> Self;

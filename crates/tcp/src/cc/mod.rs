@@ -6,6 +6,11 @@
 //! `quell cc` and the documentation read. To add a control: its file, which implements
 //! [`CongestionControl`] and says with its [`ControlKind`] what others must know of it; its line.
 
+pub mod bbr;
+// Not in the table yet, so no scenario can name them; `Sender::with_control` takes them.
+pub mod bbr1;
+pub mod bbr2;
+pub mod bbr3;
 mod connection;
 mod interface;
 mod window;
@@ -22,8 +27,11 @@ use crate::ecn::{Codepoint, EcnMode, EctScope, FeedbackMode};
 /// What others must know of a control: everything that does not take one at work.
 #[derive(Debug, Clone, Copy)]
 pub struct ControlKind {
-    /// Its name in scenarios, which is Linux's.
+    /// Its name in scenarios, which is Linux's unless `kernel` says otherwise.
     pub name: &'static str,
+    /// Its name in Linux, if that does not say which control it is. A scenario for the simulator may use
+    /// it too.
+    pub kernel: Option<&'static str>,
     /// One sentence.
     pub summary: &'static str,
     /// Where it is defined.
@@ -31,8 +39,8 @@ pub struct ControlKind {
     /// Whether its response to marks is scalable: it wants shallow, frequent marking (RFC 9331) and
     /// is of no use without ECN.
     pub scalable: bool,
-    /// Codepoint of its data packets where the scenario does not say; `None` for no ECN, as Linux
-    /// leaves it.
+    /// Codepoint of its data packets where neither the scenario nor an option says; `None` for no ECN, as
+    /// Linux leaves it.
     pub ecn: Option<Codepoint>,
     /// Which packets of both ends are ECN-capable; `None` for what the feedback implies
     /// ([`EcnMode::scope`]). All of them with one that needs ECN (Linux `TCP_CONG_NEEDS_ECN`).
@@ -48,6 +56,7 @@ impl ControlKind {
     /// What most controls of Linux have in common: no ECN unless asked for, no pacing, no options.
     const PLAIN: Self = Self {
         name: "",
+        kernel: None,
         summary: "",
         source: "",
         scalable: false,
@@ -58,9 +67,10 @@ impl ControlKind {
     };
 }
 
-/// The control of this name; `None` if there is none.
+/// The control of this name, or of this name in Linux; `None` if there is none.
 pub fn kind(name: &str) -> Option<&'static ControlKind> {
-    KINDS.iter().find(|kind| kind.name == name)
+    let named = KINDS.iter().find(|kind| kind.name == name);
+    named.or_else(|| KINDS.iter().find(|kind| kind.kernel == Some(name)))
 }
 
 impl CcConfig {
@@ -78,7 +88,7 @@ impl CcConfig {
     /// there is no such control.
     pub fn with(name: &str, settings: &Settings) -> Option<Result<Self, ParameterError>> {
         match settings.check() {
-            Ok(()) => Self::configured(name, settings).map(Ok),
+            Ok(()) => Self::configured(kind(name)?.name, settings).map(Ok),
             Err(error) => kind(name).map(|_| Err(error)),
         }
     }
@@ -88,7 +98,7 @@ impl CcConfig {
     }
     /// ECN mode of a sender whose scenario does not set one.
     pub fn default_ecn(&self) -> EcnMode {
-        self.ecn(self.kind().ecn)
+        self.ecn(self.codepoint())
     }
     /// ECN mode of a sender whose packets have this codepoint; `None` for no ECN.
     pub fn ecn(&self, codepoint: Option<Codepoint>) -> EcnMode {
@@ -129,6 +139,18 @@ macro_rules! controls {
             fn feedback(&self) -> FeedbackMode {
                 match self {
                     $(Self::$Control(config) => <$module::$Control>::feedback(config),)*
+                }
+            }
+            /// Whether it responds to marks if they come back.
+            pub fn responds_to_marks(&self) -> bool {
+                match self {
+                    $(Self::$Control(config) => <$module::$Control>::responds_to_marks(config),)*
+                }
+            }
+            /// Codepoint of its data packets where the scenario does not say; `None` for no ECN.
+            pub fn codepoint(&self) -> Option<Codepoint> {
+                match self {
+                    $(Self::$Control(config) => <$module::$Control>::codepoint(config),)*
                 }
             }
         }
