@@ -127,6 +127,7 @@ impl Declared for Prague {
     type Config = PragueConfig;
     const KIND: ControlKind = ControlKind {
         name: "prague",
+        kernel: None,
         summary: "Reduces in proportion to marks, as if each round trip took 25 ms at least; paced, for L4S.",
         source: "RFC 9331; tcp_prague.c 0.7 of the L4S project",
         scalable: true,
