@@ -364,7 +364,7 @@ mod tests {
             }
             assert!(window.cwnd.abs_diff(cwnd) <= 2, "{option}: {}", window.cwnd);
             ack(&mut control, &mut window, MS(105), MS(0));
-            assert_eq!(window.in_slow_start(), false, "{option}");
+            assert!(!window.in_slow_start(), "{option}");
         }
     }
 

@@ -195,7 +195,7 @@ impl CompoundState {
 /// Segments by which dwnd grows in a round of so many: their number to the power of 3/4, over 8, and less the one that Reno adds.
 fn increment(segments: u32) -> u32 {
     let root = (segments.isqrt() << 16).isqrt();
-    let grown = (u64::from(segments) << 8) / u64::from(root.max(1)) >> 3;
+    let grown = ((u64::from(segments) << 8) / u64::from(root.max(1))) >> 3;
     (grown as u32).saturating_sub(1)
 }
 

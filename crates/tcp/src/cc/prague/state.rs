@@ -300,7 +300,7 @@ impl PragueState {
         let mut rate = self.rate_bytes;
         if self.rate_leads(rules, window) {
             // 3 % more in the first half of a round trip and less in the second, so that marks come in each.
-            let offset = rate * 4 >> 7;
+            let offset = (rate * 4) >> 7;
             let half = Self::virtual_rtt(rules, path) >> 4;
             let since = path.now_us.saturating_sub(self.alpha_stamp);
             rate = match since >= half.into() {
