@@ -21,6 +21,8 @@ pub(super) struct Space {
     pub(super) most_flows: u64,
     /// Longest run, in ns.
     pub(super) longest: u64,
+    /// Whether only congestion controls are allowed that each kernel of `quell kernel build` has.
+    pub(super) controls_of_kernels: bool,
 }
 
 impl Space {
@@ -31,6 +33,7 @@ impl Space {
                 no_rtt: true,
                 most_flows: MOST_FLOWS,
                 longest: DURATIONS.1,
+                controls_of_kernels: false,
             },
             // Hosts take events even while nothing is sent, or wait in real time.
             World::Virtual | World::Live => Self {
@@ -38,6 +41,7 @@ impl Space {
                 no_rtt: false,
                 most_flows: 2_000,
                 longest: SECOND / 4,
+                controls_of_kernels: true,
             },
         }
     }

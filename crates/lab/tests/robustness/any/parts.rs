@@ -235,7 +235,14 @@ fn period(choices: &mut Choices<'_>) -> (String, u64) {
 
 /// Writes further keys of a group with TCP.
 fn stream(choices: &mut Choices<'_>, text: &mut String, load: &mut Load) {
-    let control = choices.of(quell_tcp::cc::KINDS);
+    let kinds: Vec<_> = quell_tcp::cc::KINDS
+        .iter()
+        .filter(|kind| {
+            !load.space.controls_of_kernels
+                || ["reno", "cubic", "dctcp", "htcp"].contains(&kind.name)
+        })
+        .collect();
+    let control = choices.of(&kinds);
     if choices.once_in(4) {
         let _ = writeln!(text, "pacing = {}", choices.once_in(2));
     }
