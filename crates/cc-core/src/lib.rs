@@ -6,10 +6,14 @@
 //! A function of a header is a method here, and a struct of a header a struct with the same fields in the same order. Recovery states have
 //! Linux's numbers (`enum tcp_ca_state`).
 
+mod bbr;
 mod compound;
 mod htcp;
 mod prague;
 
+pub use bbr::{
+    Bbr, BbrAck, BbrLost, BbrRules, BbrSock, BbrState, BbrVersion, bbr_sizes, seed_bbr_draws,
+};
 pub use compound::{Compound, CompoundRules};
 pub use htcp::{Htcp, HtcpRules};
 pub use prague::{Prague, PraguePath, PragueRules};

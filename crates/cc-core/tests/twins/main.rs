@@ -2,6 +2,7 @@
 //!
 //! Both get the same random ACKs, marks, losses, time-outs, pauses and undos. After each the whole state must be equal to the bit.
 
+mod bbr;
 mod compound;
 mod htcp;
 mod prague;
