@@ -74,6 +74,16 @@ fn a_guest_accepts_a_change_after_which_a_default_has_no_effect() {
     agreed(&loaded.scenario, text);
 }
 
+/// RED derives `max` so that its default probability fits, and the resolved scenario names that probability.
+#[test]
+fn a_guest_accepts_a_rate_at_which_a_default_depends_on_another() {
+    let text = "schema = 1\nname = \"faster\"\n[link]\nrate = \"300300bit\"\nqueue = \"red\"\n\
+                [[group]]\nname = \"a\"\nrtt = \"5ms\"\napp = \"bulk\"\n[run]\nduration = \"1s\"\n\
+                [[at]]\ntime = \"500ms\"\nset = { \"link.rate\" = \"6442582261bit\" }\n";
+    let loaded = Scenario::load("faster", text, &[], Some(World::Virtual)).unwrap();
+    agreed(&loaded.scenario, text);
+}
+
 /// Figures that any run must report.
 pub(crate) fn plausible(scenario: &Scenario, summary: &Summary, text: &str) {
     assert!(!summary.partial, "{text}");

@@ -8,7 +8,7 @@ use super::floyd::{self, WEIGHT_BITS};
 use super::linux;
 use super::tc::{self, PARTS};
 use crate::limit::{LIMIT, QueueLimit};
-use crate::parameter::{Amount, Domain, Given, Parameter, ParameterError, Preset, Value};
+use crate::parameter::{Amount, Domain, Parameter, ParameterError, Preset, Value};
 use crate::qdisc::Link;
 use crate::units::{Bytes, Probability, Rate, name_of, parameters, words};
 
@@ -19,6 +19,8 @@ const ECN: Option<(&str, &str)> = Some(("ecn", "true"));
 const AMOUNT: Domain = Domain::Limit {
     plain_is_packets: false,
 };
+/// The default probability of the form linux.
+const USUAL: u64 = PARTS / 50;
 /// Of an imagined link that empties the average; `tc` keeps whole bytes/s.
 const SLOWEST: Rate = Rate::from_bps(8);
 const FASTEST: Rate = Rate::from_mbps(1_000_000);
@@ -92,8 +94,9 @@ parameters! {
             help: "Weight of a new sample in the average.",
             ..ROW
         },
-        probability: Given<u64> = Parameter {
+        probability: u64 = Parameter {
             domain: Domain::Fraction(1, PARTS, PARTS),
+            // The value for linux is USUAL.
             default: Preset::By("form", &[("linux", "0.02"), ("floyd", "0.1")]),
             source: "tc-red(8); Floyd 1997, \"Discussions of setting parameters\" (max_p)",
             help: "Probability of a signal at max.",
@@ -265,9 +268,12 @@ impl Thresholds {
 }
 
 /// The largest `max` over which `tc` can spread the default probability, with a `min` of a third of it.
+///
+/// Another probability is the user's, and is refused if it is too small. That it was given does not count: a resolved
+/// scenario names its defaults too.
 fn largest_max(parameters: &Parameters) -> u64 {
-    let Given { value, is_given } = parameters.probability;
-    if is_given || parameters.form == Form::Floyd {
+    let value = parameters.probability;
+    if value != USUAL || parameters.form == Form::Floyd {
         return u64::MAX;
     }
     // max − min is at most (2·max + 2)/3 and must stay below probability · 2³¹.
@@ -280,7 +286,7 @@ fn floyd(parameters: &Parameters, link: Link, thresholds: Thresholds) -> floyd::
         min: thresholds.min,
         max: thresholds.max,
         weight: parameters.weight,
-        max_probability: Probability::ratio(parameters.probability.value, PARTS),
+        max_probability: Probability::ratio(parameters.probability, PARTS),
         gentle: parameters.gentle,
         wait: parameters.wait,
         byte_mode: parameters.byte_mode,
@@ -297,7 +303,7 @@ fn linux(
 ) -> Result<linux::Parameters, ParameterError> {
     let Thresholds { min, max, .. } = thresholds;
     let avpkt = avpkt(parameters);
-    let parts = parameters.probability.value;
+    let parts = parameters.probability;
     if tc::probability_log(min, max, parts).is_none() {
         return Err(ParameterError::new(
             name_of!(Parameters, probability),
