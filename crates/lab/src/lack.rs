@@ -33,7 +33,7 @@ pub(crate) fn controls(scenario: &Scenario) -> Vec<&str> {
     let mut names: Vec<&str> = scenario
         .groups
         .iter()
-        .filter_map(|group| group.control_name())
+        .filter_map(|group| group.kernel_control())
         .collect();
     names.sort_unstable();
     names.dedup();

@@ -283,7 +283,18 @@ fn control(group: &Group, world: World, places: &Places<'_>, problems: &mut Vec<
             );
             problems.push(places.problem(&key, control.name(), allowed));
         }
-        World::Sim => {}
+        World::Sim => {
+            // A control that sets its own rate cannot do without: Linux's stack then paces for it.
+            let sets_rate = control.known().is_some_and(|kind| kind.paced);
+            if group.pacing == Some(false) && sets_rate {
+                let allowed = format!(
+                    "{} sends at a rate that it sets itself; leave pacing out",
+                    control.name()
+                );
+                let key = format!("group.{}.pacing", group.name);
+                problems.push(places.problem(&key, false, allowed));
+            }
+        }
         World::Virtual | World::Live => {
             for (parameter, value, usual) in control.changed() {
                 let usual = usual.map_or(String::new(), |usual| format!(" of {usual}"));

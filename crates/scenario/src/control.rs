@@ -68,9 +68,21 @@ impl ControlSpec {
         }
     }
 
-    /// Its name, as Linux spells it.
+    /// Its name.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// Its name in Linux.
+    pub fn kernel_name(&self) -> &str {
+        self.known()
+            .and_then(|kind| kind.kernel)
+            .unwrap_or(&self.name)
+    }
+
+    /// What the simulator takes for a name that is Linux's and does not say which control it is.
+    pub fn taken_for(&self) -> Option<&'static ControlKind> {
+        self.known().filter(|kind| kind.name != self.name)
     }
 
     /// What quell knows of it; `None` for a control that only a kernel may have.
@@ -193,13 +205,10 @@ fn setting(codepoint: Option<Codepoint>) -> EcnSetting {
     }
 }
 
-/// The default of `ecn`: what the control declares; off for one that only a kernel has.
+/// The default of `ecn`: what the control declares with its options; off for one that only a kernel has.
 pub(super) fn default_ecn(control: Option<&ControlSpec>) -> EcnSetting {
-    setting(
-        control
-            .and_then(ControlSpec::known)
-            .and_then(|kind| kind.ecn),
-    )
+    let config = control.and_then(ControlSpec::config);
+    setting(config.and_then(|config| config.ok()?.codepoint()))
 }
 
 fn unknown(name: &str, rows: &[Parameter], key: &str) -> String {
@@ -221,8 +230,9 @@ fn unknown(name: &str, rows: &[Parameter], key: &str) -> String {
         others => format!(" (it is an option of {})", others.join(", ")),
     };
     let listed: Vec<&str> = known().collect();
-    format!(
-        "unknown key{meant}{elsewhere}; \"{name}\" has {}",
-        listed.join(", ")
-    )
+    let listed = match listed.as_slice() {
+        [] => "no options".to_owned(),
+        listed => listed.join(", "),
+    };
+    format!("unknown key{meant}{elsewhere}; \"{name}\" has {listed}")
 }

@@ -182,6 +182,11 @@ impl Group {
     pub fn control_name(&self) -> Option<&str> {
         self.congestion_control.as_ref().map(ControlSpec::name)
     }
+    /// Name of the congestion control in Linux; `None` for datagrams.
+    pub fn kernel_control(&self) -> Option<&str> {
+        let control = self.congestion_control.as_ref();
+        control.map(ControlSpec::kernel_name)
+    }
     /// Whether the control is one of quell's own whose response to marks is scalable (RFC 9331).
     pub fn is_scalable(&self) -> bool {
         let control = self.congestion_control.as_ref();

@@ -83,7 +83,23 @@ fn control(group: &Group, warn: &mut dyn FnMut(&str, &str, String)) {
         warn("congestion-control", name, why);
         return;
     };
-    if group.ecn == EcnSetting::Ect1 && !known.scalable {
+    if let Some(taken) = control.taken_for() {
+        let why = format!(
+            "the simulator takes {name} for {}; a kernel's {name} may be another, so write which one you mean",
+            taken.name
+        );
+        warn("congestion-control", name, why);
+    }
+    let responds = control
+        .config()
+        .and_then(Result::ok)
+        .is_none_or(|config| config.responds_to_marks());
+    if group.ecn != EcnSetting::Off && !responds {
+        let why = format!(
+            "{name} does not respond to marks as it is set: queues that mark never slow it down"
+        );
+        warn("ecn", group.ecn.name(), why);
+    } else if group.ecn == EcnSetting::Ect1 && !known.scalable {
         let why = format!(
             "{name} is not scalable: in an L4S queue it starves, or takes more than its share"
         );

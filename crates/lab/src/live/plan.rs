@@ -222,7 +222,7 @@ impl<'a> Plan<'a> {
 }
 
 fn control(group: &Group, modules: Modules) -> Result<Option<Control>, LiveError> {
-    let Some(name) = group.control_name() else {
+    let Some(name) = group.kernel_control() else {
         return Ok(None);
     };
     cc::find(name, modules)

@@ -94,6 +94,13 @@ gso = false"#,
     r#"{ name = "compound", low_window = "2p", paced = false, eta = 2 }"#,
     r#"{ name = "ledbat", target = "20ms" }"#,
     r#"{ name = "ledbat", target = "20ms", slow_start = true, gain = 0.5 }"#,
+    r#""bbr1""#,
+    r#"{ name = "bbr2", loss_threshold = 0.1 }"#,
+    r#"{ name = "bbr2", ecn = true, ecn_max_rtt = "0s", revision = "2020" }"#,
+    r#"{ name = "bbr3", ecn = true, ecn_max_rtt = "0s" }"#,
+    r#""bbr3""#,
+    r#"{ name = "bbr3", variant = "google_2026" }"#,
+    r#"{ name = "bbr3", variant = "draft" }"#,
 ];
 
 /// What follows `app =`.

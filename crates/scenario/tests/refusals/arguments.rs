@@ -50,7 +50,7 @@ fn arguments_change_the_scenario_and_errors_name_the_argument() {
         (
             "group.a.congestion-control.beta=0.8",
             "--set group.a.congestion-control.beta=0.8: group.a.congestion-control.beta = 0.8: unknown key (it is an option of \
-          cubic); \"dctcp\" has shift_g, alpha_on_init, feedback",
+          cubic, bbr2); \"dctcp\" has shift_g, alpha_on_init, feedback",
         ),
         (
             "run.warmup=20s",
@@ -129,11 +129,11 @@ fn arguments_give_options_to_a_congestion_control() {
         assert_eq!(Scenario::parse(&scenario.to_toml()).unwrap(), scenario);
     }
     assert_eq!(
-        load(&GOOD.replace("dctcp", "bbr"), &[])
+        load(&GOOD.replace("dctcp", "westwood"), &[])
             .unwrap_err()
             .to_string(),
         format!(
-            "f.toml:11: group.a.congestion-control = \"bbr\": the sim world has no such control; it has {}",
+            "f.toml:11: group.a.congestion-control = \"westwood\": the sim world has no such control; it has {}",
             controls()
         )
     );

@@ -45,9 +45,9 @@ fn what_is_probably_a_mistake_is_a_warning() {
         [] as [&str; 0]
     );
     assert_eq!(
-        warnings("\"dctcp\"", "\"bbr\""),
+        warnings("\"dctcp\"", "\"westwood\""),
         [format!(
-            "f.toml:11: group.a.congestion-control = \"bbr\": is not one of quell's own ({}); only a host whose kernel has it can \
+            "f.toml:11: group.a.congestion-control = \"westwood\": is not one of quell's own ({}); only a host whose kernel has it can \
              run it",
             controls()
         )]

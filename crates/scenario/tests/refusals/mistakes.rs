@@ -54,12 +54,17 @@ fn each_mistake_is_named_with_file_line_key_what_was_found_and_what_is_allowed()
         (
             "\"dctcp\"",
             "{ name = \"reno\", beta = 0.8 }",
-            "f.toml:11: group.a.congestion-control.beta = 0.8: unknown key (it is an option of cubic); \"reno\" has growth",
+            "f.toml:11: group.a.congestion-control.beta = 0.8: unknown key (it is an option of cubic, bbr2); \"reno\" has growth",
         ),
         (
             "\"dctcp\"",
             "{ name = \"bbr\", cwnd_gain = 2 }",
-            "f.toml:11: group.a.congestion-control.cwnd_gain = 2: unknown key; bbr is not one of quell's own controls \
+            "f.toml:11: group.a.congestion-control.cwnd_gain = 2: unknown key; \"bbr\" has no options",
+        ),
+        (
+            "\"dctcp\"",
+            "{ name = \"westwood\", cwnd_gain = 2 }",
+            "f.toml:11: group.a.congestion-control.cwnd_gain = 2: unknown key; westwood is not one of quell's own controls \
           (CONTROLS), and the options of a kernel's are its own",
         ),
         (

@@ -1,5 +1,7 @@
 //! Senders that differ, and links of their own.
 
+use quell_scenario::EcnSetting;
+
 use super::*;
 
 /// What the live world refuses because of its kernel or its hosts is possible where those do not matter.
@@ -75,4 +77,55 @@ fn access_links_are_judged_where_they_exist() {
     assert!(load(&[(a, "10mbit"), ("group.a.count", "9999")]).is_ok());
     let (scenario, _) = load(&[(a, "20mbit")]).unwrap();
     assert_eq!(Scenario::parse(&scenario.to_toml()).unwrap(), scenario);
+}
+
+/// `bbr` is a name of Linux that does not say which BBR; BBR sets its own rate, and responds to marks only where asked to.
+#[test]
+fn bbr_says_which_it_is_and_paces() {
+    let load = |world, sets: &[&str]| {
+        let sets: Vec<Override> = sets.iter().map(|set| Override::set(set).unwrap()).collect();
+        Scenario::load("f.toml", GOOD, &sets, Some(world))
+    };
+    let warnings = |sets: &[&str]| {
+        let loaded = load(World::Sim, sets).unwrap();
+        let all = loaded.warnings.iter().map(ToString::to_string);
+        let about: Vec<String> = all.filter(|text| text.contains("group.a.")).collect();
+        (loaded.scenario, about.join("\n"))
+    };
+    let (scenario, told) = warnings(&["group.a.congestion-control=bbr", "group.a.ecn=off"]);
+    assert!(told.contains("the simulator takes bbr for bbr1"), "{told}");
+    let control = scenario.groups[0].congestion_control.as_ref().unwrap();
+    assert_eq!(control.config().unwrap().unwrap().name(), "bbr1");
+    assert_eq!(scenario.groups[0].kernel_control(), Some("bbr"));
+    let (scenario, told) = warnings(&["group.a.congestion-control=bbr1", "group.a.ecn=off"]);
+    assert!(!told.contains("bbr"), "{told}");
+    assert_eq!(scenario.groups[0].kernel_control(), Some("bbr"));
+    let (_, told) = warnings(&["group.a.congestion-control=bbr1", "group.a.ecn=ect0"]);
+    assert!(told.contains("bbr1 does not respond to marks"), "{told}");
+
+    for (world, why) in [
+        (World::Sim, "bbr1 sends at a rate that it sets itself"),
+        (World::Live, "bbr1 may pace by itself"),
+    ] {
+        let sets = [
+            "group.a.congestion-control=bbr1",
+            "group.a.ecn=off",
+            "group.a.pacing=false",
+        ];
+        let error = load(world, &sets).unwrap_err().to_string();
+        assert!(error.contains(why), "{error}");
+    }
+
+    let text = GOOD.replace("ecn = \"ect1\"\n", "");
+    for (control, ecn) in [
+        ("{ name = \"bbr2\", ecn = true }", EcnSetting::Ect0),
+        ("\"bbr2\"", EcnSetting::Off),
+    ] {
+        let text = text.replace(
+            "congestion-control = \"dctcp\"",
+            &format!("congestion-control = {control}"),
+        );
+        let scenario = Scenario::parse(&text).unwrap();
+        assert_eq!(scenario.groups[0].ecn, ecn, "{control}");
+    }
 }

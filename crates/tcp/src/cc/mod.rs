@@ -7,10 +7,6 @@
 //! [`CongestionControl`] and says with its [`ControlKind`] what others must know of it; its line.
 
 pub mod bbr;
-// Not in the table yet, so no scenario can name them; `Sender::with_control` takes them.
-pub mod bbr1;
-pub mod bbr2;
-pub mod bbr3;
 mod connection;
 mod interface;
 mod window;
@@ -287,6 +283,9 @@ controls! {
     reno => Reno,
     cubic => Cubic,
     dctcp => Dctcp,
+    bbr1 => Bbr1,
+    bbr2 => Bbr2,
+    bbr3 => Bbr3,
     prague => Prague,
     htcp => Htcp,
     compound => Compound,

@@ -244,7 +244,8 @@ fn stream(choices: &mut Choices<'_>, text: &mut String, load: &mut Load) {
         .collect();
     let control = choices.of(&kinds);
     if choices.once_in(4) {
-        let _ = writeln!(text, "pacing = {}", choices.once_in(2));
+        // A control that sets its own rate cannot do without.
+        let _ = writeln!(text, "pacing = {}", choices.once_in(2) || control.paced);
     }
     if choices.once_in(4) {
         let _ = writeln!(text, "gso = {}", choices.once_in(2));
