@@ -6,7 +6,8 @@ use quell_tcp::{AccEcnOption, Segment};
 use quell_units::{Ecn, Time};
 
 use crate::script::{Event, Expected, Line, Script, Subject};
-use crate::transcript::{Departure, SenderState, Transcript, describe, millis};
+use crate::state::SenderState;
+use crate::transcript::{Departure, Transcript, describe, millis};
 
 /// The model keeps the times of a script to its last decimal, but for numbers that it rounds itself: a microsecond.
 pub const MODEL_TOLERANCE: Time = Time::from_micros(1);
@@ -137,7 +138,7 @@ fn is_as_expected(found: &Departure, line: &Line, expected: &Expected, tolerance
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::transcript::State;
+    use crate::state::State;
     use quell_tcp::Flags;
 
     const SCRIPT: &str = "sender reno\n10 > 0-1P\n20 > 2 ect0\n30 is cwnd 7 ssthresh none Open\n";

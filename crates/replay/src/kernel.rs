@@ -33,7 +33,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::play::{Doing as _, ReplayError};
 use crate::script::{End, Script};
-use crate::transcript::{Departure, SenderState, Transcript};
+use crate::state::SenderState;
+use crate::transcript::{Departure, Transcript};
 use crate::wire::Numbers;
 
 /// The hidden words of the command line: the guest's first process, and the program that becomes the kernel.

@@ -84,6 +84,7 @@ pub mod kernel;
 pub mod model;
 mod play;
 pub mod script;
+pub mod state;
 pub mod transcript;
 mod wire;
 

@@ -9,7 +9,8 @@ use quell_units::{Bytes, Time};
 
 use crate::play::{Endpoint, ReplayError, play};
 use crate::script::{Arrival, EcnSetting, End, MSS, Script, Subject};
-use crate::transcript::{Departure, SenderState, State, Transcript};
+use crate::state::{SenderState, State};
+use crate::transcript::{Departure, Transcript};
 
 /// Ticks per second of the end under test, as in the kernels that quell builds.
 pub(crate) const HZ: u32 = 250;

@@ -6,7 +6,7 @@ use quell_kernel::machine::MachineError;
 use quell_units::Time;
 
 use crate::script::{Arrival, Event, Script, Subject};
-use crate::transcript::SenderState;
+use crate::state::SenderState;
 
 /// Why a script could not be replayed.
 #[derive(Debug, thiserror::Error)]

@@ -8,7 +8,7 @@ use quell_kernel::store::Version;
 use quell_tcp::{Codepoint, EcnMode, Segment};
 use quell_units::Time;
 
-use crate::transcript::State;
+use crate::state::Claims;
 pub(crate) use parse::FLAGS;
 
 /// Payload of a full segment.
@@ -131,19 +131,6 @@ pub struct Expected {
     pub segment: Segment,
     /// Its window, where that is compared.
     pub window: Option<u32>,
-}
-
-/// What a line says of the state.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Claims {
-    /// Congestion window in segments.
-    pub cwnd: Option<u32>,
-    /// Slow start threshold in segments, or that there is none yet.
-    pub ssthresh: Option<Option<u32>>,
-    /// Retransmissions so far.
-    pub resent: Option<u64>,
-    /// State of loss recovery.
-    pub state: Option<State>,
 }
 
 /// Why a text is no script.

@@ -6,71 +6,9 @@ use std::fmt::{self, Write as _};
 
 use quell_tcp::{Flags, Order, Segment};
 use quell_units::{Ecn, Time};
-use serde::{Deserialize, Serialize};
 
-use crate::script::{Claims, MSS};
-
-/// State of loss recovery, in Linux's words (`enum tcp_ca_state`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum State {
-    /// Nothing unusual.
-    Open,
-    /// Duplicate ACKs or SACKs, and nothing lost yet.
-    Disorder,
-    /// The window is reduced because of ECN or a lost tail.
-    Cwr,
-    /// Fast recovery.
-    Recovery,
-    /// After a time-out.
-    Loss,
-}
-
-impl State {
-    /// In the order of their numbers in Linux.
-    pub const ALL: [Self; 5] = [
-        Self::Open,
-        Self::Disorder,
-        Self::Cwr,
-        Self::Recovery,
-        Self::Loss,
-    ];
-
-    /// The word for it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Open => "Open",
-            Self::Disorder => "Disorder",
-            Self::Cwr => "CWR",
-            Self::Recovery => "Recovery",
-            Self::Loss => "Loss",
-        }
-    }
-}
-
-/// The state of a sender.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SenderState {
-    /// Congestion window in segments.
-    pub cwnd: u32,
-    /// Slow start threshold in segments; `None` before the first reduction.
-    pub ssthresh: Option<u32>,
-    /// Retransmissions so far.
-    pub resent: u64,
-    /// State of loss recovery.
-    pub state: State,
-}
-
-impl SenderState {
-    /// Whether it is as a script says.
-    pub fn keeps(&self, claims: &Claims) -> bool {
-        claims.cwnd.is_none_or(|cwnd| cwnd == self.cwnd)
-            && claims
-                .ssthresh
-                .is_none_or(|ssthresh| ssthresh == self.ssthresh)
-            && claims.resent.is_none_or(|resent| resent == self.resent)
-            && claims.state.is_none_or(|state| state == self.state)
-    }
-}
+use crate::script::MSS;
+use crate::state::SenderState;
 
 /// A segment that left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -90,17 +28,6 @@ pub struct Transcript {
     pub departures: Vec<Departure>,
     /// For each line of the script that says `is`: when, and the state.
     pub states: Vec<(Time, SenderState)>,
-}
-
-impl fmt::Display for SenderState {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "is cwnd {} ssthresh ", self.cwnd)?;
-        match self.ssthresh {
-            Some(ssthresh) => write!(f, "{ssthresh}")?,
-            None => f.write_str("none")?,
-        }
-        write!(f, " resent {} {}", self.resent, self.state.name())
-    }
 }
 
 /// What left together, as one line of a script: same time, flags but PSH, and everything else but the numbers. Its end under test sends the

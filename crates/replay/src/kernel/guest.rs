@@ -39,7 +39,7 @@ use super::{RECORD, RELEASE, Record, SCRIPT, ticks};
 use crate::model::BUFFER;
 use crate::play::{Doing as _, Endpoint, ReplayError, play};
 use crate::script::{Arrival, EcnSetting, End, MSS, Script, Subject};
-use crate::transcript::{SenderState, State};
+use crate::state::{SenderState, State};
 use crate::wire::{LOCAL, LOCAL_MAC, Numbers, PORT, REMOTE, REMOTE_MAC, TIMESTAMPS, timestamp};
 
 const HOST: &str = "host";

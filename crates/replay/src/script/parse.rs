@@ -5,10 +5,10 @@ use quell_tcp::{AccEcnOption, Flags, Order, Sack, Segment};
 use quell_units::{Ecn, Time};
 
 use super::{
-    Arrival, Audience, Claims, EcnSetting, End, Event, Expected, Line, MSS, Script, ScriptError,
-    WINDOW, WINDOW_SCALE,
+    Arrival, Audience, EcnSetting, End, Event, Expected, Line, MSS, Script, ScriptError, WINDOW,
+    WINDOW_SCALE,
 };
-use crate::transcript::State;
+use crate::state::{Claims, State};
 
 type Parsed<T> = Result<T, String>;
 
