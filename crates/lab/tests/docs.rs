@@ -306,7 +306,10 @@ fn every_discipline_names_tests_of_its_corner_cases_that_exist() {
             .skip(2)
             .take_while(|line| line.starts_with('|'))
             .collect();
-        assert!(rows.len() > 2, "{path} names no tests of its corner cases");
+        assert!(
+            !rows.is_empty(),
+            "{path} names no tests of its corner cases"
+        );
         let names = rows.iter().flat_map(|row| {
             let cell = row
                 .trim_end_matches('|')

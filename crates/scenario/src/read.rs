@@ -168,12 +168,18 @@ impl<'a> View<'a> {
                     meant.map_or(String::new(), |meant| format!(" (did you mean {meant}?)"));
                 let mut known: Vec<&str> = Vec::new();
                 for key in self.section.keys() {
-                    if !known.contains(&key.name) {
+                    let is_of_another = key
+                        .only
+                        .is_some_and(|only| self.kind.is_some_and(|kind| kind != only));
+                    if !is_of_another && !known.contains(&key.name) {
                         known.push(key.name);
                     }
                 }
+                let of_kind = self
+                    .kind
+                    .map_or(String::new(), |kind| format!(" with kind = \"{kind}\""));
                 Some(format!(
-                    "unknown key{meant}; {} has {}",
+                    "unknown key{meant}; {}{of_kind} has {}",
                     self.section.title(),
                     known.join(", ")
                 ))

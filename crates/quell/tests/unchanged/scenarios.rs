@@ -69,7 +69,7 @@ const QUEUES: &[&str] = &[
     r#"{ kind = "vdq_csaqm", variant = "v" }"#,
 ];
 
-/// What follows `congestion-control =`, and further keys of the group.
+/// What follows `congestion-control =`, and further keys of the group. A control that is not named here runs with its defaults.
 const CONTROLS: &[&str] = &[
     r#""reno""#,
     r#"{ name = "reno", growth = "acks" }"#,
@@ -103,7 +103,7 @@ gso = false"#,
     r#"{ name = "bbr3", variant = "draft" }"#,
 ];
 
-/// What follows `app =`.
+/// What follows `app =`. A kind that is not named here runs as in its own example.
 const APPLICATIONS: &[&str] = &[
     r#"{ kind = "cbr", size = "1200B", interval = "4ms" }"#,
     r#"{ kind = "transfer", size = "1MB" }"#,
@@ -211,21 +211,16 @@ pub(crate) fn cases() -> Vec<Case> {
         cases.push(case(&format!("queue-{name}"), &(queue + MIX)));
     }
     for (number, control) in CONTROLS.iter().enumerate() {
-        let group = format!(
-            "[[group]]\nname = \"flows\"\ncount = 3\nrtt = \"15ms\"\napp = \"bulk\"\ncongestion-control = {control}\n"
-        );
-        // RED marks and drops, early and late.
-        let queue = link(r#"{ kind = "red", ecn = true, limit = "60ms" }"#);
-        cases.push(case(&format!("control-{number}"), &(queue + &group)));
+        cases.push(controlled(&number.to_string(), control));
+    }
+    for name in other_controls() {
+        cases.push(controlled(name, &format!("\"{name}\"")));
     }
     for (number, app) in APPLICATIONS.iter().enumerate() {
-        let group = format!(
-            "[[group]]\nname = \"some\"\ncount = 3\nrtt = \"15ms\"\napp = {app}\n[[group]]\nname = \"beside\"\nrtt = \"15ms\"\napp = \"bulk\"\n"
-        );
-        cases.push(case(
-            &format!("application-{number}"),
-            &(link("\"pie\"") + &group),
-        ));
+        cases.push(applied(&number.to_string(), &format!("app = {app}")));
+    }
+    for entry in other_applications() {
+        cases.push(applied(entry.name, entry.example));
     }
     for (number, value) in VALUES.iter().enumerate() {
         let own = "[value.own]\nkind = \"piecewise\"\npoints = [[\"100kbit\", 1000000], [\"5mbit\", 20000], [\"5mbit\", 200], [\"1gbit\", 1]]\n";
@@ -241,6 +236,42 @@ pub(crate) fn cases() -> Vec<Case> {
         cases.push(case(name, body));
     }
     cases
+}
+
+fn controlled(name: &str, control: &str) -> Case {
+    let group = format!(
+        "[[group]]\nname = \"flows\"\ncount = 3\nrtt = \"15ms\"\napp = \"bulk\"\ncongestion-control = {control}\n"
+    );
+    // RED marks and drops, early and late.
+    let queue = link(r#"{ kind = "red", ecn = true, limit = "60ms" }"#);
+    case(&format!("control-{name}"), &(queue + &group))
+}
+
+fn applied(name: &str, app: &str) -> Case {
+    let group = format!(
+        "[[group]]\nname = \"some\"\ncount = 3\nrtt = \"15ms\"\n{app}\n[[group]]\nname = \"beside\"\nrtt = \"15ms\"\napp = \"bulk\"\n"
+    );
+    case(&format!("application-{name}"), &(link("\"pie\"") + &group))
+}
+
+/// The controls that [`CONTROLS`] does not name.
+fn other_controls() -> impl Iterator<Item = &'static str> {
+    let is_named = |name: &str| {
+        let name = format!("\"{name}\"");
+        CONTROLS.iter().any(|control| control.contains(&name))
+    };
+    let names = quell_tcp::cc::KINDS.iter().map(|kind| kind.name);
+    names.filter(move |name| !is_named(name))
+}
+
+/// The kinds of applications that no case has. All of them have bulk flows.
+fn other_applications() -> impl Iterator<Item = &'static quell_app::Entry> {
+    let is_named = |name: &str| {
+        let kind = format!("{{ kind = \"{name}\"");
+        name == "bulk" || APPLICATIONS.iter().any(|app| app.starts_with(&kind))
+    };
+    let entries = quell_app::KINDS.iter();
+    entries.filter(move |entry| !is_named(entry.name))
 }
 
 /// The kinds of queues that [`QUEUES`] does not name.

@@ -9,11 +9,12 @@ fn the_good_scenario_is_good() {
 
 #[test]
 fn each_mistake_is_named_with_file_line_key_what_was_found_and_what_is_allowed() {
-    let kinds: Vec<String> = quell_aqm::disciplines::KINDS
-        .iter()
-        .map(|entry| format!("\"{}\"", entry.name))
-        .collect();
-    let kinds = kinds.join(", ");
+    let listed = |names: &mut dyn Iterator<Item = &'static str>| -> String {
+        let quoted: Vec<String> = names.map(|name| format!("\"{name}\"")).collect();
+        quoted.join(", ")
+    };
+    let kinds = listed(&mut quell_aqm::disciplines::KINDS.iter().map(|entry| entry.name));
+    let applications = listed(&mut quell_app::NAMES.iter().copied());
     for (from, to, message) in [
         // Syntax.
         (
@@ -110,7 +111,7 @@ fn each_mistake_is_named_with_file_line_key_what_was_found_and_what_is_allowed()
         (
             "{ kind = \"bulk\" }",
             "{ kind = \"transfer\", sise = \"1kB\" }",
-            "f.toml:13: group.a.app.sise = \"1kB\": unknown key (did you mean size?); app has kind, size, interval, repeat, on, off\n\
+            "f.toml:13: group.a.app.sise = \"1kB\": unknown key (did you mean size?); app with kind = \"transfer\" has kind, size, repeat\n\
           f.toml:13: group.a.app.size: is missing; must be an amount of data from 1B to 1000GB",
         ),
         (
@@ -235,7 +236,7 @@ fn each_mistake_is_named_with_file_line_key_what_was_found_and_what_is_allowed()
         (
             "app = { kind = \"bulk\" }",
             "app = \"bluk\"",
-            "f.toml:13: group.a.app.kind = \"bluk\": must be one of \"bulk\", \"cbr\", \"transfer\", \"on-off\"; did you mean \"bulk\"?",
+            "f.toml:13: group.a.app.kind = \"bluk\": must be one of APPLICATIONS; did you mean \"bulk\"?",
         ),
         (
             "app = { kind = \"bulk\" }",
@@ -245,7 +246,7 @@ fn each_mistake_is_named_with_file_line_key_what_was_found_and_what_is_allowed()
         (
             "{ kind = \"bulk\" }",
             "{ kind = \"web\" }",
-            "f.toml:13: group.a.app.kind = \"web\": must be one of \"bulk\", \"cbr\", \"transfer\", \"on-off\"; did you mean \"transfer\"?",
+            "f.toml:13: group.a.app.kind = \"web\": must be one of APPLICATIONS; did you mean \"transfer\"?",
         ),
         (
             "duration = \"10s\"",
@@ -401,7 +402,8 @@ fn each_mistake_is_named_with_file_line_key_what_was_found_and_what_is_allowed()
         assert!(GOOD.contains(from), "{from}");
         let message = message
             .replace("KINDS", &kinds)
-            .replace("CONTROLS", &controls());
+            .replace("CONTROLS", &controls())
+            .replace("APPLICATIONS", &applications);
         assert_eq!(refusal(&GOOD.replacen(from, to, 1)), message, "{to}");
     }
 }
