@@ -22,7 +22,7 @@ use crate::source::{Source, Wanted, stem};
 use crate::store::inspect::inspect;
 use crate::store::work::Work;
 use crate::store::{Kernel, Store, put};
-use crate::{Error, Reason, Result, process};
+use crate::{Error, Reason, Result, own_controls, process};
 use kept::Kept;
 pub use kept::MOST as MOST_TREES;
 use make::Make;
@@ -164,11 +164,13 @@ fn there(
 /// A hash of everything that decides which kernel is built.
 fn identity(source: &Source, wishes: &Wishes, stop: &AtomicBool) -> Result<String> {
     let mut hash = Sha256::new();
-    for part in [
+    let controls = source.is_unpacked().then(own_controls::identity);
+    let parts = [
         source.origin(),
         source.fingerprint(stop)?,
         wishes.identity(),
-    ] {
+    ];
+    for part in parts.into_iter().chain(controls) {
         hash.update((part.len() as u64).to_le_bytes());
         hash.update(part);
     }
@@ -215,8 +217,12 @@ impl Build<'_> {
         let name = self.name(tree);
         let replace = self.may_replace(&name)?;
 
+        let has_own = self.source.is_unpacked() && !tree.is_old();
+        if has_own {
+            own_controls::add(&tree.folder)?;
+        }
         stage(tell, Stage::Configuring);
-        let wishes = self.wishes.with_tree(&tree.folder)?;
+        let mut wishes = self.wishes.with_tree(&tree.folder, true)?;
         let place = self.kept.map_or(self.work.folder(), Kept::folder);
         let make = Make::new(&tree.folder, place, log.clone(), tools)?;
         if self.kept.is_some() {
@@ -225,6 +231,16 @@ impl Build<'_> {
         // What is compiled already is not compiled again, and how much that is nobody knows before.
         let fresh = !make.kernel().exists();
         make.configure(&wishes, self.stop)?;
+        // A later kernel may have changed what they call, and is of use without them.
+        if has_own && !make.compiles(own_controls::FOLDER, self.stop)? {
+            tell(Told::Note(format!(
+                "quell's own congestion controls ({}) do not compile with Linux {}: the kernel is built without them",
+                own_controls::names().join(", "),
+                tree.version
+            )));
+            wishes = self.wishes.with_tree(&tree.folder, false)?;
+            make.configure(&wishes, self.stop)?;
+        }
         let whose = format!("the configuration of {}", self.source.describe());
         let outcome = wishes.verify(&make.config()?, &whose)?;
         config::verify_clock(&make.config()?)?;

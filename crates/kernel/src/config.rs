@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-use crate::{Error, Result};
+use crate::{Error, Result, own_controls};
 
 /// The options that every kernel needs.
 const MINIMAL: &str = include_str!("config/minimal.config");
@@ -29,7 +29,7 @@ pub(crate) struct Wishes {
 /// What Kconfig made of the requested options.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Outcome {
-    /// Congestion controls of the kernel, by the names of their options: `CUBIC`, `DCTCP` …
+    /// Congestion controls of the kernel, by the names of their options: `CUBIC`, `DCTCP` …; quell's own as `PRAGUE` …
     pub congestion_controls: Vec<String>,
     /// Queue disciplines of the kernel, likewise: `FQ`, `HTB` …
     pub disciplines: Vec<String>,
@@ -76,15 +76,20 @@ impl Wishes {
         Ok(wishes)
     }
 
-    /// The same, and every congestion control and queue discipline of the kernel source in `tree`, before the user's own.
-    pub(crate) fn with_tree(&self, tree: &Path) -> Result<Self> {
+    /// The same, and every congestion control and queue discipline of the kernel source in `tree`, before the user's own. Of quell's own
+    /// controls none, unless they were added and `with_controls` is set.
+    pub(crate) fn with_tree(&self, tree: &Path, with_controls: bool) -> Result<Self> {
         let mut wishes = self.clone();
         let mut offered = Vec::new();
         for (file, prefix) in [
             ("net/ipv4/Kconfig", "TCP_CONG_"),
             ("net/sched/Kconfig", "NET_SCH_"),
+            (own_controls::KCONFIG, own_controls::PREFIX),
         ] {
             let path = tree.join(file);
+            if file == own_controls::KCONFIG && !(with_controls && path.exists()) {
+                continue;
+            }
             let text = fs::read(&path).map_err(Error::at("read", &path))?;
             offered.extend(offers(&String::from_utf8_lossy(&text), prefix));
         }
@@ -170,8 +175,12 @@ pub fn offered(config: &str) -> (Vec<String>, Vec<String>) {
 }
 
 fn controls_and_disciplines(came: &BTreeMap<String, String>) -> (Vec<String>, Vec<String>) {
+    let own = own_controls::PREFIX.trim_start_matches("TCP_CONG_");
+    let named = enabled(came, "CONFIG_TCP_CONG_", &["ADVANCED"]).into_iter();
     (
-        enabled(came, "CONFIG_TCP_CONG_", &["ADVANCED"]),
+        named
+            .map(|name| name.strip_prefix(own).map(str::to_owned).unwrap_or(name))
+            .collect(),
         enabled(came, "CONFIG_NET_SCH_", &["DEFAULT", "MQPRIO_LIB"]),
     )
 }

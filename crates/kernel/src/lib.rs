@@ -16,6 +16,7 @@ pub mod durable;
 mod error;
 mod hash;
 pub mod machine;
+mod own_controls;
 mod process;
 mod progress;
 pub mod source;

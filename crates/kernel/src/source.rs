@@ -83,6 +83,11 @@ impl Source {
         }
     }
 
+    /// Whether quell unpacks it into a folder of its own, to which it may write.
+    pub(crate) fn is_unpacked(&self) -> bool {
+        self.folder().is_none()
+    }
+
     /// A description for people.
     pub(crate) fn describe(&self) -> String {
         match self {

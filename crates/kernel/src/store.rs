@@ -16,6 +16,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 pub use crate::version::Version;
+pub use controls::own_controls;
 pub use facts::Facts;
 pub use trust::Trusted;
 

@@ -340,11 +340,13 @@ fn an_archive_is_unpacked_without_other_machines_and_a_broken_one_leaves_nothing
     let built = place.build(&request).unwrap();
     assert_eq!(built.kernel.name, "7.2.13-fake");
     assert!(place.build(&request).unwrap().outcome.is_none());
+    assert!(!place.tree.0.join("net/ipv4/quell").exists());
     let listing = fs::read_to_string(listing).unwrap();
     for (file, there) in [
         ("arch/x86/um/Kconfig", true),
         ("drivers/gpu/drm/amd/amdgpu/Kconfig", true),
         ("arch/arm/crypto/Kconfig", true),
+        ("net/ipv4/quell/core/prague.h", true),
         ("aes.c", false),
         ("board.dtsi", false),
         ("large.h", false),
@@ -360,6 +362,69 @@ fn an_archive_is_unpacked_without_other_machines_and_a_broken_one_leaves_nothing
         "{error}"
     );
     assert_eq!(place.names(), ["7.2.13-fake", "failed-build.log"]);
+}
+
+/// An archive of the place's tree.
+fn archive(place: &Place) -> PathBuf {
+    let archive = place.path("linux.tar");
+    let mut tar = Command::new("tar");
+    tar.arg("-cf").arg(&archive).arg("-C");
+    let status = tar.arg(place.folder.path()).arg("tree").status().unwrap();
+    assert!(status.success());
+    archive
+}
+
+#[test]
+fn an_unpacked_source_gets_our_own_controls_and_a_tree_of_the_user_does_not() {
+    let place = Place::new();
+    let own = quell_kernel::store::own_controls();
+    assert_eq!(own, ["prague", "bbr2", "bbr3", "compound"]);
+    let has = |built: &Built| {
+        let config = fs::read_to_string(built.kernel.config()).unwrap();
+        config
+            .lines()
+            .filter(|line| line.contains("_QUELL_"))
+            .count()
+    };
+    let request = Request {
+        source: Wanted::Path(archive(&place)),
+        ..Request::default()
+    };
+    let built = place.build(&request).unwrap();
+    assert_eq!(has(&built), own.len());
+    assert_eq!(has(&place.again()), 0);
+
+    // A user may add them to a tree.
+    place.tree.write(
+        "net/ipv4/quell/Kconfig",
+        include_str!("../../../bpf/kernel/Kconfig"),
+    );
+    assert_eq!(has(&place.again()), own.len());
+}
+
+#[test]
+fn a_source_in_which_our_own_controls_do_not_compile_is_built_without_them() {
+    let place = Place::new();
+    place.tree.write("net/ipv4/tcp.h", "broken");
+    let request = Request {
+        source: Wanted::Path(archive(&place)),
+        ..Request::default()
+    };
+    let mut notes = Vec::new();
+    let stop = AtomicBool::new(false);
+    let built = build(&place.store, &request, &stop, &mut |told| {
+        if let Told::Note(note) = told {
+            notes.push(note);
+        }
+    });
+    let config = fs::read_to_string(built.unwrap().kernel.config()).unwrap();
+    assert!(!config.contains("_QUELL_"), "{config}");
+    assert!(
+        notes.len() == 1
+            && notes[0]
+                .contains("(prague, bbr2, bbr3, compound) do not compile with Linux 7.2.13-fake"),
+        "{notes:?}"
+    );
 }
 
 #[test]

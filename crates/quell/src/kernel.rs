@@ -8,7 +8,7 @@ use quell_kernel::Error;
 use quell_kernel::build::{self, Request, Told};
 use quell_kernel::config::Outcome;
 use quell_kernel::source::Wanted;
-use quell_kernel::store::{Kernel, Store};
+use quell_kernel::store::{Kernel, Store, own_controls};
 
 use crate::Failure;
 use crate::arguments::{self, KernelBuild};
@@ -167,6 +167,14 @@ fn line(kernel: &Kernel) -> String {
         .duration_since(UNIX_EPOCH + Duration::from_secs(facts.built_at))
         .unwrap_or_default();
     let _ = write!(line, "  {}", ago(age));
+    let has = kernel.congestion_controls().unwrap_or_default();
+    let mut own = own_controls();
+    own.retain(|name| has.contains(name));
+    if own.is_empty() {
+        line.push_str("  none of quell's controls");
+    } else {
+        let _ = write!(line, "  {}", own.join(" "));
+    }
     if facts.seccomp {
         line.push_str("  seccomp");
     }

@@ -88,6 +88,16 @@ impl<'a> Make<'a> {
         fs::read_to_string(&path).map_err(Error::at("read", &path))
     }
 
+    /// Whether what lies in `folder` of the source compiles.
+    pub(super) fn compiles(&self, folder: &str, stop: &AtomicBool) -> Result<bool> {
+        let mut make = self.command();
+        make.arg(folder);
+        match Job::start(vec![make], &self.log, STEP)?.finish(stop, |_| {}) {
+            Err(Error::Failed(_)) => Ok(false),
+            other => other.map(|()| true),
+        }
+    }
+
     /// Compiles the kernel; calls `steps` with their number now and then, and returns it.
     pub(super) fn compile(&self, stop: &AtomicBool, mut steps: impl FnMut(u64)) -> Result<u64> {
         let processors = std::thread::available_parallelism().map_or(1, usize::from);

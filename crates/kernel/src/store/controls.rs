@@ -6,6 +6,7 @@
 use std::fs;
 
 use super::Kernel;
+use crate::own_controls::{PREFIX, names};
 
 /// Options whose control has another name.
 const RENAMED: &[(&str, &str)] = &[("hstcp", "highspeed")];
@@ -23,7 +24,13 @@ impl Kernel {
     }
 }
 
-fn controls(config: &str) -> Option<Vec<String>> {
+/// The controls that quell adds to a kernel source that it unpacks: a kernel that an earlier version built does not have them.
+pub fn own_controls() -> Vec<String> {
+    names()
+}
+
+/// Those that a whole configuration turns on.
+pub(super) fn controls(config: &str) -> Option<Vec<String>> {
     // Reno has no option.
     let mut all = vec!["reno".to_owned()];
     for line in config.lines() {
@@ -35,6 +42,11 @@ fn controls(config: &str) -> Option<Vec<String>> {
             continue;
         };
         let option = option.to_lowercase();
+        let own = PREFIX.trim_start_matches("TCP_CONG_").to_lowercase();
+        if let Some(name) = option.strip_prefix(&own) {
+            all.push(name.to_owned());
+            continue;
+        }
         if option == "advanced" {
             continue;
         }
@@ -65,5 +77,9 @@ mod tests {
             ])
         );
         assert_eq!(controls("CONFIG_TCP_CONG_PRAGUE=y\n"), None);
+        assert_eq!(
+            controls("CONFIG_TCP_CONG_QUELL_PRAGUE=y\n# CONFIG_TCP_CONG_QUELL_BBR2 is not set\n"),
+            Some(vec!["prague".to_owned(), "reno".to_owned()])
+        );
     }
 }

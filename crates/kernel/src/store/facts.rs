@@ -26,6 +26,9 @@ pub struct Facts {
     /// Steps that its build took, for the progress of the next one; 0 where it was added.
     #[serde(default)]
     pub build_steps: u64,
+    /// Its congestion controls; empty where an earlier version put it into the store, or where an option says not how its control is called.
+    #[serde(default)]
+    pub congestion_controls: Vec<String>,
     /// Whether its clock can be simulated (`time-travel=inf-cpu`).
     pub time_travel: bool,
     /// Whether it can run processes under seccomp instead of ptrace, which is faster.

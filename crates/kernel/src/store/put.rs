@@ -10,6 +10,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use rustix::io::Errno;
 
+use super::controls::controls;
 use super::inspect::{Inspected, inspect};
 use super::work::Work;
 use super::{Facts, Kernel, Store};
@@ -194,6 +195,7 @@ pub(crate) fn facts(name: &str, inspected: &Inspected, source: String, origin: S
         config_hash: String::new(),
         sha256: String::new(),
         build_steps: 0,
+        congestion_controls: controls(&inspected.config).unwrap_or_default(),
         time_travel: inspected.time_travel,
         seccomp: inspected.seccomp,
     }

@@ -53,6 +53,11 @@ allnoconfig:
 	@grep -v -x -f lacks $(KCONFIG_ALLCONFIG) >$(O)/.config
 	@sed -n 's/^\tdefault \([0-9]*\)$$/CONFIG_HZ=\1/p' $(KBUILD_KCONFIG) | head -1 >>$(O)/.config
 
+.PHONY: net/ipv4/quell/
+net/ipv4/quell/:
+	@echo "  CC      $@"
+	@! grep -l broken net/ipv4/tcp.h 2>/dev/null
+
 linux:
 	@sh ./compile.sh
 	@sed -e "/^CONFIG$$/r $(O)/.config" -e '/^CONFIG$$/d' kernel.in >$(O)/linux
@@ -123,6 +128,7 @@ impl Tree {
         );
         tree.write("arch/um/Kconfig", "config UML\n");
         tree.write("net/ipv4/Kconfig", IPV4);
+        tree.write("net/ipv4/Makefile", "obj-y += tcp.o\n");
         tree.write("net/sched/Kconfig", SCHED);
         tree.lacks(&["CONFIG_NET_SCH_BPF=y"]);
         tree.compile("");

@@ -2,11 +2,23 @@
 
 use quell_kernel::Reason;
 use quell_kernel::machine::has_room;
+use quell_kernel::store::own_controls;
 
 use super::{Guest, guest_memory};
 use crate::lack::{Lack, controls};
 use crate::options::GuestOptions;
 use crate::{RunError, Scenario};
+
+/// How to get a kernel with the control `name`.
+fn fix(name: &str) -> String {
+    if own_controls().iter().any(|own| own == name) {
+        return "quell kernel build, which adds it to the kernels that it builds (not from a folder: --source FOLDER); or --kernel with one \
+                that has it (quell kernel list)"
+            .to_owned();
+    }
+    "--kernel with another one (quell kernel list), or quell kernel build --config FRAGMENT"
+        .to_owned()
+}
 
 /// What is missing for `scenario`, which the check has accepted for the virtual world.
 pub(crate) fn lacks(scenario: &Scenario, options: &GuestOptions) -> Vec<Lack> {
@@ -25,7 +37,7 @@ pub(crate) fn lacks(scenario: &Scenario, options: &GuestOptions) -> Vec<Lack> {
                         guest.kernel.name,
                         there.join(", ")
                     ),
-                    fix: Some("--kernel with another one (quell kernel list), or quell kernel build --config FRAGMENT".to_owned()),
+                    fix: Some(fix(name)),
                 });
             }
         }
