@@ -3,7 +3,7 @@
 //!
 //! It models the path by the largest bandwidth of ten rounds and the lowest RTT of ten seconds, paces at
 //! that bandwidth, and keeps about two bandwidth-delay products in flight. Loss and marks do not matter to
-//! it, except for a policer's. The state machine is in [`bbr::v1`](super::bbr::v1).
+//! it, except for a policer's. The state machine is in [`bbr::v1`].
 //!
 //! Its name in Linux is `bbr`, which on some hosts is another BBR; so its name here says which it is.
 
