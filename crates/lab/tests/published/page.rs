@@ -35,8 +35,8 @@ the page). The scenarios are in `scenarios/`.
 | --- | --- |
 | [DualQ of 2015 and successors](#the-dualq-of-2015-and-its-successors) | the square law and the L4S delay hold, except the P99 of Curvy RED with its own scheduler |
 | [queue protection](#queue-protection-an-unresponsive-flow-that-claims-to-be-l4s) | no published figures; the promise of RFC 9957 holds, except with a time-shifted FIFO |
-| [DualPI2: overload and coupling](#dualpi2-overload-and-coupling) | within the stated bounds of the source; the coupling holds to 3 % |
-| [DualPI2: pairs with unlike RTTs](#dualpi2-pairs-with-unlike-rtts) | the L4S queue agrees, and the Classic delay up to 20 ms of RTT; rates differ, because the source used Prague |
+| [DualPI2: overload and coupling](#dualpi2-overload-and-coupling) | within 15 % of the source, short delays within 20 %; the coupling holds to 3 % |
+| [DualPI2: pairs with unlike RTTs](#dualpi2-pairs-with-unlike-rtts) | within 15 %, but for CUBIC with a long RTT beside a short Prague, and marks on the step |
 | [PIE: with and without ECN](#pie-an-ecn-capable-and-another-flow) | within 15 % or the counting error of the source, except drops in two rows |
 | [FQ-CoDel: with and without ECN](#fq-codel-flows-with-and-without-ecn) | within 15 %, except five figures with 100 ms of RTT; in three of them Linux 7.2 differs from the source too |
 | [VDQ-CSAQM](#vdq-csaqm-experiments-a-and-c1) | the statements of the slides hold; their 98.4 % utilisation is met, but C_v was derived from it |

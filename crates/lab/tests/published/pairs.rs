@@ -1,11 +1,10 @@
-//! One L4S and one Classic flow with unlike base RTTs behind DualPI2 (arXiv 2209.01078,
-//! `pcdualpi2_res_mr`).
+//! One L4S and one Classic flow with unlike base RTTs behind DualPI2 (arXiv 2209.01078, `pcdualpi2_res_mr`).
 //!
-//! Up to 25 ms Prague behaves as with an RTT of 25 ms, so each row below that runs twice: with
-//! DCTCP at Prague's RTT of 25 ms, which is checked, and at the base RTT. Rates, marks and drops
-//! depend on the control and are only shown.
+//! The source's control is TCP Prague 0.6, which is judged. Prague 0.7 and DCTCP run for comparison; DCTCP with 25 ms where Prague behaves
+//! as if it had them.
 
-use super::evaluation::{Figures, Misses, Ours, beside, digits, run};
+use super::deviation::Deviations;
+use super::evaluation::{Figures, Misses, Ours, digits, run};
 use super::page;
 use super::sweep::sweep;
 use super::table::Table;
@@ -19,16 +18,21 @@ struct Row {
     published: Figures,
 }
 
+/// Means of the 250 s. The archive's own means of rates count two seconds after the end as well.
 #[rustfmt::skip]
-const ROWS: [Row; 8] = [
-    row(5, None, 99.93, [39.6, 0.0], [6.45, 0.0], [[0.523, 1.081], [0.0, 0.0]]),
-    row(5, Some(5), 99.92, [19.9, 19.7], [6.34, 0.130], [[0.324, 0.884], [14.85, 24.12]]),
-    row(5, Some(20), 99.95, [25.6, 14.0], [5.36, 0.099], [[0.344, 0.884], [13.54, 25.56]]),
-    row(5, Some(100), 99.43, [33.8, 5.58], [5.15, 0.087], [[0.443, 1.015], [6.63, 33.29]]),
-    row(100, None, 99.14, [39.3, 0.0], [3.89, 0.0], [[0.393, 1.146], [0.0, 0.0]]),
-    row(100, Some(5), 99.94, [9.11, 30.5], [3.79, 0.058], [[0.308, 0.851], [14.70, 21.89]]),
-    row(100, Some(20), 99.92, [14.7, 24.8], [2.51, 0.035], [[0.295, 0.851], [13.15, 21.23]]),
-    row(100, Some(100), 99.10, [25.3, 13.9], [1.62, 0.018], [[0.335, 0.884], [9.50, 19.92]]),
+const ROWS: [Row; 12] = [
+    row(5, None, 99.93, [40.0, 0.0], [6.45, 0.0], [[0.523, 1.081], [0.0, 0.0]]),
+    row(5, Some(5), 99.92, [20.1, 19.9], [6.30, 0.127], [[0.324, 0.884], [14.85, 24.12]]),
+    row(5, Some(10), 99.94, [22.4, 17.6], [5.87, 0.106], [[0.337, 0.851], [14.49, 24.25]]),
+    row(5, Some(20), 99.95, [25.9, 14.1], [5.33, 0.094], [[0.344, 0.884], [13.54, 25.56]]),
+    row(5, Some(50), 99.74, [31.3, 8.63], [4.93, 0.089], [[0.411, 0.983], [9.74, 30.02]]),
+    row(5, Some(100), 99.43, [34.1, 5.64], [5.15, 0.087], [[0.443, 1.015], [6.63, 33.29]]),
+    row(100, None, 99.14, [39.7, 0.0], [3.90, 0.0], [[0.393, 1.146], [0.0, 0.0]]),
+    row(100, Some(5), 99.94, [9.20, 30.8], [3.79, 0.058], [[0.308, 0.851], [14.70, 21.89]]),
+    row(100, Some(10), 99.93, [11.6, 28.4], [3.09, 0.047], [[0.323, 0.851], [14.05, 21.76]]),
+    row(100, Some(20), 99.92, [14.9, 25.1], [2.53, 0.035], [[0.295, 0.851], [13.15, 21.23]]),
+    row(100, Some(50), 99.51, [19.9, 19.9], [1.97, 0.018], [[0.300, 0.819], [10.45, 19.79]]),
+    row(100, Some(100), 99.10, [25.5, 14.2], [1.61, 0.018], [[0.335, 0.884], [9.50, 19.92]]),
 ];
 
 const fn row(
@@ -54,6 +58,14 @@ const fn row(
     }
 }
 
+/// Who runs in the place of the source's L4S flow.
+#[derive(Debug, Clone, Copy)]
+enum Who {
+    Prague06,
+    Prague07,
+    Dctcp,
+}
+
 impl Row {
     fn name(&self) -> String {
         let classic = self
@@ -61,63 +73,113 @@ impl Row {
             .map_or_else(|| "–".to_owned(), |rtt| rtt.to_string());
         format!("{}/{classic}", self.l4s)
     }
-    /// RTTs at which DCTCP runs, the judged one first.
-    fn rtts(&self) -> Vec<u64> {
-        if self.l4s < PRAGUE_RTT {
-            vec![PRAGUE_RTT, self.l4s]
-        } else {
-            vec![self.l4s]
-        }
+    /// The RTT of DCTCP: that as which Prague behaves.
+    fn virtual_rtt(&self) -> u64 {
+        self.l4s.max(PRAGUE_RTT)
     }
-    fn run(&self, l4s: u64) -> Ours {
-        let mut sets = vec![format!("group.l4s.rtt={l4s}ms")];
+    fn run(&self, who: Who) -> Ours {
+        let (folder, rtt) = match who {
+            Who::Dctcp => ("rtt-pairs", self.virtual_rtt()),
+            Who::Prague06 | Who::Prague07 => ("prague", self.l4s),
+        };
+        let mut sets = vec![format!("group.l4s.rtt={rtt}ms")];
+        if let Who::Prague07 = who {
+            sets.push(
+                "group.l4s.congestion-control={ name = \"prague\", rtt_transition = 500 }"
+                    .to_owned(),
+            );
+        }
         let file = match self.classic {
             Some(classic) => {
                 sets.push(format!("group.classic.rtt={classic}ms"));
-                "rtt-pairs/pair.toml"
+                "pair.toml"
             }
-            None => "rtt-pairs/alone.toml",
+            None => "alone.toml",
         };
-        // Alone at 100 ms the seed decides which of several patterns the bursts settle in.
-        let seeds: &[u64] = match (self.l4s, self.classic) {
-            (100, None) => &[1, 2, 3, 4, 5, 6],
+        let seeds: &[u64] = match (who, self.l4s, self.classic) {
+            (Who::Prague06, ..) => &[1, 2],
+            // Alone at 100 ms the seed decides which of several patterns DCTCP's bursts settle in.
+            (Who::Dctcp, 100, None) => &[1, 2, 3, 4, 5, 6],
             _ => &[1],
         };
-        run(file, &sets, seeds)
+        run(&format!("{folder}/{file}"), &sets, seeds)
+    }
+    /// Name, published and ours of each figure.
+    fn figures(&self, ours: &Figures) -> Vec<(&'static str, f64, f64)> {
+        let published = &self.published;
+        let of = |name, get: fn(&Figures) -> f64| (name, get(published), get(ours));
+        let mut figures = vec![
+            of("rate L, Mbit/s", |f| f.rates[0]),
+            of("marks L, %", |f| f.mark_l4s),
+            of("mean delay L, ms", |f| f.delays[0][0]),
+            of("P99 delay L, ms", |f| f.delays[0][1]),
+        ];
+        if self.classic.is_some() {
+            figures.extend([
+                of("rate C, Mbit/s", |f| f.rates[1]),
+                of("drops C, %", |f| f.drops[1]),
+                of("mean delay C, ms", |f| f.delays[1][0]),
+                of("P99 delay C, ms", |f| f.delays[1][1]),
+            ]);
+        }
+        figures
     }
 }
 
 /// The RTT target of the source's Prague, in ms.
 const PRAGUE_RTT: u64 = 25;
+/// Bound in %.
+const BAND: f64 = 15.0;
+/// What the delay of L may be off besides, in ms: a third of a packet's time on the link.
+const THIRD_OF_A_PACKET: f64 = 0.1;
+/// Figures that the text names as misses, with their bounds in %.
+#[rustfmt::skip]
+const KNOWN: &[(&str, &str, f64)] = &[
+    ("5/–", "marks L, %", 100.0),
+    ("5/–", "mean delay L, ms", 30.0),
+    ("5/–", "P99 delay L, ms", 30.0),
+    ("100/–", "marks L, %", 65.0),
+    ("5/50", "rate C, Mbit/s", 20.0),
+    ("5/50", "drops C, %", 50.0),
+    ("5/50", "P99 delay C, ms", 30.0),
+    ("5/100", "rate C, Mbit/s", 20.0),
+    ("5/100", "drops C, %", 30.0),
+    ("5/100", "mean delay C, ms", 20.0),
+    ("100/50", "drops C, %", 20.0),
+];
 
 #[test]
 #[ignore = "takes long: make test-all"]
-fn pairs_of_unlike_rtts_wait_as_published() {
-    let points: Vec<(&Row, u64)> = ROWS
+fn pairs_of_unlike_rtts_share_and_wait_as_published() {
+    let who = [Who::Prague06, Who::Prague07, Who::Dctcp];
+    let points: Vec<(&Row, Who)> = ROWS
         .iter()
-        .flat_map(|row| row.rtts().into_iter().map(move |rtt| (row, rtt)))
+        .flat_map(|row| who.into_iter().map(move |who| (row, who)))
         .collect();
-    let results = sweep(&points, |(row, rtt)| row.run(*rtt));
+    let results = sweep(&points, |(row, who)| row.run(*who));
     let mut misses = Misses::default();
-    let (mut grid, mut table) = (grid(), figures());
-    let mut results = points.iter().zip(&results);
-    for row in &ROWS {
+    let (mut grid, mut deviations) = (grid(), Deviations::default());
+    for (row, results) in ROWS.iter().zip(results.chunks(who.len())) {
         grid.row(&line(
             row,
             "published",
             &row.published,
             theirs(&row.published),
         ));
-        for (index, _) in row.rtts().iter().enumerate() {
-            let ((_, rtt), ours) = results.next().unwrap();
-            let who = format!("DCTCP {rtt} ms");
+        for (who, ours) in who.iter().zip(results) {
+            let who = match who {
+                Who::Prague06 => "Prague 0.6".to_owned(),
+                Who::Prague07 => "Prague 0.7".to_owned(),
+                Who::Dctcp => format!("DCTCP {} ms", row.virtual_rtt()),
+            };
             grid.row(&line(row, &who, &ours.figures, ours.coupling()));
-            if index == 0 {
-                table.row(&compare(row, ours));
-                judge(row, ours, &mut misses);
-            }
         }
+        for (figure, published, ours) in row.figures(&results[0].figures) {
+            deviations.add(figure, &row.name(), published, ours);
+        }
+        judge(row, &results[0], &mut misses);
     }
+    let table = deviations.table(BAND, digits);
     let body = format!("{RESULT}\n{table}\n{TEXT}");
     misses.assert_none(&body);
     page::check(
@@ -128,35 +190,31 @@ fn pairs_of_unlike_rtts_wait_as_published() {
 }
 
 fn judge(row: &Row, ours: &Ours, misses: &mut Misses) {
-    let name = |what: &str| format!("{}: {what}", row.name());
-    let (figures, published) = (&ours.figures, &row.published);
-    let [l4s, classic] = figures.delays;
-    let bursts_reach_the_step = row.l4s == 100 && row.classic.is_none();
-    if !bursts_reach_the_step {
-        misses.unless(
-            l4s[0] <= 0.6 && l4s[1] <= 1.2,
-            name(&format!("delay of L4S {l4s:?}")),
-        );
-        let lost = published.utilisation - figures.utilisation;
-        // Alone, what DCTCP sends at once, a millisecond's worth, reaches the step now and then where
-        // Prague's bursts of a quarter of that do not: 98.9 % are used, whatever the seed.
-        let band = if row.classic.is_none() { 1.2 } else { 1.0 };
-        misses.unless(
-            lost <= band,
-            name(&format!(
-                "utilisation {} % below the source's",
-                digits(lost)
-            )),
-        );
-    }
+    let place = row.name();
+    let name = |what: &str| format!("{place}: {what}");
+    let figures = &ours.figures;
     misses.unless(figures.drops[0] == 0.0, name("drops of L4S"));
+    let lost = row.published.utilisation - figures.utilisation;
+    misses.unless(
+        lost <= 1.0,
+        name(&format!("{lost} % less of the link used")),
+    );
+    for (figure, published, ours) in row.figures(figures) {
+        let known = KNOWN
+            .iter()
+            .find(|known| (known.0, known.1) == (&*place, figure));
+        let is_tiny =
+            figure.ends_with("delay L, ms") && (ours - published).abs() <= THIRD_OF_A_PACKET;
+        if !is_tiny {
+            misses.within(
+                name(figure),
+                ours,
+                published,
+                known.map_or(BAND, |known| known.2),
+            );
+        }
+    }
     if row.classic.is_some_and(|rtt| rtt <= 20) {
-        misses.within(
-            name("mean delay of Classic"),
-            classic[0],
-            published.delays[1][0],
-            15.0,
-        );
         let coupling = ours.coupling();
         misses.unless(
             (1.0..=1.8).contains(&coupling),
@@ -209,60 +267,35 @@ fn line(row: &Row, who: &str, figures: &Figures, coupling: f64) -> Vec<String> {
     cells
 }
 
-fn figures() -> Table {
-    Table::new(&[
-        "RTT L/C, ms",
-        "mean delay L, ms",
-        "P99 L, ms",
-        "mean delay C, ms",
-        "link, %",
-        "2√p_C / p_L",
-    ])
-}
-
-/// Published beside the run that is judged.
-fn compare(row: &Row, ours: &Ours) -> Vec<String> {
-    let (figures, published) = (&ours.figures, &row.published);
-    let of_pair = |text: String| row.classic.map_or_else(|| "–".to_owned(), |_| text);
-    let [l4s, classic] = [0, 1].map(|queue| (published.delays[queue], figures.delays[queue]));
-    vec![
-        row.name(),
-        beside(l4s.0[0], l4s.1[0]),
-        beside(l4s.0[1], l4s.1[1]),
-        of_pair(beside(classic.0[0], classic.1[0])),
-        format!("{:.1} / {:.1}", published.utilisation, figures.utilisation),
-        of_pair(format!("{:.2} / {:.2}", theirs(published), ours.coupling())),
-    ]
-}
-
 const RESULT: &str = "\
-**Result.** The delay of the L4S queue agrees, and the mean delay of Classic where its flow has 20 ms of RTT or less. With 100 ms, and for
-rates, marks and drops, the control decides: the source has TCP Prague where quell has DCTCP.
-
-Published / quell:
+**Result.** With the source's Prague the pairs agree: eight of ten have both rates within 7 % and marks within 3 %. What does not agree:
+marks of a flow alone on the step; rate and drops of CUBIC with 50 or 100 ms beside a short flow, by up to 16 and 40 %; and the mean delay
+of L with 100 ms, by a quarter of a packet's time.
 ";
 
 const TEXT: &str = "\
-**Source.** The same evaluation (`pcdualpi2_res_mr`): 40 Mbit/s, one TCP Prague flow (L), alone or beside one CUBIC flow (C), base RTTs of
-5, 20 and 100 ms, 250 s.
+**Source.** The same evaluation (`pcdualpi2_res_mr`): 40 Mbit/s, one TCP Prague 0.6 flow (L) with an RTT target of 25 ms and a transition of
+500 rounds, alone or beside one CUBIC flow (C), base RTTs of 5 to 100 ms, 250 s. Rates, marks and drops are totals of its files for
+these 250 s; the archive's own averages of rates include two seconds after the end.
 
-**Runs.** `scenarios/rtt-pairs/` with DCTCP instead of Prague, 250 s after 200 s. Up to 25 ms Prague behaves as with 25 ms, so the rows
-with 5 ms for L run twice: with DCTCP at 25 ms, shown above, and at 5 ms, which shows what that is worth.
-[published-rtt-pairs.csv](data/published-rtt-pairs.csv) has both, with rates, marks and drops.
+**Runs.** `scenarios/prague/`, 250 s after 200 s, two seeds. [published-rtt-pairs.csv](data/published-rtt-pairs.csv) has every figure, and
+those of Prague 0.7 and of DCTCP in its place; DCTCP has 25 ms of RTT where Prague has 5 ms.
 
-**Bounds.** The L4S queue: mean up to 0.6 ms, P99 up to 1.2 ms, no drop. With 20 ms or less for Classic: the mean of its delay within 15 %
-of the source, and 2\u{221a}p_C / p_L from 1.0 to 1.8, with p_L from coupled marks. Use of the link no more than 1 percentage point below
-the source, 1.2 alone. Alone at 100 ms (the mean of six seeds) only the drops are checked.
+**Bounds.** 15 % for each figure, or a third of a packet's time (0.1 ms) for the delay of L. No drop in L. Use of the link no more than 1
+percentage point below the source. With 20 ms or less for Classic, 2\u{221a}p_C / p_L from 1.0 to 1.8, with p_L from coupled marks.
+The misses below have bounds of their own, 20 to 100 %.
 
 **What differs, and why.**
 
-* With 100 ms of RTT CUBIC empties its queue in each cycle, and p' is zero for long stretches in which L4S sends most. So the mean delay
-  and the coupling depend on the shares.
-* The product of rate and marks of Prague is 1.2 to 1.7 times that of DCTCP at 25 ms, here and under overload; alone on the step it is a
-  tenth lower.
-* At 100 ms DCTCP responds coarsely to light marking, so its share may be too high or too low. Linux stores alpha in units of 1/1024: a
-  window with fewer than 1.6 % of marks adds nothing, and values below 16/1024 are cleared. Prague keeps 20 bits or more.
-* Alone, the link is used a little less than in the source. Segmentation offload sends a millisecond's worth at once, which at 40 Mbit/s is
-  as long as the step; Prague's bursts are a quarter of that. At 100 ms the bursts settle in patterns that use 97 to 100 %, depending
-  on the seed.
+* Bursts decide the delay of L. Prague 0.6 sends at least two packets at a time; with that, quell has the source's P99. Prague 0.7 sends
+  them one by one, and its queue is 40 % shorter. With 100 ms the source's mean is 0.30 ms and quell's 0.38 ms, with the same P99: some of
+  its bursts had one packet. Why is unexplained.
+* Rates and marks of Prague 0.6 and 0.7 are alike. DCTCP at 25 ms takes a fifth less: Prague answers marks only with a new round trip that
+  starts 25 ms after the last answer, so less often.
+* With 50 or 100 ms of RTT CUBIC empties its queue in each cycle, and p' is zero for long stretches in which L4S sends most. There quell's
+  CUBIC gets less than the source's and loses more packets. Unexplained; with Prague 0.7 it differs otherwise.
+* Alone, only the step marks. At 5 ms the source marks 6.4 %, quell 12 % with Prague 0.6 and 8 % with 0.7, and the P99 is 1.36 instead of
+  1.08 ms. The whole window of 0.6 moves only when its carry has reached a segment, so it stays above the step during several
+  reductions. The project replaced that window within version 0.6, perhaps before these measurements; the full link of the section
+  above has it still. At 100 ms the source marks 3.9 % and quell 6 % with both versions. Unexplained.
 ";

@@ -1,4 +1,4 @@
-//! TCP Prague: RFC 9331 section 4; `tcp_prague.c` 0.7 of the L4S project, in its integers.
+//! TCP Prague: RFC 9331 section 4; `tcp_prague.c` 0.7 of the L4S project, in its integers, or 0.6 ([`EarlierState`]).
 //!
 //! Prague answers marks as DCTCP does, in proportion to their fraction alpha, and grows only for segments that carry none. From a few
 //! rounds after slow start on, a flow whose round trip is shorter than `rtt_target` reduces, grows and averages as if it took that long.
@@ -16,8 +16,10 @@
 //! original's overflow (windows above 2¹⁹ segments);
 //! 4. the Reno that takes over paces, unless the scenario turns that off.
 
+mod earlier;
 mod state;
 
+pub use earlier::EarlierState;
 pub use state::{PraguePath, PragueRules, PragueState};
 
 use quell_units::parameter::{Domain, Preset, Table as _};
@@ -60,6 +62,16 @@ words! {
     }
 }
 
+words! {
+    /// Which Prague.
+    pub enum PragueVariant {
+        /// That of 2024 and later, with a fractional window and a rate in the place of small ones.
+        Current = "0.7",
+        /// That of 2021, which published measurements used.
+        Earlier = "0.6",
+    }
+}
+
 parameters! {
     /// Options of Prague.
     #[derive(PartialEq, Eq)]
@@ -81,12 +93,20 @@ parameters! {
         rtt_transition: u32 = Parameter {
             domain: Domain::Integer(0, u32::MAX as u64),
             default: Preset::Is("4"),
-            source: "module parameter prague_rtt_transition of tcp_prague.c",
+            source: "module parameter prague_rtt_transition of tcp_prague.c (500 in 0.6)",
             help: "Rounds after slow start until rtt_target applies.",
+            ..Parameter::FIXED
+        },
+        variant: PragueVariant = Parameter {
+            domain: PragueVariant::DOMAIN,
+            default: Preset::Is("0.7"),
+            source: "MODULE_VERSION of tcp_prague.c",
+            help: "Version of the module; 0.6 (2021) has whole windows, paces two packets per round trip at least, and bursts of two.",
             ..Parameter::FIXED
         },
         first_ce: FirstCe = Parameter {
             domain: FirstCe::DOMAIN,
+            only: Some(("variant", "0.7")),
             default: Preset::Is("linux"),
             source: "tcp_prague.c (linux); ours (halve)",
             help: "First mark in slow start: halves the window unless the same ACK grows it, or in any case.",
@@ -94,6 +114,7 @@ parameters! {
         },
         alpha_mode: AlphaMode = Parameter {
             domain: AlphaMode::DOMAIN,
+            only: Some(("variant", "0.7")),
             default: Preset::Is("0"),
             source: "module parameter prague_alpha_mode of tcp_prague.c",
             help: "First estimate of the marked fraction: 0, where the first mark halves the window, or 1.",
@@ -108,6 +129,7 @@ parameters! {
         },
         rate_mode: bool = Parameter {
             domain: Domain::Flag,
+            only: Some(("variant", "0.7")),
             default: Preset::Is("true"),
             source: "module parameter prague_cwnd_mode of tcp_prague.c",
             help: "Whether a rate takes the place of windows of four packets or less.",
@@ -120,7 +142,14 @@ parameters! {
 #[derive(Debug, Clone)]
 pub struct Prague {
     rules: PragueRules,
-    state: PragueState,
+    law: Law,
+}
+
+/// The state of either version.
+#[derive(Debug, Clone)]
+enum Law {
+    Current(PragueState),
+    Earlier(EarlierState),
 }
 
 impl Declared for Prague {
@@ -154,8 +183,11 @@ impl Declared for Prague {
             burst_shift: per_second.next_power_of_two().trailing_zeros(),
             rate_mode: config.rate_mode,
         };
-        let state = PragueState::default();
-        Self { rules, state }
+        let law = match config.variant {
+            PragueVariant::Current => Law::Current(PragueState::default()),
+            PragueVariant::Earlier => Law::Earlier(EarlierState::default()),
+        };
+        Self { rules, law }
     }
 }
 
@@ -185,18 +217,29 @@ impl CongestionControl for Prague {
         if !matches!(agreed, FeedbackMode::Dctcp | FeedbackMode::Accurate) {
             return Some(Control::Reno(Reno::default()));
         }
-        self.state = PragueState::new(&self.rules, &path(connection), window);
+        let path = path(connection);
+        match &mut self.law {
+            Law::Current(state) => *state = PragueState::new(&self.rules, &path, window),
+            Law::Earlier(state) => *state = EarlierState::new(&self.rules, &path, window),
+        }
         None
     }
     fn set_state(&mut self, new: State, connection: &Connection, window: &mut Window) {
         if new != connection.state {
             let path = path(connection);
-            self.state.set_state(&self.rules, &path, window, new);
+            match &mut self.law {
+                Law::Current(state) => state.set_state(&self.rules, &path, window, new),
+                Law::Earlier(state) => state.set_state(&self.rules, &path, window, new),
+            }
         }
     }
     fn cwnd_event(&mut self, event: Event, connection: &Connection, window: &mut Window) {
         if event == Event::Loss {
-            self.state.on_loss(&self.rules, &path(connection), window);
+            let path = path(connection);
+            match &mut self.law {
+                Law::Current(state) => state.on_loss(&self.rules, &path, window),
+                Law::Earlier(state) => state.on_loss(&self.rules, &path, window),
+            }
         }
     }
     /// The window follows the fractional one step by step, and the threshold follows it.
@@ -207,25 +250,36 @@ impl CongestionControl for Prague {
         // Behind Linux's fq, which Prague needs, a segment that waits for its pace has left TCP and is in flight: the window is full.
         let waits = !connection.app_limited && connection.next_departure > connection.now;
         let (path, limited) = (path(connection), ack.cwnd_limited || waits);
-        let (acked, marked) = (ack.acked, ack.acked_ce);
-        self.state
-            .on_ack(&self.rules, &path, window, acked, marked, limited);
+        let (rules, acked, marked) = (&self.rules, ack.acked, ack.acked_ce);
+        match &mut self.law {
+            Law::Current(state) => state.on_ack(rules, &path, window, acked, marked, limited),
+            Law::Earlier(state) => state.on_ack(rules, &path, window, acked, marked, limited),
+        }
     }
     fn undo_cwnd(&mut self, connection: &Connection, window: &mut Window) -> u32 {
-        self.state.undo(&path(connection), window)
+        match &mut self.law {
+            Law::Current(state) => state.undo(&path(connection), window),
+            Law::Earlier(state) => state.undo(window),
+        }
     }
     fn has_cong_control(&self) -> bool {
         true
     }
     fn pacing_rate(&self) -> Option<Rate> {
-        (self.state.pacing_rate > 0)
-            .then(|| Rate::from_bps(self.state.pacing_rate.saturating_mul(8).min(u64::MAX - 1)))
+        let rate = match &self.law {
+            Law::Current(state) => state.pacing_rate,
+            Law::Earlier(state) => state.pacing_rate,
+        };
+        (rate > 0).then(|| Rate::from_bps(rate.saturating_mul(8).min(u64::MAX - 1)))
     }
     fn min_tso_segs(&self) -> u32 {
         1
     }
     fn tso_segs(&self, _bytes: u64, _mss: u32) -> u32 {
-        self.state.max_tso_burst.max(1)
+        match &self.law {
+            Law::Current(state) => state.max_tso_burst.max(1),
+            Law::Earlier(state) => state.max_tso_burst.max(earlier::MIN_BURST),
+        }
     }
 }
 
