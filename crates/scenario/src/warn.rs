@@ -9,7 +9,7 @@ use super::capacity::most_flows;
 use super::control::names;
 use super::places::Places;
 use super::problem::Problem;
-use super::{Direction, DirectionSpec, EcnSetting, Group, Scenario, uses_values};
+use super::{ControlSpec, Direction, DirectionSpec, EcnSetting, Group, Scenario, uses_values};
 
 /// The control that [`least_rate`] is about.
 const PRAGUE: &str = "prague";
@@ -139,15 +139,24 @@ fn least_rate(scenario: &Scenario, group: &Group, warn: &mut dyn FnMut(&str, &st
 }
 
 fn queue(group: &Group, side: &DirectionSpec, warn: &mut dyn FnMut(&str, &str, String)) {
-    if !group.is_scalable() || group.ecn == EcnSetting::Off {
-        return;
-    }
+    // BBR with `ecn = true` counts marks as DCTCP does, and so asks for a code point.
+    let config = group
+        .congestion_control
+        .as_ref()
+        .and_then(ControlSpec::config);
+    let counts_marks =
+        config.is_some_and(|config| config.is_ok_and(|config| config.codepoint().is_some()));
+    let who = match (group.ecn, group.is_scalable(), counts_marks) {
+        (EcnSetting::Off, ..) | (_, false, false) => return,
+        (_, true, _) => "scalable group",
+        (_, false, true) => "group, which counts marks as DCTCP does,",
+    };
     let settings = &side.queue.settings;
     let has = |name: &str| settings.table().iter().any(|row| row.name == name);
     if has("any_ect") {
         if group.ecn == EcnSetting::Ect0 && settings.value("any_ect") == Some(Value::Flag(false)) {
             let why = format!(
-                "this scalable group uses the Classic queue of {}; give it ecn = \"ect1\", or the queue any_ect = true",
+                "this {who} uses the Classic queue of {}; give it ecn = \"ect1\", or the queue any_ect = true",
                 side.queue.kind
             );
             warn("ecn", group.ecn.name(), why);
@@ -156,13 +165,11 @@ fn queue(group: &Group, side: &DirectionSpec, warn: &mut dyn FnMut(&str, &str, S
         warn(
             "ecn",
             group.ecn.name(),
-            "a fifo never marks, so this scalable group sees only drops".to_owned(),
+            format!("a fifo never marks, so this {who} sees only drops"),
         );
     } else if has("ecn") && settings.value("ecn") == Some(Value::Flag(false)) {
         let kind = side.queue.kind;
-        let why = format!(
-            "{kind} marks only with ecn = true; without, this scalable group sees only drops"
-        );
+        let why = format!("{kind} marks only with ecn = true; without, this {who} sees only drops");
         warn("ecn", group.ecn.name(), why);
     }
 }

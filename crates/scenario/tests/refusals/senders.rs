@@ -128,4 +128,14 @@ fn bbr_says_which_it_is_and_paces() {
         let scenario = Scenario::parse(&text).unwrap();
         assert_eq!(scenario.groups[0].ecn, ecn, "{control}");
     }
+
+    // With `ecn = true` it counts marks as DCTCP does, and so misses the L4S queue as DCTCP does.
+    let told = |control: &str| {
+        let control = format!("group.a.congestion-control={control}");
+        warnings(&[&control, "link.queue.kind=dualpi2", "group.a.ecn=ect0"]).1
+    };
+    let with = told("{ name = \"bbr2\", ecn = true }");
+    assert!(with.contains("uses the Classic queue of dualpi2"), "{with}");
+    let without = told("bbr2");
+    assert!(!without.contains("uses the Classic queue"), "{without}");
 }
