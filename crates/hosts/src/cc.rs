@@ -107,9 +107,21 @@ pub fn find(name: &str, modules: Modules) -> Result<Control> {
     let inner = Arc::new(if kernel_has(name, modules)? {
         Inner::of_the_kernel(name)
     } else {
-        Inner::register(name)?
+        Inner::register(name, u32::MAX)?
     });
     loaded.insert(name.to_owned(), Arc::downgrade(&inner));
+    Ok(Control { inner })
+}
+
+/// Quell's own control as a kernel gets it that knows nothing of AccECN (before Linux 7.0), on any kernel: for tests.
+///
+/// # Errors
+///
+/// Those of [`load`]; and there is no such control as BPF in this build.
+#[cfg(feature = "bpf-cc")]
+pub fn load_without_accurate_ecn(name: &str) -> Result<Control> {
+    check_name(name)?;
+    let inner = Arc::new(Inner::register(name, bpf::OLD_FLAGS)?);
     Ok(Control { inner })
 }
 
@@ -168,8 +180,9 @@ impl Inner {
         }
     }
 
+    /// With no other flags than `allowed`.
     #[cfg(feature = "bpf-cc")]
-    fn register(name: &str) -> Result<Self> {
+    fn register(name: &str, allowed: u32) -> Result<Self> {
         let refused = |why| Error::CongestionControl {
             name: name.to_owned(),
             why,
@@ -177,7 +190,7 @@ impl Inner {
         let object = bpf::object(name).ok_or_else(|| refused(missing(name)))?;
         let mut outcome = Err(refused("every name for it is taken".to_owned()));
         for kernel_name in kernel_names(name, std::process::id()) {
-            outcome = match bpf::register(object, &kernel_name) {
+            outcome = match bpf::register(object, &kernel_name, allowed) {
                 Err(bpf::Failure::NameTaken) => continue,
                 Err(bpf::Failure::Other(why)) => Err(refused(why)),
                 Ok(bpf) => Ok(Self {
@@ -192,7 +205,7 @@ impl Inner {
     }
 
     #[cfg(not(feature = "bpf-cc"))]
-    fn register(name: &str) -> Result<Self> {
+    fn register(name: &str, _allowed: u32) -> Result<Self> {
         Err(Error::CongestionControl {
             name: name.to_owned(),
             why: missing(name),
@@ -336,7 +349,8 @@ mod tests {
     #[test]
     fn a_process_of_equal_id_elsewhere_does_not_keep_ours_from_loading() {
         // In another pid namespace, say; the further name ends in a letter.
-        match (Inner::register("dctcp"), Inner::register("dctcp")) {
+        let register = || Inner::register("dctcp", u32::MAX);
+        match (register(), register()) {
             (Ok(first), Ok(second)) => {
                 assert_eq!(second.kernel_name, format!("{}A", first.kernel_name))
             }

@@ -65,17 +65,18 @@ pub(super) fn object(name: &str) -> Option<&'static [u8]> {
 }
 
 /// Flags that every kernel with struct_ops knows (`tcp_congestion_ops.flags`).
-const OLD_FLAGS: u32 = 0x3;
+pub(super) const OLD_FLAGS: u32 = 0x3;
 
-/// Loads an object file and registers its control as `kernel_name` (at most [`NAME_MAX`] bytes). A kernel that does not know one of
-/// the control's flags refuses all of it; then those are left out that came later (AccECN, Linux 7.0).
+/// Loads an object file and registers its control as `kernel_name` (at most [`NAME_MAX`] bytes), with no other flags than `allowed`. A kernel
+/// that does not know one of the control's flags refuses all of it; then those are left out that came later (AccECN, Linux 7.0).
 pub(super) fn register(
     object: &[u8],
     kernel_name: &str,
+    allowed: u32,
 ) -> std::result::Result<Registered, Failure> {
     keep_log();
     take_log();
-    let (flags, outcome) = register_with(object, kernel_name, u32::MAX)?;
+    let (flags, outcome) = register_with(object, kernel_name, allowed)?;
     let outcome = match outcome {
         Err(error) if error.kind() == ErrorKind::InvalidInput && flags & !OLD_FLAGS != 0 => {
             take_log();

@@ -111,6 +111,7 @@ fn packet_socket(interface: u32) -> OwnedFd {
         1,
     );
     set(&socket, libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, 64 << 20);
+    set(&socket, libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, 64 << 20);
     // SAFETY: all members are integers, for which zero is a value.
     let mut address: libc::sockaddr_ll = unsafe { std::mem::zeroed() };
     address.sll_family = libc::AF_PACKET as u16;

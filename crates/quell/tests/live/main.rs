@@ -9,6 +9,7 @@
 mod any;
 mod applications;
 mod breaks;
+mod controls;
 mod disciplines;
 #[path = "../common/first_flight.rs"]
 mod first_flight;
