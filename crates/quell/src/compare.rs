@@ -108,11 +108,15 @@ fn queues(lists: &[String]) -> Result<Vec<String>, String> {
 /// it.
 fn of_list(list: &str) -> Result<Vec<String>, String> {
     let mut queues: Vec<String> = Vec::new();
-    for part in list
-        .split(',')
-        .map(str::trim)
-        .filter(|part| !part.is_empty())
-    {
+    if list.trim().is_empty() {
+        return Err("--queue: give at least one queue, such as fifo,dualpi2".to_owned());
+    }
+    for part in list.split(',').map(str::trim) {
+        if part.is_empty() {
+            return Err(format!(
+                "--queue {list}: there is a comma with no queue beside it"
+            ));
+        }
         let parameter = part.contains('=') && !part.contains(':');
         match queues.last_mut() {
             Some(queue) if parameter && queue.contains(':') => {
@@ -126,9 +130,6 @@ fn of_list(list: &str) -> Result<Vec<String>, String> {
             }
             _ => queues.push(part.to_owned()),
         }
-    }
-    if queues.is_empty() {
-        return Err("--queue: give at least one queue, such as fifo,dualpi2".to_owned());
     }
     Ok(queues)
 }
@@ -158,7 +159,16 @@ mod tests {
             of(&["fifo, dualpi2:target=5ms,any_ect=true,fifo:limit=20ms"]).unwrap(),
             ["fifo", "dualpi2:target=5ms,any_ect=true", "fifo:limit=20ms"]
         );
-        for wrong in ["", ",", "target=5ms", "fifo,target=5ms", "fifo,fifo"] {
+        for wrong in [
+            "",
+            ",",
+            ",pie",
+            "pie,,red",
+            "pie,",
+            "target=5ms",
+            "fifo,target=5ms",
+            "fifo,fifo",
+        ] {
             assert!(of(&[wrong]).is_err(), "{wrong}");
         }
     }
