@@ -96,6 +96,15 @@ struct inet_connection_sock {
 	__u64 icsk_ca_priv[13];
 } __attribute__((preserve_access_index));
 
+struct minmax_sample {
+	__u32 t;
+	__u32 v;
+} __attribute__((preserve_access_index));
+
+struct minmax {
+	struct minmax_sample s[3];
+} __attribute__((preserve_access_index));
+
 struct tcp_sock {
 	struct inet_connection_sock inet_conn;
 	__u16 tcp_header_len;
@@ -109,12 +118,20 @@ struct tcp_sock {
 	__u32 prior_cwnd;
 	__u32 mss_cache;
 	__u32 srtt_us;
+	struct minmax rtt_min;
 	__u64 tcp_mstamp;
+	__u64 tcp_clock_cache;
+	__u64 tcp_wstamp_ns;
+	__u64 delivered_mstamp;
 	__u32 packets_out;
 	__u32 max_packets_out;
 	__u32 sacked_out;
 	__u32 lost_out;
 	__u32 retrans_out;
+	__u32 lost;
+	__u32 app_limited;
+	__u32 tlp_high_seq;
+	__u8 tlp_retrans : 1;
 	__u8 is_cwnd_limited : 1;
 	__u32 delivered;
 	__u32 delivered_ce;
@@ -127,7 +144,18 @@ struct ack_sample {
 } __attribute__((preserve_access_index));
 
 struct rate_sample {
+	__u32 prior_delivered;
+	__s32 delivered;
+	__s32 delivered_ce;
+	long interval_us;
+	long rtt_us;
+	int losses;
 	__u32 acked_sacked;
+	__u32 prior_in_flight;
+	__u32 last_end_seq;
+	bool is_app_limited;
+	bool is_retrans;
+	bool is_ack_delayed;
 } __attribute__((preserve_access_index));
 
 /*
@@ -146,6 +174,7 @@ struct tcp_congestion_ops {
 	__u32 (*undo_cwnd)(struct sock *sk);
 	void (*pkts_acked)(struct sock *sk, const struct ack_sample *sample);
 	__u32 (*min_tso_segs)(struct sock *sk);
+	__u32 (*sndbuf_expand)(struct sock *sk);
 	void (*cong_control)(struct sock *sk, __u32 ack, int flag, const struct rate_sample *rs);
 } __attribute__((preserve_access_index));
 

@@ -77,3 +77,27 @@ void core_bbr_on_restart(BBR_ARGS)
 {
 	bbr_on_restart(r, s, k);
 }
+
+/* --- bbr_ring.h --- */
+
+#include "bbr_ring.h"
+
+cc_u32 core_ring_size(void)
+{
+	return sizeof(struct bbr_ring);
+}
+
+void core_ring_push(struct bbr_ring *ring, const struct bbr_flight *now)
+{
+	bbr_ring_push(ring, now);
+}
+
+void core_ring_first(const struct bbr_ring *ring, cc_u32 end_seq, cc_u32 mss, struct bbr_departure *out)
+{
+	bbr_ring_first(ring, end_seq, mss, out);
+}
+
+void core_ring_again(const struct bbr_ring *ring, cc_u32 delivered, struct bbr_departure *out)
+{
+	bbr_ring_again(ring, delivered, out);
+}

@@ -10,6 +10,7 @@ mod bbr;
 mod compound;
 mod htcp;
 mod prague;
+mod ring;
 
 pub use bbr::{
     Bbr, BbrAck, BbrLost, BbrRules, BbrSock, BbrState, BbrVersion, bbr_sizes, seed_bbr_draws,
@@ -17,6 +18,7 @@ pub use bbr::{
 pub use compound::{Compound, CompoundRules};
 pub use htcp::{Htcp, HtcpRules};
 pub use prague::{Prague, PraguePath, PragueRules};
+pub use ring::{Departure, Flight, Ring};
 
 /// The congestion window; `struct cc_window`.
 #[repr(C)]

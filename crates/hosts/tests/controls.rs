@@ -16,7 +16,10 @@ fn every_control_loads_and_leaves_nothing() {
     }
     let _turn = Turn::take();
     let names = cc::loadable();
-    assert_eq!(names, ["compound", "dctcp", "htcp", "prague"]);
+    assert_eq!(
+        names,
+        ["bbr2", "bbr3", "compound", "dctcp", "htcp", "prague"]
+    );
     for name in names {
         let control = cc::load(name).unwrap();
         let kernel_name = control.kernel_name().to_owned();

@@ -6,6 +6,7 @@ mod bbr;
 mod compound;
 mod htcp;
 mod prague;
+mod ring;
 mod weather;
 
 use quell_tcp::cc::Window;
