@@ -7,7 +7,7 @@ use common::{Fate, Path, Script, config, ms};
 use quell_tcp::cc::bbr1::Bbr1;
 use quell_tcp::cc::bbr2::Bbr2;
 use quell_tcp::cc::{Declared, Host, Window};
-use quell_tcp::{Sender, SenderConfig, Ticks};
+use quell_tcp::{EcnMode, ReceiverConfig, Sender, SenderConfig, Ticks};
 use quell_units::parameter::Table as _;
 use quell_units::{Probability, Random, Settings, Time};
 
@@ -17,8 +17,8 @@ const GAP: u64 = 120_000;
 const BUFFER: u64 = 833;
 
 /// The bottleneck: each segment passes after those before it, is lost with probability `p`, or does not fit.
-fn bottleneck<'a>(p: Probability) -> Script<'a> {
-    let mut random = Random::new(1, "loss");
+fn bottleneck<'a>(p: Probability, seed: u64) -> Script<'a> {
+    let mut random = Random::new(seed, "loss");
     let mut free_at = 0;
     Box::new(move |segment, _, now| {
         if segment.payload == 0 {
@@ -37,7 +37,7 @@ fn bottleneck<'a>(p: Probability) -> Script<'a> {
     })
 }
 
-/// A sender with this control, which no scenario names yet.
+/// A sender with this control, paced from the first segment on.
 fn sender<C: Declared + 'static>() -> Sender {
     let config = SenderConfig {
         pacing: Some(true),
@@ -52,44 +52,71 @@ fn sender<C: Declared + 'static>() -> Sender {
     Sender::with_control(&config, Box::new(control))
 }
 
+/// A receiver of 2016: until Linux 4.18 none gathered the ACKs of segments behind a gap.
+fn of_2016() -> ReceiverConfig {
+    ReceiverConfig {
+        compress_sacks: false,
+        ..ReceiverConfig::new(EcnMode::Off)
+    }
+}
+
 /// Share of the link that arrives in order, of what a link without loss carries in 60 s.
-fn goodput(name: &str, per_mille: u64) -> f64 {
-    let mut path = Path::new(&config("cubic"), ms(100));
+fn goodput(name: &str, per_mille: u64, receiver: &ReceiverConfig, seed: u64) -> f64 {
+    let mut path = Path::with_receiver(&config("cubic"), receiver, ms(100));
     match name {
         "bbr1" => path.sender = sender::<Bbr1>(),
         "bbr2" => path.sender = sender::<Bbr2>(),
         _ => {}
     }
-    path.forward = bottleneck(Probability::ratio(per_mille, 1_000));
+    path.forward = bottleneck(Probability::ratio(per_mille, 1_000), seed);
     path.start();
     path.run_until(Time::from_secs(60));
     let segments = path.sender.stats().acknowledged / 1_448;
     segments as f64 * GAP as f64 / 60e9
 }
 
-/// Published: at the limit (1 - p)C up to 5 %, and close to it at 15 %.
-///
-/// The latter is missed: 0.70 of the limit, where 0.75 would be close enough. A flight that loses 15 % is near the 50/256 of losses per
-/// delivered segment that Linux takes for a policer; now and then an interval of four rounds is above it, and then BBR stays at the rate of
-/// that interval for 48 rounds.
+/// Share of the limit (1 - p)C, the mean of three seeds.
+fn of_the_limit(name: &str, per_mille: u64, receiver: &ReceiverConfig) -> f64 {
+    let seeds = [1, 2, 3].map(|seed| goodput(name, per_mille, receiver, seed));
+    let share = seeds.iter().sum::<f64>() / 3.0 / (1.0 - per_mille as f64 / 1_000.0);
+    println!("{name}, {per_mille} per mille: {share:.4} of the limit, goodput {seeds:.3?} of C");
+    share
+}
+
+/// Published: at the limit up to 5 %, and close to it at 15 %. The last column is what docs/evidence/published.md says.
 #[test]
 #[ignore = "takes long: make test-all"]
 fn bbr1_holds_the_rate_whatever_is_lost_at_random() {
-    for (per_mille, least) in [(1, 0.9), (10, 0.9), (50, 0.9), (150, 0.5)] {
-        let found = goodput("bbr1", per_mille);
-        let limit = 1.0 - per_mille as f64 / 1_000.0;
-        println!(
-            "{per_mille} per mille: {found:.3} of C, {:.3} of the limit",
-            found / limit
+    for (per_mille, least, shown) in [
+        (1, 0.9, 0.975),
+        (10, 0.9, 0.972),
+        (50, 0.9, 0.976),
+        (150, 0.75, 0.977),
+    ] {
+        let found = of_the_limit("bbr1", per_mille, &of_2016());
+        assert!(found >= least, "{per_mille} per mille: {found}");
+        assert!(
+            (found - shown).abs() <= 0.000_5,
+            "{per_mille} per mille: {found}"
         );
-        assert!(found >= least * limit, "{per_mille} per mille: {found}");
     }
+}
+
+/// A receiver that gathers these ACKs for a millisecond reports no more than three of the ranges that began in it. What it leaves out is
+/// taken for lost, and then more is lost than BBR expects without a policer: 50 for each 256 delivered.
+#[test]
+#[ignore = "takes long: make test-all"]
+fn gathered_sacks_hide_what_arrived_and_show_a_policer() {
+    let receiver = ReceiverConfig::new(EcnMode::Off);
+    assert!(receiver.compress_sacks);
+    let found = of_the_limit("bbr1", 150, &receiver);
+    assert!((found - 0.669).abs() <= 0.000_5, "{found}");
 }
 
 /// Published: CUBIC gets a tenth at 0.1 %.
 #[test]
 fn cubic_does_not() {
-    let found = goodput("cubic", 1);
+    let found = goodput("cubic", 1, &of_2016(), 1);
     println!("CUBIC: {found:.3} of C");
     assert!(found <= 0.2, "{found}");
 }
@@ -98,9 +125,8 @@ fn cubic_does_not() {
 #[test]
 #[ignore = "takes long: make test-all"]
 fn bbr2_holds_one_percent_and_gives_way_at_five() {
-    let one = goodput("bbr2", 10);
-    let (five, of_v1) = (goodput("bbr2", 50), goodput("bbr1", 50));
-    println!("v2: {one:.3} of C at 1 %, {five:.3} at 5 %, where v1 has {of_v1:.3}");
-    assert!(one >= 0.8, "{one}");
+    let [one, five] = [10, 50].map(|p| of_the_limit("bbr2", p, &of_2016()));
+    let of_v1 = of_the_limit("bbr1", 50, &of_2016());
+    assert!(0.99 * one >= 0.8, "{one}");
     assert!(five < of_v1, "{five} {of_v1}");
 }
