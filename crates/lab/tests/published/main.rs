@@ -7,6 +7,9 @@
 //! Tests of more than ten seconds run in `make test-all` (`-- --include-ignored`), the others also in `make test`.
 #![allow(clippy::unwrap_used)]
 
+mod bbr;
+mod bbr_beside_cubic;
+mod bbr_bounded;
 mod call;
 mod cubic;
 mod deviation;
@@ -16,6 +19,7 @@ mod experiment;
 mod fq_codel;
 mod gateway;
 mod gateway_sweep;
+mod independence;
 mod overload;
 mod page;
 mod pairs;
@@ -28,3 +32,4 @@ mod sweep;
 mod synchronisation;
 mod table;
 mod vdq;
+mod vdq_bbr;

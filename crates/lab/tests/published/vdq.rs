@@ -35,7 +35,7 @@ fn phases(file: &str, queue: &Queue, seed: u64) -> Vec<Phase> {
 }
 
 /// Goodput of a flow of the group, in Mbit/s; `None` if it has none.
-fn rate(group: &GroupSummary) -> Option<f64> {
+pub(super) fn rate(group: &GroupSummary) -> Option<f64> {
     let flows = group.goodput_bps.len();
     (flows > 0).then(|| group.goodput_bps.iter().sum::<f64>() / flows as f64 / 1e6)
 }
@@ -54,18 +54,18 @@ fn ratio(phase: &Phase, over: &[usize], under: &[usize]) -> Option<f64> {
 }
 
 /// `50-10`
-fn counts(phase: &Phase) -> String {
+pub(super) fn counts(phase: &Phase) -> String {
     let groups = phase.figures.groups.iter();
     let counts: Vec<String> = groups.map(|group| group.count.to_string()).collect();
     counts.join("-")
 }
 
-fn queue_delay(phase: &Phase, name: &str) -> Option<Dist> {
+pub(super) fn queue_delay(phase: &Phase, name: &str) -> Option<Dist> {
     let queue = phase.figures.queues.iter().find(|queue| queue.name == name);
     queue.and_then(|queue| queue.delay_ms)
 }
 
-fn p99(phase: &Phase, name: &str) -> f64 {
+pub(super) fn p99(phase: &Phase, name: &str) -> f64 {
     queue_delay(phase, name).map_or(0.0, |dist| dist.p99)
 }
 
@@ -79,7 +79,7 @@ fn shown_delays(phase: &Phase, name: &str) -> [String; 2] {
     [delay.map(|dist| dist.mean), delay.map(|dist| dist.p99)].map(shown)
 }
 
-fn index(jain: Option<f64>) -> String {
+pub(super) fn index(jain: Option<f64>) -> String {
     jain.map_or_else(String::new, |jain| format!("{jain:.3}"))
 }
 
