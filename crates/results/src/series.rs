@@ -390,15 +390,19 @@ impl std::fmt::Debug for Table {
 
 impl Table {
     fn create(path: PathBuf, columns: &[ColumnInfo]) -> Result<Self, Error> {
-        let open = || -> Result<_, ParquetError> {
-            let properties = WriterProperties::builder()
-                .set_compression(Compression::ZSTD(Default::default()))
-                .set_key_value_metadata(Some(columns.iter().map(note).collect()));
-            let file = File::create_new(&path)?;
-            SerializedFileWriter::new(file, schema(columns)?, Arc::new(properties.build()))
-        };
+        let file = File::create_new(&path).map_err(Error::writing(&path))?;
+        Self::of(file, path, columns)
+    }
+
+    fn of(file: File, path: PathBuf, columns: &[ColumnInfo]) -> Result<Self, Error> {
+        let properties = WriterProperties::builder()
+            .set_compression(Compression::ZSTD(Default::default()))
+            .set_key_value_metadata(Some(columns.iter().map(note).collect()))
+            .build();
+        let writer = schema(columns)
+            .and_then(|schema| SerializedFileWriter::new(file, schema, Arc::new(properties)));
         Ok(Self {
-            writer: open().map_err(|error| unwritten(&path, error))?,
+            writer: writer.map_err(|error| unwritten(&path, error))?,
             path,
             columns: columns
                 .iter()
@@ -434,8 +438,10 @@ impl Table {
     }
 
     fn finish(mut self) -> Result<(), Error> {
-        let whole = self.write_group().and_then(|()| self.writer.into_inner());
-        let file = whole.map_err(|error| unwritten(&self.path, error))?;
+        // Not `into_inner`, whose error has the words of the system in words of its own.
+        let whole = self.write_group().and_then(|()| self.writer.finish());
+        whole.map_err(|error| unwritten(&self.path, error))?;
+        let file = self.writer.inner();
         file.sync_all().map_err(Error::writing(&self.path))
     }
 }
@@ -521,6 +527,19 @@ mod tests {
             .map(|row| row.unwrap().to_string())
             .collect();
         (reader.num_row_groups(), rows)
+    }
+
+    #[test]
+    fn a_full_disk_is_reported_in_the_words_of_the_system() {
+        // Every write to this device fails with ENOSPC (full(4)).
+        let path = Path::new("/dev/full");
+        let file = File::options().write(true).open(path).unwrap();
+        let table = Table::of(file, path.to_owned(), QUEUE_COLUMNS).unwrap();
+        let error = table.finish().unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "cannot write /dev/full: No space left on device (os error 28)"
+        );
     }
 
     #[test]
