@@ -119,7 +119,7 @@ fn every_pair_behind_four_queues() {
 const TITLE: &str = "Which queue makes the shares independent of the control";
 
 const RESULT: &str = "\
-**Result.** Behind VDQ-CSAQM no pair of controls shares less equally than 0.977, nearly as behind FQ-CoDel, which keeps a queue for each flow.
+**Result.** Behind VDQ-CSAQM no pair of controls shares less equally than 0.97, nearly as behind FQ-CoDel, which keeps a queue for each flow.
 Behind DualPI2 and drop-tail BBR v1 leaves nothing to the others. A control that takes L4S packets for itself and ignores marks is not among
 these: [BBRv2 as shipped](#vdq-csaqm-experiments-with-bbr) starves Classic behind VDQ-CSAQM.
 
