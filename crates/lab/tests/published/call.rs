@@ -5,11 +5,13 @@ use quell_units::{Bytes, Rate, Time};
 
 use crate::experiment::{measure, scenario};
 
-/// The congestion control of the download, as FreeBSD had it in 2010.
+/// The congestion control of the download: NewReno, CUBIC and H-TCP as FreeBSD had them in 2010; Compound as published for Linux.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Control {
     NewReno,
     Cubic,
+    Htcp,
+    Compound,
 }
 
 /// The rule, and the limit in bytes or slots.
@@ -52,11 +54,14 @@ pub(crate) struct Call {
 
 impl Control {
     pub(crate) const BOTH: [Self; 2] = [Self::NewReno, Self::Cubic];
+    pub(crate) const ALL: [Self; 4] = [Self::NewReno, Self::Cubic, Self::Htcp, Self::Compound];
 
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::NewReno => "NewReno",
             Self::Cubic => "CUBIC",
+            Self::Htcp => "H-TCP",
+            Self::Compound => "Compound",
         }
     }
     fn set(self) -> &'static str {
@@ -65,6 +70,11 @@ impl Control {
             Self::Cubic => {
                 "group.download.congestion-control={ name = \"cubic\", variant = \"freebsd_2010\" }"
             }
+            // Without adaptive backoff and scaling, which FreeBSD's did not have.
+            Self::Htcp => {
+                "group.download.congestion-control={ name = \"htcp\", use_rtt_scaling = false, use_bandwidth_switch = false }"
+            }
+            Self::Compound => "group.download.congestion-control=compound",
         }
     }
 }

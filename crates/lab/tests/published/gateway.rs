@@ -66,7 +66,7 @@ const SIZES: [Row; 6] = [
     ),
 ];
 
-fn adsl1(control: Control, queue: Queue, seed: u64) -> Point {
+pub(crate) fn adsl1(control: Control, queue: Queue, seed: u64) -> Point {
     Point {
         adsl: 1,
         control,
@@ -231,6 +231,7 @@ fn rules(misses: &mut Misses, grid: &mut Table, longest: &mut Vec<Call>) -> Stri
                 by_loose.value > reno,
                 format!("{bytes} B: CUBIC {by_loose:?}, NewReno {reno}"),
             ),
+            Control::Htcp | Control::Compound => {}
         }
         let ordered = by_loose.value > by_slots.value && by_slots.value > by_strict.value;
         misses.unless(

@@ -12,6 +12,7 @@ const SECTIONS: &[&str] = &[
     "Queue protection: an unresponsive flow that claims to be L4S",
     "DualPI2: overload and coupling",
     "DualPI2: pairs with unlike RTTs",
+    "Prague: shares that do not depend on the RTT",
     "PIE: an ECN-capable and another flow",
     "FQ-CoDel: flows with and without ECN",
     "VDQ-CSAQM: experiments A and C1",
@@ -21,8 +22,10 @@ const SECTIONS: &[&str] = &[
     "Global synchronisation behind drop-tail",
     "Global Synchronization Protection",
     "Home gateway: a call beside a download",
+    "Home gateway: four controls",
     "Home gateway: queue sizes in steps of 30 bytes",
     "CUBIC: back to the last maximum",
+    "Compound, H-TCP and LEDBAT beside others",
     "BBR v1: start-up, a changing rate, five flows",
     "BBR beside CUBIC",
     "BBR v2 and v3",
@@ -42,6 +45,7 @@ the page). The scenarios are in `scenarios/`.
 | [queue protection](#queue-protection-an-unresponsive-flow-that-claims-to-be-l4s) | no published figures; the promise of RFC 9957 holds, except with a time-shifted FIFO |
 | [DualPI2: overload and coupling](#dualpi2-overload-and-coupling) | within 15 % of the source, short delays within 20 %; the coupling holds to 3 % |
 | [DualPI2: pairs with unlike RTTs](#dualpi2-pairs-with-unlike-rtts) | within 15 %, but for CUBIC with a long RTT beside a short Prague, and marks on the step |
+| [Prague: independence of the RTT](#prague-shares-that-do-not-depend-on-the-rtt) | the shares beside CUBIC agree at every RTT, with and without a target |
 | [PIE: with and without ECN](#pie-an-ecn-capable-and-another-flow) | within 15 % or the counting error of the source, except drops in two rows |
 | [FQ-CoDel: with and without ECN](#fq-codel-flows-with-and-without-ecn) | within 15 %, except five figures with 100 ms of RTT; in three of them Linux 7.2 differs from the source too |
 | [VDQ-CSAQM](#vdq-csaqm-experiments-a-and-c1) | the statements of the slides hold; their 98.4 % utilisation is met, but C_v was derived from it |
@@ -52,6 +56,7 @@ the page). The scenarios are in `scenarios/`.
 | [GSP](#global-synchronization-protection) | single drops agree with the basic form; with 80 flows the adaptive queue is 28 times shorter than drop-tail |
 | [home gateway](#home-gateway-a-call-beside-a-download) | the published order of rules, sizes and controls holds where it is tested; the plotted values are lost |
 | [CUBIC](#cubic-back-to-the-last-maximum) | the time back to the last maximum is within 1.4 % of the equation |
+| [Compound, H-TCP and LEDBAT](#compound-h-tcp-and-ledbat-beside-others) | they do as their authors claim, in direction; the papers' figures are not at hand |
 | [BBR v1](#bbr-v1-start-up-a-changing-rate-five-flows) | three of nine figures are off, and `bbr` of Linux 7.2 gives the same; random loss is tolerated as published |
 | [BBR beside CUBIC](#bbr-beside-cubic) | as Linux 7.2, but v1's share is 0.09 to 0.19 below the published model: unexplained |
 | [BBR v2 and v3](#bbr-v2-and-v3) | the statements that could be read hold |

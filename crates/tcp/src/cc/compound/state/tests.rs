@@ -189,6 +189,7 @@ fn a_pause_forgets_all_but_the_lowest_rtt() {
 fn the_mean_window_follows_the_response_function() {
     for (every, mean) in [(3_000, 136.0), (10_000, 378.0), (100_000, 2_476.0)] {
         let ours = mean_window(every, 40);
+        println!("N {every}: {ours:.1} expected {mean}");
         assert!(
             (ours / mean - 1.0).abs() < 0.05,
             "N {every}: {ours} not {mean}"
@@ -196,14 +197,17 @@ fn the_mean_window_follows_the_response_function() {
     }
 }
 
-/// At N = 1 000 the window cycles around the low window, and there are two cycles: with the delay-based part, and without it, which is
-/// Reno's (38.6). The model gives 47.6 there, which is neither.
+/// At N = 1 000 the window cycles around the low window, and there are two cycles: with the delay-based part from a window of 40 on, and
+/// nearly without it, which is Reno's (38.6) and up to a tenth more, as losses meet rounds. Another model of the definition has the same
+/// two, at 55.1 and 39.9. The 47.6 of the first model is the mean of both.
 #[test]
 fn near_the_low_window_there_are_two_cycles() {
     let (with, without) = (mean_window(1_000, 40), mean_window(1_000, 30));
-    for (ours, low, high) in [(with, 52.0, 58.0), (without, 37.0, 46.0)] {
-        assert!((low..high).contains(&ours), "{with} {without}");
-    }
+    println!("{with:.1} {without:.1}");
+    assert!((with / 55.1 - 1.0).abs() < 0.05, "{with}");
+    assert!((38.6..1.12 * 38.6).contains(&without), "{without}");
+    let mean = (with + without) / 2.0;
+    assert!((mean / 47.6 - 1.0).abs() < 0.05, "{mean}");
 }
 
 fn mean_window(every: u64, initial: u32) -> f64 {

@@ -254,10 +254,12 @@ fn the_mean_window_follows_the_response_function() {
         (RULES, 100, 1_000, 58.9),
         (RULES, 100, 10_000, 343.0),
         (RULES, 100, 100_000, 1_845.0),
+        (unscaled, 20, 1_000, 40.6),
         (unscaled, 20, 10_000, 149.0),
         (unscaled, 20, 100_000, 871.0),
     ] {
         let ours = mean_window(&rules, rtt_ms, every);
+        println!("RTT {rtt_ms} N {every}: {ours:.1} expected {mean}");
         assert!(
             (ours / mean - 1.0).abs() < 0.05,
             "RTT {rtt_ms} N {every}: {ours} not {mean}"
