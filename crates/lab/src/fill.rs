@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use quell_measure::Summary;
+use quell_measure::{GroupControl, Summary};
 use quell_results::facts::{Facts, Started};
 use quell_results::packets::PacketFile;
 use quell_results::series::Series;
@@ -21,9 +21,10 @@ pub(crate) fn fill(
 ) -> Result<Summary, RunError> {
     let (path, seed) = (order.folder.join("run.json"), order.seed);
     let (world_name, started) = (order.options.world, Started::now(order.options.world));
-    let (summary, work) = measure(order, world)?;
+    let (summary, work, controls) = measure(order, world)?;
     let mut facts = Facts::new(world_name, seed, started);
     facts.add_work(work);
+    facts.controls = controls;
     write_json(&path, &facts)?;
     Ok(summary)
 }
@@ -32,7 +33,7 @@ pub(crate) fn fill(
 pub(crate) fn measure(
     order: Order<'_>,
     world: &mut dyn FnMut(Job<'_>) -> Result<Measurements, RunError>,
-) -> Result<(Summary, Option<Work>), RunError> {
+) -> Result<(Summary, Option<Work>, Vec<GroupControl>), RunError> {
     let (options, folder) = (order.options, order.folder);
     let resolved = order.resolved();
     let mut series = Series::create(
@@ -57,6 +58,7 @@ pub(crate) fn measure(
     let Measurements {
         summary,
         histograms,
+        controls,
         work,
     } = measured;
     series.finish()?;
@@ -64,7 +66,7 @@ pub(crate) fn measure(
     write_text(&file("scenario.toml"), &resolved.to_toml())?;
     write_json(&file("summary.json"), &summary)?;
     write_json(&file("histograms.json"), &histograms)?;
-    Ok((summary, work))
+    Ok((summary, work, controls))
 }
 
 /// Writes what a world gives while it runs.

@@ -140,7 +140,42 @@ const FACTS: &[(&str, &str, &str)] = &[
         "",
         "simulator: iterations of its event loop; else null",
     ),
+    (
+        "controls",
+        "",
+        "the congestion control of each group that has one, in their order",
+    ),
     ("guest", "", "virtual world: the kernel inside; else null"),
+];
+
+const CONTROLS: &[(&str, &str, &str)] = &[
+    ("controls[].group", "", "name of the group"),
+    (
+        "controls[].control",
+        "",
+        "name of the control in the scenario",
+    ),
+    (
+        "controls[].variant",
+        "",
+        "which of several published forms it is; null where there is one only, or where it is not known",
+    ),
+    ("controls[].carrier", "", "`model`, `kernel` or `bpf`"),
+    (
+        "controls[].feedback",
+        "",
+        "what its connections agreed on for marks: `off`, `classic` (RFC 3168), `dctcp` (RFC 8257) or `accecn` (RFC 9768); more than one where they differ",
+    ),
+    (
+        "controls[].reported_ce",
+        "packets",
+        "live and virtual world: packets that the senders know to be marked, warm-up included; else null",
+    ),
+    (
+        "controls[].approximations",
+        "",
+        "what stands in for data that the carrier does not have",
+    ),
 ];
 
 const GUEST: &[(&str, &str, &str)] = &[
@@ -237,7 +272,7 @@ fn summary(out: &mut String) {
 fn page() -> String {
     let mut out = HEAD.to_owned();
     out.push_str("\n## run.json\n\nThe circumstances of the run besides its scenario. This file differs from run to run; in the simulator no other file does.\n\n");
-    table(&mut out, &[FACTS, GUEST].concat());
+    table(&mut out, &[FACTS, CONTROLS, GUEST].concat());
     let _ = write!(out, "\n## Series\n{SERIES}");
     columns(&mut out, "queues.parquet", QUEUE_COLUMNS);
     columns(&mut out, "flows.parquet", FLOW_COLUMNS);
@@ -402,7 +437,12 @@ fn the_page_of_files_says_what_is_in_the_files() {
             );
         }
     }
-    assert_eq!(names(&json(&seed.join("run.json"))), listed(FACTS, ""));
+    let facts = json(&seed.join("run.json"));
+    assert_eq!(names(&facts), listed(FACTS, ""));
+    assert_eq!(
+        names(&facts["controls"][0]),
+        listed(CONTROLS, "controls[].")
+    );
     let guest = GuestFacts {
         name: String::new(),
         source: String::new(),

@@ -62,6 +62,7 @@ fn idle(job: Job<'_>) -> Result<Measurements, RunError> {
     Ok(Measurements {
         summary: Summary::new(info, &[&link], &flows),
         histograms: Histograms::new(&groups, &[&link]),
+        controls: Vec::new(),
         work: None,
     })
 }

@@ -11,6 +11,7 @@
 //! * [`rows`]: the rows that both recorders return each interval, so that memory does not grow with
 //!   the length of a run.
 //! * [`distribution`]: a histogram with exact mean and extremes.
+//! * [`ran`]: what carried a group's congestion control.
 //! * [`bursts`], [`windows`]: synchronisation of flows, by their drops and by their windows.
 //! * [`summary`], [`app`], [`histograms`], [`mod@aggregate`]: the results, named as in the result files.
 
@@ -28,6 +29,7 @@ mod jain;
 pub mod label;
 mod link;
 mod queue;
+pub mod ran;
 pub mod recorder;
 pub mod rows;
 mod schedule;
@@ -44,6 +46,7 @@ pub use flows::{FlowRecorder, FlowResults, FlowSample, GroupFlows};
 pub use histograms::Histograms;
 pub use jain::jain;
 pub use label::{Direction, FlowId, GroupId, Hop, Labelled};
+pub use ran::{Carrier, GroupControl, MarkFeedback};
 pub use recorder::{Recorder, RecorderConfig};
 pub use rows::{FlowRow, QueueRow};
 pub use summary::{

@@ -194,7 +194,7 @@ pub(crate) struct KernelBuild {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Cc {
-    /// List the modelled controls with their options, those of this kernel, and those that quell can load
+    /// List the modelled controls with their options, and what each control is in each world
     List,
     /// Load a control as BPF to test it; a run loads the controls that it needs by itself
     Load {

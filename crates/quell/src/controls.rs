@@ -1,4 +1,5 @@
-//! `quell cc`: the modelled congestion controls with their options, those of this kernel, and those that quell can load.
+//! `quell cc`: the modelled congestion controls with their options, what each is in each world, those of this kernel, and those that quell
+//! can load.
 
 use quell_hosts::cc::{self, Modules};
 use quell_lab::scenario::control::defaults;
@@ -6,6 +7,7 @@ use quell_tcp::cc::KINDS;
 
 use crate::Failure;
 use crate::arguments::Cc;
+use crate::control_worlds::worlds;
 use crate::page::Page;
 use crate::queues::explain_parameters;
 
@@ -42,6 +44,8 @@ fn list(page: &mut Page) -> Result<(), Failure> {
         page.paragraph(0, &format!("Defaults of its group: {}.", defaults(kind)));
         explain_parameters(kind.parameters, page);
     }
+    page.line("");
+    worlds(page)?;
     page.line("");
     page.line("For the live world, without options:");
     let words = |words: Vec<String>| {

@@ -9,6 +9,7 @@ mod applications;
 mod arguments;
 mod check;
 mod compare;
+mod control_worlds;
 mod controls;
 mod demo;
 mod doctor;

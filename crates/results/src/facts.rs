@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use quell_kernel::machine::Usage;
+use quell_measure::GroupControl;
 use serde::Serialize;
 
 use rustix::time::{ClockId, clock_gettime};
@@ -50,6 +51,8 @@ pub struct Facts {
     pub packets: Option<u64>,
     /// Turns of the simulator's loop; `None` outside of it.
     pub events: Option<u64>,
+    /// The congestion controls of the groups that have one, in their order.
+    pub controls: Vec<GroupControl>,
     /// The kernel of the virtual world; `None` in the others.
     pub guest: Option<GuestFacts>,
 }
@@ -152,6 +155,7 @@ impl Facts {
             peak_memory_bytes: peak_memory(),
             packets: None,
             events: None,
+            controls: Vec::new(),
             guest: None,
         }
     }

@@ -3,7 +3,7 @@
 //! A world runs one scenario with one seed. Meanwhile it reports progress and hands out rows to a [`Listener`]; at the end it
 //! returns its [`Measurements`].
 
-use quell_measure::{FlowRow, Histograms, QueueRow, Summary};
+use quell_measure::{FlowRow, GroupControl, Histograms, QueueRow, Summary};
 use quell_units::Time;
 
 /// A row of the series.
@@ -42,6 +42,8 @@ pub struct Measurements {
     pub summary: Summary,
     /// The full distributions.
     pub histograms: Histograms,
+    /// The congestion controls of the groups that have one, in their order.
+    pub controls: Vec<GroupControl>,
     /// The work that the simulator did; `None` in the other worlds.
     pub work: Option<Work>,
 }

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use quell_app::{AppConfig, Report, Transport, Value};
 use quell_aqm::{Packet, Qdisc as _};
 use quell_measure::{
-    AppFigure, AppSummary, AppTimes, Direction, FlowRecorder, GroupId, GroupInfo, Hop, LinkResults,
-    Recorder, RecorderConfig, Summary, Timeline,
+    AppFigure, AppSummary, AppTimes, Carrier, Direction, FlowRecorder, GroupControl, GroupId,
+    GroupInfo, Hop, LinkResults, Recorder, RecorderConfig, Summary, Timeline,
 };
 use quell_units::{Random, Time};
 
@@ -77,6 +77,26 @@ pub fn group_infos(scenario: &Scenario) -> Vec<GroupInfo> {
     };
     scenario.groups.iter().map(info).collect()
 }
+
+/// What is known of a group's control before the run; `None` for datagrams.
+pub fn group_control(group: &Group, carrier: Carrier) -> Option<GroupControl> {
+    let control = group.congestion_control.as_ref()?;
+    let mut named = control
+        .options()
+        .filter(|(option, _)| VARIANT.contains(&option.name));
+    Some(GroupControl {
+        group: group.name.clone(),
+        control: control.name().to_owned(),
+        variant: named.next().map(|(_, value)| value.to_string()),
+        carrier,
+        feedback: Vec::new(),
+        reported_ce: None,
+        approximations: Vec::new(),
+    })
+}
+
+/// Options that choose between published forms of a control.
+const VARIANT: [&str; 2] = ["variant", "revision"];
 
 /// The recorder of one direction of one link.
 pub fn recorder<P: Packet>(

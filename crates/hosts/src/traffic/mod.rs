@@ -41,7 +41,7 @@ pub use plan::{FlowPlan, TrafficConfig};
 pub use report::{FlowReport, Sample, Stretch, TrafficReport, Warning};
 pub use run_end::RunEnd;
 pub use setup::allow_files_for;
-pub use tcp_info::{CongestionState, TcpInfo};
+pub use tcp_info::{CongestionState, EcnFeedback, TcpInfo};
 
 use host::Left;
 use shared::Shared;

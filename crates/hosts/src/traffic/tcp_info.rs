@@ -10,7 +10,10 @@ use quell_units::Time;
 /// `TCP_INFINITE_SSTHRESH` of include/net/tcp.h.
 const NO_THRESHOLD: u32 = 0x7fff_ffff;
 
-/// The beginning of the kernel's structure, as far as `tcpi_sndbuf_limited` (Linux 4.10).
+/// TCPI_OPT_ECN: ECN of any kind was agreed on.
+const HAS_ECN: u8 = 8;
+
+/// The beginning of the kernel's structure, as far as `tcpi_received_ce_bytes` (Linux 6.18).
 #[repr(C)]
 #[derive(Default)]
 struct Raw {
@@ -36,6 +39,26 @@ struct Raw {
     busy_time: u64,
     rwnd_limited: u64,
     sndbuf_limited: u64,
+    delivered: u32,
+    delivered_ce: u32,
+    /// bytes_sent, bytes_retrans.
+    sent: [u64; 2],
+    /// dsack_dups, reord_seen, rcv_ooopack, snd_wnd, rcv_wnd, rehash, the counts of time-outs (16 bits each), total_rto_time.
+    counts: [u32; 8],
+    /// received_ce, then bytes delivered and received with ECT(1), ECT(0) and CE.
+    accurate: [u32; 7],
+}
+
+/// The ECN feedback that a connection agreed on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum EcnFeedback {
+    /// None.
+    #[default]
+    Off,
+    /// The flag ECE, by RFC 3168 or by RFC 8257: the kernel does not say which.
+    Flag,
+    /// AccECN (RFC 9768). Seen by its option, which counts the bytes of each ECN field, so not before the first ACK of data.
+    Accurate,
 }
 
 /// The state of a connection at its data sender.
@@ -53,6 +76,10 @@ pub struct TcpInfo {
     pub receive_window_limited: Time,
     /// Part of `busy` in which the send buffer held the sender back.
     pub send_buffer_limited: Time,
+    /// ECN feedback.
+    pub feedback: EcnFeedback,
+    /// Segments delivered so far that were marked, as the feedback says.
+    pub reported_ce: u64,
 }
 
 /// The congestion control of a connection, as a test of the stack asks for it.
@@ -93,6 +120,7 @@ impl TcpInfo {
             busy: self.busy + before.busy,
             receive_window_limited: self.receive_window_limited + before.receive_window_limited,
             send_buffer_limited: self.send_buffer_limited + before.send_buffer_limited,
+            reported_ce: self.reported_ce + before.reported_ce,
             ..self
         }
     }
@@ -112,11 +140,23 @@ impl TcpInfo {
             busy: Time::from_micros(raw.busy_time),
             receive_window_limited: Time::from_micros(raw.rwnd_limited),
             send_buffer_limited: Time::from_micros(raw.sndbuf_limited),
+            feedback: raw.feedback(),
+            reported_ce: u64::from(raw.delivered_ce),
         })
     }
 }
 
 impl Raw {
+    fn feedback(&self) -> EcnFeedback {
+        if self.bytes[5] & HAS_ECN == 0 {
+            EcnFeedback::Off
+        } else if self.accurate[1..4].iter().any(|bytes| *bytes > 0) {
+            EcnFeedback::Accurate
+        } else {
+            EcnFeedback::Flag
+        }
+    }
+
     fn of(socket: impl AsFd) -> io::Result<Self> {
         let mut raw = Self::default();
         let mut length = size_of::<Self>() as libc::socklen_t;
@@ -153,6 +193,8 @@ mod tests {
         assert_eq!(offset_of!(Raw, pacing_rate), 104);
         assert_eq!(offset_of!(Raw, delivery_rate), 160);
         assert_eq!(offset_of!(Raw, sndbuf_limited), 184);
+        assert_eq!(offset_of!(Raw, delivered_ce), 196);
+        assert_eq!(offset_of!(Raw, accurate), 248);
     }
 
     #[test]

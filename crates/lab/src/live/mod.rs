@@ -275,6 +275,7 @@ pub fn run(
     Ok(Measurements {
         summary,
         histograms,
+        controls: plan.ran(&report),
         work: None,
     })
 }

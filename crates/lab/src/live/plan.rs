@@ -7,10 +7,13 @@ use quell_app::Transport;
 use quell_hosts::cc::{self, Control, Modules};
 use quell_hosts::kernel_queue::KernelQueue;
 use quell_hosts::topology::{GroupConfig as TopologyGroup, Topology, TopologyConfig};
-use quell_hosts::traffic::{Epoch, FlowPlan, Host, RunEnd, TrafficConfig, TrafficReport};
+use quell_hosts::traffic::{
+    EcnFeedback, Epoch, FlowPlan, Host, RunEnd, TcpInfo, TrafficConfig, TrafficReport,
+};
 use quell_link::{
     CrossingConfig, Descriptor, DirectionConfig, GroupConfig, LinkChange, LinkConfig, Noise, OnWire,
 };
+use quell_measure::{Carrier, GroupControl, MarkFeedback};
 use quell_measure::{Direction, GroupInfo, Hop, Recorder, Summary, Timeline};
 use quell_results::packets::FIRST_PORT;
 use quell_scenario::figures::{self, Stretch};
@@ -202,6 +205,43 @@ impl<'a> Plan<'a> {
         }
     }
 
+    /// What each group's control was.
+    pub(super) fn ran(&self, report: &TrafficReport) -> Vec<GroupControl> {
+        let groups = self.scenario.groups.iter().enumerate().zip(&self.controls);
+        let ran = groups.filter_map(|((index, group), control)| {
+            let is_bpf = control.as_ref()?.is_bpf();
+            let carrier = if is_bpf {
+                Carrier::Bpf
+            } else {
+                Carrier::Kernel
+            };
+            let mut ran = figures::group_control(group, carrier)?;
+            let flows = report.flows.iter().filter(|flow| flow.group == index);
+            let tcp: Vec<TcpInfo> = flows.filter_map(|flow| flow.tcp).collect();
+            let feedback = tcp.iter().map(|tcp| match tcp.feedback {
+                EcnFeedback::Off => MarkFeedback::Off,
+                EcnFeedback::Flag if group.is_scalable() => MarkFeedback::Dctcp,
+                EcnFeedback::Flag => MarkFeedback::Classic,
+                EcnFeedback::Accurate => MarkFeedback::AccEcn,
+            });
+            ran.feedback = feedback.collect();
+            ran.feedback.sort();
+            ran.feedback.dedup();
+            ran.reported_ce = Some(tcp.iter().map(|tcp| tcp.reported_ce).sum());
+            // The host of the virtual world knows whether the control is quell's.
+            if self.world == World::Live && !is_bpf {
+                ran.variant = None;
+            }
+            if matches!(group.control_name(), Some("bbr2" | "bbr3")) {
+                let all = [FLIGHTS, ORDER];
+                let kept = if is_bpf { 2 } else { 1 };
+                ran.approximations = all[..kept].iter().map(|&text| text.to_owned()).collect();
+            }
+            Some(ran)
+        });
+        ran.collect()
+    }
+
     /// Fills in what the applications report, for the whole and for each phase.
     pub(super) fn add_app_reports(&self, summary: &mut Summary, report: &TrafficReport) {
         let stretches: Vec<Stretch<'_>> = report
@@ -220,6 +260,11 @@ impl<'a> Plan<'a> {
         figures::add_app_reports(&self.scenario, summary, &stretches);
     }
 }
+
+/// Of BBR v2 and v3, whose own kernels keep it with each segment: bpf/core/bbr_ring.h, bpf/kernel/quell_flights.h.
+const FLIGHTS: &str = "what was in flight and lost when a segment left: found from a ring of ACKs, without retransmissions in between";
+/// The same as BPF.
+const ORDER: &str = "which segments are lost: taken to be the first ones that are not acknowledged";
 
 fn control(group: &Group, modules: Modules) -> Result<Option<Control>, LiveError> {
     let Some(name) = group.kernel_control() else {

@@ -19,6 +19,7 @@ use std::os::unix::fs::{PermissionsExt as _, chown, symlink};
 use std::path::{Path, PathBuf};
 
 use quell_kernel::machine::is_plain;
+use quell_measure::GroupControl;
 use quell_results::claim::Claim;
 use quell_units::Time;
 use rustix::fs::{Mode, OFlags, open};
@@ -62,7 +63,10 @@ pub(super) struct Task {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum End {
     /// The result's folder is filled.
-    Done { kernel: String },
+    Done {
+        kernel: String,
+        controls: Vec<GroupControl>,
+    },
     /// It could not begin.
     Refused { what: String, fix: Option<String> },
     /// It failed.

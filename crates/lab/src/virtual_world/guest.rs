@@ -14,6 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use quell_hosts::entropy;
 use quell_hosts::first_process::{is_guest, mount_files, power_off};
 use quell_kernel::Reason;
+use quell_measure::GroupControl;
 use quell_units::Time;
 use rustix::mount::{MountFlags, mount};
 use rustix::system::uname;
@@ -57,8 +58,9 @@ pub(super) fn main(mut words: impl Iterator<Item = OsString>) -> ExitCode {
     };
     let control = Control::at(folder);
     let end = match run(&control) {
-        Ok(()) => End::Done {
+        Ok(controls) => End::Done {
             kernel: uname().release().to_string_lossy().into_owned(),
+            controls,
         },
         Err(RunError::Refused(Reason { what, fix })) => End::Refused { what, fix },
         Err(error) => End::Failed {
@@ -73,7 +75,7 @@ pub(super) fn main(mut words: impl Iterator<Item = OsString>) -> ExitCode {
     ExitCode::FAILURE
 }
 
-fn run(control: &Control) -> Result<(), RunError> {
+fn run(control: &Control) -> Result<Vec<GroupControl>, RunError> {
     let inside = |doing: &'static str| {
         move |error: io::Error| RunError::Failed(format!("in the guest: cannot {doing}: {error}"))
     };
@@ -92,7 +94,7 @@ fn run(control: &Control) -> Result<(), RunError> {
     }
     give_memory_to_tcp(task.memory).map_err(inside("give TCP its memory"))?;
     let Some(text) = &task.scenario else {
-        return Ok(());
+        return Ok(Vec::new());
     };
     let scenario = scenario(text, task.memory)?;
     let stop = AtomicBool::new(false);
@@ -127,7 +129,8 @@ fn run(control: &Control) -> Result<(), RunError> {
         folder: &results,
         progress: &mut progress,
     };
-    measure(order, &mut |job| live(job, World::Virtual, &options.live)).map(drop)
+    let measured = measure(order, &mut |job| live(job, World::Virtual, &options.live));
+    measured.map(|(_, _, controls)| controls)
 }
 
 /// The scenario of a task, after the checks of the host: [`Scenario::load`] for the virtual world, and the memory that it needs.

@@ -26,8 +26,8 @@ use quell_kernel::machine::registers::must_be_narrow;
 use quell_kernel::machine::{
     Arguments, FOLDER, GuestUser, LEAST_MEMORY, Machine, MachineConfig, MachineError, Usage, launch,
 };
-use quell_kernel::store::{Kernel, Store};
-use quell_measure::Summary;
+use quell_kernel::store::{Kernel, Store, own_controls};
+use quell_measure::{GroupControl, Summary};
 use quell_units::{Random, Time};
 
 use crate::job::Order;
@@ -128,7 +128,8 @@ impl Guest {
             live: order.options.live.clone(),
             memory: memory.get(),
         };
-        let (release, usage) = self.carry_out(task, order.progress, order.options.stop)?;
+        let (release, controls, usage) =
+            self.carry_out(task, order.progress, order.options.stop)?;
         let mut facts = Facts::new(World::Virtual, order.seed, started);
         let guest = GuestFacts {
             name: self.kernel.name.clone(),
@@ -138,17 +139,30 @@ impl Guest {
             host_kernel: facts.kernel.clone(),
         };
         facts.add_guest(guest, release, usage);
+        facts.controls = controls;
+        self.forget_variants(&mut facts.controls);
         write_json(&order.folder.join("run.json"), &facts)?;
         read_summary(&order.folder.join("summary.json"))
     }
 
-    /// Starts a guest, and waits until it has done its task. Returns the release of its kernel, and its usage of the host.
+    /// Only of the controls that quell adds to a kernel it is known which variant they are.
+    fn forget_variants(&self, controls: &mut [GroupControl]) {
+        let inside = self.kernel.congestion_controls().unwrap_or_default();
+        let own = own_controls();
+        let is_own = |name: &String| own.contains(name) && inside.contains(name);
+        for control in controls.iter_mut().filter(|one| !is_own(&one.control)) {
+            control.variant = None;
+        }
+    }
+
+    /// Starts a guest, and waits until it has done its task. Returns the release of its kernel, what the controls were, and its usage of the
+    /// host.
     fn carry_out(
         &self,
         mut task: Task,
         progress: &mut dyn FnMut(Time),
         stop: &AtomicBool,
-    ) -> Result<(String, Usage), RunError> {
+    ) -> Result<(String, Vec<GroupControl>, Usage), RunError> {
         let control = Control::create()?;
         let results = task.results.clone();
         let user = user::choose(self.owner, &results);
@@ -193,7 +207,7 @@ impl Guest {
         }
         watched.map_err(|error| with_commands(error, &results))?;
         match control.end() {
-            Some(End::Done { kernel }) => Ok((kernel, machine.usage())),
+            Some(End::Done { kernel, controls }) => Ok((kernel, controls, machine.usage())),
             Some(End::Refused { what, fix }) => Err(RunError::Refused(Reason { what, fix })),
             // Where the guest has the result mounted elsewhere, that place is gone by now.
             Some(End::Failed { why }) => {
@@ -221,7 +235,7 @@ impl Guest {
             memory: LEAST_MEMORY,
         };
         let done = self.carry_out(task, &mut |_| {}, &AtomicBool::new(false));
-        done.map(|(release, _)| release)
+        done.map(|(release, ..)| release)
     }
 
     /// Waits until the guest has ended. A guest whose time stands still is killed.

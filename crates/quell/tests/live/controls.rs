@@ -107,3 +107,76 @@ fn carries(run: &mut Run, name: &str, real: &Value, modelled: &Value) -> Result<
     }
     Ok(())
 }
+
+/// One flow of each feedback; no warm-up, so that the link counts all marks, too.
+const TOLD: &str = r#"schema = 1
+name = "told"
+[link]
+rate = "20mbit"
+queue = { kind = "dualpi2" }
+[[group]]
+name = "one"
+congestion-control = "prague"
+rtt = "10ms"
+app = { kind = "bulk" }
+[[group]]
+name = "other"
+congestion-control = "dctcp"
+ecn = "ect1"
+rtt = "10ms"
+app = { kind = "bulk" }
+[[group]]
+name = "none"
+congestion-control = "htcp"
+rtt = "10ms"
+app = { kind = "bulk" }
+[run]
+duration = "4s"
+warmup = "0s"
+"#;
+
+#[test]
+fn senders_know_the_marks_of_the_link_and_run_json_says_what_ran() {
+    let test = "senders_know_the_marks_of_the_link_and_run_json_says_what_ran";
+    live(test, |run| {
+        if !can_run(test) || !has_dctcp(test) {
+            return Ok(());
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let (file, out) = (folder.path().join("told.toml"), folder.path().join("out"));
+        fs::write(&file, TOLD).unwrap();
+        let output = Command::new(QUELL)
+            .args(["run", file.to_str().unwrap(), "--world", "live", "--json"])
+            .arg("--out")
+            .arg(&out)
+            .output()
+            .unwrap();
+        let told = summary(&output);
+        note(run, &told, 10.0);
+        let facts: Value =
+            serde_json::from_str(&fs::read_to_string(out.join("run.json")).unwrap()).unwrap();
+        let ran = |index: usize, key: &str| facts["controls"][index][key].clone();
+        for (index, name) in ["prague", "dctcp", "htcp"].into_iter().enumerate() {
+            assert_eq!(ran(index, "control"), name);
+            let ours = ran(index, "carrier") == "bpf";
+            assert!(ours || ran(index, "carrier") == "kernel", "{facts:#}");
+        }
+        assert_eq!(ran(2, "feedback"), serde_json::json!(["off"]));
+        assert_eq!(ran(2, "reported_ce"), 0);
+        assert_eq!(ran(1, "feedback"), serde_json::json!(["dctcp"]));
+        // By the kernel: AccECN where a control can ask for it.
+        let accurate = ran(0, "feedback") == serde_json::json!(["accecn"]);
+        assert!(accurate || ran(0, "feedback") == serde_json::json!(["dctcp"]));
+        for (index, few) in [(0, if accurate { 0.0 } else { 0.05 }), (1, 0.05)] {
+            let reported = number(&facts, &format!("/controls/{index}/reported_ce"));
+            let marked = number(&told, &format!("/groups/{index}/marked"));
+            // Those of the last flight are not reported yet: 20 Mbit/s of 1500 bytes for the RTT and its queue.
+            bound!(
+                reported <= marked * (1.0 + few) && reported + 40.0 > marked * (1.0 - few),
+                "{index}: {reported} of {marked}"
+            );
+            bound!(marked > 200.0, "{told:#}");
+        }
+        Ok(())
+    });
+}

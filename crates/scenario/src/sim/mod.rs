@@ -297,6 +297,7 @@ impl<O: Observer<quell_sim::Packet> + Recording> Running<O> {
         Ok(Measurements {
             summary,
             histograms,
+            controls: scenario.groups.iter().filter_map(plan::control).collect(),
             work: Some(work),
         })
     }

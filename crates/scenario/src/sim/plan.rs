@@ -1,14 +1,14 @@
 //! What a scenario means for the simulator.
 
 use quell_app::Transport;
-use quell_measure::{Direction, GroupId};
+use quell_measure::{Carrier, Direction, GroupControl, GroupId, MarkFeedback};
 use quell_sim::{Config, DirectionConfig, FlowConfig, Jitter, LinkChange, Packet, TransportConfig};
-use quell_tcp::{Codepoint, ReceiveBuffer, ReceiverConfig, SenderConfig, Ticks};
+use quell_tcp::{Codepoint, EcnMode, ReceiveBuffer, ReceiverConfig, SenderConfig, Ticks};
 use quell_units::{Bytes, Ecn, Random, Time};
 
 use super::SimError;
 use crate::control::DEFAULT_CONTROL;
-use crate::figures::{discipline, noise};
+use crate::figures::{discipline, group_control, noise};
 use crate::lifetimes::Lifetime;
 use crate::markers::markers;
 use crate::{ControlSpec, EcnSetting, Group, Scenario, Setting, in_flight, largest_window};
@@ -97,6 +97,30 @@ pub fn receive_buffer(scenario: &Scenario) -> ReceiveBuffer {
     }
 }
 
+fn codepoint(group: &Group) -> Option<Codepoint> {
+    match group.ecn {
+        EcnSetting::Off => None,
+        EcnSetting::Ect0 => Some(Codepoint::Ect0),
+        EcnSetting::Ect1 => Some(Codepoint::Ect1),
+    }
+}
+
+/// The model of a group's control; both of its hosts agree on what it asks for.
+pub(super) fn control(group: &Group) -> Option<GroupControl> {
+    let control = group_control(group, Carrier::Model)?;
+    let config = group.congestion_control.as_ref()?.config()?.ok()?;
+    let feedback = match config.ecn(codepoint(group)) {
+        EcnMode::Off => MarkFeedback::Off,
+        EcnMode::Classic(_) => MarkFeedback::Classic,
+        EcnMode::Dctcp(_) => MarkFeedback::Dctcp,
+        EcnMode::Accurate(_) => MarkFeedback::AccEcn,
+    };
+    Some(GroupControl {
+        feedback: vec![feedback],
+        ..control
+    })
+}
+
 fn transport(group: &Group, scenario: &Scenario) -> Result<TransportConfig, SimError> {
     if group.app.transport() == Transport::Datagram {
         return Ok(TransportConfig::Datagrams(match group.ecn {
@@ -118,11 +142,7 @@ fn transport(group: &Group, scenario: &Scenario) -> Result<TransportConfig, SimE
             )));
         }
     };
-    let ecn = control.ecn(match group.ecn {
-        EcnSetting::Off => None,
-        EcnSetting::Ect0 => Some(Codepoint::Ect0),
-        EcnSetting::Ect1 => Some(Codepoint::Ect1),
-    });
+    let ecn = control.ecn(codepoint(group));
     // At most MOST_MSS.
     let mss = group.full_payload().get() as u32;
     let sender = SenderConfig {
