@@ -3,7 +3,8 @@
 //! and what the path alone costs.
 //!
 //! `cargo bench -p quell-tcp --bench connection`; with `-- --only dctcp 10000` one control and this number
-//! of segments, for a count of instructions by `valgrind --tool=callgrind`.
+//! of segments, for a count of instructions by `valgrind --tool=callgrind`. A third argument is the number of
+//! segments that the link holds, 100 otherwise: less than BBR v1 needs.
 
 use std::collections::VecDeque;
 use std::hint::black_box;
@@ -142,11 +143,12 @@ fn main() {
         return;
     }
     if let Some(at) = arguments.iter().position(|argument| argument == "--only") {
+        let number = |text: &String| text.parse().expect("a number");
+        let limit = arguments.get(at + 3).map_or(100, number);
         let [name, segments] = &arguments[at + 1..=at + 2] else {
             unreachable!("two arguments");
         };
-        let segments = segments.parse().expect("a number of segments");
-        println!("{}", run(name, false, segments, 12_000, 100, 40));
+        println!("{}", run(name, false, number(segments), 12_000, limit, 40));
         return;
     }
     println!(

@@ -120,6 +120,7 @@ impl CongestionControl for Dctcp {
     }
     /// RFC 8257 section 3.3, once per window: "DCTCP.Alpha = DCTCP.Alpha * (1 - g) + g * M"
     /// (`dctcp_update_alpha`).
+    #[inline]
     fn on_ack(&mut self, ack: &AckSample, _connection: &Connection, _window: &mut Window) {
         if ack.snd_una < self.next_seq {
             return;
@@ -141,6 +142,7 @@ impl CongestionControl for Dctcp {
         self.old_delivered = ack.delivered;
         self.old_delivered_ce = ack.delivered_ce;
     }
+    #[inline]
     fn cong_avoid(&mut self, ack: &AckSample, _connection: &Connection, window: &mut Window) {
         let acked = if window.in_slow_start() {
             window.slow_start(ack.acked)

@@ -171,6 +171,34 @@ macro_rules! controls {
             }
         }
 
+        /// The calls of every ACK. The connection is a closure, so that only the controls that read it pay for it.
+        impl Control {
+            #[inline]
+            pub(crate) fn on_ack_of(
+                &mut self,
+                ack: &AckSample,
+                connection: impl FnOnce() -> Connection,
+                window: &mut Window,
+            ) {
+                match self {
+                    $(Self::$Control(control) => control.on_ack(ack, &connection(), window),)*
+                    Self::Custom(control) => control.0.on_ack(ack, &connection(), window),
+                }
+            }
+            #[inline]
+            pub(crate) fn cong_avoid_of(
+                &mut self,
+                ack: &AckSample,
+                connection: impl FnOnce() -> Connection,
+                window: &mut Window,
+            ) {
+                match self {
+                    $(Self::$Control(control) => control.cong_avoid(ack, &connection(), window),)*
+                    Self::Custom(control) => control.0.cong_avoid(ack, &connection(), window),
+                }
+            }
+        }
+
         impl CongestionControl for Control {
             fn init(
                 &mut self,

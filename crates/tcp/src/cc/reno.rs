@@ -54,6 +54,7 @@ impl Declared for Reno {
 impl CongestionControl for Reno {
     /// RFC 5681 section 3.1: "When the number of bytes acknowledged reaches cwnd, then cwnd can be
     /// incremented by up to SMSS bytes" (`tcp_reno_cong_avoid`).
+    #[inline]
     fn cong_avoid(&mut self, ack: &AckSample, _connection: &Connection, window: &mut Window) {
         let mut acked = ack.acked;
         if window.in_slow_start() {

@@ -138,8 +138,8 @@ impl Sender {
             delivered_ce: self.delivery.delivered_ce,
             rate,
         };
-        let connection = self.connection(now);
-        self.control.on_ack(&sample, &connection, &mut self.window);
+        self.control
+            .on_ack_of(&sample, || connection!(self, now), &mut self.window);
         if let Some(probe) = self.recovery.tlp {
             sample.is_acking_tlp_retrans_seq = self.process_tlp_ack(&flag, probe, ack, now);
         }
@@ -168,9 +168,8 @@ impl Sender {
             self.cwnd_reduction(delivered, sample.lost, flag.snd_una_advanced);
         } else if delivered > 0 && self.may_raise_cwnd(&flag) && self.is_cwnd_limited() {
             sample.cwnd_limited = true;
-            let connection = self.connection(now);
             self.control
-                .cong_avoid(&sample, &connection, &mut self.window);
+                .cong_avoid_of(&sample, || connection!(self, now), &mut self.window);
         }
         self.update_pacing();
     }

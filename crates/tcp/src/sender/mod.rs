@@ -14,6 +14,33 @@
 //! timer of a closed window runs from the last probe, not from its answer (`tcp_ack_probe`). The
 //! scripts of `crates/replay` show 7, 8 and 9 beside Linux.
 
+/// What the control sees of the connection of a sender: not a function, so that a closure borrows what it reads and no more.
+macro_rules! connection {
+    ($sender:ident, $now:expr) => {
+        $crate::cc::Connection {
+            now: $now,
+            state: $sender.recovery.state,
+            snd_una: $sender.snd_una,
+            snd_nxt: $sender.board.snd_nxt(),
+            in_flight: $sender.board.in_flight(),
+            delivered: $sender.delivery.delivered,
+            delivered_ce: $sender.delivery.delivered_ce,
+            delivered_mstamp_us: $sender.delivery.last_us,
+            lost: $sender.board.lost_total(),
+            srtt: $sender.rtt.srtt(),
+            min_rtt: $sender.rtt.min_rtt(),
+            mss: $sender.mss,
+            mtu: $sender
+                .mss
+                .saturating_add($crate::segment::Segment::HEADERS.get() as u32),
+            pacing_rate: $sender.pacing.rate(),
+            next_departure: $sender.pacing.next(),
+            app_limited: $sender.delivery.is_app_limited(),
+            is_cwnd_limited: $sender.usage.is_cwnd_limited,
+        }
+    };
+}
+
 mod ack;
 
 mod delivery;
@@ -366,25 +393,7 @@ impl Sender {
     /// What the control sees of the connection.
     #[inline]
     fn connection(&self, now: Time) -> Connection {
-        Connection {
-            now,
-            state: self.recovery.state,
-            snd_una: self.snd_una,
-            snd_nxt: self.board.snd_nxt(),
-            in_flight: self.board.in_flight(),
-            delivered: self.delivery.delivered,
-            delivered_ce: self.delivery.delivered_ce,
-            delivered_mstamp_us: self.delivery.last_us,
-            lost: self.board.lost_total(),
-            srtt: self.rtt.srtt(),
-            min_rtt: self.rtt.min_rtt(),
-            mss: self.mss,
-            mtu: self.mss.saturating_add(Segment::HEADERS.get() as u32),
-            pacing_rate: self.pacing.rate(),
-            next_departure: self.pacing.next(),
-            app_limited: self.delivery.is_app_limited(),
-            is_cwnd_limited: self.usage.is_cwnd_limited,
-        }
+        connection!(self, now)
     }
     /// Reports an event to the control (`tcp_ca_event`).
     fn ca_event(&mut self, event: Event, now: Time) {

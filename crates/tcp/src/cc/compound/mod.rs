@@ -123,6 +123,7 @@ impl CongestionControl for Compound {
         self.state = CompoundState::new(&self.rules, connection.snd_nxt, window.cwnd);
         None
     }
+    #[inline]
     fn on_ack(&mut self, ack: &AckSample, _connection: &Connection, _window: &mut Window) {
         if let Some(rtt) = ack.rtt {
             let micros = rtt.as_nanos() / 1_000;
