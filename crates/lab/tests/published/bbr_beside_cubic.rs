@@ -138,17 +138,12 @@ impl Grid {
         table
     }
     fn judge(&self, misses: &mut Misses) {
-        for (Point(tenths, cubic, model, linux), found) in POINTS.iter().zip(&self.0) {
-            let [v1, _, v3] = found.map(|found| found.share);
-            let name = |what: &str| {
-                format!("{tenths} tenths of a BDP, {cubic} CUBIC: {v1:.3} {v3:.3}: {what}")
-            };
+        for (Point(tenths, cubic, _, linux), found) in POINTS.iter().zip(&self.0) {
+            let v1 = found[0].share;
             if let Some(linux) = linux {
-                misses.unless((v1 - linux).abs() <= 0.04, name("Linux 7.2"));
-            }
-            // Missed everywhere; a run inside of the bound needs another text.
-            if let Some(model) = model {
-                misses.unless((v1 - model).abs() > 0.08, name("the model now holds"));
+                let place = format!("{tenths} tenths of a BDP, {cubic} CUBIC");
+                let is_near = (v1 - linux).abs() <= 0.04;
+                misses.unless(is_near, format!("{place}: {v1:.3}, Linux {linux}"));
             }
         }
         let alone = self.at(40, 1)[0].share;
@@ -158,14 +153,6 @@ impl Grid {
             misses.unless(
                 is_near,
                 format!("{cubic} CUBIC flows: {found:.3}, one: {alone:.3}"),
-            );
-        }
-        for (tenths, model) in [(20, 0.78), (160, 0.49)] {
-            let v3 = self.at(tenths, 1)[2].share;
-            let differs = (v3 - model).abs() > 0.1;
-            misses.unless(
-                differs,
-                format!("v3 follows the model at {tenths}: {v3:.3}"),
             );
         }
         let [v1, v2, _] = self.at(10, 1).map(|found| found.share);
@@ -201,9 +188,9 @@ fn the_share_depends_on_the_buffer_and_not_on_the_number_of_flows() {
 }
 
 const RESULT: &str = "\
-**Result.** With one flow of each behind two or more bandwidth-delay products, v1's share is 0.09 to 0.19 below the model. It is within 0.04
-of what `bbr` of Linux 7.2 has. As published, it does not depend on the number of CUBIC flows, v3 does not follow the model, and v2 is
-nearer to an equal share behind one bandwidth-delay product. v2 gets less than CUBIC behind every buffer.
+**Result.** v1 has the share that `bbr` of Linux 7.2 has, within 0.04, and as published it does not depend on the number of CUBIC flows. It is
+0.09 to 0.19 below the published model. v2 is nearer to an equal share than v1 behind one bandwidth-delay product and loses less, as published;
+it gets less than CUBIC behind every buffer.
 
 BBR's share of all that is delivered:
 ";
@@ -211,19 +198,19 @@ BBR's share of all that is delivered:
 const TEXT: &str = "\
 **Sources.** Ware et al., \"Modeling BBR's Interactions with Loss-Based Congestion Control\" (IMC 2019): one v1 flow has the share
 (1 − s)(d − P)/d beside any number of CUBIC flows, with s = 1/2 − 1/(2X) − 4N/q behind a buffer of q packets or X bandwidth-delay products,
-and P the part of d seconds in PROBE_RTT. Its authors state a median error of 5 % beside CUBIC. Of v2: Kfoury et al. (2020, abstract), less
-loss than v1 and a share beside CUBIC that is nearer to equal. Of v3: Sarpkaya et al. (2025, abstract), the model does not fit; Zeynali et
-al. (2024, abstract), beside five CUBIC flows.
+and P the part of d seconds in PROBE_RTT. Its authors state a median error of 5 % beside CUBIC. The paper could not be read, and the form is
+from memory; so the model is shown and judges nothing. Of v2: Kfoury et al. (2020, abstract), less loss than v1 and a share beside CUBIC that is
+nearer to equal. Of v3: Sarpkaya et al. (2025, abstract), the model does not fit v3, which these figures cannot judge either; Zeynali et al.
+(2024, abstract), beside five CUBIC flows.
 
 **Runs.** `scenarios/bbr/beside-cubic.toml`: 10 Mbit/s and 40 ms, 200 s after 40 s; v1 is the mean of three seeds, v2 and v3 one seed.
 [published-bbr-beside-cubic.csv](data/published-bbr-beside-cubic.csv) has the drops too. Linux 7.2 is its `bbr` and `cubic` in the virtual
 world, one seed (`quell run scenarios/bbr/beside-cubic.toml --world virtual --seed 1`).
 
-**Bounds.** v1: within 0.08 of the model, which is **missed in all five rows**; within 0.04 of Linux 7.2; within 0.06 of its share beside one
-CUBIC flow behind four bandwidth-delay products. v3: more than 0.1 from the model at 2 and 16, and below 0.5 beside five CUBIC flows at 1. v2:
-nearer to 0.5 than v1 at 1, and a third of v1's drops at 0.5.
+**Bounds.** v1: within 0.04 of Linux 7.2, and within 0.06 of its share beside one CUBIC flow behind four bandwidth-delay products. v2: nearer to
+0.5 than v1 at 1, and a third of v1's drops at 0.5. v3: below 0.5 beside five CUBIC flows at 1.
 
-**The miss is unexplained**, except that Linux 7.2 has it too. The 1 % by which today's v1 paces below its estimate is not the reason: without
-it the five shares are 0.66, 0.49, 0.47, 0.39 and 0.28. At 32 bandwidth-delay products a part of it is time: over 600 s instead of 240 s the
-share is 0.32.
+**The distance from the model is unexplained**, except that Linux 7.2 has it too. The 1 % by which today's v1 paces below its estimate is not the
+reason: without it the five shares are 0.66, 0.49, 0.47, 0.39 and 0.28. At 32 bandwidth-delay products a part of it is time: over 600 s instead
+of 240 s the share is 0.32.
 ";

@@ -58,7 +58,7 @@ the page). The scenarios are in `scenarios/`.
 | [CUBIC](#cubic-back-to-the-last-maximum) | the time back to the last maximum is within 1.4 % of the equation |
 | [Compound, H-TCP and LEDBAT](#compound-h-tcp-and-ledbat-beside-others) | they do as their authors claim, in direction; the papers' figures are not at hand |
 | [BBR v1](#bbr-v1-start-up-a-changing-rate-five-flows) | three of nine figures are off, and `bbr` of Linux 7.2 gives the same; random loss is tolerated as published |
-| [BBR beside CUBIC](#bbr-beside-cubic) | as Linux 7.2, but v1's share is 0.09 to 0.19 below the published model: unexplained |
+| [BBR beside CUBIC](#bbr-beside-cubic) | v1 has the share that it has in Linux 7.2, which is below the published model: unexplained |
 | [BBR v2 and v3](#bbr-v2-and-v3) | the statements that could be read hold |
 | [RED, Adaptive RED, Curvy RED](#red-adaptive-red-and-curvy-red-more-and-more-flows) | the average queue and the drops follow the laws of each form |
 
