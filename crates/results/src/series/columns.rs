@@ -1,0 +1,173 @@
+//! The columns of both files: names, types, units, meanings.
+
+/// What a column holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ColumnType {
+    Integer,
+    OptionalInteger,
+    Real,
+    Text,
+}
+
+/// A column of a file.
+#[derive(Debug, Clone, Copy)]
+pub struct ColumnInfo {
+    /// Its name, which ends with the unit where there is one.
+    pub name: &'static str,
+    pub(super) column_type: ColumnType,
+    /// `ns`, `bytes`, `bit/s`, `packets` …; empty for words and numbers of things.
+    pub unit: &'static str,
+    /// What it holds.
+    pub meaning: &'static str,
+}
+
+impl ColumnInfo {
+    /// Its type in the file.
+    pub const fn type_name(&self) -> &'static str {
+        match self.column_type {
+            ColumnType::Integer => "int64",
+            ColumnType::OptionalInteger => "int64 or null",
+            ColumnType::Real => "double",
+            ColumnType::Text => "string",
+        }
+    }
+}
+
+const fn column(
+    name: &'static str,
+    column_type: ColumnType,
+    unit: &'static str,
+    meaning: &'static str,
+) -> ColumnInfo {
+    ColumnInfo {
+        name,
+        column_type,
+        unit,
+        meaning,
+    }
+}
+
+/// The columns of `queues.parquet`.
+pub const QUEUE_COLUMNS: &[ColumnInfo] = &[
+    column(
+        "time_ns",
+        ColumnType::Integer,
+        "ns",
+        "end of the interval, since the start of the run",
+    ),
+    column(
+        "length_ns",
+        ColumnType::Integer,
+        "ns",
+        "length of the interval: it began at `time_ns` − `length_ns`",
+    ),
+    column("direction", ColumnType::Text, "", "`forward` or `reverse`"),
+    column("queue", ColumnType::Text, "", "name within the discipline"),
+    column(
+        "packets",
+        ColumnType::Integer,
+        "packets",
+        "delivered in the interval",
+    ),
+    column(
+        "bytes",
+        ColumnType::Integer,
+        "bytes",
+        "IP bytes delivered in the interval",
+    ),
+    column(
+        "marked",
+        ColumnType::Integer,
+        "packets",
+        "newly marked CE in the interval",
+    ),
+    column(
+        "dropped",
+        ColumnType::Integer,
+        "packets",
+        "dropped in the interval",
+    ),
+    column(
+        "delay_mean_ns",
+        ColumnType::OptionalInteger,
+        "ns",
+        "mean sojourn time of the packets delivered in the interval; null if there was none",
+    ),
+    column(
+        "delay_max_ns",
+        ColumnType::OptionalInteger,
+        "ns",
+        "longest sojourn time of the packets delivered in the interval; null if there was none",
+    ),
+    column(
+        "backlog_bytes",
+        ColumnType::Integer,
+        "bytes",
+        "backlog in IP bytes at the end of the interval, without the packet in service",
+    ),
+    // The last one: readers that count columns find the others where they were.
+    column(
+        "hop",
+        ColumnType::Text,
+        "",
+        "name of the link behind the queue; `link` if there is only one",
+    ),
+];
+
+/// The columns of `flows.parquet`.
+pub const FLOW_COLUMNS: &[ColumnInfo] = &[
+    column(
+        "time_ns",
+        ColumnType::Integer,
+        "ns",
+        "end of the interval, since the start of the run",
+    ),
+    column(
+        "length_ns",
+        ColumnType::Integer,
+        "ns",
+        "time since the flow's previous row, or since its start",
+    ),
+    column(
+        "group",
+        ColumnType::Text,
+        "",
+        "name of the group in the scenario",
+    ),
+    column(
+        "flow",
+        ColumnType::Integer,
+        "",
+        "number of the flow among all groups, from 0 in the order of their start",
+    ),
+    column(
+        "delivered_bytes",
+        ColumnType::Integer,
+        "bytes",
+        "payload that reached the application in the interval",
+    ),
+    column(
+        "goodput_bps",
+        ColumnType::Real,
+        "bit/s",
+        "`delivered_bytes` over `length_ns`",
+    ),
+    column(
+        "rtt_ns",
+        ColumnType::OptionalInteger,
+        "ns",
+        "smoothed RTT at the end of the interval; null before the first measurement, and for datagrams",
+    ),
+    column(
+        "congestion_window_bytes",
+        ColumnType::OptionalInteger,
+        "bytes",
+        "congestion window at the end of the interval; null for datagrams",
+    ),
+    column(
+        "retransmitted",
+        ColumnType::Integer,
+        "segments",
+        "retransmitted in the interval",
+    ),
+];
