@@ -1,14 +1,16 @@
 //! `make validate` and `make validate-grid`: the same scenarios in several worlds, and the tables in `docs/evidence/validation.md`.
 //!
 //! ```text
-//! cargo run --release -p quell-validate --features bpf-cc --bin validate -- [--grid] [--quick] [--help]
+//! cargo run --release -p quell-validate --features bpf-cc --bin validate -- [--grid | --controls] [--quick] [--help]
 //! ```
 //!
-//! Without `--grid`: simulator, virtual and live world. With it: simulator and virtual world, at many more kinds of queues.
+//! Without either: simulator, virtual and live world. With `--grid`: simulator and virtual world, at many more kinds of queues. With
+//! `--controls`: the newer controls at those queues, in the same two.
 //! Each finished run is kept under `target/validate` and not repeated: a comparison that was stopped goes on where it was.
 //! Simulations are made again when the program has changed, virtual runs when what runs inside the guest has.
 
 pub mod case;
+mod controls;
 mod cover;
 pub mod figures;
 pub mod grid;
@@ -44,6 +46,9 @@ pub(crate) struct Arguments {
     /// The simulator against the virtual world, over a grid of queues, controls, rates and RTTs
     #[arg(long)]
     grid: bool,
+    /// The simulator against the virtual world, with the newer controls, each at every kind of queue, and as many seeds of each point
+    #[arg(long, conflicts_with = "grid")]
+    controls: bool,
     /// A quarter of the points, with two seeds; writes no document
     #[arg(long)]
     quick: bool,
@@ -111,7 +116,7 @@ pub fn main() -> ExitCode {
 
 fn compare(arguments: &mut Arguments) -> Result<(), Box<dyn std::error::Error>> {
     // While there is one thread only.
-    let unprepared = match arguments.grid || arguments.no_live {
+    let unprepared = match arguments.grid || arguments.controls || arguments.no_live {
         true => None,
         false => quell_lab::live::prepare().err(),
     };
@@ -124,6 +129,10 @@ fn compare(arguments: &mut Arguments) -> Result<(), Box<dyn std::error::Error>> 
     let store = Store::open(&arguments.kept, kernel, arguments.of_any_code)?;
     if arguments.grid {
         return whole_grid(arguments, &store, kernels, &stop);
+    }
+    if arguments.controls {
+        kernels?;
+        return newer_controls(arguments, &store, &stop);
     }
     let points = coexistence(arguments);
     let mut not_run = Vec::new();
@@ -171,6 +180,33 @@ fn whole_grid(
         "make validate-grid",
         &sheet,
         |explanations| night::part(alone, beside, arguments, explanations),
+    )
+}
+
+fn newer_controls(
+    arguments: &mut Arguments,
+    store: &Store,
+    stop: &AtomicBool,
+) -> Result<(), Box<dyn std::error::Error>> {
+    arguments.most = arguments.seeds;
+    let mut points = controls::points();
+    points.retain(|point| {
+        let case = point.case();
+        (!arguments.quick || case.rate_mbps == 10) && is_named(arguments, &case.id)
+    });
+    let cases = points.iter().map(controls::Point::case).collect();
+    let measured = night::measure(cases, arguments, store, stop)?;
+    print(&night::differences(&measured));
+    let runs = measured.into_iter().map(|(_, runs)| runs);
+    let measured: Vec<_> = points.into_iter().zip(runs).collect();
+    println!("{}", controls::summary(&measured, arguments));
+    let name = "make validate-controls";
+    write(
+        arguments,
+        stop,
+        name,
+        &controls::sheet(&measured),
+        |explanations| controls::part(&measured, arguments, explanations),
     )
 }
 

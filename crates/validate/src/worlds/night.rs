@@ -34,6 +34,11 @@ impl PointRuns {
         Difference::all(Reference::Virtual, &self.sim, &self.guest)
     }
 
+    /// Virtual runs that were made.
+    pub(crate) fn runs(&self) -> usize {
+        self.guest.len()
+    }
+
     /// Chance decides whether a bound holds.
     fn scatters(&self) -> bool {
         self.differences()
@@ -94,12 +99,15 @@ pub(crate) fn measure(
 
 /// Every difference, with the name of its point.
 pub(crate) fn differences(measured: &[(Case, PointRuns)]) -> Vec<(String, Difference)> {
-    let of_point = |(case, measured): &(Case, PointRuns)| {
-        let all = measured.differences().into_iter();
-        all.map(|difference| (case.id.clone(), difference))
-            .collect::<Vec<_>>()
-    };
+    let of_point = |(case, measured): &(Case, PointRuns)| named(case, measured);
     measured.iter().flat_map(of_point).collect()
+}
+
+/// The differences of a point, each with its name.
+pub(crate) fn named(case: &Case, measured: &PointRuns) -> Vec<(String, Difference)> {
+    let all = measured.differences().into_iter();
+    all.map(|difference| (case.id.clone(), difference))
+        .collect()
 }
 
 /// The generated part of the document, of the points of the grid and of those where the control stands beside CUBIC.
