@@ -1,28 +1,56 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * BBR v2 and v3 in a kernel: the hooks around the machine of core/bbr.h. A file that includes this has defined
- *   QUELL_RULES(r)  fills struct bbr_rules
+ *   QUELL_RULES(r)  fills struct bbr_rules; and before, `rules` of that type
  *   QUELL_NAME      the name of the control
  *   QUELL_TEXT      what it is
  *   QUELL_SINGLES   if a super-segment may have one segment at low rates (v2)
  *
  * What an unpatched kernel does not call is found out here: which segments are lost, from the queue of what may be retransmitted, before each
- * hook that follows a loss; and what was in flight when they left (quell_flights.h). ECN is off, as in Google's defaults.
+ * hook that follows a loss; and what was in flight when they left (quell_flights.h). With the parameter `ecn`, both ends echo marks as DCTCP's
+ * do; without it, Google's default, there is no ECN.
  *
  * The state does not fit icsk_ca_priv, which holds a pointer to it. Where there is no memory the window stays as Reno would have it after
  * losses, and grows no more.
  */
 #include "quell_flights.h"
+#include "../tcp_dctcp.h"
 
 struct quell_bbr {
 	struct bbr_state state;
-	struct bbr_rules rules;
 	u32 lost;		/* tp->lost when the losses were looked at */
 	u32 seen;		/* segments up to here were lost, and have been looked at */
 	bool is_probe_acked;	/* this ACK ends at the end of a tail loss probe that was a retransmission */
 	bool is_past_probe;	/* or behind it */
+	bool can_use_ecn;
+	u32 prior_rcv_nxt;	/* rcv_nxt after the last packet that came in, and whether that one had CE */
+	u32 had_ce;
 	struct quell_flights flights;
 };
+
+static struct tcp_congestion_ops quell_bbr;
+/* What a connection whose peer has no ECN goes on with; not registered. */
+static struct tcp_congestion_ops quell_bbr_without_ecn;
+
+/* For all connections together; to be set while there is none. */
+static bool has_ecn;
+
+static int set_ecn(const char *text, const struct kernel_param *param)
+{
+	int error = param_set_bool(text, param);
+
+	quell_bbr.flags = has_ecn ? TCP_CONG_NEEDS_ECN : 0;
+	return error;
+}
+
+static const struct kernel_param_ops ecn_ops = {
+	.set = set_ecn,
+	.get = param_get_bool,
+};
+
+module_param_cb(ecn, &ecn_ops, &has_ecn, 0644);
+module_param_named(ecn_max_rtt, rules.ecn_max_rtt_us, uint, 0644);		/* us; 0 for any */
+module_param_named(ecn_reprobe_gain, rules.ecn_reprobe_gain, uint, 0644);	/* in 1/256 */
 
 /* A connection that is not open yet has none. */
 static struct quell_bbr *bbr_of(const struct sock *sk)
@@ -54,6 +82,7 @@ static void read_sock(const struct sock *sk, struct bbr_sock *k)
 	k->ca_state = inet_csk(sk)->icsk_ca_state;
 	k->is_cwnd_limited = tp->is_cwnd_limited;
 	k->app_limited = tp->app_limited != 0;
+	k->can_use_ecn = bbr_of(sk)->can_use_ecn;
 }
 
 static void write_sock(struct sock *sk, const struct bbr_sock *k)
@@ -83,7 +112,7 @@ static u32 lose(struct quell_bbr *b, struct bbr_sock *k, const struct sk_buff *s
 			.is_app_limited = cb->tx.is_app_limited,
 		};
 
-		bbr_on_lost(&b->rules, &b->state, k, &at);
+		bbr_on_lost(&rules, &b->state, k, &at);
 	}
 	return count;
 }
@@ -120,7 +149,7 @@ static void look_at_losses(struct sock *sk, struct quell_bbr *b)
 		/* Lost, and acknowledged by the same ACK. */
 		struct bbr_lost at = { .lost = 0 };
 
-		bbr_on_lost(&b->rules, &b->state, &k, &at);
+		bbr_on_lost(&rules, &b->state, &k, &at);
 	}
 	b->lost = tp->lost;
 	write_sock(sk, &k);
@@ -136,14 +165,19 @@ static void quell_bbr_init(struct sock *sk)
 	b = *place = kzalloc(sizeof(*b), GFP_ATOMIC | __GFP_NOWARN);
 	if (!b)
 		return;
-	QUELL_RULES(&b->rules);
 	b->lost = tp->lost;
 	b->seen = tp->snd_una;
+	b->can_use_ecn = has_ecn && quell_has_ecn(tp);
+	b->prior_rcv_nxt = tp->rcv_nxt;
 	quell_flights_push(&b->flights, tp);
 	read_sock(sk, &k);
-	bbr_start(&b->rules, &b->state, &k);
+	bbr_start(&rules, &b->state, &k);
 	write_sock(sk, &k);
 	quell_ask_for_pacing(sk);
+	if (has_ecn && !quell_has_ecn(tp)) {
+		WRITE_ONCE(inet_csk(sk)->icsk_ca_ops, &quell_bbr_without_ecn);
+		INET_ECN_dontxmit(sk);
+	}
 }
 
 static void quell_bbr_release(struct sock *sk)
@@ -210,7 +244,7 @@ static QUELL_CONG_CONTROL(quell_bbr_cong_control)
 	a.is_ece = QUELL_HAS_ECE(flag, rs);
 	a.is_probe_acked = b->is_probe_acked;
 	read_sock(sk, &k);
-	bbr_on_ack(&b->rules, &b->state, &k, &a);
+	bbr_on_ack(&rules, &b->state, &k, &a);
 	write_sock(sk, &k);
 	b->is_past_probe = false;
 	quell_flights_push(&b->flights, tp);
@@ -228,9 +262,9 @@ static u32 quell_bbr_ssthresh(struct sock *sk)
 	read_sock(sk, &k);
 	if (b->is_past_probe && k.ca_state < TCP_CA_Recovery) {
 		b->is_past_probe = false;
-		bbr_on_probe_repair(&b->rules, &b->state, &k, k.app_limited);
+		bbr_on_probe_repair(&rules, &b->state, &k, k.app_limited);
 	}
-	bbr_on_reduction(&b->rules, &b->state, &k);
+	bbr_on_reduction(&rules, &b->state, &k);
 	write_sock(sk, &k);
 	return tp->snd_ssthresh;
 }
@@ -244,7 +278,7 @@ static void quell_bbr_set_state(struct sock *sk, u8 new_state)
 		return;
 	look_at_losses(sk, b);
 	read_sock(sk, &k);
-	bbr_on_state(&b->rules, &b->state, &k, new_state);
+	bbr_on_state(&rules, &b->state, &k, new_state);
 	write_sock(sk, &k);
 	/* After a time-out nothing is in flight, before the next ACK. */
 	if (new_state == TCP_CA_Loss)
@@ -260,7 +294,7 @@ static u32 quell_bbr_undo_cwnd(struct sock *sk)
 	if (!b)
 		return tcp_reno_undo_cwnd(sk);
 	read_sock(sk, &k);
-	cwnd = bbr_on_undo(&b->rules, &b->state, &k);
+	cwnd = bbr_on_undo(&rules, &b->state, &k);
 	write_sock(sk, &k);
 	return clamp(cwnd, 1U, tcp_sk(sk)->snd_cwnd_clamp);
 }
@@ -273,14 +307,26 @@ static void quell_bbr_tx_start(struct sock *sk)
 	if (!b)
 		return;
 	read_sock(sk, &k);
-	bbr_on_restart(&b->rules, &b->state, &k);
+	bbr_on_restart(&rules, &b->state, &k);
 	write_sock(sk, &k);
 }
 
 static void quell_bbr_cwnd_event(struct sock *sk, enum tcp_ca_event event)
 {
-	if (event == CA_EVENT_TX_START)
+	struct quell_bbr *b = bbr_of(sk);
+
+	switch (event) {
+	case CA_EVENT_TX_START:
 		quell_bbr_tx_start(sk);
+		break;
+	case CA_EVENT_ECN_IS_CE:
+	case CA_EVENT_ECN_NO_CE:
+		if (b && b->can_use_ecn && quell_has_classic_ecn(tcp_sk(sk)))
+			dctcp_ece_ack_update(sk, event, &b->prior_rcv_nxt, &b->had_ce);
+		break;
+	default:
+		break;
+	}
 }
 
 #ifdef QUELL_SINGLES
@@ -339,6 +385,9 @@ static struct tcp_congestion_ops quell_bbr __read_mostly = {
 static int __init quell_bbr_register(void)
 {
 	BUILD_BUG_ON(sizeof(struct quell_bbr *) > ICSK_CA_PRIV_SIZE);
+	QUELL_RULES(&rules);
+	quell_bbr_without_ecn = quell_bbr;
+	quell_bbr_without_ecn.flags = 0;
 	return tcp_register_congestion_control(&quell_bbr);
 }
 

@@ -3,6 +3,13 @@
 #include "quell_kernel.h"
 #include "core/bbr2.h"
 
+static struct bbr_rules rules __read_mostly;
+
+/* For all connections together; to be set while there is none. */
+module_param_named(loss_threshold, rules.loss_threshold, uint, 0644);	/* in 1/256 */
+module_param_named(beta, rules.beta, uint, 0644);			/* in 1/256 */
+module_param_named(revision, rules.marks_cut_bw, byte, 0644);		/* 1: of 2020 */
+
 #define QUELL_RULES(r) bbr2_rules(r, HZ)
 #define QUELL_NAME "bbr2"
 #define QUELL_TEXT "BBR v2 alpha"

@@ -3,6 +3,8 @@
 #include "quell_kernel.h"
 #include "core/bbr3.h"
 
+static struct bbr_rules rules __read_mostly;
+
 #define QUELL_RULES(r) bbr3_rules_2023(r, HZ)
 #define QUELL_NAME "bbr3"
 #define QUELL_TEXT "BBR v3 of 2023"

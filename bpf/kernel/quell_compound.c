@@ -7,9 +7,18 @@
 #include "quell_kernel.h"
 #include "core/compound.h"
 
-static const struct compound_rules rules = {
+static struct compound_rules rules __read_mostly = {
 	.gamma = 30, .gamma_low = 5, .gamma_high = 30, .low_window = 38, .eta = 1, .lambda = COMPOUND_WHOLE / 4, .paced = 1,
 };
+
+/* For all connections together; to be set while there is none. */
+module_param_named(gamma, rules.gamma, uint, 0644);
+module_param_named(gamma_low, rules.gamma_low, uint, 0644);
+module_param_named(gamma_high, rules.gamma_high, uint, 0644);
+module_param_named(low_window, rules.low_window, uint, 0644);
+module_param_named(eta, rules.eta, uint, 0644);
+module_param_named(lambda, rules.lambda, uint, 0644);	/* in 1/64 */
+module_param_named(paced, rules.paced, byte, 0644);
 
 static void quell_compound_init(struct sock *sk)
 {

@@ -21,9 +21,16 @@ struct quell_prague {
 	u32 prior_rcv_nxt;	/* rcv_nxt after the last packet that came in */
 };
 
-static const struct prague_rules rules = {
+static struct prague_rules rules __read_mostly = {
 	.rtt_target_us = 25000, .rtt_transition = 4, .burst_shift = QUELL_BURST_SHIFT, .rate_mode = 1,
 };
+
+/* For all connections together; to be set while there is none. */
+module_param_named(rtt_target, rules.rtt_target_us, uint, 0644);	/* us, at most 1 s */
+module_param_named(rtt_transition, rules.rtt_transition, uint, 0644);
+module_param_named(first_ce, rules.first_ce_halves, byte, 0644);
+module_param_named(alpha_mode, rules.alpha_one, byte, 0644);
+module_param_named(rate_mode, rules.rate_mode, byte, 0644);
 
 static struct tcp_congestion_ops quell_prague_reno;
 

@@ -5,6 +5,7 @@ use quell_app::Transport;
 use super::capacity::{all_flows, is_ever_unlimited, most_flows};
 use super::changes::try_out;
 use super::control::names;
+use super::kernel_options::module;
 use super::keys::{MOST_FLOWS, MOST_GROUPS};
 use super::memory;
 use super::places::Places;
@@ -28,6 +29,9 @@ pub(super) fn check(
     groups(scenario, world, places, &mut problems);
     if let Some(world @ (World::Virtual | World::Live)) = world {
         offload(scenario, world, places, &mut problems);
+    }
+    if world == Some(World::Virtual) {
+        shared_options(scenario, places, &mut problems);
     }
     for group in &scenario.groups {
         flows(group, scenario, world, places, &mut problems);
@@ -268,6 +272,29 @@ fn access(group: &Group, world: Option<World>, places: &Places<'_>, problems: &m
     }
 }
 
+/// Groups of one control have the same options in a kernel.
+fn shared_options(scenario: &Scenario, places: &Places<'_>, problems: &mut Vec<Problem>) {
+    let with_control = |group: &'_ Group| group.congestion_control.clone();
+    for (index, group) in scenario.groups.iter().enumerate() {
+        let Some(control) = with_control(group) else {
+            continue;
+        };
+        let other = scenario.groups[..index].iter().find(|earlier| {
+            with_control(earlier)
+                .is_some_and(|other| other.name() == control.name() && other != control)
+        });
+        if let Some(other) = other {
+            let allowed = format!(
+                "has other options than in group {}, and the virtual world has one setting of a control for all groups; give both the \
+                 same, or use --world sim",
+                other.name
+            );
+            let key = format!("group.{}.congestion-control", group.name);
+            problems.push(places.problem(&key, control.name(), allowed));
+        }
+    }
+}
+
 /// The simulator has its own controls, with every option; a real stack has those of its kernel, whose options are one
 /// setting for the whole host, or none.
 fn control(group: &Group, world: World, places: &Places<'_>, problems: &mut Vec<Problem>) {
@@ -296,7 +323,12 @@ fn control(group: &Group, world: World, places: &Places<'_>, problems: &mut Vec<
             }
         }
         World::Virtual | World::Live => {
+            let is_settable =
+                |option| world == World::Virtual && module(control.name(), option).is_some();
             for (parameter, value, usual) in control.changed() {
+                if is_settable(parameter.name) {
+                    continue;
+                }
                 let usual = usual.map_or(String::new(), |usual| format!(" of {usual}"));
                 let allowed = format!(
                     "the {} world runs {} as the kernel has it and cannot set {}; leave it at its default{usual}, or use --world sim",

@@ -24,6 +24,7 @@ pub mod figures;
 pub mod find;
 mod guesses;
 mod hint;
+pub mod kernel_options;
 pub mod keys;
 mod lifetimes;
 mod markers;

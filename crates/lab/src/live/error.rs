@@ -61,7 +61,8 @@ impl LiveError {
         match self {
             Self::Environment(reason) => Self::Environment(Reason {
                 fix: reason.fix.map(|_| {
-                    "quell kernel list -v, which shows what each kernel has; --kernel chooses one, quell kernel build makes one"
+                    "quell kernel list -v, which shows what each kernel has; --kernel chooses one, quell kernel build makes one, with quell's own \
+                     controls, which a kernel of an earlier quell lacks"
                         .to_owned()
                 }),
                 ..reason

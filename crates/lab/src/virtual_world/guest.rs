@@ -21,6 +21,7 @@ use rustix::system::uname;
 
 use super::control::{Control, End, Task};
 use super::memory::guest_memory;
+use super::modules::set_options;
 use crate::fill::measure;
 use crate::job::Order;
 use crate::live::live;
@@ -97,6 +98,7 @@ fn run(control: &Control) -> Result<Vec<GroupControl>, RunError> {
         return Ok(Vec::new());
     };
     let scenario = scenario(text, task.memory)?;
+    set_options(&scenario)?;
     let stop = AtomicBool::new(false);
     let mut told = Time::ZERO;
     let mut progress = |now: Time| {

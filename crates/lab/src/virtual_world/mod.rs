@@ -9,6 +9,7 @@ mod control;
 mod guest;
 mod lacks;
 mod memory;
+mod modules;
 mod user;
 
 use std::os::unix::fs::PermissionsExt as _;

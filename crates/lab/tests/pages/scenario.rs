@@ -98,7 +98,7 @@ fn introduction(section: Section) -> &'static str {
         }
         Section::CongestionControl => {
             "Instead of a name, `congestion-control` may be a table with the name and the control's own options, which are in \
-             [controls.md](controls.md). The virtual and the live world run a control as the kernel has it: there options must be at their defaults."
+             [controls.md](controls.md). The live world runs a control as the kernel has it: there options must be at their defaults. The virtual world gives its kernel the options that [kernel.md](../guides/kernel.md#quells-own-congestion-controls) lists."
         }
         Section::Value => {
             "Instead of a name, `value` may be a table with a function, a marker and the marker's own parameters, which are in [values.md](values.md)."

@@ -16,6 +16,7 @@ mod fits;
 mod folders;
 #[path = "../common/not_run.rs"]
 mod not_run;
+mod own_controls;
 mod parity;
 #[path = "../common/pcapng.rs"]
 mod pcapng;

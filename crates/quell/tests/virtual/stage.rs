@@ -6,7 +6,7 @@ use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use quell_kernel::store::Store;
+use quell_kernel::store::{Kernel, Store, own_controls};
 use serde_json::Value;
 
 use crate::not_run::not_run;
@@ -65,6 +65,23 @@ impl Stage {
             fs::copy(kernel.folder.join(name), kept.join(name)).unwrap();
         }
         Some(stage)
+    }
+
+    /// With a kernel that has quell's own controls.
+    pub(crate) fn with_own_controls(test: &str) -> Option<Self> {
+        let newest = Store::open().ok().and_then(|store| store.find(None).ok());
+        let has = |kernel: Kernel| {
+            let there = kernel.congestion_controls().unwrap_or_default();
+            own_controls().iter().all(|own| there.contains(own))
+        };
+        if newest.is_some_and(|kernel| !has(kernel)) {
+            not_run(
+                test,
+                "an earlier quell built the kernel, without quell's controls: make kernel, or quell kernel build",
+            );
+            return None;
+        }
+        Self::new(test)
     }
 
     /// Without a kernel.

@@ -193,3 +193,41 @@ fn arguments_count_as_the_file_does() {
         "{told}"
     );
 }
+
+/// In the virtual world options are parameters of a kernel's module: some can be set, and for all groups alike.
+#[test]
+fn a_guest_takes_the_options_that_its_kernel_has_and_one_setting_of_each() {
+    let load = |world, arguments: &[&str]| {
+        let own = "group.a.congestion-control={ name = \"prague\", rtt_transition = 500 }";
+        let sets: Vec<Override> = [own, "group.voice.app={ kind = \"bulk\" }"]
+            .iter()
+            .chain(arguments)
+            .map(|argument| Override::set(argument).unwrap())
+            .collect();
+        let loaded = Scenario::load("f.toml", GOOD, &sets, Some(world));
+        loaded.map_or_else(|problems| problems.to_string(), |_| "ok".to_owned())
+    };
+    let same = "group.voice.congestion-control={ name = \"prague\", rtt_transition = 500 }";
+    assert_eq!(load(World::Virtual, &[]), "ok");
+    assert_eq!(load(World::Virtual, &[same]), "ok");
+    for (world, argument, words) in [
+        (
+            World::Virtual,
+            "group.voice.congestion-control=prague",
+            "has other options than in group a, and the virtual world has one setting of a control for all groups",
+        ),
+        (
+            World::Virtual,
+            "group.a.congestion-control.burst=1ms",
+            "the virtual world runs prague as the kernel has it and cannot set burst",
+        ),
+        (
+            World::Live,
+            "run.seeds=[1]",
+            "the live world runs prague as the kernel has it and cannot set rtt_transition",
+        ),
+    ] {
+        let told = load(world, &[argument]);
+        assert!(told.contains(words), "{told}");
+    }
+}
