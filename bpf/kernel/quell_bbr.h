@@ -7,13 +7,14 @@
  *   QUELL_SINGLES   if a super-segment may have one segment at low rates (v2)
  *
  * What an unpatched kernel does not call is found out here: which segments are lost, from the queue of what may be retransmitted, before each
- * hook that follows a loss; and what was in flight when they left (quell_flights.h). With the parameter `ecn`, both ends echo marks as DCTCP's
+ * hook that follows a loss; and what was in flight when they left (core/bbr_ring.h). With the parameter `ecn`, both ends echo marks as DCTCP's
  * do; without it, Google's default, there is no ECN.
  *
  * The state does not fit icsk_ca_priv, which holds a pointer to it. Where there is no memory the window stays as Reno would have it after
  * losses, and grows no more.
  */
-#include "quell_flights.h"
+#include "quell_kernel.h"
+#include "core/bbr_ring.h"
 #include "../tcp_dctcp.h"
 
 struct quell_bbr {
@@ -25,7 +26,7 @@ struct quell_bbr {
 	bool can_use_ecn;
 	u32 prior_rcv_nxt;	/* rcv_nxt after the last packet that came in, and whether that one had CE */
 	u32 had_ce;
-	struct quell_flights flights;
+	struct bbr_ring ring;
 };
 
 static struct tcp_congestion_ops quell_bbr;
@@ -96,6 +97,18 @@ static void write_sock(struct sock *sk, const struct bbr_sock *k)
 		tp->app_limited = (tp->delivered + tcp_packets_in_flight(tp)) ? : 1;
 }
 
+static void remember(struct quell_bbr *b, const struct tcp_sock *tp)
+{
+	struct bbr_flight now = {
+		.snd_nxt = tp->snd_nxt,
+		.delivered = tp->delivered,
+		.in_flight = tcp_packets_in_flight(tp),
+		.lost = tp->lost,
+	};
+
+	bbr_ring_push(&b->ring, &now);
+}
+
 /* Each segment of `skb` is lost; `lost` are those found lost before them, as a number of the connection. Returns the number of segments. */
 static u32 lose(struct quell_bbr *b, struct bbr_sock *k, const struct sk_buff *skb, u32 lost)
 {
@@ -105,13 +118,15 @@ static u32 lose(struct quell_bbr *b, struct bbr_sock *k, const struct sk_buff *s
 
 	for (i = 1; i <= count; i++) {
 		u32 end = i < count ? cb->seq + i * length : cb->end_seq;
-		struct quell_flight *entry = quell_flights_find(&b->flights, is_again, is_again ? cb->tx.delivered : end);
-		struct bbr_lost at = {
-			.tx_in_flight = is_again ? entry->in_flight : quell_flight_at(entry, end, k->mss),
-			.lost = lost + i - entry->lost,
-			.is_app_limited = cb->tx.is_app_limited,
-		};
+		struct bbr_departure left;
+		struct bbr_lost at = { .is_app_limited = cb->tx.is_app_limited };
 
+		if (is_again)
+			bbr_ring_again(&b->ring, cb->tx.delivered, &left);
+		else
+			bbr_ring_first(&b->ring, end, k->mss, &left);
+		at.tx_in_flight = left.in_flight;
+		at.lost = left.in_flight ? lost + i - left.lost : 0;
 		bbr_on_lost(&rules, &b->state, k, &at);
 	}
 	return count;
@@ -169,7 +184,7 @@ static void quell_bbr_init(struct sock *sk)
 	b->seen = tp->snd_una;
 	b->can_use_ecn = has_ecn && quell_has_ecn(tp);
 	b->prior_rcv_nxt = tp->rcv_nxt;
-	quell_flights_push(&b->flights, tp);
+	remember(b, tp);
 	read_sock(sk, &k);
 	bbr_start(&rules, &b->state, &k);
 	write_sock(sk, &k);
@@ -203,18 +218,16 @@ static void quell_bbr_in_ack_event(struct sock *sk, u32 flags)
 
 static void fill_flight(struct quell_bbr *b, const struct tcp_sock *tp, const struct rate_sample *rs, struct bbr_ack *a)
 {
-	struct quell_flight *entry;
+	struct bbr_departure left;
 
 	if (!rs->prior_mstamp)
 		return;
-	if (rs->is_retrans) {
-		entry = quell_flights_find(&b->flights, true, rs->prior_delivered);
-		a->tx_in_flight = entry->in_flight;
-	} else {
-		entry = quell_flights_find(&b->flights, false, rs->last_end_seq);
-		a->tx_in_flight = quell_flight_at(entry, rs->last_end_seq, max(tp->mss_cache, 1U));
-	}
-	a->lost = tp->lost - entry->lost;
+	if (rs->is_retrans)
+		bbr_ring_again(&b->ring, rs->prior_delivered, &left);
+	else
+		bbr_ring_first(&b->ring, rs->last_end_seq, max(tp->mss_cache, 1U), &left);
+	a->tx_in_flight = left.in_flight;
+	a->lost = left.in_flight ? tp->lost - left.lost : 0;
 }
 
 static QUELL_CONG_CONTROL(quell_bbr_cong_control)
@@ -247,7 +260,7 @@ static QUELL_CONG_CONTROL(quell_bbr_cong_control)
 	bbr_on_ack(&rules, &b->state, &k, &a);
 	write_sock(sk, &k);
 	b->is_past_probe = false;
-	quell_flights_push(&b->flights, tp);
+	remember(b, tp);
 }
 
 static u32 quell_bbr_ssthresh(struct sock *sk)
@@ -282,7 +295,7 @@ static void quell_bbr_set_state(struct sock *sk, u8 new_state)
 	write_sock(sk, &k);
 	/* After a time-out nothing is in flight, before the next ACK. */
 	if (new_state == TCP_CA_Loss)
-		quell_flights_push(&b->flights, tcp_sk(sk));
+		remember(b, tcp_sk(sk));
 }
 
 static u32 quell_bbr_undo_cwnd(struct sock *sk)

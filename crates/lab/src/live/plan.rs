@@ -261,7 +261,7 @@ impl<'a> Plan<'a> {
     }
 }
 
-/// Of BBR v2 and v3, whose own kernels keep it with each segment: bpf/core/bbr_ring.h, bpf/kernel/quell_flights.h.
+/// Of BBR v2 and v3, whose own kernels keep it with each segment: bpf/core/bbr_ring.h.
 const FLIGHTS: &str = "what was in flight and lost when a segment left: found from a ring of ACKs, without retransmissions in between";
 /// The same as BPF.
 const ORDER: &str = "which segments are lost: taken to be the first ones that are not acknowledged";
