@@ -1,6 +1,8 @@
 //! The contract between an application and its host.
 
-use quell_units::{Bytes, Time};
+use quell_units::{Bytes, Ecn, Time};
+
+use crate::{Event, Message};
 
 /// How far a stream's transport reads ahead of what it has sent between [`Data::Resume`] and
 /// [`Data::Pause`]: a socket buffer of 16 KiB beyond the data in flight.
@@ -34,6 +36,28 @@ impl ConnectionId {
     pub const ONLY: Self = Self(0);
 }
 
+/// How a kind uses the connections of a flow, where one connection after another, with data from the
+/// sender to the receiver, is not enough ([`ApplicationKind::session`](crate::ApplicationKind::session)).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Session {
+    /// The end that opens connections; it gets [`Input::Started`]. Its SYN crosses the link on the way
+    /// from it to the other end.
+    pub opener: Role,
+    /// Whether connections carry messages ([`Data::Message`], [`Input::Message`]), and nothing else.
+    pub framed: bool,
+    /// The most connections that are open at once; at most [`Session::MOST`].
+    pub connections: u32,
+}
+
+impl Session {
+    /// The most connections of one flow that are open at once.
+    pub const MOST: u32 = 16_384;
+}
+
+/// What two ends tell each other in a datagram, beside its sequence number and time: two numbers
+/// that the kind of application defines.
+pub type Content = [u64; 2];
+
 /// Why an end is polled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Input {
@@ -47,15 +71,39 @@ pub enum Input {
     Opened {
         /// The connection.
         connection: ConnectionId,
+        /// Counts the connections of the flow from 0, in the order in which they were asked for. Both
+        /// ends are told the same.
+        serial: u64,
         /// When it was asked for.
         asked: Time,
     },
-    /// Further bytes of a stream arrived in order.
+    /// Further bytes of a stream arrived in order. Of a connection that carries messages, bytes of the
+    /// body of the one that was told last.
     Bytes {
         /// Their connection.
         connection: ConnectionId,
         /// How many.
         count: u64,
+    },
+    /// The header of a message arrived, in order. Its body follows as [`Input::Bytes`], unless it has
+    /// none.
+    Message {
+        /// Its connection.
+        connection: ConnectionId,
+        /// What the header says.
+        message: Message,
+    },
+    /// The other end of the session's connection sends nothing more, and all that it sent has arrived.
+    /// This end may still send. Not told where [`Input::Closed`] says the same at the same time.
+    Ended {
+        /// The connection.
+        connection: ConnectionId,
+    },
+    /// A connection of a session is over without having been closed by both ends: it was reset, or could
+    /// not be opened. Nothing follows, and its number is free.
+    Failed {
+        /// The connection.
+        connection: ConnectionId,
     },
     /// A datagram arrived.
     Datagram {
@@ -65,8 +113,13 @@ pub enum Input {
         sent: Time,
         /// IP length.
         size: Bytes,
+        /// Its ECN field on arrival.
+        ecn: Ecn,
+        /// What the other end told with it.
+        content: Content,
     },
-    /// A connection is over: all that the other end sent has arrived, and nothing follows.
+    /// A connection is over: all that the other end sent has arrived, and nothing follows. In a session
+    /// both ends have finished, and its number is free.
     Closed {
         /// The connection.
         connection: ConnectionId,
@@ -83,8 +136,19 @@ pub enum Action {
     /// This end sends nothing more on the connection: its host closes this direction when all has
     /// been sent.
     Finish(ConnectionId),
-    /// Send one datagram of this IP length.
-    Datagram(Bytes),
+    /// Reset a connection of a session: what has not arrived is lost, and its number is free at once.
+    /// [`Input::Failed`] tells the other end; this end is told nothing more of it.
+    Abort(ConnectionId),
+    /// Send one datagram.
+    Datagram {
+        /// IP length.
+        size: Bytes,
+        /// What to tell the other end, where [`Datagrams::content`](crate::Datagrams::content) says
+        /// that there is room; otherwise zeros.
+        content: Content,
+    },
+    /// Hand this record to whoever observes the run.
+    Record(Event),
     /// Poll with [`Input::Wake`] at this time. It replaces an earlier wish, and is used up by the
     /// poll. A time that has passed means at once: a host that is late is polled until it has caught
     /// up.
@@ -96,6 +160,8 @@ pub enum Action {
 pub enum Data {
     /// Further bytes.
     Bytes(u64),
+    /// A message: its header, and zeros up to its length.
+    Message(Message),
     /// From now on there is always more to send.
     Endless,
     /// There is more to send until [`Data::Pause`]. The transport reads at most [`UNSENT`] ahead.

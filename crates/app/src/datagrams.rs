@@ -43,9 +43,29 @@ pub struct Datagrams {
     pub size: Bytes,
     /// Time between two datagrams.
     pub interval: Interval,
+    /// Whether the receiver sends datagrams, too.
+    pub both_ways: bool,
+    /// Whether they have a [`Content`](crate::Content).
+    pub content: bool,
 }
 
 impl Datagrams {
+    /// Datagrams from the sender to the receiver, without content.
+    pub const fn plain(size: Bytes, interval: Interval) -> Self {
+        Self {
+            size,
+            interval,
+            both_ways: false,
+            content: false,
+        }
+    }
+    /// One of them, without content.
+    pub(crate) const fn one(self) -> Action {
+        Action::Datagram {
+            size: self.size,
+            content: [0; 2],
+        }
+    }
     /// The mean time between two datagrams; at least 1 ns, so that no host is polled for ever.
     pub fn gap(self) -> Time {
         self.interval.mean.max(Time::from_nanos(1))
@@ -259,6 +279,7 @@ impl Application for Receiver {
 mod tests {
     use super::*;
     use crate::answer;
+    use quell_units::Ecn;
 
     const SIZE: Bytes = Bytes::new(186);
 
@@ -268,6 +289,8 @@ mod tests {
             sequence,
             sent,
             size: SIZE,
+            ecn: Ecn::NotEct,
+            content: [0; 2],
         };
         answer(receiver, sent + Time::from_micros(delay_us), input);
     }

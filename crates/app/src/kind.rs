@@ -5,7 +5,7 @@ use std::fmt;
 use quell_units::parameter::Table;
 use quell_units::{Bytes, Random, Time};
 
-use crate::{Application, Datagrams, KindReport, Role, Transport};
+use crate::{Application, Datagrams, KindReport, Role, Session, Transport};
 
 /// The longest period: no run is longer.
 pub(crate) const DAY: Time = Time::from_secs(86_400);
@@ -51,6 +51,11 @@ pub trait ApplicationKind: Clone + fmt::Debug + PartialEq {
             Some(_) => Transport::Datagram,
             None => Transport::Stream,
         }
+    }
+    /// How it uses several connections, or data in both directions; `None` for one connection at a
+    /// time, opened by the sender, with data from the sender to the receiver.
+    fn session(&self) -> Option<Session> {
+        None
     }
     /// Whether a flow may open one connection after another.
     fn renews(&self) -> bool {

@@ -6,7 +6,8 @@
 //!
 //! * [`kinds`]: every kind of application, one file and one line each; [`kind`]: what a kind declares.
 //! * [`datagrams`]: what kinds that send datagrams share.
-//! * [`contract`]: what passes between an end and its host.
+//! * [`contract`]: what passes between an end and its host; [`message`]: messages on a stream;
+//!   [`event`]: records of single events.
 //! * [`report`]: the figures that kinds report; [`durations`]: how long things took.
 //! * [`normal`], [`exponential`]: random lengths of time, from integer tables.
 //!
@@ -22,42 +23,48 @@
 //!
 //! A flow that is stopped from outside ends as if its sender had finished.
 //!
-//! # What the contract leaves room for
+//! # Sessions
 //!
-//! Inputs and actions name their connection, either end may send, and an answer may have several
-//! actions, so these need no other contract:
+//! A kind whose flow is more than that declares a [`Session`]: connections that either end may open,
+//! several at once, with data in both directions and messages.
 //!
-//! * **Several connections at once** (a browser): the end opens further [`ConnectionId`]s. Today's
-//!   hosts carry one connection of a flow at a time.
-//! * **Requests and responses**: [`Action::Send`] at either end of one connection. Real hosts can; the
-//!   modelled TCP has data in one direction only. Message boundaries come from a framer in this crate,
-//!   as a variant of [`Data`] and one of [`Input`] that carry a message's header.
-//! * **A client that opens connections**: hosts send [`Input::Started`] to the receiving end, where a
-//!   kind says so.
-//! * **Datagrams in both directions**: [`Action::Datagram`] at either end, [`Application::sent`] at
-//!   both. Today's modelled host sends those of the sending end only.
-//! * **Think times**: [`Action::WakeAt`], at any time, connected or not.
-//! * **Records of single events**: an action that hands one to the host's observer.
+//! 1. [`Input::Started`] goes to the end that opens connections. It may [`Action::Open`] any that is
+//!    free, at any time.
+//! 2. [`Input::Opened`] at each end: the connection is up there. Either end may send at once.
+//! 3. Each end says [`Action::Finish`] when it has no more to send; [`Input::Ended`] tells the other
+//!    end when everything has arrived. When both have, [`Input::Closed`] goes to both.
+//! 4. Either end may [`Action::Abort`] instead; [`Input::Failed`] goes to the other one.
+//!
+//! Wakes belong to the flow, not to a connection, at either end. A flow of a session that is stopped
+//! from outside sends and opens nothing more.
+//!
+//! Datagrams may go both ways, if the kind says so ([`Datagrams::both_ways`]).
 
 #![forbid(unsafe_code)]
 
 pub mod contract;
 pub mod datagrams;
 pub mod durations;
+pub mod event;
 pub mod exponential;
 pub mod kind;
 pub mod kinds;
+pub mod message;
 pub mod normal;
 pub mod report;
 
-pub use contract::{Action, Application, ConnectionId, Data, Ends, Input, Role, Transport, UNSENT};
+pub use contract::{
+    Action, Application, ConnectionId, Content, Data, Ends, Input, Role, Session, Transport, UNSENT,
+};
 pub use datagrams::{DatagramReport, Datagrams, Delays, MAX_DATAGRAM, MIN_DATAGRAM};
 pub use durations::Durations;
+pub use event::{Event, Outcome};
 pub use kind::ApplicationKind;
 pub use kinds::bulk::BulkReport;
 pub use kinds::on_off::{BurstReport, OnOffReport};
 pub use kinds::transfer::TransferReport;
 pub use kinds::{App, AppConfig, Bulk, Cbr, Entry, KINDS, NAMES, OnOff, Report, Transfer, find};
+pub use message::{Arrived, Deframer, Message, Piece};
 pub use quell_units::{Distribution, Interval, Period};
 pub use report::{
     Column, Figure, FigureInfo, Form, FormInfo, KindReport, Notation, Part, Quantity, Times, Value,

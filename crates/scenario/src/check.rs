@@ -256,7 +256,7 @@ fn access(group: &Group, world: Option<World>, places: &Places<'_>, problems: &m
         let key = format!("group.{}.access-rate", group.name);
         problems.push(places.problem(&key, group.access_rate, allowed));
     };
-    if let Some(Datagrams { size, interval }) = group.app.datagrams()
+    if let Some(Datagrams { size, interval, .. }) = group.app.datagrams()
         && group.access_rate.time_for(size) > interval.mean
     {
         refuse(format!(

@@ -10,7 +10,7 @@
 //! flow's counters go on.
 
 use quell_app::{Action, App, Application as _, ConnectionId, Data, Input, Report, Role, UNSENT};
-use quell_aqm::Observer;
+use quell_aqm::{Observer, Packet as _};
 use quell_measure::{Direction, FlowId, FlowSample};
 use quell_tcp::cache::prefetch;
 use quell_tcp::{Receiver, ReceiverConfig, Sender, SenderConfig, SenderStats};
@@ -46,6 +46,8 @@ pub(crate) struct Flow {
     state: State,
     /// Number of the connection, as in [`Label::connection`].
     connection: u8,
+    /// Connections before the present one.
+    serial: u64,
     /// When the sender's application wishes to be polled.
     wish: Time,
     sender_app: App,
@@ -149,6 +151,7 @@ impl Flow {
             direction: config.direction,
             state: State::Waiting,
             connection: 0,
+            serial: 0,
             wish: Time::MAX,
             sender_app: config.app.end(Role::Sender, config.random.clone()),
             receiver_app: config.app.end(Role::Receiver, config.random.clone()),
@@ -223,6 +226,7 @@ impl Flow {
             *random = Random::new(random.u64(), "control");
             **stream = Stream::new(&renewal.ends);
             self.connection = (self.connection + 1) % CONNECTIONS;
+            self.serial += 1;
         }
         stream.asked = now;
         stream.sender.open(now);
@@ -233,6 +237,7 @@ impl Flow {
         let connection = ConnectionId::ONLY;
         let opened = Input::Opened {
             connection,
+            serial: self.serial,
             asked: now,
         };
         self.tell_receiver_app(opened, now, network);
@@ -321,6 +326,8 @@ impl Flow {
                     sequence: packet.sequence(),
                     sent: packet.timestamp(),
                     size: packet.payload() + DATAGRAM_HEADERS,
+                    ecn: packet.ecn(),
+                    content: [0; 2],
                 };
                 self.tell_receiver_app(input, now, network);
             }
@@ -352,6 +359,7 @@ impl Flow {
             State::Opening if stream.sender.is_established() => {
                 let opened = Input::Opened {
                     connection: ConnectionId::ONLY,
+                    serial: self.serial,
                     asked: stream.asked,
                 };
                 self.state = State::Up;
@@ -479,6 +487,7 @@ impl Flow {
             (Action::Open(_), _) => self.open(now, network),
             (Action::Send(_, data), Transport::Stream(stream)) => match data {
                 Data::Bytes(bytes) => stream.sender.write(bytes),
+                Data::Message(message) => stream.sender.write(message.length),
                 Data::Endless => stream.sender.write_endless(),
                 Data::Resume => stream.sender.write_until_retracted(),
                 // The socket's buffer was full: the application is never slower than the transport.
@@ -488,7 +497,7 @@ impl Flow {
                 stream.sender.close();
                 self.state = State::Closing;
             }
-            (Action::Datagram(size), Transport::Datagrams(datagrams)) => {
+            (Action::Datagram { size, .. }, Transport::Datagrams(datagrams)) => {
                 let packet = Packet::datagram(label, datagrams.next, now, size, datagrams.ecn);
                 datagrams.next += 1;
                 network.tell(&packet, None);
@@ -497,7 +506,7 @@ impl Flow {
                     None => network.send(packet, now),
                 }
             }
-            (Action::Send(..) | Action::Finish(_) | Action::Datagram(_), _) => {}
+            _ => {}
         }
     }
 

@@ -327,7 +327,7 @@ fn bursts_of_datagrams_leave_at_their_times() {
     let app = OnOff {
         on: Period::fixed(MS(100)),
         off: Period::fixed(MS(400)),
-        datagrams: Some(Datagrams { size, interval }),
+        datagrams: Some(Datagrams::plain(size, interval)),
     };
     let flow = FlowConfig {
         app: app.into(),

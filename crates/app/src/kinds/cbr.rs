@@ -51,8 +51,7 @@ impl ApplicationKind for Cbr {
 
 impl Cbr {
     const fn plan(&self) -> Datagrams {
-        let Self { size, interval } = *self;
-        Datagrams { size, interval }
+        Datagrams::plain(self.size, self.interval)
     }
 }
 
@@ -87,7 +86,7 @@ impl Application for Sender {
             _ => return,
         };
         let next = if due <= now {
-            actions.push(Action::Datagram(self.datagrams.size));
+            actions.push(self.datagrams.one());
             self.sent += 1;
             due + self.datagrams.draw_gap(&mut self.random)
         } else {
@@ -112,7 +111,7 @@ mod tests {
     fn sender(mean: Time, stddev: Time) -> Sender {
         let interval = Interval { mean, stddev };
         let size = SIZE;
-        Sender::new(Datagrams { size, interval }, Random::new(1, "cbr"))
+        Sender::new(Datagrams::plain(size, interval), Random::new(1, "cbr"))
     }
 
     /// Polls `sender` whenever it asks, and returns the times of its datagrams.
@@ -123,7 +122,7 @@ mod tests {
             let mut next = None;
             for action in answer(sender, now, input) {
                 match action {
-                    Action::Datagram(SIZE) => times.push(now),
+                    Action::Datagram { size: SIZE, .. } => times.push(now),
                     Action::WakeAt(at) => next = Some(at),
                     other => panic!("{other:?}"),
                 }
@@ -169,9 +168,11 @@ mod tests {
         let late = Time::from_millis(35);
         for k in 2..=4 {
             let next = Action::WakeAt(Time::from_millis(10 * k));
+            let content = [0; 2];
+            let size = SIZE;
             assert_eq!(
                 answer(&mut sender, late, Input::Wake),
-                [Action::Datagram(SIZE), next]
+                [Action::Datagram { size, content }, next]
             );
         }
         assert_eq!(

@@ -10,7 +10,7 @@ use quell_units::{Bytes, Parameter, ParameterError, Random, Settings, Time};
 
 use crate::{
     Action, Application, ApplicationKind, Datagrams, FigureInfo, FormInfo, Input, KindReport, Role,
-    Transport, Value,
+    Session, Transport, Value,
 };
 
 /// What there is to know of a kind of application without making one.
@@ -120,6 +120,10 @@ macro_rules! applications {
             /// What carries its data.
             pub fn transport(&self) -> Transport {
                 match self { $(Self::$kind(kind) => kind.transport(),)* }
+            }
+            /// How it uses connections, see [`ApplicationKind::session`].
+            pub fn session(&self) -> Option<Session> {
+                match self { $(Self::$kind(kind) => kind.session(),)* }
             }
             /// Whether a flow may open one connection after another.
             pub fn renews(&self) -> bool {

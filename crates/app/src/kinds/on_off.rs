@@ -66,7 +66,7 @@ impl ApplicationKind for OnOff {
         Self {
             on: parameters.on,
             off: parameters.off,
-            datagrams: datagrams.map(|(size, interval)| Datagrams { size, interval }),
+            datagrams: datagrams.map(|(size, interval)| Datagrams::plain(size, interval)),
         }
     }
     fn end(&self, role: Role, random: Random) -> Self::End {
@@ -295,7 +295,7 @@ impl StreamReceiver {
         match input {
             Input::Started => actions.push(Action::Open(ConnectionId::ONLY)),
             Input::Bytes { count, .. } => self.bytes += count,
-            Input::Wake | Input::Opened { .. } | Input::Datagram { .. } | Input::Closed { .. } => {}
+            _ => {}
         }
     }
     fn start_counting(&mut self, bursts: u64) {
@@ -339,7 +339,7 @@ impl DatagramSender {
             _ => return,
         };
         if due <= now {
-            actions.push(Action::Datagram(self.datagrams.size));
+            actions.push(self.datagrams.one());
             self.sent += 1;
             due += self.datagrams.draw_gap(&mut self.phases.random);
             if due >= on_until {
@@ -363,16 +363,14 @@ mod tests {
     const SIZE: Bytes = Bytes::new(200);
     const OPENED: Input = Input::Opened {
         connection: ONLY,
+        serial: 0,
         asked: Time::ZERO,
     };
 
     fn end(role: Role, on: Period, off: Period, interval: Option<Time>) -> End {
-        let datagrams = interval.map(|mean| Datagrams {
-            size: SIZE,
-            interval: Interval {
-                mean,
-                stddev: Time::ZERO,
-            },
+        let datagrams = interval.map(|mean| {
+            let stddev = Time::ZERO;
+            Datagrams::plain(SIZE, Interval { mean, stddev })
         });
         let on_off = OnOff { on, off, datagrams };
         on_off.end(role, Random::new(1, "on-off"))
@@ -484,7 +482,10 @@ mod tests {
     fn datagrams_leave_at_their_interval_while_on() {
         let mut sender = datagrams(Period::fixed(MS(50)), Period::fixed(MS(100)), MS(20));
         let sent = times(&mut sender, Input::Started, MS(10), MS(400));
-        assert!(sent.iter().all(|sent| sent.1 == Action::Datagram(SIZE)));
+        assert!(
+            sent.iter()
+                .all(|sent| matches!(sent.1, Action::Datagram { size: SIZE, .. }))
+        );
         let sent: Vec<u64> = sent
             .iter()
             .map(|(at, _)| at.as_nanos() / 1_000_000)
@@ -530,7 +531,7 @@ mod tests {
             let on_off = OnOff {
                 on: Period::fixed(on),
                 off: Period::fixed(off),
-                datagrams: Some(Datagrams { size, interval }),
+                datagrams: Some(Datagrams::plain(size, interval)),
             };
             on_off.datagram_gap()
         };

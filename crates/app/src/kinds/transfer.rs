@@ -209,7 +209,7 @@ impl Renewal {
                     actions.push(Action::WakeAt(now + draw(pause, &mut self.random)));
                 }
             }
-            Input::Opened { .. } | Input::Bytes { .. } | Input::Datagram { .. } => {}
+            _ => {}
         }
     }
 }
@@ -291,7 +291,7 @@ impl Application for Receiver {
             }
             Input::Bytes { count, .. } => self.take(now, count),
             Input::Closed { .. } => self.cut_short += u64::from(self.asked.take().is_some()),
-            Input::Started | Input::Wake | Input::Datagram { .. } => {}
+            _ => {}
         }
         self.renewal.poll(now, input, actions);
     }
@@ -333,7 +333,11 @@ mod tests {
 
     fn opened(asked: Time) -> Input {
         let connection = ONLY;
-        Input::Opened { connection, asked }
+        Input::Opened {
+            connection,
+            serial: 0,
+            asked,
+        }
     }
 
     fn bytes(count: u64) -> Input {

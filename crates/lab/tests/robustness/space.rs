@@ -74,6 +74,17 @@ fn a_guest_accepts_a_change_after_which_a_default_has_no_effect() {
     agreed(&loaded.scenario, text);
 }
 
+/// `delay` has an effect with a threshold in time only: the change leaves it without, and the resolved scenario names its
+/// default.
+#[test]
+fn a_guest_accepts_a_threshold_of_gsp_that_becomes_one_in_bytes() {
+    let text = "schema = 1\nname = \"changed\"\n[link]\nrate = \"2gbit\"\nqueue = { kind = \"gsp\", interval = \"1us\" }\n\
+                [[group]]\nname = \"a\"\nrtt = \"5ms\"\napp = \"bulk\"\n[run]\nduration = \"1s\"\n\
+                [[at]]\ntime = \"500ms\"\nset = { \"link.queue.threshold\" = \"1500B\" }\n";
+    let loaded = Scenario::load("changed", text, &[], Some(World::Virtual)).unwrap();
+    agreed(&loaded.scenario, text);
+}
+
 /// RED derives `max` so that its default probability fits, and the resolved scenario names that probability.
 #[test]
 fn a_guest_accepts_a_rate_at_which_a_default_depends_on_another() {

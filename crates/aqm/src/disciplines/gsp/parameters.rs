@@ -4,7 +4,7 @@ use alloc::format;
 
 use super::adaptation::{Law, PARTS};
 use crate::limit::QueueLimit;
-use crate::parameter::{Amount, Domain, Given, Parameter, ParameterError, Preset};
+use crate::parameter::{Amount, Domain, Parameter, ParameterError, Preset};
 use crate::qdisc::Backlog;
 use crate::units::{Bytes, Rate, Time, name_of, parameters, words};
 
@@ -78,7 +78,7 @@ parameters! {
             help: "The largest cumulative time; it sets the shortest timeout.",
             ..ROW
         },
-        delay: Given<Delay> = Parameter {
+        delay: Delay = Parameter {
             domain: Delay::DOMAIN,
             default: Preset::Is("backlog"),
             source: "backlog: quell; sojourn: ns-3 port",
@@ -121,7 +121,7 @@ pub(super) enum Threshold {
 impl Threshold {
     /// `q · 8 / rate > time` exactly when `q` is more than the whole bytes that the rate carries in that time.
     fn of(parameters: &Parameters, rate: Rate) -> Self {
-        match (parameters.threshold, parameters.delay.value) {
+        match (parameters.threshold, parameters.delay) {
             (Amount::Time(time), Delay::Sojourn) => Self::Sojourn(time),
             (amount, _) => match QueueLimit::at_rate(amount, rate) {
                 QueueLimit::Packets(packets) => Self::Packets(packets),
@@ -194,16 +194,17 @@ pub(super) fn check_threshold(parameters: &Parameters, rate: Rate) -> Result<(),
 /// Refuses switches that would have no effect beside a threshold of this unit.
 pub(super) fn check_switches(parameters: &Parameters) -> Result<(), ParameterError> {
     let in_time = matches!(parameters.threshold, Amount::Time(_));
-    let Given { value, is_given } = parameters.delay;
-    if is_given && !in_time {
+    let by_sojourn = parameters.delay == Delay::Sojourn;
+    // The default is not refused: a resolved scenario names it, whatever the threshold is.
+    if by_sojourn && !in_time {
         let allowed = "has an effect only with a threshold in time";
         return Err(ParameterError::new(
             name_of!(Parameters, delay),
-            value,
+            parameters.delay,
             allowed,
         ));
     }
-    if parameters.count_arriving && in_time && value == Delay::Sojourn {
+    if parameters.count_arriving && by_sojourn {
         let allowed = "has no effect with delay = \"sojourn\"";
         return Err(ParameterError::new(
             name_of!(Parameters, count_arriving),

@@ -10,7 +10,7 @@ use std::os::fd::OwnedFd;
 use std::sync::atomic::Ordering;
 
 use quell_app::Input;
-use quell_units::{Bytes, Time};
+use quell_units::{Bytes, Ecn, Time};
 
 use super::{Context, End, State};
 use crate::traffic::datagram::{self, BATCH, Incoming, Outgoing};
@@ -248,6 +248,8 @@ impl End {
                 sequence: incoming.sequence,
                 sent: incoming.sent,
                 size,
+                ecn: Ecn::NotEct,
+                content: [0; 2],
             },
         );
         self.drive(context);

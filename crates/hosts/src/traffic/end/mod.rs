@@ -253,6 +253,7 @@ impl End {
                     stream.queue(bytes);
                     Ok(())
                 }
+                Data::Message(_) => Err(FlowFailure::WrongTransport),
                 Data::Endless => {
                     context.shared.flows[self.index]
                         .endless
@@ -274,12 +275,10 @@ impl End {
                 self.finished = true;
                 Ok(())
             }
-            (Action::Datagram(size), State::Datagrams(datagrams)) => {
+            (Action::Datagram { size, .. }, State::Datagrams(datagrams)) => {
                 datagrams.queue(context.now(), size)
             }
-            (Action::Open(_) | Action::Send(..) | Action::Finish(_) | Action::Datagram(_), _) => {
-                Err(FlowFailure::WrongTransport)
-            }
+            _ => Err(FlowFailure::WrongTransport),
         }
     }
 
@@ -460,9 +459,17 @@ impl End {
 
     /// A connection has been asked for. An application that receives answers nothing.
     fn tell_early(&mut self, context: &Context, asked: Time) {
-        let connection = ConnectionId::ONLY;
-        let opened = Input::Opened { connection, asked };
+        let opened = self.opened(asked);
         self.app.poll(context.now(), opened, &mut Vec::new());
+    }
+
+    /// What the application is told of the connection that is announced now.
+    fn opened(&self, asked: Time) -> Input {
+        Input::Opened {
+            connection: ConnectionId::ONLY,
+            serial: self.told.saturating_sub(1),
+            asked,
+        }
     }
 
     /// The run is over. The socket stays open until [`End`] is dropped, but closing it will send nothing more than a reset.
@@ -532,9 +539,8 @@ impl End {
         let (connections, opened) = self.shared(context).opened();
         if connections > self.told {
             self.told = connections;
-            let connection = ConnectionId::ONLY;
-            let asked = opened;
-            self.poll(context, Input::Opened { connection, asked });
+            let opened = self.opened(opened);
+            self.poll(context, opened);
         }
         self.drive(context);
     }

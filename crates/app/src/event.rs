@@ -1,0 +1,75 @@
+//! Records of single events: one item, page, segment, frame or call interval each.
+
+use quell_units::Time;
+
+/// How an event ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Outcome {
+    /// As intended.
+    Complete,
+    /// Not ended when the run did.
+    Unfinished,
+    /// Its connection was reset, or could not be opened.
+    Failed,
+    /// Never begun, for want of room.
+    Refused,
+    /// Complete, but too late to be of use.
+    Late,
+    /// Left out by its source, because something newer was there.
+    Skipped,
+    /// A part of it never arrived.
+    Lost,
+    /// Given up by its user.
+    Abandoned,
+}
+
+impl Outcome {
+    /// All of them.
+    pub const ALL: [Self; 8] = [
+        Self::Complete,
+        Self::Unfinished,
+        Self::Failed,
+        Self::Refused,
+        Self::Late,
+        Self::Skipped,
+        Self::Lost,
+        Self::Abandoned,
+    ];
+
+    /// The name in results.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Complete => "complete",
+            Self::Unfinished => "unfinished",
+            Self::Failed => "failed",
+            Self::Refused => "refused",
+            Self::Late => "late",
+            Self::Skipped => "skipped",
+            Self::Lost => "lost",
+            Self::Abandoned => "abandoned",
+        }
+    }
+}
+
+/// One event of an application. Times are those of the run, at the end that records it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Event {
+    /// What it is: `item`, `page`, `segment`, `frame`, `interval`.
+    pub kind: &'static str,
+    /// Counts the events of this kind and flow from 0, as planned: the same in every world.
+    pub number: u64,
+    /// When it began: the user asked for it.
+    pub started: Time,
+    /// When its first byte was there.
+    pub first: Option<Time>,
+    /// When its last byte was there.
+    pub last: Option<Time>,
+    /// When it was over.
+    pub ended: Option<Time>,
+    /// Bytes of payload that were asked for.
+    pub size: u64,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// A figure that the kind defines, such as the level of a segment; 0 without one.
+    pub value: u64,
+}
