@@ -105,6 +105,12 @@ pub enum Input {
         /// The connection.
         connection: ConnectionId,
     },
+    /// The answer to [`Action::WhenSent`]: every byte that this end has given to the connection has been
+    /// sent at least once. Some may be in flight, or lost and not repaired yet.
+    Sent {
+        /// The connection.
+        connection: ConnectionId,
+    },
     /// A datagram arrived.
     Datagram {
         /// Counted from 0 by the sending host, in the order of sending.
@@ -133,6 +139,23 @@ pub enum Action {
     Open(ConnectionId),
     /// Send on a connection that is up.
     Send(ConnectionId, Data),
+    /// Tell with [`Input::Sent`], once, when nothing that this end has given to the connection of a
+    /// session waits to be sent for the first time, neither in the transport nor in the host in front
+    /// of it. It is how an application that makes its data as late as possible learns that the next
+    /// piece may follow.
+    ///
+    /// * If nothing waits when the host carries this out, it tells at the same time, but after the poll
+    ///   that asked: never from within it.
+    /// * A later [`Action::Send`] on the connection belongs to what is waited for. A second wish
+    ///   before the answer changes nothing.
+    /// * What waits in a queue behind the transport (the host's own link) has been sent.
+    /// * The wish ends without an answer with the connection.
+    ///
+    /// A modelled host asks its connection for the bytes that it has not sent. On Linux these are
+    /// `SIOCOUTQNSD`, and with `TCP_NOTSENT_LOWAT` at 1 the socket becomes writable at the first
+    /// acknowledgement that finds none. That option also stops a `write` after one segment, so it is to
+    /// be set for the time of the wish only.
+    WhenSent(ConnectionId),
     /// This end sends nothing more on the connection: its host closes this direction when all has
     /// been sent.
     Finish(ConnectionId),

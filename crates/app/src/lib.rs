@@ -35,6 +35,9 @@
 //!    end when everything has arrived. When both have, [`Input::Closed`] goes to both.
 //! 4. Either end may [`Action::Abort`] instead; [`Input::Failed`] goes to the other one.
 //!
+//! An end that prefers new data to old gives its connection one piece at a time, and asks with
+//! [`Action::WhenSent`] when the next may follow.
+//!
 //! Wakes belong to the flow, not to a connection, at either end. A flow of a session that is stopped
 //! from outside sends and opens nothing more.
 //!
