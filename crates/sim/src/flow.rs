@@ -189,8 +189,8 @@ impl Flow {
                 State::Up
             }
         };
-        self.poll_sender_app(Input::Started, now, network);
-        self.wake_sender_app(now, network);
+        self.poll_sender_app(Input::Started, now, network, options);
+        self.wake_sender_app(now, network, options);
         self.flush(End::Sender, now, network, options);
     }
 
@@ -297,7 +297,7 @@ impl Flow {
                         stream.sender.on_segment(&segment, now);
                         if self.state != State::Up {
                             stream.sender.release_if_finished();
-                            self.proceed(now, network);
+                            self.proceed(now, network, options);
                         }
                     }
                     End::Receiver => {
@@ -351,7 +351,12 @@ impl Flow {
     }
 
     /// Follows the state of the connection after an arrival at the sender.
-    fn proceed<O: Observer<Packet>>(&mut self, now: Time, network: &mut Network<O>) {
+    fn proceed<O: Observer<Packet>>(
+        &mut self,
+        now: Time,
+        network: &mut Network<O>,
+        options: &mut OptionStore,
+    ) {
         let Transport::Stream(stream) = &self.transport else {
             return;
         };
@@ -363,12 +368,12 @@ impl Flow {
                     asked: stream.asked,
                 };
                 self.state = State::Up;
-                self.poll_sender_app(opened, now, network);
-                self.wake_sender_app(now, network);
+                self.poll_sender_app(opened, now, network, options);
+                self.wake_sender_app(now, network, options);
             }
             State::Closing if stream.sender.is_done() => {
                 self.state = State::Idle;
-                self.poll_sender_app(CLOSED, now, network);
+                self.poll_sender_app(CLOSED, now, network, options);
             }
             _ => {}
         }
@@ -384,7 +389,7 @@ impl Flow {
     ) {
         if end == End::Sender {
             self.leave_access(now, network);
-            self.wake_sender_app(now, network);
+            self.wake_sender_app(now, network, options);
         }
         if let Transport::Stream(stream) = &mut self.transport {
             match end {
@@ -469,10 +474,18 @@ impl Flow {
         input: Input,
         now: Time,
         network: &mut Network<O>,
+        options: &mut OptionStore,
     ) {
         let mut actions = std::mem::take(&mut network.actions);
         self.sender_app.poll(now, input, &mut actions);
+        let mut has_written = false;
         for action in actions.drain(..) {
+            // A write sends what may leave before the application shuts down: the FIN stands on data
+            // only where some has to wait (Linux `tcp_send_fin`).
+            if has_written && matches!(action, Action::Finish(_)) {
+                self.flush(End::Sender, now, network, options);
+            }
+            has_written |= matches!(action, Action::Send(..));
             self.obey(action, now, network);
         }
         network.actions = actions;
@@ -511,10 +524,15 @@ impl Flow {
     }
 
     /// Polls the sender's application until it has caught up with the time.
-    fn wake_sender_app<O: Observer<Packet>>(&mut self, now: Time, network: &mut Network<O>) {
+    fn wake_sender_app<O: Observer<Packet>>(
+        &mut self,
+        now: Time,
+        network: &mut Network<O>,
+        options: &mut OptionStore,
+    ) {
         while self.wish <= now {
             self.wish = Time::MAX;
-            self.poll_sender_app(Input::Wake, now, network);
+            self.poll_sender_app(Input::Wake, now, network, options);
         }
     }
 

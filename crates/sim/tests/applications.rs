@@ -79,6 +79,27 @@ fn a_transfer_within_the_initial_window_takes_a_handshake_and_half_an_rtt() {
     }
 }
 
+/// An application writes, and then shuts down. Linux `tcp_send_fin`: the FIN stands on the last segment
+/// that waits, or else leaves by itself.
+#[test]
+fn the_fin_rides_on_data_only_where_some_has_to_wait() {
+    for (size, sent) in [
+        (1, 1 + 1),
+        (10_000, 7 + 1),
+        (10 * MSS, 10 + 1),
+        (10 * MSS + 1, 11),
+        (20 * MSS, 20),
+    ] {
+        let mut simulator = over(10, MS(20), vec![transfer(size, None)]);
+        run(&mut simulator, S(2));
+        let found = simulator.tcp(FlowId(0)).unwrap().sent;
+        assert_eq!(found, sent, "{size}");
+        // SYN and ACK come on top.
+        let forward = simulator.observer(Hop::FIRST, Direction::Forward);
+        assert_eq!(forward.delivered, sent + 2, "{size}");
+    }
+}
+
 #[test]
 fn a_megabyte_over_an_empty_link_takes_its_slow_start_and_its_serialisation() {
     // 10 Mbit/s × 20 ms are 17 segments. The initial window of 10 leaves a gap: its last segment is
