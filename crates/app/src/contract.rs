@@ -207,6 +207,13 @@ pub trait Application {
         0
     }
 
+    /// A stretch of the measured time ends at `now`: [`Application::report`] and
+    /// [`Application::start_counting`] follow, with no poll between. An end that measures how long
+    /// something lasts counts up to here. `now` may lie before the last poll, where a host is late.
+    fn advance(&mut self, now: Time) {
+        let _ = now;
+    }
+
     /// The measured time starts: forgets what was counted so far. `sent` is [`Application::sent`] of
     /// the other end at this moment; datagrams that are still in flight are not counted at all. A
     /// transfer that is in flight counts when it completes.
@@ -249,6 +256,12 @@ impl<S: Application, R: Application<Report = S::Report>> Application for Ends<S,
         match self {
             Self::Sender(end) => end.sent(),
             Self::Receiver(end) => end.sent(),
+        }
+    }
+    fn advance(&mut self, now: Time) {
+        match self {
+            Self::Sender(end) => end.advance(now),
+            Self::Receiver(end) => end.advance(now),
         }
     }
     fn start_counting(&mut self, sent: u64) {

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use quell_units::parameter::Table;
-use quell_units::{Bytes, Random, Time};
+use quell_units::{Bytes, ParameterError, Random, Time};
 
 use crate::{Application, Datagrams, KindReport, Role, Session, Transport};
 
@@ -31,7 +31,16 @@ pub trait ApplicationKind: Clone + fmt::Debug + PartialEq {
     /// What it reports.
     type Report: KindReport;
 
-    /// The application with these parameters.
+    /// Whether the parameters go with each other, beyond what the table says of each.
+    ///
+    /// # Errors
+    ///
+    /// One of them does not.
+    fn check(parameters: &Self::Parameters) -> Result<(), ParameterError> {
+        let _ = parameters;
+        Ok(())
+    }
+    /// The application with these parameters, which [`ApplicationKind::check`] has passed.
     fn new(parameters: Self::Parameters) -> Self;
 
     /// One of its ends. Its randomness is drawn from `random` alone; both ends have the same stream.

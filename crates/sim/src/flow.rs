@@ -579,10 +579,11 @@ impl Flow {
     }
 
     /// Report of the receiver's application since the last call, or since the start.
-    pub(crate) fn take_report(&mut self) -> Option<Report> {
+    pub(crate) fn take_report(&mut self, now: Time) -> Option<Report> {
         if !self.is_up() {
             return None;
         }
+        self.receiver_app.advance(now);
         let sent = self.sender_app.sent();
         let report = self.receiver_app.report(sent);
         self.receiver_app.start_counting(sent);

@@ -245,7 +245,7 @@ impl<O: Observer<Packet>> Simulator<O> {
     }
     /// Report of a flow's application since the last call; `None` before its start.
     pub fn take_report(&mut self, flow: FlowId) -> Option<Report> {
-        self.flows.get_mut(flow.index())?.take_report()
+        self.flows.get_mut(flow.index())?.take_report(self.now)
     }
     /// Counters and state of a flow's TCP sender; `None` for datagrams.
     pub fn tcp(&self, flow: FlowId) -> Option<SenderStats> {

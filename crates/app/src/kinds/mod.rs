@@ -30,7 +30,7 @@ pub struct Entry {
     pub example: &'static str,
     /// The forms that its report can have.
     pub forms: fn() -> Vec<FormInfo>,
-    make: fn(&Settings) -> AppConfig,
+    make: fn(&Settings) -> Result<AppConfig, ParameterError>,
 }
 
 impl Entry {
@@ -38,7 +38,7 @@ impl Entry {
     ///
     /// # Errors
     ///
-    /// A parameter is missing, or has no effect.
+    /// A parameter is missing, has no effect, or does not go with another one.
     pub fn configure(&self, settings: &Settings) -> Result<AppConfig, ParameterError> {
         settings.check()?;
         let is_given = |name: &&&str| settings.is_given(name);
@@ -51,7 +51,7 @@ impl Entry {
                 allowed: format!("{} are given together", self.together.join(" and ")),
             });
         }
-        Ok((self.make)(settings))
+        (self.make)(settings)
     }
 }
 
@@ -84,7 +84,11 @@ macro_rules! applications {
             together: <$kind as ApplicationKind>::TOGETHER,
             example: <$kind as ApplicationKind>::EXAMPLE,
             forms: <<$kind as ApplicationKind>::Report as KindReport>::forms,
-            make: |settings| AppConfig::$kind(<$kind as ApplicationKind>::new(Table::of(settings))),
+            make: |settings| {
+                let parameters = Table::of(settings);
+                <$kind as ApplicationKind>::check(&parameters)?;
+                Ok(AppConfig::$kind(<$kind as ApplicationKind>::new(parameters)))
+            },
         },)*];
 
         /// The names of all kinds, in the same order.
@@ -144,6 +148,9 @@ macro_rules! applications {
             }
             fn sent(&self) -> u64 {
                 match self { $(Self::$kind(end) => end.sent(),)* }
+            }
+            fn advance(&mut self, now: Time) {
+                match self { $(Self::$kind(end) => end.advance(now),)* }
             }
             fn start_counting(&mut self, sent: u64) {
                 match self { $(Self::$kind(end) => end.start_counting(sent),)* }

@@ -109,7 +109,7 @@ fn segments_of_an_earlier_connection_are_nothing_to_the_next() {
     assert_eq!(receive(&mut flow, &mut network, copy, 2_002), 2_000);
     let data = to_receiver(1, Flags::ACK, 0, 1_448, at(2_003));
     assert_eq!(receive(&mut flow, &mut network, data, 2_003), 3_448);
-    let Some(Report::Transfer(report)) = flow.take_report() else {
+    let Some(Report::Transfer(report)) = flow.take_report(at(2_003)) else {
         panic!()
     };
     assert_eq!((report.completed(), report.in_flight), (1, 1));

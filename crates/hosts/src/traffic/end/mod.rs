@@ -451,6 +451,7 @@ impl End {
             return;
         }
         let sent = self.shared(context).sent.load(Ordering::Relaxed);
+        self.app.advance(to);
         if let Some(report) = self.app.report(sent) {
             self.stretches.push(Stretch { from, to, report });
         }
