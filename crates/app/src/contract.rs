@@ -231,6 +231,12 @@ pub trait Application {
         let _ = sent;
         None
     }
+
+    /// The run is over: adds a record of each event that this end has begun and not recorded, with
+    /// [`Outcome::Unfinished`](crate::Outcome::Unfinished).
+    fn unfinished(&self, records: &mut Vec<Event>) {
+        let _ = records;
+    }
 }
 
 /// An application whose two ends have nothing in common.
@@ -274,6 +280,12 @@ impl<S: Application, R: Application<Report = S::Report>> Application for Ends<S,
         match self {
             Self::Sender(end) => end.report(sent),
             Self::Receiver(end) => end.report(sent),
+        }
+    }
+    fn unfinished(&self, records: &mut Vec<Event>) {
+        match self {
+            Self::Sender(end) => end.unfinished(records),
+            Self::Receiver(end) => end.unfinished(records),
         }
     }
 }

@@ -51,6 +51,17 @@ impl Outcome {
     }
 }
 
+/// What a kind of application records of its events.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EventInfo {
+    /// As [`Event::kind`].
+    pub kind: &'static str,
+    /// What one event is, from when to when.
+    pub meaning: &'static str,
+    /// What [`Event::value`] holds, with its unit; empty if nothing.
+    pub value: &'static str,
+}
+
 /// One event of an application. Times are those of the run, at the end that records it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Event {

@@ -5,7 +5,7 @@ use std::fmt;
 use quell_units::parameter::Table;
 use quell_units::{Bytes, ParameterError, Random, Time};
 
-use crate::{Application, Datagrams, KindReport, Role, Session, Transport};
+use crate::{Application, Datagrams, EventInfo, KindReport, Role, Session, Transport};
 
 /// The longest period: no run is longer.
 pub(crate) const DAY: Time = Time::from_secs(86_400);
@@ -24,6 +24,8 @@ pub trait ApplicationKind: Clone + fmt::Debug + PartialEq {
     const EXAMPLE: &'static str;
     /// Whether it takes all that it can get, for as long as it lives.
     const GREEDY: bool = false;
+    /// The events that it records ([`Action::Record`](crate::Action::Record)).
+    const EVENTS: &'static [EventInfo] = &[];
     /// Its parameters, in the order in which a resolved scenario lists them.
     type Parameters: Table;
     /// Either of its two ends.

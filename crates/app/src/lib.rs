@@ -61,7 +61,7 @@ pub use contract::{
 };
 pub use datagrams::{DatagramReport, Datagrams, Delays, MAX_DATAGRAM, MIN_DATAGRAM};
 pub use durations::Durations;
-pub use event::{Event, Outcome};
+pub use event::{Event, EventInfo, Outcome};
 pub use kind::ApplicationKind;
 pub use kinds::bulk::BulkReport;
 pub use kinds::on_off::{BurstReport, OnOffReport};

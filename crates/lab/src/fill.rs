@@ -40,6 +40,7 @@ pub(crate) fn measure(
         folder,
         resolved.links().iter().map(|link| link.name()),
         resolved.groups.iter().map(|group| group.name.as_str()),
+        resolved.records_events(),
     )?;
     let packets = options
         .packets
@@ -106,6 +107,7 @@ impl Listener for ToDisk<'_> {
         let written = match row {
             Row::Queue(row) => self.job.series.queues([row]),
             Row::Flow(row) => self.job.series.flows([row]),
+            Row::Event(row) => self.job.series.event(&row),
         };
         written.map_err(|error| {
             self.error = Some(error.into());

@@ -11,8 +11,9 @@ use std::sync::atomic::AtomicBool;
 
 use parquet::file::reader::{FileReader as _, SerializedFileReader};
 use parquet::record::Field;
+use quell_app::EventInfo;
 use quell_lab::results::facts::GuestFacts;
-use quell_lab::results::series::{ColumnInfo, FLOW_COLUMNS, QUEUE_COLUMNS};
+use quell_lab::results::series::{ColumnInfo, EVENT_COLUMNS, FLOW_COLUMNS, QUEUE_COLUMNS};
 use quell_lab::results::summary_schema;
 use quell_lab::{Options, Scenario, Task, World, run_all};
 use serde_json::Value;
@@ -31,6 +32,11 @@ const SERIES: &str = "
 A row covers an interval of `run.interval` (100 ms by default), and **its time is the end of the interval**. The first row of a queue
 ends one interval after the start of the run; the last row of a queue or a flow may be shorter. Rows of the warm-up are included. Each
 file describes its columns in its key-value metadata too (`column.NAME`).
+";
+
+const EVENTS: &str = "
+`events.parquet` is there if an application of the scenario records events: a row for each, in the order in which they ended at their
+host; what had not ended comes last. Rows of the warm-up are included, so figures of `summary.json` are over fewer.
 ";
 
 const HISTOGRAMS: &str = "
@@ -269,6 +275,26 @@ fn summary(out: &mut String) {
     }
 }
 
+/// What each kind of application records.
+fn events(out: &mut String) {
+    let kinds = quell_app::KINDS.iter();
+    let mut events = kinds
+        .flat_map(|entry| entry.events.iter().map(|event| (entry.name, event)))
+        .peekable();
+    if events.peek().is_none() {
+        return;
+    }
+    out.push_str("\n| application | kind | an event | `value` |\n| --- | --- | --- | --- |\n");
+    for (name, event) in events {
+        let EventInfo {
+            kind,
+            meaning,
+            value,
+        } = event;
+        let _ = writeln!(out, "| {name} | `{kind}` | {meaning} | {value} |");
+    }
+}
+
 fn page() -> String {
     let mut out = HEAD.to_owned();
     out.push_str("\n## run.json\n\nThe circumstances of the run besides its scenario. This file differs from run to run; in the simulator no other file does.\n\n");
@@ -276,6 +302,9 @@ fn page() -> String {
     let _ = write!(out, "\n## Series\n{SERIES}");
     columns(&mut out, "queues.parquet", QUEUE_COLUMNS);
     columns(&mut out, "flows.parquet", FLOW_COLUMNS);
+    out.push_str(EVENTS);
+    columns(&mut out, "events.parquet", EVENT_COLUMNS);
+    events(&mut out);
     out.push_str(HISTOGRAMS);
     table(&mut out, HISTOGRAM_KEYS);
     out.push_str(SEVERAL.trim_end());

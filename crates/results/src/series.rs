@@ -1,4 +1,4 @@
-//! `queues.parquet` and `flows.parquet`: what happened in each interval.
+//! `queues.parquet` and `flows.parquet`: what happened in each interval; `events.parquet`: each event of an application.
 //!
 //! Columns are plain and in base units (ns, bytes, bit/s); a missing value is null. Rows are written in groups while the run
 //! goes on, so memory does not grow with its length. Compressed with zstd. Each file says of each column in its key-value metadata
@@ -18,20 +18,23 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::Type;
 use quell_measure::{FlowRow, QueueRow};
+use quell_scenario::contract::EventRow;
 use quell_units::{Bytes, Time};
 
 use super::Error;
 use columns::ColumnType;
-pub use columns::{ColumnInfo, FLOW_COLUMNS, QUEUE_COLUMNS};
+pub use columns::{ColumnInfo, EVENT_COLUMNS, FLOW_COLUMNS, QUEUE_COLUMNS};
 
 /// Rows that are kept before they are written.
 const ROWS_PER_GROUP: usize = 1 << 16;
 
-/// Both files of one run.
+/// The files of one run.
 #[derive(Debug)]
 pub struct Series {
     queues: Table,
     flows: Table,
+    /// Where an application records events.
+    events: Option<Table>,
     /// Names of the links.
     hops: Vec<ByteArray>,
     /// Names of the groups.
@@ -39,15 +42,20 @@ pub struct Series {
 }
 
 impl Series {
-    /// New files in `folder`, for a scenario with these links and groups.
+    /// New files in `folder`, for a scenario with these links and groups, and with `has_events` where one of their applications
+    /// records any.
     pub fn create<'a>(
         folder: &Path,
         hops: impl IntoIterator<Item = &'a str>,
         groups: impl IntoIterator<Item = &'a str>,
+        has_events: bool,
     ) -> Result<Self, Error> {
+        let events =
+            has_events.then(|| Table::create(folder.join("events.parquet"), EVENT_COLUMNS));
         Ok(Self {
             queues: Table::create(folder.join("queues.parquet"), QUEUE_COLUMNS)?,
             flows: Table::create(folder.join("flows.parquet"), FLOW_COLUMNS)?,
+            events: events.transpose()?,
             hops: hops.into_iter().map(ByteArray::from).collect(),
             groups: groups.into_iter().map(ByteArray::from).collect(),
         })
@@ -98,10 +106,34 @@ impl Series {
         Ok(())
     }
 
-    /// Completes both files.
+    /// Adds an event; without effect where none was announced.
+    pub fn event(&mut self, row: &EventRow) -> Result<(), Error> {
+        let Some(events) = &mut self.events else {
+            return Ok(());
+        };
+        let group = self.groups.get(row.group.index()).cloned();
+        let event = &row.event;
+        let at = |time: Option<Time>| optional(time.map(Time::as_nanos));
+        events.row([
+            Cell::Text(group.unwrap_or_default()),
+            integer(u64::from(row.flow.0)),
+            Cell::Text(event.kind.into()),
+            integer(event.number),
+            time(event.started),
+            at(event.first),
+            at(event.last),
+            at(event.ended),
+            integer(event.size),
+            Cell::Text(event.outcome.name().into()),
+            integer(event.value),
+        ])
+    }
+
+    /// Completes the files.
     pub fn finish(self) -> Result<(), Error> {
         self.queues.finish()?;
-        self.flows.finish()
+        self.flows.finish()?;
+        self.events.map_or(Ok(()), Table::finish)
     }
 }
 
@@ -326,6 +358,7 @@ fn schema(columns: &[ColumnInfo]) -> Result<Arc<Type>, ParquetError> {
 mod tests {
     use super::*;
     use parquet::file::reader::{FileReader, SerializedFileReader};
+    use quell_app::{Event, Outcome};
     use quell_measure::{Direction, FlowId, GroupId, Hop};
 
     fn queue_row(number: u64) -> QueueRow {
@@ -378,7 +411,7 @@ mod tests {
     fn reads_back_what_was_written_over_several_row_groups() {
         let folder = tempfile::tempdir().unwrap();
         let mut series =
-            Series::create(folder.path(), ["wifi", "access"], ["l4s", "voice"]).unwrap();
+            Series::create(folder.path(), ["wifi", "access"], ["l4s", "voice"], true).unwrap();
         let count = ROWS_PER_GROUP as u64 + 3;
         series.queues((0..count).map(queue_row)).unwrap();
         let flow = FlowRow {
@@ -392,6 +425,24 @@ mod tests {
             retransmitted: 3,
         };
         series.flows([flow]).unwrap();
+        let event = Event {
+            kind: "item",
+            number: 3,
+            started: Time::from_millis(5),
+            first: Some(Time::from_millis(7)),
+            last: None,
+            ended: None,
+            size: 1_000,
+            outcome: Outcome::Unfinished,
+            value: 0,
+        };
+        series
+            .event(&EventRow {
+                group: GroupId(0),
+                flow: FlowId(2),
+                event,
+            })
+            .unwrap();
         series.finish().unwrap();
 
         let (groups, rows) = read(&folder.path().join("queues.parquet"));
@@ -411,23 +462,32 @@ mod tests {
               goodput_bps: 10000000.0, rtt_ns: 7000000, congestion_window_bytes: null, retransmitted: 3}"
             ]
         );
+        let (_, rows) = read(&folder.path().join("events.parquet"));
+        assert_eq!(
+            rows,
+            [
+                "{group: \"l4s\", flow: 2, kind: \"item\", number: 3, started_ns: 5000000, first_byte_ns: 7000000, \
+              last_byte_ns: null, ended_ns: null, size_bytes: 1000, outcome: \"unfinished\", value: 0}"
+            ]
+        );
     }
 
     #[test]
     fn files_without_rows_are_whole_too() {
         let folder = tempfile::tempdir().unwrap();
-        Series::create(folder.path(), [], [])
+        Series::create(folder.path(), [], [], false)
             .unwrap()
             .finish()
             .unwrap();
         assert_eq!(read(&folder.path().join("flows.parquet")), (0, Vec::new()));
+        assert!(!folder.path().join("events.parquet").exists());
     }
 
     #[test]
     fn an_error_names_the_file() {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("flows.parquet"), "").unwrap();
-        let error = Series::create(folder.path(), [], []).unwrap_err();
+        let error = Series::create(folder.path(), [], [], false).unwrap_err();
         assert!(error.to_string().contains("flows.parquet"), "{error}");
     }
 }

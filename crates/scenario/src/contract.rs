@@ -3,7 +3,8 @@
 //! A world runs one scenario with one seed. Meanwhile it reports progress and hands out rows to a [`Listener`]; at the end it
 //! returns its [`Measurements`].
 
-use quell_measure::{FlowRow, GroupControl, Histograms, QueueRow, Summary};
+use quell_app::Event;
+use quell_measure::{FlowId, FlowRow, GroupControl, GroupId, Histograms, QueueRow, Summary};
 use quell_units::Time;
 
 /// A row of the series.
@@ -13,6 +14,19 @@ pub enum Row {
     Queue(QueueRow),
     /// One flow in one interval.
     Flow(FlowRow),
+    /// One event of an application, when it is over, or at the end of the run.
+    Event(EventRow),
+}
+
+/// An event, and whose it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EventRow {
+    /// The flow's group.
+    pub group: GroupId,
+    /// The flow, numbered as in [`FlowRow::flow`].
+    pub flow: FlowId,
+    /// The event.
+    pub event: Event,
 }
 
 /// A listener could not take a row. The listener keeps the reason; the world ends the run.

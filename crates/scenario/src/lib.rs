@@ -265,6 +265,14 @@ pub struct Loaded {
 }
 
 impl Scenario {
+    /// Whether an application of it records events.
+    pub fn records_events(&self) -> bool {
+        let kinds = self.groups.iter().map(|group| group.app.config().kind());
+        kinds
+            .filter_map(quell_app::kinds::find)
+            .any(|entry| !entry.events.is_empty())
+    }
+
     /// The links of the path, by [`Hop`].
     pub fn links(&self) -> &[Link] {
         std::slice::from_ref(&self.link)

@@ -9,7 +9,9 @@
 //! segments of an earlier connection that are still in flight are dropped on arrival, and the
 //! flow's counters go on.
 
-use quell_app::{Action, App, Application as _, ConnectionId, Data, Input, Report, Role, UNSENT};
+use quell_app::{
+    Action, App, Application as _, ConnectionId, Data, Event, Input, Report, Role, UNSENT,
+};
 use quell_aqm::{Observer, Packet as _};
 use quell_measure::{Direction, FlowId, FlowSample};
 use quell_tcp::cache::prefetch;
@@ -519,6 +521,7 @@ impl Flow {
                     None => network.send(packet, now),
                 }
             }
+            (Action::Record(event), _) => network.events.push((self.flow, event)),
             _ => {}
         }
     }
@@ -576,6 +579,14 @@ impl Flow {
     /// Whether it has started.
     pub(crate) fn is_up(&self) -> bool {
         self.state != State::Waiting
+    }
+
+    /// Adds a record of each event that its applications have begun and not ended.
+    pub(crate) fn unfinished(&self, records: &mut Vec<Event>) {
+        if self.is_up() {
+            self.sender_app.unfinished(records);
+            self.receiver_app.unfinished(records);
+        }
     }
 
     /// Report of the receiver's application since the last call, or since the start.

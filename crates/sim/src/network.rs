@@ -1,9 +1,10 @@
 //! Everything between the hosts: a bottleneck and its wires in each direction.
 
-use quell_app::Action;
+use quell_app::{Action, Event};
 use quell_aqm::Departure;
 use quell_aqm::marker::Marker;
 use quell_aqm::{Bottleneck, Discipline, Drop, MarkReason, Observer, QueueId};
+use quell_measure::FlowId;
 use quell_tcp::Segment;
 use quell_units::ParameterError;
 use quell_units::{Random, Rate, Time};
@@ -30,6 +31,8 @@ pub(crate) struct Network<O> {
     pub(crate) sleeper: Option<Sleeper>,
     /// Room for what an application asks for, so that none is allocated each time.
     pub(crate) actions: Vec<Action>,
+    /// What applications have recorded and nobody has taken.
+    pub(crate) events: Vec<(FlowId, Event)>,
 }
 
 /// What a source is.
@@ -82,6 +85,7 @@ impl<O: Observer<Packet>> Network<O> {
                 timers,
                 sleeper: None,
                 actions: Vec::new(),
+                events: Vec::new(),
             }
         })
     }

@@ -7,8 +7,8 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use quell_app::Report;
 use quell_app::Transport;
+use quell_app::{Event, Report};
 use quell_aqm::{Discipline, Observer};
 use quell_measure::{Direction, FlowId, FlowSample, Hop};
 use quell_tcp::SenderStats;
@@ -34,7 +34,7 @@ const MOST_FLOWS: usize = 1 << 30;
 
 /// Bytes that a flow takes before it has sent anything: its state, timers, start and stop. The most on any platform, which
 /// is where pointers have 64 bits, so that estimates of memory are the same everywhere.
-pub const FLOW_MEMORY: u64 = 3_180;
+pub const FLOW_MEMORY: u64 = 3_192;
 
 /// A simulation in progress.
 #[derive(Debug)]
@@ -246,6 +246,19 @@ impl<O: Observer<Packet>> Simulator<O> {
     /// Report of a flow's application since the last call; `None` before its start.
     pub fn take_report(&mut self, flow: FlowId) -> Option<Report> {
         self.flows.get_mut(flow.index())?.take_report(self.now)
+    }
+    /// Takes what applications have recorded since the last call, in the order in which they did.
+    pub fn drain_events(&mut self) -> impl Iterator<Item = (FlowId, Event)> + '_ {
+        self.network.events.drain(..)
+    }
+    /// What applications have begun and not ended, by flow.
+    pub fn unfinished_events(&self) -> Vec<(FlowId, Event)> {
+        let (mut events, mut records) = (Vec::new(), Vec::new());
+        for (id, flow) in (0..).zip(&self.flows) {
+            flow.unfinished(&mut records);
+            events.extend(records.drain(..).map(|event| (FlowId(id), event)));
+        }
+        events
     }
     /// Counters and state of a flow's TCP sender; `None` for datagrams.
     pub fn tcp(&self, flow: FlowId) -> Option<SenderStats> {

@@ -9,8 +9,8 @@ use quell_units::parameter::Table;
 use quell_units::{Bytes, Parameter, ParameterError, Random, Settings, Time};
 
 use crate::{
-    Action, Application, ApplicationKind, Datagrams, FigureInfo, FormInfo, Input, KindReport, Role,
-    Session, Transport, Value,
+    Action, Application, ApplicationKind, Datagrams, Event, EventInfo, FigureInfo, FormInfo, Input,
+    KindReport, Role, Session, Transport, Value,
 };
 
 /// What there is to know of a kind of application without making one.
@@ -28,6 +28,8 @@ pub struct Entry {
     pub together: &'static [&'static str],
     /// The line of a scenario that gives all of them.
     pub example: &'static str,
+    /// The events that it records.
+    pub events: &'static [EventInfo],
     /// The forms that its report can have.
     pub forms: fn() -> Vec<FormInfo>,
     make: fn(&Settings) -> Result<AppConfig, ParameterError>,
@@ -83,6 +85,7 @@ macro_rules! applications {
             parameters: <<$kind as ApplicationKind>::Parameters as Table>::ROWS,
             together: <$kind as ApplicationKind>::TOGETHER,
             example: <$kind as ApplicationKind>::EXAMPLE,
+            events: <$kind as ApplicationKind>::EVENTS,
             forms: <<$kind as ApplicationKind>::Report as KindReport>::forms,
             make: |settings| {
                 let parameters = Table::of(settings);
@@ -157,6 +160,9 @@ macro_rules! applications {
             }
             fn report(&self, sent: u64) -> Option<Report> {
                 match self { $(Self::$kind(end) => end.report(sent).map(Report::$kind),)* }
+            }
+            fn unfinished(&self, records: &mut Vec<Event>) {
+                match self { $(Self::$kind(end) => end.unfinished(records),)* }
             }
         }
 

@@ -15,7 +15,7 @@ use super::endpoint::Host;
 use super::error::TrafficError;
 use super::plan::FlowPlan;
 use super::poller::{self, Readiness, Token};
-use super::report::Sample;
+use super::report::{Sample, Told};
 use super::run_end::RunEnd;
 use super::shared::Addresses;
 use super::socket;
@@ -215,6 +215,7 @@ impl Running {
             self.last_boundary = to;
         }
         self.sample(!tick.boundaries.is_empty());
+        self.hand_out_events();
         if tick.regular {
             for end in &mut self.ends {
                 end.adapt(&self.context, self.interval);
@@ -222,9 +223,21 @@ impl Running {
         }
     }
 
+    /// Hands out what applications have recorded since the last tick.
+    fn hand_out_events(&mut self) {
+        if self.context.events.is_empty() {
+            return;
+        }
+        let mut listener = self.context.shared.listener();
+        for (index, event) in self.context.events.drain(..) {
+            let (group, flow) = self.names[index];
+            listener(Told::Event { group, flow, event });
+        }
+    }
+
     /// Hands out a sample of each flow whose data comes from here.
     fn sample(&mut self, boundary: bool) {
-        let mut on_sample = self.context.shared.on_sample();
+        let mut listener = self.context.shared.listener();
         for (index, end) in self.ends.iter_mut().enumerate() {
             let ended = end.has_ended();
             if !end.is_source() || !end.is_up() || (ended && self.told[index] && !boundary) {
@@ -234,7 +247,7 @@ impl Running {
             let tcp = end.refresh_tcp();
             let alive = tcp.filter(|_| end.is_connected());
             let (group, flow) = self.names[index];
-            on_sample(Sample {
+            listener(Told::Sample(Sample {
                 at: self.context.now(),
                 group,
                 flow,
@@ -246,12 +259,16 @@ impl Running {
                 rtt: alive.and_then(|tcp| tcp.rtt),
                 cwnd: alive.map(|tcp| tcp.cwnd),
                 retransmitted: tcp.map_or(0, |tcp| tcp.retransmitted),
-            });
+            }));
         }
     }
 
     fn leave(mut self) -> Left {
         self.context.read_clock();
+        for end in &self.ends {
+            end.record_unfinished(&mut self.context);
+        }
+        self.hand_out_events();
         let ports = self.context.ports.iter().map(|port| &port.socket);
         let own = self.ends.iter().filter_map(End::own_datagram_socket);
         let receive_drops = ports

@@ -38,7 +38,7 @@ pub use clock::Epoch;
 pub use endpoint::Host;
 pub use error::{EnterError, FlowFailure, TrafficError};
 pub use plan::{FlowPlan, TrafficConfig};
-pub use report::{FlowReport, Sample, Stretch, TrafficReport, Warning};
+pub use report::{FlowReport, Sample, Stretch, Told, TrafficReport, Warning};
 pub use run_end::RunEnd;
 pub use setup::allow_files_for;
 pub use tcp_info::{CongestionState, EcnFeedback, TcpInfo};
@@ -60,16 +60,16 @@ impl Traffic {
     /// Starts both hosts and returns when their sockets are ready; flows start at their times.
     ///
     /// The hosts' threads call `enter_sender` and `enter_receiver` first: these move the thread into its namespace and drop
-    /// capabilities. `on_sample` is called from both threads, one sample at a time, and should be quick.
+    /// capabilities. `listener` is called from both threads, never at once, and should be quick.
     pub fn start(
         config: TrafficConfig,
         enter_sender: impl FnOnce() -> Result<(), EnterError> + Send + 'static,
         enter_receiver: impl FnOnce() -> Result<(), EnterError> + Send + 'static,
-        on_sample: impl FnMut(Sample) + Send + 'static,
+        listener: impl FnMut(Told) + Send + 'static,
     ) -> Result<Self, TrafficError> {
         config.check()?;
         setup::allow_open_files(&config.plans)?;
-        let shared = Shared::new(config.plans.len(), Box::new(on_sample)).map_err(|source| {
+        let shared = Shared::new(config.plans.len(), Box::new(listener)).map_err(|source| {
             TrafficError::System {
                 host: Host::Sender,
                 doing: "make the hosts' wakers",

@@ -1,6 +1,6 @@
 //! What is reported of the flows: samples while they run, and a report of each at the end.
 
-use quell_app::Report;
+use quell_app::{Event, Report};
 use quell_units::{Bytes, Time};
 
 use super::error::FlowFailure;
@@ -23,6 +23,22 @@ pub struct Sample {
     pub cwnd: Option<u64>,
     /// Segments that the data sender has retransmitted since the flow's start.
     pub retransmitted: u64,
+}
+
+/// What the traffic hands out while it runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Told {
+    /// A flow at one moment.
+    Sample(Sample),
+    /// An event that an application has recorded.
+    Event {
+        /// Index of the flow's group.
+        group: usize,
+        /// Index within the group.
+        flow: usize,
+        /// The event.
+        event: Event,
+    },
 }
 
 /// What the application saw between two neighbouring boundaries (the run's start and end are boundaries, too).

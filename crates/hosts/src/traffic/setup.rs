@@ -141,6 +141,7 @@ pub(super) fn set_up(
             ports,
             read_buffer: vec![0; READ],
             actions: Vec::new(),
+            events: Vec::new(),
         },
         told: vec![false; ends.len()],
         ends,

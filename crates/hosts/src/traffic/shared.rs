@@ -11,7 +11,7 @@ use quell_units::Time;
 
 use super::endpoint::Host;
 use super::poller;
-use super::report::Sample;
+use super::report::Told;
 
 /// Counters that one end of a flow shares with the other.
 #[derive(Debug, Default)]
@@ -54,25 +54,25 @@ pub(super) struct Addresses {
     pub(super) receiver: SocketAddr,
 }
 
-/// Receives the samples of both hosts.
-pub(super) type OnSample = Box<dyn FnMut(Sample) + Send>;
+/// Receives the samples and events of both hosts.
+pub(super) type Listener = Box<dyn FnMut(Told) + Send>;
 
 /// Common to both hosts.
 pub(super) struct Shared {
     pub(super) flows: Box<[FlowShared]>,
     /// Flows whose connection the receiver host has yet to accept.
     announced: Mutex<HashMap<Addresses, usize>>,
-    on_sample: Mutex<OnSample>,
+    listener: Mutex<Listener>,
     abandoned: AtomicBool,
     wakers: [OwnedFd; 2],
 }
 
 impl Shared {
-    pub(super) fn new(flows: usize, on_sample: OnSample) -> io::Result<Self> {
+    pub(super) fn new(flows: usize, listener: Listener) -> io::Result<Self> {
         Ok(Self {
             flows: (0..flows).map(|_| FlowShared::default()).collect(),
             announced: Mutex::default(),
-            on_sample: Mutex::new(on_sample),
+            listener: Mutex::new(listener),
             abandoned: AtomicBool::new(false),
             wakers: [poller::waker()?, poller::waker()?],
         })
@@ -95,9 +95,9 @@ impl Shared {
         lock(&self.announced).remove(&addresses)
     }
 
-    /// The receiver of samples, for a whole tick.
-    pub(super) fn on_sample(&self) -> MutexGuard<'_, OnSample> {
-        lock(&self.on_sample)
+    /// The receiver of samples and events, for a whole tick.
+    pub(super) fn listener(&self) -> MutexGuard<'_, Listener> {
+        lock(&self.listener)
     }
 
     /// Makes both hosts check whether they must end.

@@ -72,7 +72,11 @@ fn start(config: TrafficConfig) -> (Result<Traffic, TrafficError>, mpsc::Receive
             config,
             || Ok(()),
             || Ok(()),
-            move |sample| samples.send(sample).unwrap(),
+            move |told| {
+                if let Told::Sample(sample) = told {
+                    samples.send(sample).unwrap();
+                }
+            },
         ),
         collected,
     )

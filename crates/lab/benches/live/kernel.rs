@@ -10,7 +10,9 @@ use std::sync::{Arc, mpsc};
 use quell_hosts::capabilities;
 use quell_hosts::namespace::Namespace;
 use quell_hosts::topology::{Topology, TopologyConfig};
-use quell_hosts::traffic::{EnterError, Epoch, FlowPlan, Host, Sample, Traffic, TrafficConfig};
+use quell_hosts::traffic::{
+    EnterError, Epoch, FlowPlan, Host, Sample, Told, Traffic, TrafficConfig,
+};
 use quell_units::{Ecn, Random, Time};
 
 use crate::workload::{Load, Workload};
@@ -43,9 +45,11 @@ pub fn measure(workload: &Workload, warmup: Time, span: Time) -> Result<f64, Str
         config,
         enter(&topology, |topology| &topology.sender),
         enter(&topology, |topology| &topology.receiver),
-        move |sample| {
-            // Nobody listens any more once the run has failed.
-            let _ = samples.send(sample);
+        move |told| {
+            if let Told::Sample(sample) = told {
+                // Nobody listens any more once the run has failed.
+                let _ = samples.send(sample);
+            }
         },
     );
     let report = traffic

@@ -6,8 +6,10 @@
 
 use std::sync::mpsc::Receiver;
 
+use quell_app::Event;
 use quell_hosts::traffic::Sample;
-use quell_measure::{FlowId, FlowRecorder, FlowResults, FlowRow, FlowSample};
+use quell_measure::{FlowId, FlowRecorder, FlowResults, FlowRow, FlowSample, GroupId};
+use quell_scenario::contract::EventRow;
 use quell_scenario::figures::flow_recorder;
 use quell_units::{Bytes, Time};
 
@@ -43,6 +45,15 @@ impl Flows {
             held: Vec::new(),
             patience: plan.interval / 2,
             ends: plan.duration,
+        }
+    }
+
+    /// An event of an application, as a row.
+    pub(super) fn event_row(&self, group: usize, flow: usize, event: Event) -> EventRow {
+        EventRow {
+            group: GroupId(group as u32),
+            flow: FlowId(self.first[group].0 + flow as u32),
+            event,
         }
     }
 

@@ -28,7 +28,7 @@ use quell_confine::threads;
 use quell_hosts::capabilities;
 use quell_hosts::cc::Modules;
 use quell_hosts::topology::Topology;
-use quell_hosts::traffic::{Epoch, RunEnd, Traffic};
+use quell_hosts::traffic::{Epoch, RunEnd, Told, Traffic};
 use quell_kernel::Reason;
 use quell_link::Descriptor;
 use quell_measure::{Histograms, RunInfo, Summary};
@@ -151,6 +151,7 @@ pub fn run(
     let mut outside = Outside::start(kernel_queue, options, &plan, &topology, epoch, &end)?;
     let (queue_rows, queue_rows_out) = mpsc::channel();
     let (samples, samples_out) = mpsc::channel();
+    let (events, events_out) = mpsc::channel();
     let link = LinkThread::start(
         &plan,
         topology.clone(),
@@ -177,9 +178,12 @@ pub fn run(
         plan.traffic(epoch, &topology, end.clone()),
         enter(|topology| &topology.sender),
         enter(|topology| &topology.receiver),
-        move |sample| {
+        move |told| {
             // Nobody listens any more once the run has ended.
-            let _ = samples.send(sample);
+            let _ = match told {
+                Told::Sample(sample) => samples.send(sample).is_ok(),
+                Told::Event { group, flow, event } => events.send((group, flow, event)).is_ok(),
+            };
         },
     )
     .map_err(LiveError::traffic)?;
@@ -218,6 +222,9 @@ pub fn run(
         for row in flows.drain_rows() {
             listener.row(Row::Flow(row))?;
         }
+        for (group, flow, event) in events_out.try_iter() {
+            listener.row(Row::Event(flows.event_row(group, flow, event)))?;
+        }
         listener.progress(now.min(plan.duration));
     }
     // Whichever ended first may have failed, and tells why; the other one is then given up.
@@ -240,6 +247,9 @@ pub fn run(
     }
     for row in flows.drain_rows() {
         listener.row(Row::Flow(row))?;
+    }
+    for (group, flow, event) in events_out.try_iter() {
+        listener.row(Row::Event(flows.event_row(group, flow, event)))?;
     }
     listener.progress(ended);
     let seen = outside.finish(&topology)?;

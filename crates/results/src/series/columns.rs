@@ -1,4 +1,4 @@
-//! The columns of both files: names, types, units, meanings.
+//! The columns of the files: names, types, units, meanings.
 
 /// What a column holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -169,5 +169,70 @@ pub const FLOW_COLUMNS: &[ColumnInfo] = &[
         ColumnType::Integer,
         "segments",
         "retransmitted in the interval",
+    ),
+];
+
+/// The columns of `events.parquet`.
+pub const EVENT_COLUMNS: &[ColumnInfo] = &[
+    column(
+        "group",
+        ColumnType::Text,
+        "",
+        "name of the group in the scenario",
+    ),
+    column(
+        "flow",
+        ColumnType::Integer,
+        "",
+        "number of the flow, as in `flows.parquet`",
+    ),
+    column("kind", ColumnType::Text, "", "what it is: see below"),
+    column(
+        "number",
+        ColumnType::Integer,
+        "",
+        "counts the events of this kind and flow from 0 as planned: the same in every world",
+    ),
+    column(
+        "started_ns",
+        ColumnType::Integer,
+        "ns",
+        "when the user asked for it, since the start of the run",
+    ),
+    column(
+        "first_byte_ns",
+        ColumnType::OptionalInteger,
+        "ns",
+        "when its first byte was there; null if it never was",
+    ),
+    column(
+        "last_byte_ns",
+        ColumnType::OptionalInteger,
+        "ns",
+        "when its last byte was there; null if it never was",
+    ),
+    column(
+        "ended_ns",
+        ColumnType::OptionalInteger,
+        "ns",
+        "when it was over, well or not; null if not before the end of the run",
+    ),
+    column(
+        "size_bytes",
+        ColumnType::Integer,
+        "bytes",
+        "payload that was asked for",
+    ),
+    column(
+        "outcome",
+        ColumnType::Text,
+        "",
+        "`complete`, `unfinished` at the end of the run, `failed` (its connection was reset or never came up), `refused` (no room), `late`, `skipped` by its source, `lost` in part, `abandoned` by its user",
+    ),
+    column(
+        "value",
+        ColumnType::Integer,
+        "",
+        "what the kind of event says below; 0 otherwise",
     ),
 ];

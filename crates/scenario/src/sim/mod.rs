@@ -8,17 +8,17 @@ mod plan;
 
 use std::sync::atomic::AtomicBool;
 
-use quell_app::Report;
+use quell_app::{Event, Report};
 use quell_aqm::Observer;
 use quell_measure::{
-    FlowId, FlowRecorder, Histograms, LinkResults, Recorder, RunInfo, Summary, Timeline,
+    FlowId, FlowRecorder, GroupId, Histograms, LinkResults, Recorder, RunInfo, Summary, Timeline,
 };
 pub use quell_sim::Lateness;
 use quell_sim::Simulator;
 use quell_units::{Random, Time};
 
 use crate::Scenario;
-use crate::contract::{Listener, Measurements, Row, Unwritten, Work};
+use crate::contract::{EventRow, Listener, Measurements, Row, Unwritten, Work};
 use crate::figures::{self, Stretch};
 use crate::lifetimes::{Lifetime, lifetimes};
 pub use plan::receive_buffer;
@@ -237,6 +237,9 @@ impl<O: Observer<quell_sim::Packet> + Recording> Running<O> {
         for row in self.flows.drain_rows() {
             listener.row(Row::Flow(row))?;
         }
+        for (flow, event) in self.simulator.drain_events() {
+            listener.row(Row::Event(event_row(&self.lifetimes, flow, event)))?;
+        }
         Ok(())
     }
 
@@ -261,6 +264,9 @@ impl<O: Observer<quell_sim::Packet> + Recording> Running<O> {
             events: self.simulator.events(),
         };
         self.hand_out(listener)?;
+        for (flow, event) in self.simulator.unfinished_events() {
+            listener.row(Row::Event(event_row(&self.lifetimes, flow, event)))?;
+        }
         listener.progress(ended);
 
         let scenario = &self.scenario;
@@ -324,6 +330,14 @@ impl<O: Observer<quell_sim::Packet> + Recording> Running<O> {
 /// Time between two reports of progress.
 fn slice(scenario: &Scenario) -> Time {
     (scenario.run.duration / REPORTS).max(Time::from_nanos(1))
+}
+
+fn event_row(lifetimes: &[Lifetime], flow: FlowId, event: Event) -> EventRow {
+    EventRow {
+        group: GroupId(lifetimes[flow.index()].group as u32),
+        flow,
+        event,
+    }
 }
 
 /// Every flow.

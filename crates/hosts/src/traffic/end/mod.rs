@@ -10,7 +10,7 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use quell_app::{Action, App, Application as _, ConnectionId, Data, Input, Role};
+use quell_app::{Action, App, Application as _, ConnectionId, Data, Event, Input, Role};
 use quell_units::Time;
 use rustix::net::sockopt;
 
@@ -42,6 +42,8 @@ pub(super) struct Context {
     pub(super) read_buffer: Vec<u8>,
     /// Room for what an application asks for, so that none is allocated each time.
     pub(super) actions: Vec<Action>,
+    /// What applications have recorded since the last tick, with the index of the flow.
+    pub(super) events: Vec<(usize, Event)>,
 }
 
 impl Context {
@@ -245,6 +247,10 @@ impl End {
         match (action, &mut self.state) {
             (Action::WakeAt(at), _) => {
                 self.wish.replace(Some(at));
+                Ok(())
+            }
+            (Action::Record(event), _) => {
+                context.events.push((self.index, event));
                 Ok(())
             }
             (Action::Open(_), State::Waiting) => self.connect(context),
@@ -462,6 +468,14 @@ impl End {
     fn tell_early(&mut self, context: &Context, asked: Time) {
         let opened = self.opened(asked);
         self.app.poll(context.now(), opened, &mut Vec::new());
+    }
+
+    /// Hands over a record of each event that the application has begun and not ended.
+    pub(super) fn record_unfinished(&self, context: &mut Context) {
+        let mut records = Vec::new();
+        self.app.unfinished(&mut records);
+        let records = records.into_iter().map(|event| (self.index, event));
+        context.events.extend(records);
     }
 
     /// What the application is told of the connection that is announced now.

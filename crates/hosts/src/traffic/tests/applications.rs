@@ -200,13 +200,13 @@ fn a_source_that_is_off_is_silent_and_its_connection_stays() {
 
 #[test]
 fn datagrams_come_in_bursts() {
-    let datagrams = Datagrams {
-        size: Bytes::new(186),
-        interval: Interval {
+    let datagrams = Datagrams::plain(
+        Bytes::new(186),
+        Interval {
             mean: ms(5),
             stddev: Time::ZERO,
         },
-    };
+    );
     let plan = FlowPlan {
         stop: Some(ms(390)),
         ..bursts(0, ms(20), ms(80), Some(datagrams))
