@@ -239,6 +239,27 @@ pub trait Application {
     }
 }
 
+/// An end that is large next to those of other kinds stands in memory of its own.
+impl<A: Application> Application for Box<A> {
+    type Report = A::Report;
+
+    fn poll(&mut self, now: Time, input: Input, actions: &mut Vec<Action>) {
+        (**self).poll(now, input, actions);
+    }
+    fn sent(&self) -> u64 {
+        (**self).sent()
+    }
+    fn advance(&mut self, now: Time) {
+        (**self).advance(now);
+    }
+    fn start_counting(&mut self, sent: u64) {
+        (**self).start_counting(sent);
+    }
+    fn report(&self, sent: u64) -> Option<Self::Report> {
+        (**self).report(sent)
+    }
+}
+
 /// An application whose two ends have nothing in common.
 #[derive(Debug, Clone)]
 pub enum Ends<S, R> {

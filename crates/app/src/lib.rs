@@ -9,6 +9,7 @@
 //! * [`contract`]: what passes between an end and its host; [`message`]: messages on a stream;
 //!   [`event`]: records of single events.
 //! * [`report`]: the figures that kinds report; [`durations`]: how long things took.
+//! * [`video`]: what kinds of interactive video share.
 //! * [`normal`], [`exponential`]: random lengths of time, from integer tables.
 //!
 //! # The life of a flow
@@ -55,6 +56,7 @@ pub mod kinds;
 pub mod message;
 pub mod normal;
 pub mod report;
+pub mod video;
 
 pub use contract::{
     Action, Application, ConnectionId, Content, Data, Ends, Input, Role, Session, Transport, UNSENT,

@@ -189,6 +189,9 @@ macro_rules! applications {
     };
 }
 
+// Not in the table before a world carries sessions with [`Action::WhenSent`].
+pub mod panorama;
+
 applications! {
     bulk::Bulk,
     cbr::Cbr,
