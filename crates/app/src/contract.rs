@@ -119,7 +119,7 @@ pub enum Input {
         sent: Time,
         /// IP length.
         size: Bytes,
-        /// Its ECN field on arrival.
+        /// Its ECN field on arrival; [`Ecn::NotEct`] in a real host unless datagrams have content.
         ecn: Ecn,
         /// What the other end told with it.
         content: Content,
@@ -162,9 +162,10 @@ pub enum Action {
     /// Reset a connection of a session: what has not arrived is lost, and its number is free at once.
     /// [`Input::Failed`] tells the other end; this end is told nothing more of it.
     Abort(ConnectionId),
-    /// Send one datagram.
+    /// Send one datagram: at the sender, and at the receiver of a kind whose datagrams go
+    /// [both ways](crate::Datagrams::both_ways).
     Datagram {
-        /// IP length.
+        /// IP length, within the bounds of [`Datagrams`](crate::Datagrams). Each may have its own.
         size: Bytes,
         /// What to tell the other end, where [`Datagrams::content`](crate::Datagrams::content) says
         /// that there is room; otherwise zeros.
@@ -222,7 +223,8 @@ pub trait Application {
     }
 
     /// What happened since the start, or since [`Application::start_counting`]; `None` at an end
-    /// that reports nothing.
+    /// that reports nothing. Where both ends report, the report of the flow is the receiver's with
+    /// the sender's merged into it.
     ///
     /// `sent` is [`Application::sent`] of the other end. A datagram among them that has not arrived
     /// counts as lost: take the count early enough for the last one to have arrived, or read

@@ -1,4 +1,4 @@
-//! Datagrams of one size: their spacing, the end that receives them, and its report.
+//! What kinds that send datagrams share: sizes, spacing, the end that receives them, and its report.
 //!
 //! The receiver detects loss by the sequence numbers that the host counts. A datagram that arrives
 //! twice would count as reordered and hide a loss; no world duplicates packets.
@@ -36,30 +36,35 @@ pub(crate) const fn interval(default: Preset, help: &'static str) -> Parameter {
     }
 }
 
-/// Datagrams of one size at intervals.
+/// The datagrams of a kind: bounds of their sizes, and their spacing. Where both ends send, it holds
+/// for each of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Datagrams {
-    /// IP length, from [`MIN_DATAGRAM`] to [`MAX_DATAGRAM`].
+    /// The largest IP length, from [`MIN_DATAGRAM`] to [`MAX_DATAGRAM`].
     pub size: Bytes,
-    /// Time between two datagrams.
+    /// The smallest IP length, from [`MIN_DATAGRAM`].
+    pub least: Bytes,
+    /// Time between two datagrams of an end; where they differ, of the end that sends more often.
     pub interval: Interval,
     /// Whether the receiver sends datagrams, too.
     pub both_ways: bool,
-    /// Whether they have a [`Content`](crate::Content).
+    /// Whether they have a [`Content`](crate::Content). Only of such datagrams real hosts read the ECN
+    /// field on arrival.
     pub content: bool,
 }
 
 impl Datagrams {
-    /// Datagrams from the sender to the receiver, without content.
+    /// Datagrams of one size from the sender to the receiver, without content.
     pub const fn plain(size: Bytes, interval: Interval) -> Self {
         Self {
             size,
+            least: size,
             interval,
             both_ways: false,
             content: false,
         }
     }
-    /// One of them, without content.
+    /// One of the largest, without content.
     pub(crate) const fn one(self) -> Action {
         Action::Datagram {
             size: self.size,

@@ -268,11 +268,11 @@ fn stream(
 ) -> Option<Stream> {
     let here = group.direction == direction;
     let (carries, len) = match (group.app.datagrams(), here) {
-        (Some(datagrams), true) => {
+        (Some(datagrams), here) if here || datagrams.both_ways => {
             let gap = group.app.datagram_gap().unwrap_or(datagrams.interval.mean);
-            (Carries::Datagrams(gap), datagrams.size)
+            (Carries::Datagrams(gap), datagrams.least)
         }
-        (Some(_), false) => return None,
+        (Some(_), _) => return None,
         (None, true) => (Carries::Data, group.full_packet()),
         (None, false) => (Carries::Acknowledgements, Segment::HEADERS),
     };

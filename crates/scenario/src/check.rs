@@ -225,14 +225,14 @@ fn flows(
         problems.push(places.problem("link.reverse.rate", rate, allowed));
     }
     if let (Some(world), Some(datagrams)) = (world, group.app.datagrams())
-        && datagrams.size < world.smallest_datagram()
+        && datagrams.least < world.smallest_datagram(datagrams.content)
     {
         let allowed = format!(
             "must be at least {}, the smallest datagram of the {} world: it carries a sequence number and a time",
-            world.smallest_datagram(),
+            world.smallest_datagram(datagrams.content),
             world.name()
         );
-        problems.push(places.problem(&key("app.size"), datagrams.size, allowed));
+        problems.push(places.problem(&key("app.size"), datagrams.least, allowed));
     }
     if let Some(world) = world
         && group.rtt < world.smallest_rtt()

@@ -226,7 +226,8 @@ fn delays(scenario: &Scenario) -> u64 {
     let of = |(index, group): (usize, &Group)| {
         let gap = group.app.datagram_gap()?.as_nanos().max(1);
         let sent = scenario.run.duration.as_nanos() / gap + 1;
-        let flow = sent.min(DELAYS) * DELAY;
+        let ends = 1 + u64::from(group.app.datagrams()?.both_ways);
+        let flow = ends * sent.min(DELAYS) * DELAY;
         let flows = all_flows(scenario, index).saturating_mul(flow);
         Some(flows.saturating_add(stretches(scenario).saturating_mul(DELAYS * DELAY)))
     };

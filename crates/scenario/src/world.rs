@@ -39,10 +39,12 @@ impl World {
     }
 
     /// The smallest datagram of an application, as IP length. A real host writes a sequence number and a time into each, 16 bytes
-    /// behind the headers of IP and UDP; a modelled one keeps them beside it.
-    pub const fn smallest_datagram(self) -> Bytes {
+    /// behind the headers of IP and UDP, and where the ends tell each other something, 16 bytes more; a modelled one keeps them
+    /// beside it.
+    pub const fn smallest_datagram(self, content: bool) -> Bytes {
         match self {
             Self::Sim => MIN_DATAGRAM,
+            Self::Virtual | Self::Live if content => Bytes::new(60),
             Self::Virtual | Self::Live => Bytes::new(44),
         }
     }

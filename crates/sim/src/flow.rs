@@ -2,21 +2,19 @@
 //!
 //! A host has no processing time: what arrives is answered at the same instant. The sender's host
 //! opens connections; its application is told of one when the handshake is over, the receiver's as
-//! the connection is asked for. Data goes in one direction: a receiver's application asks for
-//! nothing.
+//! the connection is asked for. The data of a stream goes in one direction: the application of its
+//! receiver asks for nothing. Datagrams may go both ways.
 //!
 //! A flow may open one connection after another. Each starts with nothing known of the path;
 //! segments of an earlier connection that are still in flight are dropped on arrival, and the
 //! flow's counters go on.
 
-use quell_app::{
-    Action, App, Application as _, ConnectionId, Data, Event, Input, Report, Role, UNSENT,
-};
+use quell_app::{Action, App, Application as _, ConnectionId, Data, Input, Role, UNSENT};
 use quell_aqm::{Observer, Packet as _};
-use quell_measure::{Direction, FlowId, FlowSample};
+use quell_measure::{Direction, FlowId};
 use quell_tcp::cache::prefetch;
 use quell_tcp::{Receiver, ReceiverConfig, Sender, SenderConfig, SenderStats};
-use quell_units::{Bytes, Ecn, Random, Time};
+use quell_units::{Ecn, Random, Time};
 
 use crate::access::Access;
 use crate::config::{FlowConfig, TransportConfig};
@@ -50,8 +48,8 @@ pub(crate) struct Flow {
     connection: u8,
     /// Connections before the present one.
     serial: u64,
-    /// When the sender's application wishes to be polled.
-    wish: Time,
+    /// When the sender's and the receiver's application wish to be polled.
+    wishes: [Time; 2],
     sender_app: App,
     receiver_app: App,
     transport: Transport,
@@ -119,8 +117,9 @@ impl Stream {
 #[derive(Debug)]
 struct Datagrams {
     ecn: Ecn,
-    next: u64,
-    /// Payload that has arrived, in bytes.
+    /// How many the sender and the receiver have sent.
+    sent: [u64; 2],
+    /// Payload that has arrived at the receiver, in bytes.
     delivered: u64,
 }
 
@@ -135,7 +134,7 @@ impl Flow {
             TransportConfig::Stream(ends) => Transport::Stream(Box::new(Stream::new(ends))),
             TransportConfig::Datagrams(ecn) => Transport::Datagrams(Datagrams {
                 ecn: *ecn,
-                next: 0,
+                sent: [0; 2],
                 delivered: 0,
             }),
         };
@@ -154,7 +153,7 @@ impl Flow {
             state: State::Waiting,
             connection: 0,
             serial: 0,
-            wish: Time::MAX,
+            wishes: [Time::MAX; 2],
             sender_app: config.app.end(Role::Sender, config.random.clone()),
             receiver_app: config.app.end(Role::Receiver, config.random.clone()),
             transport,
@@ -187,16 +186,17 @@ impl Flow {
         self.state = match self.transport {
             Transport::Stream(_) => State::Idle,
             Transport::Datagrams(_) => {
-                self.tell_receiver_app(Input::Started, now, network);
+                self.poll_app(End::Receiver, Input::Started, now, network, options);
+                self.wake_app(End::Receiver, now, network, options);
                 State::Up
             }
         };
-        self.poll_sender_app(Input::Started, now, network, options);
-        self.wake_sender_app(now, network, options);
+        self.poll_app(End::Sender, Input::Started, now, network, options);
+        self.wake_app(End::Sender, now, network, options);
         self.flush(End::Sender, now, network, options);
     }
 
-    /// The sender stops: it sends nothing more, except retransmissions and the FIN.
+    /// The flow stops: it sends nothing more, except retransmissions and the FIN.
     pub(crate) fn stop<O: Observer<Packet>>(
         &mut self,
         now: Time,
@@ -204,7 +204,7 @@ impl Flow {
         options: &mut OptionStore,
     ) {
         self.state = State::Stopped;
-        self.wish = Time::MAX;
+        self.wishes = [Time::MAX; 2];
         if let Transport::Stream(stream) = &mut self.transport {
             stream.sender.retract(0);
             stream.sender.close();
@@ -323,15 +323,18 @@ impl Flow {
                 self.flush(end, now, network, options);
             }
             Transport::Datagrams(datagrams) => {
-                datagrams.delivered += packet.payload().get();
+                if end == End::Receiver {
+                    datagrams.delivered += packet.payload().get();
+                }
                 let input = Input::Datagram {
                     sequence: packet.sequence(),
                     sent: packet.timestamp(),
                     size: packet.payload() + DATAGRAM_HEADERS,
                     ecn: packet.ecn(),
-                    content: [0; 2],
+                    content: packet.content(),
                 };
-                self.tell_receiver_app(input, now, network);
+                self.poll_app(end, input, now, network, options);
+                self.wake_app(end, now, network, options);
             }
         }
         end
@@ -370,12 +373,12 @@ impl Flow {
                     asked: stream.asked,
                 };
                 self.state = State::Up;
-                self.poll_sender_app(opened, now, network, options);
-                self.wake_sender_app(now, network, options);
+                self.poll_app(End::Sender, opened, now, network, options);
+                self.wake_app(End::Sender, now, network, options);
             }
             State::Closing if stream.sender.is_done() => {
                 self.state = State::Idle;
-                self.poll_sender_app(CLOSED, now, network, options);
+                self.poll_app(End::Sender, CLOSED, now, network, options);
             }
             _ => {}
         }
@@ -391,8 +394,8 @@ impl Flow {
     ) {
         if end == End::Sender {
             self.leave_access(now, network);
-            self.wake_sender_app(now, network, options);
         }
+        self.wake_app(end, now, network, options);
         if let Transport::Stream(stream) = &mut self.transport {
             match end {
                 End::Sender => stream.sender.on_timer(now),
@@ -417,9 +420,9 @@ impl Flow {
                     .access
                     .as_ref()
                     .map_or(Time::MAX, |access| access.next());
-                timer.min(self.wish).min(access)
+                timer.min(self.wishes[0]).min(access)
             }
-            End::Receiver => timer,
+            End::Receiver => timer.min(self.wishes[1]),
         }
     }
 
@@ -471,34 +474,47 @@ impl Flow {
         }
     }
 
-    fn poll_sender_app<O: Observer<Packet>>(
+    fn poll_app<O: Observer<Packet>>(
         &mut self,
+        end: End,
         input: Input,
         now: Time,
         network: &mut Network<O>,
         options: &mut OptionStore,
     ) {
         let mut actions = std::mem::take(&mut network.actions);
-        self.sender_app.poll(now, input, &mut actions);
+        match end {
+            End::Sender => self.sender_app.poll(now, input, &mut actions),
+            End::Receiver => self.receiver_app.poll(now, input, &mut actions),
+        }
         let mut has_written = false;
         for action in actions.drain(..) {
             // A write sends what may leave before the application shuts down: the FIN stands on data
             // only where some has to wait (Linux `tcp_send_fin`).
             if has_written && matches!(action, Action::Finish(_)) {
-                self.flush(End::Sender, now, network, options);
+                self.flush(end, now, network, options);
             }
             has_written |= matches!(action, Action::Send(..));
-            self.obey(action, now, network);
+            self.obey(end, action, now, network);
         }
         network.actions = actions;
     }
 
-    /// Does what the sender's application asks for. An action of the other transport cannot come: its
-    /// applications are refused before anything starts.
-    fn obey<O: Observer<Packet>>(&mut self, action: Action, now: Time, network: &mut Network<O>) {
-        let label = self.label(End::Sender);
+    /// Does what the application of `end` asks for. An action of the other transport cannot come: its
+    /// applications are refused before anything starts. Nor does the receiver of a stream ask for
+    /// anything.
+    fn obey<O: Observer<Packet>>(
+        &mut self,
+        end: End,
+        action: Action,
+        now: Time,
+        network: &mut Network<O>,
+    ) {
+        let label = self.label(end);
         match (action, &mut self.transport) {
-            (Action::WakeAt(at), _) => self.wish = at,
+            // What arrives at a flow that was stopped is not answered.
+            (Action::WakeAt(_) | Action::Datagram { .. }, _) if self.state == State::Stopped => {}
+            (Action::WakeAt(at), _) => self.wishes[end as usize] = at,
             (Action::Open(_), _) => self.open(now, network),
             (Action::Send(_, data), Transport::Stream(stream)) => match data {
                 Data::Bytes(bytes) => stream.sender.write(bytes),
@@ -512,13 +528,15 @@ impl Flow {
                 stream.sender.close();
                 self.state = State::Closing;
             }
-            (Action::Datagram { size, .. }, Transport::Datagrams(datagrams)) => {
-                let packet = Packet::datagram(label, datagrams.next, now, size, datagrams.ecn);
-                datagrams.next += 1;
+            (Action::Datagram { size, content }, Transport::Datagrams(datagrams)) => {
+                let sent = &mut datagrams.sent[end as usize];
+                let packet = Packet::datagram(label, *sent, now, size, datagrams.ecn);
+                let packet = packet.telling(content);
+                *sent += 1;
                 network.tell(&packet, None);
                 match &mut self.access {
-                    Some(access) => access.push(packet, now, network),
-                    None => network.send(packet, now),
+                    Some(access) if end == End::Sender => access.push(packet, now, network),
+                    _ => network.send(packet, now),
                 }
             }
             (Action::Record(event), _) => network.events.push((self.flow, event)),
@@ -526,81 +544,22 @@ impl Flow {
         }
     }
 
-    /// Polls the sender's application until it has caught up with the time.
-    fn wake_sender_app<O: Observer<Packet>>(
+    /// Polls the application of `end` until it has caught up with the time.
+    #[inline]
+    fn wake_app<O: Observer<Packet>>(
         &mut self,
+        end: End,
         now: Time,
         network: &mut Network<O>,
         options: &mut OptionStore,
     ) {
-        while self.wish <= now {
-            self.wish = Time::MAX;
-            self.poll_sender_app(Input::Wake, now, network, options);
+        while self.wishes[end as usize] <= now {
+            self.wishes[end as usize] = Time::MAX;
+            self.poll_app(end, Input::Wake, now, network, options);
         }
-    }
-
-    /// Measured values at the present time.
-    pub(crate) fn sample(&self) -> FlowSample {
-        match &self.transport {
-            Transport::Stream(stream) => {
-                let stats = stream.sender.stats();
-                let is_up = matches!(self.state, State::Opening | State::Up);
-                let living = is_up || !stream.sender.is_done();
-                let (delivered, retransmitted) = match &self.renewal {
-                    Some(renewal) => (renewal.delivered, renewal.stats.retransmitted),
-                    None => (0, 0),
-                };
-                let mss = u64::from(stream.sender.mss());
-                FlowSample {
-                    delivered: Bytes::new(delivered + stream.receiver.delivered()),
-                    retransmitted: retransmitted + stats.retransmitted,
-                    rtt: Some(stats.srtt).filter(|rtt| living && !rtt.is_zero()),
-                    congestion_window: living.then(|| Bytes::new(u64::from(stats.cwnd) * mss)),
-                }
-            }
-            Transport::Datagrams(datagrams) => FlowSample {
-                delivered: Bytes::new(datagrams.delivered),
-                ..FlowSample::default()
-            },
-        }
-    }
-
-    /// Counters and state of the TCP sender, over all connections; `None` for datagrams.
-    pub(crate) fn stats(&self) -> Option<SenderStats> {
-        match &self.transport {
-            Transport::Stream(stream) => Some(match &self.renewal {
-                Some(renewal) => stream.sender.stats().following(&renewal.stats),
-                None => stream.sender.stats(),
-            }),
-            Transport::Datagrams(_) => None,
-        }
-    }
-
-    /// Whether it has started.
-    pub(crate) fn is_up(&self) -> bool {
-        self.state != State::Waiting
-    }
-
-    /// Adds a record of each event that its applications have begun and not ended.
-    pub(crate) fn unfinished(&self, records: &mut Vec<Event>) {
-        if self.is_up() {
-            self.sender_app.unfinished(records);
-            self.receiver_app.unfinished(records);
-        }
-    }
-
-    /// Report of the receiver's application since the last call, or since the start.
-    pub(crate) fn take_report(&mut self, now: Time) -> Option<Report> {
-        if !self.is_up() {
-            return None;
-        }
-        self.receiver_app.advance(now);
-        let sent = self.sender_app.sent();
-        let report = self.receiver_app.report(sent);
-        self.receiver_app.start_counting(sent);
-        report
     }
 }
 
+mod figures;
 #[cfg(test)]
 mod tests;

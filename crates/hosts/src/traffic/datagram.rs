@@ -1,21 +1,26 @@
 //! Batches of datagrams: one system call for up to 64, headers only.
 //!
-//! A payload begins with its sequence number and its time of sending (ns of the run), both 64 bits big-endian; the rest is
-//! zeros, which are never copied: sending points at one constant, receiving lets the kernel cut them off (MSG_TRUNC).
+//! A payload begins with its sequence number and its time of sending (ns of the run), and with the two numbers of its content
+//! where it has one, each 64 bits big-endian; the rest is zeros, which are never copied: sending points at one constant,
+//! receiving lets the kernel cut them off (MSG_TRUNC). The ECN field comes as a control message, only where there is content.
 
 use std::io;
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, AsRawFd as _};
 use std::ptr;
 
-use quell_units::{Bytes, Time};
+use quell_app::{Content, Datagrams};
+use quell_units::{Bytes, Ecn, Time};
 use rustix::net::SocketAddrAny;
 use rustix::net::addr::{SocketAddrArg as _, SocketAddrStorage};
 
 /// Datagrams per system call.
 pub(super) const BATCH: usize = 64;
 
-const HEADER: usize = 16;
+/// Sequence number and time.
+const PLAIN: usize = 16;
+/// The same, and a content.
+const WITH_CONTENT: usize = 32;
 const LARGEST_PAYLOAD: usize = 65_507;
 static ZEROS: [u8; LARGEST_PAYLOAD] = [0; LARGEST_PAYLOAD];
 
@@ -25,6 +30,7 @@ pub(super) struct Outgoing {
     pub(super) sequence: u64,
     pub(super) sent: Time,
     pub(super) payload: usize,
+    pub(super) content: Content,
 }
 
 /// A datagram that arrived.
@@ -33,59 +39,101 @@ pub(super) struct Incoming {
     pub(super) sequence: u64,
     pub(super) sent: Time,
     pub(super) payload: usize,
+    /// Zeros without content.
+    pub(super) content: Content,
+    /// [`Ecn::NotEct`] without content, or if the kernel does not say.
+    pub(super) ecn: Ecn,
     /// Where it came from, `None` on a connected socket.
     pub(super) from: Option<SocketAddr>,
 }
 
-/// Bytes that IP and UDP add to a payload.
-pub(super) const fn header_length(is_ipv4: bool) -> Bytes {
-    Bytes::new(if is_ipv4 { 20 + 8 } else { 40 + 8 })
+/// How the datagrams of a group look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Layout {
+    is_ipv4: bool,
+    content: bool,
 }
 
-/// The payload of a datagram of IP length `size`: `None` if it has no room for sequence number and time.
-pub(super) fn payload_length(size: Bytes, is_ipv4: bool) -> Option<usize> {
-    let payload = size.get().checked_sub(header_length(is_ipv4).get())?;
-    let payload = usize::try_from(payload).unwrap_or(usize::MAX);
-    (payload >= HEADER).then_some(payload)
-}
+impl Layout {
+    pub(super) const fn of(datagrams: Datagrams, is_ipv4: bool) -> Self {
+        let content = datagrams.content;
+        Self { is_ipv4, content }
+    }
 
-/// The smallest IP length that [`payload_length`] accepts.
-pub(super) fn least_size(is_ipv4: bool) -> Bytes {
-    header_length(is_ipv4) + Bytes::new(HEADER as u64)
+    /// Whether they have content, and their ECN field matters.
+    pub(super) const fn has_content(self) -> bool {
+        self.content
+    }
+
+    /// Bytes in front of the zeros.
+    const fn header(self) -> usize {
+        if self.content { WITH_CONTENT } else { PLAIN }
+    }
+
+    /// Bytes that IP and UDP add to a payload.
+    const fn outer(self) -> u64 {
+        if self.is_ipv4 { 20 + 8 } else { 40 + 8 }
+    }
+
+    /// The payload of a datagram of IP length `size`: `None` if it has no room for its header.
+    pub(super) fn payload_length(self, size: Bytes) -> Option<usize> {
+        let payload = size.get().checked_sub(self.outer())?;
+        let payload = usize::try_from(payload).unwrap_or(usize::MAX);
+        (payload >= self.header()).then_some(payload)
+    }
+
+    /// The IP length of a datagram with this payload.
+    pub(super) const fn size(self, payload: usize) -> Bytes {
+        Bytes::new(self.outer() + payload as u64)
+    }
+
+    /// The smallest IP length that [`Self::payload_length`] accepts.
+    pub(super) const fn least_size(self) -> Bytes {
+        self.size(self.header())
+    }
 }
 
 /// Sends as many datagrams of `batch` as there is room for, at most [`BATCH`], and returns how many. An error concerns the first
 /// one.
 ///
-/// A payload that has no room for sequence number and time is refused with `InvalidInput`, one that is too long for a datagram with
+/// A payload that has no room for its header is refused with `InvalidInput`, one that is too long for a datagram with
 /// EMSGSIZE; nothing of the batch is sent then.
 pub(super) fn send(
     socket: impl AsFd,
     to: Option<SocketAddr>,
+    layout: Layout,
     batch: &[Outgoing],
 ) -> io::Result<usize> {
+    let header = layout.header();
     let batch = &batch[..batch.len().min(BATCH)];
     // How much of a payload is zeros: what follows the header.
     let mut zeros = [0; BATCH];
     for (zeros, datagram) in zeros.iter_mut().zip(batch) {
         *zeros = datagram
             .payload
-            .checked_sub(HEADER)
+            .checked_sub(header)
             .ok_or(io::ErrorKind::InvalidInput)?;
         if datagram.payload > LARGEST_PAYLOAD {
             return Err(io::Error::from_raw_os_error(libc::EMSGSIZE));
         }
     }
     let to = to.map(|address| address.as_any());
-    let mut headers = [[0_u8; HEADER]; BATCH];
+    let mut headers = [[0_u8; WITH_CONTENT]; BATCH];
     let mut parts = [[EMPTY_PART; 2]; BATCH];
     let mut messages = [EMPTY_MESSAGE; BATCH];
     for (i, datagram) in batch.iter().enumerate() {
-        headers[i][..8].copy_from_slice(&datagram.sequence.to_be_bytes());
-        headers[i][8..].copy_from_slice(&datagram.sent.as_nanos().to_be_bytes());
+        let numbers = [
+            datagram.sequence,
+            datagram.sent.as_nanos(),
+            datagram.content[0],
+            datagram.content[1],
+        ];
+        for (place, number) in headers[i][..header].chunks_exact_mut(8).zip(numbers) {
+            place.copy_from_slice(&number.to_be_bytes());
+        }
         parts[i][0] = libc::iovec {
             iov_base: headers[i].as_mut_ptr().cast(),
-            iov_len: HEADER,
+            iov_len: header,
         };
         // The kernel only reads what it sends, so the constant stays one.
         parts[i][1] = libc::iovec {
@@ -101,7 +149,7 @@ pub(super) fn send(
         }
     }
     // SAFETY: the first `batch.len()` messages, which is all that the kernel is told of, point at `parts`, `headers`, ZEROS and `to`.
-    // None of these is moved or dropped before the call returns. The first part of each is a whole header. The second is as long as the
+    // None of these is moved or dropped before the call returns. The first part of each is a header, or its first half. The second is as long as the
     // payload without its header: at least 0 and below LARGEST_PAYLOAD, the size of ZEROS, as both bounds were checked above. The kernel
     // reads from all of them, and writes only to `msg_len`.
     let sent = unsafe {
@@ -120,26 +168,34 @@ pub(super) fn send(
 pub(super) fn receive(
     socket: impl AsFd,
     connected: bool,
+    layout: Layout,
     into: &mut Vec<Incoming>,
 ) -> io::Result<usize> {
-    let mut headers = [[0_u8; HEADER]; BATCH];
+    let header_length = layout.header();
+    let mut headers = [[0_u8; WITH_CONTENT]; BATCH];
+    let mut controls = [[0_u64; CONTROL_WORDS]; BATCH];
     let mut parts = [EMPTY_PART; BATCH];
     let mut addresses = [const { std::mem::MaybeUninit::<SocketAddrStorage>::uninit() }; BATCH];
     let mut messages = [EMPTY_MESSAGE; BATCH];
     for i in 0..BATCH {
         parts[i] = libc::iovec {
             iov_base: headers[i].as_mut_ptr().cast(),
-            iov_len: HEADER,
+            iov_len: header_length,
         };
         let message = &mut messages[i].msg_hdr;
         message.msg_iov = &raw mut parts[i];
         message.msg_iovlen = 1;
+        if layout.content {
+            message.msg_control = controls[i].as_mut_ptr().cast();
+            message.msg_controllen = size_of_val(&controls[i]) as _;
+        }
         if !connected {
             message.msg_name = addresses[i].as_mut_ptr().cast();
             message.msg_namelen = size_of::<SocketAddrStorage>() as _;
         }
     }
-    // SAFETY: each message points at a header and at an address of the lengths given, which outlive the call.
+    // SAFETY: each message points at a header, at room for control messages and at an address of the lengths given, which outlive the
+    // call.
     let received = unsafe {
         libc::recvmmsg(
             socket.as_fd().as_raw_fd(),
@@ -156,7 +212,7 @@ pub(super) fn receive(
         .take(received)
     {
         let payload = message.msg_len as usize;
-        if payload < HEADER {
+        if payload < header_length {
             continue;
         }
         let from = (!connected).then(|| {
@@ -167,13 +223,51 @@ pub(super) fn receive(
             sequence: number(header, 0),
             sent: Time::from_nanos(number(header, 8)),
             payload,
+            // Zeros are left where nothing was read.
+            content: [number(header, 16), number(header, 24)],
+            ecn: if layout.content {
+                // SAFETY: the kernel has set the length of the control messages that it wrote to `controls`, which still is there.
+                unsafe { ecn(&message.msg_hdr) }
+            } else {
+                Ecn::NotEct
+            },
             from: from.and_then(|from| SocketAddr::try_from(from).ok()),
         });
     }
     Ok(received)
 }
 
-fn number(header: &[u8; HEADER], at: usize) -> u64 {
+/// The ECN field that came with a message: the low two bits of the byte of IPv4's TOS, or of the int of IPv6's traffic class.
+///
+/// # Safety
+///
+/// `msg_control` and `msg_controllen` of `message` must describe control messages that the kernel wrote, or none.
+unsafe fn ecn(message: &libc::msghdr) -> Ecn {
+    // SAFETY: the caller's promise; each control message is followed as its own length says.
+    unsafe {
+        let mut control = libc::CMSG_FIRSTHDR(message);
+        while let Some(header) = control.as_ref() {
+            let data = libc::CMSG_DATA(control);
+            let field = match (header.cmsg_level, header.cmsg_type) {
+                (libc::IPPROTO_IP, libc::IP_TOS) => Some(data.read()),
+                (libc::IPPROTO_IPV6, libc::IPV6_TCLASS) => {
+                    Some(data.cast::<libc::c_int>().read_unaligned() as u8)
+                }
+                _ => None,
+            };
+            if let Some(field) = field {
+                return Ecn::from_bits(field);
+            }
+            control = libc::CMSG_NXTHDR(message, control);
+        }
+    }
+    Ecn::NotEct
+}
+
+/// Room for one control message of an int, in words of 8 bytes.
+const CONTROL_WORDS: usize = 4;
+
+fn number(header: &[u8; WITH_CONTENT], at: usize) -> u64 {
     header[at..at + 8]
         .iter()
         .fold(0, |number, &byte| number << 8 | u64::from(byte))
@@ -192,31 +286,49 @@ const EMPTY_MESSAGE: libc::mmsghdr = libc::mmsghdr {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::traffic::socket;
     use std::net::UdpSocket;
+
+    const HEADER: usize = PLAIN;
+
+    fn layout(is_ipv4: bool, content: bool) -> Layout {
+        Layout { is_ipv4, content }
+    }
 
     fn outgoing(sequence: u64) -> Outgoing {
         Outgoing {
             sequence,
             sent: Time::from_micros(sequence),
-            payload: 16 + sequence as usize,
+            payload: WITH_CONTENT + sequence as usize,
+            content: [sequence << 40, !sequence],
         }
     }
 
     #[test]
     fn ip_length_is_payload_and_28_or_48() {
-        assert_eq!(payload_length(Bytes::new(1_500), true), Some(1_472));
-        assert_eq!(payload_length(Bytes::new(1_500), false), Some(1_452));
-        for is_ipv4 in [true, false] {
-            let least = least_size(is_ipv4);
-            assert_eq!(payload_length(least, is_ipv4), Some(HEADER));
-            assert_eq!(payload_length(least - Bytes::new(1), is_ipv4), None);
-            assert_eq!(payload_length(Bytes::ZERO, is_ipv4), None);
+        let mtu = Bytes::new(1_500);
+        for (is_ipv4, payload) in [(true, 1_472), (false, 1_452)] {
+            for (content, header) in [(false, 16), (true, 32)] {
+                let layout = layout(is_ipv4, content);
+                assert_eq!(layout.payload_length(mtu), Some(payload));
+                assert_eq!(layout.size(payload), mtu);
+                let least = layout.least_size();
+                assert_eq!(layout.payload_length(least), Some(header));
+                assert_eq!(layout.payload_length(least - Bytes::new(1)), None);
+                assert_eq!(layout.payload_length(Bytes::ZERO), None);
+            }
         }
     }
 
     #[test]
     fn a_batch_arrives_with_numbers_times_sizes_and_origin() {
-        for address in ["127.0.0.1:0", "[::1]:0"] {
+        for (address, content) in [
+            ("127.0.0.1:0", false),
+            ("[::1]:0", false),
+            ("127.0.0.1:0", true),
+            ("[::1]:0", true),
+        ] {
+            let layout = layout(address.starts_with('1'), content);
             // A host without IPv6 has nothing to test there.
             let Ok(receiver) = UdpSocket::bind(address) else {
                 continue;
@@ -224,15 +336,18 @@ mod tests {
             let sender = UdpSocket::bind(address).unwrap();
             let batch: Vec<_> = (0..100).map(outgoing).collect();
             let to = receiver.local_addr().unwrap();
-            assert_eq!(send(&sender, Some(to), &batch).unwrap(), BATCH);
+            assert_eq!(send(&sender, Some(to), layout, &batch).unwrap(), BATCH);
             assert_eq!(
-                send(&sender, Some(to), &batch[BATCH..]).unwrap(),
+                send(&sender, Some(to), layout, &batch[BATCH..]).unwrap(),
                 100 - BATCH
             );
             let mut arrived = Vec::new();
-            assert_eq!(receive(&receiver, false, &mut arrived).unwrap(), BATCH);
             assert_eq!(
-                receive(&receiver, false, &mut arrived).unwrap(),
+                receive(&receiver, false, layout, &mut arrived).unwrap(),
+                BATCH
+            );
+            assert_eq!(
+                receive(&receiver, false, layout, &mut arrived).unwrap(),
                 100 - BATCH
             );
             for (sent, came) in batch.iter().zip(&arrived) {
@@ -241,14 +356,17 @@ mod tests {
                     (came.sequence, came.sent, came.payload)
                 );
                 assert_eq!(came.from, Some(sender.local_addr().unwrap()));
+                let told = if content { sent.content } else { [0; 2] };
+                assert_eq!(came.content, told);
             }
-            let empty = receive(&receiver, false, &mut arrived).unwrap_err();
+            let empty = receive(&receiver, false, layout, &mut arrived).unwrap_err();
             assert_eq!(empty.kind(), io::ErrorKind::WouldBlock);
         }
     }
 
     #[test]
     fn what_cannot_fit_a_datagram_is_refused_and_what_is_too_short_ignored() {
+        let layout = layout(true, false);
         let receiver = UdpSocket::bind("127.0.0.1:0").unwrap();
         let sender = UdpSocket::bind("127.0.0.1:0").unwrap();
         sender.connect(receiver.local_addr().unwrap()).unwrap();
@@ -256,7 +374,7 @@ mod tests {
             payload,
             ..outgoing(0)
         };
-        let refused = |batch: &[Outgoing]| send(&sender, None, batch).unwrap_err();
+        let refused = |batch: &[Outgoing]| send(&sender, None, layout, batch).unwrap_err();
         let huge = refused(&[with(HEADER), with(LARGEST_PAYLOAD + 1)]);
         assert_eq!(huge.raw_os_error(), Some(libc::EMSGSIZE));
         // Less than its own header: below zero is nothing to send.
@@ -265,9 +383,9 @@ mod tests {
             assert_eq!(tiny.kind(), io::ErrorKind::InvalidInput, "{payload}");
         }
         sender.send(b"stray").unwrap();
-        assert_eq!(send(&sender, None, &[outgoing(9)]).unwrap(), 1);
+        assert_eq!(send(&sender, None, layout, &[outgoing(9)]).unwrap(), 1);
         let mut arrived = Vec::new();
-        assert_eq!(receive(&receiver, false, &mut arrived).unwrap(), 2);
+        assert_eq!(receive(&receiver, false, layout, &mut arrived).unwrap(), 2);
         assert_eq!(
             arrived
                 .iter()
@@ -275,5 +393,27 @@ mod tests {
                 .collect::<Vec<_>>(),
             [9]
         );
+    }
+
+    #[test]
+    fn the_ecn_field_arrives_with_content() {
+        for address in ["127.0.0.1:0", "[::1]:0"] {
+            let address: SocketAddr = address.parse().unwrap();
+            for sent in [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce] {
+                for content in [false, true] {
+                    let layout = layout(address.is_ipv4(), content);
+                    let Ok(receiver) = socket::datagram(address, Ecn::NotEct, layout) else {
+                        continue;
+                    };
+                    let sender = socket::datagram(address, sent, layout).unwrap();
+                    let to = socket::local_address(&receiver).unwrap();
+                    send(&sender, Some(to), layout, &[outgoing(1)]).unwrap();
+                    let mut arrived = Vec::new();
+                    receive(&receiver, false, layout, &mut arrived).unwrap();
+                    let seen = if content { sent } else { Ecn::NotEct };
+                    assert_eq!(arrived[0].ecn, seen, "{address} {content}");
+                }
+            }
+        }
     }
 }

@@ -67,7 +67,7 @@ impl Running {
                 self.context.timers.set(plan.start, index, Alarm::Start);
             }
             if let Some(stop) = plan.stop
-                && self.ends[index].is_source()
+                && self.ends[index].sends()
             {
                 self.context.timers.set(stop, index, Alarm::Stop);
             }
@@ -191,7 +191,8 @@ impl Running {
         }
         if readiness.readable {
             let mut arrived: Vec<Incoming> = Vec::new();
-            let taken = end::take(&self.context.ports[index].socket, false, &mut arrived);
+            let port = &self.context.ports[index];
+            let taken = end::take(&port.socket, false, port.layout, &mut arrived);
             taken.map_err(self.refused("receive datagrams"))?;
             // Some may have been sent since this turn began.
             self.context.read_clock();
@@ -239,7 +240,7 @@ impl Running {
     fn sample(&mut self, boundary: bool) {
         let mut listener = self.context.shared.listener();
         for (index, end) in self.ends.iter_mut().enumerate() {
-            let ended = end.has_ended();
+            let ended = end.is_over();
             if !end.is_source() || !end.is_up() || (ended && self.told[index] && !boundary) {
                 continue;
             }

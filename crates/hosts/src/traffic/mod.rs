@@ -185,7 +185,7 @@ impl Traffic {
                     flow.up = end.up;
                     flow.tcp = end.tcp;
                 }
-                flow.stretches.extend(end.stretches);
+                report::join(&mut flow.stretches, end.stretches);
                 flow.failure = flow.failure.take().or(end.failure);
             }
             drop(host.sockets);

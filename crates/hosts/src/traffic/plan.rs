@@ -7,7 +7,7 @@ use quell_app::{AppConfig, Transport};
 use quell_units::{Ecn, Random, Time};
 
 use super::clock::Epoch;
-use super::datagram;
+use super::datagram::Layout;
 use super::endpoint::Host;
 use super::error::TrafficError;
 use super::run_end::RunEnd;
@@ -117,10 +117,15 @@ impl FlowPlan {
         self.transport() == Transport::Stream
     }
 
+    /// How the datagrams of the flow look; as those of its whole group.
+    pub(super) fn layout(&self) -> Option<Layout> {
+        let datagrams = self.app.datagrams()?;
+        Some(Layout::of(datagrams, self.receiver.is_ipv4()))
+    }
+
     /// Datagrams carry their sequence number and time, whatever the application.
     fn too_small(&self) -> Option<String> {
-        let least = datagram::least_size(self.receiver.is_ipv4());
-        let size = self.app.datagrams()?.size;
+        let (size, least) = (self.app.datagrams()?.least, self.layout()?.least_size());
         (size < least).then(|| {
             format!(
                 "datagrams of {size} have no room for a sequence number and a time; {least} is the least"
@@ -137,6 +142,8 @@ impl FlowPlan {
             || self.datagram_ecn != first.datagram_ecn
         {
             Some("all flows of a group have one congestion control and one ECN field".into())
+        } else if self.layout() != first.layout() {
+            Some("all flows of a group have datagrams of one form".into())
         } else if self.sender.is_ipv4() != self.receiver.is_ipv4() {
             Some(format!(
                 "{} and {} are not of one IP version",

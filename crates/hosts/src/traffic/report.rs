@@ -48,8 +48,20 @@ pub struct Stretch {
     pub from: Time,
     /// The later boundary; earlier where the run was stopped before.
     pub to: Time,
-    /// The report of the receiving end. Datagrams in flight at `to` are in its `lost_last`, and not in the next stretch.
+    /// The report of both ends. Datagrams in flight at `to` are in its `lost_last`, and not in the next stretch.
     pub report: Report,
+}
+
+/// Adds the stretches of the other end of the same flow: what both ends saw between two boundaries is one stretch.
+pub(super) fn join(stretches: &mut Vec<Stretch>, others: Vec<Stretch>) {
+    for other in others {
+        let same = |mine: &&mut Stretch| (mine.from, mine.to) == (other.from, other.to);
+        match stretches.iter_mut().find(same) {
+            Some(mine) => mine.report.merge(&other.report),
+            None => stretches.push(other),
+        }
+    }
+    stretches.sort_by_key(|stretch| (stretch.from, stretch.to));
 }
 
 /// One flow at the end of the run.

@@ -219,7 +219,10 @@ impl Setup<'_> {
     }
 
     fn open_port(&mut self, plan: &FlowPlan) -> Result<(), TrafficError> {
-        let socket = socket::datagram(plan.receiver, plan.datagram_ecn)
+        let Some(layout) = plan.layout() else {
+            return Ok(());
+        };
+        let socket = socket::datagram(plan.receiver, plan.datagram_ecn, layout)
             .and_then(|socket| {
                 self.poller
                     .add(&socket, Token::Port(self.ports.len()), Interest::READ)?;
@@ -228,6 +231,7 @@ impl Setup<'_> {
             .map_err(|error| self.explain(plan, "open a group's port", error))?;
         self.ports.push(Port {
             socket,
+            layout,
             flows: HashMap::new(),
             blocked: Vec::new(),
         });
@@ -240,8 +244,11 @@ impl Setup<'_> {
         plan: &FlowPlan,
         shared: &Shared,
     ) -> Result<(), TrafficError> {
+        let Some(layout) = plan.layout() else {
+            return Ok(());
+        };
         let open = || -> io::Result<OwnedFd> {
-            let socket = socket::datagram((plan.sender, 0).into(), plan.datagram_ecn)?;
+            let socket = socket::datagram((plan.sender, 0).into(), plan.datagram_ecn, layout)?;
             rustix::net::connect(&socket, &plan.receiver)?;
             // The other host reads it only after both have been set up, so it is set once and in time.
             let _ = shared.flows[index]
@@ -252,7 +259,7 @@ impl Setup<'_> {
             Ok(socket)
         };
         let socket = open().map_err(|error| self.explain(plan, "open a datagram socket", error))?;
-        self.ends[index].use_datagrams(DatagramEnd::own(socket, plan.receiver.is_ipv4()));
+        self.ends[index].use_datagrams(DatagramEnd::own(socket, layout));
         Ok(())
     }
 
@@ -314,8 +321,9 @@ pub(super) fn join_datagrams(running: &mut Running, plans: &[FlowPlan]) {
         let next = ports.len();
         let port = *ports.entry(plan.group).or_insert(next);
         if let Some(&client) = running.context.shared.flows[index].datagram_client.get() {
+            let layout = running.context.ports[port].layout;
             running.context.ports[port].flows.insert(client, index);
-            running.ends[index].use_datagrams(DatagramEnd::at_port(port, client));
+            running.ends[index].use_datagrams(DatagramEnd::at_port(port, client, layout));
         }
     }
 }

@@ -18,8 +18,8 @@ use super::report::Told;
 pub(super) struct FlowShared {
     /// Payload that the data's receiver has read.
     pub(super) delivered: AtomicU64,
-    /// Datagrams that the data's sender has handed to its host.
-    pub(super) sent: AtomicU64,
+    /// [`Application::sent`](quell_app::Application::sent) of the data's sender and of its receiver.
+    pub(super) sent: [AtomicU64; 2],
     /// The data's sender has declared that it always has more.
     pub(super) endless: AtomicBool,
     /// Connections that the sender host has asked for.

@@ -12,6 +12,8 @@ use rustix::net::{
     AddressFamily, SocketFlags, SocketType, acceptfrom_with, bind, getsockname, listen, socket_with,
 };
 
+use super::datagram::Layout;
+
 /// Buffer requested on each side of a datagram socket: 20 ms of 600 Mbit/s would suffice, the rest is for bursts.
 const DATAGRAM_BUFFER: usize = 4 << 20;
 
@@ -83,8 +85,9 @@ pub(super) fn accept(listener: impl AsFd) -> io::Result<Option<(OwnedFd, SocketA
     }
 }
 
-/// A datagram socket at `address` (port 0: a free one), its packets carrying `ecn`, never in fragments.
-pub(super) fn datagram(address: SocketAddr, ecn: Ecn) -> io::Result<OwnedFd> {
+/// A datagram socket at `address` (port 0: a free one), its packets carrying `ecn`, never in fragments. It says the ECN field of
+/// what arrives, if its datagrams have content.
+pub(super) fn datagram(address: SocketAddr, ecn: Ecn, layout: Layout) -> io::Result<OwnedFd> {
     let socket = open(address.ip(), SocketType::DGRAM)?;
     if address.is_ipv4() {
         sockopt::set_ip_mtu_discover(&socket, Ipv4PathMtuDiscovery::DO)?;
@@ -92,6 +95,14 @@ pub(super) fn datagram(address: SocketAddr, ecn: Ecn) -> io::Result<OwnedFd> {
     } else {
         sockopt::set_ipv6_mtu_discover(&socket, Ipv6PathMtuDiscovery::DO)?;
         sockopt::set_ipv6_tclass(&socket, ecn as u32)?;
+    }
+    if layout.has_content() {
+        let (level, option) = if address.is_ipv4() {
+            (libc::IPPROTO_IP, libc::IP_RECVTOS)
+        } else {
+            (libc::IPPROTO_IPV6, libc::IPV6_RECVTCLASS)
+        };
+        set_integer(&socket, level, option, 1)?;
     }
     // Beyond the host's limits with CAP_NET_ADMIN; otherwise up to them, silently.
     if sockopt::set_socket_recv_buffer_size_force(&socket, DATAGRAM_BUFFER).is_err() {
@@ -210,6 +221,8 @@ pub(super) fn receive_drops(socket: impl AsFd) -> io::Result<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use quell_app::{Datagrams, Interval};
+    use quell_units::{Bytes, Time};
 
     const HERE: IpAddr = IpAddr::V4(std::net::Ipv4Addr::LOCALHOST);
 
@@ -224,7 +237,13 @@ mod tests {
     #[test]
     fn datagram_sockets_carry_the_ecn_field_of_their_group() {
         for ecn in [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1] {
-            let socket = datagram(SocketAddr::new(HERE, 0), ecn).unwrap();
+            let interval = Interval {
+                mean: Time::from_millis(20),
+                stddev: Time::ZERO,
+            };
+            let datagrams = Datagrams::plain(Bytes::new(200), interval);
+            let layout = Layout::of(datagrams, true);
+            let socket = datagram(SocketAddr::new(HERE, 0), ecn, layout).unwrap();
             assert_eq!(sockopt::ip_tos(&socket).unwrap(), ecn as u8);
             assert_eq!(receive_drops(&socket).unwrap(), 0);
         }

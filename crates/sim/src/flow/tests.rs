@@ -10,6 +10,8 @@ use quell_units::{Random, Rate, Settings};
 
 use super::*;
 use crate::config::{DirectionConfig, Jitter};
+use quell_app::Report;
+use quell_units::Bytes;
 
 /// Sees nothing.
 struct Blind;

@@ -9,11 +9,11 @@ use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::Ordering;
 
-use quell_app::Input;
-use quell_units::{Bytes, Ecn, Time};
+use quell_app::{Content, Input};
+use quell_units::{Bytes, Time};
 
 use super::{Context, End, State};
-use crate::traffic::datagram::{self, BATCH, Incoming, Outgoing};
+use crate::traffic::datagram::{self, BATCH, Incoming, Layout, Outgoing};
 use crate::traffic::error::{FlowFailure, doing};
 use crate::traffic::poller::{Interest, Readiness, Token};
 
@@ -24,6 +24,7 @@ const BATCHES_PER_TURN: usize = 4;
 #[derive(Debug)]
 pub(in crate::traffic) struct Port {
     pub(in crate::traffic) socket: OwnedFd,
+    pub(in crate::traffic) layout: Layout,
     /// Flows by the source address of their datagrams.
     pub(in crate::traffic) flows: HashMap<SocketAddr, usize>,
     /// Flows that wait for room to send.
@@ -43,7 +44,7 @@ enum Outlet {
 #[derive(Debug)]
 pub(in crate::traffic) struct DatagramEnd {
     outlet: Outlet,
-    is_ipv4: bool,
+    layout: Layout,
     next_sequence: u64,
     /// Taken from the application and not yet sent; at most one batch.
     waiting: Vec<Outgoing>,
@@ -53,35 +54,41 @@ pub(in crate::traffic) struct DatagramEnd {
 
 impl DatagramEnd {
     /// An end with a connected socket of its own, registered with the poller for reading.
-    pub(in crate::traffic) fn own(socket: OwnedFd, is_ipv4: bool) -> Self {
-        Self::new(Outlet::Own(socket), is_ipv4)
+    pub(in crate::traffic) fn own(socket: OwnedFd, layout: Layout) -> Self {
+        Self::new(Outlet::Own(socket), layout)
     }
 
     /// An end that shares the socket of its group.
-    pub(in crate::traffic) fn at_port(index: usize, to: SocketAddr) -> Self {
-        Self::new(Outlet::Port { index, to }, to.is_ipv4())
+    pub(in crate::traffic) fn at_port(index: usize, to: SocketAddr, layout: Layout) -> Self {
+        Self::new(Outlet::Port { index, to }, layout)
     }
 
-    fn new(outlet: Outlet, is_ipv4: bool) -> Self {
+    fn new(outlet: Outlet, layout: Layout) -> Self {
         Self {
             outlet,
-            is_ipv4,
+            layout,
             next_sequence: 0,
             waiting: Vec::new(),
             blocked: false,
         }
     }
 
-    pub(super) fn queue(&mut self, now: Time, size: Bytes) -> Result<(), FlowFailure> {
-        let payload =
-            datagram::payload_length(size, self.is_ipv4).ok_or(FlowFailure::DatagramTooSmall {
-                size,
-                least: datagram::least_size(self.is_ipv4),
-            })?;
+    pub(super) fn queue(
+        &mut self,
+        now: Time,
+        size: Bytes,
+        content: Content,
+    ) -> Result<(), FlowFailure> {
+        let least = self.layout.least_size();
+        let payload = self
+            .layout
+            .payload_length(size)
+            .ok_or(FlowFailure::DatagramTooSmall { size, least })?;
         self.waiting.push(Outgoing {
             sequence: self.next_sequence,
             sent: now,
             payload,
+            content,
         });
         self.next_sequence += 1;
         Ok(())
@@ -95,17 +102,14 @@ impl DatagramEnd {
         self.blocked
     }
 
-    fn size(&self, payload: usize) -> Bytes {
-        datagram::header_length(self.is_ipv4) + Bytes::new(payload as u64)
-    }
-
     /// Sends the datagrams that wait. An error concerns the first that is left.
     fn send(&mut self, ports: &[Port]) -> io::Result<()> {
         while !self.waiting.is_empty() {
             let sent = match &self.outlet {
-                Outlet::Own(socket) => datagram::send(socket, None, &self.waiting),
+                Outlet::Own(socket) => datagram::send(socket, None, self.layout, &self.waiting),
                 Outlet::Port { index, to } => {
-                    datagram::send(&ports[*index].socket, Some(*to), &self.waiting)
+                    let socket = &ports[*index].socket;
+                    datagram::send(socket, Some(*to), self.layout, &self.waiting)
                 }
             };
             match sent {
@@ -136,7 +140,7 @@ impl End {
                 let size = datagrams
                     .waiting
                     .first()
-                    .map_or(Bytes::ZERO, |first| datagrams.size(first.payload));
+                    .map_or(Bytes::ZERO, |first| datagrams.layout.size(first.payload));
                 self.fail(match error.raw_os_error() {
                     Some(libc::EMSGSIZE) => FlowFailure::DatagramTooLarge { size },
                     Some(libc::ECONNREFUSED) => FlowFailure::Refused { at: self.receiver },
@@ -208,12 +212,13 @@ impl End {
             let mut arrived = Vec::new();
             let State::Datagrams(DatagramEnd {
                 outlet: Outlet::Own(socket),
+                layout,
                 ..
             }) = &self.state
             else {
                 return;
             };
-            match take(socket, true, &mut arrived) {
+            match take(socket, true, *layout, &mut arrived) {
                 Ok(()) => {
                     // Some may have been sent since this turn began.
                     context.read_clock();
@@ -236,7 +241,7 @@ impl End {
         let State::Datagrams(datagrams) = &self.state else {
             return;
         };
-        let size = datagrams.size(incoming.payload);
+        let size = datagrams.layout.size(incoming.payload);
         if !self.source {
             self.shared(context)
                 .delivered
@@ -248,8 +253,8 @@ impl End {
                 sequence: incoming.sequence,
                 sent: incoming.sent,
                 size,
-                ecn: Ecn::NotEct,
-                content: [0; 2],
+                ecn: incoming.ecn,
+                content: incoming.content,
             },
         );
         self.drive(context);
@@ -260,10 +265,11 @@ impl End {
 pub(in crate::traffic) fn take(
     socket: &OwnedFd,
     connected: bool,
+    layout: Layout,
     arrived: &mut Vec<Incoming>,
 ) -> io::Result<()> {
     for _ in 0..BATCHES_PER_TURN {
-        match datagram::receive(socket, connected, arrived) {
+        match datagram::receive(socket, connected, layout, arrived) {
             Ok(BATCH) => {}
             Ok(_) => break,
             Err(error)

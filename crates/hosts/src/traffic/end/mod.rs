@@ -77,6 +77,8 @@ pub(super) struct End {
     index: usize,
     /// Whether this end sends the flow's data.
     source: bool,
+    /// Whether both ends send datagrams.
+    both_ways: bool,
     sender: IpAddr,
     receiver: SocketAddr,
     congestion_control: Option<String>,
@@ -84,7 +86,7 @@ pub(super) struct End {
     paced: bool,
     /// The flow's; [`Time::MAX`] if never.
     flow_stop: Time,
-    /// The same where the data comes from here, otherwise [`Time::MAX`].
+    /// The same where data or datagrams come from here, otherwise [`Time::MAX`].
     stop: Time,
     app: App,
     /// The application may open one connection after another.
@@ -127,15 +129,21 @@ impl End {
     pub(super) fn new(index: usize, plan: &FlowPlan, host: Host) -> Self {
         let source = plan.source == host;
         let role = if source { Role::Sender } else { Role::Receiver };
+        let datagrams = plan.app.datagrams();
+        let both_ways = datagrams.is_some_and(|datagrams| datagrams.both_ways);
         Self {
             index,
             source,
+            both_ways,
             sender: plan.sender,
             receiver: plan.receiver,
             congestion_control: plan.congestion_control.clone(),
             paced: plan.paced && source,
             flow_stop: plan.stop.unwrap_or(Time::MAX),
-            stop: plan.stop.filter(|_| source).unwrap_or(Time::MAX),
+            stop: plan
+                .stop
+                .filter(|_| source || both_ways)
+                .unwrap_or(Time::MAX),
             app: plan.app.end(role, plan.random.clone()),
             renews: plan.app.renews(),
             wish: Wish::default(),
@@ -161,6 +169,11 @@ impl End {
         self.source
     }
 
+    /// Whether this end sends data or datagrams.
+    pub(super) fn sends(&self) -> bool {
+        self.source || self.both_ways
+    }
+
     pub(super) fn is_up(&self) -> bool {
         self.up.is_some()
     }
@@ -172,6 +185,11 @@ impl End {
 
     pub(super) fn has_ended(&self) -> bool {
         matches!(self.state, State::Ended)
+    }
+
+    /// Whether it sends nothing more and has told all that there is. What is in flight to it may still arrive.
+    pub(super) fn is_over(&self) -> bool {
+        self.has_ended() || self.both_ways && self.stopped
     }
 
     fn token(&self) -> Token {
@@ -233,7 +251,7 @@ impl End {
         self.app.poll(context.now(), input, &mut actions);
         for action in actions.drain(..) {
             // Nothing follows the end, nor what the application has finished with.
-            if self.finished {
+            if self.finished && !matches!(action, Action::Record(_)) {
                 continue;
             }
             if let Err(failure) = self.obey(context, action) {
@@ -281,8 +299,8 @@ impl End {
                 self.finished = true;
                 Ok(())
             }
-            (Action::Datagram { size, .. }, State::Datagrams(datagrams)) => {
-                datagrams.queue(context.now(), size)
+            (Action::Datagram { size, content }, State::Datagrams(datagrams)) => {
+                datagrams.queue(context.now(), size, content)
             }
             _ => Err(FlowFailure::WrongTransport),
         }
@@ -318,10 +336,10 @@ impl End {
     }
 
     fn tell_sent(&self, context: &Context) {
-        if self.source {
-            self.shared(context)
-                .sent
-                .store(self.app.sent(), Ordering::Relaxed);
+        if self.sends() {
+            let sent = self.app.sent();
+            let shared = &self.shared(context).sent[usize::from(!self.source)];
+            shared.store(sent, Ordering::Relaxed);
         }
     }
 
@@ -371,7 +389,10 @@ impl End {
             }
             State::Datagrams(_) => {
                 self.flush_datagrams(context);
-                self.end();
+                // What is in flight from the other end still counts.
+                if !self.both_ways {
+                    self.end();
+                }
             }
             State::Ended => {}
         }
@@ -444,7 +465,7 @@ impl End {
 
     /// A boundary: what the application saw since the last one is a stretch of its own.
     pub(super) fn mark_boundary(&mut self, context: &Context, from: Time, to: Time) {
-        if self.source {
+        if self.source && !self.both_ways {
             return;
         }
         // A connection that has been asked for and is not here yet is something under way, too.
@@ -456,7 +477,8 @@ impl End {
         if self.up.is_none() && self.told == 0 {
             return;
         }
-        let sent = self.shared(context).sent.load(Ordering::Relaxed);
+        let of_other = &self.shared(context).sent[usize::from(self.source)];
+        let sent = of_other.load(Ordering::Relaxed);
         self.app.advance(to);
         if let Some(report) = self.app.report(sent) {
             self.stretches.push(Stretch { from, to, report });
