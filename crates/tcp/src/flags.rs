@@ -19,6 +19,8 @@ impl Flags {
     pub const AE: u16 = 32;
     /// The end of a burst: the receiver's application should read now.
     pub const PSH: u16 = 64;
+    /// The connection is gone, or never was.
+    pub const RST: u16 = 128;
 
     /// Whether all of `bits` are set.
     pub const fn has(self, bits: u16) -> bool {

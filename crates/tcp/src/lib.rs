@@ -1,4 +1,4 @@
-//! Sans-I/O TCP: a sender and a receiver that behave like Linux's.
+//! Sans-I/O TCP: a sender and a receiver that behave like Linux's, and an end that has both.
 //!
 //! Each is a state machine. Its host passes it segments and the time, asks it for segments to send
 //! ([`Sender::poll`], [`Receiver::poll`], until they return `None`), and wakes it when a timer is due.
@@ -11,6 +11,7 @@
 //! * [`cc`]: congestion controls, one file each, with static dispatch.
 //! * [`sender`]: transmission, the scoreboard, loss recovery, timers.
 //! * [`receiver`]: reassembly, acknowledgements, ECN feedback.
+//! * [`connection`]: an end that has both, for data in both directions.
 //!
 //! Functions and fields have the names of RFCs and of Linux (`snd_una`, `ssthresh`, `tso_should_defer`),
 //! so that the code can be read beside them. Congestion windows are counted in segments, as in Linux.
@@ -21,6 +22,7 @@
 pub mod cache;
 pub mod cc;
 pub mod config;
+pub mod connection;
 mod ecn;
 mod flags;
 pub mod receiver;
@@ -30,6 +32,7 @@ mod ticks;
 
 pub use cc::CcConfig;
 pub use config::{ReceiveBuffer, ReceiverConfig, SenderConfig};
+pub use connection::Connection;
 pub use ecn::option::{AccEcnOption, Order};
 pub use ecn::{AccEcnOptionUse, Codepoint, EcnMode, EctScope, FeedbackMode};
 pub use flags::Flags;

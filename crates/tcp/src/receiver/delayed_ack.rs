@@ -4,6 +4,10 @@
 //! Every second full segment is acknowledged at once, a single one after the ACK time-out (ato), which
 //! adapts to the spacing of arrivals. In the quick-ack phase every segment is acknowledged at once: the
 //! first 16 ACKs, and some after duplicates, after a first CE and after pauses.
+//!
+//! A host that answers what arrives within the ACK time-out is *interactive* (`inet_csk_in_pingpong_mode`,
+//! `tcp_pingpong_thresh` = 1): its ACKs wait for the next answer, quick-ack phase or not, until one has waited
+//! too long.
 
 use quell_units::Time;
 
@@ -30,6 +34,8 @@ pub(super) struct DelayedAck {
     ato: u64,
     /// Tick of the last arrival of data.
     lrcvtime: u64,
+    /// The application answers, or the other end has finished.
+    is_interactive: bool,
     /// Tick at which the delayed ACK is due, and when the timer expires.
     due: Option<(u64, Time)>,
 }
@@ -44,6 +50,7 @@ impl DelayedAck {
             quick: 0,
             ato: 0,
             lrcvtime: 0,
+            is_interactive: false,
             due: None,
         }
     }
@@ -74,7 +81,20 @@ impl DelayedAck {
     /// Begins a quick-ack phase (`tcp_enter_quickack_mode`).
     pub(super) fn enter_quick_phase(&mut self, acks: u32) {
         self.lengthen_quick_phase(acks);
+        self.is_interactive = false;
         self.ato = self.min();
+    }
+    /// Data left (`tcp_event_data_sent`): an answer, if it follows an arrival within the ACK time-out.
+    pub(super) fn on_data_sent(&mut self, now: Time) {
+        self.is_interactive |= self.ticks.at(now) - self.lrcvtime < self.ato;
+    }
+    /// The other end has finished (`tcp_fin`): the ACK waits for this end's own FIN.
+    pub(super) fn on_finished(&mut self) {
+        self.is_interactive = true;
+    }
+    /// Whether ACKs wait for answers.
+    pub(super) fn is_interactive(&self) -> bool {
+        self.is_interactive
     }
     /// The window has grown: one more segment is acknowledged at once (`tcp_grow_window`).
     #[inline]
@@ -89,7 +109,7 @@ impl DelayedAck {
     }
     /// Whether each segment is acknowledged.
     pub(super) fn is_quick(&self) -> bool {
-        self.quick > 0
+        self.quick > 0 && !self.is_interactive
     }
     /// Schedules an ACK (`tcp_send_delayed_ack`). Returns true if an ACK is delayed already and so nearly
     /// due that it may leave now.
@@ -118,7 +138,11 @@ impl DelayedAck {
     /// The timer expired.
     pub(super) fn on_timer(&mut self, rto: Time) {
         self.due = None;
-        self.ato = (self.ato * 2).min(self.ticks.count(rto));
+        if std::mem::take(&mut self.is_interactive) {
+            self.ato = self.min();
+        } else {
+            self.ato = (self.ato * 2).min(self.ticks.count(rto));
+        }
     }
     /// An ACK leaves.
     pub(super) fn on_ack_sent(&mut self, was_scheduled: bool) {

@@ -45,7 +45,8 @@ pub(super) struct Feedback {
 #[derive(Debug, Clone)]
 struct Accurate {
     counters: Counters,
-    decoder: Decoder,
+    /// `None` if the other half of a [`Connection`](crate::Connection) reads the reports.
+    decoder: Option<Decoder>,
     /// Timestamp and end of the segment with the latest report of marks.
     latest: (Time, u64),
 }
@@ -76,7 +77,36 @@ impl Feedback {
     /// Number of packets of this end that arrived with CE, as far as the other end has reported.
     pub(super) fn marked(&self) -> u64 {
         let accurate = self.accurate.as_ref();
-        accurate.map_or(0, |accurate| accurate.decoder.ce_packets())
+        let decoder = accurate.and_then(|accurate| accurate.decoder.as_ref());
+        decoder.map_or(0, Decoder::ce_packets)
+    }
+    /// The other half has agreed on this as the client, and passes its counters of arrivals.
+    pub(super) fn on_connected(&mut self, agreed: FeedbackMode, counters: Option<Counters>) {
+        self.has_agreed = true;
+        self.agreed = agreed;
+        self.fields = Fields::new(self.mode, self.scope, agreed);
+        self.accurate = counters.map(|counters| {
+            Box::new(Accurate {
+                counters,
+                decoder: None,
+                latest: (Time::ZERO, 0),
+            })
+        });
+    }
+    /// The other half reads the reports of the other end from now on.
+    pub(super) fn take_decoder(&mut self) -> Option<Decoder> {
+        self.accurate.as_mut()?.decoder.take()
+    }
+    /// The SYN-ACK arrived again, with CE for the first time.
+    pub(super) fn on_ce_syn_ack(&mut self) {
+        if let Some(accurate) = &mut self.accurate {
+            accurate.counters.on_ce_syn_ack();
+        }
+    }
+    /// Bytes that the option takes from a full segment that leaves now.
+    pub(super) fn room_for_option(&self, rtt: Option<Time>, now: Time) -> u32 {
+        let accurate = self.accurate.as_ref();
+        accurate.map_or(0, |accurate| accurate.counters.room_for_option(rtt, now))
     }
 
     /// A SYN arrived before the connection was established. The first SYN decides; the SYN-ACK echoes
@@ -96,14 +126,16 @@ impl Feedback {
             Box::new(Accurate {
                 // A CE on the SYN is not counted: the SYN-ACK echoes it (section 3.2.2.2).
                 counters: Counters::new(usage, ecn),
-                decoder: Decoder::new(),
+                decoder: Some(Decoder::new()),
                 latest: (Time::ZERO, 0),
             })
         });
         // The client gives up, or something clears the flags. Section 3.1.5: "MUST NOT set ECT on any
         // packet for the rest of the connection".
-        if ace(segment.flags) == 0 {
-            accurate.decoder.on_invalid_transition();
+        if ace(segment.flags) == 0
+            && let Some(decoder) = &mut accurate.decoder
+        {
+            decoder.on_invalid_transition();
             self.fields = Fields::NOT_ECT;
         }
     }
@@ -130,23 +162,24 @@ impl Feedback {
     /// echo the SYN-ACK, as those of "a pure ACK with no SACK blocks" do, and false if they are a
     /// counter.
     pub(super) fn on_first_ack(&mut self, segment: &Segment) -> bool {
-        let Some(accurate) = &mut self.accurate else {
+        let accurate = self.accurate.as_mut();
+        let Some(decoder) = accurate.and_then(|accurate| accurate.decoder.as_mut()) else {
             return false;
         };
-        accurate.decoder.on_first_option(&segment.accecn);
+        decoder.on_first_option(&segment.accecn);
         if segment.payload > 0 || !segment.sacks.is_empty() {
             return false;
         }
         let arrived = handshake::echoed(segment.flags);
         if ace(segment.flags) == 0 {
-            accurate.decoder.give_up();
+            decoder.give_up();
         } else if arrived.is_some_and(|arrived| !handshake::is_valid(self.syn_ack, arrived)) {
-            accurate.decoder.on_invalid_transition();
+            decoder.on_invalid_transition();
         }
         if arrived == Some(Ecn::Ce) {
-            accurate.decoder.on_ce_syn_ack();
+            decoder.on_ce_syn_ack();
         }
-        if accurate.decoder.is_mangled() {
+        if decoder.is_mangled() {
             self.fields = Fields::NOT_ECT;
         }
         true
@@ -174,7 +207,7 @@ impl Feedback {
         if has_counter {
             accurate.on_ace(segment);
         }
-        if accurate.decoder.is_mangled() {
+        if accurate.decoder.as_ref().is_some_and(Decoder::is_mangled) {
             self.fields = Fields::NOT_ECT;
         }
         let payload = u64::from(segment.payload);
@@ -248,12 +281,15 @@ impl Feedback {
 impl Accurate {
     /// Reads the sender's report of marks on ACKs, unless a later segment arrived before.
     fn on_ace(&mut self, segment: &Segment) {
+        let Some(decoder) = &mut self.decoder else {
+            return;
+        };
         let reported = (segment.timestamp, segment.end());
         if reported < self.latest {
             return;
         }
         self.latest = reported;
-        self.decoder.on_ack(&Ack {
+        decoder.on_ack(&Ack {
             flags: segment.flags,
             option: &segment.accecn,
             // The sender does not report how many ACKs it has seen, and they have no payload.

@@ -4,16 +4,18 @@
 //! ACKs requested between two polls become one.
 //!
 //! Limitations: 1. the application reads as soon as it is woken, so the window never closes; 2. segments
-//! are not aggregated before they are acknowledged (GRO); 3. there is no data in the other direction,
-//! so ACKs are never piggybacked ("pingpong" mode); 4. timestamps have a resolution of 1 ms, Linux's
+//! are not aggregated before they are acknowledged (GRO); 3. a receiver alone has no data to send, so its
+//! ACKs are never piggybacked ([`Connection`](crate::Connection) has both); 4. timestamps have a resolution of 1 ms, Linux's
 //! default; 5. SACK blocks are whole ranges of what waits, where Linux remembers the last four blocks only
 //! (`TCP_NUM_SACKS`).
 
 mod buffer;
 mod delayed_ack;
 mod feedback;
+mod handshake;
 mod reading;
 mod reassembly;
+mod two_way;
 
 use quell_units::{Bytes, Time};
 
@@ -25,11 +27,11 @@ use crate::segment::{Sack, SackBlocks, Segment};
 use buffer::Buffer;
 use delayed_ack::{DelayedAck, QUICK_ACKS};
 use feedback::{Demand, Feedback};
+use handshake::SYN_ACK_TIMEOUT;
 use reading::Reading;
 use reassembly::{Arrival, Reassembly};
+pub(crate) use two_way::Accepted;
 
-/// Time-out of the SYN-ACK (RFC 6298 section 2.1), doubled each time up to 64 times.
-const SYN_ACK_TIMEOUT: Time = Time::from_secs(1);
 /// Largest window in bytes that TCP can advertise (RFC 7323 section 2.3).
 const MAX_WINDOW: u64 = 1 << 30;
 /// Number of duplicate ACKs that are never held back (`TCP_FASTRETRANS_THRESH`).
@@ -74,6 +76,9 @@ pub struct Receiver {
     /// Number of bytes beyond which data is acknowledged at once.
     ack_beyond: u64,
     compress_sacks: bool,
+    /// It is half of a [`Connection`](crate::Connection), whose other half may have sent its FIN.
+    is_half: bool,
+    has_sent_fin: bool,
     phase: Phase,
     reassembly: Reassembly,
     reading: Reading,
@@ -93,6 +98,8 @@ pub struct Receiver {
     earlier: Option<EarlierAck>,
     syn_ack_wanted: bool,
     syn_ack_due: Option<Time>,
+    /// Timestamp of the first SYN-ACK.
+    first_syn_ack: Time,
     /// Number of time-outs of the SYN-ACK.
     syn_ack_timeouts: u32,
     ack_wanted: bool,
@@ -102,6 +109,8 @@ pub struct Receiver {
     /// The unread data ends with PSH or a small segment: it is acknowledged when the application reads
     /// it.
     is_pushed: bool,
+    /// After it came another small segment: the ACK does not wait for an answer (`ICSK_ACK_PUSHED2`).
+    is_pushed_twice: bool,
     /// Number of duplicate ACKs held back, and not held back, since the stream last grew.
     compressed_ack: u32,
     dup_ack_counter: u32,
@@ -127,6 +136,8 @@ impl Receiver {
             mss: config.mss.max(1),
             ack_beyond: mss * u64::from(config.ack_every.max(1) - 1),
             compress_sacks: config.compress_sacks,
+            is_half: false,
+            has_sent_fin: false,
             phase: Phase::Listening,
             reassembly: Reassembly::default(),
             reading: Reading::new(config.reads),
@@ -141,11 +152,13 @@ impl Receiver {
             earlier: None,
             syn_ack_wanted: false,
             syn_ack_due: None,
+            first_syn_ack: Time::ZERO,
             syn_ack_timeouts: 0,
             ack_wanted: false,
             ack_of_acks_wanted: false,
             ack_scheduled: false,
             is_pushed: false,
+            is_pushed_twice: false,
             compressed_ack: 0,
             dup_ack_counter: 0,
             compressed_ack_rcv_nxt: 0,
@@ -163,17 +176,7 @@ impl Receiver {
         match self.phase {
             Phase::Listening => return,
             Phase::SynReceived { at, attempt } => {
-                // Karn's algorithm: no sample if the SYN-ACK was retransmitted.
-                if attempt == 1 {
-                    self.rtt = Some(now - at);
-                }
-                self.phase = Phase::Established;
-                if let Some(buffer) = &mut self.buffer {
-                    buffer.init_buffer_space(now);
-                }
-                self.syn_ack_due = None;
-                self.syn_ack_wanted = false;
-                is_handshake = self.feedback.on_first_ack(segment);
+                is_handshake = self.on_first_ack(segment, at, attempt, now);
             }
             Phase::Established => {}
         }
@@ -192,7 +195,7 @@ impl Receiver {
         };
         if start < end {
             self.on_data(segment, start, end, prompt, now);
-        } else if start < next {
+        } else if start < next && !self.is_half {
             // A probe of an idle or closed connection.
             self.ack_wanted = true;
         } else {
@@ -204,16 +207,6 @@ impl Receiver {
         match &self.buffer {
             Some(buffer) => buffer.edge(),
             None => self.reassembly.rcv_nxt().saturating_add(self.window.into()),
-        }
-    }
-
-    fn on_syn(&mut self, segment: &Segment) {
-        if self.phase == Phase::Established {
-            self.ack_wanted = true;
-        } else {
-            self.syn_ack_wanted = true;
-            self.ts_recent = segment.timestamp;
-            self.feedback.on_syn(segment);
         }
     }
 
@@ -242,12 +235,9 @@ impl Receiver {
             }
             Arrival::Refused => return,
             Arrival::InOrder => {
-                self.delayed.on_data(now, self.rto());
-                // `tcp_measure_rcv_mss` and `__tcp_cleanup_rbuf`, Linux 6.6 and later: a full segment
-                // with PSH ends a write as a small one does. Options reduce the payload of a full
-                // segment.
-                let full = Segment::HEADERS + Bytes::new(self.mss.into());
-                self.is_pushed |= segment.flags.has(Flags::PSH) || segment.ip_length() < full;
+                if segment.payload > 0 || !self.is_half {
+                    self.on_payload(segment, now);
+                }
                 // RFC 5681 section 4.2: "a TCP receiver SHOULD send an immediate ACK when the incoming
                 // segment fills in all or part of a gap in the sequence space".
                 self.ack_wanted |= !was_contiguous && self.reassembly.is_contiguous();
@@ -293,7 +283,9 @@ impl Receiver {
         }
         self.ack_wanted |= prompt;
         self.prior_rcv_nxt = self.reassembly.rcv_nxt();
-        self.ack_wanted |= self.is_finished();
+        if self.is_finished() {
+            self.on_finished();
+        }
         self.ack_scheduled = true;
         self.ack_snd_check(now);
         if self.reading.is_woken(self.reassembly.rcv_nxt()) {
@@ -301,6 +293,19 @@ impl Receiver {
         }
     }
 
+    /// Payload arrived in order (`tcp_event_data_recv`).
+    #[inline]
+    fn on_payload(&mut self, segment: &Segment, now: Time) {
+        self.delayed.on_data(now, self.rto());
+        // `tcp_measure_rcv_mss` and `__tcp_cleanup_rbuf`, Linux 6.6 and later: a full segment with PSH
+        // ends a write as a small one does. Options reduce the payload of a full segment.
+        let full = Segment::HEADERS + Bytes::new(self.mss.into());
+        if segment.ip_length() < full {
+            self.is_pushed_twice |= self.is_pushed;
+            self.is_pushed = true;
+        }
+        self.is_pushed |= segment.flags.has(Flags::PSH);
+    }
     /// Decides whether to acknowledge now, soon or later (`__tcp_ack_snd_check`). RFC 5681 section 4.2:
     /// "an ACK SHOULD be generated for at least every second full-sized segment".
     #[inline]
@@ -344,9 +349,10 @@ impl Receiver {
         let (next, end) = (self.reassembly.rcv_nxt(), self.reassembly.end());
         let unread = self.reading.unread(next);
         self.reading.on_read(next);
+        let is_answered = self.delayed.is_interactive() && !self.is_pushed_twice;
         let is_contiguous = self.reassembly.is_contiguous();
-        self.ack_wanted |=
-            next - self.rcv_wup > self.ack_beyond || (self.is_pushed && is_contiguous);
+        self.ack_wanted |= next - self.rcv_wup > self.ack_beyond
+            || (self.is_pushed && is_contiguous && !is_answered);
         if let Some(buffer) = &mut self.buffer {
             buffer.rcv_space_adjust(next, unread, end, now);
             self.ack_wanted |= buffer.has_opened(next);
@@ -409,21 +415,27 @@ impl Receiver {
             return None;
         }
         let has_sacks = self.ack_wanted;
-        self.ack_wanted = false;
-        self.ack_of_acks_wanted = false;
         let next = self.reassembly.rcv_nxt();
         let flags = self.feedback.flags();
-        self.rcv_wup = next;
-        self.delayed.on_ack_sent(self.ack_scheduled);
-        self.ack_scheduled = false;
-        self.is_pushed = false;
-        self.is_window_set = false;
-        self.compressed_ack = 0;
-        self.compressed_ack_due = None;
+        self.on_ack_sent(next);
         if self.feedback.is_accurate() || self.duplicate.is_some() {
             return Some(self.unusual_ack(next, flags, has_sacks, now));
         }
         Some(self.ack(next, flags, now))
+    }
+    /// An ACK of everything before `next` leaves (`tcp_event_ack_sent`).
+    #[inline]
+    fn on_ack_sent(&mut self, next: u64) {
+        self.ack_wanted = false;
+        self.ack_of_acks_wanted = false;
+        self.rcv_wup = next;
+        self.delayed.on_ack_sent(self.ack_scheduled);
+        self.ack_scheduled = false;
+        self.is_pushed = false;
+        self.is_pushed_twice = false;
+        self.is_window_set = false;
+        self.compressed_ack = 0;
+        self.compressed_ack_due = None;
     }
     /// Sets the window of the next ACK.
     #[inline]
@@ -467,24 +479,9 @@ impl Receiver {
         ack.sacks.truncate(blocks);
     }
 
-    fn syn_ack(&mut self, now: Time) -> Segment {
-        let attempt = match self.phase {
-            Phase::SynReceived { attempt, .. } => attempt + 1,
-            _ => 1,
-        };
-        self.phase = Phase::SynReceived { at: now, attempt };
-        self.syn_ack_wanted = false;
-        self.syn_ack_due = Some(now + SYN_ACK_TIMEOUT * (1 << (attempt - 1).min(6)));
-        let (flags, ecn, option) = self.feedback.syn_ack(attempt, self.syn_ack_timeouts);
-        let mut segment = self.ack(0, Flags(Flags::SYN | flags), now);
-        segment.ecn = ecn;
-        segment.accecn = option;
-        segment
-    }
-
     fn ack(&self, acknowledgement: u64, feedback: Flags, now: Time) -> Segment {
         let mut flags = Flags::ACK | feedback.0;
-        if self.is_finished() && acknowledgement == self.reassembly.rcv_nxt() {
+        if !self.is_half && self.is_finished() && acknowledgement == self.reassembly.rcv_nxt() {
             flags |= Flags::FIN;
         }
         let mut sacks = SackBlocks::default();

@@ -97,7 +97,7 @@ impl Sender {
         let marks = self.count_marks(segment, delivered, is_later, &mut flag);
         let is_informative =
             flag.snd_una_advanced || flag.dsacking_ack || flag.data_acked || flag.win_update;
-        flag.is_dupack = !(is_informative || self.is_ack_of_acks(segment));
+        flag.is_dupack = !(is_informative || self.is_no_dupack(segment));
         let rtt = self.update_rtt(&flag, segment, now);
         if flag.data_acked || flag.data_sacked {
             let prior = self.delivery.prior_delivered(&flag.newest);
@@ -192,10 +192,11 @@ impl Sender {
             .cong_control(&sample, &connection, &mut self.window);
         self.heed_app_limit();
     }
-    /// With AccECN an ACK may acknowledge ACKs. Those have no SACK blocks; duplicate ACKs do (RFC 9768
-    /// section 3.2.2.5.1).
-    fn is_ack_of_acks(&self, segment: &Segment) -> bool {
-        self.ecn.agreed == FeedbackMode::Accurate && segment.sacks.is_empty()
+    /// A segment with data is no duplicate ACK (`FLAG_NOT_DUP`). With AccECN an ACK may acknowledge ACKs.
+    /// Those have no SACK blocks; duplicate ACKs do (RFC 9768 section 3.2.2.5.1).
+    fn is_no_dupack(&self, segment: &Segment) -> bool {
+        segment.payload > 0
+            || (self.ecn.agreed == FeedbackMode::Accurate && segment.sacks.is_empty())
     }
     /// Whether the timer starts again (`FLAG_SET_XMIT_TIMER`): when segments are acknowledged, and for
     /// SACKs of segments sent before the first outstanding one was. Any SACK would postpone the

@@ -31,7 +31,8 @@ pub(super) struct SenderEcn {
 /// State of AccECN.
 #[derive(Debug, Clone)]
 struct Accurate {
-    counters: Counters,
+    /// Of arrivals; `None` if the other half of a [`Connection`](crate::Connection) counts and reports.
+    counters: Option<Counters>,
     decoder: Decoder,
     /// IP-ECN field of the latest SYN-ACK.
     syn_ack: Ecn,
@@ -74,8 +75,12 @@ impl SenderEcn {
         if self.agreed != FeedbackMode::Accurate {
             return false;
         }
+        let mut counters = Counters::new(self.usage, segment.ecn);
+        // "SHOULD include an AccECN Option in the first ACK" and "on the first data segment" (RFC
+        // 9768 section 3.2.3.2.1).
+        counters.demand(2);
         let mut accurate = Box::new(Accurate {
-            counters: Counters::new(self.usage, segment.ecn),
+            counters: Some(counters),
             decoder: Decoder::new(),
             syn_ack: segment.ecn,
             has_ce_syn_ack: false,
@@ -83,9 +88,6 @@ impl SenderEcn {
         });
         accurate.on_syn_ack(segment.ecn);
         accurate.decoder.on_first_option(&segment.accecn);
-        // "SHOULD include an AccECN Option in the first ACK" and "on the first data segment" (RFC
-        // 9768 section 3.2.3.2.1).
-        accurate.counters.demand(2);
         // The reserved 101 does not echo the SYN (section 3.1.3).
         let arrived = handshake::echoed(segment.flags);
         if arrived.is_some_and(|arrived| !handshake::is_valid(self.syn, arrived)) {
@@ -95,11 +97,12 @@ impl SenderEcn {
         self.disable_if_mangled();
         arrived == Some(Ecn::Ce)
     }
-    /// The SYN-ACK arrived again: its flags no longer count, but its IP-ECN field does.
-    pub(super) fn on_repeated_syn_ack(&mut self, ecn: Ecn) {
-        if let Some(accurate) = &mut self.accurate {
-            accurate.on_syn_ack(ecn);
-        }
+    /// The SYN-ACK arrived again: its flags no longer count, but its IP-ECN field does. Returns true if it
+    /// has CE for the first time.
+    pub(super) fn on_repeated_syn_ack(&mut self, ecn: Ecn) -> bool {
+        self.accurate
+            .as_mut()
+            .is_some_and(|accurate| accurate.on_syn_ack(ecn))
     }
     /// Flags of the ACK of the SYN-ACK.
     pub(super) fn handshake_flags(&self) -> u16 {
@@ -111,9 +114,8 @@ impl SenderEcn {
     /// A segment without SYN arrived.
     #[inline]
     pub(super) fn on_arrival(&mut self, segment: &Segment) {
-        if let Some(accurate) = &mut self.accurate {
-            let payload = u64::from(segment.payload);
-            accurate.counters.on_packet(segment.ecn, payload);
+        if let Some(counters) = self.counters() {
+            counters.on_packet(segment.ecn, segment.payload.into());
         }
     }
     /// Returns the marks that an ACK reports, which no other ACK has superseded.
@@ -140,44 +142,66 @@ impl SenderEcn {
         }
     }
 
-    /// Whether AccECN is in use, with counters and options.
+    /// Whether AccECN is in use, with counters and options of this half.
     #[inline]
     pub(super) fn is_accurate(&self) -> bool {
-        self.accurate.is_some()
+        self.accurate
+            .as_ref()
+            .is_some_and(|accurate| accurate.counters.is_some())
+    }
+    fn counters(&mut self) -> Option<&mut Counters> {
+        self.accurate.as_mut()?.counters.as_mut()
     }
     /// The ACE field of a segment that leaves; zero without AccECN.
     #[cold]
     pub(super) fn ace_flags(&mut self) -> u16 {
-        self.accurate
-            .as_mut()
-            .map_or(0, |accurate| accurate.counters.ace_flags())
+        self.counters().map_or(0, Counters::ace_flags)
     }
     /// Whether an ACK of ACKs is due.
     #[inline]
     pub(super) fn owes_ack(&self) -> bool {
-        self.accurate
-            .as_ref()
-            .is_some_and(|accurate| accurate.counters.is_ack_due(false))
+        let counters = self.accurate.as_ref().and_then(|a| a.counters.as_ref());
+        counters.is_some_and(|counters| counters.is_ack_due(false))
     }
     /// The option of a segment that leaves now.
     #[cold]
     pub(super) fn option(&mut self, rtt: Option<Time>, now: Time) -> AccEcnOption {
-        match &mut self.accurate {
-            Some(accurate) => accurate.counters.option(0, None, rtt, now).0,
+        match self.counters() {
+            Some(counters) => counters.option(0, None, rtt, now).0,
             None => AccEcnOption::NONE,
         }
     }
     /// Payload of a full segment that leaves now; `mss` is the payload of a segment without option.
     #[cold]
     pub(super) fn full_payload(&self, mss: u32, rtt: Option<Time>, now: Time) -> u32 {
-        match &self.accurate {
+        match self.accurate.as_ref().and_then(|a| a.counters.as_ref()) {
             None => mss,
-            Some(accurate) => {
-                let room = accurate.counters.room_for_option(rtt, now);
+            Some(counters) => {
+                let room = counters.room_for_option(rtt, now);
                 mss.saturating_sub(room).max(1)
             }
         }
     }
+    /// The other half of the connection counts and reports arrivals from now on.
+    pub(super) fn take_counters(&mut self) -> Option<Counters> {
+        self.accurate.as_mut()?.counters.take()
+    }
+    /// The other half has agreed on this as the server, and `decoder` has read the first report.
+    pub(super) fn accept(&mut self, agreed: FeedbackMode, decoder: Option<Decoder>) {
+        self.agreed = agreed;
+        self.fields = Fields::new(self.mode, self.scope, agreed);
+        self.accurate = decoder.map(|decoder| {
+            Box::new(Accurate {
+                counters: None,
+                decoder,
+                syn_ack: Ecn::NotEct,
+                has_ce_syn_ack: false,
+                controls: 0,
+            })
+        });
+        self.disable_if_mangled();
+    }
+
     /// An ACK without payload left.
     pub(super) fn on_control_sent(&mut self) {
         if self.fields.others.is_capable()
@@ -189,13 +213,17 @@ impl SenderEcn {
 }
 
 impl Accurate {
-    fn on_syn_ack(&mut self, ecn: Ecn) {
+    fn on_syn_ack(&mut self, ecn: Ecn) -> bool {
         self.syn_ack = ecn;
         // "no more than once no matter how many CE-marked SYN/ACKs it receives" (section 3.2.2.2).
         if ecn == Ecn::Ce && !self.has_ce_syn_ack {
             self.has_ce_syn_ack = true;
-            self.counters.on_ce_syn_ack();
+            if let Some(counters) = &mut self.counters {
+                counters.on_ce_syn_ack();
+            }
+            return true;
         }
+        false
     }
 }
 

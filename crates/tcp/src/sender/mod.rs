@@ -55,6 +55,7 @@ mod stats;
 mod timers;
 mod transmit;
 mod tso;
+mod two_way;
 mod undo;
 
 pub use stats::SenderStats;
@@ -103,8 +104,12 @@ pub struct Sender {
     /// Bytes that the application has written; `u64::MAX` if it never stops.
     write_seq: u64,
     mss: u32,
+    /// The same without the options of the other half of a connection (`tcp_current_mss`).
+    mss_now: u32,
     phase: Phase,
     is_closed: bool,
+    /// It is half of a [`Connection`](crate::Connection).
+    is_half: bool,
     /// The SYN-ACK must be acknowledged.
     ack_wanted: bool,
     syn_wanted: bool,
@@ -170,8 +175,10 @@ impl Sender {
             wnd_end: config.peer_window.get(),
             write_seq: 0,
             mss,
+            mss_now: mss,
             phase: Phase::Closed,
             is_closed: false,
+            is_half: false,
             ack_wanted: false,
             syn_wanted: false,
             queue_cwr: false,
@@ -270,23 +277,34 @@ impl Sender {
         }
     }
     fn on_syn_ack(&mut self, segment: &Segment, syn_sent: Time, attempt: u32, now: Time) {
+        self.ack_wanted = true;
+        let rtt = if attempt == 1 {
+            Some(now - syn_sent)
+        } else {
+            self.rtt_of_echo(segment, now)
+        };
+        // RFC 9768 section 3.2.2.2: after a SYN with CE, "the TCP Client still triggers the congestion
+        // control actions necessary". The initial window becomes one segment, as RFC 5562 requires
+        // after a marked SYN-ACK, and as after a SYN that was lost twice.
+        let is_marked = self.ecn.on_syn_ack(segment);
+        self.establish(segment, rtt, attempt > 2 || is_marked, now);
+    }
+    /// The peer has answered the SYN or the SYN-ACK with this segment. The initial window is one segment
+    /// if that `was_hard`. RFC 5681 section 3.1: "if the SYN or SYN/ACK is lost, the initial window used
+    /// by a sender after a correctly transmitted SYN MUST be one segment"; Linux forgives one loss, which
+    /// may be a spurious time-out (`tcp_init_transfer`).
+    fn establish(&mut self, segment: &Segment, rtt: Option<Time>, was_hard: bool, now: Time) {
         self.phase = Phase::Established;
         self.syn_wanted = false;
-        self.ack_wanted = true;
         self.ts_recent = segment.timestamp;
         self.wnd_end = segment.window.into();
         self.queue.on_ack(segment.window.into());
-        if attempt == 1 {
-            self.rtt.on_sample(now - syn_sent, 0, 0);
-            self.rtt.update_min_rtt(now - syn_sent, now);
-        } else if attempt > 2 {
-            // RFC 5681 section 3.1: "if the SYN or SYN/ACK is lost, the initial window used by a
-            // sender after a correctly transmitted SYN MUST be one segment"; Linux forgives one
-            // loss, which may be a spurious time-out (`tcp_init_transfer`).
-            self.window.cwnd = 1;
+        if let Some(rtt) = rtt {
+            self.rtt.on_sample(rtt, 0, 0);
+            self.rtt.update_min_rtt(rtt, now);
         }
-        if self.ecn.on_syn_ack(segment) {
-            self.on_marked_syn();
+        if was_hard {
+            self.window.cwnd = 1;
         }
         self.timers.on_established(self.rtt.rto());
         self.delivery.on_established(now);
@@ -294,12 +312,6 @@ impl Sender {
         let (agreed, connection) = (self.ecn.agreed, self.connection(now));
         self.control.init(agreed, &connection, &mut self.window);
         self.update_pacing();
-    }
-    /// The SYN had CE. RFC 9768 section 3.2.2.2: "the TCP Client still triggers the congestion control
-    /// actions necessary". The initial window becomes one segment, as RFC 5562 requires after a marked
-    /// SYN-ACK, and as after a SYN that was lost twice.
-    fn on_marked_syn(&mut self) {
-        self.window.cwnd = 1;
     }
     /// When to call [`on_timer`](Self::on_timer) next; any other call may change it.
     #[inline]

@@ -14,6 +14,9 @@ use crate::ticks::Ticks;
 /// Added to time-outs to allow for delays of the receiver's timers (`TCP_TIMEOUT_MIN_US`).
 pub(super) const SLACK: Time = Time::from_millis(2);
 
+/// `tcp_syn_linear_timeouts`.
+const LINEAR_SYNS: u32 = 4;
+
 /// Purpose of the timer (`ICSK_TIME_*`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Timer {
@@ -36,6 +39,8 @@ pub(super) struct Timers {
     /// Time-outs since the last acknowledgement of new data (`icsk_retransmits`).
     pub(super) retransmits: u32,
     syn_due: Option<Time>,
+    /// Number of time-outs of the SYN that are not doubled (`tcp_syn_linear_timeouts`).
+    linear_syns: u32,
     ticks: Ticks,
 }
 
@@ -47,6 +52,7 @@ impl Timers {
             backoff: 0,
             retransmits: 0,
             syn_due: None,
+            linear_syns: 0,
             ticks,
         }
     }
@@ -77,8 +83,13 @@ impl Timers {
             (_, syn_due) => syn_due,
         }
     }
+    /// The next time-outs of the SYN are Linux's of 6.5 and later: five of 1 s, then 2 s, 4 s and so on.
+    pub(super) fn begin_linearly(&mut self) {
+        self.linear_syns = LINEAR_SYNS;
+    }
     pub(super) fn arm_syn(&mut self, now: Time, attempt: u32) {
-        let wait = INITIAL_RTO * (1 << (attempt - 1).min(6));
+        let doublings = (attempt - 1).saturating_sub(self.linear_syns);
+        let wait = INITIAL_RTO * (1 << doublings.min(6));
         self.syn_due = Some(self.ticks.after(now, wait));
     }
 }

@@ -316,7 +316,7 @@ impl Sender {
         if self.ecn.is_accurate() {
             self.ecn.full_payload(self.mss, self.rtt.srtt(), now)
         } else {
-            self.mss
+            self.mss_now
         }
     }
     /// Payload of the next new segment, of `full` bytes at most.

@@ -1,0 +1,339 @@
+//! One end of a connection with data in both directions: a [`Sender`] and a [`Receiver`] of one host.
+//!
+//! Either end may open, both may write. Each half works as it does alone. Together they add what a real end
+//! has: ACKs ride on data (Linux's "pingpong" mode delays them for that), each end ends its own stream with a
+//! FIN, and either may reset the connection.
+//!
+//! The host calls [`poll`](Connection::poll) until it returns `None` after each segment, each timer and each
+//! call of the application. What the application writes in answer to a segment leaves after the ACK that the
+//! segment demands at once, even if both are polled together, as a real one is woken later.
+//!
+//! Deviations from Linux: 1. if both ends open at once neither gets an answer (RFC 9293 section 3.5 has a
+//! simultaneous open); 2. a connection never gives up: SYN, SYN-ACK and data are repeated for ever
+//! (`tcp_syn_retries`, `tcp_retries2`); 3. an end that has ended keeps its state, and answers what arrives as
+//! TIME-WAIT does, but with a D-SACK; 4. [`close`](Connection::close) is `shutdown(SHUT_WR)`: data that
+//! arrives afterwards is received; 5. a retransmission is not split to make room for SACK blocks: if an ACK is
+//! due it leaves on its own; 6. a full segment of the peer is known in advance, where Linux learns its size from
+//! what arrives (`tcp_measure_rcv_mss`), so that it may acknowledge the first small segments sooner; 7. the
+//! limit of one answer in 500 ms to segments outside the window counts pure ACKs only
+//! (`tcp_oow_rate_limited`), and challenge ACKs have no limit of their own.
+
+#[cfg(test)]
+mod tests;
+
+use quell_units::{Bytes, Time};
+
+use crate::config::{ReceiverConfig, SenderConfig};
+use crate::flags::Flags;
+use crate::receiver::{Receiver, timestamp};
+use crate::segment::Segment;
+use crate::sender::Sender;
+
+/// Least time between two answers to segments outside the window (`tcp_invalid_ratelimit`).
+const INVALID_RATELIMIT: Time = Time::from_millis(500);
+
+/// An end of a connection.
+#[derive(Debug, Clone)]
+pub struct Connection {
+    sender: Sender,
+    receiver: Receiver,
+    /// The ACK that is due leaves before data that was written after it.
+    is_ack_first: bool,
+    /// It is over because of a RST, sent or received.
+    is_reset: bool,
+    /// A RST must be sent.
+    owes_reset: bool,
+    /// When a segment outside the window was last answered.
+    last_answer: Option<Time>,
+}
+
+impl Connection {
+    /// A closed end: it accepts a connection unless it is [opened](Self::open). Both halves should have the
+    /// same ECN configuration, MSS and clock: they are one host. If it opens, the sender's ECN mode counts;
+    /// if it accepts, the receiver's decides on the feedback.
+    pub fn new(sender: &SenderConfig, receiver: &ReceiverConfig) -> Self {
+        Self::of(Sender::new(sender), Receiver::new(receiver))
+    }
+    /// An end of this sender, perhaps [with a control of its own](Sender::with_control), and receiver. Both
+    /// are new.
+    pub fn of(mut sender: Sender, mut receiver: Receiver) -> Self {
+        sender.join();
+        receiver.join();
+        Self {
+            sender,
+            receiver,
+            is_ack_first: false,
+            is_reset: false,
+            owes_reset: false,
+            last_answer: None,
+        }
+    }
+
+    /// Opens the connection: [`poll`](Self::poll) will return the SYN. Without effect once it is open, or
+    /// the other end has opened it.
+    pub fn open(&mut self, now: Time) {
+        if !self.receiver.is_accepting() {
+            self.sender.open(now);
+        }
+    }
+    /// The application writes `bytes` more bytes; without effect after [`close`](Self::close). It may write
+    /// before the connection is open.
+    pub fn write(&mut self, bytes: u64) {
+        self.before_write();
+        self.sender.write(bytes);
+    }
+    /// The application writes without end.
+    pub fn write_endless(&mut self) {
+        self.write(u64::MAX);
+    }
+    /// The same for an application that will [`retract`](Self::retract) some of it.
+    pub fn write_until_retracted(&mut self) {
+        self.before_write();
+        self.sender.write_until_retracted();
+    }
+    /// Takes back what was written, except the next `unsent` bytes to send.
+    pub fn retract(&mut self, unsent: u64) {
+        self.sender.retract(unsent);
+    }
+    /// The application closes its stream: a FIN follows what was written. It is part of the last segment if
+    /// that has not left (`tcp_send_fin`). An endless stream ends with what has been sent.
+    pub fn close(&mut self) {
+        self.before_write();
+        self.sender.close();
+    }
+    /// What is due for what has arrived leaves before what is written now, unless that had to wait already.
+    fn before_write(&mut self) {
+        if self.receiver.owes_ack() && self.sender.unsent() == 0 {
+            self.is_ack_first = true;
+        }
+    }
+    /// Ends the connection at once: the next [`poll`](Self::poll) returns a RST if the other end may have a
+    /// connection (`tcp_need_reset`), and then nothing leaves any more.
+    pub fn abort(&mut self) {
+        if !self.is_reset {
+            let is_known = self.sender.is_established() || self.receiver.is_accepting();
+            self.owes_reset = is_known && !self.is_over();
+            self.is_reset = true;
+        }
+    }
+
+    /// A segment arrived.
+    pub fn on_segment(&mut self, segment: &Segment, now: Time) {
+        if self.is_reset {
+            return;
+        }
+        if segment.flags.has(Flags::RST) {
+            self.on_reset(segment);
+        } else if !self.sender.is_established() {
+            self.on_handshake(segment, now);
+        } else if segment.flags.has(Flags::SYN | Flags::ACK) {
+            if self.sender.on_repeated_syn_ack(segment) {
+                self.receiver.on_ce_syn_ack();
+            }
+        } else {
+            self.on_established(segment, now);
+        }
+    }
+    fn on_handshake(&mut self, segment: &Segment, now: Time) {
+        let flags = segment.flags;
+        if self.sender.is_opening() {
+            if flags.has(Flags::SYN | Flags::ACK) {
+                self.sender.on_segment(segment, now);
+                let counters = self.sender.take_counters();
+                let agreed = self.sender.feedback();
+                self.receiver.on_connected(segment, agreed, counters, now);
+                self.heed();
+            }
+        } else if flags.has(Flags::SYN) {
+            if !flags.has(Flags::ACK) {
+                self.receiver.on_segment(segment, now);
+            }
+        } else if flags.has(Flags::ACK)
+            && segment.acknowledgement == 0
+            && self.receiver.is_accepting()
+        {
+            self.receiver.on_segment(segment, now);
+            let accepted = self.receiver.accepted(segment);
+            self.sender.accept(segment, accepted, now);
+            self.heed();
+        }
+    }
+    fn on_established(&mut self, segment: &Segment, now: Time) {
+        let (start, end) = (segment.sequence, segment.end());
+        let is_acceptable = self.receiver.is_acceptable(start, end);
+        if !is_acceptable && start == end && !segment.flags.has(Flags::SYN) {
+            // A probe of an idle connection, or a pure ACK that others have overtaken.
+            if self
+                .last_answer
+                .is_none_or(|last| now - last >= INVALID_RATELIMIT)
+            {
+                self.last_answer = Some(now);
+                self.receiver.demand_ack();
+            }
+            return;
+        }
+        if is_acceptable && segment.flags.has(Flags::ACK) && !self.sender.knows(segment) {
+            self.sender.on_segment(segment, now);
+        }
+        self.heed();
+        self.receiver.on_segment(segment, now);
+    }
+    fn heed(&mut self) {
+        let (srtt, has_sent_fin) = (self.sender.srtt(), self.sender.has_sent_fin());
+        self.receiver.heed(srtt, has_sent_fin);
+    }
+    /// RFC 9293 section 3.10.7.3 and RFC 5961 section 3.2: a RST that is inside the window but not exact gets
+    /// an ACK, to which an end without connection answers with an exact one.
+    fn on_reset(&mut self, segment: &Segment) {
+        if self.sender.is_opening() {
+            self.is_reset = segment.flags.has(Flags::ACK) && segment.acknowledgement == 0;
+        } else if !self.sender.is_established() && !self.receiver.is_accepting() {
+            // It still listens.
+        } else if self.receiver.is_exact_reset(segment) {
+            self.is_reset = true;
+        } else if self
+            .receiver
+            .is_acceptable(segment.sequence, segment.sequence)
+        {
+            self.receiver.demand_ack();
+        }
+    }
+
+    /// The next segment to send now; call until `None`.
+    pub fn poll(&mut self, now: Time) -> Option<Segment> {
+        if self.is_reset {
+            return std::mem::take(&mut self.owes_reset).then(|| self.reset(now));
+        }
+        if !self.sender.is_established() {
+            return match self.sender.poll(now) {
+                Some(mut syn) => {
+                    syn.window = self.receiver.initial_window();
+                    Some(syn)
+                }
+                None => self.receiver.poll_bare(now),
+            };
+        }
+        let is_ack_first = std::mem::take(&mut self.is_ack_first) && self.receiver.owes_ack();
+        if (is_ack_first || self.receiver.owes_earlier_ack()) && !self.sender.owes_handshake_ack() {
+            return self.bare_ack(now);
+        }
+        let options = self.receiver.options(now);
+        self.sender.set_options(options);
+        let is_handshake = self.sender.owes_handshake_ack();
+        match self.sender.poll(now) {
+            Some(mut segment) => {
+                let room = self.sender.mss().saturating_sub(segment.payload);
+                self.receiver.ride(&mut segment, room, !is_handshake, now);
+                Some(segment)
+            }
+            None => self.bare_ack(now),
+        }
+    }
+    fn bare_ack(&mut self, now: Time) -> Option<Segment> {
+        let mut ack = self.receiver.poll_bare(now)?;
+        ack.sequence = self.sender.acceptable_seq();
+        self.sender.on_control_sent();
+        Some(ack)
+    }
+    /// `tcp_send_active_reset`.
+    fn reset(&self, now: Time) -> Segment {
+        Segment {
+            sequence: self.sender.acceptable_seq(),
+            acknowledgement: self.receiver.rcv_nxt(),
+            timestamp: timestamp(now),
+            flags: Flags(Flags::RST | Flags::ACK),
+            ..Segment::default()
+        }
+    }
+    /// What a host without this connection answers to `segment` (RFC 9293 section 3.10.7.1). It must not
+    /// answer a RST.
+    pub fn reset_for(segment: &Segment) -> Segment {
+        let (sequence, acknowledgement, flags) = if segment.flags.has(Flags::ACK) {
+            (segment.acknowledgement, 0, Flags::RST)
+        } else {
+            (0, segment.end(), Flags::RST | Flags::ACK)
+        };
+        Segment {
+            sequence,
+            acknowledgement,
+            echo: segment.timestamp,
+            flags: Flags(flags),
+            ..Segment::default()
+        }
+    }
+
+    /// When to call [`on_timer`](Self::on_timer) next; any other call may change it.
+    pub fn next_timer(&self) -> Option<Time> {
+        if self.is_reset {
+            return None;
+        }
+        match (self.sender.next_timer(), self.receiver.next_timer()) {
+            (Some(sender), Some(receiver)) => Some(sender.min(receiver)),
+            (sender, receiver) => sender.or(receiver),
+        }
+    }
+    /// Handles the timers that have expired; call [`poll`](Self::poll) afterwards. A call before they
+    /// expire has no effect.
+    pub fn on_timer(&mut self, now: Time) {
+        if !self.is_reset {
+            self.sender.on_timer(now);
+            self.receiver.on_timer(now);
+        }
+    }
+    /// Sets the number of bytes of this end's packets that wait in its host's own queue, see
+    /// [`Sender::set_local_queue`].
+    pub fn set_local_queue(&mut self, bytes: Bytes) {
+        self.sender.set_local_queue(bytes);
+    }
+    /// A segment will arrive soon: prefetches what it will need, except the outstanding segments.
+    #[inline]
+    pub fn prefetch(&self) {
+        self.sender.prefetch();
+        self.receiver.prefetch();
+    }
+    /// Prefetches the outstanding segments, see [`Sender::prefetch_segments`].
+    #[inline]
+    pub fn prefetch_segments(&self) {
+        self.sender.prefetch_segments();
+    }
+    /// Frees the memory for outstanding segments if there will never be any again.
+    pub fn release_if_finished(&mut self) {
+        self.sender.release_if_finished();
+    }
+
+    /// Whether this end may send data: the SYN-ACK has arrived, or the ACK of its own SYN-ACK.
+    #[inline]
+    pub fn is_established(&self) -> bool {
+        self.sender.is_established()
+    }
+    /// Number of bytes from the other end that have arrived in order.
+    #[inline]
+    pub fn delivered(&self) -> u64 {
+        self.receiver.delivered()
+    }
+    /// Whether the other end's FIN has arrived, and everything before it.
+    pub fn has_peer_finished(&self) -> bool {
+        self.receiver.is_finished()
+    }
+    /// Whether both streams have ended: this end's FIN is acknowledged, and it has acknowledged the other
+    /// end's. It still answers a repeated FIN, as in TIME-WAIT.
+    pub fn is_over(&self) -> bool {
+        self.sender.has_ended() && self.receiver.has_ended()
+    }
+    /// Whether a RST has arrived, or the application has [aborted](Self::abort).
+    pub fn is_reset(&self) -> bool {
+        self.is_reset
+    }
+    /// Number of bytes that are written and have not left yet.
+    pub fn unsent(&self) -> u64 {
+        self.sender.unsent()
+    }
+    /// The sending half: statistics, congestion control.
+    pub fn sender(&self) -> &Sender {
+        &self.sender
+    }
+    /// The receiving half: feedback. It no longer counts [marked ACKs](Receiver::marked_acks).
+    pub fn receiver(&self) -> &Receiver {
+        &self.receiver
+    }
+}

@@ -1,0 +1,89 @@
+//! The sender as half of a [`Connection`](crate::Connection): what it takes from the other half, and what
+//! that asks of it.
+
+use quell_units::Time;
+
+use super::{Phase, Sender};
+use crate::ecn::FeedbackMode;
+use crate::ecn::counters::Counters;
+use crate::flags::Flags;
+use crate::receiver::{Accepted, timestamp};
+use crate::segment::Segment;
+
+impl Sender {
+    /// Makes it half of a connection.
+    pub(crate) fn join(&mut self) {
+        self.is_half = true;
+        self.timers.begin_linearly();
+    }
+    /// Whether it has sent its SYN, or is about to, and waits for an answer.
+    pub(crate) fn is_opening(&self) -> bool {
+        matches!(self.phase, Phase::SynSent { .. })
+    }
+    /// The other end has opened the connection; `segment` is the first one after its SYN.
+    pub(crate) fn accept(&mut self, segment: &Segment, accepted: Accepted, now: Time) {
+        let rtt = accepted.rtt.or_else(|| self.rtt_of_echo(segment, now));
+        self.ecn.accept(accepted.agreed, accepted.decoder);
+        self.establish(segment, rtt, accepted.was_hard, now);
+    }
+    /// Linux takes the first RTT from the timestamp if SYN or SYN-ACK were repeated
+    /// (`tcp_rtt_tsopt_us`, in milliseconds and at least one). A sender alone does not.
+    pub(super) fn rtt_of_echo(&self, segment: &Segment, now: Time) -> Option<Time> {
+        (self.is_half && !segment.echo.is_zero())
+            .then(|| (timestamp(now) - segment.echo).max(Time::from_millis(1)))
+    }
+    /// AccECN's counters of arrivals, which the receiving half keeps from now on.
+    pub(crate) fn take_counters(&mut self) -> Option<Counters> {
+        self.ecn.take_counters()
+    }
+
+    /// The SYN-ACK arrived again, so the handshake's last ACK was lost. Returns true if it has CE for the
+    /// first time.
+    pub(crate) fn on_repeated_syn_ack(&mut self, segment: &Segment) -> bool {
+        self.ack_wanted = true;
+        self.ecn.on_repeated_syn_ack(segment.ecn)
+    }
+
+    /// Options of the receiving half take `bytes` of the next segments.
+    pub(crate) fn set_options(&mut self, bytes: u32) {
+        self.mss_now = self.mss.saturating_sub(bytes).max(1);
+    }
+    /// Sequence number of a segment without data (`tcp_acceptable_seq`).
+    pub(crate) fn acceptable_seq(&self) -> u64 {
+        self.board.snd_nxt().min(self.wnd_end).max(self.snd_una)
+    }
+    /// Whether the next segment is the ACK of the SYN-ACK.
+    pub(crate) fn owes_handshake_ack(&self) -> bool {
+        self.ack_wanted
+    }
+    /// The receiving half has sent an ACK without data.
+    pub(crate) fn on_control_sent(&mut self) {
+        self.ecn.on_control_sent();
+    }
+    /// Whether data reports nothing that this half does not know, as most segments do where data flows
+    /// one way (header prediction in `tcp_rcv_established`).
+    pub(crate) fn knows(&self, segment: &Segment) -> bool {
+        segment.payload > 0
+            && segment.acknowledgement == self.snd_una
+            && segment.acknowledgement + u64::from(segment.window) == self.wnd_end
+            && segment.sacks.is_empty()
+            && !segment.flags.has(Flags::ECE)
+            && self.ecn.agreed != FeedbackMode::Accurate
+    }
+    /// Smoothed RTT.
+    pub(crate) fn srtt(&self) -> Option<Time> {
+        self.rtt.srtt()
+    }
+    /// Number of bytes that are written and have not left.
+    pub(crate) fn unsent(&self) -> u64 {
+        self.write_seq.saturating_sub(self.board.snd_nxt())
+    }
+    /// Whether the FIN has left.
+    pub(crate) fn has_sent_fin(&self) -> bool {
+        self.is_closed && self.board.snd_nxt() > self.write_seq
+    }
+    /// Whether the FIN is acknowledged.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.is_closed && self.is_done()
+    }
+}
