@@ -5,6 +5,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::thread;
 
 use quell_aqm::departure_clock::Framing;
 use quell_aqm::disciplines::KINDS;
@@ -254,14 +255,19 @@ fn all(examples: &[&str], name: &str, flags: &[&str], wrapper: &[&str]) {
             &format!("{example}-{name}"),
             &flags,
         );
-        for case in cases() {
-            let mut words: Vec<&str> = wrapper.to_vec();
-            let path = program.display().to_string();
-            words.push(&path);
-            words.extend(&case);
+        let path = program.display().to_string();
+        let check = |case: &Vec<&str>| {
+            let words = [wrapper, &[&path], case].concat();
             let printed = run(Command::new(words[0]).args(&words[1..]));
             assert!(printed.contains("\nwaiting "), "{printed}");
-        }
+        };
+        let cases: Vec<_> = cases().collect();
+        let half = cases.len().div_ceil(2);
+        thread::scope(|scope| {
+            for part in cases.chunks(half) {
+                scope.spawn(|| part.iter().for_each(check));
+            }
+        });
     }
 }
 

@@ -4,9 +4,11 @@
 //! checkouts wait for each other. The kernel releases it with the process that holds it, however that ends.
 
 use std::fs::{File, Permissions, TryLockError};
-use std::io::{ErrorKind, Result};
+use std::io::{ErrorKind, Result, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::thread;
+use std::time::Instant;
 
 /// The right to use this machine's processors in real time, alone or with others, until it is dropped.
 #[derive(Debug)]
@@ -25,8 +27,7 @@ impl Turn {
     /// The temporary folder can neither be read nor written.
     #[must_use]
     pub fn take() -> Self {
-        let path = Self::path();
-        Self::of(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+        waiting(Self::of)
     }
 
     /// The right to run beside others that share it, and beside no test that has the turn: for tests that judge no rate and no delay.
@@ -36,12 +37,7 @@ impl Turn {
     /// As [`Turn::take`].
     #[must_use]
     pub fn share() -> Self {
-        let path = Self::path();
-        Self::share_of(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
-    }
-
-    fn path() -> PathBuf {
-        std::env::temp_dir().join("quell-live-tests.lock")
+        waiting(Self::share_of)
     }
 
     /// The same as [`Turn::take`], by the lock of the file `path`.
@@ -79,6 +75,24 @@ impl Turn {
             Err(TryLockError::Error(error)) => Err(error),
         }
     }
+}
+
+/// Waits for the lock of the machine. How long goes to the file that QUELL_WAITED names, `MILLISECONDS TEST`, so that `make test` does not
+/// take a test that waits for others for a slow one.
+fn waiting(wait: fn(&Path) -> Result<Turn>) -> Turn {
+    let path = std::env::temp_dir().join("quell-live-tests.lock");
+    let began = Instant::now();
+    let turn = wait(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    // The harness gives each test a thread of its name.
+    let thread = thread::current();
+    if let (Some(path), Some(test)) = (std::env::var_os("QUELL_WAITED"), thread.name()) {
+        let line = format!("{} {test}\n", began.elapsed().as_millis());
+        let file = File::options().append(true).create(true).open(path);
+        // One write, so that lines of concurrent tests do not mix.
+        file.and_then(|mut file| file.write_all(line.as_bytes()))
+            .expect("QUELL_WAITED names a file that can be written");
+    }
+    turn
 }
 
 /// Reading is enough to lock, so that users share a file that one of them made.

@@ -37,7 +37,7 @@ fn every_discipline_carries_real_tcp() {
         return;
     }
     // At once as many as leave the processors mostly idle; a miss repeats these and not all.
-    for entries in quell_aqm::disciplines::KINDS.chunks(5) {
+    for entries in quell_aqm::disciplines::KINDS.chunks(9) {
         live(test, |run| {
             let folder = tempfile::tempdir().unwrap();
             let started: Vec<_> = entries

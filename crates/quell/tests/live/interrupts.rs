@@ -22,7 +22,7 @@ fn an_interrupt_ends_a_run_cleanly_with_what_was_measured() {
     }
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("out");
-    let at = recomputed::some_time_ms(3_000, 7_000);
+    let at = recomputed::some_time_ms(2_000, 4_000);
     let child = start(&[
         "--duration",
         "60s",
@@ -77,14 +77,14 @@ fn a_run_that_slept_says_so_and_is_an_error_if_strict() {
     let out = folder.path().join("out");
     let child = start(&[
         "--duration",
-        "7s",
+        "5s",
         "--set",
         "run.warmup=1s",
         "--strict",
         "--out",
         out.to_str().unwrap(),
     ]);
-    sleep(Duration::from_secs(3));
+    sleep(Duration::from_secs(2));
     // As a terminal does: the program, and the process that carries packets for it.
     let worker = worker_of(child.id()).expect("a run has begun");
     for one in [Signal::STOP, Signal::CONT] {

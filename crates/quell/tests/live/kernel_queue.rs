@@ -4,7 +4,7 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::{Child, Command, Output, Stdio};
 
 use quell_testing::{Missed, Run, bound, live};
 use serde_json::Value;
@@ -29,13 +29,20 @@ warmup = "2s"
 "#;
 
 fn quell(folder: &Path, scenario: &str, name: &str, arguments: &[&str]) -> Output {
+    let child = start(folder, scenario, name, arguments);
+    child.wait_with_output().unwrap()
+}
+
+fn start(folder: &Path, scenario: &str, name: &str, arguments: &[&str]) -> Child {
     let file = folder.join(format!("{name}.toml"));
     fs::write(&file, scenario).unwrap();
     Command::new(QUELL)
         .args(["run", file.to_str().unwrap(), "--json", "--out"])
         .arg(folder.join(name))
         .args(arguments)
-        .output()
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
         .unwrap()
 }
 
@@ -50,26 +57,23 @@ fn drop_tail(test: &str, run: &mut Run) -> Result<(), Missed> {
         return Ok(());
     }
     let folder = tempfile::tempdir().unwrap();
-    let kernel = quell(
-        folder.path(),
-        SCENARIO,
-        "kernel",
-        &["--world", "live", "--kernel-queue", "bfifo limit 75700"],
-    );
+    // Side by side, so that both have the same machine.
+    let [kernel, ours] = [
+        ("kernel", &["--kernel-queue", "bfifo limit 75700"][..]),
+        ("ours", &["--watch"]),
+    ]
+    .map(|(name, how)| {
+        let arguments = [&["--world", "live"], how].concat();
+        start(folder.path(), SCENARIO, name, &arguments)
+    })
+    .map(|child| child.wait_with_output().unwrap());
     let told = String::from_utf8_lossy(&kernel.stderr);
     let lacks = ["no such discipline", "install iproute2"];
     if lacks.iter().any(|why| told.contains(why)) {
         not_run(test, told.trim());
         return Ok(());
     }
-    let kernel = summary(&kernel);
-    let ours = quell(
-        folder.path(),
-        SCENARIO,
-        "ours",
-        &["--world", "live", "--watch"],
-    );
-    let ours = summary(&ours);
+    let (kernel, ours) = (summary(&kernel), summary(&ours));
     note(run, &kernel, 10.0);
     note(run, &ours, 10.0);
     let path = "/link/path/groups/0";

@@ -51,8 +51,22 @@ fn dualpi2_keeps_l4s_short_beside_classic_and_drop_tail_does_not() {
         }
         let folder = tempfile::tempdir().unwrap();
         let time = ["--duration", "9s", "--set", "run.warmup=3s"];
-        let dual = json_run(&folder.path().join("dual"), &time);
+        // Side by side: what is compared is a quarter, a fifth.
+        let drop_tail = [
+            &time[..],
+            &["--set", "link.queue.kind=fifo"],
+            &["--set", "link.queue.limit=100ms"],
+        ]
+        .concat();
+        let [dual, tail] = [("dual", &time[..]), ("tail", &drop_tail)]
+            .map(|(name, arguments)| {
+                let out = folder.path().join(name);
+                let out = ["--json", "--out", out.to_str().unwrap()];
+                support::run(&out).args(arguments).spawn().unwrap()
+            })
+            .map(|child| summary(&child.wait_with_output().unwrap()));
         note(run, &dual, 7.0);
+        note(run, &tail, 7.0);
         let (l4s, classic) = ("/queues/0", "/queues/1");
         assert_eq!(dual["queues"][0]["name"], "l4s");
         // Signals: L4S by marks alone, Classic by drops of the AQM alone.
@@ -90,20 +104,6 @@ fn dualpi2_keeps_l4s_short_beside_classic_and_drop_tail_does_not() {
         let coupling = 2.0 * p_c.sqrt() / p_l;
         bound!((0.5..2.0).contains(&coupling), "{coupling}");
 
-        let tail = json_run(
-            &folder.path().join("tail"),
-            &[
-                "--duration",
-                "5s",
-                "--set",
-                "run.warmup=2s",
-                "--set",
-                "link.queue.kind=fifo",
-                "--set",
-                "link.queue.limit=100ms",
-            ],
-        );
-        note(run, &tail, 7.0);
         assert_eq!(tail["queues"][0]["name"], "queue");
         let tail_delay = number(&tail, "/groups/0/delay_ms/p50");
         bound!(tail_delay > 5.0 * delay(l4s, "p50"), "{tail_delay}");

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use quell_lab::World;
 
 use crate::any;
-use crate::support::{QUELL, alone, can_run};
+use crate::support::{QUELL, beside_others, can_run};
 
 /// A few packets: what is tried is that it starts.
 const EVENTS: u64 = 2_000;
@@ -19,7 +19,7 @@ fn what_check_accepts_for_the_live_world_starts_in_it() {
     if !can_run("what_check_accepts_for_the_live_world_starts_in_it") {
         return;
     }
-    let _alone = alone();
+    let _beside = beside_others();
     let folder = tempfile::tempdir().unwrap();
     let mut random = quell_units::Random::new(5, "starts");
     let (mut started, mut drawn) = (0, 0);

@@ -10,7 +10,7 @@ use crate::stage::Stage;
 /// What a case may cost: a guest does some hundred thousand packets a second.
 const EVENTS: u64 = 20_000;
 /// Guests that are started: each takes some tenths of a second, or what its flows take to set up.
-const GUESTS: usize = 12;
+const GUESTS: usize = 8;
 
 /// The space of scenarios, a few of it: not at random, what is drawn here is the same in each run.
 #[test]

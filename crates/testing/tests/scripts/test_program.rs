@@ -2,12 +2,20 @@
 
 use crate::{Place, said};
 
-/// A program with the harness of Rust, as far as the script sees it: one test passes, one fails, one is left out.
+/// A program with the harness of Rust, as far as the script sees it: one test passes, one fails, one is left out. The second waited twice
+/// for its turn. Its help is long, and fails
+/// if nobody reads it to its end.
 const HARNESS: &str = r#"
-case "$*" in *--help*) echo "  --report-time"; exit ;; esac
+help() {
+    lines=0
+    while [ $lines -lt 20000 ]; do echo "  --report-time" || exit 101; lines=$((lines + 1)); done
+}
+case "$*" in *--help*) help; exit ;; esac
 case "$*" in *--report-time*) ;; *) echo "times were not asked for"; exit 3 ;; esac
 echo "running with ${RUSTC_BOOTSTRAP:-nothing}"
 echo "test quick ... ok <0.250s>"
+echo "40000 deep::slow" >>"$QUELL_WAITED"
+echo "1250 deep::slow" >>"$QUELL_WAITED"
 echo "test deep::slow ... FAILED <61.500s>"
 echo "test longest ... ignored, takes long: make test-all"
 exit 101
@@ -34,7 +42,7 @@ fn each_test_has_its_time_and_what_is_left_out_is_named() {
     let lines: Vec<&str> = times.lines().collect();
     assert_eq!(
         lines[..2],
-        ["0.250 suite::quick", "61.500 suite::deep::slow"]
+        ["0.250 suite::quick", "20.250 suite::deep::slow"]
     );
     assert!(lines[2].ends_with("e-3 suite, all of it"), "{times}");
     assert_eq!(
