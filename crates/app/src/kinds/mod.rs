@@ -189,6 +189,8 @@ macro_rules! applications {
     };
 }
 
+// Not in the table before a world carries sessions.
+pub mod has;
 // Not in the table before a world carries sessions with [`Action::WhenSent`].
 pub mod panorama;
 

@@ -1,0 +1,210 @@
+//! How a player chooses levels, and when it gives a download up.
+
+use quell_units::Time;
+
+use super::bba;
+use super::bola::{Basic, Enhanced, Form};
+use super::estimator::Estimate;
+use super::ladder::Ladder;
+use super::mpc::Mpc;
+use super::throughput::Throughput;
+
+/// What a decision is made from.
+#[derive(Debug)]
+pub(super) struct Situation<'a> {
+    pub ladder: &'a Ladder,
+    /// What the buffer holds.
+    pub buffer: Time,
+    /// The most that it may hold.
+    pub most: Time,
+    /// `None` before the first download.
+    pub estimate: Option<Estimate>,
+    /// Level of the last download.
+    pub last: usize,
+    /// Segments that are still to be asked for; `None` without an end.
+    pub left: Option<u64>,
+}
+
+/// A level, and how long to wait before asking for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Choice {
+    pub quality: usize,
+    pub wait: Time,
+}
+
+impl Choice {
+    pub(super) const fn at_once(quality: usize) -> Self {
+        Self {
+            quality,
+            wait: Time::ZERO,
+        }
+    }
+}
+
+/// A download that is complete.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Download {
+    pub quality: usize,
+    pub bytes: u64,
+    /// From the request to the last byte.
+    pub took: Time,
+    /// From the first to the last byte.
+    pub span: Time,
+    /// What the buffer holds, with it.
+    pub buffer: Time,
+}
+
+/// A download that goes on.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Progress {
+    pub quality: usize,
+    /// All of its bytes.
+    pub size: u64,
+    /// Those that have arrived; fewer than all.
+    pub arrived: u64,
+    /// Since the request.
+    pub elapsed: Time,
+    /// From the request to the first byte.
+    pub first_byte: Time,
+    /// What the buffer holds.
+    pub buffer: Time,
+    pub estimate: Option<Estimate>,
+}
+
+/// A rule, by its parameters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// What the throughput sustains.
+    Throughput,
+    /// BOLA of the first paper.
+    BolaBasic,
+    /// BOLA-E.
+    BolaE(Form),
+    /// The throughput while the buffer is low, BOLA-E while it is high.
+    Dynamic {
+        /// BOLA-E's form.
+        form: Form,
+        /// BOLA-E decides from above this on.
+        high: Time,
+        /// The throughput decides from below this on.
+        low: Time,
+    },
+    /// BBA-0.
+    Bba0,
+    /// Robust model-predictive control.
+    RobustMpc,
+}
+
+/// A rule with its state.
+#[derive(Debug, Clone)]
+pub(super) enum Rule {
+    /// There is nothing to choose.
+    Only,
+    Throughput(Throughput),
+    BolaBasic(Basic),
+    BolaE(Enhanced),
+    Dynamic {
+        throughput: Throughput,
+        bola: Enhanced,
+        high: Time,
+        low: Time,
+        is_bola: bool,
+    },
+    Bba0,
+    RobustMpc(Mpc),
+}
+
+impl Rule {
+    pub(super) fn new(kind: Kind, ladder: &Ladder, buffer: Time) -> Self {
+        match kind {
+            _ if ladder.levels() == 1 => Self::Only,
+            Kind::Throughput => Self::Throughput(Throughput::default()),
+            Kind::BolaBasic => Self::BolaBasic(Basic::new(ladder, buffer)),
+            Kind::BolaE(form) => Self::BolaE(Enhanced::new(form, ladder, buffer)),
+            Kind::Dynamic { form, high, low } => Self::Dynamic {
+                throughput: Throughput::default(),
+                bola: Enhanced::new(form, ladder, buffer),
+                high,
+                low,
+                is_bola: false,
+            },
+            Kind::Bba0 => Self::Bba0,
+            Kind::RobustMpc => Self::RobustMpc(Mpc::default()),
+        }
+    }
+
+    /// Chooses for the next segment. The first of a session is of the lowest level, without a choice.
+    pub(super) fn decide(&mut self, situation: &Situation<'_>) -> Choice {
+        match self {
+            Self::Only => Choice::at_once(0),
+            Self::Throughput(rule) => rule.decide(situation),
+            Self::BolaBasic(rule) => rule.decide(situation),
+            Self::BolaE(rule) => rule.decide(situation),
+            Self::Dynamic {
+                throughput,
+                bola,
+                high,
+                low,
+                is_bola,
+            } => {
+                if *is_bola && situation.buffer < *low {
+                    *is_bola = false;
+                } else if !*is_bola && situation.buffer > *high {
+                    *is_bola = true;
+                }
+                if *is_bola {
+                    bola.decide(situation)
+                } else {
+                    throughput.decide(situation)
+                }
+            }
+            Self::Bba0 => bba::decide(situation),
+            Self::RobustMpc(rule) => rule.decide(situation),
+        }
+    }
+
+    fn bola(&mut self) -> Option<&mut Enhanced> {
+        match self {
+            Self::BolaE(bola) | Self::Dynamic { bola, .. } => Some(bola),
+            _ => None,
+        }
+    }
+
+    /// A wait for room in the buffer was over.
+    pub(super) fn waited(&mut self, span: Time) {
+        if let Some(bola) = self.bola() {
+            bola.waited(span);
+        }
+    }
+    /// The buffer ran dry.
+    pub(super) fn stalled(&mut self) {
+        if let Some(bola) = self.bola() {
+            bola.stalled();
+        }
+    }
+    /// A segment is there.
+    pub(super) fn downloaded(&mut self, ladder: &Ladder, download: &Download) {
+        if let Self::RobustMpc(rule) = self {
+            rule.downloaded(download);
+        }
+        if let Some(bola) = self.bola() {
+            bola.downloaded(ladder, download);
+        }
+    }
+    /// A download was given up for one of level `to`.
+    pub(super) fn abandoned(&mut self, ladder: &Ladder, to: usize, buffer: Time) {
+        if let Some(bola) = self.bola() {
+            bola.abandoned(ladder, to, buffer);
+        }
+    }
+
+    /// The level to ask for instead of going on, if that is better.
+    pub(super) fn abandon(&self, ladder: &Ladder, progress: &Progress) -> Option<usize> {
+        match self {
+            Self::Only | Self::BolaBasic(_) | Self::Bba0 | Self::RobustMpc(_) => None,
+            Self::BolaE(bola) => bola.abandon(ladder, progress),
+            Self::Dynamic { bola, is_bola, .. } if *is_bola => bola.abandon(ladder, progress),
+            Self::Throughput(_) | Self::Dynamic { .. } => Throughput::abandon(ladder, progress),
+        }
+    }
+}
