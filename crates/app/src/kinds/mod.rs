@@ -193,6 +193,7 @@ macro_rules! applications {
 pub mod has;
 // Not in the table before a world carries sessions with [`Action::WhenSent`].
 pub mod panorama;
+pub mod rtc;
 
 applications! {
     bulk::Bulk,

@@ -19,6 +19,7 @@ use quell_units::{Bytes, Parameter, Random, Rate, Time, parameters, words};
 use crate::video::frames::{self, Frame, Renderer, SizeLaw, mean_size};
 use crate::video::inputs::{self, Acting, Inputs};
 use crate::video::report::VideoReport;
+use crate::video::source::Planned;
 use crate::video::viewer::{self, FRAMES, Seen, Viewer, Viewing};
 use crate::{
     Action, Application, ApplicationKind, ConnectionId, Data, Ends, EventInfo, Input, Message,
@@ -219,9 +220,10 @@ impl Server {
 
     fn work(&mut self, now: Time, actions: &mut Vec<Action>) {
         loop {
-            let plan = || {
-                let size = self.sizes.draw(self.mean, &mut self.random);
-                (self.residence, size.max(SHORTEST))
+            let plan = |_| Planned {
+                takes: self.residence,
+                size: self.sizes.draw(self.mean, &mut self.random).max(SHORTEST),
+                longer: 0,
             };
             let Some(frame) = self.renderer.ready(now, plan) else {
                 break;

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use quell_units::parameter::{Domain, Preset};
 use quell_units::{Parameter, Random, Rate, Time};
 
+use super::source::Planned;
 use super::{SECOND, beat};
 use crate::normal::normal_span;
 
@@ -73,8 +74,9 @@ pub struct Renderer {
     phase: Time,
     /// Tick 0; `None` before the start.
     origin: Option<Time>,
-    /// The number of the next tick.
+    /// The number of the next tick, and how much later than the clock's it is, in ns.
     next: u32,
+    later: i64,
     /// The newest input and when it arrived; 0 before the first.
     input: (u32, Time),
     rendering: VecDeque<Frame>,
@@ -89,6 +91,7 @@ impl Renderer {
             phase: Time::from_nanos(phase),
             origin: None,
             next: 0,
+            later: 0,
             input: (0, Time::ZERO),
             rendering: VecDeque::new(),
         }
@@ -109,7 +112,8 @@ impl Renderer {
     /// The next tick.
     fn tick(&self) -> Time {
         self.origin.map_or(Time::MAX, |origin| {
-            origin + beat(u64::from(self.next), self.per_second)
+            let tick = origin + beat(u64::from(self.next), self.per_second);
+            Time::from_nanos(tick.as_nanos().saturating_add_signed(self.later))
         })
     }
 
@@ -123,8 +127,8 @@ impl Renderer {
     }
 
     /// Does what is due at `now`, in order: the next frame that is ready, after the ticks before it.
-    /// `plan` says how long the frame of a tick takes, and how long it is.
-    pub fn ready(&mut self, now: Time, mut plan: impl FnMut() -> (Time, u64)) -> Option<Frame> {
+    /// `plan` is asked for the frame of each tick, and told the time of it.
+    pub fn ready(&mut self, now: Time, mut plan: impl FnMut(Time) -> Planned) -> Option<Frame> {
         loop {
             let tick = self.tick();
             let first = self.rendering.front().filter(|frame| frame.ready <= now);
@@ -134,7 +138,11 @@ impl Renderer {
             if tick > now {
                 return None;
             }
-            let (takes, size) = plan();
+            let Planned {
+                takes,
+                size,
+                longer,
+            } = plan(tick);
             // Frames leave in their order, whatever their times.
             let last = self
                 .rendering
@@ -147,6 +155,7 @@ impl Renderer {
                 size,
             });
             self.next += 1;
+            self.later = self.later.saturating_add(longer);
         }
     }
 }
@@ -271,7 +280,11 @@ mod tests {
     #[test]
     fn a_frame_shows_the_newest_input_of_its_tick_and_is_ready_later() {
         let mut renderer = Renderer::new(10, &mut Random::new(3, "clock"));
-        let mut plan = || (MS(250), 1_000);
+        let mut plan = |_| Planned {
+            takes: MS(250),
+            size: 1_000,
+            longer: 0,
+        };
         assert_eq!(renderer.due(), Time::MAX);
         assert_eq!(renderer.ready(MS(900), &mut plan), None);
         renderer.start(MS(1_000));

@@ -2,7 +2,8 @@
 //! see, frame by frame, and the user waits for the first frame that shows it.
 //!
 //! * [`inputs`]: what the user does, at the user's end.
-//! * [`frames`]: when frames are due and how long they are, at the server's.
+//! * [`frames`]: when frames are due and how long they are, at the server's; [`source`]: the models of
+//!   encoders.
 //! * [`viewer`]: what the user sees of it; [`report`]: its figures.
 //!
 //! # The life of an input
@@ -25,7 +26,10 @@
 
 pub mod frames;
 pub mod inputs;
+pub(crate) mod packets;
+pub mod prague;
 pub mod report;
+pub mod source;
 pub mod viewer;
 
 use quell_units::Time;

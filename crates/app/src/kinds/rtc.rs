@@ -1,0 +1,263 @@
+//! A picture that a server renders for one user, as datagrams: cloud gaming, a video call.
+//!
+//! As in [`panorama`](super::panorama) the user acts and waits for a frame that shows it;
+//! [`video`](crate::video) says what happens to an input. A frame is cut into packets of the same length,
+//! which leave one after another over a part of the frame interval. Nothing is sent again: a frame of
+//! which a packet does not arrive is lost, and so is one that is whole only after a newer frame.
+//!
+//! * `control = "none"`: the rate of the video is fixed, and no congestion changes it.
+//! * `control = "prague-rt"`: the user's end answers every packet with what it has received, and with
+//!   the marks of it; [`Prague`](crate::video::prague::Prague) gives the length of the next frame, up to that
+//!   of `rate`, and its pace. A frame that may not leave when the next one is ready is skipped.
+//!
+//! The packets have the ECN field of their group.
+
+use quell_units::parameter::{Domain, Preset};
+use quell_units::{Bytes, Interval, Parameter, ParameterError, Random, Rate, Time, name_of};
+use quell_units::{parameters, words};
+
+use crate::video::beat;
+use crate::video::frames::{self, SizeLaw, mean_size};
+use crate::video::inputs::{self, Acting};
+use crate::video::packets::MOST_PACKETS;
+use crate::video::report::VideoReport;
+use crate::video::source::{self, Model};
+use crate::video::viewer::{self, FRAMES, Viewing};
+use crate::{ApplicationKind, Datagrams, Ends, EventInfo, MAX_DATAGRAM, Role};
+
+mod client;
+mod server;
+
+pub use client::Client;
+pub use server::Server;
+
+words! {
+    /// Which model the frames follow.
+    pub enum Encoder {
+        /// Lengths around a fixed mean, and jitter.
+        Gaussian = "gaussian",
+        /// A live encoder.
+        Rfc8593 = "rfc8593",
+    }
+}
+
+words! {
+    /// What controls the rate.
+    pub enum Control {
+        /// Nothing.
+        None = "none",
+        /// Prague with a window in frames.
+        PragueRt = "prague-rt",
+    }
+}
+
+const GAUSSIAN: (&str, &str) = ("model", "gaussian");
+const RFC8593: (&str, &str) = ("model", "rfc8593");
+
+const fn only(parameter: Parameter, only: (&'static str, &'static str)) -> Parameter {
+    Parameter {
+        only: Some(only),
+        ..parameter
+    }
+}
+
+parameters! {
+    /// The parameters of video in datagrams.
+    pub struct Parameters {
+        model: Encoder = Parameter {
+            domain: Encoder::DOMAIN,
+            default: Preset::Is("gaussian"),
+            source: "3GPP TR 38.838; RFC 8593 section 5",
+            help: "How the lengths and times of frames vary.",
+            ..Parameter::FIXED
+        },
+        fps: u32 = frames::fps("60"),
+        rate: Rate = frames::rate("30mbit"),
+        deviation: u32 = only(frames::deviation(), GAUSSIAN),
+        smallest: u32 = only(frames::smallest(), GAUSSIAN),
+        largest: u32 = only(frames::largest(), GAUSSIAN),
+        jitter: Time = source::jitter(GAUSSIAN),
+        scale: u32 = source::scale(RFC8593),
+        burst: Bytes = source::burst(RFC8593),
+        transient: u32 = source::transient(RFC8593),
+        residence: Time = frames::residence("8ms"),
+        packet: Bytes = Parameter {
+            domain: Domain::Bytes(200, MAX_DATAGRAM.get()),
+            default: Preset::Is("1228B"),
+            help: "IP length of a full packet: 28 bytes of headers, and the rest of the frame.",
+            ..Parameter::FIXED
+        },
+        pace: u32 = Parameter {
+            domain: Domain::Fraction(0, 1_000, 1_000),
+            default: Preset::Is("0.5"),
+            help: "The part of the frame interval over which the packets of a frame are spread; 0 for all at once.",
+            ..Parameter::FIXED
+        },
+        control: Control = Parameter {
+            domain: Control::DOMAIN,
+            default: Preset::Is("none"),
+            source: "draft-briscoe-iccrg-prague-congestion-control",
+            help: "What controls the rate of the video. With prague-rt, rate is the most that it sends, and pace is above 0.",
+            ..Parameter::FIXED
+        },
+        deadline: Time = viewer::deadline("15ms", "3GPP TR 38.838"),
+        decode: Time = viewer::decode(),
+        refresh: u32 = viewer::refresh(),
+        input_rate: u32 = inputs::rate(),
+        input_size: Bytes = Parameter {
+            domain: Domain::Bytes(LEAST, MAX_DATAGRAM.get()),
+            default: Preset::Is("100B"),
+            help: "IP length of an input.",
+            ..Parameter::FIXED
+        },
+        gesture: Time = inputs::gesture(),
+        pause: Time = inputs::pause(),
+    }
+}
+
+/// IP length of the shortest datagram, in bytes: headers of IPv4 and UDP, and what real hosts write.
+const LEAST: u64 = 64;
+/// Headers of IPv4 and UDP.
+const HEADERS: u64 = 28;
+
+/// Rendered video in datagrams.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rtc {
+    /// How the lengths and times of frames vary.
+    pub model: Model,
+    /// Mean rate of the video, or the most that it sends.
+    pub rate: Rate,
+    /// From a tick of the frame clock to a frame.
+    pub residence: Time,
+    /// IP length of a full packet, in bytes.
+    pub packet: u64,
+    /// Over how much of the frame interval a frame is spread, in thousandths.
+    pub pace: u32,
+    /// What controls the rate.
+    pub control: Control,
+    /// How frames are shown.
+    pub viewing: Viewing,
+    /// What the user does.
+    pub acting: Acting,
+    /// IP length of an input.
+    pub input_size: Bytes,
+}
+
+impl ApplicationKind for Rtc {
+    const NAME: &'static str = "rtc";
+    const SUMMARY: &'static str =
+        "interactive video in datagrams, such as cloud gaming and video calls";
+    const EXAMPLE: &'static str = r#"app = { kind = "rtc", fps = 60, rate = "8mbit", deviation = 0.105, smallest = 0.5, largest = 1.5, jitter = "2ms", residence = "8ms", packet = "1228B", pace = 0.5, control = "prague-rt", deadline = "15ms", decode = "5ms", refresh = 60, input_rate = 60, input_size = "100B", gesture = "2s", pause = "1s" }"#;
+    const EVENTS: &'static [EventInfo] = FRAMES;
+    type Parameters = Parameters;
+    type End = Ends<Box<Server>, Box<Client>>;
+    type Report = VideoReport;
+
+    fn check(parameters: &Parameters) -> Result<(), ParameterError> {
+        let rtc = Self::new(*parameters);
+        let most = MOST_PACKETS * rtc.payload();
+        if rtc.longest() > most {
+            return Err(ParameterError::new(
+                name_of!(Parameters, rate),
+                parameters.rate,
+                format!(
+                    "is too much for {} frames per second: a frame has at most {MOST_PACKETS} packets",
+                    parameters.fps
+                ),
+            ));
+        }
+        if parameters.control == Control::PragueRt && parameters.pace == 0 {
+            return Err(ParameterError::new(
+                name_of!(Parameters, pace),
+                0,
+                "must be above 0 with control = \"prague-rt\", which sends at a rate",
+            ));
+        }
+        Ok(())
+    }
+    fn new(parameters: Parameters) -> Self {
+        Self {
+            model: match parameters.model {
+                Encoder::Gaussian => Model::Gaussian {
+                    sizes: SizeLaw {
+                        deviation: parameters.deviation,
+                        smallest: parameters.smallest,
+                        largest: parameters.largest,
+                    },
+                    jitter: parameters.jitter,
+                },
+                Encoder::Rfc8593 => Model::Encoder {
+                    scale: parameters.scale,
+                    burst: parameters.burst.get(),
+                    transient: parameters.transient,
+                },
+            },
+            rate: parameters.rate,
+            residence: parameters.residence,
+            packet: parameters.packet.get(),
+            pace: parameters.pace,
+            control: parameters.control,
+            viewing: Viewing {
+                fps: parameters.fps,
+                deadline: parameters.deadline,
+                decode: parameters.decode,
+                refresh: parameters.refresh,
+            },
+            acting: Acting {
+                rate: parameters.input_rate,
+                gesture: parameters.gesture,
+                pause: parameters.pause,
+            },
+            input_size: parameters.input_size,
+        }
+    }
+    fn end(&self, role: Role, mut random: Random) -> Self::End {
+        // Both ends draw these in the same order, so that no parameter of one moves the other.
+        let mut stream = |purpose| Random::new(random.u64(), purpose);
+        let (clock, size, time) = (stream("clock"), stream("size"), stream("time"));
+        let (input, display) = (stream("input"), stream("display"));
+        match role {
+            Role::Sender => Ends::Sender(Box::new(Server::new(self, clock, (size, time)))),
+            Role::Receiver => Ends::Receiver(Box::new(Client::new(self, input, display))),
+        }
+    }
+    fn datagrams(&self) -> Option<Datagrams> {
+        let packets = (self.mean() / self.payload() + 1) * u64::from(self.viewing.fps);
+        let often = packets.max(u64::from(self.acting.rate));
+        Some(Datagrams {
+            size: Bytes::new(self.packet).max(self.input_size),
+            least: Bytes::new(LEAST),
+            interval: Interval {
+                mean: beat(1, u32::try_from(often).unwrap_or(u32::MAX)),
+                stddev: Time::ZERO,
+            },
+            both_ways: true,
+            content: true,
+        })
+    }
+}
+
+impl Rtc {
+    /// Bytes of a frame in a full packet.
+    const fn payload(&self) -> u64 {
+        self.packet - HEADERS
+    }
+    /// The mean length of a frame.
+    fn mean(&self) -> u64 {
+        mean_size(self.rate, self.viewing.fps).max(1)
+    }
+    /// The greatest length of a frame.
+    fn longest(&self) -> u64 {
+        match self.model {
+            Model::Gaussian { sizes, .. } => self.mean() * u64::from(sizes.largest) / 1_000,
+            Model::Encoder { burst, .. } => 2 * self.mean().max(burst),
+        }
+    }
+    /// Over how much time a frame is spread.
+    fn budget(&self) -> Time {
+        beat(1, self.viewing.fps) * u64::from(self.pace) / 1_000
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,219 @@
+//! The end that renders and sends packets.
+
+use std::collections::VecDeque;
+
+use quell_units::{Bytes, Random, Time};
+
+use super::{Control, HEADERS, LEAST, Rtc};
+use crate::video::frames::{Frame, Renderer};
+use crate::video::packets::{FramePacket, FromUser};
+use crate::video::prague::{Echo, Prague};
+use crate::video::report::VideoReport;
+use crate::video::source::Source;
+use crate::{Action, Application, Input};
+
+/// A frame that is leaving.
+#[derive(Debug, Clone, Copy)]
+struct Leaving {
+    frame: Frame,
+    /// From the arrival of its input to its first packet.
+    hold: Time,
+    /// Frames that were skipped before it.
+    skipped: u32,
+    packets: u64,
+    sent: u64,
+    /// When the next packet leaves.
+    at: Time,
+}
+
+/// What decides when a frame may leave, and how long the next one is.
+#[derive(Debug, Clone)]
+enum Gate {
+    /// Nothing: a frame is spread over this time, behind those before it.
+    Open(Time),
+    /// Prague, and for each frame in flight one more than its last packet's sequence number.
+    Prague(Box<Prague>, VecDeque<u64>),
+}
+
+/// The end that renders.
+#[derive(Debug, Clone)]
+pub struct Server {
+    mean: u64,
+    payload: u64,
+    renderer: Renderer,
+    source: Source,
+    gate: Gate,
+    /// Frames that are ready and have not begun to leave.
+    waiting: VecDeque<Frame>,
+    leaving: Option<Leaving>,
+    /// The next packet leaves no earlier.
+    free: Time,
+    /// Packets so far.
+    packets: u64,
+    /// Frames that were ready, and those of them that were skipped.
+    due: u64,
+    skipped: u32,
+    heard: Echo,
+}
+
+impl Server {
+    pub(super) fn new(rtc: &Rtc, mut clock: Random, streams: (Random, Random)) -> Self {
+        let gate = match rtc.control {
+            Control::None => Gate::Open(rtc.budget()),
+            Control::PragueRt => {
+                let (budget, mean) = (rtc.budget(), rtc.mean());
+                let prague = Prague::new(rtc.packet, HEADERS, budget, mean, Time::ZERO);
+                Gate::Prague(Box::new(prague), VecDeque::new())
+            }
+        };
+        Self {
+            mean: rtc.mean(),
+            payload: rtc.payload(),
+            renderer: Renderer::new(rtc.viewing.fps, &mut clock),
+            source: Source::new(rtc.model, rtc.viewing.fps, rtc.residence, streams),
+            gate,
+            waiting: VecDeque::new(),
+            leaving: None,
+            free: Time::ZERO,
+            packets: 0,
+            due: 0,
+            skipped: 0,
+            heard: Echo::default(),
+        }
+    }
+
+    fn work(&mut self, now: Time, actions: &mut Vec<Action>) {
+        if let Gate::Prague(prague, flying) = &mut self.gate
+            && !flying.is_empty()
+            && prague.timeout() <= now
+        {
+            prague.reset(self.packets, now);
+            flying.clear();
+        }
+        self.render(now);
+        let next = loop {
+            match self.leaving.or_else(|| self.begin(now)) {
+                None => break Time::MAX,
+                Some(leaving) if leaving.at > now => {
+                    self.leaving = Some(leaving);
+                    break leaving.at;
+                }
+                Some(leaving) => self.send(leaving, now, actions),
+            }
+        };
+        let silence = match &self.gate {
+            Gate::Prague(prague, flying) if !flying.is_empty() => prague.timeout(),
+            _ => Time::MAX,
+        };
+        let next = next.min(silence).min(self.renderer.due());
+        actions.push(Action::WakeAt(next));
+    }
+
+    /// Takes the frames that are ready.
+    fn render(&mut self, now: Time) {
+        loop {
+            let target = match &self.gate {
+                Gate::Open(_) => self.mean,
+                Gate::Prague(prague, _) => prague.frame().min(self.mean),
+            };
+            let plan = |tick| self.source.draw(tick, target);
+            let Some(frame) = self.renderer.ready(now, plan) else {
+                return;
+            };
+            self.due += 1;
+            if let Gate::Prague(..) = self.gate
+                && self.waiting.pop_front().is_some()
+            {
+                self.skipped = self.skipped.wrapping_add(1);
+            }
+            self.waiting.push_back(frame);
+        }
+    }
+
+    /// The next frame, if it may leave.
+    fn begin(&mut self, now: Time) -> Option<Leaving> {
+        if let Gate::Prague(prague, flying) = &self.gate
+            && flying.len() as u64 >= prague.frames()
+        {
+            return None;
+        }
+        let frame = self.waiting.pop_front()?;
+        Some(Leaving {
+            frame,
+            hold: Time::ZERO,
+            skipped: self.skipped,
+            packets: frame.size.div_ceil(self.payload).max(1),
+            sent: 0,
+            at: self.free.max(frame.ready).max(match self.gate {
+                Gate::Open(_) => Time::ZERO,
+                // It may have waited for an answer.
+                Gate::Prague(..) => now,
+            }),
+        })
+    }
+
+    /// One packet leaves.
+    fn send(&mut self, mut leaving: Leaving, now: Time, actions: &mut Vec<Action>) {
+        let Leaving { frame, packets, .. } = leaving;
+        if leaving.sent == 0 {
+            leaving.hold = now - frame.input.1;
+        }
+        let longer = u64::from(leaving.sent < frame.size % packets);
+        let size = (frame.size / packets + longer + HEADERS).max(LEAST);
+        let packet = FramePacket {
+            number: frame.number,
+            count: packets as u32,
+            input: frame.input.0,
+            skipped: leaving.skipped,
+            hold: leaving.hold,
+            age: now - frame.ready,
+        };
+        actions.push(Action::Datagram {
+            size: Bytes::new(size),
+            content: packet.pack(),
+        });
+        self.packets += 1;
+        leaving.sent += 1;
+        leaving.at += match &self.gate {
+            Gate::Open(budget) => *budget / packets,
+            Gate::Prague(prague, _) => prague.gap(size),
+        };
+        self.free = leaving.at;
+        self.leaving = (leaving.sent < packets).then_some(leaving);
+        if let (None, Gate::Prague(_, flying)) = (self.leaving, &mut self.gate) {
+            flying.push_back(self.packets);
+        }
+    }
+
+    fn hear(&mut self, echo: Echo, now: Time) {
+        let Gate::Prague(prague, flying) = &mut self.gate else {
+            return;
+        };
+        self.heard = echo;
+        prague.hear(echo, self.packets, now);
+        while flying.front().is_some_and(|end| *end <= echo.expected) {
+            flying.pop_front();
+        }
+    }
+}
+
+impl Application for Server {
+    type Report = VideoReport;
+
+    fn poll(&mut self, now: Time, input: Input, actions: &mut Vec<Action>) {
+        match input {
+            Input::Started => self.renderer.start(now),
+            Input::Wake => {}
+            Input::Datagram { content, .. } => match FromUser::unpack(content, &self.heard) {
+                FromUser::Input(number) => return self.renderer.take_input(number, now),
+                FromUser::Echo(echo) => self.hear(echo, now),
+            },
+            _ => return,
+        }
+        self.work(now, actions);
+    }
+
+    fn sent(&self) -> u64 {
+        self.due
+    }
+}
