@@ -48,7 +48,7 @@ fn main() {
     config.groups.push(GroupConfig {
         port: PORT,
         delay: Time::from_millis(number(4, "5")),
-        ect1: false,
+        ..GroupConfig::default()
     });
     config.wakeup = match argument(5, "").as_str() {
         "lazy" => Some(Wakeup::Lazy),

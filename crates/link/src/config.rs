@@ -5,7 +5,7 @@ use quell_aqm::marker::Marker;
 use quell_aqm::{Discipline, Link, disciplines};
 use quell_units::{Bytes, Random, Rate, Settings, Time};
 
-use crate::frames::{Descriptor, OnWire, Pool};
+use crate::frames::{Descriptor, OnWire, Pool, Side};
 use crate::ports::BATCH;
 use quell_measure::Direction;
 
@@ -52,11 +52,13 @@ impl DirectionConfig {
 }
 
 /// A group of flows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct GroupConfig {
-    /// The port of its receivers, on the side of port B; every packet of the group has it as the destination port
-    /// forward and as the source port in reverse.
+    /// The port of its listeners. Every packet of the group has it: as the destination port towards their side, and as the source
+    /// port from there.
     pub port: u16,
+    /// Where its listeners are.
+    pub listens: Side,
     /// Delay behind the queue in each direction: half of the base RTT.
     pub delay: Time,
     /// Whether packets that arrive with ECT(0) continue with ECT(1).
@@ -201,7 +203,7 @@ impl LinkConfig {
         }
         for (index, group) in self.groups.iter().enumerate() {
             let mut others = self.groups[..index].iter();
-            if others.any(|other| other.port == group.port) {
+            if others.any(|other| (other.port, other.listens) == (group.port, group.listens)) {
                 return Err(ConfigError::SharedPort(group.port));
             }
         }
@@ -227,7 +229,7 @@ pub enum ConfigError {
     /// A descriptor cannot number so many groups.
     #[error("{0} groups are too many: at most {most}", most = LinkConfig::MOST_GROUPS)]
     Groups(usize),
-    /// Two groups have this port.
+    /// Two groups have this port, on one side.
     #[error("port {0} stands for two groups")]
     SharedPort(u16),
     /// [`Wakeup::Lazy`] or [`Wakeup::Ahead`] with a group without delay, or without
@@ -251,7 +253,7 @@ mod tests {
         let group = |(index, &delay): (usize, &Time)| GroupConfig {
             port: 5_000 + index as u16,
             delay,
-            ect1: false,
+            ..GroupConfig::default()
         };
         config.groups = delays.iter().enumerate().map(group).collect();
         config

@@ -21,7 +21,7 @@
 //! let mut forward = DirectionConfig::unlimited(1_500);
 //! forward.rate = Rate::from_mbps(40);
 //! let mut config = LinkConfig::new(forward, DirectionConfig::unlimited(1_500));
-//! config.groups.push(GroupConfig { port: 5_001, delay: Time::from_millis(5), ect1: false });
+//! config.groups.push(GroupConfig { port: 5_001, delay: Time::from_millis(5), ..GroupConfig::default() });
 //! let mut link = Link::new(config, Port::open("left")?, Port::open("right")?, [Unobserved, Unobserved])?;
 //! link.run(Time::from_secs(10), &AtomicBool::new(false))?;
 //! let (report, _observers) = link.finish()?;
@@ -50,7 +50,7 @@ pub use config::{
     ConfigError, DirectionConfig, GroupConfig, LinkChange, LinkConfig, Noise, Wakeup,
 };
 pub use error::Error;
-pub use frames::{Descriptor, FrameId, OnWire};
+pub use frames::{Descriptor, FrameId, OnWire, Side};
 pub use frames::{ecn_field, frame, value_field};
 pub use link::{Announce, Link};
 pub use ports::Port;

@@ -135,7 +135,12 @@ impl<O: Observer<Descriptor>> Link<O> {
             ports,
             lanes,
             pool: Pool::new(config.frames, usize::from(config.mtu)),
-            classifier: Classifier::new(config.groups.iter().map(|group| group.port)),
+            classifier: Classifier::new(
+                config
+                    .groups
+                    .iter()
+                    .map(|group| (group.port, group.listens)),
+            ),
             groups: config.groups,
             pace,
             arrived: Vec::with_capacity(BATCH),

@@ -128,7 +128,7 @@ mod tests {
         let group = |(index, &delay): (usize, &Time)| GroupConfig {
             port: 5_000 + index as u16,
             delay,
-            ect1: false,
+            ..GroupConfig::default()
         };
         config.groups = delays.iter().enumerate().map(group).collect();
         config

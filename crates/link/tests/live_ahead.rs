@@ -64,7 +64,7 @@ fn group((index, delay): (u16, Time)) -> GroupConfig {
     GroupConfig {
         port: 5_001 + index,
         delay,
-        ect1: false,
+        ..GroupConfig::default()
     }
 }
 

@@ -17,7 +17,7 @@ fn group(port: u16, delay: Time) -> GroupConfig {
     GroupConfig {
         port,
         delay,
-        ect1: false,
+        ..GroupConfig::default()
     }
 }
 

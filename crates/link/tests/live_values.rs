@@ -189,7 +189,7 @@ fn two_bottlenecks(test: &str, run: &mut Run) -> Result<(), Missed> {
             .map(|port| GroupConfig {
                 port,
                 delay: Time::from_millis(2),
-                ect1: false,
+                ..GroupConfig::default()
             })
             .to_vec();
         let mut first = LinkConfig {

@@ -14,6 +14,7 @@ mod pool;
 pub mod value_field;
 
 pub(crate) use classifier::Classifier;
+pub use classifier::Side;
 pub use descriptor::Descriptor;
 pub use pool::FrameId;
 pub(crate) use pool::HEADROOM;

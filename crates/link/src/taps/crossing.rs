@@ -8,11 +8,12 @@
 use std::collections::{HashMap, VecDeque};
 
 use quell_aqm::departure_clock::Framing;
-use quell_measure::Distribution;
 use quell_measure::distribution::Resolution;
+use quell_measure::{Direction, Distribution};
 use quell_units::{Ecn, Rate, Time};
 
 use super::tap::{Identity, Seen};
+use crate::config::GroupConfig;
 use crate::frames::Classifier;
 
 /// A packet that takes longer is lost. It is far beyond any sensible queue, and far below the time after which a
@@ -22,8 +23,8 @@ const LONGEST: Time = Time::from_secs(10);
 /// What lies between the taps.
 #[derive(Debug, Clone)]
 pub struct CrossingConfig {
-    /// By group: the port of its receivers, and the delay that every packet has.
-    pub groups: Vec<(u16, Time)>,
+    /// By group: its port, and the delay that every packet has.
+    pub groups: Vec<GroupConfig>,
     /// Rate of the bottleneck between the taps; a packet's own transmission is not part of its sojourn time.
     pub rate: Rate,
     /// Bytes that a packet occupies at that rate beyond its IP length.
@@ -93,7 +94,12 @@ impl Crossing {
     /// A crossing that has seen no packet.
     pub fn new(config: CrossingConfig) -> Self {
         Self {
-            classifier: Classifier::new(config.groups.iter().map(|(port, _)| *port)),
+            classifier: Classifier::new(
+                config
+                    .groups
+                    .iter()
+                    .map(|group| (group.port, group.listens)),
+            ),
             inside: HashMap::new(),
             groups: config.groups.iter().map(|_| Crossed::new()).collect(),
             unknown: 0,
@@ -106,9 +112,15 @@ impl Crossing {
         self.config.until = until;
     }
 
+    /// The taps watch what travels forward.
+    fn group(&self, seen: &Seen) -> Option<u16> {
+        let ports = seen.ports?;
+        self.classifier.group_of_ports(ports, Direction::Forward)
+    }
+
     /// The first tap has seen a packet.
     pub fn entered(&mut self, seen: &Seen) {
-        let Some(group) = self.classifier.group_of_port(seen.port) else {
+        let Some(group) = self.group(seen) else {
             return;
         };
         let counts = (self.config.from..self.config.until).contains(&seen.stamp);
@@ -124,7 +136,7 @@ impl Crossing {
 
     /// The second tap has seen a packet. [`Self::entered`] has been called for all that the first tap saw before.
     pub fn left(&mut self, seen: &Seen) {
-        if self.classifier.group_of_port(seen.port).is_none() {
+        if self.group(seen).is_none() {
             return;
         }
         let Some(mut same) = self.inside.remove(&seen.identity) else {
@@ -150,7 +162,7 @@ impl Crossing {
         if !packet.counts {
             return;
         }
-        let (_, delay) = self.config.groups[usize::from(packet.group)];
+        let delay = self.config.groups[usize::from(packet.group)].delay;
         let on_link = self.config.framing.link_bytes(seen.len);
         let least = delay + self.config.rate.time_for(on_link);
         let taken = u64::try_from(seen.stamp - packet.stamp).unwrap_or(0);
@@ -195,17 +207,20 @@ mod tests {
             identity: Identity::of(id),
             len: Bytes::new(1_236),
             ecn,
-            port,
+            ports: Some((40_000, port)),
         }
     }
 
     /// Two groups, 5 and 10 ms away, behind 10 Mbit/s with 14 bytes of overhead: 1 250 bytes take 1 ms.
     fn crossing() -> Crossing {
         Crossing::new(CrossingConfig {
-            groups: vec![
-                (5_001, Time::from_millis(5)),
-                (5_002, Time::from_millis(10)),
-            ],
+            groups: [(5_001, 5), (5_002, 10)]
+                .map(|(port, delay)| GroupConfig {
+                    port,
+                    delay: Time::from_millis(delay),
+                    ..GroupConfig::default()
+                })
+                .to_vec(),
             rate: Rate::from_mbps(10),
             framing: Framing {
                 overhead: 14,

@@ -41,8 +41,8 @@ pub struct Seen {
     pub len: Bytes,
     /// The ECN field.
     pub ecn: Ecn,
-    /// The destination port; 0 where there are none.
-    pub port: u16,
+    /// Source and destination port; `None` where there are none.
+    pub ports: Option<(u16, u16)>,
 }
 
 /// A tap on one interface.
@@ -120,11 +120,10 @@ fn parse(frame: &[u8], stamp: i64) -> Option<Seen> {
         identity: Identity(identity),
         len: Bytes::new(u64::from(u16::from_be_bytes([first[2], first[3]]))),
         ecn: Ecn::from_bits(first[1]),
-        port: if has_ports {
-            u16::from_be_bytes([above[2], above[3]])
-        } else {
-            0
-        },
+        ports: has_ports.then(|| {
+            let port = |at| u16::from_be_bytes([above[at], above[at + 1]]);
+            (port(0), port(2))
+        }),
     })
 }
 
@@ -150,8 +149,8 @@ mod tests {
     fn reads_what_tells_a_packet_from_others() {
         let plain = parse(&frame(0, 2, 7, 9), 5).unwrap();
         assert_eq!(
-            (plain.stamp, plain.len.get(), plain.port),
-            (5, 1_500, 5_001)
+            (plain.stamp, plain.len.get(), plain.ports),
+            (5, 1_500, Some((40_000, 5_001)))
         );
         assert_eq!(plain.ecn, Ecn::Ect0);
         for (other, is_same) in [
