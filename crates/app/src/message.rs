@@ -109,6 +109,12 @@ pub struct Deframer {
 }
 
 impl Deframer {
+    /// Bytes of the body of the last message that have not arrived. So many may be discarded unread, and told as
+    /// [`Arrived::Count`].
+    pub fn body_left(&self) -> u64 {
+        self.left
+    }
+
     /// The next piece of `arrived`, which shrinks by it; `None` when nothing more can be told.
     ///
     /// `modelled` hands over the header that is next in a modelled stream; a real one does not call it.

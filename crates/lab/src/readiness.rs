@@ -3,7 +3,6 @@
 //! `quell check` asks, so nothing is changed: no module is loaded, nothing is built, and what is tried is gone again. A run
 //! finds the same by itself when it starts.
 
-use quell_app::Transport;
 use quell_hosts::probe::{Finding, Need};
 use quell_hosts::{cc, probe, traffic};
 use quell_scenario::lifetimes;
@@ -80,15 +79,15 @@ fn control(name: &str, may_load: bool) -> Option<Lack> {
 /// Whether this process may open what the flows need.
 fn files(scenario: &Scenario) -> Option<Lack> {
     let seed = scenario.run.seeds.first().copied().unwrap_or_default();
-    let flows = lifetimes(scenario, seed);
-    let is_stream = |group: usize| scenario.groups[group].app.transport() == Transport::Stream;
-    let streams = flows.iter().filter(|flow| is_stream(flow.group)).count();
-    let datagrams = flows.len() - streams;
-    let groups = scenario.groups.len();
-    traffic::allow_files_for(streams as u64, datagrams as u64, groups as u64)
-        .err()
-        .map(|error| Lack {
-            what: error.to_string(),
-            fix: None,
-        })
+    let mut sockets = traffic::Sockets {
+        groups: scenario.groups.len() as u64,
+        ..traffic::Sockets::default()
+    };
+    for flow in lifetimes(scenario, seed) {
+        sockets.add(scenario.groups[flow.group].app.config());
+    }
+    traffic::allow_files_for(&sockets).err().map(|error| Lack {
+        what: error.to_string(),
+        fix: None,
+    })
 }

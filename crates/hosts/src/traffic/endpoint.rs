@@ -5,10 +5,19 @@ use std::fmt;
 /// One of the two end hosts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Host {
-    /// Where connections are made from, and downloads come from.
+    /// Where downloads come from. Connections are made from here, except those of a session that the other end opens.
     Sender,
-    /// Where each group has its port, and uploads come from.
+    /// Where uploads come from. Each group has its port here, except where connections are made from here.
     Receiver,
+}
+
+impl Host {
+    pub(super) fn other(self) -> Self {
+        match self {
+            Self::Sender => Self::Receiver,
+            Self::Receiver => Self::Sender,
+        }
+    }
 }
 
 impl fmt::Display for Host {

@@ -33,13 +33,15 @@ pub enum TrafficError {
         /// The caller's error.
         source: EnterError,
     },
-    /// A group's port on the receiver host is taken.
+    /// A group's port is taken.
     #[error(
-        "group {group}: {at} is in use on the receiver host; give the group another port, or stop the program that listens there"
+        "group {group}: {at} is in use on the {host}; give the group another port, or stop the program that listens there"
     )]
     PortInUse {
         /// Index of the group.
         group: usize,
+        /// The host that the port is on.
+        host: Host,
         /// Address and port.
         at: SocketAddr,
     },
@@ -109,7 +111,7 @@ pub enum FlowFailure {
     /// The connection request was refused.
     #[error("{at} refuses the connection: nothing listens there, or a firewall rejects it")]
     Refused {
-        /// The receiver host's address and port.
+        /// Address and port of the host that accepts connections.
         at: SocketAddr,
     },
     /// The connection died during the run.
@@ -119,6 +121,15 @@ pub enum FlowFailure {
         at: Time,
         /// The kernel's answer.
         source: io::Error,
+    },
+    /// A connection of a session would need more open files than this process may have.
+    #[error("this process may not have more open files; raise the limit (ulimit -Hn)")]
+    NoFiles,
+    /// What arrived on a connection that carries messages is none.
+    #[error("what arrived on connection {connection} is no message")]
+    NoMessage {
+        /// Number of the connection.
+        connection: u32,
     },
     /// A datagram without room for its sequence number and time.
     #[error(

@@ -11,7 +11,6 @@ use quell_units::{Bytes, Time};
 use super::clock::Alarm;
 use super::datagram::Incoming;
 use super::end::{self, Context, End, Remains};
-use super::endpoint::Host;
 use super::error::TrafficError;
 use super::plan::FlowPlan;
 use super::poller::{self, Readiness, Token};
@@ -62,12 +61,12 @@ impl Running {
     /// Sets the timers of the flows that begin or end here.
     pub(super) fn set_timers(&mut self, plans: &[FlowPlan]) {
         for (index, plan) in plans.iter().enumerate() {
-            // Streams begin with a connection from the sender host; the receiver host waits for it.
-            if !plan.is_stream() || self.context.host == Host::Sender {
+            // Streams begin with a connection from one host, which the other one waits for.
+            if !plan.is_stream() || plan.is_session() || self.context.host == plan.opener() {
                 self.context.timers.set(plan.start, index, Alarm::Start);
             }
             if let Some(stop) = plan.stop
-                && self.ends[index].sends()
+                && plan.stops_at(self.context.host)
             {
                 self.context.timers.set(stop, index, Alarm::Stop);
             }
@@ -149,6 +148,14 @@ impl Running {
     fn serve(&mut self, readiness: Readiness) -> Result<(), TrafficError> {
         match readiness.token {
             Token::End(index) => self.ends[index].serve(&mut self.context, readiness),
+            Token::Connection {
+                end,
+                slot,
+                generation,
+            } => {
+                let context = &mut self.context;
+                self.ends[end].serve_connection(context, slot, generation, readiness);
+            }
             Token::Listener(index) => self.accept(index)?,
             Token::Port(index) => self.serve_port(index, readiness)?,
             // The loop looks whether it is to end, and what is due.
@@ -162,14 +169,15 @@ impl Running {
         for _ in 0..ACCEPTS_PER_TURN {
             let accepted = socket::accept(&self.listeners[listener])
                 .map_err(self.refused("accept a connection"))?;
-            let Some((connection, sender)) = accepted else {
+            let Some((connection, client)) = accepted else {
                 break;
             };
-            let receiver = socket::local_address(&connection)
+            let server = socket::local_address(&connection)
                 .map_err(self.refused("learn a connection's address"))?;
-            let addresses = Addresses { sender, receiver };
-            if let Some(index) = self.context.shared.claim(addresses) {
-                self.ends[index].accepted(&mut self.context, connection);
+            let addresses = Addresses { client, server };
+            if let Some(claimed) = self.context.shared.claim(addresses) {
+                let end = &mut self.ends[claimed.flow];
+                end.accepted(&mut self.context, connection, claimed.opening);
             }
         }
         Ok(())

@@ -37,10 +37,10 @@ use quell_units::Bytes;
 pub use clock::Epoch;
 pub use endpoint::Host;
 pub use error::{EnterError, FlowFailure, TrafficError};
-pub use plan::{FlowPlan, TrafficConfig};
+pub use plan::{FlowPlan, TrafficConfig, opener};
 pub use report::{FlowReport, Sample, Stretch, Told, TrafficReport, Warning};
 pub use run_end::RunEnd;
-pub use setup::allow_files_for;
+pub use setup::{Sockets, allow_files_for};
 pub use tcp_info::{CongestionState, EcnFeedback, TcpInfo};
 
 use host::Left;
@@ -68,13 +68,12 @@ impl Traffic {
         listener: impl FnMut(Told) + Send + 'static,
     ) -> Result<Self, TrafficError> {
         config.check()?;
-        setup::allow_open_files(&config.plans)?;
-        let shared = Shared::new(config.plans.len(), Box::new(listener)).map_err(|source| {
-            TrafficError::System {
-                host: Host::Sender,
-                doing: "make the hosts' wakers",
-                source,
-            }
+        let places = setup::allow_open_files(&config.plans)?;
+        let shared = Shared::new(config.plans.len(), places, Box::new(listener));
+        let shared = shared.map_err(|source| TrafficError::System {
+            host: Host::Sender,
+            doing: "make the hosts' wakers",
+            source,
         })?;
         let mut traffic = Self {
             config: Arc::new(config),
@@ -173,6 +172,9 @@ impl Traffic {
                 delivered: Bytes::new(shared.delivered.load(Ordering::Relaxed)),
                 tcp: None,
                 stretches: Vec::new(),
+                connections: 0,
+                not_connected: 0,
+                why_not: None,
                 failure: None,
             })
             .collect();
@@ -186,6 +188,10 @@ impl Traffic {
                     flow.tcp = end.tcp;
                 }
                 report::join(&mut flow.stretches, end.stretches);
+                flow.connections = flow.connections.max(end.lost.connections);
+                // Both ends may have seen the same ones.
+                flow.not_connected = flow.not_connected.max(end.lost.failed);
+                flow.why_not = flow.why_not.take().or(end.lost.why);
                 flow.failure = flow.failure.take().or(end.failure);
             }
             drop(host.sockets);

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::net::{IpAddr, SocketAddr};
 
-use quell_app::{AppConfig, Transport};
+use quell_app::{AppConfig, Role, Transport};
 use quell_units::{Ecn, Random, Time};
 
 use super::clock::Epoch;
@@ -13,17 +13,21 @@ use super::error::TrafficError;
 use super::run_end::RunEnd;
 
 /// One flow.
+///
+/// Connections are made from the sender host to the group's port at the receiver host, whichever way the data goes, and datagrams
+/// that go the other way come from that port. Only a session opens its connections at the end that it says: where that is at the
+/// receiver host, the group's port is at the sender host.
 #[derive(Debug, Clone)]
 pub struct FlowPlan {
     /// Index of the group; its flows share the receiver's address and port, the transport and the congestion control.
     pub group: usize,
     /// Index within the group.
     pub flow: usize,
-    /// The host that the data comes from. The group's port is on the receiver host either way.
+    /// The host that the data comes from, most of it in a session: that of [`Role::Sender`](quell_app::Role::Sender).
     pub source: Host,
     /// Address of the sender host.
     pub sender: IpAddr,
-    /// Address of the receiver host and port of the group, by which the link identifies the group.
+    /// Address of the receiver host, and port of the group at either host, by which the link identifies the group.
     pub receiver: SocketAddr,
     /// The application at both ends.
     pub app: AppConfig,
@@ -35,7 +39,8 @@ pub struct FlowPlan {
     pub paced: bool,
     /// Start of the flow: the connection request of a stream.
     pub start: Time,
-    /// When the data's sender closes; `None` for never. It writes nothing more, and the kernel still delivers what it has taken.
+    /// When the data's sender closes, or both ends of a session; `None` for never. It writes nothing more, and the kernel still
+    /// delivers what it has taken.
     pub stop: Option<Time>,
     /// Random stream of the flow's application.
     pub random: Random,
@@ -52,7 +57,7 @@ pub struct TrafficConfig {
     pub interval: Time,
     /// Further times to sample: where the figures of a phase begin or end. The end of the run always is one.
     pub boundaries: Vec<Time>,
-    /// Time after which a connection that is not up has failed.
+    /// Time after which a connection that is not up has failed, and with it its flow unless that is a session.
     pub connect_within: Time,
     /// The flows.
     pub plans: Vec<FlowPlan>,
@@ -108,6 +113,15 @@ impl TrafficConfig {
     }
 }
 
+/// The host that makes the connections of flows of `app` whose data comes from `source`; the group's port is at the other one.
+pub fn opener(app: &AppConfig, source: Host) -> Host {
+    match app.session().map(|session| session.opener) {
+        None => Host::Sender,
+        Some(Role::Sender) => source,
+        Some(Role::Receiver) => source.other(),
+    }
+}
+
 impl FlowPlan {
     pub(super) fn transport(&self) -> Transport {
         self.app.transport()
@@ -121,6 +135,39 @@ impl FlowPlan {
     pub(super) fn layout(&self) -> Option<Layout> {
         let datagrams = self.app.datagrams()?;
         Some(Layout::of(datagrams, self.receiver.is_ipv4()))
+    }
+
+    pub(super) fn is_session(&self) -> bool {
+        self.app.session().is_some()
+    }
+
+    pub(super) fn opener(&self) -> Host {
+        opener(&self.app, self.source)
+    }
+
+    /// The address that connections are made from.
+    pub(super) fn client(&self) -> IpAddr {
+        match self.opener() {
+            Host::Sender => self.sender,
+            Host::Receiver => self.receiver.ip(),
+        }
+    }
+
+    /// Where they go: the group's port.
+    pub(super) fn server(&self) -> SocketAddr {
+        match self.opener() {
+            Host::Sender => self.receiver,
+            Host::Receiver => SocketAddr::new(self.sender, self.receiver.port()),
+        }
+    }
+
+    /// Whether the flow's stop is one for its end on this host, which sends.
+    pub(super) fn stops_at(&self, host: Host) -> bool {
+        let both_ways = self
+            .app
+            .datagrams()
+            .is_some_and(|datagrams| datagrams.both_ways);
+        self.source == host || both_ways || self.is_session()
     }
 
     /// Datagrams carry their sequence number and time, whatever the application.
@@ -138,6 +185,8 @@ impl FlowPlan {
         let same_port = self.receiver == first.receiver && self.transport() == first.transport();
         if !same_port {
             Some("all flows of a group have one receiver address, port and transport".into())
+        } else if self.opener() != first.opener() {
+            Some("all flows of a group open their connections at one host".into())
         } else if self.congestion_control != first.congestion_control
             || self.datagram_ecn != first.datagram_ecn
         {

@@ -20,6 +20,13 @@ use rustix::time::{
 pub(super) enum Token {
     /// The end of a flow.
     End(usize),
+    /// A connection of a session: the end of the flow, the place that the connection has there, and how often that place has been
+    /// taken, so that no event of an earlier connection is taken for one of this.
+    Connection {
+        end: usize,
+        slot: usize,
+        generation: u32,
+    },
     /// The listener of a group of streams.
     Listener(usize),
     /// The socket of a group of datagrams.
@@ -31,25 +38,47 @@ pub(super) enum Token {
 }
 
 impl Token {
+    /// Bits of the kind, of an end, of a place and of its generation: more ends than a run has flows, and twice as many places as
+    /// a session has connections, since one that closes may overlap with its successor.
+    const BITS: [u32; 4] = [3, 20, 20, 21];
+
+    /// Generations differ in these bits.
+    pub(super) const GENERATIONS: u32 = (1 << Self::BITS[3]) - 1;
+
     fn pack(self) -> u64 {
-        let (kind, index) = match self {
-            Self::End(index) => (0, index),
-            Self::Listener(index) => (1, index),
-            Self::Port(index) => (2, index),
-            Self::Waker => (3, 0),
-            Self::Timer => (3, 1),
+        let (kind, index, rest) = match self {
+            Self::End(index) => (0, index, 0),
+            Self::Listener(index) => (1, index, 0),
+            Self::Port(index) => (2, index, 0),
+            Self::Waker => (3, 0, 0),
+            Self::Timer => (4, 0, 0),
+            Self::Connection {
+                end,
+                slot,
+                generation,
+            } => (
+                5,
+                end,
+                (slot as u64) << Self::BITS[3] | u64::from(generation & Self::GENERATIONS),
+            ),
         };
-        (index as u64) << 2 | kind
+        rest << (Self::BITS[0] + Self::BITS[1]) | (index as u64) << Self::BITS[0] | kind
     }
 
     fn unpack(packed: u64) -> Self {
-        let index = (packed >> 2) as usize;
-        match packed & 3 {
+        let index = (packed >> Self::BITS[0]) as usize & ((1 << Self::BITS[1]) - 1);
+        let rest = packed >> (Self::BITS[0] + Self::BITS[1]);
+        match packed & ((1 << Self::BITS[0]) - 1) {
             0 => Self::End(index),
             1 => Self::Listener(index),
             2 => Self::Port(index),
-            _ if index == 0 => Self::Waker,
-            _ => Self::Timer,
+            3 => Self::Waker,
+            4 => Self::Timer,
+            _ => Self::Connection {
+                end: index,
+                slot: (rest >> Self::BITS[3]) as usize,
+                generation: rest as u32 & Self::GENERATIONS,
+            },
         }
     }
 }
@@ -155,6 +184,16 @@ impl Poller {
         )?)
     }
 
+    /// From now on tells once of each change, and only of what needs no interest: errors, and the end of both directions.
+    pub(super) fn watch_for_close(&self, socket: impl AsFd, token: Token) -> io::Result<()> {
+        Ok(epoll::modify(
+            &self.epoll,
+            socket,
+            EventData::new_u64(token.pack()),
+            EventFlags::ET,
+        )?)
+    }
+
     /// Waits until something happens, at most until CLOCK_MONOTONIC shows `until`.
     pub(super) fn wait(&mut self, until: Time, ready: &mut Vec<Readiness>) -> io::Result<()> {
         ready.clear();
@@ -233,6 +272,21 @@ mod tests {
         for token in [
             Token::End(0),
             Token::End(123_456),
+            Token::Connection {
+                end: 0,
+                slot: 0,
+                generation: 0,
+            },
+            Token::Connection {
+                end: (1 << 20) - 1,
+                slot: (1 << 20) - 1,
+                generation: Token::GENERATIONS,
+            },
+            Token::Connection {
+                end: 1,
+                slot: 2,
+                generation: 3,
+            },
             Token::Listener(7),
             Token::Port(3),
             Token::Waker,

@@ -17,9 +17,11 @@ pub struct Sample {
     pub flow: usize,
     /// Payload that the receiving application has received since the flow's start.
     pub delivered: Bytes,
-    /// Smoothed RTT at the data sender; `None` for datagrams, before the first measurement and after the end.
+    /// Smoothed RTT at the data sender, in a session of its connection that was opened last and is not over; `None` for
+    /// datagrams, before the first measurement and without a connection.
     pub rtt: Option<Time>,
-    /// Congestion window of the data sender in segments; `None` for datagrams and after the end.
+    /// Congestion window of the data sender in segments, in a session the sum of its connections; `None` for datagrams and
+    /// without a connection.
     pub cwnd: Option<u64>,
     /// Segments that the data sender has retransmitted since the flow's start.
     pub retransmitted: u64,
@@ -71,14 +73,21 @@ pub struct FlowReport {
     pub group: usize,
     /// Index within the group.
     pub flow: usize,
-    /// When the data's sender was up: connected, or at the start of its datagrams; `None` if never.
+    /// When the data's sender was up: connected, or at the start of its datagrams or its session; `None` if never.
     pub up: Option<Time>,
     /// Payload that the receiving application received.
     pub delivered: Bytes,
-    /// The connection at its data sender, when it ended; `None` for datagrams and where there was no connection.
+    /// The connection at its data sender, when it ended, or all connections of a session; `None` for datagrams and where there was
+    /// no connection.
     pub tcp: Option<TcpInfo>,
     /// The application's own report, stretch by stretch from the flow's first; neighbours may be merged.
     pub stretches: Vec<Stretch>,
+    /// Connections of a session that were asked for; 0 of other flows.
+    pub connections: u64,
+    /// Those among them that did not come up, or died without having been reset by one of the ends. Their flow goes on.
+    pub not_connected: u64,
+    /// Why the first of these failed.
+    pub why_not: Option<FlowFailure>,
     /// Why the flow failed; `None` if it did not.
     pub failure: Option<FlowFailure>,
 }
@@ -106,6 +115,12 @@ impl FlowReport {
         let mut warnings = Vec::new();
         if let Some(failure) = &self.failure {
             warnings.push(warning(failure.to_string()));
+        }
+        if let Some(why) = &self.why_not {
+            warnings.push(warning(format!(
+                "{} of its {} connections failed, the first because: {why}",
+                self.not_connected, self.connections
+            )));
         }
         let Some(tcp) = self.tcp else { return warnings };
         let limits = [
@@ -177,6 +192,9 @@ mod tests {
                 ..TcpInfo::default()
             }),
             stretches: Vec::new(),
+            connections: 0,
+            not_connected: 0,
+            why_not: None,
             failure: None,
         };
         assert!(of(4, 4).warnings().is_empty());

@@ -8,6 +8,7 @@ use std::num::NonZeroU64;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
+use quell_app::{AppConfig, Transport};
 use quell_units::Time;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
@@ -27,47 +28,95 @@ const READ: usize = 1 << 20;
 /// Open files of a host beside those of its flows, and some for the rest of the program.
 const OTHER_FILES: u64 = 64;
 
-/// Makes sure that the flows may have the open files that they need, and raises the limit if not.
-pub(super) fn allow_open_files(plans: &[FlowPlan]) -> Result<(), TrafficError> {
-    let streams = plans.iter().filter(|plan| plan.is_stream()).count();
-    let groups = plans.iter().map(|plan| plan.group).max();
-    allow_files_for(
-        streams as u64,
-        (plans.len() - streams) as u64,
-        groups.map_or(0, |last| last as u64 + 1),
-    )
+/// Connections of a flow that must have their open files for a run to start, if its session opens as many.
+const LEAST_CONNECTIONS: u64 = 8;
+
+/// The sockets that flows may have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Sockets {
+    /// Groups of flows: one listener or port each.
+    pub groups: u64,
+    /// Flows over TCP with one connection at a time, and flows of datagrams: the sockets of both ends.
+    pub plain: u64,
+    /// Sessions: the sockets without which they cannot begin, of both ends.
+    pub least: u64,
+    /// Sessions: the sockets of all connections that they may have at once, of both ends. Most need fewer.
+    pub most: u64,
 }
 
-/// Makes sure that this many flows over TCP and as datagrams, in this many groups, may have the open files that they need, as
-/// [`Traffic::start`](super::Traffic::start) does. Raises this process's limit if necessary.
+impl Sockets {
+    /// Counts a flow of `app`.
+    pub fn add(&mut self, app: &AppConfig) {
+        let most = app.session().map(|session| u64::from(session.connections));
+        match (most, app.transport()) {
+            (Some(most), _) => {
+                self.least += 2 * most.min(LEAST_CONNECTIONS);
+                self.most += 2 * most;
+            }
+            (None, Transport::Stream) => self.plain += 2,
+            // The receiver host's is that of the group.
+            (None, Transport::Datagram) => self.plain += 1,
+        }
+    }
+
+    fn of(plans: &[FlowPlan]) -> Self {
+        let groups = plans.iter().map(|plan| plan.group as u64 + 1).max();
+        let mut sockets = Self {
+            groups: groups.unwrap_or(0),
+            ..Self::default()
+        };
+        plans.iter().for_each(|plan| sockets.add(&plan.app));
+        sockets
+    }
+}
+
+/// Makes sure that the flows may have the open files that they need, and raises the limit if not. Returns how many are left for
+/// the connections of sessions.
+pub(super) fn allow_open_files(plans: &[FlowPlan]) -> Result<u64, TrafficError> {
+    allow_files_for(&Sockets::of(plans))
+}
+
+/// Makes sure that flows may have the open files that they need, as [`Traffic::start`](super::Traffic::start) does. Raises this
+/// process's limit if necessary, and for sessions as far as possible. Returns how many files are left for their connections; one
+/// that finds none left fails.
 ///
 /// # Errors
 ///
 /// [`TrafficError::TooManyFlows`]: the limit is lower and cannot be raised.
-pub fn allow_files_for(streams: u64, datagrams: u64, groups: u64) -> Result<(), TrafficError> {
+pub fn allow_files_for(sockets: &Sockets) -> Result<u64, TrafficError> {
     let open = fs::read_dir("/proc/self/fd").map_or(0, |entries| entries.count() as u64);
-    let flows = streams.saturating_mul(2).saturating_add(datagrams);
-    allow(flows.saturating_add(groups + open + OTHER_FILES))
+    let others = sockets
+        .plain
+        .saturating_add(sockets.groups + open + OTHER_FILES);
+    let allowed = allow(
+        others.saturating_add(sockets.least),
+        others.saturating_add(sockets.most),
+    )?;
+    Ok(allowed - others)
 }
 
-fn allow(needed: u64) -> Result<(), TrafficError> {
+/// Allows `needed` open files, and up to `wanted` if it can be had. Returns how many.
+fn allow(needed: u64, wanted: u64) -> Result<u64, TrafficError> {
     let limit = getrlimit(Resource::Nofile);
-    if limit.current.is_none_or(|current| current >= needed) {
-        return Ok(());
+    let (current, maximum) = (
+        limit.current.unwrap_or(u64::MAX),
+        limit.maximum.unwrap_or(u64::MAX),
+    );
+    if current >= wanted {
+        return Ok(wanted);
     }
-    let enough = limit.maximum.is_none_or(|maximum| maximum >= needed);
     // Raising the maximum takes CAP_SYS_RESOURCE, so it is tried only where it must be.
-    let maximum = if enough { limit.maximum } else { Some(needed) };
-    setrlimit(
-        Resource::Nofile,
-        Rlimit {
-            current: Some(needed),
-            maximum,
-        },
-    )
-    .map_err(|_| TrafficError::TooManyFlows {
+    let steps = [wanted, wanted.min(maximum), needed];
+    let raised = steps.into_iter().find(|&files| {
+        let raised = Rlimit {
+            current: Some(files.max(current)),
+            maximum: limit.maximum.map(|maximum| maximum.max(files)),
+        };
+        files >= needed && setrlimit(Resource::Nofile, raised).is_ok()
+    });
+    raised.ok_or(TrafficError::TooManyFlows {
         needed,
-        limit: limit.maximum.unwrap_or(u64::MAX),
+        limit: maximum,
     })
 }
 
@@ -172,19 +221,19 @@ impl Setup<'_> {
                 true
             }
         };
-        match (self.host, plan.is_stream()) {
-            (Host::Sender, true) => {
+        match (self.host == plan.opener(), plan.is_stream()) {
+            (true, true) => {
                 if first_of_group {
                     self.try_client(plan)?;
                 }
             }
-            (Host::Sender, false) => self.open_client(index, plan, shared)?,
-            (Host::Receiver, true) => {
+            (true, false) => self.open_client(index, plan, shared)?,
+            (false, true) => {
                 if first_of_group {
                     self.open_listener(plan)?;
                 }
             }
-            (Host::Receiver, false) => {
+            (false, false) => {
                 if first_of_group {
                     self.open_port(plan)?;
                 }
@@ -195,13 +244,13 @@ impl Setup<'_> {
 
     /// Connections are opened when their flows start; whether they can be is tried now.
     fn try_client(&self, plan: &FlowPlan) -> Result<(), TrafficError> {
-        let socket = socket::client(plan.sender)
+        let socket = socket::client(plan.client())
             .map_err(|error| self.explain(plan, "open a socket", error))?;
         self.set_control(plan, &socket)
     }
 
     fn open_listener(&mut self, plan: &FlowPlan) -> Result<(), TrafficError> {
-        let open = || -> io::Result<OwnedFd> { socket::listener(plan.receiver) };
+        let open = || -> io::Result<OwnedFd> { socket::listener(plan.server()) };
         let listener =
             open().map_err(|error| self.explain(plan, "listen at a group's port", error))?;
         self.set_control(plan, &listener)?;
@@ -286,7 +335,8 @@ impl Setup<'_> {
         match source.kind() {
             io::ErrorKind::AddrInUse => TrafficError::PortInUse {
                 group,
-                at: plan.receiver,
+                host,
+                at: plan.server(),
             },
             io::ErrorKind::AddrNotAvailable => {
                 let address = if host == Host::Sender {
@@ -334,12 +384,15 @@ mod tests {
 
     #[test]
     fn more_flows_than_files_are_refused_with_the_numbers() {
-        allow(1).unwrap();
+        assert_eq!(allow(1, 1).unwrap(), 1);
         // Above fs.nr_open, whoever asks.
-        let Err(TrafficError::TooManyFlows { needed, limit }) = allow(1 << 40) else {
+        let Err(TrafficError::TooManyFlows { needed, limit }) = allow(1 << 40, 1 << 41) else {
             panic!()
         };
         assert_eq!(needed, 1 << 40);
         assert!(limit < needed);
+        // What is only wanted is had as far as it goes.
+        let allowed = allow(2, 1 << 40).unwrap();
+        assert!((2..1 << 40).contains(&allowed), "{allowed}");
     }
 }

@@ -10,6 +10,9 @@ use quell_units::Time;
 /// `TCP_INFINITE_SSTHRESH` of include/net/tcp.h.
 const NO_THRESHOLD: u32 = 0x7fff_ffff;
 
+/// `TCP_CLOSE` of include/net/tcp_states.h.
+const CLOSED: u8 = 7;
+
 /// TCPI_OPT_ECN: ECN of any kind was agreed on.
 const HAS_ECN: u8 = 8;
 
@@ -50,7 +53,7 @@ struct Raw {
 }
 
 /// The ECN feedback that a connection agreed on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum EcnFeedback {
     /// None.
     #[default]
@@ -125,6 +128,15 @@ impl TcpInfo {
         }
     }
 
+    /// For a flow of several connections at once, `before` among them: counters and windows add up, and the RTT is that of `self`.
+    pub(super) fn beside(self, before: &Self) -> Self {
+        Self {
+            cwnd: self.cwnd + before.cwnd,
+            feedback: self.feedback.max(before.feedback),
+            ..self.following(before)
+        }
+    }
+
     /// Bytes that a receiver reads in an RTT, as the kernel measures them to size its window.
     pub(super) fn received_per_rtt(socket: impl AsFd) -> io::Result<u64> {
         Ok(u64::from(Raw::of(socket)?.rcv_space))
@@ -144,6 +156,12 @@ impl TcpInfo {
             reported_ce: u64::from(raw.delivered_ce),
         })
     }
+}
+
+/// Whether a connection is over for the kernel: both ends have finished and it has seen the last acknowledgement of its own data
+/// (it may be in TIME-WAIT, apart from its socket), or it has been reset.
+pub(super) fn is_closed(socket: impl AsFd) -> bool {
+    Raw::of(socket).is_ok_and(|raw| raw.bytes[0] == CLOSED)
 }
 
 impl Raw {

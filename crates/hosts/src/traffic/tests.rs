@@ -342,7 +342,7 @@ fn a_taken_port_is_told_with_its_group() {
     let (traffic, _) = start(TrafficConfig::new(ms(100), plans));
     let error = traffic.err().unwrap();
     assert!(
-        matches!(error, TrafficError::PortInUse { group: 7, at: found } if found == at),
+        matches!(error, TrafficError::PortInUse { group: 7, at: found, .. } if found == at),
         "{error}"
     );
     assert!(error.to_string().contains("in use on the receiver host"));

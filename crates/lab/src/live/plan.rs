@@ -8,10 +8,11 @@ use quell_hosts::cc::{self, Control, Modules};
 use quell_hosts::kernel_queue::KernelQueue;
 use quell_hosts::topology::{GroupConfig as TopologyGroup, Topology, TopologyConfig};
 use quell_hosts::traffic::{
-    EcnFeedback, Epoch, FlowPlan, Host, RunEnd, TcpInfo, TrafficConfig, TrafficReport,
+    EcnFeedback, Epoch, FlowPlan, Host, RunEnd, TcpInfo, TrafficConfig, TrafficReport, opener,
 };
 use quell_link::{
-    CrossingConfig, Descriptor, DirectionConfig, GroupConfig, LinkChange, LinkConfig, Noise, OnWire,
+    CrossingConfig, Descriptor, DirectionConfig, GroupConfig, LinkChange, LinkConfig, Noise,
+    OnWire, Side,
 };
 use quell_measure::{Carrier, GroupControl, MarkFeedback};
 use quell_measure::{Direction, GroupInfo, Hop, Recorder, Summary, Timeline};
@@ -141,7 +142,7 @@ impl<'a> Plan<'a> {
         let forward = &self.scenario.link.forward;
         let groups = self.scenario.groups.iter().enumerate().map(link_group);
         CrossingConfig {
-            groups: groups.map(|group| (group.port, group.delay)).collect(),
+            groups: groups.collect(),
             rate: forward.rate,
             framing: forward.framing,
             from,
@@ -183,10 +184,7 @@ impl<'a> Plan<'a> {
         FlowPlan {
             group: lifetime.group,
             flow: lifetime.flow,
-            source: match group.direction {
-                Direction::Forward => Host::Sender,
-                Direction::Reverse => Host::Receiver,
-            },
+            source: source(group),
             sender: addresses.sender.into(),
             receiver: SocketAddr::new(addresses.receiver.into(), port(lifetime.group)),
             app: group.app.config().clone(),
@@ -295,6 +293,14 @@ fn is_all_prague(scenario: &Scenario) -> bool {
     streams.peek().is_some() && streams.all(|group| group.control_name() == Some("prague"))
 }
 
+/// The host that the data of a group comes from.
+fn source(group: &Group) -> Host {
+    match group.direction {
+        Direction::Forward => Host::Sender,
+        Direction::Reverse => Host::Receiver,
+    }
+}
+
 fn port(group: usize) -> u16 {
     FIRST_PORT + group as u16
 }
@@ -319,6 +325,11 @@ fn topology_group(group: &Group) -> TopologyGroup {
 fn link_group((index, group): (usize, &Group)) -> GroupConfig {
     GroupConfig {
         port: port(index),
+        // The sender host is behind port A, and connections are made from the other side.
+        listens: match opener(group.app.config(), source(group)) {
+            Host::Sender => Side::B,
+            Host::Receiver => Side::A,
+        },
         delay: group.rtt / 2,
         ect1: group.ecn == EcnSetting::Ect1,
     }

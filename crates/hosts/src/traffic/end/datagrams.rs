@@ -143,7 +143,7 @@ impl End {
                     .map_or(Bytes::ZERO, |first| datagrams.layout.size(first.payload));
                 self.fail(match error.raw_os_error() {
                     Some(libc::EMSGSIZE) => FlowFailure::DatagramTooLarge { size },
-                    Some(libc::ECONNREFUSED) => FlowFailure::Refused { at: self.receiver },
+                    Some(libc::ECONNREFUSED) => FlowFailure::Refused { at: self.server },
                     _ => doing("send datagrams")(error),
                 });
             }
@@ -227,7 +227,7 @@ impl End {
                         .for_each(|incoming| self.deliver(context, incoming));
                 }
                 Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
-                    self.fail(FlowFailure::Refused { at: self.receiver });
+                    self.fail(FlowFailure::Refused { at: self.server });
                 }
                 Err(error) => self.fail(doing("receive datagrams")(error)),
             }

@@ -1,29 +1,30 @@
 //! One end of a flow on one host: its application, its socket, and its pending work.
 
+mod connecting;
 mod datagrams;
+mod session;
 mod stream;
 
-use std::io;
 use std::mem;
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use quell_app::{Action, App, Application as _, ConnectionId, Data, Event, Input, Role};
+use quell_app::{Action, App, Application as _, ConnectionId, Data, Event, Input, Role, Session};
 use quell_units::Time;
-use rustix::net::sockopt;
 
 use super::clock::{Alarm, Epoch, Timers, Wish};
 use super::endpoint::Host;
 use super::error::{FlowFailure, doing};
 use super::plan::FlowPlan;
-use super::poller::{Interest, Poller, Readiness, Token};
+use super::poller::{Poller, Readiness, Token};
 use super::report::Stretch;
 use super::shared::{FlowShared, Shared};
 use super::socket;
 use super::tcp_info::TcpInfo;
 pub(super) use datagrams::{DatagramEnd, Port, take};
+use session::{Lost, SessionEnd};
 pub(super) use stream::StreamEnd;
 
 /// The state that the ends of a host share.
@@ -67,6 +68,7 @@ enum State {
     Connecting(OwnedFd),
     Stream(StreamEnd),
     Datagrams(DatagramEnd),
+    Session(SessionEnd),
     Ended,
 }
 
@@ -79,14 +81,19 @@ pub(super) struct End {
     source: bool,
     /// Whether both ends send datagrams.
     both_ways: bool,
-    sender: IpAddr,
-    receiver: SocketAddr,
+    /// The host that opens connections.
+    opener: Host,
+    /// Of the host that opens connections, or sends datagrams from a port of its own.
+    client: IpAddr,
+    /// Of the other host, with the group's port.
+    server: SocketAddr,
+    session: Option<Session>,
     congestion_control: Option<String>,
     /// This end sends the data, and paces.
     paced: bool,
     /// The flow's; [`Time::MAX`] if never.
     flow_stop: Time,
-    /// The same where data or datagrams come from here, otherwise [`Time::MAX`].
+    /// The same where data or datagrams come from here, or may, otherwise [`Time::MAX`].
     stop: Time,
     app: App,
     /// The application may open one connection after another.
@@ -110,6 +117,7 @@ pub(super) struct End {
     /// Of the flow, at the last regular tick.
     delivered_before: u64,
     stretches: Vec<Stretch>,
+    lost: Lost,
     failure: Option<FlowFailure>,
 }
 
@@ -119,6 +127,7 @@ pub(super) struct Remains {
     pub(super) up: Option<Time>,
     pub(super) tcp: Option<TcpInfo>,
     pub(super) stretches: Vec<Stretch>,
+    pub(super) lost: Lost,
     pub(super) failure: Option<FlowFailure>,
 }
 
@@ -135,14 +144,16 @@ impl End {
             index,
             source,
             both_ways,
-            sender: plan.sender,
-            receiver: plan.receiver,
+            opener: plan.opener(),
+            client: plan.client(),
+            server: plan.server(),
+            session: plan.app.session(),
             congestion_control: plan.congestion_control.clone(),
             paced: plan.paced && source,
             flow_stop: plan.stop.unwrap_or(Time::MAX),
             stop: plan
                 .stop
-                .filter(|_| source || both_ways)
+                .filter(|_| plan.stops_at(host))
                 .unwrap_or(Time::MAX),
             app: plan.app.end(role, plan.random.clone()),
             renews: plan.app.renews(),
@@ -157,6 +168,7 @@ impl End {
             tcp_before: TcpInfo::default(),
             delivered_before: 0,
             stretches: Vec::new(),
+            lost: Lost::default(),
             failure: None,
         }
     }
@@ -171,7 +183,7 @@ impl End {
 
     /// Whether this end sends data or datagrams.
     pub(super) fn sends(&self) -> bool {
-        self.source || self.both_ways
+        self.source || self.both_ways || self.session.is_some()
     }
 
     pub(super) fn is_up(&self) -> bool {
@@ -180,7 +192,11 @@ impl End {
 
     /// Whether a connection is up.
     pub(super) fn is_connected(&self) -> bool {
-        matches!(self.state, State::Stream(_))
+        match &self.state {
+            State::Stream(_) => true,
+            State::Session(session) => session.is_connected(),
+            _ => false,
+        }
     }
 
     pub(super) fn has_ended(&self) -> bool {
@@ -202,7 +218,10 @@ impl End {
 
     /// A timer of this end is due.
     pub(super) fn ring(&mut self, context: &mut Context, at: Time, alarm: Alarm) {
-        match (alarm, &self.state) {
+        match (alarm, &mut self.state) {
+            (Alarm::Start, State::Waiting) if let Some(session) = self.session => {
+                self.begin_session(context, session);
+            }
             (Alarm::Start, State::Waiting) => {
                 self.poll(context, Input::Started);
                 self.drive(context);
@@ -219,6 +238,10 @@ impl End {
                     within: context.connect_within,
                 });
             }
+            (Alarm::ConnectBy, State::Session(session)) => {
+                session.give_up(context);
+                self.drive(context);
+            }
             (Alarm::Start | Alarm::ConnectBy, _) => {}
         }
     }
@@ -229,7 +252,7 @@ impl End {
             State::Connecting(_) => self.finish_connecting(context),
             State::Stream(_) => self.serve_stream(context, readiness),
             State::Datagrams(_) => self.serve_datagrams(context, readiness),
-            State::Waiting | State::Ended => {}
+            State::Waiting | State::Session(_) | State::Ended => {}
         }
     }
 
@@ -271,6 +294,25 @@ impl End {
                 context.events.push((self.index, event));
                 Ok(())
             }
+            (Action::Open(connection), State::Session(_)) => {
+                self.open_connection(context, connection)
+            }
+            (Action::Send(connection, data), State::Session(session)) => {
+                session.send(connection, data);
+                Ok(())
+            }
+            (Action::WhenSent(connection), State::Session(session)) => {
+                session.tell_when_sent(connection);
+                Ok(())
+            }
+            (Action::Finish(connection), State::Session(session)) => {
+                session.finish(connection);
+                Ok(())
+            }
+            (Action::Abort(connection), State::Session(session)) => {
+                session.abort(context, connection);
+                Ok(())
+            }
             (Action::Open(_), State::Waiting) => self.connect(context),
             (Action::Send(_, data), State::Stream(stream)) => match data {
                 Data::Bytes(bytes) => {
@@ -309,6 +351,9 @@ impl End {
     /// Polls the application until it has caught up with the time, sends, and sets a timer for its next poll.
     fn drive(&mut self, context: &mut Context) {
         let now = context.now();
+        while let Some(input) = self.next_input() {
+            self.poll(context, input);
+        }
         for _ in 0..Self::POLLS_PER_TURN {
             if !self.poll_if_due(context, now) {
                 break;
@@ -354,7 +399,7 @@ impl End {
     fn is_blocked(&self) -> bool {
         match &self.state {
             State::Datagrams(datagrams) => datagrams.is_blocked(),
-            State::Waiting | State::Connecting(_) | State::Stream(_) | State::Ended => false,
+            _ => false,
         }
     }
 
@@ -362,6 +407,7 @@ impl End {
         match &self.state {
             State::Stream(_) => self.flush_stream(context),
             State::Datagrams(_) => self.flush_datagrams(context),
+            State::Session(_) => self.flush_session(context),
             State::Waiting | State::Connecting(_) | State::Ended => {}
         }
     }
@@ -393,6 +439,10 @@ impl End {
                 if !self.both_ways {
                     self.end();
                 }
+            }
+            State::Session(session) => {
+                session.stop(context);
+                self.flush_session(context);
             }
             State::Ended => {}
         }
@@ -428,6 +478,9 @@ impl End {
 
     fn end(&mut self) {
         self.refresh_tcp();
+        if let State::Session(session) = &mut self.state {
+            self.lost = mem::take(&mut session.lost);
+        }
         self.state = State::Ended;
         // No timer is set for a wish that nobody will grant.
         self.finished = true;
@@ -435,11 +488,14 @@ impl End {
 
     /// The kernel's report of the connection, as of now or of its end. `None` unless this is the data sender of a stream.
     pub(super) fn refresh_tcp(&mut self) -> Option<TcpInfo> {
-        if self.source
-            && let State::Stream(stream) = &self.state
-            && let Ok(info) = TcpInfo::of(stream.socket())
-        {
-            self.tcp = Some(info.following(&self.tcp_before));
+        match &self.state {
+            State::Stream(stream) if self.source => {
+                if let Ok(info) = TcpInfo::of(stream.socket()) {
+                    self.tcp = Some(info.following(&self.tcp_before));
+                }
+            }
+            State::Session(session) if self.source => self.tcp = session.tcp(),
+            _ => {}
         }
         self.tcp
     }
@@ -465,7 +521,7 @@ impl End {
 
     /// A boundary: what the application saw since the last one is a stretch of its own.
     pub(super) fn mark_boundary(&mut self, context: &Context, from: Time, to: Time) {
-        if self.source && !self.both_ways {
+        if self.source && !self.both_ways && self.session.is_none() {
             return;
         }
         // A connection that has been asked for and is not here yet is something under way, too.
@@ -516,69 +572,17 @@ impl End {
             // If it fails, the kernel drops what is left when the namespace goes.
             let _ = socket::set_abort_on_close(stream.socket());
         }
+        if let State::Session(session) = &mut self.state {
+            session.abort_on_close();
+            self.lost = mem::take(&mut session.lost);
+        }
         Remains {
             source: self.source,
             up: self.up,
             tcp,
             stretches: mem::take(&mut self.stretches),
+            lost: mem::take(&mut self.lost),
             failure: self.failure.take(),
         }
-    }
-
-    /// Opens a connection: the first at the flow's start, or a further one.
-    fn connect(&mut self, context: &mut Context) -> Result<(), FlowFailure> {
-        let socket = self.begin_connecting(context)?;
-        self.state = State::Connecting(socket);
-        self.connect_by = context.now() + context.connect_within;
-        context
-            .timers
-            .set(self.connect_by, self.index, Alarm::ConnectBy);
-        Ok(())
-    }
-
-    fn finish_connecting(&mut self, context: &mut Context) {
-        let State::Connecting(socket) = mem::replace(&mut self.state, State::Ended) else {
-            return;
-        };
-        match sockopt::socket_error(&socket).map_err(io::Error::from) {
-            Ok(Ok(())) => match StreamEnd::new(socket, Interest::WRITE) {
-                Ok(stream) => self.adopt(context, stream),
-                Err(source) => self.fail(doing("prepare a socket")(source)),
-            },
-            Ok(Err(errno)) => self.fail(self.why_not_connected(context, errno.into())),
-            Err(source) => self.fail(doing("learn whether a connection is up")(source)),
-        }
-    }
-
-    fn why_not_connected(&self, context: &Context, source: io::Error) -> FlowFailure {
-        match source.kind() {
-            io::ErrorKind::ConnectionRefused => FlowFailure::Refused { at: self.receiver },
-            io::ErrorKind::TimedOut => FlowFailure::NotConnected {
-                within: self.tried(context),
-            },
-            _ => FlowFailure::System {
-                doing: "connect",
-                source,
-            },
-        }
-    }
-
-    /// For how long the current connection has been tried.
-    fn tried(&self, context: &Context) -> Time {
-        context.now() - self.shared(context).opened().1
-    }
-
-    /// Takes over a connection that is up, and announces it to the application.
-    fn adopt(&mut self, context: &mut Context, stream: StreamEnd) {
-        self.state = State::Stream(stream);
-        let now = context.now();
-        self.up.get_or_insert(now);
-        let (connections, opened) = self.shared(context).opened();
-        if connections > self.told {
-            self.told = connections;
-            let opened = self.opened(opened);
-            self.poll(context, opened);
-        }
-        self.drive(context);
     }
 }

@@ -16,28 +16,28 @@ use std::sync::atomic::Ordering;
 use quell_app::{ConnectionId, Input, UNSENT};
 use quell_units::Time;
 use rustix::io::Errno;
-use rustix::net::{RecvFlags, SendFlags, Shutdown, connect, recv, send, shutdown};
+use rustix::net::{RecvFlags, SendFlags, Shutdown, recv, send, shutdown};
 
 use super::{Context, End, State};
 use crate::traffic::error::{FlowFailure, doing};
 use crate::traffic::poller::{Interest, Readiness};
-use crate::traffic::shared::Addresses;
+use crate::traffic::shared::Opening;
 use crate::traffic::socket;
 use crate::traffic::tcp_info::TcpInfo;
 
 /// Bytes written at once.
-const CHUNK: usize = 256 << 10;
-static CHUNK_OF_ZEROS: [u8; CHUNK] = [0; CHUNK];
+pub(super) const CHUNK: usize = 256 << 10;
+pub(super) static CHUNK_OF_ZEROS: [u8; CHUNK] = [0; CHUNK];
 /// Bytes written in one turn, before other flows are served.
-const WRITES_PER_TURN: usize = 4;
+pub(super) const WRITES_PER_TURN: usize = 4;
 
 /// The bound on what is written and not yet sent: so much time's worth, within these limits.
 const UNSENT_SPAN: Time = Time::from_millis(10);
-const LEAST_UNSENT: usize = 128 << 10;
+pub(super) const LEAST_UNSENT: usize = 128 << 10;
 const MOST_UNSENT: usize = 1 << 20;
 
 /// The same for a source that pauses.
-const PAUSING_UNSENT: usize = UNSENT.get() as usize;
+pub(super) const PAUSING_UNSENT: usize = UNSENT.get() as usize;
 
 /// A reader is woken for this part of an interval's bytes, but below the first of these for each segment.
 const WAKES_PER_INTERVAL: u64 = 25;
@@ -228,37 +228,16 @@ fn wake_threshold(interval: u64, rtt: u64) -> usize {
 }
 
 impl End {
-    pub(super) fn begin_connecting(&self, context: &mut Context) -> Result<OwnedFd, FlowFailure> {
-        let socket = socket::client(self.sender).map_err(doing("open a socket"))?;
-        if let Some(name) = &self.congestion_control {
-            socket::set_control(&socket, name).map_err(doing("choose the congestion control"))?;
+    /// This host has accepted this end's connection, which is `opening` in a session.
+    pub(in crate::traffic) fn accepted(
+        &mut self,
+        context: &mut Context,
+        socket: OwnedFd,
+        opening: Option<Opening>,
+    ) {
+        if let (Some(opening), Some(session)) = (opening, self.session) {
+            return self.accept_connection(context, socket, opening, session);
         }
-        if self.paced {
-            socket::set_paced(&socket).map_err(doing("pace a socket"))?;
-        }
-        // Before connecting: the other host may see the connection before connect() returns.
-        self.shared(context).open(context.now());
-        context.shared.announce(self.index, || {
-            match connect(&socket, &self.receiver) {
-                Ok(()) | Err(Errno::INPROGRESS | Errno::INTR) => {}
-                Err(errno) => return Err(self.why_not_connected(context, errno.into())),
-            }
-            let sender =
-                socket::local_address(&socket).map_err(doing("learn a socket's address"))?;
-            Ok(Addresses {
-                sender,
-                receiver: self.receiver,
-            })
-        })?;
-        context
-            .poller
-            .add(&socket, self.token(), Interest::WRITE)
-            .map_err(doing("watch a socket"))?;
-        Ok(socket)
-    }
-
-    /// The receiver host has accepted this end's connection.
-    pub(in crate::traffic) fn accepted(&mut self, context: &mut Context, socket: OwnedFd) {
         if matches!(self.state, State::Stream(_)) {
             // The other host opens a connection only when the one before is over: word of that is still on its way.
             self.closed(context);
