@@ -260,6 +260,9 @@ impl<A: Application> Application for Box<A> {
     fn report(&self, sent: u64) -> Option<Self::Report> {
         (**self).report(sent)
     }
+    fn unfinished(&self, records: &mut Vec<Event>) {
+        (**self).unfinished(records);
+    }
 }
 
 /// An application whose two ends have nothing in common.

@@ -35,7 +35,7 @@ pub fn draw(period: Period, random: &mut Random) -> Time {
 }
 
 /// −ln(`draw` / 2^64) in units of 2^-32; 0 counts as 1.
-fn minus_ln(draw: u64) -> u64 {
+pub(crate) fn minus_ln(draw: u64) -> u64 {
     let draw = draw.max(1);
     let octave = u64::from(draw.leading_zeros());
     // The bits below the highest one, as a fraction of 2^64.

@@ -3,12 +3,36 @@
 use std::fmt;
 
 use quell_units::parameter::Table;
-use quell_units::{Bytes, ParameterError, Random, Time};
+use quell_units::{Bytes, ParameterError, Random, Rate, Settings, Time};
 
 use crate::{Application, Datagrams, EventInfo, KindReport, Role, Session, Transport};
 
 /// The longest period: no run is longer.
 pub(crate) const DAY: Time = Time::from_secs(86_400);
+
+/// Settings of a kind under one name, such as those of a published experiment.
+///
+/// A scenario names it with the key `preset`, which every kind with presets has. A key that is given
+/// beside it counts instead of the preset's value, and a value of the preset that has no effect beside
+/// what is given is left out. The resolved scenario lists plain values only.
+#[derive(Debug, Clone, Copy)]
+pub struct PresetSettings {
+    /// The word in scenarios.
+    pub name: &'static str,
+    /// What it is and where it comes from, in a clause.
+    pub summary: &'static str,
+    /// Parameters of the kind, each with its value in the notation of scenarios.
+    pub settings: &'static [(&'static str, &'static str)],
+}
+
+/// The path of a group's flows, as far as the scenario knows it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Path {
+    /// Rate of the link in the direction of the data at the start, perhaps unlimited.
+    pub rate: Rate,
+    /// Base RTT.
+    pub rtt: Time,
+}
 
 /// A kind of application; a value of it is one with its parameters.
 ///
@@ -20,8 +44,12 @@ pub trait ApplicationKind: Clone + fmt::Debug + PartialEq {
     const SUMMARY: &'static str;
     /// Optional parameters that are given together or not at all.
     const TOGETHER: &'static [&'static str] = &[];
-    /// The line of a scenario that gives all of them.
+    /// The line of a scenario that gives all of them, or all that go together.
     const EXAMPLE: &'static str;
+    /// Further lines, which give those that do not go together with the others.
+    const MORE_EXAMPLES: &'static [&'static str] = &[];
+    /// Settings that have a name.
+    const PRESETS: &'static [PresetSettings] = &[];
     /// Whether it takes all that it can get, for as long as it lives.
     const GREEDY: bool = false;
     /// The events that it records ([`Action::Record`](crate::Action::Record)).
@@ -44,6 +72,12 @@ pub trait ApplicationKind: Clone + fmt::Debug + PartialEq {
     }
     /// The application with these parameters, which [`ApplicationKind::check`] has passed.
     fn new(parameters: Self::Parameters) -> Self;
+
+    /// Gives the parameters that follow from the path, where they are not given: the resolved scenario
+    /// lists them like those that the file gives. Settings that have been through this stay as they are.
+    fn settle(settings: &mut Settings, path: &Path) {
+        let _ = (settings, path);
+    }
 
     /// One of its ends. Its randomness is drawn from `random` alone; both ends have the same stream.
     fn end(&self, role: Role, random: Random) -> Self::End;

@@ -4,13 +4,15 @@
 //! happened and carries out the [`Action`]s that come back. An end never reads a clock and cannot
 //! tell whether its host is real.
 //!
-//! * [`kinds`]: every kind of application, one file and one line each; [`kind`]: what a kind declares.
+//! * [`kinds`]: every kind of application, one file and one line each; [`kind`]: what a kind declares,
+//!   with its presets ([`PresetSettings`]) and what it takes from the path ([`ApplicationKind::settle`]).
 //! * [`datagrams`]: what kinds that send datagrams share.
 //! * [`contract`]: what passes between an end and its host; [`message`]: messages on a stream;
 //!   [`event`]: records of single events.
+//! * [`exchange`]: requests and responses, and the handshake of TLS.
 //! * [`report`]: the figures that kinds report; [`durations`]: how long things took.
 //! * [`video`]: what kinds of interactive video share.
-//! * [`normal`], [`exponential`]: random lengths of time, from integer tables.
+//! * [`normal`], [`exponential`]: random lengths of time, from integer tables; [`laws`]: random sizes.
 //!
 //! # The life of a flow
 //!
@@ -50,9 +52,11 @@ pub mod contract;
 pub mod datagrams;
 pub mod durations;
 pub mod event;
+pub mod exchange;
 pub mod exponential;
 pub mod kind;
 pub mod kinds;
+pub mod laws;
 pub mod message;
 pub mod normal;
 pub mod report;
@@ -64,17 +68,24 @@ pub use contract::{
 pub use datagrams::{DatagramReport, Datagrams, Delays, MAX_DATAGRAM, MIN_DATAGRAM};
 pub use durations::Durations;
 pub use event::{Event, EventInfo, Outcome};
-pub use kind::ApplicationKind;
+pub use kind::{ApplicationKind, Path, PresetSettings};
 pub use kinds::bulk::BulkReport;
 pub use kinds::on_off::{BurstReport, OnOffReport};
 pub use kinds::transfer::TransferReport;
-pub use kinds::{App, AppConfig, Bulk, Cbr, Entry, KINDS, NAMES, OnOff, Report, Transfer, find};
+pub use kinds::web::ItemsReport;
+pub use kinds::{
+    App, AppConfig, Bulk, Cbr, Entry, KINDS, NAMES, OnOff, Report, Transfer, Web, find,
+};
+pub use laws::{NumberedSizes, SizeLaw};
 pub use message::{Arrived, Deframer, Message, Piece};
 pub use quell_units::{Distribution, Interval, Period};
 pub use report::{
     Column, Figure, FigureInfo, Form, FormInfo, KindReport, Notation, Part, Quantity, Times, Value,
     in_ms,
 };
+
+#[cfg(test)]
+mod scripted;
 
 #[cfg(test)]
 pub(crate) use contract::answer;

@@ -16,7 +16,7 @@ const OCTAVES: usize = 32;
 /// Points in each octave.
 const POINTS: usize = 32;
 /// Fraction bits of a table entry. The largest, 6.23 × 2^28, fits 31 bits.
-const FRACTION_BITS: u32 = 28;
+pub(crate) const FRACTION_BITS: u32 = 28;
 
 /// z at p = 2^-(1 + octave) × (1 − point / 64), from p = ½ to p = 2^-33.
 static TABLE: [u32; OCTAVES * POINTS + 1] = table();
@@ -42,6 +42,13 @@ pub fn normal_span(mean: Time, stddev: Time, random: &mut Random) -> Time {
     } else {
         mean - deviation
     }
+}
+
+/// A deviate of the standard normal distribution, in units of 2^-28.
+pub(crate) fn deviate(random: &mut Random) -> i64 {
+    let draw = random.u64();
+    let size = i64::from(quantile(draw << 1 >> 1));
+    if draw >> 63 == 0 { size } else { -size }
 }
 
 /// z with Q(z) = `tail` / 2^64, in units of 2^-28; `tail` is below 2^63.

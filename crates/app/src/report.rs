@@ -78,6 +78,8 @@ pub enum Quantity {
     MaybeNumber,
     /// A distribution of times in ms, or nothing.
     Times,
+    /// A distribution of numbers without a unit, or nothing.
+    Ratios,
 }
 
 /// The value of a figure.
@@ -87,11 +89,11 @@ pub enum Value {
     Count(u64),
     /// A number; `None` where there is nothing to measure.
     Number(Option<f64>),
-    /// A distribution of times; `None` where nothing was recorded.
+    /// A distribution of times, or of numbers; `None` where nothing was recorded.
     Times(Option<Times>),
 }
 
-/// A distribution of times, in ms.
+/// A distribution of times in ms, or of numbers.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Times {
     /// Mean.
@@ -176,6 +178,14 @@ impl<R> Form<R> {
             .collect()
     }
 }
+
+impl<R> Clone for Figure<R> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<R> Copy for Figure<R> {}
 
 impl<R> Figure<R> {
     /// A figure that no table shows.

@@ -328,7 +328,7 @@ fn quantity(quantity: Quantity) -> Value {
         Quantity::Ratio => ratio(),
         Quantity::Number => number(),
         Quantity::MaybeNumber => or_null(number()),
-        Quantity::Times => {
+        Quantity::Times | Quantity::Ratios => {
             let least = key("min", "minimum", number());
             or_null(object([least].into_iter().chain(percentiles())))
         }

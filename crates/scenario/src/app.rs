@@ -2,15 +2,15 @@
 
 use std::ops::Deref;
 
-use quell_app::{AppConfig, Distribution, Interval, Period};
-use quell_units::parameter::{Domain as D, Parameter, Value};
+use quell_app::{AppConfig, Distribution, Interval, Path, Period};
+use quell_units::parameter::{Domain as D, Parameter, Preset, Value};
 use quell_units::{ParameterError, Settings};
 
 use super::domain::{Domain, Parsed, scalar};
-use super::keys::Section;
+use super::keys::{PRESET, Section};
 use super::read::{Reader, View};
 use super::tree::{Node, Table, TomlType, Tree};
-use super::write::in_toml;
+use super::write::{in_toml, quoted};
 
 /// The application of a group: a kind of the registry, and its parameters.
 #[derive(Debug, Clone)]
@@ -42,12 +42,14 @@ impl AppSpec {
         &self.config
     }
 
-    /// Reads the application at `path`: a table, or its kind alone.
+    /// Reads the application at `path`: a table, or its kind alone. Its data takes `path_of_data`,
+    /// unless that is wrong itself.
     pub(super) fn read(
         reader: &mut Reader,
         path: &str,
         node: &Node,
         form: &Domain,
+        path_of_data: Option<&Path>,
     ) -> Option<Self> {
         let spelled_out = match &node.value {
             Tree::Table(_) => None,
@@ -65,7 +67,18 @@ impl AppSpec {
         let entry = quell_app::find(view.word(reader, "kind")?)?;
         let mut settings = Settings::new(entry.parameters);
         let mut whole = true;
+        let mut preset = None;
+        if !entry.presets.is_empty() && view.node(reader, PRESET).is_some() {
+            preset = Some(entry.preset(view.word(reader, PRESET)?)?);
+        }
         for row in entry.parameters {
+            let is_preset = preset.is_some_and(|preset| {
+                let mut keys = preset.settings.iter();
+                keys.any(|(key, _)| *key == row.name)
+            });
+            if is_preset && !view.has(row.name) {
+                continue;
+            }
             match parameter(reader, &view, row) {
                 Ok(None) => {}
                 Ok(Some(value)) => whole &= give(reader, &view, &mut settings, row, value),
@@ -74,6 +87,12 @@ impl AppSpec {
         }
         if !whole {
             return None;
+        }
+        if let Some(preset) = preset {
+            settings = entry.filled(&settings, preset);
+        }
+        if let Some(path) = path_of_data {
+            entry.settle(&mut settings, path);
         }
         match entry.configure(&settings) {
             Ok(config) => Some(Self { settings, config }),
@@ -110,13 +129,21 @@ fn parameter(
 ) -> Result<Option<Value>, Reported> {
     let Some(node) = view.node(reader, row.name) else {
         return match row.default {
-            quell_units::parameter::Preset::Required => Err(Reported),
+            Preset::Required => Err(Reported),
             _ => Ok(None),
         };
     };
     let value = match (&node.value, row.domain) {
         (Tree::Table(_), D::Period(..)) => period(reader, view, row, node).map(Value::Period),
         (Tree::Table(_), D::Interval(..)) => interval(reader, view, row, node).map(Value::Interval),
+        (Tree::Table(_), D::Sizes(..)) => {
+            let sizes = row.domain.parse(&inline(node));
+            if let Err(allowed) = &sizes {
+                let allowed = format!("must be {allowed}");
+                reader.wrong_value(&view.key(row.name), node, &inline(node), &allowed);
+            }
+            sizes.ok()
+        }
         _ => match Domain::Value(row.domain).read(node) {
             Ok(Parsed::Value(value)) => Some(value),
             Ok(_) => None,
@@ -127,6 +154,23 @@ fn parameter(
         },
     };
     value.map(Some).ok_or(Reported)
+}
+
+/// A value as TOML on one line.
+fn inline(node: &Node) -> String {
+    match &node.value {
+        Tree::Scalar(TomlType::String | TomlType::Other, text) => quoted(text),
+        Tree::Scalar(_, text) => text.clone(),
+        Tree::Array(nodes) => {
+            let all: Vec<String> = nodes.iter().map(inline).collect();
+            format!("[{}]", all.join(", "))
+        }
+        Tree::Table(table) => {
+            let entry = |(key, node): (&str, &Node)| format!("{key} = {}", inline(node));
+            let all: Vec<String> = table.iter().map(entry).collect();
+            format!("{{ {} }}", all.join(", "))
+        }
+    }
 }
 
 /// Gives the parameter of `row` a value that has been read, if it is in its range.

@@ -111,6 +111,7 @@ pub(crate) fn kinds(domain: &parameter::Domain) -> &'static [TomlType] {
         | D::Word(_)
         | D::Period(..)
         | D::Interval(..)
+        | D::Sizes(..)
         | D::Limit {
             plain_is_packets: false,
         } => &[TomlType::String],

@@ -32,7 +32,7 @@ pub(super) fn of_parameter(domain: &parameter::Domain, node: &Node) -> String {
     let text = text.trim();
     finish(match domain {
         D::Time(..) | D::Period(..) | D::Interval(..) => time(text),
-        D::Bytes(..) => bytes(text),
+        D::Bytes(..) | D::Sizes(..) => bytes(text),
         D::Rate(..) => rate(text),
         D::Limit { .. } | D::TimeOrPackets(..) | D::Packets(..) => limit(text, domain),
         D::Integer(..) | D::Flag => unquoted(*kind, text, domain.parse(text).is_ok()),

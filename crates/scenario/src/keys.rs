@@ -229,12 +229,16 @@ const BINS_HELP: &str =
     "Codes of packet values for a factor of two of the value: how finely values are distinguished.";
 const MPU: &str = "Smallest number of bytes that a packet occupies on the link.";
 
+/// The key of an application that names a preset.
+pub(crate) const PRESET: &str = "preset";
+
 /// Every key there is, in the order in which a resolved scenario lists them.
 pub static KEYS: LazyLock<Vec<Key>> = LazyLock::new(|| {
     let mut keys = Vec::new();
     for key in OWN {
         if (key.section, key.name) == (App, "kind") {
             keys.push(kinds_of_applications(*key));
+            keys.extend(KINDS.iter().filter_map(presets));
             keys.extend(KINDS.iter().flat_map(of_application));
         } else {
             keys.push(*key);
@@ -271,7 +275,36 @@ fn of_application(kind: &'static Entry) -> impl Iterator<Item = Key> {
                 Preset::Derived(how) => Derived(how),
             },
             row.help,
-            kind.example,
+            kind.example_of(row.name),
+        )
+    })
+}
+
+/// The key that names a preset of a kind which has some.
+fn presets(kind: &'static Entry) -> Option<Key> {
+    let first = kind.presets.first()?;
+    let all = kind.presets.iter();
+    let each = all.clone();
+    let each: Vec<String> = each
+        .map(|preset| format!("{}: {}.", preset.name, preset.summary))
+        .collect();
+    let names: Vec<&str> = all.map(|preset| preset.name).collect();
+    let (kind, name) = (kind.name, first.name);
+    let example = format!("app = {{ kind = \"{kind}\", preset = \"{name}\" }}");
+    let help = format!(
+        "Settings under one name, for parameters that are not given. {}",
+        each.join(" ")
+    );
+    Some(Key {
+        only: Some(kind),
+        // Made once.
+        ..key(
+            App,
+            PRESET,
+            Domain::Value(D::Word(names.leak())),
+            Derived("none"),
+            help.leak(),
+            example.leak(),
         )
     })
 }

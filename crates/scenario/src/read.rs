@@ -2,7 +2,7 @@
 //!
 //! Reading goes on after a problem, so that one check reports everything that is wrong with single values.
 
-use quell_app::Transport;
+use quell_app::{Path, Transport};
 use quell_aqm::departure_clock::Framing;
 use quell_aqm::value::CodeScale;
 use quell_units::parameter::Value;
@@ -201,6 +201,11 @@ impl<'a> View<'a> {
         let rows = || self.section.keys().filter(|key| key.name == name);
         let mut of_kind = rows().filter(|key| key.only.is_none() || key.only == self.kind);
         of_kind.next().or_else(|| rows().next())
+    }
+
+    /// Whether `name` is given.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.table.get(name).is_some()
     }
 
     pub(super) fn row(&self, name: &str) -> &'static Key {
@@ -411,20 +416,26 @@ fn group(reader: &mut Reader, path: &str, node: &Node, values: &Values<'_>) -> O
     let count = view
         .number(reader, "count")
         .and_then(|count| u32::try_from(count).ok());
-    let app = view
-        .node(reader, "app")
-        .and_then(|node| AppSpec::read(reader, &view.key("app"), node, &view.row("app").domain));
+    let rtt = view.time(reader, "rtt");
+    let direction = view.word(reader, "direction").map(|word| match word {
+        "reverse" => Direction::Reverse,
+        _ => Direction::Forward,
+    });
+    let path_of_data = values.link.zip(rtt).zip(direction);
+    let path_of_data = path_of_data.map(|((link, rtt), direction)| Path {
+        rate: link.direction(direction).rate,
+        rtt,
+    });
+    let app = view.node(reader, "app").and_then(|node| {
+        let form = &view.row("app").domain;
+        AppSpec::read(reader, &view.key("app"), node, form, path_of_data.as_ref())
+    });
     let control = congestion_control(reader, &view, app.as_deref());
     let ecn = ecn(
         reader,
         &view,
         control.as_ref().and_then(|control| control.as_ref()),
     );
-    let rtt = view.time(reader, "rtt");
-    let direction = view.word(reader, "direction").map(|word| match word {
-        "reverse" => Direction::Reverse,
-        _ => Direction::Forward,
-    });
     let start = view.time(reader, "start");
     let stop = view.time(reader, "stop");
     let access_rate = view.rate(reader, "access-rate");

@@ -9,6 +9,7 @@ use quell_aqm::kind::Entry;
 use quell_aqm::marker::MARKERS;
 use quell_aqm::value::{Curve, FUNCTIONS};
 use quell_tcp::cc;
+use quell_units::Steps;
 use quell_units::parameter::{Domain as D, Parameter, Preset, condition};
 use serde_json::{Map, Value, json};
 
@@ -246,6 +247,7 @@ fn value(domain: &D) -> Value {
         D::Word(words) => json!({ "enum": words }),
         D::Period(..) => with_mean(Section::Period),
         D::Interval(..) => with_mean(Section::Interval),
+        D::Sizes(..) => sizes(),
         D::TimeOrPackets(_, (low, high)) => {
             let pattern = format!(r"{NUMBER}({TIME}|{PACKETS})|\s*[0-9_]*[0-9][0-9_]*\s*");
             json!({ "anyOf": [integer(low, high), text(&pattern)] })
@@ -259,6 +261,31 @@ fn value(domain: &D) -> Value {
             }
         }
     }
+}
+
+/// A size, or a law of sizes. What sizes a law may have only `quell check` can judge.
+fn sizes() -> Value {
+    let size = || text(&format!("{NUMBER}{BYTES}"));
+    let law = |own: &[(&str, Value)], required: &[&str]| {
+        let own = own
+            .iter()
+            .map(|(key, value)| ((*key).to_owned(), value.clone()));
+        let properties: Map<String, Value> = own.collect();
+        json!({ "type": "object", "additionalProperties": false, "properties": properties, "required": required })
+    };
+    let number = |low: f64, high: f64| json!({ "type": "number", "minimum": low, "maximum": high });
+    let point = json!({
+        "type": "array", "prefixItems": [size(), number(0.0, 1.0)], "minItems": 2, "maxItems": 2,
+    });
+    let points = json!({ "type": "array", "minItems": 1, "maxItems": Steps::MOST, "items": point });
+    let (min, max) = (("min", size()), ("max", size()));
+    json!({ "anyOf": [
+        size(),
+        law(&[("pareto", number(0.01, 10.0)), min.clone(), max.clone()], &["pareto", "min", "max"]),
+        law(&[("p5", size()), ("p95", size()), min.clone(), max.clone()], &["p5", "p95"]),
+        law(&[("median", size()), ("sigma", number(0.000_001, 4.0)), min, max], &["median", "sigma"]),
+        law(&[("empirical", points)], &["empirical"]),
+    ] })
 }
 
 fn text(pattern: &str) -> Value {

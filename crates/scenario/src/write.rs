@@ -3,8 +3,8 @@
 use std::fmt::{Display, Write as _};
 
 use quell_app::{Distribution, Transport};
-use quell_units::Settings;
 use quell_units::parameter::{Parameter, Value};
+use quell_units::{Settings, Sizes};
 
 use super::changes::try_out;
 use super::keys::SCHEMA;
@@ -192,6 +192,7 @@ pub(super) fn in_toml(value: Value) -> String {
             value.to_string()
         }
         Value::Period(period) if period.distribution != Distribution::Fixed => period.to_string(),
+        Value::Sizes(sizes) if !matches!(sizes, Sizes::Fixed(_)) => sizes.to_string(),
         _ => quoted(value),
     }
 }

@@ -3,7 +3,7 @@
 //!
 //! * [`Time`], [`Rate`], [`Bytes`], [`Frequency`], [`Probability`]: integers with a unit; [`notation`] reads and prints them.
 //! * [`parameter`]: the tables from which checks, schema, command line and documentation come.
-//! * [`Period`], [`Interval`]: lengths of time that vary.
+//! * [`Period`], [`Interval`]: lengths of time that vary; [`Sizes`]: laws of random sizes.
 //! * [`Random`]: one stream per seed and component, the same on every machine.
 //! * [`Ecn`]: the two bits that end hosts and queues exchange.
 //!
@@ -26,6 +26,7 @@ mod period;
 mod probability;
 pub mod random;
 mod rate;
+mod sizes;
 mod time;
 
 pub use bytes::Bytes;
@@ -36,4 +37,5 @@ pub use period::{Distribution, Interval, Period};
 pub use probability::Probability;
 pub use random::Random;
 pub use rate::Rate;
+pub use sizes::{Sizes, Spread, Steps};
 pub use time::Time;

@@ -11,7 +11,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt;
 
-use crate::{Bytes, Frequency, Interval, Period, Rate, Time, notation};
+use crate::{Bytes, Frequency, Interval, Period, Rate, Sizes, Time, notation};
 
 #[doc(hidden)]
 pub mod typed;
@@ -53,6 +53,8 @@ pub enum Domain {
     Period(Time, Time),
     /// An [`Interval`], whose mean has this range. A time alone is exact spacing.
     Interval(Time, Time),
+    /// A law of [`Sizes`], all of which are in this range of bytes. An amount of data alone is one size.
+    Sizes(u64, u64),
 }
 
 /// The value of a parameter.
@@ -80,6 +82,8 @@ pub enum Value {
     Period(Period),
     /// A spacing that may vary.
     Interval(Interval),
+    /// A law of sizes.
+    Sizes(Sizes),
 }
 
 impl fmt::Display for Value {
@@ -97,6 +101,7 @@ impl fmt::Display for Value {
             Self::Word(word) => f.pad(word),
             Self::Period(period) => period.fmt(f),
             Self::Interval(interval) => interval.fmt(f),
+            Self::Sizes(sizes) => sizes.fmt(f),
         }
     }
 }
@@ -176,6 +181,12 @@ impl Domain {
                     let stddev = Time::ZERO;
                     Value::Interval(Interval { mean, stddev })
                 }),
+            Self::Sizes(low, high) => Sizes::parse(text)
+                .filter(|sizes| {
+                    let (smallest, largest) = sizes.range();
+                    low <= smallest.get() && largest.get() <= high
+                })
+                .map(Value::Sizes),
         };
         value.ok_or_else(|| self.to_string())
     }
@@ -247,6 +258,9 @@ impl fmt::Display for Domain {
                 let table = "{ mean = \"20ms\", stddev = \"1ms\" }";
                 write!(f, "{}, or a table {table}", Self::Time(*low, *high))
             }
+            Self::Sizes(low, high) => {
+                write!(f, "{}, {}", Self::Bytes(*low, *high), Sizes::FORMS)
+            }
         }
     }
 }
@@ -267,7 +281,7 @@ pub enum Preset {
 /// One row of a table of parameters.
 #[derive(Debug, Clone, Copy)]
 pub struct Parameter {
-    /// The key in scenarios; `tc`'s name where `tc` has one. The name of the field in a [`Table`].
+    /// The key in scenarios; `tc`'s name where `tc` has one. The name of the field in a [`Table`], perhaps with hyphens.
     pub name: &'static str,
     /// For flags: the name of the other position, accepted with the opposite value.
     pub opposite: Option<&'static str>,
@@ -516,7 +530,10 @@ impl Settings {
 
     /// For [`Table::of`]: the field of this name.
     #[doc(hidden)]
-    pub fn field<T: Field>(&self, name: &str) -> T {
+    pub fn field<T: Field>(&self, field: &str) -> T {
+        let mut rows = self.table.iter();
+        let row = rows.find(|row| typed::is_for(row.name, field));
+        let name = row.map_or(field, |row| row.name);
         let value = self.value(name);
         T::read(value, self.is_given(name)).unwrap_or_else(|| wrong(name, value))
     }

@@ -10,7 +10,7 @@ use quell_units::{Bytes, Parameter, ParameterError, Random, Settings, Time};
 
 use crate::{
     Action, Application, ApplicationKind, Datagrams, Event, EventInfo, FigureInfo, FormInfo, Input,
-    KindReport, Role, Session, Transport, Value,
+    KindReport, Path, PresetSettings, Role, Session, Transport, Value,
 };
 
 /// What there is to know of a kind of application without making one.
@@ -26,16 +26,59 @@ pub struct Entry {
     pub parameters: &'static [Parameter],
     /// Optional parameters that are given together or not at all.
     pub together: &'static [&'static str],
-    /// The line of a scenario that gives all of them.
+    /// The line of a scenario that gives all of them, or all that go together.
     pub example: &'static str,
+    /// Further lines, which give those that do not go together with the others.
+    pub more_examples: &'static [&'static str],
+    /// Settings that have a name.
+    pub presets: &'static [PresetSettings],
     /// The events that it records.
     pub events: &'static [EventInfo],
     /// The forms that its report can have.
     pub forms: fn() -> Vec<FormInfo>,
+    settle: fn(&mut Settings, &Path),
     make: fn(&Settings) -> Result<AppConfig, ParameterError>,
 }
 
 impl Entry {
+    /// A line of a scenario that gives `parameter`.
+    pub fn example_of(&self, parameter: &str) -> &'static str {
+        let key = format!(", {parameter} = ");
+        let mut lines = std::iter::once(self.example).chain(self.more_examples.iter().copied());
+        lines
+            .find(|line| line.contains(&key))
+            .unwrap_or(self.example)
+    }
+
+    /// The preset of this name.
+    pub fn preset(&self, name: &str) -> Option<&'static PresetSettings> {
+        self.presets.iter().find(|preset| preset.name == name)
+    }
+
+    /// `given`, and of a preset what is not given and has an effect beside it.
+    pub fn filled(&self, given: &Settings, preset: &PresetSettings) -> Settings {
+        let rest = preset.settings.iter();
+        let mut rest: Vec<_> = rest.filter(|(key, _)| !given.is_given(key)).collect();
+        loop {
+            let mut settings = given.clone();
+            for (key, value) in &rest {
+                let set = settings.set(key, value);
+                debug_assert!(set.is_ok(), "{set:?}");
+            }
+            let idle = settings.check().err();
+            let idle = idle.and_then(|error| rest.iter().position(|(key, _)| *key == error.key));
+            match idle {
+                Some(index) => drop(rest.remove(index)),
+                None => return settings,
+            }
+        }
+    }
+
+    /// Gives the parameters that follow from the path, see [`ApplicationKind::settle`].
+    pub fn settle(&self, settings: &mut Settings, path: &Path) {
+        (self.settle)(settings, path);
+    }
+
     /// The application with these settings of its table.
     ///
     /// # Errors
@@ -85,6 +128,9 @@ macro_rules! applications {
             parameters: <<$kind as ApplicationKind>::Parameters as Table>::ROWS,
             together: <$kind as ApplicationKind>::TOGETHER,
             example: <$kind as ApplicationKind>::EXAMPLE,
+            more_examples: <$kind as ApplicationKind>::MORE_EXAMPLES,
+            presets: <$kind as ApplicationKind>::PRESETS,
+            settle: <$kind as ApplicationKind>::settle,
             events: <$kind as ApplicationKind>::EVENTS,
             forms: <<$kind as ApplicationKind>::Report as KindReport>::forms,
             make: |settings| {
@@ -200,6 +246,7 @@ applications! {
     cbr::Cbr,
     transfer::Transfer,
     on_off::OnOff,
+    web::Web,
 }
 
 /// The entry of `kind`.
@@ -231,15 +278,40 @@ mod tests {
             assert!(entry.example.starts_with(&kind), "{}", entry.example);
             for parameter in entry.parameters {
                 assert!(!parameter.help.is_empty(), "{}", parameter.name);
+                let example = entry.example_of(parameter.name);
+                let name = parameter.name;
                 assert!(
-                    entry.example.contains(&format!(", {} = ", parameter.name)),
-                    "{} in {}",
-                    parameter.name,
-                    entry.example
+                    example.contains(&format!(", {name} = ")),
+                    "{name} in {example}"
                 );
+            }
+            for line in entry.more_examples {
+                assert!(line.starts_with(&kind), "{line}");
             }
             for name in entry.together {
                 assert!(entry.parameters.iter().any(|row| row.name == *name));
+            }
+        }
+    }
+
+    #[test]
+    fn presets_are_described_and_complete_and_every_value_has_an_effect() {
+        for entry in KINDS {
+            for (index, preset) in entry.presets.iter().enumerate() {
+                assert!(!preset.summary.is_empty(), "{}", preset.name);
+                let mut before = entry.presets[..index].iter();
+                assert!(
+                    before.all(|other| other.name != preset.name),
+                    "{}",
+                    preset.name
+                );
+                let settings = entry.filled(&Settings::new(entry.parameters), preset);
+                for (key, value) in preset.settings {
+                    let found = settings.value(key).map(|value| value.to_string());
+                    assert_eq!(found.as_deref(), Some(*value), "{} {key}", preset.name);
+                }
+                let configured = entry.configure(&settings);
+                assert!(configured.is_ok(), "{}: {configured:?}", preset.name);
             }
         }
     }
@@ -278,7 +350,7 @@ mod tests {
             assert!(!entry.summary.is_empty(), "{}", entry.name);
             for figure in (entry.forms)().iter().flat_map(|form| &form.figures) {
                 assert!(!figure.meaning.is_empty(), "{}", figure.name);
-                let of_parts = figure.quantity == Quantity::Times;
+                let of_parts = matches!(figure.quantity, Quantity::Times | Quantity::Ratios);
                 for column in figure.columns {
                     assert_eq!(column.part.is_some(), of_parts, "{}", column.heading);
                 }

@@ -184,7 +184,7 @@ fn candidates(domain: Domain) -> &'static [&'static str] {
         Domain::Time(..) | Domain::Period(..) | Domain::Interval(..) => {
             &["0s", "100us", "1ms", "15ms", "1s", "2h"]
         }
-        Domain::Bytes(..) => &["1B", "5kB", "1MB", "0B"],
+        Domain::Bytes(..) | Domain::Sizes(..) => &["1B", "5kB", "1MB", "0B"],
         Domain::Packets(..) => &["0", "1", "2p", "10", "10000"],
         Domain::Integer(..) => &["0", "1", "2", "10", "100", "255", "256"],
         Domain::Fraction(..) => &["0", "0.1", "0.5", "0.999", "1", "2"],
@@ -215,7 +215,9 @@ pub fn value(parameter: &Parameter, candidate: Candidate) -> String {
         Domain::Time(low, high) | Domain::Period(low, high) | Domain::Interval(low, high) => {
             time(low, high)
         }
-        Domain::Bytes(low, high) => Value::Bytes(Bytes::new(among(low, high))),
+        Domain::Bytes(low, high) | Domain::Sizes(low, high) => {
+            Value::Bytes(Bytes::new(among(low, high)))
+        }
         Domain::Packets(low, high) => Value::Packets(among(low, high)),
         Domain::Integer(low, high) => Value::Integer(among(low, high)),
         Domain::Fraction(low, high, of) => Value::Fraction(among(low, high), of),

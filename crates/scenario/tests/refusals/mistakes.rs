@@ -15,6 +15,12 @@ fn each_mistake_is_named_with_file_line_key_what_was_found_and_what_is_allowed()
     };
     let kinds = listed(&mut quell_aqm::disciplines::KINDS.iter().map(|entry| entry.name));
     let applications = listed(&mut quell_app::NAMES.iter().copied());
+    let sized = quell_app::KINDS.iter().filter(|kind| {
+        let mut rows = kind.parameters.iter();
+        rows.any(|row| row.name == "size")
+    });
+    let sized: Vec<String> = sized.map(|kind| format!("\"{}\"", kind.name)).collect();
+    let sized = sized.join(" or ");
     for (from, to, message) in [
         // Syntax.
         (
@@ -101,7 +107,7 @@ fn each_mistake_is_named_with_file_line_key_what_was_found_and_what_is_allowed()
         (
             "{ kind = \"bulk\" }",
             "{ kind = \"bulk\", size = \"1kB\" }",
-            "f.toml:13: group.a.app.size = \"1kB\": has an effect only with kind = \"cbr\" or \"transfer\" or \"on-off\"",
+            "f.toml:13: group.a.app.size = \"1kB\": has an effect only with kind = SIZED",
         ),
         (
             "{ kind = \"bulk\" }",
@@ -245,8 +251,8 @@ fn each_mistake_is_named_with_file_line_key_what_was_found_and_what_is_allowed()
         ),
         (
             "{ kind = \"bulk\" }",
-            "{ kind = \"web\" }",
-            "f.toml:13: group.a.app.kind = \"web\": must be one of APPLICATIONS; did you mean \"transfer\"?",
+            "{ kind = \"file\" }",
+            "f.toml:13: group.a.app.kind = \"file\": must be one of APPLICATIONS; did you mean \"transfer\"?",
         ),
         (
             "duration = \"10s\"",
@@ -402,6 +408,7 @@ fn each_mistake_is_named_with_file_line_key_what_was_found_and_what_is_allowed()
         assert!(GOOD.contains(from), "{from}");
         let message = message
             .replace("KINDS", &kinds)
+            .replace("SIZED", &sized)
             .replace("CONTROLS", &controls())
             .replace("APPLICATIONS", &applications);
         assert_eq!(refusal(&GOOD.replacen(from, to, 1)), message, "{to}");

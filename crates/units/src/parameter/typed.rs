@@ -38,7 +38,7 @@
 //! fit the type of its field, and a row that names a parameter or a word that does not exist.
 
 use super::{Domain, Parameter, Preset, Settings, Value};
-use crate::{Bytes, Frequency, Interval, Period, Rate, Time};
+use crate::{Bytes, Frequency, Interval, Period, Rate, Sizes, Time};
 
 /// A struct of parameters that was declared with [`parameters!`](crate::parameters).
 pub trait Table: Sized {
@@ -92,11 +92,14 @@ pub enum Shape {
     Period,
     /// [`Domain::Interval`].
     Interval,
+    /// [`Domain::Sizes`].
+    Sizes,
 }
 
 /// Declares a struct of parameters and its [`Table`].
 ///
-/// Each field is `name: type = row`: the row is a [`Parameter`](crate::Parameter), which gets the name of the field. After the fields may
+/// Each field is `name: type = row`: the row is a [`Parameter`](crate::Parameter), which gets the name of the field. A row that names
+/// itself has hyphens where the field has underscores: `keep_alive: Time = Parameter { name: "keep-alive", …`. After the fields may
 /// follow groups of parameters that several tables share, each `..name: type = rows`, where `type` is itself such a struct and `rows` is an
 /// array with its rows.
 #[macro_export]
@@ -245,6 +248,7 @@ fields! {
     Rate: Shape::Rate, Value::Rate(rate) => Some(rate);
     Period: Shape::Period, Value::Period(period) => Some(period);
     Interval: Shape::Interval, Value::Interval(interval) => Some(interval);
+    Sizes: Shape::Sizes, Value::Sizes(sizes) => Some(sizes);
     bool: Shape::Flag, Value::Flag(flag) => Some(flag);
     u64: Shape::Count(u64::MAX), Value::Integer(n) | Value::Packets(n) | Value::Fraction(n, _) => Some(n);
     u32: Shape::Count(u32::MAX as u64), Value::Integer(n) | Value::Packets(n) | Value::Fraction(n, _) => n.try_into().ok();
@@ -285,9 +289,10 @@ impl<T: Field> Field for Given<T> {
     }
 }
 
-/// A row with the name of its field, if it fits the field's type.
+/// A row with the name of its field, or its own with hyphens, if it fits the field's type.
 #[doc(hidden)]
 pub const fn row<T: Field>(name: &'static str, row: Parameter) -> Parameter {
+    let name = if row.name.is_empty() { name } else { row.name };
     assert!(
         row.domain.is_of(T::SHAPE),
         "the row's domain does not fit the field's type"
@@ -401,7 +406,8 @@ impl Domain {
             | (Self::TimeOrPackets(..), Shape::TimeOrPackets)
             | (Self::Limit { .. }, Shape::Limit)
             | (Self::Period(..), Shape::Period)
-            | (Self::Interval(..), Shape::Interval) => true,
+            | (Self::Interval(..), Shape::Interval)
+            | (Self::Sizes(..), Shape::Sizes) => true,
             (
                 Self::Packets(_, high) | Self::Integer(_, high) | Self::Fraction(_, high, _),
                 Shape::Count(most),
@@ -449,6 +455,12 @@ impl Domain {
             _ => false,
         }
     }
+}
+
+/// Whether a row of this name is for `field`: its hyphens are underscores there.
+pub(super) fn is_for(name: &str, field: &str) -> bool {
+    let plain = |byte: u8| if byte == b'-' { b'_' } else { byte };
+    name.bytes().map(plain).eq(field.bytes())
 }
 
 const fn same(one: &str, other: &str) -> bool {

@@ -360,7 +360,9 @@ fn value(choices: &mut Choices<'_>, parameter: &Parameter, load: &mut Load) -> S
         Domain::Time(low, high) | Domain::Period(low, high) | Domain::Interval(low, high) => {
             time(choices, low, high)
         }
-        Domain::Bytes(low, high) => Value::Bytes(Bytes::new(choices.spread((low, high)))),
+        Domain::Bytes(low, high) | Domain::Sizes(low, high) => {
+            Value::Bytes(Bytes::new(choices.spread((low, high))))
+        }
         Domain::Packets(low, high) => Value::Packets(choices.spread((low, high))),
         Domain::Integer(low, high) => Value::Integer(choices.spread((low, high))),
         Domain::Fraction(low, high, of) => Value::Fraction(choices.spread((low, high)), of),
