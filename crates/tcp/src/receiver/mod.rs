@@ -10,6 +10,7 @@
 //! (`TCP_NUM_SACKS`).
 
 mod buffer;
+mod compression;
 mod delayed_ack;
 mod feedback;
 mod handshake;
@@ -25,6 +26,7 @@ use crate::ecn::FeedbackMode;
 use crate::flags::Flags;
 use crate::segment::{Sack, SackBlocks, Segment};
 use buffer::Buffer;
+use compression::Before;
 use delayed_ack::{DelayedAck, QUICK_ACKS};
 use feedback::{Demand, Feedback};
 use handshake::SYN_ACK_TIMEOUT;
@@ -34,16 +36,6 @@ pub(crate) use two_way::Accepted;
 
 /// Largest window in bytes that TCP can advertise (RFC 7323 section 2.3).
 const MAX_WINDOW: u64 = 1 << 30;
-/// Number of duplicate ACKs that are never held back (`TCP_FASTRETRANS_THRESH`).
-const UNCOMPRESSED: u32 = 3;
-/// Largest number of ACKs held back (`tcp_comp_sack_nr`).
-const MAX_COMPRESSED: u32 = 44;
-/// Longest time for which an ACK is held back (`tcp_comp_sack_delay_ns`), and how much later the timer
-/// expires (`tcp_comp_sack_slack_ns`).
-const MAX_COMPRESSION: Time = Time::from_millis(1);
-const COMPRESSION_SLACK: Time = Time::from_micros(10);
-/// Share of an RTT for which it is held back (`tcp_comp_sack_rtt_percent`, Linux 6.18; 5 before).
-const COMPRESSION_PERCENT: u64 = 33;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
@@ -116,6 +108,8 @@ pub struct Receiver {
     dup_ack_counter: u32,
     compressed_ack_rcv_nxt: u64,
     compressed_ack_due: Option<Time>,
+    /// The next ACK is for what arrived before the last segment.
+    before: Option<Before>,
 }
 
 impl Receiver {
@@ -163,6 +157,7 @@ impl Receiver {
             dup_ack_counter: 0,
             compressed_ack_rcv_nxt: 0,
             compressed_ack_due: None,
+            before: None,
         }
     }
 
@@ -222,8 +217,13 @@ impl Receiver {
         let buffer = &self.buffer;
         let per_rtt = || buffer.as_ref().map_or(u64::MAX, Buffer::read_per_rtt);
         self.reading.look(self.reassembly.rcv_nxt(), per_rtt, now);
+        self.before = None;
+        if self.compressed_ack > 0 {
+            self.end_compression(start, end);
+        }
         match self.reassembly.insert(start, end) {
             Arrival::Duplicate(range) => {
+                self.before = None;
                 self.duplicate = Some(range);
                 self.feedback.on_duplicate(start);
                 self.delayed.enter_quick_phase(QUICK_ACKS);
@@ -233,7 +233,10 @@ impl Receiver {
                     return;
                 }
             }
-            Arrival::Refused => return,
+            Arrival::Refused => {
+                self.before = None;
+                return;
+            }
             Arrival::InOrder => {
                 if segment.payload > 0 || !self.is_half {
                     self.on_payload(segment, now);
@@ -287,7 +290,13 @@ impl Receiver {
             self.on_finished();
         }
         self.ack_scheduled = true;
-        self.ack_snd_check(now);
+        match self.before {
+            None => self.ack_snd_check(now),
+            Some(before) => {
+                self.ack_wanted = true;
+                self.ack_scheduled = !before.is_new_range;
+            }
+        }
         if self.reading.is_woken(self.reassembly.rcv_nxt()) {
             self.read(now);
         }
@@ -359,34 +368,6 @@ impl Receiver {
         }
     }
 
-    /// SACK compression: after the third, duplicate ACKs wait, so that several become one.
-    fn compress_sack(&mut self, now: Time) {
-        let next = self.reassembly.rcv_nxt();
-        if self.compressed_ack_rcv_nxt != next {
-            self.compressed_ack_rcv_nxt = next;
-            self.dup_ack_counter = 0;
-        }
-        if !self.compress_sacks
-            || self.compressed_ack >= MAX_COMPRESSED
-            || self.dup_ack_counter < UNCOMPRESSED
-        {
-            self.dup_ack_counter = (self.dup_ack_counter + 1).min(UNCOMPRESSED);
-            self.ack_wanted = true;
-            return;
-        }
-        self.compressed_ack += 1;
-        if self.compressed_ack_due.is_none() {
-            // The lower of the two RTTs that this end knows.
-            let seen = self.buffer.as_ref().and_then(Buffer::rtt);
-            let rtt = match (self.rtt, seen) {
-                (Some(rtt), Some(seen)) => Some(rtt.min(seen)),
-                (rtt, seen) => rtt.or(seen),
-            };
-            let delay = rtt.map_or(MAX_COMPRESSION, |rtt| rtt * COMPRESSION_PERCENT / 100);
-            self.compressed_ack_due = Some(now + delay.min(MAX_COMPRESSION) + COMPRESSION_SLACK);
-        }
-    }
-
     /// Retransmission time-out of this end, after one RTT sample.
     fn rto(&self) -> Time {
         self.rtt.map_or(SYN_ACK_TIMEOUT, |rtt| {
@@ -418,10 +399,13 @@ impl Receiver {
         let next = self.reassembly.rcv_nxt();
         let flags = self.feedback.flags();
         self.on_ack_sent(next);
-        if self.feedback.is_accurate() || self.duplicate.is_some() {
-            return Some(self.unusual_ack(next, flags, has_sacks, now));
-        }
-        Some(self.ack(next, flags, now))
+        let ack = if self.feedback.is_accurate() || self.duplicate.is_some() {
+            self.unusual_ack(next, flags, has_sacks, now)
+        } else {
+            self.ack(next, flags, now)
+        };
+        self.before = None;
+        Some(ack)
     }
     /// An ACK of everything before `next` leaves (`tcp_event_ack_sent`).
     #[inline]
@@ -484,12 +468,13 @@ impl Receiver {
         if !self.is_half && self.is_finished() && acknowledgement == self.reassembly.rcv_nxt() {
             flags |= Flags::FIN;
         }
-        let mut sacks = SackBlocks::default();
-        if self.duplicate.is_some() || !self.reassembly.is_contiguous() {
-            for block in self.duplicate.into_iter().chain(self.reassembly.recent()) {
-                sacks.push(acknowledgement, block);
+        let sacks = match self.before {
+            Some(before) => before.blocks,
+            None if self.duplicate.is_some() || !self.reassembly.is_contiguous() => {
+                self.sack_blocks(acknowledgement)
             }
-        }
+            None => SackBlocks::default(),
+        };
         Segment {
             acknowledgement,
             window: self.window,

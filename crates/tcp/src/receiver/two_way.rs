@@ -8,7 +8,7 @@ use super::{Phase, Receiver};
 use crate::ecn::FeedbackMode;
 use crate::ecn::counters::Counters;
 use crate::ecn::decoder::Decoder;
-use crate::segment::{Sack, SackBlocks, Segment};
+use crate::segment::Segment;
 
 /// Bytes for options beside the timestamps, of 40 in all.
 const OPTION_ROOM: u32 = 40 - 12;
@@ -105,7 +105,7 @@ impl Receiver {
     }
     /// Whether that ACK must not ride on data, since it is for what came before the last segment.
     pub(crate) fn owes_earlier_ack(&self) -> bool {
-        self.earlier.is_some()
+        self.earlier.is_some() || self.before.is_some()
     }
     /// The next segment without data to send now, also for marks on ACKs.
     pub(crate) fn poll_bare(&mut self, now: Time) -> Option<Segment> {
@@ -122,9 +122,6 @@ impl Receiver {
         let blocks = self.blocks().take(MOST_BLOCKS).count() as u32;
         let sacks = if blocks == 0 { 0 } else { 4 + 8 * blocks };
         (option + sacks).min(OPTION_ROOM)
-    }
-    fn blocks(&self) -> impl Iterator<Item = Sack> + '_ {
-        self.duplicate.into_iter().chain(self.reassembly.recent())
     }
     /// Adds the acknowledgement to a segment of the other half; `options` are the bytes of options that it
     /// has room for. `has_counter` says whether its ECN flags are free. Without room for SACK blocks, which
@@ -161,11 +158,7 @@ impl Receiver {
         }
     }
     fn add_options(&mut self, segment: &mut Segment, now: Time) {
-        let mut sacks = SackBlocks::default();
-        for block in self.blocks() {
-            sacks.push(segment.acknowledgement, block);
-        }
-        segment.sacks = sacks;
+        segment.sacks = self.sack_blocks(segment.acknowledgement);
         if self.feedback.is_accurate() {
             self.add_option(segment, true, now);
         }
