@@ -28,6 +28,8 @@ const READ: usize = 1 << 20;
 /// Open files of a host beside those of its flows, and some for the rest of the program.
 const OTHER_FILES: u64 = 64;
 
+/// Open files for sockets that have not been closed yet while their successors are opened already.
+const SPARE_FILES: u64 = 256;
 /// Connections of a flow that must have their open files for a run to start, if its session opens as many.
 const LEAST_CONNECTIONS: u64 = 8;
 
@@ -90,12 +92,12 @@ pub fn allow_files_for(sockets: &Sockets) -> Result<u64, TrafficError> {
         .saturating_add(sockets.groups + open + OTHER_FILES);
     let allowed = allow(
         others.saturating_add(sockets.least),
-        others.saturating_add(sockets.most),
+        others.saturating_add(sockets.most + SPARE_FILES),
     )?;
     Ok(allowed - others)
 }
 
-/// Allows `needed` open files, and up to `wanted` if it can be had. Returns how many.
+/// Allows `needed` open files, and up to `wanted` if it can be had. Returns how many there may be.
 fn allow(needed: u64, wanted: u64) -> Result<u64, TrafficError> {
     let limit = getrlimit(Resource::Nofile);
     let (current, maximum) = (
@@ -103,7 +105,7 @@ fn allow(needed: u64, wanted: u64) -> Result<u64, TrafficError> {
         limit.maximum.unwrap_or(u64::MAX),
     );
     if current >= wanted {
-        return Ok(wanted);
+        return Ok(current);
     }
     // Raising the maximum takes CAP_SYS_RESOURCE, so it is tried only where it must be.
     let steps = [wanted, wanted.min(maximum), needed];
@@ -384,7 +386,7 @@ mod tests {
 
     #[test]
     fn more_flows_than_files_are_refused_with_the_numbers() {
-        assert_eq!(allow(1, 1).unwrap(), 1);
+        assert!(allow(1, 1).unwrap() >= 1);
         // Above fs.nr_open, whoever asks.
         let Err(TrafficError::TooManyFlows { needed, limit }) = allow(1 << 40, 1 << 41) else {
             panic!()

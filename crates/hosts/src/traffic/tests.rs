@@ -10,6 +10,7 @@ use quell_units::{Ecn, Random, Time};
 use super::*;
 
 mod applications;
+mod sessions;
 
 const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
