@@ -97,6 +97,10 @@ pub trait ApplicationKind: Clone + fmt::Debug + PartialEq {
             None => Transport::Stream,
         }
     }
+    /// Whether it slows down where the network marks or drops, as TCP does by itself.
+    fn responds(&self) -> bool {
+        self.datagrams().is_none()
+    }
     /// How it uses several connections, or data in both directions; `None` for one connection at a
     /// time, opened by the sender, with data from the sender to the receiver.
     fn session(&self) -> Option<Session> {

@@ -68,7 +68,7 @@ fn access(scenario: &Scenario, places: &Places<'_>, warnings: &mut Vec<Problem>)
 
 fn control(group: &Group, warn: &mut dyn FnMut(&str, &str, String)) {
     let Some(control) = &group.congestion_control else {
-        if group.ecn == EcnSetting::Ect1 {
+        if group.ecn == EcnSetting::Ect1 && !group.app.responds() {
             let why = "datagrams do not respond to marks, which RFC 9331 asks of ECT(1)";
             warn("ecn", group.ecn.name(), why.to_owned());
         }

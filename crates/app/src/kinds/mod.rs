@@ -174,6 +174,10 @@ macro_rules! applications {
             pub fn transport(&self) -> Transport {
                 match self { $(Self::$kind(kind) => kind.transport(),)* }
             }
+            /// Whether it slows down where the network marks or drops.
+            pub fn responds(&self) -> bool {
+                match self { $(Self::$kind(kind) => kind.responds(),)* }
+            }
             /// How it uses connections, see [`ApplicationKind::session`].
             pub fn session(&self) -> Option<Session> {
                 match self { $(Self::$kind(kind) => kind.session(),)* }
@@ -239,7 +243,6 @@ macro_rules! applications {
 pub mod has;
 // Not in the table before a world carries sessions with [`Action::WhenSent`].
 pub mod panorama;
-pub mod rtc;
 
 applications! {
     bulk::Bulk,
@@ -247,6 +250,7 @@ applications! {
     transfer::Transfer,
     on_off::OnOff,
     web::Web,
+    rtc::Rtc,
 }
 
 /// The entry of `kind`.

@@ -23,7 +23,7 @@ use crate::video::source::Planned;
 use crate::video::viewer::{self, FRAMES, Seen, Viewer, Viewing};
 use crate::{
     Action, Application, ApplicationKind, ConnectionId, Data, Ends, EventInfo, Input, Message,
-    Role, Session,
+    PresetSettings, Role, Session,
 };
 
 words! {
@@ -56,6 +56,7 @@ parameters! {
         refresh: u32 = viewer::refresh(),
         input_rate: u32 = inputs::rate(),
         input_size: Bytes = Parameter {
+            name: "input-size",
             domain: Domain::Bytes(Message::HEADER, 1_400),
             default: Preset::Is("100B"),
             help: "Payload of an input.",
@@ -89,7 +90,19 @@ impl ApplicationKind for Panorama {
     const NAME: &'static str = "panorama";
     const SUMMARY: &'static str =
         "interactive video that a server renders for its user, over one TCP connection";
-    const EXAMPLE: &'static str = r#"app = { kind = "panorama", fps = 30, rate = "4mbit", deviation = 0.105, smallest = 0.5, largest = 1.5, residence = "8ms", late = "skip", deadline = "100ms", decode = "5ms", refresh = 60, input_rate = 60, input_size = "100B", gesture = "2s", pause = "1s" }"#;
+    const EXAMPLE: &'static str = r#"app = { kind = "panorama", fps = 30, rate = "4mbit", deviation = 0.105, smallest = 0.5, largest = 1.5, residence = "8ms", late = "skip", deadline = "100ms", decode = "5ms", refresh = 60, input-rate = 60, input-size = "100B", gesture = "2s", pause = "1s" }"#;
+    const PRESETS: &'static [PresetSettings] = &[
+        PresetSettings {
+            name: "panorama",
+            summary: "one view of the DualQ demonstrations: 4 Mbit/s, here at 30 frames/s",
+            settings: &[("fps", "30"), ("rate", "4mbit")],
+        },
+        PresetSettings {
+            name: "panorama-full",
+            summary: "the whole 7K panorama of them, 30 Mbit/s: what rendering a view avoids",
+            settings: &[("fps", "30"), ("rate", "30mbit")],
+        },
+    ];
     const EVENTS: &'static [EventInfo] = FRAMES;
     type Parameters = Parameters;
     type End = Ends<Box<Server>, Box<Client>>;

@@ -23,7 +23,7 @@ use crate::video::packets::MOST_PACKETS;
 use crate::video::report::VideoReport;
 use crate::video::source::{self, Model};
 use crate::video::viewer::{self, FRAMES, Viewing};
-use crate::{ApplicationKind, Datagrams, Ends, EventInfo, MAX_DATAGRAM, Role};
+use crate::{ApplicationKind, Datagrams, Ends, EventInfo, MAX_DATAGRAM, PresetSettings, Role};
 
 mod client;
 mod server;
@@ -105,6 +105,7 @@ parameters! {
         refresh: u32 = viewer::refresh(),
         input_rate: u32 = inputs::rate(),
         input_size: Bytes = Parameter {
+            name: "input-size",
             domain: Domain::Bytes(LEAST, MAX_DATAGRAM.get()),
             default: Preset::Is("100B"),
             help: "IP length of an input.",
@@ -147,7 +148,48 @@ impl ApplicationKind for Rtc {
     const NAME: &'static str = "rtc";
     const SUMMARY: &'static str =
         "interactive video in datagrams, such as cloud gaming and video calls";
-    const EXAMPLE: &'static str = r#"app = { kind = "rtc", fps = 60, rate = "8mbit", deviation = 0.105, smallest = 0.5, largest = 1.5, jitter = "2ms", residence = "8ms", packet = "1228B", pace = 0.5, control = "prague-rt", deadline = "15ms", decode = "5ms", refresh = 60, input_rate = 60, input_size = "100B", gesture = "2s", pause = "1s" }"#;
+    const EXAMPLE: &'static str = r#"app = { kind = "rtc", model = "gaussian", fps = 60, rate = "8mbit", deviation = 0.105, smallest = 0.5, largest = 1.5, jitter = "2ms", residence = "8ms", packet = "1228B", pace = 0.5, control = "prague-rt", deadline = "15ms", decode = "5ms", refresh = 60, input-rate = 60, input-size = "100B", gesture = "2s", pause = "1s" }"#;
+    const MORE_EXAMPLES: &'static [&'static str] = &[
+        r#"app = { kind = "rtc", model = "rfc8593", fps = 30, rate = "1mbit", scale = 0.15, burst = "13500B", transient = 8 }"#,
+    ];
+    const PRESETS: &'static [PresetSettings] = &[
+        PresetSettings {
+            name: "cloud-gaming",
+            summary: "3GPP TR 38.838: 60 frames/s, 30 Mbit/s (also 8 and 45), jitter of 2 ms, a delay budget of 15 ms (also 10 and 30)",
+            settings: &[
+                ("model", "gaussian"),
+                ("fps", "60"),
+                ("rate", "30mbit"),
+                ("jitter", "2ms"),
+                ("deadline", "15ms"),
+            ],
+        },
+        PresetSettings {
+            name: "video-call",
+            summary: "the live encoder of RFC 8593 with its defaults: 30 frames/s, 1 Mbit/s",
+            settings: &[
+                ("model", "rfc8593"),
+                ("fps", "30"),
+                ("rate", "1mbit"),
+                ("deadline", "100ms"),
+            ],
+        },
+        PresetSettings {
+            name: "antler-vbr",
+            summary: "vbrudp of heistp/antler without its voice: eight packets of 900 B at once, each 50 ms",
+            settings: &[
+                ("model", "gaussian"),
+                ("fps", "20"),
+                ("rate", "1.152mbit"),
+                ("deviation", "0"),
+                ("jitter", "0s"),
+                ("residence", "0s"),
+                ("packet", "928B"),
+                ("pace", "0"),
+                ("deadline", "100ms"),
+            ],
+        },
+    ];
     const EVENTS: &'static [EventInfo] = FRAMES;
     type Parameters = Parameters;
     type End = Ends<Box<Server>, Box<Client>>;
@@ -220,6 +262,9 @@ impl ApplicationKind for Rtc {
             Role::Sender => Ends::Sender(Box::new(Server::new(self, clock, (size, time)))),
             Role::Receiver => Ends::Receiver(Box::new(Client::new(self, input, display))),
         }
+    }
+    fn responds(&self) -> bool {
+        self.control != Control::None
     }
     fn datagrams(&self) -> Option<Datagrams> {
         let packets = (self.mean() / self.payload() + 1) * u64::from(self.viewing.fps);

@@ -108,6 +108,7 @@ impl Inputs {
 /// The parameter of a kind for the inputs of a gesture.
 pub(crate) const fn rate() -> Parameter {
     Parameter {
+        name: "input-rate",
         domain: Domain::Integer(1, 1_000),
         default: Preset::Is("60"),
         help: "Inputs per second during a gesture.",

@@ -7,8 +7,8 @@
 //! is window over smoothed RTT.
 //!
 //! A frame is paced at that rate over its budget, a part of the frame interval: so the rate and the
-//! budget give the length of the next frame. A frame begins to leave when fewer frames are in flight
-//! than the window holds, and two at least.
+//! budget give the length of the next frame. A frame begins to leave when no more frames are in flight
+//! than the window holds, rounded up.
 //!
 //! Sources: draft-briscoe-iccrg-prague-congestion-control; constants and the window in frames from the
 //! authors' UDP Prague (github.com/L4STeam/udp_prague, "frame mode"). Deviations:
@@ -18,6 +18,8 @@
 //! 2. A loss is not taken back: no world reorders packets.
 //! 3. A frame is not shorter than one small packet, and packets are full except the last ones of short
 //!    frames, where the program makes all packets smaller below some 1 Mbit/s.
+//! 4. The program rounds the window in frames down, to two at least, which stops a paced flow where the
+//!    RTT is more than a frame interval.
 
 use quell_units::Time;
 
@@ -133,7 +135,7 @@ impl Prague {
         if self.srtt.is_zero() {
             return LEAST_RATE;
         }
-        let bytes = u128::from(self.window) * 1_000_000_000 >> WINDOW_BITS;
+        let bytes = (u128::from(self.window) * 1_000_000_000) >> WINDOW_BITS;
         (bytes / u128::from(self.srtt.as_nanos())) as u64
     }
 
@@ -148,11 +150,12 @@ impl Prague {
         Time::from_nanos(bytes * 1_000_000_000 / self.rate().max(1))
     }
 
-    /// How many frames may be in flight.
+    /// How many frames may be in flight: sent to the end, and not answered.
     pub fn frames(&self) -> u64 {
-        // 3 % more, rounded up: the window is to stop a flow that is stuck, and not the pacing.
-        let window = (self.window >> WINDOW_BITS) * 103 / 100 + self.packet;
-        (window / self.frame()).max(2)
+        // 3 % more, rounded up, and the frame that is leaving: the window is to stop a flow that is stuck,
+        // and not one that is paced.
+        let window = (self.window >> WINDOW_BITS) * 103 / 100;
+        window.div_ceil(self.frame()) + 1
     }
 
     /// When the control starts again, if nothing is heard before.
@@ -210,7 +213,7 @@ impl Prague {
         }
         if marked > 0 && self.recovering.is_none() && self.reduced.is_none() {
             self.quiet = self.rate() / QUIET_RATE + QUIET;
-            let less = u128::from(self.window) * u128::from(self.alpha) >> (ALPHA_BITS + 1);
+            let less = (u128::from(self.window) * u128::from(self.alpha)) >> (ALPHA_BITS + 1);
             self.window -= less as u64;
             self.reduced = Some(here);
         }
@@ -246,7 +249,7 @@ impl Prague {
         // In steps of 2^-16: squares of times in ns and lengths in bytes need the room.
         let ratio = u128::from(self.srtt.as_nanos() << 16) / u128::from(virtual_rtt.as_nanos());
         let bytes = u128::from(acks) * u128::from(self.packet) * u128::from(step);
-        let scaled = bytes * ratio * ratio >> 32;
+        let scaled = (bytes * ratio * ratio) >> 32;
         let more = (scaled << (2 * WINDOW_BITS)) / u128::from(self.window.max(1));
         self.window = self
             .window
@@ -264,7 +267,7 @@ impl Prague {
 
 /// A window, in bytes with [`WINDOW_BITS`].
 fn window(rate: u64, rtt: Time) -> u64 {
-    let bytes = u128::from(rate) * u128::from(rtt.as_nanos()) << WINDOW_BITS;
+    let bytes = (u128::from(rate) * u128::from(rtt.as_nanos())) << WINDOW_BITS;
     u64::try_from(bytes / 1_000_000_000).unwrap_or(u64::MAX)
 }
 
@@ -403,12 +406,12 @@ mod tests {
         let frame = path.prague.frame();
         assert!((25_000..25_100).contains(&frame), "{frame}");
         // 62.5 kB of window.
-        assert_eq!(path.prague.frames(), 2);
+        assert_eq!(path.prague.frames(), 4);
         let mut far = Path::new(MS(100));
         while far.prague.rate() < 2_500_000 {
             far.step(false, 0);
         }
-        assert_eq!(far.prague.frames(), 10);
+        assert_eq!(far.prague.frames(), 12);
     }
 
     #[test]

@@ -185,7 +185,7 @@ const TEN: [(&str, &str); 5] = [
     ("deviation", "0"),
     ("residence", "0s"),
     ("pause", "0s"),
-    ("input_rate", "997"),
+    ("input-rate", "997"),
 ];
 
 #[test]

@@ -173,7 +173,7 @@ const TEN: [(&str, &str); 8] = [
     ("packet", "1028B"),
     ("residence", "0s"),
     ("pause", "0s"),
-    ("input_rate", "997"),
+    ("input-rate", "997"),
 ];
 
 #[test]
