@@ -4,9 +4,12 @@
 //! has arrived: [`Server`] answers anything. Lengths of the handshake's flights are those of common
 //! certificates; a message is never shorter than its header, which counts for a request as well.
 
-use quell_units::parameter::{Domain, Preset};
-use quell_units::{Parameter, words};
+use std::collections::{BTreeMap, VecDeque};
 
+use quell_units::parameter::{Domain, Preset};
+use quell_units::{Parameter, Period, Random, Time, words};
+
+use crate::exponential::draw;
 use crate::{Action, ConnectionId, Data, Input, Message};
 
 words! {
@@ -108,6 +111,10 @@ impl Incoming {
         left: 0,
     };
 
+    /// The message of which a part has not arrived.
+    pub(crate) fn part(&self) -> Option<Message> {
+        self.message
+    }
     /// A header has arrived; the message, if it is all.
     pub(crate) fn header(&mut self, message: Message) -> Option<Message> {
         self.message = Some(message);
@@ -124,35 +131,113 @@ impl Incoming {
     }
 }
 
-/// A server that answers each message as soon as it is whole, in their order.
-#[derive(Debug, Clone, Default)]
+/// Bytes of a frame in which an interleaved response is sent: the most that HTTP/2 allows by default
+/// (RFC 9113, section 4.2).
+const FRAME: u64 = 16_384;
+/// Frames that are given to the transport at once.
+const FRAMES_AT_ONCE: u32 = 4;
+
+/// A server that answers each message that it has received whole.
+///
+/// It answers requests in the order in which they are ready, each by one message. One that interleaves
+/// ([`Server::interleaving`]) sends the responses of a connection in frames, one of each in turn, as
+/// HTTP/2 does: a response that is asked for later begins before a long one has ended.
+#[derive(Debug, Clone)]
 pub struct Server {
+    delays: Delays,
+    is_interleaving: bool,
     connections: Vec<Served>,
+    /// Requests that wait for their delay, with the serial number of their connection.
+    due: BTreeMap<(Time, u64), (u64, ConnectionId, Message)>,
+    /// Number of the next of these.
+    next: u64,
 }
 
-#[derive(Debug, Clone, Copy, Default)]
+/// How long a server takes for a request: by the request's stream number, so that its client can tell.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Delays {
+    pub(crate) length: Period,
+    pub(crate) seed: u64,
+}
+
+impl Delays {
+    pub(crate) const NONE: Self = Self {
+        length: Period::fixed(Time::ZERO),
+        seed: 0,
+    };
+
+    pub(crate) fn of(&self, stream: u32) -> Time {
+        let seed = self.seed.wrapping_add(stream.into());
+        draw(self.length, &mut Random::new(seed, "server delay"))
+    }
+}
+
+#[derive(Debug, Clone, Default)]
 struct Served {
+    serial: u64,
     incoming: Incoming,
     has_finished: bool,
+    /// Responses that have not been given to the transport, and how much of them.
+    streams: VecDeque<(u32, u64)>,
+    /// Whether the transport still has what it was given.
+    is_sending: bool,
 }
 
 impl Server {
-    pub(crate) fn poll(&mut self, input: Input, actions: &mut Vec<Action>) {
+    pub(crate) fn new(delays: Delays, is_interleaving: bool) -> Self {
+        Self {
+            delays,
+            is_interleaving,
+            connections: Vec::new(),
+            due: BTreeMap::new(),
+            next: 0,
+        }
+    }
+
+    pub(crate) fn poll(&mut self, now: Time, input: Input, actions: &mut Vec<Action>) {
         match input {
-            Input::Opened { connection, .. } => *self.served(connection) = Served::default(),
+            Input::Opened {
+                connection, serial, ..
+            } => {
+                *self.served(connection) = Served {
+                    serial,
+                    ..Served::default()
+                };
+            }
             Input::Message {
                 connection,
                 message,
             } => {
                 let whole = self.served(connection).incoming.header(message);
-                self.answer(connection, whole, actions);
+                self.receive(now, connection, whole, actions);
             }
             Input::Bytes { connection, count } => {
                 let whole = self.served(connection).incoming.body(count);
-                self.answer(connection, whole, actions);
+                self.receive(now, connection, whole, actions);
+            }
+            Input::Wake => {
+                while let Some(entry) = self.due.first_entry()
+                    && entry.key().0 <= now
+                {
+                    let (serial, connection, message) = entry.remove();
+                    if self.served(connection).serial == serial {
+                        self.answer(connection, message, actions);
+                    }
+                }
+                self.wish(actions);
+            }
+            Input::Sent { connection } => {
+                self.served(connection).is_sending = false;
+                self.send(connection, actions);
             }
             Input::Ended { connection } => self.finish(connection, actions),
-            _ => {}
+            Input::Closed { connection } | Input::Failed { connection } => {
+                *self.served(connection) = Served {
+                    serial: u64::MAX,
+                    ..Served::default()
+                };
+            }
+            Input::Started | Input::Datagram { .. } => {}
         }
     }
 
@@ -164,14 +249,44 @@ impl Server {
         &mut self.connections[index]
     }
 
-    fn answer(
+    fn receive(
         &mut self,
+        now: Time,
         connection: ConnectionId,
         whole: Option<Message>,
         actions: &mut Vec<Action>,
     ) {
         let Some(message) = whole else { return };
-        if message.reply > 0 {
+        let delay = match message.kind {
+            HANDSHAKE => Time::ZERO,
+            _ => self.delays.of(message.stream),
+        };
+        if delay.is_zero() {
+            return self.answer(connection, message, actions);
+        }
+        let serial = self.served(connection).serial;
+        let is_first = self.due.first_key_value();
+        let is_first = is_first.is_none_or(|((at, _), _)| now + delay < *at);
+        self.due
+            .insert((now + delay, self.next), (serial, connection, message));
+        self.next += 1;
+        if is_first {
+            self.wish(actions);
+        }
+    }
+
+    fn wish(&self, actions: &mut Vec<Action>) {
+        if let Some(((at, _), _)) = self.due.first_key_value() {
+            actions.push(Action::WakeAt(*at));
+        }
+    }
+
+    fn answer(&mut self, connection: ConnectionId, message: Message, actions: &mut Vec<Action>) {
+        if message.kind != HANDSHAKE && self.is_interleaving {
+            let response = (message.stream, message.reply.max(Message::HEADER));
+            self.served(connection).streams.push_back(response);
+            self.send(connection, actions);
+        } else if message.reply > 0 {
             let kind = match message.kind {
                 HANDSHAKE => HANDSHAKE,
                 _ => RESPONSE,
@@ -181,6 +296,33 @@ impl Server {
         }
         if message.kind == LAST_REQUEST {
             self.finish(connection, actions);
+        }
+    }
+
+    /// Gives the transport the next frames, if it has sent those before.
+    fn send(&mut self, connection: ConnectionId, actions: &mut Vec<Action>) {
+        let served = self.served(connection);
+        if served.is_sending || served.has_finished {
+            return;
+        }
+        for _ in 0..FRAMES_AT_ONCE {
+            let Some((stream, left)) = served.streams.pop_front() else {
+                break;
+            };
+            // What would be shorter than a header goes with the frame before it.
+            let length = match left.checked_sub(FRAME) {
+                Some(rest) if rest >= Message::HEADER => FRAME,
+                _ => left,
+            };
+            if left > length {
+                served.streams.push_back((stream, left - length));
+            }
+            let frame = Message::new(length, RESPONSE, stream, 0);
+            actions.push(Action::Send(connection, Data::Message(frame)));
+            served.is_sending = true;
+        }
+        if served.is_sending {
+            actions.push(Action::WhenSent(connection));
         }
     }
 

@@ -111,6 +111,18 @@ impl SizeLaw {
         }
     }
 
+    /// Log-normal sizes with this mean and a standard deviation of the natural logarithm of 1, below
+    /// 20 times the mean, which makes them 0.6 % smaller on average.
+    pub(crate) fn around(mean: u64) -> Self {
+        Self {
+            law: Law::LogNormal {
+                median: log2(mean) - (LOG2_E / 2) as i64,
+                sigma: LOG2_E as i64,
+            },
+            range: (1, 20 * mean - 1),
+        }
+    }
+
     /// A size, in bytes.
     pub fn draw(&self, random: &mut Random) -> u64 {
         let (low, high) = self.range;

@@ -72,7 +72,7 @@ pub use kind::{ApplicationKind, Path, PresetSettings};
 pub use kinds::bulk::BulkReport;
 pub use kinds::on_off::{BurstReport, OnOffReport};
 pub use kinds::transfer::TransferReport;
-pub use kinds::web::ItemsReport;
+pub use kinds::web::{ItemsReport, PagesReport, WebReport};
 pub use kinds::{
     App, AppConfig, Bulk, Cbr, Entry, KINDS, NAMES, OnOff, Report, Transfer, Web, find,
 };

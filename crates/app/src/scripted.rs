@@ -165,8 +165,11 @@ impl Wire {
                 self.tell(now + self.delay * 3, other, opened);
             }
             Action::Send(connection, data) => {
-                let free = self.connections[&connection.0].finished[end].is_none();
-                assert!(free, "{connection:?} is finished");
+                // The other end may have reset it.
+                let Some(state) = self.connections.get(&connection.0) else {
+                    return;
+                };
+                assert!(state.finished[end].is_none(), "{connection:?} is finished");
                 match data {
                     Data::Bytes(count) => self.bytes(end, connection, count),
                     Data::Message(message) => {
@@ -187,6 +190,17 @@ impl Wire {
             Action::Finish(connection) => self.finish(end, connection),
             Action::Abort(connection) => {
                 self.connections.remove(&connection.0);
+                let is_of_it = |input: &Input| match input {
+                    Input::Opened { connection: of, .. }
+                    | Input::Bytes { connection: of, .. }
+                    | Input::Message { connection: of, .. }
+                    | Input::Ended { connection: of }
+                    | Input::Failed { connection: of }
+                    | Input::Sent { connection: of }
+                    | Input::Closed { connection: of } => *of == connection,
+                    Input::Started | Input::Wake | Input::Datagram { .. } => false,
+                };
+                self.inputs.retain(|_, (_, input)| !is_of_it(input));
                 self.tell(now + self.delay, other, Input::Failed { connection });
             }
             Action::Datagram { size, content } => {
@@ -226,10 +240,9 @@ impl Wire {
 
     fn finish(&mut self, end: usize, connection: ConnectionId) {
         let told = self.leave(end, 0);
-        let state = self
-            .connections
-            .get_mut(&connection.0)
-            .expect("an open connection");
+        let Some(state) = self.connections.get_mut(&connection.0) else {
+            return;
+        };
         assert!(state.finished[end].is_none(), "{connection:?} is finished");
         state.finished[end] = Some(told);
         let (closed, ended) = (Input::Closed { connection }, Input::Ended { connection });

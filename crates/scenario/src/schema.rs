@@ -197,6 +197,11 @@ fn parameter_in_json(domain: &D, text: &str) -> Value {
             .parse::<f64>()
             .map_or(json!(text), |number| json!(number)),
         D::Flag => json!(text == "true"),
+        // A table on one line is JSON once it is read.
+        _ if text.starts_with('{') => {
+            let table = toml::from_str::<Map<String, Value>>(&format!("value = {text}"));
+            table.map_or(json!(text), |table| table["value"].clone())
+        }
         _ => json!(text),
     }
 }

@@ -20,6 +20,7 @@ mod bytes;
 mod ecn;
 mod format;
 mod frequency;
+mod inline;
 pub mod notation;
 pub mod parameter;
 mod period;

@@ -170,17 +170,12 @@ impl Domain {
                     let packets = notation::packets(text).ok().or(plain)?;
                     (packets > 0).then_some(Value::Packets(packets))
                 }),
-            Self::Period(low, high) => notation::time(text)
-                .ok()
-                .filter(|time| (low..=high).contains(time))
-                .map(|length| Value::Period(Period::fixed(length))),
-            Self::Interval(low, high) => notation::time(text)
-                .ok()
-                .filter(|time| (low..=high).contains(time))
-                .map(|mean| {
-                    let stddev = Time::ZERO;
-                    Value::Interval(Interval { mean, stddev })
-                }),
+            Self::Period(low, high) => Period::parse(text)
+                .filter(|period| (low..=high).contains(&period.mean))
+                .map(Value::Period),
+            Self::Interval(low, high) => Interval::parse(text)
+                .filter(|interval| (low..=high).contains(&interval.mean))
+                .map(Value::Interval),
             Self::Sizes(low, high) => Sizes::parse(text)
                 .filter(|sizes| {
                     let (smallest, largest) = sizes.range();

@@ -4,7 +4,8 @@
 
 use core::fmt;
 
-use crate::Time;
+use crate::inline::{self, unquoted};
+use crate::{Time, notation};
 
 /// How the lengths of a period vary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -53,6 +54,29 @@ impl Period {
             distribution: Distribution::Exponential,
         }
     }
+
+    /// Reads a time, or an inline table such as `{ mean = "1s", distribution = "exponential" }`.
+    pub fn parse(text: &str) -> Option<Self> {
+        let text = text.trim();
+        if !text.starts_with('{') {
+            return notation::time(text).ok().map(Self::fixed);
+        }
+        let entries = inline::entries(text)?;
+        let distribution = match inline::value(&entries, "distribution") {
+            Some(word) => {
+                let word = unquoted(word)?;
+                let mut all = Distribution::ALL.into_iter();
+                all.find(|distribution| distribution.name() == word)?
+            }
+            None => Distribution::Fixed,
+        };
+        let known = |(key, _): &(&str, &str)| matches!(*key, "mean" | "distribution");
+        let mean = notation::time(unquoted(inline::value(&entries, "mean")?)?).ok()?;
+        entries
+            .iter()
+            .all(known)
+            .then_some(Self { mean, distribution })
+    }
 }
 
 impl fmt::Display for Period {
@@ -80,9 +104,60 @@ pub struct Interval {
     pub stddev: Time,
 }
 
+impl Interval {
+    /// Reads a time, or an inline table such as `{ mean = "20ms", stddev = "1ms" }`.
+    pub fn parse(text: &str) -> Option<Self> {
+        let text = text.trim();
+        let stddev = Time::ZERO;
+        if !text.starts_with('{') {
+            let mean = notation::time(text).ok()?;
+            return Some(Self { mean, stddev });
+        }
+        let entries = inline::entries(text)?;
+        let time = |text| notation::time(unquoted(text)?).ok();
+        let known = |(key, _): &(&str, &str)| matches!(*key, "mean" | "stddev");
+        let mean = time(inline::value(&entries, "mean")?)?;
+        let stddev = inline::value(&entries, "stddev").map_or(Some(stddev), time)?;
+        entries.iter().all(known).then_some(Self { mean, stddev })
+    }
+}
+
 impl fmt::Display for Interval {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { mean, stddev } = self;
         write!(f, "{{ mean = \"{mean}\", stddev = \"{stddev}\" }}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::string::ToString as _;
+
+    #[test]
+    fn what_is_written_reads_back() {
+        let second = Time::from_secs(1);
+        for period in [Period::fixed(second), Period::exponential(second)] {
+            assert_eq!(Period::parse(&period.to_string()), Some(period));
+        }
+        for text in [
+            "",
+            "1",
+            "{}",
+            r#"{ mean = "1s", distribution = "odd" }"#,
+            r#"{ mean = "1s", stddev = "1s" }"#,
+        ] {
+            assert_eq!(Period::parse(text), None, "{text}");
+        }
+        let mean = Time::from_millis(20);
+        for stddev in [Time::ZERO, Time::from_millis(1)] {
+            let interval = Interval { mean, stddev };
+            assert_eq!(Interval::parse(&interval.to_string()), Some(interval));
+        }
+        assert_eq!(
+            Interval::parse("20ms"),
+            Interval::parse(r#"{ mean = "20ms" }"#)
+        );
+        assert_eq!(Interval::parse(r#"{ stddev = "20ms" }"#), None);
     }
 }

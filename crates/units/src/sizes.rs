@@ -7,6 +7,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 
+use crate::inline::{self, between, parts, unquoted};
 use crate::{Bytes, notation};
 
 /// Parts that make 1, in shapes and shares.
@@ -124,19 +125,12 @@ impl Sizes {
     /// no sizes.
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.trim();
-        let Some(inside) = between(text, '{', '}') else {
+        if !text.starts_with('{') {
             let size = notation::bytes(text).ok()?;
             return within(size).then_some(Self::Fixed(size));
-        };
-        let mut entries = Vec::new();
-        for part in parts(inside) {
-            let (key, value) = part.split_once('=')?;
-            entries.push((key.trim(), value.trim()));
         }
-        let value = |key| {
-            let found = entries.iter().find(|(name, _)| *name == key);
-            found.map(|(_, value)| *value)
-        };
+        let entries = inline::entries(text)?;
+        let value = |key| inline::value(&entries, key);
         let known = |keys: &[&str]| entries.iter().all(|(name, _)| keys.contains(name));
         let bound = |key, default: Bytes| match value(key) {
             Some(text) => size(text),
@@ -225,37 +219,13 @@ fn within(size: Bytes) -> bool {
 
 /// A size in quotes.
 fn size(text: &str) -> Option<Bytes> {
-    let text = text.strip_prefix('"')?.strip_suffix('"')?;
-    notation::bytes(text).ok().filter(|size| within(*size))
+    let size = notation::bytes(unquoted(text)?);
+    size.ok().filter(|size| within(*size))
 }
 
 /// A decimal in millionths.
 fn parts_of_one(text: &str) -> Option<u32> {
     notation::multiple(text, MILLION).ok()?.try_into().ok()
-}
-
-fn between(text: &str, open: char, close: char) -> Option<&str> {
-    text.strip_prefix(open)?.strip_suffix(close)
-}
-
-/// What stands between commas that are in no list; nothing where there is only space.
-fn parts(text: &str) -> Vec<&str> {
-    let (mut parts, mut from, mut depth) = (Vec::new(), 0, 0_i32);
-    for (at, byte) in text.bytes().enumerate() {
-        match byte {
-            b'[' => depth += 1,
-            b']' => depth -= 1,
-            b',' if depth == 0 => {
-                parts.push(&text[from..at]);
-                from = at + 1;
-            }
-            _ => {}
-        }
-    }
-    if !text[from..].trim().is_empty() {
-        parts.push(&text[from..]);
-    }
-    parts
 }
 
 #[cfg(test)]

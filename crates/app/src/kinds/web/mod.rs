@@ -1,4 +1,4 @@
-//! The web: items on connections of their own, as a user feels them beside downloads.
+//! The web: items on connections of their own, or pages of many objects.
 //!
 //! `model = "items"` is the browsing of the L4S demonstration: items of random size arrive at random
 //! times, whatever became of those before. Each is a TCP connection that the user's end opens. The
@@ -9,15 +9,23 @@
 //! Number n of a flow's connections carries the item of size n, drawn from the flow's stream and n
 //! alone, so both ends know it, and a lost SYN shifts nothing. Arrival times come from a stream of
 //! their own: another law of sizes leaves them as they are, and the reverse.
+//!
+//! `model = "pages"` is a browser and somebody who reads: see `pages.rs`, and `recipe.rs` for what
+//! pages are made of. HTTP/2 has its frames and streams here; header compression, priorities and its
+//! flow control, whose windows are taken to be large enough, have no counterpart. All objects come from
+//! one host.
 
 mod items;
+mod pages;
+mod parameters;
+mod presets;
+mod recipe;
 mod report;
 
-use quell_units::parameter::{Domain, Preset, Value};
-use quell_units::{Bytes, Parameter, Random, Rate, Settings, Sizes, Time, parameters, words};
+use quell_units::parameter::Value;
+use quell_units::{Bytes, Period, Random, Rate, Settings, Sizes, Time};
 
-use crate::exchange::{self, Server, Tls};
-use crate::kind::DAY;
+use crate::exchange::{Delays, Server, Tls};
 use crate::laws::NumberedSizes;
 use crate::{
     Action, Application, ApplicationKind, Data, Event, EventInfo, Input, Path, PresetSettings,
@@ -25,112 +33,18 @@ use crate::{
 };
 
 pub use items::Client;
-pub use report::{BySize, ItemsReport, RANGES};
+pub use pages::Browser;
+pub use parameters::{Connection, Model, Parameters, Protocol};
+use parameters::{DEMO_LINK, PARTS};
+use presets::PRESETS;
+pub use recipe::Recipe;
+pub use report::{BySize, ItemsReport, PagesReport, RANGES, WebReport};
 
-/// Parts of an item per second in [`Web::rate`].
-const PARTS: u64 = 1_000_000;
-/// The link for which the demonstration's rates were meant.
-const DEMO_LINK: Rate = Rate::from_mbps(40);
-
-words! {
-    /// What a user does.
-    pub enum Model {
-        /// Single items at random times.
-        Items = "items",
-    }
-}
-
-words! {
-    /// Which connection carries an item.
-    pub enum Connection {
-        /// One of its own.
-        New = "new",
-        /// The flow's only one, one item after the other.
-        Kept = "kept",
-    }
-}
-
-parameters! {
-    /// The parameters of the web.
-    pub struct Parameters {
-        model: Model = Parameter {
-            domain: Model::DOMAIN,
-            default: Preset::Is("items"),
-            help: "What a user does: items arrive at random times, whatever became of those before.",
-            ..Parameter::FIXED
-        },
-        rate: u64 = Parameter {
-            domain: Domain::Fraction(0, 10_000 * PARTS, PARTS),
-            default: Preset::Is("10"),
-            only: ITEMS,
-            help: "Items per second and flow, on average.",
-            source: DEMO,
-            ..Parameter::FIXED
-        },
-        scale_with_link: bool = Parameter {
-            name: "scale-with-link",
-            only: ITEMS,
-            help: "Take the rate for a link of 40 Mbit/s, and change it in proportion to the link's. The resolved scenario has the rate that results.",
-            source: DEMO,
-            ..Parameter::FIXED
-        },
-        size: Sizes = Parameter {
-            domain: Domain::Sizes(1, MOST_BYTES),
-            default: Preset::Is(r#"{ pareto = 0.9, min = "1kB", max = "1MB" }"#),
-            only: ITEMS,
-            help: "Payload of an item.",
-            source: DEMO,
-            ..Parameter::FIXED
-        },
-        connection: Connection = Parameter {
-            domain: Connection::DOMAIN,
-            default: Preset::Is("new"),
-            only: ITEMS,
-            help: "Each item on a new connection, which the server closes; or all on one that is kept, where an item waits for those before it.",
-            ..Parameter::FIXED
-        },
-        max_concurrent: u32 = Parameter {
-            name: "max-concurrent",
-            domain: Domain::Integer(1, Session::MOST as u64),
-            default: Preset::Is("10000"),
-            only: ITEMS,
-            help: "Most items of a flow at once; one that arrives beyond is refused, and counted.",
-            ..Parameter::FIXED
-        },
-        request: Bytes = Parameter {
-            source: DEMO,
-            ..exchange::request(
-                Preset::Is("0B"),
-                "Request, headers included, at least 24 B. Without one the server sends as soon as the connection is up; where the size must be told all the same, that takes 24 B.",
-            )
-        },
-        tls: Tls = Tls::parameter(Preset::Is("none")),
-        ideal_rate: Option<Rate> = Parameter {
-            name: "ideal-rate",
-            domain: Domain::Rate(Rate::from_bps(1_000), Rate::from_mbps(1_000_000)),
-            default: Preset::Derived("the link's at the start, in the direction of the data"),
-            help: "Rate that normalised completion times assume: (size / rate + 2 RTT) / completion.",
-            source: "Briscoe et al.: evaluation of DualQ Coupled AQM",
-            ..Parameter::FIXED
-        },
-        ideal_rtt: Option<Time> = Parameter {
-            name: "ideal-rtt",
-            domain: Domain::Time(Time::from_nanos(1), DAY),
-            default: Preset::Derived("the group's base RTT"),
-            help: "RTT that normalised completion times assume.",
-            source: "Briscoe et al.: evaluation of DualQ Coupled AQM",
-            ..Parameter::FIXED
-        },
-    }
-}
-
-const ITEMS: Option<(&str, &str)> = Some(("model", "items"));
-const DEMO: &str = "L4S demonstration (l4sdemo)";
-const MOST_BYTES: u64 = Sizes::MOST.get();
-
-/// Items of the web.
+/// Items or pages of the web.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Web {
+    /// What a user does.
+    pub model: Model,
     /// Items per second, in millionths.
     pub rate: u64,
     /// Payload of an item; 1 GB at most.
@@ -139,6 +53,28 @@ pub struct Web {
     pub connection: Connection,
     /// Most items at once, from 1 to [`Session::MOST`].
     pub max_concurrent: u32,
+    /// What a page is made of.
+    pub recipe: Recipe,
+    /// Objects of a page of equal ones, besides its document.
+    pub objects: u32,
+    /// Size of each of these.
+    pub object_size: Bytes,
+    /// How a browser uses connections.
+    pub protocol: Protocol,
+    /// Most connections of a browser over HTTP/1.1, from 1 to 32.
+    pub connections: u32,
+    /// From the end of a page to the beginning of the next.
+    pub reading: Period,
+    /// From the end of a document until its objects are known.
+    pub parse: Period,
+    /// From the request for an object until the server sends.
+    pub server_delay: Period,
+    /// Bytes in front of each object.
+    pub response_header: Bytes,
+    /// How long after a page its connections are closed.
+    pub keep_alive: Time,
+    /// Pages of a flow; `None` for no end.
+    pub pages: Option<u32>,
     /// Length of a request; 0 for none.
     pub request: Bytes,
     /// Handshake after that of TCP.
@@ -150,55 +86,71 @@ pub struct Web {
 impl Web {
     /// Whether connections carry messages.
     fn is_framed(&self) -> bool {
-        self.request.get() > 0 || self.tls != Tls::None || self.connection == Connection::Kept
+        self.model == Model::Pages
+            || self.request.get() > 0
+            || self.tls != Tls::None
+            || self.connection == Connection::Kept
+    }
+
+    /// Most connections of a browser that carry requests.
+    fn most_connections(&self) -> usize {
+        match self.protocol {
+            Protocol::Http1 => self.connections as usize,
+            Protocol::Http2 => 1,
+        }
     }
 }
 
 impl ApplicationKind for Web {
     const NAME: &'static str = "web";
-    const SUMMARY: &'static str =
-        "items of the web, which arrive at random times on connections that the user's end opens";
+    const SUMMARY: &'static str = "items of the web at random times, or pages one after the other, on connections that the user's end opens";
     const EXAMPLE: &'static str = r#"app = { kind = "web", model = "items", rate = 10, scale-with-link = true, size = { pareto = 0.9, min = "1kB", max = "1MB" }, connection = "new", max-concurrent = 1000, request = "350B", tls = "1.3", ideal-rate = "10mbit", ideal-rtt = "20ms" }"#;
-    const PRESETS: &'static [PresetSettings] = &[
-        PresetSettings {
-            name: "l4s-demo",
-            summary: "browsing of the L4S demonstration: 10 items/s at 40 Mbit/s, Pareto 0.9 from 1 kB to 1 MB",
-            settings: &[
-                ("model", "items"),
-                ("rate", "10"),
-                ("size", r#"{ pareto = 0.9, min = "1kB", max = "1MB" }"#),
-            ],
+    const MORE_EXAMPLES: &'static [&'static str] = &[
+        r#"app = { kind = "web", model = "pages", recipe = "equal", objects = 26, object-size = "10kB", protocol = "http1", connections = 6, reading = "1s", parse = "100ms", server-delay = "10ms", response-header = "250B", keep-alive = "0s", pages = 100 }"#,
+    ];
+    const PRESETS: &'static [PresetSettings] = PRESETS;
+    const EVENTS: &'static [EventInfo] = &[
+        EventInfo {
+            kind: "item",
+            meaning: "An item, from the request for its connection (of a kept one: from its arrival) to the end of the file.",
+            value: "ns from its start until its connection was up",
         },
-        PresetSettings {
-            name: "ccafct",
-            summary: "flow completion times of heistp/ccafct: 5 items/s, log-normal, 64 KiB (P5) to 2 MiB (P95)",
-            settings: &[("model", "items"), ("rate", "5"), ("size", CCAFCT_SIZES)],
+        EventInfo {
+            kind: "page",
+            meaning: "A page, from the request for its document, with the connection that it needs, to the last byte of its last object.",
+            value: "connections that it opened",
         },
-        PresetSettings {
-            name: "antler",
-            summary: "flow completion times of heistp/antler at 100 Mbit/s: 20 items/s, sizes of ccafct",
-            settings: &[("model", "items"), ("rate", "20"), ("size", CCAFCT_SIZES)],
+        EventInfo {
+            kind: "object",
+            meaning: "An object of a page, from its request to its last byte.",
+            value: "number of its page",
         },
     ];
-    const EVENTS: &'static [EventInfo] = &[EventInfo {
-        kind: "item",
-        meaning: "An item, from the request for its connection (of a kept one: from its arrival) to the end of the file.",
-        value: "ns from its start until its connection was up",
-    }];
     type Parameters = Parameters;
     type End = End;
-    type Report = ItemsReport;
+    type Report = WebReport;
 
     fn new(parameters: Parameters) -> Self {
-        let Model::Items = parameters.model;
         // It has been taken into the rate, where the link has one.
         let _ = parameters.scale_with_link;
         let ideal = parameters.ideal_rate.zip(parameters.ideal_rtt);
         Self {
+            model: parameters.model,
             rate: parameters.rate,
             size: parameters.size,
             connection: parameters.connection,
             max_concurrent: parameters.max_concurrent,
+            recipe: parameters.recipe,
+            objects: parameters.objects,
+            object_size: parameters.object_size,
+            protocol: parameters.protocol,
+            connections: parameters.connections,
+            reading: parameters.reading,
+            parse: parameters.parse,
+            server_delay: parameters.server_delay,
+            response_header: parameters.response_header,
+            keep_alive: parameters.keep_alive,
+            pages: parameters.pages,
             request: parameters.request,
             tls: parameters.tls,
             ideal: ideal.map(|(rate, rtt)| Path { rate, rtt }),
@@ -227,19 +179,35 @@ impl ApplicationKind for Web {
     fn end(&self, role: Role, mut random: Random) -> End {
         let arrivals = Random::new(random.u64(), "arrival");
         let sizes = NumberedSizes::new(&self.size, &mut random);
-        match role {
-            Role::Receiver => End::Client(Box::new(Client::new(self, arrivals, sizes))),
-            Role::Sender if self.is_framed() => End::Server(Server::default()),
-            Role::Sender => End::Source(Box::new(sizes)),
+        let delays = Delays {
+            length: self.server_delay,
+            seed: random.u64(),
+        };
+        match (self.model, role) {
+            (Model::Items, Role::Receiver) => {
+                End::Client(Box::new(Client::new(self, arrivals, sizes)))
+            }
+            (Model::Items, Role::Sender) if self.is_framed() => {
+                End::Server(Server::new(Delays::NONE, false))
+            }
+            (Model::Items, Role::Sender) => End::Source(Box::new(sizes)),
+            (Model::Pages, Role::Receiver) => {
+                End::Browser(Box::new(Browser::new(self, &mut random, delays)))
+            }
+            (Model::Pages, Role::Sender) => {
+                End::Server(Server::new(delays, self.protocol == Protocol::Http2))
+            }
         }
     }
     fn session(&self) -> Option<Session> {
         Some(Session {
             opener: Role::Receiver,
             framed: self.is_framed(),
-            connections: match self.connection {
-                Connection::New => self.max_concurrent,
-                Connection::Kept => 1,
+            connections: match (self.model, self.connection) {
+                (Model::Items, Connection::New) => self.max_concurrent,
+                (Model::Items, Connection::Kept) => 1,
+                // While those of the page before are being closed.
+                (Model::Pages, _) => 2 * self.most_connections() as u32,
             },
         })
     }
@@ -247,14 +215,12 @@ impl ApplicationKind for Web {
         true
     }
     fn most_payload(&self) -> Option<Bytes> {
-        match self.connection {
-            Connection::New => Some(self.size.range().1),
-            Connection::Kept => None,
+        match (self.model, self.connection) {
+            (Model::Items, Connection::New) => Some(self.size.range().1),
+            (Model::Items, Connection::Kept) | (Model::Pages, _) => None,
         }
     }
 }
-
-const CCAFCT_SIZES: &str = r#"{ p5 = "64KiB", p95 = "2MiB", min = "1B", max = "1GB" }"#;
 
 /// A rate for [`DEMO_LINK`] at another link.
 fn scaled(rate: u64, link: Rate) -> u64 {
@@ -270,8 +236,10 @@ fn give(settings: &mut Settings, name: &str, value: Value) {
 /// Either end.
 #[derive(Debug, Clone)]
 pub enum End {
-    /// The user's.
+    /// The user's of items.
     Client(Box<Client>),
+    /// The user's of pages.
+    Browser(Box<Browser>),
     /// A server that answers requests.
     Server(Server),
     /// A server that speaks first: each connection carries one item.
@@ -279,12 +247,13 @@ pub enum End {
 }
 
 impl Application for End {
-    type Report = ItemsReport;
+    type Report = WebReport;
 
     fn poll(&mut self, now: Time, input: Input, actions: &mut Vec<Action>) {
         match self {
             Self::Client(client) => client.poll(now, input, actions),
-            Self::Server(server) => server.poll(input, actions),
+            Self::Browser(browser) => browser.poll(now, input, actions),
+            Self::Server(server) => server.poll(now, input, actions),
             Self::Source(sizes) => {
                 if let Input::Opened {
                     connection, serial, ..
@@ -298,23 +267,30 @@ impl Application for End {
         }
     }
     fn advance(&mut self, now: Time) {
-        if let Self::Client(client) = self {
-            client.advance(now);
+        match self {
+            Self::Client(client) => client.advance(now),
+            Self::Browser(browser) => browser.advance(now),
+            Self::Server(_) | Self::Source(_) => {}
         }
     }
     fn unfinished(&self, records: &mut Vec<Event>) {
-        if let Self::Client(client) = self {
-            client.unfinished(records);
+        match self {
+            Self::Client(client) => client.unfinished(records),
+            Self::Browser(browser) => browser.unfinished(records),
+            Self::Server(_) | Self::Source(_) => {}
         }
     }
     fn start_counting(&mut self, _sent: u64) {
-        if let Self::Client(client) = self {
-            client.start_counting();
+        match self {
+            Self::Client(client) => client.start_counting(),
+            Self::Browser(browser) => browser.start_counting(),
+            Self::Server(_) | Self::Source(_) => {}
         }
     }
-    fn report(&self, _sent: u64) -> Option<ItemsReport> {
+    fn report(&self, _sent: u64) -> Option<WebReport> {
         match self {
-            Self::Client(client) => Some(client.report()),
+            Self::Client(client) => Some(WebReport::Items(Box::new(client.report()))),
+            Self::Browser(browser) => Some(WebReport::Pages(Box::new(browser.report()))),
             Self::Server(_) | Self::Source(_) => None,
         }
     }

@@ -20,7 +20,7 @@ fn run(config: &AppConfig, rate: Rate, piece: u64, until: Time) -> Wire {
 
 fn report(wire: &mut Wire) -> ItemsReport {
     match wire.report() {
-        Report::Web(report) => report,
+        Report::Web(WebReport::Items(report)) => *report,
         other => panic!("{other:?}"),
     }
 }
@@ -238,7 +238,7 @@ fn a_stretch_has_what_completed_in_it_and_what_is_left_in_the_last() {
     let config = items(r#", rate = 50, size = "200kB""#);
     let mut wire = Wire::new(&config, 1, MS(20), Rate::from_mbps(20), 1_448);
     wire.run(SECONDS(2));
-    let mut whole = report(&mut wire);
+    let whole = report(&mut wire);
     assert!(
         whole.in_flight > 0 && whole.oldest > Some(MS(100)),
         "overloaded"
@@ -246,7 +246,11 @@ fn a_stretch_has_what_completed_in_it_and_what_is_left_in_the_last() {
     wire.start_counting();
     wire.run(SECONDS(4));
     let second = report(&mut wire);
-    whole.append(&second);
+    let mut appended = WebReport::Items(Box::new(whole));
+    appended.append(&WebReport::Items(Box::new(second.clone())));
+    let WebReport::Items(whole) = appended.clone() else {
+        panic!("another form");
+    };
     let complete = wire
         .events
         .iter()
@@ -254,8 +258,11 @@ fn a_stretch_has_what_completed_in_it_and_what_is_left_in_the_last() {
     assert_eq!(whole.completed() as usize, complete.count());
     assert_eq!(whole.started, whole.completed() + whole.in_flight);
     assert_eq!(whole.oldest, second.oldest);
-    let mut both = whole.clone();
-    both.merge(&whole);
+    let mut both = appended.clone();
+    both.merge(&appended);
+    let WebReport::Items(both) = both else {
+        panic!("another form");
+    };
     assert_eq!(both.in_flight, 2 * whole.in_flight);
     assert_eq!(both.slower[0], 2 * whole.slower[0]);
 }
@@ -273,7 +280,7 @@ fn presets_and_the_path_give_what_is_not_given() {
         panic!("another kind");
     };
     assert_eq!((web.rate, web.ideal), (7 * PARTS, Some(Path { rate, rtt })));
-    assert_eq!(Some(web.size), Sizes::parse(CCAFCT_SIZES));
+    assert_eq!(Some(web.size), Sizes::parse(super::presets::CCAFCT_SIZES));
 
     let mut settings = Settings::new(entry.parameters);
     settings.set("scale-with-link", "true").unwrap();

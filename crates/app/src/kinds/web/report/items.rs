@@ -2,10 +2,7 @@
 
 use quell_units::{Bytes, Time};
 
-use crate::{
-    Column, Durations, Figure, FigureInfo, Form, FormInfo, KindReport, Notation, Part, Path,
-    Quantity, Times, Value,
-};
+use crate::{Column, Durations, Figure, Form, Notation, Part, Path, Quantity, Times, Value};
 
 /// Smallest size of each range of sizes, as in the evaluation of the DualQ Coupled AQM: items below
 /// the first are in none.
@@ -55,12 +52,12 @@ pub struct BySize {
 
 /// A complete item.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Fetched {
-    pub(super) size: u64,
-    pub(super) asked: Time,
-    pub(super) established: Time,
-    pub(super) last: Time,
-    pub(super) ended: Time,
+pub(in super::super) struct Fetched {
+    pub(in super::super) size: u64,
+    pub(in super::super) asked: Time,
+    pub(in super::super) established: Time,
+    pub(in super::super) last: Time,
+    pub(in super::super) ended: Time,
 }
 
 impl ItemsReport {
@@ -73,7 +70,7 @@ impl ItemsReport {
         self.cut_short + self.in_flight
     }
 
-    pub(super) fn complete(&mut self, item: &Fetched, ideal: Option<&Path>) {
+    pub(in super::super) fn complete(&mut self, item: &Fetched, ideal: Option<&Path>) {
         let completion = item.ended - item.asked;
         self.bytes += item.size;
         self.completion.record(completion);
@@ -236,34 +233,14 @@ const FIGURES: [Figure<ItemsReport>; OVERALL.len() + 3 * RANGES.len()] = {
     all
 };
 
-const FORM: Form<ItemsReport> = Form {
+pub(super) const FORM: Form<ItemsReport> = Form {
     table: Some("web items"),
     figures: &FIGURES,
 };
 
-impl KindReport for ItemsReport {
-    fn forms() -> Vec<FormInfo> {
-        vec![FORM.info()]
-    }
-    fn figures(&self) -> Vec<(FigureInfo, Value)> {
-        FORM.of(self)
-    }
-    fn merge(&mut self, other: &Self) {
-        self.add(other);
-        self.in_flight += other.in_flight;
-        self.oldest = self.oldest.max(other.oldest);
-    }
-    /// What was in flight before has ended since, or still is.
-    fn append(&mut self, next: &Self) {
-        self.add(next);
-        self.in_flight = next.in_flight;
-        self.oldest = next.oldest;
-    }
-}
-
 impl ItemsReport {
     /// Adds everything but what is in flight.
-    fn add(&mut self, other: &Self) {
+    pub(super) fn add(&mut self, other: &Self) {
         self.started += other.started;
         self.refused += other.refused;
         self.failed += other.failed;

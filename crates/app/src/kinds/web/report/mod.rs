@@ -1,0 +1,63 @@
+//! What the web reports: of items, or of pages.
+
+mod items;
+mod pages;
+
+use crate::{FigureInfo, FormInfo, KindReport, Value};
+
+pub(super) use items::Fetched;
+pub use items::{BySize, ItemsReport, RANGES};
+pub(super) use pages::LoadedPage;
+pub use pages::PagesReport;
+
+/// What became of items or of pages.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum WebReport {
+    /// Of items.
+    Items(Box<ItemsReport>),
+    /// Of pages.
+    Pages(Box<PagesReport>),
+}
+
+impl KindReport for WebReport {
+    fn forms() -> Vec<FormInfo> {
+        vec![items::FORM.info(), pages::FORM.info()]
+    }
+    fn figures(&self) -> Vec<(FigureInfo, Value)> {
+        match self {
+            Self::Items(report) => items::FORM.of(report),
+            Self::Pages(report) => pages::FORM.of(report),
+        }
+    }
+    fn merge(&mut self, other: &Self) {
+        match (self, other) {
+            (Self::Items(report), Self::Items(other)) => {
+                report.add(other);
+                report.in_flight += other.in_flight;
+                report.oldest = report.oldest.max(other.oldest);
+            }
+            (Self::Pages(report), Self::Pages(other)) => {
+                report.add(other);
+                report.in_flight += other.in_flight;
+                report.oldest = report.oldest.max(other.oldest);
+            }
+            (Self::Items(_) | Self::Pages(_), _) => {}
+        }
+    }
+    /// What was in flight before has ended since, or still is.
+    fn append(&mut self, next: &Self) {
+        match (self, next) {
+            (Self::Items(report), Self::Items(next)) => {
+                report.add(next);
+                report.in_flight = next.in_flight;
+                report.oldest = next.oldest;
+            }
+            (Self::Pages(report), Self::Pages(next)) => {
+                report.add(next);
+                report.in_flight = next.in_flight;
+                report.oldest = next.oldest;
+            }
+            (Self::Items(_) | Self::Pages(_), _) => {}
+        }
+    }
+}
