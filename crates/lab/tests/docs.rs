@@ -1,6 +1,9 @@
-//! The generated pages of `docs/reference` equal what their tables give: `scenario.md`, `queues.md`, `values.md`, `controls.md`.
+//! The generated pages of `docs/reference` equal what their tables give: `scenario.md`, `queues.md`, `values.md`, `controls.md`,
+//! `applications.md`.
 //! With `QUELL_BLESS=1` the tests rewrite them.
 
+#[path = "pages/applications.rs"]
+mod applications;
 #[path = "pages/scenario.rs"]
 mod scenario;
 

@@ -97,6 +97,12 @@ pub(crate) enum Command {
         /// Discipline to explain
         name: Option<String>,
     },
+    /// List the applications with their presets, or explain one
+    #[command(after_help = examples::APPS)]
+    Apps {
+        /// Application to explain
+        name: Option<String>,
+    },
     /// List the functions and markers of packet values, or the parameters of one
     #[command(after_help = examples::VALUES)]
     Values {

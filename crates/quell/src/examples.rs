@@ -59,6 +59,11 @@ Examples:
   quell queues
   quell queues dualpi2";
 
+pub(crate) const APPS: &str = "\
+Examples:
+  quell apps
+  quell apps web";
+
 pub(crate) const VALUES: &str = "\
 Examples:
   quell values

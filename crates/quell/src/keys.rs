@@ -15,7 +15,7 @@ pub(crate) fn keys(name: Option<&str>, page: &mut Page) -> Result<(), Failure> {
         }
         page.line("quell keys NAME explains a key, such as link.reverse or rtt.");
         page.line(
-            "quell queues, quell cc and quell values list the parameters of queues, controls and markers.",
+            "quell queues, quell cc, quell apps and quell values list the parameters of queues, controls, applications and markers.",
         );
         return Ok(());
     };

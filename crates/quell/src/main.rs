@@ -6,6 +6,7 @@
 
 mod alike;
 mod applications;
+mod apps;
 mod arguments;
 mod check;
 mod compare;
@@ -143,6 +144,7 @@ fn command() -> u8 {
         Command::New(arguments) => new::new(&arguments, &mut page),
         Command::Keys { name } => keys::keys(name.as_deref(), &mut page),
         Command::Queues { name } => queues::queues(name.as_deref(), &mut page),
+        Command::Apps { name } => apps::apps(name.as_deref(), &mut page),
         Command::Values { name } => values::values(name.as_deref(), &mut page),
         Command::Cc { action } => controls::controls(action.as_ref(), &mut page),
         Command::Kernel { action } => kernel::kernel(&action, &mut page),

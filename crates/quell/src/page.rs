@@ -44,8 +44,14 @@ impl Page {
 
     /// Adds words broken at the page's width, or earlier on a wide one, each line after `indent` spaces.
     pub(crate) fn paragraph(&mut self, indent: usize, text: &str) {
+        self.hanging(&" ".repeat(indent), text);
+    }
+
+    /// The same, but the first line after `head` instead of spaces.
+    pub(crate) fn hanging(&mut self, head: &str, text: &str) {
+        let indent = head.chars().count();
         let columns = self.columns.min(READABLE.max(indent + READABLE / 2));
-        let mut line = " ".repeat(indent);
+        let mut line = head.to_owned();
         let mut empty = true;
         for word in text.split_whitespace() {
             if !empty && line.chars().count() + 1 + word.chars().count() > columns {

@@ -93,9 +93,11 @@ fn details(parameter: &Parameter) -> Vec<String> {
     if let Some(opposite) = parameter.opposite {
         all.push(format!("Opposite: {opposite}."));
     }
-    all.push(format!(
-        "Source: {}.",
-        parameter.source.trim_end_matches('.')
-    ));
+    if !parameter.source.is_empty() {
+        all.push(format!(
+            "Source: {}.",
+            parameter.source.trim_end_matches('.')
+        ));
+    }
     all
 }

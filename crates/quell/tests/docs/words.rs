@@ -83,7 +83,7 @@ fn helps() -> Vec<(String, String)> {
 fn nobody_stumbles_over_help_readme_and_docs() {
     let helps = helps();
     assert!(helps.len() > 15, "{:?}", helps.len());
-    let lists = ["keys", "queues", "values", "cc", "doctor"];
+    let lists = ["keys", "queues", "values", "apps", "cc", "doctor"];
     let lists = lists.map(|command| (format!("quell {command}"), quell(&[command])));
     let pages = crate::pages();
     let pages = pages.into_iter().map(|page| (page.name, page.text));
