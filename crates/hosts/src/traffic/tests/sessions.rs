@@ -2,21 +2,22 @@
 
 use quell_app::exchange::Tls;
 use quell_app::kinds::web::Connection;
-use quell_app::{ItemsReport, KindReport as _, Web};
-use quell_units::Sizes;
+use quell_app::{AppConfig, ItemsReport, Web, WebReport};
+use quell_units::{Settings, Sizes};
 
 use super::*;
 
 /// Items of these sizes, so many per second.
 fn items(rate: u64, sizes: &str) -> Web {
+    let entry = quell_app::find("web").unwrap();
+    let Ok(AppConfig::Web(web)) = entry.configure(&Settings::new(entry.parameters)) else {
+        panic!("the defaults of web are refused")
+    };
     Web {
         rate: rate * 1_000_000,
         size: Sizes::parse(sizes).unwrap(),
-        connection: Connection::New,
         max_concurrent: 1_000,
-        request: Bytes::ZERO,
-        tls: Tls::None,
-        ideal: None,
+        ..web
     }
 }
 
@@ -35,14 +36,15 @@ fn upload(plan: FlowPlan) -> FlowPlan {
 }
 
 fn whole(flow: &FlowReport) -> ItemsReport {
-    let mut whole = ItemsReport::default();
-    for stretch in &flow.stretches {
-        let Report::Web(report) = &stretch.report else {
-            panic!("{stretch:?}")
-        };
-        whole.append(report);
-    }
-    whole
+    let reports = flow.stretches.iter().map(|stretch| stretch.report.clone());
+    let whole = reports.reduce(|mut whole, next| {
+        whole.append(&next);
+        whole
+    });
+    let Some(Report::Web(WebReport::Items(items))) = whole else {
+        panic!("{whole:?}")
+    };
+    *items
 }
 
 /// All items that began have completed, but for some at the end, and nothing went wrong.
