@@ -51,9 +51,11 @@
 pub mod contract;
 pub mod datagrams;
 pub mod durations;
+mod elementary;
 pub mod event;
 pub mod exchange;
 pub mod exponential;
+pub mod game;
 pub mod kind;
 pub mod kinds;
 pub mod laws;
@@ -61,6 +63,7 @@ pub mod message;
 pub mod normal;
 pub mod report;
 pub mod video;
+pub mod voice;
 
 pub use contract::{
     Action, Application, ConnectionId, Content, Data, Ends, Input, Role, Session, Transport, UNSENT,
@@ -74,7 +77,7 @@ pub use kinds::on_off::{BurstReport, OnOffReport};
 pub use kinds::transfer::TransferReport;
 pub use kinds::web::{ItemsReport, PagesReport, WebReport};
 pub use kinds::{
-    App, AppConfig, Bulk, Cbr, Entry, KINDS, NAMES, OnOff, Report, Transfer, Web, find,
+    App, AppConfig, Bulk, Cbr, Entry, Game, KINDS, NAMES, OnOff, Report, Transfer, Voice, Web, find,
 };
 pub use laws::{NumberedSizes, SizeLaw};
 pub use message::{Arrived, Deframer, Message, Piece};

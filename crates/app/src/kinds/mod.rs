@@ -251,6 +251,8 @@ applications! {
     on_off::OnOff,
     web::Web,
     rtc::Rtc,
+    voice::Voice,
+    game::Game,
 }
 
 /// The entry of `kind`.
