@@ -69,6 +69,8 @@ impl Traffic {
     ) -> Result<Self, TrafficError> {
         config.check()?;
         let places = setup::allow_open_files(&config.plans)?;
+        #[cfg(test)]
+        let places = config.places.unwrap_or(places);
         let shared = Shared::new(config.plans.len(), places, Box::new(listener));
         let shared = shared.map_err(|source| TrafficError::System {
             host: Host::Sender,

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::net::{IpAddr, SocketAddr};
 
-use quell_app::{AppConfig, Role, Transport};
+use quell_app::{AppConfig, Application, Report, Role, Session, Transport};
 use quell_units::{Ecn, Random, Time};
 
 use super::clock::Epoch;
@@ -44,7 +44,13 @@ pub struct FlowPlan {
     pub stop: Option<Time>,
     /// Random stream of the flow's application.
     pub random: Random,
+    /// What a test has in place of the application.
+    #[cfg(test)]
+    pub(super) script: Option<super::tests::Script>,
 }
+
+/// Either end of any application.
+pub(super) type AnyEnd = Box<dyn Application<Report = Report> + Send>;
 
 /// Traffic for one run.
 #[derive(Debug, Clone)]
@@ -61,6 +67,9 @@ pub struct TrafficConfig {
     pub connect_within: Time,
     /// The flows.
     pub plans: Vec<FlowPlan>,
+    /// The most open files that a test leaves for the connections of sessions.
+    #[cfg(test)]
+    pub(super) places: Option<u64>,
 }
 
 impl TrafficConfig {
@@ -78,6 +87,8 @@ impl TrafficConfig {
             boundaries: Vec::new(),
             connect_within: Self::CONNECT_WITHIN,
             plans,
+            #[cfg(test)]
+            places: None,
         }
     }
 
@@ -115,7 +126,11 @@ impl TrafficConfig {
 
 /// The host that makes the connections of flows of `app` whose data comes from `source`; the group's port is at the other one.
 pub fn opener(app: &AppConfig, source: Host) -> Host {
-    match app.session().map(|session| session.opener) {
+    opener_of(app.session(), source)
+}
+
+fn opener_of(session: Option<Session>, source: Host) -> Host {
+    match session.map(|session| session.opener) {
         None => Host::Sender,
         Some(Role::Sender) => source,
         Some(Role::Receiver) => source.other(),
@@ -137,12 +152,33 @@ impl FlowPlan {
         Some(Layout::of(datagrams, self.receiver.is_ipv4()))
     }
 
+    pub(super) fn session(&self) -> Option<Session> {
+        #[cfg(test)]
+        if let Some(script) = &self.script {
+            return Some(script.session);
+        }
+        self.app.session()
+    }
+
     pub(super) fn is_session(&self) -> bool {
-        self.app.session().is_some()
+        self.session().is_some()
     }
 
     pub(super) fn opener(&self) -> Host {
-        opener(&self.app, self.source)
+        opener_of(self.session(), self.source)
+    }
+
+    /// The application's end on this host.
+    pub(super) fn end(&self, host: Host) -> AnyEnd {
+        let role = match self.source == host {
+            true => Role::Sender,
+            false => Role::Receiver,
+        };
+        #[cfg(test)]
+        if let Some(script) = &self.script {
+            return (script.end)(role);
+        }
+        Box::new(self.app.end(role, self.random.clone()))
     }
 
     /// The address that connections are made from.
@@ -230,6 +266,7 @@ mod tests {
             datagram_ecn: Ecn::NotEct,
             start: Time::ZERO,
             stop: None,
+            script: None,
             random: Random::new(1, "plan"),
         }
     }

@@ -4,13 +4,28 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, UdpSocket};
 use std::sync::atomic::{AtomicU16, Ordering};
 use std::sync::mpsc;
 
-use quell_app::{Bulk, BulkReport, Cbr, Interval, Report};
+use quell_app::{Bulk, BulkReport, Cbr, Interval, Report, Role, Session};
 use quell_units::{Ecn, Random, Time};
 
+use super::plan::AnyEnd;
 use super::*;
 
 mod applications;
+mod scripts;
 mod sessions;
+
+/// A session that a test plays itself.
+#[derive(Clone)]
+pub(super) struct Script {
+    pub(super) session: Session,
+    pub(super) end: Arc<dyn Fn(Role) -> AnyEnd + Send + Sync>,
+}
+
+impl std::fmt::Debug for Script {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.session.fmt(f)
+    }
+}
 
 const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
@@ -48,6 +63,7 @@ fn bulk(group: usize, receiver: SocketAddr) -> FlowPlan {
         start: Time::ZERO,
         stop: None,
         random: Random::new(1, "flow"),
+        script: None,
     }
 }
 

@@ -11,13 +11,13 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use quell_app::{Action, App, Application as _, ConnectionId, Data, Event, Input, Role, Session};
+use quell_app::{Action, ConnectionId, Data, Event, Input, Session};
 use quell_units::Time;
 
 use super::clock::{Alarm, Epoch, Timers, Wish};
 use super::endpoint::Host;
 use super::error::{FlowFailure, doing};
-use super::plan::FlowPlan;
+use super::plan::{AnyEnd, FlowPlan};
 use super::poller::{Poller, Readiness, Token};
 use super::report::Stretch;
 use super::shared::{FlowShared, Shared};
@@ -73,7 +73,6 @@ enum State {
 }
 
 /// One end of a flow.
-#[derive(Debug)]
 pub(super) struct End {
     /// Index of the flow's plan, and of this end on its host.
     index: usize,
@@ -95,7 +94,7 @@ pub(super) struct End {
     flow_stop: Time,
     /// The same where data or datagrams come from here, or may, otherwise [`Time::MAX`].
     stop: Time,
-    app: App,
+    app: AnyEnd,
     /// The application may open one connection after another.
     renews: bool,
     wish: Wish,
@@ -137,7 +136,6 @@ impl End {
 
     pub(super) fn new(index: usize, plan: &FlowPlan, host: Host) -> Self {
         let source = plan.source == host;
-        let role = if source { Role::Sender } else { Role::Receiver };
         let datagrams = plan.app.datagrams();
         let both_ways = datagrams.is_some_and(|datagrams| datagrams.both_ways);
         Self {
@@ -147,7 +145,7 @@ impl End {
             opener: plan.opener(),
             client: plan.client(),
             server: plan.server(),
-            session: plan.app.session(),
+            session: plan.session(),
             congestion_control: plan.congestion_control.clone(),
             paced: plan.paced && source,
             flow_stop: plan.stop.unwrap_or(Time::MAX),
@@ -155,7 +153,7 @@ impl End {
                 .stop
                 .filter(|_| plan.stops_at(host))
                 .unwrap_or(Time::MAX),
-            app: plan.app.end(role, plan.random.clone()),
+            app: plan.end(host),
             renews: plan.app.renews(),
             wish: Wish::default(),
             up: None,
