@@ -16,7 +16,8 @@
 //! due it leaves on its own; 6. a full segment of the peer is known in advance, where Linux learns its size from
 //! what arrives (`tcp_measure_rcv_mss`), so that it may acknowledge the first small segments sooner; 7. the
 //! limit of one answer in 500 ms to segments outside the window counts pure ACKs only
-//! (`tcp_oow_rate_limited`), and challenge ACKs have no limit of their own.
+//! (`tcp_oow_rate_limited`), and challenge ACKs have no limit of their own; 8. a retransmission that data of
+//! the peer brings about acknowledges that data, while Linux sends it before it looks at the data.
 
 #[cfg(test)]
 mod tests;
@@ -43,8 +44,8 @@ pub struct Connection {
     is_reset: bool,
     /// A RST must be sent.
     owes_reset: bool,
-    /// When a segment outside the window was last answered.
-    last_answer: Option<Time>,
+    /// Tick at which a segment outside the window was last answered.
+    last_answer: Option<u64>,
 }
 
 impl Connection {
@@ -163,11 +164,10 @@ impl Connection {
         let is_acceptable = self.receiver.is_acceptable(start, end);
         if !is_acceptable && start == end && !segment.flags.has(Flags::SYN) {
             // A probe of an idle connection, or a pure ACK that others have overtaken.
-            if self
-                .last_answer
-                .is_none_or(|last| now - last >= INVALID_RATELIMIT)
-            {
-                self.last_answer = Some(now);
+            let ticks = self.receiver.ticks();
+            let (tick, least) = (ticks.at(now), ticks.count(INVALID_RATELIMIT));
+            if self.last_answer.is_none_or(|last| tick - last >= least) {
+                self.last_answer = Some(tick);
                 self.receiver.demand_ack();
             }
             return;
@@ -232,7 +232,7 @@ impl Connection {
     fn bare_ack(&mut self, now: Time) -> Option<Segment> {
         let mut ack = self.receiver.poll_bare(now)?;
         ack.sequence = self.sender.acceptable_seq();
-        self.sender.on_control_sent();
+        self.sender.on_control_sent(now);
         Some(ack)
     }
     /// `tcp_send_active_reset`.

@@ -54,6 +54,9 @@ impl DelayedAck {
             due: None,
         }
     }
+    pub(super) fn ticks(&self) -> Ticks {
+        self.ticks
+    }
     fn min(&self) -> u64 {
         self.ticks.count(MIN)
     }

@@ -38,6 +38,8 @@ pub(super) struct Feedback {
     syn_ack: Ecn,
     /// RFC 3168: CE has arrived, and no CWR since. DCTCP: the last arrival had CE (DCTCP.CE).
     echo: bool,
+    /// ECN-capable data has arrived (`TCP_ECN_SEEN`); not recorded by a receiver alone.
+    has_seen_ect: bool,
     accurate: Option<Box<Accurate>>,
 }
 
@@ -63,6 +65,7 @@ impl Feedback {
             syn: Ecn::NotEct,
             syn_ack: Ecn::NotEct,
             echo: false,
+            has_seen_ect: false,
             accurate: None,
         }
     }
@@ -244,6 +247,14 @@ impl Feedback {
                 Demand::Change(before)
             }
         }
+    }
+    /// Whether data of this field is not ECN-capable while other data was (`tcp_data_ecn_check`).
+    pub(super) fn lacks_ect(&mut self, ecn: Ecn) -> bool {
+        if self.agreed == FeedbackMode::Off {
+            return false;
+        }
+        self.has_seen_ect |= ecn != Ecn::NotEct;
+        ecn == Ecn::NotEct && self.has_seen_ect
     }
     /// CWR arrived: the sender has reduced its window.
     pub(super) fn on_window_reduced(&mut self) {

@@ -28,16 +28,17 @@ impl Receiver {
         };
         self.phase = Phase::SynReceived { at: now, attempt };
         self.syn_ack_wanted = false;
-        // Only time-outs double it (`reqsk_timeout`). A receiver alone counts repeated SYNs too.
-        let doublings = if self.is_half {
-            self.syn_ack_timeouts
-        } else {
-            attempt - 1
-        };
         if attempt == 1 {
             self.first_syn_ack = timestamp(now);
         }
-        self.syn_ack_due = Some(now + SYN_ACK_TIMEOUT * (1 << doublings.min(6)));
+        let wait = |doublings: u32| SYN_ACK_TIMEOUT * (1 << doublings.min(6));
+        // Only time-outs double it (`reqsk_timeout`), and it counts ticks. A receiver alone counts
+        // repeated SYNs too, and nanoseconds.
+        self.syn_ack_due = Some(if self.is_half {
+            self.ticks().after(now, wait(self.syn_ack_timeouts))
+        } else {
+            now + wait(attempt - 1)
+        });
         let (flags, ecn, option) = self.feedback.syn_ack(attempt, self.syn_ack_timeouts);
         let mut segment = self.ack(0, Flags(Flags::SYN | flags), now);
         segment.ecn = ecn;

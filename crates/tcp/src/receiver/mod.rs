@@ -266,12 +266,16 @@ impl Receiver {
         if segment.flags.has(Flags::FIN) && self.fin.is_none() {
             self.fin = Some(end - 1);
         }
-        if segment.flags.has(Flags::CWR) {
+        if segment.flags.has(Flags::CWR) && !(self.is_half && self.feedback.is_accurate()) {
             // The sender's window may now be a single segment, which must not wait for a second.
             self.feedback.on_window_reduced();
             self.ack_wanted = true;
         }
         match self.feedback.on_data(segment.ecn) {
+            // A retransmission, probably.
+            Demand::None if self.is_half && self.feedback.lacks_ect(segment.ecn) => {
+                self.delayed.enter_quick_phase(2);
+            }
             Demand::None => {}
             Demand::Quick => self.delayed.enter_quick_phase(2),
             Demand::Change(flags) => {

@@ -9,6 +9,7 @@ use crate::ecn::FeedbackMode;
 use crate::ecn::counters::Counters;
 use crate::ecn::decoder::Decoder;
 use crate::segment::Segment;
+use crate::ticks::Ticks;
 
 /// Bytes for options beside the timestamps, of 40 in all.
 const OPTION_ROOM: u32 = 40 - 12;
@@ -79,6 +80,10 @@ impl Receiver {
         }
     }
 
+    /// The clock of this host's timers.
+    pub(crate) fn ticks(&self) -> Ticks {
+        self.delayed.ticks()
+    }
     /// Next number expected (RCV.NXT).
     pub(crate) fn rcv_nxt(&self) -> u64 {
         self.reassembly.rcv_nxt()

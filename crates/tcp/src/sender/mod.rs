@@ -127,6 +127,8 @@ pub struct Sender {
     last_stamp: Time,
     /// Time of the last departure of data (`lsndtime`).
     last_departure: Time,
+    /// Time of the last departure of an ACK without data of the other half of a connection.
+    last_control: Time,
     forced: Option<Forced>,
     /// The peer's latest timestamp, and the timestamp that it echoed last.
     ts_recent: Time,
@@ -191,6 +193,7 @@ impl Sender {
             snd_sml: 0,
             last_stamp: Time::ZERO,
             last_departure: Time::ZERO,
+            last_control: Time::ZERO,
             forced: None,
             ts_recent: Time::ZERO,
             rcv_tsecr: Time::ZERO,

@@ -35,6 +35,8 @@ pub(super) struct Rack {
     pub(super) dsack_seen: bool,
     /// Segments delivered when the window was last raised.
     last_delivered: u64,
+    /// Least time to wait for a segment; less counts as none.
+    grain: Time,
 }
 
 impl Rack {
@@ -48,7 +50,13 @@ impl Rack {
             reo_wnd_persist: 0,
             dsack_seen: false,
             last_delivered: 0,
+            grain: Time::from_nanos(1),
         }
+    }
+    /// Times are compared in microseconds, as in Linux: segments of one burst count as sent together. A
+    /// sender alone tells them apart, and waits for those that the last ACK did not reach.
+    pub(super) fn count_in_microseconds(&mut self) {
+        self.grain = Time::from_micros(1);
     }
 
     /// A segment is delivered (RFC 8985 section 6.2, reo_wnd_steps 1 and 2).
@@ -100,7 +108,7 @@ impl Rack {
                 return None;
             }
             let left = patience - (now - sent);
-            if left.is_zero() {
+            if left < self.grain {
                 return Some(true);
             }
             scanned += 1;

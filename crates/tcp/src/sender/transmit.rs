@@ -298,6 +298,9 @@ impl Sender {
         if self.ecn.is_accurate() {
             flags |= self.ecn.ace_flags();
         }
+        if self.is_half && self.ends_write(payload, entry.start() + u64::from(payload)) {
+            flags |= Flags::PSH;
+        }
         self.on_departure(payload, index, now);
         Segment {
             sequence: entry.start(),
@@ -423,7 +426,7 @@ impl Sender {
         if self.burst.has_begun() {
             self.queue.on_burst(sequence);
         }
-        if may_push && self.has_ended_burst() {
+        if (may_push && self.has_ended_burst()) || (self.is_half && self.ends_write(payload, end)) {
             flags |= Flags::PSH;
         }
         Segment {

@@ -157,8 +157,9 @@ impl Sender {
     }
     fn defer_reason(&self, left: u64, in_flight: u32, now: Time) -> Option<SendLimit> {
         let mss = u64::from(self.mss);
-        // The last departure may be planned for later.
-        let stamp = self.last_departure.max(self.pacing.next());
+        // The last departure may be planned for later (`tcp_wstamp_ns`).
+        let last = self.last_departure.max(self.last_control);
+        let stamp = last.max(self.pacing.next());
         if now > stamp + PATIENCE {
             return None;
         }

@@ -15,6 +15,7 @@ impl Sender {
     pub(crate) fn join(&mut self) {
         self.is_half = true;
         self.timers.begin_linearly();
+        self.rack.count_in_microseconds();
     }
     /// Whether it has sent its SYN, or is about to, and waits for an answer.
     pub(crate) fn is_opening(&self) -> bool {
@@ -48,6 +49,11 @@ impl Sender {
     pub(crate) fn set_options(&mut self, bytes: u32) {
         self.mss_now = self.mss.saturating_sub(bytes).max(1);
     }
+    /// Whether `payload` bytes up to `end` are the last that the application has written so far
+    /// (`tcp_mark_push`). A sender alone leaves this out.
+    pub(super) fn ends_write(&self, payload: u32, end: u64) -> bool {
+        payload > 0 && end == self.write_seq
+    }
     /// Sequence number of a segment without data (`tcp_acceptable_seq`).
     pub(crate) fn acceptable_seq(&self) -> u64 {
         self.board.snd_nxt().min(self.wnd_end).max(self.snd_una)
@@ -57,7 +63,8 @@ impl Sender {
         self.ack_wanted
     }
     /// The receiving half has sent an ACK without data.
-    pub(crate) fn on_control_sent(&mut self) {
+    pub(crate) fn on_control_sent(&mut self, now: Time) {
+        self.last_control = now;
         self.ecn.on_control_sent();
     }
     /// Whether data reports nothing that this half does not know, as most segments do where data flows
