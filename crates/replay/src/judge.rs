@@ -39,7 +39,7 @@ pub fn judge(script: &Script, transcript: &Transcript, subject: &Subject) -> Vec
             Event::Leave(segments) => segments.iter().map(|segment| (line, segment)).collect(),
             _ => Vec::new(),
         });
-    let show = |departure: &Departure| describe(&[*departure], transcript.sends_data);
+    let show = |departure: &Departure| describe(&[*departure], transcript.carries);
     for (line, expected) in expected {
         let wanted = Departure {
             at: line.at,
@@ -162,7 +162,7 @@ mod tests {
             state: State::Open,
         };
         Transcript {
-            sends_data: true,
+            carries: crate::script::Carries::Data,
             departures: leave.collect(),
             states: vec![(Time::from_millis(30), state)],
         }

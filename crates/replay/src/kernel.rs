@@ -32,7 +32,7 @@ use quell_units::{Random, Time};
 use serde::{Deserialize, Serialize};
 
 use crate::play::{Doing as _, ReplayError};
-use crate::script::{End, Script};
+use crate::script::Script;
 use crate::state::SenderState;
 use crate::transcript::{Departure, Transcript};
 use crate::wire::Numbers;
@@ -157,7 +157,7 @@ fn transcript(script: &Script, record: &Record) -> Transcript {
         .iter()
         .map(|(at, state)| (Time::from_nanos(*at), *state));
     Transcript {
-        sends_data: matches!(script.end, End::Sender(_)),
+        carries: script.end.carries(),
         departures: departures.collect(),
         states: states.collect(),
     }

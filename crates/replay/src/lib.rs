@@ -21,7 +21,8 @@
 //! 198 is cwnd 7 ssthresh 7 Recovery
 //! ```
 //!
-//! The settings come first, one per line: `sender CONTROL` or `receiver`; `ecn off`, `ecn classic` or `ecn accurate` (default: off); `timestamps`
+//! The settings come first, one per line: `sender CONTROL` or `receiver`, or for data in both directions `client CONTROL`, which opens, or `server
+//! CONTROL`, which is connected to; `ecn off`, `ecn classic` or `ecn accurate` (default: off); `timestamps`
 //! (default: none); `kernel 6.18`, the oldest Linux that has what the script tests. `#` begins a comment.
 //!
 //! Every other line is a time and an event. The time is in milliseconds since the script began; `+5` counts from the line before.
@@ -29,7 +30,9 @@
 //! | event | meaning |
 //! | --- | --- |
 //! | `open` | the end under test starts the handshake |
-//! | `write 10` | its application writes 10 segments |
+//! | `write 10` | its application writes 10 segments; `write 300B` in bytes |
+//! | `close` | its application closes its stream and goes on reading |
+//! | `abort` | its application ends the connection at once |
 //! | `< SEGMENT` | the segment arrives at it |
 //! | `> SEGMENT` | it sends the segment at this time, and nothing else before the next `>` |
 //! | `is cwnd 7 ssthresh none resent 1 Open` | its state: windows in segments, number of retransmissions, state of loss recovery |
@@ -47,11 +50,15 @@
 //! | `ack 3` | everything before segment 3 is acknowledged; `ack 3500B` in bytes |
 //! | `sack 5-7 9-9` | segments 5 to 7 and 9 have arrived, in this order; `sack 200:700` in bytes |
 //! | `win 20` | receive window in segments; `win 65535B` in bytes. An arriving segment without it has 524 280 bytes. The window of a leaving segment is compared only if the line has this word |
-//! | `ECE` `CWR` `AE` `FIN` | flags. ACK is set on everything but the first SYN |
+//! | `ECE` `CWR` `AE` `FIN` `RST` | flags. ACK is set on everything but the first SYN |
 //! | `ace 6` | the three flags AE, CWR, ECE as a number |
 //! | `ect0` `ect1` `ce` | the ECN field of the IP header (default: Not-ECT) |
 //! | `e1b 1 ceb 1001 e0b 1` | arriving: AccECN option with these counters in this order (default: no option). Leaving: what the other end knows of these counters afterwards |
 //! | `echo 100` | echoes the timestamp of what left at this time (default: of what left last) |
+//!
+//! A segment of a client or server, or for one, has numbers and an acknowledgement: `3-5P ack 2`. Without `ack` it acknowledges what the one before
+//! it in the same direction did. `ack 2` alone has no payload, and `FIN` as the first word is the FIN alone, with its own number each time. The
+//! application reads everything at once, and writes at once where that is in the line behind.
 //!
 //! # What is compared, and what is normalised
 //!

@@ -2,8 +2,8 @@
 
 use quell_tcp::cc::State as ModelState;
 use quell_tcp::{
-    AccEcnOptionUse, CcConfig, EctScope, ReceiveBuffer, Receiver, ReceiverConfig, Segment, Sender,
-    SenderConfig, Ticks,
+    AccEcnOptionUse, CcConfig, Connection, EctScope, ReceiveBuffer, Receiver, ReceiverConfig,
+    Segment, Sender, SenderConfig, Ticks,
 };
 use quell_units::{Bytes, Time};
 
@@ -43,7 +43,7 @@ pub fn replay(script: &Script) -> Result<Transcript, ReplayError> {
         }
     });
     Ok(Transcript {
-        sends_data: matches!(script.end, End::Sender(_)),
+        carries: script.end.carries(),
         departures: departures.collect(),
         states,
     })
@@ -52,6 +52,7 @@ pub fn replay(script: &Script) -> Result<Transcript, ReplayError> {
 enum Tcp {
     Sender(Box<Sender>),
     Receiver(Box<Receiver>),
+    Both(Box<Connection>),
 }
 
 struct Model {
@@ -65,27 +66,32 @@ impl Model {
     fn new(script: &Script) -> Result<Self, ReplayError> {
         let ticks = Ticks::new(HZ, PHASE);
         let ect_scope = (script.ecn == EcnSetting::Accurate).then_some(EctScope::Established);
-        let tcp = match &script.end {
-            End::Sender(name) => {
-                let control = CcConfig::new(name, &[]).and_then(Result::ok);
-                let control = control.ok_or_else(|| ReplayError::Control(name.clone()))?;
-                Tcp::Sender(Box::new(Sender::new(&SenderConfig {
-                    ecn: script.ecn.mode(),
-                    ect_scope,
-                    // `tcp_ecn_option`, Linux's default.
-                    accecn_option: AccEcnOptionUse::Always,
-                    mss: MSS,
-                    ticks,
-                    ..SenderConfig::new(control)
-                })))
-            }
-            End::Receiver => Tcp::Receiver(Box::new(Receiver::new(&ReceiverConfig {
+        let sender = |name: &str| {
+            let control = CcConfig::new(name, &[]).and_then(Result::ok);
+            let control = control.ok_or_else(|| ReplayError::Control(name.to_owned()))?;
+            Ok::<_, ReplayError>(SenderConfig {
+                ecn: script.ecn.mode(),
                 ect_scope,
+                // `tcp_ecn_option`, Linux's default.
+                accecn_option: AccEcnOptionUse::Always,
                 mss: MSS,
-                buffer: Some(BUFFER),
                 ticks,
-                ..ReceiverConfig::new(script.ecn.mode())
-            }))),
+                ..SenderConfig::new(control)
+            })
+        };
+        let receiver = ReceiverConfig {
+            ect_scope,
+            mss: MSS,
+            buffer: Some(BUFFER),
+            ticks,
+            ..ReceiverConfig::new(script.ecn.mode())
+        };
+        let tcp = match &script.end {
+            End::Sender(name) => Tcp::Sender(Box::new(Sender::new(&sender(name)?))),
+            End::Receiver => Tcp::Receiver(Box::new(Receiver::new(&receiver))),
+            End::Client(name) | End::Server(name) => {
+                Tcp::Both(Box::new(Connection::new(&sender(name)?, &receiver)))
+            }
         };
         Ok(Self {
             tcp,
@@ -99,6 +105,7 @@ impl Model {
         while let Some(segment) = match &mut self.tcp {
             Tcp::Sender(sender) => sender.poll(at),
             Tcp::Receiver(receiver) => receiver.poll(at),
+            Tcp::Both(end) => end.poll(at),
         } {
             self.departures.push(Departure { at, segment });
         }
@@ -107,6 +114,7 @@ impl Model {
         match &self.tcp {
             Tcp::Sender(sender) => sender.next_timer(),
             Tcp::Receiver(receiver) => receiver.next_timer(),
+            Tcp::Both(end) => end.next_timer(),
         }
     }
     /// What is echoed by what arrives now: the timestamp of the last departure, or of the last at `echo`.
@@ -130,6 +138,7 @@ impl Endpoint for Model {
             match &mut self.tcp {
                 Tcp::Sender(sender) => sender.on_timer(self.now),
                 Tcp::Receiver(receiver) => receiver.on_timer(self.now),
+                Tcp::Both(end) => end.on_timer(self.now),
             }
             self.poll();
         }
@@ -137,15 +146,33 @@ impl Endpoint for Model {
         Ok(())
     }
     fn open(&mut self) -> Result<(), ReplayError> {
-        if let Tcp::Sender(sender) = &mut self.tcp {
-            sender.open(self.now);
+        match &mut self.tcp {
+            Tcp::Sender(sender) => sender.open(self.now),
+            Tcp::Receiver(_) => {}
+            Tcp::Both(end) => end.open(self.now),
         }
         self.poll();
         Ok(())
     }
     fn write(&mut self, bytes: u64) -> Result<(), ReplayError> {
-        if let Tcp::Sender(sender) = &mut self.tcp {
-            sender.write(bytes);
+        match &mut self.tcp {
+            Tcp::Sender(sender) => sender.write(bytes),
+            Tcp::Receiver(_) => {}
+            Tcp::Both(end) => end.write(bytes),
+        }
+        self.poll();
+        Ok(())
+    }
+    fn close(&mut self) -> Result<(), ReplayError> {
+        if let Tcp::Both(end) = &mut self.tcp {
+            end.close();
+        }
+        self.poll();
+        Ok(())
+    }
+    fn abort(&mut self) -> Result<(), ReplayError> {
+        if let Tcp::Both(end) = &mut self.tcp {
+            end.abort();
         }
         self.poll();
         Ok(())
@@ -160,13 +187,16 @@ impl Endpoint for Model {
         match &mut self.tcp {
             Tcp::Sender(sender) => sender.on_segment(&segment, self.now),
             Tcp::Receiver(receiver) => receiver.on_segment(&segment, self.now),
+            Tcp::Both(end) => end.on_segment(&segment, self.now),
         }
         self.poll();
         Ok(())
     }
     fn state(&mut self) -> Result<SenderState, ReplayError> {
-        let Tcp::Sender(sender) = &self.tcp else {
-            return Err(ReplayError::NoSender);
+        let sender = match &self.tcp {
+            Tcp::Sender(sender) => sender,
+            Tcp::Receiver(_) => return Err(ReplayError::NoSender),
+            Tcp::Both(end) => end.sender(),
         };
         let stats = sender.stats();
         Ok(SenderState {

@@ -68,6 +68,10 @@ pub(crate) trait Endpoint {
     fn open(&mut self) -> Result<(), ReplayError>;
     /// Its application writes so many bytes.
     fn write(&mut self, bytes: u64) -> Result<(), ReplayError>;
+    /// Its application closes its stream.
+    fn close(&mut self) -> Result<(), ReplayError>;
+    /// Its application ends the connection.
+    fn abort(&mut self) -> Result<(), ReplayError>;
     /// A segment arrives.
     fn arrive(&mut self, arrival: &Arrival) -> Result<(), ReplayError>;
     /// Its state, if it is a sender.
@@ -86,6 +90,8 @@ pub(crate) fn play(
         match &line.event {
             Event::Open => end.open()?,
             Event::Write(bytes) => end.write(*bytes)?,
+            Event::Close => end.close()?,
+            Event::Abort => end.abort()?,
             Event::Arrive(arrivals) => arrivals
                 .iter()
                 .try_for_each(|arrival| end.arrive(arrival))?,

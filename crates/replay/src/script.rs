@@ -27,6 +27,48 @@ pub enum End {
     Sender(String),
     /// It is connected to and receives the data.
     Receiver,
+    /// It opens the connection, and data flows both ways; its congestion control.
+    Client(String),
+    /// The same, and it is connected to.
+    Server(String),
+}
+
+impl End {
+    /// Whether it opens the connection.
+    pub fn opens(&self) -> bool {
+        matches!(self, Self::Sender(_) | Self::Client(_))
+    }
+    /// Whether data flows both ways.
+    pub fn is_two_way(&self) -> bool {
+        matches!(self, Self::Client(_) | Self::Server(_))
+    }
+    /// Its congestion control.
+    pub fn control(&self) -> Option<&str> {
+        match self {
+            Self::Sender(name) | Self::Client(name) | Self::Server(name) => Some(name),
+            Self::Receiver => None,
+        }
+    }
+    /// What its segments say that is worth a word.
+    pub(crate) fn carries(&self) -> Carries {
+        match self {
+            Self::Sender(_) => Carries::Data,
+            Self::Receiver => Carries::Acknowledgements,
+            Self::Client(_) | Self::Server(_) => Carries::Both,
+        }
+    }
+}
+
+/// What the segments of an end say that is worth a word.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Carries {
+    /// Numbers of data.
+    #[default]
+    Data,
+    /// Acknowledgements.
+    Acknowledgements,
+    /// Both.
+    Both,
 }
 
 /// What negotiates ECN.
@@ -105,6 +147,10 @@ pub enum Event {
     Open,
     /// Its application writes so many bytes.
     Write(u64),
+    /// Its application closes its stream, and goes on reading (`SHUT_WR`).
+    Close,
+    /// Its application ends the connection at once.
+    Abort,
     /// These arrive.
     Arrive(Vec<Arrival>),
     /// These leave.

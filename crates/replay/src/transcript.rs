@@ -7,7 +7,7 @@ use std::fmt::{self, Write as _};
 use quell_tcp::{Flags, Order, Segment};
 use quell_units::{Ecn, Time};
 
-use crate::script::MSS;
+use crate::script::{Carries, MSS};
 use crate::state::SenderState;
 
 /// A segment that left.
@@ -22,8 +22,8 @@ pub struct Departure {
 /// What the end under test has done.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Transcript {
-    /// Whether it is of a sender of data.
-    pub sends_data: bool,
+    /// What its segments say.
+    pub carries: Carries,
     /// In the order in which they left.
     pub departures: Vec<Departure>,
     /// For each line of the script that says `is`: when, and the state.
@@ -32,7 +32,7 @@ pub struct Transcript {
 
 /// What left together, as one line of a script: same time, flags but PSH, and everything else but the numbers. Its end under test sends the
 /// data, or acknowledges it.
-pub(crate) fn describe(together: &[Departure], sends_data: bool) -> String {
+pub(crate) fn describe(together: &[Departure], carries: Carries) -> String {
     let Some(first) = together.first() else {
         return String::new();
     };
@@ -57,9 +57,16 @@ pub(crate) fn describe(together: &[Departure], sends_data: bool) -> String {
                 )
             }
             0 if segment.flags.has(Flags::SYN) => write!(line, " SYN"),
-            0 if !sends_data => write!(line, " ack {}", position(segment.acknowledgement)),
+            0 if is_lone_fin(segment, carries) => write!(line, " FIN"),
+            0 if carries == Carries::Acknowledgements => {
+                write!(line, " ack {}", position(segment.acknowledgement))
+            }
             // Streams are written in whole segments, so an old number is that of a probe.
-            0 if number(segment.sequence + 1) > number(segment.sequence) => write!(line, " probe"),
+            0 if carries == Carries::Data
+                && number(segment.sequence + 1) > number(segment.sequence) =>
+            {
+                write!(line, " probe")
+            }
             0 => write!(line, " empty"),
             payload => {
                 let end = segment.sequence + u64::from(payload);
@@ -71,11 +78,22 @@ pub(crate) fn describe(together: &[Departure], sends_data: bool) -> String {
         }
         rest = &rest[run..];
     }
-    line.push_str(&attributes(&first.segment));
-    if !sends_data {
+    if carries == Carries::Both && first.segment.flags.has(Flags::ACK) {
+        let _ = write!(line, " ack {}", position(first.segment.acknowledgement));
+    }
+    let mut rest = first.segment;
+    if is_lone_fin(&rest, carries) {
+        rest.flags.0 &= !Flags::FIN;
+    }
+    line.push_str(&attributes(&rest));
+    if carries == Carries::Acknowledgements {
         let _ = write!(line, " win {}B", first.segment.window);
     }
     line
+}
+
+fn is_lone_fin(segment: &Segment, carries: Carries) -> bool {
+    carries == Carries::Both && segment.payload == 0 && segment.flags.has(Flags::FIN)
 }
 
 fn number(byte: u64) -> u64 {
@@ -150,7 +168,7 @@ impl fmt::Display for Transcript {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let together = self.departures.chunk_by(is_alike);
         let mut lines: Vec<(Time, String)> = together
-            .map(|part| (part[0].at, describe(part, self.sends_data)))
+            .map(|part| (part[0].at, describe(part, self.carries)))
             .collect();
         let states = self.states.iter();
         lines.extend(states.map(|(at, state)| (*at, format!("{} {state}", millis(*at)))));

@@ -39,9 +39,10 @@ const OPTION_TIMESTAMPS: u8 = 8;
 pub(crate) const TIMESTAMPS: u32 = 12;
 
 /// The bits of a TCP header's bytes 12 and 13, and what they are in a segment.
-const FLAGS: [(u16, u16); 7] = [
+const FLAGS: [(u16, u16); 8] = [
     (0x001, Flags::FIN),
     (0x002, Flags::SYN),
+    (0x004, Flags::RST),
     (0x008, Flags::PSH),
     (0x010, Flags::ACK),
     (0x040, Flags::ECE),

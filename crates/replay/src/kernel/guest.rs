@@ -26,9 +26,10 @@ use quell_link::{Port, monotonic};
 use quell_units::Time;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::{Errno, read, write};
-use rustix::net::sockopt::{set_socket_reuseaddr, set_tcp_congestion};
+use rustix::net::sockopt::{set_socket_linger, set_socket_reuseaddr, set_tcp_congestion};
 use rustix::net::{
-    AddressFamily, SocketFlags, SocketType, accept_with, bind, connect, listen, socket_with,
+    AddressFamily, Shutdown, SocketFlags, SocketType, accept_with, bind, connect, listen, shutdown,
+    socket_with,
 };
 use rustix::time::{
     Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create,
@@ -131,6 +132,22 @@ enum Socket {
     Sender(OwnedFd),
     Listener(OwnedFd),
     Receiver(OwnedFd),
+    /// Of a client or server: connected, or not yet.
+    Both(OwnedFd),
+    /// Of an end that has aborted.
+    Gone,
+}
+
+impl Socket {
+    fn open(&self) -> Option<&OwnedFd> {
+        match self {
+            Self::Sender(socket)
+            | Self::Listener(socket)
+            | Self::Receiver(socket)
+            | Self::Both(socket) => Some(socket),
+            Self::Gone => None,
+        }
+    }
 }
 
 /// The end under test, and what has left it.
@@ -142,8 +159,13 @@ struct LinuxEnd {
     zero: Time,
     has_timestamps: bool,
     numbers: Numbers,
-    /// What the application has still to write.
+    /// What the application has still to write, and whether it closes then.
     unwritten: u64,
+    closes: bool,
+    /// It may read, and there may be more to read.
+    reads: bool,
+    /// Data flows both ways once a connection is accepted.
+    is_two_way: bool,
     frames: Vec<(u64, Vec<u8>)>,
     /// When something left, with its timestamp.
     timestamps: Vec<(Time, u32)>,
@@ -156,13 +178,14 @@ impl LinuxEnd {
             .doing("open a socket")?;
         set_socket_reuseaddr(&socket, true).doing("set up a socket")?;
         bind(&socket, &SocketAddrV4::new(LOCAL, PORT)).doing("bind a socket")?;
+        if let Some(control) = script.end.control() {
+            set_tcp_congestion(&socket, control)
+                .map_err(|_| ReplayError::Control(control.to_owned()))?;
+        }
         let socket = match &script.end {
-            End::Sender(control) => {
-                set_tcp_congestion(&socket, control)
-                    .map_err(|_| ReplayError::Control(control.clone()))?;
-                Socket::Sender(socket)
-            }
-            End::Receiver => {
+            End::Sender(_) => Socket::Sender(socket),
+            End::Client(_) => Socket::Both(socket),
+            End::Receiver | End::Server(_) => {
                 listen(&socket, 1).doing("listen")?;
                 Socket::Listener(socket)
             }
@@ -180,6 +203,9 @@ impl LinuxEnd {
             has_timestamps: script.timestamps,
             numbers: Numbers::default(),
             unwritten: 0,
+            closes: false,
+            reads: !script.end.opens(),
+            is_two_way: script.end.is_two_way(),
             frames: Vec::new(),
             timestamps: Vec::new(),
         })
@@ -195,27 +221,36 @@ impl LinuxEnd {
         self.take_down()?;
         if let Socket::Listener(listener) = &self.socket {
             match accept_with(listener, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK) {
+                Ok(connection) if self.is_two_way => self.socket = Socket::Both(connection),
                 Ok(connection) => self.socket = Socket::Receiver(connection),
                 Err(Errno::AGAIN) => {}
                 Err(error) => return Err(error).doing("accept"),
             }
         }
-        match &self.socket {
-            Socket::Receiver(socket) => {
-                let mut buffer = vec![0; 1 << 16];
-                while !matches!(read(socket, &mut buffer), Ok(0) | Err(_)) {}
-            }
-            Socket::Sender(socket) => {
-                // All of it at once: where a write ends shows in what leaves.
-                while self.unwritten > 0 {
-                    match write(socket, &vec![0; self.unwritten as usize]) {
-                        Ok(written) => self.unwritten -= written as u64,
-                        Err(Errno::AGAIN) => break,
-                        Err(error) => return Err(error).doing("write"),
-                    }
+        if let Socket::Receiver(socket) | Socket::Both(socket) = &self.socket {
+            let mut buffer = vec![0; 1 << 16];
+            while self.reads {
+                match read(socket, &mut buffer) {
+                    Ok(0) => self.reads = false,
+                    Ok(_) => {}
+                    Err(Errno::AGAIN) => break,
+                    Err(_) => self.reads = false,
                 }
             }
-            Socket::Listener(_) => {}
+        }
+        if let Socket::Sender(socket) | Socket::Both(socket) = &self.socket {
+            // All of it at once: where a write ends shows in what leaves.
+            while self.unwritten > 0 {
+                match write(socket, &vec![0; self.unwritten as usize]) {
+                    Ok(written) => self.unwritten -= written as u64,
+                    Err(Errno::AGAIN) => break,
+                    Err(error) => return Err(error).doing("write"),
+                }
+            }
+            if self.closes && self.unwritten == 0 {
+                self.closes = false;
+                shutdown(socket, Shutdown::Write).doing("close")?;
+            }
         }
         self.take_down()
     }
@@ -256,40 +291,50 @@ impl Endpoint for LinuxEnd {
         timerfd_settime(&self.timer, TimerfdTimerFlags::ABSTIME, &due).doing("set a timer")?;
         loop {
             self.work()?;
-            let (socket, wanted) = match &self.socket {
-                Socket::Sender(socket) if self.unwritten > 0 => (socket, PollFlags::OUT),
-                // Nothing is awaited of it.
-                Socket::Sender(socket) => (socket, PollFlags::empty()),
-                Socket::Listener(socket) | Socket::Receiver(socket) => (socket, PollFlags::IN),
-            };
-            let mut waits = [
+            let mut wanted = PollFlags::empty();
+            if self.unwritten > 0 {
+                wanted |= PollFlags::OUT;
+            }
+            if self.reads {
+                wanted |= PollFlags::IN;
+            }
+            let mut waits = vec![
                 PollFd::from_borrowed_fd(self.timer.as_fd(), PollFlags::IN),
                 PollFd::from_borrowed_fd(self.wire.as_fd(), PollFlags::IN),
-                PollFd::from_borrowed_fd(socket.as_fd(), wanted),
             ];
-            // A socket that is not connected always has something to say.
-            let waits = if wanted.is_empty() {
-                &mut waits[..2]
-            } else {
-                &mut waits[..]
-            };
-            poll(waits, None).doing("wait")?;
+            // A socket that is not connected, or at its end, always has something to say.
+            if let Some(socket) = self.socket.open().filter(|_| !wanted.is_empty()) {
+                waits.push(PollFd::from_borrowed_fd(socket.as_fd(), wanted));
+            }
+            poll(&mut waits, None).doing("wait")?;
             if !waits[0].revents().is_empty() {
                 return self.work();
             }
         }
     }
     fn open(&mut self) -> Result<(), ReplayError> {
-        if let Socket::Sender(socket) = &self.socket {
+        if let Socket::Sender(socket) | Socket::Both(socket) = &self.socket {
             match connect(socket, &SocketAddrV4::new(REMOTE, PORT)) {
                 Ok(()) | Err(Errno::INPROGRESS) => {}
                 Err(error) => return Err(error).doing("connect"),
             }
+            self.reads = self.is_two_way;
         }
         self.work()
     }
     fn write(&mut self, bytes: u64) -> Result<(), ReplayError> {
         self.unwritten += bytes;
+        self.work()
+    }
+    fn close(&mut self) -> Result<(), ReplayError> {
+        self.closes = true;
+        self.work()
+    }
+    fn abort(&mut self) -> Result<(), ReplayError> {
+        if let Socket::Both(socket) = &self.socket {
+            set_socket_linger(socket, Some(Duration::ZERO)).doing("set up a socket")?;
+            self.socket = Socket::Gone;
+        }
         self.work()
     }
     fn arrive(&mut self, arrival: &Arrival) -> Result<(), ReplayError> {
@@ -311,7 +356,7 @@ impl Endpoint for LinuxEnd {
         self.work()
     }
     fn state(&mut self) -> Result<SenderState, ReplayError> {
-        let Socket::Sender(socket) = &self.socket else {
+        let (Socket::Sender(socket) | Socket::Both(socket)) = &self.socket else {
             return Err(ReplayError::NoSender);
         };
         let state = CongestionState::of(socket).doing("ask for the state of a connection")?;

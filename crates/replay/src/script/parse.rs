@@ -1,5 +1,7 @@
 //! Reads the language.
 
+mod two_way;
+
 use quell_kernel::store::Version;
 use quell_tcp::{AccEcnOption, Flags, Order, Sack, Segment};
 use quell_units::{Ecn, Time};
@@ -75,6 +77,12 @@ struct Reader {
     next: u64,
     /// First byte of the stream that is not acknowledged.
     una: u64,
+    /// Where data flows both ways: of the stream that arrives and of the one that leaves, the first number
+    /// that has not been sent, and the first that is not acknowledged.
+    nexts: [u64; 2],
+    unas: [u64; 2],
+    /// Where they end.
+    fins: [Option<u64>; 2],
 }
 
 impl Reader {
@@ -83,6 +91,8 @@ impl Reader {
         match first {
             "sender" => self.set_end(End::Sender(words.need("a congestion control")?.to_owned())),
             "receiver" => self.set_end(End::Receiver),
+            "client" => self.set_end(End::Client(words.need("a congestion control")?.to_owned())),
+            "server" => self.set_end(End::Server(words.need("a congestion control")?.to_owned())),
             "timestamps" => {
                 self.timestamps = true;
                 Ok(())
@@ -141,18 +151,17 @@ impl Reader {
     }
 
     fn event(&mut self, words: &mut Words<'_>) -> Parsed<Event> {
-        let is_sender = match &self.end {
-            None => return Err("`sender` or `receiver` comes first".to_owned()),
-            Some(end) => matches!(end, End::Sender(_)),
+        let Some(end) = self.end.clone() else {
+            return Err("`sender`, `receiver`, `client` or `server` comes first".to_owned());
         };
         match words.need("an event")? {
-            "open" if is_sender => Ok(Event::Open),
-            "write" if is_sender => Ok(Event::Write(
-                words.number::<u64>("number")? * u64::from(MSS),
-            )),
-            "open" | "write" => Err("a receiver neither opens nor writes".to_owned()),
+            "open" if end.opens() => Ok(Event::Open),
+            "write" if end != End::Receiver => Ok(Event::Write(position(words.need("a number")?)?)),
+            "close" if end.is_two_way() => Ok(Event::Close),
+            "abort" if end.is_two_way() => Ok(Event::Abort),
+            "open" | "write" => Err("this end neither opens nor writes".to_owned()),
             "<" => {
-                let (segments, said) = self.segments(words, false, is_sender)?;
+                let (segments, said) = self.segments(words, false, &end)?;
                 let window = said.window.unwrap_or(WINDOW);
                 if window % (1 << WINDOW_SCALE) > 0 || window > WINDOW {
                     return Err(format!("a window of {window} bytes cannot be said"));
@@ -176,7 +185,7 @@ impl Reader {
                 Ok(Event::Arrive(segments.into_iter().map(arrival).collect()))
             }
             ">" => {
-                let (segments, said) = self.segments(words, true, is_sender)?;
+                let (segments, said) = self.segments(words, true, &end)?;
                 if said.echo.is_some() {
                     return Err("timestamps of what leaves are not compared".to_owned());
                 }
@@ -196,9 +205,12 @@ impl Reader {
         &mut self,
         words: &mut Words<'_>,
         leaves: bool,
-        is_sender: bool,
+        end: &End,
     ) -> Parsed<(Vec<Segment>, Said)> {
-        let carries_data = leaves == is_sender;
+        if end.is_two_way() {
+            return self.two_way(words, leaves, end);
+        }
+        let carries_data = leaves == end.opens();
         let mut pieces = Vec::new();
         let mut flags = Flags::ACK;
         while let Some(piece) = words
@@ -268,7 +280,7 @@ impl Reader {
 
     fn finish(self) -> Parsed<Script> {
         Ok(Script {
-            end: self.end.ok_or("`sender` or `receiver` is missing")?,
+            end: self.end.ok_or("the end under test is missing")?,
             ecn: self.ecn,
             timestamps: self.timestamps,
             kernel: self.kernel,
@@ -338,8 +350,9 @@ fn said(words: &mut Words<'_>, flags: u16) -> Parsed<Said> {
 }
 
 /// The flags that are words.
-pub(crate) const FLAGS: [(&str, u16); 5] = [
+pub(crate) const FLAGS: [(&str, u16); 6] = [
     ("PSH", Flags::PSH),
+    ("RST", Flags::RST),
     ("FIN", Flags::FIN),
     ("ECE", Flags::ECE),
     ("CWR", Flags::CWR),
