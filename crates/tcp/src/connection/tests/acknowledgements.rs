@@ -192,3 +192,23 @@ fn small_windows_do_not_stop_two_streams() {
         assert_eq!(end.sender().stats().retransmitted, 0);
     }
 }
+
+/// RACK counts microseconds (`tcp_rack_skb_timeout`): what left in one burst with a segment that has just been
+/// acknowledged, and before one that was selectively acknowledged, is lost at once.
+#[test]
+fn a_gap_inside_a_burst_is_filled_at_once() {
+    let mut ack = Segment {
+        acknowledgement: 2 * MSS,
+        flags: Flags(Flags::ACK),
+        window: 1 << 30,
+        ..Segment::default()
+    };
+    let (start, end) = (3 * MSS, 6 * MSS);
+    ack.sacks.push(2 * MSS, crate::segment::Sack { start, end });
+    let mut path = Path::new(ms(20)).opened();
+    path.write(CLIENT, 10 * MSS);
+    path.ends[CLIENT].on_segment(&ack, ms(60));
+    path.now = ms(60);
+    path.poll(CLIENT);
+    assert_eq!(path.sent(CLIENT, ms(60))[0], "60 2896+1448 ack 0");
+}
