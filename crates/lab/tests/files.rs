@@ -110,6 +110,11 @@ const FACTS: &[(&str, &str, &str)] = &[
         "",
         "release of the kernel whose TCP ran: the guest's in the virtual world, else the machine's",
     ),
+    (
+        "kernel_hz",
+        "Hz",
+        "timer ticks of that kernel (`CONFIG_HZ`); null where it does not say. Delayed ACKs and time-outs end at a tick",
+    ),
     ("machine", "", "architecture of the machine"),
     ("cpus", "", "processors that the run could use"),
     ("world", "", "`sim`, `virtual` or `live`"),
@@ -197,6 +202,11 @@ const GUEST: &[(&str, &str, &str)] = &[
         "guest.host_kernel",
         "",
         "release of the machine's own kernel",
+    ),
+    (
+        "guest.host_kernel_hz",
+        "Hz",
+        "timer ticks of the machine's own kernel; null where it does not say",
     ),
 ];
 
@@ -478,6 +488,7 @@ fn the_page_of_files_says_what_is_in_the_files() {
         config_hash: String::new(),
         memory_bytes: 0,
         host_kernel: String::new(),
+        host_kernel_hz: None,
     };
     assert_eq!(
         names(&serde_json::to_value(guest).unwrap()),

@@ -112,6 +112,9 @@ pub(crate) enum Command {
     /// List congestion controls, or load or unload one
     #[command(after_help = examples::CC)]
     Cc {
+        /// Print the list as JSON
+        #[arg(long, global = true)]
+        json: bool,
         #[command(subcommand)]
         action: Option<Cc>,
     },
@@ -372,6 +375,8 @@ pub(crate) struct Compare {
     #[command(flatten)]
     pub(crate) patience: Patience,
     #[command(flatten)]
+    pub(crate) realtime: Realtime,
+    #[command(flatten)]
     pub(crate) verbosity: Verbosity,
 }
 
@@ -493,6 +498,15 @@ pub(crate) struct Changes {
     pub(crate) duration: Option<String>,
 }
 
+/// How the threads of the live world are scheduled.
+#[derive(Debug, Args)]
+pub(crate) struct Realtime {
+    /// Run the thread of the link under SCHED_FIFO with this priority (1 to 99), and those of the hosts with one less. This
+    /// keeps them on time below half a core of load, and makes them later above
+    #[arg(long = "realtime", value_name = "PRIORITY", value_parser = clap::value_parser!(u8).range(1..=99), help_heading = LIVE)]
+    pub(crate) priority: Option<u8>,
+}
+
 /// How much to report.
 #[derive(Debug, Args)]
 pub(crate) struct Verbosity {
@@ -510,10 +524,8 @@ pub(crate) struct How {
     /// Print only the summary, as JSON
     #[arg(long)]
     pub(crate) json: bool,
-    /// Run the thread of the link under SCHED_FIFO with this priority (1 to 99), and those of the hosts with one less. This
-    /// keeps them on time below half a core of load, and makes them later above
-    #[arg(long, value_name = "PRIORITY", value_parser = clap::value_parser!(u8).range(1..=99), help_heading = LIVE)]
-    pub(crate) realtime: Option<u8>,
+    #[command(flatten)]
+    pub(crate) realtime: Realtime,
     /// As root, let the kernel load the module of a congestion control that it lacks; the module stays loaded,
     /// for every program of the host
     #[arg(long, help_heading = LIVE)]

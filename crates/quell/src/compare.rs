@@ -74,6 +74,7 @@ fn places(arguments: &Compare) -> Result<Vec<Place>, String> {
             let place = Place {
                 world,
                 guest: arguments.patience.options(kernel)?,
+                realtime: arguments.realtime.priority.filter(|_| world == World::Live),
             };
             if places.contains(&place) {
                 return Err(format!("{} is there twice", place.name()));
@@ -83,6 +84,10 @@ fn places(arguments: &Compare) -> Result<Vec<Place>, String> {
     }
     if !arguments.kernels.is_empty() && places.iter().all(|place| place.world != World::Virtual) {
         return Err("--kernel has an effect only with --world virtual".to_owned());
+    }
+    if arguments.realtime.priority.is_some() && places.iter().all(|place| place.realtime.is_none())
+    {
+        return Err("--realtime has an effect only with --world live".to_owned());
     }
     Ok(places)
 }
@@ -136,11 +141,26 @@ fn of_list(list: &str) -> Result<Vec<String>, String> {
 
 #[cfg(test)]
 mod tests {
+    use clap::Parser as _;
+
     use super::*;
+    use crate::arguments::{Arguments, Command};
 
     fn of(lists: &[&str]) -> Result<Vec<String>, String> {
         let lists: Vec<String> = lists.iter().map(ToString::to_string).collect();
         queues(&lists)
+    }
+
+    #[test]
+    fn a_priority_is_for_the_live_world_alone() {
+        let words = "quell compare x.toml --world sim,live --realtime 9";
+        let given = Arguments::try_parse_from(words.split(' ')).unwrap();
+        let Command::Compare(given) = given.command else {
+            panic!("compare");
+        };
+        let found = places(&given).unwrap();
+        let found: Vec<_> = found.iter().map(|place| place.realtime).collect();
+        assert_eq!(found, [None, Some(9)]);
     }
 
     #[test]

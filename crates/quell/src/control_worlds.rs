@@ -6,14 +6,60 @@ use std::fs;
 use quell_hosts::capabilities::{self, CapabilitySet};
 use quell_hosts::cc;
 use quell_kernel::store::Store;
-use quell_tcp::cc::KINDS;
+use quell_tcp::cc::{ControlKind, KINDS};
 
 use crate::Failure;
 use crate::grid::{Grid, Role};
 use crate::page::Page;
 
+/// What the live world runs as a control.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Live {
+    Module,
+    BuiltIn,
+    Bpf,
+    BpfAsRoot,
+    ModuleNotLoaded,
+}
+
+impl Live {
+    /// For programs.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Module => "module",
+            Self::BuiltIn => "built-in",
+            Self::Bpf => "bpf",
+            Self::BpfAsRoot => "bpf-as-root",
+            Self::ModuleNotLoaded => "module-not-loaded",
+        }
+    }
+    /// For people.
+    fn text(self) -> &'static str {
+        match self {
+            Self::Module => "kernel, module",
+            Self::BuiltIn => "kernel, built in",
+            Self::Bpf => "BPF",
+            Self::BpfAsRoot => "BPF, as root only",
+            Self::ModuleNotLoaded => "module, not loaded: --load-modules",
+        }
+    }
+}
+
+/// What one control is in each world.
+pub(crate) struct Row {
+    /// In scenarios.
+    pub(crate) name: String,
+    /// In a kernel, where that differs from its name in scenarios.
+    pub(crate) kernel_name: Option<&'static str>,
+    /// In the simulator.
+    pub(crate) kind: Option<&'static ControlKind>,
+    pub(crate) live: Option<Live>,
+    /// Names of the stored kernels that have it.
+    pub(crate) guests: Vec<String>,
+}
+
 /// What this machine can run.
-struct Here {
+pub(crate) struct Here {
     /// By the names of the kernel that runs; without those that other processes of quell have loaded.
     kernel: Vec<String>,
     /// Modules that are loaded, from /proc/modules.
@@ -25,7 +71,7 @@ struct Here {
 }
 
 impl Here {
-    fn look() -> Result<Self, Failure> {
+    pub(crate) fn look() -> Result<Self, Failure> {
         let mut kernel = cc::available().map_err(Failure::failed)?;
         kernel.retain(|name| cc::owner(name).is_none());
         let modules = fs::read_to_string("/proc/modules").unwrap_or_default();
@@ -41,36 +87,29 @@ impl Here {
     }
 
     /// What the live world runs, by the kernel's name for it.
-    fn live(&self, name: &str) -> String {
+    fn live(&self, name: &str) -> Option<Live> {
         let has = |names: &[String], name: &str| names.iter().any(|known| known == name);
-        let what = if has(&self.modules, &format!("tcp_{name}")) {
-            "kernel, module"
+        if has(&self.modules, &format!("tcp_{name}")) {
+            Some(Live::Module)
         } else if has(&self.kernel, name) {
-            "kernel, built in"
+            Some(Live::BuiltIn)
         } else if self.loadable.contains(&name) {
-            match self.may_load {
-                true => "BPF",
-                false => "BPF, as root only",
-            }
-        } else if cc::has_module(name) {
-            "module, not loaded: --load-modules"
+            Some(match self.may_load {
+                true => Live::Bpf,
+                false => Live::BpfAsRoot,
+            })
         } else {
-            "-"
-        };
-        what.to_owned()
+            cc::has_module(name).then_some(Live::ModuleNotLoaded)
+        }
     }
 
     /// The stored kernels that have it, by the kernel's name for it.
-    fn guests(&self, name: &str) -> String {
+    fn guests(&self, name: &str) -> Vec<String> {
         let having = self
             .guests
             .iter()
-            .filter(|(_, controls)| controls.iter().any(|known| known == name))
-            .map(|(guest, _)| guest.as_str());
-        match having.collect::<Vec<_>>().join(" ") {
-            none if none.is_empty() => "-".to_owned(),
-            names => names,
-        }
+            .filter(|(_, controls)| controls.iter().any(|known| known == name));
+        having.map(|(guest, _)| guest.clone()).collect()
     }
 }
 
@@ -84,7 +123,35 @@ fn guests() -> Vec<(String, Vec<String>)> {
         .collect()
 }
 
-/// Prints a row for each control: those of the simulator in their order, then the others.
+/// Each control: those of the simulator in their order, then the others.
+pub(crate) fn rows(here: &Here) -> Vec<Row> {
+    let row = |name: &str, kernel_name: Option<&'static str>, kind| {
+        let in_kernel = kernel_name.unwrap_or(name);
+        Row {
+            name: name.to_owned(),
+            kernel_name,
+            kind,
+            live: here.live(in_kernel),
+            guests: here.guests(in_kernel),
+        }
+    };
+    let mut rows: Vec<Row> = KINDS
+        .iter()
+        .map(|kind| row(kind.name, kind.kernel, Some(kind)))
+        .collect();
+    let known = |name: &str| {
+        let mut names = KINDS.iter().map(|kind| kind.kernel.unwrap_or(kind.name));
+        names.any(|known| known == name)
+    };
+    let guests = here.guests.iter().flat_map(|(_, controls)| controls);
+    let others: BTreeSet<&String> = here.kernel.iter().chain(guests).collect();
+    for name in others.into_iter().filter(|name| !known(name)) {
+        rows.push(row(name, None, None));
+    }
+    rows
+}
+
+/// Prints a row for each control.
 pub(crate) fn worlds(page: &mut Page) -> Result<(), Failure> {
     let here = Here::look()?;
     let mut grid = Grid::new(&[
@@ -93,29 +160,23 @@ pub(crate) fn worlds(page: &mut Page) -> Result<(), Failure> {
         ("live", Role::Word),
         ("virtual", Role::Word),
     ]);
-    let mut known = BTreeSet::new();
-    for kind in KINDS {
-        let name = kind.kernel.unwrap_or(kind.name);
-        known.insert(name.to_owned());
-        let named = match kind.kernel {
-            Some(kernel) => format!("{} ({kernel})", kind.name),
-            None => kind.name.to_owned(),
+    let or_none = |text: String| {
+        if text.is_empty() {
+            "-".to_owned()
+        } else {
+            text
+        }
+    };
+    for row in rows(&here) {
+        let named = match row.kernel_name {
+            Some(kernel) => format!("{} ({kernel})", row.name),
+            None => row.name,
         };
         grid.row(vec![
             named,
-            "model".to_owned(),
-            here.live(name),
-            here.guests(name),
-        ]);
-    }
-    let guests = here.guests.iter().flat_map(|(_, controls)| controls);
-    let others: BTreeSet<&String> = here.kernel.iter().chain(guests).collect();
-    for name in others.into_iter().filter(|name| !known.contains(*name)) {
-        grid.row(vec![
-            name.clone(),
-            "-".to_owned(),
-            here.live(name),
-            here.guests(name),
+            row.kind.map_or("-", |_| "model").to_owned(),
+            row.live.map_or("-", Live::text).to_owned(),
+            or_none(row.guests.join(" ")),
         ]);
     }
     page.paragraph(
@@ -125,4 +186,37 @@ pub(crate) fn worlds(page: &mut Page) -> Result<(), Failure> {
     page.line("");
     grid.print(page);
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_control_is_what_this_machine_has_of_it() {
+        let here = Here {
+            kernel: vec!["cubic".to_owned(), "bbr".to_owned(), "yeah".to_owned()],
+            modules: vec!["tcp_bbr".to_owned()],
+            loadable: vec!["prague"],
+            may_load: false,
+            guests: vec![(
+                "7.2".to_owned(),
+                vec!["prague".to_owned(), "vegas".to_owned()],
+            )],
+        };
+        let rows = rows(&here);
+        let of = |name: &str| rows.iter().find(|row| row.name == name).unwrap();
+        assert_eq!(of("cubic").live, Some(Live::BuiltIn));
+        // By the kernel's name.
+        assert_eq!(
+            (of("bbr1").kernel_name, of("bbr1").live),
+            (Some("bbr"), Some(Live::Module))
+        );
+        assert_eq!(of("prague").live, Some(Live::BpfAsRoot));
+        assert_eq!(of("prague").guests, ["7.2"]);
+        // Those of kernels alone come last.
+        assert!(of("yeah").kind.is_none() && of("vegas").kind.is_none());
+        assert_eq!(of("vegas").guests, ["7.2"]);
+        assert!(rows[..KINDS.len()].iter().all(|row| row.kind.is_some()));
+    }
 }

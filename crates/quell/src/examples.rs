@@ -72,6 +72,7 @@ Examples:
 pub(crate) const CC: &str = "\
 Examples:
   quell cc
+  quell cc --json
   quell cc load dctcp
   quell cc unload dctcp";
 

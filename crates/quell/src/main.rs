@@ -146,7 +146,7 @@ fn command() -> u8 {
         Command::Queues { name } => queues::queues(name.as_deref(), &mut page),
         Command::Apps { name } => apps::apps(name.as_deref(), &mut page),
         Command::Values { name } => values::values(name.as_deref(), &mut page),
-        Command::Cc { action } => controls::controls(action.as_ref(), &mut page),
+        Command::Cc { json, action } => controls::controls(action.as_ref(), json, &mut page),
         Command::Kernel { action } => kernel::kernel(&action, &mut page),
         Command::Doctor => doctor::doctor(&mut page),
         Command::Completions { shell } => manual::completions(shell, &mut page),

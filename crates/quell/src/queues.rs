@@ -69,9 +69,9 @@ pub(crate) fn explain_parameters(parameters: &[Parameter], page: &mut Page) {
     }
 }
 
-fn details(parameter: &Parameter) -> Vec<String> {
-    let mut all = vec![parameter.help.to_owned()];
-    let default = match parameter.default {
+/// The default, or what it follows from.
+pub(crate) fn default(parameter: &Parameter) -> String {
+    match parameter.default {
         Preset::Is(text) => text.to_owned(),
         Preset::By(other, choices) => {
             let choices: Vec<String> = choices
@@ -82,9 +82,14 @@ fn details(parameter: &Parameter) -> Vec<String> {
         }
         Preset::Derived(how) => how.to_owned(),
         Preset::Required => "must be given".to_owned(),
-    };
+    }
+}
+
+fn details(parameter: &Parameter) -> Vec<String> {
+    let mut all = vec![parameter.help.to_owned()];
     all.push(format!(
-        "Default: {default}. Allowed: {}.",
+        "Default: {}. Allowed: {}.",
+        default(parameter),
         parameter.domain
     ));
     if let Some(only) = parameter.only {

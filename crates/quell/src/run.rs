@@ -36,7 +36,7 @@ fn start(loaded: &Loaded, world: World, arguments: &Run, page: &mut Page) -> Res
         return Err(Failure::input(
             "--load-modules has an effect only with --world live",
         ));
-    } else if how.realtime.is_some() {
+    } else if how.realtime.priority.is_some() {
         return Err(Failure::input(
             "--realtime has an effect only with --world live",
         ));
@@ -54,7 +54,7 @@ fn start(loaded: &Loaded, world: World, arguments: &Run, page: &mut Page) -> Res
         warnings: loaded.warnings.iter().map(ToString::to_string).collect(),
         packets: arguments.packets,
         live: LiveOptions {
-            realtime: how.realtime,
+            realtime: how.realtime.priority,
             kernel_queue: arguments.kernel_queue.clone(),
             watch: arguments.watch,
             commands: arguments.guest.commands().map_err(Failure::input)?,

@@ -30,13 +30,18 @@ use crate::table;
 pub(crate) struct Place {
     pub(crate) world: World,
     pub(crate) guest: GuestOptions,
+    /// Priority of the live world's threads.
+    pub(crate) realtime: Option<u8>,
 }
 
 impl Place {
     /// In `world`, with its defaults.
     pub(crate) fn new(world: World) -> Self {
-        let guest = GuestOptions::default();
-        Self { world, guest }
+        Self {
+            world,
+            guest: GuestOptions::default(),
+            realtime: None,
+        }
     }
 
     /// The world, and the kernel if one was asked for.
@@ -104,7 +109,10 @@ pub(crate) fn run<'a>(
                     .map(ToString::to_string)
                     .collect(),
                 packets: false,
-                live: LiveOptions::default(),
+                live: LiveOptions {
+                    realtime: place.realtime,
+                    ..LiveOptions::default()
+                },
                 guest: place.guest.clone(),
             },
         };

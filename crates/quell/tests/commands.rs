@@ -141,6 +141,8 @@ fn wrong_input_ends_with_two_and_says_what_is_wrong() {
             &["compare", COEXISTENCE, "--kernel", "7.2"],
             "--kernel has an effect only with --world virtual",
         ),
+        (&["compare", COEXISTENCE, "--realtime=9"], "--world live"),
+        (&["cc", "load", "x", "--json"], "an effect only on the list"),
         (
             &["run", COEXISTENCE, "--world", "mars"],
             "invalid value 'mars'",

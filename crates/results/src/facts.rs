@@ -6,9 +6,9 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use quell_kernel::machine::Usage;
 use quell_measure::GroupControl;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use rustix::time::{ClockId, clock_gettime};
+use rustix::time::{ClockId, clock_getres, clock_gettime};
 
 use quell_scenario::World;
 use quell_scenario::contract::Work;
@@ -24,6 +24,8 @@ pub struct Facts {
     pub host: String,
     /// Release of the kernel whose TCP ran: the guest's in the virtual world, else the machine's.
     pub kernel: String,
+    /// Frequency of its timer ticks in Hz (`CONFIG_HZ`); `None` where it does not say.
+    pub kernel_hz: Option<u64>,
     /// Architecture of the machine.
     pub machine: String,
     /// Processors that the run could use.
@@ -70,6 +72,39 @@ pub struct GuestFacts {
     pub memory_bytes: u64,
     /// Release of the machine's own kernel.
     pub host_kernel: String,
+    /// Frequency of the timer ticks of the machine's own kernel in Hz; `None` where it does not say.
+    pub host_kernel_hz: Option<u64>,
+}
+
+/// A kernel that runs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunningKernel {
+    /// Its release.
+    pub release: String,
+    /// Frequency of its timer ticks in Hz.
+    pub hz: Option<u64>,
+}
+
+impl RunningKernel {
+    /// The kernel below this process.
+    pub fn here() -> Self {
+        let system = rustix::system::uname();
+        // Linux's coarse clocks advance with each tick, and that is the resolution that they report.
+        let tick = clock_getres(ClockId::MonotonicCoarse);
+        let nanos = tick.tv_sec as u64 * 1_000_000_000 + tick.tv_nsec as u64;
+        Self {
+            release: system.release().to_string_lossy().into_owned(),
+            hz: hz(nanos),
+        }
+    }
+}
+
+/// The frequency of a tick that takes so many nanoseconds. What is no tick of Linux, as of a kernel that only looks like it, has none.
+fn hz(nanos: u64) -> Option<u64> {
+    // Architectures have from 24 to 1 200.
+    (500_000..100_000_000)
+        .contains(&nanos)
+        .then(|| (1_000_000_000 + nanos / 2) / nanos)
 }
 
 /// When a run started, by each clock.
@@ -135,6 +170,7 @@ fn lossy(text: OsString) -> String {
 impl Facts {
     /// Of a run that started at `started` and ends now.
     pub fn new(world: World, seed: u64, started: Started) -> Self {
+        let kernel = RunningKernel::here();
         let system = rustix::system::uname();
         let text = |text: &std::ffi::CStr| text.to_string_lossy().into_owned();
         let (clock, began) = started.cpu;
@@ -142,7 +178,8 @@ impl Facts {
             version: env!("CARGO_PKG_VERSION"),
             build: env!("QUELL_BUILD"),
             host: text(system.nodename()),
-            kernel: text(system.release()),
+            kernel: kernel.release,
+            kernel_hz: kernel.hz,
             machine: text(system.machine()),
             cpus: std::thread::available_parallelism().map_or(1, usize::from),
             world: world.name(),
@@ -166,11 +203,12 @@ impl Facts {
         self.events = work.map(|work| work.events);
     }
 
-    /// The kernel inside was `guest`, called itself `release`, and took `usage` of the machine.
-    pub fn add_guest(&mut self, guest: GuestFacts, release: String, usage: Usage) {
+    /// The kernel inside was `guest`, said `inside` of itself, and took `usage` of the machine.
+    pub fn add_guest(&mut self, guest: GuestFacts, inside: RunningKernel, usage: Usage) {
         self.cpu_s += usage.cpu.as_secs_f64();
         self.peak_memory_bytes = self.peak_memory_bytes.map(|own| own + usage.peak_memory);
-        self.kernel = release;
+        self.kernel = inside.release;
+        self.kernel_hz = inside.hz;
         self.guest = Some(guest);
     }
 }
@@ -275,6 +313,22 @@ mod tests {
         assert_eq!(kept, [("QUELL_KERNELS", "/kernels"), ("TMPDIR", "/tmp")]);
     }
 
+    /// `TICK_NSEC` of Linux, rounded, and resolutions of clocks that know no tick.
+    #[test]
+    fn a_tick_of_linux_has_a_frequency() {
+        for (nanos, expected) in [
+            (10_000_000, Some(100)),
+            (4_000_000, Some(250)),
+            (3_333_333, Some(300)),
+            (1_000_000, Some(1_000)),
+            (1, None),
+            (0, None),
+            (1_000_000_000, None),
+        ] {
+            assert_eq!(hz(nanos), expected, "{nanos}");
+        }
+    }
+
     #[test]
     fn a_guest_counts() {
         let started = Started::now(World::Virtual);
@@ -286,12 +340,18 @@ mod tests {
             config_hash: String::new(),
             memory_bytes: 1 << 30,
             host_kernel: String::new(),
+            host_kernel_hz: None,
         };
         let usage = Usage {
             cpu: std::time::Duration::from_millis(1_500),
             peak_memory: 1 << 20,
         };
-        facts.add_guest(guest, "6.1".to_owned(), usage);
+        let inside = RunningKernel {
+            release: "6.1".to_owned(),
+            hz: Some(100),
+        };
+        facts.add_guest(guest, inside, usage);
+        assert_eq!(facts.kernel_hz, Some(100));
         assert!((facts.cpu_s - own.0 - 1.5).abs() < 1e-9);
         assert_eq!(facts.peak_memory_bytes, Some(own.1 + (1 << 20)));
     }

@@ -21,6 +21,7 @@ use std::path::{Path, PathBuf};
 use quell_kernel::machine::is_plain;
 use quell_measure::GroupControl;
 use quell_results::claim::Claim;
+use quell_results::facts::RunningKernel;
 use quell_units::Time;
 use rustix::fs::{Mode, OFlags, open};
 use serde::{Deserialize, Serialize};
@@ -64,7 +65,7 @@ pub(super) struct Task {
 pub(super) enum End {
     /// The result's folder is filled.
     Done {
-        kernel: String,
+        kernel: RunningKernel,
         controls: Vec<GroupControl>,
     },
     /// It could not begin.

@@ -15,9 +15,9 @@ use quell_hosts::entropy;
 use quell_hosts::first_process::{is_guest, mount_files, power_off};
 use quell_kernel::Reason;
 use quell_measure::GroupControl;
+use quell_results::facts::RunningKernel;
 use quell_units::Time;
 use rustix::mount::{MountFlags, mount};
-use rustix::system::uname;
 
 use super::control::{Control, End, Task};
 use super::memory::guest_memory;
@@ -60,7 +60,7 @@ pub(super) fn main(mut words: impl Iterator<Item = OsString>) -> ExitCode {
     let control = Control::at(folder);
     let end = match run(&control) {
         Ok(controls) => End::Done {
-            kernel: uname().release().to_string_lossy().into_owned(),
+            kernel: RunningKernel::here(),
             controls,
         },
         Err(RunError::Refused(Reason { what, fix })) => End::Refused { what, fix },

@@ -39,7 +39,7 @@ use control::{Control, End, Task};
 pub use guest::scenario as guest_scenario;
 pub(crate) use lacks::lacks;
 pub use memory::guest_memory;
-use quell_results::facts::{Facts, GuestFacts, Started};
+use quell_results::facts::{Facts, GuestFacts, RunningKernel, Started};
 use quell_results::write_json;
 
 /// The kernel's messages, in the folder of the result.
@@ -129,8 +129,7 @@ impl Guest {
             live: order.options.live.clone(),
             memory: memory.get(),
         };
-        let (release, controls, usage) =
-            self.carry_out(task, order.progress, order.options.stop)?;
+        let (inside, controls, usage) = self.carry_out(task, order.progress, order.options.stop)?;
         let mut facts = Facts::new(World::Virtual, order.seed, started);
         let guest = GuestFacts {
             name: self.kernel.name.clone(),
@@ -138,8 +137,9 @@ impl Guest {
             config_hash: self.kernel.facts.config_hash.clone(),
             memory_bytes: memory.get(),
             host_kernel: facts.kernel.clone(),
+            host_kernel_hz: facts.kernel_hz,
         };
-        facts.add_guest(guest, release, usage);
+        facts.add_guest(guest, inside, usage);
         facts.controls = controls;
         self.forget_variants(&mut facts.controls);
         write_json(&order.folder.join("run.json"), &facts)?;
@@ -156,14 +156,14 @@ impl Guest {
         }
     }
 
-    /// Starts a guest, and waits until it has done its task. Returns the release of its kernel, what the controls were, and its usage of the
+    /// Starts a guest, and waits until it has done its task. Returns its kernel, what the controls were, and its usage of the
     /// host.
     fn carry_out(
         &self,
         mut task: Task,
         progress: &mut dyn FnMut(Time),
         stop: &AtomicBool,
-    ) -> Result<(String, Vec<GroupControl>, Usage), RunError> {
+    ) -> Result<(RunningKernel, Vec<GroupControl>, Usage), RunError> {
         let control = Control::create()?;
         let results = task.results.clone();
         let user = user::choose(self.owner, &results);
@@ -236,7 +236,7 @@ impl Guest {
             memory: LEAST_MEMORY,
         };
         let done = self.carry_out(task, &mut |_| {}, &AtomicBool::new(false));
-        done.map(|(release, ..)| release)
+        done.map(|(inside, ..)| inside.release)
     }
 
     /// Waits until the guest has ended. A guest whose time stands still is killed.

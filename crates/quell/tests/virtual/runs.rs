@@ -70,6 +70,19 @@ fn two_runs_at_once_with_one_seed_give_the_same_bytes_and_another_seed_does_not(
         "{facts:#}"
     );
     assert_ne!(facts["kernel"], facts["guest"]["host_kernel"]);
+    // What `make kernel` configures, where the kernel came with its configuration.
+    let config = fs::read_to_string(stage.path().join("kernels/true/config"));
+    let hz = config.ok().and_then(|config| {
+        let value = config
+            .lines()
+            .find_map(|line| line.strip_prefix("CONFIG_HZ="))?;
+        value.parse::<u64>().ok()
+    });
+    assert!(facts["kernel_hz"].is_u64(), "{facts:#}");
+    assert!(
+        hz.is_none() || facts["kernel_hz"].as_u64() == hz,
+        "{facts:#}"
+    );
     assert!(facts["guest"]["memory_bytes"].as_u64() > Some(64 << 20));
     let log = fs::read_to_string(stage.path().join("a/kernel.log")).unwrap();
     assert!(
