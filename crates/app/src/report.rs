@@ -110,10 +110,10 @@ pub struct Times {
     pub p75: f64,
     /// 90th percentile.
     pub p90: f64,
-    /// 99th percentile.
-    pub p99: f64,
-    /// 99.9th percentile.
-    pub p999: f64,
+    /// 99th percentile; `None` where too few values are behind it ([`Times::backed`]).
+    pub p99: Option<f64>,
+    /// 99.9th percentile; `None` likewise.
+    pub p999: Option<f64>,
     /// Maximum.
     pub max: f64,
 }
@@ -248,14 +248,47 @@ impl Times {
             p50: quantile(500)?,
             p75: quantile(750)?,
             p90: quantile(900)?,
-            p99: quantile(990)?,
-            p999: quantile(999)?,
+            p99: quantile(990),
+            p999: quantile(999),
             max: in_ms(spans.max()?),
         })
+    }
+}
+
+/// Values that a 99th percentile needs behind it, and a 99.9th.
+const BEHIND: (u64, u64) = (100, 1_000);
+
+impl Times {
+    /// The distribution of `spans`, without a 99th percentile of fewer than 100 values and a 99.9th of
+    /// fewer than 1 000: such a number would be made of one or two of them.
+    pub fn backed<const BITS: u32>(spans: &Durations<BITS>) -> Option<Self> {
+        let mut times = Self::of(spans, None)?;
+        times.p99 = times.p99.filter(|_| spans.count() >= BEHIND.0);
+        times.p999 = times.p999.filter(|_| spans.count() >= BEHIND.1);
+        Some(times)
     }
 }
 
 /// A time in ms.
 pub fn in_ms(time: Time) -> f64 {
     time.as_nanos() as f64 / 1e6
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_percentile_has_values_behind_it() {
+        let of = |count: u64| {
+            let mut spans: Durations = Durations::default();
+            (1..=count).for_each(|ms| spans.record(Time::from_millis(ms)));
+            let times = Times::backed(&spans);
+            times.map(|times| (times.p50 > 0.0, times.p99.is_some(), times.p999.is_some()))
+        };
+        assert_eq!(of(0), None);
+        assert_eq!(of(99), Some((true, false, false)));
+        assert_eq!(of(100), Some((true, true, false)));
+        assert_eq!(of(1_000), Some((true, true, true)));
+    }
 }

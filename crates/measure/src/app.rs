@@ -51,10 +51,10 @@ pub struct AppTimes {
     pub p75: f64,
     /// 90th percentile.
     pub p90: f64,
-    /// 99th percentile.
-    pub p99: f64,
-    /// 99.9th percentile.
-    pub p999: f64,
+    /// 99th percentile; `None` where too few values are behind it.
+    pub p99: Option<f64>,
+    /// 99.9th percentile; `None` likewise.
+    pub p999: Option<f64>,
 }
 
 impl AppSummary {
@@ -127,8 +127,8 @@ pub(crate) mod tests {
             p50: ms,
             p75: ms,
             p90: ms,
-            p99: ms,
-            p999: ms,
+            p99: Some(ms),
+            p999: Some(ms),
         }
     }
 

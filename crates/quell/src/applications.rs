@@ -103,21 +103,21 @@ fn table(title: &'static str, form: &FormInfo, rows: &[Row<'_>], spread: &Spread
 
 fn value(app: &AppSummary, figure: &FigureInfo, column: &Shown) -> Option<f64> {
     match column.part {
-        Some(part) => app.times(figure.name).map(|times| of(times, part)),
+        Some(part) => app.times(figure.name).and_then(|times| of(times, part)),
         None => app.number(figure.name),
     }
 }
 
-fn of(times: &AppTimes, part: Part) -> f64 {
-    match part {
+fn of(times: &AppTimes, part: Part) -> Option<f64> {
+    Some(match part {
         Part::Mean => times.mean,
         Part::Min => times.min,
         Part::P50 => times.p50,
         Part::P90 => times.p90,
-        Part::P99 => times.p99,
-        Part::P999 => times.p999,
+        Part::P99 => times.p99?,
+        Part::P999 => times.p999?,
         Part::Max => times.max,
-    }
+    })
 }
 
 fn notation(column: &Shown) -> Form {

@@ -330,7 +330,11 @@ fn quantity(quantity: Quantity) -> Value {
         Quantity::MaybeNumber => or_null(number()),
         Quantity::Times | Quantity::Ratios => {
             let least = key("min", "minimum", number());
-            or_null(object([least].into_iter().chain(percentiles())))
+            // Where few values are behind them.
+            let missing = [("p99", "99th percentile"), ("p999", "99.9th percentile")];
+            let missing = missing.map(|(name, text)| key(name, text, or_null(number())));
+            let sure = percentiles().filter(|key| !key.name.starts_with("p99"));
+            or_null(object([least].into_iter().chain(sure).chain(missing)))
         }
     }
 }

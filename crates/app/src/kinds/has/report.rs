@@ -231,8 +231,8 @@ impl HasReport {
             p50: quantile(500),
             p75: quantile(750),
             p90: quantile(900),
-            p99: quantile(990),
-            p999: quantile(999),
+            p99: Some(quantile(990)),
+            p999: Some(quantile(999)),
             max: in_s(most) * 1e3,
         })
     }

@@ -112,7 +112,7 @@ macro_rules! of_range {
                 concat!("completion_from_", $from, "_ms"),
                 Quantity::Times,
                 concat!("`completion_ms` of items of ", $sizes),
-                |report| Value::Times(Times::of(&report.by_size[$index].completion, None)),
+                |report| Value::Times(Times::backed(&report.by_size[$index].completion)),
             ),
             Figure::<ItemsReport>::new(
                 concat!("normalised_from_", $from),
@@ -122,7 +122,7 @@ macro_rules! of_range {
                     $sizes,
                     ": 1 is the best there is"
                 ),
-                |report| Value::Times(Times::of(&report.by_size[$index].normalised, None)),
+                |report| Value::Times(Times::backed(&report.by_size[$index].normalised)),
             ),
         ]
     };
@@ -184,7 +184,7 @@ const OVERALL: [Figure<ItemsReport>; 12] = [
         "completion_ms",
         Quantity::Times,
         "from the request for the connection (of a kept one: from the item's arrival) to the end of the file at the user",
-        |report| Value::Times(Times::of(&report.completion, None)),
+        |report| Value::Times(Times::backed(&report.completion)),
     )
     .shown(&[
         Column::of("p50 ms", Part::P50, Notation::Plain(1)),
@@ -196,13 +196,13 @@ const OVERALL: [Figure<ItemsReport>; 12] = [
         "completion_last_byte_ms",
         Quantity::Times,
         "the same to the last byte: a lost FIN does not count",
-        |report| Value::Times(Times::of(&report.last_byte, None)),
+        |report| Value::Times(Times::backed(&report.last_byte)),
     ),
     Figure::<ItemsReport>::new(
         "completion_wo_handshake_ms",
         Quantity::Times,
         "from the moment at which the connection is up at the user to the end of the file",
-        |report| Value::Times(Times::of(&report.without_handshake, None)),
+        |report| Value::Times(Times::backed(&report.without_handshake)),
     ),
     Figure::<ItemsReport>::new(
         "slower_than_200ms",

@@ -160,7 +160,7 @@ pub(super) const FORM: Form<PagesReport> = Form {
         times(
             "page_load_ms",
             "from the request for the document, with the connection that it needs, to the last byte of the last object",
-            |report| Value::Times(Times::of(&report.load, None)),
+            |report| Value::Times(Times::backed(&report.load)),
         )
         .shown(&[
             Column::of("load p50 ms", Part::P50, Notation::Plain(0)),
@@ -170,33 +170,33 @@ pub(super) const FORM: Form<PagesReport> = Form {
         times(
             "page_load_cold_ms",
             "`page_load_ms` of pages whose document opened a connection",
-            |report| Value::Times(Times::of(&report.by_start[0], None)),
+            |report| Value::Times(Times::backed(&report.by_start[0])),
         ),
         times(
             "page_load_warm_ms",
             "`page_load_ms` of pages that found a connection of an earlier page",
-            |report| Value::Times(Times::of(&report.by_start[1], None)),
+            |report| Value::Times(Times::backed(&report.by_start[1])),
         ),
         times(
             "document_ms",
             "from the same moment to the last byte of the document",
-            |report| Value::Times(Times::of(&report.document, None)),
+            |report| Value::Times(Times::backed(&report.document)),
         )
         .shown(&[Column::of("document p50 ms", Part::P50, Notation::Plain(0)).rank(1)]),
         times(
             "first_byte_ms",
             "from the same moment to the first byte of the document",
-            |report| Value::Times(Times::of(&report.first_byte, None)),
+            |report| Value::Times(Times::backed(&report.first_byte)),
         ),
         times(
             "network_ms",
             "`page_load_ms` without what parsing and the server took on the way to the last object",
-            |report| Value::Times(Times::of(&report.network, None)),
+            |report| Value::Times(Times::backed(&report.network)),
         ),
         times(
             "half_bytes_ms",
             "from the same moment until half of the page's bytes had arrived",
-            |report| Value::Times(Times::of(&report.half, None)),
+            |report| Value::Times(Times::backed(&report.half)),
         ),
         number("objects", "objects of a complete page on average, with its document", |report| {
             report.per_page(report.page_objects)
@@ -214,7 +214,7 @@ pub(super) const FORM: Form<PagesReport> = Form {
         times(
             "object_ms",
             "from the request for an object to its last byte",
-            |report| Value::Times(Times::of(&report.object, None)),
+            |report| Value::Times(Times::backed(&report.object)),
         ),
     ],
 };
