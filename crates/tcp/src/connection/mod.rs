@@ -70,6 +70,13 @@ impl Connection {
         }
     }
 
+    /// Becomes a [new](Self::new) end in the memory of this one, for a host with many short connections.
+    pub fn renew(&mut self, sender: &SenderConfig, receiver: &ReceiverConfig) {
+        let before = std::mem::replace(self, Self::new(sender, receiver));
+        self.sender.reuse(before.sender);
+        self.receiver.reuse(before.receiver);
+    }
+
     /// Opens the connection: [`poll`](Self::poll) will return the SYN. Without effect once it is open, or
     /// the other end has opened it.
     pub fn open(&mut self, now: Time) {

@@ -45,6 +45,11 @@ impl Reassembly {
         prefetch(&self.ranges);
         prefetch(&self.rcv_nxt);
     }
+    /// Takes over the memory of an earlier queue, while this one is empty.
+    pub(super) fn reuse(&mut self, before: Self) {
+        self.ranges = before.ranges;
+        self.ranges.clear();
+    }
     /// Next number expected (RCV.NXT).
     pub(super) fn rcv_nxt(&self) -> u64 {
         self.rcv_nxt

@@ -35,6 +35,10 @@ impl Receiver {
     pub(crate) fn join(&mut self) {
         self.is_half = true;
     }
+    /// Takes over the memory of an earlier connection, before anything has arrived.
+    pub(crate) fn reuse(&mut self, before: Self) {
+        self.reassembly.reuse(before.reassembly);
+    }
     /// Whether it has sent its SYN-ACK, and waits for an answer.
     pub(crate) fn is_accepting(&self) -> bool {
         matches!(self.phase, Phase::SynReceived { .. })

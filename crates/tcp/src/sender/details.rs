@@ -29,6 +29,11 @@ pub(super) struct Details {
 }
 
 impl Details {
+    /// Takes over the memory of earlier details.
+    pub(super) fn reuse(&mut self, before: Self) {
+        *self = before;
+        self.lost.clear();
+    }
     /// The segment in this slot of a ring of `size` slots leaves.
     pub(super) fn on_departure(&mut self, slot: usize, size: usize, in_flight: u32, lost: u64) {
         if self.slots.len() < size {

@@ -274,6 +274,16 @@ impl Scoreboard {
         Some(details.at_departure(self.slot(index)))
     }
 
+    /// Takes over the memory of an earlier board, while this one is empty.
+    pub(super) fn reuse(&mut self, before: Self) {
+        self.ring = before.ring;
+        self.retransmissions = before.retransmissions;
+        self.retransmissions.clear();
+        if let (Some(details), Some(before)) = (&mut self.details, before.details) {
+            details.reuse(*before);
+        }
+    }
+
     /// Frees the memory of an empty board.
     pub(super) fn release(&mut self) {
         if self.is_empty() {

@@ -17,6 +17,10 @@ impl Sender {
         self.timers.begin_linearly();
         self.rack.count_in_microseconds();
     }
+    /// Takes over the memory of an earlier connection, before anything has been sent.
+    pub(crate) fn reuse(&mut self, before: Self) {
+        self.board.reuse(before.board);
+    }
     /// Whether it has sent its SYN, or is about to, and waits for an answer.
     pub(crate) fn is_opening(&self) -> bool {
         matches!(self.phase, Phase::SynSent { .. })
