@@ -125,6 +125,11 @@ impl SendQueue {
         self.is_filling = false;
     }
 
+    /// Whether the application may pause, or something has been taken back.
+    pub(super) fn may_pause(&self) -> bool {
+        self.pauses
+    }
+
     /// Number of buffers that have left and reach beyond `delivered`.
     fn outstanding(&mut self, delivered: u64) -> u64 {
         let oldest = self.begun.wrapping_sub(BURSTS as u32);

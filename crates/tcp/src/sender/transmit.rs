@@ -338,9 +338,13 @@ impl Sender {
     fn next_new(&mut self, now: Time) -> Result<New, SendLimit> {
         let full = self.full_payload(now);
         let mut payload = self.next_payload(full);
+        let in_flight = self.board.in_flight();
         if payload == 0 {
-            // The final FIN does not wait for the congestion window.
+            // The FIN waits for the congestion window as data do (`tcp_cwnd_test` of Linux 7.2; in older kernels
+            // it does not). Where what had not left was taken back, it leaves at once.
+            let is_full = in_flight >= self.window.cwnd && !self.queue.may_pause();
             return match self.is_fin_next(0) {
+                true if is_full => Err(SendLimit::CongestionWindow),
                 true => Ok(New {
                     payload,
                     full,
@@ -349,7 +353,6 @@ impl Sender {
                 false => Err(SendLimit::Application),
             };
         }
-        let in_flight = self.board.in_flight();
         if in_flight >= self.window.cwnd {
             return Err(SendLimit::CongestionWindow);
         }
