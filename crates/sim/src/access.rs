@@ -54,7 +54,8 @@ impl Access {
             network.send(packet, now);
         }
     }
-    fn queue(&mut self, mut packet: Packet, now: Time) {
+    /// The host hands over `packet`, which does not leave before [`pop`](Self::pop).
+    pub(crate) fn queue(&mut self, mut packet: Packet, now: Time) {
         let (end, _) = self.clock.transmit(self.free.max(now), packet.len());
         self.free = end;
         self.bytes += packet.len();
@@ -62,7 +63,7 @@ impl Access {
         self.packets.push_back(packet);
     }
     /// The next packet that has left by `now`.
-    fn pop(&mut self, now: Time) -> Option<Packet> {
+    pub(crate) fn pop(&mut self, now: Time) -> Option<Packet> {
         let packet = self
             .packets
             .pop_front_if(|packet| packet.release() <= now)?;

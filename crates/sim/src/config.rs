@@ -83,6 +83,9 @@ pub struct FlowConfig {
 pub enum TransportConfig {
     /// TCP.
     Stream(Box<(SenderConfig, ReceiverConfig)>),
+    /// TCP connections of a session: how they are set up at the host of the sender and at that of the
+    /// receiver.
+    Session(Box<[(SenderConfig, ReceiverConfig); 2]>),
     /// UDP, with this ECN field.
     Datagrams(Ecn),
 }

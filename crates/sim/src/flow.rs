@@ -36,6 +36,19 @@ pub(crate) enum End {
     Receiver = 1,
 }
 
+impl End {
+    pub(crate) const BOTH: [Self; 2] = [Self::Sender, Self::Receiver];
+
+    /// The direction in which this end of a flow sends, whose data goes in `direction`.
+    pub(crate) const fn sends(self, direction: Direction) -> Direction {
+        match (self, direction) {
+            (Self::Sender, direction) => direction,
+            (Self::Receiver, Direction::Forward) => Direction::Reverse,
+            (Self::Receiver, Direction::Reverse) => Direction::Forward,
+        }
+    }
+}
+
 /// A flow.
 #[derive(Debug)]
 pub(crate) struct Flow {
@@ -132,6 +145,8 @@ impl Flow {
     pub(crate) fn new(flow: FlowId, config: &FlowConfig) -> Self {
         let transport = match &config.transport {
             TransportConfig::Stream(ends) => Transport::Stream(Box::new(Stream::new(ends))),
+            // A flow of that kind is a `Session`, not one of these.
+            TransportConfig::Session(ends) => Transport::Stream(Box::new(Stream::new(&ends[0]))),
             TransportConfig::Datagrams(ecn) => Transport::Datagrams(Datagrams {
                 ecn: *ecn,
                 sent: [0; 2],
@@ -163,15 +178,10 @@ impl Flow {
     }
 
     fn label(&self, end: End) -> Label {
-        let direction = match (end, self.direction) {
-            (End::Sender, direction) => direction,
-            (End::Receiver, Direction::Forward) => Direction::Reverse,
-            (End::Receiver, Direction::Reverse) => Direction::Forward,
-        };
         Label {
             flow: self.flow,
             group: self.group,
-            direction,
+            direction: end.sends(self.direction),
             connection: self.connection,
         }
     }
@@ -291,7 +301,7 @@ impl Flow {
         match &mut self.transport {
             Transport::Stream(stream) => {
                 let segment = packet.segment(options);
-                if packet.connection() != self.connection {
+                if packet.connection() != u32::from(self.connection) {
                     return end;
                 }
                 match end {
@@ -561,5 +571,6 @@ impl Flow {
 }
 
 mod figures;
+pub(crate) use figures::take_reports;
 #[cfg(test)]
 mod tests;

@@ -7,18 +7,18 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use quell_app::Transport;
-use quell_app::{Event, Report};
+use quell_app::{App, Event, Report, Transport};
 use quell_aqm::{Discipline, Observer};
 use quell_measure::{Direction, FlowId, FlowSample, Hop};
 use quell_tcp::SenderStats;
 use quell_units::{Random, Rate, Time};
 
-use crate::config::{Config, Error, LinkChange, TransportConfig};
+use crate::config::{Config, Error, FlowConfig, LinkChange, TransportConfig};
 use crate::flow::{End, Flow};
 use crate::network::{Announce, Network, Path, Source};
 use crate::options::OptionStore;
 use crate::packet::Packet;
+use crate::session::{Session, World};
 use crate::sleeper::{Lateness, Sleeper};
 use crate::timers::Timers;
 
@@ -34,20 +34,51 @@ const MOST_FLOWS: usize = 1 << 30;
 
 /// Bytes that a flow takes before it has sent anything: its state, timers, start and stop. The most on any platform, which
 /// is where pointers have 64 bits, so that estimates of memory are the same everywhere.
-pub const FLOW_MEMORY: u64 = 3_224;
+pub const FLOW_MEMORY: u64 = 3_320;
 
 /// A simulation in progress.
 #[derive(Debug)]
 pub struct Simulator<O> {
     now: Time,
     network: Network<O>,
-    flows: Vec<Flow>,
+    flows: Vec<Member>,
     timers: Timers,
     options: OptionStore,
     plan: Vec<(Time, Planned)>,
     /// Number of entries of the plan that have been carried out.
     done: usize,
     events: u64,
+}
+
+/// A flow.
+#[derive(Debug)]
+enum Member {
+    /// With one connection at a time, or datagrams.
+    Plain(Flow),
+    Session(Box<Session<App>>),
+}
+
+impl Member {
+    fn new(flow: FlowId, config: &FlowConfig) -> Self {
+        match (&config.transport, config.app.session()) {
+            (TransportConfig::Session(ends), Some(kind)) => {
+                Self::Session(Box::new(Session::new(flow, config, kind, ends)))
+            }
+            _ => Self::Plain(Flow::new(flow, config)),
+        }
+    }
+    fn is_up(&self) -> bool {
+        match self {
+            Self::Plain(flow) => flow.is_up(),
+            Self::Session(session) => session.is_up(),
+        }
+    }
+    fn sample(&self) -> FlowSample {
+        match self {
+            Self::Plain(flow) => flow.sample(),
+            Self::Session(session) => session.sample(),
+        }
+    }
 }
 
 /// A planned event.
@@ -86,7 +117,7 @@ impl<O: Observer<Packet>> Simulator<O> {
             network,
             timers: Timers::new(2 * config.flows.len()),
             flows: flows()
-                .map(|(flow, id)| Flow::new(FlowId(id), flow))
+                .map(|(flow, id)| Member::new(FlowId(id), flow))
                 .collect(),
             options: OptionStore::default(),
             plan,
@@ -159,9 +190,29 @@ impl<O: Observer<Packet>> Simulator<O> {
             self.prefetch(lane);
         }
         let id = packet.flow_id().0;
-        let flow = &mut self.flows[id as usize];
-        let end = flow.receive(&packet, self.now, &mut self.network, &mut self.options);
-        self.settle(id, end);
+        match &mut self.flows[id as usize] {
+            Member::Plain(flow) => {
+                let end = flow.receive(&packet, self.now, &mut self.network, &mut self.options);
+                self.settle(id, end);
+            }
+            Member::Session(_) => self.at_session(id, |session, world| {
+                session.receive(&packet, world);
+            }),
+        }
+    }
+
+    /// Something happens at a flow that is a session.
+    fn at_session(&mut self, id: u32, act: impl FnOnce(&mut Session<App>, &mut World<'_, O>)) {
+        if let Member::Session(session) = &mut self.flows[id as usize] {
+            let mut world = World {
+                now: self.now,
+                network: &mut self.network,
+                options: &mut self.options,
+                timers: &mut self.timers,
+            };
+            act(session, &mut world);
+        }
+        self.settled();
     }
 
     /// Prefetches state for the packets that leave a lane next, in three steps of which each needs the
@@ -169,30 +220,45 @@ impl<O: Observer<Packet>> Simulator<O> {
     #[inline]
     fn prefetch(&self, lane: usize) {
         let [now, soon, later] = AHEAD.map(|others| self.network.behind(lane, others));
-        if let Some(packet) = later {
-            let id = packet.flow_id();
-            self.flows[id.index()].prefetch();
-            self.timers.prefetch(2 * id.0);
+        let flow = |packet: &Packet| match &self.flows[packet.flow_id().index()] {
+            Member::Plain(flow) => Some(flow),
+            Member::Session(_) => None,
+        };
+        if let Some(packet) = later
+            && let Some(flow) = flow(packet)
+        {
+            flow.prefetch();
+            self.timers.prefetch(2 * packet.flow_id().0);
         }
-        if let Some(packet) = soon {
-            self.flows[packet.flow_id().index()].prefetch_end(packet.direction());
+        if let Some(packet) = soon
+            && let Some(flow) = flow(packet)
+        {
+            flow.prefetch_end(packet.direction());
         }
-        if let Some(packet) = now {
-            self.flows[packet.flow_id().index()].prefetch_segments(packet.direction());
+        if let Some(packet) = now
+            && let Some(flow) = flow(packet)
+        {
+            flow.prefetch_segments(packet.direction());
         }
     }
 
     fn ring(&mut self) {
         while let Some(timer) = self.timers.pop(self.now) {
+            if let Some((id, place)) = self.timers.owner(timer) {
+                self.at_session(id, |session, world| session.ring_connection(place, world));
+                continue;
+            }
             let id = timer / 2;
-            let end = if timer % 2 == 0 {
-                End::Sender
-            } else {
-                End::Receiver
-            };
-            let flow = &mut self.flows[id as usize];
-            flow.ring(end, self.now, &mut self.network, &mut self.options);
-            self.settle(id, end);
+            let end = End::BOTH[timer as usize % 2];
+            match &mut self.flows[id as usize] {
+                Member::Plain(flow) => {
+                    flow.ring(end, self.now, &mut self.network, &mut self.options);
+                    self.settle(id, end);
+                }
+                Member::Session(_) => self.at_session(id, |session, world| {
+                    session.ring(end, world);
+                }),
+            }
         }
         self.network.set_timers(self.timers.next());
     }
@@ -200,32 +266,45 @@ impl<O: Observer<Packet>> Simulator<O> {
     /// After something happened at an end of a flow.
     #[inline]
     fn settle(&mut self, id: u32, end: End) {
+        // What is due was done just now: a timer never rings twice at one instant.
+        if let Member::Plain(flow) = &self.flows[id as usize] {
+            let at = flow.next_timer(end).max(self.now + Time::from_nanos(1));
+            self.timers.set(2 * id + end as u32, at, self.now);
+        }
+        self.settled();
+    }
+
+    /// After something happened, and the timers are set.
+    #[inline]
+    fn settled(&mut self) {
         for path in &mut self.network.paths {
             path.free_dropped(&mut self.options);
         }
-        // What is due was done just now: a timer never rings twice at one instant.
-        let at = self.flows[id as usize].next_timer(end);
-        let at = at.max(self.now + Time::from_nanos(1));
-        self.timers.set(2 * id + end as u32, at, self.now);
         self.network.set_timers(self.timers.next());
     }
 
     fn perform(&mut self, planned: Planned) -> Result<(), Error> {
         match planned {
             Planned::Start(id) => {
-                let flow = &mut self.flows[id as usize];
-                flow.start(self.now, &mut self.network, &mut self.options);
-                // The receiver of most kinds waits for what comes.
-                if flow.next_timer(End::Receiver) < Time::MAX {
-                    self.settle(id, End::Receiver);
+                match &mut self.flows[id as usize] {
+                    Member::Plain(flow) => {
+                        flow.start(self.now, &mut self.network, &mut self.options);
+                        // The receiver of most kinds waits for what comes.
+                        if flow.next_timer(End::Receiver) < Time::MAX {
+                            self.settle(id, End::Receiver);
+                        }
+                        self.settle(id, End::Sender);
+                    }
+                    Member::Session(_) => self.at_session(id, Session::start),
                 }
-                self.settle(id, End::Sender);
             }
-            Planned::Stop(id) => {
-                let flow = &mut self.flows[id as usize];
-                flow.stop(self.now, &mut self.network, &mut self.options);
-                self.settle(id, End::Sender);
-            }
+            Planned::Stop(id) => match &mut self.flows[id as usize] {
+                Member::Plain(flow) => {
+                    flow.stop(self.now, &mut self.network, &mut self.options);
+                    self.settle(id, End::Sender);
+                }
+                Member::Session(_) => self.at_session(id, Session::stop),
+            },
             Planned::Change(change) => self
                 .network
                 .change(&change, self.now)
@@ -249,7 +328,10 @@ impl<O: Observer<Packet>> Simulator<O> {
     }
     /// Report of a flow's application since the last call; `None` before its start.
     pub fn take_report(&mut self, flow: FlowId) -> Option<Report> {
-        self.flows.get_mut(flow.index())?.take_report(self.now)
+        match self.flows.get_mut(flow.index())? {
+            Member::Plain(flow) => flow.take_report(self.now),
+            Member::Session(session) => session.take_report(self.now),
+        }
     }
     /// Takes what applications have recorded since the last call, in the order in which they did.
     pub fn drain_events(&mut self) -> impl Iterator<Item = (FlowId, Event)> + '_ {
@@ -259,14 +341,20 @@ impl<O: Observer<Packet>> Simulator<O> {
     pub fn unfinished_events(&self) -> Vec<(FlowId, Event)> {
         let (mut events, mut records) = (Vec::new(), Vec::new());
         for (id, flow) in (0..).zip(&self.flows) {
-            flow.unfinished(&mut records);
+            match flow {
+                Member::Plain(flow) => flow.unfinished(&mut records),
+                Member::Session(session) => session.unfinished(&mut records),
+            }
             events.extend(records.drain(..).map(|event| (FlowId(id), event)));
         }
         events
     }
     /// Counters and state of a flow's TCP sender; `None` for datagrams.
     pub fn tcp(&self, flow: FlowId) -> Option<SenderStats> {
-        self.flows.get(flow.index())?.stats()
+        match self.flows.get(flow.index())? {
+            Member::Plain(flow) => flow.stats(),
+            Member::Session(session) => Some(session.stats()),
+        }
     }
     /// All observers, in the order in which they were made.
     pub fn observers_mut(&mut self) -> impl Iterator<Item = &mut O> {
@@ -308,10 +396,11 @@ fn check(config: &Config) -> Result<(), Error> {
             return Err(Error::NoAccess(flow.group));
         }
         let transport = match flow.transport {
-            TransportConfig::Stream(_) => Transport::Stream,
+            TransportConfig::Stream(_) | TransportConfig::Session(_) => Transport::Stream,
             TransportConfig::Datagrams(_) => Transport::Datagram,
         };
-        if flow.app.transport() != transport {
+        let is_session = matches!(flow.transport, TransportConfig::Session(_));
+        if flow.app.transport() != transport || flow.app.session().is_some() != is_session {
             return Err(Error::WrongTransport(flow.group));
         }
     }
@@ -328,5 +417,6 @@ mod tests {
         let taken = taken as u64;
         let range = taken..=taken + taken / 16;
         assert!(range.contains(&FLOW_MEMORY), "{taken}");
+        assert!(Session::<App>::MEMORY <= Flow::MEMORY, "no more");
     }
 }

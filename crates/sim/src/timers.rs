@@ -36,6 +36,15 @@ struct Timer {
     previous: u32,
 }
 
+impl Timer {
+    const UNSET: Self = Self {
+        wanted: u64::MAX,
+        queued: u64::MAX,
+        next: NONE,
+        previous: NONE,
+    };
+}
+
 /// Timers, by number.
 #[derive(Debug)]
 pub(crate) struct Timers {
@@ -50,29 +59,45 @@ pub(crate) struct Timers {
     turned: u64,
     /// What [`Timers::next`] returns.
     due: u64,
+    /// How many there were from the start.
+    first: u32,
+    /// Whose the others are.
+    owners: Vec<(u32, u32)>,
 }
 
 impl Timers {
     /// Bytes of one timer.
     #[cfg(test)]
     pub(crate) const MEMORY: usize = size_of::<Timer>();
+    /// Bytes of one that was added.
+    #[cfg(test)]
+    pub(crate) const OWNED: usize = Self::MEMORY + size_of::<(u32, u32)>();
 
     /// So many timers, none of them set.
     pub(crate) fn new(count: usize) -> Self {
-        let unset = Timer {
-            wanted: u64::MAX,
-            queued: u64::MAX,
-            next: NONE,
-            previous: NONE,
-        };
         Self {
-            timers: vec![unset; count],
+            timers: vec![Timer::UNSET; count],
             heads: [[NONE; SLOTS]; LEVELS],
             occupied: [0; LEVELS],
             levels: 0,
             turned: 0,
             due: u64::MAX,
+            first: count as u32,
+            owners: Vec::new(),
         }
+    }
+
+    /// One more timer, of `place` in `flow`. Returns its number.
+    pub(crate) fn add(&mut self, flow: u32, place: u32) -> u32 {
+        self.timers.push(Timer::UNSET);
+        self.owners.push((flow, place));
+        self.timers.len() as u32 - 1
+    }
+    /// Flow and place of a timer that was added.
+    #[inline]
+    pub(crate) fn owner(&self, timer: u32) -> Option<(u32, u32)> {
+        let added = timer.checked_sub(self.first)?;
+        self.owners.get(added as usize).copied()
     }
 
     /// At `now`, which never runs backwards, sets `timer` to `at`, [`Time::MAX`] for never. It replaces

@@ -1,10 +1,10 @@
 //! Header fields of connections between modelled hosts that a capture needs and the model lacks: ports, initial sequence numbers,
 //! the window scale, and the window of the end that only sends.
 //!
-//! They are chosen as on two Linux hosts. The senders' ports count up within the group from 32 768, one per connection. After 60 999
-//! (`ip_local_port_range`) the sender's next address starts at the first port again, so no two connections look like one. Initial
-//! sequence numbers are drawn from the seed. The window scale follows from the receive buffer and is the same at both ends. A sender of
-//! data receives none, so its window stays that of its SYN.
+//! They are chosen as on two Linux hosts. The ports of the end that opens connections count up within the group from 32 768, one per
+//! connection. After 60 999 (`ip_local_port_range`) the next address of that end starts at the first port again, so no two connections
+//! look like one. Initial sequence numbers are drawn from the seed. The window scale follows from the receive buffer and is the same at
+//! both ends. A sender of data receives none, so its window stays that of its SYN; both ends of a session's connection receive.
 
 use std::collections::BTreeMap;
 
@@ -62,7 +62,7 @@ impl Connection {
     /// The window field of a segment.
     pub(super) fn window(&self, packet: &Packet) -> u16 {
         let is_syn = packet.flags().has(Flags::SYN);
-        let window = if packet.direction() != self.data {
+        let window = if packet.direction() != self.data || packet.is_of_session() {
             packet.window().get()
         } else if is_syn {
             SYN_WINDOW.into()
@@ -82,7 +82,9 @@ pub(super) struct Connections {
     /// By group: the direction of its data, and the number of its connections so far.
     groups: Vec<(Direction, u32)>,
     /// By flow: the latest connection, and its number as packets carry it.
-    latest: BTreeMap<u32, (u8, Connection)>,
+    latest: BTreeMap<u32, (u32, Connection)>,
+    /// By flow and number: the connections of sessions, and whether an end has closed or reset them.
+    sessions: BTreeMap<(u32, u32), (Connection, bool)>,
 }
 
 impl Connections {
@@ -93,6 +95,7 @@ impl Connections {
             scale: receive_buffer(scenario).window_scale() as u8,
             groups: groups.collect(),
             latest: BTreeMap::new(),
+            sessions: BTreeMap::new(),
         }
     }
 
@@ -100,6 +103,7 @@ impl Connections {
     pub(super) fn header(&mut self, packet: &Packet, segment: Option<&Segment>) -> Header {
         let (flow, number) = (packet.flow_id().0, packet.connection());
         let connection = match self.latest.get(&flow) {
+            _ if packet.is_of_session() => self.of_session(packet),
             Some((latest, connection)) if *latest == number => *connection,
             _ => {
                 let connection = self.open(packet);
@@ -108,6 +112,25 @@ impl Connections {
             }
         };
         Header::modelled(packet, segment, &connection)
+    }
+
+    /// The connection of a session, of which there are several at once. Numbers return after many others.
+    fn of_session(&mut self, packet: &Packet) -> Connection {
+        let key = (packet.flow_id().0, packet.connection());
+        let flags = packet.flags();
+        let opens = flags.0 & (Flags::SYN | Flags::ACK) == Flags::SYN;
+        let ends = flags.has(Flags::FIN) || flags.has(Flags::RST);
+        match self.sessions.get_mut(&key) {
+            Some((connection, has_ended)) if !(opens && *has_ended) => {
+                *has_ended |= ends;
+                *connection
+            }
+            _ => {
+                let connection = self.open(packet);
+                self.sessions.insert(key, (connection, ends));
+                connection
+            }
+        }
     }
 
     fn open(&mut self, packet: &Packet) -> Connection {
@@ -121,12 +144,19 @@ impl Connections {
             None => (Direction::Forward, 0),
         };
         let addresses = GroupAddresses::of(group);
-        let [a, b, c, d] = addresses.sender.octets();
         let round = (before / EPHEMERAL_PORTS) as u8;
-        let port = EPHEMERAL + before % EPHEMERAL_PORTS;
+        let port = (EPHEMERAL + before % EPHEMERAL_PORTS) as u16;
+        let opens = |[a, b, c, d]: [u8; 4]| ([a, b.wrapping_add(round), c, d], port);
+        let accepts = |address| (address, FIRST_PORT + group as u16);
+        let [sender, receiver] = [addresses.sender, addresses.receiver].map(|at| at.octets());
+        // The first packet is from the end that opens.
+        let (left, right) = match packet.direction() == data || !packet.is_of_session() {
+            true => (opens(sender), accepts(receiver)),
+            false => (accepts(sender), opens(receiver)),
+        };
         Connection {
-            left: ([a, b.wrapping_add(round), c, d], port as u16),
-            right: (addresses.receiver.octets(), FIRST_PORT + group as u16),
+            left,
+            right,
             initial: [self.random.u32(), self.random.u32()],
             scale: self.scale,
             data,

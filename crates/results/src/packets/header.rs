@@ -179,6 +179,7 @@ fn control_bits(packet: &Packet) -> u8 {
     let bits = [
         (Flags::FIN, 0x01),
         (Flags::SYN, 0x02),
+        (Flags::RST, 0x04),
         (Flags::PSH, 0x08),
         (Flags::ACK, 0x10),
         (Flags::ECE, 0x40),

@@ -64,15 +64,30 @@ fn on_hosts(
     lifetime: &Lifetime,
 ) -> TransportConfig {
     let mut transport = transport.clone();
-    if let TransportConfig::Stream(ends) = &mut transport {
-        let mut random = Random::new(seed, &format!("ticks.{group}.{}", lifetime.flow));
-        let mut ticks = || {
-            let nanos = random.below(1_000_000_000 / u64::from(HZ));
-            Ticks::new(HZ, Time::from_nanos(nanos))
-        };
-        ends.0.ticks = ticks();
-        ends.1.ticks = ticks();
-        ends.0.random = Random::new(seed, &format!("control.{group}.{}", lifetime.flow));
+    let flow = lifetime.flow;
+    let mut random = Random::new(seed, &format!("ticks.{group}.{flow}"));
+    let mut ticks = || {
+        let nanos = random.below(1_000_000_000 / u64::from(HZ));
+        Ticks::new(HZ, Time::from_nanos(nanos))
+    };
+    match &mut transport {
+        TransportConfig::Stream(ends) => {
+            ends.0.ticks = ticks();
+            ends.1.ticks = ticks();
+            ends.0.random = Random::new(seed, &format!("control.{group}.{flow}"));
+        }
+        TransportConfig::Session(hosts) => {
+            // Both hosts send.
+            for (component, ends) in ["control", "control.receiver"]
+                .into_iter()
+                .zip(&mut **hosts)
+            {
+                ends.0.ticks = ticks();
+                ends.1.ticks = ends.0.ticks;
+                ends.0.random = Random::new(seed, &format!("{component}.{group}.{flow}"));
+            }
+        }
+        TransportConfig::Datagrams(_) => {}
     }
     transport
 }
@@ -161,7 +176,17 @@ fn transport(group: &Group, scenario: &Scenario) -> Result<TransportConfig, SimE
         reads: group.app.is_greedy().then_some(scenario.run.interval),
         ..ReceiverConfig::new(ecn)
     };
-    Ok(TransportConfig::Stream(Box::new((sender, receiver))))
+    if group.app.session().is_none() {
+        return Ok(TransportConfig::Stream(Box::new((sender, receiver))));
+    }
+    // Both ends have the group's control, and each half of an end its scope. Applications with messages of their own switch
+    // Nagle's algorithm off (`TCP_NODELAY`).
+    let sender = SenderConfig {
+        nagle: false,
+        ..sender
+    };
+    let end = (sender, receiver);
+    Ok(TransportConfig::Session(Box::new([end.clone(), end])))
 }
 
 fn changes(change: &crate::TimedChange) -> Vec<(Time, LinkChange)> {

@@ -293,7 +293,7 @@ fn the_timers_of_hosts_tick_in_phases_of_their_own() {
         let config = plan::config(&scenario, seed, &lifetimes(&scenario, seed)).unwrap();
         let ends = config.flows.iter().map(|flow| match &flow.transport {
             quell_sim::TransportConfig::Stream(ends) => [ends.0.ticks, ends.1.ticks],
-            quell_sim::TransportConfig::Datagrams(_) => panic!("streams"),
+            other => panic!("{other:?}"),
         });
         ends.flatten().collect()
     };
@@ -352,7 +352,7 @@ fn the_control_of_each_flow_has_randomness_of_its_own() {
         let flows = simulation(&scenario, seed).unwrap().flows;
         let draw = |flow: &quell_sim::FlowConfig| match &flow.transport {
             quell_sim::TransportConfig::Stream(ends) => ends.0.random.clone().u64(),
-            quell_sim::TransportConfig::Datagrams(_) => unreachable!("bulk data use TCP"),
+            other => panic!("{other:?}: bulk data use TCP"),
         };
         flows.iter().map(draw).collect()
     };
@@ -361,4 +361,62 @@ fn the_control_of_each_flow_has_randomness_of_its_own() {
     all.sort_unstable();
     all.dedup();
     assert_eq!(all.len(), 4);
+}
+
+fn web(group: &str, more: &str) -> Scenario {
+    let text = format!(
+        "schema = 1\nname = \"web\"\n[link]\nrate = \"40mbit\"\nqueue = {{ kind = \"fifo\" }}\n\
+         [[group]]\nname = \"web\"\nrtt = \"7ms\"\n{group}\n{more}\n[run]\nduration = \"20s\"\n"
+    );
+    Scenario::parse(&text).unwrap()
+}
+
+const ITEMS: &str = "app = { kind = \"web\", rate = 20, size = \"10kB\" }";
+
+#[test]
+fn both_hosts_of_a_session_have_the_control_of_the_group_and_no_nagle() {
+    let group =
+        format!("congestion-control = \"dctcp\"\necn = \"ect1\"\ninitial-window = 4\n{ITEMS}");
+    let config = simulation(&web(&group, ""), 1).unwrap();
+    let quell_sim::TransportConfig::Session(hosts) = &config.flows[0].transport else {
+        panic!("a session");
+    };
+    for (sender, receiver) in hosts.iter() {
+        assert_eq!(sender.congestion_control.kind().name, "dctcp");
+        assert_eq!(sender.ecn, receiver.ecn);
+        assert_eq!((sender.initial_window, sender.nagle), (4, false));
+        assert_eq!(sender.ticks, receiver.ticks, "one host");
+        assert!(receiver.buffer.is_some());
+    }
+    assert_ne!(hosts[0].0.ticks, hosts[1].0.ticks);
+    let [first, second] = [0, 1].map(|host: usize| hosts[host].0.random.clone().u64());
+    assert_ne!(first, second);
+}
+
+#[test]
+fn users_come_and_go_and_either_direction_serves() {
+    let started = |scenario: &Scenario| {
+        let summary = summary_of(scenario);
+        let group = &summary.figures.groups[0];
+        let figures = &group.app.as_ref().unwrap().figures;
+        match figures["started"] {
+            quell_measure::AppFigure::Count(count) => (count, group.goodput_bps.len()),
+            ref other => panic!("{other:?}"),
+        }
+    };
+    let alone = started(&web(ITEMS, ""));
+    // 400 items, four deviations.
+    assert!((320..480).contains(&alone.0) && alone.1 == 1, "{alone:?}");
+    let back = started(&web(&format!("direction = \"reverse\"\n{ITEMS}"), ""));
+    assert_eq!(back, alone, "the plan is the seed's");
+    let more = "[[at]]\ntime = \"5s\"\nset = { \"group.web.count\" = 3 }\n\
+                [[at]]\ntime = \"15s\"\nset = { \"group.web.count\" = 0 }";
+    // 15 s of one user, and 10 s of two.
+    let (items, flows) = started(&web(ITEMS, more));
+    assert!((588..812).contains(&items) && flows == 3, "{items}");
+    let late = started(&web(
+        &format!("start = \"10s\"\nstop = \"15s\"\n{ITEMS}"),
+        "",
+    ));
+    assert!((60..140).contains(&late.0), "{late:?}");
 }

@@ -63,16 +63,21 @@ impl Flow {
         if !self.is_up() {
             return None;
         }
-        let [of_sender, of_receiver] = [self.sender_app.sent(), self.receiver_app.sent()];
-        let report = take_report(&mut self.receiver_app, of_sender, now);
-        let others = take_report(&mut self.sender_app, of_receiver, now);
-        match (report, others) {
-            (Some(mut report), Some(others)) => {
-                report.merge(&others);
-                Some(report)
-            }
-            (report, others) => report.or(others),
+        take_reports(&mut self.sender_app, &mut self.receiver_app, now)
+    }
+}
+
+/// What both ends of a flow report since the last call.
+pub(crate) fn take_reports(sender: &mut App, receiver: &mut App, now: Time) -> Option<Report> {
+    let [of_sender, of_receiver] = [sender.sent(), receiver.sent()];
+    let report = take_report(receiver, of_sender, now);
+    let others = take_report(sender, of_receiver, now);
+    match (report, others) {
+        (Some(mut report), Some(others)) => {
+            report.merge(&others);
+            Some(report)
         }
+        (report, others) => report.or(others),
     }
 }
 
