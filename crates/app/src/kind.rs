@@ -110,6 +110,12 @@ pub trait ApplicationKind: Clone + fmt::Debug + PartialEq {
     fn renews(&self) -> bool {
         false
     }
+    /// The most connections that a session's flow asks for in `span`; `None` where only
+    /// [`Session::connections`] bounds them. Estimates of memory use it.
+    fn most_opened(&self, span: Time) -> Option<u64> {
+        let _ = span;
+        None
+    }
     /// The most payload that a connection carries; `None` without a bound. Estimates of memory use
     /// it.
     fn most_payload(&self) -> Option<Bytes> {

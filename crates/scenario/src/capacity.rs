@@ -20,6 +20,21 @@ pub(super) fn window(group: &Group) -> u64 {
     most.map_or(window, |most| window.min(most.get() / payload + 2))
 }
 
+/// Segments that the user's end of a session's connection has outstanding at most: requests, and what goes with them.
+const REQUESTS: u64 = 64;
+
+/// Connections of which a flow has state at one time. Of a session these are also those that have ended for its applications, and of
+/// which TCP still repairs something: as many again.
+pub(super) fn connections(scenario: &Scenario, group: &Group) -> u64 {
+    let Some(session) = group.app.session() else {
+        return 1;
+    };
+    let opened = group.app.most_opened(scenario.run.duration);
+    let opened = opened.unwrap_or(u64::MAX);
+    let living = opened.min(session.connections.into());
+    opened.min(2 * living + 2)
+}
+
 /// The most IP bytes that can be in flight in one direction: a full queue, and the path's bandwidth-delay product. A link
 /// without a rate limit holds no queue, and what flows through it is bounded by the other direction.
 pub fn bytes_in_flight(scenario: &Scenario, direction: Direction) -> Bytes {
@@ -196,7 +211,11 @@ pub(super) fn in_hosts(scenario: &Scenario) -> u64 {
                 let all = scenario.run.duration.as_nanos() / gap.as_nanos();
                 4 * all.isqrt() + 16
             }
-            None => in_host(group.access_rate, group.rtt, group.full_packet()).min(window(group)),
+            None => {
+                let each = in_host(group.access_rate, group.rtt, group.full_packet());
+                each.min(window(group))
+                    .saturating_mul(connections(scenario, group))
+            }
         };
         all_flows(scenario, index).saturating_mul(each)
     });
@@ -250,7 +269,7 @@ pub(super) fn under_way(
     counts: fn(Carries) -> bool,
 ) -> UnderWay {
     let groups = scenario.groups.iter().enumerate();
-    let streams = groups.filter_map(|(index, group)| stream(scenario, index, group, direction));
+    let streams = groups.flat_map(|(index, group)| streams(scenario, index, group, direction));
     let mut streams: Vec<Stream> = streams.filter(|stream| counts(stream.carries)).collect();
     streams.sort_by_key(|stream| stream.len);
     let queued = queued(scenario, direction, &streams);
@@ -260,13 +279,28 @@ pub(super) fn under_way(
     }
 }
 
-fn stream(
+/// The streams of a group in one direction: both ends of a session send data, which the other one acknowledges.
+fn streams(
     scenario: &Scenario,
     index: usize,
     group: &Group,
     direction: Direction,
-) -> Option<Stream> {
+) -> impl Iterator<Item = Stream> {
     let here = group.direction == direction;
+    let first = stream(scenario, index, group, here);
+    let is_session = group.app.session().is_some();
+    let second = is_session.then(|| stream(scenario, index, group, !here));
+    // In one direction are the requests, in the other what acknowledges them.
+    let second = second.flatten().map(|stream| Stream {
+        window: REQUESTS,
+        access: Rate::UNLIMITED,
+        ..stream
+    });
+    first.into_iter().chain(second)
+}
+
+/// Of the sender in the direction of the data if it is `here`, or else of the receiver.
+fn stream(scenario: &Scenario, index: usize, group: &Group, here: bool) -> Option<Stream> {
     let (carries, len) = match (group.app.datagrams(), here) {
         (Some(datagrams), here) if here || datagrams.both_ways => {
             let gap = group.app.datagram_gap().unwrap_or(datagrams.interval.mean);
@@ -279,7 +313,7 @@ fn stream(
     Some(Stream {
         carries,
         len,
-        flows: all_flows(scenario, index),
+        flows: all_flows(scenario, index).saturating_mul(connections(scenario, group)),
         window: window(group),
         segment: group.full_packet(),
         access: group.access_rate,

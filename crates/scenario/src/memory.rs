@@ -2,17 +2,19 @@
 //!
 //! The estimate is an upper bound for what flows can put into queues and onto wires, and for what is kept of each flow,
 //! phase and seed. It counts what the allocator is asked for: a vector that grows asks for twice its size while half of
-//! it is still there. `tests/robustness` holds it against the allocations of runs over the whole space of scenarios. Three
+//! it is still there. `tests/robustness` holds it against the allocations of runs over the whole space of scenarios. Four
 //! of its assumptions are no laws: connections have no more than four times the data outstanding that is in flight, and
-//! none has more than eight times its share, or 64 segments; delays of a flow's datagrams lie within a factor of 256.
+//! none has more than eight times its share, or 64 segments; delays of a flow's datagrams lie within a factor of 256; of a
+//! session's flow no more than 64 connections have ever had more than 64 segments outstanding, and no more of them have ended for
+//! the applications alone than may be open.
 
 use quell_aqm::Qdisc as _;
 use quell_measure::{FlowRecorder, Recorder};
-use quell_units::{Bytes, Random};
+use quell_units::{Bytes, Random, Time};
 
 use super::capacity::{
-    Carries, all_flows, bytes_in_flight, fastest, in_hosts, most_flows, queue_bytes, under_way,
-    window,
+    Carries, all_flows, bytes_in_flight, connections, fastest, in_hosts, most_flows, queue_bytes,
+    under_way, window,
 };
 use super::places::Places;
 use super::problem::Problem;
@@ -38,12 +40,25 @@ const SACKS: u64 = 24 + 4;
 const OUTSTANDING: u64 = 32 + 16 + 16 + 16;
 /// What a flow takes before it has sent anything, in the simulation, in its plan and in the recorder.
 const FLOW: u64 = quell_sim::FLOW_MEMORY + 2_560;
+/// What a session takes for each connection: both ends, its numbers, and what the applications know of it.
+const CONNECTION: u64 = quell_sim::CONNECTION_MEMORY + 512;
+/// Connections of a flow that may have grown beyond [`SMALL`] segments outstanding.
+const LARGE: u64 = 64;
+const SMALL: u64 = 64;
 /// What an application reports of a stretch between two cuts.
 const REPORT: u64 = 256;
 /// A bucket in the distribution of the delays of a flow of datagrams. There are 64 for each factor of two, and delays that lie
 /// within a factor of 256.
 const DELAY: u64 = 40;
 const DELAYS: u64 = 8 * 64;
+/// Least mean time between two things that an application of a session reports (a frame, a segment), where it does not say how many
+/// connections it opens.
+const HAPPENS: Time = Time::from_millis(10);
+/// Buckets that each of them fills at most, in different distributions; buckets of all distributions of a report.
+const FIGURES: u64 = 6;
+const DISTRIBUTIONS: u64 = 24 << 14;
+/// The record of one.
+const RECORD: u64 = 160;
 /// Rows that wait to be written, and the writer of both series.
 const SERIES: u64 = 48 << 20;
 /// What the writer remembers of each of these many rows until the end.
@@ -132,7 +147,7 @@ fn packets(scenario: &Scenario) -> u64 {
         let queues = queue_names(scenario, direction).len() as u64;
         let all = under_way(scenario, direction, |_| true);
         // Handshakes, and what acknowledges nothing new, come on top.
-        let control = living(scenario).saturating_mul(2);
+        let control = handshakes(scenario);
         let acknowledgements = under_way(scenario, direction, |carries| {
             carries == Carries::Acknowledgements
         });
@@ -149,8 +164,25 @@ fn packets(scenario: &Scenario) -> u64 {
     each[0].saturating_add(each[1]).saturating_add(in_hosts)
 }
 
+/// Packets that open and close the connections which live at one time, per direction.
+fn handshakes(scenario: &Scenario) -> u64 {
+    let groups = scenario.groups.iter().enumerate();
+    let each = groups.map(|(index, group)| {
+        let flows = u64::from(most_flows(scenario, index));
+        flows.saturating_mul(2 * connections(scenario, group))
+    });
+    each.fold(0, u64::saturating_add)
+}
+
 fn flows(scenario: &Scenario) -> u64 {
+    let sessions = scenario.groups.iter().enumerate();
+    let sessions = sessions.filter(|(_, group)| group.app.session().is_some());
+    let sessions = sessions.map(|(index, group)| {
+        let flow = connections(scenario, group).saturating_mul(CONNECTION);
+        all_flows(scenario, index).saturating_mul(flow)
+    });
     let fixed = ever(scenario).saturating_mul(FLOW);
+    let fixed = sessions.fold(fixed, u64::saturating_add);
     let outstanding = BOTH.map(|direction| boards(scenario, direction));
     outstanding.into_iter().fold(fixed, u64::saturating_add)
 }
@@ -167,14 +199,22 @@ fn marker(scenario: &Scenario, group: &Group) -> u64 {
 
 /// Scoreboards and reassembly queues of the TCP flows whose data goes in `direction`.
 fn boards(scenario: &Scenario, direction: Direction) -> u64 {
-    let streams: Vec<(u64, u64)> = scenario
+    let streams: Vec<(u64, u64, u64)> = scenario
         .groups
         .iter()
         .enumerate()
-        .filter(|(_, group)| group.direction == direction && group.congestion_control.is_some())
-        .map(|(index, group)| (u64::from(most_flows(scenario, index)), window(group)))
+        .filter(|(_, group)| group.congestion_control.is_some())
+        .filter(|(_, group)| group.direction == direction || group.app.session().is_some())
+        .map(|(index, group)| {
+            let window = match group.direction == direction {
+                true => window(group),
+                false => SMALL,
+            };
+            let flows = u64::from(most_flows(scenario, index));
+            (flows, connections(scenario, group), window)
+        })
         .collect();
-    let living: u64 = streams.iter().map(|(flows, _)| flows).sum();
+    let living: u64 = streams.iter().map(|(flows, ..)| flows).sum();
     if living == 0 {
         return 0;
     }
@@ -193,9 +233,12 @@ fn boards(scenario: &Scenario, direction: Direction) -> u64 {
     let share = (most.saturating_mul(8) / living).max(64).min(most);
     // Rings have a power of two, at least 16; one of them grows while its old half is still there.
     let ring = |window: u64| share.min(window).max(16).next_power_of_two() * OUTSTANDING;
-    let all = streams
-        .iter()
-        .map(|&(flows, window)| (flows + 1).saturating_mul(ring(window)));
+    let all = streams.iter().map(|&(flows, connections, window)| {
+        let large = connections.min(LARGE).saturating_mul(ring(window));
+        let small = connections.saturating_sub(LARGE);
+        let small = small.saturating_mul(ring(window.min(SMALL)));
+        (flows + 1).saturating_mul(large.saturating_add(small))
+    });
     all.fold(0, u64::saturating_add)
 }
 
@@ -216,7 +259,8 @@ fn recorders(scenario: &Scenario) -> u64 {
     let rows = intervals.saturating_mul(living(scenario).saturating_add(4));
     let row_groups = (rows / ROWS_PER_GROUP).saturating_mul(ROW_GROUP);
     let reports = stretches(scenario).saturating_mul(groups as u64 * REPORT * GROWTH);
-    [told, row_groups, reports, delays(scenario), SERIES, BASE]
+    let applications = delays(scenario).saturating_add(happenings(scenario));
+    [told, row_groups, reports, applications, SERIES, BASE]
         .into_iter()
         .fold(histograms, u64::saturating_add)
 }
@@ -230,6 +274,27 @@ fn delays(scenario: &Scenario) -> u64 {
         let flow = ends * sent.min(DELAYS) * DELAY;
         let flows = all_flows(scenario, index).saturating_mul(flow);
         Some(flows.saturating_add(stretches(scenario).saturating_mul(DELAYS * DELAY)))
+    };
+    let groups = scenario.groups.iter().enumerate();
+    groups.filter_map(of).fold(0, u64::saturating_add)
+}
+
+/// What applications of sessions report of each thing that happened, in each flow and in the group's stretches, and the records of
+/// those of an interval.
+fn happenings(scenario: &Scenario) -> u64 {
+    let run = &scenario.run;
+    let of = |(index, group): (usize, &Group)| {
+        group.app.session()?;
+        let within = |span: Time| {
+            let often = span.as_nanos() / HAPPENS.as_nanos() + 16;
+            group.app.most_opened(span).unwrap_or(often).max(often)
+        };
+        let flow = DELAY * (FIGURES * within(run.duration)).min(DISTRIBUTIONS);
+        let records = within(run.interval).saturating_mul(RECORD * GROWTH);
+        let flows = all_flows(scenario, index);
+        let of_flows = flows.saturating_mul(flow.saturating_add(records));
+        let stretch = flow.saturating_mul(flows).min(DELAY * DISTRIBUTIONS);
+        Some(of_flows.saturating_add(stretches(scenario).saturating_mul(stretch)))
     };
     let groups = scenario.groups.iter().enumerate();
     groups.filter_map(of).fold(0, u64::saturating_add)

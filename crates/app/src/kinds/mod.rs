@@ -186,6 +186,10 @@ macro_rules! applications {
             pub fn renews(&self) -> bool {
                 match self { $(Self::$kind(kind) => kind.renews(),)* }
             }
+            /// The most connections that a flow asks for, see [`ApplicationKind::most_opened`].
+            pub fn most_opened(&self, span: Time) -> Option<u64> {
+                match self { $(Self::$kind(kind) => kind.most_opened(span),)* }
+            }
             /// The most payload that a connection carries; `None` without a bound.
             pub fn most_payload(&self) -> Option<Bytes> {
                 match self { $(Self::$kind(kind) => kind.most_payload(),)* }

@@ -214,6 +214,19 @@ impl ApplicationKind for Web {
     fn renews(&self) -> bool {
         true
     }
+    /// Of items the mean of Poisson arrivals, and ten deviations more.
+    fn most_opened(&self, span: Time) -> Option<u64> {
+        match (self.model, self.connection) {
+            (Model::Items, Connection::New) => {
+                let per_ns = u128::from(self.rate) * u128::from(span.as_nanos());
+                let mean = u64::try_from(per_ns / u128::from(PARTS) / 1_000_000_000);
+                let mean = mean.unwrap_or(u64::MAX / 2);
+                Some(mean + 10 * mean.isqrt() + 32)
+            }
+            (Model::Items, Connection::Kept) => Some(1),
+            (Model::Pages, _) => None,
+        }
+    }
     fn most_payload(&self) -> Option<Bytes> {
         match (self.model, self.connection) {
             (Model::Items, Connection::New) => Some(self.size.range().1),

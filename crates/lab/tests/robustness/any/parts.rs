@@ -164,7 +164,7 @@ fn app(
     path: (usize, u64),
 ) -> (String, bool) {
     let bulk = Sends::Bulk(path.0, path.1);
-    let (app, sends, pause) = match choices.below(6) {
+    let (app, sends, pause) = match choices.below(8) {
         0..=2 => ("kind = \"bulk\"".to_owned(), bulk, None),
         3 => {
             let (datagrams, mean) = datagrams(choices);
@@ -189,6 +189,10 @@ fn app(
                 (app, bulk, None)
             }
         }
+        5 | 6 => {
+            let (app, pause) = web(choices);
+            (app, bulk, Some(pause))
+        }
         _ => {
             let ((on, on_mean), (off, off_mean)) = (period(choices), period(choices));
             let app = format!("kind = \"on-off\", on = {on}, off = {off}");
@@ -208,6 +212,33 @@ fn app(
         pause,
     });
     (app, is_stream)
+}
+
+/// A user of the web, and the mean time between two connections in ns.
+fn web(choices: &mut Choices<'_>) -> (String, u64) {
+    let rate = choices.spread((1, 10_000));
+    let mut app = format!("kind = \"web\", rate = {rate}");
+    let size = choices.spread((1, 1_000_000_000));
+    let _ = match choices.below(3) {
+        0 => Ok(()),
+        1 => write!(app, ", size = \"{size}B\""),
+        _ => write!(
+            app,
+            ", size = {{ pareto = 1.2, min = \"1B\", max = \"{}B\" }}",
+            size.max(2)
+        ),
+    };
+    if choices.once_in(2) {
+        let most = choices.spread((1, 16_384));
+        let _ = write!(app, ", max-concurrent = {most}");
+    }
+    if choices.once_in(2) {
+        app.push_str(", request = \"350B\", tls = \"1.3\"");
+    }
+    if choices.once_in(4) {
+        app.push_str(", connection = \"kept\"");
+    }
+    (app, SECOND / rate)
 }
 
 /// Size and interval of datagrams, and the mean interval in ns.
