@@ -85,11 +85,17 @@ fn items_take_the_rounds_and_the_serialisation_of_their_packets() {
             let found = report.last_byte.min().unwrap();
             assert_eq!(found, last_byte, "{mbps} {rtt} {packets}");
             // Nothing is remembered from one connection to the next.
-            assert_eq!(
-                report.last_byte.max(),
-                Some(found),
-                "{mbps} {rtt} {packets}"
-            );
+            let slowest = report.last_byte.max().unwrap();
+            if packets <= 10 {
+                assert_eq!(slowest, found, "{mbps} {rtt} {packets}");
+            } else {
+                // A sender waits for an ACK that is about to come (`tcp_tso_should_defer`), which depends on
+                // where the millisecond of its clock begins.
+                assert!(
+                    slowest <= found + found * 5 / 100,
+                    "{mbps} {rtt} {packets}: {slowest}"
+                );
+            }
             let fin = report.completion.min().unwrap() - found;
             // Where the window is full it follows after the first ACK.
             let alone = match packets {
@@ -179,7 +185,7 @@ fn a_user_who_stops_asks_for_nothing_more() {
     assert!(before.unfinished() > 100, "{}", before.unfinished());
     run(&mut simulator, S(60));
     let after = items(&mut simulator, 0);
-    assert_eq!(after.started, before.in_flight, "those of before the cut");
+    assert_eq!(after.started, 0, "all of them before the cut");
     let delivered = simulator.observer(Hop::FIRST, Direction::Forward).delivered;
     run(&mut simulator, S(90));
     let still = simulator.observer(Hop::FIRST, Direction::Forward).delivered;
