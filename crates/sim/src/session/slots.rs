@@ -69,7 +69,7 @@ pub(super) struct Slots {
 
 /// Bytes that a connection takes before it has sent anything: both ends, their timers and numbers. The
 /// most on any platform.
-pub const CONNECTION_MEMORY: u64 = 4_736;
+pub const CONNECTION_MEMORY: u64 = 4_864;
 
 impl Slots {
     /// What a connection takes here.
