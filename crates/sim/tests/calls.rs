@@ -3,7 +3,7 @@
 mod support;
 
 use quell_app::game::report::GameReport;
-use quell_app::voice::report::{Heard, VoiceReport};
+use quell_app::voice::report::{Heard, Score, VoiceReport};
 use quell_app::{AppConfig, Report, find};
 use quell_aqm::{Discipline, Link, disciplines};
 use quell_measure::{Direction, FlowId, GroupId};
@@ -76,7 +76,6 @@ fn both_directions_of_an_idle_path_take_their_time_and_no_more() {
     };
     let report = heard(config, Time::ZERO, Time::from_secs(30));
     for (heard, micros) in [(report.heard, 10_160), (report.back, 10_320)] {
-        let heard = heard.unwrap();
         let datagrams = &heard.datagrams;
         let delay = Some(Time::from_micros(micros));
         assert_eq!(
@@ -101,7 +100,7 @@ fn one_end_that_stops_ends_both_directions() {
     );
     let report = heard(config, Time::ZERO, Time::from_secs(4));
     for heard in [report.heard, report.back] {
-        let datagrams = heard.unwrap().datagrams;
+        let datagrams = heard.datagrams;
         // At 1, 21 … 1 981 ms.
         assert_eq!((datagrams.sent, datagrams.received), (100, 100));
     }
@@ -123,12 +122,16 @@ fn beside_a_download(kind: &str, settings: &[(&str, &str)], ecn: Ecn, seed: u64)
         changes: Vec::new(),
     };
     let report = heard(config, Time::from_secs(10), Time::from_secs(70));
-    report.heard.unwrap()
+    *report.heard
+}
+
+fn score(heard: &Heard) -> Score {
+    let impairment = heard.impairment.expect("a codec");
+    heard.calls[0].score(impairment).expect("packets")
 }
 
 fn mos(heard: &Heard) -> f64 {
-    let call = heard.calls[0].score(heard.impairment.unwrap());
-    call.unwrap().mos()
+    score(heard).mos()
 }
 
 #[test]
@@ -164,8 +167,7 @@ fn losses_come_in_bursts_from_drop_tail_and_one_by_one_from_an_aqm() {
             changes: Vec::new(),
         };
         let report = heard(config, Time::from_secs(10), Time::from_secs(210));
-        let heard = report.heard.unwrap();
-        heard.calls[0].score(heard.impairment.unwrap()).unwrap()
+        score(&report.heard)
     };
     for seed in SEEDS {
         let tail = of("fifo", &[("limit", "100p")], seed);

@@ -42,19 +42,19 @@ impl Law {
             Self::Fixed(value) => i128::from(value),
             Self::Normal { mean, stddev } => {
                 let deviate = i128::from(normal::deviate(random));
-                i128::from(mean) + (i128::from(stddev) * deviate >> normal::FRACTION_BITS)
+                i128::from(mean) + ((i128::from(stddev) * deviate) >> normal::FRACTION_BITS)
             }
             Self::Extreme { from, scale } => {
                 // E in units of 2^-32 is a draw of [`minus_ln`] again: −ln(E / 2^64) = −ln E + 32 ln 2.
                 let exponential = minus_ln(random.u64());
                 let deviate = minus_ln(exponential) as i64 - LN_2_TO_32;
-                i128::from(from) + (i128::from(scale) * i128::from(deviate) >> LOG_BITS)
+                i128::from(from) + ((i128::from(scale) * i128::from(deviate)) >> LOG_BITS)
             }
         };
         let range = i128::from(low)..=i128::from(high);
         let mut values = std::iter::repeat_with(&mut value).take(MOST_DRAWS as usize);
         let found = values.find(|value| range.contains(value));
-        let found = found.unwrap_or_else(|| value());
+        let found = found.unwrap_or_else(value);
         found.clamp(*range.start(), *range.end()) as u64
     }
 

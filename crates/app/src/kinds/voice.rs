@@ -324,12 +324,15 @@ impl Application for End {
     }
 
     fn report(&self, sent: u64) -> Option<VoiceReport> {
-        let heard = self.listener.as_ref()?.report(sent);
+        let heard = self.listener.as_ref()?.report(sent)?;
         Some(match self.role {
-            Role::Receiver => VoiceReport { heard, back: None },
+            Role::Receiver => VoiceReport {
+                heard: Box::new(heard),
+                back: Box::default(),
+            },
             Role::Sender => VoiceReport {
-                heard: None,
-                back: heard,
+                heard: Box::default(),
+                back: Box::new(heard),
             },
         })
     }

@@ -40,7 +40,7 @@ pub(crate) struct Playout {
 #[derive(Debug, Clone)]
 enum Method {
     Fixed { buffer: Time },
-    Adaptive(Adaptive),
+    Adaptive(Box<Adaptive>),
     Ramjee { mean: i64, deviation: i64 },
 }
 
@@ -50,7 +50,7 @@ impl Playout {
     pub(crate) fn new(rule: Rule, buffer: Time, most: Time, packet: Time) -> Self {
         let method = match rule {
             Rule::Fixed => Method::Fixed { buffer },
-            Rule::Adaptive => Method::Adaptive(Adaptive::new(most, packet)),
+            Rule::Adaptive => Method::Adaptive(Box::new(Adaptive::new(most, packet))),
             Rule::Ramjee => Method::Ramjee {
                 mean: 0,
                 deviation: 0,

@@ -7,6 +7,7 @@ mod against_sim;
 #[path = "../../../lab/tests/robustness/any/mod.rs"]
 mod any;
 mod broken;
+mod calls;
 mod commands;
 #[path = "../common/first_flight.rs"]
 mod first_flight;
