@@ -18,6 +18,8 @@ pub(crate) struct Wire {
     rate: Rate,
     /// How many bytes are told at once.
     piece: u64,
+    /// Rates from given times on, in their order.
+    pub(crate) changes: Vec<(Time, Rate)>,
     /// Serial numbers of connections that cannot be opened.
     pub(crate) refused: Vec<u64>,
     /// What is to be told, in the order of time.
@@ -61,6 +63,7 @@ impl Wire {
             delay: Time::from_nanos(rtt.as_nanos() / 2),
             rate,
             piece,
+            changes: Vec::new(),
             refused: Vec::new(),
             inputs: BTreeMap::new(),
             next: 0,
@@ -224,7 +227,10 @@ impl Wire {
     /// When the last of `count` further bytes arrives.
     fn leave(&mut self, end: usize, count: u64) -> Time {
         let begin = self.free[end].max(self.now);
-        self.free[end] = begin + self.rate.time_for(Bytes::new(count));
+        let mut changes = self.changes.iter().rev();
+        let rate = changes.find(|(from, _)| *from <= begin);
+        let rate = rate.map_or(self.rate, |(_, rate)| *rate);
+        self.free[end] = begin + rate.time_for(Bytes::new(count));
         self.free[end] + self.delay
     }
 

@@ -144,6 +144,14 @@ fn parameter(
             }
             sizes.ok()
         }
+        (Tree::Array(_), D::Rates(_)) => {
+            let rates = row.domain.parse(&inline(node));
+            if let Err(allowed) = &rates {
+                let allowed = format!("must be {allowed}");
+                reader.wrong_value(&view.key(row.name), node, &inline(node), &allowed);
+            }
+            rates.ok()
+        }
         _ => match Domain::Value(row.domain).read(node) {
             Ok(Parsed::Value(value)) => Some(value),
             Ok(_) => None,

@@ -112,6 +112,7 @@ pub(crate) fn kinds(domain: &parameter::Domain) -> &'static [TomlType] {
         | D::Period(..)
         | D::Interval(..)
         | D::Sizes(..)
+        | D::Rates(_)
         | D::Limit {
             plain_is_packets: false,
         } => &[TomlType::String],

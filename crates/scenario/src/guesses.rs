@@ -167,7 +167,8 @@ const WORDS: &[(&str, &[&str], &str)] = &[
     ("kind", &["udp", "voip", "voice", "ping", "constant", "call", "game"], "cbr"),
     ("kind", &["file", "short"], "transfer"),
     ("kind", &["http", "https", "page", "pages", "browsing", "items", "request"], "web"),
-    ("kind", &["video", "streaming", "dash", "burst", "bursty"], "on-off"),
+    ("kind", &["burst", "bursty"], "on-off"),
+    ("kind", &["video", "streaming", "stream", "adaptive", "dash", "hls", "player", "movie", "film"], "has"),
     ("distribution", &["constant", "none", "deterministic"], "fixed"),
     ("distribution", &["exp", "poisson", "random"], "exponential"),
 ];

@@ -40,6 +40,9 @@ pub(super) fn of_parameter(domain: &parameter::Domain, node: &Node) -> String {
             unquoted(*kind, text, domain.parse(text).is_ok()).or_else(|| percent(text, *of))
         }
         D::Frequency(..) => None,
+        D::Rates(named) => closest(text, named.iter().map(|(name, _)| *name))
+            .filter(|word| *word != text)
+            .map(|word| format!("did you mean \"{word}\"?")),
         D::Word(words) => closest(text, words.iter().copied())
             .filter(|word| *word != text)
             .map(|word| format!("did you mean \"{word}\"?")),

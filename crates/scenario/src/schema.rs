@@ -9,8 +9,8 @@ use quell_aqm::kind::Entry;
 use quell_aqm::marker::MARKERS;
 use quell_aqm::value::{Curve, FUNCTIONS};
 use quell_tcp::cc;
-use quell_units::Steps;
 use quell_units::parameter::{Domain as D, Parameter, Preset, condition};
+use quell_units::{Rates, Steps};
 use serde_json::{Map, Value, json};
 
 use crate::Domain;
@@ -253,6 +253,12 @@ fn value(domain: &D) -> Value {
         D::Period(..) => with_mean(Section::Period),
         D::Interval(..) => with_mean(Section::Interval),
         D::Sizes(..) => sizes(),
+        D::Rates(named) => {
+            let names: Vec<&str> = named.iter().map(|(name, _)| *name).collect();
+            let rate = format!("{NUMBER}{RATE}");
+            let list = json!({ "type": "array", "items": text(&rate), "minItems": 1, "maxItems": Rates::MOST });
+            json!({ "anyOf": [{ "enum": names }, list, text(&format!("{rate}(,{rate})*"))] })
+        }
         D::TimeOrPackets(_, (low, high)) => {
             let pattern = format!(r"{NUMBER}({TIME}|{PACKETS})|\s*[0-9_]*[0-9][0-9_]*\s*");
             json!({ "anyOf": [integer(low, high), text(&pattern)] })

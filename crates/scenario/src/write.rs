@@ -188,9 +188,11 @@ fn in_line(control: &ControlSpec) -> String {
 
 pub(super) fn in_toml(value: Value) -> String {
     match value {
-        Value::Integer(_) | Value::Fraction(..) | Value::Flag(_) | Value::Interval(_) => {
-            value.to_string()
-        }
+        Value::Integer(_)
+        | Value::Fraction(..)
+        | Value::Flag(_)
+        | Value::Interval(_)
+        | Value::Rates(_) => value.to_string(),
         Value::Period(period) if period.distribution != Distribution::Fixed => period.to_string(),
         Value::Sizes(sizes) if !matches!(sizes, Sizes::Fixed(_)) => sizes.to_string(),
         _ => quoted(value),

@@ -3,7 +3,8 @@
 //!
 //! * [`Time`], [`Rate`], [`Bytes`], [`Frequency`], [`Probability`]: integers with a unit; [`notation`] reads and prints them.
 //! * [`parameter`]: the tables from which checks, schema, command line and documentation come.
-//! * [`Period`], [`Interval`]: lengths of time that vary; [`Sizes`]: laws of random sizes.
+//! * [`Period`], [`Interval`]: lengths of time that vary; [`Sizes`]: laws of random sizes; [`Rates`]:
+//!   rising rates.
 //! * [`Random`]: one stream per seed and component, the same on every machine.
 //! * [`Ecn`]: the two bits that end hosts and queues exchange.
 //!
@@ -27,6 +28,7 @@ mod period;
 mod probability;
 pub mod random;
 mod rate;
+mod rates;
 mod sizes;
 mod time;
 
@@ -38,5 +40,6 @@ pub use period::{Distribution, Interval, Period};
 pub use probability::Probability;
 pub use random::Random;
 pub use rate::Rate;
+pub use rates::Rates;
 pub use sizes::{Sizes, Spread, Steps};
 pub use time::Time;

@@ -11,7 +11,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt;
 
-use crate::{Bytes, Frequency, Interval, Period, Rate, Sizes, Time, notation};
+use crate::{Bytes, Frequency, Interval, Period, Rate, Rates, Sizes, Time, notation};
 
 #[doc(hidden)]
 pub mod typed;
@@ -55,6 +55,8 @@ pub enum Domain {
     Interval(Time, Time),
     /// A law of [`Sizes`], all of which are in this range of bytes. An amount of data alone is one size.
     Sizes(u64, u64),
+    /// [`Rates`], or one of these names of a list.
+    Rates(&'static [(&'static str, Rates)]),
 }
 
 /// The value of a parameter.
@@ -84,6 +86,8 @@ pub enum Value {
     Interval(Interval),
     /// A law of sizes.
     Sizes(Sizes),
+    /// Rising rates.
+    Rates(Rates),
 }
 
 impl fmt::Display for Value {
@@ -102,6 +106,7 @@ impl fmt::Display for Value {
             Self::Period(period) => period.fmt(f),
             Self::Interval(interval) => interval.fmt(f),
             Self::Sizes(sizes) => sizes.fmt(f),
+            Self::Rates(rates) => rates.fmt(f),
         }
     }
 }
@@ -182,6 +187,11 @@ impl Domain {
                     low <= smallest.get() && largest.get() <= high
                 })
                 .map(Value::Sizes),
+            Self::Rates(named) => {
+                let named = named.iter().find(|(name, _)| *name == text);
+                let rates = named.map(|(_, rates)| *rates);
+                rates.or_else(|| Rates::parse(text)).map(Value::Rates)
+            }
         };
         value.ok_or_else(|| self.to_string())
     }
@@ -256,6 +266,7 @@ impl fmt::Display for Domain {
             Self::Sizes(low, high) => {
                 write!(f, "{}, {}", Self::Bytes(*low, *high), Sizes::FORMS)
             }
+            Self::Rates(named) => Rates::allowed(f, named),
         }
     }
 }

@@ -243,8 +243,6 @@ macro_rules! applications {
     };
 }
 
-// Not in the table before a world carries sessions.
-pub mod has;
 // Not in the table before a world carries sessions with [`Action::WhenSent`].
 pub mod panorama;
 
@@ -257,6 +255,7 @@ applications! {
     rtc::Rtc,
     voice::Voice,
     game::Game,
+    has::Has,
 }
 
 /// The entry of `kind`.

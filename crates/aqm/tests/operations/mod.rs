@@ -11,6 +11,7 @@ use quell_aqm::disciplines::trials;
 use quell_aqm::kind::Entry;
 use quell_aqm::parameter::{Domain, Parameter, Value};
 use quell_aqm::{Bottleneck, Bytes, Departure, Drop, DropReason, Ecn, Frequency, Rate, Time};
+use quell_units::Rates;
 
 use crate::common::{Checked, Event, Ledger, TestPacket, discipline};
 
@@ -189,6 +190,7 @@ fn candidates(domain: Domain) -> &'static [&'static str] {
         Domain::Integer(..) => &["0", "1", "2", "10", "100", "255", "256"],
         Domain::Fraction(..) => &["0", "0.1", "0.5", "0.999", "1", "2"],
         Domain::Frequency(..) => &["0", "0.000001", "0.16", "3.2", "1000000"],
+        Domain::Rates(_) => &["1mbit", "1mbit, 3mbit", "3mbit, 1mbit"],
         Domain::Rate(..) => &["0bit", "1kbit", "10mbit", "30gbit", "unlimited"],
         Domain::Flag => &["true", "false", "yes"],
         Domain::Word(words) => words,
@@ -225,6 +227,7 @@ pub fn value(parameter: &Parameter, candidate: Candidate) -> String {
             low.as_nanohertz(),
             high.as_nanohertz(),
         ))),
+        Domain::Rates(_) => Value::Rates(Rates::of_kilobits(&[among(1, 4_000_000) as u32])),
         Domain::Rate(low, high) => Value::Rate(Rate::from_bps(among(low.as_bps(), high.as_bps()))),
         Domain::Flag => Value::Flag(step % 2 == 1),
         Domain::Word(words) => Value::Word(words[usize::from(step) % words.len()]),

@@ -38,7 +38,7 @@
 //! fit the type of its field, and a row that names a parameter or a word that does not exist.
 
 use super::{Domain, Parameter, Preset, Settings, Value};
-use crate::{Bytes, Frequency, Interval, Period, Rate, Sizes, Time};
+use crate::{Bytes, Frequency, Interval, Period, Rate, Rates, Sizes, Time};
 
 /// A struct of parameters that was declared with [`parameters!`](crate::parameters).
 pub trait Table: Sized {
@@ -94,6 +94,8 @@ pub enum Shape {
     Interval,
     /// [`Domain::Sizes`].
     Sizes,
+    /// [`Domain::Rates`].
+    Rates,
 }
 
 /// Declares a struct of parameters and its [`Table`].
@@ -249,6 +251,7 @@ fields! {
     Period: Shape::Period, Value::Period(period) => Some(period);
     Interval: Shape::Interval, Value::Interval(interval) => Some(interval);
     Sizes: Shape::Sizes, Value::Sizes(sizes) => Some(sizes);
+    Rates: Shape::Rates, Value::Rates(rates) => Some(rates);
     bool: Shape::Flag, Value::Flag(flag) => Some(flag);
     u64: Shape::Count(u64::MAX), Value::Integer(n) | Value::Packets(n) | Value::Fraction(n, _) => Some(n);
     u32: Shape::Count(u32::MAX as u64), Value::Integer(n) | Value::Packets(n) | Value::Fraction(n, _) => n.try_into().ok();
@@ -407,7 +410,8 @@ impl Domain {
             | (Self::Limit { .. }, Shape::Limit)
             | (Self::Period(..), Shape::Period)
             | (Self::Interval(..), Shape::Interval)
-            | (Self::Sizes(..), Shape::Sizes) => true,
+            | (Self::Sizes(..), Shape::Sizes)
+            | (Self::Rates(_), Shape::Rates) => true,
             (
                 Self::Packets(_, high) | Self::Integer(_, high) | Self::Fraction(_, high, _),
                 Shape::Count(most),

@@ -53,8 +53,6 @@ pub struct HasReport {
     pub failed: u64,
     /// Payload bytes of segments that arrived, also of those that were given up.
     pub bytes: u64,
-    /// Of connections after the first: how many there were.
-    pub reconnects: u64,
     /// Time with a request in flight.
     pub on: Time,
     /// Time without.
@@ -402,7 +400,6 @@ impl KindReport for HasReport {
         self.abandoned += other.abandoned;
         self.failed += other.failed;
         self.bytes += other.bytes;
-        self.reconnects += other.reconnects;
         self.on += other.on;
         self.off += other.off;
         self.requests.merge(&other.requests);

@@ -7,7 +7,7 @@ use quell_aqm::marker::MARKERS;
 use quell_aqm::value::FUNCTIONS;
 use quell_lab::scenario::Distribution;
 use quell_units::parameter::{Domain, Parameter, Value};
-use quell_units::{Bytes, Frequency, Rate, Time};
+use quell_units::{Bytes, Frequency, Rate, Rates, Time};
 
 use super::choices::Choices;
 use super::load::{DURATIONS, Group, Load, SECOND, Sends};
@@ -404,6 +404,18 @@ fn value(choices: &mut Choices<'_>, parameter: &Parameter, load: &mut Load) -> S
         Domain::Rate(low, high) => Value::Rate(Rate::from_bps(
             choices.spread((low.as_bps(), high.as_bps())),
         )),
+        Domain::Rates(_) => {
+            let (low, high) = (
+                Rates::LOWEST.as_bps() / 1_000,
+                Rates::HIGHEST.as_bps() / 1_000,
+            );
+            let mut kilobits: Vec<u32> = (0..=choices.below(5))
+                .map(|_| choices.spread((low, high)) as u32)
+                .collect();
+            kilobits.sort_unstable();
+            kilobits.dedup();
+            Value::Rates(Rates::of_kilobits(&kilobits))
+        }
         Domain::Flag => Value::Flag(choices.once_in(2)),
         Domain::Word(words) => Value::Word(choices.of::<&str>(words)),
         Domain::TimeOrPackets((low, high), (fewest, most)) => match choices.below(2) {
@@ -424,7 +436,9 @@ fn value(choices: &mut Choices<'_>, parameter: &Parameter, load: &mut Load) -> S
         load.update = Some(update.min((time.as_nanos() / 8).max(1)));
     }
     match value {
-        Value::Flag(_) | Value::Integer(_) | Value::Fraction(..) => value.to_string(),
+        Value::Flag(_) | Value::Integer(_) | Value::Fraction(..) | Value::Rates(_) => {
+            value.to_string()
+        }
         value => format!("\"{value}\""),
     }
 }
