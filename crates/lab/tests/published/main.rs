@@ -36,3 +36,4 @@ mod synchronisation;
 mod table;
 mod vdq;
 mod vdq_bbr;
+mod web;

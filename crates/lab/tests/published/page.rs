@@ -30,6 +30,8 @@ const SECTIONS: &[&str] = &[
     "BBR beside CUBIC",
     "BBR v2 and v3",
     "RED, Adaptive RED and Curvy RED: more and more flows",
+    "Web items: flow completion times beside a download",
+    "Web items: browsing beside downloads, as demonstrated in 2015",
 ];
 
 const HEAD: &str = "\
