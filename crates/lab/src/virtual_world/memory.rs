@@ -13,6 +13,8 @@ const BASE: u64 = 160 << 20;
 /// A connection with both its sockets and a send buffer of the initial size, 128 KiB, which a sender without end keeps full.
 /// With 500 to 2 000 flows at 1 Gbit/s a guest touched 145 kB more for each.
 const FLOW: u64 = 256 << 10;
+/// Connections of a session at once, if it may have as many. Overload has more of them; the kernel then gives each less.
+const CONNECTIONS: u64 = 32;
 /// A flow that lives at another time: its plan, its sockets before and after, and what is kept of it.
 const OTHER_FLOW: u64 = 16 << 10;
 /// The part of markers, recorders and results that [`BASE`] covers.
@@ -32,6 +34,13 @@ pub fn guest_memory(scenario: &Scenario) -> Bytes {
     let flows: u64 = (0..scenario.groups.len())
         .map(|group| u64::from(most_flows(scenario, group)))
         .sum();
+    let further: u64 = (0..scenario.groups.len())
+        .map(|group| {
+            let session = scenario.groups[group].app.config().session();
+            let connections = session.map_or(1, |session| u64::from(session.connections));
+            u64::from(most_flows(scenario, group)) * (connections.clamp(1, CONNECTIONS) - 1)
+        })
+        .sum();
     let ever: u64 = (0..scenario.groups.len())
         .map(|group| all_flows(scenario, group))
         .fold(0, u64::saturating_add);
@@ -41,7 +50,7 @@ pub fn guest_memory(scenario: &Scenario) -> Bytes {
     let total = BASE
         .saturating_add(pool_bytes(scenario).get())
         .saturating_add(packets)
-        .saturating_add(flows.saturating_mul(FLOW))
+        .saturating_add(flows.saturating_add(further).saturating_mul(FLOW))
         .saturating_add(ever.saturating_sub(flows).saturating_mul(OTHER_FLOW))
         .saturating_add(own.saturating_sub(COVERED));
     Bytes::new(total.next_multiple_of(16 << 20))
@@ -66,5 +75,19 @@ mod tests {
         assert!(memory("1gbit", 2, "20ms") > base + (64 << 20));
         assert!(memory("1gbit", 2, "200ms") > memory("1gbit", 2, "20ms"));
         assert!(memory("10mbit", 1_000, "20ms") >= base + 900 * FLOW);
+    }
+
+    #[test]
+    fn a_session_has_memory_for_its_connections() {
+        let of = |app: &str| {
+            let text = format!(
+                "schema = 1\nname = \"t\"\n[link]\nrate = \"10mbit\"\nqueue = {{ kind = \"fifo\", limit = \"100ms\" }}\n[[group]]\n\
+                 name = \"a\"\ncount = 100\nrtt = \"20ms\"\napp = {{ {app} }}\n[run]\nduration = \"1s\"\n"
+            );
+            guest_memory(&Scenario::parse(&text).unwrap()).get()
+        };
+        let one = of(r#"kind = "web", max-concurrent = 1"#);
+        assert!(of(r#"kind = "web", max-concurrent = 9"#) >= one + 700 * FLOW);
+        assert!(of(r#"kind = "web", max-concurrent = 10000"#) >= one + 3_000 * FLOW);
     }
 }

@@ -85,6 +85,54 @@ fn transfers_take_alike_long_and_sources_pause_alike_in_both_worlds() {
     });
 }
 
+#[test]
+fn items_over_an_idle_link_take_alike_long_in_both_worlds() {
+    let test = "items_over_an_idle_link_take_alike_long_in_both_worlds";
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("items.toml");
+    std::fs::write(&file, idle_items::SCENARIO).unwrap();
+    live(test, |run| {
+        let cases = [Case {
+            file: file.to_str().unwrap(),
+            rtt_ms: 7.0,
+            more: &[],
+            each: &items,
+            compare: &arrive_alike,
+        }];
+        in_both_worlds(test, run, &cases)
+    });
+}
+
+/// In ms. A live link that is late by 5 % of the base RTT at the most delays an item by that on each of its up to ten ways.
+const LATE: f64 = 3.5;
+
+fn items(summary: &Value) -> Result<(), Missed> {
+    idle_items::assert_complete(summary);
+    take(summary, "completion_last_byte_ms", idle_items::LAST_BYTE)?;
+    if summary["world"] == "live" {
+        take(summary, "completion_ms", idle_items::END_OF_LINUX)?;
+    }
+    Ok(())
+}
+
+fn take(summary: &Value, figure: &str, expected: [f64; 4]) -> Result<(), Missed> {
+    for (found, least) in idle_items::medians(summary, figure).iter().zip(expected) {
+        // No packet is ever early.
+        assert!(*found > least - 0.13, "{figure}: {found} {least}");
+        bound!(*found < least + LATE, "{figure}: {found} {least}");
+    }
+    Ok(())
+}
+
+fn arrive_alike(sim: &Value, live: &Value) -> Result<(), Missed> {
+    let figure = "completion_last_byte_ms";
+    let [sim, live] = [sim, live].map(|summary| idle_items::medians(summary, figure));
+    for (sim, live) in sim.iter().zip(live) {
+        bound!((-0.13..LATE).contains(&(live - sim)), "{live} {sim}");
+    }
+    Ok(())
+}
+
 fn transfers(summary: &Value) -> Result<(), Missed> {
     let app = |figure: &str| number(summary, &format!("/groups/0/app/{figure}"));
     // Ten users in 8 s: 0.5 s of reading and 0.15 s or more of fetching.

@@ -15,6 +15,8 @@ mod disciplines;
 mod first_flight;
 #[path = "../common/fits.rs"]
 mod fits;
+#[path = "../common/idle_items.rs"]
+mod idle_items;
 mod interrupts;
 mod kernel_queue;
 mod lacking;

@@ -6,6 +6,7 @@
 mod against_sim;
 #[path = "../../../lab/tests/robustness/any/mod.rs"]
 mod any;
+mod applications;
 mod broken;
 mod calls;
 mod commands;
@@ -15,6 +16,8 @@ mod first_process;
 #[path = "../common/fits.rs"]
 mod fits;
 mod folders;
+#[path = "../common/idle_items.rs"]
+mod idle_items;
 #[path = "../common/not_run.rs"]
 mod not_run;
 mod own_controls;
