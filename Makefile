@@ -28,7 +28,7 @@ FLAGS = $$(cat target/setup/cargo-flags)
 SHELL_SCRIPTS := .ci/run .ci/skips $(addprefix scripts/,advisories debian-archive fuzz kernel linux-source live-repeat no-std portable setup \
     test-program unprivileged)
 
-.PHONY: help setup build kernel demo test test-all live-repeat check docs-check bench validate validate-grid validate-controls parity fuzz clean
+.PHONY: help setup build kernel demo test test-all live-repeat check docs-check bench validate validate-grid validate-controls validate-applications parity fuzz clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
@@ -116,6 +116,9 @@ validate: setup ## Compare simulator, virtual and live world, in about two hours
 
 validate-grid: setup ## Compare simulator and virtual world at more kinds of queues, in a night; resumes where it was stopped
 	cargo run --release --locked --package quell-validate --bin validate $(FLAGS) -- --grid $(VALIDATE)
+
+validate-applications: setup ## Compare applications in simulator and virtual world, in half an hour; resumes where it was stopped
+	cargo run --release --locked --package quell-validate --bin validate $(FLAGS) -- --applications $(VALIDATE)
 
 validate-controls: setup ## Compare the newer controls in simulator and virtual world, in half an hour; resumes where it was stopped
 	cargo run --release --locked --package quell-validate --bin validate $(FLAGS) -- --controls $(VALIDATE)

@@ -3,7 +3,7 @@
 //! A bound applies beyond the standard error of the difference of the two means: what differs by
 //! less cannot be told from chance.
 
-use quell_measure::{Estimate, Figures, GroupSummary, Summary};
+use quell_measure::{AppFigure as Reported, AppSummary, Estimate, Figures, GroupSummary, Summary};
 
 /// What the simulator is compared with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,6 +35,97 @@ pub enum Figure {
     Marks,
     /// Dropped / (delivered + dropped), over all, %.
     Drops,
+    /// What the application of the group under test reports.
+    App(&'static AppFigure),
+}
+
+/// Of a distribution, which figure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    /// Median.
+    P50,
+    /// 99th percentile.
+    P99,
+}
+
+/// A figure of an application's report. It may differ by the larger of its two bounds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AppFigure {
+    /// The head of its column.
+    pub title: &'static str,
+    /// The kind of application.
+    pub kind: &'static str,
+    /// Its key in the report.
+    pub name: &'static str,
+    /// Of a distribution, which figure.
+    pub part: Option<Part>,
+    /// Bound in per cent of the value.
+    percent: u32,
+    /// Bound in thousandths of its unit.
+    thousandths: u32,
+}
+
+/// What applications are compared by: medians within 8 %, 99th percentiles within 15 %, opinions within 0.1, stalls within one.
+pub const APP_FIGURES: &[AppFigure] = &[
+    AppFigure::p50("completion p50, ms", "web", "completion_ms"),
+    AppFigure::p99("completion p99, ms", "web", "completion_ms"),
+    AppFigure::p50("page load p50, ms", "web", "page_load_ms"),
+    AppFigure::p99("page load p99, ms", "web", "page_load_ms"),
+    AppFigure::number("picture, bit/s", "has", "bitrate_bps", [8, 0]),
+    AppFigure::number("stalls", "has", "stalls", [0, 1_000]),
+    AppFigure::p50("network latency p50, ms", "panorama", "network_latency_ms"),
+    AppFigure::p99("network latency p99, ms", "panorama", "network_latency_ms"),
+    AppFigure::p50("view latency p50, ms", "panorama", "view_latency_ms"),
+    AppFigure::p99("view latency p99, ms", "panorama", "view_latency_ms"),
+    AppFigure::p50("frame delay p50, ms", "rtc", "frame_delay_ms"),
+    AppFigure::p99("frame delay p99, ms", "rtc", "frame_delay_ms"),
+    AppFigure::number("MOS", "voice", "mos", [0, 100]),
+    AppFigure::number("MOS back", "voice", "back_mos", [0, 100]),
+    AppFigure::p50("command to state p50, ms", "game", "command_to_state_ms"),
+    AppFigure::p99("command to state p99, ms", "game", "command_to_state_ms"),
+];
+
+impl AppFigure {
+    const fn number(
+        title: &'static str,
+        kind: &'static str,
+        name: &'static str,
+        [percent, thousandths]: [u32; 2],
+    ) -> Self {
+        Self {
+            title,
+            kind,
+            name,
+            part: None,
+            percent,
+            thousandths,
+        }
+    }
+    const fn p50(title: &'static str, kind: &'static str, name: &'static str) -> Self {
+        Self {
+            part: Some(Part::P50),
+            ..Self::number(title, kind, name, [8, 0])
+        }
+    }
+    const fn p99(title: &'static str, kind: &'static str, name: &'static str) -> Self {
+        Self {
+            part: Some(Part::P99),
+            ..Self::number(title, kind, name, [15, 0])
+        }
+    }
+
+    fn of(&self, app: &AppSummary) -> Option<f64> {
+        if app.kind != self.kind {
+            return None;
+        }
+        match (app.figures.get(self.name)?, self.part) {
+            (Reported::Count(count), None) => Some(*count as f64),
+            (Reported::Number(number), None) => Some(*number),
+            (Reported::Times(times), Some(Part::P50)) => Some(times.p50),
+            (Reported::Times(times), Some(Part::P99)) => times.p99,
+            _ => None,
+        }
+    }
 }
 
 impl Figure {
@@ -63,6 +154,7 @@ impl Figure {
             Self::CubicDelayP99 => "CUBIC delay p99, ms",
             Self::Marks => "marks, %",
             Self::Drops => "drops, %",
+            Self::App(figure) => figure.title,
         }
     }
 
@@ -83,6 +175,8 @@ impl Figure {
             }
             (Self::Marks | Self::Drops, Reference::Live) => relative(0.25),
             (Self::Marks | Self::Drops, Reference::Virtual) => relative(0.20),
+            (Self::App(figure), _) => relative(f64::from(figure.percent) / 100.0)
+                .max(f64::from(figure.thousandths) / 1_000.0),
         })
     }
 
@@ -107,6 +201,7 @@ impl Figure {
             Self::CubicDelayP99 => p99(cubic?),
             Self::Marks => Some(percent(test.marked, test.packets)),
             Self::Drops => Some(drops(figures)),
+            Self::App(figure) => figure.of(test.app.as_ref()?),
         }
     }
 }
@@ -155,9 +250,10 @@ impl Difference {
 
     /// Every figure that both have; not those that are zero in both, which agree trivially.
     pub fn all(reference: Reference, sim: &[Summary], other: &[Summary]) -> Vec<Self> {
-        Figure::ALL
-            .iter()
-            .filter_map(|&figure| Self::new(figure, reference, sim, other))
+        let of_apps = APP_FIGURES.iter().map(Figure::App);
+        let figures = Figure::ALL.into_iter().chain(of_apps);
+        figures
+            .filter_map(|figure| Self::new(figure, reference, sim, other))
             .filter(|one| one.sim.mean != 0.0 || one.other.mean != 0.0)
             .collect()
     }

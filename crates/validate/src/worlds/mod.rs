@@ -1,14 +1,15 @@
 //! `make validate` and `make validate-grid`: the same scenarios in several worlds, and the tables in `docs/evidence/validation.md`.
 //!
 //! ```text
-//! cargo run --release -p quell-validate --features bpf-cc --bin validate -- [--grid | --controls] [--quick] [--help]
+//! cargo run --release -p quell-validate --features bpf-cc --bin validate -- [--grid | --controls | --applications] [--quick] [--help]
 //! ```
 //!
 //! Without either: simulator, virtual and live world. With `--grid`: simulator and virtual world, at many more kinds of queues. With
-//! `--controls`: the newer controls at those queues, in the same two.
+//! `--controls`: the newer controls at those queues, in the same two. With `--applications`: what a person feels, in the same two.
 //! Each finished run is kept under `target/validate` and not repeated: a comparison that was stopped goes on where it was.
 //! Simulations are made again when the program has changed, virtual runs when what runs inside the guest has.
 
+mod applications;
 pub mod case;
 mod controls;
 mod cover;
@@ -49,6 +50,9 @@ pub(crate) struct Arguments {
     /// The simulator against the virtual world, with the newer controls, each at every kind of queue, and as many seeds of each point
     #[arg(long, conflicts_with = "grid")]
     controls: bool,
+    /// The simulator against the virtual world, with applications behind four queues
+    #[arg(long, conflicts_with_all = ["grid", "controls"])]
+    applications: bool,
     /// A quarter of the points, with two seeds; writes no document
     #[arg(long)]
     quick: bool,
@@ -116,10 +120,11 @@ pub fn main() -> ExitCode {
 
 fn compare(arguments: &mut Arguments) -> Result<(), Box<dyn std::error::Error>> {
     // While there is one thread only.
-    let unprepared = match arguments.grid || arguments.controls || arguments.no_live {
-        true => None,
-        false => quell_lab::live::prepare().err(),
-    };
+    let unprepared =
+        match arguments.grid || arguments.controls || arguments.applications || arguments.no_live {
+            true => None,
+            false => quell_lab::live::prepare().err(),
+        };
     let stop = crate::stop_at_ctrl_c()?;
     let kernels = Kernels::open().and_then(|kernels| kernels.find(arguments.kernel.as_deref()));
     let kernel = kernels.as_ref().ok();
@@ -133,6 +138,10 @@ fn compare(arguments: &mut Arguments) -> Result<(), Box<dyn std::error::Error>> 
     if arguments.controls {
         kernels?;
         return newer_controls(arguments, &store, &stop);
+    }
+    if arguments.applications {
+        kernels?;
+        return felt(arguments, &store, &stop);
     }
     let points = coexistence(arguments);
     let mut not_run = Vec::new();
@@ -207,6 +216,30 @@ fn newer_controls(
         name,
         &controls::sheet(&measured),
         |explanations| controls::part(&measured, arguments, explanations),
+    )
+}
+
+fn felt(
+    arguments: &mut Arguments,
+    store: &Store,
+    stop: &AtomicBool,
+) -> Result<(), Box<dyn std::error::Error>> {
+    arguments.most = arguments.seeds;
+    let mut points = applications::points();
+    points.retain(|point| is_named(arguments, &point.case().id));
+    let cases = points.iter().map(applications::Point::case).collect();
+    let measured = night::measure(cases, arguments, store, stop)?;
+    print(&night::differences(&measured));
+    let runs = measured.into_iter().map(|(_, runs)| runs);
+    let measured: Vec<_> = points.into_iter().zip(runs).collect();
+    println!("{}", applications::summary(&measured, arguments));
+    let name = "make validate-applications";
+    write(
+        arguments,
+        stop,
+        name,
+        &applications::sheet(&measured),
+        |explanations| applications::part(&measured, arguments, explanations),
     )
 }
 

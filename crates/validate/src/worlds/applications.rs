@@ -1,0 +1,189 @@
+//! What a person feels, in the simulator and in a user-mode kernel: every application with state, behind four queues, beside downloads.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use crate::document::Explanations;
+use crate::sheet::{self, Sheet};
+use crate::worlds::case::{Base, Case};
+use crate::worlds::figures::{Difference, Figure};
+use crate::worlds::night::{self, PointRuns};
+use crate::worlds::{Arguments, misses};
+
+const FILE: Base = (
+    "scenarios/validation/applications.toml",
+    include_str!("../../../../scenarios/validation/applications.toml"),
+);
+
+/// An application, as a setting of its group.
+const APPLICATIONS: &[(&str, &str)] = &[
+    (
+        "items",
+        r#"{ kind = "web", preset = "l4s-demo", rate = 20 }"#,
+    ),
+    (
+        "pages",
+        r#"{ kind = "web", preset = "median-2024", reading = "500ms" }"#,
+    ),
+    ("has", r#"{ kind = "has", preset = "smooth" }"#),
+    ("panorama", r#"{ kind = "panorama" }"#),
+    ("rtc", r#"{ kind = "rtc", preset = "video-call" }"#),
+    ("voice", r#"{ kind = "voice" }"#),
+    ("game", r#"{ kind = "game" }"#),
+];
+/// Queues, with the settings of each.
+const QUEUES: [(&str, &[&str]); 4] = [
+    ("fifo", &["link.queue.limit=100ms"]),
+    ("pie", &[]),
+    ("fq_codel", &[]),
+    ("dualpi2", &[]),
+];
+/// Warm-up and duration.
+const SECONDS: [u32; 2] = [10, 70];
+const RATE_MBPS: u32 = 20;
+
+/// One point: an application behind a queue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Point {
+    application: (&'static str, &'static str),
+    queue: (&'static str, &'static [&'static str]),
+}
+
+/// Every point.
+pub(crate) fn points() -> Vec<Point> {
+    let of = |application| QUEUES.map(move |queue| Point { application, queue });
+    APPLICATIONS.iter().copied().flat_map(of).collect()
+}
+
+impl Point {
+    /// What is compared.
+    pub(crate) fn case(&self) -> Case {
+        let ((name, app), (queue, settings)) = (self.application, self.queue);
+        let [warmup, duration] = SECONDS;
+        let mut all = vec![
+            format!("group.test.app={app}"),
+            format!("link.rate={RATE_MBPS}mbit"),
+            format!("link.queue.kind={queue}"),
+            format!("run.warmup={warmup}s"),
+            format!("run.duration={duration}s"),
+        ];
+        all.extend(settings.iter().map(|setting| (*setting).to_owned()));
+        Case {
+            id: format!("{name}-{queue}"),
+            base: FILE,
+            settings: all,
+            rate_mbps: RATE_MBPS,
+        }
+    }
+}
+
+/// Whether a figure says what a person feels, rather than what the link does.
+fn is_felt(one: &Difference) -> bool {
+    matches!(one.figure, Figure::App(_))
+}
+
+/// What the points say together: a row for each application.
+pub(crate) fn summary(measured: &[(Point, PointRuns)], arguments: &Arguments) -> String {
+    let mut shares: BTreeMap<usize, [[usize; 2]; 2]> = BTreeMap::new();
+    let (mut runs, mut left_out) = (0, String::new());
+    for (point, of_point) in measured {
+        let differences = of_point.differences();
+        if differences.is_empty() {
+            let _ = write!(left_out, " Not run: {}.", point.case().id);
+            continue;
+        }
+        runs += of_point.runs();
+        let index = APPLICATIONS
+            .iter()
+            .position(|application| *application == point.application);
+        let of_application = shares.entry(index.unwrap_or_default()).or_default();
+        for one in &differences {
+            let [held, all] = &mut of_application[usize::from(!is_felt(one))];
+            *held += usize::from(one.holds());
+            *all += 1;
+        }
+    }
+    let mut text = format!(
+        "With Linux {}, {runs} runs at {} points, {} of each, of {} s with {} s of warm-up, and as many simulations with the same \
+         seeds.{left_out}\n\n\
+         | application | bounds of what is felt | of the link |\n| --- | --- | --- |\n",
+        arguments.guest_version,
+        measured.len(),
+        arguments.seeds,
+        SECONDS[1],
+        SECONDS[0],
+    );
+    let of = |[inside, all]: [usize; 2]| format!("{inside} of {all}");
+    for (index, [felt, link]) in shares {
+        let name = APPLICATIONS[index].0;
+        let _ = writeln!(text, "| {name} | {} | {} |", of(felt), of(link));
+    }
+    text.push('\n');
+    text
+}
+
+/// The generated part of the document.
+pub(crate) fn part(
+    measured: &[(Point, PointRuns)],
+    arguments: &Arguments,
+    explanations: &Explanations,
+) -> String {
+    let mut text = summary(measured, arguments);
+    text.push_str("[applications.csv](data/applications.csv) has each figure of each point.\n\n");
+    text.push_str("### Misses of applications\n\n");
+    let all: Vec<_> = measured
+        .iter()
+        .flat_map(|(point, of_point)| night::named(&point.case(), of_point))
+        .collect();
+    text.push_str(&misses::misses(&all, explanations));
+    text
+}
+
+/// Each figure of each point.
+pub(crate) fn sheet(measured: &[(Point, PointRuns)]) -> Sheet {
+    let columns = [
+        "point",
+        "seeds",
+        "figure",
+        "sim",
+        "sim_error",
+        "virtual",
+        "virtual_error",
+        "missed",
+    ];
+    let mut sheet = Sheet::new("applications.csv", &columns);
+    for (point, of_point) in measured {
+        for (id, one) in night::named(&point.case(), of_point) {
+            let mut row = vec![
+                id,
+                of_point.runs().to_string(),
+                one.figure.title().to_owned(),
+            ];
+            row.extend(sheet::cells(Some(&one.sim)));
+            row.extend(sheet::cells(Some(&one.other)));
+            row.push(if one.holds() { "" } else { "virtual" }.to_owned());
+            sheet.row(&row);
+        }
+    }
+    sheet
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use quell_lab::World;
+
+    use super::*;
+
+    #[test]
+    fn every_application_meets_every_queue_and_each_point_is_a_scenario() {
+        let points = points();
+        let ids: BTreeSet<String> = points.iter().map(|point| point.case().id).collect();
+        assert_eq!(ids.len(), APPLICATIONS.len() * QUEUES.len());
+        for point in points {
+            let scenario = point.case().scenario(World::Virtual, 1);
+            scenario.expect("a scenario");
+        }
+    }
+}
