@@ -66,7 +66,7 @@ pub(crate) enum Command {
     /// Run a scenario and write its results
     #[command(after_help = examples::RUN)]
     Run(Run),
-    /// Run the headline experiment: DCTCP and CUBIC over drop-tail, PIE, FQ-CoDel and DualPI2
+    /// Run a demonstration: the headline experiment, or an evening at home
     #[command(after_help = examples::DEMO)]
     Demo(Demo),
     /// Run one scenario over several queues and print one table
@@ -382,6 +382,9 @@ pub(crate) struct Compare {
 
 #[derive(Debug, Args)]
 pub(crate) struct Demo {
+    /// What to show
+    #[arg(value_enum, default_value_t = Demonstration::Coexistence)]
+    pub(crate) name: Demonstration,
     /// Write the result folders, one per queue, into this folder
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
@@ -400,6 +403,15 @@ pub(crate) struct Demo {
     pub(crate) world: Where,
     #[command(flatten)]
     pub(crate) verbosity: Verbosity,
+}
+
+/// A demonstration.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum Demonstration {
+    /// Downloads with DCTCP and CUBIC over drop-tail, PIE, FQ-CoDel and DualPI2
+    Coexistence,
+    /// What each person of a household feels behind drop-tail, FQ-CoDel and DualPI2
+    Home,
 }
 
 #[derive(Debug, Args)]

@@ -1,4 +1,4 @@
-//! `quell demo`: the effect of a queue, in one command.
+//! `quell demo`: the effect of a queue, in one command. [`home`](crate::home) is the second demonstration.
 //!
 //! The coexistence experiment of the DualQ demonstration of 2015, over the drop-tail queue of
 //! today's access links and over its remedies.
@@ -7,7 +7,8 @@ use quell_lab::World;
 use quell_lab::scenario::{Override, Scenario};
 
 use crate::Failure;
-use crate::arguments::Demo;
+use crate::arguments::{Demo, Demonstration};
+use crate::home;
 use crate::page::Page;
 use crate::side_by_side::{self, Case, Place};
 use crate::spread::Spread;
@@ -22,8 +23,16 @@ const QUEUES: &[&str] = &["fifo:limit=100ms", "pie:ecn=true", "fq_codel", "dualp
 /// In real time each takes a minute.
 const LIVE: &[&str] = &["fifo:limit=100ms", "dualpi2"];
 
-/// Runs the headline experiment.
+/// Runs the demonstration that is asked for.
 pub(crate) fn demo(arguments: &Demo, page: &mut Page) -> Result<(), Failure> {
+    match arguments.name {
+        Demonstration::Coexistence => coexistence(arguments, page),
+        Demonstration::Home => home::home(arguments, page),
+    }
+}
+
+/// Runs the headline experiment.
+fn coexistence(arguments: &Demo, page: &mut Page) -> Result<(), Failure> {
     let world = World::from(arguments.world);
     let mut cases = Vec::new();
     for &queue in queues(world) {
@@ -49,12 +58,25 @@ pub(crate) fn demo(arguments: &Demo, page: &mut Page) -> Result<(), Failure> {
     side_by_side::text(&ran.columns, &Spread::new(None, false), page);
     page.line("");
     page.paragraph(0, CONCLUSION);
-    let place = match world {
+    page.line(format_args!("  quell run {}{}", SCENARIO.0, place(world)));
+    ran.check(&arguments.strict)
+}
+
+/// The option that asks for `world`.
+pub(crate) fn place(world: World) -> String {
+    match world {
         World::Sim => String::new(),
         World::Virtual | World::Live => format!(" --world {}", world.name()),
-    };
-    page.line(format_args!("  quell run {}{place}", SCENARIO.0));
-    ran.check(&arguments.strict)
+    }
+}
+
+/// Whose TCP it is.
+pub(crate) fn tcp(world: World) -> &'static str {
+    match world {
+        World::Live => "real TCP of this host",
+        World::Virtual => "real TCP in virtual time",
+        World::Sim => "simulated TCP",
+    }
 }
 
 fn queues(world: World) -> &'static [&'static str] {
@@ -65,11 +87,7 @@ fn queues(world: World) -> &'static [&'static str] {
 }
 
 fn introduction(world: World) -> String {
-    let tcp = match world {
-        World::Live => "real TCP of this host",
-        World::Virtual => "real TCP in virtual time",
-        World::Sim => "simulated TCP",
-    };
+    let tcp = tcp(world);
     let remedies = match world {
         World::Live => "over DualPI2",
         World::Sim | World::Virtual => {

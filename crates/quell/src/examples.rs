@@ -22,6 +22,7 @@ Examples:
 pub(crate) const DEMO: &str = "\
 Examples:
   quell demo
+  quell demo home
   quell demo --duration 20s --out results/demo
   quell demo --world virtual";
 

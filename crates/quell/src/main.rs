@@ -17,6 +17,7 @@ mod doctor;
 mod examples;
 mod first_process;
 mod grid;
+mod home;
 mod interrupt;
 mod kernel;
 mod kernel_progress;

@@ -49,6 +49,15 @@ impl Override {
 
     /// From `KIND[:PARAMETER=VALUE,…]`, the text after `--queue`: the forward queue.
     pub fn queue(text: &str) -> Result<Vec<Self>, String> {
+        Self::queue_at("link.queue", text)
+    }
+
+    /// The same of the reverse queue.
+    pub fn reverse_queue(text: &str) -> Result<Vec<Self>, String> {
+        Self::queue_at("link.reverse.queue", text)
+    }
+
+    fn queue_at(path: &str, text: &str) -> Result<Vec<Self>, String> {
         let unclear = || {
             format!(
                 "--queue {text}: must be KIND or KIND:PARAMETER=VALUE,…, such as fifo:limit=100ms"
@@ -61,7 +70,7 @@ impl Override {
         };
         let one = |key: &str, value: &str| Self {
             argument: format!("--queue {text}"),
-            key: format!("link.queue.{key}"),
+            key: format!("{path}.{key}"),
             value: value.trim().to_owned(),
         };
         let mut all = vec![one("kind", kind)];

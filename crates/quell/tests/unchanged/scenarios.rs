@@ -265,7 +265,7 @@ fn other_controls() -> impl Iterator<Item = &'static str> {
 }
 
 /// Kinds whose results are not recorded, because they may still change.
-const YOUNG: [&str; 5] = ["web", "rtc", "voice", "game", "has"];
+const YOUNG: [&str; 6] = ["web", "panorama", "rtc", "voice", "game", "has"];
 
 /// The kinds of applications that no case has. All of them have bulk flows.
 fn other_applications() -> impl Iterator<Item = &'static quell_app::Entry> {
