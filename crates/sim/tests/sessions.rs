@@ -85,15 +85,19 @@ fn items_take_the_rounds_and_the_serialisation_of_their_packets() {
             let found = report.last_byte.min().unwrap();
             assert_eq!(found, last_byte, "{mbps} {rtt} {packets}");
             // Nothing is remembered from one connection to the next.
-            let slowest = report.last_byte.max().unwrap();
             if packets <= 10 {
-                assert_eq!(slowest, found, "{mbps} {rtt} {packets}");
+                assert_eq!(
+                    report.last_byte.max(),
+                    Some(found),
+                    "{mbps} {rtt} {packets}"
+                );
             } else {
-                // A sender waits for an ACK that is about to come (`tcp_tso_should_defer`), which depends on
-                // where the millisecond of its clock begins.
+                // Some wait for an ACK that is about to come (`tcp_tso_should_defer`): 70 packets at 20 Mbit/s
+                // and 20 ms took 105.3 ms at the median, 114.7 at P90 and 125.3 at P99, here and in Linux.
+                let median = report.last_byte.quantile(500).unwrap();
                 assert!(
-                    slowest <= found + found * 5 / 100,
-                    "{mbps} {rtt} {packets}: {slowest}"
+                    median <= found + found / 200,
+                    "{mbps} {rtt} {packets}: {median}"
                 );
             }
             let fin = report.completion.min().unwrap() - found;
