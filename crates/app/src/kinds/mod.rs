@@ -243,15 +243,13 @@ macro_rules! applications {
     };
 }
 
-// Not in the table before a world carries sessions with [`Action::WhenSent`].
-pub mod panorama;
-
 applications! {
     bulk::Bulk,
     cbr::Cbr,
     transfer::Transfer,
     on_off::OnOff,
     web::Web,
+    panorama::Panorama,
     rtc::Rtc,
     voice::Voice,
     game::Game,

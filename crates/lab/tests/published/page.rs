@@ -32,6 +32,8 @@ const SECTIONS: &[&str] = &[
     "RED, Adaptive RED and Curvy RED: more and more flows",
     "Web items: flow completion times beside a download",
     "Web items: browsing beside downloads, as demonstrated in 2015",
+    "The panorama of 2015: interaction beside downloads",
+    "Rendered video under Prague, beside SCReAM",
 ];
 
 const HEAD: &str = "\
@@ -63,6 +65,8 @@ the page). The scenarios are in `scenarios/`.
 | [BBR beside CUBIC](#bbr-beside-cubic) | v1 has the share that it has in Linux 7.2, which is below the published model: unexplained |
 | [BBR v2 and v3](#bbr-v2-and-v3) | the statements that could be read hold |
 | [RED, Adaptive RED, Curvy RED](#red-adaptive-red-and-curvy-red-more-and-more-flows) | the average queue and the drops follow the laws of each form |
+| [panorama of 2015](#the-panorama-of-2015-interaction-beside-downloads) | packets have 7 to 11 ms with DCTCP, where the slide has 7 to 10; a whole view takes 33 ms, as long as behind FQ-CoDel |
+| [rendered video under Prague](#rendered-video-under-prague-beside-scream) | rate and queue are those of SCReAM's logs; the share beside TCP Prague is smaller |
 
 How to read the sections:
 
