@@ -1,4 +1,5 @@
 //! Sessions over modelled hosts: items of the web, against closed forms and the laws of the simulator.
+#![allow(clippy::unwrap_used)]
 
 mod support;
 

@@ -6,7 +6,7 @@ use quell_app::{Action, Data, Message, Role};
 use quell_units::Rate;
 
 use super::*;
-use bench::{BARE, Bench, FULL, MS, MSS, RTT, id};
+use bench::{BARE, Bench, FULL, Loses, MS, MSS, RTT, id};
 
 /// A server that sends so much as soon as a connection is up, and shuts down.
 fn sends(size: u64) -> impl FnMut(Time, Input, &mut Vec<Action>) {
@@ -161,7 +161,7 @@ fn the_server_may_open_and_its_syn_crosses_the_link() {
 }
 
 /// Loses the packets of a direction with these numbers, counted from 1.
-fn losing(direction: Direction, numbers: &'static [u64]) -> Box<dyn FnMut(&Packet, u64) -> bool> {
+fn losing(direction: Direction, numbers: &'static [u64]) -> Loses {
     Box::new(move |packet, number| packet.direction() == direction && numbers.contains(&number))
 }
 

@@ -62,6 +62,10 @@ impl Context {
 
 /// The state of a flow.
 #[derive(Debug)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "an end has one, for as long as it lives"
+)]
 enum State {
     /// It waits for its start, or for the other host to connect.
     Waiting,

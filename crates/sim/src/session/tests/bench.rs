@@ -26,6 +26,9 @@ pub(super) const fn id(number: u32) -> ConnectionId {
     ConnectionId(number)
 }
 
+/// Whether a packet is lost, by its number in its direction.
+pub(super) type Loses = Box<dyn FnMut(&Packet, u64) -> bool>;
+
 /// Sees nothing.
 #[derive(Debug)]
 pub(super) struct Blind;
@@ -57,7 +60,7 @@ pub(super) struct Bench {
     timers: Timers,
     now: Time,
     /// Whether the wire loses this packet, the so-manieth of its direction.
-    pub(super) loses: Box<dyn FnMut(&Packet, u64) -> bool>,
+    pub(super) loses: Loses,
     /// Packets that came to the end of a wire, by direction.
     seen: [u64; 2],
 }

@@ -69,7 +69,7 @@ fn a_page_over_http1_takes_the_rounds_of_its_closed_form() {
         assert_eq!(report.by_start[1].count(), 0, "every page is cold");
         assert_eq!(report.document.max(), Some(MS(60)));
         let opened = report.opened / report.completed();
-        assert_eq!(opened, (objects).min(6).max(1), "{objects}");
+        assert_eq!(opened, (objects).clamp(1, 6), "{objects}");
     }
 }
 
