@@ -112,8 +112,8 @@ mod tests {
     #[test]
     fn keys_are_found_by_name_by_path_and_by_heading() {
         for (name, expected) in [
-            ("duration", &["run.duration"][..]),
-            ("rate", &["link.rate", "link.reverse.rate"]),
+            ("warmup", &["run.warmup"][..]),
+            ("initial-window", &["group.NAME.initial-window"]),
             ("link.rate", &["link.rate"]),
             ("[link.reverse]", &["link.reverse"]),
             ("[[group]]", &["group"]),

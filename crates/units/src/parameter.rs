@@ -6,6 +6,7 @@
 //! Values travel as text in the [`notation`] of scenarios, so there is one parser for a scenario file,
 //! a command line and a control page.
 
+use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -380,7 +381,8 @@ impl core::error::Error for ParameterError {}
 #[derive(Debug, Clone)]
 pub struct Settings {
     table: &'static [Parameter],
-    given: Vec<Option<Value>>,
+    /// By place in the table. A law of sizes is large, and most parameters are not given.
+    given: Vec<Option<Box<Value>>>,
 }
 
 impl Settings {
@@ -409,10 +411,10 @@ impl Settings {
             .domain
             .parse(text)
             .map_err(|allowed| ParameterError::new(key, text, format!("must be {allowed}")))?;
-        self.given[index] = Some(match value {
+        self.given[index] = Some(Box::new(match value {
             Value::Flag(flag) if parameter.name != key => Value::Flag(!flag),
             value => value,
-        });
+        }));
         Ok(())
     }
 
@@ -425,7 +427,7 @@ impl Settings {
         if !domain.has(&value) {
             return Err(ParameterError::new(key, value, format!("must be {domain}")));
         }
-        self.given[index] = Some(value);
+        self.given[index] = Some(Box::new(value));
         Ok(())
     }
 
@@ -479,7 +481,8 @@ impl Settings {
     /// The value given, else the default; `None` where it is derived, and without such a parameter.
     pub fn value(&self, name: &str) -> Option<Value> {
         let index = self.index(name)?;
-        self.given[index].or_else(|| self.default_of(&self.table[index]))
+        let given = self.given[index].as_deref().copied();
+        given.or_else(|| self.default_of(&self.table[index]))
     }
 
     /// The default in this combination; `None` where there is none or it is derived.
@@ -503,7 +506,7 @@ impl Settings {
         for (index, parameter) in self.table.iter().enumerate() {
             if Some(index) != changed
                 && self.given[index].is_some()
-                && self.given[index] == self.default_of(parameter)
+                && self.given[index].as_deref().copied() == self.default_of(parameter)
                 && !self.applies(parameter)
             {
                 self.given[index] = None;

@@ -150,6 +150,6 @@ fn the_ends_of_the_curve_are_certain() {
 
 #[test]
 fn an_idle_queue_is_small() {
-    let heap = Parameters::ROWS.len() * size_of::<Option<Value>>();
+    let heap = Parameters::ROWS.len() * size_of::<Option<alloc::boxed::Box<Value>>>();
     assert!(size_of::<CurvyRed<TestPacket>>() + heap < 340);
 }

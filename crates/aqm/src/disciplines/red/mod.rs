@@ -349,8 +349,9 @@ mod tests {
 
     #[test]
     fn an_idle_queue_is_small() {
-        // What the head of this file states; the settings hold one value per parameter on the heap.
-        let heap = Parameters::ROWS.len() * size_of::<Option<crate::parameter::Value>>();
+        // What the head of this file states; the settings hold a place per parameter on the heap, and those that are given.
+        let heap = Parameters::ROWS.len()
+            * size_of::<Option<alloc::boxed::Box<crate::parameter::Value>>>();
         assert!(size_of::<Red<TestPacket>>() + heap < 900);
         assert_eq!(size_of::<tc::IdleTable>(), 260);
     }

@@ -77,8 +77,8 @@ fn items_complete_on_connections_of_their_own_in_both_directions() {
         if seen.in_flight == 0 {
             assert_eq!(flow.delivered.get(), seen.bytes);
         }
-        let tcp = flow.tcp.unwrap();
-        assert!(tcp.busy > Time::ZERO);
+        // The kernel counts busy time in jiffies, of which an item over loopback may take none.
+        assert!(flow.tcp.is_some());
         let mine = samples.iter().filter(|sample| sample.group == flow.group);
         let mut last = Bytes::ZERO;
         for sample in mine {

@@ -308,6 +308,8 @@ impl SessionEnd {
                 self.inputs.push_back(opened);
                 self.mark(slot);
             }
+            // It was up, and the other end has reset it before this one looked; a refusal has another number.
+            Err(Errno::CONNRESET) => self.fail(context, slot, None),
             Err(errno) => self.fail(context, slot, Some(why(errno))),
         }
     }
