@@ -66,7 +66,7 @@ pub(crate) enum Command {
     /// Run a scenario and write its results
     #[command(after_help = examples::RUN)]
     Run(Run),
-    /// Run a demonstration: the headline experiment, or an evening at home
+    /// Run a demonstration: downloads over drop-tail, PIE, FQ-CoDel and DualPI2, or an evening at home
     #[command(after_help = examples::DEMO)]
     Demo(Demo),
     /// Run one scenario over several queues and print one table

@@ -13,7 +13,7 @@ use crate::page::Page;
 
 #[derive(Debug, Args)]
 pub(crate) struct New {
-    /// Scenario to start from: access, lan, datacentre or satellite [default: list them]
+    /// Scenario to start from: access, home, lan, datacentre or satellite [default: list them]
     name: Option<String>,
     /// Write the scenario to this file, which must not exist yet [default: - for standard output]
     #[arg(short, long, value_name = "FILE", requires = "name")]

@@ -21,6 +21,11 @@ pub const STARTS: &[Start] = &[
         text: include_str!("starts/access.toml"),
     },
     Start {
+        name: "home",
+        summary: "A household in the evening: downloads and a backup beside a film, a call, a game and a browser.",
+        text: include_str!("starts/home.toml"),
+    },
+    Start {
         name: "lan",
         summary: "A gigabit port of an office switch: file copies, a backup and a call.",
         text: include_str!("starts/lan.toml"),
