@@ -1,4 +1,4 @@
-//! `quell demo`: the effect of a queue, in one command. [`home`](crate::home) is the second demonstration.
+//! `quell demo`: the effect of a queue, in one command.
 //!
 //! The coexistence experiment of the DualQ demonstration of 2015, over the drop-tail queue of
 //! today's access links and over its remedies.
@@ -7,8 +7,7 @@ use quell_lab::World;
 use quell_lab::scenario::{Override, Scenario};
 
 use crate::Failure;
-use crate::arguments::{Demo, Demonstration};
-use crate::home;
+use crate::arguments::Demo;
 use crate::page::Page;
 use crate::side_by_side::{self, Case, Place};
 use crate::spread::Spread;
@@ -23,16 +22,8 @@ const QUEUES: &[&str] = &["fifo:limit=100ms", "pie:ecn=true", "fq_codel", "dualp
 /// In real time each takes a minute.
 const LIVE: &[&str] = &["fifo:limit=100ms", "dualpi2"];
 
-/// Runs the demonstration that is asked for.
-pub(crate) fn demo(arguments: &Demo, page: &mut Page) -> Result<(), Failure> {
-    match arguments.name {
-        Demonstration::Coexistence => coexistence(arguments, page),
-        Demonstration::Home => home::home(arguments, page),
-    }
-}
-
 /// Runs the headline experiment.
-fn coexistence(arguments: &Demo, page: &mut Page) -> Result<(), Failure> {
+pub(crate) fn coexistence(arguments: &Demo, page: &mut Page) -> Result<(), Failure> {
     let world = World::from(arguments.world);
     let mut cases = Vec::new();
     for &queue in queues(world) {

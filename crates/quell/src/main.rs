@@ -46,7 +46,7 @@ use std::process::ExitCode;
 
 use quell_lab::printable;
 
-use arguments::{Arguments, Command};
+use arguments::{Arguments, Command, Demonstration};
 use page::Page;
 
 /// What ends a command early: an exit code and a message.
@@ -134,7 +134,10 @@ fn command() -> u8 {
         }
         Command::Demo(arguments) => {
             page::say_more(arguments.verbosity.verbose);
-            demo::demo(&arguments, &mut page)
+            match arguments.name {
+                Demonstration::Coexistence => demo::coexistence(&arguments, &mut page),
+                Demonstration::Home => home::home(&arguments, &mut page),
+            }
         }
         Command::Compare(arguments) => {
             page::say_more(arguments.verbosity.verbose);

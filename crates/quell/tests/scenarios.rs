@@ -23,7 +23,7 @@ fn told(folder: &Path, arguments: &[&str]) -> (i32, String, String) {
 }
 
 #[test]
-fn each_start_is_written_checked_without_a_warning_and_run() {
+fn each_start_is_written_checked_without_a_surprise_and_run() {
     let folder = tempfile::tempdir().unwrap();
     let told = |arguments: &[&str]| told(folder.path(), arguments);
     let (_, listed, _) = told(&["new"]);
@@ -40,6 +40,17 @@ fn each_start_is_written_checked_without_a_warning_and_run() {
         );
         let (code, out, errors) = told(&["check", &file]);
         assert_eq!((code, errors.as_str()), (0, ""), "{out}");
+        // Calls and games at home use the low-latency queue without a congestion control, as the file's comment says.
+        let unresponsive = "datagrams do not respond to marks, which RFC 9331 asks of ECT(1)";
+        let (warnings, out): (Vec<_>, Vec<_>) =
+            out.lines().partition(|line| line.starts_with("warning: "));
+        let expected = if name == "home" { 2 } else { 0 };
+        assert_eq!(warnings.len(), expected, "{warnings:?}");
+        assert!(
+            warnings.iter().all(|line| line.ends_with(unresponsive)),
+            "{warnings:?}"
+        );
+        let out = out.join("\n");
         assert!(out.starts_with(&format!("{file}: {name} is OK")), "{out}");
         // The data centre's RTT is one that hosts in real time do not have; what else is said of live is of this host.
         let too_near = out.contains("the smallest RTT of the live world");

@@ -53,7 +53,8 @@ fn every_scenario_is_right_described_and_named_as_its_file() {
                 .groups
                 .iter()
                 .any(|group| group.ecn != EcnSetting::Off);
-        let names = ["udp-into-l4s", "unresponsive"];
+        // Calls and games at home send little and evenly, without a congestion control.
+        let names = ["udp-into-l4s", "unresponsive", "evening"];
         let unresponsive = names.contains(&loaded.scenario.name.as_str());
         // Not scalable by its definition, and in an L4S queue as the slides have it.
         let in_l4s = text.contains(r#"{ name = "bbr2", ecn = true }"#);

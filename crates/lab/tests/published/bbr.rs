@@ -368,8 +368,6 @@ these digits:
 | 15 %   | close to the limit | ≥ 0.75 | 0.977 |
 | 0.1 %, CUBIC | a tenth | ≤ 0.2 | 0.061 |
 
-The receiver is that of 2016, which acknowledges every segment behind a gap. Today's gathers such ACKs for a millisecond. With 15 % of loss
-more than three ranges can begin in this time, an ACK holds three, and what is not reported is taken for lost: 8 % of all losses are
-spurious then. Together they exceed the 50 losses for each 256 delivered segments that BBR takes for a policer, and the share is 0.62 to
-0.70. Linux since 5.8 sends the ACK before a range is left out; quell's receiver does not.
+The receiver is that of 2016, which acknowledges every segment behind a gap. Today's gathers such ACKs for a millisecond, and sends one before
+a range is left out: at 15 % its share is 0.977 too.
 ";
