@@ -140,7 +140,7 @@ const FRAMES_AT_ONCE: u32 = 4;
 /// A server that answers each message that it has received whole.
 ///
 /// It answers requests in the order in which they are ready, each by one message. One that interleaves
-/// ([`Server::interleaving`]) sends the responses of a connection in frames, one of each in turn, as
+/// (`is_interleaving`) sends the responses of a connection in frames, one of each in turn, as
 /// HTTP/2 does: a response that is asked for later begins before a long one has ended.
 #[derive(Debug, Clone)]
 pub struct Server {

@@ -5,7 +5,7 @@
 //! The table is computed by the compiler, whose floating point is the same on every machine.
 //!
 //! Exponential and normal deviates are those of [`exponential`](crate::exponential) and
-//! [`normal`](crate::normal).
+//! [`normal`].
 
 use std::f64::consts::LN_2;
 

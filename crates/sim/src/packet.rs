@@ -7,7 +7,7 @@
 //! 100 Gbit/s (`crates/quell/benches/speed.rs`).
 //!
 //! Packets of sessions carry a longer number of their connection, in the upper bits of both
-//! timestamps: no time is as late as 2^54 ns ([`HORIZON`](crate::sources::HORIZON)).
+//! timestamps: no time is as late as 2^54 ns ([`HORIZON`]).
 
 use quell_app::Content;
 use quell_measure::{Direction, FlowId, GroupId, Labelled};

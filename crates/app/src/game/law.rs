@@ -1,4 +1,4 @@
-//! Normal and largest-extreme-value laws, from the integer tables of [`normal`](crate::normal) and
+//! Normal and largest-extreme-value laws, from the integer tables of [`normal`] and
 //! [`exponential`](crate::exponential).
 
 use quell_units::Random;

@@ -23,7 +23,7 @@ pub struct FlowPlan {
     pub group: usize,
     /// Index within the group.
     pub flow: usize,
-    /// The host that the data comes from, most of it in a session: that of [`Role::Sender`](quell_app::Role::Sender).
+    /// The host that the data comes from, most of it in a session: that of [`Role::Sender`].
     pub source: Host,
     /// Address of the sender host.
     pub sender: IpAddr,

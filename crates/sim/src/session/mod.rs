@@ -6,7 +6,7 @@
 //! before a direction is closed, so that a FIN rides on data only where some has to wait (Linux
 //! `tcp_send_fin`).
 //!
-//! A connection has a [`Slot`], with both of its ends, as long as either of them lives. Packets name the
+//! A connection has a slot, with both of its ends, as long as either of them lives. Packets name the
 //! slot and its generation, so that none is taken for one of a later connection. Where an end is gone
 //! and the other one is not, what arrives is answered with a RST; where both are gone, nobody would
 //! hear it, and the packet is dropped. The number that applications use is free earlier: at each end

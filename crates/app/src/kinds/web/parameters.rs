@@ -8,7 +8,7 @@ use crate::Session;
 use crate::exchange::{self, Tls};
 use crate::kind::DAY;
 
-/// Parts of an item per second in [`Web::rate`].
+/// Parts of an item per second in `rate`.
 pub(super) const PARTS: u64 = 1_000_000;
 /// The link for which the demonstration's rates were meant.
 pub(super) const DEMO_LINK: Rate = Rate::from_mbps(40);
