@@ -353,7 +353,7 @@ pub(crate) struct Compare {
     /// Write the result folders, one per queue, into this folder
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
-    /// Print only the summaries, as JSON
+    /// Print only the summaries, or the errors of the scenario, as JSON
     #[arg(long)]
     pub(crate) json: bool,
     #[command(flatten)]
@@ -533,7 +533,7 @@ pub(crate) struct How {
     /// Write the results into this folder, which must not exist yet
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
-    /// Print only the summary, as JSON
+    /// Print only the summary, or the errors of the scenario, as JSON
     #[arg(long)]
     pub(crate) json: bool,
     #[command(flatten)]

@@ -5,8 +5,9 @@ use std::io::{self, Read as _};
 use std::path::Path;
 
 use quell_lab::results::summary_schema;
-use quell_lab::scenario::{Loaded, Override, Scenario};
+use quell_lab::scenario::{Loaded, Origin, Override, Problem, Scenario};
 use quell_lab::{World, schema};
+use serde_json::{Value, json};
 
 use crate::Failure;
 use crate::arguments::{Changes, Check, SchemaOf};
@@ -85,9 +86,42 @@ impl Text {
             } else {
                 format!("{count} errors")
             };
-            Failure::input(format!("the scenario has {what}\n{problems}"))
+            Failure {
+                problems: Some(problems.clone()),
+                ..Failure::input(format!("the scenario has {what}\n{problems}"))
+            }
         })
     }
+}
+
+/// With `--json`, puts the errors of a scenario on the page, beside the message of `result`.
+pub(crate) fn with_errors<T>(
+    result: Result<T, Failure>,
+    json: bool,
+    page: &mut Page,
+) -> Result<T, Failure> {
+    let problems = result.as_ref().err().and_then(|it| it.problems.as_ref());
+    if let Some(problems) = problems.filter(|_| json) {
+        let errors: Vec<Value> = problems.all().iter().map(as_json).collect();
+        let errors = json!({ "errors": errors });
+        page.line(serde_json::to_string_pretty(&errors).map_err(Failure::failed)?);
+    }
+    result
+}
+
+fn as_json(problem: &Problem) -> Value {
+    let (line, argument) = match &problem.origin {
+        Origin::Line(line) => (Some(line), None),
+        Origin::Argument(argument) => (None, Some(argument)),
+    };
+    json!({
+        "file": problem.file,
+        "line": line,
+        "argument": argument,
+        "key": problem.key,
+        "found": problem.found,
+        "allowed": problem.allowed,
+    })
 }
 
 fn within_bounds(from: impl io::Read) -> io::Result<String> {

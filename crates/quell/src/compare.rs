@@ -5,7 +5,7 @@ use quell_lab::scenario::Override;
 
 use crate::Failure;
 use crate::arguments::Compare;
-use crate::check::Text;
+use crate::check::{Text, with_errors};
 use crate::page::Page;
 use crate::side_by_side::{self, Case, Place};
 
@@ -28,7 +28,8 @@ pub(crate) fn compare(arguments: &Compare, page: &mut Page) -> Result<(), Failur
             None => Vec::new(),
         };
         for place in &places {
-            let loaded = text.load_with(&arguments.changes, change.clone(), Some(place.world))?;
+            let loaded = text.load_with(&arguments.changes, change.clone(), Some(place.world));
+            let loaded = with_errors(loaded, arguments.json, page)?;
             arguments.several.check(&loaded).map_err(Failure::input)?;
             let own = || loaded.scenario.link.forward.queue.kind.to_owned();
             let queue = queue.clone().unwrap_or_else(own);

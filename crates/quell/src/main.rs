@@ -45,6 +45,7 @@ use std::borrow::Cow;
 use std::process::ExitCode;
 
 use quell_lab::printable;
+use quell_lab::scenario::Problems;
 
 use arguments::{Arguments, Command, Demonstration};
 use page::Page;
@@ -55,6 +56,8 @@ struct Failure {
     message: String,
     /// The process ends by this signal rather than with a code.
     signal: Option<i32>,
+    /// The errors of a scenario, if it is they.
+    problems: Option<Problems>,
 }
 
 impl Failure {
@@ -64,6 +67,7 @@ impl Failure {
             code: 2,
             message: message.to_string(),
             signal: None,
+            problems: None,
         }
     }
     /// A run that gave no result.
@@ -72,6 +76,7 @@ impl Failure {
             code: error.exit_code(),
             message: error.to_string(),
             signal: None,
+            problems: None,
         }
     }
     /// A failure: exit code 1.
@@ -80,6 +85,7 @@ impl Failure {
             code: 1,
             message: message.to_string(),
             signal: None,
+            problems: None,
         }
     }
     /// An interruption by `signal`.
@@ -88,6 +94,7 @@ impl Failure {
             code: u8::try_from(128 + signal).unwrap_or(u8::MAX),
             message,
             signal: Some(signal),
+            problems: None,
         }
     }
 

@@ -10,7 +10,7 @@ use quell_measure::Summary;
 
 use crate::Failure;
 use crate::arguments::Run;
-use crate::check::load;
+use crate::check::{load, with_errors};
 use crate::interrupt::{Fate, Interrupt};
 use crate::outcomes::{results, with_intervals};
 use crate::page::Page;
@@ -21,7 +21,8 @@ use crate::table;
 /// Runs a scenario file.
 pub(crate) fn run(arguments: &Run, page: &mut Page) -> Result<(), Failure> {
     let world = World::from(arguments.world);
-    let loaded = load(&arguments.file, &arguments.changes, Some(world))?;
+    let loaded = load(&arguments.file, &arguments.changes, Some(world));
+    let loaded = with_errors(loaded, arguments.how.json, page)?;
     start(&loaded, world, arguments, page)
 }
 

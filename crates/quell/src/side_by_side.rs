@@ -151,6 +151,12 @@ fn folder(queue: &str) -> String {
     queue.chars().map(safe).collect()
 }
 
+/// The result of a case: of several seeds, the folder around them.
+fn folder_of(outcome: &Outcome) -> Option<&PathBuf> {
+    let all = outcome.aggregate.as_ref().map(|(folder, _)| folder);
+    all.or(outcome.runs.first().map(|run| &run.folder))
+}
+
 /// Prints the table, the picture, the warnings and the folders of the results.
 pub(crate) fn text(outcomes: &[Column<'_>], spread: &Spread, page: &mut Page) {
     let most = outcomes.iter().map(|(_, outcome)| outcome.runs.len()).max();
@@ -192,8 +198,7 @@ pub(crate) fn text(outcomes: &[Column<'_>], spread: &Spread, page: &mut Page) {
     table::warnings(warnings, page);
     page.line("");
     for (queue, outcome) in outcomes {
-        let all = outcome.aggregate.as_ref().map(|(folder, _)| folder);
-        if let Some(folder) = all.or(outcome.runs.first().map(|run| &run.folder)) {
+        if let Some(folder) = folder_of(outcome) {
             page.line(format_args!("{queue}: results in {}", folder.display()));
         }
     }
@@ -341,7 +346,8 @@ pub(crate) fn json(
     let mut all: Vec<Value> = Vec::new();
     for (queue, outcome) in outcomes {
         let summaries: Vec<&Summary> = outcome.runs.iter().map(|run| &run.summary).collect();
-        let mut value = json!({ "queue": queue, "summaries": summaries });
+        let folder = folder_of(outcome).map(|folder| folder.display().to_string());
+        let mut value = json!({ "queue": queue, "folder": folder, "summaries": summaries });
         if let Some((_, aggregate)) = &outcome.aggregate {
             value["aggregate"] = with_intervals(aggregate, confidence)?;
         }
