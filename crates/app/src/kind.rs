@@ -82,6 +82,13 @@ pub trait ApplicationKind: Clone + fmt::Debug + PartialEq {
     /// One of its ends. Its randomness is drawn from `random` alone; both ends have the same stream.
     fn end(&self, role: Role, random: Random) -> Self::End;
 
+    /// From `at` on `end`, which is one of this kind, is as one of this value in all parameters that can
+    /// change during a run. Told before the end is polled first, in the order of time; a change from before
+    /// the flow begins holds from its beginning.
+    fn change(&self, end: &mut Self::End, at: Time) {
+        let _ = (end, at);
+    }
+
     /// The datagrams that it sends; `None` over TCP.
     fn datagrams(&self) -> Option<Datagrams> {
         None

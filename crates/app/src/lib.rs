@@ -45,10 +45,17 @@
 //! from outside sends and opens nothing more.
 //!
 //! Datagrams may go both ways, if the kind says so ([`Datagrams::both_ways`]).
+//!
+//! # Changes during a run
+//!
+//! A scenario knows them before the run begins, and so does each end: it is made with all of them
+//! ([`AppConfig::end_with`]), and no host does anything when their time comes. What an end plans depends on
+//! its seed and on these times only, in every world.
 
 #![forbid(unsafe_code)]
 
 pub mod contract;
+mod course;
 pub mod datagrams;
 pub mod durations;
 mod elementary;
@@ -77,7 +84,8 @@ pub use kinds::on_off::{BurstReport, OnOffReport};
 pub use kinds::transfer::TransferReport;
 pub use kinds::web::{ItemsReport, PagesReport, WebReport};
 pub use kinds::{
-    App, AppConfig, Bulk, Cbr, Entry, Game, KINDS, NAMES, OnOff, Report, Transfer, Voice, Web, find,
+    App, AppChanges, AppConfig, Bulk, Cbr, Entry, Game, KINDS, NAMES, OnOff, Report, Transfer,
+    Voice, Web, find,
 };
 pub use laws::{NumberedSizes, SizeLaw};
 pub use message::{Arrived, Deframer, Message, Piece};

@@ -33,11 +33,14 @@ pub(crate) struct Wire {
     connections: BTreeMap<u32, Connection>,
     serial: u64,
     /// Everything that was told and asked for.
-    pub(crate) log: Vec<(Time, usize, Input, Vec<Action>)>,
+    pub(crate) log: Vec<Logged>,
     pub(crate) events: Vec<Event>,
     pub(crate) now: Time,
     sequence: [u64; 2],
 }
+
+/// When which end was told what, and what it asked for.
+pub(crate) type Logged = (Time, usize, Input, Vec<Action>);
 
 #[derive(Default)]
 struct Connection {
@@ -54,12 +57,25 @@ const fn index(role: Role) -> usize {
 
 impl Wire {
     pub(crate) fn new(config: &AppConfig, seed: u64, rtt: Time, rate: Rate, piece: u64) -> Self {
+        Self::changing(config, &[], seed, rtt, rate, piece)
+    }
+
+    /// With changes of the application.
+    pub(crate) fn changing(
+        config: &AppConfig,
+        changes: &[(Time, AppConfig)],
+        seed: u64,
+        rtt: Time,
+        rate: Rate,
+        piece: u64,
+    ) -> Self {
         let random = Random::new(seed, "flow");
         let opener = config
             .session()
             .map_or(Role::Sender, |session| session.opener);
         let mut wire = Self {
-            ends: [Role::Sender, Role::Receiver].map(|role| config.end(role, random.clone())),
+            ends: [Role::Sender, Role::Receiver]
+                .map(|role| config.end_with(changes, role, random.clone())),
             delay: Time::from_nanos(rtt.as_nanos() / 2),
             rate,
             piece,
@@ -362,5 +378,87 @@ fn ends_that_are_told_the_same_do_the_same() {
                 assert_eq!(answer, actions, "{line}");
             }
         }
+    }
+}
+
+/// Of every parameter that can change during a run: a change to what it is does nothing; another value
+/// does nothing before its time, and then something; from before the start it is as if it were given.
+#[test]
+fn a_parameter_changes_at_its_time_and_not_before() {
+    let cases = [
+        (
+            "cbr",
+            r#", size = "200B""#,
+            "interval",
+            r#""20ms""#,
+            r#""3ms""#,
+        ),
+        ("web", "", "rate", "10", "80"),
+        ("web", "", "rate", "10", "0"),
+        ("web", "", "rate", "0", "20"),
+        (
+            "web",
+            r#", model = "pages", recipe = "equal""#,
+            "reading",
+            r#""300ms""#,
+            r#""100ms""#,
+        ),
+        ("panorama", "", "rate", r#""4mbit""#, r#""1mbit""#),
+        ("rtc", "", "rate", r#""30mbit""#, r#""5mbit""#),
+        (
+            "rtc",
+            r#", control = "prague-rt""#,
+            "rate",
+            r#""30mbit""#,
+            r#""100kbit""#,
+        ),
+        (
+            "rtc",
+            r#", model = "rfc8593""#,
+            "rate",
+            r#""1mbit""#,
+            r#""5mbit""#,
+        ),
+    ];
+    for entry in crate::KINDS {
+        for row in entry.parameters.iter().filter(|row| row.live) {
+            let mut known = cases.iter().map(|(kind, _, key, ..)| (*kind, *key));
+            assert!(known.any(|case| case == (entry.name, row.name)), "{row:?}");
+        }
+    }
+    let at = Time::from_secs(2);
+    for (kind, rest, key, one, other) in cases {
+        let of = |value| {
+            app(&format!(
+                r#"app = {{ kind = "{kind}"{rest}, {key} = {value} }}"#
+            ))
+        };
+        let run = |config, changes: &[(Time, AppConfig)]| {
+            let rate = Rate::from_mbps(100);
+            let mut wire = Wire::changing(&config, changes, 9, MS(20), rate, 1_448);
+            wire.run(Time::from_secs(6));
+            wire.log
+        };
+        let plain = run(of(one), &[]);
+        assert_eq!(run(of(one), &[(at, of(one))]), plain, "{kind} {key}");
+        let changed = run(of(one), &[(at, of(other))]);
+        // What is planned may be told anew; nothing happens before.
+        let before = |log: &[Logged]| -> Vec<Logged> {
+            let all = log.iter().filter(|(time, ..)| *time < at).cloned();
+            let plans = |action: &Action| !matches!(action, Action::WakeAt(_));
+            all.map(|(time, end, input, actions)| {
+                (
+                    time,
+                    end,
+                    input,
+                    actions.into_iter().filter(plans).collect(),
+                )
+            })
+            .collect()
+        };
+        assert_eq!(before(&changed), before(&plain), "{kind} {key}");
+        assert_ne!(changed, plain, "{kind} {key}");
+        let at_first = run(of(one), &[(Time::ZERO, of(other))]);
+        assert_eq!(at_first, run(of(other), &[]), "{kind} {key}");
     }
 }

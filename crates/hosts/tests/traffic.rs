@@ -33,6 +33,7 @@ fn plan(topology: &Topology, group: usize, app: AppConfig) -> FlowPlan {
         datagram_ecn: Ecn::NotEct,
         start: Time::ZERO,
         stop: None,
+        changes: Default::default(),
         random: Random::new(1, "traffic"),
     }
 }

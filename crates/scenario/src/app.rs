@@ -2,7 +2,7 @@
 
 use std::ops::Deref;
 
-use quell_app::{AppConfig, Distribution, Interval, Path, Period};
+use quell_app::{AppConfig, Distribution, Entry, Interval, Path, Period};
 use quell_units::parameter::{Domain as D, Parameter, Preset, Value};
 use quell_units::{ParameterError, Settings};
 
@@ -17,6 +17,9 @@ use super::write::{in_toml, quoted};
 pub struct AppSpec {
     settings: Settings,
     config: AppConfig,
+    /// As the scenario gives them, before what follows from the path.
+    given: Settings,
+    path: Option<Path>,
 }
 
 impl PartialEq for AppSpec {
@@ -91,11 +94,8 @@ impl AppSpec {
         if let Some(preset) = preset {
             settings = entry.filled(&settings, preset);
         }
-        if let Some(path) = path_of_data {
-            entry.settle(&mut settings, path);
-        }
-        match entry.configure(&settings) {
-            Ok(config) => Some(Self { settings, config }),
+        match Self::settled(entry, settings, path_of_data.copied()) {
+            Ok(app) => Some(app),
             Err(ParameterError { key, allowed, .. }) => {
                 match view.node(reader, &key) {
                     Some(node) => reader.wrong(&view.key(&key), node, &allowed),
@@ -104,6 +104,49 @@ impl AppSpec {
                 None
             }
         }
+    }
+
+    fn settled(entry: &Entry, given: Settings, path: Option<Path>) -> Result<Self, ParameterError> {
+        let mut settings = given.clone();
+        if let Some(path) = &path {
+            entry.settle(&mut settings, path);
+        }
+        let config = entry.configure(&settings)?;
+        Ok(Self {
+            settings,
+            config,
+            given,
+            path,
+        })
+    }
+
+    /// The parameters that can change during a run.
+    pub(super) fn live(&self) -> impl Iterator<Item = &'static Parameter> {
+        let rows = self.settings.applicable().map(|(row, _)| row);
+        rows.filter(|row| row.live).collect::<Vec<_>>().into_iter()
+    }
+
+    /// The same application with another value of `row`, which can change during a run, or why not.
+    pub(super) fn changed(&self, row: &Parameter, node: &Node) -> Result<Self, String> {
+        let value = match &node.value {
+            Tree::Table(_) | Tree::Array(_) => {
+                let value = row.domain.parse(&inline(node));
+                value.map_err(|allowed| format!("must be {allowed}"))?
+            }
+            _ => match Domain::Value(row.domain).read(node)? {
+                Parsed::Value(value) => value,
+                _ => return Err(format!("must be {}", row.domain)),
+            },
+        };
+        let entry = quell_app::find(self.config.kind()).ok_or("is of no kind")?;
+        let changed = self.given.changed(row.name, &value.to_string());
+        let changed = changed.and_then(|given| Self::settled(entry, given, self.path));
+        changed.map_err(|error| error.of_change(row.name, &value.to_string()).allowed)
+    }
+
+    /// The value of a parameter, as a scenario writes it.
+    pub(super) fn value(&self, key: &str) -> String {
+        self.settings.value(key).map_or(String::new(), in_toml)
     }
 
     /// The application as an inline table.

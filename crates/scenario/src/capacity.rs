@@ -29,10 +29,22 @@ pub(super) fn connections(scenario: &Scenario, group: &Group) -> u64 {
     let Some(session) = group.app.session() else {
         return 1;
     };
-    let opened = group.app.most_opened(scenario.run.duration);
+    let opened = most_opened(scenario, group, scenario.run.duration);
     let opened = opened.unwrap_or(u64::MAX);
     let living = opened.min(session.connections.into());
     opened.min(2 * living + 2)
+}
+
+/// The most connections that a flow of a session asks for in `span`, where something else than their number at one time bounds them.
+pub(super) fn most_opened(scenario: &Scenario, group: &Group, span: Time) -> Option<u64> {
+    let opened = scenario.apps(group).map(|app| app.most_opened(span));
+    opened.collect::<Option<Vec<u64>>>()?.into_iter().max()
+}
+
+/// The shortest mean time between two datagrams; `None` over TCP.
+pub(super) fn datagram_gap(scenario: &Scenario, group: &Group) -> Option<Time> {
+    let gaps = scenario.apps(group).map(|app| app.datagram_gap());
+    gaps.flatten().min()
 }
 
 /// The most IP bytes that can be in flight in one direction: a full queue, and the path's bandwidth-delay product. A link
@@ -205,7 +217,7 @@ pub(super) fn in_hosts(scenario: &Scenario) -> u64 {
     let groups = scenario.groups.iter().enumerate();
     let waiting = groups.filter(|(_, group)| !group.access_rate.is_unlimited());
     let waiting = waiting.map(|(index, group)| {
-        let each = match group.app.datagram_gap() {
+        let each = match datagram_gap(scenario, group) {
             // Its link carries them on average; what comes early waits.
             Some(gap) => {
                 let all = scenario.run.duration.as_nanos() / gap.as_nanos();
@@ -303,7 +315,7 @@ fn streams(
 fn stream(scenario: &Scenario, index: usize, group: &Group, here: bool) -> Option<Stream> {
     let (carries, len) = match (group.app.datagrams(), here) {
         (Some(datagrams), here) if here || datagrams.both_ways => {
-            let gap = group.app.datagram_gap().unwrap_or(datagrams.interval.mean);
+            let gap = datagram_gap(scenario, group).unwrap_or(datagrams.interval.mean);
             (Carries::Datagrams(gap), datagrams.least)
         }
         (Some(_), _) => return None,

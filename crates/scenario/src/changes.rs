@@ -5,6 +5,7 @@ use quell_aqm::{Discipline, Drop, Observer, Packet, Qdisc as _};
 use quell_units::parameter::Value;
 use quell_units::{Bytes, Ecn, Random, Rate, Settings, Time};
 
+use super::app::AppSpec;
 use super::domain::Parsed;
 use super::hint;
 use super::keys::{KEYS, Section};
@@ -23,6 +24,7 @@ pub(super) fn read(
     let nodes = tables::list(reader, "at", node, "a list of tables [[at]]");
     let mut trial = Trial {
         groups,
+        apps: groups.iter().map(|group| group.app.clone()).collect(),
         forward: TrialQueue::new(&link.forward.queue, link.forward.rate),
         reverse: TrialQueue::new(&link.reverse.queue, link.reverse.rate),
     };
@@ -56,6 +58,7 @@ pub(super) fn read(
 /// The run's parameters, as the changes so far have left them.
 struct Trial<'a> {
     groups: &'a [Group],
+    apps: Vec<AppSpec>,
     forward: TrialQueue,
     reverse: TrialQueue,
 }
@@ -115,7 +118,8 @@ impl Trial<'_> {
                 self.reverse
                     .setting(Direction::Reverse, parameter, node, now)
             }
-            ["group", name, "count"] => self.count(name, node),
+            ["group", name, "count"] => self.count(self.group(name)?, node),
+            ["group", name, "app", parameter] => self.app(self.group(name)?, parameter, node),
             _ => Err(self.refusal()),
         }
     }
@@ -146,18 +150,32 @@ impl Trial<'_> {
         Ok(Setting::Rate(direction, rate))
     }
 
-    fn count(&self, name: &str, node: &Node) -> Result<Setting, String> {
-        let Some(group) = self.groups.iter().position(|group| group.name == name) else {
-            let names: Vec<&str> = self
-                .groups
-                .iter()
-                .map(|group| group.name.as_str())
-                .collect();
-            return Err(format!(
-                "there is no group {name}; groups are: {}",
-                names.join(", ")
-            ));
-        };
+    fn group(&self, name: &str) -> Result<usize, String> {
+        let mut groups = self.groups.iter();
+        groups.position(|group| group.name == name).ok_or_else(|| {
+            let names = self.names().join(", ");
+            format!("there is no group {name}; groups are: {names}")
+        })
+    }
+
+    fn names(&self) -> Vec<&str> {
+        let groups = self.groups.iter();
+        groups.map(|group| group.name.as_str()).collect()
+    }
+
+    fn app(&mut self, group: usize, key: &str, node: &Node) -> Result<Setting, String> {
+        let row = self.apps[group].live().find(|row| row.name == key);
+        let row = row.ok_or_else(|| self.refusal())?;
+        let app = self.apps[group].changed(row, node)?;
+        self.apps[group] = app.clone();
+        Ok(Setting::App {
+            group,
+            key: row.name,
+            app: Box::new(app),
+        })
+    }
+
+    fn count(&self, group: usize, node: &Node) -> Result<Setting, String> {
         let row = Section::Group.keys().find(|row| row.name == "count");
         match row.map(|row| row.domain.read(node)) {
             Some(Ok(Parsed::Value(Value::Integer(count)))) => Ok(Setting::Count {
@@ -192,12 +210,13 @@ impl Trial<'_> {
                 .collect();
             keys.push(format!("{path}.{{{}}}", names.join(", ")));
         }
-        let names: Vec<&str> = self
-            .groups
-            .iter()
-            .map(|group| group.name.as_str())
-            .collect();
-        keys.push(format!("group.{{{}}}.count", names.join(", ")));
+        keys.push(format!("group.{{{}}}.count", self.names().join(", ")));
+        for (name, app) in self.names().iter().zip(&self.apps) {
+            let live: Vec<&str> = app.live().map(|row| row.name).collect();
+            if !live.is_empty() {
+                keys.push(format!("group.{name}.app.{{{}}}", live.join(", ")));
+            }
+        }
         format!("cannot change during a run; what can: {}", keys.join(", "))
     }
 }
@@ -280,10 +299,16 @@ fn flatten<'a>(path: &str, table: &'a Table, pairs: &mut Vec<(String, &'a Node)>
             format!("{path}.{key}")
         };
         match &node.value {
-            Tree::Table(table) => flatten(&key, table, pairs),
+            Tree::Table(table) if !is_of_application(&key) => flatten(&key, table, pairs),
             _ => pairs.push((key, node)),
         }
     }
+}
+
+/// Whether it is a parameter of an application, which may be a table itself.
+fn is_of_application(key: &str) -> bool {
+    let parts: Vec<&str> = key.split('.').collect();
+    matches!(parts.as_slice(), ["group", _, "app", _])
 }
 
 /// A packet that never exists: the trial disciplines stay empty.

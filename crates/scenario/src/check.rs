@@ -208,7 +208,7 @@ fn flows(
         );
         problems.push(places.problem(&key("ecn"), group.ecn.name(), allowed));
     }
-    access(group, world, places, problems);
+    access(group, scenario, world, places, problems);
     if let Some(world) = world {
         control(group, world, places, problems);
     }
@@ -248,7 +248,13 @@ fn flows(
 
 /// Datagrams come whether their own link can carry them or not. A real host stands directly at quell's link, so that its
 /// kernel would not notice a slower one in between.
-fn access(group: &Group, world: Option<World>, places: &Places<'_>, problems: &mut Vec<Problem>) {
+fn access(
+    group: &Group,
+    scenario: &Scenario,
+    world: Option<World>,
+    places: &Places<'_>,
+    problems: &mut Vec<Problem>,
+) {
     if group.access_rate.is_unlimited() {
         return;
     }
@@ -256,7 +262,8 @@ fn access(group: &Group, world: Option<World>, places: &Places<'_>, problems: &m
         let key = format!("group.{}.access-rate", group.name);
         problems.push(places.problem(&key, group.access_rate, allowed));
     };
-    if let Some(Datagrams { size, interval, .. }) = group.app.datagrams()
+    let datagrams = scenario.apps(group).filter_map(|app| app.datagrams());
+    if let Some(Datagrams { size, interval, .. }) = datagrams.min_by_key(|all| all.interval.mean)
         && group.access_rate.time_for(size) > interval.mean
     {
         refuse(format!(

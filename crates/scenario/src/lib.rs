@@ -44,6 +44,7 @@ mod warn;
 mod world;
 mod write;
 
+use quell_app::AppChanges;
 pub use quell_app::{
     AppConfig, Bulk, Cbr, Datagrams, Distribution, Interval, OnOff, Period, Transfer,
 };
@@ -238,6 +239,15 @@ pub enum Setting {
         /// Flows from now on.
         count: u32,
     },
+    /// A living parameter of a group's application.
+    App {
+        /// Index into [`Scenario::groups`].
+        group: usize,
+        /// The parameter.
+        key: &'static str,
+        /// The application from now on.
+        app: Box<AppSpec>,
+    },
 }
 
 /// How long, and with which seeds.
@@ -271,6 +281,32 @@ impl Scenario {
         kinds
             .filter_map(quell_app::kinds::find)
             .any(|entry| !entry.events.is_empty())
+    }
+
+    /// What the application of a group becomes during the run.
+    pub fn app_changes(&self, group: usize) -> AppChanges {
+        let changed = self.changes.iter().flat_map(|change| {
+            let set = change.set.iter();
+            set.filter_map(|setting| match setting {
+                Setting::App { group: of, app, .. } if *of == group => {
+                    Some((change.time, app.config().clone()))
+                }
+                _ => None,
+            })
+        });
+        changed.collect()
+    }
+
+    /// Every application that a group has during the run, one after the other.
+    pub(crate) fn apps<'a>(&'a self, group: &'a Group) -> impl Iterator<Item = &'a AppSpec> {
+        let later = self.changes.iter().flat_map(|change| &change.set);
+        let later = later.filter_map(move |setting| match setting {
+            Setting::App { group: of, app, .. } if self.groups[*of].name == group.name => {
+                Some(&**app)
+            }
+            _ => None,
+        });
+        std::iter::once(&group.app).chain(later)
     }
 
     /// The links of the path, by [`Hop`].

@@ -13,8 +13,8 @@ use quell_measure::{FlowRecorder, Recorder};
 use quell_units::{Bytes, Random, Time};
 
 use super::capacity::{
-    Carries, all_flows, bytes_in_flight, connections, fastest, in_hosts, most_flows, queue_bytes,
-    under_way, window,
+    Carries, all_flows, bytes_in_flight, connections, datagram_gap, fastest, in_hosts, most_flows,
+    most_opened, queue_bytes, under_way, window,
 };
 use super::places::Places;
 use super::problem::Problem;
@@ -268,7 +268,7 @@ fn recorders(scenario: &Scenario) -> u64 {
 /// The delays that each flow of datagrams has seen, and those of the group in each stretch.
 fn delays(scenario: &Scenario) -> u64 {
     let of = |(index, group): (usize, &Group)| {
-        let gap = group.app.datagram_gap()?.as_nanos().max(1);
+        let gap = datagram_gap(scenario, group)?.as_nanos().max(1);
         let sent = scenario.run.duration.as_nanos() / gap + 1;
         let ends = 1 + u64::from(group.app.datagrams()?.both_ways);
         let flow = ends * sent.min(DELAYS) * DELAY;
@@ -287,7 +287,8 @@ fn happenings(scenario: &Scenario) -> u64 {
         group.app.session()?;
         let within = |span: Time| {
             let often = span.as_nanos() / HAPPENS.as_nanos() + 16;
-            group.app.most_opened(span).unwrap_or(often).max(often)
+            let opened = most_opened(scenario, group, span);
+            opened.unwrap_or(often).max(often)
         };
         let flow = DELAY * (FIGURES * within(run.duration)).min(DISTRIBUTIONS);
         let records = within(run.interval).saturating_mul(RECORD * GROWTH);

@@ -161,6 +161,10 @@ fn pair(setting: &Setting, groups: &[Group]) -> String {
         Setting::Count { group, count } => {
             format!("\"group.{}.count\" = {count}", groups[*group].name)
         }
+        Setting::App { group, key, app } => {
+            let name = &groups[*group].name;
+            format!("\"group.{name}.app.{key}\" = {}", app.value(key))
+        }
     }
 }
 

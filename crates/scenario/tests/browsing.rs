@@ -217,3 +217,26 @@ fn a_page_loads_faster_behind_a_short_queue() {
     );
     assert!(tail > 1.2 * short, "{tail} {short}");
 }
+
+/// The radio buttons of the demonstration: 0, 10 and 100 items per second.
+#[test]
+fn the_rate_of_items_changes_during_a_run() {
+    let app = "{ kind = \"web\", rate = 10, size = \"1kB\" }";
+    let changes = [(20, 100), (40, 0), (60, 10)].map(|(at, rate)| {
+        format!("[[at]]\ntime = \"{at}s\"\nset = {{ \"group.web.app.rate\" = {rate} }}\n")
+    });
+    let summary = run(&fifo(40), "7ms", app, "80s", &changes.concat());
+    let started = |phase: usize| {
+        let group = &summary.phases[phase].figures.groups[0];
+        group.app.as_ref().unwrap().number("started").unwrap()
+    };
+    // Each within four deviations of Poisson arrivals.
+    for (phase, expected) in [(0, 200.0_f64), (1, 2_000.0), (2, 0.0), (3, 200.0)] {
+        let found = started(phase);
+        println!("phase {phase}: {found} items, {expected} on average");
+        assert!(
+            (found - expected).abs() <= 4.0 * expected.sqrt(),
+            "{phase}: {found}"
+        );
+    }
+}

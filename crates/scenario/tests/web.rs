@@ -89,3 +89,45 @@ fn normalised_times_are_those_of_the_direction_of_the_data() {
     };
     assert_eq!(web.ideal.unwrap().rate.to_string(), "5mbit");
 }
+
+/// The line `set = …` of the resolved scenario, which reads back as the same.
+fn changed(app: &str, set: &str) -> String {
+    let text = with(app) + &format!("[[at]]\ntime = \"5s\"\nset = {{ {set} }}\n");
+    let scenario = Scenario::parse(&text).unwrap_or_else(|problems| panic!("{problems}"));
+    let text = scenario.to_toml();
+    assert_eq!(Scenario::parse(&text).unwrap(), scenario, "{text}");
+    let line = text.lines().find(|line| line.starts_with("set = "));
+    line.unwrap().trim_start_matches("set = ").to_owned()
+}
+
+#[test]
+fn a_change_of_the_rate_is_scaled_as_the_first_rate_is() {
+    let change = "\"group.user.app.rate\" = 100";
+    assert_eq!(changed("\"web\"", change), format!("{{ {change} }}"));
+    // Half of the link for which the rate is meant.
+    let scaled = changed(r#"{ kind = "web", scale-with-link = true }"#, change);
+    assert_eq!(scaled, "{ \"group.user.app.rate\" = 50 }");
+    let table = r#""group.user.app.interval" = { mean = "10ms", stddev = "1ms" }"#;
+    let cbr = r#"{ kind = "cbr", size = "200B", interval = "20ms" }"#;
+    assert_eq!(changed(cbr, table), format!("{{ {table} }}"));
+}
+
+#[test]
+fn a_parameter_that_has_no_effect_or_is_too_large_does_not_change() {
+    let refused = |app: &str, set: &str| {
+        let text = with(app) + &format!("[[at]]\ntime = \"5s\"\nset = {{ {set} }}\n");
+        Scenario::parse(&text).unwrap_err().to_string()
+    };
+    let pages = refused(
+        r#"{ kind = "web", model = "pages" }"#,
+        r#""group.user.app.rate" = 5"#,
+    );
+    let can = "cannot change during a run; what can: link.rate,";
+    assert!(pages.contains(can), "{pages}");
+    assert!(pages.contains("group.user.app.{reading}"), "{pages}");
+    let video = refused(
+        r#"{ kind = "rtc", fps = 2, rate = "1mbit" }"#,
+        r#""group.user.app.rate" = "1gbit""#,
+    );
+    assert!(video.contains("is too much for 2 frames"), "{video}");
+}

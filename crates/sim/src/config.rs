@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use quell_app::AppConfig;
+use quell_app::{App, AppChanges, AppConfig, Role};
 use quell_aqm::Discipline;
 use quell_aqm::departure_clock::Framing;
 use quell_aqm::marker::Marker;
@@ -66,6 +66,8 @@ pub struct FlowConfig {
     pub direction: Direction,
     /// Its application.
     pub app: AppConfig,
+    /// What that becomes during the run.
+    pub changes: AppChanges,
     /// Random stream of its application.
     pub random: Random,
     /// Transport of its data; must fit the application.
@@ -76,6 +78,14 @@ pub struct FlowConfig {
     pub start: Time,
     /// Time at which its sender stops; `None` for never.
     pub stop: Option<Time>,
+}
+
+impl FlowConfig {
+    /// An end of its application.
+    pub(crate) fn end(&self, role: Role) -> App {
+        let random = self.random.clone();
+        self.app.end_with(&self.changes, role, random)
+    }
 }
 
 /// What carries a flow's data.

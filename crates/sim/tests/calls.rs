@@ -28,6 +28,7 @@ fn call(app: AppConfig, ecn: Ecn, seed: u64) -> FlowConfig {
         group: GroupId(0),
         direction: Direction::Forward,
         app,
+        changes: Default::default(),
         random: Random::new(seed, "call"),
         transport: TransportConfig::Datagrams(ecn),
         access: Rate::UNLIMITED,

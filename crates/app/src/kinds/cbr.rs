@@ -5,16 +5,21 @@
 //! once, and the rate does not drift.
 
 use quell_units::parameter::Preset;
-use quell_units::{Bytes, Interval, Random, Time, parameters};
+use quell_units::{Bytes, Interval, Parameter, Random, Time, parameters};
 
+use crate::course::Course;
 use crate::datagrams::{self, Receiver};
+use crate::normal::normal_span;
 use crate::{Action, Application, ApplicationKind, DatagramReport, Datagrams, Ends, Input, Role};
 
 parameters! {
     /// The parameters of datagrams at regular intervals.
     pub struct Parameters {
         size: Bytes = datagrams::size(Preset::Required, "IP length of a datagram."),
-        interval: Interval = datagrams::interval(Preset::Required, "Time between datagrams."),
+        interval: Interval = Parameter {
+            live: true,
+            ..datagrams::interval(Preset::Required, "Time between datagrams. Where it changes, so does what is left of the present one, in proportion.")
+        },
     }
 }
 
@@ -44,6 +49,11 @@ impl ApplicationKind for Cbr {
             Role::Receiver => Ends::Receiver(Receiver::default()),
         }
     }
+    fn change(&self, end: &mut Self::End, at: Time) {
+        if let Ends::Sender(sender) = end {
+            sender.interval.change(at, self.interval);
+        }
+    }
     fn datagrams(&self) -> Option<Datagrams> {
         Some(self.plan())
     }
@@ -59,6 +69,7 @@ impl Cbr {
 #[derive(Debug, Clone)]
 pub struct Sender {
     datagrams: Datagrams,
+    interval: Course<Interval>,
     random: Random,
     /// When the next datagram is due; `None` before the start.
     due: Option<Time>,
@@ -69,10 +80,34 @@ impl Sender {
     fn new(datagrams: Datagrams, random: Random) -> Self {
         Self {
             datagrams,
+            interval: Course::new(datagrams.interval),
             random,
             due: None,
             sent: 0,
         }
+    }
+
+    /// When the datagram after the one of `due` is.
+    fn after(&mut self, due: Time) -> Time {
+        let interval = self.interval.at(due);
+        let pace = |interval: Interval| interval.mean.max(Time::from_nanos(1));
+        let gap = normal_span(pace(interval), interval.stddev, &mut self.random);
+        if self.interval.is_settled() {
+            return due + gap;
+        }
+        let of = |what: u128, pace: Time, other: Time| {
+            what * u128::from(pace.as_nanos()) / u128::from(other.as_nanos())
+        };
+        let first = pace(interval);
+        self.interval.pass(
+            due,
+            gap.as_nanos().into(),
+            |now, left| {
+                let span = u64::try_from(of(left, pace(now), first));
+                Time::from_nanos(span.unwrap_or(u64::MAX))
+            },
+            |now, time| of(time.as_nanos().into(), first, pace(now)),
+        )
     }
 }
 
@@ -88,7 +123,7 @@ impl Application for Sender {
         let next = if due <= now {
             actions.push(self.datagrams.one());
             self.sent += 1;
-            due + self.datagrams.draw_gap(&mut self.random)
+            self.after(due)
         } else {
             due
         };
@@ -159,6 +194,27 @@ mod tests {
             (variance - 1.0).abs() < 4.0 * (2.0 / count as f64).sqrt(),
             "{variance}"
         );
+    }
+
+    #[test]
+    fn where_the_interval_changes_so_does_what_is_left_of_the_present_one() {
+        let mut sender = sender(Time::from_millis(20), Time::ZERO);
+        let interval = |ms| Interval {
+            mean: Time::from_millis(ms),
+            stddev: Time::ZERO,
+        };
+        // Before the start; at a quarter of a gap; and to what it is already.
+        for (at, ms) in [(3, 20), (55, 4), (61, 4), (68, 60)] {
+            sender.interval.change(Time::from_millis(at), interval(ms));
+        }
+        let ms = |time: &Time| time.as_nanos() / 1_000_000;
+        let times: Vec<_> = times(&mut sender, Time::from_millis(10), 9)
+            .iter()
+            .map(ms)
+            .collect();
+        // 10, 30, 50; a quarter has passed at 55, and 3 of 4 ms are left; half is left at 68 of the
+        // gap that begins at 66.
+        assert_eq!(times, [10, 30, 50, 58, 62, 66, 98, 158, 218]);
     }
 
     #[test]

@@ -5,6 +5,8 @@
 //! static dispatch, and its row in [`KINDS`]. The scenario format, the schema, listings, the results
 //! with their schema, and the documentation read that row.
 
+use std::sync::Arc;
+
 use quell_units::parameter::Table;
 use quell_units::{Bytes, Parameter, ParameterError, Random, Settings, Time};
 
@@ -100,6 +102,10 @@ impl Entry {
     }
 }
 
+/// What an application becomes, and when, in the order of time: the same kind, with other values of
+/// parameters that can change during a run.
+pub type AppChanges = Arc<[(Time, AppConfig)]>;
+
 /// Generates all that follows from the list of kinds.
 macro_rules! applications {
     ($($module:ident::$kind:ident,)*) => {
@@ -161,6 +167,17 @@ macro_rules! applications {
             /// One of its ends, see [`ApplicationKind::end`].
             pub fn end(&self, role: Role, random: Random) -> App {
                 match self { $(Self::$kind(kind) => App::$kind(kind.end(role, random)),)* }
+            }
+            /// One of its ends, which is as each of `changes` from its time on.
+            pub fn end_with(&self, changes: &[(Time, Self)], role: Role, random: Random) -> App {
+                let mut end = self.end(role, random);
+                for (at, to) in changes {
+                    match (to, &mut end) {
+                        $((Self::$kind(kind), App::$kind(end)) => kind.change(end, *at),)*
+                        _ => debug_assert!(false, "no kind becomes another"),
+                    }
+                }
+                end
             }
             /// The datagrams that it sends; `None` over TCP.
             pub fn datagrams(&self) -> Option<Datagrams> {

@@ -16,6 +16,7 @@
 use quell_units::parameter::{Domain, Preset};
 use quell_units::{Bytes, Parameter, Random, Rate, Time, parameters, words};
 
+use crate::course::Course;
 use crate::video::frames::{self, Frame, Renderer, SizeLaw, mean_size};
 use crate::video::inputs::{self, Acting, Inputs};
 use crate::video::report::VideoReport;
@@ -146,12 +147,24 @@ impl ApplicationKind for Panorama {
             Role::Receiver => Ends::Receiver(Box::new(Client::new(self, input, display))),
         }
     }
+    fn change(&self, end: &mut Self::End, at: Time) {
+        if let Ends::Sender(server) = end {
+            server.mean.change(at, self.mean());
+        }
+    }
     fn session(&self) -> Option<Session> {
         Some(Session {
             opener: Role::Receiver,
             framed: true,
             connections: 1,
         })
+    }
+}
+
+impl Panorama {
+    /// The mean length of a frame, in bytes.
+    fn mean(&self) -> u64 {
+        mean_size(self.rate, self.viewing.fps)
     }
 }
 
@@ -200,7 +213,8 @@ impl Held {
 /// The end that renders.
 #[derive(Debug, Clone)]
 pub struct Server {
-    mean: u64,
+    /// Mean length of the frames of each tick, in bytes.
+    mean: Course<u64>,
     sizes: SizeLaw,
     residence: Time,
     late: Late,
@@ -218,7 +232,7 @@ pub struct Server {
 impl Server {
     fn new(panorama: &Panorama, mut clock: Random, random: Random) -> Self {
         Self {
-            mean: mean_size(panorama.rate, panorama.viewing.fps),
+            mean: Course::new(panorama.mean()),
             sizes: panorama.sizes,
             residence: panorama.residence,
             late: panorama.late,
@@ -233,10 +247,13 @@ impl Server {
 
     fn work(&mut self, now: Time, actions: &mut Vec<Action>) {
         loop {
-            let plan = |_| Planned {
-                takes: self.residence,
-                size: self.sizes.draw(self.mean, &mut self.random).max(SHORTEST),
-                longer: 0,
+            let plan = |tick| {
+                let size = self.sizes.draw(self.mean.at(tick), &mut self.random);
+                Planned {
+                    takes: self.residence,
+                    size: size.max(SHORTEST),
+                    longer: 0,
+                }
             };
             let Some(frame) = self.renderer.ready(now, plan) else {
                 break;

@@ -263,6 +263,11 @@ impl ApplicationKind for Rtc {
             Role::Receiver => Ends::Receiver(Box::new(Client::new(self, input, display))),
         }
     }
+    fn change(&self, end: &mut Self::End, at: Time) {
+        if let Ends::Sender(server) = end {
+            server.change(at, self);
+        }
+    }
     fn responds(&self) -> bool {
         self.control != Control::None
     }

@@ -176,7 +176,7 @@ pub(crate) const fn rate(default: &'static str) -> Parameter {
         domain: Domain::Rate(Rate::from_bps(100_000), Rate::from_mbps(1_000)),
         default: Preset::Is(default),
         help: "Mean rate of the video: the mean length of a frame is this over fps.",
-        ..Parameter::FIXED
+        ..Parameter::LIVE
     }
 }
 

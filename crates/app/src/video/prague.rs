@@ -80,6 +80,8 @@ pub struct Prague {
     headers: u64,
     /// The part of the frame interval over which a frame is sent.
     budget: Time,
+    /// In bytes; 0 before it is known.
+    most_frame: u64,
     /// In bytes per second.
     most_rate: u64,
     /// Smoothed RTT; zero before the first answer.
@@ -104,12 +106,23 @@ impl Prague {
     /// A control for frames with a mean length of at most `most_frame` bytes, each sent over `budget` in
     /// packets of at most `packet` bytes of which `headers` are not the frame's, from `now` on.
     pub fn new(packet: u64, headers: u64, budget: Time, most_frame: u64, now: Time) -> Self {
-        let budget_ns = u128::from(budget.as_nanos().max(1));
+        let mut prague = Self::begin((packet, headers), budget, LEAST_RATE, now);
+        prague.limit(most_frame);
+        prague
+    }
+
+    /// From now on frames have a mean length of at most so many bytes.
+    pub fn limit(&mut self, most_frame: u64) {
+        if self.most_frame == most_frame {
+            return;
+        }
+        self.most_frame = most_frame;
+        let budget_ns = u128::from(self.budget.as_nanos().max(1));
         // An eighth more, for frames above the mean, and the headers.
-        let bytes =
-            u128::from(most_frame) * 9 / 8 * u128::from(packet) / u128::from(packet - headers);
+        let bytes = u128::from(most_frame) * 9 / 8 * u128::from(self.packet)
+            / u128::from(self.packet - self.headers);
         let most_rate = (bytes * 1_000_000_000 / budget_ns) as u64;
-        Self::begin((packet, headers), budget, most_rate.max(LEAST_RATE), now)
+        self.most_rate = most_rate.max(LEAST_RATE);
     }
 
     fn begin((packet, headers): (u64, u64), budget: Time, most_rate: u64, now: Time) -> Self {
@@ -117,6 +130,7 @@ impl Prague {
             packet,
             headers,
             budget,
+            most_frame: 0,
             most_rate,
             srtt: Time::ZERO,
             window: 0,
@@ -167,6 +181,7 @@ impl Prague {
     pub fn reset(&mut self, sent: u64, now: Time) {
         *self = Self {
             last: self.last,
+            most_frame: self.most_frame,
             measured: (Round { sent, at: now }, self.last),
             ..Self::begin(
                 (self.packet, self.headers),

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::net::{IpAddr, SocketAddr};
 
-use quell_app::{AppConfig, Application, Report, Role, Session, Transport};
+use quell_app::{AppChanges, AppConfig, Application, Report, Role, Session, Transport};
 use quell_units::{Ecn, Random, Time};
 
 use super::clock::Epoch;
@@ -31,6 +31,8 @@ pub struct FlowPlan {
     pub receiver: SocketAddr,
     /// The application at both ends.
     pub app: AppConfig,
+    /// What that becomes during the run.
+    pub changes: AppChanges,
     /// The kernel's name of the congestion control, on both ends of a stream; `None` for the host's default.
     pub congestion_control: Option<String>,
     /// ECN field of datagrams. Streams negotiate theirs, as the hosts' `tcp_ecn` and the control say.
@@ -178,7 +180,8 @@ impl FlowPlan {
         if let Some(script) = &self.script {
             return (script.end)(role);
         }
-        Box::new(self.app.end(role, self.random.clone()))
+        let random = self.random.clone();
+        Box::new(self.app.end_with(&self.changes, role, random))
     }
 
     /// The address that connections are made from.
@@ -267,6 +270,7 @@ mod tests {
             start: Time::ZERO,
             stop: None,
             script: None,
+            changes: Default::default(),
             random: Random::new(1, "plan"),
         }
     }

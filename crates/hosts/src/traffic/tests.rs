@@ -62,6 +62,7 @@ fn bulk(group: usize, receiver: SocketAddr) -> FlowPlan {
         datagram_ecn: Ecn::NotEct,
         start: Time::ZERO,
         stop: None,
+        changes: Default::default(),
         random: Random::new(1, "flow"),
         script: None,
     }

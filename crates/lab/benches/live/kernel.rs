@@ -96,6 +96,7 @@ fn plans(topology: &Topology, workload: &Workload, stop: Time) -> Vec<FlowPlan> 
         datagram_ecn: Ecn::NotEct,
         start: Time::ZERO,
         stop: Some(stop),
+        changes: Default::default(),
         random: Random::new(1, &format!("flow.{flow}")),
     };
     (0..workload.flows()).map(plan).collect()

@@ -188,6 +188,7 @@ impl<'a> Plan<'a> {
             sender: addresses.sender.into(),
             receiver: SocketAddr::new(addresses.receiver.into(), port(lifetime.group)),
             app: group.app.config().clone(),
+            changes: self.scenario.app_changes(lifetime.group),
             congestion_control: self.controls[lifetime.group]
                 .as_ref()
                 .map(|control| control.kernel_name().to_owned()),
@@ -367,8 +368,8 @@ fn changes(change: &quell_scenario::TimedChange) -> Vec<(Time, LinkChange)> {
             key: key.clone(),
             value: value.clone(),
         }),
-        // The hosts start and stop flows.
-        Setting::Count { .. } => None,
+        // The hosts start and stop flows, and the flows know how they change.
+        Setting::Count { .. } | Setting::App { .. } => None,
     });
     each.map(|set| (change.time, set)).collect()
 }

@@ -1,6 +1,6 @@
 //! What a scenario means for the simulator.
 
-use quell_app::Transport;
+use quell_app::{AppChanges, Transport};
 use quell_measure::{Carrier, Direction, GroupControl, GroupId, MarkFeedback};
 use quell_sim::{Config, DirectionConfig, FlowConfig, Jitter, LinkChange, Packet, TransportConfig};
 use quell_tcp::{Codepoint, EcnMode, ReceiveBuffer, ReceiverConfig, SenderConfig, Ticks};
@@ -24,6 +24,9 @@ pub(super) fn config(
         .iter()
         .map(|group| transport(group, scenario))
         .collect::<Result<_, _>>()?;
+    let changed: Vec<AppChanges> = (0..scenario.groups.len())
+        .map(|group| scenario.app_changes(group))
+        .collect();
     let flow = |lifetime: &Lifetime| {
         let group = &scenario.groups[lifetime.group];
         let component = format!("app.{}.{}", group.name, lifetime.flow);
@@ -31,6 +34,7 @@ pub(super) fn config(
             group: GroupId(lifetime.group as u32),
             direction: group.direction,
             app: group.app.config().clone(),
+            changes: changed[lifetime.group].clone(),
             random: Random::new(seed, &component),
             transport: on_hosts(&transports[lifetime.group], seed, &group.name, lifetime),
             access: group.access_rate,
@@ -204,8 +208,8 @@ fn changes(change: &crate::TimedChange) -> Vec<(Time, LinkChange)> {
             key: key.clone(),
             value: value.clone(),
         }),
-        // Counts are in the lifetimes of flows.
-        Setting::Count { .. } => None,
+        // Counts are in the lifetimes of flows, and these know how they change.
+        Setting::Count { .. } | Setting::App { .. } => None,
     });
     each.map(|set| (change.time, set)).collect()
 }

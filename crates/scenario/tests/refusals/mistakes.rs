@@ -387,12 +387,29 @@ fn each_mistake_is_named_with_file_line_key_what_was_found_and_what_is_allowed()
             "\"link.rate\" = \"20mbit\"",
             "\"link.overhead\" = 14",
             "f.toml:20: at.1.set.link.overhead = 14: cannot change during a run; what can: link.rate, link.reverse.rate, \
-          link.queue.{limit}, link.reverse.queue.{limit}, group.{a, voice}.count",
+          link.queue.{limit}, link.reverse.queue.{limit}, group.{a, voice}.count, group.voice.app.{interval}",
         ),
         (
             "\"link.rate\" = \"20mbit\"",
             "\"link.queue.rule\" = \"slots\"",
             "f.toml:20: at.1.set.link.queue.rule = \"slots\": cannot change while the queue lives",
+        ),
+        (
+            "\"link.rate\" = \"20mbit\"",
+            "\"group.voice.app.size\" = \"300B\"",
+            "f.toml:20: at.1.set.group.voice.app.size = \"300B\": cannot change during a run; what can: link.rate, link.reverse.rate, \
+          link.queue.{limit}, link.reverse.queue.{limit}, group.{a, voice}.count, group.voice.app.{interval}",
+        ),
+        (
+            "\"link.rate\" = \"20mbit\"",
+            "\"group.voice.app.interval\" = \"5us\"",
+            "f.toml:20: at.1.set.group.voice.app.interval = \"5us\": must be a time from 10us to 60s, or a table { mean = \"20ms\", \
+          stddev = \"1ms\" }",
+        ),
+        (
+            "\"link.rate\" = \"20mbit\"",
+            "\"group.b.app.interval\" = \"5ms\"",
+            "f.toml:20: at.1.set.group.b.app.interval = \"5ms\": there is no group b; groups are: a, voice",
         ),
         (
             "\"link.rate\" = \"20mbit\"",

@@ -46,6 +46,7 @@ fn flow(size: u64) -> Flow {
             repeat: Some(Period::fixed(Time::from_secs(1))),
         }
         .into(),
+        changes: Default::default(),
         random: Random::new(1, "app"),
         access: Rate::UNLIMITED,
         transport: TransportConfig::Stream(Box::new((sender, receiver))),

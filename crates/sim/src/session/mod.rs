@@ -104,8 +104,7 @@ impl Session<App> {
         kind: quell_app::Session,
         ends: &Ends,
     ) -> Self {
-        let end = |role| config.app.end(role, config.random.clone());
-        let apps = [end(Role::Sender), end(Role::Receiver)];
+        let apps = [config.end(Role::Sender), config.end(Role::Receiver)];
         Self::of(flow, config, kind, ends, apps)
     }
 

@@ -102,6 +102,7 @@ pub(crate) fn cbr(group: u32, size: u64, mean: Time, stddev: Time, start: Time) 
             interval: Interval { mean, stddev },
         }
         .into(),
+        changes: Default::default(),
         random: Random::new(1, "app"),
         transport: TransportConfig::Datagrams(Ecn::NotEct),
         access: Rate::UNLIMITED,
@@ -162,6 +163,7 @@ pub(crate) fn bulk(group: u32, control: &str, ecn: Option<Codepoint>, start: Tim
         group: GroupId(group),
         direction: Direction::Forward,
         app: Bulk.into(),
+        changes: Default::default(),
         random: Random::new(1, "app"),
         transport: TransportConfig::Stream(Box::new((sender, receiver))),
         access: Rate::UNLIMITED,

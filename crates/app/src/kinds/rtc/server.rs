@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use quell_units::{Bytes, Random, Time};
 
 use super::{Control, HEADERS, LEAST, Rtc};
+use crate::course::Course;
 use crate::video::frames::{Frame, Renderer};
 use crate::video::packets::{FramePacket, FromUser};
 use crate::video::prague::{Echo, Prague};
@@ -38,7 +39,8 @@ enum Gate {
 /// The end that renders.
 #[derive(Debug, Clone)]
 pub struct Server {
-    mean: u64,
+    /// Mean length of the frames of each tick, in bytes; with a control the most.
+    mean: Course<u64>,
     payload: u64,
     renderer: Renderer,
     source: Source,
@@ -67,7 +69,7 @@ impl Server {
             }
         };
         Self {
-            mean: rtc.mean(),
+            mean: Course::new(rtc.mean()),
             payload: rtc.payload(),
             renderer: Renderer::new(rtc.viewing.fps, &mut clock),
             source: Source::new(rtc.model, rtc.viewing.fps, rtc.residence, streams),
@@ -80,6 +82,10 @@ impl Server {
             skipped: 0,
             heard: Echo::default(),
         }
+    }
+
+    pub(super) fn change(&mut self, at: Time, to: &Rtc) {
+        self.mean.change(at, to.mean());
     }
 
     fn work(&mut self, now: Time, actions: &mut Vec<Action>) {
@@ -112,11 +118,17 @@ impl Server {
     /// Takes the frames that are ready.
     fn render(&mut self, now: Time) {
         loop {
-            let target = match &self.gate {
-                Gate::Open(_) => self.mean,
-                Gate::Prague(prague, _) => prague.frame().min(self.mean),
+            let plan = |tick| {
+                let mean = self.mean.at(tick);
+                let target = match &mut self.gate {
+                    Gate::Open(_) => mean,
+                    Gate::Prague(prague, _) => {
+                        prague.limit(mean);
+                        prague.frame().min(mean)
+                    }
+                };
+                self.source.draw(tick, target)
             };
-            let plan = |tick| self.source.draw(tick, target);
             let Some(frame) = self.renderer.ready(now, plan) else {
                 return;
             };

@@ -10,8 +10,9 @@ use quell_units::{Random, Time};
 
 use super::report::{Fetched, ItemsReport};
 use super::{Connection, PARTS, Web};
+use crate::course::Course;
 use crate::exchange::{Incoming, LAST_REQUEST, REQUEST, RESPONSE};
-use crate::exponential::exponential_span;
+use crate::exponential::minus_ln;
 use crate::laws::NumberedSizes;
 use crate::{Action, ConnectionId, Data, Event, Input, Message, Outcome};
 
@@ -20,7 +21,7 @@ use crate::{Action, ConnectionId, Data, Event, Input, Message, Outcome};
 pub struct Client {
     web: Web,
     is_framed: bool,
-    arrivals: Option<Arrivals>,
+    arrivals: Arrivals,
     sizes: NumberedSizes,
     /// Items that have arrived, with those refused.
     items: u64,
@@ -39,9 +40,42 @@ pub struct Client {
 /// When items arrive.
 #[derive(Debug, Clone)]
 struct Arrivals {
-    mean: Time,
+    /// Items per second, as in [`Web::rate`].
+    rate: Course<u64>,
     random: Random,
     next: Time,
+}
+
+impl Arrivals {
+    /// After an arrival at `from`, or the start, plans the next one. What is left of a gap when the rate
+    /// changes is stretched with it: a change to the same rate changes nothing.
+    fn plan(&mut self, from: Time) {
+        // In units of 2^-32 of the mean.
+        let gap = minus_ln(self.random.u64()).into();
+        let span = |rate, left: u128| {
+            let span = mean_of(rate).map(|mean| (u128::from(mean.as_nanos()) * left) >> 32);
+            let span = span.and_then(|span| u64::try_from(span).ok());
+            Time::from_nanos(span.unwrap_or(u64::MAX))
+        };
+        let parts = |rate, time: Time| {
+            let mean = mean_of(rate).map(|mean| u128::from(mean.as_nanos().max(1)));
+            mean.map_or(0, |mean| (u128::from(time.as_nanos()) << 32) / mean)
+        };
+        self.next = self.rate.pass(from, gap, span, parts);
+    }
+
+    /// Asks to be polled at the next arrival, if there is one.
+    fn wait(&self, actions: &mut Vec<Action>) {
+        if self.next < Time::MAX {
+            actions.push(Action::WakeAt(self.next));
+        }
+    }
+}
+
+/// The mean time between two items at a rate; `None` where none come.
+fn mean_of(rate: u64) -> Option<Time> {
+    let mean = (1_000_000_000 * u128::from(PARTS)).checked_div(rate.into())?;
+    Some(Time::from_nanos(u64::try_from(mean).unwrap_or(u64::MAX)))
 }
 
 /// An item that the user wants.
@@ -97,13 +131,14 @@ impl Fetch {
 
 impl Client {
     pub(super) fn new(web: &Web, random: Random, sizes: NumberedSizes) -> Self {
-        let mean = 1_000_000_000 * u128::from(PARTS) / u128::from(web.rate.max(1));
-        let mean = Time::from_nanos(u64::try_from(mean).unwrap_or(u64::MAX));
-        let next = Time::ZERO;
         Self {
             web: *web,
             is_framed: web.is_framed(),
-            arrivals: (web.rate > 0).then_some(Arrivals { mean, random, next }),
+            arrivals: Arrivals {
+                rate: Course::new(web.rate),
+                random,
+                next: Time::MAX,
+            },
             sizes,
             items: 0,
             accepted: 0,
@@ -115,13 +150,15 @@ impl Client {
         }
     }
 
+    pub(super) fn change(&mut self, at: Time, to: &Web) {
+        self.arrivals.rate.change(at, to.rate);
+    }
+
     pub(super) fn poll(&mut self, now: Time, input: Input, actions: &mut Vec<Action>) {
         match input {
             Input::Started => {
-                if let Some(arrivals) = &mut self.arrivals {
-                    arrivals.next = now + exponential_span(arrivals.mean, &mut arrivals.random);
-                    actions.push(Action::WakeAt(arrivals.next));
-                }
+                self.arrivals.plan(now);
+                self.arrivals.wait(actions);
             }
             Input::Wake => self.wake(now, actions),
             Input::Opened {
@@ -173,14 +210,11 @@ impl Client {
 
     /// One item at a time.
     fn wake(&mut self, now: Time, actions: &mut Vec<Action>) {
-        let Some(arrivals) = &mut self.arrivals else {
-            return;
-        };
-        let is_due = arrivals.next <= now;
+        let is_due = self.arrivals.next <= now;
         if is_due {
-            arrivals.next += exponential_span(arrivals.mean, &mut arrivals.random);
+            self.arrivals.plan(self.arrivals.next);
         }
-        actions.push(Action::WakeAt(arrivals.next));
+        self.arrivals.wait(actions);
         if is_due {
             self.arrive(now, actions);
         }

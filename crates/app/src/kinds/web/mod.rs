@@ -199,6 +199,14 @@ impl ApplicationKind for Web {
             }
         }
     }
+    fn change(&self, end: &mut End, at: Time) {
+        match end {
+            End::Client(client) => client.change(at, self),
+            End::Browser(browser) => browser.change(at, self),
+            // A server does what it is asked for.
+            End::Server(_) | End::Source(_) => {}
+        }
+    }
     fn session(&self) -> Option<Session> {
         Some(Session {
             opener: Role::Receiver,

@@ -11,11 +11,12 @@
 
 use std::collections::VecDeque;
 
-use quell_units::{Random, Time};
+use quell_units::{Period, Random, Time};
 
 use super::recipe::{Laws, Planned};
 use super::report::{LoadedPage, PagesReport};
 use super::{Protocol, Web};
+use crate::course::Course;
 use crate::exchange::{Delays, Incoming, REQUEST, RESPONSE};
 use crate::exponential::draw;
 use crate::{Action, ConnectionId, Data, Event, Input, Message, Outcome};
@@ -31,6 +32,8 @@ pub struct Browser {
     /// Seed of the pages' contents.
     contents: u64,
     parsing: Random,
+    /// How long reading takes, from the end of a page on.
+    period: Course<Period>,
     reading: Random,
     delays: Delays,
     /// Pages that have begun.
@@ -120,6 +123,7 @@ impl Browser {
             laws: Laws::new(web.recipe, web.objects, web.object_size),
             contents: random.u64(),
             parsing: Random::new(random.u64(), "parse"),
+            period: Course::new(web.reading),
             reading: Random::new(random.u64(), "reading"),
             delays,
             pages: 0,
@@ -433,11 +437,15 @@ impl Browser {
         self.end(now, page.objects.len());
     }
 
+    pub(super) fn change(&mut self, at: Time, to: &Web) {
+        self.period.change(at, to.reading);
+    }
+
     /// The user reads.
     fn end(&mut self, now: Time, objects: usize) {
         self.first_object += objects as u64;
         self.parsed_at = None;
-        self.read_at = Some(now + draw(self.web.reading, &mut self.reading));
+        self.read_at = Some(now + draw(self.period.at(now), &mut self.reading));
         self.close_at = Some(now + self.web.keep_alive);
     }
 

@@ -58,7 +58,7 @@ parameters! {
             only: ITEMS,
             help: "Items per second and flow, on average.",
             source: DEMO,
-            ..Parameter::FIXED
+            ..Parameter::LIVE
         },
         scale_with_link: bool = Parameter {
             name: "scale-with-link",
@@ -135,7 +135,7 @@ parameters! {
             only: PAGES,
             help: "From the end of a page to the beginning of the next.",
             source: "CableLabs, docsis-ns3 (residential)",
-            ..Parameter::FIXED
+            ..Parameter::LIVE
         },
         parse: Period = Parameter {
             domain: Domain::Period(Time::ZERO, DAY),

@@ -293,3 +293,56 @@ fn presets_and_the_path_give_what_is_not_given() {
         assert_eq!(settings.value("scale-with-link"), Some(Value::Flag(false)));
     }
 }
+
+/// Items 7 and on of another rate are those of the same numbers, at times that are stretched from the
+/// change on; 40 times as many come at 200 as at 5 per second.
+#[test]
+fn a_change_of_rate_stretches_the_plan_and_no_more() {
+    let of = |rate| items(&format!(r#", rate = {rate}, size = "1kB""#));
+    let starts = |changes: &[(Time, AppConfig)]| -> Vec<u64> {
+        let mut wire = Wire::changing(&of(5), changes, 1, MS(20), FAST, 1_448);
+        wire.run(SECONDS(12));
+        let events = wire
+            .events
+            .iter()
+            .chain(&wire.unfinished())
+            .cloned()
+            .collect::<Vec<_>>();
+        let mut starts: Vec<_> = events
+            .iter()
+            .map(|event| event.started.as_nanos())
+            .collect();
+        starts.sort_unstable();
+        starts
+    };
+    let plain = starts(&[]);
+    let off = [
+        (SECONDS(1), of(0)),
+        (SECONDS(3), of(200)),
+        (SECONDS(4), of(5)),
+    ];
+    let changed = starts(&off);
+    let is_before = |start: &&u64| **start < 1_000_000_000;
+    let first = plain.iter().filter(is_before).count();
+    assert_eq!(changed[..first], plain[..first]);
+    assert!(changed[first] > 3_000_000_000, "none while it is off");
+    // What came in 40 s at 5 per second comes in 1 s at 200, and after it as before.
+    let stretched = |start: u64| match start {
+        0..1_000_000_000 => start,
+        1_000_000_000..41_000_000_000 => 3_000_000_000 + (start - 1_000_000_000) / 40,
+        _ => start - 37_000_000_000,
+    };
+    let mut long = Wire::new(&of(5), 1, MS(20), FAST, 1_448);
+    long.run(SECONDS(49));
+    let long = long
+        .events
+        .iter()
+        .map(|event| stretched(event.started.as_nanos()));
+    let mut count = 0;
+    for (found, expected) in changed.iter().zip(long) {
+        // Whole nanoseconds, 40 times as long after the change back.
+        assert!(found.abs_diff(expected) < 20_000, "{found} {expected}");
+        count += 1;
+    }
+    assert!(count > 200 && count == changed.len(), "{count}");
+}

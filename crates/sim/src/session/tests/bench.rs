@@ -114,6 +114,7 @@ impl Bench {
             group: GroupId(0),
             direction: Direction::Forward,
             app: quell_app::Bulk.into(),
+            changes: Default::default(),
             random: Random::new(1, "app"),
             access,
             transport: TransportConfig::Session(Box::new(ends.clone())),
