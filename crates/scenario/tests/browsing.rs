@@ -240,3 +240,11 @@ fn the_rate_of_items_changes_during_a_run() {
         );
     }
 }
+
+/// The window of a connection begins small and grows as data comes: of short items that is no news.
+#[test]
+fn growing_windows_of_short_items_are_worth_no_warning() {
+    let app = "{ kind = \"web\", rate = 2, size = \"400kB\" }";
+    let summary = run(&fifo(100), "50ms", app, "30s", "");
+    assert_eq!(summary.warnings, [] as [&str; 0]);
+}

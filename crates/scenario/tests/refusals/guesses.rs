@@ -173,13 +173,18 @@ fn words_of_other_tools_are_answered_with_those_of_quell() {
         ("count = 2", "ecn = \"l4s\"", "ect1"),
         ("count = 2", "ecn = true", "ect0"),
         ("{ kind = \"bulk\" }", "\"iperf\"", "bulk"),
-        ("{ kind = \"bulk\" }", "\"voip\"", "cbr"),
+        ("{ kind = \"bulk\" }", "\"ping\"", "cbr"),
+        ("{ kind = \"bulk\" }", "\"voip\"", "voice"),
+        ("{ kind = \"bulk\" }", "\"telephone\"", "voice"),
+        ("{ kind = \"bulk\" }", "\"shooter\"", "game"),
+        ("{ kind = \"bulk\" }", "\"webrtc\"", "rtc"),
     ] {
         let told = refusal(&GOOD.replacen(from, to, 1));
         assert!(
             told.contains(&format!("; did you mean \"{meant}\"?")),
             "{to}: {told}"
         );
+        assert_eq!(told.matches("did you mean").count(), 1, "{to}: {told}");
     }
 }
 
