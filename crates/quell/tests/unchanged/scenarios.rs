@@ -124,6 +124,32 @@ const VALUES: &[&str] = &[
 /// Whole files that have what the others lack.
 const WHOLE: &[(&str, &str)] = &[
     (
+        "applications-change",
+        r#"[link]
+rate = "10mbit"
+queue = "pie"
+[[group]]
+name = "user"
+count = 2
+rtt = "15ms"
+app = { kind = "web", rate = 20 }
+[[group]]
+name = "datagrams"
+rtt = "15ms"
+app = { kind = "cbr", size = "400B", interval = { mean = "10ms", stddev = "2ms" } }
+[[group]]
+name = "picture"
+rtt = "15ms"
+app = { kind = "rtc", rate = "2mbit" }
+[[at]]
+time = "1s"
+set = { "group.user.app.rate" = 5, "group.datagrams.app.interval" = "2ms", "group.picture.app.rate" = "1mbit" }
+[[at]]
+time = "2s"
+set = { "group.user.app.rate" = 60, "group.datagrams.app.interval" = "30ms", "group.picture.app.rate" = "3mbit" }
+"#,
+    ),
+    (
         "both-directions",
         r#"[link]
 rate = "10mbit"
@@ -221,6 +247,9 @@ pub(crate) fn cases() -> Vec<Case> {
     }
     for entry in other_applications() {
         cases.push(applied(entry.name, entry.example));
+        for (number, line) in entry.more_examples.iter().enumerate() {
+            cases.push(applied(&format!("{}-{number}", entry.name), line));
+        }
     }
     for (number, value) in VALUES.iter().enumerate() {
         let own = "[value.own]\nkind = \"piecewise\"\npoints = [[\"100kbit\", 1000000], [\"5mbit\", 20000], [\"5mbit\", 200], [\"1gbit\", 1]]\n";
@@ -264,16 +293,11 @@ fn other_controls() -> impl Iterator<Item = &'static str> {
     names.filter(move |name| !is_named(name))
 }
 
-/// Kinds whose results are not recorded, because they may still change.
-const YOUNG: [&str; 6] = ["web", "panorama", "rtc", "voice", "game", "has"];
-
 /// The kinds of applications that no case has. All of them have bulk flows.
 fn other_applications() -> impl Iterator<Item = &'static quell_app::Entry> {
     let is_named = |name: &str| {
         let kind = format!("{{ kind = \"{name}\"");
-        name == "bulk"
-            || YOUNG.contains(&name)
-            || APPLICATIONS.iter().any(|app| app.starts_with(&kind))
+        name == "bulk" || APPLICATIONS.iter().any(|app| app.starts_with(&kind))
     };
     let entries = quell_app::KINDS.iter();
     entries.filter(move |entry| !is_named(entry.name))

@@ -71,6 +71,8 @@ pub(super) struct Group {
     pub(super) sends: Sends,
     /// Mean time between starts in ns, if a flow starts repeatedly.
     pub(super) pause: Option<u64>,
+    /// The kind of its application.
+    pub(super) kind: &'static str,
 }
 
 /// What a flow sends.
@@ -93,6 +95,7 @@ impl Load {
             flows,
             sends,
             pause,
+            ..
         } in &self.groups
         {
             let flows = u128::from(*flows);

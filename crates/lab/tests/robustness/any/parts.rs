@@ -2,12 +2,13 @@
 
 use std::fmt::Write as _;
 
+use quell_app::Transport;
 use quell_aqm::disciplines;
 use quell_aqm::marker::MARKERS;
 use quell_aqm::value::FUNCTIONS;
 use quell_lab::scenario::Distribution;
-use quell_units::parameter::{Domain, Parameter, Value};
-use quell_units::{Bytes, Frequency, Rate, Rates, Time};
+use quell_units::parameter::{Domain, Parameter, Preset, Value};
+use quell_units::{Bytes, Frequency, Rate, Rates, Settings, Time};
 
 use super::choices::Choices;
 use super::load::{DURATIONS, Group, Load, SECOND, Sends};
@@ -149,11 +150,81 @@ pub(super) fn group(choices: &mut Choices<'_>, text: &mut String, load: &mut Loa
             let _ = writeln!(text, "{key} = \"{PART}{:03}\"", choices.byte());
         }
     }
+    if choices.once_in(2) {
+        let (app, is_stream) = listed(choices, load, count, (direction, rtt));
+        if is_stream {
+            stream(choices, text, load);
+        }
+        let _ = writeln!(text, "[group.app]\n{app}");
+        return;
+    }
     let (app, is_stream) = app(choices, load, count, (direction, rtt));
     let _ = writeln!(text, "app = {{ {app} }}");
     if is_stream {
         stream(choices, text, load);
     }
+}
+
+/// Any kind of application with any of its parameters, as the lines of a table, and whether it uses TCP.
+fn listed(
+    choices: &mut Choices<'_>,
+    load: &mut Load,
+    flows: u64,
+    (direction, rtt): (usize, u64),
+) -> (String, bool) {
+    let entry = choices.of(quell_app::KINDS);
+    let mut given: Vec<(&str, String)> = Vec::new();
+    for row in entry.parameters {
+        let is_required = matches!(row.default, Preset::Required);
+        if is_required || choices.once_in(4) {
+            given.push((row.name, value(choices, row, load)));
+        }
+    }
+    // What does not fit the others is left out.
+    let app = loop {
+        let mut settings = Settings::new(entry.parameters);
+        let mut wrong = None;
+        for (index, (name, value)) in given.iter().enumerate() {
+            if settings.set(name, value.trim_matches('"')).is_err() {
+                wrong = Some(index);
+            }
+        }
+        let culprit = |key: &str| given.iter().position(|(name, _)| *name == key);
+        match entry.configure(&settings) {
+            Ok(app) if wrong.is_none() => break app,
+            Ok(_) => {}
+            Err(error) => wrong = wrong.or(culprit(&error.key)).or(given.len().checked_sub(1)),
+        }
+        let Some(wrong) = wrong else {
+            panic!("{} has no defaults that go together", entry.name);
+        };
+        given.remove(wrong);
+    };
+    let (sends, pause) = match app.datagram_gap() {
+        Some(gap) => (Sends::Datagrams((gap.as_nanos() / 2).max(1)), None),
+        None if app.session().is_some() => {
+            // Somebody acts, or a connection opens, each millisecond or each round trip.
+            let opened = app
+                .most_opened(Time::from_secs(1))
+                .unwrap_or(1_000)
+                .max(1_000);
+            let pause = (SECOND / opened).min(rtt.max(10_000));
+            (Sends::Bulk(direction, rtt), Some(pause))
+        }
+        None if app.is_greedy() => (Sends::Bulk(direction, rtt), None),
+        // Pauses may be as short as they like.
+        None => (Sends::Bulk(direction, rtt), Some(rtt.max(10_000))),
+    };
+    load.groups.push(Group {
+        flows,
+        sends,
+        pause,
+        kind: entry.name,
+    });
+    let lines = given.iter();
+    let lines = lines.map(|(name, value)| format!("\n\"{name}\" = {value}"));
+    let text = format!("kind = \"{}\"{}", entry.name, lines.collect::<String>());
+    (text, app.transport() == Transport::Stream)
 }
 
 /// The application as the inside of a table, and whether it uses TCP.
@@ -206,10 +277,15 @@ fn app(
         }
     };
     let is_stream = matches!(sends, Sends::Bulk(..));
+    let kind = quell_app::NAMES
+        .iter()
+        .find(|kind| app.starts_with(&format!("kind = \"{kind}\"")))
+        .expect("a kind");
     load.groups.push(Group {
         flows,
         sends,
         pause,
+        kind,
     });
     (app, is_stream)
 }
@@ -317,7 +393,8 @@ pub(super) fn changes(choices: &mut Choices<'_>, load: &mut Load, groups: u64) -
 fn change(choices: &mut Choices<'_>, load: &mut Load, groups: u64) -> (String, String) {
     let direction = choices.below(3) as usize / 2;
     let path = ["link", "link.reverse"][direction];
-    match choices.below(3) {
+    match choices.below(4) {
+        3 => application(choices, load, groups),
         0 => {
             let rate = choices.spread(RATES);
             load.rates[direction] = load.rates[direction].map(|fastest| fastest.max(rate));
@@ -346,6 +423,39 @@ fn change(choices: &mut Choices<'_>, load: &mut Load, groups: u64) -> (String, S
             )
         }
     }
+}
+
+/// Another value of a parameter of an application; of its rate where it has none that can change, which is refused.
+fn application(choices: &mut Choices<'_>, load: &mut Load, groups: u64) -> (String, String) {
+    let number = choices.below(groups);
+    let kind = load.groups[number as usize].kind;
+    let rows = quell_app::find(kind).map_or(&[][..], |entry| entry.parameters);
+    let live: Vec<&Parameter> = rows.iter().filter(|row| row.live).collect();
+    if live.is_empty() {
+        return (format!("group.g{number}.app.rate"), "\"1mbit\"".to_owned());
+    }
+    let row = choices.of(&live);
+    let text = value(choices, row, load);
+    let group = &mut load.groups[number as usize];
+    match (kind, row.domain.parse(text.trim_matches('"'))) {
+        ("web", Ok(Value::Fraction(rate, parts))) => {
+            let gap = SECOND.saturating_mul(parts) / rate.max(1);
+            group.pause = Some(group.pause.unwrap_or(gap).min(gap).max(1));
+        }
+        ("cbr", Ok(Value::Interval(interval))) => {
+            if let Sends::Datagrams(mean) = &mut group.sends {
+                *mean = (*mean).min(interval.mean.as_nanos()).max(1);
+            }
+        }
+        // In packets of 200 bytes at most, both ways.
+        ("rtc", Ok(Value::Rate(rate))) => {
+            if let Sends::Datagrams(mean) = &mut group.sends {
+                *mean = (*mean).min(700 * SECOND / rate.as_bps()).max(1);
+            }
+        }
+        _ => {}
+    }
+    (format!("group.g{number}.app.{}", row.name), text)
 }
 
 pub(super) fn run(
