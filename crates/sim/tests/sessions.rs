@@ -179,6 +179,50 @@ fn nothing_is_allocated_per_packet() {
     assert!(allocated.count_total < 3_000, "{allocated:?}");
 }
 
+/// Pages of 71 objects on kept connections: what a page needs is there after the first ones.
+#[test]
+fn browsers_allocate_nothing_per_packet() {
+    let browser = |seed| {
+        let mut flow = user(&[("model", "pages"), ("reading", "1s")], "cubic", seed);
+        flow.start = MS(seed * 17);
+        flow
+    };
+    let mut simulator = over(
+        Rate::from_mbps(500),
+        MS(20),
+        (0..100).map(browser).collect(),
+    );
+    run(&mut simulator, S(30));
+    let before = simulator.observer(Hop::FIRST, Direction::Forward).delivered;
+    simulator.drain_events().count();
+    let allocated = allocation_counter::measure(|| run(&mut simulator, S(40)));
+    let packets = simulator.observer(Hop::FIRST, Direction::Forward).delivered - before;
+    println!("{packets} packets: {allocated:?}");
+    assert!(packets > 300_000, "{packets}");
+    // Records wait for the series, and distributions grow by a bucket now and then.
+    assert!(
+        allocated.count_total < packets / 20,
+        "{packets}: {allocated:?}"
+    );
+}
+
+/// 30 000 large items at a link that carries a few: 10 000 at once and no more, each of the others is counted.
+#[test]
+fn ten_thousand_items_at_once_are_the_most_and_the_others_are_refused() {
+    let flow = user(&[("rate", "10000"), ("size", "1MB")], "cubic", 1);
+    let mut simulator = over(Rate::from_mbps(10), MS(20), vec![flow]);
+    run(&mut simulator, S(3));
+    let report = items(&mut simulator, 0);
+    assert_eq!((report.in_flight, report.completed()), (10_000, 0));
+    let arrived = report.started + report.refused;
+    assert!(arrived.abs_diff(30_000) < 4 * 174, "{arrived}");
+    assert_eq!(report.started, 10_000);
+    let refused = simulator.drain_events();
+    let refused = refused.filter(|(_, event)| event.outcome == quell_app::Outcome::Refused);
+    assert_eq!(refused.count() as u64, report.refused);
+    assert_eq!(simulator.unfinished_events().len(), 10_000);
+}
+
 #[test]
 fn a_user_who_stops_asks_for_nothing_more() {
     let mut flow = user(&[("rate", "200"), ("size", "100kB")], "cubic", 1);
