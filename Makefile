@@ -25,10 +25,10 @@ endif
 
 # The features that scripts/setup found this machine able to build; read when a recipe runs, after setup.
 FLAGS = $$(cat target/setup/cargo-flags)
-SHELL_SCRIPTS := .ci/run .ci/skips $(addprefix scripts/,advisories debian-archive fuzz kernel linux-source live-repeat no-std portable setup \
+SHELL_SCRIPTS := .ci/run .ci/skips $(addprefix scripts/,advisories debian-archive fuzz kernel linux-source live-repeat no-std portable python setup \
     test-program unprivileged)
 
-.PHONY: help setup build kernel demo test test-all live-repeat check docs-check bench validate validate-grid validate-controls validate-applications parity fuzz clean
+.PHONY: help setup build kernel demo test test-all live-repeat check docs-check bench validate validate-grid validate-controls validate-applications parity fuzz wheel python-test clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
@@ -54,6 +54,7 @@ define run-tests
 	cargo build --release --locked --package quell $(FLAGS); export QUELL_RELEASE="$(CURDIR)/target/release/quell"; \
 	echo "cargo test --workspace --locked --no-fail-fast $(FLAGS)$(1)"; \
 	status=0; cargo test --config "target.'cfg(unix)'.runner='$(CURDIR)/scripts/test-program'" --workspace --locked --no-fail-fast $(FLAGS)$(1) || status=$$?; \
+	QUELL="$$QUELL_RELEASE" scripts/python quick || status=$$?; \
 	echo; \
 	if [ -s "$$QUELL_NOT_RUN" ]; then sort -u "$$QUELL_NOT_RUN"; else echo "every test ran"; fi; \
 	echo; echo "the ten slowest tests, in seconds"; \
@@ -128,6 +129,15 @@ parity: setup ## Compare quell's queues with the kernel's own in virtual time, i
 
 fuzz: setup ## Fuzz each parser for FUZZ_SECONDS (60)
 	scripts/fuzz
+
+wheel: ## Build the Python package with the program into target/wheels
+	@scripts/setup build
+	@scripts/python wheel
+
+python-test: build ## Run every test of the Python package: types, wheel, notebooks too
+	@: >"$$QUELL_NOT_RUN"; status=0; QUELL="$(CURDIR)/target/release/quell" scripts/python test || status=$$?; \
+	echo; if [ -s "$$QUELL_NOT_RUN" ]; then sort -u "$$QUELL_NOT_RUN"; else echo "every test ran"; fi; \
+	exit $$status
 
 clean: ## Remove everything built
 	cargo clean

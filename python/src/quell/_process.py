@@ -1,0 +1,120 @@
+"""Runs the program as a child, so that a crash of it is an exception here, and Ctrl-C keeps what was measured.
+
+The child has a session of its own: an interrupt of a notebook or a terminal goes to a whole group of processes, and a second signal would
+end quell at once. It gets one SIGINT from here, writes its partial results, and ends; a second Ctrl-C here kills it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+from quell import _binary
+from quell.errors import BinaryError, InputError, Problem, RunError
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How the program ended."""
+
+    code: int
+    """Exit code, or minus the number of the signal."""
+    out: bytes
+    error: str
+    interrupted: bool
+    """Whether it was ended from here."""
+
+
+def call(arguments: Sequence[str], text: str | None = None) -> Ended:
+    """Runs `quell ARGUMENTS` to its end, with `text` as its standard input."""
+    binary = _binary.find()
+    # Files instead of pipes: nothing blocks, and nothing is lost at an interrupt.
+    with tempfile.TemporaryFile() as stdin, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as error:
+        if text is not None:
+            stdin.write(text.encode("utf-8", "surrogateescape"))
+            stdin.seek(0)
+        try:
+            child = subprocess.Popen(
+                [binary, *arguments],
+                stdin=stdin,
+                stdout=out,
+                stderr=error,
+                env={**os.environ, "NO_COLOR": "1"},
+                start_new_session=True,
+            )
+        except (OSError, ValueError) as failure:
+            raise BinaryError(f"{binary} cannot be started: {failure}") from failure
+        interrupted = _wait(child)
+        out.seek(0)
+        error.seek(0)
+        return Ended(child.returncode, out.read(), error.read().decode("utf-8", "replace"), interrupted)
+
+
+def _wait(child: subprocess.Popen[bytes]) -> bool:
+    """Waits for the end; returns whether an interrupt brought it."""
+    try:
+        child.wait()
+        return False
+    except KeyboardInterrupt:
+        _send(child, signal.SIGINT)
+        try:
+            child.wait()
+        except BaseException:
+            _end(child)
+            raise
+        return True
+    except BaseException:
+        _end(child)
+        raise
+
+
+def _send(child: subprocess.Popen[bytes], number: signal.Signals) -> None:
+    if child.poll() is None:
+        child.send_signal(number)
+
+
+def _end(child: subprocess.Popen[bytes]) -> None:
+    """Ends it for good: a run that ends so leaves a hidden folder, which the next one removes."""
+    child.kill()
+    child.wait()
+
+
+def fail(ended: Ended) -> NoReturn:
+    """Raises what the end of the program means."""
+    message = ended.error.strip().removeprefix("quell: ")
+    if ended.code == 2:
+        problems = _problems(ended.out)
+        raise InputError(message or "the input is wrong", problems)
+    if ended.code < 0:
+        try:
+            name = signal.Signals(-ended.code).name
+        except ValueError:
+            name = f"signal {-ended.code}"
+        last = "; ".join(message.splitlines()[-3:])
+        raise RunError(f"quell was ended by {name}" + (f": {last}" if last else ""), ended.code)
+    raise RunError(message or f"quell ended with exit code {ended.code} and said nothing", ended.code)
+
+
+def _problems(out: bytes) -> tuple[Problem, ...]:
+    """The errors of a scenario that `--json` prints; none if something else is wrong."""
+    try:
+        read: Any = json.loads(out)
+        return tuple(
+            Problem(
+                file=str(one["file"]),
+                line=one["line"],
+                argument=one["argument"],
+                key=str(one["key"]),
+                found=one["found"],
+                fix=str(one["allowed"]),
+            )
+            for one in read["errors"]
+        )
+    except (ValueError, KeyError, TypeError):
+        return ()
