@@ -19,7 +19,11 @@ const BARE: u64 = 52;
 
 /// The web with these parameters.
 fn web(parameters: &[(&str, &str)]) -> AppConfig {
-    let entry = quell_app::find("web").unwrap();
+    app("web", parameters)
+}
+
+fn app(kind: &str, parameters: &[(&str, &str)]) -> AppConfig {
+    let entry = quell_app::find(kind).unwrap();
     let mut settings = Settings::new(entry.parameters);
     for (name, value) in parameters {
         settings.set(name, value).unwrap();
@@ -29,6 +33,10 @@ fn web(parameters: &[(&str, &str)]) -> AppConfig {
 
 /// A user whose items come with this control.
 fn user(parameters: &[(&str, &str)], control: &str, seed: u64) -> FlowConfig {
+    session(web(parameters), control, seed)
+}
+
+fn session(app: AppConfig, control: &str, seed: u64) -> FlowConfig {
     let plain = bulk(0, control, None, Time::ZERO);
     let TransportConfig::Stream(ends) = &plain.transport else {
         panic!("a stream");
@@ -39,7 +47,7 @@ fn user(parameters: &[(&str, &str)], control: &str, seed: u64) -> FlowConfig {
     };
     let end = (sender, ends.1.clone());
     FlowConfig {
-        app: web(parameters),
+        app,
         random: Random::new(seed, "app"),
         transport: TransportConfig::Session(Box::new([end.clone(), end])),
         ..plain
@@ -221,6 +229,44 @@ fn ten_thousand_items_at_once_are_the_most_and_the_others_are_refused() {
     let refused = refused.filter(|(_, event)| event.outcome == quell_app::Outcome::Refused);
     assert_eq!(refused.count() as u64, report.refused);
     assert_eq!(simulator.unfinished_events().len(), 10_000);
+}
+
+/// A terminal, alone and behind a download.
+#[test]
+fn what_is_typed_shows_after_the_queue_of_a_download() {
+    let typed = |kind: &str, limit: &str, downloads: u64| {
+        let terminal = session(app("game", &[("traffic", "ssh")]), "cubic", 1);
+        let downloads = (0..downloads).map(|n| bulk(0, "cubic", None, MS(7 * n)));
+        let queue = side(kind, &[("limit", limit)], Rate::from_mbps(10));
+        let flows = downloads.chain([terminal]).collect::<Vec<_>>();
+        let number = flows.len() as u32 - 1;
+        let mut simulator = simulator(config(queue, MS(10), flows));
+        run(&mut simulator, S(10));
+        simulator.take_report(FlowId(number));
+        run(&mut simulator, S(130));
+        match simulator.take_report(FlowId(number)) {
+            Some(Report::Game(report)) => report,
+            other => panic!("{other:?}"),
+        }
+    };
+    // The base RTT, and a state of 48 bytes and headers at 10 Mbit/s.
+    let alone = typed("fifo", "100ms", 0);
+    let ideal = MS(20) + Time::from_nanos((48 + BARE) * 800);
+    let network = &alone.network_rtt;
+    assert_eq!(alone.command_to_state.min(), Some(ideal));
+    assert!(network.max() < Some(ideal + MS(1)), "{:?}", network.max());
+    assert!(alone.command_to_state.count() > 400 && alone.lost == 0);
+    let p50 = |report: &quell_app::game::report::GameReport| {
+        report.command_to_state.quantile(500).unwrap()
+    };
+    let (tail, fair) = (
+        p50(&typed("fifo", "100ms", 1)),
+        p50(&typed("fq_codel", "1000p", 1)),
+    );
+    println!("alone {ideal}, behind drop-tail {tail}, FQ-CoDel {fair}");
+    assert!(tail > MS(70) && tail < MS(130), "{tail}");
+    // A packet of the other flow may be in service.
+    assert!(fair < MS(23), "{fair}");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Normal and largest-extreme-value laws, from the integer tables of [`normal`] and
+//! Normal, largest-extreme-value and exponential laws, and one of two sizes, from the integer tables of [`normal`] and
 //! [`exponential`](crate::exponential).
 
 use quell_units::Random;
@@ -33,6 +33,18 @@ pub enum Law {
         /// How wide it is.
         scale: u64,
     },
+    /// Exponential.
+    Exponential {
+        /// Mean.
+        mean: u64,
+    },
+    /// One of two normal laws, each a mean and a standard deviation.
+    Either {
+        /// How often it is the first, in thousandths.
+        first: u32,
+        /// Both.
+        laws: [(u64, u64); 2],
+    },
 }
 
 impl Law {
@@ -40,9 +52,13 @@ impl Law {
     pub fn draw(&self, (low, high): (u64, u64), random: &mut Random) -> u64 {
         let mut value = || match *self {
             Self::Fixed(value) => i128::from(value),
-            Self::Normal { mean, stddev } => {
-                let deviate = i128::from(normal::deviate(random));
-                i128::from(mean) + ((i128::from(stddev) * deviate) >> normal::FRACTION_BITS)
+            Self::Normal { mean, stddev } => deviating(mean, stddev, random),
+            Self::Exponential { mean } => {
+                (i128::from(mean) * i128::from(minus_ln(random.u64()))) >> LOG_BITS
+            }
+            Self::Either { first, laws } => {
+                let (mean, stddev) = laws[usize::from(random.below(1_000) >= first.into())];
+                deviating(mean, stddev, random)
             }
             Self::Extreme { from, scale } => {
                 // E in units of 2^-32 is a draw of [`minus_ln`] again: −ln(E / 2^64) = −ln E + 32 ln 2.
@@ -63,8 +79,18 @@ impl Law {
         match *self {
             Self::Fixed(value) | Self::Normal { mean: value, .. } => value,
             Self::Extreme { from, scale } => from + scale * 5_772 / 10_000,
+            Self::Exponential { mean } => mean,
+            Self::Either { first, laws } => {
+                let first = first as u64;
+                (laws[0].0 * first + laws[1].0 * (1_000 - first)) / 1_000
+            }
         }
     }
+}
+
+fn deviating(mean: u64, stddev: u64, random: &mut Random) -> i128 {
+    let deviate = i128::from(normal::deviate(random));
+    i128::from(mean) + ((i128::from(stddev) * deviate) >> normal::FRACTION_BITS)
 }
 
 #[cfg(test)]
@@ -92,8 +118,16 @@ mod tests {
             from: 1_000_000,
             scale: 100_000,
         };
-        // Four standard errors of the mean are 0.6 % of the deviation, of the deviation 0.7 %.
+        let exponential = Law::Exponential { mean: 1_000_000 };
+        let either = Law::Either {
+            first: 700,
+            laws: [(1_000_000, 100_000), (2_000_000, 200_000)],
+        };
+        // Four standard errors of the mean are 0.6 % of the deviation, of the deviation 0.7 %, and of that of
+        // the exponential law 0.9 %. The variance of either is 0.7 · 0.01 + 0.3 · 0.04 + 0.7 · 0.3.
         for (law, mean, stddev) in [
+            (exponential, 1_000_000.0, 1_000_000.0),
+            (either, 1_300_000.0, 478_540.0),
             (normal, 1_000_000.0, 100_000.0),
             (extreme, 1_057_722.0, 128_255.0),
         ] {
@@ -101,7 +135,7 @@ mod tests {
             assert!((found.0 - mean).abs() < 0.008 * stddev, "{law:?} {found:?}");
             assert!((found.1 / stddev - 1.0).abs() < 0.01, "{law:?} {found:?}");
         }
-        assert_eq!(extreme.mean(), 1_057_720);
+        assert_eq!((extreme.mean(), either.mean()), (1_057_720, 1_300_000));
         assert_eq!(moments(Law::Fixed(7)), (7.0, 0.0));
     }
 

@@ -1,6 +1,7 @@
 //! An interactive game: commands one way, states the other, and how long a command takes to show.
 //!
 //! * [`law`]: how sizes and intervals of datagrams vary; [`source`]: datagrams at such intervals.
+//! * [`stream`]: the same over TCP.
 //! * [`round`]: which commands a state shows, and when each was shown; [`report`]: the figures.
 //!
 //! Neither end controls its rate. Each state says which commands the server has, so that the client
@@ -10,3 +11,4 @@ pub mod law;
 pub mod report;
 pub mod round;
 pub mod source;
+pub mod stream;

@@ -70,9 +70,19 @@ pub(crate) struct Outbox {
     /// The number of the first, and when each was sent; `None` once shown.
     first: u64,
     sent: VecDeque<Option<Time>>,
+    /// The server has every command before the newest: they travel in order.
+    is_ordered: bool,
 }
 
 impl Outbox {
+    /// Of commands that travel in order.
+    pub(crate) fn ordered() -> Self {
+        Self {
+            is_ordered: true,
+            ..Self::default()
+        }
+    }
+
     /// The next command leaves. Returns how many are given up for it.
     pub(crate) fn put(&mut self, now: Time) -> u64 {
         self.sent.push_back(Some(now));
@@ -86,6 +96,17 @@ impl Outbox {
             return 0;
         };
         let (earlier, held) = (content[1] >> 32, content[1] & u64::from(u32::MAX));
+        if self.is_ordered {
+            let count = (newest + 1).saturating_sub(self.first);
+            for number in 0..count {
+                if let Some(sent) = self.sent.pop_front().flatten() {
+                    let held = (number + 1 == count).then(|| Time::from_nanos(held));
+                    shown(Shown { sent, held });
+                }
+            }
+            self.first += count;
+            return 0;
+        }
         for age in (0..=EARLIER).rev() {
             let has = age == 0 || earlier >> (age - 1) & 1 == 1;
             let Some(index) = newest
@@ -163,6 +184,18 @@ mod tests {
         let mut held = Vec::new();
         outbox.settle(inbox.content(ms(15)), |shown| held.push(shown.held));
         assert_eq!(held, [None, Some(ms(3))]);
+    }
+
+    #[test]
+    fn in_order_a_state_shows_every_command_up_to_the_newest() {
+        let mut outbox = Outbox::ordered();
+        for number in 0..100 {
+            outbox.put(ms(number));
+        }
+        let all = |from, to| (from..to).collect::<Vec<u64>>();
+        assert_eq!(shown(&mut outbox, [1, 0]), (all(0, 1), 0));
+        assert_eq!(shown(&mut outbox, [90, 0]), (all(1, 90), 0));
+        assert_eq!(shown(&mut outbox, [90, 0]), (vec![], 0));
     }
 
     #[test]

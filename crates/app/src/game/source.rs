@@ -8,7 +8,7 @@ use crate::{Action, Input};
 /// The datagrams of one end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Flow {
-    /// IP length, in thousandths of a byte, with what the protocol's headers add to it in bytes.
+    /// IP length, over TCP length of a message, in thousandths of a byte, with what the protocol's headers add to it in bytes.
     pub size: (Law, i64),
     /// Time between datagrams, in ns.
     pub interval: Law,
@@ -25,6 +25,8 @@ const INTERVALS: (u64, u64) = (10_000, 60_000_000_000);
 #[derive(Debug, Clone)]
 pub(crate) struct Source {
     flow: Flow,
+    /// The smallest and the largest length.
+    lengths: (u64, u64),
     sizes: Random,
     intervals: Random,
     /// When the next datagram is due; `None` before the start.
@@ -33,9 +35,11 @@ pub(crate) struct Source {
 }
 
 impl Source {
-    pub(crate) fn new(flow: Flow, sizes: Random, intervals: Random) -> Self {
+    /// Lengths from `least` to [`MOST`].
+    pub(crate) fn new(flow: Flow, least: u64, (sizes, intervals): (Random, Random)) -> Self {
         Self {
             flow,
+            lengths: (least, MOST),
             sizes,
             intervals,
             due: None,
@@ -48,11 +52,12 @@ impl Source {
         self.sent += 1;
         let (law, headers) = self.flow.size;
         let bound = |size: u64| (size as i64 - headers).max(0) as u64 * 1_000;
-        let size = law.draw((bound(LEAST), bound(MOST)), &mut self.sizes);
+        let (least, most) = self.lengths;
+        let size = law.draw((bound(least), bound(most)), &mut self.sizes);
         Bytes::new(
             ((size + 500) / 1_000)
                 .saturating_add_signed(headers)
-                .clamp(LEAST, MOST),
+                .clamp(least, most),
         )
     }
 

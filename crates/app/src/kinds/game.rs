@@ -8,8 +8,12 @@
 //! | `lockstep` | LEV(120, 38) B, LEV(22, 3.4) ms | LEV(238, 35) B, LEV(28, 4.2) ms | the same |
 //! | `fps-64` | 100 B, 1/64 s | 300 B, 1/64 s | the tick of many shooters |
 //! | `fps-128` | 100 B, 1/128 s | 300 B, 1/128 s | of fast ones |
+//! | `desktop`, over TCP | N(50.6, 5.08) B, Exp 48.287 ms | 70.6 % N(41, 3.2) B, 29.4 % N(1478.3, 11.6) B; Exp 60.2269 ms | virtual desktop of IEEE 802.11ax (TGax), by ns-3 |
+//! | `ssh`, over TCP | 48 B, Exp 250 ms | 48 B for each command, at once | somebody types |
 //!
-//! N is the normal law, LEV the law of the largest extreme value. Sizes are drawn from 60 to 1 500 bytes: a
+//! N is the normal law, LEV the law of the largest extreme value, Exp an exponential interval. Over TCP a
+//! size is that of a message, from 24 to 1 500 bytes, and [`stream`](crate::game::stream) has the rest.
+//! Sizes of datagrams are drawn from 60 to 1 500 bytes: a
 //! smaller one has no room for what the ends tell each other. That leaves out 0.6 % of the commands of
 //! `docsis` and of `status-sync`, and the mean grows by 0.3 %.
 
@@ -21,7 +25,10 @@ use crate::game::law::Law;
 use crate::game::report::GameReport;
 use crate::game::round::{Inbox, Outbox};
 use crate::game::source::{Flow, LEAST, Source};
-use crate::{Action, Application, ApplicationKind, Content, Datagrams, Ends, Input, Role};
+use crate::game::stream::OverStream;
+use crate::{
+    Action, Application, ApplicationKind, Content, Datagrams, Input, Message, Role, Session,
+};
 
 words! {
     /// Whose datagrams they are.
@@ -36,6 +43,10 @@ words! {
         Fps64 = "fps-64",
         /// A shooter with 128.
         Fps128 = "fps-128",
+        /// A remote desktop, over TCP.
+        Desktop = "desktop",
+        /// A terminal, over TCP.
+        Ssh = "ssh",
     }
 }
 
@@ -45,7 +56,7 @@ parameters! {
         traffic: Traffic = Parameter {
             domain: Traffic::DOMAIN,
             default: Preset::Is("docsis"),
-            help: "Sizes and intervals of commands and states.",
+            help: "Sizes and intervals of commands and states: of games, which send datagrams, and of a remote desktop and a terminal, which use TCP.",
             ..Parameter::FIXED
         },
         up_size: Option<Bytes> = size("up-size", "IP length of a command."),
@@ -54,7 +65,7 @@ parameters! {
         down_interval: Option<Interval> = interval("down-interval", "Time between states, from the sender to the receiver."),
         tick: Option<Time> = Parameter {
             domain: Domain::Time(Time::ZERO, Time::from_secs(1)),
-            default: Preset::Derived("none: a state when the traffic has one"),
+            default: Preset::Derived("none: a state when the traffic has one; 0s with ssh"),
             help: "The server sends a state at exact intervals of this length; with 0 it answers each command at once.",
             ..Parameter::FIXED
         },
@@ -93,11 +104,17 @@ pub struct Game {
     pub down: Flow,
     /// A state for each command, at once.
     pub echo: bool,
+    /// Over TCP.
+    pub is_stream: bool,
     /// See [`Parameters`].
     pub deadline: Time,
 }
 
 impl Traffic {
+    const fn is_stream(self) -> bool {
+        matches!(self, Self::Desktop | Self::Ssh)
+    }
+
     fn flows(self) -> (Flow, Flow) {
         let ethernet = |mean: u64, stddev: u64| {
             (
@@ -126,6 +143,9 @@ impl Traffic {
             from: from * 1_000_000,
             scale: micros * 1_000,
         };
+        let exponential = |micros: u64| Law::Exponential {
+            mean: micros * 1_000,
+        };
         let ticks = |per_second: u64| Law::Fixed(1_000_000_000 / per_second);
         let flow = |size, interval| Flow { size, interval };
         match self {
@@ -143,6 +163,24 @@ impl Traffic {
             ),
             Self::Fps64 => (flow(fixed(100), ticks(64)), flow(fixed(300), ticks(64))),
             Self::Fps128 => (flow(fixed(100), ticks(128)), flow(fixed(300), ticks(128))),
+            Self::Desktop => {
+                let up = Law::Normal {
+                    mean: 50_600,
+                    stddev: 5_080,
+                };
+                let down = Law::Either {
+                    first: 706,
+                    laws: [(41_000, 3_200), (1_478_300, 11_600)],
+                };
+                (
+                    flow((up, 0), exponential(48_287)),
+                    flow((down, 0), exponential(60_227)),
+                )
+            }
+            Self::Ssh => (
+                flow(fixed(48), exponential(250_000)),
+                flow(fixed(48), exponential(250_000)),
+            ),
         }
     }
 }
@@ -165,17 +203,19 @@ fn with(flow: Flow, size: Option<Bytes>, interval: Option<Interval>) -> Flow {
 
 impl ApplicationKind for Game {
     const NAME: &'static str = "game";
-    const SUMMARY: &'static str = "an interactive game: commands and states in datagrams";
+    const SUMMARY: &'static str =
+        "an interactive game, remote desktop or terminal: commands, and states that show them";
     const EXAMPLE: &'static str = r#"app = { kind = "game", traffic = "docsis", up-size = "100B", up-interval = "20ms", down-size = "300B", down-interval = "30ms", tick = "50ms", deadline = "50ms" }"#;
     type Parameters = Parameters;
-    type End = Ends<Box<Server>, Box<Client>>;
+    type End = End;
     type Report = GameReport;
 
     fn new(parameters: Parameters) -> Self {
         let (up, down) = parameters.traffic.flows();
         let up = with(up, parameters.up_size, parameters.up_interval);
         let mut down = with(down, parameters.down_size, parameters.down_interval);
-        let echo = parameters.tick.is_some_and(Time::is_zero);
+        let is_typed = parameters.traffic == Traffic::Ssh;
+        let echo = parameters.tick.map_or(is_typed, Time::is_zero);
         if let Some(tick) = parameters.tick.filter(|tick| !tick.is_zero()) {
             down.interval = Law::Fixed(tick.as_nanos());
         }
@@ -183,6 +223,7 @@ impl ApplicationKind for Game {
             up,
             down,
             echo,
+            is_stream: parameters.traffic.is_stream(),
             deadline: parameters.deadline,
         }
     }
@@ -192,27 +233,57 @@ impl ApplicationKind for Game {
         let mut stream = |purpose| Random::new(random.u64(), purpose);
         let up = (stream("size"), stream("interval"));
         let down = (stream("size"), stream("interval"));
+        let least = if self.is_stream {
+            Message::HEADER
+        } else {
+            LEAST
+        };
         match role {
-            Role::Sender => Ends::Sender(Box::new(Server {
-                source: Source::new(self.down, down.0, down.1),
-                echo: self.echo,
-                inbox: Inbox::default(),
-                commands: Receiver::default(),
-            })),
-            Role::Receiver => Ends::Receiver(Box::new(Client::new(
-                Source::new(self.up, up.0, up.1),
-                self.deadline,
-            ))),
+            Role::Sender => {
+                let server = Server {
+                    source: Source::new(self.down, least, down),
+                    echo: self.echo,
+                    inbox: Inbox::default(),
+                    commands: Receiver::default(),
+                };
+                match self.is_stream {
+                    false => End::Server(Box::new(server)),
+                    true => End::StreamServer(Box::new(OverStream::new(server, role))),
+                }
+            }
+            Role::Receiver => {
+                let source = Source::new(self.up, least, up);
+                let outbox = match self.is_stream {
+                    false => Outbox::default(),
+                    true => Outbox::ordered(),
+                };
+                let client = Client::new(source, outbox, self.deadline);
+                match self.is_stream {
+                    false => End::Client(Box::new(client)),
+                    true => End::StreamClient(Box::new(OverStream::new(client, role))),
+                }
+            }
         }
     }
 
+    fn session(&self) -> Option<Session> {
+        self.is_stream.then_some(Session {
+            opener: Role::Receiver,
+            framed: true,
+            connections: 1,
+        })
+    }
+
     fn datagrams(&self) -> Option<Datagrams> {
+        if self.is_stream {
+            return None;
+        }
         let sizes = [self.up.size, self.down.size].map(|(law, headers)| match law {
             Law::Fixed(size) => {
                 let size = (size / 1_000).saturating_add_signed(headers);
                 (size, size)
             }
-            Law::Normal { .. } | Law::Extreme { .. } => (LEAST, MAX_DATAGRAM.get()),
+            _ => (LEAST, MAX_DATAGRAM.get()),
         });
         let up = self.up.interval.mean();
         let gap = if self.echo {
@@ -230,6 +301,51 @@ impl ApplicationKind for Game {
             both_ways: true,
             content: true,
         })
+    }
+}
+
+/// Either end.
+#[derive(Debug, Clone)]
+pub enum End {
+    /// The world's, with datagrams.
+    Server(Box<Server>),
+    /// The player's, with datagrams.
+    Client(Box<Client>),
+    /// The server's over TCP.
+    StreamServer(Box<OverStream<Server>>),
+    /// The user's over TCP.
+    StreamClient(Box<OverStream<Client>>),
+}
+
+/// The same call of whichever end it is.
+macro_rules! of_end {
+    ($end:ident, $inner:ident => $call:expr) => {
+        match $end {
+            End::Server($inner) => $call,
+            End::Client($inner) => $call,
+            End::StreamServer($inner) => $call,
+            End::StreamClient($inner) => $call,
+        }
+    };
+}
+
+impl Application for End {
+    type Report = GameReport;
+
+    fn poll(&mut self, now: Time, input: Input, actions: &mut Vec<Action>) {
+        of_end!(self, end => end.poll(now, input, actions));
+    }
+    fn sent(&self) -> u64 {
+        of_end!(self, end => end.sent())
+    }
+    fn advance(&mut self, now: Time) {
+        of_end!(self, end => end.advance(now));
+    }
+    fn start_counting(&mut self, sent: u64) {
+        of_end!(self, end => end.start_counting(sent));
+    }
+    fn report(&self, sent: u64) -> Option<GameReport> {
+        of_end!(self, end => end.report(sent))
     }
 }
 
@@ -302,12 +418,12 @@ pub struct Client {
 }
 
 impl Client {
-    fn new(source: Source, deadline: Time) -> Self {
+    fn new(source: Source, outbox: Outbox, deadline: Time) -> Self {
         Self {
             source,
             deadline,
             states: Receiver::default(),
-            outbox: Outbox::default(),
+            outbox,
             quickest: [Time::MAX; 2],
             late_states: 0,
             arrived: None,

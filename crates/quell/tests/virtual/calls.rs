@@ -99,3 +99,58 @@ fn calls_and_games_sound_and_feel_alike_in_the_simulator_and_over_real_sockets()
         }
     }
 }
+
+/// A desktop and a terminal alone on a link: over TCP, with plans that are the same.
+const OVER_TCP: &str = r#"schema = 1
+name = "over-tcp"
+[link]
+rate = "10mbit"
+queue = "fifo"
+[[group]]
+name = "desktop"
+rtt = "20ms"
+app = { kind = "game", traffic = "desktop" }
+[[group]]
+name = "terminal"
+rtt = "20ms"
+app = { kind = "game", traffic = "ssh" }
+[run]
+duration = "60s"
+warmup = "0s"
+"#;
+
+#[test]
+fn what_is_typed_shows_alike_in_the_simulator_and_over_real_tcp() {
+    let name = "what_is_typed_shows_alike_in_the_simulator_and_over_real_tcp";
+    let Some(stage) = Stage::new(name) else {
+        return;
+    };
+    fs::write(stage.path().join("over-tcp.toml"), OVER_TCP).unwrap();
+    let [sim, guest] = ["sim", "virtual"].map(|world| run(&stage, "over-tcp", world));
+    for (group, key) in [
+        ("terminal", "command_to_state_ms"),
+        ("terminal", "network_rtt_ms"),
+        ("terminal", "one_way_delay_ms"),
+        ("desktop", "network_rtt_ms"),
+        ("desktop", "back_one_way_delay_ms"),
+        ("desktop", "command_to_state_ms"),
+    ] {
+        let [sim, guest] = [&sim, &guest].map(|world| figure(world, group, key, Some("p50")));
+        println!("{group} {key}: {sim} {guest}");
+        assert!(
+            (sim / guest - 1.0).abs() < 0.02,
+            "{group} {key}: {sim} {guest}"
+        );
+    }
+    // The base RTT, 80 microseconds for a state of 100 bytes, and what hosts take.
+    let alone = figure(&sim, "terminal", "command_to_state_ms", Some("p50"));
+    assert!((20.08..20.5).contains(&alone), "{alone}");
+    for (group, key) in [
+        ("terminal", "back_sent"),
+        ("desktop", "sent"),
+        ("desktop", "back_sent"),
+    ] {
+        let [sim, guest] = [&sim, &guest].map(|world| figure(world, group, key, None));
+        assert!((sim - guest).abs() <= 2.0, "{group} {key}: {sim} {guest}");
+    }
+}

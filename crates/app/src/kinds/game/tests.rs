@@ -1,8 +1,9 @@
 use super::*;
 use crate::answer;
 use crate::kinds::find;
-use crate::{AppConfig, KindReport as _};
-use quell_units::{Ecn, Settings};
+use crate::scripted::Wire;
+use crate::{AppConfig, Data, KindReport as _, Report};
+use quell_units::{Ecn, Rate, Settings};
 
 fn game(settings: &[(&str, &str)]) -> Game {
     let entry = find("game").unwrap();
@@ -190,8 +191,8 @@ fn lost_states_make_a_gap_and_late_commands() {
 #[test]
 fn late_states_in_a_row_are_a_spike() {
     let mut client = match game(&[]).end(Role::Receiver, Random::new(1, "game")) {
-        Ends::Receiver(client) => client,
-        Ends::Sender(_) => unreachable!(),
+        End::Client(client) => client,
+        _ => unreachable!(),
     };
     answer(&mut *client, Time::ZERO, Input::Started);
     let mut now = Time::ZERO;
@@ -213,4 +214,105 @@ fn late_states_in_a_row_are_a_spike() {
     let report = client.report(10).unwrap();
     assert_eq!(report.spikes, 1);
     assert_eq!(report.spikes_per_minute(), Some(2.0));
+}
+
+const SECONDS: fn(u64) -> Time = Time::from_secs;
+
+/// Over TCP, with a base RTT of 20 ms, for so long; what `role` sent: lengths and their number.
+fn over_tcp(
+    settings: &[(&str, &str)],
+    rate: Rate,
+    span: Time,
+    role: Role,
+) -> (GameReport, Vec<u64>) {
+    let mut wire = Wire::new(&game(settings).into(), 1, Time::from_millis(20), rate, 7);
+    wire.run(span);
+    let end = usize::from(role == Role::Receiver);
+    let actions = wire.log.iter().filter(|(_, of, ..)| *of == end);
+    let lengths = actions
+        .flat_map(|(.., actions)| actions)
+        .filter_map(|action| match action {
+            Action::Send(_, Data::Message(message)) => Some(message.length),
+            _ => None,
+        });
+    let lengths = lengths.collect();
+    match wire.report() {
+        Report::Game(report) => (report, lengths),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_desktop_and_a_terminal_have_the_traffic_of_their_sources() {
+    let span = SECONDS(2_000);
+    for (traffic, role, size, interval) in [
+        ("desktop", Role::Receiver, 50.6, 48.287),
+        // 70.6 % of 41 B and the rest of 1 478.3 B, of which 3 % are above 1 500 B and drawn again.
+        ("desktop", Role::Sender, 463.0, 60.227),
+        ("ssh", Role::Receiver, 48.0, 250.0),
+        ("ssh", Role::Sender, 48.0, 250.0),
+    ] {
+        let settings = [("traffic", traffic)];
+        assert!(game(&settings).datagrams().is_none());
+        let (_, lengths) = over_tcp(&settings, Rate::UNLIMITED, span, role);
+        let count = lengths.len() as f64;
+        let mean = lengths.iter().sum::<u64>() as f64 / count;
+        // Four deviations of exponential intervals, and of sizes.
+        let found = span.as_nanos() as f64 / 1e6 / count;
+        assert!(
+            (found / interval - 1.0).abs() < 4.0 / count.sqrt(),
+            "{traffic} {found}"
+        );
+        let bound = if role == Role::Sender && traffic == "desktop" {
+            15.0
+        } else {
+            0.2
+        };
+        assert!((mean - size).abs() < bound, "{traffic} {mean}");
+    }
+}
+
+#[test]
+fn what_is_typed_shows_after_a_round_trip_and_its_serialisation() {
+    let (report, _) = over_tcp(
+        &[("traffic", "ssh")],
+        Rate::UNLIMITED,
+        SECONDS(600),
+        Role::Sender,
+    );
+    let times = &report.command_to_state;
+    let rtt = Some(Time::from_millis(20));
+    assert!(times.count() > 2_000);
+    assert_eq!((times.min(), times.max()), (rtt, rtt));
+    assert_eq!((report.lost, report.late, report.states.lost), (0, 0, 0));
+    // 48 bytes take 48 ms at 8 kbit/s each way; what is typed meanwhile waits.
+    let slow = Rate::from_bps(8_000);
+    let (report, _) = over_tcp(&[("traffic", "ssh")], slow, SECONDS(600), Role::Sender);
+    let times = &report.command_to_state;
+    assert_eq!(times.min(), Some(Time::from_millis(116)));
+    assert!(times.max() > Some(Time::from_millis(150)));
+}
+
+#[test]
+fn a_desktop_shows_a_command_with_its_next_state() {
+    let (report, _) = over_tcp(
+        &[("traffic", "desktop")],
+        Rate::UNLIMITED,
+        SECONDS(2_000),
+        Role::Sender,
+    );
+    // The rest of an exponential interval is as long as a whole one.
+    let mean = report.command_to_state.mean_ns().unwrap() / 1e6;
+    assert!((mean - 80.2).abs() < 2.5, "{mean}");
+    let network = &report.network_rtt;
+    // Whole microseconds; and the time for which the server had a command is told up to 16.7 s.
+    let rtt = Time::from_millis(20);
+    assert_eq!(network.min(), Some(rtt));
+    assert!(
+        network.max() <= Some(rtt + Time::from_micros(1)),
+        "{:?}",
+        network.max()
+    );
+    let commands = report.command_to_state.count();
+    assert!(commands > 40_000 && report.lost == 0, "{commands}");
 }
