@@ -10,6 +10,7 @@
 mod bbr;
 mod bbr_beside_cubic;
 mod bbr_bounded;
+mod browsing;
 mod call;
 mod compound;
 mod cubic;

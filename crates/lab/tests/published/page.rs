@@ -65,6 +65,8 @@ the page). The scenarios are in `scenarios/`.
 | [BBR beside CUBIC](#bbr-beside-cubic) | v1 has the share that it has in Linux 7.2, which is below the published model: unexplained |
 | [BBR v2 and v3](#bbr-v2-and-v3) | the statements that could be read hold |
 | [RED, Adaptive RED, Curvy RED](#red-adaptive-red-and-curvy-red-more-and-more-flows) | the average queue and the drops follow the laws of each form |
+| [web items beside a download](#web-items-flow-completion-times-beside-a-download) | medians and geometric means are within 30 % of single runs on real hosts; harm falls with the RTT |
+| [browsing of 2015](#web-items-browsing-beside-downloads-as-demonstrated-in-2015) | the tails of 0.2 s and 1 s are those of lost last and set-up packets; behind a DualQ DCTCP has neither |
 | [panorama of 2015](#the-panorama-of-2015-interaction-beside-downloads) | packets have 7 to 11 ms with DCTCP, where the slide has 7 to 10; a whole view takes 33 ms, as long as behind FQ-CoDel |
 | [rendered video under Prague](#rendered-video-under-prague-beside-scream) | rate and queue are those of SCReAM's logs; the share beside TCP Prague is smaller |
 

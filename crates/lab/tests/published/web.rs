@@ -1,19 +1,17 @@
-//! Items of the web: flow completion times that heistp/ccafct publishes, and the browsing of the demonstration of 2015.
+//! Items of the web: flow completion times that heistp/ccafct publishes.
 
 use std::sync::atomic::AtomicBool;
 
 use quell_app::Outcome;
 use quell_lab::{Listener, Row, Unwritten, sim};
-use quell_measure::Summary;
 use quell_units::Time;
 
-use super::evaluation::{Misses, digits, group, summaries};
+use super::evaluation::{Misses, digits};
 use super::page;
 use super::table::Table;
 use crate::experiment::scenario;
 
 const CCAFCT: &str = "Web items: flow completion times beside a download";
-const SEED: &str = "Web items: browsing beside downloads, as demonstrated in 2015";
 
 /// README of heistp/ccafct, `fq_codel flows 1` at 50 Mbit/s, one run each on real hosts of 2020: RTT, then geometric mean, median and
 /// 95th percentile alone and beside a CUBIC download, all in ms.
@@ -121,97 +119,3 @@ const CCAFCT_HEAD: &str = "\
 Source: README of heistp/ccafct (2020), one run each on real hosts. Items of log-normal size (64 KiB at the 5th percentile, 2 MiB at the
 95th) arrive at 5 per second, at 50 Mbit/s with CoDel in one queue. `scenarios/web/ccafct.toml`, five seeds together; times in ms.
 **Bounds:** geometric mean and median within 30 %, as the source has single runs; harm falls from the shortest to the longest RTT.";
-
-const QUEUES: [&str; 5] = [
-    "{ kind = \"fifo\", limit = \"100ms\" }",
-    "\"pie\"",
-    "\"dualq_2015\"",
-    "\"dualpi2\"",
-    "\"fq_codel\"",
-];
-
-/// P50, P90 and P99 of items of 3 to 9 kB, shares above 0.2 s and above 1 s in %, and items without an end.
-fn felt(summary: &Summary, name: &str) -> [f64; 6] {
-    let app = group(summary, name)
-        .and_then(|group| group.app.as_ref())
-        .unwrap();
-    let times = app.times("completion_from_3kB_ms").unwrap();
-    let percent = |figure: &str| 100.0 * app.number(figure).unwrap_or_default();
-    [
-        times.p50,
-        times.p90,
-        times.p99.unwrap_or_default(),
-        percent("slower_than_200ms"),
-        percent("slower_than_1s"),
-        app.number("unfinished").unwrap_or_default(),
-    ]
-}
-
-#[test]
-#[ignore = "takes long: make test-all"]
-fn browsing_beside_downloads_is_ordered_by_the_queue() {
-    let mut misses = Misses::default();
-    let heads = [
-        "queue",
-        "items/s",
-        "user",
-        "P50, ms",
-        "P90, ms",
-        "P99, ms",
-        "≥ 0.2 s, %",
-        "≥ 1 s, %",
-        "unfinished",
-    ];
-    let mut table = Table::new(&heads);
-    let mut all = Vec::new();
-    for queue in QUEUES {
-        for rate in [10, 100] {
-            let app = format!("{{ kind = \"web\", rate = {rate} }}");
-            let sets = [
-                format!("link.queue={queue}"),
-                format!("group.l4s-web.app={app}"),
-                format!("group.classic-web.app={app}"),
-            ];
-            let runs = summaries("web/browsing.toml", &sets, &[1]);
-            for user in ["l4s-web", "classic-web"] {
-                let found = felt(&runs[0], user);
-                let queue = queue
-                    .replace('"', "")
-                    .replace("{ kind = ", "")
-                    .replace(" }", "");
-                let mut cells = vec![queue.clone(), rate.to_string(), user.to_owned()];
-                cells.extend(found.map(digits));
-                table.row(&cells);
-                all.push((queue, rate, user, found));
-            }
-        }
-    }
-    let median = |queue: &str, rate: i32, user: &str| {
-        let mut all = all.iter();
-        let found = all.find(|(q, r, u, _)| q.starts_with(queue) && *r == rate && *u == user);
-        found.map_or(f64::NAN, |(.., found)| found[0])
-    };
-    for rate in [10, 100] {
-        for user in ["l4s-web", "classic-web"] {
-            let [tail, pie, fair] =
-                ["fifo", "pie", "fq_codel"].map(|queue| median(queue, rate, user));
-            misses.unless(
-                tail > pie && pie > fair,
-                format!("{rate} {user}: drop-tail {tail}, PIE {pie}, FQ-CoDel {fair}"),
-            );
-        }
-        let [l4s, classic] = ["l4s-web", "classic-web"].map(|user| median("dualpi2", rate, user));
-        misses.unless(l4s < classic, format!("DualPI2 {rate}: {l4s} {classic}"));
-    }
-    let body = format!("{SEED_HEAD}\n\n{table}");
-    misses.assert_none(&body);
-    page::check(SEED, &body, &[]);
-}
-
-const SEED_HEAD: &str = "\
-The demonstration of 2015 has browsing of 10 or 100 items per second beside four DCTCP and two CUBIC downloads, on 40 Mbit/s with 7 ms; its
-plots can no longer be read. Its two annotations are tails of 1 s for lost set-up packets and of 0.2 s for lost last packets.
-`scenarios/web/browsing.toml`, one user with the control of each kind of download; percentiles are of items from 3 to 9 kB. SYN and SYN-ACK
-of quell's DCTCP are Not-ECT: behind a dual queue both users' set-up packets meet the drops of the Classic queue.
-**Bounds:** the median is longer behind drop-tail than behind PIE, and there longer than behind FQ-CoDel; behind DualPI2 the L4S user has a
-shorter one than the Classic user.";
