@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use crate::document::Explanations;
+use crate::document::{Explanations, digits};
 use crate::sheet::{self, Sheet};
 use crate::worlds::case::{Base, Case};
-use crate::worlds::figures::{Difference, Figure};
+use crate::worlds::figures::{APP_FIGURES, Difference, Figure};
 use crate::worlds::night::{self, PointRuns};
 use crate::worlds::{Arguments, misses};
 
@@ -25,7 +25,7 @@ const APPLICATIONS: &[(&str, &str)] = &[
         "pages",
         r#"{ kind = "web", preset = "median-2024", reading = "500ms" }"#,
     ),
-    ("has", r#"{ kind = "has", preset = "smooth" }"#),
+    ("has", r#"{ kind = "has", preset = "4k" }"#),
     ("panorama", r#"{ kind = "panorama" }"#),
     ("rtc", r#"{ kind = "rtc", preset = "video-call" }"#),
     ("voice", r#"{ kind = "voice" }"#),
@@ -56,6 +56,11 @@ pub(crate) fn points() -> Vec<Point> {
 }
 
 impl Point {
+    /// Of its application and its queue.
+    pub(crate) fn names(&self) -> [&'static str; 2] {
+        [self.application.0, self.queue.0]
+    }
+
     /// What is compared.
     pub(crate) fn case(&self) -> Case {
         let ((name, app), (queue, settings)) = (self.application, self.queue);
@@ -122,13 +127,55 @@ pub(crate) fn summary(measured: &[(Point, PointRuns)], arguments: &Arguments) ->
     text
 }
 
+/// A row for each figure that is felt: the means of both worlds behind each queue.
+fn felt(measured: &[(Point, PointRuns)]) -> String {
+    let mut text = String::from("sim / virtual, means:\n\n| application | figure |");
+    for (queue, _) in QUEUES {
+        let _ = write!(text, " {queue} |");
+    }
+    text.push_str("\n| --- | --- |");
+    text.push_str(&" --- |".repeat(QUEUES.len()));
+    text.push('\n');
+    for application in APPLICATIONS {
+        let of_queue = |(queue, _): (&str, _)| {
+            let is_it = |point: &Point| point.names() == [application.0, queue];
+            let found = measured.iter().find(|(point, _)| is_it(point));
+            found.map_or(Vec::new(), |(_, runs)| runs.differences())
+        };
+        let queues = QUEUES.map(of_queue);
+        for figure in APP_FIGURES.iter().map(Figure::App) {
+            let cells = queues.each_ref().map(|differences| {
+                let one = differences.iter().find(|one| one.figure == figure);
+                one.map_or("–".to_owned(), both)
+            });
+            if cells.iter().any(|cell| cell != "–") {
+                let cells = cells.join(" | ");
+                let _ = writeln!(text, "| {} | {} | {cells} |", application.0, figure.title());
+            }
+        }
+    }
+    text.push('\n');
+    text
+}
+
+/// Three digits of either mean.
+fn both(one: &Difference) -> String {
+    let [sim, other] = [one.sim.mean, one.other.mean].map(|mean| {
+        let digits = digits(mean);
+        format!("{mean:.digits$}")
+    });
+    format!("{sim} / {other}")
+}
+
 /// The generated part of the document.
 pub(crate) fn part(
     measured: &[(Point, PointRuns)],
+    live: &str,
     arguments: &Arguments,
     explanations: &Explanations,
 ) -> String {
     let mut text = summary(measured, arguments);
+    text.push_str(&felt(measured));
     text.push_str("[applications.csv](data/applications.csv) has each figure of each point.\n\n");
     text.push_str("### Misses of applications\n\n");
     let all: Vec<_> = measured
@@ -136,6 +183,8 @@ pub(crate) fn part(
         .flat_map(|(point, of_point)| night::named(&point.case(), of_point))
         .collect();
     text.push_str(&misses::misses(&all, explanations));
+    text.push('\n');
+    text.push_str(live);
     text
 }
 
@@ -173,6 +222,9 @@ mod tests {
     use std::collections::BTreeSet;
 
     use quell_lab::World;
+    use quell_measure::Estimate;
+
+    use crate::worlds::figures::Reference;
 
     use super::*;
 
@@ -185,5 +237,18 @@ mod tests {
             let scenario = point.case().scenario(World::Virtual, 1);
             scenario.expect("a scenario");
         }
+    }
+
+    #[test]
+    fn means_stand_side_by_side_and_what_was_not_run_has_no_row() {
+        let one = Difference {
+            figure: Figure::App(&APP_FIGURES[0]),
+            reference: Reference::Virtual,
+            sim: Estimate::new(&[204.9, 205.3]).expect("values"),
+            other: Estimate::new(&[42.41]).expect("values"),
+        };
+        assert_eq!(both(&one), "205 / 42.4");
+        let nothing = [(points()[0], PointRuns::default())];
+        assert!(!felt(&nothing).contains("| items |"));
     }
 }

@@ -59,6 +59,8 @@ pub struct AppFigure {
     pub name: &'static str,
     /// Of a distribution, which figure.
     pub part: Option<Part>,
+    /// How much of the report makes one here.
+    unit: u32,
     /// Bound in per cent of the value.
     percent: u32,
     /// Bound in thousandths of its unit.
@@ -71,7 +73,10 @@ pub const APP_FIGURES: &[AppFigure] = &[
     AppFigure::p99("completion p99, ms", "web", "completion_ms"),
     AppFigure::p50("page load p50, ms", "web", "page_load_ms"),
     AppFigure::p99("page load p99, ms", "web", "page_load_ms"),
-    AppFigure::number("picture, bit/s", "has", "bitrate_bps", [8, 0]),
+    AppFigure {
+        unit: 1_000_000,
+        ..AppFigure::number("picture, Mbit/s", "has", "bitrate_bps", [8, 0])
+    },
     AppFigure::number("stalls", "has", "stalls", [0, 1_000]),
     AppFigure::p50("network latency p50, ms", "panorama", "network_latency_ms"),
     AppFigure::p99("network latency p99, ms", "panorama", "network_latency_ms"),
@@ -97,6 +102,7 @@ impl AppFigure {
             kind,
             name,
             part: None,
+            unit: 1,
             percent,
             thousandths,
         }
@@ -118,13 +124,14 @@ impl AppFigure {
         if app.kind != self.kind {
             return None;
         }
-        match (app.figures.get(self.name)?, self.part) {
-            (Reported::Count(count), None) => Some(*count as f64),
-            (Reported::Number(number), None) => Some(*number),
-            (Reported::Times(times), Some(Part::P50)) => Some(times.p50),
-            (Reported::Times(times), Some(Part::P99)) => times.p99,
-            _ => None,
-        }
+        let value = match (app.figures.get(self.name)?, self.part) {
+            (Reported::Count(count), None) => *count as f64,
+            (Reported::Number(number), None) => *number,
+            (Reported::Times(times), Some(Part::P50)) => times.p50,
+            (Reported::Times(times), Some(Part::P99)) => times.p99?,
+            _ => return None,
+        };
+        Some(value / f64::from(self.unit))
     }
 }
 

@@ -5,7 +5,7 @@
 //! ```
 //!
 //! Without either: simulator, virtual and live world. With `--grid`: simulator and virtual world, at many more kinds of queues. With
-//! `--controls`: the newer controls at those queues, in the same two. With `--applications`: what a person feels, in the same two.
+//! `--controls`: the newer controls at those queues, in the same two. With `--applications`: what a person feels, in the same two, and at a few points live.
 //! Each finished run is kept under `target/validate` and not repeated: a comparison that was stopped goes on where it was.
 //! Simulations are made again when the program has changed, virtual runs when what runs inside the guest has.
 
@@ -13,6 +13,7 @@ mod applications;
 pub mod case;
 mod controls;
 mod cover;
+mod felt_live;
 pub mod figures;
 pub mod grid;
 mod guests;
@@ -42,7 +43,7 @@ use point::Point;
 use store::Store;
 
 /// Compares the simulator with Linux.
-#[derive(Debug, Parser)]
+#[derive(Debug, Clone, Parser)]
 pub(crate) struct Arguments {
     /// The simulator against the virtual world, over a grid of queues, controls, rates and RTTs
     #[arg(long)]
@@ -50,7 +51,7 @@ pub(crate) struct Arguments {
     /// The simulator against the virtual world, with the newer controls, each at every kind of queue, and as many seeds of each point
     #[arg(long, conflicts_with = "grid")]
     controls: bool,
-    /// The simulator against the virtual world, with applications behind four queues
+    /// The simulator against the virtual world, with applications behind four queues; a few of them live as well
     #[arg(long, conflicts_with_all = ["grid", "controls"])]
     applications: bool,
     /// A quarter of the points, with two seeds; writes no document
@@ -120,11 +121,10 @@ pub fn main() -> ExitCode {
 
 fn compare(arguments: &mut Arguments) -> Result<(), Box<dyn std::error::Error>> {
     // While there is one thread only.
-    let unprepared =
-        match arguments.grid || arguments.controls || arguments.applications || arguments.no_live {
-            true => None,
-            false => quell_lab::live::prepare().err(),
-        };
+    let unprepared = match arguments.grid || arguments.controls || arguments.no_live {
+        true => None,
+        false => quell_lab::live::prepare().err(),
+    };
     let stop = crate::stop_at_ctrl_c()?;
     let kernels = Kernels::open().and_then(|kernels| kernels.find(arguments.kernel.as_deref()));
     let kernel = kernels.as_ref().ok();
@@ -141,7 +141,8 @@ fn compare(arguments: &mut Arguments) -> Result<(), Box<dyn std::error::Error>> 
     }
     if arguments.applications {
         kernels?;
-        return felt(arguments, &store, &stop);
+        let why = unprepared.as_ref().map(|why| why as &dyn std::fmt::Display);
+        return felt(arguments, &store, why, &stop);
     }
     let points = coexistence(arguments);
     let mut not_run = Vec::new();
@@ -222,6 +223,7 @@ fn newer_controls(
 fn felt(
     arguments: &mut Arguments,
     store: &Store,
+    unprepared: Option<&dyn std::fmt::Display>,
     stop: &AtomicBool,
 ) -> Result<(), Box<dyn std::error::Error>> {
     arguments.most = arguments.seeds;
@@ -233,13 +235,24 @@ fn felt(
     let runs = measured.into_iter().map(|(_, runs)| runs);
     let measured: Vec<_> = points.into_iter().zip(runs).collect();
     println!("{}", applications::summary(&measured, arguments));
+    let compared = measured
+        .iter()
+        .filter(|(point, _)| felt_live::is_compared(point));
+    let cases: Vec<Case> = compared.clone().map(|(point, _)| point.case()).collect();
+    let live = felt_live::measure(&cases, arguments, store, unprepared, stop)?;
+    let beside = cases.into_iter().zip(compared).zip(live);
+    let beside: Vec<_> = beside
+        .map(|((case, (_, runs)), live)| (case, runs, live))
+        .collect();
+    let live = felt_live::part(&beside, store.kernel());
+    println!("{live}");
     let name = "make validate-applications";
     write(
         arguments,
         stop,
         name,
         &applications::sheet(&measured),
-        |explanations| applications::part(&measured, arguments, explanations),
+        |explanations| applications::part(&measured, &live, arguments, explanations),
     )
 }
 

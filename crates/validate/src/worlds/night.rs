@@ -24,8 +24,8 @@ type Failure = Box<dyn std::error::Error>;
 /// What is known of a point.
 #[derive(Debug, Default)]
 pub(crate) struct PointRuns {
-    sim: Vec<Summary>,
-    guest: Vec<Summary>,
+    pub(crate) sim: Vec<Summary>,
+    pub(crate) guest: Vec<Summary>,
     not_run: Option<String>,
 }
 
