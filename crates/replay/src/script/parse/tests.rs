@@ -133,3 +133,45 @@ fn what_is_no_script_is_refused_with_its_line() {
         );
     }
 }
+
+/// What leaves a client, with its numbers, payload, acknowledgement and flags.
+fn two_way(text: &str) -> Vec<(u64, u32, u64, u16)> {
+    leaving(&format!("client reno\n{text}"))
+        .iter()
+        .map(|one| (one.sequence, one.payload, one.acknowledgement, one.flags.0))
+        .collect()
+}
+
+#[test]
+fn where_data_flows_both_ways_each_segment_has_numbers_and_an_acknowledgement() {
+    let (ack, fin) = (Flags::ACK, Flags::FIN);
+    let found = two_way(
+        "0 > SYN\n1 < SYN\n1 > ack 0\n2 > 0-1 FIN ack 3\n3 < 0-4 ack 1\n4 > empty\n5 > FIN ack 5\n6 > probe",
+    );
+    let expected = [
+        (0, 0, 0, Flags::SYN),
+        (0, 0, 0, ack),
+        (0, 1_000, 3_000, ack),
+        // Only the last segment ends the stream; its FIN occupies number 2000.
+        (1_000, 1_000, 3_000, ack | fin),
+        // It acknowledges what the one before did.
+        (2_001, 0, 3_000, ack),
+        (2_000, 0, 5_000, ack | fin),
+        // Before what the peer has acknowledged.
+        (999, 0, 5_000, ack),
+    ];
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn the_end_that_opens_sends_the_first_syn() {
+    let flags = |text: &str| leaving(text)[0].flags.0;
+    assert_eq!(flags("client reno\n0 > SYN"), Flags::SYN);
+    assert_eq!(flags("server reno\n0 > SYN"), Flags::SYN | Flags::ACK);
+    assert!(Script::parse("server reno\n0 open").is_err());
+    assert!(Script::parse("sender reno\n0 close").is_err());
+    assert_eq!(
+        events("server reno\n0 write 300B\n1 close\n2 abort"),
+        [Event::Write(300), Event::Close, Event::Abort]
+    );
+}
