@@ -1,11 +1,11 @@
 //! `quell check`, `quell schema`, and the reading of scenario files.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, Read as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use quell_lab::results::summary_schema;
-use quell_lab::scenario::{Loaded, Origin, Override, Problem, Scenario};
+use quell_lab::scenario::{Loaded, Origin, Override, Problem, ReadFile, Scenario};
 use quell_lab::{World, schema};
 use serde_json::{Value, json};
 
@@ -16,6 +16,8 @@ use crate::worlds;
 
 /// Longest scenario file; a longer one is the wrong file.
 const LONGEST_FILE: u64 = 4 << 20;
+/// Longest file that a scenario names.
+const LONGEST_NAMED: u64 = 64 << 10;
 
 /// Reports whether a scenario could run.
 pub(crate) fn check(arguments: &Check, page: &mut Page) -> Result<(), Failure> {
@@ -48,6 +50,8 @@ pub(crate) fn load(
 pub(crate) struct Text {
     name: String,
     text: String,
+    /// Where the files are that it names.
+    folder: PathBuf,
 }
 
 impl Text {
@@ -56,14 +60,27 @@ impl Text {
         let (name, text) = if file == Path::new("-") {
             (
                 "standard input".to_owned(),
-                within_bounds(io::stdin().lock()),
+                within_bounds(io::stdin().lock(), LONGEST_FILE),
             )
         } else {
-            let text = File::open(file).and_then(within_bounds);
+            let text = File::open(file).and_then(|file| within_bounds(file, LONGEST_FILE));
             (file.display().to_string(), text)
         };
         let text = text.map_err(|error| Failure::input(format!("cannot read {name}: {error}")))?;
-        Ok(Self { name, text })
+        let folder = file.parent().unwrap_or(Path::new("")).to_owned();
+        Ok(Self { name, text, folder })
+    }
+
+    /// Reads what the scenario names: relative to its folder, or, in an argument, to the current one.
+    fn files(&self) -> ReadFile {
+        let folder = self.folder.clone();
+        Box::new(move |name, origin| {
+            let path = match origin {
+                Origin::Argument(_) => PathBuf::from(name),
+                _ => folder.join(name),
+            };
+            named(&path).map_err(|why| format!("cannot read {}: {why}", path.display()))
+        })
     }
 
     /// Checks it, with `first` applied before what the command line changes.
@@ -79,7 +96,8 @@ impl Text {
         }
         overrides.extend(changes.duration.as_deref().map(Override::duration));
         overrides.extend(changes.seed.map(Override::seed));
-        Scenario::load(&self.name, &self.text, &overrides, world).map_err(|problems| {
+        let (name, text, files) = (&self.name, &self.text, self.files());
+        Scenario::load_with_files(name, text, &overrides, world, files).map_err(|problems| {
             let count = problems.all().len();
             let what = if count == 1 {
                 "1 error".to_owned()
@@ -110,12 +128,13 @@ pub(crate) fn with_errors<T>(
 }
 
 fn as_json(problem: &Problem) -> Value {
-    let (line, argument) = match &problem.origin {
-        Origin::Line(line) => (Some(line), None),
-        Origin::Argument(argument) => (None, Some(argument)),
+    let (file, line, argument) = match &problem.origin {
+        Origin::Line(line) => (&problem.file, Some(line), None),
+        Origin::Named(named) => (&named.file, Some(&named.line), None),
+        Origin::Argument(argument) => (&problem.file, None, Some(argument)),
     };
     json!({
-        "file": problem.file,
+        "file": file,
         "line": line,
         "argument": argument,
         "key": problem.key,
@@ -124,10 +143,30 @@ fn as_json(problem: &Problem) -> Value {
     })
 }
 
-fn within_bounds(from: impl io::Read) -> io::Result<String> {
+/// A file that a scenario names. One that is no plain file could keep quell waiting.
+fn named(path: &Path) -> Result<String, String> {
+    let metadata = fs::metadata(path).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => {
+            "there is no such file; a name in a scenario is relative to the scenario's folder"
+                .to_owned()
+        }
+        _ => error.to_string(),
+    })?;
+    if !metadata.is_file() {
+        return Err("it is not a file".to_owned());
+    }
+    let text = File::open(path).and_then(|file| within_bounds(file, LONGEST_NAMED));
+    text.map_err(|error| match error.kind() {
+        io::ErrorKind::FileTooLarge => format!("it is longer than {} KiB", LONGEST_NAMED >> 10),
+        io::ErrorKind::InvalidData => "it is not a text".to_owned(),
+        _ => error.to_string(),
+    })
+}
+
+fn within_bounds(from: impl io::Read, most: u64) -> io::Result<String> {
     let mut text = String::new();
-    let length = from.take(LONGEST_FILE + 1).read_to_string(&mut text)?;
-    if length as u64 > LONGEST_FILE {
+    let length = from.take(most + 1).read_to_string(&mut text)?;
+    if length as u64 > most {
         return Err(io::ErrorKind::FileTooLarge.into());
     }
     Ok(text)

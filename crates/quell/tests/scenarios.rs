@@ -179,3 +179,64 @@ fn jobs_are_refused_in_words_that_are_true() {
         "{errors}"
     );
 }
+
+/// In the folder `shows`, from the folder above it.
+#[test]
+fn a_ladder_comes_from_a_file_beside_the_scenario_and_a_result_repeats_without_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let shows = folder.path().join("shows");
+    fs::create_dir(&shows).unwrap();
+    let told = |arguments: &[&str]| told(folder.path(), arguments);
+    let scenario = "schema = 1\nname = \"tv\"\n[link]\nrate = \"5mbit\"\nqueue = \"pie\"\n[[group]]\nname = \"tv\"\nrtt = \"20ms\"\n\
+                    app = { kind = \"has\", ladder = { file = \"levels.txt\" } }\n[run]\nduration = \"20s\"\nwarmup = \"0s\"\n";
+    fs::write(shows.join("tv.toml"), scenario).unwrap();
+    let (code, _, errors) = told(&["check", "shows/tv.toml"]);
+    assert_eq!(code, 2);
+    let missing = "shows/tv.toml:9: group.tv.app.ladder.file = \"levels.txt\": cannot read shows/levels.txt: there is no such file";
+    assert!(errors.contains(missing), "{errors}");
+
+    let levels = shows.join("levels.txt");
+    for (content, why) in [
+        (vec![b'#'; 70_000], "it is longer than 64 KiB"),
+        (vec![0xff, 0xfe], "it is not a text"),
+        (
+            b"2mbit\n1mbit".to_vec(),
+            "levels.txt:2: group.tv.app.ladder = 1mbit: must be above line 1",
+        ),
+    ] {
+        fs::write(&levels, content).unwrap();
+        let (code, _, errors) = told(&["check", "shows/tv.toml"]);
+        assert_eq!(code, 2);
+        assert!(errors.contains(why), "{errors}");
+    }
+    let set = "group.tv.app.ladder.file=shows";
+    let (_, _, errors) = told(&["check", "shows/tv.toml", "--set", set]);
+    assert!(
+        errors.contains("cannot read shows: it is not a file"),
+        "{errors}"
+    );
+
+    fs::write(&levels, "500kbit\n3mbit\n").unwrap();
+    let (code, first, errors) = told(&["run", "shows/tv.toml", "--json", "--out", "first"]);
+    assert_eq!(code, 0, "{errors}");
+    // In an argument it is relative to the current folder.
+    let set = "group.tv.app.ladder.file=shows/levels.txt";
+    let (_, same, _) = told(&[
+        "run",
+        "shows/tv.toml",
+        "--json",
+        "--out",
+        "same",
+        "--set",
+        set,
+    ]);
+    assert_eq!(same, first);
+    fs::remove_file(&levels).unwrap();
+    let resolved = fs::read_to_string(folder.path().join("first/scenario.toml")).unwrap();
+    assert!(
+        resolved.contains(r#"ladder = ["500kbit", "3mbit"]"#),
+        "{resolved}"
+    );
+    let (_, again, _) = told(&["run", "first/scenario.toml", "--json", "--out", "again"]);
+    assert_eq!(again, first);
+}

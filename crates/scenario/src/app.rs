@@ -8,6 +8,7 @@ use quell_units::{ParameterError, Settings};
 
 use super::domain::{Domain, Parsed, scalar};
 use super::keys::{PRESET, Section};
+use super::rates_file;
 use super::read::{Reader, View};
 use super::tree::{Node, Table, TomlType, Tree};
 use super::write::{in_toml, quoted};
@@ -187,13 +188,16 @@ fn parameter(
             }
             sizes.ok()
         }
+        (Tree::Table(table), D::Rates(_)) => {
+            rates_file::read(reader, &view.key(row.name), node, table, &row.domain)
+        }
         (Tree::Array(_), D::Rates(_)) => {
-            let rates = row.domain.parse(&inline(node));
-            if let Err(allowed) = &rates {
-                let allowed = format!("must be {allowed}");
+            let rates = row.domain.parse(&inline(node)).ok();
+            if rates.is_none() {
+                let allowed = format!("must be {}", Domain::Value(row.domain));
                 reader.wrong_value(&view.key(row.name), node, &inline(node), &allowed);
             }
-            rates.ok()
+            rates
         }
         _ => match Domain::Value(row.domain).read(node) {
             Ok(Parsed::Value(value)) => Some(value),

@@ -188,6 +188,9 @@ impl fmt::Display for Domain {
             Self::Value(parameter::Domain::Integer(low, high)) if low == high => {
                 write!(f, "{low}, the only one there is")
             }
+            Self::Value(domain @ parameter::Domain::Rates(_)) => {
+                write!(f, "{domain}, or {{ file = \"levels.txt\" }}")
+            }
             Self::Value(domain) => domain.fmt(f),
             Self::Rate(low, high, None) => write!(f, "a rate from {low} to {high}"),
             Self::Rate(low, high, Some(besides)) => {

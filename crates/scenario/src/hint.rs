@@ -42,7 +42,8 @@ pub(super) fn of_parameter(domain: &parameter::Domain, node: &Node) -> String {
         D::Frequency(..) => None,
         D::Rates(named) => closest(text, named.iter().map(|(name, _)| *name))
             .filter(|word| *word != text)
-            .map(|word| format!("did you mean \"{word}\"?")),
+            .map(|word| format!("did you mean \"{word}\"?"))
+            .or_else(|| file(text)),
         D::Word(words) => closest(text, words.iter().copied())
             .filter(|word| *word != text)
             .map(|word| format!("did you mean \"{word}\"?")),
@@ -56,6 +57,17 @@ fn finish(hint: Option<String>) -> String {
 /// A number or a switch in quotes, which TOML takes for a text.
 fn unquoted(kind: TomlType, text: &str, readable: bool) -> Option<String> {
     (kind == TomlType::String && readable).then(|| format!("write {text} without quotes"))
+}
+
+/// A text that looks like the name of a file, where a table names one.
+fn file(text: &str) -> Option<String> {
+    let extension = text.rsplit('.').next().filter(|rest| *rest != text);
+    let has_extension = extension.is_some_and(|rest| {
+        (1..=5).contains(&rest.len()) && rest.bytes().all(|byte| byte.is_ascii_alphabetic())
+    });
+    let is_short = text.len() <= 64;
+    (is_short && (has_extension || text.contains('/')))
+        .then(|| format!("a file is {{ file = \"{text}\" }}"))
 }
 
 fn percent(text: &str, of: u64) -> Option<String> {

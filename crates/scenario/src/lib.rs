@@ -9,7 +9,8 @@
 //! * [`sim`]: the world of modelled hosts.
 //!
 //! There is no file, thread, clock or socket in here, and sizes are the same on every platform: a page in a browser accepts and
-//! refuses the same scenarios with the same words.
+//! refuses the same scenarios with the same words. The content of a file that a scenario names comes from the caller
+//! ([`ReadFile`]), and the resolved scenario holds it.
 
 #![forbid(unsafe_code)]
 
@@ -34,6 +35,7 @@ mod places;
 mod printable;
 mod problem;
 mod queue;
+mod rates_file;
 mod read;
 pub mod schema;
 pub mod sim;
@@ -63,8 +65,9 @@ pub use self::markers::markers;
 pub use self::memory::{MEMORY_BUDGET, Memory};
 pub use self::overrides::Override;
 pub use self::printable::{OneLine, printable};
-pub use self::problem::{Origin, Problem, Problems, closest};
+pub use self::problem::{NamedLine, Origin, Problem, Problems, closest};
 pub use self::queue::QueueSpec;
+pub use self::rates_file::ReadFile;
 pub use self::value::{DEFAULT_FUNCTION, FunctionSpec, ValueSpec, uses_values};
 pub(crate) use self::value::{MOST_FUNCTIONS, PIECEWISE, UNMARKED};
 pub use self::world::World;
@@ -316,19 +319,30 @@ impl Scenario {
 
     /// Reads `text`, the content of `file`, which errors name. `overrides` are applied in order before anything is checked.
     /// With a `world`, what that world cannot do, or has no memory for, is refused too: what is accepted starts there. Without
-    /// one only what no world could run is refused.
+    /// one only what no world could run is refused. A scenario that names a file is refused: see [`Scenario::load_with_files`].
     pub fn load(
         file: &str,
         text: &str,
         overrides: &[Override],
         world: Option<World>,
     ) -> Result<Loaded, Problems> {
+        Self::load_with_files(file, text, overrides, world, rates_file::no_files())
+    }
+
+    /// [`Scenario::load`], where a scenario may name files: `files` reads them.
+    pub fn load_with_files(
+        file: &str,
+        text: &str,
+        overrides: &[Override],
+        world: Option<World>,
+        files: ReadFile,
+    ) -> Result<Loaded, Problems> {
         let one = |problem| Problems::new(vec![problem]);
         let mut root = tree::read(file, text).map_err(one)?;
         for argument in overrides {
             argument.apply(file, &mut root).map_err(one)?;
         }
-        let scenario = read::read(file, &root)?;
+        let scenario = read::read(file, &root, files)?;
         let places = places::Places::new(file, &root);
         check::check(&scenario, world, &places)?;
         let warnings = warn::warnings(&scenario, &places);

@@ -9,8 +9,19 @@ use crate::OneLine;
 pub enum Origin {
     /// A line of the scenario file, from 1.
     Line(usize),
+    /// A line of a file that the scenario names.
+    Named(Box<NamedLine>),
     /// An argument of the command line, as written: `--set run.duration=5s`.
     Argument(String),
+}
+
+/// A line of a file that a scenario names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NamedLine {
+    /// The file, as the scenario names it.
+    pub file: String,
+    /// The line, from 1.
+    pub line: usize,
 }
 
 /// One reason why a scenario is refused, or one warning about it.
@@ -33,6 +44,7 @@ impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.origin {
             Origin::Line(line) => write!(f, "{}:{line}: ", OneLine(&self.file))?,
+            Origin::Named(named) => write!(f, "{}:{}: ", OneLine(&named.file), named.line)?,
             Origin::Argument(argument) => write!(f, "{}: ", OneLine(argument))?,
         }
         let (key, allowed) = (OneLine(&self.key), OneLine(&self.allowed));
@@ -57,8 +69,8 @@ impl fmt::Display for Shown<'_> {
     }
 }
 
-/// Everything that is wrong with a scenario; never empty. Problems come by line of the file, then those of arguments of the
-/// command line; those of one place keep the order in which they were found.
+/// Everything that is wrong with a scenario; never empty. Problems come by line of the file, then those of files that it names,
+/// then those of arguments of the command line; those of one place keep the order in which they were found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problems(Vec<Problem>);
 
@@ -66,8 +78,10 @@ impl Problems {
     /// `problems`, sorted.
     pub(super) fn new(mut problems: Vec<Problem>) -> Self {
         problems.sort_by_key(|problem| match problem.origin {
-            Origin::Line(line) => line,
-            Origin::Argument(_) => usize::MAX,
+            Origin::Line(line) => (0, line),
+            // Each file is read in one go, from its first line to its last.
+            Origin::Named(_) => (1, 0),
+            Origin::Argument(_) => (2, 0),
         });
         Self(problems)
     }

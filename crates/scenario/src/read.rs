@@ -15,13 +15,14 @@ use super::problem::{Origin, Problem, Problems, closest};
 use super::tree::{Node, Table, TomlType, Tree};
 use super::{
     AppConfig, AppSpec, ControlSpec, Direction, DirectionSpec, EcnSetting, FunctionSpec, Group,
-    Link, QueueSpec, Run, Scenario, changes, guesses, value,
+    Link, QueueSpec, ReadFile, Run, Scenario, changes, guesses, value,
 };
 
 /// Reads a scenario whose single values are right.
-pub(super) fn read(file: &str, root: &Node) -> Result<Scenario, Problems> {
+pub(super) fn read(file: &str, root: &Node, files: ReadFile) -> Result<Scenario, Problems> {
     let mut reader = Reader {
         file: file.to_owned(),
+        files,
         problems: Vec::new(),
     };
     match scenario(&mut reader, root) {
@@ -33,6 +34,8 @@ pub(super) fn read(file: &str, root: &Node) -> Result<Scenario, Problems> {
 /// Collects problems.
 pub(super) struct Reader {
     file: String,
+    /// What reads the files that the scenario names.
+    pub(super) files: ReadFile,
     problems: Vec<Problem>,
 }
 

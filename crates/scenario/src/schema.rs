@@ -257,7 +257,11 @@ fn value(domain: &D) -> Value {
             let names: Vec<&str> = named.iter().map(|(name, _)| *name).collect();
             let rate = format!("{NUMBER}{RATE}");
             let list = json!({ "type": "array", "items": text(&rate), "minItems": 1, "maxItems": Rates::MOST });
-            json!({ "anyOf": [{ "enum": names }, list, text(&format!("{rate}(,{rate})*"))] })
+            let file = json!({
+                "type": "object", "properties": { "file": { "type": "string" } },
+                "required": ["file"], "additionalProperties": false,
+            });
+            json!({ "anyOf": [{ "enum": names }, list, text(&format!("{rate}(,{rate})*")), file] })
         }
         D::TimeOrPackets(_, (low, high)) => {
             let pattern = format!(r"{NUMBER}({TIME}|{PACKETS})|\s*[0-9_]*[0-9][0-9_]*\s*");

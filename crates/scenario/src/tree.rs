@@ -185,7 +185,7 @@ mod tests {
     fn line(node: &Node) -> usize {
         match node.origin {
             Origin::Line(line) => line,
-            Origin::Argument(_) => 0,
+            Origin::Named(_) | Origin::Argument(_) => 0,
         }
     }
 

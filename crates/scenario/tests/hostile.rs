@@ -57,6 +57,7 @@ fn piece() -> impl Strategy<Value = String> {
 fn line(origin: &Origin) -> usize {
     match origin {
         Origin::Line(line) => *line,
+        Origin::Named(_) => usize::MAX - 1,
         Origin::Argument(_) => usize::MAX,
     }
 }

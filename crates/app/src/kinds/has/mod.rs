@@ -105,7 +105,7 @@ parameters! {
         ladder: Rates = Parameter {
             domain: Domain::Rates(LADDERS),
             default: Preset::Is("classic"),
-            help: "Rate of each level. By name: a ladder of films (classic), that of Smooth Streaming for 720p (smooth), of Sabre for 4k (4k), of Pensieve (pensieve).",
+            help: "Rate of each level. By name: a ladder of films (classic), that of Smooth Streaming for 720p (smooth), of Sabre for 4k (4k), of Pensieve (pensieve). A scenario can name a file with a rate a line.",
             ..Parameter::FIXED
         },
         variation: u32 = Parameter {
