@@ -31,5 +31,6 @@ mod runs;
 mod signals;
 mod stage;
 mod starts;
+mod streaming;
 #[path = "../common/tshark.rs"]
 mod tshark;
