@@ -22,6 +22,7 @@ mod fq_codel;
 mod gateway;
 mod gateway_controls;
 mod gateway_sweep;
+mod has;
 mod independence;
 mod overload;
 mod page;

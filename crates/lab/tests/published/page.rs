@@ -32,6 +32,7 @@ const SECTIONS: &[&str] = &[
     "RED, Adaptive RED and Curvy RED: more and more flows",
     "Web items: flow completion times beside a download",
     "Web items: browsing beside downloads, as demonstrated in 2015",
+    "Adaptive streaming beside downloads, as set up in 2015",
     "The panorama of 2015: interaction beside downloads",
     "Rendered video under Prague, beside SCReAM",
 ];
@@ -67,6 +68,7 @@ the page). The scenarios are in `scenarios/`.
 | [RED, Adaptive RED, Curvy RED](#red-adaptive-red-and-curvy-red-more-and-more-flows) | the average queue and the drops follow the laws of each form |
 | [web items beside a download](#web-items-flow-completion-times-beside-a-download) | medians and geometric means are within 30 % of single runs on real hosts; harm falls with the RTT |
 | [browsing of 2015](#web-items-browsing-beside-downloads-as-demonstrated-in-2015) | the tails of 0.2 s and 1 s are those of lost last and set-up packets; behind a DualQ DCTCP has neither |
+| [streaming as set up in 2015](#adaptive-streaming-beside-downloads-as-set-up-in-2015) | the source has no figures; drop-tail is worst and FQ-CoDel steadiest, but FQ-CoDel does not give the highest level, as was expected |
 | [panorama of 2015](#the-panorama-of-2015-interaction-beside-downloads) | packets have 7 to 11 ms with DCTCP, where the slide has 7 to 10; a whole view takes 33 ms, as long as behind FQ-CoDel |
 | [rendered video under Prague](#rendered-video-under-prague-beside-scream) | rate and queue are those of SCReAM's logs; the share beside TCP Prague is smaller |
 
