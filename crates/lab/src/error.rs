@@ -69,6 +69,12 @@ impl RunError {
         Self::Refused(reason.into())
     }
 
+    /// Turns an error of reading `path` into one that names it.
+    pub(crate) fn reading(path: &Path) -> impl FnOnce(std::io::Error) -> Self + use<> {
+        let path = path.display().to_string();
+        move |error| Self::Failed(format!("cannot read {path}: {error}"))
+    }
+
     /// Turns an error of writing `path` into one that names it.
     pub(crate) fn writing<E: Into<Box<dyn std::error::Error + Send + Sync>>>(
         path: &Path,

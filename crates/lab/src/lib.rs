@@ -3,6 +3,7 @@
 //! * [`mod@run`]: one result per seed, in any [`World`].
 //! * [`live`]: the world of real packets.
 //! * [`virtual_world`]: the same inside a user-mode kernel, in virtual time.
+//! * [`sweep`]: many cells, each run once, and the table of their figures.
 //! * [`readiness`]: what this host is missing for a scenario.
 //!
 //! The simulated world, the file format and its checks are in [`scenario`] (`quell-scenario`), the files of a result in
@@ -21,6 +22,7 @@ mod options;
 pub mod readiness;
 pub mod run;
 mod simulated;
+pub mod sweep;
 pub mod virtual_world;
 
 pub use error::{KeptSeeds, RunError};

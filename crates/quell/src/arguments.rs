@@ -1,21 +1,20 @@
 //! The arguments of every command.
 
-use std::num::NonZeroUsize;
 use std::path::PathBuf;
-use std::time::Duration;
 
 use clap::error::{ContextKind, ContextValue};
 use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use quell_lab::GuestCommand;
+use quell_lab::GuestOptions;
 use quell_lab::scenario::{Loaded, closest};
-use quell_lab::{GuestOptions, World};
-use quell_units::{Time, notation};
 
 use crate::examples;
 use crate::new::New;
+pub(crate) use crate::shared_arguments::{Jobs, Patience, Where, level};
 use crate::spread::Spread;
 use crate::strict::Strict;
+use crate::sweep_arguments::Sweep;
 
 /// Headings of the options that only one world has.
 const VIRTUAL: &str = "Virtual world";
@@ -47,7 +46,7 @@ fn suggest(command: &clap::Command, error: &mut clap::Error) {
     let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else {
         return;
     };
-    // Also the commands of `quell kernel` and `quell cc`: the mistyped word may be on either level.
+    // Also the commands of `quell kernel`, `quell cc` and `quell sweep`: the mistyped word may be on either level.
     let inner = command
         .get_subcommands()
         .flat_map(clap::Command::get_subcommands);
@@ -72,6 +71,9 @@ pub(crate) enum Command {
     /// Run one scenario over several queues and print one table
     #[command(after_help = examples::COMPARE)]
     Compare(Compare),
+    /// Run a scenario with many values into a store, and print the table of a store
+    #[command(after_help = examples::SWEEP)]
+    Sweep(Sweep),
     /// Check a scenario without running it
     #[command(after_help = examples::CHECK)]
     Check(Check),
@@ -220,27 +222,6 @@ pub(crate) enum Cc {
     },
 }
 
-/// Where a scenario runs.
-#[derive(Debug, Clone, Copy, ValueEnum)]
-pub(crate) enum Where {
-    /// Modelled hosts in virtual time
-    Sim,
-    /// Real TCP of a user-mode kernel in virtual time
-    Virtual,
-    /// Real TCP of this host in real time
-    Live,
-}
-
-impl From<Where> for World {
-    fn from(place: Where) -> Self {
-        match place {
-            Where::Sim => Self::Sim,
-            Where::Virtual => Self::Virtual,
-            Where::Live => Self::Live,
-        }
-    }
-}
-
 /// The kernel of the virtual world.
 #[derive(Debug, Args)]
 pub(crate) struct Guest {
@@ -272,37 +253,6 @@ impl Guest {
     /// The options in the library's form.
     pub(crate) fn options(&self) -> Result<GuestOptions, String> {
         self.patience.options(self.kernel.clone())
-    }
-}
-
-/// The shortest time to wait for a guest.
-const SHORTEST_PATIENCE: Time = Time::from_secs(1);
-
-/// How long to wait for a guest whose clock has stopped.
-#[derive(Debug, Args)]
-pub(crate) struct Patience {
-    /// Abort a guest whose clock stops for this long [default: 60s]
-    #[arg(long, value_name = "TIME", help_heading = VIRTUAL)]
-    guest_timeout: Option<String>,
-}
-
-impl Patience {
-    /// The options in the library's form, with this kernel.
-    pub(crate) fn options(&self, kernel: Option<String>) -> Result<GuestOptions, String> {
-        let mut options = GuestOptions {
-            kernel,
-            ..GuestOptions::default()
-        };
-        if let Some(text) = &self.guest_timeout {
-            let time = notation::time(text).map_err(|error| format!("--guest-timeout: {error}"))?;
-            if time < SHORTEST_PATIENCE {
-                return Err(format!(
-                    "--guest-timeout {text}: must be at least {SHORTEST_PATIENCE}; a guest needs about that to begin"
-                ));
-            }
-            options.patience = Duration::from_nanos(time.as_nanos());
-        }
-        Ok(options)
     }
 }
 
@@ -425,34 +375,6 @@ pub(crate) struct Check {
     pub(crate) world: Option<Where>,
 }
 
-/// How many runs at once.
-#[derive(Debug, Args)]
-pub(crate) struct Jobs {
-    /// Simulator and virtual world: number of parallel runs, fewer if memory is short [default: one per
-    /// processor]. Results do not depend on it
-    #[arg(long, value_name = "N", value_parser = at_least_one)]
-    jobs: Option<NonZeroUsize>,
-}
-
-fn at_least_one(text: &str) -> Result<NonZeroUsize, String> {
-    let number = text.parse().ok().and_then(NonZeroUsize::new);
-    number.ok_or_else(|| "must be a whole number of at least 1".to_owned())
-}
-
-impl Jobs {
-    /// The number given, otherwise one per processor; one in the live world, where runs would disturb each other.
-    pub(crate) fn number(&self, world: World) -> Result<NonZeroUsize, String> {
-        match (self.jobs, world) {
-            (None, World::Sim | World::Virtual) => {
-                Ok(std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN))
-            }
-            (Some(jobs), World::Sim | World::Virtual) => Ok(jobs),
-            (None, World::Live) => Ok(NonZeroUsize::MIN),
-            (Some(_), World::Live) => Err("--jobs has no effect with --world live".to_owned()),
-        }
-    }
-}
-
 /// How the figures of several seeds are combined.
 #[derive(Debug, Args)]
 pub(crate) struct Several {
@@ -485,15 +407,6 @@ impl Several {
             _ => Ok(()),
         }
     }
-}
-
-/// Parses the level of a confidence interval.
-fn level(text: &str) -> Result<f64, String> {
-    let level = text
-        .parse()
-        .ok()
-        .filter(|level| (0.5..=0.9999).contains(level));
-    level.ok_or_else(|| "must be from 0.5 to 0.9999, such as 0.95".to_owned())
 }
 
 /// Changes to the scenario file.

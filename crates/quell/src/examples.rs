@@ -34,6 +34,18 @@ Examples:
   quell compare FILE --world sim,virtual
   quell compare FILE --world virtual --kernel 6.12,7.2";
 
+pub(crate) const SWEEP: &str = "\
+Examples:
+  quell sweep queues.toml --dry-run
+  quell sweep queues.toml --store results/queues --jobs 4
+  quell sweep queues.toml --store results/queues --shard 1/8   one of eight parts, on any machine
+  quell sweep merge results/queues part1 part2
+  quell sweep table results/queues --out queues.csv
+  quell sweep table results/queues --over-seeds
+  quell sweep check results/queues
+
+Exit codes: 0 every cell is there; 1 a cell failed or is left; 2 wrong input";
+
 pub(crate) const CHECK: &str = "\
 Examples:
   quell check FILE

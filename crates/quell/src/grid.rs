@@ -29,11 +29,11 @@ pub(crate) enum Role {
 }
 
 /// A column: its heading and kind.
-pub(crate) type Column = (&'static str, Role);
+pub(crate) type Column<'a> = (&'a str, Role);
 
 /// A table under construction.
-pub(crate) struct Grid {
-    columns: Vec<Column>,
+pub(crate) struct Grid<'a> {
+    columns: Vec<Column<'a>>,
     rows: Vec<Row>,
 }
 
@@ -51,9 +51,9 @@ struct Band {
     indent: usize,
 }
 
-impl Grid {
+impl<'a> Grid<'a> {
     /// A table without rows.
-    pub(crate) fn new(columns: &[Column]) -> Self {
+    pub(crate) fn new(columns: &[Column<'a>]) -> Self {
         Self {
             columns: columns.to_vec(),
             rows: Vec::new(),
@@ -79,7 +79,7 @@ impl Grid {
     /// Prints it.
     pub(crate) fn print(mut self, page: &mut Page) {
         let width = page.columns();
-        let all = |columns: &[Column], wanted: fn(Role) -> bool| -> Vec<usize> {
+        let all = |columns: &[Column<'_>], wanted: fn(Role) -> bool| -> Vec<usize> {
             let found = columns
                 .iter()
                 .enumerate()
@@ -244,7 +244,7 @@ impl Grid {
         }
     }
 
-    fn line<'a>(&self, band: &Band, cell: impl Fn(usize) -> &'a str, page: &mut Page) {
+    fn line<'b>(&self, band: &Band, cell: impl Fn(usize) -> &'b str, page: &mut Page) {
         let mut line = " ".repeat(band.indent);
         for (place, (&column, &width)) in band.columns.iter().zip(&band.widths).enumerate() {
             if place > 0 {
@@ -268,7 +268,7 @@ impl Grid {
 mod tests {
     use super::*;
 
-    const COLUMNS: [Column; 6] = [
+    const COLUMNS: [Column<'static>; 6] = [
         ("queue", Role::Label),
         ("group", Role::Label),
         ("per flow", Role::Figure),

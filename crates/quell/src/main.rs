@@ -32,10 +32,14 @@ mod picture;
 mod progress;
 mod queues;
 mod run;
+mod shared_arguments;
 mod side_by_side;
 mod signals;
 mod spread;
 mod strict;
+mod sweep;
+mod sweep_arguments;
+mod sweep_table;
 mod table;
 mod terminal;
 mod values;
@@ -150,6 +154,7 @@ fn command() -> u8 {
             page::say_more(arguments.verbosity.verbose);
             compare::compare(&arguments, &mut page)
         }
+        Command::Sweep(arguments) => sweep::sweep(&arguments, &mut page),
         Command::Check(arguments) => check::check(&arguments, &mut page),
         Command::Schema { of } => check::schema(of, &mut page),
         Command::New(arguments) => new::new(&arguments, &mut page),

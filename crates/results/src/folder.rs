@@ -253,8 +253,12 @@ fn keep_seeds(result: &Path, wanted: &Path) -> Option<(PathBuf, usize)> {
     Some((kept, seeds))
 }
 
-/// Gives `from` the name `wanted`, or `wanted-2`, `wanted-3` … where that exists.
-fn place(from: &Path, wanted: &Path) -> Result<PathBuf, Error> {
+/// Gives `from` the name `wanted`, or `wanted-2`, `wanted-3` … where that exists. Returns the name.
+///
+/// # Errors
+///
+/// It cannot be renamed.
+pub fn place(from: &Path, wanted: &Path) -> Result<PathBuf, Error> {
     for number in 1..=MOST_NAMES {
         let target = numbered(wanted, number);
         match rename_without_replacing(from, &target) {
@@ -291,7 +295,12 @@ fn numbered(path: &Path, number: u32) -> PathBuf {
     path.with_file_name(name)
 }
 
-fn rename_without_replacing(from: &Path, to: &Path) -> Result<(), Errno> {
+/// Renames a file or folder to a name that nothing has.
+///
+/// # Errors
+///
+/// `EXIST` or `NOTEMPTY` where something has the name.
+pub fn rename_without_replacing(from: &Path, to: &Path) -> Result<(), Errno> {
     match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
         // A file system that cannot promise it. An empty folder of our own takes the name, and only that is replaced.
         Err(Errno::INVAL | Errno::NOSYS) => {

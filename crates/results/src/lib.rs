@@ -7,6 +7,7 @@
 //! | `summary.json` | [`quell_measure::Summary`] |
 //! | `histograms.json` | [`quell_measure::Histograms`] |
 //! | `packets.pcapng` | [`packets`]: every packet, with `--packets` |
+//! | any `.parquet` of a sweep | [`wide`]: columns that are known only then |
 //! | `queues.parquet`, `flows.parquet` | [`series`]: a row per queue or flow and interval |
 
 #![forbid(unsafe_code)]
@@ -20,6 +21,7 @@ pub mod limits;
 pub mod packets;
 pub mod series;
 mod summary_schema;
+pub mod wide;
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write as _};

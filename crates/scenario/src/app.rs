@@ -46,6 +46,11 @@ impl AppSpec {
         &self.config
     }
 
+    /// Its parameters.
+    pub(super) fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
     /// Reads the application at `path`: a table, or its kind alone. Its data takes `path_of_data`,
     /// unless that is wrong itself.
     pub(super) fn read(

@@ -7,6 +7,7 @@
 //! * [`Scenario`]: a scenario that passed every check; [`schema`]: the file format as JSON Schema, for editors.
 //! * [`contract`]: what every [`World`] gives; [`figures`], [`lifetimes()`], [`markers()`]: what all of them measure and start.
 //! * [`sim`]: the world of modelled hosts.
+//! * [`Template`]: a file that is read once and resolved many times; [`tree`]: what it is read into.
 //!
 //! There is no file, thread, clock or socket in here, and sizes are the same on every platform: a page in a browser accepts and
 //! refuses the same scenarios with the same words. The content of a file that a scenario names comes from the caller
@@ -15,6 +16,7 @@
 #![forbid(unsafe_code)]
 
 mod app;
+mod canonical;
 mod capacity;
 mod changes;
 mod check;
@@ -40,7 +42,8 @@ mod read;
 pub mod schema;
 pub mod sim;
 pub mod start;
-mod tree;
+mod template;
+pub mod tree;
 mod value;
 mod warn;
 mod world;
@@ -68,6 +71,7 @@ pub use self::printable::{OneLine, printable};
 pub use self::problem::{NamedLine, Origin, Problem, Problems, closest};
 pub use self::queue::QueueSpec;
 pub use self::rates_file::ReadFile;
+pub use self::template::Template;
 pub use self::value::{DEFAULT_FUNCTION, FunctionSpec, ValueSpec, uses_values};
 pub(crate) use self::value::{MOST_FUNCTIONS, PIECEWISE, UNMARKED};
 pub use self::world::World;
@@ -337,16 +341,7 @@ impl Scenario {
         world: Option<World>,
         files: ReadFile,
     ) -> Result<Loaded, Problems> {
-        let one = |problem| Problems::new(vec![problem]);
-        let mut root = tree::read(file, text).map_err(one)?;
-        for argument in overrides {
-            argument.apply(file, &mut root).map_err(one)?;
-        }
-        let scenario = read::read(file, &root, files)?;
-        let places = places::Places::new(file, &root);
-        check::check(&scenario, world, &places)?;
-        let warnings = warn::warnings(&scenario, &places);
-        Ok(Loaded { scenario, warnings })
+        Template::read(file, text)?.into_loaded(overrides, world, files)
     }
 
     /// Reads `text` alone, under the name `scenario`, for no world in particular.

@@ -4,14 +4,37 @@
 //! with the value, or with the key's last part, is found by the checks, which then name the argument instead of a line.
 
 use super::problem::{Origin, Problem, closest};
-use super::tree::{Node, Table, Tree, read_argument};
+use super::tree::{Node, Table, TomlType, Tree, read_argument};
 
-/// One value given on the command line.
+/// One value given on the command line, or by another file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Override {
     argument: String,
     key: String,
-    value: String,
+    value: Given,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Given {
+    /// As text, which is read as TOML if it is TOML.
+    Text(String),
+    /// As it was read from a file.
+    Node(Node),
+}
+
+impl From<&str> for Given {
+    fn from(text: &str) -> Self {
+        Self::Text(text.to_owned())
+    }
+}
+
+impl Given {
+    fn node(&self, origin: &Origin) -> Node {
+        match self {
+            Self::Text(text) => read_argument(text, origin),
+            Self::Node(node) => node.placed(origin),
+        }
+    }
 }
 
 impl Override {
@@ -21,7 +44,7 @@ impl Override {
             Some((key, value)) if !key.trim().is_empty() => Ok(Self {
                 argument: format!("--set {text}"),
                 key: key.trim().to_owned(),
-                value: value.trim().to_owned(),
+                value: value.trim().into(),
             }),
             _ => Err(format!(
                 "--set {text}: must be KEY=VALUE, such as link.rate=20mbit"
@@ -34,7 +57,7 @@ impl Override {
         Self {
             argument: format!("--duration {text}"),
             key: "run.duration".to_owned(),
-            value: text.to_owned(),
+            value: text.into(),
         }
     }
 
@@ -43,7 +66,7 @@ impl Override {
         Self {
             argument: format!("--seed {seed}"),
             key: "run.seeds".to_owned(),
-            value: format!("[{seed}]"),
+            value: Given::Text(format!("[{seed}]")),
         }
     }
 
@@ -57,33 +80,57 @@ impl Override {
         Self::queue_at("link.reverse.queue", text)
     }
 
+    /// The value of `key` as a file at `place` gives it. What is a name or a table with a name (a queue, a congestion control, an
+    /// application) may also be NAME:PARAMETER=VALUE,…; the scenario's own parameters stay where the name is the scenario's.
+    ///
+    /// # Errors
+    ///
+    /// The text has a colon, but not that form.
+    pub fn placed(place: &str, key: &str, value: &Node) -> Result<Vec<Self>, String> {
+        let one = |key: String, value: Given| Self {
+            argument: place.to_owned(),
+            key,
+            value,
+        };
+        let last = key.rsplit('.').next().unwrap_or(key);
+        let choice = choice(last).filter(|choice| choice.by == choice.name);
+        Ok(match (choice, &value.value) {
+            (Some(choice), Tree::Scalar(TomlType::String, text)) => {
+                let unclear = || "must be NAME or NAME:PARAMETER=VALUE,…".to_owned();
+                let parts = parts(text).ok_or_else(unclear)?;
+                let whole = parts
+                    .into_iter()
+                    .map(|(part, value)| (part.unwrap_or(choice.by), value));
+                whole
+                    .map(|(part, value)| one(format!("{key}.{part}"), value.into()))
+                    .collect()
+            }
+            (Some(choice), Tree::Table(table)) => {
+                let mut entries: Vec<(&str, &Node)> = table.iter().collect();
+                entries.sort_by_key(|(part, _)| *part != choice.by);
+                let entries = entries.into_iter();
+                entries
+                    .map(|(part, node)| one(format!("{key}.{part}"), Given::Node(node.clone())))
+                    .collect()
+            }
+            _ => vec![one(key.to_owned(), Given::Node(value.clone()))],
+        })
+    }
+
     fn queue_at(path: &str, text: &str) -> Result<Vec<Self>, String> {
         let unclear = || {
             format!(
                 "--queue {text}: must be KIND or KIND:PARAMETER=VALUE,…, such as fifo:limit=100ms"
             )
         };
-        let (kind, parameters) = match text.split_once(':') {
-            Some((_, "")) => return Err(unclear()),
-            Some(parts) => parts,
-            None => (text, ""),
-        };
-        let one = |key: &str, value: &str| Self {
+        let parts = parts(text).ok_or_else(unclear)?;
+        let parts = parts.into_iter();
+        let one = |(part, value): (Option<&str>, &str)| Self {
             argument: format!("--queue {text}"),
-            key: format!("{path}.{key}"),
-            value: value.trim().to_owned(),
+            key: format!("{path}.{}", part.unwrap_or("kind")),
+            value: value.into(),
         };
-        let mut all = vec![one("kind", kind)];
-        for parameter in parameters
-            .split(',')
-            .filter(|parameter| !parameter.is_empty())
-        {
-            match parameter.split_once('=') {
-                Some((key, value)) if !key.trim().is_empty() => all.push(one(key.trim(), value)),
-                _ => return Err(unclear()),
-            }
-        }
-        Ok(all)
+        Ok(parts.map(one).collect())
     }
 
     /// Puts the value into the tree.
@@ -131,7 +178,7 @@ impl Override {
                 at.found()
             )));
         };
-        let value = read_argument(&self.value, &origin);
+        let value = self.value.node(&origin);
         let chooses = *last == "kind" || choice.is_some_and(|choice| choice.by == *last);
         if chooses
             && table
@@ -143,6 +190,24 @@ impl Override {
         table.set(last, value);
         Ok(())
     }
+}
+
+/// The parts of `NAME` or `NAME:PARAMETER=VALUE,…`, the name first and without a parameter; `None` for anything else.
+fn parts(text: &str) -> Option<Vec<(Option<&str>, &str)>> {
+    let (name, parameters) = match text.split_once(':') {
+        Some((_, "")) => return None,
+        Some(parts) => parts,
+        None => (text, ""),
+    };
+    let mut all = vec![(None, name.trim())];
+    for parameter in parameters.split(',').filter(|one| !one.is_empty()) {
+        let (key, value) = parameter.split_once('=')?;
+        if key.trim().is_empty() {
+            return None;
+        }
+        all.push((Some(key.trim()), value.trim()));
+    }
+    Some(all)
 }
 
 /// A key that is a name, or a table in which one key chooses what the others belong to.
@@ -275,14 +340,14 @@ mod tests {
         let all = Override::queue("fq_codel:target=5ms,limit=100p").unwrap();
         let pairs: Vec<_> = all
             .iter()
-            .map(|one| (one.key.as_str(), one.value.as_str()))
+            .map(|one| (one.key.as_str(), &one.value))
             .collect();
         assert_eq!(
             pairs,
             [
-                ("link.queue.kind", "fq_codel"),
-                ("link.queue.target", "5ms"),
-                ("link.queue.limit", "100p")
+                ("link.queue.kind", &"fq_codel".into()),
+                ("link.queue.target", &"5ms".into()),
+                ("link.queue.limit", &"100p".into())
             ]
         );
         assert!(Override::queue("pie:target").is_err());

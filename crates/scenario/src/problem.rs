@@ -76,7 +76,7 @@ pub struct Problems(Vec<Problem>);
 
 impl Problems {
     /// `problems`, sorted.
-    pub(super) fn new(mut problems: Vec<Problem>) -> Self {
+    pub fn new(mut problems: Vec<Problem>) -> Self {
         problems.sort_by_key(|problem| match problem.origin {
             Origin::Line(line) => (0, line),
             // Each file is read in one go, from its first line to its last.

@@ -2,6 +2,7 @@
 //!
 //! TOML is read by the `toml` crate, which bounds the depth of nesting. Scalars keep their text, because a quantity travels
 //! as text whether it was written `10`, `"10"` or `--set …=10`; the notation of `quell-aqm` is the only parser of values.
+//! Other files of TOML around scenarios are read by the same tree.
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -9,42 +10,51 @@ use toml::de::{DeTable, DeValue};
 use super::problem::{Origin, Problem};
 
 /// A value and where it stands.
-#[derive(Debug, Clone)]
-pub(crate) struct Node {
-    pub(crate) origin: Origin,
-    pub(crate) value: Tree,
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Node {
+    /// Where.
+    pub origin: Origin,
+    /// What.
+    pub value: Tree,
 }
 
 /// What a value is.
-#[derive(Debug, Clone)]
-pub(crate) enum Tree {
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Tree {
     /// A string, number, switch or date, as text.
     Scalar(TomlType, String),
+    /// A list.
     Array(Vec<Node>),
+    /// Keys with values.
     Table(Table),
 }
 
 /// How a scalar was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum TomlType {
+pub enum TomlType {
+    /// `"text"`
     String,
+    /// `17`
     Integer,
+    /// `1.5`
     Float,
+    /// `true`
     Boolean,
     /// A bare word of an argument, or a date: nothing that TOML has as a value of a scenario.
     Other,
 }
 
 /// Keys in the order in which they were written.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Table(Vec<(String, Node)>);
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Table(Vec<(String, Node)>);
 
 impl Table {
     /// With one key.
     pub(crate) fn of(key: &str, node: Node) -> Self {
         Self(vec![(key.to_owned(), node)])
     }
-    pub(crate) fn get(&self, key: &str) -> Option<&Node> {
+    /// The value of a key.
+    pub fn get(&self, key: &str) -> Option<&Node> {
         self.0
             .iter()
             .find(|(name, _)| name == key)
@@ -66,7 +76,8 @@ impl Table {
     pub(crate) fn retain(&mut self, keep: impl Fn(&str) -> bool) {
         self.0.retain(|(name, _)| keep(name));
     }
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &Node)> {
+    /// Every key with its value.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &Node)> {
         self.0.iter().map(|(name, node)| (name.as_str(), node))
     }
 }
@@ -79,8 +90,27 @@ impl Node {
         matches!(self.value, Tree::Scalar(..))
     }
 
+    /// The same value, given somewhere else.
+    pub(crate) fn placed(&self, origin: &Origin) -> Self {
+        let value = match &self.value {
+            Tree::Scalar(kind, text) => Tree::Scalar(*kind, text.clone()),
+            Tree::Array(nodes) => {
+                Tree::Array(nodes.iter().map(|node| node.placed(origin)).collect())
+            }
+            Tree::Table(table) => {
+                let entries = table.iter();
+                let entries = entries.map(|(key, node)| (key.to_owned(), node.placed(origin)));
+                Tree::Table(Table(entries.collect()))
+            }
+        };
+        Self {
+            origin: origin.clone(),
+            value,
+        }
+    }
+
     /// The value as an error message names it.
-    pub(crate) fn found(&self) -> String {
+    pub fn found(&self) -> String {
         match &self.value {
             Tree::Scalar(TomlType::String, text) if matches!(self.origin, Origin::Line(_)) => {
                 format!("\"{text}\"")
@@ -99,7 +129,11 @@ impl Node {
 }
 
 /// Reads a file's text.
-pub(crate) fn read(file: &str, text: &str) -> Result<Node, Problem> {
+///
+/// # Errors
+///
+/// It is not TOML.
+pub fn read(file: &str, text: &str) -> Result<Node, Problem> {
     let lines = Lines::new(text);
     let syntax = |error: toml::de::Error| Problem {
         file: file.to_owned(),

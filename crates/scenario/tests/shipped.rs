@@ -14,7 +14,10 @@ fn shipped() -> Vec<PathBuf> {
         for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
             let path = entry.path();
             if path.is_dir() {
-                folders.push(path);
+                // Files of sweeps name scenarios, and are none.
+                if !path.ends_with("sweeps") {
+                    folders.push(path);
+                }
             } else if path
                 .extension()
                 .is_some_and(|extension| extension == "toml")

@@ -74,6 +74,11 @@ pub fn entry() -> Option<ExitCode> {
     }
 }
 
+/// SHA-256 of the kernel that runs with these options.
+pub(crate) fn image(options: &GuestOptions) -> Result<String, RunError> {
+    Ok(Guest::new(options)?.kernel.facts.sha256)
+}
+
 /// A kernel, ready to run scenarios.
 #[derive(Debug)]
 pub(crate) struct Guest {

@@ -66,8 +66,9 @@ fn options_on_a_page_are_those_of_the_command() {
                     .iter()
                     .flat_map(|part| part.split_whitespace())
                     .collect();
-                let depth = match own.get(1) {
-                    Some(&("kernel" | "cc")) => 2,
+                let depth = match (own.get(1), own.get(2)) {
+                    (Some(&("kernel" | "cc")), _) => 2,
+                    (Some(&"sweep"), Some(&("table" | "merge" | "check"))) => 2,
                     _ => 1,
                 };
                 let words: Vec<&str> = own.iter().skip(1).take(depth).copied().collect();

@@ -1,0 +1,295 @@
+//! Whether the cells of a store are what they were when they were made.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::PoisonError;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use quell_measure::{Histograms, Summary};
+use quell_scenario::{Scenario, World};
+use serde_json::Value as Json;
+
+use super::identity::{Identity, Key, digest};
+use super::record::{PLAN, Record};
+use super::store::{CELL, FAILED, RESULT, SERIES, SUMS, State, Store, read_sums, state_of};
+use crate::{GuestOptions, RunError};
+
+/// Longest text of a cell; only a damaged one has more.
+const LONGEST: u64 = 1 << 30;
+
+/// What a check found.
+#[derive(Debug, Clone, Default)]
+pub struct Checked {
+    /// Cells with a result that is as it was made.
+    pub whole: usize,
+    /// Cells that failed.
+    pub failed: usize,
+    /// Cells that changed since, each with the reason, and where it was put if it was set aside.
+    pub damaged: Vec<(PathBuf, String)>,
+    /// Cells of the plan that are not there.
+    pub missing: usize,
+    /// Cells that the plan does not have: of an earlier one.
+    pub besides: usize,
+    /// Results that were not repeated, in `conflicts`.
+    pub conflicts: usize,
+}
+
+/// Checks every cell of a store; with `set_aside` moves those that are damaged to `damaged`, so that they run again.
+///
+/// # Errors
+///
+/// There is no plan, or the store cannot be read.
+pub fn check(store: &Store, set_aside: bool) -> Result<Checked, RunError> {
+    let record = Record::read(store.root())?;
+    let keys = store.keys().map_err(RunError::reading(store.root()))?;
+    let planned = record.points.iter().flat_map(|point| &point.cells);
+    let mut planned: Vec<Key> = planned.filter_map(|(_, key)| Key::parse(key)).collect();
+    planned.sort_unstable();
+    planned.dedup();
+    let mut checked = Checked {
+        missing: planned
+            .iter()
+            .filter(|&&key| store.state(key) == State::Missing)
+            .count(),
+        besides: keys
+            .iter()
+            .filter(|key| planned.binary_search(key).is_err())
+            .count(),
+        conflicts: fs::read_dir(store.root().join("conflicts")).map_or(0, Iterator::count),
+        ..Checked::default()
+    };
+    for (key, found) in verify_all(store, &keys)? {
+        match found {
+            Ok(Whole::Result) => checked.whole += 1,
+            Ok(Whole::Failure) => checked.failed += 1,
+            Err(why) => {
+                let aside = if set_aside {
+                    store.set_aside(key)?
+                } else {
+                    None
+                };
+                checked
+                    .damaged
+                    .push((aside.unwrap_or_else(|| store.cell(key)), why));
+            }
+        }
+    }
+    Ok(checked)
+}
+
+/// What a cell holds that is as it was made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Whole {
+    Result,
+    Failure,
+}
+
+/// A cell, and what it holds, or why it is damaged.
+pub(crate) type Verified = (Key, Result<Whole, String>);
+
+/// Verifies cells on several threads; the answers are in the order of the keys.
+pub(crate) fn verify_all(store: &Store, keys: &[Key]) -> Result<Vec<Verified>, RunError> {
+    let code = Identity::here(World::Sim, &GuestOptions::default())?.code;
+    let next = AtomicUsize::new(0);
+    let found = Mutex::new(Vec::with_capacity(keys.len()));
+    let threads = std::thread::available_parallelism()
+        .map_or(1, usize::from)
+        .min(8);
+    std::thread::scope(|scope| {
+        for _ in 0..threads.min(keys.len()) {
+            scope.spawn(|| {
+                while let Some(&key) = keys.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let one = (key, verify(&store.cell(key), key, &code));
+                    found
+                        .lock()
+                        .unwrap_or_else(PoisonError::into_inner)
+                        .push(one);
+                }
+            });
+        }
+    });
+    let mut found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+    found.sort_by_key(|(key, _)| *key);
+    Ok(found)
+}
+
+/// Whether the folder `cell` is whole and belongs to `key`; otherwise the reason. `code` is this program's.
+pub(crate) fn verify(cell: &Path, key: Key, code: &str) -> Result<Whole, String> {
+    let names = names(cell)?;
+    let whole = match state_of(cell) {
+        State::Done { .. } => Whole::Result,
+        State::Failed => Whole::Failure,
+        State::Missing | State::Broken => {
+            let lacks = RESULT
+                .iter()
+                .chain(&[SUMS])
+                .filter(|name| !names.contains(&(**name).to_owned()));
+            let lacks: Vec<&str> = lacks.copied().collect();
+            return Err(match lacks[..] {
+                [] => "a file is empty".to_owned(),
+                _ => format!("lacks {}", lacks.join(", ")),
+            });
+        }
+    };
+    let sums = text(cell, SUMS)?;
+    let sums = read_sums(&sums).ok_or_else(|| format!("{SUMS} cannot be read"))?;
+    for name in names.iter().filter(|name| *name != SUMS) {
+        let Some((_, sum)) = sums.iter().find(|(listed, _)| listed == name) else {
+            // Series are added before the sums are.
+            if SERIES.contains(&name.as_str()) {
+                continue;
+            }
+            return Err(format!("{name} is not in {SUMS}"));
+        };
+        let bytes = fs::read(cell.join(name)).map_err(|error| format!("{name}: {error}"))?;
+        if digest(&bytes) != *sum {
+            return Err(format!("{name} was changed"));
+        }
+    }
+    if let Some((gone, _)) = sums
+        .iter()
+        .find(|(name, _)| !names.iter().any(|one| one == name))
+    {
+        return Err(format!("lacks {gone}"));
+    }
+    let own = text(cell, CELL)?;
+    if Key::of(own.trim_end_matches('\n')) != key {
+        return Err(format!("{CELL} is that of another cell"));
+    }
+    let own: Json = serde_json::from_str(&own).map_err(|error| format!("{CELL}: {error}"))?;
+    let scenario = text(cell, "scenario.toml")?;
+    if own["code"].as_str() == Some(code) {
+        let read = Scenario::load("scenario.toml", &scenario, &[], None);
+        let read = read.map_err(|problems| problems.to_string())?.scenario;
+        let canonical: Json = serde_json::from_str(&read.canonical()).unwrap_or_default();
+        if canonical != own["scenario"] {
+            return Err(format!("scenario.toml is not that of {CELL}"));
+        }
+    }
+    match whole {
+        Whole::Result => {
+            let summary: Summary = json(cell, "summary.json")?;
+            let _: Histograms = json(cell, "histograms.json")?;
+            let is_own = own["seed"] == summary.seed && own["world"] == summary.world.as_str();
+            if !is_own || summary.partial {
+                return Err("summary.json is not that of a whole run of the cell".to_owned());
+            }
+        }
+        Whole::Failure => {
+            let failed: Json = json(cell, FAILED)?;
+            failed["error"]
+                .as_str()
+                .ok_or_else(|| format!("{FAILED} has no error"))?;
+        }
+    }
+    Ok(whole)
+}
+
+/// The files of a cell, which are all of known names.
+fn names(cell: &Path) -> Result<Vec<String>, String> {
+    let entries = fs::read_dir(cell).map_err(|error| error.to_string())?;
+    let mut names = Vec::new();
+    for entry in entries {
+        let entry = entry.map_err(|error| error.to_string())?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let known = RESULT.iter().chain(&SERIES).chain(&[FAILED, SUMS]);
+        let is_file = entry.file_type().is_ok_and(|kind| kind.is_file());
+        if !is_file || !known.into_iter().any(|one| *one == name) {
+            return Err(format!("{} does not belong there", crate::OneLine(&name)));
+        }
+        names.push(name);
+    }
+    names.sort();
+    Ok(names)
+}
+
+fn text(cell: &Path, name: &str) -> Result<String, String> {
+    let path = cell.join(name);
+    let read = || -> std::io::Result<String> {
+        if fs::metadata(&path)?.len() > LONGEST {
+            return Err(std::io::ErrorKind::FileTooLarge.into());
+        }
+        fs::read_to_string(&path)
+    };
+    read().map_err(|error| format!("{name}: {error}"))
+}
+
+fn json<T: serde::de::DeserializeOwned>(cell: &Path, name: &str) -> Result<T, String> {
+    let text = text(cell, name)?;
+    serde_json::from_str(&text).map_err(|error| format!("{name}: {error}"))
+}
+
+/// What a merge did.
+#[derive(Debug, Clone, Default)]
+pub struct Merged {
+    /// Cells that the store did not have.
+    pub copied: usize,
+    /// Cells that it had.
+    pub same: usize,
+    /// Cells of which it has another result; the others are in its `conflicts`.
+    pub conflicts: Vec<PathBuf>,
+    /// Cells of the sources that changed since they were made, each with the reason; they are left out.
+    pub damaged: Vec<(PathBuf, String)>,
+    /// Sources whose plan is another one than the store's.
+    pub other_plans: usize,
+}
+
+/// Adds the cells of `sources` to `store`, which may be new: it then takes the plan of the first source.
+///
+/// # Errors
+///
+/// One of the sources is no store, or the store cannot be written.
+pub fn merge(store: &Store, sources: &[PathBuf]) -> Result<Merged, RunError> {
+    for source in sources {
+        Record::read(source)?;
+        let same = || Some(fs::canonicalize(source).ok()? == fs::canonicalize(store.root()).ok()?);
+        if same() == Some(true) {
+            let why = format!("{} is the store itself", source.display());
+            return Err(RunError::refused(why));
+        }
+    }
+    let making = store.making()?;
+    let mut merged = Merged::default();
+    for source in sources {
+        let from = Store::at(source);
+        let keys = from.keys().map_err(RunError::reading(source))?;
+        for (key, found) in verify_all(&from, &keys)? {
+            let cell = from.cell(key);
+            if let Err(why) = found {
+                merged.damaged.push((cell, why));
+                continue;
+            }
+            let folder = making.folder(key)?;
+            for entry in fs::read_dir(&cell)
+                .map_err(RunError::reading(&cell))?
+                .flatten()
+            {
+                let to = folder.join(entry.file_name());
+                if entry.file_name() != SUMS {
+                    fs::copy(entry.path(), &to).map_err(RunError::writing(&to))?;
+                }
+            }
+            match store.put(key, &folder)? {
+                super::store::Put::New => merged.copied += 1,
+                super::store::Put::Same => merged.same += 1,
+                super::store::Put::Conflict(path) => merged.conflicts.push(path),
+            }
+            super::store::remove(&folder)?;
+            super::store::remove(&folder.with_extension("old"))?;
+        }
+        let (own, other) = (store.root().join(PLAN), source.join(PLAN));
+        match fs::read(&own) {
+            Ok(plan) => {
+                let same = fs::read(&other).is_ok_and(|other| other == plan);
+                merged.other_plans += usize::from(!same);
+            }
+            Err(_) => {
+                let new = making.path().join(PLAN);
+                fs::copy(&other, &new).map_err(RunError::writing(&own))?;
+                store.give_plan(&new)?;
+            }
+        }
+    }
+    Ok(merged)
+}

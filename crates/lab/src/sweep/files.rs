@@ -1,0 +1,71 @@
+//! Files that a sweep reads: its own, scenarios, and what those name. All have bounds.
+
+use std::fs::{self, File};
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
+
+use quell_scenario::{Origin, ReadFile};
+
+use crate::RunError;
+
+/// Longest sweep or scenario file; a longer one is the wrong file.
+const LONGEST: u64 = 4 << 20;
+/// Longest file that a scenario names.
+const LONGEST_NAMED: u64 = 64 << 10;
+
+/// The text of a sweep or scenario file.
+pub(super) fn text(path: &Path) -> Result<String, RunError> {
+    bounded(path, LONGEST)
+        .map_err(|error| RunError::refused(format!("cannot read {}: {error}", path.display())))
+}
+
+/// Reads what a scenario in `folder` names; what the sweep file gives is in the folder `sweep`.
+pub(super) fn named(folder: &Path, sweep: &Path) -> ReadFile {
+    let (folder, sweep): (PathBuf, PathBuf) = (folder.to_owned(), sweep.to_owned());
+    Box::new(move |name, origin| {
+        let path = match origin {
+            Origin::Argument(_) => sweep.join(name),
+            Origin::Line(_) | Origin::Named(_) => folder.join(name),
+        };
+        bounded(&path, LONGEST_NAMED)
+            .map_err(|error| format!("cannot read {}: {error}", path.display()))
+    })
+}
+
+/// A file that is no plain file could keep quell waiting.
+fn bounded(path: &Path, most: u64) -> io::Result<String> {
+    if !fs::metadata(path)?.is_file() {
+        return Err(io::Error::other("it is not a file"));
+    }
+    let mut text = String::new();
+    let length = File::open(path)?.take(most + 1).read_to_string(&mut text)?;
+    if length as u64 > most {
+        return Err(io::ErrorKind::FileTooLarge.into());
+    }
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_relative_to_the_file_that_has_them_and_files_have_bounds() {
+        let root = tempfile::tempdir().unwrap();
+        let (of_scenario, of_sweep) = (root.path().join("a"), root.path().join("b"));
+        for (folder, content) in [(&of_scenario, "scenario"), (&of_sweep, "sweep")] {
+            fs::create_dir(folder).unwrap();
+            fs::write(folder.join("x"), content).unwrap();
+        }
+        fs::write(of_sweep.join("long"), vec![b'a'; 70 << 10]).unwrap();
+        let read = named(&of_scenario, &of_sweep);
+        let given = Origin::Argument("s.toml:3".to_owned());
+        assert_eq!(read("x", &Origin::Line(1)).unwrap(), "scenario");
+        assert_eq!(read("x", &given).unwrap(), "sweep");
+        for name in ["long", "none", "."] {
+            let why = read(name, &given).unwrap_err();
+            assert!(why.starts_with("cannot read "), "{why}");
+        }
+        assert!(text(&of_sweep.join("long")).is_ok());
+    }
+}

@@ -1,0 +1,158 @@
+use super::*;
+use crate::sweep::check::verify;
+
+/// A filled folder whose summary says `text`.
+fn made(making: &Making, key: Key, text: &str, series: bool) -> PathBuf {
+    let folder = making.folder(key).unwrap();
+    for name in RESULT {
+        fs::write(folder.join(name), text).unwrap();
+    }
+    if series {
+        fs::write(folder.join("flows.parquet"), "flows").unwrap();
+        fs::write(folder.join("queues.parquet"), "queues").unwrap();
+    }
+    folder
+}
+
+fn failed(making: &Making, key: Key) -> PathBuf {
+    let folder = making.folder(key).unwrap();
+    for name in [CELL, "scenario.toml", FAILED] {
+        fs::write(folder.join(name), "x").unwrap();
+    }
+    folder
+}
+
+#[test]
+fn the_second_writer_of_a_cell_compares() {
+    let root = tempfile::tempdir().unwrap();
+    let store = Store::at(&root.path().join("new/store"));
+    let making = store.making().unwrap();
+    let key = Key::of("a");
+    assert_eq!(store.state(key), State::Missing);
+    let put = |text: &str, series| store.put(key, &made(&making, key, text, series)).unwrap();
+    assert_eq!(put("one", false), Put::New);
+    assert_eq!(store.state(key), State::Done { series: false });
+    assert_eq!(put("one", false), Put::Same);
+    // Series are added to a cell, and are compared from then on.
+    assert_eq!(put("one", true), Put::New);
+    assert_eq!(store.state(key), State::Done { series: true });
+    assert_eq!(put("one", true), Put::Same);
+    assert_eq!(put("one", false), Put::Same);
+    let Put::Conflict(kept) = put("two", false) else {
+        panic!("the second result was taken");
+    };
+    assert_eq!(
+        fs::read_to_string(kept.join("summary.json")).unwrap(),
+        "two"
+    );
+    assert_eq!(
+        fs::read_to_string(store.cell(key).join("summary.json")).unwrap(),
+        "one"
+    );
+    assert!(matches!(put("three", true), Put::Conflict(other) if other != kept));
+    assert_eq!(store.keys().unwrap(), [key]);
+    let sums = fs::read_to_string(store.cell(key).join(SUMS)).unwrap();
+    assert_eq!(read_sums(&sums).unwrap().len(), 6);
+}
+
+#[test]
+fn a_result_replaces_an_error_and_an_error_no_result() {
+    let root = tempfile::tempdir().unwrap();
+    let store = Store::at(root.path());
+    let making = store.making().unwrap();
+    let key = Key::of("a");
+    assert_eq!(store.put(key, &failed(&making, key)).unwrap(), Put::New);
+    assert_eq!(store.state(key), State::Failed);
+    assert_eq!(store.put(key, &failed(&making, key)).unwrap(), Put::Same);
+    assert_eq!(
+        store.put(key, &made(&making, key, "one", false)).unwrap(),
+        Put::New
+    );
+    assert_eq!(store.state(key), State::Done { series: false });
+    assert_eq!(store.put(key, &failed(&making, key)).unwrap(), Put::Same);
+    assert_eq!(store.state(key), State::Done { series: false });
+}
+
+#[test]
+fn a_half_copied_cell_is_set_aside_and_made_again() {
+    let root = tempfile::tempdir().unwrap();
+    let store = Store::at(root.path());
+    let making = store.making().unwrap();
+    let key = Key::of("a");
+    store.put(key, &made(&making, key, "one", false)).unwrap();
+    fs::write(store.cell(key).join("histograms.json"), "").unwrap();
+    assert_eq!(store.state(key), State::Broken);
+    assert_eq!(
+        store.put(key, &made(&making, key, "one", false)).unwrap(),
+        Put::New
+    );
+    assert_eq!(store.state(key), State::Done { series: false });
+    let aside = root.path().join(DAMAGED).join(key.to_string());
+    assert!(aside.join("summary.json").exists());
+    fs::remove_file(store.cell(key).join(SUMS)).unwrap();
+    assert!(store.set_aside(key).unwrap().unwrap() != aside);
+    assert_eq!(
+        (store.set_aside(key).unwrap(), store.state(key)),
+        (None, State::Missing)
+    );
+}
+
+#[test]
+fn what_a_killed_writer_left_goes_and_a_living_one_keeps_its_own() {
+    let root = tempfile::tempdir().unwrap();
+    let store = Store::at(root.path());
+    let living = store.making().unwrap();
+    let left = root.path().join(format!("{UNFINISHED}1-0"));
+    fs::create_dir_all(left.join("cell")).unwrap();
+    fs::write(left.join("lock"), "").unwrap();
+    let other = store.making().unwrap();
+    assert!(living.path().exists() && !left.exists() && living.path() != other.path());
+    drop((living, other));
+    let names: Vec<_> = fs::read_dir(root.path())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name())
+        .collect();
+    assert_eq!(names, ["cells"]);
+}
+
+#[test]
+fn a_cell_that_was_changed_is_found() {
+    let root = tempfile::tempdir().unwrap();
+    let store = Store::at(root.path());
+    let making = store.making().unwrap();
+    let key = Key::of("a");
+    type Damage<'a> = &'a dyn Fn(&Path);
+    let damages: [(&str, Damage<'_>); 7] = [
+        ("summary.json was changed", &|cell| {
+            fs::write(cell.join("summary.json"), "onf").unwrap()
+        }),
+        ("a file is empty", &|cell| {
+            fs::write(cell.join("summary.json"), "").unwrap()
+        }),
+        ("lacks scenario.toml", &|cell| {
+            fs::remove_file(cell.join("scenario.toml")).unwrap()
+        }),
+        ("lacks SHA256SUMS", &|cell| {
+            fs::remove_file(cell.join(SUMS)).unwrap()
+        }),
+        ("SHA256SUMS cannot be read", &|cell| {
+            fs::write(cell.join(SUMS), "../x").unwrap()
+        }),
+        ("a\\nb does not belong there", &|cell| {
+            fs::write(cell.join("a\nb"), "").unwrap()
+        }),
+        ("summary.json does not belong there", &|cell| {
+            fs::remove_file(cell.join("summary.json")).unwrap();
+            std::os::unix::fs::symlink("/etc/passwd", cell.join("summary.json")).unwrap();
+        }),
+    ];
+    for (expected, damage) in damages {
+        store.put(key, &made(&making, key, "one", false)).unwrap();
+        // Its name is not the hash of what it says it depends on.
+        let said = verify(&store.cell(key), key, "").unwrap_err();
+        assert_eq!(said, "cell.json is that of another cell");
+        damage(&store.cell(key));
+        assert_eq!(verify(&store.cell(key), key, "").unwrap_err(), expected);
+        store.set_aside(key).unwrap();
+    }
+}

@@ -1,0 +1,585 @@
+//! Runs the cells of a plan that a store does not have.
+
+use std::collections::HashMap;
+use std::fs;
+use std::num::NonZeroUsize;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Condvar, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use quell_scenario::contract::{Listener, Row, Unwritten};
+use quell_scenario::sim::{self, SimError};
+use quell_scenario::{MEMORY_BUDGET, Memory, Scenario, World};
+use quell_units::Time;
+
+use super::identity::Key;
+use super::plan::{Cell, Plan};
+use super::shard::{Shard, choose};
+use super::store::{CELL, FAILED, Making, Put, RESULT, SERIES, State, Store, remove};
+use crate::fill::fill;
+use crate::job::{Job, Order};
+use crate::live::{apart, live};
+use crate::options::Options as RunOptions;
+use crate::simulated::simulated;
+use crate::virtual_world::{Guest, guest_memory};
+use crate::{GuestOptions, LiveOptions, RunError};
+
+/// Packets that a core simulates in a second, for an estimate (`docs/evidence/speed.md`).
+const PACKETS_PER_SECOND: f64 = 3e6;
+/// What a cell takes besides its run, for an estimate.
+const PER_CELL: Duration = Duration::from_millis(2);
+/// Between two looks at the clock and at the request to stop.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// How to run a sweep.
+#[derive(Debug)]
+pub struct Options<'a> {
+    /// Only this part of the cells.
+    pub shard: Option<Shard>,
+    /// Cells in parallel, fewer if memory is short; one in the live world.
+    pub jobs: NonZeroUsize,
+    /// Whether cells that failed run again.
+    pub retry_failed: bool,
+    /// Whether cells have series.
+    pub series: bool,
+    /// No cell goes on after this time.
+    pub time_limit: Option<Duration>,
+    /// Whether cells of the live world that are there count as done.
+    pub reuse_live: bool,
+    /// Set to end early. Cells that have not ended are forgotten.
+    pub stop: &'a AtomicBool,
+}
+
+/// How far a sweep is.
+#[derive(Debug, Clone, Copy)]
+pub struct Progress {
+    /// Cells that have run.
+    pub done: usize,
+    /// Cells to run.
+    pub cells: usize,
+    /// Share of the work that is done, as estimated.
+    pub share: f64,
+}
+
+/// What there is to do.
+#[derive(Debug, Clone, Default)]
+pub struct Survey {
+    /// Cells of the plan, or of the shard.
+    pub cells: usize,
+    /// Those that are there.
+    pub done: usize,
+    /// Those that failed and do not run again.
+    pub failed: usize,
+    /// Those to run.
+    pub to_run: usize,
+    /// Folders of cells that lack files; the cells are among those to run.
+    pub broken: Vec<PathBuf>,
+    /// About how long it takes.
+    pub estimate: Duration,
+}
+
+/// What a sweep did.
+#[derive(Debug, Clone, Default)]
+pub struct Report {
+    /// What there was to do.
+    pub survey: Survey,
+    /// Cells that ran and are in the store now.
+    pub made: usize,
+    /// Cells without a result, each in words with its error.
+    pub failed: Vec<(String, String)>,
+    /// Results that differ from what the store has of the cell.
+    pub conflicts: Vec<PathBuf>,
+    /// Cells that did not run, or did not end.
+    pub left: usize,
+    /// Whether the time was over.
+    pub late: bool,
+    /// Whether the store had the plan of another sweep.
+    pub replaced_plan: bool,
+}
+
+/// What is to run, and why.
+struct Todo {
+    survey: Survey,
+    /// Places of the cells, the most expensive first.
+    cells: Vec<usize>,
+    broken: Vec<Key>,
+    failed: Vec<usize>,
+}
+
+/// What running `plan` into `store` would do.
+///
+/// # Errors
+///
+/// Cells of the live world are there, and nobody asked for them.
+pub fn survey(plan: &Plan, store: &Store, options: &Options<'_>) -> Result<Survey, RunError> {
+    Ok(todo(plan, store, options)?.survey)
+}
+
+fn todo(plan: &Plan, store: &Store, options: &Options<'_>) -> Result<Todo, RunError> {
+    let chosen = choose(&plan.cells, options.shard);
+    let mut todo = Todo {
+        survey: Survey {
+            cells: chosen.len(),
+            ..Survey::default()
+        },
+        cells: Vec::new(),
+        broken: Vec::new(),
+        failed: Vec::new(),
+    };
+    for index in chosen {
+        let key = plan.cells[index].key;
+        let run = match store.state(key) {
+            State::Missing => true,
+            State::Done { series } => options.series && !series,
+            State::Failed if options.retry_failed => true,
+            State::Failed => {
+                todo.failed.push(index);
+                continue;
+            }
+            State::Broken => {
+                todo.broken.push(key);
+                true
+            }
+        };
+        if run {
+            todo.cells.push(index);
+        } else {
+            todo.survey.done += 1;
+        }
+    }
+    if plan.world == World::Live && todo.survey.done > 0 && !options.reuse_live {
+        let why = format!(
+            "{} has {} of the cells, and a cell of the live world does not repeat; --reuse-live keeps them, another store measures them again",
+            store.root().display(),
+            todo.survey.done
+        );
+        return Err(RunError::refused(why));
+    }
+    todo.survey.failed = todo.failed.len();
+    todo.survey.to_run = todo.cells.len();
+    todo.survey.broken = todo.broken.iter().map(|&key| store.cell(key)).collect();
+    todo.survey.estimate = estimate(plan, &todo.cells, options.jobs);
+    Ok(todo)
+}
+
+fn estimate(plan: &Plan, cells: &[usize], jobs: NonZeroUsize) -> Duration {
+    let cells = cells.iter().map(|&index| &plan.cells[index]);
+    let seconds = |cell: &Cell| match plan.world {
+        World::Sim => cell.cost as f64 / PACKETS_PER_SECOND + PER_CELL.as_secs_f64(),
+        World::Virtual | World::Live => cell.duration.as_nanos() as f64 / 1e9 + 2.0,
+    };
+    let all: f64 = cells.map(seconds).sum();
+    let parallel = if plan.world == World::Live {
+        1
+    } else {
+        jobs.get()
+    };
+    Duration::try_from_secs_f64(all / parallel as f64).unwrap_or(Duration::MAX)
+}
+
+/// Runs what `store` does not have of `plan`. `progress` is called now and then.
+///
+/// # Errors
+///
+/// Nothing can run here, or the store cannot be written. A cell that fails is no error.
+pub fn run(
+    plan: &Plan,
+    store: &Store,
+    options: &Options<'_>,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Report, RunError> {
+    let todo = todo(plan, store, options)?;
+    let guest = match plan.world {
+        World::Virtual => Some(Guest::new(plan.guest())?),
+        World::Sim | World::Live => None,
+    };
+    let making = store.making()?;
+    let replaced_plan = store.begin(plan, &making)?;
+    for key in &todo.broken {
+        store.set_aside(*key)?;
+    }
+    let costs = todo.cells.iter().map(|&index| plan.cells[index].cost);
+    let sweep = Sweep {
+        plan,
+        store,
+        making: &making,
+        options,
+        guest,
+        halt: AtomicBool::new(false),
+        done: AtomicU64::new(0),
+        memory: Mutex::new(MEMORY_BUDGET.get()),
+        freed: Condvar::new(),
+    };
+    let total: u64 = costs.sum::<u64>().max(1);
+    let mut report = Report {
+        survey: todo.survey.clone(),
+        replaced_plan,
+        ..Report::default()
+    };
+    let mut failed: Vec<(usize, String)> = Vec::new();
+    for &index in &todo.failed {
+        failed.push((index, why_failed(&store.cell(plan.cells[index].key))));
+    }
+    let deadline = options.time_limit.map(|limit| Instant::now() + limit);
+    let mut take = |ended: Ended, report: &mut Report, taken: &mut usize| -> Result<(), RunError> {
+        match ended {
+            Ended::Made(Put::Conflict(path)) => report.conflicts.push(path),
+            Ended::Made(_) => report.made += 1,
+            Ended::Failed(index, why) => failed.push((index, why)),
+            Ended::Stopped => return Ok(()),
+            Ended::Broken(error) => return Err(error),
+        }
+        *taken += 1;
+        Ok(())
+    };
+    let mut show = |taken: usize| {
+        let share = sweep.done.load(Ordering::Relaxed) as f64 / total as f64;
+        progress(Progress {
+            done: taken,
+            cells: todo.cells.len(),
+            share: share.min(1.0),
+        });
+    };
+    let mut taken = 0;
+    let mut error = None;
+    if plan.world == World::Live {
+        for &index in &todo.cells {
+            let late = deadline.is_some_and(|deadline| Instant::now() >= deadline);
+            report.late |= late;
+            if late || options.stop.load(Ordering::Relaxed) {
+                break;
+            }
+            if let Err(why) = take(
+                sweep.carry_out(index, options.stop),
+                &mut report,
+                &mut taken,
+            ) {
+                error = Some(why);
+                break;
+            }
+            show(taken);
+        }
+    } else {
+        let next = AtomicUsize::new(0);
+        std::thread::scope(|scope| {
+            let (tell, told) = mpsc::channel();
+            for _ in 0..options.jobs.get().min(todo.cells.len()) {
+                let (tell, next, sweep, cells) = (tell.clone(), &next, &sweep, &todo.cells);
+                scope.spawn(move || {
+                    while !sweep.halt.load(Ordering::Relaxed) {
+                        let number = next.fetch_add(1, Ordering::Relaxed);
+                        let Some(&index) = cells.get(number) else {
+                            break;
+                        };
+                        // The caller listens until all have ended.
+                        let _ = tell.send(sweep.carry_out(index, &sweep.halt));
+                    }
+                });
+            }
+            drop(tell);
+            loop {
+                let late = deadline.is_some_and(|deadline| Instant::now() >= deadline);
+                if late || options.stop.load(Ordering::Relaxed) {
+                    report.late |= late && !sweep.halt.load(Ordering::Relaxed);
+                    sweep.halt.store(true, Ordering::Relaxed);
+                }
+                match told.recv_timeout(LOOK) {
+                    Ok(ended) => {
+                        if let Err(why) = take(ended, &mut report, &mut taken) {
+                            sweep.halt.store(true, Ordering::Relaxed);
+                            error.get_or_insert(why);
+                        }
+                    }
+                    Err(RecvTimeoutError::Timeout) => {}
+                    Err(RecvTimeoutError::Disconnected) => break,
+                }
+                show(taken);
+            }
+        });
+    }
+    if let Some(error) = error {
+        return Err(error);
+    }
+    report.left = todo.cells.len() - taken;
+    report.late &= report.left > 0;
+    failed.sort();
+    let describe = |(index, why): (usize, String)| {
+        let cell = &plan.cells[index];
+        let point = plan.describe(&plan.points[cell.point as usize]);
+        (format!("{point} seed {}", cell.seed).trim().to_owned(), why)
+    };
+    report.failed = failed.into_iter().map(describe).collect();
+    Ok(report)
+}
+
+/// The error of a cell that failed.
+pub(crate) fn why_failed(cell: &Path) -> String {
+    let read = || -> Option<String> {
+        let text = fs::read_to_string(cell.join(FAILED)).ok()?;
+        let json: HashMap<String, String> = serde_json::from_str(&text).ok()?;
+        json.get("error").cloned()
+    };
+    read().unwrap_or_else(|| "it failed".to_owned())
+}
+
+/// How the run of a cell ended.
+enum Ended {
+    Made(Put),
+    /// Place of the cell, and why.
+    Failed(usize, String),
+    /// Somebody asked for an end.
+    Stopped,
+    /// Nothing can go on.
+    Broken(RunError),
+}
+
+/// What the threads share.
+struct Sweep<'a> {
+    plan: &'a Plan,
+    store: &'a Store,
+    making: &'a Making,
+    options: &'a Options<'a>,
+    guest: Option<Guest>,
+    /// Set when no cell should go on.
+    halt: AtomicBool,
+    /// Cost of what has run.
+    done: AtomicU64,
+    /// Bytes that are free.
+    memory: Mutex<u64>,
+    freed: Condvar,
+}
+
+impl Sweep<'_> {
+    fn carry_out(&self, index: usize, stop: &AtomicBool) -> Ended {
+        let cell = &self.plan.cells[index];
+        let made = self.making.folder(cell.key);
+        let folder = match made {
+            Ok(folder) => folder,
+            Err(error) => return Ended::Broken(error),
+        };
+        let moving = Moving::new(&self.done, cell);
+        let filled = catch_unwind(AssertUnwindSafe(|| self.fill(cell, &folder, stop, &moving)));
+        let filled = filled.unwrap_or_else(|panic| {
+            let said = panic.downcast_ref::<String>().map(String::as_str);
+            let said = said.or_else(|| panic.downcast_ref::<&str>().copied());
+            Err(RunError::Failed(format!(
+                "panicked: {}",
+                said.unwrap_or("?")
+            )))
+        });
+        let ended = match filled {
+            Ok(false) => Ended::Stopped,
+            Ok(true) => match self.store.put(cell.key, &folder) {
+                Ok(put) => Ended::Made(put),
+                Err(error) => Ended::Broken(error),
+            },
+            Err(_) if stop.load(Ordering::Relaxed) => Ended::Stopped,
+            Err(RunError::Failed(why)) => match self.fail(cell, &folder, &why) {
+                Ok(()) => Ended::Failed(index, why),
+                Err(error) => Ended::Broken(error),
+            },
+            Err(error) => Ended::Broken(error),
+        };
+        moving.end();
+        // It goes with the folder around it otherwise.
+        let _ = remove(&folder);
+        let _ = remove(&folder.with_extension("old"));
+        ended
+    }
+
+    /// Fills the folder of a cell. False if the run was stopped.
+    fn fill(
+        &self,
+        cell: &Cell,
+        folder: &Path,
+        stop: &AtomicBool,
+        moving: &Moving<'_>,
+    ) -> Result<bool, RunError> {
+        let (loaded, text) = self.plan.scenario(cell)?;
+        let (scenario, seed) = (&loaded.scenario, cell.seed);
+        let warnings: Vec<String> = loaded.warnings.iter().map(ToString::to_string).collect();
+        let canonical = self.plan.canonical(cell, scenario);
+        if Key::of(&canonical) != cell.key {
+            return Err(RunError::Failed(
+                "its resolved scenario reads back as another".to_owned(),
+            ));
+        }
+        let _held = self.hold(scenario);
+        if stop.load(Ordering::Relaxed) {
+            return Ok(false);
+        }
+        write(&folder.join(CELL), canonical + "\n")?;
+        if self.plan.world == World::Sim && !self.options.series {
+            let measured = sim::run(scenario, seed, stop, &mut { moving });
+            let mut measured = measured.map_err(|error| match error {
+                SimError::Scenario(why) => RunError::Failed(why),
+                other => RunError::Failed(other.to_string()),
+            })?;
+            measured.add_warnings_of_check(&warnings);
+            if measured.summary.partial {
+                return Ok(false);
+            }
+            write(&folder.join("scenario.toml"), text)?;
+            for (name, json) in [
+                ("summary.json", serde_json::to_vec_pretty(&measured.summary)),
+                (
+                    "histograms.json",
+                    serde_json::to_vec_pretty(&measured.histograms),
+                ),
+            ] {
+                let path = folder.join(name);
+                let mut json = json.map_err(RunError::writing(&path))?;
+                json.push(b'\n');
+                write(&path, json)?;
+            }
+            return Ok(true);
+        }
+        let inner = folder.join("run");
+        fs::create_dir(&inner).map_err(RunError::writing(&inner))?;
+        let summary = self.in_world(scenario, seed, warnings, &inner, stop, moving)?;
+        let wanted = RESULT
+            .iter()
+            .chain(SERIES.iter().filter(|_| self.options.series));
+        for name in wanted {
+            let (from, to) = (inner.join(name), folder.join(name));
+            if from.exists() {
+                fs::rename(&from, &to).map_err(RunError::writing(&to))?;
+            }
+        }
+        remove(&inner)?;
+        Ok(!summary.partial)
+    }
+
+    /// Runs a cell as `quell run` does, into a folder of a whole result.
+    fn in_world(
+        &self,
+        scenario: &Scenario,
+        seed: u64,
+        warnings: Vec<String>,
+        folder: &Path,
+        stop: &AtomicBool,
+        moving: &Moving<'_>,
+    ) -> Result<quell_measure::Summary, RunError> {
+        let options = RunOptions {
+            warnings,
+            guest: GuestOptions::default(),
+            ..RunOptions::new(self.plan.world, stop)
+        };
+        let mut order = Order {
+            scenario,
+            seed,
+            options: &options,
+            folder,
+            progress: &mut |now| moving.reach(now),
+        };
+        match &self.guest {
+            Some(guest) => guest.fill(order),
+            None if self.plan.world == World::Live => match apart::order(&mut order) {
+                Some(filled) => filled,
+                None => {
+                    let options = LiveOptions::default();
+                    fill(order, &mut |job: Job<'_>| live(job, World::Live, &options))
+                }
+            },
+            None => fill(order, &mut simulated),
+        }
+    }
+
+    /// Leaves the error in the cell.
+    fn fail(&self, cell: &Cell, folder: &Path, why: &str) -> Result<(), RunError> {
+        remove(folder)?;
+        fs::create_dir(folder).map_err(RunError::writing(folder))?;
+        let (loaded, text) = self.plan.scenario(cell)?;
+        let canonical = self.plan.canonical(cell, &loaded.scenario);
+        write(&folder.join(CELL), canonical + "\n")?;
+        write(&folder.join("scenario.toml"), text)?;
+        let json = serde_json::json!({ "error": why });
+        write(&folder.join(FAILED), format!("{json:#}\n"))?;
+        self.store.put(cell.key, folder).map(drop)
+    }
+
+    /// Waits until there is memory for a cell, and holds it.
+    fn hold(&self, scenario: &Scenario) -> Held<'_> {
+        let bytes = match self.plan.world {
+            World::Virtual => guest_memory(scenario).get(),
+            World::Sim | World::Live => Memory::of(scenario).run().get(),
+        };
+        // One that needs all runs alone.
+        let bytes = bytes.min(MEMORY_BUDGET.get());
+        let free = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
+        let free = self.freed.wait_while(free, |free| *free < bytes);
+        *free.unwrap_or_else(PoisonError::into_inner) -= bytes;
+        Held {
+            memory: &self.memory,
+            freed: &self.freed,
+            bytes,
+        }
+    }
+}
+
+/// Memory of a cell.
+struct Held<'a> {
+    memory: &'a Mutex<u64>,
+    freed: &'a Condvar,
+    bytes: u64,
+}
+
+impl Drop for Held<'_> {
+    fn drop(&mut self) {
+        *self.memory.lock().unwrap_or_else(PoisonError::into_inner) += self.bytes;
+        self.freed.notify_all();
+    }
+}
+/// How far a cell is, as part of the work of all.
+struct Moving<'a> {
+    done: &'a AtomicU64,
+    cost: u64,
+    duration: Time,
+    /// Part of the cost that is in `done`.
+    told: AtomicU64,
+}
+
+impl<'a> Moving<'a> {
+    fn new(done: &'a AtomicU64, cell: &Cell) -> Self {
+        let told = AtomicU64::new(0);
+        let (cost, duration) = (cell.cost, cell.duration);
+        Self {
+            done,
+            cost,
+            duration,
+            told,
+        }
+    }
+
+    fn reach(&self, now: Time) {
+        let of = u128::from(self.duration.as_nanos().max(1));
+        let part = u128::from(self.cost) * u128::from(now.as_nanos()).min(of) / of;
+        self.tell(u64::try_from(part).unwrap_or(self.cost));
+    }
+
+    fn end(&self) {
+        self.tell(self.cost);
+    }
+
+    fn tell(&self, part: u64) {
+        let before = self.told.fetch_max(part, Ordering::Relaxed);
+        let more = part.saturating_sub(before);
+        self.done.fetch_add(more, Ordering::Relaxed);
+    }
+}
+
+impl Listener for &Moving<'_> {
+    fn progress(&mut self, now: Time) {
+        self.reach(now);
+    }
+    fn row(&mut self, _row: Row) -> Result<(), Unwritten> {
+        Ok(())
+    }
+}
+
+fn write(path: &Path, content: impl AsRef<[u8]>) -> Result<(), RunError> {
+    fs::write(path, content).map_err(RunError::writing(path))
+}
