@@ -10,12 +10,14 @@ The work is done by the program `quell`, which the package starts; a crash of it
 of it.
 """
 
+from quell._axis import Axis, linear, log
 from quell._confidence import confidence_interval
 from quell._histogram import Histogram
 from quell._packets import COLUMNS as PACKET_COLUMNS
 from quell._packets import Packets
 from quell._result import Comparison, Result
 from quell._run import compare, run
+from quell._sweep import Plan, Store, Sweep
 from quell._toml import Text
 from quell._version import VERSION as __version__
 from quell.errors import (
@@ -32,6 +34,7 @@ from quell.errors import (
 
 __all__ = [
     "PACKET_COLUMNS",
+    "Axis",
     "BinaryError",
     "ColumnError",
     "Comparison",
@@ -40,14 +43,19 @@ __all__ = [
     "Interrupted",
     "MissingExtra",
     "Packets",
+    "Plan",
     "Problem",
     "QuellError",
     "Result",
     "ResultError",
     "RunError",
+    "Store",
+    "Sweep",
     "Text",
     "__version__",
     "compare",
     "confidence_interval",
+    "linear",
+    "log",
     "run",
 ]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import tempfile
@@ -89,7 +90,7 @@ def fail(ended: Ended) -> NoReturn:
     """Raises what the end of the program means."""
     message = ended.error.strip().removeprefix("quell: ")
     if ended.code == 2:
-        problems = _problems(ended.out)
+        problems = _problems(ended.out) or _written(message)
         raise InputError(message or "the input is wrong", problems)
     if ended.code < 0:
         try:
@@ -99,6 +100,16 @@ def fail(ended: Ended) -> NoReturn:
         last = "; ".join(message.splitlines()[-3:])
         raise RunError(f"quell was ended by {name}" + (f": {last}" if last else ""), ended.code)
     raise RunError(message or f"quell ended with exit code {ended.code} and said nothing", ended.code)
+
+
+# file:line: key = found: allowed
+_LINE = re.compile(r"(?P<file>.+?):(?P<line>\d+): (?P<key>[\w.*-]+)(?: = (?P<found>.*?))?: (?P<fix>.+)")
+
+
+def _written(message: str) -> tuple[Problem, ...]:
+    """The errors of a file in the message for people, of commands without `--json`."""
+    found = (_LINE.fullmatch(line) for line in message.splitlines())
+    return tuple(Problem(one["file"], int(one["line"]), None, one["key"], one["found"], one["fix"]) for one in found if one)
 
 
 def _problems(out: bytes) -> tuple[Problem, ...]:
