@@ -2,7 +2,7 @@
 //!
 //! * [`Plan`]: a sweep file, with every cell resolved and checked.
 //! * [`Store`]: a folder with a folder for each cell; [`run`] fills it, [`survey`] says what is missing, [`merge`] adds others,
-//!   [`check`] finds what changed.
+//!   [`check()`] finds what changed.
 //! * [`table`]: the figures of a store.
 
 mod check;
