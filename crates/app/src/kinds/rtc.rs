@@ -9,6 +9,9 @@
 //! * `control = "prague-rt"`: the user's end answers every packet with what it has received, and with
 //!   the marks of it; [`Prague`](crate::video::prague::Prague) gives the length of the next frame, up to that
 //!   of `rate`, and its pace. A frame that may not leave when the next one is ready is skipped.
+//! * `control = "scream"`: the user's end reports after each frame and after 16 packets, and
+//!   [`Scream`](crate::video::scream::Scream) gives the rate of the encoder, from 100 kbit/s to `rate`, and
+//!   says when a packet may leave. Frames queue in the server; a queue that is older than 200 ms is discarded.
 //!
 //! The packets have the ECN field of their group.
 
@@ -48,6 +51,8 @@ words! {
         None = "none",
         /// Prague with a window in frames.
         PragueRt = "prague-rt",
+        /// SCReAM v2.
+        Scream = "scream",
     }
 }
 
@@ -96,8 +101,8 @@ parameters! {
         control: Control = Parameter {
             domain: Control::DOMAIN,
             default: Preset::Is("none"),
-            source: "draft-briscoe-iccrg-prague-congestion-control",
-            help: "What controls the rate of the video. With prague-rt, rate is the most that it sends, and pace is above 0.",
+            source: "draft-briscoe-iccrg-prague-congestion-control; draft-ietf-ccwg-rfc8298bis-screamv2",
+            help: "What controls the rate of the video. With prague-rt and scream, rate is the most that it sends. With prague-rt, pace is above 0; scream has a pace of its own.",
             ..Parameter::FIXED
         },
         deadline: Time = viewer::deadline("15ms", "3GPP TR 38.838"),

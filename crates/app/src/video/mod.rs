@@ -5,6 +5,7 @@
 //! * [`frames`]: when frames are due and how long they are, at the server's; [`source`]: the models of
 //!   encoders.
 //! * [`viewer`]: what the user sees of it; [`report`]: its figures.
+//! * [`prague`] and [`scream`]: controls of its rate.
 //!
 //! # The life of an input
 //!
@@ -29,6 +30,7 @@ pub mod inputs;
 pub(crate) mod packets;
 pub mod prague;
 pub mod report;
+pub mod scream;
 pub mod source;
 pub mod viewer;
 

@@ -10,8 +10,9 @@ const NUMBER: u32 = 20;
 const COUNT: u32 = 12;
 const INPUT: u32 = 16;
 const SKIPPED: u32 = 16;
-/// Bits of the time for which the server had the input.
+/// Bits of the time for which the server had the input, and of a packet's age.
 const HOLD: u32 = 28;
+const AGE: u32 = 35;
 /// Nanoseconds in a unit of time.
 const UNIT: u64 = 64;
 /// Bits of the counters of an answer: packets received, marked, and the highest sequence number.
@@ -33,8 +34,10 @@ pub(crate) struct FramePacket {
     pub(crate) skipped: u32,
     /// From the arrival of the input to the hand-over of the frame, in units of 64 ns, 17 s at most.
     pub(crate) hold: Time,
-    /// From the end of rendering to the sending of this packet, in units of 64 ns.
+    /// From the end of rendering to the sending of this packet, in units of 64 ns, 36 minutes at most.
     pub(crate) age: Time,
+    /// Whether it is the last one of the frame.
+    pub(crate) is_last: bool,
 }
 
 /// A datagram from the user's end.
@@ -68,7 +71,9 @@ impl FramePacket {
             | (u64::from(self.count) & mask(COUNT)) << (INPUT + SKIPPED)
             | (u64::from(self.input) & mask(INPUT)) << SKIPPED
             | (u64::from(self.skipped) & mask(SKIPPED));
-        let second = units(self.hold, HOLD) << (64 - HOLD) | units(self.age, 64 - HOLD);
+        let second = units(self.hold, HOLD) << (64 - HOLD)
+            | u64::from(self.is_last) << AGE
+            | units(self.age, AGE);
         [first, second]
     }
 
@@ -84,7 +89,8 @@ impl FramePacket {
             input: newest.saturating_sub(behind as u32),
             skipped: (first & mask(SKIPPED)) as u32,
             hold: time(second >> (64 - HOLD)),
-            age: time(second & mask(64 - HOLD)),
+            age: time(second & mask(AGE)),
+            is_last: second >> AGE & 1 == 1,
         }
     }
 
@@ -142,12 +148,13 @@ mod tests {
             newer in 0_u32..60_000,
             skipped: u32,
             hold in 0_u64..17_000_000_000,
-            age in 0_u64..4_000_000_000_000,
+            age in 0_u64..2_000_000_000_000,
             judged in 0_u32..400_000,
+            is_last: bool,
         ) {
             let times = [hold, age].map(|ns| Time::from_nanos(ns / UNIT * UNIT));
             let packet = FramePacket {
-                number, count, input, skipped, hold: times[0], age: times[1],
+                number, count, input, skipped, hold: times[0], age: times[1], is_last,
             };
             let told = FramePacket::unpack(packet.pack(), number.saturating_sub(judged), input + newer);
             prop_assert_eq!(told, FramePacket { skipped: skipped & 0xffff, ..packet });

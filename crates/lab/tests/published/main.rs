@@ -32,6 +32,7 @@ mod pie;
 mod prague;
 mod protection;
 mod red;
+mod scream;
 mod statistics;
 mod step;
 mod sweep;

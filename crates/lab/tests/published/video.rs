@@ -18,7 +18,7 @@ fn mean(runs: &[Summary], figure: impl Fn(&Summary) -> f64) -> f64 {
 }
 
 /// Rate of the group's packets, in Mbit/s of payload.
-fn rate(runs: &[Summary], name: &str) -> f64 {
+pub(crate) fn rate(runs: &[Summary], name: &str) -> f64 {
     mean(runs, |run| {
         let group = group(run, name).unwrap();
         group.goodput_bps.iter().sum::<f64>() / group.count as f64 / 1e6
@@ -26,7 +26,7 @@ fn rate(runs: &[Summary], name: &str) -> f64 {
 }
 
 /// Mean, P90, P99 and maximum of the delay of the video's packets in ms.
-fn delays(runs: &[Summary]) -> [f64; 4] {
+pub(crate) fn delays(runs: &[Summary]) -> [f64; 4] {
     let of = |figure: fn(&quell_measure::Dist) -> f64| {
         mean(runs, |run| {
             figure(group(run, "video").unwrap().delay_ms.as_ref().unwrap())
@@ -41,7 +41,7 @@ fn delays(runs: &[Summary]) -> [f64; 4] {
 }
 
 /// Of `figure` of the video's report.
-fn report(runs: &[Summary], figure: &str) -> f64 {
+pub(crate) fn report(runs: &[Summary], figure: &str) -> f64 {
     mean(runs, |run| {
         let app = group(run, "video").unwrap().app.as_ref().unwrap();
         app.number(figure).unwrap()
@@ -166,8 +166,8 @@ stated; here they are Linux's.
 lengths with a deviation of 10.5 %, paced over 80 % of the frame interval; 60 s after 10 s, mean of two seeds. Rates are payload, delays those of
 the video's packets in the queue.
 
-**Why not SCReAM.** Prague for frames has a published program and a draft, and TCP Prague of the same rules runs beside it here. SCReAM is
-another control, so its figures are a measure of what such a control can do, and no bounds.
+**Beside SCReAM.** Another control, so its figures are a measure of what such a control can do, and no bounds. The
+[next section](#rendered-video-under-scream) has SCReAM itself.
 
 **Bounds.** P99 of the delay with ECT(1) below 4 ms, the longest of the source; 34 to 45 Mbit/s alone; beside others 0.25 to 1.1 of a Prague
 flow's rate.

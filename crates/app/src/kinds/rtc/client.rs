@@ -9,8 +9,9 @@ use crate::video::inputs::Inputs;
 use crate::video::packets::{FramePacket, FromUser};
 use crate::video::prague::Echo;
 use crate::video::report::VideoReport;
+use crate::video::scream::reports::{REPORT, Report, Reports};
 use crate::video::viewer::{Seen, Viewer};
-use crate::{Action, Application, Content, Input, Outcome};
+use crate::{Action, Application, Input, Outcome};
 
 /// More frames of which a part has arrived than this, and the oldest is lost.
 const ARRIVING: usize = 8;
@@ -26,30 +27,43 @@ struct Arriving {
     bytes: u64,
 }
 
+/// How the client answers packets.
+#[derive(Debug, Clone)]
+enum Answers {
+    /// Not at all.
+    None,
+    /// Each of them, with what it has seen.
+    Each(Echo),
+    /// With reports.
+    Reports(Box<Reports>),
+}
+
 /// The end that acts and looks.
 #[derive(Debug, Clone)]
 pub struct Client {
     input_size: Bytes,
-    answers: bool,
+    answers: Answers,
     inputs: Inputs,
     viewer: Viewer,
     /// In the order of their numbers.
     arriving: VecDeque<Arriving>,
     /// What the server had skipped up to the newest frame of which anything arrived.
     skipped: u32,
-    seen: Echo,
 }
 
 impl Client {
     pub(super) fn new(rtc: &Rtc, input: Random, display: Random) -> Self {
         Self {
             input_size: rtc.input_size,
-            answers: rtc.control != Control::None,
+            answers: match rtc.control {
+                Control::None => Answers::None,
+                Control::PragueRt => Answers::Each(Echo::default()),
+                Control::Scream => Answers::Reports(Box::default()),
+            },
             inputs: Inputs::new(rtc.acting, input),
             viewer: Viewer::new(rtc.viewing, display),
             arriving: VecDeque::with_capacity(ARRIVING + 1),
             skipped: 0,
-            seen: Echo::default(),
         }
     }
 
@@ -60,32 +74,73 @@ impl Client {
                 content: FromUser::Input(number).pack(),
             });
         }
-        actions.push(Action::WakeAt(self.inputs.due().unwrap_or(Time::MAX)));
+        let report = match &mut self.answers {
+            Answers::Reports(reports) => reports.due(now),
+            _ => None,
+        };
+        Self::report(report, actions);
+        self.sleep(actions);
     }
 
-    fn answer(&mut self, sequence: u64, sent: Time, ecn: Ecn, actions: &mut Vec<Action>) {
-        self.seen = Echo {
-            sent,
-            received: self.seen.received + 1,
-            marked: self.seen.marked + u64::from(ecn == Ecn::Ce),
-            expected: self.seen.expected.max(sequence + 1),
+    fn sleep(&mut self, actions: &mut Vec<Action>) {
+        let report = match &self.answers {
+            Answers::Reports(reports) => reports.deadline(),
+            _ => Time::MAX,
         };
-        if self.answers {
+        let input = self.inputs.due().unwrap_or(Time::MAX);
+        actions.push(Action::WakeAt(input.min(report)));
+    }
+
+    fn report(report: Option<Report>, actions: &mut Vec<Action>) {
+        if let Some(report) = report {
             actions.push(Action::Datagram {
-                size: Bytes::new(LEAST),
-                content: FromUser::Echo(self.seen).pack(),
+                size: REPORT,
+                content: report.pack(),
             });
+        }
+    }
+
+    fn answer(
+        &mut self,
+        now: Time,
+        (sequence, sent, ecn): (u64, Time, Ecn),
+        is_last: bool,
+        actions: &mut Vec<Action>,
+    ) {
+        match &mut self.answers {
+            Answers::None => {}
+            Answers::Each(seen) => {
+                *seen = Echo {
+                    sent,
+                    received: seen.received + 1,
+                    marked: seen.marked + u64::from(ecn == Ecn::Ce),
+                    expected: seen.expected.max(sequence + 1),
+                };
+                actions.push(Action::Datagram {
+                    size: Bytes::new(LEAST),
+                    content: FromUser::Echo(*seen).pack(),
+                });
+            }
+            Answers::Reports(reports) => {
+                let waited = reports.deadline();
+                let report = reports.take((sequence, sent), ecn, is_last, now);
+                let is_new = waited == Time::MAX && report.is_none();
+                Self::report(report, actions);
+                if is_new {
+                    self.sleep(actions);
+                }
+            }
         }
     }
 
     fn take(
         &mut self,
         now: Time,
-        (sent, size, content): (Time, Bytes, Content),
+        (sent, size): (Time, Bytes),
+        packet: FramePacket,
         actions: &mut Vec<Action>,
     ) {
         let expected = self.viewer.expected();
-        let packet = FramePacket::unpack(content, expected, self.inputs.newest());
         if packet.number < expected {
             return;
         }
@@ -179,8 +234,10 @@ impl Application for Client {
                 ecn,
                 content,
             } => {
-                self.answer(sequence, sent, ecn, actions);
-                self.take(now, (sent, size, content), actions);
+                let (expected, newest) = (self.viewer.expected(), self.inputs.newest());
+                let packet = FramePacket::unpack(content, expected, newest);
+                self.answer(now, (sequence, sent, ecn), packet.is_last, actions);
+                self.take(now, (sent, size), packet, actions);
             }
             _ => {}
         }

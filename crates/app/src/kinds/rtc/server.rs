@@ -10,8 +10,13 @@ use crate::video::frames::{Frame, Renderer};
 use crate::video::packets::{FramePacket, FromUser};
 use crate::video::prague::{Echo, Prague};
 use crate::video::report::VideoReport;
+use crate::video::scream::Scream;
+use crate::video::scream::reports::Report;
 use crate::video::source::Source;
-use crate::{Action, Application, Input};
+use crate::{Action, Application, Content, Input};
+
+/// The least rate that SCReAM gives, in bits per second: that of Prague.
+const LEAST_RATE: u64 = 100_000;
 
 /// A frame that is leaving.
 #[derive(Debug, Clone, Copy)]
@@ -34,11 +39,14 @@ enum Gate {
     Open(Time),
     /// Prague, and for each frame in flight one more than its last packet's sequence number.
     Prague(Box<Prague>, VecDeque<u64>),
+    /// SCReAM, which decides for each packet.
+    Scream(Box<Scream>),
 }
 
 /// The end that renders.
 #[derive(Debug, Clone)]
 pub struct Server {
+    fps: u64,
     /// Mean length of the frames of each tick, in bytes; with a control the most.
     mean: Course<u64>,
     payload: u64,
@@ -67,8 +75,13 @@ impl Server {
                 let prague = Prague::new(rtc.packet, HEADERS, budget, mean, Time::ZERO);
                 Gate::Prague(Box::new(prague), VecDeque::new())
             }
+            Control::Scream => {
+                let rates = (LEAST_RATE, rtc.rate.as_bps());
+                Gate::Scream(Box::new(Scream::new(rtc.payload(), rates, Time::ZERO)))
+            }
         };
         Self {
+            fps: u64::from(rtc.viewing.fps),
             mean: Course::new(rtc.mean()),
             payload: rtc.payload(),
             renderer: Renderer::new(rtc.viewing.fps, &mut clock),
@@ -97,15 +110,17 @@ impl Server {
             flying.clear();
         }
         self.render(now);
+        self.discard(now);
         let next = loop {
-            match self.leaving.or_else(|| self.begin(now)) {
-                None => break Time::MAX,
-                Some(leaving) if leaving.at > now => {
-                    self.leaving = Some(leaving);
-                    break leaving.at;
-                }
-                Some(leaving) => self.send(leaving, now, actions),
+            let Some(leaving) = self.leaving.or_else(|| self.begin(now)) else {
+                break Time::MAX;
+            };
+            let at = self.may_leave(&leaving, now);
+            if at > now {
+                self.leaving = Some(leaving);
+                break at;
             }
+            self.send(leaving, now, actions);
         };
         let silence = match &self.gate {
             Gate::Prague(prague, flying) if !flying.is_empty() => prague.timeout(),
@@ -126,6 +141,10 @@ impl Server {
                         prague.limit(mean);
                         prague.frame().min(mean)
                     }
+                    Gate::Scream(scream) => {
+                        scream.limit(mean * 8 * self.fps);
+                        (scream.target() / 8 / self.fps).clamp(1, mean)
+                    }
                 };
                 self.source.draw(tick, target)
             };
@@ -133,13 +152,52 @@ impl Server {
                 return;
             };
             self.due += 1;
-            if let Gate::Prague(..) = self.gate
-                && self.waiting.pop_front().is_some()
-            {
-                self.skipped = self.skipped.wrapping_add(1);
+            let waits = self.waits(now);
+            match &mut self.gate {
+                Gate::Open(_) => {}
+                Gate::Prague(..) => {
+                    if self.waiting.pop_front().is_some() {
+                        self.skipped = self.skipped.wrapping_add(1);
+                    }
+                }
+                Gate::Scream(scream) => scream.frame(frame.size, waits, now),
             }
             self.waiting.push_back(frame);
         }
+    }
+
+    /// For how long the oldest frame that has not left to the end has been ready.
+    fn waits(&self, now: Time) -> Time {
+        let leaving = self.leaving.as_ref().map(|leaving| leaving.frame.ready);
+        let waiting = self.waiting.front().map(|frame| frame.ready);
+        leaving.or(waiting).map_or(Time::ZERO, |ready| now - ready)
+    }
+
+    /// SCReAM discards a queue that is too old: the frame that is leaving is lost, and the others are skipped.
+    fn discard(&mut self, now: Time) {
+        let waits = self.waits(now);
+        if let Gate::Scream(scream) = &mut self.gate
+            && scream.discards(waits, now)
+        {
+            let unbegun = self.leaving.take().filter(|leaving| leaving.sent == 0);
+            let skipped = self.waiting.len() + usize::from(unbegun.is_some());
+            self.skipped = self.skipped.wrapping_add(skipped as u32);
+            self.waiting.clear();
+        }
+    }
+
+    /// When the next packet of a frame may leave, as far as is known.
+    fn may_leave(&mut self, leaving: &Leaving, now: Time) -> Time {
+        if let Gate::Scream(scream) = &mut self.gate
+            && leaving.at <= now
+            && !scream.may_send(leaving.frame.size.div_ceil(leaving.packets))
+        {
+            if scream.timeout() > now {
+                return scream.timeout();
+            }
+            scream.forget();
+        }
+        leaving.at
     }
 
     /// The next frame, if it may leave.
@@ -159,7 +217,7 @@ impl Server {
             at: self.free.max(frame.ready).max(match self.gate {
                 Gate::Open(_) => Time::ZERO,
                 // It may have waited for an answer.
-                Gate::Prague(..) => now,
+                Gate::Prague(..) | Gate::Scream(_) => now,
             }),
         })
     }
@@ -179,6 +237,7 @@ impl Server {
             skipped: leaving.skipped,
             hold: leaving.hold,
             age: now - frame.ready,
+            is_last: leaving.sent + 1 == packets,
         };
         actions.push(Action::Datagram {
             size: Bytes::new(size),
@@ -186,9 +245,14 @@ impl Server {
         });
         self.packets += 1;
         leaving.sent += 1;
-        leaving.at += match &self.gate {
-            Gate::Open(budget) => *budget / packets,
-            Gate::Prague(prague, _) => prague.gap(size),
+        leaving.at = match &mut self.gate {
+            Gate::Open(budget) => leaving.at + *budget / packets,
+            Gate::Prague(prague, _) => leaving.at + prague.gap(size),
+            Gate::Scream(scream) => {
+                scream.send(size - HEADERS, now);
+                // It may have waited for a report.
+                now + scream.gap(size - HEADERS)
+            }
         };
         self.free = leaving.at;
         self.leaving = (leaving.sent < packets).then_some(leaving);
@@ -197,14 +261,24 @@ impl Server {
         }
     }
 
-    fn hear(&mut self, echo: Echo, now: Time) {
-        let Gate::Prague(prague, flying) = &mut self.gate else {
-            return;
-        };
-        self.heard = echo;
-        prague.hear(echo, self.packets, now);
-        while flying.front().is_some_and(|end| *end <= echo.expected) {
-            flying.pop_front();
+    /// The user's end answers packets.
+    fn hear(&mut self, content: Content, now: Time) {
+        match &mut self.gate {
+            Gate::Open(_) => {}
+            Gate::Prague(prague, flying) => {
+                let FromUser::Echo(echo) = FromUser::unpack(content, &self.heard) else {
+                    return;
+                };
+                self.heard = echo;
+                prague.hear(echo, self.packets, now);
+                while flying.front().is_some_and(|end| *end <= echo.expected) {
+                    flying.pop_front();
+                }
+            }
+            Gate::Scream(scream) => {
+                let report = Report::unpack(content, scream.last(), now);
+                scream.hear(report, now);
+            }
         }
     }
 }
@@ -218,7 +292,7 @@ impl Application for Server {
             Input::Wake => {}
             Input::Datagram { content, .. } => match FromUser::unpack(content, &self.heard) {
                 FromUser::Input(number) => return self.renderer.take_input(number, now),
-                FromUser::Echo(echo) => self.hear(echo, now),
+                FromUser::Echo(_) => self.hear(content, now),
             },
             _ => return,
         }

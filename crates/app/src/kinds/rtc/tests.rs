@@ -375,6 +375,104 @@ fn prague_skips_frames_where_a_link_stalls_and_starts_again_after_silence() {
     assert!(report.unfinished() <= 3);
 }
 
+const SCREAM: [(&str, &str); 4] = [
+    ("fps", "50"),
+    ("rate", "30mbit"),
+    ("control", "scream"),
+    ("pause", "0s"),
+];
+
+#[test]
+fn scream_fills_a_marking_link_without_loss_and_with_short_queues() {
+    let link = Link {
+        rate: Rate::from_mbps(10),
+        half: MS(10),
+        mark: MS(1),
+        most: MS(200),
+    };
+    let mut path = Path::new(&SCREAM, link);
+    path.run(MS(10_000));
+    path.client.start_counting(path.server.sent());
+    path.run(Time::from_secs(40));
+    let report = path.report();
+    assert_eq!((report.lost, report.skipped, path.dropped), (0, 0, 0));
+    let bitrate = report.bitrate_bps().unwrap() / 1e6;
+    assert!((5.5..10.0).contains(&bitrate), "{bitrate}");
+    let p99 = report.frame_delay.quantile(990).unwrap();
+    assert!(p99 < MS(10 + 20 + 20), "{p99}");
+    // Reports are no more than packets need.
+    assert!(
+        path.counts[1] < path.counts[0] / 2 + 40 * 60,
+        "{:?}",
+        path.counts
+    );
+}
+
+#[test]
+fn scream_keeps_a_queue_that_does_not_mark_near_its_target() {
+    let link = Link {
+        rate: Rate::from_mbps(10),
+        half: MS(10),
+        mark: Time::MAX,
+        most: MS(400),
+    };
+    let mut path = Path::new(&SCREAM, link);
+    path.run(MS(10_000));
+    path.client.start_counting(path.server.sent());
+    path.run(Time::from_secs(60));
+    let report = path.report();
+    assert_eq!(path.dropped, 0);
+    let bitrate = report.bitrate_bps().unwrap() / 1e6;
+    assert!((6.0..10.0).contains(&bitrate), "{bitrate}");
+    let p99 = report.frame_delay.quantile(990).unwrap();
+    assert!(p99 < MS(10 + 20 + 90), "{p99}");
+}
+
+#[test]
+fn scream_is_bounded_by_the_rates_of_the_video() {
+    let mut path = Path::new(&SCREAM, FAST);
+    path.run(Time::from_secs(20));
+    path.client.start_counting(path.server.sent());
+    path.run(Time::from_secs(40));
+    let report = path.report();
+    let bitrate = report.bitrate_bps().unwrap() / 30e6;
+    assert!((bitrate - 1.0).abs() < 0.01, "{bitrate}");
+    assert_eq!((report.skipped, report.lost), (0, 0));
+    let slow = Link {
+        rate: Rate::from_bps(50_000),
+        half: MS(10),
+        mark: MS(1),
+        most: MS(200),
+    };
+    let mut path = Path::new(&SCREAM, slow);
+    path.run(Time::from_secs(40));
+    // The encoder goes on at the least rate: 250 bytes and headers, 50 times per second.
+    let offered = path.sent.iter().map(|(_, size)| size).sum::<u64>();
+    assert!(offered.abs_diff(40 * 50 * 278) < 20_000, "{offered}");
+    assert!(path.dropped > path.counts[0] / 3, "{}", path.dropped);
+}
+
+#[test]
+fn scream_discards_an_old_queue_and_goes_on_after_silence() {
+    let mut path = Path::new(&SCREAM, FAST);
+    path.run(Time::from_secs(10));
+    let before = path.report();
+    // No packet of the next 600 arrives.
+    path.drops = (path.counts[0]..path.counts[0] + 600).collect();
+    path.run(Time::from_secs(14));
+    path.drops.clear();
+    path.run(Time::from_secs(40));
+    let report = path.report();
+    assert!(report.skipped > before.skipped + 5, "{}", report.skipped);
+    assert!(report.lost > 1, "{}", report.lost);
+    assert_eq!(
+        report.due,
+        report.complete + report.skipped + report.lost + report.unfinished()
+    );
+    assert!(report.unfinished() <= 3);
+    assert!(report.freezes >= 1);
+}
+
 #[test]
 fn what_does_not_go_together_is_refused() {
     let error = rtc(&[("fps", "1"), ("rate", "1gbit")]).unwrap_err();
@@ -382,11 +480,18 @@ fn what_does_not_go_together_is_refused() {
     let error = rtc(&[("control", "prague-rt"), ("pace", "0")]).unwrap_err();
     assert_eq!(error.key, "pace");
     assert!(rtc(&[("fps", "240"), ("rate", "1gbit")]).is_ok());
+    assert!(rtc(&[("control", "scream"), ("pace", "0")]).is_ok());
 }
 
 #[test]
 fn hosts_are_told_the_bounds_of_what_is_sent() {
-    for settings in [&TEN[..], &CONTROLLED[..], &[("model", "rfc8593")]] {
+    let all = [
+        &TEN[..],
+        &CONTROLLED[..],
+        &SCREAM[..],
+        &[("model", "rfc8593")],
+    ];
+    for settings in all {
         let mut path = Path::new(settings, FAST);
         let datagrams = rtc(settings).unwrap().datagrams().unwrap();
         assert!(datagrams.both_ways && datagrams.content);
