@@ -261,5 +261,5 @@ fn satisfaction(mos: f64) -> &'static str {
 }
 
 const CONCLUSION: &str = "The flows and the line are the same each time; only the queue differs, in both directions. A page is one \
-    of 71 objects (the median of 2024). MOS is the opinion of callers by ITU-T G.107, and its words are those of its annex B. Every \
-    figure behind one queue:";
+    of 71 objects (the median of 2024). MOS is the opinion of callers by ITU-T G.107, and its words are those of its annex B. This is \
+    one seed; others move the figures, most over drop-tail (run.seeds = [1, 2, 3]). Every figure behind one queue:";
