@@ -212,6 +212,62 @@ fn single_losses_cost_what_linux_needs_to_repair_them() {
     assert!((5.0..12.0).contains(&added), "{added}");
 }
 
+/// The web's own items, with what they record: from the request for the connection to the end of the file.
+fn web_item_losing(packets: u64, numbers: &'static [u64]) -> (Time, [u64; 2]) {
+    let entry = quell_app::find("web").unwrap();
+    let mut settings = quell_units::Settings::new(entry.parameters);
+    let size = format!("{}B", packets * MSS);
+    for (key, value) in [("rate", "0.02"), ("size", &size)] {
+        settings.set(key, value).unwrap();
+    }
+    let web = entry.configure(&settings).unwrap();
+    let end = |role| {
+        let mut end = web.end(role, quell_units::Random::new(1, "app"));
+        move |now, input, actions: &mut Vec<Action>| end.poll(now, input, actions)
+    };
+    let mut bench = Bench::new(
+        Role::Receiver,
+        false,
+        end(Role::Sender),
+        end(Role::Receiver),
+    );
+    bench.loses = losing(Direction::Forward, numbers);
+    bench.run(Time::from_secs(300));
+    let first = bench.records()[0];
+    let took = first.ended.unwrap() - first.started;
+    let slower = |least| u64::from(took >= least);
+    (took, [slower(MS(200)), slower(Time::from_secs(1))])
+}
+
+#[test]
+fn items_of_the_web_take_longer_by_what_their_losses_cost() {
+    // The server's packets are the SYN-ACK, the data, and the FIN on its own unless it had to wait. Added
+    // times in ms, with R = 7 ms: what was lost, the packets of the item, its packets that are lost.
+    for (lost, packets, numbers, from, to, slower) in [
+        (
+            "the SYN-ACK: the client's SYN timer",
+            5,
+            &[1][..],
+            993.0,
+            1_007.0,
+            [1, 1],
+        ),
+        ("and its repetition", 5, &[1, 2], 1_993.0, 2_007.0, [1, 1]),
+        // 2 SRTT + 200 ms, or the time-out of SRTT + 200 ms if that is sooner.
+        ("the last packet alone", 5, &[7], 200.0, 216.0, [1, 0]),
+        // A probe after 2 SRTT and two ticks.
+        ("the last two", 5, &[6, 7], 14.0, 40.0, [0, 0]),
+        // Fast recovery: about 1.25 R.
+        ("the second of nine", 9, &[3], 5.0, 12.0, [0, 0]),
+    ] {
+        let millis = |numbers| web_item_losing(packets, numbers).0.as_nanos() as f64 / 1e6;
+        let added = millis(numbers) - millis(&[]);
+        println!("{lost}: + {added:.3} ms");
+        assert!((from..to).contains(&added), "{lost}: {added}");
+        assert_eq!(web_item_losing(packets, numbers).1, slower, "{lost}");
+    }
+}
+
 #[test]
 fn a_reset_frees_the_number_at_once_and_the_other_end_is_told() {
     let mut bench = Bench::new(

@@ -216,6 +216,11 @@ impl Bench {
         };
         self.log(end).iter().map(count).sum()
     }
+    /// What applications have recorded.
+    pub(super) fn records(&self) -> Vec<quell_app::Event> {
+        let records = self.network.events.iter();
+        records.map(|(_, event)| *event).collect()
+    }
     pub(super) fn failures(&self, end: End) -> usize {
         let failed = |(_, input): &&(Time, Input)| matches!(input, Input::Failed { .. });
         self.log(end).iter().filter(failed).count()
