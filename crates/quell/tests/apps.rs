@@ -1,4 +1,4 @@
-//! `quell apps` lists and explains every application with all that its table holds; `quell demo home` shows what they feel.
+//! `quell apps` lists and explains every application with all that its table holds.
 #![allow(clippy::unwrap_used)]
 
 use std::process::Command;
@@ -48,85 +48,4 @@ fn every_application_is_listed_and_explained_with_its_presets_figures_and_events
         code == 2 && errors.contains("did you mean web?"),
         "{errors}"
     );
-}
-
-/// What the rows of a household say behind each queue: drop-tail, FQ-CoDel, DualPI2.
-fn felt(out: &str, what: &str) -> [f64; 3] {
-    let row = out.lines().find(|line| line.contains(what));
-    let row = row.unwrap_or_else(|| panic!("no row {what}: {out}"));
-    let (_, figures) = row.split_once(what).unwrap();
-    let figures: Vec<f64> = figures
-        .split_whitespace()
-        .map(|figure| figure.parse().unwrap())
-        .collect();
-    figures.try_into().unwrap()
-}
-
-#[test]
-fn a_household_feels_the_queue_and_not_only_its_packets() {
-    let folder = tempfile::tempdir().unwrap();
-    let run = |columns: &str| {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_quell"));
-        let command = command.env("COLUMNS", columns).current_dir(&folder);
-        let output = command.args(["demo", "home", "--duration", "70s"]).output();
-        let output = output.unwrap();
-        assert!(output.status.success(), "{output:?}");
-        String::from_utf8(output.stdout).unwrap()
-    };
-    let out = run("100");
-    for what in [
-        "a page loads in, s",
-        "words arrive after, ms",
-        "answers a command after, ms",
-    ] {
-        let [drop_tail, fair, dual] = felt(&out, what);
-        assert!(
-            drop_tail > 1.5 * fair && drop_tail > 1.5 * dual,
-            "{what}: {out}"
-        );
-    }
-    for what in ["hears, MOS of 1 to 4.5", "is heard, MOS of 1 to 4.5"] {
-        let [drop_tail, fair, dual] = felt(&out, what);
-        assert!(
-            drop_tail < fair && drop_tail < dual && dual <= 4.5,
-            "{what}: {out}"
-        );
-    }
-    // Wherever the lines were broken.
-    let said = out.split_whitespace().collect::<Vec<_>>().join(" ");
-    for words in [
-        "drop-tail: a page takes ",
-        "fq_codel: ",
-        "dualpi2: ",
-        "the game answers within ",
-    ] {
-        assert!(said.contains(words), "{words}: {out}");
-    }
-    // The same on a narrow terminal.
-    let narrow = run("40");
-    assert!(
-        narrow.lines().all(|line| line.chars().count() <= 40),
-        "{narrow}"
-    );
-    assert!(narrow.contains("a page loads in, s"), "{narrow}");
-}
-
-#[test]
-fn the_summaries_of_a_household_are_printed_as_json() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut command = Command::new(env!("CARGO_BIN_EXE_quell"));
-    let command = command.current_dir(&folder);
-    let output = command
-        .args(["demo", "home", "--duration", "15s", "--json"])
-        .output();
-    let output = output.unwrap();
-    assert!(output.status.success(), "{output:?}");
-    let all: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-    let queues: Vec<&str> = all
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|one| one["queue"].as_str().unwrap())
-        .collect();
-    assert_eq!(queues, ["drop-tail", "fq_codel", "dualpi2"]);
 }

@@ -1,6 +1,8 @@
 //! Adaptive streaming in scenarios: ladders, presets, and what does not go together.
 #![allow(clippy::unwrap_used)]
 
+mod common;
+
 use quell_scenario::{Origin, Override, Scenario};
 
 fn with(app: &str) -> String {
@@ -10,17 +12,12 @@ fn with(app: &str) -> String {
     )
 }
 
-/// The line `app = …` of the resolved scenario, which reads back as the same.
 fn resolved(app: &str) -> String {
-    let scenario = Scenario::parse(&with(app)).unwrap_or_else(|problems| panic!("{problems}"));
-    let text = scenario.to_toml();
-    assert_eq!(Scenario::parse(&text).unwrap().to_toml(), text);
-    let line = text.lines().find(|line| line.starts_with("app = "));
-    line.unwrap().trim_start_matches("app = ").to_owned()
+    common::resolved(&with(app))
 }
 
 fn refusal(app: &str) -> String {
-    Scenario::parse(&with(app)).unwrap_err().to_string()
+    common::refusal(&with(app))
 }
 
 const SMOOTH: &str = r#"ladder = ["230kbit", "331kbit", "477kbit", "688kbit", "991kbit", "1.427mbit", "2.056mbit", "2.962mbit"]"#;

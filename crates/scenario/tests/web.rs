@@ -1,6 +1,8 @@
 //! The web in scenarios: laws of sizes, presets, and what is taken from the link.
 #![allow(clippy::unwrap_used)]
 
+mod common;
+
 use quell_scenario::{AppConfig, Scenario};
 
 fn with(app: &str) -> String {
@@ -10,17 +12,12 @@ fn with(app: &str) -> String {
     )
 }
 
-/// The line `app = …` of the resolved scenario, which reads back as the same.
 fn resolved(app: &str) -> String {
-    let scenario = Scenario::parse(&with(app)).unwrap_or_else(|problems| panic!("{problems}"));
-    let text = scenario.to_toml();
-    assert_eq!(Scenario::parse(&text).unwrap().to_toml(), text);
-    let line = text.lines().find(|line| line.starts_with("app = "));
-    line.unwrap().trim_start_matches("app = ").to_owned()
+    common::resolved(&with(app))
 }
 
 fn refusal(app: &str) -> String {
-    Scenario::parse(&with(app)).unwrap_err().to_string()
+    common::refusal(&with(app))
 }
 
 #[test]

@@ -4,7 +4,7 @@ use super::evaluation::{Misses, digits, summaries};
 use super::page;
 use super::sweep::sweep;
 use super::table::Table;
-use super::video::{delays, rate, report};
+use super::video::{LOGS, RECORD, alone, beside, delays, rate};
 
 const TITLE: &str = "Rendered video under SCReAM";
 
@@ -23,60 +23,23 @@ fn sets(video: &[&str], others: &[String]) -> Vec<String> {
     video.chain(others.iter().cloned()).collect()
 }
 
-/// ECN field of the video, and the logs of the source: Mbit/s, and the queue delay; then the bounds of the rate
-/// and of the mean delay.
-type Alone = (&'static str, f64, [f64; 4], [f64; 2], [f64; 2]);
-const ALONE: [Alone; 2] = [
-    ("ect1", 38.5, [1.0, 1.4, 2.2, 4.0], [34.0, 42.0], [0.2, 1.5]),
-    (
-        "off",
-        44.0,
-        [6.2, 14.9, 18.6, 19.9],
-        [40.0, 47.0],
-        [4.0, 9.0],
-    ),
-];
+/// For each of [`LOGS`] the bounds of the rate in Mbit/s and of the mean delay in ms.
+const BOUNDS: [([f64; 2], [f64; 2]); 2] = [([34.0, 42.0], [0.2, 1.5]), ([40.0, 47.0], [4.0, 9.0])];
 
-/// RTT in ms, frames, and the rate of SCReAM in Mbit/s beside 0 to 4 Prague flows.
-const BESIDE: [(u64, &str, [f64; 5]); 4] = [
-    (5, FIXED, [79.0, 52.0, 40.0, 29.0, 20.0]),
-    (25, FIXED, [78.0, 60.0, 48.0, 38.0, 29.0]),
-    (100, FIXED, [71.0, 54.0, 32.0, 25.0, 18.0]),
-    (25, VARYING, [68.0, 50.0, 44.0, 32.0, 25.0]),
-];
+/// As [`RECORD`], at 25 ms with varying frames.
+const RECORD_OF_VARYING: [f64; 5] = [68.0, 50.0, 44.0, 32.0, 25.0];
 
 #[test]
 #[ignore = "takes long: make test-all"]
 fn video_under_scream_keeps_queues_short() {
     let mut misses = Misses::default();
-    let mut alone = Table::new(&[
-        "packets",
-        "rate, Mbit/s",
-        "mean delay, ms",
-        "P90",
-        "P99",
-        "max",
-        "frames skipped or lost, %",
-    ]);
-    let runs = sweep(&ALONE, |(ecn, ..)| {
+    let runs = sweep(&LOGS, |(ecn, ..)| {
         let ecn = format!("ecn={ecn}");
         summaries("panorama/controlled-video.toml", &sets(&[&ecn], &[]), SEEDS)
     });
-    let beside = |source: f64, ours: f64| format!("{} / {}", digits(source), digits(ours));
-    for ((ecn, source, published, rates, means), runs) in ALONE.iter().zip(&runs) {
+    let alone = alone(&runs);
+    for (((ecn, ..), (rates, means)), runs) in LOGS.iter().zip(BOUNDS).zip(&runs) {
         let (delays, rate) = (delays(runs), rate(runs, "video"));
-        let missing = report(runs, "skipped") + report(runs, "lost");
-        let mut cells = vec![match *ecn {
-            "ect1" => "ECT(1)".to_owned(),
-            _ => "Not-ECT".to_owned(),
-        }];
-        cells.push(beside(*source, rate));
-        cells.extend(published.iter().zip(delays).map(|(s, o)| beside(*s, o)));
-        cells.push(format!(
-            "– / {}",
-            digits(100.0 * missing / report(runs, "frames"))
-        ));
-        alone.row(&cells);
         misses.unless(
             (rates[0]..rates[1]).contains(&rate),
             format!("{ecn}: {rate} Mbit/s alone"),
@@ -89,11 +52,12 @@ fn video_under_scream_keeps_queues_short() {
             misses.unless(delays[2] < 4.0, format!("P99 of {} ms", delays[2]));
         }
     }
-    let points: Vec<(u64, &str, f64, usize)> = BESIDE
-        .iter()
+    let fixed = RECORD.iter().map(|(rtt, rates)| (*rtt, FIXED, *rates));
+    let points: Vec<(u64, &str, f64, usize)> = fixed
+        .chain([(25, VARYING, RECORD_OF_VARYING)])
         .flat_map(|(rtt, frames, rates)| {
-            let rows = rates.iter().enumerate();
-            rows.map(move |(count, rate)| (*rtt, *frames, *rate, count))
+            let rows = rates.into_iter().enumerate();
+            rows.map(move |(count, rate)| (rtt, frames, rate, count))
         })
         .collect();
     let runs = sweep(&points, |(rtt, frames, _, count)| {

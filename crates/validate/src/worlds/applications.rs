@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use crate::document::{Explanations, digits};
-use crate::sheet::{self, Sheet};
+use crate::sheet::Sheet;
 use crate::worlds::case::{Base, Case};
 use crate::worlds::figures::{APP_FIGURES, Difference, Figure};
 use crate::worlds::night::{self, PointRuns};
@@ -190,28 +190,11 @@ pub(crate) fn part(
 
 /// Each figure of each point.
 pub(crate) fn sheet(measured: &[(Point, PointRuns)]) -> Sheet {
-    let columns = [
-        "point",
-        "seeds",
-        "figure",
-        "sim",
-        "sim_error",
-        "virtual",
-        "virtual_error",
-        "missed",
-    ];
-    let mut sheet = Sheet::new("applications.csv", &columns);
+    let mut sheet = night::sheet_of("applications.csv", &["point", "seeds"]);
     for (point, of_point) in measured {
         for (id, one) in night::named(&point.case(), of_point) {
-            let mut row = vec![
-                id,
-                of_point.runs().to_string(),
-                one.figure.title().to_owned(),
-            ];
-            row.extend(sheet::cells(Some(&one.sim)));
-            row.extend(sheet::cells(Some(&one.other)));
-            row.push(if one.holds() { "" } else { "virtual" }.to_owned());
-            sheet.row(&row);
+            let point = vec![id, of_point.runs().to_string()];
+            sheet.row(&[point, night::cells(&one)].concat());
         }
     }
     sheet

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use crate::document::Explanations;
-use crate::sheet::{self, Sheet};
+use crate::sheet::Sheet;
 use crate::worlds::case::{Base, Case};
 use crate::worlds::figures::Difference;
 use crate::worlds::night::{self, PointRuns};
@@ -211,31 +211,12 @@ pub(crate) fn part(
 
 /// Each figure of each point.
 pub(crate) fn sheet(measured: &[(Point, PointRuns)]) -> Sheet {
-    let columns = [
-        "point",
-        "held_back",
-        "seeds",
-        "figure",
-        "sim",
-        "sim_error",
-        "virtual",
-        "virtual_error",
-        "missed",
-    ];
-    let mut sheet = Sheet::new("controls.csv", &columns);
+    let mut sheet = night::sheet_of("controls.csv", &["point", "held_back", "seeds"]);
     for (point, of_point) in measured {
         for (id, one) in night::named(&point.case(), of_point) {
             let held_back = if point.is_held_back { "yes" } else { "no" };
-            let mut row = vec![
-                id,
-                held_back.to_owned(),
-                of_point.runs().to_string(),
-                one.figure.title().to_owned(),
-            ];
-            row.extend(sheet::cells(Some(&one.sim)));
-            row.extend(sheet::cells(Some(&one.other)));
-            row.push(if one.holds() { "" } else { "virtual" }.to_owned());
-            sheet.row(&row);
+            let point = vec![id, held_back.to_owned(), of_point.runs().to_string()];
+            sheet.row(&[point, night::cells(&one)].concat());
         }
     }
     sheet

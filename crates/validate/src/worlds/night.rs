@@ -220,33 +220,37 @@ fn shares(text: &mut String, title: &str, differences: &[(String, Difference)]) 
     text.push('\n');
 }
 
+/// What a sheet says of each figure, after the columns that name its point.
+const COLUMNS: [&str; 6] = [
+    "figure",
+    "sim",
+    "sim_error",
+    "virtual",
+    "virtual_error",
+    "missed",
+];
+
+/// An empty sheet with these columns before those of [`cells`].
+pub(crate) fn sheet_of(name: &'static str, columns: &[&str]) -> Sheet {
+    Sheet::new(name, &[columns, &COLUMNS].concat())
+}
+
+/// The cells of a figure.
+pub(crate) fn cells(one: &Difference) -> Vec<String> {
+    let [sim, sim_error] = sheet::cells(Some(&one.sim));
+    let [guest, guest_error] = sheet::cells(Some(&one.other));
+    let missed = if one.holds() { "" } else { "virtual" };
+    let title = one.figure.title().to_owned();
+    vec![title, sim, sim_error, guest, guest_error, missed.to_owned()]
+}
+
 /// Each figure of each point of the grid, in both worlds.
 pub(crate) fn sheet(measured: &[(Case, PointRuns)]) -> Sheet {
-    let mut sheet = Sheet::new(
-        "grid.csv",
-        &[
-            "point",
-            "seeds",
-            "figure",
-            "sim",
-            "sim_error",
-            "virtual",
-            "virtual_error",
-            "missed",
-        ],
-    );
+    let mut sheet = sheet_of("grid.csv", &["point", "seeds"]);
     for (case, of_point) in measured {
         for one in of_point.differences() {
-            let missed = if one.holds() { "" } else { "virtual" };
-            let mut row = vec![
-                case.id.clone(),
-                of_point.guest.len().to_string(),
-                one.figure.title().to_owned(),
-            ];
-            row.extend(sheet::cells(Some(&one.sim)));
-            row.extend(sheet::cells(Some(&one.other)));
-            row.push(missed.to_owned());
-            sheet.row(&row);
+            let point = vec![case.id.clone(), of_point.runs().to_string()];
+            sheet.row(&[point, cells(&one)].concat());
         }
     }
     sheet

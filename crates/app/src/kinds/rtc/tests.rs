@@ -318,15 +318,17 @@ const CONTROLLED: [(&str, &str); 5] = [
     ("pause", "0s"),
 ];
 
+/// A third of the video's rate, with marks from 1 ms of queue on.
+const MARKING: Link = Link {
+    rate: Rate::from_mbps(10),
+    half: Time::from_millis(10),
+    mark: Time::from_millis(1),
+    most: Time::from_millis(200),
+};
+
 #[test]
 fn prague_fills_a_marking_link_without_loss_and_with_short_queues() {
-    let link = Link {
-        rate: Rate::from_mbps(10),
-        half: MS(10),
-        mark: MS(1),
-        most: MS(200),
-    };
-    let mut path = Path::new(&CONTROLLED, link);
+    let mut path = Path::new(&CONTROLLED, MARKING);
     path.run(MS(5_000));
     path.client.start_counting(path.server.sent());
     path.run(Time::from_secs(35));
@@ -384,13 +386,7 @@ const SCREAM: [(&str, &str); 4] = [
 
 #[test]
 fn scream_fills_a_marking_link_without_loss_and_with_short_queues() {
-    let link = Link {
-        rate: Rate::from_mbps(10),
-        half: MS(10),
-        mark: MS(1),
-        most: MS(200),
-    };
-    let mut path = Path::new(&SCREAM, link);
+    let mut path = Path::new(&SCREAM, MARKING);
     path.run(MS(10_000));
     path.client.start_counting(path.server.sent());
     path.run(Time::from_secs(40));

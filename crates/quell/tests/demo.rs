@@ -1,0 +1,167 @@
+//! `quell demo`: the headline experiment, and an evening at home.
+#![allow(clippy::unwrap_used)]
+
+use std::fs;
+use std::process::Command;
+
+fn command() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_quell"));
+    command.env_remove("COLUMNS");
+    command
+}
+
+/// Standard output of quell with these arguments.
+fn printed(arguments: &[&str]) -> String {
+    let output = command().args(arguments).output().unwrap();
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn the_help_of_the_demo_names_every_queue_that_it_shows() {
+    let help = printed(&["demo", "--help"]);
+    let list = printed(&["--help"]);
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("out");
+    let out = ["--json", "--out", out.to_str().unwrap()];
+    let shown = printed(&[&["demo", "--duration", "11s"][..], &out].concat());
+    let shown: serde_json::Value = serde_json::from_str(&shown).unwrap();
+    for column in shown.as_array().unwrap() {
+        let queue = column["queue"].as_str().unwrap();
+        let name = match queue.split(':').next().unwrap() {
+            "fifo" => "drop-tail",
+            "pie" => "PIE",
+            "fq_codel" => "FQ-CoDel",
+            "dualpi2" => "DualPI2",
+            other => panic!("what does the help call {other}?"),
+        };
+        assert!(help.contains(name), "no {name}: {help}");
+        assert!(list.contains(name), "no {name}: {list}");
+    }
+}
+
+#[test]
+fn the_demo_shows_the_contrast_in_the_simulator() {
+    let folder = tempfile::tempdir().unwrap();
+    let demo = |more: &[&str]| {
+        let output = command()
+            .args(["demo", "--duration", "20s"])
+            .args(more)
+            .current_dir(folder.path())
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let printed = demo(&[]);
+    let fits = |line: &str| line.chars().count() <= 80 || line.contains(": results in ");
+    assert!(printed.lines().all(fits), "{printed}");
+    for part in [
+        "fifo:limit=100ms",
+        "pie:ecn=true",
+        "fq_codel",
+        "dualpi2",
+        "median",
+        "quell run ",
+    ] {
+        assert!(printed.contains(part), "{part} in {printed}");
+    }
+    // All runs are on disk, each whole.
+    let results = fs::read_dir(folder.path().join("results")).unwrap();
+    assert_eq!(results.count(), 4);
+
+    let compared: serde_json::Value = serde_json::from_str(&demo(&["--json"])).unwrap();
+    let l4s = |queue: usize| {
+        let summary = &compared[queue]["summaries"][0];
+        assert_eq!(summary["world"], "sim");
+        assert!(summary["link"]["utilisation"].as_f64().unwrap() > 0.99);
+        summary["groups"][0]["delay_ms"]["mean"].as_f64().unwrap()
+    };
+    // A drop-tail queue of 100 ms, PIE's target of 15 ms, CoDel's of 5, which its square root comes to slowly, and the bound of
+    // RFC 9332 1.4: below 1 ms on average.
+    let (droptail, pie, fq_codel, dualpi2) = (l4s(0), l4s(1), l4s(2), l4s(3));
+    assert!(
+        droptail > 50.0 && (10.0..20.0).contains(&pie) && fq_codel < pie && dualpi2 < 1.0,
+        "{droptail} {pie} {fq_codel} {dualpi2}"
+    );
+}
+
+/// What the rows of a household say behind each queue: drop-tail, FQ-CoDel, DualPI2.
+fn felt(out: &str, what: &str) -> [f64; 3] {
+    let row = out.lines().find(|line| line.contains(what));
+    let row = row.unwrap_or_else(|| panic!("no row {what}: {out}"));
+    let (_, figures) = row.split_once(what).unwrap();
+    let figures: Vec<f64> = figures
+        .split_whitespace()
+        .map(|figure| figure.parse().unwrap())
+        .collect();
+    figures.try_into().unwrap()
+}
+
+#[test]
+fn a_household_feels_the_queue_and_not_only_its_packets() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = |columns: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_quell"));
+        let command = command.env("COLUMNS", columns).current_dir(&folder);
+        let output = command.args(["demo", "home", "--duration", "70s"]).output();
+        let output = output.unwrap();
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let out = run("100");
+    for what in [
+        "a page loads in, s",
+        "words arrive after, ms",
+        "answers a command after, ms",
+    ] {
+        let [drop_tail, fair, dual] = felt(&out, what);
+        assert!(
+            drop_tail > 1.5 * fair && drop_tail > 1.5 * dual,
+            "{what}: {out}"
+        );
+    }
+    for what in ["hears, MOS of 1 to 4.5", "is heard, MOS of 1 to 4.5"] {
+        let [drop_tail, fair, dual] = felt(&out, what);
+        assert!(
+            drop_tail < fair && drop_tail < dual && dual <= 4.5,
+            "{what}: {out}"
+        );
+    }
+    // Wherever the lines were broken.
+    let said = out.split_whitespace().collect::<Vec<_>>().join(" ");
+    for words in [
+        "drop-tail: a page takes ",
+        "fq_codel: ",
+        "dualpi2: ",
+        "the game answers within ",
+    ] {
+        assert!(said.contains(words), "{words}: {out}");
+    }
+    // The same on a narrow terminal.
+    let narrow = run("40");
+    assert!(
+        narrow.lines().all(|line| line.chars().count() <= 40),
+        "{narrow}"
+    );
+    assert!(narrow.contains("a page loads in, s"), "{narrow}");
+}
+
+#[test]
+fn the_summaries_of_a_household_are_printed_as_json() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_quell"));
+    let command = command.current_dir(&folder);
+    let output = command
+        .args(["demo", "home", "--duration", "15s", "--json"])
+        .output();
+    let output = output.unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let all: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let queues: Vec<&str> = all
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| one["queue"].as_str().unwrap())
+        .collect();
+    assert_eq!(queues, ["drop-tail", "fq_codel", "dualpi2"]);
+}
