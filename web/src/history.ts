@@ -1,0 +1,222 @@
+// What a page remembers of a run: rows of the last minute, and what is drawn of them.
+
+import type { About } from "./engine.js";
+import type { News } from "./session.js";
+
+/** How much is remembered, in ns. */
+export const MEMORY = 60e9;
+/** The most packets, and events, that are remembered of a run. */
+const MOST = { packets: 60_000, events: 20_000 } as const;
+
+/** One interval of a queue. */
+export interface QueueRow {
+    time: number;
+    length: number;
+    packets: number;
+    bytes: number;
+    marked: number;
+    dropped: number;
+    mean: number;
+    max: number;
+    backlog: number;
+}
+
+/** One interval of a group: the sum of its flows. */
+export interface GroupRow {
+    time: number;
+    /** Bytes of payload. */
+    delivered: number;
+    length: number;
+    flows: number;
+    window: number;
+    rtt: number;
+    retransmitted: number;
+}
+
+/** A packet, or several that one stands for. */
+export interface Packet {
+    time: number;
+    delay: number;
+    queue: number;
+    group: number;
+    dropped: boolean;
+    marked: boolean;
+    weight: number;
+}
+
+/** An item, object, frame, segment or window of a call. */
+export interface Event {
+    kind: string;
+    group: number;
+    flow: number;
+    number: number;
+    started: number;
+    firstByte: number;
+    lastByte: number;
+    ended: number;
+    size: number;
+    outcome: string;
+    value: number;
+    causes: Record<string, number>;
+}
+
+/** The columns of causes. */
+const CAUSES = ["syn_retries", "syn_ack_retries", "timeouts", "probes", "recoveries", "retransmitted", "timeouts_up", "retransmitted_up"] as const;
+
+/** Takes what is older than `from` out of a list that is in order of time. */
+function forget<T>(list: T[], time: (row: T) => number, from: number): void {
+    let old = 0;
+    while (old < list.length && time(list[old] as T) < from) old++;
+    // Seldom, and many at once: a shift for each would cost more.
+    if (old > 64 || old === list.length) list.splice(0, old);
+}
+
+/** The last minute of a run. */
+export class History {
+    now = 0;
+    /** By the name of each queue of the first link, forward. */
+    readonly queues: { name: string; rows: QueueRow[] }[];
+    readonly groups: { name: string; rows: GroupRow[] }[];
+    readonly packets: Packet[] = [];
+    readonly events: Event[] = [];
+    /** Whether single packets are told at all. */
+    seesPackets = false;
+
+    constructor(readonly about: About) {
+        this.queues = (about.queues[0] ?? []).map((name) => ({ name, rows: [] }));
+        this.groups = about.groups.map((name) => ({ name, rows: [] }));
+    }
+
+    /** Takes what is new. */
+    hear(news: News, now: number): void {
+        this.now = now;
+        this.#queues(news);
+        this.#flows(news);
+        this.#packets(news);
+        this.#events(news);
+        const from = now - MEMORY;
+        for (const { rows } of [...this.queues, ...this.groups]) forget<{ time: number }>(rows, (row) => row.time, from);
+        forget(this.packets, (packet) => packet.time, from);
+        if (this.packets.length > MOST.packets) this.packets.splice(0, this.packets.length - MOST.packets);
+        forget(this.events, (event) => event.ended, from);
+        if (this.events.length > MOST.events) this.events.splice(0, this.events.length - MOST.events);
+    }
+
+    #queues({ rows: { queues }, words }: News): void {
+        const column = (name: string): Float64Array => queues.columns[name] ?? new Float64Array();
+        const [link] = this.about.links;
+        for (let row = 0; row < queues.count; row++) {
+            const word = (name: string): string => words[column(name)[row] ?? -1] ?? "";
+            const hop = column("hop")[row] ?? 0;
+            if (word("direction") !== "forward" || (this.about.links[hop] ?? link) !== link) continue;
+            const queue = this.queues.find(({ name }) => name === word("queue"));
+            const at = (name: string): number => column(name)[row] ?? NaN;
+            queue?.rows.push({
+                time: at("time_ns"),
+                length: at("length_ns"),
+                packets: at("packets"),
+                bytes: at("bytes"),
+                marked: at("marked"),
+                dropped: at("dropped"),
+                mean: at("delay_mean_ns"),
+                max: at("delay_max_ns"),
+                backlog: at("backlog_bytes"),
+            });
+        }
+    }
+
+    #flows({ rows: { flows } }: News): void {
+        const column = (name: string): Float64Array => flows.columns[name] ?? new Float64Array();
+        const [time, group, delivered, length] = ["time_ns", "group", "delivered_bytes", "length_ns"].map(column);
+        const [window, rtt, retransmitted] = ["congestion_window_bytes", "rtt_ns", "retransmitted"].map(column);
+        for (let row = 0; row < flows.count; row++) {
+            const rows = this.groups[group?.[row] ?? -1]?.rows;
+            if (!rows) continue;
+            const at = time?.[row] ?? 0;
+            let last = rows.at(-1);
+            if (!last || last.time !== at) {
+                last = { time: at, delivered: 0, length: 0, flows: 0, window: 0, rtt: 0, retransmitted: 0 };
+                rows.push(last);
+            }
+            last.flows += 1;
+            last.delivered += delivered?.[row] ?? 0;
+            last.length = Math.max(last.length, length?.[row] ?? 0);
+            last.window += window?.[row] || 0;
+            last.rtt += rtt?.[row] || 0;
+            last.retransmitted += retransmitted?.[row] ?? 0;
+        }
+    }
+
+    #packets({ packets }: News): void {
+        if (!packets) return;
+        this.seesPackets = true;
+        const column = (name: string): Float64Array => packets.columns[name] ?? new Float64Array();
+        const [time, delay, queue, group, fate, weight, hop] = ["time_ns", "delay_ns", "queue", "group", "fate", "weight", "hop"].map(column);
+        for (let row = 0; row < packets.count; row++) {
+            if ((hop?.[row] ?? 0) !== 0) continue;
+            this.packets.push({
+                time: time?.[row] ?? 0,
+                delay: delay?.[row] ?? 0,
+                queue: queue?.[row] ?? 0,
+                group: group?.[row] ?? -1,
+                dropped: fate?.[row] === 2,
+                marked: fate?.[row] === 1,
+                weight: weight?.[row] ?? 1,
+            });
+        }
+    }
+
+    #events({ rows: { events }, words }: News): void {
+        for (let row = 0; row < events.count; row++) {
+            const at = (name: string): number => events.columns[name]?.[row] ?? NaN;
+            const word = (name: string): string => words[at(name)] ?? "";
+            const ended = at("ended_ns");
+            this.events.push({
+                kind: word("kind"),
+                group: at("group"),
+                flow: at("flow"),
+                number: at("number"),
+                started: at("started_ns"),
+                firstByte: at("first_byte_ns"),
+                lastByte: at("last_byte_ns"),
+                ended: Number.isNaN(ended) ? this.now : ended,
+                size: at("size_bytes"),
+                outcome: word("outcome"),
+                value: at("value"),
+                causes: Object.fromEntries(CAUSES.map((cause) => [cause, at(cause)])),
+            });
+        }
+    }
+}
+
+/** A share `q` of the weights lies at or below this value; undefined without any. `values` are changed. */
+export function quantile(values: { value: number; weight: number }[], q: number): number | undefined {
+    values.sort((one, other) => one.value - other.value);
+    const all = values.reduce((sum, { weight }) => sum + weight, 0);
+    let below = 0;
+    for (const { value, weight } of values) {
+        below += weight;
+        if (below >= q * all) return value;
+    }
+    return values.at(-1)?.value;
+}
+
+/** The share of the weight above each value, for values in order: a step at each. At most `most` points, evenly in the logarithm of the share. */
+export function ccdf(values: { value: number; weight: number }[], most = 200): [number[], number[]] {
+    const sorted = values.filter(({ value }) => value > 0).sort((one, other) => one.value - other.value);
+    const all = values.reduce((sum, { weight }) => sum + weight, 0);
+    const [xs, ys]: [number[], number[]] = [[], []];
+    let above = sorted.reduce((sum, { weight }) => sum + weight, 0);
+    const factor = Math.pow(Math.max(all, 2), -1 / most);
+    let last = Infinity;
+    for (const { value, weight } of sorted) {
+        const share = above / all;
+        if (share <= last * factor || above === weight) {
+            xs.push(value);
+            ys.push(share);
+            last = share;
+        }
+        above -= weight;
+    }
+    return [xs, ys];
+}

@@ -1,0 +1,78 @@
+// The figures of the last ten seconds as a table, as a terminal would print them.
+
+import { quantile } from "../history.js";
+import { Panel, type Shown } from "./panel.js";
+import { rate, share, time } from "./words.js";
+
+const WINDOW = 10e9;
+
+/** The panel. */
+export function Figures({ history }: Shown) {
+    const from = history.now - WINDOW;
+    const queues = history.queues.map(({ name, rows }, place) => {
+        const recent = rows.filter(({ time }) => time > from);
+        const sum = (key: "packets" | "marked" | "dropped"): number => recent.reduce((sum, row) => sum + row[key], 0);
+        const packets = sum("packets");
+        const mean = recent.reduce((all, row) => all + (row.packets > 0 ? row.mean * row.packets : 0), 0) / packets;
+        const delays = history.packets.filter((packet) => packet.queue === place && !packet.dropped && packet.time > from);
+        const values = delays.map(({ delay, weight }) => ({ value: delay, weight }));
+        const high = values.length < 100 ? undefined : quantile(values, 0.99);
+        return { name, packets, marked: sum("marked"), dropped: sum("dropped"), mean, high };
+    });
+    const groups = history.groups.map(({ name, rows }) => {
+        const recent = rows.filter(({ time }) => time > from);
+        const span = recent.reduce((sum, { length }) => sum + length, 0);
+        const bytes = recent.reduce((sum, { delivered }) => sum + delivered, 0);
+        const flows = recent.at(-1)?.flows ?? 0;
+        const last = recent.at(-1);
+        return { name, flows, rate: span > 0 ? (bytes * 8e9) / span : 0, rtt: last && last.flows > 0 && last.rtt > 0 ? last.rtt / last.flows : undefined };
+    });
+    return (
+        <Panel id="figures" title="Figures of the last 10 s">
+            <div class="scroll" tabIndex={0} role="region" aria-label="Figures of queues and groups">
+                <table>
+                    <thead>
+                        <tr>
+                            {["queue", "packets", "marked", "dropped", "mean", "P99"].map((name) => (
+                                <th key={name} scope="col">
+                                    {name}
+                                </th>
+                            ))}
+                        </tr>
+                    </thead>
+                    <tbody>
+                        {queues.map(({ name, packets, marked, dropped, mean, high }) => (
+                            <tr key={name}>
+                                <th scope="row">{name}</th>
+                                <td>{packets}</td>
+                                <td>{share(packets > 0 ? marked / packets : NaN)}</td>
+                                <td>{share(packets + dropped > 0 ? dropped / (packets + dropped) : NaN)}</td>
+                                <td>{time(packets > 0 ? mean : undefined)}</td>
+                                <td>{time(high)}</td>
+                            </tr>
+                        ))}
+                    </tbody>
+                    <thead>
+                        <tr>
+                            {["group", "flows", "rate", "per flow", "RTT", ""].map((name) => (name === "" ? <td key={name} /> : <th key={name} scope="col">{name}</th>))}
+                        </tr>
+                    </thead>
+                    <tbody>
+                        {groups
+                            .filter(({ flows, rate }) => flows > 0 || rate > 0)
+                            .map(({ name, flows, rate: all, rtt }) => (
+                                <tr key={name}>
+                                    <th scope="row">{name}</th>
+                                    <td>{flows}</td>
+                                    <td>{rate(all)}</td>
+                                    <td>{rate(all / Math.max(flows, 1))}</td>
+                                    <td>{time(rtt)}</td>
+                                    <td />
+                                </tr>
+                            ))}
+                    </tbody>
+                </table>
+            </div>
+        </Panel>
+    );
+}

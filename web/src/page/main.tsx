@@ -1,0 +1,195 @@
+// The page: what is set up, what runs, what it shows.
+
+import { render } from "preact";
+import { useEffect, useMemo, useReducer, useState } from "preact/hooks";
+import { bitsPerSecond, TOUR } from "../bench.js";
+import { read } from "../catalogue.js";
+import type { Event } from "../history.js";
+import { SPEEDS } from "../pace.js";
+import { Controls, Field, OwnControls, Slide } from "./controls.js";
+import { Figures } from "./figures.js";
+import { Calls } from "./panels/calls.js";
+import { Cause } from "./panels/cause.js";
+import { Delay } from "./panels/delay.js";
+import { Fairness } from "./panels/fairness.js";
+import { Film } from "./panels/film.js";
+import { Hand, Panorama } from "./panels/panorama.js";
+import { Web } from "./panels/web.js";
+import { Share } from "./share.js";
+import { Store, type Side } from "./store.js";
+import { Presets, Tour } from "./tour.js";
+import { time } from "./words.js";
+
+/** The page is drawn anew after so many ms; where motion is not wanted, seldom. */
+const DRAWN = { usual: 100, calm: 1_000 } as const;
+
+const WORLDS = { sim: "modelled TCP", virtual: "real Linux TCP", live: "real packets" } as const;
+
+/** Which panels have something to show: of a bench what is switched on, else what was seen. */
+function wanted(store: Store, side: Side): { web: boolean; film: boolean; panorama: boolean; calls: boolean } {
+    const seen = (kinds: string[]): boolean => side.history.events.some(({ kind }) => kinds.includes(kind));
+    if (store.own !== undefined) {
+        return { web: seen(["item", "object"]), film: seen(["segment"]), panorama: seen(["frame"]), calls: seen(["interval"]) };
+    }
+    const users = Object.values(store.bench.users);
+    const has = (...extras: string[]): boolean => users.some((user) => user.extras.some((extra) => extras.includes(extra)));
+    return { web: users.some(({ items }) => items > 0), film: has("film"), panorama: has("panorama"), calls: has("call", "game") };
+}
+
+/** Rate and RTT of a side as they are now. */
+function path(store: Store, side: Side): { rate: number; rtt: number } {
+    if (store.own === undefined) return { rate: bitsPerSecond(store.bench.rate), rtt: (read(store.bench.rtt) ?? 7e6) / 1e6 };
+    const written = store.parameters.get("link.rate") ?? /^rate = "([^"]+)"/m.exec(side.about.scenario)?.[1] ?? "0bit";
+    const rtt = /^rtt = "([^"]+)"/m.exec(side.about.scenario)?.[1] ?? "0ms";
+    return { rate: bitsPerSecond(written), rtt: (read(rtt) ?? 0) / 1e6 };
+}
+
+/** One queue with all of its panels. */
+function Column({ store, side, place, calm, hand }: { store: Store; side: Side; place: number; calm: boolean; hand: Hand }) {
+    const shown = { history: side.history, ...path(store, side), calm };
+    const show = wanted(store, side);
+    const queue = store.own === undefined ? (store.bench.queues[place] ?? "") : (store.served?.name ?? "scenario");
+    const cause = store.cause?.side === place ? store.cause.event : undefined;
+    const why = (event: Event | undefined): void => store.why(event, place);
+    return (
+        <div class="column" data-queue={queue}>
+            {store.sides.length > 1 && <p class="queue-name">{queue}</p>}
+            {side.about.warnings.length > 0 && (
+                <details class="warnings">
+                    <summary>{side.about.warnings.length === 1 ? "A warning" : `${side.about.warnings.length} warnings`}</summary>
+                    <ul>
+                        {side.about.warnings.map((warning) => (
+                            <li key={warning}>{warning}</li>
+                        ))}
+                    </ul>
+                </details>
+            )}
+            <div class="panels">
+                {show.panorama && <Panorama {...shown} hand={hand} />}
+                {show.web && <Web {...shown} onCause={why} />}
+                {cause && <Cause event={cause} group={side.about.groups[cause.group] ?? ""} onClose={() => why(undefined)} />}
+                <Delay {...shown} />
+                <Fairness {...shown} />
+                {show.film && <Film {...shown} />}
+                {show.calls && <Calls {...shown} />}
+                <Figures {...shown} />
+            </div>
+        </div>
+    );
+}
+
+/** Time, speed, pause, step, anew. */
+function Clock({ store }: { store: Store }) {
+    const { frame } = store;
+    const behind = frame !== undefined && store.isPlaying && frame.wished > 0 && frame.reached < 0.9 * frame.wished;
+    return (
+        <div class="clock">
+            <p class="now" aria-label="Time of the run">
+                {((frame?.now ?? 0) / 1e9).toFixed(1)} s
+            </p>
+            {!store.isRealTime && (
+                <>
+                    <button type="button" class="main" id="play" onClick={() => store.pace(store.speed, !store.isPlaying)}>
+                        {store.isPlaying ? "Pause" : "Play"}
+                    </button>
+                    <button type="button" id="step" onClick={() => store.step(100e6)}>
+                        +0.1 s
+                    </button>
+                    <Slide name="Speed" value={store.speed} min={SPEEDS.slowest} max={SPEEDS.fastest} log shown={`${store.speed} ×`} onInput={(speed) => store.pace(speed)} />
+                </>
+            )}
+            <button type="button" id="anew" disabled={store.isReadOnly} onClick={() => void store.restart()}>
+                Start anew
+            </button>
+            {store.own === undefined && (
+                <div class="seed">
+                    <Field name="Seed" isNumber value={String(store.bench.seed)} onChange={(value) => store.change((bench) => (bench.seed = Math.max(0, Math.trunc(Number(value)) || 0)))} />
+                </div>
+            )}
+            {behind && (
+                <p class="note" role="status">
+                    This machine reaches {frame.reached.toFixed(frame.reached < 1 ? 2 : 1)} × of {frame.wished} ×: the times shown are those of the run, not of the clock on the wall.
+                </p>
+            )}
+        </div>
+    );
+}
+
+/** The page. */
+function Page({ store }: { store: Store }) {
+    const [, draw] = useReducer((count: number) => count + 1, 0);
+    const [step, setStep] = useState<number | undefined>(undefined);
+    const hand = useMemo(() => new Hand(), []);
+    const calm = useMemo(() => matchMedia("(prefers-reduced-motion: reduce)"), []);
+    useEffect(() => {
+        const forget = store.listen(() => draw(undefined));
+        const timer = setInterval(() => store.sides.length > 0 && draw(undefined), calm.matches ? DRAWN.calm : DRAWN.usual);
+        return () => {
+            forget();
+            clearInterval(timer);
+        };
+    }, [store]);
+    const world = WORLDS[store.served?.world ?? "sim"];
+    const begin = (): void => {
+        const [preset] = TOUR;
+        if (preset) store.set(structuredClone(preset.bench));
+        setStep(0);
+    };
+    return (
+        <>
+            <header>
+                <h1>quell</h1>
+                <p class="lead">What a queue does to the people behind a link</p>
+                <p class="world" title={store.served?.kernel ?? undefined}>
+                    {world}
+                    {store.served?.kernel ? `, ${store.served.kernel}` : ""}
+                </p>
+                {!store.isReadOnly && (
+                    <button type="button" id="tour" onClick={begin}>
+                        Tour
+                    </button>
+                )}
+            </header>
+            {store.problem && (
+                <div class="problem" role="alert">
+                    <p>{store.problem}</p>
+                    <button type="button" onClick={() => (store.isLost ? void store.restart() : store.forgive())}>
+                        {store.isLost ? "Start anew" : "Close"}
+                    </button>
+                </div>
+            )}
+            {step !== undefined && <Tour store={store} step={step} onStep={setStep} />}
+            {store.own === undefined && step === undefined && !store.isReadOnly && <Presets store={store} />}
+            <main>
+                <aside aria-label="Controls">
+                    <Clock store={store} />
+                    {store.own === undefined && !store.isReadOnly ? <Controls store={store} /> : <OwnControls store={store} />}
+                    <Share store={store} />
+                </aside>
+                <div class={store.sides.length > 1 ? "columns two" : "columns"}>
+                    {store.sides.map((side, place) => (
+                        <Column key={place} store={store} side={side} place={place} calm={calm.matches} hand={hand} />
+                    ))}
+                    {store.sides.length === 0 && !store.problem && <p class="note">Starting…</p>}
+                </div>
+            </main>
+            <footer>
+                <p>
+                    {world === "modelled TCP"
+                        ? "Everything here is computed by quell's simulator: its queues are the ones that move real packets, its TCP is a model of Linux's."
+                        : "Everything here was measured by quell."}{" "}
+                    Percentiles need 100 packets or items; where there are fewer, none is shown. Both sides of a comparison have the same random plan.
+                    {store.frame ? ` Time of the run: ${time(store.frame.now)}.` : ""}
+                </p>
+            </footer>
+        </>
+    );
+}
+
+const store = new Store();
+const place = document.getElementById("page");
+if (place) {
+    place.replaceChildren();
+    render(<Page store={store} />, place);
+    void store.begin();
+}

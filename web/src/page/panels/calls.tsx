@@ -1,0 +1,55 @@
+// Calls and games: how a call sounds, and which of their packets come late.
+
+import { quantile } from "../../history.js";
+import { Chart, type Dot } from "../chart.js";
+import { Legend, Panel, type Figure, type Shown } from "../panel.js";
+import { groupColour, time } from "../words.js";
+
+/** Late packets are shown so long, in ns. */
+const STRIP = 30e9;
+
+/** In words what an R factor means to those who call (G.107, annex B). */
+export function sounds(r: number): string {
+    if (r >= 90) return "very satisfied";
+    if (r >= 80) return "satisfied";
+    if (r >= 70) return "some dissatisfied";
+    if (r >= 60) return "many dissatisfied";
+    return "nearly all dissatisfied";
+}
+
+/** The panel. */
+export function Calls({ history }: Shown) {
+    const windows = history.events.filter(({ kind }) => kind === "interval");
+    const isOne = (name: string): boolean => /(^|-)(call|voice|game)$/.test(name);
+    const parties = history.groups
+        .map(({ name }, place) => ({ name, place, colour: groupColour(name, place), packets: history.packets.filter(({ group }) => group === place) }))
+        .filter(({ name, place, packets }) => packets.length > 0 && (isOne(name) || windows.some(({ group }) => group === place)));
+    const figures = parties.flatMap(({ name, place, colour, packets }): Figure[] => {
+        const heard = windows.filter(({ group }) => group === place).at(-1);
+        const delays = packets.filter(({ dropped }) => !dropped).map(({ delay, weight }) => ({ value: delay, weight }));
+        const list: Figure[] = [{ what: `${name}: queue P99`, value: time(delays.length < 100 ? undefined : quantile(delays, 0.99)), colour }];
+        if (heard) list.unshift({ what: `${name}: R`, value: (heard.value / 100).toFixed(1), colour, note: `${sounds(heard.value / 100)}, last 10 s` });
+        return list;
+    });
+    const from = Math.max(0, history.now - STRIP);
+    const dots = parties.flatMap(({ colour, packets }) =>
+        packets
+            .filter(({ time }) => time >= from)
+            .map(({ time, delay, dropped }): Dot => ({ x: time / 1e9, y: Math.max(delay / 1e6, 0.01), colour: dropped ? "--ink" : colour, strength: 0.8, cross: dropped })),
+    );
+    return (
+        <Panel id="calls" title="Call and game" figures={figures}>
+            <Chart
+                name="What packets of calls and games wait in the queue, last 30 s"
+                text={figures.map(({ what, value }) => `${what} ${value}`).join(", ") || "no packets yet"}
+                x={{ label: "time, s", from: from / 1e9, to: Math.max(from + STRIP, history.now) / 1e9, written: (value) => value.toFixed(0) }}
+                y={{ label: "delay, ms", log: true, from: 0.01, to: 1_000 }}
+                lines={[]}
+                data={[[]]}
+                dots={dots}
+                height={160}
+            />
+            <Legend of={parties} />
+        </Panel>
+    );
+}

@@ -1,0 +1,233 @@
+// What the page knows, and what it asks: the bench that is set up, the runs that go on, what they have told.
+
+import { difference, fragment, fromFragment, MOST, queueChanges, scenario, type Bench } from "../bench.js";
+import type { Catalogue } from "../catalogue.js";
+import type { About, Files } from "../engine.js";
+import { History, type Event } from "../history.js";
+import type { Frame } from "../pace.js";
+import type { Told } from "../session.js";
+import { server, served, token, worker, type Connection, type Served } from "./connection.js";
+
+/** The fastest that the page's link can become while it runs. */
+const FASTEST = 1e9;
+
+/** A run that is shown. */
+export interface Side {
+    about: About;
+    history: History;
+    /** What repeats it. */
+    scenario: string;
+    files?: Files;
+}
+
+/** What the page knows. */
+export class Store {
+    bench: Bench;
+    /** A scenario that is no bench: the server's, or the address's. */
+    own: string | undefined;
+    /** What was changed of it, with `--set` or while it ran. */
+    sides: Side[] = [];
+    frame: Frame | undefined;
+    speed = 1;
+    isPlaying = true;
+    catalogue: Catalogue | undefined;
+    served: Served | undefined;
+    /** What is wrong, in words. */
+    problem: string | undefined;
+    /** Nothing goes on any more. */
+    isLost = false;
+    cause: { event: Event; side: number } | undefined;
+    /** Values of live parameters of queues, by their keys. */
+    readonly parameters = new Map<string, string>();
+    #connection: Connection | undefined;
+    #listeners = new Set<() => void>();
+    #token: string | null = null;
+    #changed: number | undefined;
+    /** Whether what was asked last are changes of the bench. */
+    #isChanging = false;
+
+    constructor() {
+        this.#token = token();
+        const words = new URLSearchParams(location.hash.slice(1));
+        const { bench, problems } = fromFragment(location.hash);
+        this.bench = bench;
+        this.own = words.get("scenario") ?? undefined;
+        if (problems.length > 0) this.problem = `The address has what this page does not know: ${problems.join(", ")}`;
+    }
+
+    /** Whether the world cannot be paused or run faster. */
+    get isRealTime(): boolean {
+        return this.served?.mode === "live";
+    }
+
+    /** Whether nothing can be changed. */
+    get isReadOnly(): boolean {
+        return this.served?.mode === "result" || this.served?.mode === "virtual" || this.served?.read_only === true;
+    }
+
+    /** Calls `listener` after each change. */
+    listen(listener: () => void): () => void {
+        this.#listeners.add(listener);
+        return () => this.#listeners.delete(listener);
+    }
+
+    /** Connects, and starts what the address or the server says. */
+    async begin(): Promise<void> {
+        if (this.#token) this.served = await served(this.#token);
+        if (this.served?.scenario) this.own = this.served.scenario;
+        try {
+            const inPage = !this.served || (this.served.mode === "sim" && this.served.wasm);
+            this.#connection = inPage ? await worker((told) => this.#hear(told)) : server(this.#token ?? "", (told) => this.#hear(told));
+        } catch (error) {
+            const why = error instanceof Error ? error.message : String(error);
+            this.problem = `${why}. Open the address that quell serve printed, or serve this folder by any web server.`;
+            this.isLost = true;
+            return this.tell();
+        }
+        this.#connection.ask({ ask: "catalogue" });
+        if (this.served?.mode === "result" || this.served?.mode === "virtual") this.speed = this.served.speed ?? 1;
+        else this.open();
+        if (!this.isRealTime) this.#connection.ask({ ask: "speed", speed: this.speed });
+        this.tell();
+    }
+
+    /** Starts anew. */
+    open(): void {
+        this.#isChanging = false;
+        this.cause = undefined;
+        this.parameters.clear();
+        const own = this.own;
+        const text = own ?? scenario(this.bench);
+        const runs = own === undefined ? queueChanges(this.bench) : [[]];
+        this.#connection?.ask({
+            ask: "open",
+            scenario: text,
+            runs,
+            ...(own === undefined ? { seed: this.bench.seed, moreFlows: MOST.flows, fastest: FASTEST } : {}),
+        });
+    }
+
+    /** Sets up another bench: by changes if that can be done while it runs, else anew. */
+    set(bench: Bench): void {
+        const changes = this.own === undefined && !this.isLost ? difference(this.bench, bench, this.sides[0]?.about.groups ?? []) : undefined;
+        const wasOwn = this.own !== undefined;
+        this.own = undefined;
+        this.bench = bench;
+        if (changes && !wasOwn && this.sides.length > 0) {
+            this.#isChanging = true;
+            for (const { key, value } of changes) this.#connection?.ask({ ask: "change", key, value });
+        } else this.open();
+        this.#remember();
+        this.tell();
+    }
+
+    /** Changes a part of the bench. */
+    change(act: (bench: Bench) => void): void {
+        const bench = structuredClone(this.bench);
+        act(bench);
+        this.set(bench);
+    }
+
+    /** Changes a key of one run, or of all. */
+    put(key: string, value: string, run?: number): void {
+        this.#isChanging = false;
+        this.parameters.set(run === undefined ? key : `${run}:${key}`, value);
+        this.#connection?.ask({ ask: "change", key, value, ...(run === undefined ? {} : { run }) });
+        this.tell();
+    }
+
+    /** Goes on at another speed; 0 is a pause. */
+    pace(speed: number, isPlaying = this.isPlaying): void {
+        this.speed = speed;
+        this.isPlaying = isPlaying;
+        this.#connection?.ask({ ask: "speed", speed: isPlaying ? speed : 0 });
+        this.tell();
+    }
+
+    /** Goes on by `ns`, and pauses there. */
+    step(ns: number): void {
+        this.pace(this.speed, false);
+        this.#connection?.ask({ ask: "step", step: ns });
+    }
+
+    /** Ends the runs, and asks for their results. */
+    finish(): void {
+        this.#connection?.ask({ ask: "finish" });
+    }
+
+    /** Shows why an event took so long; nothing for none. */
+    why(event: Event | undefined, side = 0): void {
+        this.cause = event && { event, side };
+        this.tell();
+    }
+
+    /** Says what is wrong no longer. */
+    forgive(): void {
+        this.problem = undefined;
+        this.tell();
+    }
+
+    tell(): void {
+        for (const listener of this.#listeners) listener();
+    }
+
+    /** The address follows the bench, a little later: browsers allow few changes in a second. */
+    #remember(): void {
+        clearTimeout(this.#changed);
+        this.#changed = setTimeout(() => {
+            const words = this.own === undefined ? fragment(this.bench) : new URLSearchParams({ scenario: this.own }).toString();
+            history.replaceState(null, "", `#${words}`);
+        }, 300) as unknown as number;
+    }
+
+    #hear(told: Told): void {
+        switch (told.told) {
+            case "opened":
+                this.problem = undefined;
+                this.sides = told.runs.map((about) => ({ about, history: new History(about), scenario: about.scenario }));
+                break;
+            case "rows":
+                this.frame = told.frame;
+                told.runs.forEach((news, place) => this.sides[place]?.history.hear(news, told.frame.now));
+                // Rows are told often; the page is drawn in its own time.
+                return;
+            case "changed": {
+                const side = this.sides[told.run];
+                if (side) side.scenario = told.scenario;
+                break;
+            }
+            case "catalogue":
+                this.catalogue = told.catalogue;
+                break;
+            case "finished":
+                this.isPlaying = false;
+                told.runs.forEach((files, place) => {
+                    const side = this.sides[place];
+                    if (side) side.files = files;
+                });
+                break;
+            case "refused":
+                // A change that cannot be made while the run goes on is a bench of its own.
+                if (this.#isChanging && this.own === undefined) return this.open();
+                this.problem = told.why;
+                break;
+            case "ended":
+                this.problem = `${told.why}. Start anew to go on.`;
+                this.isLost = true;
+        }
+        this.tell();
+    }
+
+    /** After an end: a new Worker or stream, and the same bench. */
+    async restart(): Promise<void> {
+        if (this.isLost) {
+            this.#connection?.close();
+            this.isLost = false;
+            this.problem = undefined;
+            await this.begin();
+        } else this.open();
+        this.frame = undefined;
+        this.pace(this.speed);
+    }
+}
+

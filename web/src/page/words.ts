@@ -1,0 +1,55 @@
+// Numbers as people read them, and colours of groups and queues.
+
+/** A time in ns: `14.2 ms`. */
+export function time(ns: number | undefined): string {
+    if (ns === undefined || Number.isNaN(ns)) return "–";
+    if (ns >= 1e9) return `${(ns / 1e9).toFixed(2)} s`;
+    if (ns >= 1e8) return `${(ns / 1e6).toFixed(0)} ms`;
+    if (ns >= 1e7) return `${(ns / 1e6).toFixed(1)} ms`;
+    return `${(ns / 1e6).toFixed(2)} ms`;
+}
+
+/** A rate in bit/s: `8.11 Mbit/s`. */
+export function rate(bps: number): string {
+    for (const [unit, size] of [["Gbit/s", 1e9], ["Mbit/s", 1e6], ["kbit/s", 1e3]] as const) {
+        if (bps >= size) return `${Number((bps / size).toPrecision(3))} ${unit}`;
+    }
+    return `${Math.round(bps)} bit/s`;
+}
+
+/** A share: `1.25 %`. */
+export function share(part: number): string {
+    const percent = 100 * part;
+    return Number.isFinite(percent) ? `${percent >= 10 ? percent.toFixed(0) : percent.toFixed(2)} %` : "–";
+}
+
+/** Bytes: `14.5 kB`. */
+export function size(bytes: number): string {
+    if (bytes >= 1e6) return `${Number((bytes / 1e6).toPrecision(3))} MB`;
+    return bytes >= 1e3 ? `${Number((bytes / 1e3).toPrecision(3))} kB` : `${bytes} B`;
+}
+
+const OTHERS = ["--third", "--fourth", "--fifth", "--sixth"] as const;
+
+/** The colour of a group: that of its user, or one in turn. */
+export function groupColour(name: string, place: number): string {
+    if (name === "l4s" || name.startsWith("l4s-")) return "--l4s";
+    if (name === "classic" || name.startsWith("classic-")) return "--classic";
+    if (name === "udp") return "--third";
+    return ["--classic", "--l4s", ...OTHERS][place % 6] ?? "--third";
+}
+
+/** The colour of a queue. */
+export function queueColour(name: string, place: number): string {
+    if (name === "l4s") return "--l4s";
+    if (name === "classic") return "--classic";
+    return ["--third", ...OTHERS][place % 5] ?? "--third";
+}
+
+/** The user that a group belongs to, where a bench made it. */
+export function userOf(name: string): "classic" | "l4s" | undefined {
+    return /^(classic|l4s)(-|$)/.exec(name)?.[1] as "classic" | "l4s" | undefined;
+}
+
+/** How people call the users. */
+export const USER_NAMES = { classic: "Classic", l4s: "L4S" } as const;

@@ -1,0 +1,420 @@
+// The page in a real browser: PAGE is its folder, QUELL the program, CHROMIUM the browser.
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { after, before, test } from "node:test";
+import axe from "axe-core";
+import { chromium } from "playwright-core";
+import { demonstration, fragment, PRESETS, TOUR } from "../lib/bench.js";
+
+const FOLDER = process.env.PAGE ?? "";
+const skip = existsSync(join(FOLDER, "quell.wasm")) ? false : "the page has no quell.wasm";
+const TYPES = { html: "text/html", js: "text/javascript", css: "text/css", wasm: "application/wasm", txt: "text/plain" };
+const POLICY = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; img-src 'self' data:; connect-src 'self'; worker-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
+
+let browser;
+let server;
+let base;
+
+before(async () => {
+    if (skip) return;
+    browser = await chromium.launch({ executablePath: process.env.CHROMIUM, args: ["--no-sandbox"] });
+    server = createServer((question, answer) => {
+        const name = question.url === "/" ? "index.html" : question.url.slice(1);
+        const file = join(FOLDER, name);
+        if (name.includes("..") || !existsSync(file)) return void answer.writeHead(404).end();
+        answer.writeHead(200, { "content-type": TYPES[name.split(".").pop()], "content-security-policy": POLICY });
+        answer.end(readFileSync(file));
+    });
+    await new Promise((done) => server.listen(0, "127.0.0.1", done));
+    base = `http://127.0.0.1:${server.address().port}/`;
+});
+
+after(async () => {
+    await browser?.close();
+    server?.close();
+});
+
+/** Opens the page, acts on it, and looks that nothing went wrong: no error, no violation of the policy, no request to elsewhere. */
+async function withPage(address, act, options = {}) {
+    const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
+    const page = await context.newPage();
+    const wrong = [];
+    page.on("pageerror", (error) => wrong.push(`error: ${error.message}`));
+    page.on("console", (message) => ["error", "warning"].includes(message.type()) && wrong.push(`console: ${message.text()}`));
+    page.on("request", (request) => {
+        if (!/^(data|blob|file):/.test(request.url()) && !request.url().startsWith(base)) wrong.push(`request: ${request.url()}`);
+    });
+    await page.goto(/^file:/.test(address) ? address : base + address);
+    await page.waitForSelector(".panel, .problem");
+    await act(page);
+    await context.close();
+    assert.deepEqual(wrong, []);
+}
+
+/** The time of the run in seconds. */
+const now = async (page) => parseFloat(await page.textContent(".now"));
+/** The run is at least at this time; it runs as fast as the machine can until then. */
+async function reach(page, seconds) {
+    await page.waitForFunction((seconds) => parseFloat(document.querySelector(".now")?.textContent ?? "0") >= seconds, seconds, { timeout: 120_000 });
+}
+const fast = (page) => setRange(page, "Speed", 1_000);
+/** Moves a slider to a place of its own scale, as a hand does. */
+async function setRange(page, name, place) {
+    await page.getByRole("slider", { name, exact: true }).evaluate((slider, place) => {
+        slider.value = place;
+        slider.dispatchEvent(new Event("input", { bubbles: true }));
+    }, place);
+}
+const said = (page, panel) => page.locator(`#${panel} [role=img]`).evaluateAll((all) => all.map((one) => one.getAttribute("aria-label")).join("\n"));
+const big = (page, panel) => page.locator(`#${panel} dd`).allTextContents();
+
+for (const preset of [...PRESETS, ...TOUR]) {
+    test(`${preset.name} fills its panels`, { skip }, () =>
+        withPage(`#${fragment(preset.bench)}`, async (page) => {
+            await fast(page);
+            await reach(page, 12);
+            assert.equal(await page.locator(".problem").count(), 0);
+            const users = Object.values(preset.bench.users);
+            const has = (...extras) => users.some((user) => user.extras.some((extra) => extras.includes(extra)));
+            const expected = {
+                web: users.some(({ items }) => items > 0),
+                panorama: has("panorama"),
+                film: has("film"),
+                calls: has("call", "game"),
+                delay: true,
+                fairness: true,
+                figures: true,
+            };
+            for (const [panel, wanted] of Object.entries(expected)) assert.equal(await page.locator(`#${panel}`).count(), wanted ? 1 : 0, panel);
+            await page.locator("#play").click();
+            for (const panel of ["web", "film", "calls", "delay", "fairness"].filter((panel) => expected[panel])) {
+                assert.doesNotMatch(await said(page, panel), /: (no|nothing) /, panel);
+                // Something is drawn: dots or lines in a colour of the data, not of the grid.
+                const inks = await page.locator(`#${panel} canvas`).evaluateAll((all) =>
+                    all.map((canvas) => {
+                        const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+                        let coloured = 0;
+                        for (let at = 0; at < data.length; at += 4) {
+                            const [r, g, b, a] = data.slice(at, at + 4);
+                            if (a > 60 && Math.max(r, g, b) - Math.min(r, g, b) > 60) coloured++;
+                        }
+                        return coloured;
+                    }),
+                );
+                for (const ink of inks) assert.ok(ink > 20, `${panel}: ${inks}`);
+            }
+            if (expected.panorama) await page.waitForSelector("#panorama dd");
+        }),
+    );
+}
+
+test("each slider and choice changes what is measured", { skip }, () =>
+    withPage("", async (page) => {
+        await fast(page);
+        const utilised = async () => (await page.locator("#figures tbody").nth(1).locator("tr").allTextContents()).join("\n");
+        const rates = async () => {
+            const rows = await page.locator("#figures tbody").nth(1).locator("tr").evaluateAll((rows) => rows.map((row) => [...row.children].map((cell) => cell.textContent)));
+            const scale = { kbit: 1e3, Mbit: 1e6, Gbit: 1e9, bit: 1 };
+            const bits = (text) => { const [, number, unit] = /([0-9.]+) (\w?bit)/.exec(text); return number * scale[unit]; };
+            return Object.fromEntries(rows.map(([name, flows, rate]) => [name, { flows: Number(flows), rate: bits(rate) }]));
+        };
+        const later = async (seconds = 15) => reach(page, (await now(page)) + seconds);
+        await later();
+        assert.deepEqual(Object.keys(await rates()), ["classic", "classic-web", "l4s", "l4s-web"], await utilised());
+
+        // Rate, live: the clock goes on.
+        const before = await now(page);
+        await setRange(page, "Rate", 100);
+        await later();
+        assert.ok((await now(page)) > before);
+        const slow = Object.values(await rates()).reduce((sum, { rate }) => sum + rate, 0);
+        assert.ok(slow > 7e6 && slow < 10e6, `${slow}`);
+        await setRange(page, "Rate", 200);
+        await later();
+        const quick = Object.values(await rates()).reduce((sum, { rate }) => sum + rate, 0);
+        assert.ok(quick > 60e6 && quick < 100e6, `${quick}`);
+
+        // Downloads, live, down to none and back.
+        await setRange(page, "L4S: downloads", 0);
+        await later();
+        assert.equal((await rates()).l4s, undefined);
+        await setRange(page, "L4S: downloads", 7);
+        await later();
+        assert.equal((await rates()).l4s.flows, 7);
+
+        // Web items, live.
+        await setRange(page, "Classic: web items per second", 100);
+        await later();
+        const web = await rates();
+        assert.ok(web["classic-web"].rate > 4 * web["l4s-web"].rate, JSON.stringify(web));
+        assert.ok((await now(page)) > 75, "nothing so far started the run anew");
+
+        // What cannot change starts the run anew: RTT, datagrams, queue, control, applications.
+        await setRange(page, "Base RTT", 200);
+        await later();
+        const [, , , rtt] = await page.locator("#figures tbody").nth(1).locator("tr").first().locator("td").allTextContents();
+        assert.ok(parseFloat(rtt) >= 100, rtt);
+        await setRange(page, "Unresponsive UDP", 50);
+        await later(10);
+        assert.ok((await rates()).udp.rate > 40e6);
+        await page.getByLabel("Queue", { exact: true }).selectOption("pie");
+        await later(5);
+        assert.deepEqual(await page.locator("#figures tbody").first().locator("th").allTextContents(), ["queue"]);
+        await page.getByLabel("L4S: congestion control").selectOption("bbr3");
+        assert.equal(await page.getByLabel("L4S: ECN").inputValue(), "off");
+        await page.locator(".user.classic").getByLabel("voice call").check();
+        await later(15);
+        assert.equal(await page.locator("#calls").count(), 1);
+        assert.ok(new URL(page.url()).hash.includes("bbr3"));
+    }),
+);
+
+test("a parameter of a queue changes while it runs", { skip }, () =>
+    withPage(`#${fragment({ ...demonstration(), queues: ["pie"] })}`, async (page) => {
+        await fast(page);
+        await page.getByText("Parameters of pie").click();
+        await reach(page, 15);
+        const mean = async () => parseFloat((await page.locator("#figures tbody").first().locator("td").nth(3).textContent()) ?? "");
+        const usual = await mean();
+        await setRange(page, "target", 770);
+        await reach(page, (await now(page)) + 30);
+        const long = await mean();
+        assert.ok(long > 1.5 * usual, `${usual} ${long}`);
+        await page.locator("[data-copy]").first().click();
+        assert.equal(await page.locator(".problem").count(), 0);
+    }),
+);
+
+test("two queues run side by side on one clock, with the same plan", { skip }, () =>
+    withPage(`#${fragment({ ...demonstration(), queues: ["fifo:limit=100ms", "dualpi2"] })}`, async (page) => {
+        await fast(page);
+        await reach(page, 20);
+        assert.deepEqual(await page.locator(".queue-name").allTextContents(), ["fifo:limit=100ms", "dualpi2"]);
+        const [plain, dual] = await page.locator(".column").evaluateAll((all) => all.map((one) => [...one.querySelectorAll("#delay dd, [id=delay] dd")].map((dd) => parseFloat(dd.textContent))));
+        assert.ok(plain[0] > 90 && plain[0] <= 101, `${plain}`);
+        assert.ok(dual[0] < 10 && dual[1] < 80, `${dual}`);
+    }),
+);
+
+test("what is copied is a scenario that quell takes, changes included", { skip }, () =>
+    withPage("", async (page) => {
+        await fast(page);
+        await reach(page, 5);
+        await setRange(page, "Rate", 130);
+        await reach(page, (await now(page)) + 5);
+        await page.locator("#play").click();
+        const clipboard = await page.evaluate(() => {
+            window.copied = [];
+            Object.defineProperty(navigator, "clipboard", { value: { writeText: async (text) => void window.copied.push(text) } });
+        });
+        assert.equal(clipboard, undefined);
+        await page.getByRole("button", { name: "Copy as scenario" }).click();
+        const [text] = await page.evaluate(() => window.copied);
+        assert.match(text, /\[\[at\]\]|at = \[/);
+        const folder = mkdtempSync(join(tmpdir(), "quell-page-"));
+        writeFileSync(join(folder, "mine.toml"), text);
+        execFileSync(process.env.QUELL, ["check", join(folder, "mine.toml")]);
+        rmSync(folder, { recursive: true });
+    }),
+);
+
+test("without a clipboard the scenario is shown; a run that ends has a summary", { skip }, () =>
+    withPage("", async (page) => {
+        await fast(page);
+        await reach(page, 3);
+        await page.evaluate(() => Object.defineProperty(navigator, "clipboard", { value: undefined }));
+        await page.getByRole("button", { name: "Copy as scenario" }).click();
+        assert.match(await page.getByLabel("Text to copy").inputValue(), /\[\[group\]\]/);
+        await page.getByRole("button", { name: "End, with the summary" }).click();
+        await page.getByText("summary.json", { exact: true }).click();
+        const summary = JSON.parse(await page.getByLabel("summary.json").inputValue());
+        assert.equal(summary.world, "sim");
+        assert.ok(summary.duration_s >= 3);
+    }),
+);
+
+test("pause, step and start anew; the same seed gives the same figures", { skip }, () =>
+    withPage("", async (page) => {
+        await page.locator("#play").click();
+        const paused = await now(page);
+        await page.waitForTimeout(300);
+        assert.equal(await now(page), paused);
+        const figures = async () => {
+            await page.locator("#anew").click();
+            await page.waitForFunction(() => parseFloat(document.querySelector(".now").textContent) === 0);
+            for (const until of [0.1, 0.2, 0.3]) {
+                await page.locator("#step").click();
+                await page.waitForFunction((until) => parseFloat(document.querySelector(".now").textContent) >= until, until);
+            }
+            return page.locator("#figures tbody").allTextContents();
+        };
+        const first = await figures();
+        assert.match(first[0], /l4s[1-9]/);
+        assert.deepEqual(await figures(), first);
+        const stepped = await now(page);
+        await page.locator("#step").click();
+        await page.waitForFunction((before) => parseFloat(document.querySelector(".now").textContent) > before, stepped);
+        assert.equal((await now(page)).toFixed(1), (stepped + 0.1).toFixed(1));
+    }),
+);
+
+test("why an item was slow is told, by mouse and by keyboard", { skip }, () =>
+    withPage(`#${fragment({ ...demonstration(), queues: ["pie"], users: { ...demonstration().users, classic: { control: "cubic", ecn: "off", downloads: 5, items: 100, extras: [] } } })}`, async (page) => {
+        await fast(page);
+        await reach(page, 20);
+        await page.locator("#play").click();
+        await page.locator(".slowest button").first().focus();
+        await page.keyboard.press("Enter");
+        const text = await page.locator("#cause").textContent();
+        assert.match(text, /SYN: the user asks for a connection/);
+        assert.match(text, /last byte of/);
+        // The slowest of two thousand behind PIE lost something.
+        assert.match(text, /sent again|timer|probe/);
+        await page.locator("#cause button").click();
+        assert.equal(await page.locator("#cause").count(), 0);
+    }),
+);
+
+test("the panorama follows the hand after the view latency, and by keys", { skip }, () =>
+    withPage(`#${fragment({ ...PRESETS.find(({ name }) => name === "panorama").bench, queues: ["fifo:limit=200ms"] })}`, async (page) => {
+        await setRange(page, "Speed", 100);
+        await page.waitForSelector("#panorama canvas");
+        await page.locator("#play").click();
+        const view = page.locator("#panorama canvas").first();
+        const picture = () => view.evaluate((canvas) => canvas.toDataURL());
+        const latency = parseFloat(/[0-9.]+/.exec(await view.getAttribute("aria-valuetext"))[0]);
+        assert.ok(latency > 60, `${latency}`);
+        await page.waitForTimeout(500);
+        const still = await picture();
+        await view.focus();
+        await page.keyboard.press("ArrowRight");
+        await page.waitForTimeout(latency + 500);
+        const moved = await picture();
+        assert.notEqual(moved, still);
+        const box = await view.boundingBox();
+        await page.mouse.move(box.x + 200, box.y + 50);
+        await page.mouse.down();
+        await page.mouse.move(box.x + 80, box.y + 50);
+        await page.mouse.up();
+        await page.waitForTimeout(latency + 500);
+        assert.notEqual(await picture(), moved);
+    }),
+);
+
+test("the tour goes from step to step and ends", { skip }, () =>
+    withPage("", async (page) => {
+        await page.locator("#tour").click();
+        for (const [place, { title }] of TOUR.entries()) {
+            assert.equal(await page.textContent("#tour-title"), `${place + 1} of ${TOUR.length}: ${title}`);
+            await reach(page, 0.3);
+            await page.getByRole("button", { name: place + 1 < TOUR.length ? "Next" : "End of the tour" }).click();
+        }
+        assert.equal(await page.locator("#tour-title").count(), 0);
+        assert.equal(await page.locator(".presets").count(), 1);
+    }),
+);
+
+test("every control is reached by the keyboard, and has a name", { skip }, () =>
+    withPage("", async (page) => {
+        const all = await page.locator("button:not(:disabled), input, select, summary, [tabindex='0']").evaluateAll((all) => all.filter((one) => one.checkVisibility()).length);
+        const seen = new Set();
+        for (let step = 0; step < all + 5; step++) {
+            await page.keyboard.press("Tab");
+            seen.add(await page.evaluate(() => {
+                const one = document.activeElement;
+                return `${one.tagName} ${one.id} ${one.getAttribute("aria-label") ?? one.closest("label")?.textContent ?? one.textContent}`.slice(0, 80);
+            }));
+        }
+        for (const name of ["Rate", "Base RTT", "Speed", "L4S: downloads", "Classic: web items per second"]) {
+            assert.ok([...seen].some((one) => one.includes(`INPUT  ${name}`)), `${name}: ${[...seen].join("\n")}`);
+        }
+        const slider = page.getByRole("slider", { name: "L4S: downloads" });
+        await slider.focus();
+        await page.keyboard.press("ArrowRight");
+        assert.equal(await slider.inputValue(), "5");
+        assert.equal(await slider.getAttribute("aria-valuetext"), "5");
+    }),
+);
+
+for (const [name, options] of Object.entries({
+    "a phone": { viewport: { width: 360, height: 740 } },
+    "a wide screen": { viewport: { width: 2560, height: 1200 } },
+    "dark paper": { colorScheme: "dark" },
+})) {
+    test(`no serious finding of accessibility, and nothing beside the screen: ${name}`, { skip }, () =>
+        withPage(`#${fragment({ ...demonstration(), users: { classic: { ...demonstration().users.classic, extras: ["film", "panorama", "call", "game"] }, l4s: demonstration().users.l4s } })}`, async (page) => {
+            await fast(page);
+            await reach(page, 15);
+            await page.locator("#play").click();
+            await page.evaluate(axe.source);
+            const { violations } = await page.evaluate(() => window.axe.run());
+            const serious = violations.filter(({ impact }) => impact === "serious" || impact === "critical");
+            assert.deepEqual(serious.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 120)).join(" | ")}`), []);
+            const [whole, seen] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
+            assert.ok(whole <= seen, `${whole} of ${seen} pixels`);
+        }, options),
+    );
+}
+
+test("where motion is not wanted, the page is drawn once a second", { skip }, () =>
+    withPage("", async (page) => {
+        await reach(page, 0.2);
+        const changes = await page.evaluate(() => new Promise((done) => {
+            let count = 0;
+            const watcher = new MutationObserver(() => count++);
+            watcher.observe(document.querySelector(".now"), { characterData: true, childList: true, subtree: true });
+            setTimeout(() => done(count), 3_500);
+        }));
+        assert.ok(changes >= 1 && changes <= 5, `${changes}`);
+    }, { reducedMotion: "reduce" }),
+);
+
+test("a scenario in the address runs, with what can change of it; a wrong one is refused in words", { skip }, async () => {
+    const text = readFileSync(new URL("../../../scenarios/dualq2015/coexistence.toml", import.meta.url), "utf8");
+    await withPage(`#${new URLSearchParams({ scenario: text })}`, async (page) => {
+        await setRange(page, "Speed", 70);
+        await reach(page, 3);
+        assert.match((await big(page, "delay"))[0], /ms/);
+        await page.getByLabel("Rate of the link").fill("20mbit");
+        await page.getByLabel("Rate of the link").press("Enter");
+        await reach(page, (await now(page)) + 3);
+        assert.equal(await page.locator(".problem").count(), 0);
+        await page.getByLabel("Rate of the link").fill("much");
+        await page.getByLabel("Rate of the link").press("Enter");
+        await page.waitForSelector(".problem");
+        assert.match(await page.textContent(".problem"), /link\.rate/);
+    });
+    const context = await browser.newContext();
+    const page = await context.newPage();
+    await page.goto(`${base}#scenario=schema%20%3D%201`);
+    await page.waitForSelector(".problem");
+    assert.match(await page.textContent(".problem"), /name|link/);
+    await context.close();
+});
+
+test("hostile addresses are told, and do nothing", { skip }, () =>
+    withPage(`#rate=<script>alert(1)</script>&rtt=%3Cimg%20src=x%20onerror=alert(1)%3E&l4s=%00&udp=1e9`, async (page) => {
+        await reach(page, 0.2);
+        assert.equal(await page.locator(".world").textContent(), "modelled TCP");
+    }),
+);
+
+test("a queue that is not known is refused in words, and another one runs", { skip }, () =>
+    withPage(`#queues=${"x".repeat(2_000)}`, async (page) => {
+        assert.match(await page.textContent(".problem"), /queue/);
+        await page.getByLabel("Queue", { exact: true }).selectOption("dualpi2");
+        await reach(page, 0.2);
+        assert.equal(await page.locator(".problem").count(), 0);
+    }),
+);
+
+test("it works from a file system", { skip }, () =>
+    withPage(pathToFileURL(join(FOLDER, "index.html")).href, async (page) => {
+        await reach(page, 1);
+    }),
+);

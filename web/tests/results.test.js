@@ -1,0 +1,241 @@
+// What people see of results: reports and pictures, in the browser of the distribution.
+//
+// QUELL names the program, CHROMIUM the browser.
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { pathToFileURL } from "node:url";
+import { chromium } from "playwright-core";
+
+const QUELL = process.env.QUELL;
+const SCENARIO = `
+schema = 1
+name = "browser"
+description = "Two downloads of each kind, and items of the web."
+[link]
+rate = "20mbit"
+queue = "dualpi2"
+[[group]]
+name = "l4s"
+count = 2
+congestion-control = "dctcp"
+ecn = "ect1"
+rtt = "10ms"
+app = "bulk"
+[[group]]
+name = "items"
+rtt = "10ms"
+app = { kind = "web", preset = "l4s-demo" }
+[[group]]
+name = "film"
+rtt = "10ms"
+app = { kind = "has", preset = "smooth" }
+[[at]]
+time = "6s"
+set = { "link.rate" = "10mbit" }
+[run]
+duration = "12s"
+warmup = "2s"
+`;
+const KINDS = ["overview", "delay", "cdf", "ccdf", "rates", "windows", "signals", "reasons", "backlog", "completion", "levels"];
+
+let folder;
+let browser;
+let report;
+
+before(async () => {
+  folder = mkdtempSync(join(tmpdir(), "quell-browser-"));
+  writeFileSync(join(folder, "s.toml"), SCENARIO);
+  const quell = (...words) => execFileSync(QUELL, words, { cwd: folder, encoding: "utf8" });
+  quell("compare", "s.toml", "--queue", "fifo:limit=100ms,pie,dualpi2", "--out", "r", "--report", "r.html");
+  for (const kind of KINDS) quell("plot", "r", "--kind", kind, "-o", `${kind}.svg`);
+  report = pathToFileURL(join(folder, "r.html")).href;
+  const asRoot = process.getuid() === 0 ? ["--no-sandbox"] : [];
+  browser = await chromium.launch({ executablePath: process.env.CHROMIUM, args: asRoot });
+});
+
+after(async () => {
+  await browser?.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+// A page that reports whatever should not happen.
+async function open(address, options = {}) {
+  const page = await browser.newPage(options);
+  const wrong = [];
+  page.on("pageerror", (error) => wrong.push(`error: ${error}`));
+  page.on("console", (message) => wrong.push(`console: ${message.text()}`));
+  page.on("request", (request) => {
+    if (request.url() !== address) wrong.push(`request: ${request.url()}`);
+  });
+  await page.goto(address);
+  return { page, wrong };
+}
+
+// Pairs of texts of one picture of which one lies over the other.
+const overlaps = () => {
+  const found = [];
+  for (const svg of document.querySelectorAll("svg")) {
+    const texts = [...svg.querySelectorAll("text")].filter((text) => text.textContent !== "");
+    const boxes = texts.map((text) => text.getBoundingClientRect());
+    for (let a = 0; a < boxes.length; a += 1) {
+      for (let b = a + 1; b < boxes.length; b += 1) {
+        const wide = Math.min(boxes[a].right, boxes[b].right) - Math.max(boxes[a].left, boxes[b].left);
+        const high = Math.min(boxes[a].bottom, boxes[b].bottom) - Math.max(boxes[a].top, boxes[b].top);
+        // The boxes of a font are higher than its letters.
+        const slack = 0.3 * Math.min(boxes[a].height, boxes[b].height);
+        if (wide > 1 && high > slack) found.push(`${texts[a].textContent} | ${texts[b].textContent}`);
+      }
+    }
+  }
+  return found;
+};
+
+test("a report asks for nothing and runs without an error", async () => {
+  const { page, wrong } = await open(report);
+  assert.equal(await page.title(), "browser, sim world, seed 1");
+  for (const heading of ["What was asked", "What came out", "What limits trust", "How to repeat it"]) {
+    assert.equal(await page.getByRole("heading", { name: heading }).count(), 1, heading);
+  }
+  assert.equal(await page.locator("figure svg").count(), 8);
+  // Somebody else's script does not run.
+  const ran = await page.evaluate(() => {
+    const script = document.createElement("script");
+    script.textContent = "window.stranger = true";
+    document.body.append(script);
+    return window.stranger === true;
+  });
+  assert.equal(ran, false);
+  const others = wrong.filter((line) => !line.includes("Content Security Policy"));
+  assert.deepEqual(others, []);
+  await page.close();
+});
+
+test("values under the pointer are those of the result", async () => {
+  const { page, wrong } = await open(report);
+  const histograms = JSON.parse(readFileSync(join(folder, "r", "dualpi2", "histograms.json"), "utf8"));
+  const counts = histograms.groups.find((group) => group.name === "l4s").delay_ns;
+  const total = counts.reduce((sum, [, count]) => sum + count, 0);
+  const longer = new Map();
+  let below = 0;
+  for (const [value, count] of counts) {
+    below += count;
+    longer.set(value / 1e6, (100 * (total - below)) / total);
+  }
+  const plot = page.locator('figure[data-plot="plot-ccdf-values"]');
+  const data = JSON.parse(await page.locator("#plot-ccdf-values").textContent());
+  const label = "dualpi2 l4s";
+  const points = data[0].series.find((series) => series.label === label).points;
+  assert.ok(points.length > 20);
+  for (const [x, y] of points) {
+    // Shorter delays are drawn at the end of the logarithmic axis.
+    if (x <= 0.001) continue;
+    const nearest = [...longer.keys()].reduce((a, b) => (Math.abs(b - x) < Math.abs(a - x) ? b : a));
+    assert.ok(Math.abs(nearest - x) < 1e-4 * x && Math.abs(longer.get(nearest) - y) < 1e-4 * y, `${x} ${y}`);
+  }
+  // The pointer in the middle of the panel shows one of these, of every series.
+  const svg = plot.locator("svg");
+  await svg.scrollIntoViewIfNeeded();
+  const box = await svg.boundingBox();
+  const scale = box.width / (await svg.evaluate((one) => one.viewBox.baseVal.width));
+  await page.mouse.move(box.x + (data[0].left + data[0].width / 2) * scale, box.y + (data[0].top + 50) * scale);
+  const told = await plot.locator(".value p").allTextContents();
+  assert.equal(told.length, 1 + data[0].series.length, told.join("; "));
+  const shown = Number(told.find((line) => line.startsWith(`${label}: `)).split(": ")[1]);
+  assert.ok(points.some(([, y]) => Number(y.toPrecision(4)) === shown), String(shown));
+  await page.mouse.move(0, 0);
+  assert.equal(await plot.locator(".value").isVisible(), false);
+  assert.deepEqual(wrong, []);
+  await page.close();
+});
+
+test("the keyboard walks over every picture", async () => {
+  const { page } = await open(report);
+  for (const figure of await page.locator("figure[data-plot]").all()) {
+    await figure.locator("svg").focus();
+    await page.keyboard.press("ArrowRight");
+    const first = await figure.locator(".value").textContent();
+    await page.keyboard.press("ArrowRight");
+    const second = await figure.locator(".value").textContent();
+    assert.notEqual(first, "");
+    assert.notEqual(first, second);
+    await page.keyboard.press("Escape");
+    assert.equal(await figure.locator(".value").isVisible(), false);
+    // For those who do not see it.
+    const name = await figure.locator("svg").evaluate((svg) => svg.querySelector("title").textContent);
+    const description = await figure.locator("svg").evaluate((svg) => svg.querySelector("desc").textContent);
+    assert.ok(name.length > 5 && description.includes(" from "), description);
+  }
+  await page.close();
+});
+
+test("no label lies over another, from 80 to 400 %, and a phone scrolls pictures only", async () => {
+  for (const [width, zoom] of [[1250, 0.8], [1000, 1], [500, 2], [360, 2.8], [250, 4]]) {
+    const { page } = await open(report, { viewport: { width, height: 800 }, deviceScaleFactor: zoom });
+    assert.deepEqual(await page.evaluate(overlaps), [], `${width} wide, ${zoom}`);
+    const beyond = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+    assert.ok(beyond <= 0, `${beyond} beyond ${width}`);
+    await page.close();
+  }
+  for (const kind of KINDS) {
+    const { page } = await open(pathToFileURL(join(folder, `${kind}.svg`)).href);
+    assert.deepEqual(await page.evaluate(overlaps), [], kind);
+    await page.close();
+  }
+});
+
+test("a dark page is dark, and a page without scripts is whole", async () => {
+  for (const [colorScheme, isLight] of [["light", true], ["dark", false]]) {
+    const { page } = await open(report, { colorScheme, javaScriptEnabled: true });
+    const paper = await page.evaluate(() => [
+      getComputedStyle(document.body).backgroundColor,
+      getComputedStyle(document.querySelector("svg .paper")).fill,
+    ]);
+    for (const color of paper) {
+      const brightness = color.match(/\d+/g).slice(0, 3).map(Number).reduce((a, b) => a + b);
+      assert.equal(brightness > 380, isLight, color);
+    }
+    await page.close();
+  }
+  const { page } = await open(report, { javaScriptEnabled: false });
+  assert.equal(await page.locator("figure svg").count(), 8);
+  assert.ok((await page.locator("table").count()) > 4);
+  assert.equal(await page.locator("button:visible").count(), 0);
+  await page.close();
+});
+
+test("a picture has the colours of its series", async () => {
+  const page = await browser.newPage();
+  for (const kind of KINDS) {
+    const svg = readFileSync(join(folder, `${kind}.svg`), "utf8");
+    const colors = new Set([...svg.matchAll(/class="s(\d) series"/g)].map((found) => found[1]));
+    const found = await page.evaluate(async (text) => {
+      const image = new Image();
+      image.src = `data:image/svg+xml;base64,${btoa(unescape(encodeURIComponent(text)))}`;
+      await image.decode();
+      const canvas = document.createElement("canvas");
+      [canvas.width, canvas.height] = [image.width, image.height];
+      const context = canvas.getContext("2d");
+      context.drawImage(image, 0, 0);
+      const pixels = context.getImageData(0, 0, canvas.width, canvas.height).data;
+      let colored = 0;
+      const hues = new Set();
+      for (let at = 0; at < pixels.length; at += 4) {
+        const [red, green, blue] = pixels.slice(at, at + 3);
+        const spread = Math.max(red, green, blue) - Math.min(red, green, blue);
+        if (spread > 100) {
+          colored += 1;
+          hues.add([red, green, blue].map((one) => one >> 5).join());
+        }
+      }
+      return { share: colored / (pixels.length / 4), hues: hues.size };
+    }, svg);
+    assert.ok(colors.size >= 1, kind);
+    assert.ok(found.share > 0.0005 && found.share < 0.5, `${kind}: ${found.share} is coloured`);
+    assert.ok(found.hues >= Math.min(colors.size, 2), `${kind}: ${found.hues} hues`);
+  }
+  await page.close();
+});
