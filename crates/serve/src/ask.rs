@@ -1,0 +1,315 @@
+//! What a page asks: the messages of `web/src/session.ts`, checked. Any bytes give an ask or words why not.
+
+use quell_units::{Rate, Time};
+use quell_watch::Preparation;
+use serde::Deserialize;
+
+/// The most runs that stand side by side.
+const MOST_RUNS: usize = 16;
+/// The most flows that a run is prepared for besides its own, in each group.
+const MOST_FLOWS: u32 = 1_000;
+/// The fastest link that a run is prepared for: 1 Tbit/s.
+const FASTEST: f64 = 1e12;
+/// The longest key or value of a change, in bytes.
+const LONGEST_CHANGE: usize = 4 << 10;
+
+/// The slowest and the fastest speed: simulated seconds in a second.
+pub const SPEEDS: (f64, f64) = (0.1, 100.0);
+
+/// How fast a run goes on.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Speed {
+    /// Simulated seconds in a second; 0 is a pause.
+    Times(f64),
+    /// As fast as the machine can.
+    Most,
+}
+
+impl Speed {
+    /// A number of simulated seconds in a second; 0 or less is a pause, and what is too slow or too fast is as slow or fast as can be.
+    ///
+    /// # Errors
+    ///
+    /// It is no number.
+    pub fn times(number: f64) -> Result<Self, String> {
+        if number.is_nan() {
+            return Err("a speed must be a number".to_owned());
+        }
+        Ok(Self::Times(match number > 0.0 {
+            true => number.clamp(SPEEDS.0, SPEEDS.1),
+            false => 0.0,
+        }))
+    }
+
+    /// As it is written on a command line: `2`, `2x`, `max`.
+    ///
+    /// # Errors
+    ///
+    /// It is neither.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        if text == "max" {
+            return Ok(Self::Most);
+        }
+        let (slowest, fastest) = SPEEDS;
+        let number = text.strip_suffix('x').unwrap_or(text).parse().ok();
+        let number = number.filter(|number| (slowest..=fastest).contains(number));
+        number
+            .map(Self::Times)
+            .ok_or_else(|| format!("must be from {slowest} to {fastest}, or max"))
+    }
+
+    /// Whether nothing goes on.
+    pub(crate) fn is_pause(self) -> bool {
+        self == Self::Times(0.0)
+    }
+
+    /// As JSON has it.
+    pub(crate) fn json(self) -> serde_json::Value {
+        match self {
+            Self::Times(times) => times.into(),
+            Self::Most => "max".into(),
+        }
+    }
+}
+
+/// Starts runs anew.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Opening {
+    pub(crate) scenario: String,
+    /// The changes of each run.
+    pub(crate) runs: Vec<Vec<String>>,
+    pub(crate) seed: Option<u64>,
+    pub(crate) preparation: Preparation,
+}
+
+/// What a page asks.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Ask {
+    Open(Opening),
+    Speed(Speed),
+    Step(Time),
+    Change {
+        key: String,
+        value: String,
+        run: Option<usize>,
+    },
+    Finish,
+}
+
+/// The same as it comes.
+#[derive(Debug, Deserialize)]
+#[serde(tag = "ask", rename_all = "lowercase", deny_unknown_fields)]
+enum Sent {
+    Open {
+        scenario: String,
+        runs: Vec<Vec<String>>,
+        #[serde(default)]
+        seed: Option<u64>,
+        #[serde(default, rename = "moreFlows")]
+        more_flows: u32,
+        #[serde(default)]
+        fastest: f64,
+    },
+    Speed {
+        speed: Times,
+    },
+    Step {
+        step: f64,
+    },
+    Change {
+        key: String,
+        value: String,
+        #[serde(default)]
+        run: Option<usize>,
+    },
+    Finish {},
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum Times {
+    Number(f64),
+    Word(String),
+}
+
+impl Ask {
+    /// Reads the body of a request.
+    pub(crate) fn read(body: &[u8]) -> Result<Self, String> {
+        let sent = serde_json::from_slice(body);
+        match sent.map_err(|error| format!("this is no request that quell knows: {error}"))? {
+            Sent::Open {
+                scenario,
+                runs,
+                seed,
+                more_flows,
+                fastest,
+            } => {
+                let preparation = prepared(&runs, more_flows, fastest)?;
+                Ok(Self::Open(Opening {
+                    scenario,
+                    runs,
+                    seed,
+                    preparation,
+                }))
+            }
+            Sent::Speed {
+                speed: Times::Number(number),
+            } => Speed::times(number).map(Self::Speed),
+            Sent::Speed {
+                speed: Times::Word(word),
+            } => match word.as_str() {
+                "max" => Ok(Self::Speed(Speed::Most)),
+                _ => Err("a speed must be a number, or max".to_owned()),
+            },
+            Sent::Step { step } if step >= 0.0 => Ok(Self::Step(Time::from_nanos(step as u64))),
+            Sent::Step { .. } => Err("a step must be a number of ns".to_owned()),
+            Sent::Change { key, value, run } => {
+                if key.len().max(value.len()) > LONGEST_CHANGE {
+                    return Err(format!(
+                        "a key or value may have {LONGEST_CHANGE} bytes at most"
+                    ));
+                }
+                Ok(Self::Change { key, value, run })
+            }
+            Sent::Finish {} => Ok(Self::Finish),
+        }
+    }
+}
+
+fn prepared(runs: &[Vec<String>], more_flows: u32, fastest: f64) -> Result<Preparation, String> {
+    if !(1..=MOST_RUNS).contains(&runs.len()) {
+        return Err(format!(
+            "{} runs are not between 1 and {MOST_RUNS}",
+            runs.len()
+        ));
+    }
+    if more_flows > MOST_FLOWS {
+        return Err(format!(
+            "{more_flows} more flows are too many: {MOST_FLOWS} at most"
+        ));
+    }
+    if !(0.0..=FASTEST).contains(&fastest) {
+        return Err(format!(
+            "a link of {fastest} bit/s is too fast: {FASTEST} at most"
+        ));
+    }
+    Ok(Preparation {
+        flows: more_flows,
+        rate: (fastest > 0.0).then(|| Rate::from_bps(fastest as u64)),
+    })
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<Ask, String> {
+        Ask::read(text.as_bytes())
+    }
+
+    #[test]
+    fn reads_each_ask_of_a_page() {
+        let open = r#"{"ask":"open","scenario":"s","runs":[[],["link.rate=1mbit"]],"seed":3,"moreFlows":4,"fastest":1e9}"#;
+        let expected = Opening {
+            scenario: "s".to_owned(),
+            runs: vec![vec![], vec!["link.rate=1mbit".to_owned()]],
+            seed: Some(3),
+            preparation: Preparation {
+                flows: 4,
+                rate: Some(Rate::from_bps(1_000_000_000)),
+            },
+        };
+        assert_eq!(read(open), Ok(Ask::Open(expected)));
+        let change = |run| Ask::Change {
+            key: "k".to_owned(),
+            value: "v".to_owned(),
+            run,
+        };
+        for (text, expected) in [
+            (
+                r#"{"ask":"speed","speed":0.5}"#,
+                Ask::Speed(Speed::Times(0.5)),
+            ),
+            (
+                r#"{"ask":"speed","speed":-1}"#,
+                Ask::Speed(Speed::Times(0.0)),
+            ),
+            (
+                r#"{"ask":"speed","speed":1e300}"#,
+                Ask::Speed(Speed::Times(100.0)),
+            ),
+            (r#"{"ask":"speed","speed":"max"}"#, Ask::Speed(Speed::Most)),
+            (
+                r#"{"ask":"step","step":1e6}"#,
+                Ask::Step(Time::from_millis(1)),
+            ),
+            (r#"{"ask":"change","key":"k","value":"v"}"#, change(None)),
+            (
+                r#"{"ask":"change","key":"k","value":"v","run":1}"#,
+                change(Some(1)),
+            ),
+            (r#"{"ask":"finish"}"#, Ask::Finish),
+        ] {
+            assert_eq!(read(text), Ok(expected), "{text}");
+        }
+    }
+
+    #[test]
+    fn refuses_what_no_page_asks_in_words() {
+        let many = format!(
+            r#"{{"ask":"open","scenario":"s","runs":[{}]}}"#,
+            vec!["[]"; 17].join(",")
+        );
+        let long = format!(
+            r#"{{"ask":"change","key":"{}","value":"v"}}"#,
+            "k".repeat(5_000)
+        );
+        for (text, why) in [
+            ("", "no request"),
+            ("null", "no request"),
+            ("[]", "no request"),
+            (r#"{"ask":"delete"}"#, "unknown variant"),
+            (r#"{"ask":"finish","more":1}"#, "more"),
+            (r#"{"ask":"step"}"#, "step"),
+            (r#"{"ask":"step","step":-1}"#, "must be a number of ns"),
+            (r#"{"ask":"speed","speed":"fast"}"#, "or max"),
+            (
+                r#"{"ask":"open","scenario":"s","runs":[]}"#,
+                "between 1 and 16",
+            ),
+            (&many, "between 1 and 16"),
+            (
+                r#"{"ask":"open","scenario":"s","runs":[[]],"moreFlows":1001}"#,
+                "too many",
+            ),
+            (
+                r#"{"ask":"open","scenario":"s","runs":[[]],"fastest":1e13}"#,
+                "too fast",
+            ),
+            (
+                r#"{"ask":"open","scenario":"s","runs":[[]],"seed":-1}"#,
+                "no request",
+            ),
+            (&long, "bytes at most"),
+        ] {
+            let error = read(text).unwrap_err();
+            assert!(error.contains(why), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn speeds_of_a_command_line_are_within_bounds() {
+        for (text, expected) in [
+            ("1", Some(Speed::Times(1.0))),
+            ("0.5x", Some(Speed::Times(0.5))),
+            ("max", Some(Speed::Most)),
+            ("0", None),
+            ("101", None),
+            ("NaN", None),
+            ("fast", None),
+        ] {
+            assert_eq!(Speed::parse(text).ok(), expected, "{text}");
+        }
+    }
+}

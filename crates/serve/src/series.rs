@@ -1,0 +1,214 @@
+//! The series of a result, read from its Parquet files as far as they are played: a group of rows at a time.
+
+use std::fs::File;
+use std::io;
+use std::path::Path;
+
+use parquet::column::reader::ColumnReader;
+use parquet::errors::ParquetError;
+use parquet::file::reader::{FileReader as _, SerializedFileReader};
+use quell_scenario::Scenario;
+use quell_units::Time;
+use quell_watch::Series;
+
+/// The words of a run: numbers stand for them by their places.
+#[derive(Debug, Clone)]
+pub(crate) struct Words {
+    links: Vec<String>,
+    groups: Vec<String>,
+    pub(crate) others: Vec<String>,
+}
+
+impl Words {
+    pub(crate) fn of(scenario: &Scenario) -> Self {
+        let links = scenario.links().iter();
+        let groups = scenario.groups.iter();
+        Self {
+            links: links.map(|link| link.name().to_owned()).collect(),
+            groups: groups.map(|group| group.name.clone()).collect(),
+            others: Vec::new(),
+        }
+    }
+
+    /// The number that stands for a text in a column; NaN for a link or group that the scenario does not have.
+    fn number(&mut self, column: &str, text: &str) -> f64 {
+        let place = |all: &[String]| all.iter().position(|one| one == text);
+        let place = match column {
+            "hop" => place(&self.links),
+            "group" => place(&self.groups),
+            _ => place(&self.others).or_else(|| {
+                self.others.push(text.to_owned());
+                Some(self.others.len() - 1)
+            }),
+        };
+        place.map_or(f64::NAN, |place| place as f64)
+    }
+}
+
+/// A series that is played.
+pub(crate) struct Playing {
+    series: Series,
+    /// `None` where the result has no such file.
+    reader: Option<SerializedFileReader<File>>,
+    /// The next group of rows.
+    group: usize,
+    /// The group that was read, column by column, and its next row.
+    columns: Vec<Vec<f64>>,
+    at: usize,
+}
+
+impl std::fmt::Debug for Playing {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Playing")
+            .field("series", &self.series)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Playing {
+    /// From the beginning.
+    pub(crate) fn open(folder: &Path, series: Series) -> Result<Self, String> {
+        let path = folder.join(format!("{}.parquet", series.name()));
+        let fail = |why: String| format!("cannot read {}: {why}", path.display());
+        let reader = match File::open(&path) {
+            Ok(file) => {
+                let reader = SerializedFileReader::new(file);
+                Some(reader.map_err(|error| fail(error.to_string()))?)
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => return Err(fail(error.to_string())),
+        };
+        Ok(Self {
+            series,
+            reader,
+            group: 0,
+            columns: Vec::new(),
+            at: 0,
+        })
+    }
+
+    fn rows(&self) -> usize {
+        self.columns.first().map_or(0, Vec::len)
+    }
+
+    /// Adds what happened until `now` to `out`, of each column its own vector, but no more than `most` rows. `end` is when the run
+    /// ended. Returns how many rows were added.
+    pub(crate) fn play(
+        &mut self,
+        now: Time,
+        end: Time,
+        most: usize,
+        words: &mut Words,
+        out: &mut [Vec<f64>],
+    ) -> Result<usize, String> {
+        let mut added = 0;
+        while added < most {
+            if self.at == self.rows() {
+                let more = self.read_group(words);
+                if !more.map_err(|error| format!("{}.parquet: {error}", self.series.name()))? {
+                    break;
+                }
+                continue;
+            }
+            if self.time(end) > now.as_nanos() as f64 {
+                break;
+            }
+            for (column, out) in self.columns.iter().zip(out.iter_mut()) {
+                out.push(column[self.at]);
+            }
+            self.at += 1;
+            added += 1;
+        }
+        Ok(added)
+    }
+
+    /// When the next row happened.
+    fn time(&self, end: Time) -> f64 {
+        let name = match self.series {
+            Series::Queues | Series::Flows => "time_ns",
+            Series::Events => "ended_ns",
+        };
+        let columns = self.series.columns();
+        let place = columns.iter().position(|column| column.name == name);
+        let time = place.map_or(0.0, |place| self.columns[place][self.at]);
+        // What has no end happened to have none when the run ended.
+        if time.is_nan() {
+            end.as_nanos() as f64
+        } else {
+            time
+        }
+    }
+
+    /// Reads the next group of rows; returns whether there was one.
+    fn read_group(&mut self, words: &mut Words) -> Result<bool, ParquetError> {
+        let Some(reader) = &self.reader else {
+            return Ok(false);
+        };
+        if self.group >= reader.num_row_groups() {
+            return Ok(false);
+        }
+        let group = reader.get_row_group(self.group)?;
+        let rows = usize::try_from(group.metadata().num_rows()).unwrap_or(0);
+        let there = reader.metadata().file_metadata().schema_descr();
+        let mut columns = Vec::new();
+        for column in self.series.columns() {
+            let mut all = there.columns().iter();
+            // A column that an older result does not have yet is missing in every row.
+            let values = match all.position(|one| one.name() == column.name) {
+                Some(place) => values(
+                    group.get_column_reader(place)?,
+                    rows,
+                    there.column(place).max_def_level(),
+                    &mut |text| words.number(column.name, text),
+                )?,
+                None => vec![f64::NAN; rows],
+            };
+            if values.len() != rows {
+                let why = format!("column {} has {} rows of {rows}", column.name, values.len());
+                return Err(ParquetError::General(why));
+            }
+            columns.push(values);
+        }
+        (self.columns, self.at) = (columns, 0);
+        self.group += 1;
+        Ok(true)
+    }
+}
+
+/// The values of a column as numbers; NaN where one is missing.
+fn values(
+    reader: ColumnReader,
+    rows: usize,
+    whole: i16,
+    number: &mut dyn FnMut(&str) -> f64,
+) -> Result<Vec<f64>, ParquetError> {
+    let mut levels = Vec::new();
+    macro_rules! read {
+        ($reader:expr, $of:expr) => {{
+            let (mut reader, mut values) = ($reader, Vec::new());
+            reader.read_records(rows, Some(&mut levels), None, &mut values)?;
+            values.iter().map($of).collect::<Vec<f64>>()
+        }};
+    }
+    let present = match reader {
+        ColumnReader::Int64ColumnReader(reader) => read!(reader, |value| *value as f64),
+        ColumnReader::Int32ColumnReader(reader) => read!(reader, |value| f64::from(*value)),
+        ColumnReader::DoubleColumnReader(reader) => read!(reader, |value| *value),
+        ColumnReader::FloatColumnReader(reader) => read!(reader, |value| f64::from(*value)),
+        ColumnReader::ByteArrayColumnReader(reader) => {
+            read!(reader, |value| value
+                .as_utf8()
+                .map_or(f64::NAN, &mut *number))
+        }
+        _ => return Err(ParquetError::General("a column has an odd type".to_owned())),
+    };
+    if whole == 0 {
+        return Ok(present);
+    }
+    let mut present = present.into_iter();
+    let all = levels.iter().map(|level| match *level == whole {
+        true => present.next().unwrap_or(f64::NAN),
+        false => f64::NAN,
+    });
+    Ok(all.collect())
+}
