@@ -1,0 +1,131 @@
+//! A scenario of a suite: what it is, and what is done for it.
+
+use quell_units::Time;
+
+use crate::profile::Profile;
+use crate::traffic::Traffic;
+
+/// A scenario of a suite.
+#[derive(Debug)]
+pub struct Item {
+    /// Its name, also that of its scenario file. Variants of one scenario share what stands before the first figure: `rtt-5`, `rtt-100`.
+    pub id: &'static str,
+    /// Where it comes from.
+    pub source: &'static str,
+    /// What the source says of it: must, should, may …
+    pub weight: &'static str,
+    /// What it is, in a line.
+    pub title: &'static str,
+    /// What is done.
+    pub content: Content,
+}
+
+/// What is done for an item.
+#[derive(Debug)]
+pub enum Content {
+    /// Each queue carries this traffic.
+    Runs(Run),
+    /// The queue says what it is.
+    Description,
+    /// Each parameter of the queue, halved and doubled, with this traffic.
+    Parameters(Run),
+    /// Nothing, for this reason.
+    NotRun(&'static str),
+}
+
+/// Traffic, and what is said of it.
+#[derive(Debug)]
+pub struct Run {
+    /// The traffic in a setting.
+    pub traffic: fn(&Setting<'_>) -> Traffic,
+    /// Whether the standard flows have each of the congestion controls that were asked for; else those of the source.
+    pub any_control: bool,
+    /// Which losses are looked at one by one: of the data in the forward direction.
+    pub losses: bool,
+    /// Whether the other direction has the queue as well.
+    pub both_ways: bool,
+    /// Whether phases are reported.
+    pub phases: bool,
+    /// Packets that every queue holds, if not the bandwidth-delay product of the profile.
+    pub buffer: Option<u64>,
+    /// Whether a queue that can choose marks ECN-capable packets, also where it would drop them by default.
+    pub marks: bool,
+}
+
+impl Run {
+    /// Traffic with the source's controls.
+    pub const fn new(traffic: fn(&Setting<'_>) -> Traffic) -> Self {
+        Self {
+            traffic,
+            any_control: false,
+            losses: false,
+            both_ways: false,
+            phases: false,
+            buffer: None,
+            marks: false,
+        }
+    }
+
+    /// Every queue holds so many packets.
+    pub const fn with_buffer(mut self, packets: u64) -> Self {
+        self.buffer = Some(packets);
+        self
+    }
+
+    /// A queue that has a parameter `ecn` marks.
+    pub const fn with_marks(mut self) -> Self {
+        self.marks = true;
+        self
+    }
+
+    /// The standard flows have each congestion control that was asked for.
+    pub const fn of_any_control(mut self) -> Self {
+        self.any_control = true;
+        self
+    }
+
+    /// Losses are looked at one by one.
+    pub const fn with_losses(mut self) -> Self {
+        self.losses = true;
+        self
+    }
+
+    /// The other direction has the queue as well.
+    pub const fn in_both_ways(mut self) -> Self {
+        self.both_ways = true;
+        self
+    }
+
+    /// Phases are reported.
+    pub const fn with_phases(mut self) -> Self {
+        self.phases = true;
+        self
+    }
+}
+
+/// What traffic depends on.
+#[derive(Debug, Clone, Copy)]
+pub struct Setting<'a> {
+    /// The path.
+    pub profile: &'a Profile,
+    /// The congestion control of standard flows.
+    pub control: &'a str,
+}
+
+impl Setting<'_> {
+    /// The base RTT.
+    pub fn rtt(&self) -> Time {
+        self.profile.rtt
+    }
+}
+
+impl Item {
+    /// Whether `--only` with this word means it: its id, or what variants share.
+    pub fn is_called(&self, word: &str) -> bool {
+        self.id == word
+            || self
+                .id
+                .strip_prefix(word)
+                .is_some_and(|rest| rest.starts_with('-'))
+    }
+}

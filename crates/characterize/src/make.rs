@@ -1,0 +1,374 @@
+//! Makes a card from the store of its cells alone: it has the same bytes whoever ran which of them, and when.
+
+use std::fs;
+use std::num::NonZeroUsize;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use quell_aqm::disciplines;
+use quell_lab::sweep::{Key, PointRecord, Record, Store};
+use quell_lab::{RunError, World, sim};
+use quell_units::Time;
+use serde::de::DeserializeOwned;
+
+use crate::card::{
+    Card, Class, NotRun, Outcome, PathRecord, PhaseRecord, QueueRecord, SCHEMA, ScenarioRecord,
+    Sensitivity,
+};
+use crate::figures::{Measured, Named, over};
+use crate::item::{Content, Item, Run};
+use crate::judge::{not_judged, verdicts};
+use crate::losses::{self, Losses, Nobody};
+use crate::profile::{Congestion, Profile};
+use crate::request::{Cell, Prepared, Queue};
+
+/// Makes the card from the cells in `store`, which are all there. Losses are looked at on so many threads.
+///
+/// # Errors
+///
+/// A cell cannot be read, or `stop` was set.
+pub fn card(
+    prepared: &Prepared,
+    store: &Store,
+    jobs: NonZeroUsize,
+    stop: &AtomicBool,
+) -> Result<Card, RunError> {
+    let runs = runs(prepared, store)?;
+    of_runs(prepared, &runs, jobs, stop)
+}
+
+/// The same without a store: every cell runs now, in the simulator, on so many threads.
+///
+/// # Errors
+///
+/// A run fails, or `stop` was set.
+pub fn simulated(
+    prepared: &Prepared,
+    jobs: NonZeroUsize,
+    stop: &AtomicBool,
+) -> Result<Card, RunError> {
+    let cells: Vec<(usize, u64)> = (0..prepared.cells.len())
+        .flat_map(|cell| (1..=prepared.request.seeds).map(move |seed| (cell, seed)))
+        .collect();
+    let run = |&(cell, seed): &(usize, u64)| -> Result<Measured, String> {
+        let cell = &prepared.cells[cell];
+        let scenario = prepared.resolved(cell)?;
+        let measured = sim::run(&scenario, seed, stop, &mut Nobody);
+        let measured = measured.map_err(|error| error.to_string())?;
+        if measured.summary.partial {
+            return Err(INTERRUPTED.to_owned());
+        }
+        let back = prepared.back(cell)?;
+        Ok(Measured::new(
+            &measured.summary,
+            &measured.histograms,
+            &back,
+        ))
+    };
+    let mut runs: Vec<Vec<Measured>> = vec![Vec::new(); prepared.cells.len()];
+    for ((cell, _), measured) in cells.iter().zip(each(&cells, jobs, run)) {
+        runs[*cell].push(measured.map_err(RunError::Failed)?);
+    }
+    of_runs(prepared, &runs, jobs, stop)
+}
+
+fn of_runs(
+    prepared: &Prepared,
+    runs: &[Vec<Measured>],
+    jobs: NonZeroUsize,
+    stop: &AtomicBool,
+) -> Result<Card, RunError> {
+    let request = &prepared.request;
+    let losses = all_losses(prepared, jobs, stop)?;
+    let mut card = Card {
+        schema: SCHEMA,
+        suite: request.suite.name().to_owned(),
+        world: request.world.name().to_owned(),
+        profile: PathRecord::new(prepared),
+        seeds: request.seeds,
+        queues: prepared.queues.iter().map(QueueRecord::new).collect(),
+        scenarios: Vec::new(),
+        parameters: Vec::new(),
+        not_run: Vec::new(),
+        verdicts: Vec::new(),
+        notes: notes(prepared),
+    };
+    for (number, cell) in prepared.cells.iter().enumerate() {
+        let runs = &runs[number];
+        if matches!(cell.item.content, Content::Parameters(_)) {
+            let (parameter, value) = cell.variant.clone().unzip();
+            let whole: Vec<&Named> = runs.iter().map(|run| &run.whole).collect();
+            card.parameters.push(Sensitivity {
+                parameter,
+                value,
+                figures: over(&whole),
+            });
+            continue;
+        }
+        let outcome = Outcome::new(prepared, cell, runs, losses[number]);
+        let same =
+            |last: &&mut ScenarioRecord| last.id == cell.item.id && last.control == cell.control;
+        match card.scenarios.last_mut().filter(same) {
+            Some(scenario) => scenario.results.push(outcome),
+            None => card.scenarios.push(ScenarioRecord {
+                id: cell.item.id.to_owned(),
+                control: cell.control.clone(),
+                source: cell.item.source.to_owned(),
+                weight: cell.item.weight.to_owned(),
+                title: cell.item.title.to_owned(),
+                results: vec![outcome],
+            }),
+        }
+    }
+    for (item, why) in &prepared.not_run {
+        card.not_run.push(NotRun::new(item, why));
+    }
+    card.compare();
+    card.verdicts = verdicts(&card, prepared);
+    card.not_run.extend(not_judged(&card));
+    Ok(card)
+}
+
+impl PathRecord {
+    fn new(prepared: &Prepared) -> Self {
+        let profile = &prepared.request.profile;
+        let levels = [Congestion::Mild, Congestion::Medium, Congestion::Heavy];
+        Self {
+            name: profile.name.clone(),
+            rate_bps: profile.rate.as_bps(),
+            rtt_ms: millis(profile.rtt),
+            measured_s: millis(profile.duration) / 1e3,
+            warmup_s: millis(profile.warmup()) / 1e3,
+            buffer_packets: profile.buffer(),
+            held_packets: profile.held(),
+            flows: levels.map(|level| profile.flows(level)),
+        }
+    }
+}
+
+fn millis(time: Time) -> f64 {
+    time.as_nanos() as f64 / 1e6
+}
+
+impl QueueRecord {
+    fn new(queue: &Queue) -> Self {
+        let kind = queue.name.split(':').next().unwrap_or_default();
+        let entry = disciplines::find(kind).ok();
+        let of = |text: fn(&quell_aqm::kind::Entry) -> &'static str| {
+            entry.map_or(String::new(), |entry| text(entry).to_owned())
+        };
+        Self {
+            name: queue.name.clone(),
+            spec: queue.spec.clone(),
+            summary: of(|entry| entry.summary),
+            source: of(|entry| entry.source),
+            note: queue.note.clone(),
+        }
+    }
+}
+
+impl NotRun {
+    fn new(item: &Item, why: &str) -> Self {
+        Self {
+            id: item.id.to_owned(),
+            title: item.title.to_owned(),
+            source: item.source.to_owned(),
+            why: why.to_owned(),
+        }
+    }
+}
+
+impl Outcome {
+    fn new(prepared: &Prepared, cell: &Cell, runs: &[Measured], losses: Option<Losses>) -> Self {
+        let whole: Vec<&Named> = runs.iter().map(|run| &run.whole).collect();
+        let first = runs.first();
+        let classes = first.map_or(0, |run| run.classes.len());
+        let class = |number: usize| {
+            let figures: Vec<&Named> = runs.iter().map(|run| &run.classes[number].1).collect();
+            Class {
+                name: runs[0].classes[number].0.clone(),
+                points: points(&figures, "goodput_per_flow_bps"),
+                figures: over(&figures),
+            }
+        };
+        let reported = matches!(&cell.item.content, Content::Runs(run) if run.phases);
+        let phases = first.filter(|_| reported).map_or(0, |run| run.phases.len());
+        let phase = |number: usize| {
+            let figures: Vec<&Named> = runs.iter().map(|run| &run.phases[number].2).collect();
+            let (start_s, end_s, _) = runs[0].phases[number];
+            PhaseRecord {
+                start_s,
+                end_s,
+                figures: over(&figures),
+            }
+        };
+        let mut warnings: Vec<String> = Vec::new();
+        for warning in runs.iter().flat_map(|run| &run.warnings) {
+            if !warnings.contains(warning) {
+                warnings.push(warning.clone());
+            }
+        }
+        Self {
+            queue: prepared.queues[cell.queue].name.clone(),
+            points: points(&whole, "goodput_bps"),
+            whole: over(&whole),
+            classes: (0..classes).map(class).collect(),
+            phases: (0..phases).map(phase).collect(),
+            losses,
+            warnings,
+        }
+    }
+}
+
+/// Delay and goodput of each run that has both.
+fn points(runs: &[&Named], goodput: &str) -> Vec<(f64, f64)> {
+    let point = |run: &&Named| Some((*run.get("delay_ms.mean")?, *run.get(goodput)?));
+    runs.iter().filter_map(point).collect()
+}
+
+/// What every cell measured, in the order of the cells, each with its seeds.
+fn runs(prepared: &Prepared, store: &Store) -> Result<Vec<Vec<Measured>>, RunError> {
+    let record = Record::read(store.root())?;
+    let of = |(point, cell): (&PointRecord, &Cell)| {
+        let back = prepared.back(cell).map_err(RunError::Failed)?;
+        let keys = point.cells.iter().filter_map(|(_, key)| Key::parse(key));
+        let one = |key: Key| {
+            let folder = store.cell(key);
+            let summary = read(&folder.join("summary.json"))?;
+            let histograms = read(&folder.join("histograms.json"))?;
+            Ok(Measured::new(&summary, &histograms, &back))
+        };
+        keys.map(one).collect::<Result<Vec<_>, RunError>>()
+    };
+    if record.points.len() != prepared.cells.len() {
+        return Err(RunError::Failed(format!(
+            "{} has another plan; was it written meanwhile?",
+            store.root().display()
+        )));
+    }
+    record.points.iter().zip(&prepared.cells).map(of).collect()
+}
+
+fn read<T: DeserializeOwned>(path: &Path) -> Result<T, RunError> {
+    let failed = |why: String| RunError::Failed(format!("{}: {why}", path.display()));
+    let text = fs::read(path).map_err(|error| failed(error.to_string()))?;
+    serde_json::from_slice(&text).map_err(|error| failed(error.to_string()))
+}
+
+/// The losses of every cell whose losses are looked at, with its first seed.
+fn all_losses(
+    prepared: &Prepared,
+    jobs: NonZeroUsize,
+    stop: &AtomicBool,
+) -> Result<Vec<Option<Losses>>, RunError> {
+    let is_wanted = |cell: &Cell| matches!(&cell.item.content, Content::Runs(run) if run.losses);
+    let mut all: Vec<Option<Losses>> = vec![None; prepared.cells.len()];
+    if !losses::is_possible(prepared.request.world) {
+        return Ok(all);
+    }
+    let cells = prepared.cells.iter().enumerate();
+    let wanted: Vec<usize> = cells
+        .filter(|(_, cell)| is_wanted(cell))
+        .map(|(number, _)| number)
+        .collect();
+    let found = each(&wanted, jobs, |&number| {
+        let scenario = prepared.resolved(&prepared.cells[number])?;
+        losses::watch(&scenario, 1, stop)
+    });
+    for (number, losses) in wanted.into_iter().zip(found) {
+        match losses.map_err(RunError::Failed)? {
+            Some(losses) => all[number] = Some(losses),
+            None => return Err(RunError::Failed(INTERRUPTED.to_owned())),
+        }
+    }
+    Ok(all)
+}
+
+/// Why there is no card.
+const INTERRUPTED: &str = "interrupted";
+
+/// What `work` makes of each item, in the order of the items, on so many threads.
+fn each<T: Sync, R: Send>(
+    items: &[T],
+    jobs: NonZeroUsize,
+    work: impl Fn(&T) -> R + Sync,
+) -> Vec<R> {
+    let (next, done) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+    std::thread::scope(|scope| {
+        for _ in 0..jobs.get().min(items.len()) {
+            scope.spawn(|| {
+                loop {
+                    let number = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(item) = items.get(number) else { break };
+                    let one = (number, work(item));
+                    done.lock()
+                        .unwrap_or_else(PoisonError::into_inner)
+                        .push(one);
+                }
+            });
+        }
+    });
+    let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+    done.sort_unstable_by_key(|(number, _)| *number);
+    done.into_iter().map(|(_, result)| result).collect()
+}
+
+/// What a reader has to know of every card.
+fn notes(prepared: &Prepared) -> Vec<String> {
+    let request = &prepared.request;
+    let profile = &request.profile;
+    let runs = prepared.cells.iter().filter_map(Cell::run);
+    let (own, usual): (Vec<&Run>, Vec<&Run>) = runs.partition(|run| run.buffer.is_some());
+    let mut notes = Vec::new();
+    if !usual.is_empty() {
+        notes.push(format!(
+            "The buffer of every queue is one bandwidth-delay product at {} ms: {} packets of 1500 bytes, also where a flow has a longer RTT.",
+            millis(profile.rtt),
+            profile.buffer()
+        ));
+        notes.push(
+            "N of heavy congestion is 0.114 S as RFC 7928 prints it; its formula gives 0.1147 S."
+                .to_owned(),
+        );
+    }
+    if own.iter().any(|run| run.marks) {
+        notes.push(
+            "In the suite l4s every queue holds 1000 packets, rates and RTTs are those of the scenarios, and a queue with a parameter ecn has \
+             ecn=true, unless it was given otherwise."
+                .to_owned(),
+        );
+    }
+    notes.extend([
+        "Delays are sojourn times in the queue; one-way delays of applications stand with their classes.".to_owned(),
+        "Not measured: flow startup time (a result has the time of a whole transfer only).".to_owned(),
+    ]);
+    if request.world == World::Sim {
+        notes.push(
+            "Losses are looked at one by one in a run of the first seed: gaps between them, and the share of flows that lose at once."
+                .to_owned(),
+        );
+        if request.controls.is_empty() && !usual.is_empty() {
+            notes.push(
+                "NewReno counts ACKs (RFC 5681 equation 3), as the RFC's formula for N assumes; Linux's counts segments and loses about twice as much: --cc reno."
+                    .to_owned(),
+            );
+        }
+    } else {
+        notes.push(
+            "Not measured in this world: gaps between losses and loss synchronisation.".to_owned(),
+        );
+    }
+    if profile.duration != Profile::DURATION {
+        notes.push(format!(
+            "{} s are measured of each run, not the 60 s of a whole card; times inside the scenarios change in proportion.",
+            millis(profile.duration) / 1e3
+        ));
+    }
+    for queue in &prepared.queues {
+        if let Some(note) = &queue.note {
+            notes.push(format!("{} has {note}.", queue.name));
+        }
+    }
+    notes
+}

@@ -1,0 +1,246 @@
+//! The path that a card is about, and what follows from it: buffer and number of flows.
+//!
+//! RFC 7928 section 8.2.1: with N flows of NewReno, a drop-tail queue of B packets and a bandwidth-delay product of P packets, the loss
+//! ratio is l = 0.76 N²/S², where S = P + B. So 0.1 %, 0.5 % and 1 % need N = 0.036 S, 0.081 S and 0.114 S flows. The last is truncated
+//! in the RFC, √(0.01/0.76) = 0.1147; the printed one is used here.
+//!
+//! The 0.76 holds for a receiver that acknowledges every second segment and a sender that counts ACKs (RFC 5681 equation 3).
+//! Linux's NewReno counts segments, and loses about twice as much.
+
+use quell_lab::scenario::tree::{self, Node, TomlType, Tree};
+use quell_units::{Rate, Time, notation};
+
+/// Bytes of a full packet.
+pub const PACKET: u64 = 1_500;
+
+/// Rate and base RTT of the path, and how long is measured.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Profile {
+    /// As cards name it.
+    pub name: String,
+    /// Rate of the bottleneck.
+    pub rate: Rate,
+    /// Base RTT of flows for which the RFC gives none.
+    pub rtt: Time,
+    /// What is measured of a run, behind its warm-up.
+    pub duration: Time,
+}
+
+/// How congested the link is: RFC 7928 sections 8.2.2 to 8.2.4.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Congestion {
+    /// A drop-tail queue loses 0.1 %.
+    Mild,
+    /// 0.5 %.
+    Medium,
+    /// 1 %.
+    Heavy,
+}
+
+impl Congestion {
+    /// The factor of S, in thousandths.
+    fn thousandths(self) -> u128 {
+        match self {
+            Self::Mild => 36,
+            Self::Medium => 81,
+            Self::Heavy => 114,
+        }
+    }
+}
+
+impl Profile {
+    /// The names of the profiles that are there.
+    pub const NAMES: [&'static str; 3] = ["10mbit", "100mbit", "1gbit"];
+    /// What is measured of a run.
+    pub const DURATION: Time = Time::from_secs(60);
+    /// The base RTT that the RFC uses throughout.
+    const RTT: Time = Time::from_millis(100);
+
+    /// The profile of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        let rate = match name {
+            "10mbit" => 10_000_000,
+            "100mbit" => 100_000_000,
+            "1gbit" => 1_000_000_000,
+            _ => return None,
+        };
+        Some(Self {
+            name: name.to_owned(),
+            rate: Rate::from_bps(rate),
+            rtt: Self::RTT,
+            duration: Self::DURATION,
+        })
+    }
+
+    /// Reads a profile from the content of a file: `rate`, and optionally `name`, `rtt` and `duration`.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong, with file and line.
+    pub fn read(file: &str, text: &str) -> Result<Self, String> {
+        let root = tree::read(file, text).map_err(|problem| problem.to_string())?;
+        let Tree::Table(table) = &root.value else {
+            return Err(format!("{file}: must be a table"));
+        };
+        let known = ["name", "rate", "rtt", "duration"];
+        if let Some((key, node)) = table.iter().find(|(key, _)| !known.contains(key)) {
+            let known = known.join(", ");
+            return Err(wrong(
+                file,
+                node,
+                &format!("{key}: unknown key; a profile has {known}"),
+            ));
+        }
+        let word = |key: &str| {
+            table
+                .get(key)
+                .map(|node| match &node.value {
+                    Tree::Scalar(TomlType::String, text) => Ok((node, text.as_str())),
+                    _ => Err(wrong(file, node, &format!("{key}: must be in quotes"))),
+                })
+                .transpose()
+        };
+        let time = |key: &str, default: Time, low: Time, high: Time| match word(key)? {
+            None => Ok(default),
+            Some((node, text)) => {
+                let time = notation::time(text)
+                    .ok()
+                    .filter(|time| (low..=high).contains(time));
+                let must = || format!("{key} = \"{text}\": must be a time from {low} to {high}");
+                time.ok_or_else(|| wrong(file, node, &must()))
+            }
+        };
+        let Some((node, text)) = word("rate")? else {
+            return Err(format!(
+                "{file}: rate is missing; give the link's, such as rate = \"50mbit\""
+            ));
+        };
+        let (low, high) = (Rate::from_bps(1_000_000), Rate::from_bps(10_000_000_000));
+        let rate = notation::rate(text)
+            .ok()
+            .filter(|rate| (low..=high).contains(rate));
+        let must = || format!("rate = \"{text}\": must be a rate from {low} to {high}");
+        let rate = rate.ok_or_else(|| wrong(file, node, &must()))?;
+        let rtt = time(
+            "rtt",
+            Self::RTT,
+            Time::from_millis(10),
+            Time::from_millis(1_000),
+        )?;
+        let (short, long) = (Time::from_secs(2), Time::from_secs(3_600));
+        let duration = time("duration", Self::DURATION, short, long)?;
+        let name = match word("name")? {
+            Some((_, name)) => name.to_owned(),
+            None => rate.to_string(),
+        };
+        Ok(Self {
+            name,
+            rate,
+            rtt,
+            duration,
+        })
+    }
+
+    /// What precedes the measurement: time 0 of the RFC is when all flows are in congestion avoidance (section 8.2.1).
+    pub fn warmup(&self) -> Time {
+        self.duration / 6
+    }
+
+    /// Bits that are in flight on an empty path, times 10⁹.
+    fn product(&self) -> u128 {
+        u128::from(self.rate.as_bps()) * u128::from(self.rtt.as_nanos())
+    }
+
+    /// The buffer of every queue: one bandwidth-delay product, in full packets.
+    pub fn buffer(&self) -> u64 {
+        let packets = self.product() / (8 * u128::from(PACKET) * 1_000_000_000);
+        u64::try_from(packets).unwrap_or(u64::MAX).max(1)
+    }
+
+    /// S: what the path and the buffer hold, in full packets, rounded.
+    pub fn held(&self) -> u64 {
+        let bits = 8 * u128::from(PACKET) * 1_000_000_000;
+        let packets = (2 * self.product() + bits / 2) / bits;
+        u64::try_from(packets).unwrap_or(u64::MAX)
+    }
+
+    /// N: the number of bulk flows, rounded, at least one.
+    pub fn flows(&self, congestion: Congestion) -> u64 {
+        let parts = 8 * u128::from(PACKET) * 1_000_000_000 * 1_000;
+        let flows = (2 * self.product() * congestion.thousandths() + parts / 2) / parts;
+        u64::try_from(flows).unwrap_or(u64::MAX).max(1)
+    }
+
+    /// The same path with a link of another rate.
+    pub fn at_rate(&self, rate: Rate) -> Self {
+        Self {
+            rate,
+            ..self.clone()
+        }
+    }
+}
+
+fn wrong(file: &str, node: &Node, why: &str) -> String {
+    match &node.origin {
+        quell_lab::scenario::Origin::Line(line) => format!("{file}:{line}: {why}"),
+        _ => format!("{file}: {why}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_flows_are_those_of_the_formulas() {
+        // S = 2 BDP: 166.7, 1666.7 and 16666.7 packets.
+        for (name, buffer, held, flows) in [
+            ("10mbit", 83, 167, [6, 14, 19]),
+            ("100mbit", 833, 1_667, [60, 135, 190]),
+            ("1gbit", 8_333, 16_667, [600, 1_350, 1_900]),
+        ] {
+            let profile = Profile::named(name).unwrap();
+            assert_eq!((profile.buffer(), profile.held()), (buffer, held), "{name}");
+            let all = [Congestion::Mild, Congestion::Medium, Congestion::Heavy];
+            assert_eq!(all.map(|level| profile.flows(level)), flows, "{name}");
+        }
+    }
+
+    #[test]
+    fn flows_give_the_loss_that_their_level_is_named_for() {
+        // RFC 7928 section 8.2.1: l = 0.76 N²/S², within the rounding of N.
+        let profile = Profile::named("1gbit").unwrap();
+        for (level, ratio) in [
+            (Congestion::Mild, 0.001),
+            (Congestion::Medium, 0.005),
+            (Congestion::Heavy, 0.01),
+        ] {
+            let share = profile.flows(level) as f64 / profile.held() as f64;
+            let found = 0.76 * share * share;
+            assert!((found / ratio - 1.0).abs() < 0.02, "{level:?} {found}");
+        }
+    }
+
+    #[test]
+    fn a_file_gives_rate_rtt_and_duration_and_says_what_is_wrong() {
+        let profile = Profile::read("p", "rate = \"50mbit\"\nrtt = \"40ms\"").unwrap();
+        assert_eq!((profile.name.as_str(), profile.buffer()), ("50mbit", 166));
+        assert_eq!(profile.duration, Profile::DURATION);
+        for (text, expected) in [
+            ("rtt = \"40ms\"", "p: rate is missing"),
+            (
+                "rate = \"1kbit\"",
+                "p:1: rate = \"1kbit\": must be a rate from 1mbit to 10gbit",
+            ),
+            ("rate = 5", "p:1: rate: must be in quotes"),
+            ("rate = \"5mbit\"\nspeed = 1", "p:2: speed: unknown key"),
+            (
+                "rate = \"5mbit\"\nrtt = \"0s\"",
+                "p:2: rtt = \"0s\": must be a time from 10ms to 1s",
+            ),
+        ] {
+            let error = Profile::read("p", text).unwrap_err();
+            assert!(error.starts_with(expected), "{error}");
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! A card for every modelled control: what it does alone, with its like, beside CUBIC, and beside a flow far away.
+
+use std::fmt::Write as _;
+
+use quell_measure::{GroupSummary, Summary};
+
+use crate::run::{each, summary};
+
+/// The queues of a card, with their parameters.
+const QUEUES: [(&str, &str); 5] = [
+    ("fifo", "{ kind = \"fifo\", limit = \"50ms\" }"),
+    ("codel", "\"codel\""),
+    ("fq_codel", "\"fq_codel\""),
+    ("pie", "\"pie\""),
+    ("dualpi2", "\"dualpi2\""),
+];
+/// Groups of each run: name, number, RTT in ms, and whether it is the control of the card; else CUBIC.
+const RUNS: [&[(&str, u32, u32, bool)]; 4] = [
+    &[("own", 1, 20, true)],
+    &[("own", 4, 20, true)],
+    &[("own", 2, 20, true), ("cubic", 2, 20, false)],
+    &[("near", 1, 10, true), ("far", 1, 80, true)],
+];
+
+fn scenario(control: &str, queue: &str, groups: &[(&str, u32, u32, bool)]) -> String {
+    let mut text =
+        format!("schema = 1\nname = \"cards\"\n[link]\nrate = \"20mbit\"\nqueue = {queue}\n");
+    for (name, count, rtt, is_own) in groups {
+        let control = if *is_own { control } else { "cubic" };
+        write!(
+            text,
+            "[[group]]\nname = \"{name}\"\ncount = {count}\ncongestion-control = \"{control}\"\nrtt = \"{rtt}ms\"\napp = \"bulk\"\n"
+        )
+        .unwrap();
+    }
+    text + "[run]\nduration = \"40s\"\nwarmup = \"10s\"\n"
+}
+
+pub(crate) fn cards() -> String {
+    let controls = quell_tcp::cc::KINDS;
+    let mut cells = Vec::new();
+    for control in controls {
+        for (_, queue) in QUEUES {
+            cells.extend(RUNS.iter().map(|groups| (control.name, queue, *groups)));
+        }
+    }
+    let results = each(&cells, |(control, queue, groups)| {
+        summary(&scenario(control, queue, groups))
+    });
+    let mut results = results.iter();
+    let mut page = "## Cards of congestion controls\n\n\
+        20 Mbit/s, 30 s behind 10 s of warm-up, seed 1, each control with the ECN field of its defaults; drop-tail holds 50 ms, the other queues have their \
+        defaults. Alone and four flows: base RTT 20 ms. Beside CUBIC: two flows of each at 20 ms, and the share of what they get together. Near and far: one flow at \
+        10 ms and one at 80 ms.\n"
+        .to_owned();
+    for control in controls {
+        page.push_str(&format!(
+            "\n### {}\n\n{} Source: {}.\n\n",
+            control.name,
+            control.summary,
+            control.source.trim_end_matches('.')
+        ));
+        page.push_str(
+            "| queue | alone: link, % | delay, ms | P99, ms | four: link, % | delay, ms | P99, ms | loss, % | marks, % | Jain | beside CUBIC: share, % | near / far |\n\
+             | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n",
+        );
+        for (queue, _) in QUEUES {
+            let mut next = || results.next().unwrap();
+            let (alone, four, beside, apart) = (next(), next(), next(), next());
+            let group = |summary: &Summary| summary.figures.groups[0].clone();
+            let delay = |group: &GroupSummary| group.delay_ms.unwrap();
+            let ratio = |part: u64, of: u64| 100.0 * part as f64 / of.max(1) as f64;
+            let (one, all) = (group(alone), group(four));
+            let rates = |summary: &Summary| -> Vec<f64> {
+                let groups = summary.figures.groups.iter();
+                groups.map(|group| group.goodput_bps.iter().sum()).collect()
+            };
+            let (pair, spread) = (rates(beside), rates(apart));
+            page.push_str(&format!(
+                "| {queue} | {:.1} | {:.2} | {:.1} | {:.1} | {:.2} | {:.1} | {:.2} | {:.2} | {:.3} | {:.0} | {:.2} |\n",
+                100.0 * alone.figures.link.utilisation,
+                delay(&one).mean,
+                delay(&one).p99,
+                100.0 * four.figures.link.utilisation,
+                delay(&all).mean,
+                delay(&all).p99,
+                ratio(all.dropped, all.dropped + all.packets),
+                ratio(all.marked, all.packets),
+                all.jain.unwrap(),
+                100.0 * pair[0] / (pair[0] + pair[1]),
+                spread[0] / spread[1],
+            ));
+        }
+    }
+    page
+}
