@@ -1,0 +1,221 @@
+//! `quell reproduce`: the list, verdicts, shards, an interrupt and a full disk, on experiments that are short.
+#![allow(clippy::unwrap_used)]
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+const QUELL: &str = env!("CARGO_BIN_EXE_quell");
+
+fn reproduce(folder: &Path, words: &str) -> Output {
+    let mut command = Command::new(QUELL);
+    command.arg("reproduce").args(words.split_whitespace());
+    command.current_dir(folder).output().unwrap()
+}
+
+fn out(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+fn err(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).unwrap()
+}
+
+fn ok(folder: &Path, words: &str) -> String {
+    let output = reproduce(folder, words);
+    assert!(output.status.success(), "{words}: {}", err(&output));
+    out(&output)
+}
+
+/// Every file of the cells of a store, by its name.
+fn cells(store: &Path) -> BTreeMap<String, Vec<u8>> {
+    let mut files = BTreeMap::new();
+    let mut open = vec![store.join("cells")];
+    while let Some(folder) = open.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                open.push(path);
+            } else {
+                let name = path.strip_prefix(store).unwrap().display().to_string();
+                files.insert(name, fs::read(&path).unwrap());
+            }
+        }
+    }
+    files
+}
+
+#[test]
+fn the_list_has_every_source_and_json_has_every_statement() {
+    let folder = tempfile::tempdir().unwrap();
+    let list = ok(folder.path(), "");
+    assert_eq!(list, ok(folder.path(), "list"));
+    for id in [
+        "dualq2015/demonstration",
+        "gsp2014/e4",
+        "homegateway2011/m3",
+    ] {
+        assert!(list.contains(id), "{list}");
+    }
+    let json: serde_json::Value = serde_json::from_str(&ok(folder.path(), "list --json")).unwrap();
+    let all = json.as_array().unwrap();
+    assert!(
+        all.iter()
+            .all(|one| !one["statements"].as_array().unwrap().is_empty())
+    );
+    let some: serde_json::Value =
+        serde_json::from_str(&ok(folder.path(), "list gsp2014 --json")).unwrap();
+    let some = some.as_array().unwrap();
+    assert!(!some.is_empty() && some.len() < all.len());
+}
+
+#[test]
+fn an_unknown_id_names_those_that_are_near_and_wrong_options_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    for (words, said) in [
+        ("gsp2014/e44", "did you mean gsp2014/e4"),
+        ("m3", "homegateway2011/m3"),
+        ("xyz", "quell reproduce lists them"),
+        ("gsp2014/e4 --world live", "does not repeat"),
+        ("gsp2014/e4 --kernel 6.1", "--kernel has an effect only"),
+        ("gsp2014/e4 --report book.pdf", ".html"),
+        ("gsp2014/e4 --quick --full", "cannot be used with"),
+        ("gsp2014/e4 --shard 3/2", "must be K/N"),
+    ] {
+        let output = reproduce(folder.path(), words);
+        assert_eq!(output.status.code(), Some(2), "{words}: {}", err(&output));
+        assert!(err(&output).contains(said), "{words}: {}", err(&output));
+    }
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+/// Runs with `--quick` are short; two of its experiments have the same ones.
+const SOME: &str = "homegateway2011/m6 homegateway2011/m1 gsp2014/e5 --quick --store s";
+
+#[test]
+fn shards_together_are_the_whole_and_a_second_call_runs_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let dry = ok(folder.path(), &format!("{SOME} --dry-run"));
+    assert!(
+        dry.contains("to run, about") && !folder.path().join("s").exists(),
+        "{dry}"
+    );
+    let whole = ok(folder.path(), SOME);
+    assert!(
+        whole.contains("3 experiments ran; too short to judge"),
+        "{whole}"
+    );
+    assert!(whole.contains("0 runs were there"), "{whole}");
+    let again = ok(folder.path(), SOME);
+    assert!(again.contains(", 0 ran:"), "{again}");
+    let parts = SOME.replace("--store s", "--store parts");
+    let first = ok(folder.path(), &format!("{parts} --shard 1/2"));
+    assert!(
+        first.contains("are missing") && first.contains("not complete"),
+        "{first}"
+    );
+    ok(folder.path(), &format!("{parts} --shard 2/2"));
+    let [whole, parts] = ["s", "parts"].map(|name| cells(&folder.path().join(name)));
+    assert!(whole == parts && !whole.is_empty());
+}
+
+#[test]
+fn verdicts_are_printed_as_text_as_json_and_as_a_book() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = ok(
+        folder.path(),
+        "contrast/dctcp-step --store s --report book.html",
+    );
+    assert!(text.contains("statements reproduced, 1 differ"), "{text}");
+    assert!(text.contains("why        "), "{text}");
+    let book = fs::read_to_string(folder.path().join("book.html")).unwrap();
+    for part in [
+        "<h2>Queues that the others are compared with</h2>",
+        "contrast/dctcp-step",
+        "<strong>differs</strong>",
+        "<strong>reproduced</strong>",
+        "class=\"quell-plot\"",
+        "published: top",
+        "Content-Security-Policy",
+        "quell reproduce contrast/dctcp-step",
+    ] {
+        assert!(book.contains(part), "{part}");
+    }
+    // It asks for nothing from elsewhere.
+    let elsewhere = ["src=\"", "href=\"http", "url(http", "@import"];
+    assert!(elsewhere.iter().all(|word| !book.contains(word)));
+    let json = ok(folder.path(), "contrast/dctcp-step --store s --json");
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let statements = json[0]["statements"].as_array().unwrap();
+    assert_eq!(statements[0]["id"], "contrast/dctcp-step#mean");
+    let verdicts: Vec<&str> = statements
+        .iter()
+        .map(|one| one["verdict"].as_str().unwrap())
+        .collect();
+    assert!(verdicts.contains(&"reproduced") && verdicts.contains(&"differs"));
+    let second = ok(
+        folder.path(),
+        "contrast/dctcp-step --store s --report again.html",
+    );
+    assert!(second.contains(", 0 ran:"), "{second}");
+    let again = fs::read_to_string(folder.path().join("again.html")).unwrap();
+    assert!(
+        again == book,
+        "a book of results that were read back is the same"
+    );
+}
+
+/// A file system that takes no more than one kilobyte of a file: as on a full disk a write fails.
+#[test]
+fn a_full_disk_is_an_error_with_nothing_half_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let line = format!("ulimit -f 2; exec {QUELL} reproduce {SOME} --report book.html");
+    let output = Command::new("sh")
+        .args(["-c", &line])
+        .current_dir(folder.path())
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(1), "{}", err(&output));
+    assert!(err(&output).contains("File too large"), "{}", err(&output));
+    assert!(!folder.path().join("book.html").exists());
+    ok(folder.path(), SOME);
+    ok(folder.path(), &SOME.replace("--store s", "--store whole"));
+    let [resumed, whole] = ["s", "whole"].map(|name| cells(&folder.path().join(name)));
+    assert!(resumed == whole);
+}
+
+#[test]
+fn an_interrupt_keeps_what_is_done_and_ends_by_the_signal() {
+    use std::os::unix::process::ExitStatusExt as _;
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = Command::new(QUELL);
+    // Minutes in full.
+    command.args(["reproduce", "gsp2014", "--store", "s", "--jobs", "1"]);
+    command.current_dir(folder.path());
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child = child.spawn().unwrap();
+    let began = Instant::now();
+    while !folder.path().join("s/plan.json").exists() && began.elapsed() < Duration::from_secs(60) {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let signal = Command::new("kill")
+        .args(["-INT", &child.id().to_string()])
+        .status();
+    assert!(signal.unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.signal(), Some(2), "{}", err(&output));
+    assert!(
+        err(&output).contains("the same command goes on"),
+        "{}",
+        err(&output)
+    );
+    let unfinished = fs::read_dir(folder.path().join("s")).unwrap();
+    let names = unfinished.map(|entry| entry.unwrap().file_name());
+    let names: Vec<String> = names.map(|name| name.into_string().unwrap()).collect();
+    assert!(
+        names.iter().all(|name| !name.starts_with(".unfinished")),
+        "{names:?}"
+    );
+}

@@ -1,0 +1,56 @@
+//! Puts the shipped scenarios into the program, and tells the crate the hash of its measurements' sources.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest as _, Sha256};
+
+fn main() {
+    println!("cargo::rerun-if-changed=build.rs");
+    let own = std::env::var_os("CARGO_MANIFEST_DIR").expect("cargo says where the crate is");
+    let own = Path::new(&own);
+    let scenarios = own.join("../../scenarios");
+    let scenarios = scenarios.canonicalize().expect("the project has scenarios");
+    let mut list = String::from("&[\n");
+    for path in files(&scenarios, "toml") {
+        let name = path.strip_prefix(&scenarios).expect("it is below");
+        let name = name.to_str().expect("a name in UTF-8");
+        let path = path.to_str().expect("a path in UTF-8");
+        list.push_str(&format!("    ({name:?}, include_str!({path:?})),\n"));
+    }
+    list.push_str("]\n");
+    let out = std::env::var_os("OUT_DIR").expect("cargo says where to write");
+    fs::write(Path::new(&out).join("scenarios.rs"), list).expect("OUT_DIR can be written");
+
+    let mut hash = Sha256::new();
+    for path in files(&own.join("src/probe"), "rs") {
+        let text = fs::read(&path).expect("a source can be read");
+        let name = path.strip_prefix(own).expect("it is below");
+        let name = name.to_string_lossy();
+        hash.update((name.len() as u64).to_le_bytes());
+        hash.update(name.as_bytes());
+        hash.update((text.len() as u64).to_le_bytes());
+        hash.update(&text);
+    }
+    let hash = hash.finalize();
+    let hash: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
+    println!("cargo::rustc-env=QUELL_PROBE_SOURCES={hash}");
+}
+
+/// Every file of this kind in a folder and below, by name.
+fn files(folder: &Path, end: &str) -> Vec<PathBuf> {
+    println!("cargo::rerun-if-changed={}", folder.display());
+    let mut found = Vec::new();
+    let entries = fs::read_dir(folder).expect("a folder can be read");
+    for entry in entries {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            found.extend(files(&path, end));
+        } else if path.extension().is_some_and(|extension| extension == end) {
+            println!("cargo::rerun-if-changed={}", path.display());
+            found.push(path);
+        }
+    }
+    found.sort();
+    found
+}

@@ -1,0 +1,89 @@
+//! What an experiment found: text, tables, checks and figures.
+
+use crate::experiment::Experiment;
+use crate::figure::Figure;
+use crate::statement::{Checks, Judge, Judged};
+use crate::table::Table;
+
+/// What an experiment found.
+#[derive(Debug)]
+pub struct Findings {
+    experiment: &'static Experiment,
+    judge: Judge,
+    /// One for each statement, in their order.
+    checks: Vec<Checks>,
+    /// Markdown: its part of a section of `docs/evidence/published.md`.
+    pub text: String,
+    /// Files of `docs/evidence/data`.
+    pub tables: Vec<(&'static str, Table)>,
+    /// For the book.
+    pub figures: Vec<Figure>,
+}
+
+impl Findings {
+    pub(crate) fn new(experiment: &'static Experiment, judge: Judge) -> Self {
+        let checks = experiment.statements.iter().map(|_| Checks::default());
+        Self {
+            experiment,
+            judge,
+            checks: checks.collect(),
+            text: String::new(),
+            tables: Vec::new(),
+            figures: Vec::new(),
+        }
+    }
+
+    /// Adds Markdown.
+    pub fn write(&mut self, markdown: impl AsRef<str>) {
+        if !self.text.is_empty() {
+            self.text.push_str("\n\n");
+        }
+        self.text.push_str(markdown.as_ref().trim());
+    }
+
+    /// Adds a CSV file. Rows of several experiments of a section go into one file if they give it the same name and heads.
+    pub fn csv(&mut self, name: &'static str, table: Table) {
+        self.tables.push((name, table));
+    }
+
+    /// Adds a figure of the book.
+    pub fn draw(&mut self, figure: Figure) {
+        self.figures.push(figure);
+    }
+
+    /// The checks of the statement with this name.
+    ///
+    /// # Panics
+    ///
+    /// The definition has no such statement.
+    pub fn on(&mut self, statement: &str) -> &mut Checks {
+        let mut all = self.experiment.statements.iter();
+        let place = all.position(|one| one.id == statement);
+        let Some(place) = place else {
+            panic!("{} has no statement {statement:?}", self.experiment.id);
+        };
+        &mut self.checks[place]
+    }
+
+    /// The experiment.
+    pub fn experiment(&self) -> &'static Experiment {
+        self.experiment
+    }
+
+    /// The statements with their verdicts, in the order of the definition.
+    pub fn judged(&self) -> Vec<Judged> {
+        let both = self.experiment.statements.iter().zip(&self.checks);
+        both.map(|(statement, checks)| checks.judge(statement, self.experiment.id, self.judge))
+            .collect()
+    }
+
+    /// Where the definition and the outcome in the simulated world do not fit: a miss without a reason, a reason without a miss, a
+    /// statement without a check.
+    pub fn problems(&self) -> Vec<String> {
+        let both = self.experiment.statements.iter().zip(&self.checks);
+        let problems = both.flat_map(|(statement, checks)| checks.problems(statement));
+        problems
+            .map(|problem| format!("{}#{problem}", self.experiment.id))
+            .collect()
+    }
+}

@@ -1,0 +1,59 @@
+//! Measurements that the summary of a run does not have.
+//!
+//! The name of a cell contains the hash of this folder's sources: a change of any of them measures anew. So what only judges figures
+//! does not belong here. A figure is finite: JSON has no other numbers.
+
+pub mod cubic;
+pub mod experiment;
+pub mod path;
+
+use std::sync::atomic::AtomicBool;
+
+use quell_lab::sweep::Probe;
+use quell_lab::{RunError, Scenario};
+use serde::Serialize;
+
+/// Hash of the sources of this folder.
+const CODE: &str = env!("QUELL_PROBE_SOURCES");
+
+/// Windows, bursts of drops, and the longest passage: [`experiment::ExperimentResult`].
+pub const EXPERIMENT: Probe = of("experiment", |scenario, seed, stop| {
+    json(&experiment::measure(scenario, seed, stop)?)
+});
+
+/// What packets took and senders had on a path with few flows: [`path::PathResult`].
+pub const PATH: Probe = of("path", |scenario, seed, stop| {
+    json(&path::measure(scenario, seed, stop)?)
+});
+
+/// The return of a CUBIC window after a loss: [`cubic::CubicReturn`].
+pub const CUBIC: Probe = of("cubic", |scenario, seed, stop| {
+    json(&cubic::measure(scenario, seed, stop)?)
+});
+
+/// A measurement by its name.
+const fn of(
+    name: &'static str,
+    measure: fn(&Scenario, u64, &AtomicBool) -> Result<String, RunError>,
+) -> Probe {
+    Probe {
+        name,
+        code: CODE,
+        measure,
+    }
+}
+
+/// The figures as they are kept.
+fn json(figures: &impl Serialize) -> Result<String, RunError> {
+    serde_json::to_string(figures).map_err(|error| RunError::Failed(error.to_string()))
+}
+
+/// Why a measurement failed.
+fn failed(why: impl ToString) -> RunError {
+    RunError::Failed(why.to_string())
+}
+
+/// Why a measurement has no figures that was told to stop.
+fn stopped() -> RunError {
+    RunError::Failed("it was stopped".to_owned())
+}

@@ -1,0 +1,151 @@
+//! Some experiments with all their runs.
+
+use std::ops::Range;
+
+use quell_lab::sweep::{Plan, Store, Stored, Wanted, stored};
+use quell_lab::{GuestOptions, RunError, World};
+
+use crate::cell::{self, Length};
+use crate::cells::Cells;
+use crate::experiment::Experiment;
+use crate::findings::Findings;
+use crate::statement::Judge;
+
+/// Some experiments with all their runs.
+#[derive(Debug)]
+pub struct Reproduction {
+    /// The runs of all of them: `quell_lab::sweep::run` carries them out.
+    pub plan: Plan,
+    /// Experiments that cannot run in this world.
+    pub unable: Vec<Unable>,
+    length: Length,
+    experiments: Vec<(&'static Experiment, Range<usize>)>,
+}
+
+/// An experiment that cannot run in the world.
+#[derive(Debug)]
+pub struct Unable {
+    /// The experiment.
+    pub experiment: &'static Experiment,
+    /// Why.
+    pub why: String,
+}
+
+/// What became of an experiment.
+#[derive(Debug)]
+pub enum Outcome {
+    /// All of its runs are there.
+    Found(Box<Findings>),
+    /// Some are not.
+    Incomplete {
+        /// The experiment.
+        experiment: &'static Experiment,
+        /// Its runs, each counted once for every place that it has in the plan.
+        cells: usize,
+        /// Those that have not run.
+        missing: usize,
+        /// Why the others failed, each reason once.
+        failed: Vec<String>,
+    },
+}
+
+impl Outcome {
+    /// The experiment.
+    pub fn experiment(&self) -> &'static Experiment {
+        match self {
+            Self::Found(findings) => findings.experiment(),
+            Self::Incomplete { experiment, .. } => experiment,
+        }
+    }
+
+    /// What it found, if all of its runs are there.
+    pub fn findings(&self) -> Option<&Findings> {
+        match self {
+            Self::Found(findings) => Some(findings),
+            Self::Incomplete { .. } => None,
+        }
+    }
+}
+
+impl Reproduction {
+    /// All runs of `experiments`.
+    ///
+    /// # Errors
+    ///
+    /// The world is not possible here, or a definition is wrong.
+    pub fn new(
+        experiments: &[&'static Experiment],
+        length: Length,
+        world: World,
+        guest: &GuestOptions,
+    ) -> Result<Self, RunError> {
+        let name = match length {
+            Length::Quick => "reproduce --quick",
+            Length::Full => "reproduce",
+        };
+        let mut wanted: Vec<Wanted> = Vec::new();
+        let (mut able, mut unable) = (Vec::new(), Vec::new());
+        for &experiment in experiments {
+            let own = cell::wanted(experiment.id, &(experiment.plan)(), length);
+            // The definitions are about the simulated world; for another one each has to be asked.
+            if world != World::Sim
+                && let Err(why) = Plan::of(name, &own, world, guest)
+            {
+                // Where nothing at all can run the reason is the same for all.
+                Plan::of(name, &[], world, guest)?;
+                let why = why.to_string();
+                unable.push(Unable { experiment, why });
+                continue;
+            }
+            able.push((experiment, wanted.len()..wanted.len() + own.len()));
+            wanted.extend(own);
+        }
+        Ok(Self {
+            plan: Plan::of(name, &wanted, world, guest)?,
+            unable,
+            length,
+            experiments: able,
+        })
+    }
+
+    /// What the results in `store` say, for each experiment that can run.
+    ///
+    /// # Errors
+    ///
+    /// A result cannot be read.
+    pub fn outcomes(&self, store: &Store) -> Result<Vec<Outcome>, RunError> {
+        let results = stored(&self.plan, store)?;
+        let judge = match (self.length, self.plan.world) {
+            (Length::Quick, _) => Judge::Quick,
+            (Length::Full, World::Sim) => Judge::Simulated,
+            (Length::Full, _) => Judge::Elsewhere,
+        };
+        let outcome = |(experiment, range): &(&'static Experiment, Range<usize>)| {
+            outcome(experiment, &results[range.clone()], judge)
+        };
+        Ok(self.experiments.iter().map(outcome).collect())
+    }
+}
+
+fn outcome(experiment: &'static Experiment, results: &[Stored], judge: Judge) -> Outcome {
+    let missing = results.iter().filter(|one| matches!(one, Stored::Missing));
+    let missing = missing.count();
+    let failed = results.iter().filter_map(|one| match one {
+        Stored::Failed(why) => Some(why.clone()),
+        _ => None,
+    });
+    let mut failed: Vec<String> = failed.collect();
+    failed.sort();
+    failed.dedup();
+    if missing > 0 || !failed.is_empty() {
+        return Outcome::Incomplete {
+            experiment,
+            cells: results.len(),
+            missing,
+            failed,
+        };
+    }
+    let mut findings = Findings::new(experiment, judge);
+    (experiment.judge)(&Cells(results), &mut findings);
+    Outcome::Found(Box::new(findings))
+}

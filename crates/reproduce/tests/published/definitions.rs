@@ -1,0 +1,223 @@
+//! The experiments of the library in full: their section of the page and their verdicts.
+//!
+//! One test for each section. `QUELL_REPRODUCE_STORE=DIR` keeps the results of runs there for the next time, as `quell reproduce --store`
+//! does.
+
+use std::num::NonZeroUsize;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use std::thread;
+
+use quell_lab::sweep::{self, Options, Store};
+use quell_lab::{GuestOptions, World};
+use quell_reproduce::registry::{self, SECTIONS};
+use quell_reproduce::table::Table;
+use quell_reproduce::{Experiment, Findings, Length, Outcome, Reproduction, Verdict};
+
+use crate::{page, verdicts};
+
+/// What the experiments found, their results from `store`.
+pub(crate) fn found(
+    experiments: &[&'static Experiment],
+    length: Length,
+    store: &Store,
+) -> Vec<Findings> {
+    let world = World::Sim;
+    let all = Reproduction::new(experiments, length, world, &GuestOptions::default()).unwrap();
+    let options = Options {
+        shard: None,
+        jobs: thread::available_parallelism().unwrap_or(NonZeroUsize::MIN),
+        retry_failed: true,
+        series: false,
+        time_limit: None,
+        reuse_live: false,
+        stop: &AtomicBool::new(false),
+    };
+    let report = sweep::run(&all.plan, store, &options, &mut |_| {}).unwrap();
+    assert!(report.failed.is_empty(), "{:#?}", report.failed);
+    assert!(report.conflicts.is_empty(), "{:#?}", report.conflicts);
+    let outcomes = all.outcomes(store).unwrap().into_iter();
+    outcomes
+        .map(|outcome| match outcome {
+            Outcome::Found(findings) => *findings,
+            other @ Outcome::Incomplete { .. } => panic!("{other:?}"),
+        })
+        .collect()
+}
+
+/// Runs the section with this title, and checks the page and the verdicts.
+fn check(title: &str) {
+    let section = SECTIONS.iter().find(|(known, _)| *known == title);
+    let section = section.unwrap().1.unwrap();
+    let experiments: Vec<&Experiment> = section.experiments.iter().collect();
+    let findings = match std::env::var_os("QUELL_REPRODUCE_STORE") {
+        Some(store) => found(&experiments, Length::Full, &Store::at(Path::new(&store))),
+        None => {
+            let store = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+            found(
+                &experiments,
+                Length::Full,
+                &Store::for_a_while(store.path()),
+            )
+        }
+    };
+    let texts: Vec<&str> = findings.iter().map(|one| one.text.as_str()).collect();
+    let texts = texts.into_iter().filter(|text| !text.is_empty());
+    let body = texts.collect::<Vec<_>>().join("\n\n");
+    let problems: Vec<String> = findings.iter().flat_map(Findings::problems).collect();
+    assert!(problems.is_empty(), "{body}\n{}", problems.join("\n"));
+    let mut tables: Vec<(&str, Table)> = Vec::new();
+    for (name, table) in findings.iter().flat_map(|one| &one.tables) {
+        match tables.iter_mut().find(|(known, _)| known == name) {
+            Some((_, whole)) => whole.append(table),
+            None => tables.push((name, table.clone())),
+        }
+    }
+    let tables: Vec<(&str, &Table)> = tables.iter().map(|(name, table)| (*name, table)).collect();
+    page::check(title, &body, &tables);
+    verdicts::check(&findings);
+}
+
+#[test]
+fn every_experiment_takes_quick_runs_and_judges_none_of_them() {
+    let store = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let store = Store::for_a_while(store.path());
+    let findings = found(&registry::all(), Length::Quick, &store);
+    assert_eq!(findings.len(), registry::all().len());
+    for judged in findings.iter().flat_map(Findings::judged) {
+        assert_eq!(judged.verdict, Verdict::Quick, "{}", judged.id);
+    }
+    for one in &findings {
+        assert!(
+            !one.figures.is_empty(),
+            "{:?} has no figure",
+            one.experiment()
+        );
+    }
+}
+
+#[test]
+fn the_dualq_of_2015_and_its_successors() {
+    check("The DualQ of 2015 and its successors");
+}
+
+#[test]
+fn queue_protection() {
+    check("Queue protection: an unresponsive flow that claims to be L4S");
+}
+
+#[test]
+#[ignore = "takes long: make test-all"]
+fn home_gateway_a_call_beside_a_download() {
+    check("Home gateway: a call beside a download");
+}
+
+#[test]
+#[ignore = "takes long: make test-all"]
+fn home_gateway_four_controls() {
+    check("Home gateway: four controls");
+}
+
+#[test]
+#[ignore = "takes long: make test-all"]
+fn home_gateway_queue_sizes() {
+    check("Home gateway: queue sizes in steps of 30 bytes");
+}
+
+#[test]
+#[ignore = "takes long: make test-all"]
+fn vdq_csaqm_experiments_a_and_c1() {
+    check("VDQ-CSAQM: experiments A and C1");
+}
+
+#[test]
+#[ignore = "takes long: make test-all"]
+fn vdq_csaqm_experiments_with_bbr() {
+    check("VDQ-CSAQM: experiments with BBR");
+}
+
+#[test]
+#[ignore = "takes long: make test-all"]
+fn which_queue_makes_the_shares_independent_of_the_control() {
+    check("Which queue makes the shares independent of the control");
+}
+
+#[test]
+fn bbr_v1() {
+    check("BBR v1: start-up, a changing rate, five flows");
+}
+
+#[test]
+#[ignore = "takes long: make test-all"]
+fn bbr_beside_cubic() {
+    check("BBR beside CUBIC");
+}
+
+#[test]
+#[ignore = "takes long: make test-all"]
+fn bbr_v2_and_v3() {
+    check("BBR v2 and v3");
+}
+
+#[test]
+#[ignore = "takes long: make test-all"]
+fn compound_htcp_and_ledbat() {
+    check("Compound, H-TCP and LEDBAT beside others");
+}
+
+#[test]
+fn cubic() {
+    check("CUBIC: back to the last maximum");
+}
+
+#[test]
+#[ignore = "takes long: make test-all"]
+fn global_synchronisation_behind_drop_tail() {
+    check("Global synchronisation behind drop-tail");
+}
+
+#[test]
+#[ignore = "takes long: make test-all"]
+fn global_synchronization_protection() {
+    check("Global Synchronization Protection");
+}
+
+#[test]
+fn step_marking() {
+    check("Step marking: the sawtooth of DCTCP");
+}
+
+#[test]
+fn red_adaptive_red_and_curvy_red() {
+    check("RED, Adaptive RED and Curvy RED: more and more flows");
+}
+
+#[test]
+#[ignore = "takes long: make test-all"]
+fn overload_and_coupling() {
+    check("DualPI2: overload and coupling");
+}
+
+#[test]
+#[ignore = "takes long: make test-all"]
+fn pairs_with_unlike_rtts() {
+    check("DualPI2: pairs with unlike RTTs");
+}
+
+#[test]
+#[ignore = "takes long: make test-all"]
+fn prague_shares() {
+    check("Prague: shares that do not depend on the RTT");
+}
+
+#[test]
+#[ignore = "takes long: make test-all"]
+fn pie_an_ecn_capable_and_another_flow() {
+    check("PIE: an ECN-capable and another flow");
+}
+
+#[test]
+#[ignore = "takes long: make test-all"]
+fn fq_codel_flows_with_and_without_ecn() {
+    check("FQ-CoDel: flows with and without ECN");
+}

@@ -1,0 +1,14 @@
+//! Scenarios and measurements of sections that are judged by their tests alone.
+
+use quell_lab::Scenario;
+use quell_lab::scenario::Override;
+use quell_reproduce::shipped;
+
+/// The scenario `file` of `scenarios/`, with `sets` as by `--set`.
+pub(crate) fn scenario(file: &str, sets: &[String]) -> Scenario {
+    let text = shipped::scenario(file).unwrap();
+    let overrides: Vec<Override> = sets.iter().map(|set| Override::set(set).unwrap()).collect();
+    let loaded = Scenario::load(file, text, &overrides, None);
+    let loaded = loaded.unwrap_or_else(|problems| panic!("{file} {sets:?}: {problems}"));
+    loaded.scenario
+}
