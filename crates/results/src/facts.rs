@@ -8,6 +8,8 @@ use quell_kernel::machine::Usage;
 use quell_measure::GroupControl;
 use serde::{Deserialize, Serialize};
 
+use crate::program::{Extension, extensions, sha256};
+
 use rustix::time::{ClockId, clock_getres, clock_gettime};
 
 use quell_scenario::World;
@@ -57,6 +59,10 @@ pub struct Facts {
     pub controls: Vec<GroupControl>,
     /// The kernel of the virtual world; `None` in the others.
     pub guest: Option<GuestFacts>,
+    /// The queues and controls of other crates that the program had.
+    pub extensions: Vec<Extension>,
+    /// SHA-256 of the program; `None` for one without extensions.
+    pub program_sha256: Option<&'static str>,
 }
 
 /// The kernel of the virtual world.
@@ -194,6 +200,9 @@ impl Facts {
             events: None,
             controls: Vec::new(),
             guest: None,
+            extensions: extensions(),
+            // A world may have given up the right to read it; who starts one has asked before.
+            program_sha256: sha256().ok().flatten(),
         }
     }
 

@@ -19,11 +19,15 @@ pub mod facts;
 pub mod folder;
 pub mod limits;
 pub mod packets;
+pub mod plot;
+pub mod program;
+pub mod report;
 pub mod series;
 mod summary_schema;
 pub mod wide;
 
-use std::fs::File;
+use std::ffi::OsString;
+use std::fs::{self, File};
 use std::io::{self, BufWriter, Write as _};
 use std::path::Path;
 
@@ -34,7 +38,7 @@ pub use summary_schema::summary_schema;
 
 /// Writes `value` as indented JSON, and knows that it is on the disk. The text is never in memory as a whole.
 pub fn write_json(path: &Path, value: &impl Serialize) -> Result<(), Error> {
-    write(path, |file| {
+    write_with(path, |file| {
         serde_json::to_writer_pretty(&mut *file, value)?;
         file.write_all(b"\n")
     })
@@ -42,10 +46,41 @@ pub fn write_json(path: &Path, value: &impl Serialize) -> Result<(), Error> {
 
 /// Writes `text`, and knows that it is on the disk.
 pub fn write_text(path: &Path, text: &str) -> Result<(), Error> {
-    write(path, |file| file.write_all(text.as_bytes()))
+    write_bytes(path, text.as_bytes())
 }
 
-fn write(
+/// The same for bytes.
+pub fn write_bytes(path: &Path, bytes: &[u8]) -> Result<(), Error> {
+    write_with(path, |file| file.write_all(bytes))
+}
+
+/// Makes the file at `path` anew, whole or not at all: `write` fills a file of another name, which then takes its place.
+///
+/// # Errors
+///
+/// It cannot be written; nothing half-written stays.
+pub fn replace(path: &Path, write: impl FnOnce(&Path) -> Result<(), Error>) -> Result<(), Error> {
+    let mut hidden = OsString::from(".");
+    hidden.push(path.file_name().unwrap_or_default());
+    hidden.push(format!(".{}.unfinished", std::process::id()));
+    let new = path.with_file_name(hidden);
+    let placed = write(&new).and_then(|()| fs::rename(&new, path).map_err(Error::writing(path)));
+    placed.map_err(|error| {
+        // What cannot be removed was not made.
+        let _ = fs::remove_file(&new);
+        match error {
+            Error::Write { source, .. } => Error::writing(path)(source),
+            other => other,
+        }
+    })
+}
+
+/// Fills a new file, and knows that it is on the disk.
+///
+/// # Errors
+///
+/// It exists, or cannot be written.
+pub fn write_with(
     path: &Path,
     content: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
 ) -> Result<(), Error> {

@@ -4,26 +4,23 @@
 //! goes on, so memory does not grow with its length. Compressed with zstd. Each file says of each column in its key-value metadata
 //! what it holds, and in which unit.
 
-mod columns;
-
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use parquet::basic::{Compression, ConvertedType, Repetition, Type as Physical};
+use parquet::basic::{Compression, ConvertedType, Encoding, Repetition, Type as Physical};
 use parquet::data_type::{ByteArray, ByteArrayType, DoubleType, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
-use parquet::schema::types::Type;
+use parquet::schema::types::{ColumnPath, Type};
 use quell_measure::{FlowRow, QueueRow};
+use quell_scenario::columns::{self, Cell, ColumnType};
 use quell_scenario::contract::EventRow;
-use quell_units::{Bytes, Time};
 
 use super::Error;
-use columns::ColumnType;
-pub use columns::{ColumnInfo, EVENT_COLUMNS, FLOW_COLUMNS, QUEUE_COLUMNS};
+pub use quell_scenario::columns::{ColumnInfo, EVENT_COLUMNS, FLOW_COLUMNS, QUEUE_COLUMNS};
 
 /// Rows that are kept before they are written.
 const ROWS_PER_GROUP: usize = 1 << 16;
@@ -35,10 +32,42 @@ pub struct Series {
     flows: Table,
     /// Where an application records events.
     events: Option<Table>,
-    /// Names of the links.
-    hops: Vec<ByteArray>,
-    /// Names of the groups.
+    names: Names,
+}
+
+/// The words that stand in rows, each made once.
+#[derive(Debug)]
+struct Names {
+    links: Vec<ByteArray>,
     groups: Vec<ByteArray>,
+    words: Vec<(&'static str, ByteArray)>,
+}
+
+impl Names {
+    fn value(&mut self, cell: Cell) -> Value {
+        match cell {
+            Cell::Integer(number) => Value::Integer(clamp(number)),
+            Cell::Optional(number) => Value::Optional(number.map(clamp)),
+            Cell::Real(number) => Value::Real(number),
+            Cell::Word(word) => Value::Text(self.word(word)),
+            Cell::Group(group) => {
+                Value::Text(self.groups.get(group.index()).cloned().unwrap_or_default())
+            }
+            Cell::Link(hop) => {
+                Value::Text(self.links.get(hop.index()).cloned().unwrap_or_default())
+            }
+        }
+    }
+
+    fn word(&mut self, word: &'static str) -> ByteArray {
+        let known = self.words.iter().find(|(known, _)| *known == word);
+        let array = known.map(|(_, array)| array.clone());
+        array.unwrap_or_else(|| {
+            let array = ByteArray::from(word);
+            self.words.push((word, array.clone()));
+            array
+        })
+    }
 }
 
 impl Series {
@@ -56,29 +85,19 @@ impl Series {
             queues: Table::create(folder.join("queues.parquet"), QUEUE_COLUMNS)?,
             flows: Table::create(folder.join("flows.parquet"), FLOW_COLUMNS)?,
             events: events.transpose()?,
-            hops: hops.into_iter().map(ByteArray::from).collect(),
-            groups: groups.into_iter().map(ByteArray::from).collect(),
+            names: Names {
+                links: hops.into_iter().map(ByteArray::from).collect(),
+                groups: groups.into_iter().map(ByteArray::from).collect(),
+                words: Vec::new(),
+            },
         })
     }
 
     /// Adds rows of queues.
     pub fn queues(&mut self, rows: impl IntoIterator<Item = QueueRow>) -> Result<(), Error> {
         for row in rows {
-            let hop = self.hops.get(row.hop.index()).cloned();
-            self.queues.row([
-                time(row.time),
-                time(row.length),
-                Cell::Text(row.direction.name().into()),
-                Cell::Text(row.queue.into()),
-                integer(row.packets),
-                bytes(row.bytes),
-                integer(row.marked),
-                integer(row.dropped),
-                optional(row.delay_mean.map(Time::as_nanos)),
-                optional(row.delay_max.map(Time::as_nanos)),
-                bytes(row.backlog),
-                Cell::Text(hop.unwrap_or_default()),
-            ])?;
+            let cells = columns::queue(&row).map(|cell| self.names.value(cell));
+            self.queues.row(cells)?;
         }
         Ok(())
     }
@@ -86,22 +105,8 @@ impl Series {
     /// Adds rows of flows.
     pub fn flows(&mut self, rows: impl IntoIterator<Item = FlowRow>) -> Result<(), Error> {
         for row in rows {
-            let group = self
-                .groups
-                .get(row.group.index())
-                .cloned()
-                .unwrap_or_default();
-            self.flows.row([
-                time(row.time),
-                time(row.length),
-                Cell::Text(group),
-                integer(u64::from(row.flow.0)),
-                bytes(row.delivered),
-                Cell::Real(row.goodput_bps()),
-                optional(row.rtt.map(Time::as_nanos)),
-                optional(row.congestion_window.map(Bytes::get)),
-                integer(row.retransmitted),
-            ])?;
+            let cells = columns::flow(&row).map(|cell| self.names.value(cell));
+            self.flows.row(cells)?;
         }
         Ok(())
     }
@@ -111,22 +116,7 @@ impl Series {
         let Some(events) = &mut self.events else {
             return Ok(());
         };
-        let group = self.groups.get(row.group.index()).cloned();
-        let event = &row.event;
-        let at = |time: Option<Time>| optional(time.map(Time::as_nanos));
-        events.row([
-            Cell::Text(group.unwrap_or_default()),
-            integer(u64::from(row.flow.0)),
-            Cell::Text(event.kind.into()),
-            integer(event.number),
-            time(event.started),
-            at(event.first),
-            at(event.last),
-            at(event.ended),
-            integer(event.size),
-            Cell::Text(event.outcome.name().into()),
-            integer(event.value),
-        ])
+        events.row(columns::event(row).map(|cell| self.names.value(cell)))
     }
 
     /// Completes the files.
@@ -137,26 +127,14 @@ impl Series {
     }
 }
 
-/// One value.
-enum Cell {
+/// One value as Parquet has it.
+enum Value {
     Integer(i64),
     Optional(Option<i64>),
     Real(f64),
     Text(ByteArray),
 }
 
-fn integer(number: u64) -> Cell {
-    Cell::Integer(clamp(number))
-}
-fn time(time: Time) -> Cell {
-    integer(time.as_nanos())
-}
-fn bytes(bytes: Bytes) -> Cell {
-    integer(bytes.get())
-}
-fn optional(number: Option<u64>) -> Cell {
-    Cell::Optional(number.map(clamp))
-}
 fn clamp(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
@@ -181,15 +159,15 @@ impl Column {
         }
     }
 
-    fn push(&mut self, cell: Cell) {
-        match (self, cell) {
-            (Self::Integer(values), Cell::Integer(value)) => values.push(value),
-            (Self::Optional(values, present), Cell::Optional(value)) => {
+    fn push(&mut self, value: Value) {
+        match (self, value) {
+            (Self::Integer(values), Value::Integer(value)) => values.push(value),
+            (Self::Optional(values, present), Value::Optional(value)) => {
                 present.push(i16::from(value.is_some()));
                 values.extend(value);
             }
-            (Self::Real(values), Cell::Real(value)) => values.push(value),
-            (Self::Text(values), Cell::Text(value)) => values.push(value),
+            (Self::Real(values), Value::Real(value)) => values.push(value),
+            (Self::Text(values), Value::Text(value)) => values.push(value),
             _ => unreachable!("rows are built in the order of their columns"),
         }
     }
@@ -259,10 +237,21 @@ impl Table {
     }
 
     fn of(file: File, path: PathBuf, columns: &[ColumnInfo]) -> Result<Self, Error> {
-        let properties = WriterProperties::builder()
+        let mut properties = WriterProperties::builder()
             .set_compression(Compression::ZSTD(Default::default()))
-            .set_key_value_metadata(Some(columns.iter().map(note).collect()))
-            .build();
+            .set_key_value_metadata(Some(columns.iter().map(note).collect()));
+        for column in columns {
+            // Of numbers differences are small, and looking each up in a dictionary costs more.
+            let path = ColumnPath::from(column.name);
+            properties = match column.column_type {
+                ColumnType::Integer | ColumnType::OptionalInteger => properties
+                    .set_column_dictionary_enabled(path.clone(), false)
+                    .set_column_encoding(path, Encoding::DELTA_BINARY_PACKED),
+                ColumnType::Real => properties.set_column_dictionary_enabled(path, false),
+                ColumnType::Text => properties,
+            };
+        }
+        let properties = properties.build();
         let writer = schema(columns)
             .and_then(|schema| SerializedFileWriter::new(file, schema, Arc::new(properties)));
         Ok(Self {
@@ -276,9 +265,9 @@ impl Table {
         })
     }
 
-    fn row<const N: usize>(&mut self, cells: [Cell; N]) -> Result<(), Error> {
-        for (column, cell) in self.columns.iter_mut().zip(cells) {
-            column.push(cell);
+    fn row<const N: usize>(&mut self, values: [Value; N]) -> Result<(), Error> {
+        for (column, value) in self.columns.iter_mut().zip(values) {
+            column.push(value);
         }
         self.rows += 1;
         if self.rows < ROWS_PER_GROUP {
@@ -358,8 +347,9 @@ fn schema(columns: &[ColumnInfo]) -> Result<Arc<Type>, ParquetError> {
 mod tests {
     use super::*;
     use parquet::file::reader::{FileReader, SerializedFileReader};
-    use quell_app::{Event, Outcome};
+    use quell_app::{Carrier, EndRepairs, Event, Outcome, Repairs};
     use quell_measure::{Direction, FlowId, GroupId, Hop};
+    use quell_units::{Bytes, Time};
 
     fn queue_row(number: u64) -> QueueRow {
         QueueRow {
@@ -435,12 +425,32 @@ mod tests {
             size: 1_000,
             outcome: Outcome::Unfinished,
             value: 0,
+            wait: Some(Time::from_millis(1)),
+            carrier: Carrier::Flow,
+            note: None,
+        };
+        let repairs = Repairs {
+            sender: EndRepairs {
+                handshake: Some(1),
+                timeouts: Some(2),
+                recoveries: None,
+                probes: Some(3),
+                retransmitted: Some(4),
+            },
+            receiver: EndRepairs {
+                handshake: Some(5),
+                timeouts: None,
+                recoveries: Some(6),
+                probes: Some(7),
+                retransmitted: Some(8),
+            },
         };
         series
             .event(&EventRow {
                 group: GroupId(0),
                 flow: FlowId(2),
                 event,
+                repairs,
             })
             .unwrap();
         series.finish().unwrap();
@@ -467,7 +477,9 @@ mod tests {
             rows,
             [
                 "{group: \"l4s\", flow: 2, kind: \"item\", number: 3, started_ns: 5000000, first_byte_ns: 7000000, \
-              last_byte_ns: null, ended_ns: null, size_bytes: 1000, outcome: \"unfinished\", value: 0}"
+              last_byte_ns: null, ended_ns: null, size_bytes: 1000, outcome: \"unfinished\", value: 0, wait_ns: 1000000, syn_retries: 5, \
+              syn_ack_retries: 1, timeouts: 2, probes: 3, recoveries: null, retransmitted: 4, timeouts_up: null, probes_up: 7, \
+              recoveries_up: 6, retransmitted_up: 8}"
             ]
         );
     }

@@ -1,0 +1,121 @@
+//! Lines, shapes and texts with their places: what every kind of file draws in its own way.
+
+use super::axis::Span;
+
+/// A picture in points, from the upper left corner.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Drawing {
+    pub(super) width: f64,
+    pub(super) height: f64,
+    /// What the picture shows, in one line.
+    pub(super) title: String,
+    /// The same in sentences, for those who do not see it.
+    pub(super) description: String,
+    pub(super) items: Vec<Item>,
+    /// Frame and axis of x of each panel.
+    pub(super) panels: Vec<(Frame, Span)>,
+}
+
+/// What something is drawn with; each kind of file has colours for it, for light and dark paper.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ink {
+    /// Texts and axes.
+    Text,
+    /// Texts and lines that stand back.
+    Faint,
+    /// Lines behind everything.
+    Grid,
+    /// Stretches that are shaded.
+    Shade,
+    /// A series, by its place in the palette.
+    Series(usize),
+}
+
+/// Where a text stands from its place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Anchor {
+    Start,
+    Middle,
+    End,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Item {
+    Line {
+        from: (f64, f64),
+        to: (f64, f64),
+        ink: Ink,
+        width: f64,
+        dashes: &'static [f64],
+    },
+    Box {
+        corner: (f64, f64),
+        size: (f64, f64),
+        ink: Ink,
+    },
+    Text {
+        at: (f64, f64),
+        text: String,
+        size: f64,
+        anchor: Anchor,
+        is_bold: bool,
+        is_upright: bool,
+        ink: Ink,
+    },
+    /// A series within a panel, clipped to it.
+    Series {
+        label: String,
+        ink: Ink,
+        clip: Frame,
+        shape: Shape,
+    },
+}
+
+/// A rectangle: left, top, width, height.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Frame {
+    pub(super) left: f64,
+    pub(super) top: f64,
+    pub(super) width: f64,
+    pub(super) height: f64,
+}
+
+/// What a series looks like.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Shape {
+    /// Lines, each from point to point.
+    Lines {
+        lines: Vec<Vec<(f64, f64)>>,
+        width: f64,
+        dashes: &'static [f64],
+    },
+    /// Dots of this radius.
+    Dots { at: Vec<(f64, f64)>, radius: f64 },
+    /// Bars down to the bottom of the panel.
+    Bars(Vec<Frame>),
+}
+
+/// Dashes of the series by their place in the palette, so that they differ without colours too.
+pub(super) const DASHES: [&[f64]; 8] = [
+    &[],
+    &[7.0, 2.5],
+    &[2.0, 2.0],
+    &[8.0, 2.5, 2.0, 2.5],
+    &[12.0, 3.0],
+    &[4.0, 2.0],
+    &[8.0, 2.0, 2.0, 2.0, 2.0, 2.0],
+    &[1.0, 2.0],
+];
+
+/// Colours that people who do not see red or green tell apart (Okabe and Ito, Color Universal Design, 2008), without their yellow and black;
+/// on light and on dark paper. Two are the same in another brightness.
+pub(super) const COLORS: [(&str, &str); 8] = [
+    ("#0072b2", "#4db3ff"),
+    ("#d55e00", "#ff9455"),
+    ("#009e73", "#2fd1a5"),
+    ("#b0558a", "#e79fc9"),
+    ("#a97a00", "#f0b942"),
+    ("#3a9bd1", "#8fd0f5"),
+    ("#6b4fbb", "#b9a6f5"),
+    ("#666666", "#bbbbbb"),
+];

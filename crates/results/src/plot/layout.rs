@@ -1,0 +1,568 @@
+//! Gives everything in a picture its place.
+
+use super::axis::{Span, number};
+use super::drawing::{Anchor, DASHES, Drawing, Frame, Ink, Item, Shape};
+use super::figure::{Axis, Figure, Mark, Panel, Series};
+use super::text::{fitting, width};
+
+const TITLE: f64 = 15.0;
+const HEADING: f64 = 12.0;
+const SMALL: f64 = 11.0;
+const MARGIN: f64 = 12.0;
+/// Room left of a panel's frame for its numbers and its label, right of it, above it for its heading, and below it.
+const LEFT: f64 = 64.0;
+const RIGHT: f64 = 16.0;
+const ABOVE: f64 = 24.0;
+const BELOW: f64 = 44.0;
+/// The frame of a panel, alone and beside another.
+const WIDE: f64 = 760.0;
+const NARROW: f64 = 380.0;
+const HEIGHT: f64 = 240.0;
+/// A row of the legend, and the line of an entry.
+const ROW: f64 = 18.0;
+const SAMPLE: f64 = 26.0;
+/// Space between a text and what is beside it.
+const GAP: f64 = 6.0;
+
+/// The picture of `figure`.
+pub(super) fn lay_out(figure: &Figure) -> Drawing {
+    let columns = figure.columns.clamp(1, figure.panels.len().max(1));
+    let inner = if columns == 1 { WIDE } else { NARROW };
+    let cell = LEFT + inner + RIGHT;
+    let total = 2.0 * MARGIN + cell * columns as f64;
+    let mut items = Vec::new();
+    let mut top = MARGIN + TITLE;
+    items.push(text(
+        (MARGIN, top),
+        fitting(&figure.title, TITLE, total - 2.0 * MARGIN),
+        TITLE,
+        Anchor::Start,
+        true,
+    ));
+    top += GAP;
+    top = legend(&entries(figure), total, top, &mut items);
+    let rows = figure.panels.len().div_ceil(columns);
+    let mut panels = Vec::new();
+    for (index, panel) in figure.panels.iter().enumerate() {
+        let (row, column) = (index / columns, index % columns);
+        let frame = Frame {
+            left: MARGIN + LEFT + cell * column as f64,
+            top: top + ABOVE + (ABOVE + HEIGHT + BELOW) * row as f64,
+            width: inner,
+            height: HEIGHT,
+        };
+        let placed = Placed::new(panel, frame);
+        placed.draw(&mut items);
+        panels.push((placed.frame, placed.x));
+    }
+    Drawing {
+        width: total,
+        height: top + (ABOVE + HEIGHT + BELOW) * rows as f64 + MARGIN,
+        title: figure.title.clone(),
+        description: describe(figure),
+        items,
+        panels,
+    }
+}
+
+fn text(at: (f64, f64), text: String, size: f64, anchor: Anchor, is_bold: bool) -> Item {
+    Item::Text {
+        at,
+        text,
+        size,
+        anchor,
+        is_bold,
+        is_upright: false,
+        ink: Ink::Text,
+    }
+}
+
+/// Each label once, with its colour and the way in which it is drawn first.
+fn entries(figure: &Figure) -> Vec<&Series> {
+    let mut entries: Vec<&Series> = Vec::new();
+    for series in figure.panels.iter().flat_map(|panel| &panel.series) {
+        if !series.label.is_empty() && entries.iter().all(|one| one.label != series.label) {
+            entries.push(series);
+        }
+    }
+    entries
+}
+
+/// Rows of entries; where they end.
+fn legend(entries: &[&Series], total: f64, top: f64, items: &mut Vec<Item>) -> f64 {
+    let room = total - 2.0 * MARGIN;
+    let (mut left, mut base) = (MARGIN, top + ROW - GAP / 2.0);
+    for &series in entries {
+        let label = fitting(&series.label, SMALL, room - SAMPLE - GAP);
+        let wide = SAMPLE + GAP + width(&label, SMALL) + 3.0 * GAP;
+        if left + wide > MARGIN + room && left > MARGIN {
+            (left, base) = (MARGIN, base + ROW);
+        }
+        let ink = Ink::Series(series.color);
+        let middle = base - SMALL * 0.35;
+        items.push(match series.mark {
+            Mark::Line | Mark::Step => Item::Line {
+                from: (left, middle),
+                to: (left + SAMPLE, middle),
+                ink,
+                width: 2.0,
+                dashes: DASHES[series.dashes % DASHES.len()],
+            },
+            Mark::Dots | Mark::Bars => Item::Box {
+                corner: (left + SAMPLE / 2.0 - 4.0, middle - 4.0),
+                size: (8.0, 8.0),
+                ink,
+            },
+        });
+        items.push(text(
+            (left + SAMPLE + GAP, base),
+            label,
+            SMALL,
+            Anchor::Start,
+            false,
+        ));
+        left += wide;
+    }
+    if entries.is_empty() { top } else { base + GAP }
+}
+
+/// A panel whose axes have ends.
+struct Placed<'a> {
+    panel: &'a Panel,
+    frame: Frame,
+    x: Span,
+    y: Span,
+    /// Of the axis at the right.
+    right: Option<Span>,
+}
+
+impl<'a> Placed<'a> {
+    fn new(panel: &'a Panel, mut frame: Frame) -> Self {
+        if panel.right.is_some() {
+            frame.width -= LEFT - RIGHT;
+        }
+        let right = panel.right.as_ref().map(|axis| {
+            let series = panel.series.iter().filter(|series| series.is_right);
+            let points = series.flat_map(|series| &series.points);
+            span(axis, points.map(|(_, y)| *y))
+        });
+        let series = || panel.series.iter().filter(|series| !series.is_right);
+        let points = || series().flat_map(|series| &series.points);
+        let bars = panel.series.iter().any(|series| series.mark == Mark::Bars);
+        let half = if bars { spacing(panel) / 2.0 } else { 0.0 };
+        let across = points().flat_map(|(x, _)| [x - half, x + half]);
+        let levels = panel.levels.iter().map(|level| level.at);
+        // What happens during the warm-up is drawn, and does not decide how high the rest is.
+        let warmup = panel.shades.iter().find(|shade| shade.from == 0.0);
+        let warmup = warmup.map_or(f64::NEG_INFINITY, |shade| shade.to);
+        let later = || points().filter(move |(x, y)| *x > warmup && y.is_finite());
+        let warmup = if later().next().is_some() {
+            warmup
+        } else {
+            f64::NEG_INFINITY
+        };
+        let heights = points().filter(|(x, _)| *x > warmup).map(|(_, y)| *y);
+        Self {
+            panel,
+            frame,
+            x: span(&panel.x, across),
+            y: span(&panel.y, heights.chain(levels)),
+            right,
+        }
+    }
+
+    fn at_x(&self, x: f64) -> Option<f64> {
+        let place = self.x.place(x)?;
+        Some(self.frame.left + place * self.frame.width)
+    }
+
+    fn at_y(&self, y: f64) -> Option<f64> {
+        self.height(&self.y, y)
+    }
+
+    fn height(&self, span: &Span, y: f64) -> Option<f64> {
+        let place = span.place(y)?;
+        Some(self.bottom() - place * self.frame.height)
+    }
+
+    fn bottom(&self) -> f64 {
+        self.frame.top + self.frame.height
+    }
+
+    fn right(&self) -> f64 {
+        self.frame.left + self.frame.width
+    }
+
+    fn draw(&self, items: &mut Vec<Item>) {
+        self.shades(items);
+        self.grid(items);
+        for series in &self.panel.series {
+            items.push(self.series(series));
+        }
+        self.levels(items);
+        self.labels(items);
+    }
+
+    fn shades(&self, items: &mut Vec<Item>) {
+        for shade in &self.panel.shades {
+            let place = |x: f64| self.at_x(x.clamp(self.x.low(), self.x.high()));
+            let (Some(from), Some(to)) = (place(shade.from), place(shade.to)) else {
+                continue;
+            };
+            if to - from < 0.5 {
+                continue;
+            }
+            items.push(Item::Box {
+                corner: (from, self.frame.top),
+                size: (to - from, self.frame.height),
+                ink: Ink::Shade,
+            });
+            let label = shade.label.clone();
+            if width(&label, SMALL) < to - from - GAP {
+                items.push(faint(
+                    (from + GAP / 2.0, self.frame.top + SMALL + 1.0),
+                    label,
+                    Anchor::Start,
+                ));
+            }
+        }
+    }
+
+    /// Lines at the ticks, with their numbers.
+    fn grid(&self, items: &mut Vec<Item>) {
+        let (left, right, top, bottom) =
+            (self.frame.left, self.right(), self.frame.top, self.bottom());
+        for (place, label) in self.ticks(&self.panel.y, &self.y, 6, |y| self.at_y(y)) {
+            items.push(line((left, place), (right, place), Ink::Grid));
+            let label = fitting(&label, SMALL, LEFT - SMALL - 2.0 * GAP);
+            items.push(text(
+                (left - GAP, place + SMALL * 0.35),
+                label,
+                SMALL,
+                Anchor::End,
+                false,
+            ));
+        }
+        // As many as stand beside each other.
+        for most in [10, 8, 6, 5, 4, 3, 2] {
+            let ticks = self.ticks(&self.panel.x, &self.x, most, |x| self.at_x(x));
+            let mut free = f64::NEG_INFINITY;
+            let fits = ticks.iter().all(|(place, label)| {
+                let half = width(label, SMALL) / 2.0;
+                let fits = place - half > free;
+                free = place + half + GAP;
+                fits
+            });
+            if !fits && most > 2 && self.panel.x.words.is_empty() {
+                continue;
+            }
+            let count = ticks.len().max(1) as f64;
+            for (place, label) in ticks {
+                items.push(line((place, top), (place, bottom), Ink::Grid));
+                let label = match self.panel.x.words.is_empty() {
+                    true => label,
+                    false => fitting(&label, SMALL, self.frame.width / count - GAP),
+                };
+                items.push(text(
+                    (place, bottom + SMALL + 4.0),
+                    label,
+                    SMALL,
+                    Anchor::Middle,
+                    false,
+                ));
+            }
+            break;
+        }
+        items.push(line((left, bottom), (right, bottom), Ink::Text));
+        items.push(line((left, top), (left, bottom), Ink::Text));
+        if let (Some(axis), Some(span)) = (&self.panel.right, &self.right) {
+            for (place, label) in self.ticks(axis, span, 6, |y| self.height(span, y)) {
+                items.push(line((right, place), (right + 4.0, place), Ink::Text));
+                let label = fitting(&label, SMALL, LEFT - SMALL - 2.0 * GAP);
+                let at = (right + GAP, place + SMALL * 0.35);
+                items.push(text(at, label, SMALL, Anchor::Start, false));
+            }
+            items.push(line((right, top), (right, bottom), Ink::Text));
+        }
+    }
+
+    fn ticks(
+        &self,
+        axis: &Axis,
+        span: &Span,
+        most: usize,
+        at: impl Fn(f64) -> Option<f64>,
+    ) -> Vec<(f64, String)> {
+        if !axis.words.is_empty() {
+            let words = axis.words.iter().enumerate();
+            return words
+                .filter_map(|(index, word)| Some((at(index as f64)?, word.clone())))
+                .collect();
+        }
+        let values = span.ticks(most).into_iter();
+        values
+            .filter_map(|value| Some((at(value)?, number(value, 4))))
+            .collect()
+    }
+
+    fn series(&self, series: &Series) -> Item {
+        let shape = match series.mark {
+            Mark::Line => self.lines(series, false),
+            Mark::Step => self.lines(series, true),
+            Mark::Dots => Shape::Dots {
+                at: series
+                    .points
+                    .iter()
+                    .filter_map(|&point| self.at(series, point))
+                    .collect(),
+                radius: if series.is_one_of_many { 1.2 } else { 2.0 },
+            },
+            Mark::Bars => Shape::Bars(self.bars(series)),
+        };
+        Item::Series {
+            label: series.label.clone(),
+            ink: Ink::Series(series.color),
+            clip: self.frame,
+            shape,
+        }
+    }
+
+    fn at(&self, series: &Series, (x, y): (f64, f64)) -> Option<(f64, f64)> {
+        let span = match series.is_right {
+            true => self.right.as_ref()?,
+            false => &self.y,
+        };
+        Some((self.at_x(x)?, self.height(span, y)?))
+    }
+
+    fn lines(&self, series: &Series, is_step: bool) -> Shape {
+        let mut lines = vec![Vec::new()];
+        for &point in &series.points {
+            let Some(at) = self.at(series, point) else {
+                lines.push(Vec::new());
+                continue;
+            };
+            let line = lines.last_mut().expect("there is always one");
+            if let (true, Some(&(_, before))) = (is_step, line.last()) {
+                line.push((at.0, before));
+            }
+            line.push(at);
+        }
+        lines.retain(|line| !line.is_empty());
+        Shape::Lines {
+            lines: lines.into_iter().map(thinned).collect(),
+            width: if series.is_one_of_many { 0.8 } else { 1.8 },
+            dashes: match series.is_one_of_many {
+                true => &[],
+                false => DASHES[series.dashes % DASHES.len()],
+            },
+        }
+    }
+
+    fn bars(&self, series: &Series) -> Vec<Frame> {
+        let all = self.panel.series.iter();
+        let beside: Vec<&Series> = all.filter(|one| one.mark == Mark::Bars).collect();
+        let number = beside.iter().position(|one| std::ptr::eq(*one, series));
+        let room = 0.9 * spacing(self.panel);
+        let each = room / beside.len().max(1) as f64;
+        let first = number.unwrap_or(0) as f64 * each - room / 2.0;
+        let bar = |&(x, y): &(f64, f64)| {
+            let (left, right) = (self.at_x(x + first)?, self.at_x(x + first + each)?);
+            let top = self.at_y(y)?;
+            Some(Frame {
+                left,
+                top,
+                width: right - left,
+                height: (self.bottom() - top).max(0.0),
+            })
+        };
+        series.points.iter().filter_map(bar).collect()
+    }
+
+    fn levels(&self, items: &mut Vec<Item>) {
+        for level in &self.panel.levels {
+            let Some(place) = self.at_y(level.at) else {
+                continue;
+            };
+            items.push(Item::Line {
+                from: (self.frame.left, place),
+                to: (self.right(), place),
+                ink: Ink::Faint,
+                width: 1.2,
+                dashes: &[4.0, 3.0],
+            });
+            let label = fitting(&level.label, SMALL, self.frame.width - 2.0 * GAP);
+            items.push(faint(
+                (self.frame.left + GAP, place - 3.0),
+                label,
+                Anchor::Start,
+            ));
+        }
+    }
+
+    /// The heading, and what the axes are.
+    fn labels(&self, items: &mut Vec<Item>) {
+        let heading = fitting(&self.panel.title, HEADING, self.frame.width);
+        if !heading.is_empty() {
+            items.push(text(
+                (self.frame.left, self.frame.top - GAP),
+                heading,
+                HEADING,
+                Anchor::Start,
+                true,
+            ));
+        }
+        let middle = self.frame.left + self.frame.width / 2.0;
+        let label = fitting(&self.panel.x.text(), SMALL, self.frame.width);
+        items.push(text(
+            (middle, self.bottom() + BELOW - GAP * 2.0),
+            label,
+            SMALL,
+            Anchor::Middle,
+            false,
+        ));
+        let beside = [
+            (Some(&self.panel.y), self.frame.left - LEFT + SMALL),
+            (self.panel.right.as_ref(), self.right() + LEFT - GAP),
+        ];
+        for (axis, at) in beside {
+            let Some(axis) = axis else { continue };
+            items.push(Item::Text {
+                at: (at, self.frame.top + self.frame.height / 2.0),
+                text: fitting(&axis.text(), SMALL, self.frame.height),
+                size: SMALL,
+                anchor: Anchor::Middle,
+                is_bold: false,
+                is_upright: true,
+                ink: Ink::Text,
+            });
+        }
+    }
+}
+
+fn span(axis: &Axis, values: impl Iterator<Item = f64>) -> Span {
+    match axis.words.len() {
+        0 => Span::new(axis.scale, axis.ends, values),
+        many => Span::new(axis.scale, (Some(-0.5), Some(many as f64 - 0.5)), values),
+    }
+}
+
+fn line(from: (f64, f64), to: (f64, f64), ink: Ink) -> Item {
+    Item::Line {
+        from,
+        to,
+        ink,
+        width: if ink == Ink::Text { 1.0 } else { 0.6 },
+        dashes: &[],
+    }
+}
+
+fn faint(at: (f64, f64), text: String, anchor: Anchor) -> Item {
+    Item::Text {
+        at,
+        text,
+        size: SMALL - 1.0,
+        anchor,
+        is_bold: false,
+        is_upright: false,
+        ink: Ink::Faint,
+    }
+}
+
+/// The least distance between the points of bars.
+fn spacing(panel: &Panel) -> f64 {
+    let bars = panel
+        .series
+        .iter()
+        .filter(|series| series.mark == Mark::Bars);
+    let mut all: Vec<f64> = bars
+        .flat_map(|series| &series.points)
+        .map(|(x, _)| *x)
+        .collect();
+    all.sort_by(f64::total_cmp);
+    let gaps = all.windows(2).map(|pair| pair[1] - pair[0]);
+    let least = gaps.filter(|gap| *gap > 0.0).fold(f64::INFINITY, f64::min);
+    if least.is_finite() { least } else { 1.0 }
+}
+
+/// At most four points for each unit across: where it enters, the lowest, the highest, where it leaves. Nobody sees more.
+fn thinned(line: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
+    const FEW: usize = 2_000;
+    if line.len() <= FEW {
+        return apart(&line);
+    }
+    let mut thin = Vec::new();
+    for column in line.chunk_by(|a, b| a.0.floor() == b.0.floor()) {
+        let by_height = |a: &&(f64, f64), b: &&(f64, f64)| a.1.total_cmp(&b.1);
+        let low = column.iter().min_by(by_height);
+        let high = column.iter().max_by(by_height);
+        let mut kept: Vec<(f64, f64)> = [column.first(), low, high, column.last()]
+            .into_iter()
+            .flatten()
+            .copied()
+            .collect();
+        kept[1..3].sort_by(|a, b| a.0.total_cmp(&b.0));
+        kept.dedup();
+        thin.append(&mut kept);
+    }
+    thin
+}
+
+/// Of points that nobody tells apart the first and the last, so that a step stays upright.
+fn apart(line: &[(f64, f64)]) -> Vec<(f64, f64)> {
+    const NEAR: f64 = 0.4;
+    let mut kept: Vec<(f64, f64)> = Vec::new();
+    for (index, point) in line.iter().enumerate() {
+        let is_near = |other: &(f64, f64)| {
+            let last = kept.last();
+            last.is_some_and(|last| {
+                (other.0 - last.0).abs() < NEAR && (other.1 - last.1).abs() < NEAR
+            })
+        };
+        let next = line.get(index + 1);
+        if !is_near(point) || !next.is_some_and(is_near) {
+            kept.push(*point);
+        }
+    }
+    kept
+}
+
+/// The picture in sentences: for each panel its axes, and where its series begin, lie and end.
+fn describe(figure: &Figure) -> String {
+    let mut all = Vec::new();
+    for panel in &figure.panels {
+        let title = if panel.title.is_empty() {
+            &figure.title
+        } else {
+            &panel.title
+        };
+        all.push(format!(
+            "{title}: {} over {}.",
+            panel.y.text(),
+            panel.x.text()
+        ));
+        for label in entries_of(panel) {
+            let series = panel.series.iter().filter(|series| series.label == label);
+            let points = series.flat_map(|series| &series.points);
+            let ys = points.map(|(_, y)| *y).filter(|y| y.is_finite());
+            let (low, high) = ys.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), y| {
+                (low.min(y), high.max(y))
+            });
+            all.push(match low <= high {
+                true => format!("{label}: from {} to {}.", number(low, 3), number(high, 3)),
+                false => format!("{label}: nothing."),
+            });
+        }
+    }
+    all.join(" ")
+}
+
+fn entries_of(panel: &Panel) -> Vec<&str> {
+    let mut labels: Vec<&str> = Vec::new();
+    for series in &panel.series {
+        if !labels.contains(&series.label.as_str()) {
+            labels.push(&series.label);
+        }
+    }
+    labels
+}

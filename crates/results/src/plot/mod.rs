@@ -1,0 +1,184 @@
+//! Pictures of results, as SVG, PDF and PNG.
+//!
+//! A [`Figure`] says what is shown, in the units of its axes; [`svg()`] gives everything a place and writes it. There is a small writer of
+//! our own and no library for plots: it places texts by the widths of the font, so that the bytes depend on the results alone, it follows
+//! light and dark pages, and it names every series for programs and for people who do not see the picture.
+
+mod axis;
+mod drawing;
+mod error;
+mod figure;
+mod kinds;
+mod layout;
+mod pdf;
+mod png;
+mod source;
+mod svg;
+mod table;
+mod text;
+mod values;
+
+#[cfg(test)]
+mod tests;
+
+pub(crate) use axis::number;
+pub use error::Error;
+pub use figure::{Axis, Figure, Level, Mark, Panel, Series, Shade};
+pub(crate) use kinds::join;
+pub use kinds::{KINDS, Kind};
+pub use source::{Source, read};
+pub(crate) use source::{queue_text, scenario_text};
+pub use svg::escaped;
+
+/// The kinds of the picture that shows the most important of everything, of one result and of several.
+const OVERVIEW: [&str; 4] = ["delay", "ccdf", "rates", "signals"];
+const OVERVIEW_OF_MANY: [&str; 4] = ["delay", "ccdf", "signals", "backlog"];
+/// Its word on the command line.
+pub const OVERVIEW_NAME: &str = "overview";
+
+/// The picture of this kind, or the overview.
+///
+/// # Errors
+///
+/// There is no such kind, a result cannot be read, or it has nothing of what the kind shows.
+pub fn figure(kind: &str, sources: &[Source]) -> Result<Figure, Error> {
+    let mut panels = Vec::new();
+    if kind == OVERVIEW_NAME {
+        let kinds = if sources.len() > 1 {
+            OVERVIEW_OF_MANY
+        } else {
+            OVERVIEW
+        };
+        for name in kinds {
+            let one = find(name)?;
+            match (one.panels)(sources) {
+                Ok(some) => panels.extend(some),
+                Err(Error::Nothing(_)) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        if panels.is_empty() {
+            return Err(Error::Nothing(
+                "the results have nothing to show".to_owned(),
+            ));
+        }
+    } else {
+        panels = (find(kind)?.panels)(sources)?;
+    }
+    let columns = if panels.len() > 1 { 2 } else { 1 };
+    let mut figure = Figure {
+        title: title(sources),
+        panels,
+        columns,
+    };
+    color(&mut figure);
+    Ok(figure)
+}
+
+fn find(name: &str) -> Result<&'static Kind, Error> {
+    let kind = KINDS.iter().find(|kind| kind.name == name);
+    kind.ok_or_else(|| {
+        let names: Vec<&str> = KINDS.iter().map(|kind| kind.name).collect();
+        Error::Nothing(format!(
+            "there is no kind {name}; there are {OVERVIEW_NAME}, {}",
+            names.join(", ")
+        ))
+    })
+}
+
+/// The file of a picture. `name` makes its ids different from those of other pictures on one page: letters, digits and hyphens.
+pub fn svg(figure: &Figure, name: &str) -> String {
+    svg::write(&layout::lay_out(figure), name)
+}
+
+/// The picture as PDF, on light paper.
+pub fn pdf(figure: &Figure) -> Vec<u8> {
+    pdf::write(&layout::lay_out(figure))
+}
+
+/// The picture as PNG, on light paper, with `scale` pixels for each point.
+///
+/// # Errors
+///
+/// It is too large.
+pub fn png(figure: &Figure, scale: f64) -> Result<Vec<u8>, Error> {
+    png::write(&layout::lay_out(figure), scale)
+}
+
+/// The picture as SVG, and the values of its panels for the script of a page: at most about so many points of a series.
+pub(crate) fn svg_with_values(
+    figure: &Figure,
+    name: &str,
+    points: usize,
+) -> (String, serde_json::Value) {
+    let drawing = layout::lay_out(figure);
+    (
+        svg::write(&drawing, name),
+        values::of(figure, &drawing, points),
+    )
+}
+
+/// The scenarios, and where all are of one world and seed, these.
+pub(crate) fn title(sources: &[Source]) -> String {
+    let runs = || sources.iter().flat_map(|source| &source.runs);
+    let one = |key: &str| {
+        let mut values: Vec<String> = runs()
+            .map(|run| match &run.summary[key] {
+                serde_json::Value::String(text) => text.clone(),
+                other => other.to_string(),
+            })
+            .collect();
+        values.sort();
+        values.dedup();
+        values
+    };
+    let mut title = one("scenario").join(", ");
+    if let [world] = &one("world")[..] {
+        title.push_str(&format!(", {world} world"));
+    }
+    match &one("seed")[..] {
+        [seed] => title.push_str(&format!(", seed {seed}")),
+        seeds => title.push_str(&format!(", {} seeds", seeds.len())),
+    }
+    title
+}
+
+/// Gives each series a colour and dashes, in the order of their first place. Of several results each has a colour, and each part its
+/// dashes; of one result each part has both.
+fn color(figure: &mut Figure) {
+    let all = || figure.panels.iter().flat_map(|panel| &panel.series);
+    let is_one = all().all(|series| series.of.0 == 0);
+    let mut colors: Vec<(usize, &str)> = Vec::new();
+    let mut dashes: Vec<(&str, &str)> = Vec::new();
+    let mut given = Vec::new();
+    for series in all() {
+        let (source, part) = (series.of.0, series.of.1.as_str());
+        let color = place(&mut colors, if is_one { (0, part) } else { (source, "") });
+        let variant = match series.is_right {
+            true => "",
+            false => series.variant,
+        };
+        let dash = match (is_one, variant) {
+            (true, "") => color,
+            (true, variant) => place(&mut dashes, ("", variant)),
+            (false, "") if part.is_empty() => 0,
+            (false, variant) => place(&mut dashes, (part, variant)),
+        };
+        // What is read off the other axis is not dashed like what is not.
+        let other = usize::from(series.is_right) * drawing::DASHES.len() / 2;
+        given.push((color, dash + other));
+    }
+    let all = figure.panels.iter_mut().flat_map(|panel| &mut panel.series);
+    for (series, (color, dash)) in all.zip(given) {
+        (series.color, series.dashes) = (color, dash);
+    }
+}
+
+/// The place of `key` among those that were there before it.
+fn place<T: PartialEq>(keys: &mut Vec<T>, key: T) -> usize {
+    let there = keys.iter().position(|one| *one == key);
+    there.unwrap_or_else(|| {
+        keys.push(key);
+        keys.len() - 1
+    })
+}
