@@ -31,16 +31,19 @@ impl Entry {
         found.ok_or_else(|| Self::unknown(entries, kind))
     }
     /// The error for a kind that is not among `entries`.
-    pub(crate) fn unknown(entries: &[Self], kind: &str) -> ParameterError {
+    pub(crate) fn unknown<'a>(
+        entries: impl IntoIterator<Item = &'a Self>,
+        kind: &str,
+    ) -> ParameterError {
         let known: Vec<String> = entries
-            .iter()
+            .into_iter()
             .map(|entry| format!("\"{}\"", entry.name))
             .collect();
         ParameterError::new("kind", kind, format!("must be one of {}", known.join(", ")))
     }
 }
 
-/// A kind of queue discipline, which has a line in [`disciplines`](crate::disciplines).
+/// A kind of queue discipline: one with a line in [`disciplines`](crate::disciplines), or one of [another crate](crate::own).
 pub trait QueueKind {
     /// Its row in listings.
     const ENTRY: Entry;

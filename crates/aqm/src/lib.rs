@@ -9,6 +9,7 @@
 //! * [`packet`]: the view of a packet that a discipline gets.
 //! * [`qdisc`]: the contract of a queue discipline; [`observer`]: receives what it did.
 //! * [`disciplines`]: every discipline there is, behind one enum; [`kind`]: what a kind says of itself.
+//! * [`own`]: disciplines of other crates; [`parts`]: what a discipline is made of.
 //! * [`value`]: what packets are worth; [`marker`]: what writes it into them, in front of the bottleneck.
 //! * [`bottleneck`]: a discipline behind a [`departure_clock`]; nothing else calls a discipline.
 //!
@@ -32,7 +33,9 @@ pub mod kind;
 mod limit;
 pub mod marker;
 pub mod observer;
+pub mod own;
 pub mod packet;
+pub mod parts;
 mod pi;
 pub mod qdisc;
 mod queue_protection;

@@ -20,7 +20,7 @@ pub enum QueueLimit {
 
 impl QueueLimit {
     /// The limit that the parameter `name` sets on `link`; refuses one that never accepts a packet of the MTU.
-    pub(crate) fn of(name: &str, amount: Amount, link: Link) -> Result<Self, ParameterError> {
+    pub fn of(name: &str, amount: Amount, link: Link) -> Result<Self, ParameterError> {
         let limit = Self::at_rate(amount, link.rate);
         match limit {
             Self::Bytes(bytes) if bytes < link.mtu => {
@@ -30,12 +30,7 @@ impl QueueLimit {
         }
     }
     /// The refusal of a limit of `bytes`.
-    pub(crate) fn too_small(
-        name: &str,
-        amount: Amount,
-        bytes: Bytes,
-        link: Link,
-    ) -> ParameterError {
+    pub fn too_small(name: &str, amount: Amount, bytes: Bytes, link: Link) -> ParameterError {
         let never = format!("and never accepts a packet of {}", link.mtu);
         let allowed = match amount {
             Amount::Time(_) => format!("is {bytes} at {} {never}", link.rate),
@@ -44,7 +39,7 @@ impl QueueLimit {
         ParameterError::new(name, amount, allowed)
     }
     /// The same at any rate, however small: the queue of a link that has become slow refuses what no longer fits.
-    pub(crate) fn at_rate(amount: Amount, rate: Rate) -> Self {
+    pub fn at_rate(amount: Amount, rate: Rate) -> Self {
         match amount {
             Amount::Packets(packets) => Self::Packets(packets),
             Amount::Bytes(bytes) => Self::Bytes(bytes),
@@ -52,7 +47,7 @@ impl QueueLimit {
         }
     }
     /// This limit, but no more than `most` if it counts bytes.
-    pub(crate) fn at_most(self, most: Bytes) -> Self {
+    pub fn at_most(self, most: Bytes) -> Self {
         match self {
             Self::Bytes(bytes) => Self::Bytes(bytes.min(most)),
             packets => packets,
@@ -61,14 +56,14 @@ impl QueueLimit {
 
     /// Whether a packet of `len` may join `backlog`.
     #[inline]
-    pub(crate) fn admits(self, backlog: Backlog, len: Bytes) -> bool {
+    pub fn admits(self, backlog: Backlog, len: Bytes) -> bool {
         match self {
             Self::Packets(limit) => backlog.packets < limit,
             Self::Bytes(limit) => backlog.bytes + len <= limit,
         }
     }
     /// Whether more waits than is allowed, after the limit was lowered.
-    pub(crate) fn is_exceeded(self, backlog: Backlog) -> bool {
+    pub fn is_exceeded(self, backlog: Backlog) -> bool {
         match self {
             Self::Packets(limit) => backlog.packets > limit,
             Self::Bytes(limit) => backlog.bytes > limit,
@@ -76,7 +71,7 @@ impl QueueLimit {
     }
     /// Whether `backlog` is at least one part in `parts` of the limit.
     #[inline]
-    pub(crate) fn is_used_by(self, backlog: Backlog, parts: u64) -> bool {
+    pub fn is_used_by(self, backlog: Backlog, parts: u64) -> bool {
         match self {
             Self::Packets(limit) => backlog.packets.saturating_mul(parts) >= limit,
             Self::Bytes(limit) => backlog.bytes.get().saturating_mul(parts) >= limit.get(),
@@ -84,11 +79,11 @@ impl QueueLimit {
     }
 
     /// For status.
-    pub(crate) fn report(self, report: &mut dyn FnMut(&'static str, Gauge)) {
+    pub fn report(self, report: &mut dyn FnMut(&'static str, Gauge)) {
         self.report_as("limit_packets", "limit_bytes", report);
     }
     /// For status, under these names.
-    pub(crate) fn report_as(
+    pub fn report_as(
         self,
         in_packets: &'static str,
         in_bytes: &'static str,

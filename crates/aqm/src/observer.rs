@@ -113,3 +113,25 @@ pub trait Observer<P> {
     /// Transmissions that start from `now` on have this rate. Reported by the bottleneck.
     fn rate_changed(&mut self, _rate: Rate, _now: Time) {}
 }
+
+/// Whoever may write to an observer can pass it on.
+impl<P, O: Observer<P> + ?Sized> Observer<P> for &mut O {
+    fn enqueued(&mut self, queue: QueueId, packet: &P, now: Time) {
+        (**self).enqueued(queue, packet, now);
+    }
+    fn dequeued(&mut self, queue: QueueId, packet: &P, now: Time) {
+        (**self).dequeued(queue, packet, now);
+    }
+    fn marked(&mut self, queue: QueueId, packet: &P, reason: MarkReason, now: Time) {
+        (**self).marked(queue, packet, reason, now);
+    }
+    fn dropped(&mut self, packet: P, drop: Drop, now: Time) {
+        (**self).dropped(packet, drop, now);
+    }
+    fn departed(&mut self, packet: &P, departure: &Departure) {
+        (**self).departed(packet, departure);
+    }
+    fn rate_changed(&mut self, rate: Rate, now: Time) {
+        (**self).rate_changed(rate, now);
+    }
+}

@@ -49,7 +49,7 @@ pub enum Gauge {
 
 impl Gauge {
     /// A number of packets or bytes.
-    pub(crate) fn count(number: u64) -> Self {
+    pub fn count(number: u64) -> Self {
         Self::Count(i64::try_from(number).unwrap_or(i64::MAX))
     }
 }
@@ -57,7 +57,7 @@ impl Gauge {
 /// A queue discipline. Only [`Bottleneck`](crate::Bottleneck) calls it, with times that never run
 /// backwards.
 ///
-/// The laws, checked for every discipline by `tests/laws.rs`:
+/// The laws, checked for every discipline by the crate `quell-laws`:
 ///
 /// * each packet offered comes out exactly once, delivered or dropped;
 /// * [`Qdisc::backlog`] equals what is inside, and is never negative;
@@ -115,7 +115,7 @@ pub trait Qdisc<P: Packet> {
 }
 
 /// Sets CE on an ECN-capable packet, unless it carries CE already.
-pub(crate) fn mark<P: Packet>(
+pub fn mark<P: Packet>(
     packet: &mut P,
     queue: QueueId,
     reason: MarkReason,

@@ -17,11 +17,12 @@ pub struct SingleQueue<P> {
     packets: VecDeque<P>,
     bytes: Bytes,
     /// What may wait. The control law applies it; the queue itself takes everything.
-    pub(crate) limit: QueueLimit,
+    pub limit: QueueLimit,
 }
 
 impl<P: Packet> SingleQueue<P> {
-    pub(crate) fn new(limit: QueueLimit) -> Self {
+    /// An empty queue.
+    pub fn new(limit: QueueLimit) -> Self {
         Self {
             packets: VecDeque::new(),
             bytes: Bytes::ZERO,
@@ -29,8 +30,9 @@ impl<P: Packet> SingleQueue<P> {
         }
     }
 
+    /// What waits.
     #[inline]
-    pub(crate) fn backlog(&self) -> Backlog {
+    pub fn backlog(&self) -> Backlog {
         // The number is not kept a second time: side by side, the two are written one by one and then read at once, which makes a
         // processor wait.
         Backlog {
@@ -38,30 +40,31 @@ impl<P: Packet> SingleQueue<P> {
             bytes: self.bytes,
         }
     }
+    /// Whether nothing waits.
     #[inline]
-    pub(crate) fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.packets.is_empty()
     }
     /// How long the head has waited; zero if there is none.
-    pub(crate) fn head_sojourn(&self, now: Time) -> Time {
+    pub fn head_sojourn(&self, now: Time) -> Time {
         let head = self.packets.front();
         head.map_or(Time::ZERO, |packet| packet.sojourn(now))
     }
     /// Whether the limit allows a packet of `len` more.
     #[inline]
-    pub(crate) fn has_room_for(&self, len: Bytes) -> bool {
+    pub fn has_room_for(&self, len: Bytes) -> bool {
         self.limit.admits(self.backlog(), len)
     }
 
     /// Adds `packet` without a word to the observer.
     #[inline]
-    pub(crate) fn push(&mut self, packet: P) {
+    pub fn push(&mut self, packet: P) {
         self.bytes += packet.len();
         self.packets.push_back(packet);
     }
     /// Removes the head without a word to the observer.
     #[inline]
-    pub(crate) fn pop(&mut self) -> Option<P> {
+    pub fn pop(&mut self) -> Option<P> {
         let packet = self.packets.pop_front()?;
         self.bytes -= packet.len();
         Some(packet)
@@ -69,12 +72,12 @@ impl<P: Packet> SingleQueue<P> {
 
     /// Accepts `packet`.
     #[inline]
-    pub(crate) fn accept(&mut self, packet: P, now: Time, obs: &mut impl Observer<P>) {
+    pub fn accept(&mut self, packet: P, now: Time, obs: &mut impl Observer<P>) {
         obs.enqueued(QueueId::SINGLE, &packet, now);
         self.push(packet);
     }
     /// Drops heads while `too_much` is true.
-    pub(crate) fn drop_heads_while(
+    pub fn drop_heads_while(
         &mut self,
         too_much: impl Fn(Backlog) -> bool,
         reason: DropReason,
@@ -87,14 +90,14 @@ impl<P: Packet> SingleQueue<P> {
         }
     }
     /// Drops everything.
-    pub(crate) fn drain(&mut self, now: Time, obs: &mut impl Observer<P>) {
+    pub fn drain(&mut self, now: Time, obs: &mut impl Observer<P>) {
         self.drop_heads_while(|_| true, DropReason::Drained, now, obs);
     }
 }
 
 /// Drops `packet`, which had been accepted into the only queue.
 #[inline]
-pub(crate) fn drop_queued<P: Packet>(
+pub fn drop_queued<P: Packet>(
     packet: P,
     reason: DropReason,
     now: Time,
@@ -110,12 +113,7 @@ pub(crate) fn drop_queued<P: Packet>(
 
 /// Drops `packet`, which was offered to the only queue.
 #[inline]
-pub(crate) fn refuse<P: Packet>(
-    packet: P,
-    reason: DropReason,
-    now: Time,
-    obs: &mut impl Observer<P>,
-) {
+pub fn refuse<P: Packet>(packet: P, reason: DropReason, now: Time, obs: &mut impl Observer<P>) {
     let drop = Drop {
         queue: QueueId::SINGLE,
         reason,

@@ -101,32 +101,37 @@ fn small_windows_are_rounded_up_and_their_pace_is_not() {
     }
 }
 
-/// Where all packets are marked for a while the rate falls to its least of 100 kbit/s, one packet in flight at times, and rises again
-/// when fewer are: what waits for its pace counts as a full window.
+/// Where all packets are marked for a while the rate falls to its least of 100 kbit/s, one packet in flight at times. Where what waits for
+/// its pace fills the window, the rate then rises again; else the window never grows. Linux without `fq` stays at 105 kbit/s.
 #[test]
-fn the_rate_rises_again_from_its_minimum() {
-    let config = SenderConfig::new(control("prague", &[]));
-    let mut path = Path::new(&config, ms(10));
-    let mut random = Random::new(1, "marks");
-    path.forward = Box::new(move |segment, _, now| {
-        let percent = match (ms(3_000)..ms(9_000)).contains(&now) {
-            true => 100,
-            false => 10,
-        };
-        let is_marked = segment.payload > 0 && random.chance(Probability::ratio(percent, 100));
-        if is_marked { Fate::Mark } else { Fate::Pass }
-    });
-    path.start();
-    path.run_until(ms(3_000));
-    let mut rates = Vec::new();
-    for until in [8_000, 9_000, 12_000] {
-        let before = path.sender.stats().delivered;
-        let start = path.now;
-        path.run_until(ms(until));
-        let seconds = (path.now - start).as_nanos() as f64 / 1e9;
-        rates.push((path.sender.stats().delivered - before) as f64 * 0.012 / seconds);
+fn the_rate_rises_again_from_its_minimum_behind_fq_alone() {
+    for fq in ["true", "false"] {
+        let config = SenderConfig::new(control("prague", &[("fq", fq)]));
+        let mut path = Path::new(&config, ms(10));
+        let mut random = Random::new(1, "marks");
+        path.forward = Box::new(move |segment, _, now| {
+            let percent = match (ms(3_000)..ms(9_000)).contains(&now) {
+                true => 100,
+                false => 10,
+            };
+            let is_marked = segment.payload > 0 && random.chance(Probability::ratio(percent, 100));
+            if is_marked { Fate::Mark } else { Fate::Pass }
+        });
+        path.start();
+        path.run_until(ms(3_000));
+        let mut rates = Vec::new();
+        for until in [8_000, 9_000, 12_000] {
+            let before = path.sender.stats().delivered;
+            let start = path.now;
+            path.run_until(ms(until));
+            let seconds = (path.now - start).as_nanos() as f64 / 1e9;
+            rates.push((path.sender.stats().delivered - before) as f64 * 0.012 / seconds);
+        }
+        let rises = rates[2] > 5.0;
+        let stays = (0.08..0.2).contains(&rates[2]);
+        assert!(rates[1] < 0.3, "{fq} {rates:?}");
+        assert!(if fq == "true" { rises } else { stays }, "{fq} {rates:?}");
     }
-    assert!(rates[1] < 0.3 && rates[2] > 5.0, "{rates:?}");
 }
 
 #[test]

@@ -2,10 +2,16 @@
 //! with these it exists in every world, on the command line and in the documentation.
 //!
 //! The table makes of each kind its module, its variant of [`Discipline`] with static dispatch, its row in
-//! [`KINDS`], and what the shared tests read of it ([`trials`]).
+//! [`KINDS`], and what the shared tests read of it ([`trials`]). A kind of another crate needs neither: it is [registered](crate::own).
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+
+use quell_units::OriginError;
 
 use crate::kind::{Entry, QueueKind, Trials};
 use crate::observer::Observer;
+use crate::own::{self, Foreign, OwnKind};
 use crate::packet::Packet;
 use crate::parameter::{ParameterError, Settings};
 use crate::qdisc::{Backlog, Gauge, Link, Qdisc};
@@ -22,9 +28,11 @@ macro_rules! disciplines {
         #[derive(Debug)]
         pub enum Discipline<P> {
             $(#[doc = concat!("See [`", stringify!($module), "`].")] $variant($module::$variant<P>),)*
+            /// One that another crate brings along, behind a box.
+            Own(Box<Foreign<P>>),
         }
 
-        /// Every kind, in the order of listings.
+        /// Every kind of this crate, in the order of listings; [`kinds`] has those of other crates too.
         pub const KINDS: &[Entry] = &[$(<$module::$variant<()> as QueueKind>::ENTRY,)*];
 
         /// What the shared tests need to know of `kind`.
@@ -32,7 +40,7 @@ macro_rules! disciplines {
             $(if kind == <$module::$variant<()> as QueueKind>::ENTRY.name {
                 return Ok(<$module::$variant<()> as QueueKind>::TRIALS);
             })*
-            Err(Entry::unknown(KINDS, kind))
+            own::find(kind).map(|own| own.trials).ok_or_else(|| unknown(kind))
         }
 
         impl<P: Packet> Discipline<P> {
@@ -43,54 +51,55 @@ macro_rules! disciplines {
                 $(if kind == <$module::$variant<()> as QueueKind>::ENTRY.name {
                     return $module::$variant::new(settings, link, random).map(Self::$variant);
                 })*
-                Err(Entry::unknown(KINDS, kind))
+                let own = own::find(kind).ok_or_else(|| unknown(kind))?;
+                own.create(settings, link, random).map(|made| Self::Own(Box::new(made)))
             }
         }
 
         impl<P: Packet> Qdisc<P> for Discipline<P> {
             fn queues(&self) -> &'static [&'static str] {
-                match self { $(Self::$variant(q) => q.queues(),)* }
+                match self { $(Self::$variant(q) => q.queues(),)* Self::Own(q) => q.queues() }
             }
             #[inline]
             fn enqueue(&mut self, packet: P, now: Time, obs: &mut impl Observer<P>) {
-                match self { $(Self::$variant(q) => q.enqueue(packet, now, obs),)* }
+                match self { $(Self::$variant(q) => q.enqueue(packet, now, obs),)* Self::Own(q) => q.enqueue(packet, now, obs) }
             }
             #[inline]
             fn dequeue(&mut self, now: Time, obs: &mut impl Observer<P>) -> Option<P> {
-                match self { $(Self::$variant(q) => q.dequeue(now, obs),)* }
+                match self { $(Self::$variant(q) => q.dequeue(now, obs),)* Self::Own(q) => q.dequeue(now, obs) }
             }
             #[inline]
             fn pass(&mut self, packet: P, now: Time, obs: &mut impl Observer<P>) -> Option<P> {
-                match self { $(Self::$variant(q) => q.pass(packet, now, obs),)* }
+                match self { $(Self::$variant(q) => q.pass(packet, now, obs),)* Self::Own(q) => q.pass(packet, now, obs) }
             }
             #[inline]
             fn transmitted(&mut self, now: Time) {
-                match self { $(Self::$variant(q) => q.transmitted(now),)* }
+                match self { $(Self::$variant(q) => q.transmitted(now),)* Self::Own(q) => q.transmitted(now) }
             }
             #[inline]
             fn next_update(&self) -> Option<Time> {
-                match self { $(Self::$variant(q) => q.next_update(),)* }
+                match self { $(Self::$variant(q) => q.next_update(),)* Self::Own(q) => q.next_update() }
             }
             // Rare beside packets: out of their way.
             #[inline(never)]
             fn update(&mut self, now: Time) {
-                match self { $(Self::$variant(q) => q.update(now),)* }
+                match self { $(Self::$variant(q) => q.update(now),)* Self::Own(q) => q.update(now) }
             }
             fn set_rate(&mut self, rate: Rate, now: Time, obs: &mut impl Observer<P>) {
-                match self { $(Self::$variant(q) => q.set_rate(rate, now, obs),)* }
+                match self { $(Self::$variant(q) => q.set_rate(rate, now, obs),)* Self::Own(q) => q.set_rate(rate, now, obs) }
             }
             fn configure(&mut self, key: &str, value: &str, now: Time, obs: &mut impl Observer<P>) -> Result<(), ParameterError> {
-                match self { $(Self::$variant(q) => q.configure(key, value, now, obs),)* }
+                match self { $(Self::$variant(q) => q.configure(key, value, now, obs),)* Self::Own(q) => q.configure(key, value, now, obs) }
             }
             fn drain(&mut self, now: Time, obs: &mut impl Observer<P>) {
-                match self { $(Self::$variant(q) => q.drain(now, obs),)* }
+                match self { $(Self::$variant(q) => q.drain(now, obs),)* Self::Own(q) => q.drain(now, obs) }
             }
             #[inline]
             fn backlog(&self) -> Backlog {
-                match self { $(Self::$variant(q) => q.backlog(),)* }
+                match self { $(Self::$variant(q) => q.backlog(),)* Self::Own(q) => q.backlog() }
             }
             fn status(&self, now: Time, report: &mut dyn FnMut(&'static str, Gauge)) {
-                match self { $(Self::$variant(q) => q.status(now, report),)* }
+                match self { $(Self::$variant(q) => q.status(now, report),)* Self::Own(q) => q.status(now, report) }
             }
         }
     };
@@ -117,9 +126,29 @@ disciplines! {
     vdq_csaqm::VdqCsaqm,
 }
 
+/// Every kind, in the order of listings: first those of this crate, then those that were [registered](register).
+pub fn kinds() -> impl Iterator<Item = &'static Entry> + Clone {
+    KINDS
+        .iter()
+        .chain(own::kinds().iter().map(|own| &own.entry))
+}
+
 /// The entry of `kind`, or an error that lists all kinds.
 pub fn find(kind: &str) -> Result<&'static Entry, ParameterError> {
-    Entry::find(KINDS, kind)
+    let found = kinds().find(|entry| entry.name == kind);
+    found.ok_or_else(|| unknown(kind))
+}
+
+/// Registers the kinds of other crates: once, at the start of a program, before anything reads the list of kinds.
+///
+/// # Errors
+/// A name is taken or is none, a table is wrong, or it is too late. Nothing is registered then.
+pub fn register(kinds: Vec<OwnKind>) -> Result<(), OriginError> {
+    own::set(KINDS, kinds)
+}
+
+fn unknown(kind: &str) -> ParameterError {
+    Entry::unknown(kinds(), kind)
 }
 
 #[cfg(test)]

@@ -136,8 +136,8 @@ pub trait CongestionControl: fmt::Debug + CloneBoxed {
     }
 }
 
-/// How this crate makes one of its own controls. A control is one file that implements this and
-/// [`CongestionControl`], and one line in the table of [`cc`](super).
+/// How a control is made from its options. A control of this crate is one file that implements this and
+/// [`CongestionControl`], and one line in the table of [`cc`](super); one of another crate is [registered](super::own).
 pub trait Declared: CongestionControl + Sized {
     /// Its options, declared with [`parameters!`](quell_units::parameters).
     type Config: Table + fmt::Debug + Clone + Copy + PartialEq + Eq;

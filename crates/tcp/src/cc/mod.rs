@@ -4,11 +4,13 @@
 //! at the end of this file makes of each control its module, its variant of [`CcConfig`] and of
 //! [`Control`] with static dispatch, and its row in [`KINDS`], which the scenario format, the schema,
 //! `quell cc` and the documentation read. To add a control: its file, which implements
-//! [`CongestionControl`] and says with its [`ControlKind`] what others must know of it; its line.
+//! [`CongestionControl`] and says with its [`ControlKind`] what others must know of it; its line. A control of another crate
+//! needs no line: it is [registered](own).
 
 pub mod bbr;
 mod connection;
 mod interface;
+pub mod own;
 mod window;
 
 pub use connection::{Connection, LostSegment, Rounds};
@@ -50,7 +52,7 @@ pub struct ControlKind {
 
 impl ControlKind {
     /// What most controls of Linux have in common: no ECN unless asked for, no pacing, no options.
-    const PLAIN: Self = Self {
+    pub const PLAIN: Self = Self {
         name: "",
         kernel: None,
         summary: "",
@@ -65,8 +67,13 @@ impl ControlKind {
 
 /// The control of this name, or of this name in Linux; `None` if there is none.
 pub fn kind(name: &str) -> Option<&'static ControlKind> {
-    let named = KINDS.iter().find(|kind| kind.name == name);
-    named.or_else(|| KINDS.iter().find(|kind| kind.kernel == Some(name)))
+    let named = kinds().find(|kind| kind.name == name);
+    named.or_else(|| kinds().find(|kind| kind.kernel == Some(name)))
+}
+
+/// Every control, in the order of listings: first those of this crate, then those that were [registered](own::register).
+pub fn kinds() -> impl Iterator<Item = &'static ControlKind> + Clone {
+    KINDS.iter().chain(own::kinds().iter().map(|own| &own.kind))
 }
 
 impl CcConfig {
@@ -108,14 +115,16 @@ macro_rules! controls {
     ($($module:ident => $Control:ident,)*) => {
         $(pub mod $module;)*
 
-        /// Every control there is, in the order of listings.
+        /// Every control of this crate, in the order of listings; [`kinds`] has those of other crates too.
         pub const KINDS: &[ControlKind] = &[$(<$module::$Control as Declared>::KIND,)*];
 
         /// A congestion control with its options.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        #[derive(Debug, Clone, PartialEq, Eq)]
         pub enum CcConfig {
             $(#[doc = concat!("See [`", stringify!($module), "`].")]
             $Control(<$module::$Control as Declared>::Config),)*
+            /// A control of another crate.
+            Own(own::OwnConfig),
         }
 
         impl CcConfig {
@@ -124,29 +133,33 @@ macro_rules! controls {
                     let config = <<$module::$Control as Declared>::Config as Table>::of(settings);
                     return Some(Self::$Control(config));
                 })*
-                None
+                own::OwnConfig::new(name, settings).map(Self::Own)
             }
             /// What there is to know of it without its options.
             pub fn kind(&self) -> &'static ControlKind {
                 match self {
                     $(Self::$Control(_) => &<$module::$Control as Declared>::KIND,)*
+                    Self::Own(own) => own.kind(),
                 }
             }
             fn feedback(&self) -> FeedbackMode {
                 match self {
                     $(Self::$Control(config) => <$module::$Control>::feedback(config),)*
+                    Self::Own(own) => own.feedback(),
                 }
             }
             /// Whether it responds to marks if they come back.
             pub fn responds_to_marks(&self) -> bool {
                 match self {
                     $(Self::$Control(config) => <$module::$Control>::responds_to_marks(config),)*
+                    Self::Own(own) => own.responds_to_marks(),
                 }
             }
             /// Codepoint of its data packets where the scenario does not say; `None` for no ECN.
             pub fn codepoint(&self) -> Option<Codepoint> {
                 match self {
                     $(Self::$Control(config) => <$module::$Control>::codepoint(config),)*
+                    Self::Own(own) => own.codepoint(),
                 }
             }
         }
@@ -156,7 +169,7 @@ macro_rules! controls {
         pub enum Control {
             $(#[doc = concat!("See [`", stringify!($module), "`].")]
             $Control($module::$Control),)*
-            /// One that the user of this crate brings along.
+            /// One that another crate brings along, behind a box.
             Custom(Custom),
         }
 
@@ -167,6 +180,7 @@ macro_rules! controls {
                     $(CcConfig::$Control(config) => {
                         Self::$Control(<$module::$Control>::new(config, host, window))
                     })*
+                    CcConfig::Own(own) => Self::Custom(Custom(own.create(host, window))),
                 }
             }
         }

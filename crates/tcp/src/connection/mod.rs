@@ -224,6 +224,10 @@ impl Connection {
         if (is_ack_first || self.receiver.owes_earlier_ack()) && !self.sender.owes_handshake_ack() {
             return self.bare_ack(now);
         }
+        if self.sender.is_idle() {
+            self.sender.poll_idle(now);
+            return self.bare_ack(now);
+        }
         let options = self.receiver.options(now);
         self.sender.set_options(options);
         let is_handshake = self.sender.owes_handshake_ack();
@@ -270,14 +274,14 @@ impl Connection {
     }
 
     /// When to call [`on_timer`](Self::on_timer) next; any other call may change it.
+    #[inline]
     pub fn next_timer(&self) -> Option<Time> {
         if self.is_reset {
             return None;
         }
-        match (self.sender.next_timer(), self.receiver.next_timer()) {
-            (Some(sender), Some(receiver)) => Some(sender.min(receiver)),
-            (sender, receiver) => sender.or(receiver),
-        }
+        let due = |at: Option<Time>| at.unwrap_or(Time::MAX);
+        let at = due(self.sender.next_timer()).min(due(self.receiver.next_timer()));
+        (at < Time::MAX).then_some(at)
     }
     /// Handles the timers that have expired; call [`poll`](Self::poll) afterwards. A call before they
     /// expire has no effect.
@@ -334,6 +338,10 @@ impl Connection {
     /// Number of bytes that are written and have not left yet.
     pub fn unsent(&self) -> u64 {
         self.sender.unsent()
+    }
+    /// SYNs of the end that opens, or SYN-ACKs of the other one, that left again.
+    pub fn handshake_retries(&self) -> u64 {
+        self.sender.syn_retries() + self.receiver.syn_ack_retries()
     }
     /// The sending half: statistics, congestion control.
     pub fn sender(&self) -> &Sender {

@@ -28,6 +28,7 @@ impl Receiver {
         };
         self.phase = Phase::SynReceived { at: now, attempt };
         self.syn_ack_wanted = false;
+        self.syn_acks += 1;
         if attempt == 1 {
             self.first_syn_ack = timestamp(now);
         }

@@ -94,6 +94,8 @@ pub struct Receiver {
     first_syn_ack: Time,
     /// Number of time-outs of the SYN-ACK.
     syn_ack_timeouts: u32,
+    /// Number of SYN-ACKs sent.
+    syn_acks: u32,
     ack_wanted: bool,
     /// An ACK without SACK blocks, for marks on ACKs.
     ack_of_acks_wanted: bool,
@@ -148,6 +150,7 @@ impl Receiver {
             syn_ack_due: None,
             first_syn_ack: Time::ZERO,
             syn_ack_timeouts: 0,
+            syn_acks: 0,
             ack_wanted: false,
             ack_of_acks_wanted: false,
             ack_scheduled: false,
@@ -266,7 +269,7 @@ impl Receiver {
         if segment.flags.has(Flags::FIN) && self.fin.is_none() {
             self.fin = Some(end - 1);
         }
-        if segment.flags.has(Flags::CWR) && !(self.is_half && self.feedback.is_accurate()) {
+        if segment.flags.has(Flags::CWR) && !self.feedback.is_accurate() {
             // The sender's window may now be a single segment, which must not wait for a second.
             self.feedback.on_window_reduced();
             self.ack_wanted = true;
@@ -382,8 +385,12 @@ impl Receiver {
     /// The next segment to send now; call until `None`.
     #[inline]
     pub fn poll(&mut self, now: Time) -> Option<Segment> {
-        let anything = self.ack_wanted || self.syn_ack_wanted || self.earlier.is_some();
-        if anything { self.answer(now) } else { None }
+        let due = self.ack_wanted || self.syn_ack_wanted || self.earlier.is_some();
+        if due || self.ack_of_acks_wanted {
+            self.answer(now)
+        } else {
+            None
+        }
     }
 
     fn answer(&mut self, now: Time) -> Option<Segment> {

@@ -125,10 +125,22 @@ impl Receiver {
         self.window
     }
 
+    /// SYN-ACKs that left again.
+    pub(crate) fn syn_ack_retries(&self) -> u64 {
+        self.syn_acks.saturating_sub(1).into()
+    }
+    /// Whether the next ACK has SACK blocks.
+    #[inline]
+    fn has_blocks(&self) -> bool {
+        self.duplicate.is_some() || !self.reassembly.is_contiguous()
+    }
     /// Bytes that its options take from a full segment that leaves now.
     pub(crate) fn options(&self, now: Time) -> u32 {
         let option = self.feedback.room_for_option(self.rtt, now);
-        let blocks = self.blocks().take(MOST_BLOCKS).count() as u32;
+        let blocks = match self.has_blocks() {
+            true => self.blocks().take(MOST_BLOCKS).count() as u32,
+            false => 0,
+        };
         let sacks = if blocks == 0 { 0 } else { 4 + 8 * blocks };
         (option + sacks).min(OPTION_ROOM)
     }
@@ -159,7 +171,7 @@ impl Receiver {
         if has_room {
             self.add_options(segment, now);
         }
-        if has_room || self.blocks().next().is_none() {
+        if has_room || !self.has_blocks() {
             self.on_ack_sent(next);
         }
         if segment.payload > 0 {
@@ -167,7 +179,9 @@ impl Receiver {
         }
     }
     fn add_options(&mut self, segment: &mut Segment, now: Time) {
-        segment.sacks = self.sack_blocks(segment.acknowledgement);
+        if self.has_blocks() {
+            segment.sacks = self.sack_blocks(segment.acknowledgement);
+        }
         if self.feedback.is_accurate() {
             self.add_option(segment, true, now);
         }

@@ -112,6 +112,17 @@ impl SendQueue {
     pub(super) fn is_due(&self) -> bool {
         self.may_have_room || self.is_filling
     }
+    /// Whether the application writes, or has written since the last poll.
+    #[inline]
+    pub(super) fn has_work(&self) -> bool {
+        self.has_news || self.is_filling
+    }
+    /// A poll has found that the application has written no more than has left.
+    #[inline]
+    pub(super) fn rest(&mut self) {
+        self.may_have_room = false;
+        self.pushes_one = false;
+    }
     /// Bytes left of the buffer that holds `next`, and whether it is the last.
     pub(super) fn head(&self, next: u64) -> Option<(u64, bool)> {
         let mut ends = self.ends.iter().take(self.count);

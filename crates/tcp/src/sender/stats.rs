@@ -74,6 +74,8 @@ impl SenderStats {
 /// Counters that only grow.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Counters {
+    /// SYNs sent.
+    pub(super) syns: u32,
     pub(super) sent: u64,
     pub(super) retransmitted: u64,
     pub(super) recoveries: u64,

@@ -62,7 +62,7 @@ pub(super) struct Usage {
     /// When the window was last full, or last changed for another reason (`snd_cwnd_stamp`).
     pub(super) cwnd_stamp: Time,
     /// Whether this run of polls has sent new data.
-    has_sent: bool,
+    pub(super) has_sent: bool,
 }
 
 /// Spaces departures (Linux `tcp_update_skb_after_send`, `tcp_pacing_check`).
@@ -89,6 +89,11 @@ impl Pacing {
             0 => Rate::UNLIMITED,
             bps => Rate::from_bps(bps),
         }
+    }
+    /// Nothing waits for it any more.
+    #[inline]
+    pub(super) fn unblock(&mut self) {
+        self.blocked = false;
     }
     pub(super) fn release(&self) -> Option<Time> {
         self.blocked.then_some(self.next)
@@ -143,7 +148,7 @@ impl Sender {
             self.end_burst();
             return Some(segment);
         }
-        self.pacing.blocked = false;
+        self.pacing.unblock();
         let lost = match self.board.is_waiting() && !self.recovery.holds_back {
             true => self.board.first_waiting(),
             false => None,
@@ -197,6 +202,7 @@ impl Sender {
             return None;
         }
         self.syn_wanted = false;
+        self.counters.syns += 1;
         let attempt = attempt.saturating_add(1);
         self.phase = Phase::SynSent { at: now, attempt };
         self.timers.arm_syn(now, attempt);
@@ -488,7 +494,8 @@ impl Sender {
             self.cwnd_validate(is_limited, now);
         }
     }
-    fn on_app_limited(&mut self) {
+    #[inline]
+    pub(super) fn on_app_limited(&mut self) {
         self.counters.app_limited += 1;
         self.check_app_limited();
     }

@@ -49,6 +49,38 @@ impl Sender {
         self.ecn.on_repeated_syn_ack(segment.ecn)
     }
 
+    /// Whether nothing is to be sent, and the window is not full, so that a poll finds nothing: an end that
+    /// only receives most of the time.
+    #[inline]
+    pub(crate) fn is_idle(&self) -> bool {
+        let next = self.board.snd_nxt();
+        !self.board.is_waiting()
+            && self.board.in_flight() < self.window.cwnd
+            && (next > self.write_seq || (next == self.write_seq && !self.is_closed))
+            && !self.queue.has_work()
+            && !self.usage.has_sent
+            && !self.ack_wanted
+            && self.forced.is_none()
+            && !self.recovery.holds_back
+            && !self.ecn.owes_ack()
+    }
+    /// What [`poll`](Self::poll) does while it [is idle](Self::is_idle).
+    #[inline]
+    pub(crate) fn poll_idle(&mut self, now: Time) {
+        let is_paced = self.is_paced && self.pacing.next() > now;
+        let waits =
+            (is_paced || !self.has_local_room()) && !self.continues_burst(self.board.tail());
+        self.pacing.unblock();
+        self.end_burst();
+        self.queue.rest();
+        if !waits {
+            self.on_app_limited();
+        }
+    }
+    /// SYNs that left again.
+    pub(crate) fn syn_retries(&self) -> u64 {
+        self.counters.syns.saturating_sub(1).into()
+    }
     /// Options of the receiving half take `bytes` of the next segments.
     pub(crate) fn set_options(&mut self, bytes: u32) {
         self.mss_now = self.mss.saturating_sub(bytes).max(1);

@@ -15,6 +15,10 @@
 //! peer without feedback for each mark makes it Reno, also where RFC 3168's could be agreed on; 3. products are exact where the
 //! original's overflow (windows above 2¹⁹ segments);
 //! 4. the Reno that takes over paces, unless the scenario turns that off.
+//!
+//! The window grows only while it is full. Where the host has Linux's queue discipline `fq`, a segment that waits there for its pace has
+//! left TCP and fills it; otherwise TCP itself waits, and the window is not full. The L4S project asks for `fq`; the hosts of the live and
+//! virtual worlds have none.
 
 mod earlier;
 mod state;
@@ -135,6 +139,13 @@ parameters! {
             help: "Whether a rate takes the place of windows of four packets or less.",
             ..Parameter::FIXED
         },
+        fq: bool = Parameter {
+            domain: Domain::Flag,
+            default: Preset::Is("true"),
+            source: "tc-fq(8); tcp_internal_pacing() of Linux net/ipv4/tcp_output.c",
+            help: "Whether the host has the queue discipline fq: what waits there for its pace fills the window, which grows only while full.",
+            ..Parameter::FIXED
+        },
     }
 }
 
@@ -143,6 +154,8 @@ parameters! {
 pub struct Prague {
     rules: PragueRules,
     law: Law,
+    /// What waits for its pace fills the window.
+    waits_outside: bool,
 }
 
 /// The state of either version.
@@ -187,7 +200,11 @@ impl Declared for Prague {
             PragueVariant::Current => Law::Current(PragueState::default()),
             PragueVariant::Earlier => Law::Earlier(EarlierState::default()),
         };
-        Self { rules, law }
+        Self {
+            rules,
+            law,
+            waits_outside: config.fq,
+        }
     }
 }
 
@@ -247,9 +264,9 @@ impl CongestionControl for Prague {
         window.ssthresh
     }
     fn cong_control(&mut self, ack: &AckSample, connection: &Connection, window: &mut Window) {
-        // Behind Linux's fq, which Prague needs, a segment that waits for its pace has left TCP and is in flight: the window is full.
         let waits = !connection.app_limited && connection.next_departure > connection.now;
-        let (path, limited) = (path(connection), ack.cwnd_limited || waits);
+        let limited = ack.cwnd_limited || (self.waits_outside && waits);
+        let path = path(connection);
         let (rules, acked, marked) = (&self.rules, ack.acked, ack.acked_ce);
         match &mut self.law {
             Law::Current(state) => state.on_ack(rules, &path, window, acked, marked, limited),

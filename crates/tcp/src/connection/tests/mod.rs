@@ -102,12 +102,23 @@ impl Path {
         self.poll(end);
     }
     fn poll(&mut self, end: usize) {
+        self.check_idle(end);
         while let Some(segment) = self.ends[end].poll(self.now) {
             assert!(segment.ip_length() <= Bytes::new(1_500), "{segment:?}");
             self.left.push((self.now, end, segment));
             self.counts[end] += 1;
             let fate = (self.script)(end, &segment, self.counts[end]);
             self.send(end, segment, fate);
+        }
+    }
+    /// A poll of a sender that says that it is idle finds nothing, and leaves it as `poll_idle` does.
+    fn check_idle(&self, end: usize) {
+        let sender = self.ends[end].sender();
+        if self.order.is_multiple_of(16) && sender.is_established() && sender.is_idle() {
+            let (mut polled, mut idle) = (sender.clone(), sender.clone());
+            assert_eq!(polled.poll(self.now), None);
+            idle.poll_idle(self.now);
+            assert_eq!(format!("{polled:?}"), format!("{idle:?}"));
         }
     }
     fn send(&mut self, end: usize, mut segment: Segment, fate: Fate) {

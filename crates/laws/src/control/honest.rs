@@ -3,7 +3,8 @@
 use quell_tcp::{Segment, SenderStats};
 use quell_units::{Ecn, Time};
 
-use super::{Choices, Ends, WatchedReceiver, WatchedSender};
+use super::ends::{Ends, WatchedReceiver, WatchedSender};
+use crate::choices::Choices;
 
 /// Segments of one write, at most.
 const LONGEST_WRITE: u64 = 40;

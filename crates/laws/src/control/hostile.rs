@@ -5,7 +5,8 @@
 use quell_tcp::{AccEcnOption, Flags, Order, Sack, Segment};
 use quell_units::{Ecn, Time};
 
-use super::{Choices, Ends, WatchedReceiver, WatchedSender};
+use super::ends::{Ends, WatchedReceiver, WatchedSender};
+use crate::choices::Choices;
 
 /// Sequence numbers that are tried are about this far apart.
 const STEP: u64 = 1_448;

@@ -1,54 +1,19 @@
 //! What may happen to a connection, out of bytes, and the laws that must hold meanwhile.
 //!
 //! The property tests draw the bytes at random, and shrink them; the fuzz target `connection` of `fuzz/` takes them from libFuzzer. A choice
-//! of zero, and every choice after the last byte, is the plainest. Two worlds: in [`honest`] both ends talk over a path that loses, marks,
-//! repeats, delays and overtakes; in [`hostile`] each end is told whatever a segment can say.
-// Each user takes its part, and none of it is part of an interface.
-#![allow(dead_code, unreachable_pub)]
-
-pub mod honest;
-pub mod hostile;
-
+//! of zero, and every choice after the last byte, is the plainest. Two worlds: in [`honest`](super::honest) both ends talk over a path that loses, marks,
+//! repeats, delays and overtakes; in [`hostile`](super::hostile) each end is told whatever a segment can say.
 use std::collections::BTreeMap;
 
-use quell_tcp::cc::KINDS;
 use quell_tcp::{
-    AccEcnOptionUse, CcConfig, Codepoint, EcnMode, EctScope, ReceiveBuffer, Receiver,
-    ReceiverConfig, Segment, Sender, SenderConfig, Ticks,
+    AccEcnOptionUse, Codepoint, EcnMode, EctScope, ReceiveBuffer, Receiver, ReceiverConfig,
+    Segment, Sender, SenderConfig, Ticks,
 };
 use quell_units::parameter::Domain;
 use quell_units::{Bytes, Time};
 
-/// Choices out of bytes; zero when they have run out.
-pub struct Choices<'a>(pub &'a [u8]);
-
-impl Choices<'_> {
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-    pub fn byte(&mut self) -> u64 {
-        let Some((first, rest)) = self.0.split_first() else {
-            return 0;
-        };
-        self.0 = rest;
-        u64::from(*first)
-    }
-    /// Big-endian, of so many bytes.
-    pub fn number(&mut self, bytes: u32) -> u64 {
-        (0..bytes).fold(0, |number, _| number << 8 | self.byte())
-    }
-    pub fn of<T: Copy>(&mut self, all: &[T]) -> T {
-        all[self.byte() as usize % all.len()]
-    }
-    pub fn flag(&mut self) -> bool {
-        self.byte() % 2 == 1
-    }
-    /// A time from nothing to seconds, each order of magnitude as likely as the others.
-    pub fn time(&mut self) -> Time {
-        let shift = self.byte() % 26;
-        Time::from_nanos(self.number(2) << shift >> 8)
-    }
-}
+use super::Subject;
+use crate::choices::Choices;
 
 /// How both ends behave.
 #[derive(Debug, Clone)]
@@ -58,11 +23,10 @@ pub struct Ends {
 }
 
 impl Ends {
-    /// Any two ends with the congestion control number `control`, modulo how many there are.
-    pub fn of(control: usize, choices: &mut Choices<'_>) -> Self {
-        let kind = &KINDS[control % KINDS.len()];
+    /// Any two ends with this congestion control.
+    pub fn of(subject: &Subject, choices: &mut Choices<'_>) -> Self {
         let mut given = Vec::new();
-        for parameter in kind.parameters {
+        for parameter in subject.kind.parameters {
             let values: &[&str] = match parameter.domain {
                 Domain::Flag => &["true", "false"],
                 Domain::Word(words) => words,
@@ -73,12 +37,9 @@ impl Ends {
                 given.push((parameter.name, choices.of(values)));
             }
         }
-        let plain = || CcConfig::new(kind.name, &[]);
         // Options that exclude each other are refused.
-        let control = CcConfig::new(kind.name, &given).and_then(Result::ok);
-        let control = control
-            .or_else(|| plain().and_then(Result::ok))
-            .expect("the defaults of a control");
+        let control = subject.config(&given).or_else(|_| subject.config(&[]));
+        let control = control.expect("the defaults of a control");
         let suggested = SenderConfig::new(control);
         let ecn = choices.of(&[
             suggested.ecn,

@@ -3,17 +3,15 @@
 //! The property test draws the bytes at random, and shrinks them; the fuzz target `disciplines` of `fuzz/` takes them from libFuzzer. A
 //! choice of zero, and every choice after the last byte, is the plainest. Beyond ordinary traffic: clocks that jump for hours, rates that
 //! stop, fall to a thousandth or have no end, limits that shrink below what waits, and any parameter to any value.
-// Each user takes its part, and none of it is part of an interface.
-#![allow(dead_code, unreachable_pub)]
-
 use quell_aqm::departure_clock::Framing;
-use quell_aqm::disciplines::trials;
-use quell_aqm::kind::Entry;
 use quell_aqm::parameter::{Domain, Parameter, Value};
 use quell_aqm::{Bottleneck, Bytes, Departure, Drop, DropReason, Ecn, Frequency, Rate, Time};
 use quell_units::Rates;
 
-use crate::common::{Checked, Event, Ledger, TestPacket, discipline};
+use crate::choices::Choices;
+
+use super::Subject;
+use super::ledger::{Checked, Event, Ledger, TestPacket};
 
 /// The longest jump of the clock.
 const LONGEST_JUMP: u64 = 12 * 3_600_000_000_000;
@@ -72,27 +70,7 @@ pub enum Candidate {
     Spread(u8, u64),
 }
 
-/// Choices out of bytes; zero when they have run out.
-pub struct Choices<'a>(pub &'a [u8]);
-
 impl Choices<'_> {
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-    pub fn byte(&mut self) -> u64 {
-        let Some((first, rest)) = self.0.split_first() else {
-            return 0;
-        };
-        self.0 = rest;
-        u64::from(*first)
-    }
-    /// Big-endian, of so many bytes.
-    fn number(&mut self, bytes: u32) -> u64 {
-        (0..bytes).fold(0, |number, _| number << 8 | self.byte())
-    }
-    pub fn of<T: Copy>(&mut self, all: &[T]) -> T {
-        all[self.byte() as usize % all.len()]
-    }
     pub fn candidate(&mut self) -> Candidate {
         let first = self.byte();
         if first < 128 {
@@ -245,18 +223,18 @@ pub fn value(parameter: &Parameter, candidate: Candidate) -> String {
 }
 
 /// The run twice, and once with a link that enqueues and dequeues what it could pass: the same fate of every packet, to the bit.
-pub fn keep_the_laws(entry: &Entry, given: &[(&str, &str)], operations: &[Operation]) {
-    let Some(first) = run(entry, given, operations, true) else {
+pub fn keep_the_laws(subject: &Subject, given: &[(&str, &str)], operations: &[Operation]) {
+    let Some(first) = run(subject, given, operations, true) else {
         return; // Refused.
     };
-    let kind = entry.name;
-    let second = run(entry, given, operations, true);
+    let kind = subject.entry.name;
+    let second = run(subject, given, operations, true);
     assert_eq!(
         Some(&first),
         second.as_ref(),
         "{kind} {given:?}: same seed and same calls, same fate"
     );
-    let plain = run(entry, given, operations, false);
+    let plain = run(subject, given, operations, false);
     assert_eq!(
         Some(first),
         plain,
@@ -269,14 +247,15 @@ type Link = Bottleneck<TestPacket, Checked<quell_aqm::Discipline<TestPacket>>, L
 /// What happened, and who was delivered in which order; `None` if the discipline refuses to start so. With `passes`, a free link passes
 /// packets in the discipline's own way.
 fn run(
-    entry: &Entry,
+    subject: &Subject,
     given: &[(&str, &str)],
     operations: &[Operation],
     passes: bool,
 ) -> Option<(Vec<Event>, Vec<u64>)> {
+    let entry = subject.entry;
     let kind = entry.name;
     let rate = Rate::from_mbps(10);
-    let mut qdisc = Checked::new(discipline(kind, given, rate).ok()?);
+    let mut qdisc = Checked::new(subject.discipline(given, rate).ok()?);
     if !passes {
         qdisc = qdisc.without_passing();
     }
@@ -330,7 +309,11 @@ fn run(
                 parameter,
                 value: candidate,
             } => {
-                let parameter = &entry.parameters[parameter as usize % entry.parameters.len()];
+                let count = entry.parameters.len();
+                let Some(parameter) = entry.parameters.get(parameter as usize % count.max(1))
+                else {
+                    continue; // It has none.
+                };
                 configure(
                     &mut link,
                     parameter,
@@ -382,7 +365,7 @@ fn run(
     let mut out = delivered.clone();
     for (id, drop) in dropped {
         let ecn = ecn_at_offer[id as usize];
-        assert!(allows(kind, drop, ecn), "{kind}: {drop:?} of {ecn:?}");
+        assert!(allows(subject, drop, ecn), "{kind}: {drop:?} of {ecn:?}");
         out.push(id);
     }
     out.sort_unstable();
@@ -393,11 +376,11 @@ fn run(
     Some((events, delivered))
 }
 
-/// Whether the source of `kind` allows this drop of a packet that was offered with this code point.
-fn allows(kind: &str, drop: Drop, ecn: Ecn) -> bool {
+/// Whether the source of the discipline allows this drop of a packet that was offered with this code point.
+fn allows(subject: &Subject, drop: Drop, ecn: Ecn) -> bool {
     match drop.reason {
         DropReason::Drained => drop.queued,
-        reason => (trials(kind).unwrap().allows)(reason, drop.queued, ecn),
+        reason => (subject.trials.allows)(reason, drop.queued, ecn),
     }
 }
 

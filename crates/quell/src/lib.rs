@@ -1,0 +1,236 @@
+//! The command line of quell, as a library: [`main`] is the whole program, and [`main_with`] the same with kinds of one's own.
+//!
+//! It reads arguments, calls `quell-lab`, and prints. Exit codes: 0 done, 1 the run failed or has warnings with `--strict`, 2
+//! the input is wrong; what was interrupted ends by the signal (130 in a shell).
+#![forbid(unsafe_code)]
+
+mod alike;
+mod applications;
+mod apps;
+mod arguments;
+mod characterize;
+mod characterize_arguments;
+mod characterize_text;
+mod check;
+mod compare;
+mod control_worlds;
+mod controls;
+mod demo;
+mod doctor;
+mod examples;
+mod extensions;
+mod first_process;
+mod grid;
+mod home;
+mod interrupt;
+mod kernel;
+mod kernel_progress;
+mod keys;
+mod labels;
+mod lists;
+mod manual;
+mod new;
+mod outcomes;
+mod page;
+mod phases;
+mod picture;
+mod plot;
+mod progress;
+mod queues;
+mod report;
+mod reproduce;
+mod reproduce_arguments;
+mod run;
+#[cfg(feature = "serve")]
+mod serve;
+#[cfg(feature = "serve")]
+mod serve_arguments;
+mod shared_arguments;
+mod side_by_side;
+mod signals;
+mod spread;
+mod strict;
+mod sweep;
+mod sweep_arguments;
+mod sweep_table;
+mod table;
+mod terminal;
+mod values;
+mod worlds;
+
+use std::borrow::Cow;
+use std::process::ExitCode;
+
+use quell_lab::printable;
+use quell_lab::scenario::Problems;
+
+use arguments::{Arguments, Command, Demonstration};
+use page::Page;
+
+pub use extensions::Extensions;
+
+/// What ends a command early: an exit code and a message.
+struct Failure {
+    code: u8,
+    message: String,
+    /// The process ends by this signal rather than with a code.
+    signal: Option<i32>,
+    /// The errors of a scenario, if it is they.
+    problems: Option<Problems>,
+}
+
+impl Failure {
+    /// Wrong input: exit code 2.
+    fn input(message: impl ToString) -> Self {
+        Self {
+            code: 2,
+            message: message.to_string(),
+            signal: None,
+            problems: None,
+        }
+    }
+    /// A run that gave no result.
+    fn run(error: quell_lab::RunError) -> Self {
+        Self {
+            code: error.exit_code(),
+            message: error.to_string(),
+            signal: None,
+            problems: None,
+        }
+    }
+    /// A failure: exit code 1.
+    fn failed(message: impl ToString) -> Self {
+        Self {
+            code: 1,
+            message: message.to_string(),
+            signal: None,
+            problems: None,
+        }
+    }
+    /// An interruption by `signal`.
+    fn interrupted(signal: i32, message: String) -> Self {
+        Self {
+            code: u8::try_from(128 + signal).unwrap_or(u8::MAX),
+            message,
+            signal: Some(signal),
+            problems: None,
+        }
+    }
+
+    /// Prints the message, then ends the process by its signal or returns the exit code.
+    fn end(&self) -> u8 {
+        page::complain(&self.message);
+        if let Some(signal) = self.signal {
+            interrupt::die_of(signal);
+        }
+        self.code
+    }
+}
+
+/// Carries out the command line of this process, and returns its exit code.
+///
+/// A program calls this first: quell starts the program itself again as the first process of a container and of a user-mode
+/// kernel, and `main` sees to that.
+pub fn main() -> ExitCode {
+    run_program()
+}
+
+/// The same with the queues and controls of another crate: they exist on the command line, in scenarios and in results as
+/// those of quell do. Where they cannot be registered, the program says why and fails.
+pub fn main_with(extensions: Extensions) -> ExitCode {
+    let origin = extensions.origin();
+    if let Err(error) = extensions.install() {
+        page::complain(&format!("{origin}: {error}"));
+        return ExitCode::FAILURE;
+    }
+    run_program()
+}
+
+fn run_program() -> ExitCode {
+    if let Some(code) = quell_lab::virtual_world::entry() {
+        return code;
+    }
+    if first_process::is_first() {
+        return match first_process::look_after(command) {
+            Ok(code) => ExitCode::from(code),
+            Err(error) => {
+                page::complain(&format!("as the first process: {error}"));
+                ExitCode::FAILURE
+            }
+        };
+    }
+    ExitCode::from(command())
+}
+
+/// Executes the command line and returns the exit code.
+fn command() -> u8 {
+    let columns = terminal::columns();
+    let arguments = match Arguments::read(columns) {
+        Ok(arguments) => arguments,
+        Err(error) => return answer(&error),
+    };
+    // Without it the signal would end the process, as it does with every other program.
+    let _ = signals::let_limits_be_errors();
+    let mut page = Page::new(columns);
+    let result = match arguments.command {
+        Command::Run(arguments) => {
+            page::say_more(arguments.verbosity.verbose);
+            run::run(&arguments, &mut page)
+        }
+        Command::Demo(arguments) => {
+            page::say_more(arguments.verbosity.verbose);
+            match arguments.name {
+                Demonstration::Coexistence => demo::coexistence(&arguments, &mut page),
+                Demonstration::Home => home::home(&arguments, &mut page),
+            }
+        }
+        Command::Compare(arguments) => {
+            page::say_more(arguments.verbosity.verbose);
+            compare::compare(&arguments, &mut page)
+        }
+        Command::Plot(arguments) => plot::plot(&arguments, &mut page),
+        Command::Report(arguments) => report::report(&arguments, &mut page),
+        Command::Characterize(arguments) => characterize::characterize(&arguments, &mut page),
+        Command::Sweep(arguments) => sweep::sweep(&arguments, &mut page),
+        #[cfg(feature = "serve")]
+        Command::Serve(arguments) => serve::serve(&arguments, &mut page),
+        Command::Reproduce(arguments) => reproduce::reproduce(&arguments, &mut page),
+        Command::Check(arguments) => check::check(&arguments, &mut page),
+        Command::Schema { of } => check::schema(of, &mut page),
+        Command::New(arguments) => new::new(&arguments, &mut page),
+        Command::Keys { name } => keys::keys(name.as_deref(), &mut page),
+        Command::Queues { name } => queues::queues(name.as_deref(), &mut page),
+        Command::Apps { name } => apps::apps(name.as_deref(), &mut page),
+        Command::Values { name } => values::values(name.as_deref(), &mut page),
+        Command::Cc { json, action } => controls::controls(action.as_ref(), json, &mut page),
+        Command::Kernel { action } => kernel::kernel(&action, &mut page),
+        Command::Doctor => doctor::doctor(&mut page),
+        Command::Completions { shell } => manual::completions(shell, &mut page),
+        Command::Man { folder } => manual::pages(&folder, &mut page),
+    };
+    let shown = page.show();
+    match (result, shown) {
+        (Err(failure), _) => failure.end(),
+        (Ok(()), Err(error)) => {
+            page::complain(&format!("cannot write to standard output: {error}"));
+            1
+        }
+        (Ok(()), Ok(())) => 0,
+    }
+}
+
+/// Prints help, or the error in the arguments: in colour, unless an argument contains control characters, which could pass for
+/// colours.
+fn answer(error: &clap::Error) -> u8 {
+    let coloured = std::env::args_os().any(|argument| {
+        let argument = argument.to_string_lossy();
+        matches!(printable(&argument), Cow::Owned(_))
+    });
+    if coloured {
+        page::say(error.to_string().trim_end());
+    } else {
+        // A reader that has gone, of help too, is no error.
+        let _ = error.print();
+    }
+    u8::try_from(error.exit_code()).unwrap_or(2)
+}

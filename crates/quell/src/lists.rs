@@ -1,0 +1,88 @@
+//! Lists of queues or congestion controls with their parameters, as options take them.
+
+/// The queues, or other kinds, of every list that was given with `option`.
+pub(crate) fn queues(option: &str, lists: &[String]) -> Result<Vec<String>, String> {
+    let mut queues = Vec::new();
+    for list in lists {
+        queues.extend(of_list(option, list)?);
+    }
+    for (index, queue) in queues.iter().enumerate() {
+        if queues[..index].contains(queue) {
+            return Err(format!(
+                "{option} {}: {queue} is there twice",
+                lists.join(",")
+            ));
+        }
+    }
+    Ok(queues)
+}
+
+/// Splits `fifo,fq_codel:target=5ms,limit=100p,dualpi2`: what has a value belongs to the queue before
+/// it.
+fn of_list(option: &str, list: &str) -> Result<Vec<String>, String> {
+    let mut queues: Vec<String> = Vec::new();
+    if list.trim().is_empty() {
+        return Err(format!("{option}: give at least one, such as fifo,dualpi2"));
+    }
+    for part in list.split(',').map(str::trim) {
+        if part.is_empty() {
+            return Err(format!(
+                "{option} {list}: there is a comma with nothing beside it"
+            ));
+        }
+        let parameter = part.contains('=') && !part.contains(':');
+        match queues.last_mut() {
+            Some(queue) if parameter && queue.contains(':') => {
+                queue.push(',');
+                queue.push_str(part);
+            }
+            _ if parameter => {
+                return Err(format!(
+                    "{option} {list}: {part} has no queue before it, such as fifo:{part}"
+                ));
+            }
+            _ => queues.push(part.to_owned()),
+        }
+    }
+    Ok(queues)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(lists: &[&str]) -> Result<Vec<String>, String> {
+        let lists: Vec<String> = lists.iter().map(ToString::to_string).collect();
+        queues("--queue", &lists)
+    }
+
+    #[test]
+    fn a_second_list_adds_to_the_first() {
+        assert_eq!(
+            of(&["fifo", "pie,dualpi2:target=5ms"]).unwrap(),
+            ["fifo", "pie", "dualpi2:target=5ms"]
+        );
+        assert!(of(&["fifo", "fifo"]).is_err());
+        assert!(of(&["fifo:limit=9p", "target=5ms"]).is_err());
+    }
+
+    #[test]
+    fn parameters_belong_to_the_queue_before_them() {
+        assert_eq!(
+            of(&["fifo, dualpi2:target=5ms,any_ect=true,fifo:limit=20ms"]).unwrap(),
+            ["fifo", "dualpi2:target=5ms,any_ect=true", "fifo:limit=20ms"]
+        );
+        for wrong in [
+            "",
+            ",",
+            ",pie",
+            "pie,,red",
+            "pie,",
+            "target=5ms",
+            "fifo,target=5ms",
+            "fifo,fifo",
+        ] {
+            assert!(of(&[wrong]).is_err(), "{wrong}");
+        }
+    }
+}

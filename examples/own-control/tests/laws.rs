@@ -1,0 +1,3 @@
+//! GAIMD keeps the laws of every control.
+
+quell_laws::control_laws!(own_control::Gaimd);
