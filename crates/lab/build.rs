@@ -2,76 +2,14 @@
 //!
 //! It depends on nothing but the content and the names of files: not on a repository, a path, a time or a machine.
 
-use std::fs;
-use std::path::{Path, PathBuf};
-
-use sha2::{Digest as _, Sha256};
-
-/// What decides the result of a simulation.
-const SIMULATOR: [&str; 7] = ["app", "aqm", "measure", "scenario", "sim", "tcp", "units"];
-/// What the worlds of real packets add.
-const REAL: [&str; 6] = ["confine", "hosts", "kernel", "lab", "link", "results"];
+include!("src/sweep/sources.rs");
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     let own = std::env::var_os("CARGO_MANIFEST_DIR").expect("cargo says where the crate is");
     let crates = Path::new(&own).join("..");
     let root = crates.join("..");
-    let mut hash = Sha256::new();
-    // Versions of everything from elsewhere.
-    add(&mut hash, &root, Path::new("Cargo.lock"));
-    for name in SIMULATOR {
-        crate_of(&mut hash, &crates, name);
-    }
-    println!(
-        "cargo::rustc-env=QUELL_SIMULATOR_SOURCES={}",
-        hex(hash.clone())
-    );
-    for name in REAL {
-        crate_of(&mut hash, &crates, name);
-    }
-    folder(&mut hash, &root, Path::new("bpf"));
-    println!("cargo::rustc-env=QUELL_SOURCES={}", hex(hash));
-}
-
-fn crate_of(hash: &mut Sha256, crates: &Path, name: &str) {
-    add(hash, crates, &Path::new(name).join("Cargo.toml"));
-    folder(hash, crates, &Path::new(name).join("src"));
-}
-
-/// Every file in a folder and below, by name.
-fn folder(hash: &mut Sha256, root: &Path, name: &Path) {
-    println!("cargo::rerun-if-changed={}", root.join(name).display());
-    let entries = fs::read_dir(root.join(name));
-    let entries = entries.unwrap_or_else(|error| panic!("{}: {error}", root.join(name).display()));
-    let mut names: Vec<PathBuf> = entries
-        .map(|entry| name.join(entry.expect("an entry").file_name()))
-        .collect();
-    names.sort();
-    for name in names {
-        if root.join(&name).is_dir() {
-            folder(hash, root, &name);
-        } else {
-            add(hash, root, &name);
-        }
-    }
-}
-
-/// A file: its name and its content, each with its length.
-fn add(hash: &mut Sha256, root: &Path, name: &Path) {
-    let path = root.join(name);
-    println!("cargo::rerun-if-changed={}", path.display());
-    let text = fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    let name = name.to_string_lossy();
-    hash.update((name.len() as u64).to_le_bytes());
-    hash.update(name.as_bytes());
-    hash.update((text.len() as u64).to_le_bytes());
-    hash.update(&text);
-}
-
-fn hex(hash: Sha256) -> String {
-    hash.finalize()
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
+    let (simulator, everything) = hashes(&root, &crates);
+    println!("cargo::rustc-env=QUELL_SIMULATOR_SOURCES={simulator}");
+    println!("cargo::rustc-env=QUELL_SOURCES={everything}");
 }

@@ -141,7 +141,7 @@ def test_the_wheel_works_in_an_empty_environment(tmp_path: Path) -> None:
     wheel = os.environ.get("QUELL_WHEEL")
     if not wheel:
         pytest.skip("QUELL_WHEEL names no wheel: make wheel")
-    assert re.fullmatch(rf"quell-{re.escape(quell.__version__)}-py3-none-[a-z0-9_]+\.whl", Path(wheel).name)
+    assert re.fullmatch(rf"quell-{re.escape(quell.__version__)}-py3-none-manylinux_2_28_[a-z0-9_]+\.whl", Path(wheel).name)
     subprocess.run([sys.executable, "-m", "venv", tmp_path / "venv"], check=True)
     pip = tmp_path / "venv" / "bin" / "pip"
     subprocess.run([pip, "--disable-pip-version-check", "install", "--quiet", "--no-index", wheel], check=True)

@@ -44,6 +44,9 @@ pub fn run_all(
         let why = "tasks that run together share one world".to_owned();
         return Err(RunError::refused(why));
     }
+    // Before a world gives up the right to read files.
+    let program = quell_results::program::sha256();
+    program.map_err(|error| RunError::Failed(format!("cannot read this program: {error}")))?;
     if options.live.kernel_queue.is_some() && options.packets {
         let why = "--packets shows what quell's queue did to each packet, and with --kernel-queue there is no such queue";
         return Err(RunError::refused(why.to_owned()));

@@ -161,6 +161,26 @@ class Web(TypedDict):
     """age of the oldest item that has not ended; null without one."""
     refused: int
     """items that arrived beyond `max-concurrent`."""
+    slow_1s_handshake: int
+    """complete items that took 1 s or longer, with a SYN or SYN-ACK that was sent again."""
+    slow_1s_probe: int
+    """complete items that took 1 s or longer, else with a tail loss probe."""
+    slow_1s_recovery: int
+    """complete items that took 1 s or longer, else with segments that were sent again."""
+    slow_1s_timeout: int
+    """complete items that took 1 s or longer, else with a retransmission time-out."""
+    slow_1s_unrepaired: int
+    """complete items that took 1 s or longer, without a repair that the host knows of."""
+    slow_200ms_handshake: int
+    """complete items that took 0.2 s or longer, with a SYN or SYN-ACK that was sent again."""
+    slow_200ms_probe: int
+    """complete items that took 0.2 s or longer, else with a tail loss probe."""
+    slow_200ms_recovery: int
+    """complete items that took 0.2 s or longer, else with segments that were sent again."""
+    slow_200ms_timeout: int
+    """complete items that took 0.2 s or longer, else with a retransmission time-out."""
+    slow_200ms_unrepaired: int
+    """complete items that took 0.2 s or longer, without a repair that the host knows of."""
     slower_than_1s: Union[float, None]
     """share of the complete items that took 1 s or longer; null if none completed."""
     slower_than_200ms: Union[float, None]

@@ -6,7 +6,7 @@
 
 use std::sync::mpsc::Receiver;
 
-use quell_app::Event;
+use quell_app::Recorded;
 use quell_hosts::traffic::Sample;
 use quell_measure::{FlowId, FlowRecorder, FlowResults, FlowRow, FlowSample, GroupId};
 use quell_scenario::contract::EventRow;
@@ -49,11 +49,12 @@ impl Flows {
     }
 
     /// An event of an application, as a row.
-    pub(super) fn event_row(&self, group: usize, flow: usize, event: Event) -> EventRow {
+    pub(super) fn event_row(&self, group: usize, flow: usize, recorded: Recorded) -> EventRow {
         EventRow {
             group: GroupId(group as u32),
             flow: FlowId(self.first[group].0 + flow as u32),
-            event,
+            event: recorded.event,
+            repairs: recorded.repairs,
         }
     }
 

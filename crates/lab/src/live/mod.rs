@@ -48,6 +48,7 @@ use outside::Outside;
 use plan::Plan;
 pub(crate) use plan::pool_bytes;
 use quell_results::packets::{LivePackets, PacketFile};
+use quell_scenario::causes::SlowEvents;
 use quell_scenario::contract::{Listener, Measurements, Row};
 use quell_scenario::{Scenario, figures};
 
@@ -198,6 +199,7 @@ pub fn run(
 
     let clocks = Clocks::now();
     let mut flows = Flows::new(&plan);
+    let mut slow = SlowEvents::new(&plan.timeline);
     let mut interrupted = false;
     loop {
         let failed = packets.as_ref().is_some_and(LivePackets::has_failed);
@@ -223,7 +225,9 @@ pub fn run(
             listener.row(Row::Flow(row))?;
         }
         for (group, flow, event) in events_out.try_iter() {
-            listener.row(Row::Event(flows.event_row(group, flow, event)))?;
+            let row = flows.event_row(group, flow, event);
+            slow.note(&row);
+            listener.row(Row::Event(row))?;
         }
         listener.progress(now.min(plan.duration));
     }
@@ -249,7 +253,9 @@ pub fn run(
         listener.row(Row::Flow(row))?;
     }
     for (group, flow, event) in events_out.try_iter() {
-        listener.row(Row::Event(flows.event_row(group, flow, event)))?;
+        let row = flows.event_row(group, flow, event);
+        slow.note(&row);
+        listener.row(Row::Event(row))?;
     }
     listener.progress(ended);
     let seen = outside.finish(&topology)?;
@@ -268,7 +274,7 @@ pub fn run(
         groups: infos,
     };
     let mut summary = Summary::new(info, &links, &flow_results);
-    plan.add_app_reports(&mut summary, &report);
+    plan.add_app_reports(&mut summary, &report, &slow);
     summary.figures.link.extra = linked.extra();
     seen.tell(&plan, ended, &mut summary, &mut histograms);
     let mut warnings = warnings::warnings(&plan, &summary, &linked, &report);

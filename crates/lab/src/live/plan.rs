@@ -11,12 +11,12 @@ use quell_hosts::traffic::{
     EcnFeedback, Epoch, FlowPlan, Host, RunEnd, TcpInfo, TrafficConfig, TrafficReport, opener,
 };
 use quell_link::{
-    CrossingConfig, Descriptor, DirectionConfig, GroupConfig, LinkChange, LinkConfig, Noise,
-    OnWire, Side,
+    CrossingConfig, DirectionConfig, GroupConfig, LinkChange, LinkConfig, Noise, OnWire, Side,
 };
 use quell_measure::{Carrier, GroupControl, MarkFeedback};
 use quell_measure::{Direction, GroupInfo, Hop, Recorder, Summary, Timeline};
 use quell_results::packets::FIRST_PORT;
+use quell_scenario::causes::SlowEvents;
 use quell_scenario::figures::{self, Stretch};
 use quell_scenario::keys::{MOST_MSS, MTU};
 use quell_scenario::markers;
@@ -104,9 +104,8 @@ impl<'a> Plan<'a> {
     /// An observer for each direction of the link.
     pub(super) fn recorders(&self) -> [Recorder; 2] {
         let (scenario, timeline) = (&self.scenario, &self.timeline);
-        Direction::BOTH.map(|direction| {
-            figures::recorder::<Descriptor>(scenario, timeline, Hop::FIRST, direction)
-        })
+        Direction::BOTH
+            .map(|direction| figures::recorder(scenario, timeline, Hop::FIRST, direction))
     }
 
     /// The link between the two hosts.
@@ -242,7 +241,12 @@ impl<'a> Plan<'a> {
     }
 
     /// Fills in what the applications report, for the whole and for each phase.
-    pub(super) fn add_app_reports(&self, summary: &mut Summary, report: &TrafficReport) {
+    pub(super) fn add_app_reports(
+        &self,
+        summary: &mut Summary,
+        report: &TrafficReport,
+        slow: &SlowEvents,
+    ) {
         let stretches: Vec<Stretch<'_>> = report
             .flows
             .iter()
@@ -256,7 +260,7 @@ impl<'a> Plan<'a> {
                 })
             })
             .collect();
-        figures::add_app_reports(&self.scenario, summary, &stretches);
+        figures::add_app_reports(&self.scenario, summary, &stretches, slow);
     }
 }
 

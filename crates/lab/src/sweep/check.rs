@@ -2,21 +2,24 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
-use std::sync::PoisonError;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use quell_measure::{Histograms, Summary};
 use quell_scenario::{Scenario, World};
 use serde_json::Value as Json;
 
+use super::at_once::{FILES, each, processors};
 use super::identity::{Identity, Key, digest};
 use super::record::{PLAN, Record};
-use super::store::{CELL, FAILED, RESULT, SERIES, SUMS, State, Store, read_sums, state_of};
+use super::store::{
+    CELL, FAILED, FIGURES, Making, Put, RESULT, SERIES, SUMS, State, Store, read_sums, remove,
+    state_of,
+};
 use crate::{GuestOptions, RunError};
 
 /// Longest text of a cell; only a damaged one has more.
 const LONGEST: u64 = 1 << 30;
+/// Cells that a merge copies before it looks for an error.
+const AT_ONCE: usize = 1_024;
 
 /// What a check found.
 #[derive(Debug, Clone, Default)]
@@ -48,9 +51,10 @@ pub fn check(store: &Store, set_aside: bool) -> Result<Checked, RunError> {
     planned.sort_unstable();
     planned.dedup();
     let mut checked = Checked {
-        missing: planned
-            .iter()
-            .filter(|&&key| store.state(key) == State::Missing)
+        missing: store
+            .states(&planned)
+            .into_iter()
+            .filter(|state| *state == State::Missing)
             .count(),
         besides: keys
             .iter()
@@ -61,7 +65,7 @@ pub fn check(store: &Store, set_aside: bool) -> Result<Checked, RunError> {
     };
     for (key, found) in verify_all(store, &keys)? {
         match found {
-            Ok(Whole::Result) => checked.whole += 1,
+            Ok(Whole::Result | Whole::Figures) => checked.whole += 1,
             Ok(Whole::Failure) => checked.failed += 1,
             Err(why) => {
                 let aside = if set_aside {
@@ -82,6 +86,8 @@ pub fn check(store: &Store, set_aside: bool) -> Result<Checked, RunError> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Whole {
     Result,
+    /// Of a measurement that is none of the summary.
+    Figures,
     Failure,
 }
 
@@ -91,26 +97,9 @@ pub(crate) type Verified = (Key, Result<Whole, String>);
 /// Verifies cells on several threads; the answers are in the order of the keys.
 pub(crate) fn verify_all(store: &Store, keys: &[Key]) -> Result<Vec<Verified>, RunError> {
     let code = Identity::here(World::Sim, &GuestOptions::default())?.code;
-    let next = AtomicUsize::new(0);
-    let found = Mutex::new(Vec::with_capacity(keys.len()));
-    let threads = std::thread::available_parallelism()
-        .map_or(1, usize::from)
-        .min(8);
-    std::thread::scope(|scope| {
-        for _ in 0..threads.min(keys.len()) {
-            scope.spawn(|| {
-                while let Some(&key) = keys.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let one = (key, verify(&store.cell(key), key, &code));
-                    found
-                        .lock()
-                        .unwrap_or_else(PoisonError::into_inner)
-                        .push(one);
-                }
-            });
-        }
+    let found = each(keys, processors(), |&key| {
+        (key, verify(&store.cell(key), key, &code))
     });
-    let mut found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
-    found.sort_by_key(|(key, _)| *key);
     Ok(found)
 }
 
@@ -119,6 +108,7 @@ pub(crate) fn verify(cell: &Path, key: Key, code: &str) -> Result<Whole, String>
     let names = names(cell)?;
     let whole = match state_of(cell) {
         State::Done { .. } => Whole::Result,
+        State::Measured => Whole::Figures,
         State::Failed => Whole::Failure,
         State::Missing | State::Broken => {
             let lacks = RESULT
@@ -176,6 +166,7 @@ pub(crate) fn verify(cell: &Path, key: Key, code: &str) -> Result<Whole, String>
                 return Err("summary.json is not that of a whole run of the cell".to_owned());
             }
         }
+        Whole::Figures => drop(json::<Json>(cell, FIGURES)?),
         Whole::Failure => {
             let failed: Json = json(cell, FAILED)?;
             failed["error"]
@@ -193,7 +184,8 @@ fn names(cell: &Path) -> Result<Vec<String>, String> {
     for entry in entries {
         let entry = entry.map_err(|error| error.to_string())?;
         let name = entry.file_name().to_string_lossy().into_owned();
-        let known = RESULT.iter().chain(&SERIES).chain(&[FAILED, SUMS]);
+        let known = RESULT.iter().chain(&SERIES);
+        let known = known.chain(&[FAILED, FIGURES, SUMS]);
         let is_file = entry.file_type().is_ok_and(|kind| kind.is_file());
         if !is_file || !known.into_iter().any(|one| *one == name) {
             return Err(format!("{} does not belong there", crate::OneLine(&name)));
@@ -254,29 +246,22 @@ pub fn merge(store: &Store, sources: &[PathBuf]) -> Result<Merged, RunError> {
     for source in sources {
         let from = Store::at(source);
         let keys = from.keys().map_err(RunError::reading(source))?;
+        let mut whole = Vec::with_capacity(keys.len());
         for (key, found) in verify_all(&from, &keys)? {
-            let cell = from.cell(key);
-            if let Err(why) = found {
-                merged.damaged.push((cell, why));
-                continue;
+            match found {
+                Ok(_) => whole.push(key),
+                Err(why) => merged.damaged.push((from.cell(key), why)),
             }
-            let folder = making.folder(key)?;
-            for entry in fs::read_dir(&cell)
-                .map_err(RunError::reading(&cell))?
-                .flatten()
-            {
-                let to = folder.join(entry.file_name());
-                if entry.file_name() != SUMS {
-                    fs::copy(entry.path(), &to).map_err(RunError::writing(&to))?;
+        }
+        // A cell waits for the disk several times; what many wait for goes to it together.
+        for some in whole.chunks(AT_ONCE) {
+            for put in each(some, FILES, |&key| copy(&from, key, store, &making)) {
+                match put? {
+                    Put::New => merged.copied += 1,
+                    Put::Same => merged.same += 1,
+                    Put::Conflict(path) => merged.conflicts.push(path),
                 }
             }
-            match store.put(key, &folder)? {
-                super::store::Put::New => merged.copied += 1,
-                super::store::Put::Same => merged.same += 1,
-                super::store::Put::Conflict(path) => merged.conflicts.push(path),
-            }
-            super::store::remove(&folder)?;
-            super::store::remove(&folder.with_extension("old"))?;
         }
         let (own, other) = (store.root().join(PLAN), source.join(PLAN));
         match fs::read(&own) {
@@ -292,4 +277,23 @@ pub fn merge(store: &Store, sources: &[PathBuf]) -> Result<Merged, RunError> {
         }
     }
     Ok(merged)
+}
+
+/// Adds a cell that is whole.
+fn copy(from: &Store, key: Key, store: &Store, making: &Making) -> Result<Put, RunError> {
+    let cell = from.cell(key);
+    let folder = making.folder(key)?;
+    for entry in fs::read_dir(&cell)
+        .map_err(RunError::reading(&cell))?
+        .flatten()
+    {
+        let to = folder.join(entry.file_name());
+        if entry.file_name() != SUMS {
+            fs::copy(entry.path(), &to).map_err(RunError::writing(&to))?;
+        }
+    }
+    let put = store.put(key, &folder)?;
+    remove(&folder)?;
+    remove(&folder.with_extension("old"))?;
+    Ok(put)
 }

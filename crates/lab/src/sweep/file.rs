@@ -12,12 +12,15 @@
 //! Reading goes on after a problem, so that one look reports everything that is wrong.
 
 mod parts;
+mod schema;
 
 use quell_scenario::tree::{self, Node, Table, TomlType, Tree};
 use quell_scenario::{Problem, Problems, World, closest};
 use quell_units::notation;
 
 use super::quantity::{Quantity, Range, Scale};
+
+pub use schema::schema;
 
 /// The version of the format.
 const SCHEMA: &str = "1";

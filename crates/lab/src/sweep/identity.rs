@@ -1,13 +1,15 @@
 //! What a cell depends on besides its scenario and seed: the program that runs it, and the kernel inside.
 //!
 //! A version does not say enough: two builds of one version differ. The build takes a hash of the sources instead
-//! (`build.rs`), so that builds of equal sources share a store, on any machine.
+//! (`build.rs`), so that builds of equal sources share a store, on any machine. A program with kinds of other crates adds the hash of its own
+//! file: nothing less says what they compute.
 
 use std::fmt;
 
 use quell_scenario::World;
 use sha2::{Digest as _, Sha256};
 
+use super::plan::Probe;
 use crate::{GuestOptions, RunError, virtual_world};
 
 /// Hash of the sources that decide what a simulation gives, and of the versions of what they use.
@@ -20,7 +22,7 @@ const EVERYTHING: &str = env!("QUELL_SOURCES");
 pub struct Identity {
     /// The world.
     pub world: String,
-    /// Hash of the sources.
+    /// Hash of the sources, and of the program if it has kinds of other crates.
     pub code: String,
     /// Of the virtual world: SHA-256 of the kernel's image. Of the live one: the release of the host's kernel.
     pub kernel: Option<String>,
@@ -47,20 +49,24 @@ impl Identity {
         };
         Ok(Self {
             world: world.name().to_owned(),
-            code: code.to_owned(),
+            code: with_extensions(code)?,
             kernel,
         })
     }
 
-    /// What identifies the cells of a scenario, which is canonical: all of it but the seed.
-    pub(crate) fn cells(&self, canonical: &str) -> Family {
+    /// What identifies the cells of a scenario, which is canonical, and of what is measured: all of it but the seed.
+    pub(crate) fn cells(&self, canonical: &str, probe: Option<&Probe>) -> Family {
         let text = |text: &str| serde_json::Value::from(text).to_string();
         let kernel = self
             .kernel
             .as_deref()
             .map_or_else(|| "null".to_owned(), text);
+        let probe = probe.map_or_else(String::new, |probe| {
+            let (code, name) = (text(probe.code), text(probe.name));
+            format!("\"probe\":{{\"code\":{code},\"name\":{name}}},")
+        });
         let head = format!(
-            "{{\"code\":{},\"kernel\":{kernel},\"scenario\":{canonical},\"seed\":",
+            "{{\"code\":{},\"kernel\":{kernel},{probe}\"scenario\":{canonical},\"seed\":",
             text(&self.code)
         );
         let tail = format!(",\"world\":{}}}", text(&self.world));
@@ -68,6 +74,18 @@ impl Identity {
         hash.update(&head);
         Family { head, tail, hash }
     }
+}
+
+/// The hash of the sources; of the program too where it has kinds of other crates, whose sources nobody knows here. Such a program shares a
+/// store with copies of itself alone.
+fn with_extensions(code: &str) -> Result<String, RunError> {
+    let program = quell_results::program::sha256();
+    let program =
+        program.map_err(|error| RunError::Failed(format!("cannot read this program: {error}")))?;
+    Ok(match program {
+        Some(program) => digest(format!("{code} {program}").as_bytes()),
+        None => code.to_owned(),
+    })
 }
 
 /// The cells of one scenario, which differ by their seed.
@@ -137,12 +155,62 @@ pub(crate) fn digest(bytes: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
+    use std::path::Path;
+
+    /// Copies a folder, as a checkout elsewhere would have it.
+    fn copy(from: &Path, to: &Path) {
+        fs::create_dir_all(to).unwrap();
+        for entry in fs::read_dir(from).unwrap() {
+            let entry = entry.unwrap();
+            let to = to.join(entry.file_name());
+            if entry.file_type().unwrap().is_dir() {
+                copy(&entry.path(), &to);
+            } else {
+                fs::copy(entry.path(), &to).unwrap();
+            }
+        }
+    }
+
+    #[test]
+    fn equal_sources_elsewhere_have_the_same_identity_and_others_have_not() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let elsewhere = tempfile::tempdir().unwrap();
+        let there = elsewhere.path();
+        for entry in fs::read_dir(root.join("crates")).unwrap() {
+            let name = Path::new("crates").join(entry.unwrap().file_name());
+            if !root.join(&name).join("src").exists() {
+                continue;
+            }
+            copy(
+                &root.join(&name).join("src"),
+                &there.join(&name).join("src"),
+            );
+            fs::copy(
+                root.join(&name).join("Cargo.toml"),
+                there.join(&name).join("Cargo.toml"),
+            )
+            .unwrap();
+        }
+        copy(&root.join("bpf"), &there.join("bpf"));
+        fs::copy(root.join("Cargo.lock"), there.join("Cargo.lock")).unwrap();
+        let hashes = || crate::sweep::sources::hashes(there, &there.join("crates"));
+        assert_eq!(hashes(), (SIMULATOR.to_owned(), EVERYTHING.to_owned()));
+        // The simulator does not depend on what only the other worlds use.
+        fs::write(there.join("crates/link/src/more.rs"), "").unwrap();
+        let (simulator, everything) = hashes();
+        assert_eq!(simulator, SIMULATOR);
+        assert_ne!(everything, EVERYTHING);
+        let file = there.join("crates/sim/src/lib.rs");
+        fs::write(&file, fs::read_to_string(&file).unwrap() + " ").unwrap();
+        assert_ne!(hashes().0, SIMULATOR);
+    }
 
     #[test]
     fn a_key_is_the_hash_of_the_text_and_reads_back() {
         let here = Identity::here(World::Sim, &GuestOptions::default()).unwrap();
         assert_eq!(here.code.len(), 64);
-        let cells = here.cells("{\"name\":\"t\"}");
+        let cells = here.cells("{\"name\":\"t\"}", None);
         let key = cells.key(7);
         assert_eq!(key, Key::of(&cells.text(7)));
         assert_ne!(key, cells.key(8));
@@ -162,9 +230,14 @@ mod tests {
     }
 
     #[test]
-    fn another_program_or_kernel_is_another_cell() {
+    fn another_program_kernel_or_measurement_is_another_cell() {
         let here = Identity::here(World::Sim, &GuestOptions::default()).unwrap();
-        let key = |identity: &Identity| identity.cells("{}").key(1);
+        let key = |identity: &Identity| identity.cells("{}", None).key(1);
+        let probe = |name, code| Probe {
+            name,
+            code,
+            measure: |_, _, _| Ok(String::new()),
+        };
         let other = |change: &dyn Fn(&mut Identity)| {
             let mut other = here.clone();
             change(&mut other);
@@ -175,6 +248,9 @@ mod tests {
             other(&|one| one.code.push('x')),
             other(&|one| one.kernel = Some("6.1".to_owned())),
             other(&|one| one.world = "live".to_owned()),
+            here.cells("{}", Some(&probe("a", "x"))).key(1),
+            here.cells("{}", Some(&probe("b", "x"))).key(1),
+            here.cells("{}", Some(&probe("a", "y"))).key(1),
         ];
         for (index, one) in all.iter().enumerate() {
             assert!(!all[..index].contains(one), "{index}");

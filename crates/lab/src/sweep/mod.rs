@@ -1,10 +1,12 @@
 //! Sweeps: one scenario with many values, and a store of their results that knows each by its content.
 //!
-//! * [`Plan`]: a sweep file, with every cell resolved and checked.
+//! * [`Plan`]: a sweep file, with every cell resolved and checked; [`schema()`] is for editors.
 //! * [`Store`]: a folder with a folder for each cell; [`run`] fills it, [`survey`] says what is missing, [`merge`] adds others,
 //!   [`check()`] finds what changed.
+//! * [`Plan::of`]: the plan of runs that a program wants; [`stored()`] has their results, and a [`Probe`] figures of its own.
 //! * [`table`]: the figures of a store.
 
+mod at_once;
 mod check;
 mod draw;
 mod file;
@@ -14,15 +16,19 @@ mod plan;
 mod quantity;
 mod record;
 mod shard;
+#[cfg(test)]
+mod sources;
 mod store;
+mod stored;
 pub mod table;
 mod work;
 
 pub use check::{Checked, Merged, check, merge};
-pub use file::Objective;
+pub use file::{Objective, schema};
 pub use identity::{Identity, Key};
-pub use plan::Plan;
+pub use plan::{Plan, Probe, Wanted};
 pub use record::{PointRecord, Record};
 pub use shard::Shard;
 pub use store::Store;
+pub use stored::{Stored, stored};
 pub use work::{Options, Progress, Report, Survey, run, survey};

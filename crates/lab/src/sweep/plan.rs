@@ -3,6 +3,8 @@
 //! Each point's scenario is resolved once to know the names of its cells, and again when it runs: a plan of many cells stays small.
 //! The order is that of the file: the grid, the last axis fastest, then the experiments, with the seeds innermost.
 
+mod wanted;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -17,6 +19,9 @@ use super::files;
 use super::identity::{Identity, Key};
 use super::quantity::Quantity;
 use crate::{GuestOptions, OneLine, RunError};
+use wanted::Own;
+
+pub use wanted::{Probe, Wanted};
 
 /// Different errors that are shown.
 const MOST_ERRORS: usize = 20;
@@ -65,6 +70,8 @@ pub(crate) struct Point {
     template: u32,
     /// For each parameter the place of its value, or [`NONE`].
     values: Vec<u32>,
+    /// What a program wants besides.
+    own: Own,
 }
 
 /// One run.
@@ -191,6 +198,7 @@ impl Plan {
             experiment: None,
             template,
             values,
+            own: Own::default(),
         });
         self.points = points.collect();
         if self.points.is_empty() && reader.problems.is_empty() {
@@ -237,6 +245,7 @@ impl Plan {
                 experiment: Some(self.experiments.len() as u32),
                 template,
                 values,
+                own: Own::default(),
             });
             self.experiments.push(experiment.name.clone());
         }
@@ -295,6 +304,7 @@ impl Plan {
                 }
             }
         }
+        all.extend(point.own.sets.iter().cloned());
         Ok(all)
     }
 
@@ -336,7 +346,9 @@ impl Plan {
         for (number, point) in points.iter().enumerate() {
             match self.resolve(name, point) {
                 Ok(scenario) => {
-                    let family = self.identity.cells(&scenario.canonical());
+                    let family = self
+                        .identity
+                        .cells(&scenario.canonical(), self.probe(point));
                     let cost = cost(&scenario);
                     let cells = seeds.of(point, &scenario).iter().map(|&seed| Cell {
                         point: (first + number) as u32,
@@ -366,7 +378,14 @@ impl Plan {
         let (template, folder) = &self.templates[point.template as usize];
         let files = files::named(folder, &self.folder);
         let scenario = template.scenario(&overrides, Some(self.world), files);
-        scenario.map_err(|problems| problems.all().iter().map(ToString::to_string).collect())
+        let mut scenario = scenario.map_err(|problems| {
+            let lines = problems.all().iter().map(ToString::to_string);
+            lines.collect::<Vec<_>>()
+        })?;
+        if let Some(adapt) = point.own.adapt {
+            adapt(&mut scenario);
+        }
+        Ok(scenario)
     }
 
     /// The scenario of a cell with its seed, as its own file says it, and what is doubtful about that.
@@ -384,7 +403,14 @@ impl Plan {
 
     /// Everything that a cell depends on, as canonical JSON.
     pub(crate) fn canonical(&self, cell: &Cell, scenario: &Scenario) -> String {
-        self.identity.cells(&scenario.canonical()).text(cell.seed)
+        let probe = self.probe(&self.points[cell.point as usize]);
+        let family = self.identity.cells(&scenario.canonical(), probe);
+        family.text(cell.seed)
+    }
+
+    /// The measurement of a point that is none of the summary.
+    pub(crate) fn probe<'a>(&self, point: &'a Point) -> Option<&'a Probe> {
+        point.own.probe.as_ref()
     }
 
     /// The values of a point, for each parameter that it has.

@@ -3,7 +3,7 @@
 //! It is the same whatever made it: it holds no time, no host and no number of jobs.
 
 use std::fs;
-use std::io::{BufWriter, Write as _};
+use std::io::{self, BufRead as _, BufReader, BufWriter, Read, Write as _};
 use std::path::Path;
 
 use quell_scenario::tree::{Node, TomlType, Tree};
@@ -83,8 +83,49 @@ impl Record {
 }
 
 /// Writes the plan to `path`, which is new.
-pub(crate) fn write(plan: &Plan, path: &Path) -> std::io::Result<()> {
+pub(crate) fn write(plan: &Plan, path: &Path) -> io::Result<()> {
     let mut out = BufWriter::new(fs::File::create_new(path)?);
+    print(plan, &mut out)?;
+    out.into_inner()
+        .map_err(io::IntoInnerError::into_error)?
+        .sync_all()
+}
+
+/// Whether `path` has this plan. The plan of a million cells is more than a hundred megabytes, and each shard would write it again.
+pub(crate) fn is_at(plan: &Plan, path: &Path) -> bool {
+    let Ok(present) = fs::File::open(path) else {
+        return false;
+    };
+    let mut present = BufReader::with_capacity(COMPARED, present);
+    let is_same = {
+        let mut same = BufWriter::with_capacity(COMPARED, Same(&mut present));
+        print(plan, &mut same).and_then(|()| same.flush()).is_ok()
+    };
+    is_same && present.fill_buf().is_ok_and(<[u8]>::is_empty)
+}
+
+/// Bytes that are compared at a time.
+const COMPARED: usize = 64 << 10;
+
+/// Takes only what a reader gives as well.
+struct Same<'a, R>(&'a mut R);
+
+impl<R: Read> io::Write for Same<'_, R> {
+    fn write(&mut self, written: &[u8]) -> io::Result<usize> {
+        let mut present = vec![0; written.len()];
+        self.0.read_exact(&mut present)?;
+        if present == written {
+            Ok(written.len())
+        } else {
+            Err(io::ErrorKind::InvalidData.into())
+        }
+    }
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn print(plan: &Plan, out: &mut impl io::Write) -> io::Result<()> {
     writeln!(out, "{{\n\"schema\": {SCHEMA},")?;
     writeln!(out, "\"name\": {},", json(&plan.name))?;
     writeln!(out, "\"world\": {},", json(&plan.identity.world))?;
@@ -114,11 +155,7 @@ pub(crate) fn write(plan: &Plan, path: &Path) -> std::io::Result<()> {
         };
         writeln!(out, "{}{end}", json(&record))?;
     }
-    writeln!(out, "]\n}}")?;
-    let file = out
-        .into_inner()
-        .map_err(std::io::IntoInnerError::into_error)?;
-    file.sync_all()
+    writeln!(out, "]\n}}")
 }
 
 /// A value of a parameter as JSON.
@@ -139,4 +176,31 @@ fn value(node: &Node) -> Value {
 
 fn json(value: &impl Serialize) -> String {
     serde_json::to_string(value).expect("only maps with keys that are no texts have no JSON")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_same_bytes_are_the_same() {
+        let same = |present: &str, written: &[&str]| {
+            let mut present = present.as_bytes();
+            let mut same = Same(&mut present);
+            let all = written
+                .iter()
+                .try_for_each(|part| same.write_all(part.as_bytes()));
+            all.is_ok() && present.is_empty()
+        };
+        assert!(same("abcd", &["ab", "", "cd"]));
+        assert!(same("", &[]));
+        for (present, written) in [
+            ("abcd", "abxd"),
+            ("abc", "abcd"),
+            ("abcd", "abc"),
+            ("", "a"),
+        ] {
+            assert!(!same(present, &[written]), "{present} {written}");
+        }
+    }
 }

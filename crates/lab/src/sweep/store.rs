@@ -5,6 +5,7 @@
 //! cells/ab/ab34…/cell.json                 what the cell depends on; the name of the folder is its SHA-256
 //! cells/ab/ab34…/scenario.toml             the resolved scenario: `quell run` repeats the cell
 //! cells/ab/ab34…/summary.json, histograms.json, with series also queues.parquet, flows.parquet, events.parquet
+//! cells/ab/ab34…/figures.json              instead of summary and histograms, the figures of a measurement of its own
 //! cells/ab/ab34…/failed.json               instead of the results, where the run failed: why
 //! cells/ab/ab34…/SHA256SUMS                of all of these, as sha256sum(1) reads them
 //! conflicts/ab34…, damaged/ab34…           cells that were not repeated to the bit, or were changed later; never removed
@@ -17,12 +18,14 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use quell_kernel::durable::{sync_names, sync_tree};
 use quell_results::claim::Claim;
 use quell_results::folder::{place, rename_without_replacing};
 use rustix::io::Errno;
 
+use super::at_once::{FILES, each};
 use super::identity::{Key, digest};
 use super::plan::Plan;
 use super::record::{self, PLAN};
@@ -32,6 +35,8 @@ use crate::RunError;
 pub(crate) const CELL: &str = "cell.json";
 /// Why there is no result.
 pub(crate) const FAILED: &str = "failed.json";
+/// The figures of a measurement that is none of the summary.
+pub(crate) const FIGURES: &str = "figures.json";
 /// The sums of all other files.
 pub(crate) const SUMS: &str = "SHA256SUMS";
 /// The files of a result.
@@ -45,6 +50,8 @@ const CONFLICTS: &str = "conflicts";
 const DAMAGED: &str = "damaged";
 /// Starts the name of what is in the making.
 const UNFINISHED: &str = ".unfinished-";
+/// After this time without a new cell a folder of another machine may be removed, if nobody holds its lock.
+const OLD: Duration = Duration::from_secs(7 * 24 * 3_600);
 /// How often another name is tried for it.
 const MOST_NAMES: u32 = 10_000;
 
@@ -52,6 +59,8 @@ const MOST_NAMES: u32 = 10_000;
 #[derive(Debug, Clone)]
 pub struct Store {
     root: PathBuf,
+    /// Whether a cell is safe on the disk before the next one begins.
+    durable: bool,
 }
 
 /// What a store has of a cell, as far as its files say by being there.
@@ -62,6 +71,8 @@ pub(crate) enum State {
     Done {
         series: bool,
     },
+    /// With the figures of a measurement of its own.
+    Measured,
     Failed,
     /// Files are missing or empty.
     Broken,
@@ -82,6 +93,15 @@ impl Store {
     pub fn at(root: &Path) -> Self {
         Self {
             root: root.to_owned(),
+            durable: true,
+        }
+    }
+
+    /// A store for a while: what it has may be lost if the power fails.
+    pub fn for_a_while(root: &Path) -> Self {
+        Self {
+            durable: false,
+            ..Self::at(root)
         }
     }
 
@@ -91,7 +111,7 @@ impl Store {
     }
 
     /// The folder of a cell.
-    pub(crate) fn cell(&self, key: Key) -> PathBuf {
+    pub fn cell(&self, key: Key) -> PathBuf {
         let key = key.to_string();
         self.root.join(CELLS).join(&key[..2]).join(key)
     }
@@ -99,6 +119,11 @@ impl Store {
     /// What there is of a cell.
     pub(crate) fn state(&self, key: Key) -> State {
         state_of(&self.cell(key))
+    }
+
+    /// What there is of each of many cells.
+    pub(crate) fn states(&self, keys: &[Key]) -> Vec<State> {
+        each(keys, FILES, |&key| self.state(key))
     }
 
     /// Every cell that is there, by name; what is no cell is left out.
@@ -124,6 +149,9 @@ impl Store {
     /// Makes what is missing of the store itself, and writes the plan. Returns whether another plan was there.
     pub(crate) fn begin(&self, plan: &Plan, making: &Making) -> Result<bool, RunError> {
         let path = self.root.join(PLAN);
+        if record::is_at(plan, &path) {
+            return Ok(false);
+        }
         let new = making.path().join(PLAN);
         record::write(plan, &new).map_err(RunError::writing(&path))?;
         self.give_plan(&new)
@@ -145,20 +173,25 @@ impl Store {
         Ok(present.is_some())
     }
 
-    /// A hidden folder for cells in the making. What writers that are gone left is removed.
+    /// A hidden folder for cells in the making. What writers that are gone left is removed: those of this machine, and of others
+    /// after a long time. Some network file systems keep a lock to the machine that took it, and a folder of another machine looks
+    /// abandoned there while its writer is at work.
     pub(crate) fn making(&self) -> Result<Making, RunError> {
         let make = || -> io::Result<Option<Claim>> {
             fs::create_dir_all(self.root.join(CELLS)).map_err(|error| match error.kind() {
                 io::ErrorKind::AlreadyExists => io::ErrorKind::NotADirectory.into(),
                 _ => error,
             })?;
+            let own = format!("{UNFINISHED}{}-", host());
             for entry in fs::read_dir(&self.root)?.flatten() {
-                if entry.file_name().to_string_lossy().starts_with(UNFINISHED) {
+                let name = entry.file_name();
+                let name = name.to_string_lossy();
+                if name.starts_with(&own) || name.starts_with(UNFINISHED) && is_old(&entry) {
                     drop(Claim::abandoned(&entry.path()));
                 }
             }
             for number in 0..MOST_NAMES {
-                let name = format!("{UNFINISHED}{}-{number}", std::process::id());
+                let name = format!("{own}{}-{number}", std::process::id());
                 if let Some(claim) = Claim::make(&self.root.join(name))? {
                     return Ok(Some(claim));
                 }
@@ -195,14 +228,18 @@ impl Store {
         let cell = self.cell(key);
         let writing = || RunError::writing(&cell);
         write_sums(made).map_err(writing())?;
-        sync_tree(made).map_err(writing())?;
+        if self.durable {
+            sync_tree(made).map_err(writing())?;
+        }
         let parent = cell.parent().unwrap_or(&self.root);
         fs::create_dir_all(parent).map_err(writing())?;
         // Each turn somebody else has been quicker.
         for _ in 0..MOST_NAMES {
             match rename_without_replacing(made, &cell) {
                 Ok(()) => {
-                    sync_names(parent).map_err(writing())?;
+                    if self.durable {
+                        sync_names(parent).map_err(writing())?;
+                    }
                     return Ok(Put::New);
                 }
                 Err(Errno::EXIST | Errno::NOTEMPTY) => {}
@@ -210,8 +247,10 @@ impl Store {
             }
             match (state_of(&cell), state_of(made)) {
                 // A result is worth more than an error.
-                (State::Done { .. }, State::Failed) => return Ok(Put::Same),
-                (State::Done { .. }, _) => return self.compare(key, &cell, made),
+                (State::Done { .. } | State::Measured, State::Failed) => return Ok(Put::Same),
+                (State::Done { .. } | State::Measured, _) => {
+                    return self.compare(key, &cell, made);
+                }
                 (State::Failed, State::Failed) => return Ok(Put::Same),
                 (State::Failed, _) => {
                     let old = made.with_extension("old");
@@ -236,7 +275,7 @@ impl Store {
     fn compare(&self, key: Key, cell: &Path, made: &Path) -> Result<Put, RunError> {
         let reading = |path: &Path| fs::read(path).map_err(RunError::writing(path));
         let (mut equal, mut more) = (true, Vec::new());
-        for name in RESULT.iter().chain(&SERIES) {
+        for name in RESULT.iter().chain(&SERIES).chain(&[FIGURES]) {
             let (old, new) = (cell.join(name), made.join(name));
             match (old.exists(), new.exists()) {
                 (true, true) => equal &= reading(&old)? == reading(&new)?,
@@ -284,6 +323,19 @@ impl Making {
     }
 }
 
+/// Stands for the name of this machine in the name of a file.
+fn host() -> String {
+    let system = rustix::system::uname();
+    digest(system.nodename().to_bytes())[..12].to_owned()
+}
+
+/// Whether nobody has made or taken away a cell in this folder for a long time.
+fn is_old(folder: &fs::DirEntry) -> bool {
+    let changed = folder.metadata().and_then(|folder| folder.modified());
+    let age = changed.ok().and_then(|changed| changed.elapsed().ok());
+    age.is_some_and(|age| age > OLD)
+}
+
 /// Removes a folder of ours, if it is there.
 pub(crate) fn remove(folder: &Path) -> Result<(), RunError> {
     match fs::remove_dir_all(folder) {
@@ -300,6 +352,8 @@ pub(crate) fn state_of(cell: &Path) -> State {
     if RESULT.iter().all(|name| has(name)) && has(SUMS) {
         let series = has("flows.parquet") && has("queues.parquet");
         State::Done { series }
+    } else if has(FIGURES) && has(CELL) && has("scenario.toml") && has(SUMS) {
+        State::Measured
     } else if has(FAILED) && has(CELL) && has(SUMS) {
         State::Failed
     } else if fs::symlink_metadata(cell).is_ok() {
@@ -329,7 +383,7 @@ pub(crate) fn read_sums(text: &str) -> Option<Vec<(&str, &str)>> {
     let line = |line| {
         let (sum, name) = str::split_once(line, "  ")?;
         Key::parse(sum)?;
-        let known = RESULT.iter().chain(&SERIES).chain(&[FAILED]);
+        let known = RESULT.iter().chain(&SERIES).chain(&[FAILED, FIGURES]);
         known
             .into_iter()
             .any(|one| *one == name)

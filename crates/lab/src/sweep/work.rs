@@ -18,7 +18,7 @@ use quell_units::Time;
 use super::identity::Key;
 use super::plan::{Cell, Plan};
 use super::shard::{Shard, choose};
-use super::store::{CELL, FAILED, Making, Put, RESULT, SERIES, State, Store, remove};
+use super::store::{CELL, FAILED, FIGURES, Making, Put, RESULT, SERIES, State, Store, remove};
 use crate::fill::fill;
 use crate::job::{Job, Order};
 use crate::live::{apart, live};
@@ -129,11 +129,12 @@ fn todo(plan: &Plan, store: &Store, options: &Options<'_>) -> Result<Todo, RunEr
         broken: Vec::new(),
         failed: Vec::new(),
     };
-    for index in chosen {
-        let key = plan.cells[index].key;
-        let run = match store.state(key) {
+    let keys: Vec<Key> = chosen.iter().map(|&index| plan.cells[index].key).collect();
+    for ((index, &key), state) in chosen.into_iter().zip(&keys).zip(store.states(&keys)) {
+        let run = match state {
             State::Missing => true,
             State::Done { series } => options.series && !series,
+            State::Measured => false,
             State::Failed if options.retry_failed => true,
             State::Failed => {
                 todo.failed.push(index);
@@ -264,6 +265,9 @@ pub fn run(
         }
     } else {
         let next = AtomicUsize::new(0);
+        // Whoever has no time at all runs no cell.
+        report.late = deadline.is_some_and(|deadline| Instant::now() >= deadline);
+        sweep.halt.store(report.late, Ordering::Relaxed);
         std::thread::scope(|scope| {
             let (tell, told) = mpsc::channel();
             for _ in 0..options.jobs.get().min(todo.cells.len()) {
@@ -412,6 +416,12 @@ impl Sweep<'_> {
             return Ok(false);
         }
         write(&folder.join(CELL), canonical + "\n")?;
+        if let Some(probe) = self.plan.probe(&self.plan.points[cell.point as usize]) {
+            let figures = (probe.measure)(scenario, seed, stop)?;
+            write(&folder.join("scenario.toml"), text)?;
+            write(&folder.join(FIGURES), figures + "\n")?;
+            return Ok(!stop.load(Ordering::Relaxed));
+        }
         if self.plan.world == World::Sim && !self.options.series {
             let measured = sim::run(scenario, seed, stop, &mut { moving });
             let mut measured = measured.map_err(|error| match error {

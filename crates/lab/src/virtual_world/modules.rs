@@ -5,7 +5,7 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 use quell_kernel::Reason;
-use quell_scenario::kernel_options::{module, number};
+use quell_scenario::kernel_options::{is_given, module, number};
 
 use crate::{RunError, Scenario};
 
@@ -17,6 +17,9 @@ pub(super) fn set_options(scenario: &Scenario) -> Result<(), RunError> {
         };
         for (parameter, value, _) in control.changed() {
             let name = parameter.name;
+            if is_given(control.name(), name, value) {
+                continue;
+            }
             let setting = module(control.name(), name).zip(number(parameter, value));
             let Some((module, number)) = setting else {
                 return Err(RunError::refused(format!(

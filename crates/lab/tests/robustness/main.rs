@@ -2,5 +2,6 @@
 #![allow(clippy::unwrap_used)]
 
 mod any;
+mod changes;
 mod measured;
 mod space;

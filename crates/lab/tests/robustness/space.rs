@@ -4,11 +4,14 @@
 //! and take no more memory than the checker reckons with. What starts in the virtual and the live world is tried by the tests of
 //! the command line; here is that a guest judges as its host does.
 
+use std::collections::BTreeSet;
+
 use proptest::prelude::*;
 use quell_lab::World;
-use quell_lab::scenario::{Memory, Scenario};
+use quell_lab::scenario::{Memory, Scenario, Setting};
 use quell_lab::virtual_world::{guest_memory, guest_scenario};
 use quell_measure::Summary;
+use quell_units::Random;
 
 use crate::any;
 use crate::measured::measured;
@@ -39,8 +42,33 @@ proptest! {
     }
 }
 
+/// Otherwise the two above would try less than their names say.
+#[test]
+fn every_application_and_a_change_of_one_are_among_what_is_accepted() {
+    let mut random = Random::new(1, "bytes");
+    let mut missing: BTreeSet<&str> = quell_app::NAMES.iter().copied().collect();
+    missing.insert("a change of an application");
+    for _ in 0..1_500 {
+        let bytes: Vec<u8> = (0..400).map(|_| random.below(256) as u8).collect();
+        let Ok(scenario) = any::accepted(&bytes, EVENTS, World::Sim).1 else {
+            continue;
+        };
+        for group in &scenario.groups {
+            missing.remove(group.app.config().kind());
+        }
+        let mut set = scenario.changes.iter().flat_map(|change| &change.set);
+        if set.any(|setting| matches!(setting, Setting::App { .. })) {
+            missing.remove("a change of an application");
+        }
+        if missing.is_empty() {
+            return;
+        }
+    }
+    panic!("not among them: {missing:?}");
+}
+
 /// What the host hands over: the resolved scenario, and the memory that it takes.
-fn agreed(scenario: &Scenario, text: &str) {
+pub(crate) fn agreed(scenario: &Scenario, text: &str) {
     let memory = guest_memory(scenario).get();
     match guest_scenario(&scenario.to_toml(), memory) {
         Ok(again) => assert_eq!(&again, scenario, "{text}"),
@@ -132,7 +160,7 @@ pub(crate) fn plausible(scenario: &Scenario, summary: &Summary, text: &str) {
 #[test]
 fn most_of_the_space_is_accepted_and_some_of_it_is_refused() {
     // Not at random: what is drawn here is the same in each run.
-    let mut random = quell_units::Random::new(1, "space");
+    let mut random = Random::new(1, "space");
     let mut refused = Vec::new();
     for _ in 0..300 {
         let bytes: Vec<u8> = (0..400).map(|_| random.below(256) as u8).collect();

@@ -97,14 +97,20 @@ fn a_half_copied_cell_is_set_aside_and_made_again() {
     );
 }
 
+/// A folder in the making whose lock is free, as a writer on `host` left it, or as its lock looks from another machine.
+fn left_by(store: &Store, host: &str) -> PathBuf {
+    let folder = store.root().join(format!("{UNFINISHED}{host}-1-0"));
+    fs::create_dir_all(folder.join("cell")).unwrap();
+    fs::write(folder.join("lock"), "").unwrap();
+    folder
+}
+
 #[test]
 fn what_a_killed_writer_left_goes_and_a_living_one_keeps_its_own() {
     let root = tempfile::tempdir().unwrap();
     let store = Store::at(root.path());
     let living = store.making().unwrap();
-    let left = root.path().join(format!("{UNFINISHED}1-0"));
-    fs::create_dir_all(left.join("cell")).unwrap();
-    fs::write(left.join("lock"), "").unwrap();
+    let left = left_by(&store, &host());
     let other = store.making().unwrap();
     assert!(living.path().exists() && !left.exists() && living.path() != other.path());
     drop((living, other));
@@ -155,4 +161,23 @@ fn a_cell_that_was_changed_is_found() {
         assert_eq!(verify(&store.cell(key), key, "").unwrap_err(), expected);
         store.set_aside(key).unwrap();
     }
+}
+
+#[test]
+fn what_a_writer_of_another_machine_makes_is_left_alone_for_long() {
+    let root = tempfile::tempdir().unwrap();
+    let store = Store::at(root.path());
+    let (own, other, old) = (
+        left_by(&store, &host()),
+        left_by(&store, "0123456789ab"),
+        left_by(&store, "ba9876543210"),
+    );
+    let long_ago = std::time::SystemTime::now() - OLD - Duration::from_secs(60);
+    let times = fs::FileTimes::new().set_modified(long_ago);
+    fs::File::open(&old).unwrap().set_times(times).unwrap();
+    drop(store.making().unwrap());
+    assert_eq!(
+        [&own, &other, &old].map(|folder| folder.exists()),
+        [false, true, false]
+    );
 }

@@ -3,6 +3,7 @@
 //! Rows are in the order of the plan, and columns in the order in which the rows have them, so that the table of a store is the same
 //! to the byte whoever filled it, and when. Times and hosts are no part of it.
 
+mod column;
 mod figures;
 mod objective;
 mod output;
@@ -23,6 +24,7 @@ use super::record::Record;
 use super::store::{State, Store};
 use crate::RunError;
 
+pub(crate) use column::Column;
 pub use seeds::over_seeds;
 
 /// A value of a table.
@@ -54,14 +56,6 @@ pub struct Table {
     pub failed: usize,
 }
 
-/// A column.
-#[derive(Debug, Clone)]
-pub(crate) struct Column {
-    pub(crate) name: String,
-    /// Nulls at the end may be missing.
-    values: Vec<Value>,
-}
-
 impl Value {
     /// As text; nothing for null.
     pub fn text(&self) -> String {
@@ -84,25 +78,6 @@ impl Value {
     }
 }
 
-impl Column {
-    /// An empty one.
-    fn new(name: String) -> Self {
-        let values = Vec::new();
-        Self { name, values }
-    }
-
-    /// Puts a value into a row, after nulls for the rows before that have none.
-    fn set(&mut self, row: usize, value: Value) {
-        self.values.resize(row, Value::Null);
-        self.values.push(value);
-    }
-
-    /// The value of a row.
-    pub(crate) fn get(&self, row: usize) -> &Value {
-        self.values.get(row).unwrap_or(&Value::Null)
-    }
-}
-
 impl Table {
     /// Number of rows.
     pub fn rows(&self) -> usize {
@@ -120,7 +95,7 @@ impl Table {
     }
 
     /// The value in a row of a column, by number.
-    pub fn value(&self, row: usize, column: usize) -> &Value {
+    pub fn value(&self, row: usize, column: usize) -> Value {
         self.columns[column].get(row)
     }
 
@@ -151,10 +126,10 @@ impl Table {
             .iter()
             .take_while(|&&index| index < self.parameters)
             .count();
-        self.columns = chosen
-            .into_iter()
-            .map(|index| self.columns[index].clone())
-            .collect();
+        // Each is chosen once.
+        let mut columns: Vec<Option<Column>> = self.columns.drain(..).map(Some).collect();
+        let chosen = chosen.into_iter();
+        self.columns = chosen.filter_map(|index| columns[index].take()).collect();
         Ok(())
     }
 }
@@ -214,18 +189,20 @@ pub fn read(store: &Store) -> Result<Table, RunError> {
 
 fn rows<'a>(store: &Store, record: &'a Record) -> (Vec<Row<'a>>, Table) {
     let (mut rows, mut table) = (Vec::new(), Table::default());
-    for (point, written) in record.points.iter().enumerate() {
-        for (seed, name) in &written.cells {
-            let state = Key::parse(name).map(|key| store.state(key));
-            match state {
-                Some(State::Done { .. }) => rows.push(Row {
-                    point,
-                    seed: *seed,
-                    key: name,
-                }),
-                Some(State::Failed) => table.failed += 1,
-                _ => table.missing += 1,
-            }
+    let points = record.points.iter().enumerate();
+    let cells = points.flat_map(|(point, written)| {
+        let cells = written.cells.iter();
+        cells.filter_map(move |(seed, key)| Some((point, *seed, key, Key::parse(key)?)))
+    });
+    let cells: Vec<_> = cells.collect();
+    let keys: Vec<Key> = cells.iter().map(|&(.., key)| key).collect();
+    for ((point, seed, key, _), state) in cells.into_iter().zip(store.states(&keys)) {
+        match state {
+            State::Done { .. } => rows.push(Row { point, seed, key }),
+            // Its figures are not those of a summary.
+            State::Measured => {}
+            State::Failed => table.failed += 1,
+            State::Missing | State::Broken => table.missing += 1,
         }
     }
     table.rows = rows.len();
@@ -313,7 +290,8 @@ impl<'a> Builder<'a> {
             None => {
                 self.places
                     .insert(name.to_owned(), self.table.columns.len());
-                self.table.columns.push(Column::new(name.to_owned()));
+                let column = Column::new(name.to_owned(), self.table.rows);
+                self.table.columns.push(column);
                 self.table.columns.len() - 1
             }
         };

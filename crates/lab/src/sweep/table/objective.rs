@@ -58,16 +58,11 @@ pub(super) fn mark(table: &mut Table, objective: Option<&Objective>, within: &[&
             let values = values.into_iter();
             let values =
                 values.map(|value| value.map_or(Value::Null, |value| Value::Real(value * sign)));
-            table.columns.push(Column {
-                name: pattern.clone(),
-                values: values.collect(),
-            });
+            table.columns.push(Column::of(pattern.clone(), values));
         }
     }
-    table.columns.push(Column {
-        name: MARK.to_owned(),
-        values: marks,
-    });
+    let marks = marks.into_iter();
+    table.columns.push(Column::of(MARK.to_owned(), marks));
 }
 
 /// For each row the worst of the columns that fit, as a number that should be small.
@@ -124,10 +119,7 @@ mod tests {
             rows: columns[0].1.len(),
             columns: columns
                 .iter()
-                .map(|(name, values)| Column {
-                    name: (*name).to_owned(),
-                    values: values.clone(),
-                })
+                .map(|(name, values)| Column::of((*name).to_owned(), values.clone().into_iter()))
                 .collect(),
             ..Table::default()
         }
@@ -180,14 +172,11 @@ mod tests {
         let worst = column(&table, "queue.*.p99");
         assert_eq!(
             (worst.get(0), worst.get(2)),
-            (&Value::Real(8.0), &Value::Real(9.0))
+            (Value::Real(8.0), Value::Real(9.0))
         );
-        let marks: Vec<&Value> = (0..4).map(|row| column(&table, MARK).get(row)).collect();
+        let marks: Vec<Value> = (0..4).map(|row| column(&table, MARK).get(row)).collect();
         let flag = Value::Flag;
-        assert_eq!(
-            marks,
-            [&flag(false), &flag(true), &flag(true), &Value::Null]
-        );
+        assert_eq!(marks, [flag(false), flag(true), flag(true), Value::Null]);
     }
 
     proptest! {

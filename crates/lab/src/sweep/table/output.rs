@@ -1,10 +1,11 @@
 //! A table as CSV and as Parquet.
 
 use std::fmt::Write as _;
+use std::io::Write as _;
 use std::path::Path;
 
 use quell_results::wide::{Values, write_parquet};
-use quell_results::write_text;
+use quell_results::{Error, replace, write_with};
 
 use super::{Column, Table, Value};
 use crate::RunError;
@@ -21,50 +22,61 @@ pub(super) fn write(table: &Table, path: &Path) -> Result<(), RunError> {
             return Err(RunError::refused(why));
         }
     };
-    let mut hidden = std::ffi::OsString::from(".");
-    hidden.push(path.file_name().unwrap_or_default());
-    hidden.push(format!(".{}", std::process::id()));
-    let new = path.with_file_name(hidden);
-    let written = if is_parquet {
+    replace(path, |new| {
+        if !is_parquet {
+            return write_csv(table, new);
+        }
         let columns = table.columns.iter();
         let columns: Vec<(String, Values)> = columns
             .map(|column| (column.name.clone(), values(column, table.rows)))
             .collect();
-        write_parquet(&new, &columns)
-    } else {
-        write_text(&new, &csv(table))
-    };
-    let placed = written
-        .map_err(RunError::from)
-        .and_then(|()| std::fs::rename(&new, path).map_err(RunError::writing(path)));
-    placed.inspect_err(|_| {
-        let _ = std::fs::remove_file(&new);
-    })
+        write_parquet(new, &columns)
+    })?;
+    Ok(())
 }
 
 /// Lines of values.
 pub(super) fn csv(table: &Table) -> String {
-    let mut text = String::new();
-    let names: Vec<String> = table.names().map(quoted).collect();
-    text.push_str(&names.join(","));
-    text.push('\n');
+    let mut text = heading(table);
     for row in 0..table.rows {
-        for (index, column) in table.columns.iter().enumerate() {
-            if index > 0 {
-                text.push(',');
-            }
-            // Writing to a String cannot fail.
-            let _ = match column.get(row) {
-                Value::Null => Ok(()),
-                Value::Integer(number) => write!(text, "{number}"),
-                Value::Real(number) => write!(text, "{number}"),
-                Value::Flag(flag) => write!(text, "{flag}"),
-                Value::Text(word) => write!(text, "{}", quoted(word)),
-            };
-        }
-        text.push('\n');
+        add_line(table, row, &mut text);
     }
     text
+}
+
+/// The same into a file, a line at a time: the text of a large table takes as much memory as the table.
+fn write_csv(table: &Table, path: &Path) -> Result<(), Error> {
+    write_with(path, |out| {
+        let mut text = heading(table);
+        for row in 0..table.rows {
+            out.write_all(text.as_bytes())?;
+            text.clear();
+            add_line(table, row, &mut text);
+        }
+        out.write_all(text.as_bytes())
+    })
+}
+
+fn heading(table: &Table) -> String {
+    let names: Vec<String> = table.names().map(quoted).collect();
+    names.join(",") + "\n"
+}
+
+fn add_line(table: &Table, row: usize, text: &mut String) {
+    for (index, column) in table.columns.iter().enumerate() {
+        if index > 0 {
+            text.push(',');
+        }
+        // Writing to a String cannot fail.
+        let _ = match column.get(row) {
+            Value::Null => Ok(()),
+            Value::Integer(number) => write!(text, "{number}"),
+            Value::Real(number) => write!(text, "{number}"),
+            Value::Flag(flag) => write!(text, "{flag}"),
+            Value::Text(word) => write!(text, "{}", quoted(&word)),
+        };
+    }
+    text.push('\n');
 }
 
 fn quoted(text: &str) -> String {
@@ -79,23 +91,23 @@ fn quoted(text: &str) -> String {
 /// The values of a column in the narrowest type that has them all.
 fn values(column: &Column, rows: usize) -> Values {
     let all = || (0..rows).map(|row| column.get(row));
-    let is = |kind: fn(&Value) -> bool| all().all(|value| *value == Value::Null || kind(value));
+    let is = |kind: fn(&Value) -> bool| all().all(|value| value == Value::Null || kind(&value));
     if is(|value| matches!(value, Value::Integer(_))) {
-        let number = |value: &Value| match value {
-            Value::Integer(number) => Some(*number),
+        let number = |value| match value {
+            Value::Integer(number) => Some(number),
             _ => None,
         };
         Values::Integers(all().map(number).collect())
     } else if is(|value| matches!(value, Value::Integer(_) | Value::Real(_))) {
-        Values::Reals(all().map(Value::number).collect())
+        Values::Reals(all().map(|value| value.number()).collect())
     } else if is(|value| matches!(value, Value::Flag(_))) {
-        let flag = |value: &Value| match value {
-            Value::Flag(flag) => Some(*flag),
+        let flag = |value| match value {
+            Value::Flag(flag) => Some(flag),
             _ => None,
         };
         Values::Flags(all().map(flag).collect())
     } else {
-        let text = |value: &Value| (*value != Value::Null).then(|| value.text());
+        let text = |value: Value| (value != Value::Null).then(|| value.text());
         Values::Texts(all().map(text).collect())
     }
 }
@@ -105,8 +117,7 @@ mod tests {
     use super::*;
 
     fn column(name: &str, values: Vec<Value>) -> Column {
-        let name = name.to_owned();
-        Column { name, values }
+        Column::of(name.to_owned(), values.into_iter())
     }
 
     #[test]

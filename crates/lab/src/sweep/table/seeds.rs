@@ -44,7 +44,7 @@ pub fn over_seeds(store: &Store, level: f64) -> Result<Table, RunError> {
     for column in &all.columns {
         let numeric = (0..all.rows).all(|row| {
             let value = column.get(row);
-            *value == Value::Null || value.number().is_some()
+            value == Value::Null || value.number().is_some()
         });
         for (number, seeds) in points.values().enumerate() {
             if numeric {
@@ -57,7 +57,7 @@ pub fn over_seeds(store: &Store, level: f64) -> Result<Table, RunError> {
                 // A word that all seeds share.
                 let first = column.get(seeds[0]);
                 let same = seeds.iter().all(|&row| column.get(row) == first);
-                let value = if same { first.clone() } else { Value::Null };
+                let value = if same { first } else { Value::Null };
                 builder.set(number, &column.name, value);
             }
         }

@@ -249,7 +249,7 @@ fn app(
             let size = choices.spread((1, 1_000_000_000_000));
             let app = format!("kind = \"transfer\", size = \"{size}B\"");
             if choices.once_in(2) {
-                let (repeat, mean) = period(choices);
+                let (repeat, mean) = period(choices, 0);
                 // A connection takes some round trips.
                 (
                     format!("{app}, repeat = {repeat}"),
@@ -265,7 +265,8 @@ fn app(
             (app, bulk, Some(pause))
         }
         _ => {
-            let ((on, on_mean), (off, off_mean)) = (period(choices), period(choices));
+            let least = shortest_pause(flows) / 2;
+            let ((on, on_mean), (off, off_mean)) = (period(choices, least), period(choices, least));
             let app = format!("kind = \"on-off\", on = {on}, off = {off}");
             let pause = Some(on_mean + off_mean);
             if choices.once_in(2) {
@@ -326,13 +327,20 @@ fn datagrams(choices: &mut Choices<'_>) -> (String, u64) {
     (format!("size = \"{size}B\", interval = {interval}"), mean)
 }
 
-/// A period, and its mean in ns.
-fn period(choices: &mut Choices<'_>) -> (String, u64) {
+/// In ns: with shorter ones so many flows would take minutes for the shortest run.
+fn shortest_pause(flows: u64) -> u64 {
+    const MOST: u64 = 10_000_000;
+    16 * flows * DURATIONS.0 / MOST
+}
+
+/// A period, and its mean in ns, at least `least`.
+fn period(choices: &mut Choices<'_>, least: u64) -> (String, u64) {
     let mean = if choices.once_in(8) {
         choices.below(10)
     } else {
         choices.spread((10_000, 3_600 * SECOND))
     };
+    let mean = mean.max(least);
     let distribution = choices.of(&Distribution::ALL).name();
     (
         format!("{{ mean = \"{mean}ns\", distribution = \"{distribution}\" }}"),

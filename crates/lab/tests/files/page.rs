@@ -1,21 +1,10 @@
-//! `docs/reference/files.md` says what the files of a result hold: it is compared with the files of a run, and `summary.json` with its
-//! schema. With `QUELL_BLESS=1` the page is written anew.
-#![allow(clippy::unwrap_used)]
+//! The text of `docs/reference/files.md`, from the tables of the files and the schema of summaries.
 
-use std::collections::BTreeSet;
 use std::fmt::Write as _;
-use std::fs;
-use std::num::NonZeroUsize;
-use std::path::Path;
-use std::sync::atomic::AtomicBool;
 
-use parquet::file::reader::{FileReader as _, SerializedFileReader};
-use parquet::record::Field;
 use quell_app::EventInfo;
-use quell_lab::results::facts::GuestFacts;
 use quell_lab::results::series::{ColumnInfo, EVENT_COLUMNS, FLOW_COLUMNS, QUEUE_COLUMNS};
 use quell_lab::results::summary_schema;
-use quell_lab::{Options, Scenario, Task, World, run_all};
 use serde_json::Value;
 
 const HEAD: &str = "\
@@ -39,6 +28,23 @@ const EVENTS: &str = "
 host; what had not ended comes last. Rows of the warm-up are included, so figures of `summary.json` are over fewer.
 ";
 
+const REPAIRS: &str = "
+The columns from `syn_retries` on say what TCP repaired while it carried the event, which is why it was slow. 0 is none; null is unknown,
+and not carried by a TCP connection. The real worlds have what the kernel counts by connection: neither `probes` nor `recoveries`, and
+`timeouts` from Linux 6.7 on.
+
+| event | the columns count |
+| --- | --- |
+| item on a connection of its own | all that its connection repaired, from its SYN on |
+| item on a kept connection, object, segment | what its connection repaired from its request on; the handshake belongs to the first item |
+| page | what all connections of its user repaired since it began, SYNs included |
+| frame of a panorama | what the connection repaired since the last byte of the frame before |
+
+What is carried together shares these counts: a lost packet of an HTTP/2 connection is in the row of each object in flight. A time-out or a
+probe of a later FIN is in the row only if it came before the row was written. What an event costs: a SYN or SYN-ACK sent again 1 s, a
+time-out at least 200 ms, a probe 2 SRTT, and 200 ms more where the lost packet was alone in flight, fast recovery about an RTT.
+";
+
 const HISTOGRAMS: &str = "
 ## histograms.json
 
@@ -48,7 +54,7 @@ are wider.
 
 ";
 
-const HISTOGRAM_KEYS: &[(&str, &str, &str)] = &[
+pub(super) const HISTOGRAM_KEYS: &[(&str, &str, &str)] = &[
     (
         "schema",
         "",
@@ -97,7 +103,7 @@ With several seeds the folder holds `seed1/`, `seed2/` … (by the seed's number
 
 ";
 
-const FACTS: &[(&str, &str, &str)] = &[
+pub(super) const FACTS: &[(&str, &str, &str)] = &[
     ("version", "", "version of quell"),
     (
         "build",
@@ -157,9 +163,19 @@ const FACTS: &[(&str, &str, &str)] = &[
         "the congestion control of each group that has one, in their order",
     ),
     ("guest", "", "virtual world: the kernel inside; else null"),
+    (
+        "extensions",
+        "",
+        "the queues and controls of other crates that the program had; empty for quell itself",
+    ),
+    (
+        "program_sha256",
+        "",
+        "SHA-256 of the program, if it has extensions; else null",
+    ),
 ];
 
-const CONTROLS: &[(&str, &str, &str)] = &[
+pub(super) const CONTROLS: &[(&str, &str, &str)] = &[
     ("controls[].group", "", "name of the group"),
     (
         "controls[].control",
@@ -189,7 +205,7 @@ const CONTROLS: &[(&str, &str, &str)] = &[
     ),
 ];
 
-const GUEST: &[(&str, &str, &str)] = &[
+pub(super) const GUEST: &[(&str, &str, &str)] = &[
     ("guest.name", "", "its name in the store"),
     ("guest.source", "", "its origin"),
     (
@@ -305,7 +321,7 @@ fn events(out: &mut String) {
     }
 }
 
-fn page() -> String {
+pub(super) fn page() -> String {
     let mut out = HEAD.to_owned();
     out.push_str("\n## run.json\n\nThe circumstances of the run besides its scenario. This file differs from run to run; in the simulator no other file does.\n\n");
     table(&mut out, &[FACTS, CONTROLS, GUEST].concat());
@@ -314,6 +330,7 @@ fn page() -> String {
     columns(&mut out, "flows.parquet", FLOW_COLUMNS);
     out.push_str(EVENTS);
     columns(&mut out, "events.parquet", EVENT_COLUMNS);
+    out.push_str(REPAIRS);
     events(&mut out);
     out.push_str(HISTOGRAMS);
     table(&mut out, HISTOGRAM_KEYS);
@@ -321,256 +338,4 @@ fn page() -> String {
     out.push('\n');
     summary(&mut out);
     out
-}
-
-/// Every application in both directions, over both kinds of queue, with a change.
-const SCENARIO: &str = r#"
-schema = 1
-name = "every-app"
-[link]
-rate = "10mbit"
-queue = { kind = "dualpi2" }
-[link.reverse]
-rate = "5mbit"
-queue = { kind = "fifo" }
-[[group]]
-name = "bulk"
-count = 2
-rtt = "10ms"
-app = { kind = "bulk" }
-[[group]]
-name = "up"
-rtt = "10ms"
-direction = "reverse"
-app = { kind = "bulk" }
-[[group]]
-name = "voice"
-rtt = "10ms"
-app = { kind = "cbr", size = "186B", interval = { mean = "20ms" } }
-[[group]]
-name = "web"
-rtt = "10ms"
-app = { kind = "transfer", size = "30kB", repeat = { mean = "100ms" } }
-[[group]]
-name = "none"
-count = 0
-rtt = "10ms"
-app = { kind = "transfer", size = "30kB" }
-[[group]]
-name = "bursts"
-rtt = "10ms"
-app = { kind = "on-off", on = "200ms", off = "100ms" }
-[[at]]
-time = "3s"
-set = { "group.none.count" = 1, "link.rate" = "8mbit" }
-[run]
-duration = "4s"
-warmup = "1s"
-seeds = [1, 2]
-"#;
-
-fn results() -> tempfile::TempDir {
-    let folder = tempfile::tempdir().unwrap();
-    let scenario = Scenario::parse(SCENARIO).unwrap_or_else(|problems| panic!("{problems}"));
-    let stop = AtomicBool::new(false);
-    let options = Options {
-        out: Some(folder.path().join("out")),
-        packets: true,
-        ..Options::new(World::Sim, &stop)
-    };
-    let task = Task {
-        scenario: &scenario,
-        options,
-    };
-    run_all(&[task], NonZeroUsize::MIN, &mut |_| {}).unwrap();
-    folder
-}
-
-fn json(path: &Path) -> Value {
-    serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap()
-}
-
-fn names(value: &Value) -> BTreeSet<String> {
-    value.as_object().unwrap().keys().cloned().collect()
-}
-
-fn listed(keys: &[(&str, &str, &str)], before: &str) -> BTreeSet<String> {
-    let keys = keys.iter().filter_map(|(key, ..)| key.strip_prefix(before));
-    keys.map(str::to_owned).collect()
-}
-
-/// Every row of a file, by the names of its columns.
-fn read(path: &Path) -> Vec<Vec<(String, Field)>> {
-    let reader = SerializedFileReader::new(fs::File::open(path).unwrap()).unwrap();
-    let rows = reader.get_row_iter(None).unwrap();
-    let cells = |row: parquet::record::Row| {
-        row.get_column_iter()
-            .map(|(n, f)| (n.clone(), f.clone()))
-            .collect()
-    };
-    rows.map(|row| cells(row.unwrap())).collect()
-}
-
-#[test]
-fn the_page_of_files_says_what_is_in_the_files() {
-    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/files.md");
-    let page = page();
-    if std::env::var_os("QUELL_BLESS").is_some() {
-        fs::write(&docs, &page).unwrap();
-    }
-    let found = fs::read_to_string(&docs).unwrap_or_default();
-    assert!(
-        found == page,
-        "docs/reference/files.md is not current: QUELL_BLESS=1 cargo test -p quell-lab --test files"
-    );
-
-    let folder = results();
-    let out = folder.path().join("out");
-    let seed = out.join("seed1");
-    for (file, columns) in [
-        ("queues.parquet", QUEUE_COLUMNS),
-        ("flows.parquet", FLOW_COLUMNS),
-    ] {
-        let reader = SerializedFileReader::new(fs::File::open(seed.join(file)).unwrap()).unwrap();
-        let metadata = reader.metadata().file_metadata();
-        let in_file: Vec<&str> = metadata
-            .schema_descr()
-            .columns()
-            .iter()
-            .map(|column| column.name())
-            .collect();
-        let in_page = page.split(&format!("### {file}\n")).nth(1).unwrap();
-        let in_page = in_page
-            .split("\n#")
-            .next()
-            .unwrap()
-            .lines()
-            .filter_map(|line| line.strip_prefix("| `"));
-        let in_page: Vec<&str> = in_page
-            .map(|line| line.split('`').next().unwrap())
-            .collect();
-        assert_eq!(in_file, in_page, "{file}");
-        for column in columns {
-            let key = format!("column.{}", column.name);
-            let notes = metadata.key_value_metadata().unwrap();
-            let note = notes
-                .iter()
-                .find(|note| note.key == key)
-                .unwrap()
-                .value
-                .as_ref()
-                .unwrap();
-            assert!(
-                note.starts_with(column.unit) && note.ends_with(column.meaning),
-                "{note}"
-            );
-            // A unit in the name is the unit.
-            let unit = ["_ns", "_bytes", "_bps"]
-                .into_iter()
-                .zip(["ns", "bytes", "bit/s"])
-                .find(|(end, _)| column.name.ends_with(end));
-            assert!(
-                unit.is_none_or(|(_, unit)| unit == column.unit),
-                "{}",
-                column.name
-            );
-        }
-    }
-    let facts = json(&seed.join("run.json"));
-    assert_eq!(names(&facts), listed(FACTS, ""));
-    assert_eq!(
-        names(&facts["controls"][0]),
-        listed(CONTROLS, "controls[].")
-    );
-    let guest = GuestFacts {
-        name: String::new(),
-        source: String::new(),
-        config_hash: String::new(),
-        memory_bytes: 0,
-        host_kernel: String::new(),
-        host_kernel_hz: None,
-    };
-    assert_eq!(
-        names(&serde_json::to_value(guest).unwrap()),
-        listed(GUEST, "guest.")
-    );
-    let histograms = json(&seed.join("histograms.json"));
-    assert_eq!(
-        names(&histograms["queues"][0]),
-        listed(HISTOGRAM_KEYS, "queues[].")
-    );
-    assert_eq!(
-        names(&histograms["groups"][0]),
-        listed(HISTOGRAM_KEYS, "groups[].")
-    );
-    let pairs = histograms["queues"][0]["delay_ns"].as_array().unwrap();
-    let pairs: Vec<(u64, u64)> = pairs
-        .iter()
-        .map(|pair| serde_json::from_value(pair.clone()).unwrap())
-        .collect();
-    assert!(pairs.is_sorted_by(|one, next| one.0 < next.0));
-    let summary = json(&seed.join("summary.json"));
-    let packets: u64 = pairs.iter().map(|pair| pair.1).sum();
-    assert_eq!(summary["queues"][0]["packets"], packets);
-
-    let mut expected = names(&summary);
-    expected.remove("seed");
-    expected.insert("seeds".to_owned());
-    let aggregate = json(&out.join("aggregate.json"));
-    assert_eq!(names(&aggregate), expected);
-    let estimate = &aggregate["groups"][0]["goodput_bps"][0];
-    assert_eq!(
-        names(estimate),
-        ["mean", "n", "standard_error"].map(str::to_owned).into()
-    );
-}
-
-#[test]
-fn the_time_of_a_row_is_the_end_of_its_interval() {
-    let folder = results();
-    let rows = read(&folder.path().join("out/seed1/queues.parquet"));
-    let number = |row: &[(String, Field)], name: &str| match row.iter().find(|cell| cell.0 == name)
-    {
-        Some((_, Field::Long(number))) => *number,
-        other => panic!("{other:?}"),
-    };
-    let queue = |row: &[(String, Field)]| format!("{} {}", row[3].1, row[4].1);
-    let of_one: Vec<_> = rows
-        .iter()
-        .filter(|row| queue(row) == queue(&rows[0]))
-        .collect();
-    let mut end = 0;
-    for row in of_one {
-        assert_eq!(number(row, "time_ns") - number(row, "length_ns"), end);
-        end = number(row, "time_ns");
-    }
-    assert_eq!(end, 4_000_000_000);
-}
-
-#[test]
-fn summaries_of_every_application_fit_their_schema() {
-    let schema = summary_schema();
-    assert!(jsonschema::draft202012::meta::is_valid(&schema));
-    let validator = jsonschema::draft202012::new(&schema).unwrap();
-    let folder = results();
-    for seed in ["seed1", "seed2"] {
-        let summary = json(&folder.path().join("out").join(seed).join("summary.json"));
-        let errors: Vec<String> = validator
-            .iter_errors(&summary)
-            .map(|error| format!("{}: {error}", error.instance_path()))
-            .collect();
-        assert!(errors.is_empty(), "{}", errors.join("\n"));
-        let kinds = summary["groups"].as_array().unwrap().iter();
-        let kinds: BTreeSet<&str> = kinds
-            .map(|group| group["app"]["kind"].as_str().unwrap())
-            .collect();
-        assert_eq!(kinds, ["bulk", "cbr", "on-off", "transfer"].into());
-        assert!(summary["phases"].as_array().unwrap().len() > 1);
-        // It is strict: a key that nobody described does not fit.
-        for pointer in ["", "/link", "/queues/0", "/groups/0", "/groups/0/app"] {
-            let mut odd = summary.clone();
-            odd.pointer_mut(pointer).unwrap()["odd"] = 1.into();
-            assert!(!validator.is_valid(&odd), "{pointer}");
-        }
-    }
 }

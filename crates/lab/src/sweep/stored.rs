@@ -1,0 +1,52 @@
+//! Results of cells, as a program reads them back.
+
+use std::fs;
+
+use quell_measure::Summary;
+
+use super::at_once::{FILES, each};
+use super::plan::Plan;
+use super::store::{FIGURES, State, Store};
+use super::work::why_failed;
+use crate::RunError;
+
+/// What a store has of a cell.
+#[derive(Debug, Clone)]
+pub enum Stored {
+    /// The summary of a run.
+    Summary(Box<Summary>),
+    /// The figures of a [`Probe`](super::Probe), as JSON.
+    Figures(String),
+    /// The run failed: why.
+    Failed(String),
+    /// It has not run, or not to its end.
+    Missing,
+}
+
+/// What `store` has of the cells of `plan`, in their order. Numbers are those that were written, to the bit, if `serde_json` has its
+/// feature `float_roundtrip`.
+///
+/// # Errors
+///
+/// A result cannot be read.
+pub fn stored(plan: &Plan, store: &Store) -> Result<Vec<Stored>, RunError> {
+    let read = |cell: &super::plan::Cell| {
+        let folder = store.cell(cell.key);
+        let text = |name: &str| {
+            let path = folder.join(name);
+            fs::read_to_string(&path).map_err(RunError::reading(&path))
+        };
+        Ok(match store.state(cell.key) {
+            State::Done { .. } => {
+                let path = folder.join("summary.json");
+                let summary = serde_json::from_str(&text("summary.json")?);
+                let damaged = |error: serde_json::Error| RunError::reading(&path)(error.into());
+                Stored::Summary(summary.map_err(damaged)?)
+            }
+            State::Measured => Stored::Figures(text(FIGURES)?),
+            State::Failed => Stored::Failed(why_failed(&folder)),
+            State::Missing | State::Broken => Stored::Missing,
+        })
+    };
+    each(&plan.cells, FILES, read).into_iter().collect()
+}
