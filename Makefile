@@ -25,10 +25,10 @@ endif
 
 # The features that scripts/setup found this machine able to build; read when a recipe runs, after setup.
 FLAGS = $$(cat target/setup/cargo-flags)
-SHELL_SCRIPTS := .ci/run .ci/skips $(addprefix scripts/,advisories debian-archive fuzz kernel linux-source live-repeat no-std portable python setup \
-    test-program unprivileged)
+SHELL_SCRIPTS := .ci/run .ci/skips $(wildcard examples/cluster/*.sh) $(addprefix scripts/,advisories cluster debian-archive fuzz kernel \
+    linux-source live-repeat no-std portable python setup test-program unprivileged wasm wasm-library web)
 
-.PHONY: help setup build kernel demo test test-all live-repeat check docs-check bench validate validate-grid validate-controls validate-applications parity fuzz wheel python-test clean
+.PHONY: help setup build kernel demo test test-all live-repeat check docs-check bench validate validate-grid validate-controls validate-applications validate-sim parity fuzz wheel sdist python-test browser-test wasm page wasm-test cluster-test clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
@@ -55,6 +55,9 @@ define run-tests
 	echo "cargo test --workspace --locked --no-fail-fast $(FLAGS)$(1)"; \
 	status=0; cargo test --config "target.'cfg(unix)'.runner='$(CURDIR)/scripts/test-program'" --workspace --locked --no-fail-fast $(FLAGS)$(1) || status=$$?; \
 	QUELL="$$QUELL_RELEASE" scripts/python quick || status=$$?; \
+	QUELL="$$QUELL_RELEASE" scripts/web $(if $(1),test,named) || status=$$?; \
+	scripts/web wasm$(if $(1),,-named) || status=$$?; \
+	QUELL="$$QUELL_RELEASE" scripts/cluster quick || status=$$?; \
 	echo; \
 	if [ -s "$$QUELL_NOT_RUN" ]; then sort -u "$$QUELL_NOT_RUN"; else echo "every test ran"; fi; \
 	echo; echo "the ten slowest tests, in seconds"; \
@@ -78,7 +81,7 @@ check: ## Check format, lints, documentation, licences, advisories, scripts
 	for script in $(SHELL_SCRIPTS); do bash -n "$$script"; done
 	cargo fmt --all --check
 	@# cargo fmt does not find the modules that a macro declares.
-	rustfmt --check --edition 2024 $$(git ls-files 'crates/aqm/src/disciplines/*.rs' 'crates/tcp/src/cc/*.rs' 'crates/app/src/kinds/*.rs')
+	rustfmt --check --edition 2024 $$(git ls-files 'crates/aqm/src/disciplines/*.rs' 'crates/tcp/src/cc/*.rs' 'crates/app/src/kinds/*.rs' 'crates/results/src/plot/kinds/*.rs')
 	cargo fmt --manifest-path fuzz/Cargo.toml --check
 	cargo deny --locked check -A license-exception-not-encountered licenses bans sources
 	cargo deny --locked --manifest-path fuzz/Cargo.toml --config deny.toml check licenses bans sources
@@ -124,6 +127,9 @@ validate-applications: setup ## Compare applications in simulator and virtual wo
 validate-controls: setup ## Compare the newer controls in simulator and virtual world, in half an hour; resumes where it was stopped
 	cargo run --release --locked --package quell-validate --bin validate $(FLAGS) -- --controls $(VALIDATE)
 
+validate-sim: setup ## Simulate the points of every comparison anew, beside what they recorded of Linux, in minutes
+	cargo run --release --locked --package quell-validate --bin validate $(FLAGS) -- --recorded $(VALIDATE)
+
 parity: setup ## Compare quell's queues with the kernel's own in virtual time, in about an hour; resumes where it was stopped
 	cargo run --release --locked --package quell-validate --bin parity $(FLAGS) -- $(PARITY)
 
@@ -136,6 +142,26 @@ wheel: ## Build the Python package with the program into target/wheels
 
 python-test: build ## Run every test of the Python package: types, wheel, notebooks too
 	@: >"$$QUELL_NOT_RUN"; status=0; QUELL="$(CURDIR)/target/release/quell" scripts/python test || status=$$?; \
+	echo; if [ -s "$$QUELL_NOT_RUN" ]; then sort -u "$$QUELL_NOT_RUN"; else echo "every test ran"; fi; \
+	exit $$status
+
+browser-test: build ## Test reports and pictures in a real browser
+	@QUELL="$(CURDIR)/target/release/quell" scripts/web test
+
+wasm: setup ## Compile quell for a browser: target/wasm/quell.wasm
+	@scripts/wasm
+
+page: wasm ## Make the page with the simulator in it: target/page
+	@PAGE=required scripts/web page
+
+wasm-test: wasm build ## Hold it against what it gives natively, in Node: every scenario of the repository; the page in a browser
+	@scripts/web wasm
+
+sdist: ## Write the source package of the Python package into target/sdist
+	@scripts/python sdist
+
+cluster-test: build ## Run examples/cluster on Slurm, dask and ssh of this machine, in three minutes
+	@: >"$$QUELL_NOT_RUN"; status=0; QUELL="$(CURDIR)/target/release/quell" scripts/cluster test || status=$$?; \
 	echo; if [ -s "$$QUELL_NOT_RUN" ]; then sort -u "$$QUELL_NOT_RUN"; else echo "every test ran"; fi; \
 	exit $$status
 

@@ -4,16 +4,16 @@
 
 #![no_main]
 
-#[path = "../../crates/tcp/tests/operations/mod.rs"]
-mod operations;
-
-use operations::{Choices, Ends, honest, hostile};
+use quell_laws::choices::Choices;
+use quell_laws::control::ends::Ends;
+use quell_laws::control::{Subject, honest, hostile};
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     let mut choices = Choices(bytes);
     let world = choices.byte() % 3;
-    let control = choices.byte() as usize;
-    let ends = Ends::of(control, &mut choices);
+    let controls: Vec<Subject> = Subject::all().collect();
+    let control = choices.of(&controls);
+    let ends = Ends::of(&control, &mut choices);
     match world {
         0 => {
             honest::keep_the_laws(&ends, &honest::of(&mut choices));

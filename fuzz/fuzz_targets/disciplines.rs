@@ -5,20 +5,16 @@
 
 #![no_main]
 
-#[path = "../../crates/aqm/tests/common/mod.rs"]
-mod common;
-#[path = "../../crates/aqm/tests/operations/mod.rs"]
-mod operations;
-
-use quell_aqm::disciplines::{KINDS, trials};
+use quell_laws::choices::Choices;
+use quell_laws::queue::{Subject, operations};
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
-    let mut choices = operations::Choices(bytes);
-    let entry = choices.of(&KINDS.iter().collect::<Vec<_>>());
-    let form = choices.of(trials(entry.name).expect("a kind of the list").forms);
+    let mut choices = Choices(bytes);
+    let subject = choices.of(&Subject::all().collect::<Vec<_>>());
+    let form = choices.of(subject.trials.forms);
     let given: Vec<(&str, String)> = (0..choices.byte() % 5)
         .map(|_| {
-            let parameter = choices.of(&entry.parameters.iter().collect::<Vec<_>>());
+            let parameter = choices.of(&subject.entry.parameters.iter().collect::<Vec<_>>());
             (
                 parameter.name,
                 operations::value(parameter, choices.candidate()),
@@ -29,5 +25,5 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     let given: Vec<(&str, &str)> = form
         .chain(given.iter().map(|(key, value)| (*key, value.as_str())))
         .collect();
-    operations::keep_the_laws(entry, &given, &operations::of(&mut choices));
+    operations::keep_the_laws(&subject, &given, &operations::of(&mut choices));
 });

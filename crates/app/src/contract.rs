@@ -2,7 +2,7 @@
 
 use quell_units::{Bytes, Ecn, Time};
 
-use crate::{Event, Message};
+use crate::{Carrier, ConnectionId, Event, Message};
 
 /// How far a stream's transport reads ahead of what it has sent between [`Data::Resume`] and
 /// [`Data::Pause`]: a socket buffer of 16 KiB beyond the data in flight.
@@ -24,16 +24,6 @@ pub enum Role {
     Sender,
     /// Where the user is, whose experience is reported.
     Receiver,
-}
-
-/// One connection of a flow. The end that opens it chooses the number, which is small and free
-/// again after [`Input::Closed`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ConnectionId(pub u32);
-
-impl ConnectionId {
-    /// The connection of a flow that has one at a time.
-    pub const ONLY: Self = Self(0);
 }
 
 /// How a kind uses the connections of a flow, where one connection after another, with data from the
@@ -171,8 +161,17 @@ pub enum Action {
         /// that there is room; otherwise zeros.
         content: Content,
     },
-    /// Hand this record to whoever observes the run.
+    /// Hand this record to whoever observes the run, with what TCP repaired for its
+    /// [carrier](Event::carrier), also of a connection whose end is what this poll tells.
     Record(Event),
+    /// Note the counters of repairs of a carrier under this number, which records name. It takes the place
+    /// of an earlier note with the number; without such a connection its counters are zero.
+    Note {
+        /// A small number that the application chooses.
+        note: u32,
+        /// Whose counters.
+        carrier: Carrier,
+    },
     /// Poll with [`Input::Wake`] at this time. It replaces an earlier wish, and is used up by the
     /// poll. A time that has passed means at once: a host that is late is polled until it has caught
     /// up.

@@ -2,6 +2,8 @@
 
 use quell_units::Time;
 
+use crate::ConnectionId;
+
 /// How an event ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Outcome {
@@ -62,6 +64,18 @@ pub struct EventInfo {
     pub value: &'static str,
 }
 
+/// What carries an event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Carrier {
+    /// Datagrams, or nothing yet.
+    #[default]
+    Nothing,
+    /// This connection.
+    Connection(ConnectionId),
+    /// All connections of the flow.
+    Flow,
+}
+
 /// One event of an application. Times are those of the run, at the end that records it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Event {
@@ -83,4 +97,12 @@ pub struct Event {
     pub outcome: Outcome,
     /// A figure that the kind defines, such as the level of a segment; 0 without one.
     pub value: u64,
+    /// How long it waited for its connection, or behind others, before its request or its data could
+    /// leave; `None` where nothing left, and for datagrams.
+    pub wait: Option<Time>,
+    /// What carries it.
+    pub carrier: Carrier,
+    /// Repairs of its carrier count since this note ([`Action::Note`](crate::Action::Note)); without one
+    /// since the carrier began.
+    pub note: Option<u32>,
 }

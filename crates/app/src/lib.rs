@@ -10,6 +10,7 @@
 //! * [`contract`]: what passes between an end and its host; [`message`]: messages on a stream;
 //!   [`event`]: records of single events.
 //! * [`exchange`]: requests and responses, and the handshake of TLS.
+//! * [`repairs`]: what TCP repaired while it carried an event.
 //! * [`report`]: the figures that kinds report; [`durations`]: how long things took.
 //! * [`video`]: what kinds of interactive video share.
 //! * [`normal`], [`exponential`]: random lengths of time, from integer tables; [`laws`]: random sizes.
@@ -54,6 +55,8 @@
 
 #![forbid(unsafe_code)]
 
+pub mod causes;
+pub mod connection;
 pub mod contract;
 mod course;
 pub mod datagrams;
@@ -68,16 +71,19 @@ pub mod kinds;
 pub mod laws;
 pub mod message;
 pub mod normal;
+pub mod repairs;
 pub mod report;
 pub mod video;
 pub mod voice;
 
+pub use causes::{Causes, SLOW};
+pub use connection::ConnectionId;
 pub use contract::{
-    Action, Application, ConnectionId, Content, Data, Ends, Input, Role, Session, Transport, UNSENT,
+    Action, Application, Content, Data, Ends, Input, Role, Session, Transport, UNSENT,
 };
 pub use datagrams::{DatagramReport, Datagrams, Delays, MAX_DATAGRAM, MIN_DATAGRAM};
 pub use durations::Durations;
-pub use event::{Event, EventInfo, Outcome};
+pub use event::{Carrier, Event, EventInfo, Outcome};
 pub use kind::{ApplicationKind, Path, PresetSettings};
 pub use kinds::bulk::BulkReport;
 pub use kinds::on_off::{BurstReport, OnOffReport};
@@ -90,6 +96,7 @@ pub use kinds::{
 pub use laws::{NumberedSizes, SizeLaw};
 pub use message::{Arrived, Deframer, Message, Piece};
 pub use quell_units::{Distribution, Interval, Period};
+pub use repairs::{Cause, Counted, EndRepairs, Notes, Recorded, Repairs};
 pub use report::{
     Column, Figure, FigureInfo, Form, FormInfo, KindReport, Notation, Part, Quantity, Times, Value,
     in_ms,

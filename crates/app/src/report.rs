@@ -8,7 +8,7 @@ use std::fmt;
 
 use quell_units::Time;
 
-use crate::Durations;
+use crate::{Causes, Durations};
 
 /// The report of a kind of application: of one flow, or of several taken together.
 pub trait KindReport: Clone + fmt::Debug + PartialEq {
@@ -22,6 +22,8 @@ pub trait KindReport: Clone + fmt::Debug + PartialEq {
     fn append(&mut self, next: &Self) {
         self.merge(next);
     }
+    /// Adds why events were slow, which only their host knows.
+    fn explain(&mut self, _causes: &Causes) {}
 }
 
 /// The figures of a report.

@@ -1,4 +1,4 @@
-//! SHA-256 of a kernel's image, and hashes as text.
+//! SHA-256 of files, such as a kernel's image, and hashes as text.
 
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _};
@@ -6,7 +6,7 @@ use std::io::{self, Read as _, Seek as _};
 use sha2::{Digest as _, Sha256};
 
 /// The hash of everything in the file, in hexadecimal. Reads it from its start, and leaves it there.
-pub(crate) fn of(mut file: &File) -> io::Result<String> {
+pub fn of(mut file: &File) -> io::Result<String> {
     file.rewind()?;
     let mut hash = Sha256::new();
     let mut buffer = vec![0; 1 << 16];

@@ -14,7 +14,7 @@ pub mod build;
 pub mod config;
 pub mod durable;
 mod error;
-mod hash;
+pub mod hash;
 pub mod machine;
 mod own_controls;
 mod process;

@@ -17,6 +17,7 @@ use std::collections::BTreeSet;
 
 use quell_aqm::{Drop, Observer, Packet, QueueId};
 use quell_units::{Bytes, Rate, Time};
+use serde::{Deserialize, Serialize};
 
 /// Groups the drops of a queue, or of the queues of a dual one together, into bursts.
 #[derive(Debug, Clone)]
@@ -50,7 +51,7 @@ struct Burst {
 }
 
 /// Counters of the events that began after the warm-up and have ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Bursts {
     /// Events.
     pub events: u64,

@@ -153,6 +153,13 @@ impl FlowRecorder {
         }
     }
 
+    /// Plans the life of `flow` anew; what was measured of it stays.
+    pub fn set_life(&mut self, flow: FlowId, start: Time, end: Time) {
+        if let Some(flow) = self.flows.get_mut(flow.index()) {
+            flow.life = Span { start, end };
+        }
+    }
+
     /// Takes a sample of `flow`. Only the last sample before the end of a round counts.
     pub fn sample(&mut self, flow: FlowId, sample: FlowSample) {
         if let Some(flow) = self.flows.get_mut(flow.index()) {

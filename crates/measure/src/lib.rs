@@ -41,7 +41,7 @@ pub use aggregate::{Aggregate, Estimate, aggregate};
 pub use app::{AppFigure, AppSummary, AppTimes};
 pub use bursts::{BurstRecorder, Bursts, drop_interval_s};
 pub use distribution::{Dist, Distribution};
-pub use figures::{LinkFigures, LinkResults, QueueSummary};
+pub use figures::{GroupPackets, LinkFigures, LinkResults, QueueSummary};
 pub use flows::{FlowRecorder, FlowResults, FlowSample, GroupFlows};
 pub use histograms::Histograms;
 pub use jain::jain;

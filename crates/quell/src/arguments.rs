@@ -9,8 +9,14 @@ use quell_lab::GuestCommand;
 use quell_lab::GuestOptions;
 use quell_lab::scenario::{Loaded, closest};
 
+use crate::characterize_arguments::Characterize;
 use crate::examples;
 use crate::new::New;
+use crate::plot::Plot;
+use crate::report::{Report, Reported};
+use crate::reproduce_arguments::Reproduce;
+#[cfg(feature = "serve")]
+use crate::serve_arguments::Serve;
 pub(crate) use crate::shared_arguments::{Jobs, Patience, Where, level};
 use crate::spread::Spread;
 use crate::strict::Strict;
@@ -71,13 +77,29 @@ pub(crate) enum Command {
     /// Run one scenario over several queues and print one table
     #[command(after_help = examples::COMPARE)]
     Compare(Compare),
+    /// Draw results: delays, rates, windows, marks and drops, completion times
+    #[command(after_help = examples::PLOT)]
+    Plot(Plot),
+    /// Write one HTML file about results: figures, pictures, warnings, how to repeat them
+    #[command(after_help = examples::REPORT)]
+    Report(Report),
     /// Run a scenario with many values into a store, and print the table of a store
     #[command(after_help = examples::SWEEP)]
     Sweep(Sweep),
+    /// Repeat published experiments, and say which of their statements come out
+    #[command(after_help = examples::REPRODUCE)]
+    Reproduce(Reproduce),
+    /// Print the report card of a queue: what it does to each kind of traffic, by the scenarios of RFC 7928
+    #[command(after_help = examples::CHARACTERIZE)]
+    Characterize(Characterize),
+    /// Watch and change a run in a browser, or play a result there
+    #[cfg(feature = "serve")]
+    #[command(after_help = examples::SERVE)]
+    Serve(Serve),
     /// Check a scenario without running it
     #[command(after_help = examples::CHECK)]
     Check(Check),
-    /// Print the JSON Schema of scenario files or of summary.json
+    /// Print the JSON Schema of scenario files, sweep files, summary.json or card.json
     #[command(after_help = examples::SCHEMA)]
     Schema {
         /// The file that the schema describes
@@ -150,8 +172,12 @@ pub(crate) enum Command {
 pub(crate) enum SchemaOf {
     /// A scenario file
     Scenario,
+    /// A sweep file
+    Sweep,
     /// summary.json of a result
     Summary,
+    /// card.json of quell characterize
+    Card,
 }
 
 #[derive(Debug, Subcommand)]
@@ -272,6 +298,8 @@ pub(crate) struct Run {
     #[arg(long)]
     pub(crate) packets: bool,
     #[command(flatten)]
+    pub(crate) reported: Reported,
+    #[command(flatten)]
     pub(crate) strict: Strict,
     #[command(flatten)]
     pub(crate) jobs: Jobs,
@@ -306,6 +334,8 @@ pub(crate) struct Compare {
     /// Print only the summaries, or the errors of the scenario, as JSON
     #[arg(long)]
     pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) reported: Reported,
     #[command(flatten)]
     pub(crate) strict: Strict,
     #[command(flatten)]
@@ -344,6 +374,8 @@ pub(crate) struct Demo {
     /// Duration of each run, such as 20s
     #[arg(long, value_name = "TIME")]
     pub(crate) duration: Option<String>,
+    #[command(flatten)]
+    pub(crate) reported: Reported,
     #[command(flatten)]
     pub(crate) strict: Strict,
     #[command(flatten)]

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use quell_lab::results::summary_schema;
 use quell_lab::scenario::{Loaded, Origin, Override, Problem, ReadFile, Scenario};
-use quell_lab::{World, schema};
+use quell_lab::{World, schema, sweep};
 use serde_json::{Value, json};
 
 use crate::Failure;
@@ -31,7 +31,9 @@ pub(crate) fn check(arguments: &Check, page: &mut Page) -> Result<(), Failure> {
 pub(crate) fn schema(of: SchemaOf, page: &mut Page) -> Result<(), Failure> {
     let schema = match of {
         SchemaOf::Scenario => schema::schema(),
+        SchemaOf::Sweep => sweep::schema(),
         SchemaOf::Summary => summary_schema(),
+        SchemaOf::Card => quell_characterize::schema(),
     };
     page.line(serde_json::to_string_pretty(&schema).map_err(Failure::failed)?);
     Ok(())

@@ -6,16 +6,18 @@ use quell_lab::scenario::Override;
 use crate::Failure;
 use crate::arguments::Compare;
 use crate::check::{Text, with_errors};
+use crate::lists::queues;
 use crate::page::Page;
 use crate::side_by_side::{self, Case, Place};
 
 /// Runs the scenario once per queue and place, and prints the effect of each on each group.
 pub(crate) fn compare(arguments: &Compare, page: &mut Page) -> Result<(), Failure> {
+    arguments.reported.check()?;
     let places = places(arguments).map_err(Failure::input)?;
     let queues = match &arguments.queues[..] {
         [] => vec![None],
         lists => {
-            let queues = queues(lists).map_err(Failure::input)?;
+            let queues = queues("--queue", lists).map_err(Failure::input)?;
             queues.into_iter().map(Some).collect()
         }
     };
@@ -50,6 +52,9 @@ pub(crate) fn compare(arguments: &Compare, page: &mut Page) -> Result<(), Failur
     } else {
         side_by_side::text(&ran.columns, &arguments.several.spread(), page);
     }
+    arguments
+        .reported
+        .make(ran.outcomes(), (!arguments.json).then_some(&mut *page))?;
     ran.check(&arguments.strict)
 }
 
@@ -93,64 +98,12 @@ fn places(arguments: &Compare) -> Result<Vec<Place>, String> {
     Ok(places)
 }
 
-/// The queues of every list that was given.
-fn queues(lists: &[String]) -> Result<Vec<String>, String> {
-    let mut queues = Vec::new();
-    for list in lists {
-        queues.extend(of_list(list)?);
-    }
-    for (index, queue) in queues.iter().enumerate() {
-        if queues[..index].contains(queue) {
-            return Err(format!(
-                "--queue {}: {queue} is there twice",
-                lists.join(",")
-            ));
-        }
-    }
-    Ok(queues)
-}
-
-/// Splits `fifo,fq_codel:target=5ms,limit=100p,dualpi2`: what has a value belongs to the queue before
-/// it.
-fn of_list(list: &str) -> Result<Vec<String>, String> {
-    let mut queues: Vec<String> = Vec::new();
-    if list.trim().is_empty() {
-        return Err("--queue: give at least one queue, such as fifo,dualpi2".to_owned());
-    }
-    for part in list.split(',').map(str::trim) {
-        if part.is_empty() {
-            return Err(format!(
-                "--queue {list}: there is a comma with no queue beside it"
-            ));
-        }
-        let parameter = part.contains('=') && !part.contains(':');
-        match queues.last_mut() {
-            Some(queue) if parameter && queue.contains(':') => {
-                queue.push(',');
-                queue.push_str(part);
-            }
-            _ if parameter => {
-                return Err(format!(
-                    "--queue {list}: {part} has no queue before it, such as fifo:{part}"
-                ));
-            }
-            _ => queues.push(part.to_owned()),
-        }
-    }
-    Ok(queues)
-}
-
 #[cfg(test)]
 mod tests {
     use clap::Parser as _;
 
     use super::*;
     use crate::arguments::{Arguments, Command};
-
-    fn of(lists: &[&str]) -> Result<Vec<String>, String> {
-        let lists: Vec<String> = lists.iter().map(ToString::to_string).collect();
-        queues(&lists)
-    }
 
     #[test]
     fn a_priority_is_for_the_live_world_alone() {
@@ -162,35 +115,5 @@ mod tests {
         let found = places(&given).unwrap();
         let found: Vec<_> = found.iter().map(|place| place.realtime).collect();
         assert_eq!(found, [None, Some(9)]);
-    }
-
-    #[test]
-    fn a_second_list_adds_to_the_first() {
-        assert_eq!(
-            of(&["fifo", "pie,dualpi2:target=5ms"]).unwrap(),
-            ["fifo", "pie", "dualpi2:target=5ms"]
-        );
-        assert!(of(&["fifo", "fifo"]).is_err());
-        assert!(of(&["fifo:limit=9p", "target=5ms"]).is_err());
-    }
-
-    #[test]
-    fn parameters_belong_to_the_queue_before_them() {
-        assert_eq!(
-            of(&["fifo, dualpi2:target=5ms,any_ect=true,fifo:limit=20ms"]).unwrap(),
-            ["fifo", "dualpi2:target=5ms,any_ect=true", "fifo:limit=20ms"]
-        );
-        for wrong in [
-            "",
-            ",",
-            ",pie",
-            "pie,,red",
-            "pie,",
-            "target=5ms",
-            "fifo,target=5ms",
-            "fifo,fifo",
-        ] {
-            assert!(of(&[wrong]).is_err(), "{wrong}");
-        }
     }
 }

@@ -6,7 +6,7 @@ use std::fs;
 use quell_hosts::capabilities::{self, CapabilitySet};
 use quell_hosts::cc;
 use quell_kernel::store::Store;
-use quell_tcp::cc::{ControlKind, KINDS};
+use quell_tcp::cc::{ControlKind, kinds, own};
 
 use crate::Failure;
 use crate::grid::{Grid, Role};
@@ -127,20 +127,25 @@ fn guests() -> Vec<(String, Vec<String>)> {
 pub(crate) fn rows(here: &Here) -> Vec<Row> {
     let row = |name: &str, kernel_name: Option<&'static str>, kind| {
         let in_kernel = kernel_name.unwrap_or(name);
+        // A kernel's control of the same name is another.
+        let alone = kernel_name.is_none() && own::find(name).is_some();
         Row {
             name: name.to_owned(),
             kernel_name,
             kind,
-            live: here.live(in_kernel),
-            guests: here.guests(in_kernel),
+            live: here.live(in_kernel).filter(|_| !alone),
+            guests: if alone {
+                Vec::new()
+            } else {
+                here.guests(in_kernel)
+            },
         }
     };
-    let mut rows: Vec<Row> = KINDS
-        .iter()
+    let mut rows: Vec<Row> = kinds()
         .map(|kind| row(kind.name, kind.kernel, Some(kind)))
         .collect();
     let known = |name: &str| {
-        let mut names = KINDS.iter().map(|kind| kind.kernel.unwrap_or(kind.name));
+        let mut names = kinds().map(|kind| kind.kernel.unwrap_or(kind.name));
         names.any(|known| known == name)
     };
     let guests = here.guests.iter().flat_map(|(_, controls)| controls);
@@ -217,6 +222,6 @@ mod tests {
         // Those of kernels alone come last.
         assert!(of("yeah").kind.is_none() && of("vegas").kind.is_none());
         assert_eq!(of("vegas").guests, ["7.2"]);
-        assert!(rows[..KINDS.len()].iter().all(|row| row.kind.is_some()));
+        assert!(rows[..kinds().count()].iter().all(|row| row.kind.is_some()));
     }
 }

@@ -3,7 +3,7 @@
 
 use quell_hosts::cc::{self, Modules};
 use quell_lab::scenario::control::defaults;
-use quell_tcp::cc::KINDS;
+use quell_tcp::cc::{kinds, own};
 use quell_units::parameter::Parameter;
 use serde_json::{Value, json};
 
@@ -38,7 +38,7 @@ fn list(page: &mut Page) -> Result<(), Failure> {
         0,
         "For the simulator; options are given as congestion-control = { name = \"cubic\", beta = 0.8 }:",
     );
-    for kind in KINDS {
+    for kind in kinds() {
         page.line("");
         page.paragraph(0, &format!("{}: {}", kind.name, kind.summary));
         page.paragraph(
@@ -46,6 +46,9 @@ fn list(page: &mut Page) -> Result<(), Failure> {
             &format!("Source: {}.", kind.source.trim_end_matches('.')),
         );
         page.paragraph(0, &format!("Defaults of its group: {}.", defaults(kind)));
+        if let Some(own) = own::find(kind.name) {
+            page.paragraph(0, &format!("It comes from {}.", own.origin));
+        }
         explain_parameters(kind.parameters, page);
     }
     page.line("");
@@ -138,7 +141,7 @@ mod tests {
             live: Some(Live::BpfAsRoot),
             guests: vec!["7.2".to_owned()],
         };
-        let kind = KINDS.iter().find(|kind| kind.name == "cubic");
+        let kind = kinds().find(|kind| kind.name == "cubic");
         let cubic = object(&row("cubic", kind));
         assert_eq!(cubic["sim"], true);
         assert_eq!(cubic["live"], "bpf-as-root");

@@ -5,6 +5,7 @@
 
 use quell_lab::World;
 use quell_lab::scenario::{Override, Scenario};
+use quell_reproduce::shipped;
 
 use crate::Failure;
 use crate::arguments::Demo;
@@ -15,7 +16,7 @@ use crate::spread::Spread;
 /// The experiment, which the binary carries.
 const SCENARIO: (&str, &str) = (
     "scenarios/dualq2015/coexistence.toml",
-    include_str!("../../../scenarios/dualq2015/coexistence.toml"),
+    shipped::text("dualq2015/coexistence.toml"),
 );
 /// Today's access link, with a tenth of a second of buffer, and its remedies.
 const QUEUES: &[&str] = &["fifo:limit=100ms", "pie:ecn=true", "fq_codel", "dualpi2"];
@@ -39,9 +40,11 @@ pub(crate) fn coexistence(arguments: &Demo, page: &mut Page) -> Result<(), Failu
             place: Place::new(world),
         });
     }
+    arguments.reported.check()?;
     let ran = side_by_side::run(&cases, &arguments.jobs, arguments.out.as_ref())?;
     if arguments.json {
         side_by_side::json(&ran.columns, None, page)?;
+        arguments.reported.make(ran.outcomes(), None)?;
         return ran.check(&arguments.strict);
     }
     page.paragraph(0, &introduction(world));
@@ -50,6 +53,7 @@ pub(crate) fn coexistence(arguments: &Demo, page: &mut Page) -> Result<(), Failu
     page.line("");
     page.paragraph(0, CONCLUSION);
     page.line(format_args!("  quell run {}{}", SCENARIO.0, place(world)));
+    arguments.reported.make(ran.outcomes(), Some(page))?;
     ran.check(&arguments.strict)
 }
 

@@ -46,6 +46,51 @@ Examples:
 
 Exit codes: 0 every cell is there; 1 a cell failed or is left; 2 wrong input";
 
+pub(crate) const REPRODUCE: &str = "\
+Examples:
+  quell reproduce                       every experiment, with its source
+  quell reproduce homegateway2011/m3    one experiment
+  quell reproduce vdq2020 gsp2014       all experiments of two sources
+  quell reproduce all --quick           whether everything runs, in two minutes
+  quell reproduce all --report book.html
+  quell reproduce all --shard 1/4 --store part1
+
+Exit codes: 0 every run is there; 1 a run failed or is left; 2 wrong input";
+
+pub(crate) const CHARACTERIZE: &str = "\
+Examples:
+  quell characterize dualpi2
+  quell characterize pie:target=5ms --against codel,fq_codel
+  quell characterize codel --only mild,rtt --cc reno,cubic
+  quell characterize dualpi2 --suite access --out results/home
+  quell characterize red --profile 10mbit --json | jq .verdicts
+
+Ctrl-C keeps every run that has ended, and the same command goes on";
+
+pub(crate) const PLOT: &str = "\
+Examples:
+  quell plot results/one                              overview.svg
+  quell plot results/one --kind ccdf -o delays.pdf
+  quell plot results/compared --kind cdf              all queues of quell compare in one picture
+  quell plot results/fifo results/dualpi2 --kind completion
+  quell plot --list                                   what can be drawn";
+
+pub(crate) const REPORT: &str = "\
+Examples:
+  quell report results/one                  report.html
+  quell report results/compared -o queues.html --open
+  quell run FILE --report one.html          the same with the run";
+
+#[cfg(feature = "serve")]
+pub(crate) const SERVE: &str = "\
+Examples:
+  quell serve                        the page opens what you choose
+  quell serve FILE --speed 4
+  quell serve results/one            plays a result
+  quell serve --export site          a folder for any web server
+
+Ctrl-C ends it";
+
 pub(crate) const CHECK: &str = "\
 Examples:
   quell check FILE
@@ -55,7 +100,9 @@ Examples:
 pub(crate) const SCHEMA: &str = "\
 Examples:
   quell schema > quell.schema.json   for editors: completes and checks scenario files
-  quell schema summary               the keys of summary.json";
+  quell schema sweep                 the same of sweep files
+  quell schema summary               the keys of summary.json
+  quell schema card                  the keys of card.json";
 
 pub(crate) const NEW: &str = "\
 Examples:

@@ -3,6 +3,7 @@
 use quell_lab::World;
 use quell_lab::scenario::{Override, Scenario};
 use quell_measure::{AppFigure, AppTimes, Figures, GroupSummary};
+use quell_reproduce::shipped;
 
 use crate::Failure;
 use crate::arguments::Demo;
@@ -15,7 +16,7 @@ use crate::side_by_side::{self, Case, Place};
 /// The household, which the binary carries.
 const SCENARIO: (&str, &str) = (
     "scenarios/home/evening.toml",
-    include_str!("../../../scenarios/home/evening.toml"),
+    shipped::text("home/evening.toml"),
 );
 /// Today's line with a fifth of a second of buffer, and its remedies; in both directions.
 const QUEUES: &[(&str, &str)] = &[
@@ -162,9 +163,11 @@ pub(crate) fn home(arguments: &Demo, page: &mut Page) -> Result<(), Failure> {
             place: Place::new(world),
         });
     }
+    arguments.reported.check()?;
     let ran = side_by_side::run(&cases, &arguments.jobs, arguments.out.as_ref())?;
     if arguments.json {
         side_by_side::json(&ran.columns, None, page)?;
+        arguments.reported.make(ran.outcomes(), None)?;
         return ran.check(&arguments.strict);
     }
     page.paragraph(0, &introduction(world));
@@ -180,6 +183,7 @@ pub(crate) fn home(arguments: &Demo, page: &mut Page) -> Result<(), Failure> {
     page.line("");
     page.paragraph(0, CONCLUSION);
     page.line(format_args!("  quell run {}{}", SCENARIO.0, place(world)));
+    arguments.reported.make(ran.outcomes(), Some(page))?;
     ran.check(&arguments.strict)
 }
 

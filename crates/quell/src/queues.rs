@@ -1,7 +1,7 @@
 //! `quell queues`: the queue disciplines, from the registry and nowhere else.
 
-use quell_aqm::disciplines;
 use quell_aqm::kind::Entry;
+use quell_aqm::{disciplines, own};
 use quell_lab::scenario::closest;
 use quell_units::parameter::{Parameter, Preset, condition};
 
@@ -11,13 +11,13 @@ use crate::page::Page;
 /// Lists every discipline, or explains the one called `name`.
 pub(crate) fn queues(name: Option<&str>, page: &mut Page) -> Result<(), Failure> {
     let Some(name) = name else {
-        list(disciplines::KINDS, page);
+        list(disciplines::kinds(), page);
         page.line("");
         page.line("quell queues NAME lists the parameters of a discipline.");
         return Ok(());
     };
     let entry = disciplines::find(name).map_err(|error| {
-        let meant = closest(name, disciplines::KINDS.iter().map(|entry| entry.name));
+        let meant = closest(name, disciplines::kinds().map(|entry| entry.name));
         let meant = meant.map_or(String::new(), |name| format!("; did you mean {name}?"));
         Failure::input(format!(
             "there is no queue {name}: {}{meant}",
@@ -25,12 +25,16 @@ pub(crate) fn queues(name: Option<&str>, page: &mut Page) -> Result<(), Failure>
         ))
     })?;
     explain(entry, page);
+    if let Some(own) = own::find(name) {
+        page.line("");
+        page.paragraph(0, &format!("It comes from {}.", own.origin));
+    }
     Ok(())
 }
 
 /// One line per entry: name and summary.
-pub(crate) fn list(entries: &[Entry], page: &mut Page) {
-    let width = entries.iter().map(|entry| entry.name.len()).max();
+pub(crate) fn list<'a>(entries: impl Iterator<Item = &'a Entry> + Clone, page: &mut Page) {
+    let width = entries.clone().map(|entry| entry.name.len()).max();
     let width = width.unwrap_or(0);
     for entry in entries {
         let line = format!("{:width$}  {}", entry.name, entry.summary);

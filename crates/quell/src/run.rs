@@ -28,6 +28,7 @@ pub(crate) fn run(arguments: &Run, page: &mut Page) -> Result<(), Failure> {
 
 fn start(loaded: &Loaded, world: World, arguments: &Run, page: &mut Page) -> Result<(), Failure> {
     let how = &arguments.how;
+    arguments.reported.check()?;
     arguments.several.check(loaded).map_err(Failure::input)?;
     let jobs = arguments.jobs.number(world).map_err(Failure::input)?;
     if world == World::Live {
@@ -78,6 +79,9 @@ fn start(loaded: &Loaded, world: World, arguments: &Run, page: &mut Page) -> Res
             text(outcome, &arguments.several.spread(), page);
         }
     }
+    arguments
+        .reported
+        .make(&outcomes, (!how.json).then_some(&mut *page))?;
     interrupt.check(&Fate::of_all(None, &loaded.scenario, outcomes.first()))?;
     arguments.strict.check(&outcomes)
 }

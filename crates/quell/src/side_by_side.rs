@@ -70,10 +70,15 @@ pub(crate) struct Ran<'a> {
 }
 
 impl Ran<'_> {
+    /// The outcome of each case.
+    pub(crate) fn outcomes(&self) -> impl Iterator<Item = &Outcome> {
+        self.columns.iter().map(|(_, outcome)| outcome)
+    }
+
     /// Fails after a signal, or if `--strict` makes a warning an error. Call it after everything has been printed.
     pub(crate) fn check(&self, strict: &Strict) -> Result<(), Failure> {
         self.interrupt.check(&self.fates)?;
-        strict.check(self.columns.iter().map(|(_, outcome)| outcome))
+        strict.check(self.outcomes())
     }
 }
 

@@ -214,7 +214,7 @@ fn done(report: &Report, store: &Store, page: &mut Page) {
 }
 
 /// What is wrong with the result.
-fn judge(report: &Report) -> Option<String> {
+pub(crate) fn judge(report: &Report) -> Option<String> {
     let mut lines = Vec::new();
     if !report.failed.is_empty() {
         lines.push(format!(
@@ -250,7 +250,7 @@ fn judge(report: &Report) -> Option<String> {
 }
 
 /// `45 s`, `12 min`, `3.5 h`
-fn rough(time: Duration) -> String {
+pub(crate) fn rough(time: Duration) -> String {
     let seconds = time.as_secs_f64();
     match seconds {
         _ if seconds < 1.0 => "1 s".to_owned(),
@@ -261,7 +261,7 @@ fn rough(time: Duration) -> String {
 }
 
 /// A bar on a terminal; nothing elsewhere.
-struct Shown {
+pub(crate) struct Shown {
     bar: Option<ProgressBar>,
     began: Instant,
 }
@@ -270,7 +270,7 @@ struct Shown {
 const STEPS: u64 = 10_000;
 
 impl Shown {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let bar = std::io::stderr().is_terminal().then(|| {
             let target = ProgressDrawTarget::stderr();
             let bar = ProgressBar::with_draw_target(Some(STEPS), target);
@@ -282,7 +282,7 @@ impl Shown {
         Self { bar, began }
     }
 
-    fn tell(&mut self, progress: &Progress) {
+    pub(crate) fn tell(&mut self, progress: &Progress) {
         let Some(bar) = &self.bar else { return };
         bar.set_position((progress.share * STEPS as f64) as u64);
         bar.set_prefix(format!("{} of {} cells ", progress.done, progress.cells));
@@ -294,7 +294,7 @@ impl Shown {
         }
     }
 
-    fn end(&self) {
+    pub(crate) fn end(&self) {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
         }

@@ -18,11 +18,11 @@ pub(crate) fn values(name: Option<&str>, page: &mut Page) -> Result<(), Failure>
             "Throughput-value functions, used as value = \"gold\", or with parameters in [value.NAME]:",
         );
         page.line("");
-        list(FUNCTIONS, page);
+        list(FUNCTIONS.iter(), page);
         page.line("");
         page.line("Markers, used as value = { function = \"gold\", marker = \"random\" }:");
         page.line("");
-        list(MARKERS, page);
+        list(MARKERS.iter(), page);
         page.line("");
         page.line("quell values NAME lists the parameters of a function or marker.");
         return Ok(());

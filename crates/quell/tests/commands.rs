@@ -8,6 +8,10 @@ const COEXISTENCE: &str = concat!(
     env!("CARGO_MANIFEST_DIR"),
     "/../../scenarios/dualq2015/coexistence.toml"
 );
+const QUEUES: &str = concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/../../scenarios/sweeps/queues.toml"
+);
 
 fn command() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_quell"));
@@ -310,17 +314,19 @@ fn compare_puts_queues_side_by_side() {
 }
 
 #[test]
-fn the_schema_is_json_and_accepts_a_scenario() {
-    let (code, out, _) = told(&["schema"]);
-    let schema: serde_json::Value = serde_json::from_str(&out).unwrap();
-    let scenario: serde_json::Value =
-        toml::from_str(&fs::read_to_string(COEXISTENCE).unwrap()).unwrap();
-    assert_eq!(code, 0);
-    assert!(
-        jsonschema::draft202012::new(&schema)
-            .unwrap()
-            .is_valid(&scenario)
-    );
+fn a_schema_is_json_and_accepts_its_files() {
+    for (arguments, file) in [
+        (&["schema"][..], COEXISTENCE),
+        (&["schema", "sweep"], QUEUES),
+    ] {
+        let (code, out, _) = told(arguments);
+        let schema: serde_json::Value = serde_json::from_str(&out).unwrap();
+        let instance: serde_json::Value =
+            toml::from_str(&fs::read_to_string(file).unwrap()).unwrap();
+        assert_eq!(code, 0);
+        let validator = jsonschema::draft202012::new(&schema).unwrap();
+        assert!(validator.is_valid(&instance), "{file}");
+    }
 }
 
 #[test]

@@ -190,7 +190,7 @@ fn in_the_warm_up_nothing_was_measured() {
         told.contains("warning: nothing was measured: the run ended at "),
         "{told}"
     );
-    for figure in ["utilised", "per flow", "0.0", "bottleneck"] {
+    for figure in ["utilised", "per flow", " 0.0", "bottleneck"] {
         assert!(!told.contains(figure), "{figure} in {told}");
     }
     let summary = fs::read_to_string(folder.path().join("out/summary.json")).unwrap();

@@ -86,6 +86,7 @@
 
 #![forbid(unsafe_code)]
 
+mod folder;
 pub mod judge;
 pub mod kernel;
 pub mod model;
@@ -95,6 +96,7 @@ pub mod state;
 pub mod transcript;
 mod wire;
 
+pub use folder::{differences, model_keeps, scripts};
 pub use play::ReplayError;
 pub use script::Script;
 pub use transcript::Transcript;

@@ -5,186 +5,235 @@
 //! [`Scenario::to_toml`]. Two scenarios that are equal have the same text. What a group, a queue or an application has twice or
 //! in another order has another text: order means something there. Seeds are left out, because each belongs to a run of its own.
 
+use std::fmt::Write as _;
+
 use quell_units::Settings;
 use quell_units::parameter::Value;
 use quell_units::{Bytes, Rate, Time};
 
 use super::value;
-use super::{ControlSpec, DirectionSpec, FunctionSpec, Group, Scenario, Setting, TimedChange};
+use super::{ControlSpec, DirectionSpec, FunctionSpec, Group, Run, Scenario, Setting, TimedChange};
 
 impl Scenario {
     /// The scenario without its seeds as canonical JSON.
     pub fn canonical(&self) -> String {
-        let changes = list(self.changes.iter().map(|change| self.change(change)));
-        let functions = list(self.functions.iter().map(function));
-        let groups = list(self.groups.iter().map(group));
-        let run = &self.run;
-        object(vec![
-            ("at", changes),
-            ("description", string(&self.description)),
-            ("group", groups),
-            (
-                "link",
-                list([&self.link.forward, &self.link.reverse].map(direction)),
-            ),
-            ("name", string(&self.name)),
-            (
-                "run",
-                object(vec![
-                    ("duration", time(run.duration)),
-                    ("interval", time(run.interval)),
-                    ("settle", time(run.settle)),
-                    ("warmup", time(run.warmup)),
-                ]),
-            ),
-            ("value", functions),
-        ])
+        let mut json = Json(String::with_capacity(2048));
+        json.object(|json| {
+            json.key("at").list(&self.changes, |json, change| {
+                json.change(self, change);
+            });
+            json.key("description").string(&self.description);
+            json.key("group").list(&self.groups, Json::group);
+            let link = [&self.link.forward, &self.link.reverse];
+            json.key("link")
+                .list(link, |json, side| json.direction(side));
+            json.key("name").string(&self.name);
+            json.key("run").run(&self.run);
+            json.key("value").list(&self.functions, Json::function);
+        });
+        json.0
+    }
+}
+
+/// A text of JSON that grows. Whoever writes an object writes its keys in their order.
+struct Json(String);
+
+impl Json {
+    fn change(&mut self, scenario: &Scenario, change: &TimedChange) {
+        self.object(|json| {
+            json.key("set").list(&change.set, |json, setting| {
+                json.setting(scenario, setting);
+            });
+            json.key("time").time(change.time);
+        });
     }
 
-    fn change(&self, change: &TimedChange) -> String {
-        let set = change.set.iter().map(|setting| match setting {
+    fn setting(&mut self, scenario: &Scenario, setting: &Setting) {
+        match setting {
             Setting::Rate(direction, new) => {
-                list([string(direction.name()), string("rate"), rate(*new)])
+                self.names(&[direction.name(), "rate"]).rate(*new);
             }
             Setting::Queue {
                 direction,
                 key,
                 value,
-            } => list([
-                string(direction.name()),
-                string("queue"),
-                string(key),
-                string(value),
-            ]),
-            Setting::App { group, key, app } => list([
-                string("app"),
-                string(&self.groups[*group].name),
-                string(key),
-                string(app.config().kind()),
-                settings(app.settings()),
-            ]),
-            Setting::Count { group, count } => list([
-                string("count"),
-                string(&self.groups[*group].name),
-                count.to_string(),
-            ]),
+            } => self.names(&[direction.name(), "queue", key]).string(value),
+            Setting::App { group, key, app } => {
+                let group = &scenario.groups[*group].name;
+                self.names(&["app", group, key, app.config().kind()])
+                    .settings(app.settings());
+            }
+            Setting::Count { group, count } => {
+                let group = &scenario.groups[*group].name;
+                self.names(&["count", group]).plain(count);
+            }
+        }
+        self.0.push(']');
+    }
+
+    /// The start of a list that has these strings first, for what comes last.
+    fn names(&mut self, names: &[&str]) -> &mut Self {
+        self.0.push('[');
+        for name in names {
+            self.string(name);
+            self.0.push(',');
+        }
+        self
+    }
+
+    fn run(&mut self, run: &Run) {
+        self.object(|json| {
+            json.key("duration").time(run.duration);
+            json.key("interval").time(run.interval);
+            json.key("settle").time(run.settle);
+            json.key("warmup").time(run.warmup);
         });
-        object(vec![("set", list(set)), ("time", time(change.time))])
     }
-}
 
-fn direction(side: &DirectionSpec) -> String {
-    object(vec![
-        ("bins-per-octave", side.codes.bins_per_octave().to_string()),
-        ("mpu", bytes(side.framing.mpu)),
-        ("overhead", side.framing.overhead.to_string()),
-        (
-            "queue",
-            list([string(side.queue.kind), settings(&side.queue.settings)]),
-        ),
-        ("rate", rate(side.rate)),
-    ])
-}
-
-fn group(group: &Group) -> String {
-    let control = |control: &ControlSpec| {
-        let options = control.options();
-        let options = options.map(|(row, value)| (row.name, parameter(value)));
-        list([string(control.name()), object(options.collect())])
-    };
-    let or_null = |text: Option<String>| text.unwrap_or_else(|| "null".to_owned());
-    object(vec![
-        ("access-rate", rate(group.access_rate)),
-        (
-            "app",
-            list([
-                string(group.app.config().kind()),
-                settings(group.app.settings()),
-            ]),
-        ),
-        (
-            "congestion-control",
-            or_null(group.congestion_control.as_ref().map(control)),
-        ),
-        ("count", group.count.to_string()),
-        ("direction", string(group.direction.name())),
-        ("ecn", string(group.ecn.name())),
-        ("gso", group.gso.to_string()),
-        ("initial-window", group.initial_window.to_string()),
-        ("mss", bytes(group.mss)),
-        ("name", string(&group.name)),
-        (
-            "pacing",
-            or_null(group.pacing.map(|pacing| pacing.to_string())),
-        ),
-        ("rtt", time(group.rtt)),
-        ("start", time(group.start)),
-        ("stop", or_null(group.stop.map(time))),
-        ("value", string(&value::write::group(group.value.as_ref()))),
-    ])
-}
-
-fn function(function: &FunctionSpec) -> String {
-    list([
-        string(&function.name),
-        string(&value::write::function(function)),
-    ])
-}
-
-/// The parameters that apply, with their values.
-fn settings(settings: &Settings) -> String {
-    let rows = settings.applicable();
-    let rows = rows.filter_map(|(row, value)| Some((row.name, parameter(value?))));
-    object(rows.collect())
-}
-
-fn parameter(value: Value) -> String {
-    match value {
-        Value::Time(value) => time(value),
-        Value::Rate(value) => rate(value),
-        Value::Bytes(value) => bytes(value),
-        Value::Integer(value) => value.to_string(),
-        Value::Flag(value) => value.to_string(),
-        other => string(&other.to_string()),
+    fn direction(&mut self, side: &DirectionSpec) {
+        self.object(|json| {
+            json.key("bins-per-octave")
+                .plain(side.codes.bins_per_octave());
+            json.key("mpu").bytes(side.framing.mpu);
+            json.key("overhead").plain(side.framing.overhead);
+            let queue = json.key("queue").names(&[side.queue.kind]);
+            queue.settings(&side.queue.settings);
+            json.0.push(']');
+            json.key("rate").rate(side.rate);
+        });
     }
-}
 
-fn time(time: Time) -> String {
-    format!("\"{}ns\"", time.as_nanos())
-}
-
-fn rate(rate: Rate) -> String {
-    if rate.is_unlimited() {
-        return "\"unlimited\"".to_owned();
+    fn group(&mut self, group: &Group) {
+        self.object(|json| {
+            json.key("access-rate").rate(group.access_rate);
+            let app = json.key("app").names(&[group.app.config().kind()]);
+            app.settings(group.app.settings());
+            json.0.push(']');
+            let control = group.congestion_control.as_ref();
+            json.key("congestion-control")
+                .or_null(control, Self::control);
+            json.key("count").plain(group.count);
+            json.key("direction").string(group.direction.name());
+            json.key("ecn").string(group.ecn.name());
+            json.key("gso").plain(group.gso);
+            json.key("initial-window").plain(group.initial_window);
+            json.key("mss").bytes(group.mss);
+            json.key("name").string(&group.name);
+            json.key("pacing").or_null(group.pacing, Self::plain);
+            json.key("rtt").time(group.rtt);
+            json.key("start").time(group.start);
+            json.key("stop").or_null(group.stop, Self::time);
+            let marker = value::write::group(group.value.as_ref());
+            json.key("value").string(&marker);
+        });
     }
-    format!("\"{}bit\"", rate.as_bps())
-}
 
-fn bytes(bytes: Bytes) -> String {
-    format!("\"{}B\"", bytes.get())
-}
-
-/// A string of JSON.
-fn string(text: &str) -> String {
-    let is_plain = |byte: u8| matches!(byte, b' '..=b'~') && byte != b'"' && byte != b'\\';
-    if text.bytes().all(is_plain) {
-        return format!("\"{text}\"");
+    fn control(&mut self, control: &ControlSpec) {
+        let options = control
+            .options()
+            .map(|(row, value)| (row.name, value))
+            .collect();
+        self.names(&[control.name()]).parameters(options);
+        self.0.push(']');
     }
-    serde_json::Value::from(text).to_string()
-}
 
-fn list(items: impl IntoIterator<Item = String>) -> String {
-    let items: Vec<String> = items.into_iter().collect();
-    format!("[{}]", items.join(","))
-}
+    fn function(&mut self, function: &FunctionSpec) {
+        self.names(&[&function.name])
+            .string(&value::write::function(function));
+        self.0.push(']');
+    }
 
-fn object(mut entries: Vec<(&str, String)>) -> String {
-    entries.sort_by_key(|(key, _)| *key);
-    let entries = entries.into_iter();
-    let entries: Vec<String> = entries
-        .map(|(key, value)| format!("\"{key}\":{value}"))
-        .collect();
-    format!("{{{}}}", entries.join(","))
+    /// The parameters that apply, with their values.
+    fn settings(&mut self, settings: &Settings) {
+        let rows = settings.applicable();
+        let rows = rows.filter_map(|(row, value)| Some((row.name, value?)));
+        self.parameters(rows.collect());
+    }
+
+    fn parameters(&mut self, mut values: Vec<(&str, Value)>) {
+        values.sort_by_key(|(name, _)| *name);
+        self.object(|json| {
+            for (name, value) in &values {
+                json.key(name).parameter(value);
+            }
+        });
+    }
+
+    fn parameter(&mut self, value: &Value) {
+        match value {
+            Value::Time(value) => self.time(*value),
+            Value::Rate(value) => self.rate(*value),
+            Value::Bytes(value) => self.bytes(*value),
+            Value::Integer(value) => self.plain(value),
+            Value::Flag(value) => self.plain(value),
+            other => self.string(&other.to_string()),
+        }
+    }
+
+    fn time(&mut self, time: Time) {
+        self.plain(format_args!("\"{}ns\"", time.as_nanos()));
+    }
+
+    fn rate(&mut self, rate: Rate) {
+        match rate.is_unlimited() {
+            true => self.string("unlimited"),
+            false => self.plain(format_args!("\"{}bit\"", rate.as_bps())),
+        }
+    }
+
+    fn bytes(&mut self, bytes: Bytes) {
+        self.plain(format_args!("\"{}B\"", bytes.get()));
+    }
+
+    fn or_null<T>(&mut self, value: Option<T>, write: impl FnOnce(&mut Self, T)) {
+        match value {
+            Some(value) => write(self, value),
+            None => self.0.push_str("null"),
+        }
+    }
+
+    /// What is written as it is displayed.
+    fn plain(&mut self, value: impl std::fmt::Display) {
+        write!(self.0, "{value}").expect("a string takes everything");
+    }
+
+    fn string(&mut self, text: &str) {
+        let is_plain = |byte: u8| matches!(byte, b' '..=b'~') && byte != b'"' && byte != b'\\';
+        if text.bytes().all(is_plain) {
+            self.0.push('"');
+            self.0.push_str(text);
+            self.0.push('"');
+        } else {
+            self.plain(serde_json::Value::from(text));
+        }
+    }
+
+    fn list<T>(&mut self, items: impl IntoIterator<Item = T>, mut write: impl FnMut(&mut Self, T)) {
+        self.0.push('[');
+        for (index, item) in items.into_iter().enumerate() {
+            if index > 0 {
+                self.0.push(',');
+            }
+            write(self, item);
+        }
+        self.0.push(']');
+    }
+
+    fn object(&mut self, write: impl FnOnce(&mut Self)) {
+        self.0.push('{');
+        write(self);
+        self.0.push('}');
+    }
+
+    /// A key of an object, for its value.
+    fn key(&mut self, key: &str) -> &mut Self {
+        if !self.0.ends_with('{') {
+            self.0.push(',');
+        }
+        self.string(key);
+        self.0.push(':');
+        self
+    }
 }
 
 #[cfg(test)]

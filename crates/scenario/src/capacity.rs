@@ -185,19 +185,17 @@ fn limits(scenario: &Scenario, direction: Direction) -> Vec<Option<Room>> {
 const LIMITS: [&str; 3] = ["limit", "limit_l4s", "limit_classic"];
 
 fn limit_of(settings: &Settings) -> Option<Room> {
-    let applicable: Vec<_> = settings.applicable().collect();
     // What a FIFO holds beside what it will send.
-    let times = applicable.iter().find_map(|(row, value)| match value {
-        Some(Value::Integer(times)) if row.name == "buffer" => Some(*times),
-        _ => None,
-    });
-    let limits = applicable
-        .iter()
-        .filter(|(row, _)| LIMITS.contains(&row.name));
+    let times = match settings.applicable_value("buffer") {
+        Some(Value::Integer(times)) => times,
+        _ => 1,
+    };
     let mut room = None;
-    for limit in limits.filter_map(|(_, value)| *value) {
-        let room: &mut Room = room.get_or_insert_default();
-        room.add(limit, times.unwrap_or(1));
+    for name in LIMITS {
+        if let Some(limit) = settings.applicable_value(name) {
+            let room: &mut Room = room.get_or_insert_default();
+            room.add(limit, times);
+        }
     }
     room
 }

@@ -5,7 +5,7 @@ use quell_app::Transport;
 use super::capacity::{all_flows, is_ever_unlimited, most_flows};
 use super::changes::try_out;
 use super::control::names;
-use super::kernel_options::module;
+use super::kernel_options::{is_given, module};
 use super::keys::{MOST_FLOWS, MOST_GROUPS};
 use super::memory;
 use super::places::Places;
@@ -329,11 +329,19 @@ fn control(group: &Group, world: World, places: &Places<'_>, problems: &mut Vec<
                 problems.push(places.problem(&key, false, allowed));
             }
         }
+        World::Virtual | World::Live if let Some(own) = control.model_alone() => {
+            let allowed = format!(
+                "is a model of {} that no kernel has, and the {} world runs the controls of a kernel; use --world sim",
+                own.origin,
+                world.name()
+            );
+            problems.push(places.problem(&key, control.name(), allowed));
+        }
         World::Virtual | World::Live => {
             let is_settable =
                 |option| world == World::Virtual && module(control.name(), option).is_some();
             for (parameter, value, usual) in control.changed() {
-                if is_settable(parameter.name) {
+                if is_settable(parameter.name) || is_given(control.name(), parameter.name, value) {
                     continue;
                 }
                 let usual = usual.map_or(String::new(), |usual| format!(" of {usual}"));

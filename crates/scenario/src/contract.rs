@@ -3,7 +3,7 @@
 //! A world runs one scenario with one seed. Meanwhile it reports progress and hands out rows to a [`Listener`]; at the end it
 //! returns its [`Measurements`].
 
-use quell_app::Event;
+use quell_app::{Event, Repairs};
 use quell_measure::{FlowId, FlowRow, GroupControl, GroupId, Histograms, QueueRow, Summary};
 use quell_units::Time;
 
@@ -27,6 +27,8 @@ pub struct EventRow {
     pub flow: FlowId,
     /// The event.
     pub event: Event,
+    /// What TCP repaired meanwhile.
+    pub repairs: Repairs,
 }
 
 /// A listener could not take a row. The listener keeps the reason; the world ends the run.

@@ -3,7 +3,8 @@
 //! Options come from the table of the control in `quell-tcp` and nowhere else, as a queue's parameters come from the
 //! registry of `quell-aqm`.
 
-use quell_tcp::cc::{self, ControlKind, KINDS};
+use quell_tcp::cc::own::OwnKind;
+use quell_tcp::cc::{self, ControlKind};
 use quell_tcp::{CcConfig, Codepoint};
 use quell_units::parameter::Value;
 use quell_units::{Parameter, ParameterError, Settings};
@@ -88,6 +89,11 @@ impl ControlSpec {
     /// What quell knows of it; `None` for a control that only a kernel may have.
     pub fn known(&self) -> Option<&'static ControlKind> {
         cc::kind(&self.name)
+    }
+
+    /// The control of another crate that no kernel has.
+    pub fn model_alone(&self) -> Option<&'static OwnKind> {
+        cc::own::find(&self.name).filter(|own| own.kind.kernel.is_none())
     }
 
     /// Its options, given or not, in the order of its table.
@@ -188,7 +194,7 @@ impl ControlSpec {
 
 /// The names of quell's own controls.
 pub fn names() -> Vec<&'static str> {
-    KINDS.iter().map(|kind| kind.name).collect()
+    cc::kinds().map(|kind| kind.name).collect()
 }
 
 /// What a group with this control has where it does not say: `ecn = "ect0", pacing = false`.
@@ -220,8 +226,7 @@ fn unknown(name: &str, rows: &[Parameter], key: &str) -> String {
     let meant =
         closest(key, known()).map_or(String::new(), |name| format!(" (did you mean {name}?)"));
     // Another control may have what was meant.
-    let others: Vec<&str> = KINDS
-        .iter()
+    let others: Vec<&str> = cc::kinds()
         .filter(|kind| kind.parameters.iter().any(|row| row.name == key))
         .map(|kind| kind.name)
         .collect();

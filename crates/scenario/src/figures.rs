@@ -11,6 +11,7 @@ use quell_measure::{
 };
 use quell_units::{Random, Time};
 
+use crate::causes::SlowEvents;
 use crate::keys::MTU;
 use crate::lifetimes::Lifetime;
 use crate::{DirectionSpec, Group, Scenario};
@@ -99,7 +100,7 @@ pub fn group_control(group: &Group, carrier: Carrier) -> Option<GroupControl> {
 const VARIANT: [&str; 2] = ["variant", "revision"];
 
 /// The recorder of one direction of one link.
-pub fn recorder<P: Packet>(
+pub fn recorder(
     scenario: &Scenario,
     timeline: &Timeline,
     hop: Hop,
@@ -112,12 +113,17 @@ pub fn recorder<P: Packet>(
         hop,
         hop_name: link.name().to_owned(),
         direction,
-        queues: discipline::<P>(side, Random::new(0, "names")).queues(),
+        queues: queue_names(side),
         groups: groups.map(|group| group.direction == direction).collect(),
         rate: side.rate,
         timeline: timeline.clone(),
         interval: Some(scenario.run.interval),
     })
+}
+
+/// Names of the queues of the discipline of `side`.
+pub fn queue_names(side: &DirectionSpec) -> &'static [&'static str] {
+    discipline::<quell_sim::Packet>(side, Random::new(0, "names")).queues()
 }
 
 /// What the summary shows: of each link the forward direction, and the reverse one where its rate is limited.
@@ -153,8 +159,13 @@ pub fn discipline<P: Packet>(side: &DirectionSpec, random: Random) -> quell_aqm:
 }
 
 /// Fills in what the applications report, for the whole and for each phase: the stretches that lie
-/// inside count.
-pub fn add_app_reports(scenario: &Scenario, summary: &mut Summary, stretches: &[Stretch<'_>]) {
+/// inside count. `slow` adds why.
+pub fn add_app_reports(
+    scenario: &Scenario,
+    summary: &mut Summary,
+    stretches: &[Stretch<'_>],
+    slow: &SlowEvents,
+) {
     let seconds = |seconds: f64| Time::from_nanos((seconds * 1e9).round() as u64);
     let whole = (seconds(summary.warmup_s), seconds(summary.duration_s));
     for (index, group) in scenario.groups.iter().enumerate() {
@@ -162,7 +173,10 @@ pub fn add_app_reports(scenario: &Scenario, summary: &mut Summary, stretches: &[
         let mut of_group: Vec<&Stretch<'_>> = of_group.collect();
         of_group.sort_by_key(|stretch| stretch.from);
         let app = |(from, to)| {
-            let report = merged(&of_group, from, to);
+            let mut report = merged(&of_group, from, to);
+            if let Some(report) = &mut report {
+                report.explain(&slow.between(index, from, to));
+            }
             Some(app_summary(&group.app, report.as_ref()))
         };
         summary.figures.groups[index].app = app(whole);

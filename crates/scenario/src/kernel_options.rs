@@ -61,6 +61,12 @@ pub fn module(control: &str, option: &str) -> Option<&'static str> {
     options.contains(&option).then_some(*module)
 }
 
+/// Whether every real host of quell does what `option` of `control` asks for: no interface of theirs has `fq`, so Prague's segments wait for
+/// their pace inside TCP.
+pub fn is_given(control: &str, option: &str, value: Value) -> bool {
+    (control, option, value) == ("prague", "fq", Value::Flag(false))
+}
+
 /// A value as such a parameter holds it: times in µs, shares in the parts that the control keeps, words by their place among the others.
 pub fn number(parameter: &Parameter, value: Value) -> Option<u64> {
     match (value, &parameter.domain) {
@@ -119,5 +125,8 @@ mod tests {
         assert_eq!(module("bbr2", "ecn"), Some("quell_bbr2"));
         assert_eq!(module("bbr3", "variant"), None);
         assert_eq!(module("cubic", "beta"), None);
+        assert!(is_given("prague", "fq", Value::Flag(false)));
+        assert!(!is_given("prague", "fq", Value::Flag(true)));
+        assert!(!is_given("bbr2", "ecn", Value::Flag(false)));
     }
 }

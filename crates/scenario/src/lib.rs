@@ -5,7 +5,7 @@
 //! right. Any text gives a scenario or an error, never a panic.
 //!
 //! * [`Scenario`]: a scenario that passed every check; [`schema`]: the file format as JSON Schema, for editors.
-//! * [`contract`]: what every [`World`] gives; [`figures`], [`lifetimes()`], [`markers()`]: what all of them measure and start.
+//! * [`contract`]: what every [`World`] gives, [`columns`]: its series; [`figures`], [`lifetimes()`], [`markers()`]: what all of them measure and start.
 //! * [`sim`]: the world of modelled hosts.
 //! * [`Template`]: a file that is read once and resolved many times; [`tree`]: what it is read into.
 //!
@@ -18,8 +18,10 @@
 mod app;
 mod canonical;
 mod capacity;
+pub mod causes;
 mod changes;
 mod check;
+pub mod columns;
 pub mod contract;
 pub mod control;
 mod domain;

@@ -96,12 +96,13 @@ pub struct Memory {
 impl Memory {
     /// Of `scenario`.
     pub fn of(scenario: &Scenario) -> Self {
+        let queues = BOTH.map(|direction| queues(scenario, direction));
         Self {
-            packets: Bytes::new(packets(scenario)),
+            packets: Bytes::new(packets(scenario, queues)),
             flows: Bytes::new(flows(scenario)),
             markers: Bytes::new(markers(scenario)),
-            recorders: Bytes::new(recorders(scenario)),
-            results: Bytes::new(results(scenario)),
+            recorders: Bytes::new(recorders(scenario, queues)),
+            results: Bytes::new(results(scenario, queues)),
         }
     }
 
@@ -134,17 +135,18 @@ fn ever(scenario: &Scenario) -> u64 {
         .fold(0, u64::saturating_add)
 }
 
-fn queue_names(scenario: &Scenario, direction: Direction) -> &'static [&'static str] {
+/// The queues of a direction.
+fn queues(scenario: &Scenario, direction: Direction) -> u64 {
     let side = scenario.link.direction(direction);
     let built = side
         .queue
         .build::<quell_sim::Packet>(side.rate, Random::new(0, "memory"));
-    built.map_or(&[""], |discipline| discipline.queues())
+    built.map_or(1, |discipline| discipline.queues().len() as u64)
 }
 
-fn packets(scenario: &Scenario) -> u64 {
-    let each = BOTH.map(|direction| {
-        let queues = queue_names(scenario, direction).len() as u64;
+fn packets(scenario: &Scenario, queues: [u64; 2]) -> u64 {
+    let each = [0, 1].map(|index| {
+        let (direction, queues) = (BOTH[index], queues[index]);
         let all = under_way(scenario, direction, |_| true);
         // Handshakes, and what acknowledges nothing new, come on top.
         let control = handshakes(scenario);
@@ -242,14 +244,14 @@ fn boards(scenario: &Scenario, direction: Direction) -> u64 {
     all.fold(0, u64::saturating_add)
 }
 
-fn recorders(scenario: &Scenario) -> u64 {
+fn recorders(scenario: &Scenario, queues: [u64; 2]) -> u64 {
     let groups = scenario.groups.len();
-    let links = BOTH.map(|direction| {
+    let links = [0, 1].map(|index| {
         let here = scenario
             .groups
             .iter()
-            .filter(|group| group.direction == direction);
-        Recorder::memory(queue_names(scenario, direction).len(), here.count())
+            .filter(|group| group.direction == BOTH[index]);
+        Recorder::memory(queues[index] as usize, here.count())
     });
     let histograms = links[0] + links[1] + FlowRecorder::memory(groups);
     // What histograms.json holds besides, for a moment.
@@ -306,8 +308,7 @@ fn stretches(scenario: &Scenario) -> u64 {
     2 + 2 * scenario.changes.len() as u64
 }
 
-fn results(scenario: &Scenario) -> u64 {
-    let queues = BOTH.map(|direction| queue_names(scenario, direction).len() as u64);
+fn results(scenario: &Scenario, queues: [u64; 2]) -> u64 {
     let queues = queues[0] + queues[1];
     let groups = scenario.groups.len() as u64;
     let phases = 1 + scenario.changes.len() as u64;

@@ -79,7 +79,7 @@ impl QueueSpec {
         let Some(entry) = entry else {
             let meant = closest(
                 kind.found().trim_matches('"'),
-                disciplines::KINDS.iter().map(|entry| entry.name),
+                disciplines::kinds().map(|entry| entry.name),
             );
             let meant = meant.map_or(String::new(), |name| format!("; did you mean \"{name}\"?"));
             reader.wrong(
@@ -176,8 +176,7 @@ pub(super) fn text_of<'a>(
 }
 
 fn names() -> String {
-    let names: Vec<String> = disciplines::KINDS
-        .iter()
+    let names: Vec<String> = disciplines::kinds()
         .map(|entry| format!("\"{}\"", entry.name))
         .collect();
     names.join(", ")

@@ -308,13 +308,12 @@ fn text(pattern: &str) -> Value {
 }
 
 fn kinds_of_queues() -> Vec<&'static str> {
-    names_of(disciplines::KINDS)
+    disciplines::kinds().map(|entry| entry.name).collect()
 }
 
 /// Each kind with its own parameters.
 fn queue() -> Value {
-    let rules: Vec<Value> = disciplines::KINDS
-        .iter()
+    let rules: Vec<Value> = disciplines::kinds()
         .map(|entry| {
             let mut properties = parameters(entry.parameters);
             properties.insert(
@@ -417,8 +416,7 @@ fn control() -> Value {
         .keys()
         .find(|key| key.name == "name")
         .map(property);
-    let mut rules: Vec<Value> = cc::KINDS
-        .iter()
+    let mut rules: Vec<Value> = cc::kinds()
         .map(|kind| {
             let mut properties = parameters(kind.parameters);
             properties.insert(

@@ -1,6 +1,9 @@
 //! A scenario file that is read once and resolved many times, each time with other values.
 
-use super::tree::{Node, Tree};
+use quell_units::Time;
+
+use super::problem::Origin;
+use super::tree::{Node, Table, TomlType, Tree};
 use super::{
     Loaded, Override, Problems, ReadFile, Scenario, World, check, places, read, tree, warn,
 };
@@ -53,6 +56,46 @@ impl Template {
         let scenario = self.checked(world, files)?;
         let warnings = warn::warnings(&scenario, &places::Places::new(&self.file, &self.root));
         Ok(Loaded { scenario, warnings })
+    }
+
+    /// The same with one more timed change: `key` becomes `value`, as after `--set`, at `time`. `scenario` is what it is now.
+    #[must_use]
+    pub fn with_change(&self, scenario: &Scenario, time: Time, key: &str, value: &str) -> Self {
+        let mut changed = self.clone();
+        let Tree::Table(root) = &mut changed.root.value else {
+            return changed;
+        };
+        let origin = Origin::Argument(format!("{key}={value}"));
+        let node = |value| Node {
+            origin: origin.clone(),
+            value,
+        };
+        if root.get("at").is_none() {
+            root.set("at", node(Tree::Array(Vec::new())));
+        }
+        let Some(Tree::Array(all)) = root.get_mut("at").map(|at| &mut at.value) else {
+            return changed;
+        };
+        let place = scenario
+            .changes
+            .partition_point(|change| change.time < time);
+        let is_there = scenario
+            .changes
+            .get(place)
+            .is_some_and(|change| change.time == time);
+        if !is_there {
+            let text = Tree::Scalar(TomlType::String, time.to_string());
+            let mut entry = Table::of("time", node(text));
+            entry.set("set", node(Tree::Table(Table::default())));
+            all.insert(place.min(all.len()), node(Tree::Table(entry)));
+        }
+        let entry = all.get_mut(place).map(|entry| &mut entry.value);
+        if let Some(Tree::Table(entry)) = entry
+            && let Some(Tree::Table(set)) = entry.get_mut("set").map(|set| &mut set.value)
+        {
+            set.set(key, tree::read_argument(value, &origin));
+        }
+        changed
     }
 
     fn apply(&mut self, overrides: &[Override]) -> Result<(), Problems> {

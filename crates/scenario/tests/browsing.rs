@@ -99,6 +99,18 @@ fn lost_syns_cost_a_second_and_lost_last_packets_a_fifth() {
     let bound = 4.0 * (p / items).sqrt() + 3.0 * p * p + 0.1 * p;
     assert!((second - p).abs() < bound, "{second} {p}");
     assert!((fifth - p).abs() < bound, "{fifth} {p}");
+    // The counters of TCP say so too, of each item that was slow.
+    for (least, share) in [("1s", second), ("200ms", fifth + second)] {
+        let of = |cause| number(&summary, &format!("slow_{least}_{cause}"));
+        let causes = ["handshake", "timeout", "probe", "recovery", "unrepaired"].map(of);
+        println!("{least}: {causes:?}");
+        assert_eq!(causes.iter().sum::<f64>(), (share * items).round());
+        assert!(
+            (causes[0] / items - second).abs() < 2.0 * p * p,
+            "{causes:?}"
+        );
+        assert_eq!(causes[4], 0.0, "an idle link: {causes:?}");
+    }
 }
 
 /// M/G/1 processor sharing: an item of size x takes x/(C (1 − ρ)) on average.

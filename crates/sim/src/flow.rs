@@ -9,7 +9,10 @@
 //! segments of an earlier connection that are still in flight are dropped on arrival, and the
 //! flow's counters go on.
 
-use quell_app::{Action, App, Application as _, ConnectionId, Data, Input, Role, UNSENT};
+use quell_app::{
+    Action, App, Application as _, ConnectionId, Data, Event, Input, Recorded, Repairs, Role,
+    UNSENT,
+};
 use quell_aqm::{Observer, Packet as _};
 use quell_measure::{Direction, FlowId};
 use quell_tcp::cache::prefetch;
@@ -549,7 +552,7 @@ impl Flow {
                     _ => network.send(packet, now),
                 }
             }
-            (Action::Record(event), _) => network.events.push((self.flow, event)),
+            (Action::Record(event), _) => network.events.push((self.flow, recorded(event))),
             _ => {}
         }
     }
@@ -568,6 +571,12 @@ impl Flow {
             self.poll_app(end, Input::Wake, now, network, options);
         }
     }
+}
+
+/// An event that no connection of a session carries.
+fn recorded(event: Event) -> Recorded {
+    let repairs = Repairs::UNKNOWN;
+    Recorded { event, repairs }
 }
 
 mod figures;

@@ -1,6 +1,6 @@
 //! Everything between the hosts: a bottleneck and its wires in each direction.
 
-use quell_app::{Action, Event};
+use quell_app::{Action, Recorded};
 use quell_aqm::Departure;
 use quell_aqm::marker::Marker;
 use quell_aqm::{Bottleneck, Discipline, Drop, MarkReason, Observer, QueueId};
@@ -32,7 +32,7 @@ pub(crate) struct Network<O> {
     /// Room for what an application asks for, so that none is allocated each time.
     pub(crate) actions: Vec<Action>,
     /// What applications have recorded and nobody has taken.
-    pub(crate) events: Vec<(FlowId, Event)>,
+    pub(crate) events: Vec<(FlowId, Recorded)>,
 }
 
 /// What a source is.

@@ -7,7 +7,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use quell_app::{App, Event, Report, Transport};
+use quell_app::{App, Recorded, Report, Transport};
 use quell_aqm::{Discipline, Observer};
 use quell_measure::{Direction, FlowId, FlowSample, Hop};
 use quell_tcp::SenderStats;
@@ -104,18 +104,9 @@ impl<O: Observer<Packet>> Simulator<O> {
         let observers = Direction::BOTH.map(|direction| observer(Hop::FIRST, direction));
         let network = Network::new(sides, &config.delays, &config.jitter, observers)
             .ok_or(Error::TooManyDelays)?;
-        let mut plan = Vec::new();
+        let lives = config.flows.iter().map(|flow| (flow.start, flow.stop));
+        let plan = plan(lives, config.changes);
         let flows = || config.flows.iter().zip(0..);
-        plan.extend(flows().filter_map(|(flow, id)| Some((flow.stop?, Planned::Stop(id)))));
-        plan.extend(
-            config
-                .changes
-                .into_iter()
-                .map(|(at, change)| (at, Planned::Change(change))),
-        );
-        plan.extend(flows().map(|(flow, id)| (flow.start, Planned::Start(id))));
-        // Stable: at equal times stops, then changes, then starts.
-        plan.sort_by_key(|(at, _)| *at);
         Ok(Self {
             now: Time::ZERO,
             network,
@@ -139,6 +130,13 @@ impl<O: Observer<Packet>> Simulator<O> {
     /// segment comes with it, if there is one, because a packet does not carry its options.
     pub fn announce(&mut self, announce: Announce<O>) {
         self.network.set_announce(announce);
+    }
+
+    /// Plans anew what happens from now on: when each flow starts and stops, by [`FlowId`], and the changes of links. What is over
+    /// stays as it was, whatever this says.
+    pub fn replan(&mut self, lives: &[(Time, Option<Time>)], changes: Vec<(Time, LinkChange)>) {
+        self.plan = plan(lives.iter().copied(), changes);
+        self.done = self.plan.partition_point(|(at, _)| *at < self.now);
     }
 
     /// Runs all events before `until`, but none at `until`. Ends soon after `stop` is set. Returns the
@@ -338,11 +336,11 @@ impl<O: Observer<Packet>> Simulator<O> {
         }
     }
     /// Takes what applications have recorded since the last call, in the order in which they did.
-    pub fn drain_events(&mut self) -> impl Iterator<Item = (FlowId, Event)> + '_ {
+    pub fn drain_events(&mut self) -> impl Iterator<Item = (FlowId, Recorded)> + '_ {
         self.network.events.drain(..)
     }
     /// What applications have begun and not ended, by flow.
-    pub fn unfinished_events(&self) -> Vec<(FlowId, Event)> {
+    pub fn unfinished_events(&self) -> Vec<(FlowId, Recorded)> {
         let (mut events, mut records) = (Vec::new(), Vec::new());
         for (id, flow) in (0..).zip(&self.flows) {
             match flow {
@@ -386,6 +384,22 @@ impl<O: Observer<Packet>> Simulator<O> {
     fn path(&self, hop: Hop, direction: Direction) -> &Path<O> {
         &self.network.paths[2 * hop.index() + direction.index()]
     }
+}
+
+/// What happens when: at equal times stops, then changes, then starts.
+fn plan(
+    lives: impl Iterator<Item = (Time, Option<Time>)> + Clone,
+    changes: Vec<(Time, LinkChange)>,
+) -> Vec<(Time, Planned)> {
+    let lives = || lives.clone().zip(0..);
+    let stops = lives().filter_map(|((_, stop), id)| Some((stop?, Planned::Stop(id))));
+    let changes = changes.into_iter();
+    let changes = changes.map(|(at, change)| (at, Planned::Change(change)));
+    let starts = lives().map(|((start, _), id)| (start, Planned::Start(id)));
+    let mut plan: Vec<_> = stops.chain(changes).chain(starts).collect();
+    // Stable.
+    plan.sort_by_key(|(at, _)| *at);
+    plan
 }
 
 fn check(config: &Config) -> Result<(), Error> {

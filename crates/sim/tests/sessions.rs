@@ -226,7 +226,8 @@ fn ten_thousand_items_at_once_are_the_most_and_the_others_are_refused() {
     assert!(arrived.abs_diff(30_000) < 4 * 174, "{arrived}");
     assert_eq!(report.started, 10_000);
     let refused = simulator.drain_events();
-    let refused = refused.filter(|(_, event)| event.outcome == quell_app::Outcome::Refused);
+    let refused =
+        refused.filter(|(_, recorded)| recorded.event.outcome == quell_app::Outcome::Refused);
     assert_eq!(refused.count() as u64, report.refused);
     assert_eq!(simulator.unfinished_events().len(), 10_000);
 }

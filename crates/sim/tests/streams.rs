@@ -40,7 +40,7 @@ fn every_mark_of_the_queue_reaches_the_sender() {
             .unwrap()
             .unwrap();
         let mut sender = SenderConfig::new(control);
-        sender.ecn = control.ecn(Some(Codepoint::Ect1));
+        sender.ecn = sender.congestion_control.ecn(Some(Codepoint::Ect1));
         let receiver = ReceiverConfig {
             ect_scope: sender.ect_scope,
             ..ReceiverConfig::new(sender.ecn)

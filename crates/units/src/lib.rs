@@ -6,6 +6,7 @@
 //! * [`Period`], [`Interval`]: lengths of time that vary; [`Sizes`]: laws of random sizes; [`Rates`]:
 //!   rising rates.
 //! * [`Random`]: one stream per seed and component, the same on every machine.
+//! * [`Origin`]: the crate that a kind comes from, where that is another project.
 //! * [`Ecn`]: the two bits that end hosts and queues exchange.
 //!
 //! Nothing here knows about queues, connections or applications. There is no clock, no I/O, and no standard library.
@@ -23,6 +24,7 @@ mod format;
 mod frequency;
 mod inline;
 pub mod notation;
+pub mod origin;
 pub mod parameter;
 mod period;
 mod probability;
@@ -35,6 +37,7 @@ mod time;
 pub use bytes::Bytes;
 pub use ecn::Ecn;
 pub use frequency::Frequency;
+pub use origin::{Origin, OriginError};
 pub use parameter::{Parameter, ParameterError, Settings};
 pub use period::{Distribution, Interval, Period};
 pub use probability::Probability;

@@ -171,6 +171,10 @@ fn quantity(text: &str, units: &[Unit]) -> Option<u64> {
 /// `number · size` where `number` is a plain decimal; `None` if it is malformed, does not come out
 /// whole, or does not fit.
 fn decimal(number: &str, size: u64) -> Option<u64> {
+    // Most are a few digits; a plan of many runs reads very many.
+    if number.len() < 20 && number.bytes().all(|byte| byte.is_ascii_digit()) {
+        return number.parse::<u64>().ok()?.checked_mul(size);
+    }
     let number = number.replace('_', "");
     let (whole, fraction) = number.split_once('.').unwrap_or((&number, ""));
     let digits = |s: &str| s.bytes().all(|b| b.is_ascii_digit());

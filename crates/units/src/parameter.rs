@@ -522,6 +522,12 @@ impl Settings {
             .map(|p| (p, self.value(p.name)))
     }
 
+    /// The value of a parameter that applies; `None` also where it is derived, and without such a parameter.
+    pub fn applicable_value(&self, name: &str) -> Option<Value> {
+        let row = &self.table[self.index(name)?];
+        self.applies(row).then(|| self.value(name))?
+    }
+
     /// Whether the parameter exists in this combination: the one that it depends on has the right
     /// value, and exists itself.
     fn applies(&self, parameter: &Parameter) -> bool {

@@ -38,6 +38,17 @@ impl Sheet {
         self.text.push('\n');
     }
 
+    /// The whole file.
+    #[cfg(test)]
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Where it is, in the folder `data` beside `document`.
+    pub(crate) fn place(document: &Path, name: &str) -> PathBuf {
+        document.with_file_name("data").join(name)
+    }
+
     /// Writes it into the folder `data` beside `document`.
     pub(crate) fn write_beside(&self, document: &Path) -> io::Result<PathBuf> {
         let folder = document.with_file_name("data");
@@ -46,6 +57,26 @@ impl Sheet {
         fs::write(&path, &self.text)?;
         Ok(path)
     }
+}
+
+/// The cells of each row of a file.
+pub(crate) fn rows(text: &str) -> Vec<Vec<String>> {
+    let (mut rows, mut row, mut cell) = (Vec::new(), Vec::new(), String::new());
+    let mut is_quoted = false;
+    let mut letters = text.chars().peekable();
+    while let Some(letter) = letters.next() {
+        match letter {
+            '"' if is_quoted && letters.peek() == Some(&'"') => cell.extend(letters.next()),
+            '"' => is_quoted = !is_quoted,
+            ',' if !is_quoted => row.push(std::mem::take(&mut cell)),
+            '\n' if !is_quoted => {
+                row.push(std::mem::take(&mut cell));
+                rows.push(std::mem::take(&mut row));
+            }
+            _ => cell.push(letter),
+        }
+    }
+    rows
 }
 
 fn quoted(cell: &str) -> String {
@@ -82,12 +113,20 @@ mod tests {
         sheet.row(&["marks, %".to_owned(), sim, error]);
         let [none, nothing] = cells(None);
         sheet.row(&["the \"rest\"".to_owned(), none, nothing]);
-        let path = sheet
-            .write_beside(&folder.path().join("page.md"))
-            .expect("a file");
+        let page = folder.path().join("page.md");
+        let path = sheet.write_beside(&page).expect("a file");
+        assert_eq!(path, Sheet::place(&page, "x.csv"));
         assert!(path.ends_with("data/x.csv"));
+        let text = fs::read_to_string(path).expect("the file");
         assert_eq!(
-            fs::read_to_string(path).expect("the file"),
+            rows(&text)[1..],
+            [
+                ["marks, %", "10.0", "1.0"].map(str::to_owned),
+                ["the \"rest\"", "", ""].map(str::to_owned),
+            ]
+        );
+        assert_eq!(
+            text,
             "figure,sim,sim_error\n\"marks, %\",10.0,1.0\n\"the \"\"rest\"\"\",,\n"
         );
     }

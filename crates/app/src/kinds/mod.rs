@@ -11,8 +11,8 @@ use quell_units::parameter::Table;
 use quell_units::{Bytes, Parameter, ParameterError, Random, Settings, Time};
 
 use crate::{
-    Action, Application, ApplicationKind, Datagrams, Event, EventInfo, FigureInfo, FormInfo, Input,
-    KindReport, Path, PresetSettings, Role, Session, Transport, Value,
+    Action, Application, ApplicationKind, Causes, Datagrams, Event, EventInfo, FigureInfo,
+    FormInfo, Input, KindReport, Path, PresetSettings, Role, Session, Transport, Value,
 };
 
 /// What there is to know of a kind of application without making one.
@@ -248,6 +248,10 @@ macro_rules! applications {
                     $((Self::$kind(report), Self::$kind(other)) => report.merge(other),)*
                     _ => {}
                 }
+            }
+            /// Adds why events were slow, which only their host knows.
+            pub fn explain(&mut self, causes: &Causes) {
+                match self { $(Self::$kind(report) => report.explain(causes),)* }
             }
             /// Adds what the same flow reported next.
             pub fn append(&mut self, next: &Self) {

@@ -23,8 +23,8 @@ use crate::video::report::VideoReport;
 use crate::video::source::Planned;
 use crate::video::viewer::{self, FRAMES, Seen, Viewer, Viewing};
 use crate::{
-    Action, Application, ApplicationKind, ConnectionId, Data, Ends, EventInfo, Input, Message,
-    PresetSettings, Role, Session,
+    Action, Application, ApplicationKind, Carrier, ConnectionId, Data, Ends, EventInfo, Input,
+    Message, PresetSettings, Role, Session,
 };
 
 words! {
@@ -352,7 +352,7 @@ impl Client {
         Self {
             input_size: panorama.input_size.get(),
             inputs: Inputs::new(panorama.acting, input),
-            viewer: Viewer::new(panorama.viewing, display),
+            viewer: Viewer::new(panorama.viewing, Carrier::Connection(ONLY), display),
             is_up: false,
             retry: None,
             arriving: None,
@@ -369,6 +369,8 @@ impl Client {
         }
         if self.retry.is_some_and(|at| at <= now) {
             self.retry = None;
+            // Of a connection that does not exist yet.
+            self.viewer.note(actions);
             actions.push(Action::Open(ONLY));
         }
         let act = self.inputs.due().unwrap_or(Time::MAX);
@@ -387,6 +389,7 @@ impl Client {
                     first: now,
                     last: now,
                     size: Message::HEADER,
+                    wait: None,
                 };
                 *arriving = Some(Arriving {
                     seen,
@@ -399,6 +402,7 @@ impl Client {
                 arriving.seen.input = message.stream;
                 arriving.seen.hold = held.input;
                 arriving.seen.ready = arriving.handed - held.frame;
+                arriving.seen.wait = Some(held.frame);
                 arriving.seen.size += message.length;
                 arriving.left = Some(message.body());
                 self.body(now, 0, actions);

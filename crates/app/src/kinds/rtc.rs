@@ -24,6 +24,7 @@ use crate::video::frames::{self, SizeLaw, mean_size};
 use crate::video::inputs::{self, Acting};
 use crate::video::packets::MOST_PACKETS;
 use crate::video::report::VideoReport;
+use crate::video::scream::law::Version;
 use crate::video::source::{self, Model};
 use crate::video::viewer::{self, FRAMES, Viewing};
 use crate::{ApplicationKind, Datagrams, Ends, EventInfo, MAX_DATAGRAM, PresetSettings, Role};
@@ -58,6 +59,7 @@ words! {
 
 const GAUSSIAN: (&str, &str) = ("model", "gaussian");
 const RFC8593: (&str, &str) = ("model", "rfc8593");
+const SCREAM: (&str, &str) = ("control", "scream");
 
 const fn only(parameter: Parameter, only: (&'static str, &'static str)) -> Parameter {
     Parameter {
@@ -105,6 +107,16 @@ parameters! {
             help: "What controls the rate of the video. With prague-rt and scream, rate is the most that it sends. With prague-rt, pace is above 0; scream has a pace of its own.",
             ..Parameter::FIXED
         },
+        law: Version = only(
+            Parameter {
+                domain: Version::DOMAIN,
+                default: Preset::Is("draft"),
+                source: "draft-ietf-ccwg-rfc8298bis-screamv2; github.com/EricssonResearch/scream at 76a298a, and its logs",
+                help: "Which SCReAM v2: that of the draft, or that of the program of October 2024, whose shares beside Prague are published, in what moves them: α is the mean of the marks with a gain of 1/32, only marks of the newest report count, at most once in 30 ms, the target is the whole rate of the window, frames leave at 1.27 times the target, and 1.5 times the window may be in flight.",
+                ..Parameter::FIXED
+            },
+            SCREAM,
+        ),
         deadline: Time = viewer::deadline("15ms", "3GPP TR 38.838"),
         decode: Time = viewer::decode(),
         refresh: u32 = viewer::refresh(),
@@ -141,6 +153,8 @@ pub struct Rtc {
     pub pace: u32,
     /// What controls the rate.
     pub control: Control,
+    /// Which SCReAM v2.
+    pub law: Version,
     /// How frames are shown.
     pub viewing: Viewing,
     /// What the user does.
@@ -156,6 +170,7 @@ impl ApplicationKind for Rtc {
     const EXAMPLE: &'static str = r#"app = { kind = "rtc", model = "gaussian", fps = 60, rate = "8mbit", deviation = 0.105, smallest = 0.5, largest = 1.5, jitter = "2ms", residence = "8ms", packet = "1228B", pace = 0.5, control = "prague-rt", deadline = "15ms", decode = "5ms", refresh = 60, input-rate = 60, input-size = "100B", gesture = "2s", pause = "1s" }"#;
     const MORE_EXAMPLES: &'static [&'static str] = &[
         r#"app = { kind = "rtc", model = "rfc8593", fps = 30, rate = "1mbit", scale = 0.15, burst = "13500B", transient = 8 }"#,
+        r#"app = { kind = "rtc", fps = 50, rate = "50mbit", control = "scream", law = "draft" }"#,
     ];
     const PRESETS: &'static [PresetSettings] = &[
         PresetSettings {
@@ -244,6 +259,7 @@ impl ApplicationKind for Rtc {
             packet: parameters.packet.get(),
             pace: parameters.pace,
             control: parameters.control,
+            law: parameters.law,
             viewing: Viewing {
                 fps: parameters.fps,
                 deadline: parameters.deadline,

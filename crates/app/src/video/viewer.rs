@@ -6,7 +6,7 @@ use quell_units::{Parameter, Random, Time};
 use super::inputs::Inputs;
 use super::report::VideoReport;
 use super::{SECOND, beat};
-use crate::{Action, Event, EventInfo, Outcome};
+use crate::{Action, Carrier, Event, EventInfo, Outcome};
 
 /// What a viewer records.
 pub(crate) const FRAMES: &[EventInfo] = &[EventInfo {
@@ -55,12 +55,15 @@ pub struct Seen {
     pub last: Time,
     /// Its length, in bytes.
     pub size: u64,
+    /// How long it waited in front of its transport; `None` for datagrams.
+    pub wait: Option<Time>,
 }
 
 /// Counts what the user sees.
 #[derive(Debug, Clone)]
 pub struct Viewer {
     viewing: Viewing,
+    carrier: Carrier,
     /// Where in its interval the display refreshes.
     phase: Time,
     /// Frames before this one do not count.
@@ -75,14 +78,15 @@ pub struct Viewer {
 }
 
 impl Viewer {
-    /// A viewer with a phase from `random`.
-    pub fn new(viewing: Viewing, mut random: Random) -> Self {
+    /// A viewer of frames that this carries, with a phase from `random`.
+    pub fn new(viewing: Viewing, carrier: Carrier, mut random: Random) -> Self {
         let phase = match viewing.refresh {
             0 => 0,
             refresh => random.below(beat(1, refresh).as_nanos()),
         };
         Self {
             viewing,
+            carrier,
             phase: Time::from_nanos(phase),
             first: 0,
             expected: 0,
@@ -107,6 +111,21 @@ impl Viewer {
             return;
         }
         self.expected = seen.number + 1;
+        self.show(&seen, inputs, actions);
+        if self.carrier != Carrier::Nothing {
+            self.note(actions);
+        }
+    }
+
+    /// What is repaired from now on belongs to the frames that follow.
+    pub fn note(&self, actions: &mut Vec<Action>) {
+        actions.push(Action::Note {
+            note: 0,
+            carrier: self.carrier,
+        });
+    }
+
+    fn show(&mut self, seen: &Seen, inputs: &mut Inputs, actions: &mut Vec<Action>) {
         let shown = self.shown(seen.last + self.viewing.decode);
         let before = self.last.replace(seen.last);
         let counts = seen.number >= self.first;
@@ -150,6 +169,9 @@ impl Viewer {
                 false => Outcome::Complete,
             },
             value: network.as_nanos(),
+            wait: seen.wait,
+            carrier: self.carrier,
+            note: Some(0),
         }));
     }
 
@@ -174,6 +196,9 @@ impl Viewer {
             size: 0,
             outcome,
             value: 0,
+            wait: None,
+            carrier: self.carrier,
+            note: Some(0),
         }));
     }
 
@@ -281,7 +306,7 @@ mod tests {
             decode: MS(5),
             refresh,
         };
-        Viewer::new(viewing, Random::new(1, "display"))
+        Viewer::new(viewing, Carrier::Nothing, Random::new(1, "display"))
     }
 
     /// Inputs at 100, 200, … ms.
@@ -308,6 +333,7 @@ mod tests {
             first: MS(last - 3),
             last: MS(last),
             size: 1_000,
+            wait: None,
         }
     }
 

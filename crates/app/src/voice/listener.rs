@@ -15,7 +15,7 @@ use super::playout::Playout;
 use super::report::{Heard, Tally, hundredths};
 use super::score::Impairment;
 use crate::datagrams::Receiver;
-use crate::{Action, Application as _, Delays, Event, EventInfo, Input, Outcome};
+use crate::{Action, Application as _, Carrier, Delays, Event, EventInfo, Input, Outcome};
 
 /// The length of a window.
 pub(crate) const WINDOW: Time = Time::from_secs(10);
@@ -276,6 +276,9 @@ impl Windows {
                 Outcome::Complete
             },
             value: hundredths(score.rating).into(),
+            wait: None,
+            carrier: Carrier::Nothing,
+            note: None,
         })
     }
 }

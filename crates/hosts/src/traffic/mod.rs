@@ -19,6 +19,7 @@ pub mod error;
 mod host;
 pub mod plan;
 mod poller;
+mod repaired;
 pub mod report;
 mod run_end;
 mod setup;

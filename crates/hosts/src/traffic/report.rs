@@ -1,6 +1,6 @@
 //! What is reported of the flows: samples while they run, and a report of each at the end.
 
-use quell_app::{Event, Report};
+use quell_app::{Recorded, Report};
 use quell_units::{Bytes, Time};
 
 use super::error::FlowFailure;
@@ -29,6 +29,10 @@ pub struct Sample {
 
 /// What the traffic hands out while it runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "it is handed over, one at a time"
+)]
 pub enum Told {
     /// A flow at one moment.
     Sample(Sample),
@@ -39,7 +43,7 @@ pub enum Told {
         /// Index within the group.
         flow: usize,
         /// The event.
-        event: Event,
+        event: Recorded,
     },
 }
 

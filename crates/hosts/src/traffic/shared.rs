@@ -12,6 +12,7 @@ use quell_units::Time;
 
 use super::endpoint::Host;
 use super::poller;
+use super::repaired::Sockets;
 use super::report::Told;
 
 /// Counters that one end of a flow shares with the other.
@@ -61,6 +62,8 @@ pub(super) struct Opening {
     pub(super) connection: ConnectionId,
     pub(super) serial: u64,
     pub(super) asked: Time,
+    /// The sockets of both ends.
+    pub(super) sockets: Arc<Sockets>,
     /// For the end's socket.
     pub(super) _place: Place,
 }

@@ -3,6 +3,7 @@
 //! The layout is that of `struct tcp_info` in linux/tcp.h, which only ever grows at its end; an older kernel fills less of it.
 
 use std::io;
+use std::mem::offset_of;
 use std::os::fd::{AsFd, AsRawFd as _};
 
 use quell_units::Time;
@@ -15,6 +16,9 @@ const CLOSED: u8 = 7;
 
 /// TCPI_OPT_ECN: ECN of any kind was agreed on.
 const HAS_ECN: u8 = 8;
+
+/// The word of `counts` whose lower half is `tcpi_total_rto` (Linux 6.7).
+const TOTAL_RTO: usize = 6;
 
 /// The beginning of the kernel's structure, as far as `tcpi_received_ce_bytes` (Linux 6.18).
 #[repr(C)]
@@ -158,6 +162,28 @@ impl TcpInfo {
     }
 }
 
+/// What the kernel has sent again on a connection, the handshake included.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct SentAgain {
+    /// Segments: SYNs, or SYN-ACKs, among them.
+    pub(super) segments: u64,
+    /// Time-outs; `None` before Linux 6.7.
+    pub(super) timeouts: Option<u64>,
+}
+
+impl SentAgain {
+    /// Asks the kernel.
+    pub(super) fn of(socket: impl AsFd) -> io::Result<Self> {
+        let (raw, length) = Raw::read(socket)?;
+        let timeouts = u64::from(raw.counts[TOTAL_RTO] as u16);
+        let has_timeouts = length >= offset_of!(Raw, counts) + (TOTAL_RTO + 1) * size_of::<u32>();
+        Ok(Self {
+            segments: u64::from(raw.total_retrans),
+            timeouts: has_timeouts.then_some(timeouts),
+        })
+    }
+}
+
 /// Whether a connection is over for the kernel: both ends have finished and it has seen the last acknowledgement of its own data
 /// (it may be in TIME-WAIT, apart from its socket), or it has been reset.
 pub(super) fn is_closed(socket: impl AsFd) -> bool {
@@ -176,6 +202,11 @@ impl Raw {
     }
 
     fn of(socket: impl AsFd) -> io::Result<Self> {
+        Ok(Self::read(socket)?.0)
+    }
+
+    /// With the number of bytes that this kernel has filled.
+    fn read(socket: impl AsFd) -> io::Result<(Self, usize)> {
         let mut raw = Self::default();
         let mut length = size_of::<Self>() as libc::socklen_t;
         // SAFETY: the kernel writes at most `length` bytes into `raw`, whose every bit pattern is valid.
@@ -191,14 +222,13 @@ impl Raw {
         if answer != 0 {
             return Err(io::Error::last_os_error());
         }
-        Ok(raw)
+        Ok((raw, length as usize))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::mem::offset_of;
     use std::net::{TcpListener, TcpStream, UdpSocket};
 
     #[test]
@@ -212,6 +242,8 @@ mod tests {
         assert_eq!(offset_of!(Raw, delivery_rate), 160);
         assert_eq!(offset_of!(Raw, sndbuf_limited), 184);
         assert_eq!(offset_of!(Raw, delivered_ce), 196);
+        // `tcpi_total_rto` is the first half of the word before `tcpi_total_rto_time`, the last of these.
+        assert_eq!(offset_of!(Raw, counts) + 4 * TOTAL_RTO, 240);
         assert_eq!(offset_of!(Raw, accurate), 248);
     }
 
@@ -231,6 +263,8 @@ mod tests {
             retransmitted: 0,
         };
         assert_eq!(CongestionState::of(&client).unwrap(), state);
+        let nothing = SentAgain::of(&client).unwrap();
+        assert_eq!((nothing.segments, nothing.timeouts.unwrap_or(0)), (0, 0));
     }
 
     #[test]

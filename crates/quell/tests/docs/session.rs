@@ -14,8 +14,6 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use parquet::file::reader::{FileReader as _, SerializedFileReader};
-
 use crate::markdown::Page;
 use crate::not_run::not_run;
 
@@ -145,35 +143,6 @@ fn the_commands_of_tutorial_and_guides_work() {
         }
     }
     assert!(ran > 10, "only {ran} blocks of commands were run");
-}
-
-/// Also where the packages are missing that the script of the tutorial takes.
-#[test]
-fn the_plot_of_the_tutorial_reads_columns_that_exist() {
-    let root = crate::root();
-    let pages = crate::pages();
-    let page = pages.iter().find(|page| page.name == "docs/tutorial.md");
-    let page = page.unwrap();
-    let files = page.files();
-    let (_, script) = files.iter().find(|(name, _)| *name == "plot.py").unwrap();
-    let folder = Folder::new(page, &root, Path::new(&crate::command::program()));
-    let output = folder.shell(&root, "quell run FILE --out results/plot");
-    assert!(output.status.success());
-    let file = fs::File::open(folder.path().join("results/plot/queues.parquet")).unwrap();
-    let reader = SerializedFileReader::new(file).unwrap();
-    let columns = reader.metadata().file_metadata().schema_descr().columns();
-    let read: Vec<&str> = script
-        .split("row[\"")
-        .skip(1)
-        .filter_map(|rest| rest.split('"').next())
-        .collect();
-    assert!(read.len() > 2, "{read:?}");
-    for name in read {
-        assert!(
-            columns.iter().any(|column| column.name() == name),
-            "there is no column {name}"
-        );
-    }
 }
 
 #[test]

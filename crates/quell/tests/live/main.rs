@@ -31,6 +31,7 @@ mod recomputed;
 mod senders;
 mod starts;
 mod support;
+mod sweeps;
 #[path = "../common/tshark.rs"]
 mod tshark;
 mod values;

@@ -32,5 +32,6 @@ mod signals;
 mod stage;
 mod starts;
 mod streaming;
+mod sweeps;
 #[path = "../common/tshark.rs"]
 mod tshark;

@@ -4,11 +4,12 @@
 //! has; [`Running`] does the same in slices, with other observers beside the recorders. Nothing depends on the wall clock: the
 //! same scenario and seed give the same result, to the byte.
 
+mod amend;
 mod plan;
 
 use std::sync::atomic::AtomicBool;
 
-use quell_app::{Event, Report};
+use quell_app::{Recorded, Report};
 use quell_aqm::Observer;
 use quell_measure::{
     FlowId, FlowRecorder, GroupId, Histograms, LinkResults, Recorder, RunInfo, Summary, Timeline,
@@ -18,9 +19,11 @@ use quell_sim::Simulator;
 use quell_units::{Random, Time};
 
 use crate::Scenario;
+use crate::causes::SlowEvents;
 use crate::contract::{EventRow, Listener, Measurements, Row, Unwritten, Work};
 use crate::figures::{self, Stretch};
 use crate::lifetimes::{Lifetime, lifetimes};
+pub use amend::Room;
 pub use plan::receive_buffer;
 
 /// How often a run reports its progress.
@@ -61,7 +64,7 @@ impl Recording for Recorder {
 
 /// What [`run()`] simulates, for those who bring their own observers.
 pub fn simulation(scenario: &Scenario, seed: u64) -> Result<quell_sim::Config, SimError> {
-    plan::config(scenario, seed, &lifetimes(scenario, seed))
+    plan::config(scenario, seed, &lifetimes(scenario, seed), 0)
 }
 
 /// Runs `scenario` once with `seed`, until its end or soon after `stop` is set.
@@ -103,6 +106,7 @@ pub struct Running<O> {
     flows: FlowRecorder,
     /// By group, from, to.
     reports: Vec<(usize, Time, Time, Report)>,
+    slow: SlowEvents,
     /// When progress is reported next.
     next_report: Time,
     /// The last end of a segment.
@@ -118,14 +122,23 @@ impl<O: Observer<quell_sim::Packet> + Recording> Running<O> {
         seed: u64,
         observer: impl Fn(Recorder) -> O,
     ) -> Result<Self, SimError> {
+        Self::with_room(scenario, seed, &Room::default(), observer)
+    }
+
+    /// The same, prepared for changes by [`Running::amend`].
+    pub fn with_room(
+        scenario: &Scenario,
+        seed: u64,
+        room: &Room,
+        observer: impl Fn(Recorder) -> O,
+    ) -> Result<Self, SimError> {
         let timeline = figures::timeline(scenario);
-        let lifetimes = lifetimes(scenario, seed);
-        let config = plan::config(scenario, seed, &lifetimes)?;
+        let lifetimes = room.lifetimes(scenario, seed);
+        let config = plan::config(scenario, seed, &lifetimes, room.window)?;
+        let slow = SlowEvents::new(&timeline);
         let flows = figures::flow_recorder(scenario, &timeline, &lifetimes);
         let simulator = Simulator::new(config, |hop, direction| {
-            observer(figures::recorder::<quell_sim::Packet>(
-                scenario, &timeline, hop, direction,
-            ))
+            observer(figures::recorder(scenario, &timeline, hop, direction))
         });
         let simulator = simulator.map_err(|error| match error {
             quell_sim::Error::Change(error) => SimError::Failed(error.to_string()),
@@ -139,6 +152,7 @@ impl<O: Observer<quell_sim::Packet> + Recording> Running<O> {
             simulator,
             flows,
             reports: Vec::new(),
+            slow,
             next_report: slice(scenario),
             cut: Time::ZERO,
             ended: None,
@@ -157,10 +171,20 @@ impl<O: Observer<quell_sim::Packet> + Recording> Running<O> {
         stop: &AtomicBool,
         listener: &mut dyn Listener,
     ) -> Result<bool, SimError> {
+        self.advance_to(Time::MAX, stop, listener)
+    }
+
+    /// [`Running::advance`], but no further than `most`. Where slices end changes no result.
+    pub fn advance_to(
+        &mut self,
+        most: Time,
+        stop: &AtomicBool,
+        listener: &mut dyn Listener,
+    ) -> Result<bool, SimError> {
         let Some(due) = self.flows.next_round().filter(|_| self.ended.is_none()) else {
             return Ok(false);
         };
-        let until = due.min(self.next_report);
+        let until = due.min(self.next_report).min(most);
         let reached = self
             .simulator
             .run(until, stop)
@@ -178,6 +202,23 @@ impl<O: Observer<quell_sim::Packet> + Recording> Running<O> {
             self.hand_out(listener)?;
         }
         Ok(true)
+    }
+
+    /// The time that the simulation has reached.
+    pub fn now(&self) -> Time {
+        self.simulator.now()
+    }
+
+    /// Events of the simulation so far.
+    pub fn events(&self) -> u64 {
+        self.simulator.events()
+    }
+
+    /// Ends the run at the time that it has reached: [`Running::finish`] measures that much.
+    pub fn end_here(&mut self) {
+        if self.flows.next_round().is_some() {
+            self.ended.get_or_insert(self.simulator.now());
+        }
     }
 
     /// The end of the run: the scenario's, or where it was stopped.
@@ -238,7 +279,9 @@ impl<O: Observer<quell_sim::Packet> + Recording> Running<O> {
             listener.row(Row::Flow(row))?;
         }
         for (flow, event) in self.simulator.drain_events() {
-            listener.row(Row::Event(event_row(&self.lifetimes, flow, event)))?;
+            let row = event_row(&self.lifetimes, flow, event);
+            self.slow.note(&row);
+            listener.row(Row::Event(row))?;
         }
         Ok(())
     }
@@ -294,7 +337,7 @@ impl<O: Observer<quell_sim::Packet> + Recording> Running<O> {
                 report,
             })
             .collect();
-        figures::add_app_reports(scenario, &mut summary, &stretches);
+        figures::add_app_reports(scenario, &mut summary, &stretches, &self.slow);
         let mut warnings = Vec::new();
         figures::warn_if_unmeasured(&summary, &mut warnings);
         figures::warn_if_idle(scenario, &summary, &mut warnings);
@@ -337,11 +380,12 @@ fn slice(scenario: &Scenario) -> Time {
     (scenario.run.duration / REPORTS).max(Time::from_nanos(1))
 }
 
-fn event_row(lifetimes: &[Lifetime], flow: FlowId, event: Event) -> EventRow {
+fn event_row(lifetimes: &[Lifetime], flow: FlowId, recorded: Recorded) -> EventRow {
     EventRow {
         group: GroupId(lifetimes[flow.index()].group as u32),
         flow,
-        event,
+        event: recorded.event,
+        repairs: recorded.repairs,
     }
 }
 

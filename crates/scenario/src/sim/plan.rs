@@ -13,16 +13,18 @@ use crate::lifetimes::Lifetime;
 use crate::markers::markers;
 use crate::{ControlSpec, EcnSetting, Group, Scenario, Setting, in_flight, largest_window};
 
-/// The simulation of `scenario` with `seed`.
+/// The simulation of `scenario` with `seed`, with receive windows of at least `window` bytes.
 pub(super) fn config(
     scenario: &Scenario,
     seed: u64,
     lifetimes: &[Lifetime],
+    window: u64,
 ) -> Result<Config, SimError> {
+    let buffer = buffer(largest_window(in_flight(scenario)).max(window));
     let transports: Vec<TransportConfig> = scenario
         .groups
         .iter()
-        .map(|group| transport(group, scenario))
+        .map(|group| transport(group, scenario, buffer))
         .collect::<Result<_, _>>()?;
     let changed: Vec<AppChanges> = (0..scenario.groups.len())
         .map(|group| scenario.app_changes(group))
@@ -109,7 +111,11 @@ fn side(scenario: &Scenario, direction: Direction, seed: u64, component: &str) -
 /// The sizes of receive buffers (`tcp_rmem`) as the hosts of the other worlds have them: Linux's initial one, and four bytes of
 /// memory for each of the largest window.
 pub fn receive_buffer(scenario: &Scenario) -> ReceiveBuffer {
-    let most = largest_window(in_flight(scenario)).saturating_mul(4);
+    buffer(largest_window(in_flight(scenario)))
+}
+
+fn buffer(window: u64) -> ReceiveBuffer {
+    let most = window.saturating_mul(4);
     ReceiveBuffer {
         initial: Bytes::new(131_072),
         most: Bytes::new(most.min(i32::MAX as u64)),
@@ -140,7 +146,11 @@ pub(super) fn control(group: &Group) -> Option<GroupControl> {
     })
 }
 
-fn transport(group: &Group, scenario: &Scenario) -> Result<TransportConfig, SimError> {
+fn transport(
+    group: &Group,
+    scenario: &Scenario,
+    buffer: ReceiveBuffer,
+) -> Result<TransportConfig, SimError> {
     if group.app.transport() == Transport::Datagram {
         return Ok(TransportConfig::Datagrams(match group.ecn {
             EcnSetting::Off => Ecn::NotEct,
@@ -175,7 +185,7 @@ fn transport(group: &Group, scenario: &Scenario) -> Result<TransportConfig, SimE
     let receiver = ReceiverConfig {
         ect_scope: sender.ect_scope,
         mss,
-        buffer: Some(receive_buffer(scenario)),
+        buffer: Some(buffer),
         // As the hosts of the other worlds wake the readers of bulk data.
         reads: group.app.is_greedy().then_some(scenario.run.interval),
         ..ReceiverConfig::new(ecn)
@@ -193,7 +203,7 @@ fn transport(group: &Group, scenario: &Scenario) -> Result<TransportConfig, SimE
     Ok(TransportConfig::Session(Box::new([end.clone(), end])))
 }
 
-fn changes(change: &crate::TimedChange) -> Vec<(Time, LinkChange)> {
+pub(super) fn changes(change: &crate::TimedChange) -> Vec<(Time, LinkChange)> {
     let each = change.set.iter().filter_map(|setting| match setting {
         Setting::Rate(direction, rate) => Some(LinkChange::Rate {
             direction: *direction,

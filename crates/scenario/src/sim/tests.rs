@@ -277,7 +277,7 @@ fn hosts_of_tcp_senders_answer_a_little_late_and_those_of_datagrams_do_not() {
         ("0s", "10mbit", Time::ZERO),
     ] {
         let scenario = Scenario::parse(&text(rtt, rate)).unwrap();
-        let config = plan::config(&scenario, 1, &lifetimes(&scenario, 1)).unwrap();
+        let config = plan::config(&scenario, 1, &lifetimes(&scenario, 1), 0).unwrap();
         let expected = [vec![Time::ZERO; 2], vec![span, Time::ZERO]];
         assert_eq!(config.jitter.spans, expected, "{rtt} {rate}");
     }
@@ -290,7 +290,7 @@ fn the_timers_of_hosts_tick_in_phases_of_their_own() {
                 [[group]]\nname = \"tcp\"\ncount = 2\nrtt = \"20ms\"\napp = { kind = \"bulk\" }\n[run]\nduration = \"1s\"\n";
     let scenario = Scenario::parse(text).unwrap();
     let ticks = |seed| -> Vec<quell_tcp::Ticks> {
-        let config = plan::config(&scenario, seed, &lifetimes(&scenario, seed)).unwrap();
+        let config = plan::config(&scenario, seed, &lifetimes(&scenario, seed), 0).unwrap();
         let ends = config.flows.iter().map(|flow| match &flow.transport {
             quell_sim::TransportConfig::Stream(ends) => [ends.0.ticks, ends.1.ticks],
             other => panic!("{other:?}"),

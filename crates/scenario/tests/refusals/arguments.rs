@@ -210,6 +210,10 @@ fn a_guest_takes_the_options_that_its_kernel_has_and_one_setting_of_each() {
     let same = "group.voice.congestion-control={ name = \"prague\", rtt_transition = 500 }";
     assert_eq!(load(World::Virtual, &[]), "ok");
     assert_eq!(load(World::Virtual, &[same]), "ok");
+    // No real host has fq, so nothing need be set.
+    let without = "group.a.congestion-control={ name = \"prague\", fq = false }";
+    assert_eq!(load(World::Virtual, &[without]), "ok");
+    assert_eq!(load(World::Live, &[without]), "ok");
     for (world, argument, words) in [
         (
             World::Virtual,

@@ -1,6 +1,6 @@
 //! What is measured of a flow, and what its applications report.
 
-use quell_app::{App, Application as _, Event, Report};
+use quell_app::{App, Application as _, Recorded, Report};
 use quell_measure::FlowSample;
 use quell_tcp::SenderStats;
 use quell_units::{Bytes, Time};
@@ -51,10 +51,12 @@ impl Flow {
     }
 
     /// Adds a record of each event that its applications have begun and not ended.
-    pub(crate) fn unfinished(&self, records: &mut Vec<Event>) {
+    pub(crate) fn unfinished(&self, records: &mut Vec<Recorded>) {
         if self.is_up() {
-            self.sender_app.unfinished(records);
-            self.receiver_app.unfinished(records);
+            let mut events = Vec::new();
+            self.sender_app.unfinished(&mut events);
+            self.receiver_app.unfinished(&mut events);
+            records.extend(events.into_iter().map(super::recorded));
         }
     }
 

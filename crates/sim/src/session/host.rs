@@ -1,6 +1,8 @@
 //! What the hosts of a session tell their applications, and what they do for them.
 
-use quell_app::{Action, Application, ConnectionId, Data, Input, UNSENT};
+use quell_app::{
+    Action, Application, ConnectionId, Counted, Data, Event, Input, Recorded, Repairs, UNSENT,
+};
 use quell_aqm::Observer;
 use quell_units::Time;
 
@@ -55,7 +57,8 @@ impl<A: Application> Session<A> {
             side.phase = Phase::Gone;
         }
         world.set_timer(timer, side.tcp.next_timer().unwrap_or(Time::MAX));
-        if slots.is_over() {
+        // Most live on, which one of its ends is enough to know.
+        if !side.is_alive() && slots.is_over() {
             self.release(slot, world);
         }
     }
@@ -78,7 +81,7 @@ impl<A: Application> Session<A> {
                 asked,
             });
         }
-        loop {
+        while side.has_news() {
             let (count, input) = side.take_arrived(other, number, framed);
             if end == End::Receiver {
                 self.delivered += count;
@@ -92,6 +95,7 @@ impl<A: Application> Session<A> {
         let was_open = side.knows == Knows::Open;
         let input = side.take_change(number);
         if side.knows == Knows::End && input.is_some() {
+            self.leaving[end as usize] = Some(slot);
             self.free_number(slot, end);
             // A connection that its application never knew of is none.
             if !was_open && end != self.opener {
@@ -145,6 +149,13 @@ impl<A: Application> Session<A> {
         }
     }
 
+    /// An event of the application at `end`, with what TCP has repaired for it.
+    pub(super) fn recorded(&self, event: Event, end: End) -> Recorded {
+        let now = At { session: self, end }.of(event.carrier);
+        let repairs = self.notes[end as usize].repairs(&event, now);
+        Recorded { event, repairs }
+    }
+
     /// A connection is over at both ends.
     fn release<O>(&mut self, slot: u32, world: &mut World<'_, O>) {
         for end in End::BOTH {
@@ -154,6 +165,10 @@ impl<A: Application> Session<A> {
         let side = &self.slots[slot].sides[End::Sender as usize];
         if side.phase != Phase::Unborn {
             self.ended = side.tcp.sender().stats().following(&self.ended);
+        }
+        self.repaired = self.repaired.plus(self.slots[slot].repairs());
+        for leaving in &mut self.leaving {
+            leaving.take_if(|leaving| *leaving == slot);
         }
         self.slots.release(slot);
     }
@@ -169,7 +184,14 @@ impl<A: Application> Session<A> {
         self.apps[end as usize].poll(world.now, input, &mut actions);
         for action in actions.drain(..) {
             match action {
-                Action::Record(event) => world.network.events.push((self.flow, event)),
+                Action::Record(event) => {
+                    let recorded = self.recorded(event, end);
+                    world.network.events.push((self.flow, recorded));
+                }
+                Action::Note { note, carrier } => {
+                    let now = At { session: self, end }.of(carrier);
+                    self.notes[end as usize].put(note, now);
+                }
                 _ if self.is_stopped => {}
                 Action::WakeAt(at) => self.wishes[end as usize] = at,
                 Action::Open(number) => self.open(number, end, world),
@@ -273,5 +295,27 @@ impl<A: Application> Session<A> {
             self.slots[slot].sides[end as usize].wants_sent = true;
             self.work.push_back(slot);
         }
+    }
+}
+
+/// What one end asks for by the numbers that its application knows.
+struct At<'a, A> {
+    session: &'a Session<A>,
+    end: End,
+}
+
+impl<A: Application> Counted for At<'_, A> {
+    fn of_connection(&self, connection: ConnectionId) -> Option<Repairs> {
+        let slots = &self.session.slots;
+        // One that the application is being told the end of has no number any more.
+        let leaving = self.session.leaving[self.end as usize];
+        let leaving = leaving.filter(|slot| slots[*slot].number == connection);
+        let slot = slots.of_number(self.end, connection).or(leaving)?;
+        Some(slots[slot].repairs())
+    }
+    fn of_flow(&self) -> Repairs {
+        let slots = &self.session.slots;
+        let alive = slots.in_use().map(|slot| slots[slot].repairs());
+        alive.fold(self.session.repaired, Repairs::plus)
     }
 }

@@ -22,7 +22,7 @@ mod slots;
 
 use std::collections::VecDeque;
 
-use quell_app::{App, Application, ConnectionId, Event, Input, Report, Role};
+use quell_app::{App, Application, ConnectionId, Input, Notes, Recorded, Repairs, Report, Role};
 use quell_aqm::{Observer, Packet as _};
 use quell_measure::{Direction, FlowId, FlowSample};
 use quell_tcp::{Connection, Flags, ReceiverConfig, Segment, SenderConfig, SenderStats};
@@ -90,6 +90,12 @@ pub(crate) struct Session<A> {
     delivered: u64,
     /// Of the sender's ends that are over.
     ended: SenderStats,
+    /// What TCP repaired on connections that are over.
+    repaired: Repairs,
+    /// By end: what its application has had noted.
+    notes: [Notes; 2],
+    /// By end: the connection whose end its application was told last, until the slot is free.
+    leaving: [Option<u32>; 2],
 }
 
 impl Session<App> {
@@ -146,6 +152,9 @@ impl<A: Application> Session<A> {
             access: Access::new(config.access),
             delivered: 0,
             ended: SenderStats::default(),
+            repaired: Repairs::ZERO,
+            notes: Default::default(),
+            leaving: [None; 2],
         }
     }
 
@@ -349,10 +358,12 @@ impl<A: Application> Session<A> {
     }
 
     /// Adds a record of each event that its applications have begun and not ended.
-    pub(crate) fn unfinished(&self, records: &mut Vec<Event>) {
+    pub(crate) fn unfinished(&self, records: &mut Vec<Recorded>) {
         if self.is_up {
-            for app in &self.apps {
-                app.unfinished(records);
+            let mut events = Vec::new();
+            for (app, end) in self.apps.iter().zip(End::BOTH) {
+                app.unfinished(&mut events);
+                records.extend(events.drain(..).map(|event| self.recorded(event, end)));
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use quell_app::{Arrived, ConnectionId, Deframer, Input, Message, Piece};
+use quell_app::{Arrived, ConnectionId, Deframer, EndRepairs, Input, Message, Piece};
 use quell_tcp::{Connection, ReceiverConfig, SenderConfig};
 use quell_units::{Bytes, Random};
 
@@ -88,6 +88,21 @@ impl Side {
         self.phase = Phase::Live;
     }
 
+    /// What its TCP has repaired. All is zero before it sees the SYN.
+    pub(super) fn repairs(&self) -> EndRepairs {
+        if self.phase == Phase::Unborn {
+            return EndRepairs::ZERO;
+        }
+        let stats = self.tcp.sender().stats();
+        EndRepairs {
+            handshake: Some(self.tcp.handshake_retries()),
+            timeouts: Some(stats.rto_count),
+            recoveries: Some(stats.recoveries),
+            probes: Some(stats.probes),
+            retransmitted: Some(stats.retransmitted),
+        }
+    }
+
     /// Whether it lives and TCP is not done with it.
     pub(super) fn is_alive(&self) -> bool {
         self.phase == Phase::Live && !self.tcp.is_reset() && !self.tcp.is_over()
@@ -110,8 +125,14 @@ impl Side {
         self.knows == Knows::Nothing && self.tcp.is_established() && !self.tcp.is_reset()
     }
 
-    /// What has arrived since the application was told last, up to the next header; `other` is the other
-    /// end. Returns payload bytes, with those of a header that is not whole.
+    /// Whether the application is to be told of something that has arrived.
+    #[inline]
+    pub(super) fn has_news(&self) -> bool {
+        self.tcp.delivered() != self.told && self.knows == Knows::Open
+    }
+
+    /// What has arrived since the application was told last, which [is something](Self::has_news), up to the
+    /// next header; `other` is the other end. Returns payload bytes, with those of a header that is not whole.
     pub(super) fn take_arrived(
         &mut self,
         other: &mut Self,
@@ -119,9 +140,6 @@ impl Side {
         framed: bool,
     ) -> (u64, Option<Input>) {
         let all = self.tcp.delivered() - self.told;
-        if all == 0 || self.knows != Knows::Open {
-            return (0, None);
-        }
         let (count, input) = if framed {
             let mut left = Arrived::Count(all);
             let piece = self.deframer.next(&mut left, || other.headers.pop_front());

@@ -3,7 +3,7 @@
 
 use std::ops::{Index, IndexMut};
 
-use quell_app::ConnectionId;
+use quell_app::{ConnectionId, Repairs};
 use quell_units::Time;
 
 use super::Ends;
@@ -44,6 +44,14 @@ impl Slot {
         match end {
             End::Sender => (sender, receiver),
             End::Receiver => (receiver, sender),
+        }
+    }
+    /// What TCP has repaired at both ends.
+    pub(super) fn repairs(&self) -> Repairs {
+        let [sender, receiver] = &self.sides;
+        Repairs {
+            sender: sender.repairs(),
+            receiver: receiver.repairs(),
         }
     }
     /// Whether nothing of it is left to do.

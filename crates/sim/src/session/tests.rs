@@ -213,7 +213,7 @@ fn single_losses_cost_what_linux_needs_to_repair_them() {
 }
 
 /// The web's own items, with what they record: from the request for the connection to the end of the file.
-fn web_item_losing(packets: u64, numbers: &'static [u64]) -> (Time, [u64; 2]) {
+fn web_item_losing(packets: u64, numbers: &'static [u64]) -> (Time, [u64; 2], quell_app::Repairs) {
     let entry = quell_app::find("web").unwrap();
     let mut settings = quell_units::Settings::new(entry.parameters);
     let size = format!("{}B", packets * MSS);
@@ -234,16 +234,18 @@ fn web_item_losing(packets: u64, numbers: &'static [u64]) -> (Time, [u64; 2]) {
     bench.loses = losing(Direction::Forward, numbers);
     bench.run(Time::from_secs(300));
     let first = bench.records()[0];
-    let took = first.ended.unwrap() - first.started;
+    let took = first.event.ended.unwrap() - first.event.started;
     let slower = |least| u64::from(took >= least);
-    (took, [slower(MS(200)), slower(Time::from_secs(1))])
+    let slower = [slower(MS(200)), slower(Time::from_secs(1))];
+    (took, slower, first.repairs)
 }
 
 #[test]
 fn items_of_the_web_take_longer_by_what_their_losses_cost() {
     // The server's packets are the SYN-ACK, the data, and the FIN on its own unless it had to wait. Added
     // times in ms, with R = 7 ms: what was lost, the packets of the item, its packets that are lost.
-    for (lost, packets, numbers, from, to, slower) in [
+    use quell_app::Cause;
+    for (lost, packets, numbers, from, to, slower, cause) in [
         (
             "the SYN-ACK: the client's SYN timer",
             5,
@@ -251,20 +253,66 @@ fn items_of_the_web_take_longer_by_what_their_losses_cost() {
             993.0,
             1_007.0,
             [1, 1],
+            Cause::Handshake,
         ),
-        ("and its repetition", 5, &[1, 2], 1_993.0, 2_007.0, [1, 1]),
+        (
+            "and its repetition",
+            5,
+            &[1, 2],
+            1_993.0,
+            2_007.0,
+            [1, 1],
+            Cause::Handshake,
+        ),
         // 2 SRTT + 200 ms, or the time-out of SRTT + 200 ms if that is sooner.
-        ("the last packet alone", 5, &[7], 200.0, 216.0, [1, 0]),
+        (
+            "the last packet alone",
+            5,
+            &[7],
+            200.0,
+            216.0,
+            [1, 0],
+            Cause::Probe,
+        ),
         // A probe after 2 SRTT and two ticks.
-        ("the last two", 5, &[6, 7], 14.0, 40.0, [0, 0]),
+        ("the last two", 5, &[6, 7], 14.0, 40.0, [0, 0], Cause::Probe),
         // Fast recovery: about 1.25 R.
-        ("the second of nine", 9, &[3], 5.0, 12.0, [0, 0]),
+        (
+            "the second of nine",
+            9,
+            &[3],
+            5.0,
+            12.0,
+            [0, 0],
+            Cause::Recovery,
+        ),
     ] {
         let millis = |numbers| web_item_losing(packets, numbers).0.as_nanos() as f64 / 1e6;
         let added = millis(numbers) - millis(&[]);
         println!("{lost}: + {added:.3} ms");
         assert!((from..to).contains(&added), "{lost}: {added}");
-        assert_eq!(web_item_losing(packets, numbers).1, slower, "{lost}");
+        let (_, was_slower, repairs) = web_item_losing(packets, numbers);
+        assert_eq!(was_slower, slower, "{lost}");
+        println!("{lost}: {repairs:?}");
+        assert_eq!(repairs.cause(), Some(cause), "{lost}");
+        let (server, user) = (repairs.sender, repairs.receiver);
+        let lost_answers = numbers.iter().filter(|number| **number <= 2).count() as u64;
+        assert_eq!(user.handshake, Some(lost_answers), "{lost}");
+        if cause != Cause::Handshake {
+            let count = numbers.len() as u64;
+            assert_eq!(
+                (server.handshake, server.retransmitted),
+                (Some(0), Some(count))
+            );
+        }
+        let nothing = [
+            user.timeouts,
+            user.probes,
+            user.recoveries,
+            user.retransmitted,
+        ];
+        assert_eq!(nothing, [Some(0); 4], "the request is the SYN");
+        assert_eq!(web_item_losing(packets, &[]).2, quell_app::Repairs::ZERO);
     }
 }
 

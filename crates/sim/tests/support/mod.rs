@@ -156,7 +156,7 @@ pub(crate) fn bulk(group: u32, control: &str, ecn: Option<Codepoint>, start: Tim
         .expect("no options");
     let mut sender = SenderConfig::new(control);
     if ecn.is_some() {
-        sender.ecn = control.ecn(ecn);
+        sender.ecn = sender.congestion_control.ecn(ecn);
     }
     let receiver = ReceiverConfig::new(sender.ecn);
     FlowConfig {

@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::{names, project, sources};
 
 /// The crates whose modules are layered.
-const LAYERED: [&str; 17] = [
+const LAYERED: [&str; 18] = [
     "app", "aqm", "aqm-c", "confine", "hosts", "kernel", "lab", "link", "measure", "quell",
-    "replay", "results", "scenario", "sim", "tcp", "units", "validate",
+    "replay", "results", "scenario", "serve", "sim", "tcp", "units", "validate",
 ];
 
 /// What a source names outside its tests, which may look at everything.

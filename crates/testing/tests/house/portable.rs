@@ -44,7 +44,9 @@ fn portable_crates_name_no_file_socket_thread_or_clock() {
     let crates = crates();
     assert_eq!(
         crates,
-        ["units", "aqm", "measure", "tcp", "app", "sim", "scenario"]
+        [
+            "units", "aqm", "measure", "tcp", "app", "sim", "scenario", "watch", "wasm"
+        ]
     );
     let mut found = Vec::new();
     for name in crates {

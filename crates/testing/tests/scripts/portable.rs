@@ -76,12 +76,12 @@ fn else_from_the_package_that_is_pinned_and_no_other() {
         "apt-helper",
         "url=${@: -2:1} file=${@: -1}; url=${url#http://}; cp \"$ARCHIVES/${url%%/*}/${url##*/}\" \"$file\"",
     );
-    let text = place.read("scripts/portable");
+    let text = place.read("scripts/wasm-library");
     let line = |key: &str| text.lines().find(|line| line.starts_with(key)).unwrap();
     let pinned = text.replace(line("PACKAGE="), "PACKAGE=pool/rust-src_1.95.0.deb");
 
     // What the archive has is not what is pinned.
-    place.write("scripts/portable", &pinned);
+    place.write("scripts/wasm-library", &pinned);
     let (passed, said) = run(&place);
     assert!(passed, "{said}");
     let lines = place.read("target/setup/not-run-check");
@@ -92,7 +92,7 @@ fn else_from_the_package_that_is_pinned_and_no_other() {
     assert_eq!(place.record(), "");
 
     place.write(
-        "scripts/portable",
+        "scripts/wasm-library",
         &pinned.replace(line("HASH="), &format!("HASH={hash}")),
     );
     let (passed, said) = run(&place);

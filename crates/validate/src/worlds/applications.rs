@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use crate::document::{Explanations, digits};
-use crate::sheet::Sheet;
+use crate::sheet::{self, Sheet};
 use crate::worlds::case::{Base, Case};
 use crate::worlds::figures::{APP_FIGURES, Difference, Figure};
 use crate::worlds::night::{self, PointRuns};
@@ -15,21 +15,49 @@ const FILE: Base = (
     include_str!("../../../../scenarios/validation/applications.toml"),
 );
 
-/// An application, as a setting of its group.
-const APPLICATIONS: &[(&str, &str)] = &[
-    (
+/// What is felt.
+#[derive(Debug, PartialEq, Eq)]
+struct Application {
+    name: &'static str,
+    /// A setting of its group.
+    app: &'static str,
+    /// The ECN field of its datagrams, where it is not the default.
+    ecn: Option<&'static str>,
+    /// The queues that it meets.
+    queues: &'static [&'static str],
+}
+
+const fn application(name: &'static str, app: &'static str) -> Application {
+    Application {
+        name,
+        app,
+        ecn: None,
+        queues: &["fifo", "pie", "fq_codel", "dualpi2"],
+    }
+}
+
+static APPLICATIONS: &[Application] = &[
+    application(
         "items",
         r#"{ kind = "web", preset = "l4s-demo", rate = 20 }"#,
     ),
-    (
+    application(
         "pages",
         r#"{ kind = "web", preset = "median-2024", reading = "500ms" }"#,
     ),
-    ("has", r#"{ kind = "has", preset = "4k" }"#),
-    ("panorama", r#"{ kind = "panorama" }"#),
-    ("rtc", r#"{ kind = "rtc", preset = "video-call" }"#),
-    ("voice", r#"{ kind = "voice" }"#),
-    ("game", r#"{ kind = "game" }"#),
+    application("has", r#"{ kind = "has", preset = "4k" }"#),
+    application("panorama", r#"{ kind = "panorama" }"#),
+    application("rtc", r#"{ kind = "rtc", preset = "video-call" }"#),
+    Application {
+        ecn: Some("ect1"),
+        queues: &["fifo", "dualpi2"],
+        ..application(
+            "scream",
+            r#"{ kind = "rtc", fps = 50, rate = "20mbit", control = "scream" }"#,
+        )
+    },
+    application("voice", r#"{ kind = "voice" }"#),
+    application("game", r#"{ kind = "game" }"#),
 ];
 /// Queues, with the settings of each.
 const QUEUES: [(&str, &[&str]); 4] = [
@@ -45,25 +73,30 @@ const RATE_MBPS: u32 = 20;
 /// One point: an application behind a queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Point {
-    application: (&'static str, &'static str),
+    application: &'static Application,
     queue: (&'static str, &'static [&'static str]),
 }
 
 /// Every point.
 pub(crate) fn points() -> Vec<Point> {
-    let of = |application| QUEUES.map(move |queue| Point { application, queue });
-    APPLICATIONS.iter().copied().flat_map(of).collect()
+    let of = |application: &'static Application| {
+        let met = move |queue: &(&str, _)| application.queues.contains(&queue.0);
+        let queues = QUEUES.into_iter().filter(met);
+        queues.map(move |queue| Point { application, queue })
+    };
+    APPLICATIONS.iter().flat_map(of).collect()
 }
 
 impl Point {
     /// Of its application and its queue.
     pub(crate) fn names(&self) -> [&'static str; 2] {
-        [self.application.0, self.queue.0]
+        [self.application.name, self.queue.0]
     }
 
     /// What is compared.
     pub(crate) fn case(&self) -> Case {
-        let ((name, app), (queue, settings)) = (self.application, self.queue);
+        let Application { name, app, ecn, .. } = self.application;
+        let (queue, settings) = self.queue;
         let [warmup, duration] = SECONDS;
         let mut all = vec![
             format!("group.test.app={app}"),
@@ -72,6 +105,7 @@ impl Point {
             format!("run.warmup={warmup}s"),
             format!("run.duration={duration}s"),
         ];
+        all.extend(ecn.map(|ecn| format!("group.test.ecn={ecn}")));
         all.extend(settings.iter().map(|setting| (*setting).to_owned()));
         Case {
             id: format!("{name}-{queue}"),
@@ -100,7 +134,7 @@ pub(crate) fn summary(measured: &[(Point, PointRuns)], arguments: &Arguments) ->
         runs += of_point.runs();
         let index = APPLICATIONS
             .iter()
-            .position(|application| *application == point.application);
+            .position(|application| application == point.application);
         let of_application = shares.entry(index.unwrap_or_default()).or_default();
         for one in &differences {
             let [held, all] = &mut of_application[usize::from(!is_felt(one))];
@@ -120,7 +154,7 @@ pub(crate) fn summary(measured: &[(Point, PointRuns)], arguments: &Arguments) ->
     );
     let of = |[inside, all]: [usize; 2]| format!("{inside} of {all}");
     for (index, [felt, link]) in shares {
-        let name = APPLICATIONS[index].0;
+        let name = APPLICATIONS[index].name;
         let _ = writeln!(text, "| {name} | {} | {} |", of(felt), of(link));
     }
     text.push('\n');
@@ -138,7 +172,7 @@ fn felt(measured: &[(Point, PointRuns)]) -> String {
     text.push('\n');
     for application in APPLICATIONS {
         let of_queue = |(queue, _): (&str, _)| {
-            let is_it = |point: &Point| point.names() == [application.0, queue];
+            let is_it = |point: &Point| point.names() == [application.name, queue];
             let found = measured.iter().find(|(point, _)| is_it(point));
             found.map_or(Vec::new(), |(_, runs)| runs.differences())
         };
@@ -150,7 +184,12 @@ fn felt(measured: &[(Point, PointRuns)]) -> String {
             });
             if cells.iter().any(|cell| cell != "–") {
                 let cells = cells.join(" | ");
-                let _ = writeln!(text, "| {} | {} | {cells} |", application.0, figure.title());
+                let _ = writeln!(
+                    text,
+                    "| {} | {} | {cells} |",
+                    application.name,
+                    figure.title()
+                );
             }
         }
     }
@@ -188,9 +227,35 @@ pub(crate) fn part(
     text
 }
 
+/// Every point: those of `measured`, and the others as `sheet` has them. Its figures are rounded.
+pub(crate) fn with_kept(
+    measured: Vec<(Point, PointRuns)>,
+    sheet: &str,
+) -> Result<Vec<(Point, PointRuns)>, String> {
+    let mut kept: BTreeMap<String, Vec<Vec<String>>> = BTreeMap::new();
+    for row in sheet::rows(sheet).into_iter().skip(1) {
+        if let Some(id) = row.first() {
+            kept.entry(id.clone()).or_default().push(row);
+        }
+    }
+    let mut measured = measured.into_iter().peekable();
+    let point = |point: Point| {
+        if let Some(found) = measured.next_if(|(next, _)| *next == point) {
+            return Ok(found);
+        }
+        let id = point.case().id;
+        let rows = kept.get(&id).ok_or(format!("{SHEET} lacks {id}"))?;
+        Ok((point, night::read(rows)?))
+    };
+    points().into_iter().map(point).collect()
+}
+
+/// The name of the sheet.
+pub(crate) const SHEET: &str = "applications.csv";
+
 /// Each figure of each point.
 pub(crate) fn sheet(measured: &[(Point, PointRuns)]) -> Sheet {
-    let mut sheet = night::sheet_of("applications.csv", &["point", "seeds"]);
+    let mut sheet = night::sheet_of(SHEET, &["point", "seeds"]);
     for (point, of_point) in measured {
         for (id, one) in night::named(&point.case(), of_point) {
             let point = vec![id, of_point.runs().to_string()];
@@ -215,11 +280,52 @@ mod tests {
     fn every_application_meets_every_queue_and_each_point_is_a_scenario() {
         let points = points();
         let ids: BTreeSet<String> = points.iter().map(|point| point.case().id).collect();
-        assert_eq!(ids.len(), APPLICATIONS.len() * QUEUES.len());
+        let met = APPLICATIONS
+            .iter()
+            .map(|application| application.queues.len());
+        assert_eq!(ids.len(), met.sum::<usize>());
+        let names = QUEUES.map(|(name, _)| name);
+        let mut queues = APPLICATIONS
+            .iter()
+            .flat_map(|application| application.queues);
+        assert!(queues.all(|queue| names.contains(queue)));
         for point in points {
             let scenario = point.case().scenario(World::Virtual, 1);
             scenario.expect("a scenario");
         }
+    }
+
+    #[test]
+    fn points_that_were_not_asked_for_are_those_of_the_sheet() {
+        let rows = points().into_iter().skip(1).map(|point| {
+            let id = point.case().id;
+            format!(
+                "{id},5,\"test, Mbit/s\",1.39,0.06,1.40,0.05,\n{id},5,rate ratio,1.00,,2.00,0.01,virtual\n"
+            )
+        });
+        let sheet = format!(
+            "point,seeds,figure,sim,sim_error,virtual,virtual_error,missed\n{}",
+            rows.collect::<String>()
+        );
+        let first = || vec![(points()[0], PointRuns::default())];
+        let all = with_kept(first(), &sheet).expect("points");
+        assert_eq!(all.len(), points().len());
+        assert!(all[0].1.differences().is_empty());
+        assert_eq!(all[1].1.runs(), 5);
+        let [goodput, ratio] = all[1].1.differences()[..] else {
+            panic!("two figures");
+        };
+        assert_eq!(goodput.figure, Figure::TestGoodput);
+        assert_eq!(goodput.sim.standard_error, Some(0.06));
+        assert!(goodput.holds() && !ratio.holds());
+        assert_eq!(ratio.sim.standard_error, None);
+        // Written again they are what they were.
+        let again = super::sheet(&all);
+        assert_eq!(again.text(), sheet);
+        // A verdict that the rounded figures do not give, and a point that is missing.
+        let other = sheet.replace("0.05,\n", "0.05,virtual\n");
+        assert!(with_kept(first(), &other).is_err());
+        assert!(with_kept(Vec::new(), &sheet).is_err());
     }
 
     #[test]

@@ -52,6 +52,14 @@ pub(crate) struct Point {
     pub(crate) is_held_back: bool,
 }
 
+/// A control whose model has hosts as those of the guest: without `fq`.
+fn as_at_the_guest(control: &str) -> &str {
+    match control {
+        "prague" => "{ name = \"prague\", fq = false }",
+        plain => plain,
+    }
+}
+
 /// Every point, those that are held back last.
 pub(crate) fn points() -> Vec<Point> {
     let mut all = Vec::new();
@@ -95,7 +103,7 @@ impl Point {
         let mut settings = vec![
             format!("link.rate={rate_mbps}mbit"),
             format!("link.queue.kind={kind}"),
-            format!("group.test.congestion-control={control}"),
+            format!("group.test.congestion-control={}", as_at_the_guest(control)),
             format!("group.test.rtt={rtt_ms}ms"),
             format!("run.warmup={warmup}s"),
             format!("run.duration={duration}s"),
@@ -122,6 +130,12 @@ impl Point {
             settings,
             rate_mbps,
         }
+    }
+
+    /// Its control, and its set.
+    pub(crate) fn kind(&self) -> String {
+        let set = ["alone", "beside CUBIC", "held back"][self.set()];
+        format!("{}, {set}", self.control)
     }
 
     fn set(&self) -> usize {

@@ -71,10 +71,20 @@ pub(crate) fn measure(
     Ok(all)
 }
 
+/// The head of the part.
+const HEAD: &str = "### Beside the live world\n\n";
+
+/// The part as it stands in a document, behind the rest of what `name` wrote.
+pub(crate) fn written(document: &str, name: &str) -> Option<String> {
+    let (_, rest) = document.split_once(&format!("<!-- begin: written by {name} -->"))?;
+    let (old, _) = rest.split_once(&format!("\n<!-- end: written by {name} -->"))?;
+    Some(old[old.find(HEAD)?..].to_owned())
+}
+
 /// A row for each figure that is felt.
 pub(crate) fn part(all: &[(Case, &PointRuns, LiveRuns)], kernel: &str) -> String {
     let made = || all.iter().flat_map(|(.., live)| &live.runs);
-    let mut text = String::from("### Beside the live world\n\n");
+    let mut text = String::from(HEAD);
     if made().count() == 0 {
         let why = all.iter().find_map(|(.., live)| live.not_run.as_deref());
         let _ = writeln!(text, "Not run: {}.\n", why.unwrap_or("not asked for"));

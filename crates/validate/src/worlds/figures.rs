@@ -165,6 +165,22 @@ impl Figure {
         }
     }
 
+    /// Whether it counts what may not happen at all.
+    pub fn counts_events(self) -> bool {
+        match self {
+            Self::Marks | Self::Drops => true,
+            Self::App(figure) => figure.name == "stalls",
+            _ => false,
+        }
+    }
+
+    /// The figure of a column.
+    pub fn named(title: &str) -> Option<Self> {
+        let of_apps = APP_FIGURES.iter().map(Self::App);
+        let mut all = Self::ALL.into_iter().chain(of_apps);
+        all.find(|figure| figure.title() == title)
+    }
+
     /// How far the simulator may be from a reference of value `value`, standard errors apart; `None` where nothing is asked.
     pub fn bound(self, reference: Reference, value: f64) -> Option<f64> {
         let relative = |share: f64| share * value.abs();

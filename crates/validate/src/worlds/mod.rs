@@ -1,14 +1,16 @@
-//! `make validate` and `make validate-grid`: the same scenarios in several worlds, and the tables in `docs/evidence/validation.md`.
+//! `make validate` and its like: the same scenarios in several worlds, and the tables in `docs/evidence/validation.md`.
 //!
 //! ```text
-//! cargo run --release -p quell-validate --features bpf-cc --bin validate -- [--grid | --controls | --applications] [--quick] [--help]
+//! cargo run --release -p quell-validate --features bpf-cc --bin validate -- [--grid | --controls | --applications | --recorded] [--quick] [--help]
 //! ```
 //!
 //! Without either: simulator, virtual and live world. With `--grid`: simulator and virtual world, at many more kinds of queues. With
-//! `--controls`: the newer controls at those queues, in the same two. With `--applications`: what a person feels, in the same two, and at a few points live.
+//! `--controls`: the newer controls at those queues, in the same two. With `--applications`: what a person feels, in the same two, and at a few points live. With
+//! `--recorded`: the simulator alone, at the points of all of them, beside what they recorded of Linux.
 //! Each finished run is kept under `target/validate` and not repeated: a comparison that was stopped goes on where it was.
 //! Simulations are made again when the program has changed, virtual runs when what runs inside the guest has.
 
+mod anew;
 mod applications;
 pub mod case;
 mod controls;
@@ -21,6 +23,7 @@ mod live;
 mod misses;
 mod night;
 mod point;
+mod recorded;
 mod simulated;
 mod store;
 mod three;
@@ -54,12 +57,21 @@ pub(crate) struct Arguments {
     /// The simulator against the virtual world, with applications behind four queues; a few of them live as well
     #[arg(long, conflicts_with_all = ["grid", "controls"])]
     applications: bool,
+    /// The simulator alone, at the points of every comparison, beside the figures of Linux that they recorded; `jobs` at once
+    #[arg(long, conflicts_with_all = ["grid", "controls", "applications", "quick"])]
+    recorded: bool,
     /// A quarter of the points, with two seeds; writes no document
     #[arg(long)]
     quick: bool,
     /// Only points whose name contains one of these, such as fifo-cubic-10mbit,pie; writes no document
     #[arg(long, value_delimiter = ',')]
     points: Vec<String>,
+    /// With --applications and --points: the other points stay as the sheet beside the document has them, and both are written
+    #[arg(long, requires_all = ["applications", "points"])]
+    keep: bool,
+    /// With --recorded and --points: so many simulations of each point, at least two, however many runs Linux had
+    #[arg(long, requires_all = ["recorded", "points"], value_parser = clap::value_parser!(u64).range(2..))]
+    many: Option<u64>,
     /// Runs of each point in each world, with these seeds from 1 on: they set when flows start
     #[arg(long, default_value_t = 5)]
     seeds: u64,
@@ -121,11 +133,16 @@ pub fn main() -> ExitCode {
 
 fn compare(arguments: &mut Arguments) -> Result<(), Box<dyn std::error::Error>> {
     // While there is one thread only.
-    let unprepared = match arguments.grid || arguments.controls || arguments.no_live {
+    let has_no_live =
+        arguments.grid || arguments.controls || arguments.recorded || arguments.no_live;
+    let unprepared = match has_no_live {
         true => None,
         false => quell_lab::live::prepare().err(),
     };
     let stop = crate::stop_at_ctrl_c()?;
+    if arguments.recorded {
+        return simulated_anew(arguments, &stop);
+    }
     let kernels = Kernels::open().and_then(|kernels| kernels.find(arguments.kernel.as_deref()));
     let kernel = kernels.as_ref().ok();
     arguments.guest_version = kernel
@@ -233,26 +250,54 @@ fn felt(
     let measured = night::measure(cases, arguments, store, stop)?;
     print(&night::differences(&measured));
     let runs = measured.into_iter().map(|(_, runs)| runs);
-    let measured: Vec<_> = points.into_iter().zip(runs).collect();
+    let mut measured: Vec<_> = points.into_iter().zip(runs).collect();
+    let name = "make validate-applications";
+    let mut before = None;
+    if arguments.keep {
+        let sheet = Sheet::place(&arguments.document, applications::SHEET);
+        measured = applications::with_kept(measured, &fs::read_to_string(sheet)?)?;
+        let document = fs::read_to_string(&arguments.document)?;
+        before = Some(felt_live::written(&document, name).ok_or("no live part to keep")?);
+    }
     println!("{}", applications::summary(&measured, arguments));
     let compared = measured
         .iter()
         .filter(|(point, _)| felt_live::is_compared(point));
     let cases: Vec<Case> = compared.clone().map(|(point, _)| point.case()).collect();
-    let live = felt_live::measure(&cases, arguments, store, unprepared, stop)?;
+    let live = match before {
+        Some(_) => Vec::new(),
+        None => felt_live::measure(&cases, arguments, store, unprepared, stop)?,
+    };
     let beside = cases.into_iter().zip(compared).zip(live);
     let beside: Vec<_> = beside
         .map(|((case, (_, runs)), live)| (case, runs, live))
         .collect();
-    let live = felt_live::part(&beside, store.kernel());
+    let live = before.unwrap_or_else(|| felt_live::part(&beside, store.kernel()));
     println!("{live}");
-    let name = "make validate-applications";
     write(
         arguments,
         stop,
         name,
         &applications::sheet(&measured),
         |explanations| applications::part(&measured, &live, arguments, explanations),
+    )
+}
+
+fn simulated_anew(
+    arguments: &Arguments,
+    stop: &AtomicBool,
+) -> Result<(), Box<dyn std::error::Error>> {
+    let store = Store::open(&arguments.kept, None, false)?;
+    let measured = anew::measure(arguments, &store, stop)?;
+    print(&anew::differences(&measured));
+    println!("{}", anew::summary(&measured));
+    let sheet = anew::sheet(&measured);
+    write(
+        arguments,
+        stop,
+        "make validate-sim",
+        &sheet,
+        |explanations| anew::part(&measured, explanations),
     )
 }
 
@@ -295,7 +340,7 @@ fn write(
 ) -> Result<(), Box<dyn std::error::Error>> {
     let path = &arguments.document;
     let old = fs::read_to_string(path)?;
-    let is_whole = !arguments.quick && arguments.points.is_empty();
+    let is_whole = !arguments.quick && (arguments.points.is_empty() || arguments.keep);
     if !is_whole || stop.load(Ordering::Relaxed) {
         println!("the document stays as it is: not every point was run");
         return Ok(());

@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use quell_lab::World;
-use quell_measure::Summary;
+use quell_measure::{Estimate, Summary};
 
 use crate::document::Explanations;
 use crate::sheet::{self, Sheet};
@@ -27,16 +27,24 @@ pub(crate) struct PointRuns {
     pub(crate) sim: Vec<Summary>,
     pub(crate) guest: Vec<Summary>,
     not_run: Option<String>,
+    /// Instead of runs, how many there were and what they gave.
+    read: Option<(usize, Vec<Difference>)>,
 }
 
 impl PointRuns {
     pub(crate) fn differences(&self) -> Vec<Difference> {
+        if let Some((_, differences)) = &self.read {
+            return differences.clone();
+        }
         Difference::all(Reference::Virtual, &self.sim, &self.guest)
     }
 
     /// Virtual runs that were made.
     pub(crate) fn runs(&self) -> usize {
-        self.guest.len()
+        match &self.read {
+            Some((runs, _)) => *runs,
+            None => self.guest.len(),
+        }
     }
 
     /// Chance decides whether a bound holds.
@@ -242,6 +250,46 @@ pub(crate) fn cells(one: &Difference) -> Vec<String> {
     let missed = if one.holds() { "" } else { "virtual" };
     let title = one.figure.title().to_owned();
     vec![title, sim, sim_error, guest, guest_error, missed.to_owned()]
+}
+
+/// A point from its rows in a sheet with the columns "point" and "seeds".
+pub(crate) fn read(rows: &[Vec<String>]) -> Result<PointRuns, String> {
+    let mut point = (0, Vec::new());
+    for row in rows {
+        let one = read_row(row).ok_or(format!("not a row of a sheet: {row:?}"))?;
+        let (runs, difference, is_missed) = one;
+        if difference.holds() == is_missed {
+            return Err(format!("rounded too far, so run it again: {row:?}"));
+        }
+        point.0 = runs;
+        point.1.push(difference);
+    }
+    Ok(PointRuns {
+        read: Some(point),
+        ..PointRuns::default()
+    })
+}
+
+fn read_row(row: &[String]) -> Option<(usize, Difference, bool)> {
+    let [_, seeds, figure, sim, sim_error, guest, guest_error, missed] = row else {
+        return None;
+    };
+    let runs = seeds.parse().ok()?;
+    let estimate = |mean: &str, error: &str| {
+        let standard_error = (!error.is_empty()).then(|| error.parse()).transpose();
+        Some(Estimate {
+            mean: mean.parse().ok()?,
+            standard_error: standard_error.ok()?,
+            n: runs,
+        })
+    };
+    let difference = Difference {
+        figure: Figure::named(figure)?,
+        reference: Reference::Virtual,
+        sim: estimate(sim, sim_error)?,
+        other: estimate(guest, guest_error)?,
+    };
+    Some((runs, difference, !missed.is_empty()))
 }
 
 /// Each figure of each point of the grid, in both worlds.

@@ -7,7 +7,7 @@ use super::player::{Arrival, Next, Player};
 use super::report::HasReport;
 use super::variation::Variation;
 use crate::exchange::{Incoming, REQUEST, RESPONSE, Tls};
-use crate::{Action, ConnectionId, Data, Event, Input, Message, Outcome};
+use crate::{Action, Carrier, ConnectionId, Data, Event, Input, Message, Outcome};
 
 /// The connection of the video.
 const VIDEO: ConnectionId = ConnectionId(0);
@@ -217,6 +217,10 @@ impl Client {
         self.factor = Some((segment, factor));
         let scaled = (u128::from(self.levels[quality]) * u128::from(factor)) >> FACTOR_BITS;
         let size = u64::try_from(scaled).unwrap_or(u64::MAX).clamp(1, 1 << 40);
+        actions.push(Action::Note {
+            note: 0,
+            carrier: Carrier::Connection(VIDEO),
+        });
         self.send(VIDEO, segment, size, actions);
         self.player.asked(now, size);
         self.asked = Some(Asked {
@@ -338,5 +342,9 @@ fn event(asked: &Asked, outcome: Outcome, ended: Option<Time>) -> Event {
         size: asked.size,
         outcome,
         value: asked.quality as u64,
+        // It is asked for when its request can leave.
+        wait: Some(Time::ZERO),
+        carrier: Carrier::Connection(VIDEO),
+        note: Some(0),
     }
 }

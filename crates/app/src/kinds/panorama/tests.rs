@@ -85,6 +85,7 @@ impl Pipe {
                 }
                 Action::WakeAt(at) => self.wakes[1] = at,
                 Action::Record(event) => self.events.push(event),
+                Action::Note { .. } => {}
                 other => panic!("{other:?}"),
             }
         }

@@ -11,7 +11,7 @@ use crate::video::prague::Echo;
 use crate::video::report::VideoReport;
 use crate::video::scream::reports::{REPORT, Report, Reports};
 use crate::video::viewer::{Seen, Viewer};
-use crate::{Action, Application, Input, Outcome};
+use crate::{Action, Application, Carrier, Input, Outcome};
 
 /// More frames of which a part has arrived than this, and the oldest is lost.
 const ARRIVING: usize = 8;
@@ -61,7 +61,7 @@ impl Client {
                 Control::Scream => Answers::Reports(Box::default()),
             },
             inputs: Inputs::new(rtc.acting, input),
-            viewer: Viewer::new(rtc.viewing, display),
+            viewer: Viewer::new(rtc.viewing, Carrier::Nothing, display),
             arriving: VecDeque::with_capacity(ARRIVING + 1),
             skipped: 0,
         }
@@ -167,6 +167,7 @@ impl Client {
                 first: arriving.first,
                 last: now,
                 size: arriving.bytes,
+                wait: None,
             };
             self.viewer.see(seen, &mut self.inputs, actions);
         }

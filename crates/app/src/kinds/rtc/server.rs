@@ -77,7 +77,8 @@ impl Server {
             }
             Control::Scream => {
                 let rates = (LEAST_RATE, rtc.rate.as_bps());
-                Gate::Scream(Box::new(Scream::new(rtc.payload(), rates, Time::ZERO)))
+                let scream = Scream::new(rtc.payload(), rates, Time::ZERO);
+                Gate::Scream(Box::new(scream.of(rtc.law)))
             }
         };
         Self {

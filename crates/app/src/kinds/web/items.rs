@@ -14,7 +14,10 @@ use crate::course::Course;
 use crate::exchange::{Incoming, LAST_REQUEST, REQUEST, RESPONSE};
 use crate::exponential::minus_ln;
 use crate::laws::NumberedSizes;
-use crate::{Action, ConnectionId, Data, Event, Input, Message, Outcome};
+use crate::{Action, Carrier, ConnectionId, Data, Event, Input, Message, Outcome};
+
+/// The connection that carries all items, where one does.
+const KEPT: ConnectionId = ConnectionId(0);
 
 /// The user's end.
 #[derive(Debug, Clone)]
@@ -96,6 +99,8 @@ struct Place {
     established: Option<Time>,
     /// Whether requests may be sent.
     is_ready: bool,
+    /// Whether it has carried an item, where it is kept.
+    is_used: bool,
     incoming: Incoming,
 }
 
@@ -103,6 +108,10 @@ struct Place {
 #[derive(Debug, Clone, Copy)]
 struct Fetch {
     item: Item,
+    carrier: Carrier,
+    note: Option<u32>,
+    /// When its request left, or the server could send it.
+    sent: Option<Time>,
     first: Option<Time>,
     last: Option<Time>,
     arrived: u64,
@@ -114,6 +123,7 @@ impl Place {
         is_open: false,
         established: None,
         is_ready: false,
+        is_used: false,
         incoming: Incoming::NONE,
     };
 }
@@ -122,6 +132,9 @@ impl Fetch {
     const fn new(item: Item) -> Self {
         Self {
             item,
+            carrier: Carrier::Nothing,
+            note: None,
+            sent: None,
             first: None,
             last: None,
             arrived: 0,
@@ -235,6 +248,9 @@ impl Client {
                 size: 0,
                 outcome: Outcome::Refused,
                 value: 0,
+                wait: None,
+                carrier: Carrier::Nothing,
+                note: None,
             }));
             return;
         }
@@ -252,7 +268,7 @@ impl Client {
             Connection::Kept => {
                 self.waiting.push_back(item);
                 match self.places.first() {
-                    Some(place) if place.is_open => self.next_on_kept(actions),
+                    Some(place) if place.is_open => self.next_on_kept(now, actions),
                     _ => self.open(None, actions),
                 }
             }
@@ -275,8 +291,9 @@ impl Client {
             self.places.push(Place::FREE);
             self.places.len() as u32 - 1
         });
+        let carrier = Carrier::Connection(ConnectionId(number));
         self.places[number as usize] = Place {
-            item,
+            item: item.map(|fetch| Fetch { carrier, ..fetch }),
             is_open: true,
             ..Place::FREE
         };
@@ -302,27 +319,31 @@ impl Client {
         if is_framed {
             place.is_ready = tls.begin(connection, actions);
             if place.is_ready {
-                self.request(connection, actions);
+                self.request(now, connection, actions);
             }
+        } else if let Some(fetch) = &mut place.item {
+            fetch.sent = Some(now);
         }
     }
 
     /// The connection may carry requests, or has room for one.
-    fn request(&mut self, connection: ConnectionId, actions: &mut Vec<Action>) {
+    fn request(&mut self, now: Time, connection: ConnectionId, actions: &mut Vec<Action>) {
         let length = self.web.request.get();
         match self.web.connection {
             Connection::New => {
-                let Some(fetch) = self.place(connection).and_then(|place| place.item) else {
+                let fetch = self.place(connection).and_then(|place| place.item.as_mut());
+                let Some(fetch) = fetch else {
                     return;
                 };
+                fetch.sent = Some(now);
                 let request = Message::new(length, LAST_REQUEST, 0, fetch.item.size);
                 actions.push(Action::Send(connection, Data::Message(request)));
             }
-            Connection::Kept => self.next_on_kept(actions),
+            Connection::Kept => self.next_on_kept(now, actions),
         }
     }
 
-    fn next_on_kept(&mut self, actions: &mut Vec<Action>) {
+    fn next_on_kept(&mut self, now: Time, actions: &mut Vec<Action>) {
         let Some(place) = self.places.first_mut() else {
             return;
         };
@@ -332,10 +353,21 @@ impl Client {
         let Some(item) = self.waiting.pop_front() else {
             return;
         };
-        place.item = Some(Fetch::new(item));
+        let carrier = Carrier::Connection(KEPT);
+        // The first one has waited for the handshake.
+        let note = std::mem::replace(&mut place.is_used, true).then_some(0);
+        place.item = Some(Fetch {
+            carrier,
+            note,
+            sent: Some(now),
+            ..Fetch::new(item)
+        });
+        if let Some(note) = note {
+            actions.push(Action::Note { note, carrier });
+        }
         let number = item.number as u32;
         let request = Message::new(self.web.request.get(), REQUEST, number, item.size);
-        actions.push(Action::Send(ConnectionId(0), Data::Message(request)));
+        actions.push(Action::Send(KEPT, Data::Message(request)));
     }
 
     fn answered(
@@ -350,7 +382,7 @@ impl Client {
             if let Some(place) = self.place(connection) {
                 place.is_ready = true;
             }
-            self.request(connection, actions);
+            self.request(now, connection, actions);
         }
         if message.kind != RESPONSE {
             return;
@@ -361,7 +393,7 @@ impl Client {
         }
         if self.web.connection == Connection::Kept {
             self.complete(now, connection, actions);
-            self.next_on_kept(actions);
+            self.next_on_kept(now, actions);
         }
     }
 
@@ -482,5 +514,8 @@ fn record(fetch: &Fetch, established: Option<Time>, outcome: Outcome) -> Event {
         size: item.size,
         outcome,
         value: handshake,
+        wait: fetch.sent.map(|sent| sent.max(item.asked) - item.asked),
+        carrier: fetch.carrier,
+        note: fetch.note,
     }
 }

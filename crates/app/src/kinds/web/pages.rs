@@ -19,10 +19,17 @@ use super::{Protocol, Web};
 use crate::course::Course;
 use crate::exchange::{Delays, Incoming, REQUEST, RESPONSE};
 use crate::exponential::draw;
-use crate::{Action, ConnectionId, Data, Event, Input, Message, Outcome};
+use crate::{Action, Carrier, ConnectionId, Data, Event, Input, Message, Outcome};
 
 /// Streams of an HTTP/2 connection that are open at once (RFC 9113 recommends at least 100).
 const MOST_STREAMS: usize = 100;
+
+/// What the flow's connections had repaired when the page began.
+const OF_PAGE: u32 = 0;
+/// What the connection of an object had repaired when its request left.
+const fn of_object(index: usize) -> u32 {
+    1 + index as u32
+}
 
 /// A browser and its user.
 #[derive(Debug, Clone)]
@@ -82,10 +89,15 @@ struct Page {
 #[derive(Debug, Clone, Copy)]
 struct Object {
     planned: Planned,
+    /// Whether it reveals others.
+    reveals: bool,
     /// Bytes of the response.
     length: u64,
     arrived: u64,
+    /// When the browser knew of it, and when its request left, on what.
+    known: Time,
     asked: Time,
+    carrier: Carrier,
     first: Option<Time>,
     last: Option<Time>,
 }
@@ -213,12 +225,12 @@ impl Browser {
             self.close_idle(actions);
         }
         if is_due(&mut self.read_at) {
-            self.begin(now);
+            self.begin(now, actions);
         }
         if is_due(&mut self.parsed_at)
             && let Some(page) = &mut self.page
         {
-            page.reveal(0);
+            page.reveal(0, now);
         }
         self.ask(now, actions);
         let times = [self.close_at, self.read_at, self.parsed_at];
@@ -231,24 +243,34 @@ impl Browser {
         }
     }
 
-    fn begin(&mut self, now: Time) {
+    fn begin(&mut self, now: Time, actions: &mut Vec<Action>) {
         if self.web.pages.is_some_and(|most| self.pages >= most.into()) {
             return;
         }
         self.close_at = None;
+        actions.push(Action::Note {
+            note: OF_PAGE,
+            carrier: Carrier::Flow,
+        });
         self.plan.clear();
         let mut contents = Random::new(self.contents.wrapping_add(self.pages), "page");
         self.laws.plan(&mut contents, &mut self.plan);
         let header = self.web.response_header.get();
         let object = |planned: &Planned| Object {
             planned: *planned,
+            reveals: false,
             length: (planned.size + header).max(Message::HEADER),
             arrived: 0,
+            known: now,
             asked: now,
+            carrier: Carrier::Nothing,
             first: None,
             last: None,
         };
-        let objects: Vec<Object> = self.plan.iter().map(object).collect();
+        let mut objects: Vec<Object> = self.plan.iter().map(object).collect();
+        for parent in self.plan.iter().filter_map(|planned| planned.parent) {
+            objects[parent].reveals = true;
+        }
         self.report.started += 1;
         self.page = Some(Page {
             number: self.pages,
@@ -272,6 +294,9 @@ impl Browser {
     /// Asks for what waits, as far as connections allow.
     fn ask(&mut self, now: Time, actions: &mut Vec<Action>) {
         let Some(page) = &mut self.page else { return };
+        if page.waiting.is_empty() {
+            return;
+        }
         let protocol = self.web.protocol;
         for (number, connection) in self.connections.iter_mut().enumerate() {
             if connection.state != State::Ready {
@@ -287,6 +312,11 @@ impl Browser {
             {
                 let object = &mut page.objects[index];
                 object.asked = now;
+                object.carrier = Carrier::Connection(number);
+                actions.push(Action::Note {
+                    note: of_object(index),
+                    carrier: object.carrier,
+                });
                 page.open += 1;
                 connection.is_busy = true;
                 let stream = (self.first_object + index as u64) as u32;
@@ -374,9 +404,7 @@ impl Browser {
         page.complete += 1;
         self.report.objects += 1;
         self.report.object.record(now - object.asked);
-        actions.push(Action::Record(
-            object.event(first + index as u64, page.number),
-        ));
+        actions.push(Action::Record(object.event(index, first, page.number)));
         if page.complete == page.objects.len() {
             page.document.get_or_insert(now);
             self.complete(now, index, actions);
@@ -384,7 +412,7 @@ impl Browser {
             page.document = Some(now);
             self.parsed_at = Some(now + page.parse);
         } else {
-            page.reveal(index);
+            page.reveal(index, now);
         }
     }
 
@@ -471,7 +499,7 @@ impl Browser {
         records.push(page.event(Outcome::Unfinished));
         for (index, object) in page.objects.iter().enumerate() {
             if object.last.is_none() {
-                let mut event = object.event(self.first_object + index as u64, page.number);
+                let mut event = object.event(index, self.first_object, page.number);
                 event.outcome = Outcome::Unfinished;
                 records.push(event);
             }
@@ -491,10 +519,16 @@ impl Browser {
 
 impl Page {
     /// The objects that the end of `index` reveals are known.
-    fn reveal(&mut self, index: usize) {
-        let objects = self.objects.iter().enumerate();
+    fn reveal(&mut self, index: usize, now: Time) {
+        if !self.objects[index].reveals {
+            return;
+        }
+        let objects = self.objects.iter_mut().enumerate();
         let children = objects.filter(|(_, object)| object.planned.parent == Some(index));
-        self.waiting.extend(children.map(|(index, _)| index));
+        self.waiting.extend(children.map(|(index, object)| {
+            object.known = now;
+            index
+        }));
     }
 
     /// The object of a response.
@@ -514,15 +548,24 @@ impl Page {
             size: self.objects.iter().map(|object| object.planned.size).sum(),
             outcome,
             value: self.opened,
+            wait: self.objects.first().and_then(Object::wait),
+            carrier: Carrier::Flow,
+            note: Some(OF_PAGE),
         }
     }
 }
 
 impl Object {
-    fn event(&self, number: u64, page: u64) -> Event {
+    /// How long it waited until its request left.
+    fn wait(&self) -> Option<Time> {
+        (self.carrier != Carrier::Nothing).then(|| self.asked - self.known)
+    }
+
+    /// What to say of the object `index` of a page, whose first one has the number `first`.
+    fn event(&self, index: usize, first: u64, page: u64) -> Event {
         Event {
             kind: "object",
-            number,
+            number: first + index as u64,
             started: self.asked,
             first: self.first,
             last: self.last,
@@ -530,6 +573,9 @@ impl Object {
             size: self.planned.size,
             outcome: Outcome::Complete,
             value: page,
+            wait: self.wait(),
+            carrier: self.carrier,
+            note: Some(of_object(index)),
         }
     }
 }

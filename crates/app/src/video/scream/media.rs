@@ -21,6 +21,8 @@ const LOW: u64 = ONE * 4 / 5;
 pub struct Media {
     least: u64,
     most: u64,
+    /// The rate of the window over that of the target.
+    room: u64,
     /// In bits per second.
     target: u64,
     /// Halved until then.
@@ -43,6 +45,7 @@ impl Media {
         Self {
             least,
             most,
+            room: ONE * 6 / 5,
             target: least,
             halved: Time::ZERO,
             adjustment: 0,
@@ -52,6 +55,12 @@ impl Media {
             acked_rate: 0,
             acked: (0, Time::ZERO),
         }
+    }
+
+    /// With another room than a fifth.
+    #[must_use]
+    pub fn with_room(self, room: u64) -> Self {
+        Self { room, ..self }
     }
 
     /// In bits per second.
@@ -120,7 +129,7 @@ impl Media {
         let rate = u64::try_from(bits / u128::from(srtt.as_nanos().max(1))).unwrap_or(u64::MAX);
         // A window of few packets is not filled well.
         let few = window.ratio().saturating_sub(ONE / 10).min(ONE / 5);
-        let room = ONE * 6 / 5 + self.adjustment as u64 + self.deviation;
+        let room = self.room + self.adjustment as u64 + self.deviation;
         let part = [ratio(packet, packet + OVERHEAD), ratio(ONE, room)]
             .into_iter()
             .fold(ONE - few, times);
@@ -164,6 +173,11 @@ mod tests {
         let target = of(&mut media(), MS(50));
         assert!(
             (target / expected - 1.0).abs() < 1e-4,
+            "{target} {expected}"
+        );
+        let target = of(&mut media().with_room(ONE), MS(50));
+        assert!(
+            (target / expected / 1.2 - 1.0).abs() < 1e-4,
             "{target} {expected}"
         );
         assert_eq!(of(&mut media(), MS(1)), 100e6);

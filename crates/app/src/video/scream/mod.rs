@@ -3,6 +3,7 @@
 //! A reference window limits what is in flight, and the rate of the video follows from it:
 //!
 //! * [`delay`]: the queue delay, how much it varies, and whether it stands.
+//! * [`law`]: the draft's version, and that of the authors' test record.
 //! * [`flight`]: what is in flight, and which losses count.
 //! * [`window`]: the window falls with losses, with marks (by α/2, or by a fifth without L4S) and with queue
 //!   delay above half of its target, and grows by a full packet per RTT, or by more where congestion is long
@@ -10,8 +11,8 @@
 //! * [`media`]: the target of the encoder, from window and RTT; it yields where the sender's queue grows.
 //! * [`reports`]: what the receiver answers, and when.
 //!
-//! The window is loose: three times of it may be in flight, 1.5 times where the queue delay varies. Packets are
-//! paced at 1.5 times the target, and up to four times faster where the target is at its maximum. A queue
+//! In the draft the window is loose: three times of it may be in flight, 1.5 times where the queue delay varies. Packets
+//! are paced at 1.5 times the target, and up to four times faster where the target is at its maximum. A queue
 //! that is older than 200 ms is discarded.
 //!
 //! Sources: draft-ietf-ccwg-rfc8298bis-screamv2 (SCReAM v2, successor of RFC 8298), with its constants; what
@@ -32,6 +33,7 @@ use quell_units::Time;
 
 pub mod delay;
 pub mod flight;
+pub mod law;
 pub mod media;
 pub mod reports;
 pub mod window;
@@ -41,6 +43,7 @@ mod tests;
 
 use delay::QueueDelay;
 use flight::{Flight, Losses};
+use law::{Law, Version};
 use media::Media;
 use reports::Report;
 use window::{Growth, Signs, Window};
@@ -63,9 +66,6 @@ const SPAN: Time = Time::from_millis(50);
 const SPANS: usize = 20;
 /// The marks are averaged at most once in so long.
 const ALPHA_INTERVAL: Time = Time::from_millis(10);
-/// The gain of α upwards is 2 to the power of minus this, and downwards to that of the other.
-const ALPHA_UP: u32 = 3;
-const ALPHA_DOWN: u32 = 7;
 /// How much more than the window may be in flight, at least and at most.
 const OVERHEAD: (u64, u64) = (3 * ONE / 2, 3 * ONE);
 /// Bits per second: packets are paced at no less, before the headroom.
@@ -93,6 +93,7 @@ pub(crate) fn times(number: u64, part: u64) -> u64 {
 pub struct Scream {
     /// Length of a full packet, in bytes.
     packet: u64,
+    law: Law,
     /// Whether marks are those of L4S.
     scalable: bool,
     window: Window,
@@ -126,6 +127,7 @@ impl Scream {
     pub fn new(packet: u64, rates: (u64, u64), now: Time) -> Self {
         Self {
             packet,
+            law: Law::of(Version::Draft),
             scalable: false,
             window: Window::new(packet),
             delay: QueueDelay::new(now),
@@ -143,6 +145,25 @@ impl Scream {
             last: Report::default(),
             sent: now,
             discarded: now,
+        }
+    }
+
+    /// The same of a version.
+    #[must_use]
+    pub fn of(self, version: Version) -> Self {
+        let law = Law::of(version);
+        Self {
+            law,
+            media: self.media.with_room(law.room),
+            ..self
+        }
+    }
+
+    /// How little the queue delay varies, where that matters.
+    fn steadiness(&self) -> u64 {
+        match self.law.steadies {
+            true => self.delay.steadiness(),
+            false => ONE,
         }
     }
 
@@ -178,7 +199,10 @@ impl Scream {
     /// Whether a packet of so many bytes may leave.
     pub fn may_send(&self, bytes: u64) -> bool {
         let (least, most) = OVERHEAD;
-        let overhead = least + times(most - least, self.delay.steadiness());
+        let overhead = match self.law.steadies {
+            true => least + times(most - least, self.delay.steadiness()),
+            false => least,
+        };
         self.flight.bytes() + bytes <= times(self.window.bytes(), overhead) + self.packet
     }
 
@@ -201,7 +225,7 @@ impl Scream {
     /// From the beginning of a packet of so many bytes to that of the next.
     pub fn gap(&self, bytes: u64) -> Time {
         let (target, most) = (self.target(), self.media.most());
-        let pace = target.max(LEAST_PACE) * 3 / 2;
+        let pace = times(target.max(LEAST_PACE), self.law.pace);
         // From 80 % of the maximum on it is relaxed.
         let above = ratio(target, most).saturating_sub(ONE * 4 / 5) * 5;
         let scale = ONE.saturating_sub(above).clamp(ONE / RELAXED, ONE);
@@ -227,14 +251,15 @@ impl Scream {
         self.measure_marks(packets - lost.min(packets), marked, now);
         let is_lost = lost > 0 && (self.losses.are_many() || self.delay.is_above(4));
         self.signs.lost |= is_lost;
-        self.signs.marked |= marked > 0;
+        self.signs.marked = marked > 0 || (self.signs.marked && self.law.remembers);
         let growth = Growth {
             acked: acked - acked * marked / packets,
             srtt: self.srtt.0,
-            steadiness: self.delay.steadiness(),
+            steadiness: self.steadiness(),
             most: self.may_grow_to(),
         };
         self.media.acknowledge(acked, now);
+        self.window.locate();
         self.reduce(lost > 0 || marked > 0, now);
         self.window.grow(&growth, now);
         self.media.update(&self.window, self.srtt.0, self.packet);
@@ -283,7 +308,7 @@ impl Scream {
         }
     }
 
-    /// α: a fast attack and a slow decay.
+    /// α: in the draft a fast attack and a slow decay.
     fn measure_marks(&mut self, delivered: u64, marked: u64, now: Time) {
         self.counted.0 += delivered.max(marked);
         self.counted.1 += marked;
@@ -292,27 +317,30 @@ impl Scream {
             return;
         }
         let share = ratio(self.counted.1, self.counted.0);
-        let alpha = match share >= alpha {
-            true => alpha + ((share - alpha) >> ALPHA_UP),
-            false => alpha - (alpha >> ALPHA_DOWN),
+        let (attack, decay) = self.law.gains;
+        let alpha = match (share >= alpha, decay) {
+            (true, _) => alpha + ((share - alpha) >> attack),
+            (false, Some(decay)) => alpha - (alpha >> decay),
+            (false, None) => alpha - ((alpha - share) >> attack),
         };
         self.alpha = (alpha, now);
         self.counted = (0, 0);
     }
 
-    /// Reacts to congestion, at most once per RTT or virtual RTT, whichever is shorter.
+    /// Reacts to congestion, at most once per RTT or [`Law::hold`], whichever is shorter.
     fn reduce(&mut self, is_congested: bool, now: Time) {
         if is_congested {
             self.window.congested(now);
         }
-        if now < self.window.reacted() + VIRTUAL_RTT.min(self.srtt.0) {
+        if now < self.window.reacted() + self.law.hold.min(self.srtt.0) {
             return;
         }
         let signs = Signs {
             scalable: self.scalable.then_some(self.alpha.0),
             delay: self.delay.virtual_alpha(),
             is_short: !self.delay.is_now_above(4),
-            steadiness: self.delay.steadiness(),
+            steadiness: self.steadiness(),
+            splits: self.law.splits,
             srtt: self.srtt.0,
             is_low: self.media.is_low(),
             flew: self.flew(),

@@ -1,6 +1,7 @@
 //! The laws of the control as a whole.
 
 use super::*;
+use quell_units::Random;
 
 const MS: fn(u64) -> Time = Time::from_millis;
 
@@ -176,6 +177,66 @@ fn alpha_rises_by_an_eighth_and_decays_by_a_128th() {
 }
 
 #[test]
+fn alpha_of_few_packets_follows_the_greatest_parts_in_the_draft_and_the_mean_in_2024() {
+    // Each packet is marked with a probability of 5 %.
+    let mean = |version, packets: u64| {
+        let mut random = Random::new(1, "marks");
+        let mut scream = Scream::new(1_000, (100_000, 1_000_000_000), Time::ZERO).of(version);
+        scream.srtt.0 = MS(25);
+        let mut sum = 0;
+        for round in 1..=20_000 {
+            let marked = (0..packets)
+                .filter(|_| random.u64().is_multiple_of(20))
+                .count() as u64;
+            scream.measure_marks(packets, marked, MS(10 * round));
+            sum += scream.alpha.0;
+        }
+        sum as f64 / 20_000.0 / ONE as f64
+    };
+    // One mark of n packets is a part of 1 / n; for 5 packets in 10 ms, that is 4 Mbit/s, and for 100. Between two samples with
+    // marks, 1 - 0.95^n of all, α decays by a 128th: with 5 packets (0.226 / 8 · 0.22) / (0.226 / 8 + 0.774 / 128) = 0.18.
+    let near = |is: f64, expected: f64| assert!((is / expected - 1.0).abs() < 0.1, "{is}");
+    near(mean(Version::Draft, 5), 0.18);
+    near(mean(Version::Draft, 7), 0.15);
+    near(mean(Version::Draft, 100), 0.066);
+    for packets in [5, 7, 100] {
+        near(mean(Version::Record, packets), 0.05);
+    }
+}
+
+#[test]
+fn marks_between_two_reactions_lead_to_the_next_one_in_the_draft_only() {
+    // A mark, another one 10 ms later, and none 30 ms after that.
+    let after = |version| {
+        let mut scream = Scream::new(1_000, (100_000, 1_000_000_000), Time::ZERO).of(version);
+        let mut report = Report {
+            delay: MS(12),
+            scalable: true,
+            ..Report::default()
+        };
+        let mut windows = Vec::new();
+        for (at, marked) in [(1_000, 1), (1_010, 2), (1_040, 2)] {
+            for _ in 0..10 {
+                scream.send(1_000, MS(at - 25));
+            }
+            report = Report {
+                sent: MS(at - 25),
+                expected: report.expected + 10,
+                marked,
+                ..report
+            };
+            // Far from the least window.
+            scream.window.widen(100_000);
+            scream.hear(report, MS(at));
+            windows.push(scream.window.bytes() < 100_000);
+        }
+        windows
+    };
+    assert_eq!(after(Version::Draft), [true, false, true]);
+    assert_eq!(after(Version::Record), [true, false, false]);
+}
+
+#[test]
 fn packets_are_paced_at_one_and_a_half_times_the_target_and_faster_at_the_maximum() {
     let mut scream = Scream::new(1_000, (8_000_000, 100_000_000), Time::ZERO);
     assert_eq!(scream.gap(1_000), Time::from_nanos(666_666));
@@ -195,6 +256,8 @@ fn packets_are_paced_at_one_and_a_half_times_the_target_and_faster_at_the_maximu
         let ratio = 666_666.0 / scream.gap(1_000).as_nanos() as f64;
         assert!((ratio / factor - 1.0).abs() < 0.01, "{most}: {ratio}");
     }
+    let record = Scream::new(1_000, (8_000_000, 100_000_000), Time::ZERO).of(Version::Record);
+    assert_eq!(record.gap(1_000).as_nanos() / 1_000, 787, "1.27 times");
 }
 
 #[test]
@@ -209,6 +272,13 @@ fn more_than_the_window_may_be_in_flight_and_a_packet() {
     assert_eq!(scream.timeout(), MS(507));
     scream.forget();
     assert!(scream.may_send(1_000));
+    // 1.5 times, and a packet.
+    let mut record = Scream::new(1_000, (100_000, 1_000_000_000), Time::ZERO).of(Version::Record);
+    for _ in 0..5 {
+        assert!(record.may_send(1_000));
+        record.send(1_000, MS(7));
+    }
+    assert!(!record.may_send(1_000));
 }
 
 #[test]

@@ -33,6 +33,8 @@ pub struct Signs {
     pub is_short: bool,
     /// How little the queue delay varies.
     pub steadiness: u64,
+    /// A reaction is less in a long round trip.
+    pub splits: bool,
     /// Smoothed RTT.
     pub srtt: Time,
     /// The target of the video is well below what arrives.
@@ -64,6 +66,8 @@ pub struct Window {
     /// Where congestion began last: the inflection point, in bytes; and whether the window grew since.
     inflection: u64,
     grew: bool,
+    /// How far from it the window was when the newest report arrived.
+    distance: u64,
     /// When there was congestion, and when the window reacted.
     congested: Option<Time>,
     reacted: Option<Time>,
@@ -77,9 +81,16 @@ impl Window {
             size: LEAST << BITS,
             inflection: 1,
             grew: true,
+            distance: ONE,
             congested: None,
             reacted: None,
         }
+    }
+
+    /// It has this many bytes, far from its inflection point.
+    #[cfg(test)]
+    pub(super) fn widen(&mut self, bytes: u64) {
+        (self.size, self.inflection, self.grew) = (bytes << BITS, 1, false);
     }
 
     /// In bytes.
@@ -107,12 +118,12 @@ impl Window {
         self.size = self.size.min(bytes << BITS).max(LEAST << BITS);
     }
 
-    /// How far the window is from its inflection point: its eight-fold distance in parts of the point,
-    /// squared, from a tenth to one.
-    fn distance(&self) -> u64 {
+    /// A report arrived: its reaction and its growth depend on how far the window is from its inflection point now. That is its
+    /// eight-fold distance in parts of the point, squared, from a tenth to one.
+    pub fn locate(&mut self) {
         let far = ratio(self.bytes().abs_diff(self.inflection), self.inflection);
         let far = far.saturating_mul(8).min(ONE);
-        times(far, far).max(ONE / 10)
+        self.distance = times(far, far).max(ONE / 10);
     }
 
     /// Reacts to congestion, if there is any.
@@ -120,13 +131,15 @@ impl Window {
         if !signs.lost && !signs.marked && signs.delay.is_none() {
             return false;
         }
-        let distance = self.distance();
         if self.grew {
             self.inflection = self.bytes().max(1);
             self.grew = false;
         }
         // More than one reaction in a long round trip, and so each is less.
-        let long = ratio(signs.srtt.as_nanos(), VIRTUAL_RTT.as_nanos()).max(ONE);
+        let long = match signs.splits {
+            true => ratio(signs.srtt.as_nanos(), VIRTUAL_RTT.as_nanos()).max(ONE),
+            false => ONE,
+        };
         let low = if signs.is_low { ONE / 4 } else { ONE };
         let by = |alpha: u64| ONE - times(ratio(alpha / 2, long), low).min(ONE);
         let remains = match (signs.lost, signs.marked, signs.scalable) {
@@ -139,7 +152,7 @@ impl Window {
                 }
                 match signs.is_short {
                     true => {
-                        let near = times(distance.max(ONE / 4), signs.steadiness.max(ONE / 4));
+                        let near = times(self.distance.max(ONE / 4), signs.steadiness.max(ONE / 4));
                         by(times(alpha, near))
                     }
                     false => by(alpha),
@@ -155,7 +168,6 @@ impl Window {
     /// Grows by a packet per round trip (of at least the virtual RTT), by less near the inflection point or where the
     /// delay varies, and by a part of itself too where congestion is long ago.
     pub fn grow(&mut self, growth: &Growth, now: Time) {
-        let distance = self.distance();
         let since = self.congested.map_or(ONE, |at| {
             let span = VIRTUAL_RTT.max(growth.srtt) * POST_CONGESTION;
             ratio((now - at).as_nanos(), span.as_nanos()).min(ONE)
@@ -164,9 +176,9 @@ impl Window {
         let multiplicative = u64::try_from(packets / u128::from(self.packet)).unwrap_or(u64::MAX);
         let factor = [
             ratio(growth.srtt.as_nanos(), VIRTUAL_RTT.as_nanos()).min(ONE),
-            distance.max(ONE / 4),
+            self.distance.max(ONE / 4),
             growth.steadiness.max(ONE / 10),
-            ONE + times(times(multiplicative, since), distance),
+            ONE + times(times(multiplicative, since), self.distance),
         ]
         .into_iter()
         .fold(self.ratio(), times);
@@ -200,6 +212,7 @@ mod tests {
         delay: None,
         is_short: true,
         steadiness: ONE,
+        splits: true,
         srtt: Time::from_millis(25),
         is_low: false,
         flew: 1_000_000,
@@ -255,6 +268,14 @@ mod tests {
         );
         assert_eq!(
             remains(Signs {
+                srtt: MS(100),
+                splits: false,
+                ..marked
+            }),
+            900
+        );
+        assert_eq!(
+            remains(Signs {
                 srtt: MS(5),
                 ..marked
             }),
@@ -299,9 +320,13 @@ mod tests {
         };
         window.reduce(&marked, MS(1));
         assert_eq!((window.inflection, window.grew), (100_000, false));
+        // The growth of the same report has the distance from before the reaction.
+        assert_eq!(window.distance, ONE);
         // At 90 % the distance is (8 × 0.1)² = 0.64, and at 95 % 0.16.
-        assert!(window.distance().abs_diff(ONE * 64 / 100) < 20);
+        window.locate();
+        assert!(window.distance.abs_diff(ONE * 64 / 100) < 20);
         window.size = 95_000 << BITS;
+        window.locate();
         window.reduce(&marked, MS(30));
         assert_eq!(window.bytes(), 92_625, "a fortieth");
         // It did not grow, so the point is where it was.
@@ -364,6 +389,7 @@ mod tests {
         for round in 0..200 {
             let now = MS(25 * (round + 1));
             window.congested(now);
+            window.locate();
             window.reduce(&signs, now);
             window.grow(&growth, now);
         }

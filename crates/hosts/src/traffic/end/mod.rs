@@ -2,6 +2,7 @@
 
 mod connecting;
 mod datagrams;
+mod records;
 mod session;
 mod stream;
 
@@ -11,7 +12,7 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use quell_app::{Action, ConnectionId, Data, Event, Input, Session};
+use quell_app::{Action, ConnectionId, Data, Input, Notes, Recorded, Session};
 use quell_units::Time;
 
 use super::clock::{Alarm, Epoch, Timers, Wish};
@@ -44,7 +45,7 @@ pub(super) struct Context {
     /// Room for what an application asks for, so that none is allocated each time.
     pub(super) actions: Vec<Action>,
     /// What applications have recorded since the last tick, with the index of the flow.
-    pub(super) events: Vec<(usize, Event)>,
+    pub(super) events: Vec<(usize, Recorded)>,
 }
 
 impl Context {
@@ -99,6 +100,8 @@ pub(super) struct End {
     /// The same where data or datagrams come from here, or may, otherwise [`Time::MAX`].
     stop: Time,
     app: AnyEnd,
+    /// What it has had noted.
+    notes: Notes,
     /// The application may open one connection after another.
     renews: bool,
     wish: Wish,
@@ -158,6 +161,7 @@ impl End {
                 .filter(|_| plan.stops_at(host))
                 .unwrap_or(Time::MAX),
             app: plan.end(host),
+            notes: Notes::default(),
             renews: plan.app.renews(),
             wish: Wish::default(),
             up: None,
@@ -293,7 +297,12 @@ impl End {
                 Ok(())
             }
             (Action::Record(event), _) => {
-                context.events.push((self.index, event));
+                let recorded = self.recorded(event);
+                context.events.push((self.index, recorded));
+                Ok(())
+            }
+            (Action::Note { note, carrier }, state) => {
+                self.notes.put(note, state.counters(carrier));
                 Ok(())
             }
             (Action::Open(connection), State::Session(_)) => {
@@ -548,14 +557,6 @@ impl End {
     fn tell_early(&mut self, context: &Context, asked: Time) {
         let opened = self.opened(asked);
         self.app.poll(context.now(), opened, &mut Vec::new());
-    }
-
-    /// Hands over a record of each event that the application has begun and not ended.
-    pub(super) fn record_unfinished(&self, context: &mut Context) {
-        let mut records = Vec::new();
-        self.app.unfinished(&mut records);
-        let records = records.into_iter().map(|event| (self.index, event));
-        context.events.extend(records);
     }
 
     /// What the application is told of the connection that is announced now.

@@ -2,7 +2,7 @@
 
 use quell_app::exchange::Tls;
 use quell_app::kinds::web::Connection;
-use quell_app::{AppConfig, ItemsReport, Web, WebReport};
+use quell_app::{AppConfig, ItemsReport, Outcome, Web, WebReport};
 use quell_units::{Settings, Sizes};
 
 use super::*;
@@ -86,6 +86,58 @@ fn items_complete_on_connections_of_their_own_in_both_directions() {
             last = sample.delivered;
         }
         assert!(last > Bytes::ZERO);
+    }
+}
+
+#[test]
+fn each_record_says_what_the_kernel_has_sent_again() {
+    let kept = Web {
+        connection: Connection::Kept,
+        request: Bytes::new(350),
+        ..items(100, "20kB")
+    };
+    let plans = vec![browse(0, items(200, "20kB")), upload(browse(1, kept))];
+    let (events, told) = mpsc::channel();
+    let _turn = quell_testing::Turn::take();
+    let config = TrafficConfig {
+        epoch: Epoch::now().after(ms(50)),
+        ..TrafficConfig::new(ms(800), plans)
+    };
+    let traffic = Traffic::start(
+        config,
+        || Ok(()),
+        || Ok(()),
+        move |told| {
+            if let Told::Event { group, event, .. } = told {
+                events.send((group, event)).unwrap();
+            }
+        },
+    );
+    assert_sound(&traffic.unwrap().join().unwrap());
+    let all: Vec<_> = told.try_iter().collect();
+    for group in [0, 1] {
+        let of_group = all.iter().filter(|(of, _)| *of == group);
+        let complete = of_group.filter(|(_, told)| told.event.outcome == Outcome::Complete);
+        let complete: Vec<_> = complete.map(|(_, told)| told).collect();
+        assert!(complete.len() > 20, "{}", complete.len());
+        for told in complete {
+            let ended = told.event.ended.unwrap();
+            assert!(
+                told.event
+                    .wait
+                    .is_some_and(|wait| told.event.started + wait <= ended)
+            );
+            for end in [told.repairs.sender, told.repairs.receiver] {
+                // Over loopback nothing is lost, but a busy machine may be slow to acknowledge.
+                assert_eq!(end.handshake, Some(0), "{told:?}");
+                assert!(end.retransmitted.is_some(), "{told:?}");
+                assert_eq!(
+                    (end.probes, end.recoveries),
+                    (None, None),
+                    "not by connection"
+                );
+            }
+        }
     }
 }
 

@@ -217,9 +217,9 @@ impl Bench {
         self.log(end).iter().map(count).sum()
     }
     /// What applications have recorded.
-    pub(super) fn records(&self) -> Vec<quell_app::Event> {
+    pub(super) fn records(&self) -> Vec<quell_app::Recorded> {
         let records = self.network.events.iter();
-        records.map(|(_, event)| *event).collect()
+        records.map(|(_, recorded)| *recorded).collect()
     }
     pub(super) fn failures(&self, end: End) -> usize {
         let failed = |(_, input): &&(Time, Input)| matches!(input, Input::Failed { .. });

@@ -2,7 +2,10 @@
 
 use quell_units::{Bytes, Time};
 
-use crate::{Column, Durations, Figure, Form, Notation, Part, Path, Quantity, Times, Value};
+use crate::{
+    Cause, Causes, Column, Durations, Figure, Form, Notation, Part, Path, Quantity, SLOW, Times,
+    Value,
+};
 
 /// Smallest size of each range of sizes, as in the evaluation of the DualQ Coupled AQM: items below
 /// the first are in none.
@@ -37,6 +40,8 @@ pub struct ItemsReport {
     pub without_handshake: Durations,
     /// Complete items that took 0.2 s or longer, and 1 s or longer.
     pub slower: [u64; 2],
+    /// Why they did.
+    pub causes: Causes,
     /// By [`RANGES`].
     pub by_size: [BySize; RANGES.len()],
 }
@@ -76,8 +81,9 @@ impl ItemsReport {
         self.completion.record(completion);
         self.last_byte.record(item.last - item.asked);
         self.without_handshake.record(item.ended - item.established);
-        self.slower[0] += u64::from(completion >= Time::from_millis(200));
-        self.slower[1] += u64::from(completion >= Time::from_secs(1));
+        for (count, least) in self.slower.iter_mut().zip(SLOW) {
+            *count += u64::from(completion >= least);
+        }
         let range = RANGES.partition_point(|least| *least <= item.size);
         let Some(by_size) = range.checked_sub(1).map(|range| &mut self.by_size[range]) else {
             return;
@@ -220,13 +226,60 @@ const OVERALL: [Figure<ItemsReport>; 12] = [
     .shown(&[Column::new("1 s %", Notation::Percent(2))]),
 ];
 
-const FIGURES: [Figure<ItemsReport>; OVERALL.len() + 3 * RANGES.len()] = {
-    let mut all = [OVERALL[0]; OVERALL.len() + 3 * RANGES.len()];
+/// The figures of a cause, of items from both of [`SLOW`] on.
+macro_rules! of_cause {
+    ($name:literal, $cause:expr, $what:literal) => {
+        [
+            Figure::<ItemsReport>::new(
+                concat!("slow_200ms_", $name),
+                Quantity::Count,
+                concat!("complete items that took 0.2 s or longer, ", $what),
+                |report| Value::Count(report.causes.of(0, $cause)),
+            ),
+            Figure::<ItemsReport>::new(
+                concat!("slow_1s_", $name),
+                Quantity::Count,
+                concat!("complete items that took 1 s or longer, ", $what),
+                |report| Value::Count(report.causes.of(1, $cause)),
+            ),
+        ]
+    };
+}
+
+/// By the costliest repair of an item's connection.
+const BY_CAUSE: [[Figure<ItemsReport>; 2]; 5] = [
+    of_cause!(
+        "handshake",
+        Some(Cause::Handshake),
+        "with a SYN or SYN-ACK that was sent again"
+    ),
+    of_cause!(
+        "timeout",
+        Some(Cause::Timeout),
+        "else with a retransmission time-out"
+    ),
+    of_cause!("probe", Some(Cause::Probe), "else with a tail loss probe"),
+    of_cause!(
+        "recovery",
+        Some(Cause::Recovery),
+        "else with segments that were sent again"
+    ),
+    of_cause!(
+        "unrepaired",
+        None,
+        "without a repair that the host knows of"
+    ),
+];
+
+const FIGURES: [Figure<ItemsReport>; OVERALL.len() + 2 * BY_CAUSE.len() + 3 * RANGES.len()] = {
+    let mut all = [OVERALL[0]; OVERALL.len() + 2 * BY_CAUSE.len() + 3 * RANGES.len()];
     let mut index = 0;
     while index < all.len() {
+        let of_causes = 2 * BY_CAUSE.len();
         all[index] = match index.checked_sub(OVERALL.len()) {
             None => OVERALL[index],
-            Some(further) => BY_SIZE[further / 3][further % 3],
+            Some(further) if further < of_causes => BY_CAUSE[further / 2][further % 2],
+            Some(further) => BY_SIZE[(further - of_causes) / 3][(further - of_causes) % 3],
         };
         index += 1;
     }
@@ -252,6 +305,7 @@ impl ItemsReport {
         for (sum, more) in self.slower.iter_mut().zip(&other.slower) {
             *sum += more;
         }
+        self.causes.add(&other.causes);
         for (sum, more) in self.by_size.iter_mut().zip(&other.by_size) {
             sum.completion.merge(&more.completion);
             sum.normalised.merge(&more.normalised);

@@ -3,7 +3,7 @@
 mod items;
 mod pages;
 
-use crate::{FigureInfo, FormInfo, KindReport, Value};
+use crate::{Causes, FigureInfo, FormInfo, KindReport, Value};
 
 pub(super) use items::Fetched;
 pub use items::{BySize, ItemsReport, RANGES};
@@ -58,6 +58,12 @@ impl KindReport for WebReport {
                 report.oldest = next.oldest;
             }
             (Self::Items(_) | Self::Pages(_), _) => {}
+        }
+    }
+    fn explain(&mut self, causes: &Causes) {
+        match self {
+            Self::Items(report) => report.causes.add(causes),
+            Self::Pages(_) => {}
         }
     }
 }

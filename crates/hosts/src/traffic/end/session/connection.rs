@@ -6,8 +6,9 @@
 use std::collections::VecDeque;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
 
-use quell_app::{Arrived, ConnectionId, Data, Deframer, Input, Piece};
+use quell_app::{Arrived, ConnectionId, Data, Deframer, Input, Piece, Repairs, Role};
 use rustix::io::Errno;
 use rustix::net::sockopt;
 use rustix::net::{RecvFlags, Shutdown, recv, shutdown};
@@ -15,6 +16,7 @@ use rustix::net::{RecvFlags, Shutdown, recv, shutdown};
 use super::outgoing::Outgoing;
 use crate::traffic::end::stream::{LEAST_UNSENT, PAUSING_UNSENT};
 use crate::traffic::poller::Interest;
+use crate::traffic::repaired::Registered;
 use crate::traffic::shared::{Addresses, Opening};
 use crate::traffic::socket;
 use crate::traffic::tcp_info;
@@ -58,7 +60,8 @@ pub(super) struct Connection {
     pub(super) announced: Option<Addresses>,
     pub(super) phase: Phase,
     pub(super) finished: bool,
-    socket: OwnedFd,
+    registered: Registered,
+    socket: Arc<OwnedFd>,
     outgoing: Outgoing,
     /// Of connections that carry messages.
     deframer: Option<Deframer>,
@@ -74,8 +77,9 @@ pub(super) struct Connection {
 }
 
 impl Connection {
-    /// A connection whose socket is, or will be, registered with the poller for `interest`.
+    /// The end `role` of a connection whose socket is, or will be, registered with the poller for `interest`.
     pub(super) fn new(
+        role: Role,
         socket: OwnedFd,
         opening: Opening,
         announced: Option<Addresses>,
@@ -83,8 +87,14 @@ impl Connection {
         interest: Interest,
     ) -> io::Result<Self> {
         socket::set_unsent_limit(&socket, LEAST_UNSENT)?;
+        let socket = Arc::new(socket);
+        let registered = Registered::new(opening.sockets.clone(), role, &socket);
+        if announced.is_none() {
+            registered.is_up();
+        }
         Ok(Self {
             opening,
+            registered,
             phase: match announced {
                 Some(_) => Phase::Opening,
                 None => Phase::Up,
@@ -110,6 +120,17 @@ impl Connection {
 
     pub(super) fn socket(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
+    }
+
+    /// It is up at the end that opens.
+    pub(super) fn come_up(&mut self) {
+        self.phase = Phase::Up;
+        self.registered.is_up();
+    }
+
+    /// What TCP has repaired so far.
+    pub(super) fn repairs(&self) -> Repairs {
+        self.opening.sockets.repairs()
     }
 
     /// What the application is told when it is up.

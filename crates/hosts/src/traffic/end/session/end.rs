@@ -1,6 +1,7 @@
 //! What a session does for the end of its flow: it begins, opens and accepts connections, and serves their sockets.
 
 use std::os::fd::OwnedFd;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use quell_app::{ConnectionId, Input, Session};
@@ -12,6 +13,7 @@ use crate::traffic::clock::Alarm;
 use crate::traffic::end::{Context, End, State};
 use crate::traffic::error::{FlowFailure, doing};
 use crate::traffic::poller::{Interest, Readiness};
+use crate::traffic::repaired::Sockets;
 use crate::traffic::shared::{Announcement, Opening};
 use crate::traffic::socket;
 
@@ -63,10 +65,12 @@ impl End {
         serial: u64,
     ) -> Result<(), FlowFailure> {
         let asked = context.now();
+        let sockets = Arc::new(Sockets::default());
         let opening = |place| Opening {
             connection,
             serial,
             asked,
+            sockets: sockets.clone(),
             _place: place,
         };
         let [mine, theirs] = context.shared.take_places().ok_or(FlowFailure::NoFiles)?;
@@ -88,6 +92,7 @@ impl End {
             .add(&socket, token, Interest::WRITE)
             .and_then(|()| {
                 Connection::new(
+                    session.role(),
                     socket,
                     opening(mine),
                     Some(addresses),
@@ -140,7 +145,10 @@ impl End {
                 false => Ok(()),
             })
             .and_then(|()| context.poller.add(&socket, token, Interest::READ))
-            .and_then(|()| Connection::new(socket, opening, None, session.framed, Interest::READ));
+            .and_then(|()| {
+                let role = session.role();
+                Connection::new(role, socket, opening, None, session.framed, Interest::READ)
+            });
         match taken {
             Ok(connection) => {
                 let opened = connection.opened();

@@ -14,7 +14,7 @@ mod outgoing;
 
 use std::collections::{HashMap, VecDeque};
 
-use quell_app::{ConnectionId, Data, Input, Session};
+use quell_app::{ConnectionId, Counted, Data, Input, Repairs, Role, Session};
 use quell_units::Time;
 use rustix::io::Errno;
 
@@ -75,6 +75,10 @@ pub(in crate::traffic) struct SessionEnd {
     inputs: VecDeque<Input>,
     /// Of all connections that are gone.
     before: Option<TcpInfo>,
+    /// What TCP repaired on all of these.
+    repaired: Repairs,
+    /// The same of those whose end the application may not know yet.
+    leaving: Vec<(ConnectionId, Repairs)>,
     pub(in crate::traffic::end) lost: Lost,
 }
 
@@ -93,6 +97,8 @@ impl SessionEnd {
             dirty: Vec::new(),
             inputs: VecDeque::new(),
             before: None,
+            repaired: Repairs::ZERO,
+            leaving: Vec::new(),
             lost: Lost::default(),
         }
     }
@@ -115,7 +121,18 @@ impl SessionEnd {
 
     /// The next thing to tell the application.
     pub(super) fn next_input(&mut self) -> Option<Input> {
-        self.inputs.pop_front()
+        let next = self.inputs.pop_front();
+        if next.is_none() {
+            self.leaving.clear();
+        }
+        next
+    }
+
+    fn role(&self) -> Role {
+        match self.measures {
+            true => Role::Sender,
+            false => Role::Receiver,
+        }
     }
 
     pub(super) fn has_inputs(&self) -> bool {
@@ -220,6 +237,9 @@ impl SessionEnd {
             };
             self.before = Some(gone.beside(&self.before.unwrap_or_default()));
         }
+        let repairs = connection.repairs();
+        self.repaired = self.repaired.plus(repairs);
+        self.leaving.push((connection.number(), repairs));
         self.numbers.remove(&connection.number());
         self.free.push(slot);
         Some(connection)
@@ -302,7 +322,7 @@ impl SessionEnd {
         };
         match connection.error() {
             Ok(()) => {
-                connection.phase = Phase::Up;
+                connection.come_up();
                 // The other end accepts it now or soon, unless it is gone.
                 let opened = connection.opened();
                 self.inputs.push_back(opened);
@@ -444,6 +464,22 @@ impl SessionEnd {
             Ok(())
         };
         watched.map_err(|error| connection::errno(&error))
+    }
+}
+
+impl Counted for SessionEnd {
+    fn of_connection(&self, number: ConnectionId) -> Option<Repairs> {
+        let slot = self.numbers.get(&number).map(|slot| &self.slots[*slot]);
+        if let Some(connection) = slot.and_then(|slot| slot.connection.as_ref()) {
+            return Some(connection.repairs());
+        }
+        let leaving = self.leaving.iter().rev();
+        let mut leaving = leaving.filter(|(left, _)| *left == number);
+        leaving.next().map(|(_, repairs)| *repairs)
+    }
+    fn of_flow(&self) -> Repairs {
+        let alive = self.connections().map(Connection::repairs);
+        alive.fold(self.repaired, Repairs::plus)
     }
 }
 
