@@ -38,6 +38,7 @@ setup: ## Install or name what is missing on this machine
 
 build: ## Build target/release/quell
 	@scripts/setup build
+	@scripts/web page
 	cargo build --release --locked --package quell $(FLAGS)
 
 kernel: setup ## Build a kernel for the virtual world into target/kernels: 3 to 10 minutes, once
@@ -50,6 +51,7 @@ demo: build ## Run the headline experiment
 # Every test, with what its harness is to be told; then what was left out, and what took longest.
 define run-tests
 	@cp target/setup/not-run "$$QUELL_NOT_RUN"; : >"$$QUELL_TIMES"; \
+	scripts/web page; \
 	echo "cargo build --release --locked --package quell $(FLAGS)"; \
 	cargo build --release --locked --package quell $(FLAGS); export QUELL_RELEASE="$(CURDIR)/target/release/quell"; \
 	echo "cargo test --workspace --locked --no-fail-fast $(FLAGS)$(1)"; \

@@ -240,9 +240,17 @@ test("without a clipboard the scenario is shown; a run that ends has a summary",
 
 test("pause, step and start anew; the same seed gives the same figures", { skip }, () =>
     withPage("", async (page) => {
+        // What the run sent before it heard of the pause still arrives; then the clock stands.
         await page.locator("#play").click();
+        await page.getByRole("button", { name: "Play", exact: true }).waitFor();
+        await page.evaluate(() => new Promise((done) => {
+            let quiet;
+            const wait = () => (clearTimeout(quiet), (quiet = setTimeout(done, 500)));
+            new MutationObserver(wait).observe(document.querySelector(".now"), { characterData: true, childList: true, subtree: true });
+            wait();
+        }));
         const paused = await now(page);
-        await page.waitForTimeout(300);
+        await page.waitForTimeout(1_000);
         assert.equal(await now(page), paused);
         const figures = async () => {
             await page.locator("#anew").click();

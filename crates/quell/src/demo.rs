@@ -53,6 +53,8 @@ pub(crate) fn coexistence(arguments: &Demo, page: &mut Page) -> Result<(), Failu
     page.line("");
     page.paragraph(0, CONCLUSION);
     page.line(format_args!("  quell run {}{}", SCENARIO.0, place(world)));
+    page.line(IN_A_BROWSER);
+    page.line("  quell serve");
     arguments.reported.make(ran.outcomes(), Some(page))?;
     ran.check(&arguments.strict)
 }
@@ -99,3 +101,4 @@ fn introduction(world: World) -> String {
 
 const CONCLUSION: &str = "Delay is the time that a packet waits in the queue of the link. The flows \
     and the link are the same each time; only the queue differs. One queue alone, with every figure:";
+const IN_A_BROWSER: &str = "The same in a browser, where you move the sliders while it runs:";
