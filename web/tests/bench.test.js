@@ -14,6 +14,13 @@ test("a fragment reads back as the same bench", () => {
     }
 });
 
+test("addresses in the documentation are understood whole", () => {
+    const text = readFileSync(new URL("../../../docs/guides/page.md", import.meta.url), "utf8");
+    const addresses = [...text.matchAll(/`(#rate=[^`]*)`/g)].map(([, address]) => address);
+    assert.ok(addresses.length > 1);
+    for (const address of addresses) assert.deepEqual(fromFragment(address).problems, [], address);
+});
+
 test("what makes no sense in an address is left out and named", () => {
     const { bench, problems } = fromFragment("rate=fast&rtt=7ms&queues=a b c&l4s=prague ect1 4&classic=cubic off 1 10 tea&udp=900&seed=-1&other=1");
     assert.deepEqual(bench, demonstration());

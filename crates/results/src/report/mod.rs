@@ -178,6 +178,9 @@ fn repeat(body: &mut String, sources: &[Source]) {
             ),
         );
     }
+    body.push_str(
+        "<p>To watch it in a browser, in the simulator: save the scenario, then <code>quell serve FILE</code>.</p>\n",
+    );
     for (index, source) in sources.iter().enumerate() {
         let Some(text) = source.runs.first().and_then(plot::scenario_text) else {
             continue;
