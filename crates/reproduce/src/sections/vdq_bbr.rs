@@ -427,8 +427,10 @@ fn judge_all(cells: &Cells<'_>, out: &mut Findings) {
 }
 
 const RESULT: &str = "\
-**Result.** With a BBRv2 that responds to marks, every statement of the slides holds: VDQ-CSAQM gives unlike controls nearly equal rates where
-DualPI2 gives some ten times what it gives others. BBRv2 as shipped does not respond on this path, and then VDQ-CSAQM is worse than DualPI2:
+**Result.** With a BBRv2 that responds to marks, the statements of the slides on rates hold where they are checked, in B with 10-10 and 50-50 flows and
+in each phase of C2, D and E: VDQ-CSAQM gives unlike controls nearly equal rates where DualPI2 gives some ten times what it gives others. The
+slides also promise ultra-low latency for L4S: its P99 is up to 1 ms in B with ten or more flows of a kind and in E, and longer in phases of B, C2
+and D with fewer. They print no delay, and the values of their plots are lost. BBRv2 as shipped does not respond on this path, and then VDQ-CSAQM is worse than DualPI2:
 it only marks L4S packets and serves them first, so Classic starves. DualPI2 drops in overload and leaves Classic a tenth.
 ";
 
@@ -443,8 +445,8 @@ only a handshake alone on the link can be as short, to the microsecond in which 
 known; that Classic was not starved in its plots of VDQ-CSAQM says that it did.
 
 **Runs.** `scenarios/vdq2020/m.toml`, `b.toml`, `c2.toml`, `d.toml` and `e.toml` (D at 10 Gbit/s), one seed, phases of 6 s in B, 3 s in E and 5 s
-in the others, without the first 1 or 2 s. All were also run once at full length, phases of 20 s without the first 5 s, and E over 10 s: every statement
-has the same answer, except that in M the marks of BBRv2 over those of DCTCP are 1.12 behind DualPI2. With `ecn_max_rtt = \"6ms\"` the flows
+in the others, without the first 1 or 2 s. All were also run once at full length, phases of 20 s without the first 5 s, and E over 10 s: every line
+of the table below has the same answer, except that in M the marks of BBRv2 over those of DCTCP are 1.12 behind DualPI2. With `ecn_max_rtt = \"6ms\"` the flows
 of C2 with 40 ms still do not respond, and starve Classic in both queues.
 [published-vdq-bbr.csv](data/published-vdq-bbr.csv) has each class with its goodput and its marks or drops.
 
