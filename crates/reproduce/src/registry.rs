@@ -6,7 +6,7 @@ use crate::experiment::{Experiment, Section};
 use crate::sections::{
     bbr, bbr_beside_cubic, bbr_bounded, compound, cubic, dualq2015, fq_codel, gateway,
     gateway_controls, gateway_sweep, independence, overload, pairs, pie, prague, protection, red,
-    step, synchronisation, vdq, vdq_bbr,
+    slides, step, synchronisation, vdq, vdq_bbr,
 };
 
 /// The sections of `docs/evidence/published.md` in their order, by their titles; those without experiments are judged by their tests
@@ -15,6 +15,8 @@ use crate::sections::{
 pub const SECTIONS: &[(&str, Option<&Section>)] = &[
     ("The DualQ of 2015 and its successors",
         Some(&dualq2015::SECTION)),
+    ("The slides of 2015: signals, queue sizes, other queues, unlike RTTs",
+        Some(&slides::SECTION)),
     ("Queue protection: an unresponsive flow that claims to be L4S",
         Some(&dualq2015::PROTECTION_SECTION)),
     ("DualPI2: overload and coupling",

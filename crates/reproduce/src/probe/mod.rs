@@ -6,6 +6,8 @@
 pub mod cubic;
 pub mod experiment;
 pub mod path;
+pub mod rounds;
+pub mod sizes;
 
 use std::sync::atomic::AtomicBool;
 
@@ -29,6 +31,16 @@ pub const PATH: Probe = of("path", |scenario, seed, stop| {
 /// The return of a CUBIC window after a loss: [`cubic::CubicReturn`].
 pub const CUBIC: Probe = of("cubic", |scenario, seed, stop| {
     json(&cubic::measure(scenario, seed, stop)?)
+});
+
+/// Round trips between two reductions of a window: [`rounds::Rounds`].
+pub const ROUNDS: Probe = of("rounds", |scenario, seed, stop| {
+    json(&rounds::measure(scenario, seed, stop)?)
+});
+
+/// Sizes of a queue and its signals at each: [`sizes::QueueSizes`].
+pub const SIZES: Probe = of("sizes", |scenario, seed, stop| {
+    json(&sizes::measure(scenario, seed, stop)?)
 });
 
 /// A measurement by its name.

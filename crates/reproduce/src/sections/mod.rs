@@ -18,6 +18,7 @@ pub mod pie;
 pub mod prague;
 pub mod protection;
 pub mod red;
+pub mod slides;
 pub mod step;
 pub mod synchronisation;
 pub mod vdq;

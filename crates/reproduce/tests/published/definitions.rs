@@ -102,6 +102,12 @@ fn the_dualq_of_2015_and_its_successors() {
 }
 
 #[test]
+#[ignore = "takes long: make test-all"]
+fn the_slides_of_2015() {
+    check("The slides of 2015: signals, queue sizes, other queues, unlike RTTs");
+}
+
+#[test]
 fn queue_protection() {
     check("Queue protection: an unresponsive flow that claims to be L4S");
 }

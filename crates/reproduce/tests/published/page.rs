@@ -18,6 +18,7 @@ rewrites the page). The scenarios are in `scenarios/`.
 | experiment | result |
 | --- | --- |
 | [DualQ of 2015 and successors](#the-dualq-of-2015-and-its-successors) | the square law and the L4S delay hold, except the P99 of Curvy RED with its own scheduler |
+| [slides of 2015](#the-slides-of-2015-signals-queue-sizes-other-queues-unlike-rtts) | signals in a round trip, shapes of queues and what small queues cost are as said; DCTCP does not treat unlike RTTs fairly, and rates are not equal |
 | [queue protection](#queue-protection-an-unresponsive-flow-that-claims-to-be-l4s) | no published figures; the promise of RFC 9957 holds, except with a time-shifted FIFO |
 | [DualPI2: overload and coupling](#dualpi2-overload-and-coupling) | within 15 % of the source, short delays within 20 %; the coupling holds to 3 % |
 | [DualPI2: pairs with unlike RTTs](#dualpi2-pairs-with-unlike-rtts) | within 15 %, but for CUBIC with a long RTT beside a short Prague, and marks on the step |
