@@ -5,6 +5,7 @@
 
 pub mod cubic;
 pub mod experiment;
+pub mod items;
 pub mod path;
 pub mod rounds;
 pub mod sizes;
@@ -21,6 +22,11 @@ const CODE: &str = env!("QUELL_PROBE_SOURCES");
 /// Windows, bursts of drops, and the longest passage: [`experiment::ExperimentResult`].
 pub const EXPERIMENT: Probe = of("experiment", |scenario, seed, stop| {
     json(&experiment::measure(scenario, seed, stop)?)
+});
+
+/// Items of a web, one by one: [`items::Items`].
+pub const ITEMS: Probe = of("items", |scenario, seed, stop| {
+    json(&items::measure(scenario, seed, stop)?)
 });
 
 /// What packets took and senders had on a path with few flows: [`path::PathResult`].

@@ -47,8 +47,8 @@ pub(crate) fn found(
 
 /// Runs the section with this title, and checks the page and the verdicts.
 fn check(title: &str) {
-    let section = SECTIONS.iter().find(|(known, _)| *known == title);
-    let section = section.unwrap().1.unwrap();
+    let mut sections = SECTIONS.iter();
+    let section = sections.find(|section| section.title == title).unwrap();
     let experiments: Vec<&Experiment> = section.experiments.iter().collect();
     let findings = match std::env::var_os("QUELL_REPRODUCE_STORE") {
         Some(store) => found(&experiments, Length::Full, &Store::at(Path::new(&store))),
@@ -226,4 +226,40 @@ fn pie_an_ecn_capable_and_another_flow() {
 #[ignore = "takes long: make test-all"]
 fn fq_codel_flows_with_and_without_ecn() {
     check("FQ-CoDel: flows with and without ECN");
+}
+
+#[test]
+#[ignore = "takes long: make test-all"]
+fn web_items_beside_a_download() {
+    check("Web items: flow completion times beside a download");
+}
+
+#[test]
+#[ignore = "takes long: make test-all"]
+fn web_browsing_as_demonstrated() {
+    check("Web items: browsing beside downloads, as demonstrated in 2015");
+}
+
+#[test]
+#[ignore = "takes long: make test-all"]
+fn adaptive_streaming_as_set_up() {
+    check("Adaptive streaming beside downloads, as set up in 2015");
+}
+
+#[test]
+#[ignore = "takes long: make test-all"]
+fn the_panorama_of_2015() {
+    check("The panorama of 2015: interaction beside downloads");
+}
+
+#[test]
+#[ignore = "takes long: make test-all"]
+fn rendered_video_under_prague() {
+    check("Rendered video under Prague, beside SCReAM");
+}
+
+#[test]
+#[ignore = "takes long: make test-all"]
+fn rendered_video_under_scream() {
+    check("Rendered video under SCReAM");
 }

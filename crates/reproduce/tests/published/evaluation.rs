@@ -1,4 +1,4 @@
-//! Runs and checks of sections that are judged by their tests alone.
+//! Runs and checks of tests that are no published experiment.
 
 use std::sync::atomic::AtomicBool;
 

@@ -1,4 +1,4 @@
-//! Scenarios and measurements of sections that are judged by their tests alone.
+//! Scenarios of tests that are no published experiment.
 
 use quell_lab::Scenario;
 use quell_lab::scenario::Override;

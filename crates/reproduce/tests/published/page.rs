@@ -59,7 +59,7 @@ static WRITING: Mutex<()> = Mutex::new(());
 
 /// The titles of the sections, in their order on the page.
 fn titles() -> impl Iterator<Item = &'static str> {
-    registry::SECTIONS.iter().map(|(title, _)| *title)
+    registry::SECTIONS.iter().map(|section| section.title)
 }
 
 fn evidence() -> PathBuf {
