@@ -183,6 +183,30 @@ impl Line<'_> {
         );
     }
 
+    /// The next request of the program, if it is here. Does not wait; `heard` keeps what is not whole yet.
+    ///
+    /// # Errors
+    ///
+    /// The program is gone.
+    pub fn hear(&self, heard: &mut Vec<u8>) -> io::Result<Option<Vec<u8>>> {
+        loop {
+            if let Some(frame) = take_frame(heard)? {
+                match frame.split_first() {
+                    Some((&REQUEST, request)) => return Ok(Some(request.to_vec())),
+                    _ => continue,
+                }
+            }
+            let mut piece = [0; 4_096];
+            match recv(self.stream, &mut piece[..], RecvFlags::DONTWAIT) {
+                Ok((0, _)) => return Err(gone()),
+                Ok((read, _)) => heard.extend_from_slice(&piece[..read]),
+                Err(Errno::AGAIN) => return Ok(None),
+                Err(Errno::INTR) => {}
+                Err(errno) => return Err(errno.into()),
+            }
+        }
+    }
+
     /// Whether the program has sent a request, or is gone. Does not wait; the request is read.
     pub fn is_called(&self) -> bool {
         let mut piece = [0; 256];
@@ -190,6 +214,69 @@ impl Line<'_> {
             Ok(_) => true,
             Err(errno) => errno != Errno::AGAIN && errno != Errno::INTR,
         }
+    }
+}
+
+/// Messages that wait for room in the line, up to a bound: whoever puts one here never waits for the program.
+#[derive(Debug)]
+pub struct Outbox {
+    waiting: Vec<u8>,
+    room: usize,
+}
+
+impl Outbox {
+    /// One for so many bytes.
+    pub fn new(room: usize) -> Self {
+        Self {
+            waiting: Vec::new(),
+            room,
+        }
+    }
+
+    /// Puts a message behind those that wait. Returns false, and leaves it out, where there is no room for it.
+    #[must_use]
+    pub fn put(&mut self, what: &[u8]) -> bool {
+        if self.waiting.len() + what.len() > self.room {
+            return false;
+        }
+        self.waiting
+            .extend_from_slice(&(what.len() as u32).to_le_bytes());
+        self.waiting.extend_from_slice(what);
+        true
+    }
+
+    /// Sends as much as there is room for now.
+    ///
+    /// # Errors
+    ///
+    /// The program is gone.
+    pub fn flush(&mut self, line: &Line<'_>) -> io::Result<()> {
+        let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
+        let mut sent = 0;
+        let done = loop {
+            if sent == self.waiting.len() {
+                break Ok(());
+            }
+            match send(line.stream, &self.waiting[sent..], flags) {
+                Ok(more) => sent += more,
+                Err(Errno::AGAIN) => break Ok(()),
+                Err(Errno::INTR) => {}
+                Err(errno) => break Err(errno.into()),
+            }
+        };
+        self.waiting.drain(..sent);
+        done
+    }
+
+    /// Sends all that waits, however long that takes.
+    ///
+    /// # Errors
+    ///
+    /// The program is gone.
+    pub fn empty(&mut self, line: &Line<'_>) -> io::Result<()> {
+        (&mut &*line.stream).write_all(&self.waiting)?;
+        self.waiting.clear();
+        Ok(())
     }
 }
 
@@ -303,6 +390,51 @@ mod tests {
         }
         assert_eq!(frames, [&b"abc"[..], b"d"]);
         assert!(take_frame(&mut u32::MAX.to_le_bytes().to_vec()).is_err());
+    }
+
+    #[test]
+    fn requests_are_heard_whole_and_without_waiting() {
+        let (near, far) = UnixStream::pair().unwrap();
+        let line = Line { stream: &far };
+        let mut heard = Vec::new();
+        assert_eq!(line.hear(&mut heard).unwrap(), None);
+        write_frame(&mut &near, b"rone").unwrap();
+        write_frame(&mut &near, b"tno request").unwrap();
+        (&near).write_all(&[4, 0, 0, 0, REQUEST, b't']).unwrap();
+        assert_eq!(line.hear(&mut heard).unwrap().as_deref(), Some(&b"one"[..]));
+        assert_eq!(line.hear(&mut heard).unwrap(), None);
+        (&near).write_all(b"wo").unwrap();
+        assert_eq!(line.hear(&mut heard).unwrap().as_deref(), Some(&b"two"[..]));
+        drop(near);
+        assert!(line.hear(&mut heard).is_err());
+    }
+
+    /// A program that reads nothing makes nobody wait, and loses messages, never a part of one.
+    #[test]
+    fn an_outbox_takes_what_it_has_room_for_and_sends_messages_whole() {
+        let (near, far) = UnixStream::pair().unwrap();
+        let line = Line { stream: &far };
+        let mut outbox = Outbox::new(1 << 20);
+        let message = |number: u32| number.to_le_bytes().repeat(5_000);
+        let mut put = Vec::new();
+        for number in 0..300 {
+            if outbox.put(&message(number)) {
+                put.push(number);
+            }
+            outbox.flush(&line).unwrap();
+        }
+        assert!(put.len() > 50 && put.len() < 300, "{}", put.len());
+        let reader = std::thread::spawn(move || {
+            let mut all = Vec::new();
+            while let Some(frame) = read_frame(&near).unwrap() {
+                all.push(frame);
+            }
+            all
+        });
+        outbox.empty(&line).unwrap();
+        drop(far);
+        let expected: Vec<_> = put.into_iter().map(message).collect();
+        assert!(reader.join().unwrap() == expected);
     }
 
     #[test]

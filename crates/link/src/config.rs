@@ -152,6 +152,8 @@ pub struct LinkConfig {
     pub noise: Noise,
     /// Changes with their times, in any order.
     pub changes: Vec<(Time, LinkChange)>,
+    /// The fastest that a direction becomes by [`Link::change`](crate::Link::change); zero where that is no faster than what is planned.
+    pub fastest: Rate,
     /// Slots of the frame pool, at least [`LinkConfig::FEWEST_FRAMES`]: as many as the queues, the
     /// delay lines and a few batches hold. When all are in use, frames wait in the sockets.
     pub frames: u32,
@@ -183,6 +185,7 @@ impl LinkConfig {
             groups: Vec::new(),
             noise: Noise::default(),
             changes: Vec::new(),
+            fastest: Rate::ZERO,
             frames: 1 << 16,
             receive_buffer: Bytes::new(64 << 20),
             wakeup: None,

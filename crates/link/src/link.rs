@@ -423,6 +423,18 @@ impl<O: Observer<Descriptor>> Link<O> {
     pub fn decided(&self, direction: Direction) -> Time {
         self.lanes[direction.index()].path.decided()
     }
+    /// Makes `changes` now, between two calls of [`Link::run`]: all of them happen at the time that is returned, the present or the
+    /// first that is not decided yet. Rates above [`LinkConfig::fastest`] may need larger sockets than there are.
+    pub fn change(&mut self, changes: Vec<LinkChange>) -> Time {
+        let decided = self.lanes.iter().map(|lane| lane.path.decided()).max();
+        let undecided = decided.unwrap_or(Time::ZERO) + Time::from_nanos(1);
+        let at = self.clock.now().max(undecided);
+        for change in changes {
+            let lane = &mut self.lanes[change.direction().index()];
+            lane.path.plan(at, change);
+        }
+        at
+    }
     /// The observer of one direction.
     pub fn observer(&self, direction: Direction) -> &O {
         self.lanes[direction.index()].path.observer()

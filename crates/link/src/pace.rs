@@ -107,6 +107,7 @@ fn highest_rate(config: &LinkConfig) -> Option<Rate> {
     [of(&config.forward), of(&config.reverse)]
         .into_iter()
         .chain(changed)
+        .chain([config.fastest])
         .filter(|rate| !rate.is_unlimited() && !rate.is_zero())
         .max()
 }
@@ -182,11 +183,14 @@ mod tests {
             rate,
         };
         faster.changes.push((US(7), change(Rate::from_mbps(1_000))));
+        let mut prepared = config(&[US(200_000)], Some(Wakeup::Ahead));
+        prepared.fastest = Rate::from_mbps(1_000);
         let mut unknown = config(&[US(200_000)], Some(Wakeup::Ahead));
         unknown.forward.rate = Rate::UNLIMITED;
         for (config, megabytes, interval, ahead) in [
             (&slow, 1, 10_485_760, 20_971_520),
             (&faster, 1, 1_048_576, 2_097_152),
+            (&prepared, 1, 1_048_576, 2_097_152),
             (&slow, 1_000, 100_000_000, 200_000_000),
             (&unknown, 1, 1_000_000, 100_000_000),
         ] {

@@ -15,6 +15,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod amended;
 mod app;
 mod canonical;
 mod capacity;

@@ -8,11 +8,9 @@ use std::sync::atomic::Ordering;
 
 use quell_units::{Bytes, Time};
 
-use super::clock::Alarm;
 use super::datagram::Incoming;
 use super::end::{self, Context, End, Remains};
 use super::error::TrafficError;
-use super::plan::FlowPlan;
 use super::poller::{self, Readiness, Token};
 use super::report::{Sample, Told};
 use super::run_end::RunEnd;
@@ -40,6 +38,8 @@ pub(super) struct Running {
     pub(super) last_boundary: Time,
     /// The tick for which all ends have read what had come.
     pub(super) caught_up: Option<Time>,
+    /// How often the flows had been planned anew when this host heard of it last.
+    pub(super) heard: u64,
 }
 
 /// So long before a tick the receivers of bulk data read what their sockets still hold: they are woken in large steps, and
@@ -59,17 +59,19 @@ pub(super) struct Left {
 
 impl Running {
     /// Sets the timers of the flows that begin or end here.
-    pub(super) fn set_timers(&mut self, plans: &[FlowPlan]) {
-        for (index, plan) in plans.iter().enumerate() {
-            // Streams begin with a connection from one host, which the other one waits for.
-            if !plan.is_stream() || plan.is_session() || self.context.host == plan.opener() {
-                self.context.timers.set(plan.start, index, Alarm::Start);
-            }
-            if let Some(stop) = plan.stop
-                && plan.stops_at(self.context.host)
-            {
-                self.context.timers.set(stop, index, Alarm::Stop);
-            }
+    pub(super) fn set_timers(&mut self) {
+        for end in &self.ends {
+            end.set_alarms(&mut self.context.timers);
+        }
+    }
+
+    /// Heeds what was planned anew, if anything was.
+    fn heed_plan(&mut self) {
+        let Some(lives) = self.context.shared.replanned(&mut self.heard) else {
+            return;
+        };
+        for (end, &(start, stop)) in self.ends.iter_mut().zip(&*lives) {
+            end.replan(&mut self.context.timers, start, stop);
         }
     }
 
@@ -159,7 +161,10 @@ impl Running {
             Token::Listener(index) => self.accept(index)?,
             Token::Port(index) => self.serve_port(index, readiness)?,
             // The loop looks whether it is to end, and what is due.
-            Token::Waker => poller::fall_asleep(self.context.shared.waker(self.context.host)),
+            Token::Waker => {
+                poller::fall_asleep(self.context.shared.waker(self.context.host));
+                self.heed_plan();
+            }
             Token::Timer => {}
         }
         Ok(())

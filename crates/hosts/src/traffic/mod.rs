@@ -33,7 +33,7 @@ use std::sync::atomic::Ordering;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::{self, JoinHandle};
 
-use quell_units::Bytes;
+use quell_units::{Bytes, Time};
 
 pub use clock::Epoch;
 pub use endpoint::Host;
@@ -142,6 +142,12 @@ impl Traffic {
     /// Wakes both hosts after the end of the run was brought forward: they may sleep past it.
     pub fn heed_end(&self) {
         self.shared.wake();
+    }
+
+    /// Plans anew when each flow starts and stops, in the order of their plans: for times that are past, at once. A flow that has begun does
+    /// not begin again, and one that has ended has ended. A flow that starts at [`Time::MAX`] is there to be started so.
+    pub fn replan(&self, lives: impl IntoIterator<Item = (Time, Option<Time>)>) {
+        self.shared.replan(lives.into_iter().collect());
     }
 
     /// Whether a host has ended, at the end of the run or by an error.

@@ -204,8 +204,9 @@ pub(super) fn set_up(
         names: plans.iter().map(|plan| (plan.group, plan.flow)).collect(),
         last_boundary: Time::ZERO,
         caught_up: None,
+        heard: 0,
     };
-    running.set_timers(plans);
+    running.set_timers();
     Ok(running)
 }
 

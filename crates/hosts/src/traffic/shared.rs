@@ -89,6 +89,9 @@ pub(super) struct Announcement {
 /// Receives the samples and events of both hosts.
 pub(super) type Listener = Box<dyn FnMut(Told) + Send>;
 
+/// When each flow starts and stops, in the order of the plans.
+pub(super) type Lives = Arc<[(Time, Option<Time>)]>;
+
 /// Common to both hosts.
 pub(super) struct Shared {
     pub(super) flows: Box<[FlowShared]>,
@@ -97,6 +100,8 @@ pub(super) struct Shared {
     places: Arc<AtomicU64>,
     listener: Mutex<Listener>,
     abandoned: AtomicBool,
+    /// The lives of the flows as last planned anew, and how often that was.
+    lives: Mutex<(u64, Lives)>,
     wakers: [OwnedFd; 2],
 }
 
@@ -109,6 +114,7 @@ impl Shared {
             places: Arc::new(AtomicU64::new(places)),
             listener: Mutex::new(listener),
             abandoned: AtomicBool::new(false),
+            lives: Mutex::new((0, Lives::default())),
             wakers: [poller::waker()?, poller::waker()?],
         })
     }
@@ -162,6 +168,20 @@ impl Shared {
     /// Makes both hosts check whether they must end.
     pub(super) fn wake(&self) {
         self.wakers.iter().for_each(poller::wake);
+    }
+
+    /// Plans all flows anew, and makes both hosts heed it.
+    pub(super) fn replan(&self, lives: Lives) {
+        let mut planned = lock(&self.lives);
+        *planned = (planned.0 + 1, lives);
+        drop(planned);
+        self.wake();
+    }
+
+    /// The lives of the flows if they have been planned anew more often than `heard` says, which then says so too.
+    pub(super) fn replanned(&self, heard: &mut u64) -> Option<Lives> {
+        let planned = lock(&self.lives);
+        (std::mem::replace(heard, planned.0) < planned.0).then(|| planned.1.clone())
     }
 
     /// Ends both hosts at once, without results.

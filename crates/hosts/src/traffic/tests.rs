@@ -342,6 +342,68 @@ fn flows_start_and_stop_at_their_times() {
 }
 
 #[test]
+fn flows_are_planned_anew_while_they_run() {
+    let _turn = quell_testing::Turn::take();
+    let receivers = [free_port(HERE), free_port(HERE)];
+    let waits = |plan: FlowPlan| FlowPlan {
+        start: Time::MAX,
+        ..plan
+    };
+    let plans = vec![
+        FlowPlan {
+            stop: Some(ms(150)),
+            ..bulk(0, receivers[0])
+        },
+        FlowPlan {
+            flow: 1,
+            ..waits(bulk(0, receivers[0]))
+        },
+        waits(cbr(1, receivers[1], 200, ms(10))),
+        FlowPlan {
+            flow: 1,
+            ..waits(cbr(1, receivers[1], 200, ms(10)))
+        },
+    ];
+    let end = ms(700);
+    let epoch = Epoch::now().after(ms(50));
+    let (traffic, _samples) = start(TrafficConfig {
+        epoch,
+        ..TrafficConfig::new(end, plans)
+    });
+    let traffic = traffic.unwrap();
+    // The first goes on beyond its stop, the two others begin, the last never does.
+    traffic.replan([
+        (Time::ZERO, Some(ms(500))),
+        (ms(300), None),
+        (ms(200), Some(ms(400))),
+        (Time::MAX, None),
+    ]);
+    std::thread::sleep(std::time::Duration::from_millis(450));
+    // What has begun does not begin again; what never began, and stops, does not begin.
+    traffic.replan([
+        (ms(300), Some(ms(500))),
+        (ms(300), None),
+        (ms(200), Some(ms(400))),
+        (Time::MAX, Some(ms(600))),
+    ]);
+    let report = traffic.join().unwrap();
+    assert_sound(&report);
+    let [first, second, datagrams, never] = &report.flows[..] else {
+        panic!("{report:?}");
+    };
+    assert!(first.up.unwrap() < ms(150), "{first:?}");
+    assert!(second.up.unwrap() >= ms(300), "{second:?}");
+    assert!(second.delivered > Bytes::ZERO);
+    assert!(datagrams.up.unwrap() >= ms(200), "{datagrams:?}");
+    assert_eq!(
+        datagrams.delivered,
+        // Payload beside 28 bytes of headers.
+        Bytes::new(172 * due(datagrams, ms(400), ms(10)))
+    );
+    assert_eq!((never.up, never.delivered), (None, Bytes::ZERO));
+}
+
+#[test]
 fn a_datagram_that_fits_no_packet_fails_its_flow_alone() {
     let large = cbr(0, free_port(HERE), 70_000, ms(1));
     let good = cbr(1, free_port(HERE), 1_000, ms(1));

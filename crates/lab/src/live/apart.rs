@@ -18,7 +18,7 @@ use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use quell_confine::capabilities::{CapabilitySet, effective, forbid_new, keep_only};
@@ -35,7 +35,7 @@ use rustix::process::geteuid;
 use serde::{Deserialize, Serialize};
 
 use super::job::of_run;
-use super::{LiveError, LiveListener};
+use super::{LiveError, LiveListener, watched};
 use crate::fill::{ToDisk, fill};
 use crate::job::{Job, Order};
 use crate::options::{LiveOptions, Options};
@@ -68,7 +68,7 @@ type Writer = (u32, u32);
 
 /// The task of a worker.
 #[derive(Debug, Serialize, Deserialize)]
-struct Task {
+pub(super) struct Task {
     /// Resolved, as TOML.
     scenario: String,
     seed: u64,
@@ -76,6 +76,15 @@ struct Task {
     packets: bool,
     warnings: Vec<String>,
     live: LiveOptions,
+}
+
+/// What a worker does.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) enum Work {
+    /// Fills the folder of a result.
+    Fill(Task),
+    /// Runs for somebody who watches.
+    Watch(watched::Task),
 }
 
 /// A message of a worker.
@@ -98,9 +107,34 @@ enum Said {
 ///
 /// The process has several threads, user namespaces are forbidden, or the results could not be written afterwards.
 pub fn set_apart(results: &Path) -> Result<(), LiveError> {
-    super::prepare()?;
     let place = existing(results);
-    let writer = writer(&place).map_err(|error| {
+    stand_apart(&place)?;
+    if access(&place, Access::WRITE_OK | Access::EXEC_OK).is_err() {
+        return Err(LiveError::Environment(Reason::with_fix(
+            format!(
+                "results cannot be written to {}: live runs give up root's right to write anywhere, and user {} may not",
+                place.display(),
+                geteuid().as_raw()
+            ),
+            "quell run … --out FOLDER, in a folder of your own",
+        )));
+    }
+    Ok(())
+}
+
+/// The same for runs that are only watched: they write nothing.
+///
+/// # Errors
+///
+/// The process has several threads, or user namespaces are forbidden.
+pub fn set_apart_to_watch() -> Result<(), LiveError> {
+    stand_apart(Path::new("."))
+}
+
+/// Gives every right away, and becomes the owner of `place` if that is root's to do.
+fn stand_apart(place: &Path) -> Result<(), LiveError> {
+    super::prepare()?;
+    let writer = writer(place).map_err(|error| {
         LiveError::Failed(format!("cannot look at {}: {error}", place.display()))
     })?;
     forbid_new()?;
@@ -113,18 +147,13 @@ pub fn set_apart(results: &Path) -> Result<(), LiveError> {
         become_user(user, group, false)?;
     }
     keep_only(CapabilitySet::empty())?;
-    *BROKER.lock().unwrap_or_else(PoisonError::into_inner) = Some(broker);
-    if access(&place, Access::WRITE_OK | Access::EXEC_OK).is_err() {
-        return Err(LiveError::Environment(Reason::with_fix(
-            format!(
-                "results cannot be written to {}: live runs give up root's right to write anywhere, and user {} may not",
-                place.display(),
-                geteuid().as_raw()
-            ),
-            "quell run … --out FOLDER, in a folder of your own",
-        )));
-    }
+    *broker_of_this_process() = Some(broker);
     Ok(())
+}
+
+/// The broker of this process, if it has one; its runs come one after the other.
+pub(super) fn broker_of_this_process() -> MutexGuard<'static, Option<Broker>> {
+    BROKER.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The innermost folder of `path` that exists.
@@ -146,7 +175,7 @@ fn writer(place: &Path) -> io::Result<Option<Writer>> {
 
 /// Lets a worker fill the folder of one run; `None` where this process has no broker.
 pub(crate) fn order(order: &mut Order<'_>) -> Option<Result<Summary, RunError>> {
-    let mut broker = BROKER.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut broker = broker_of_this_process();
     Some(carry_out(broker.as_mut()?, order))
 }
 
@@ -160,7 +189,7 @@ fn carry_out(broker: &mut Broker, order: &mut Order<'_>) -> Result<Summary, RunE
         warnings: order.options.warnings.clone(),
         live: order.options.live.clone(),
     };
-    let text = serde_json::to_vec(&task).map_err(|error| lost(error.into()))?;
+    let text = serde_json::to_vec(&Work::Fill(task)).map_err(|error| lost(error.into()))?;
     broker.begin(&text).map_err(lost)?;
     let mut ending = None;
     let mut asked = false;
@@ -196,9 +225,13 @@ fn read_summary(path: &Path) -> Result<Summary, RunError> {
 
 /// The work of a worker. It has the broker's rights and a single thread.
 fn work(writer: Option<Writer>, task: &[u8], line: &Line<'_>) -> u8 {
-    let said = match run(writer, task, line) {
-        Ok(()) => Said::Done,
-        Err(RunError::Refused(Reason { what, fix })) => Said::Refused { what, fix },
+    let said = match begin(writer, task) {
+        Ok(Work::Watch(task)) => return watched::work(task, line),
+        Ok(Work::Fill(task)) => match run(task, line) {
+            Ok(()) => Said::Done,
+            Err(RunError::Refused(Reason { what, fix })) => Said::Refused { what, fix },
+            Err(error) => Said::Failed(error.to_string()),
+        },
         Err(error) => Said::Failed(error.to_string()),
     };
     let told = serde_json::to_vec(&said)
@@ -207,16 +240,28 @@ fn work(writer: Option<Writer>, task: &[u8], line: &Line<'_>) -> u8 {
     u8::from(told.is_err())
 }
 
-fn run(writer: Option<Writer>, task: &[u8], line: &Line<'_>) -> Result<(), RunError> {
-    let failed = |why: String| RunError::Failed(format!("in the process of the live run: {why}"));
+/// Becomes the one who writes, and reads the task.
+fn begin(writer: Option<Writer>, task: &[u8]) -> Result<Work, RunError> {
     if let Some((user, group)) = writer {
         // What was permitted stays so, and is used for the set-up only.
         let confined = become_user(user, group, true).and_then(|()| keep_only(SET_UP));
-        confined.map_err(|error| failed(error.to_string()))?;
+        confined.map_err(|error| failed(&error))?;
     }
-    let task: Task = serde_json::from_slice(task).map_err(|error| failed(error.to_string()))?;
-    let scenario = Scenario::parse(&task.scenario)
-        .map_err(|problems| failed(format!("the scenario came out wrong: {problems}")))?;
+    serde_json::from_slice(task).map_err(|error| failed(&error))
+}
+
+fn failed(why: &dyn std::fmt::Display) -> RunError {
+    RunError::Failed(format!("in the process of the live run: {why}"))
+}
+
+/// The scenario of a task, which was written by this program.
+pub(super) fn resolved(scenario: &str) -> Result<Scenario, RunError> {
+    Scenario::parse(scenario)
+        .map_err(|problems| failed(&format!("the scenario came out wrong: {problems}")))
+}
+
+fn run(task: Task, line: &Line<'_>) -> Result<(), RunError> {
+    let scenario = resolved(&task.scenario)?;
     let stop = AtomicBool::new(false);
     let mut mentioned = None;
     let mut progress = |now: Time| {

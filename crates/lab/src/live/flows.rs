@@ -9,6 +9,7 @@ use std::sync::mpsc::Receiver;
 use quell_app::Recorded;
 use quell_hosts::traffic::Sample;
 use quell_measure::{FlowId, FlowRecorder, FlowResults, FlowRow, FlowSample, GroupId};
+use quell_scenario::Lifetime;
 use quell_scenario::contract::EventRow;
 use quell_scenario::figures::flow_recorder;
 use quell_units::{Bytes, Time};
@@ -55,6 +56,14 @@ impl Flows {
             flow: FlowId(self.first[group].0 + flow as u32),
             event: recorded.event,
             repairs: recorded.repairs,
+        }
+    }
+
+    /// From now on flows live so; they are those that the run began with.
+    pub(super) fn replan(&mut self, lives: &[Lifetime]) {
+        for (id, life) in (0..).map(FlowId).zip(lives) {
+            let end = life.stop.unwrap_or(Time::MAX);
+            self.recorder.set_life(id, life.start, end);
         }
     }
 

@@ -11,7 +11,7 @@ use quell_aqm::Observer;
 use quell_hosts::capabilities::{CapabilitySet, keep_only};
 use quell_hosts::topology::Topology;
 use quell_hosts::traffic::{Epoch, RunEnd};
-use quell_link::{Descriptor, Link, LinkConfig, LinkReport, Port};
+use quell_link::{Descriptor, Link, LinkChange, LinkConfig, LinkReport, Port};
 use quell_measure::{Direction, LinkResults, QueueRow, Recorder};
 use quell_results::packets::{self, LivePackets};
 use quell_scenario::sim::Recording;
@@ -21,8 +21,11 @@ use serde_json::{Value, json};
 use super::plan::Plan;
 use super::{LiveError, LiveOptions};
 
-/// The longest time between two looks at losses, rows and requests to stop.
+/// The longest time between two looks at losses and rows.
 const SLICE: Time = Time::from_millis(500);
+
+/// The same where somebody watches.
+const WATCHED_SLICE: Time = Time::from_millis(50);
 
 /// Time between the decision to end early and the end, so that the hosts know of it before it comes.
 const NOTICE: Time = Time::from_millis(20);
@@ -33,6 +36,10 @@ pub(super) struct LinkThread {
     asked: Arc<Asked>,
     /// A message when the end has been brought forward.
     heard: Receiver<()>,
+    /// What is to change now.
+    changes: Sender<Vec<LinkChange>>,
+    /// When that happened.
+    made: Receiver<Time>,
 }
 
 /// Why the link's thread ended before the run did.
@@ -53,6 +60,8 @@ enum LinkFailure {
 /// Requests to the link's thread.
 #[derive(Debug, Default)]
 struct Asked {
+    /// To look what is asked. Set last, and reset before looking.
+    to_look: AtomicBool,
     /// To end soon, with what was measured until then. Also set together with `to_give_up`.
     to_end: AtomicBool,
     /// To end at once, without results.
@@ -83,8 +92,16 @@ impl LinkThread {
         let asked = Arc::new(Asked::default());
         let (ready, is_ready) = mpsc::channel();
         let (hears, heard) = mpsc::channel();
+        let (changes, to_change) = mpsc::channel();
+        let (makes, made) = mpsc::channel();
         let carrier = Carrier {
             cuts: plan.cuts(),
+            slice: match plan.is_watched() {
+                true => WATCHED_SLICE,
+                false => SLICE,
+            },
+            to_change,
+            makes,
             notice: NOTICE + options.grace(),
             end,
             asked: asked.clone(),
@@ -112,6 +129,8 @@ impl LinkThread {
             thread: Some(thread),
             asked,
             heard,
+            changes,
+            made,
         };
         // The channel closes without a message when the link could not be opened.
         if is_ready.recv().is_err() {
@@ -129,8 +148,17 @@ impl LinkThread {
     /// or the thread has ended.
     pub(super) fn bring_end_forward(&self) {
         self.asked.to_end.store(true, Ordering::Relaxed);
+        self.asked.to_look.store(true, Ordering::Release);
         // The channel closes without a message when the thread ends.
         let _ = self.heard.recv();
+    }
+
+    /// Makes `changes` now. Returns when they happen, which the link says: the first time that it has not decided on yet. `None`
+    /// once the thread has ended.
+    pub(super) fn change(&self, changes: Vec<LinkChange>) -> Option<Time> {
+        self.changes.send(changes).ok()?;
+        self.asked.to_look.store(true, Ordering::Release);
+        self.made.recv().ok()
     }
 
     /// Whether the thread has ended, in time or by an error.
@@ -152,6 +180,7 @@ impl Drop for LinkThread {
     fn drop(&mut self) {
         self.asked.to_give_up.store(true, Ordering::Relaxed);
         self.asked.to_end.store(true, Ordering::Relaxed);
+        self.asked.to_look.store(true, Ordering::Release);
         if let Some(thread) = self.thread.take() {
             // Nobody is left to report it to.
             let _ = thread.join();
@@ -163,6 +192,10 @@ impl Drop for LinkThread {
 struct Carrier {
     /// Ends of segments, the last of which is the planned end of the run.
     cuts: Vec<Time>,
+    /// The longest time between two looks at losses and rows.
+    slice: Time,
+    to_change: Receiver<Vec<LinkChange>>,
+    makes: Sender<Time>,
     /// See [`NOTICE`].
     notice: Time,
     end: RunEnd,
@@ -202,18 +235,17 @@ impl Carrier {
         let mut heard = false;
         for &cut in &self.cuts {
             while link.now() < cut.min(self.end.at()) {
-                let until = cut.min(self.end.at()).min(link.now() + SLICE);
-                let ends_early = match heard {
-                    true => &self.asked.to_give_up,
-                    false => &self.asked.to_end,
-                };
-                link.run(until, ends_early)?;
-                if self.asked.to_give_up.load(Ordering::Relaxed) {
-                    return Err(LinkFailure::GivenUp);
-                }
-                if !heard && self.asked.to_end.load(Ordering::Relaxed) {
-                    heard = true;
-                    self.bring_end_forward(link);
+                let until = cut.min(self.end.at()).min(link.now() + self.slice);
+                link.run(until, &self.asked.to_look)?;
+                if self.asked.to_look.swap(false, Ordering::AcqRel) {
+                    if self.asked.to_give_up.load(Ordering::Relaxed) {
+                        return Err(LinkFailure::GivenUp);
+                    }
+                    self.change(link);
+                    if !heard && self.asked.to_end.load(Ordering::Relaxed) {
+                        heard = true;
+                        self.bring_end_forward(link);
+                    }
                 }
                 let now = link.now().min(until);
                 let total = link.report()?.lost_outside();
@@ -231,6 +263,14 @@ impl Carrier {
             }
         }
         Ok(())
+    }
+
+    /// Makes the changes that somebody wants. Nobody is waited for.
+    fn change<O: Observer<Descriptor> + Recording>(&self, link: &mut Link<O>) {
+        for changes in self.to_change.try_iter() {
+            // Nobody listens any more when the run is being given up.
+            let _ = self.makes.send(link.change(changes));
+        }
     }
 
     /// Ends the run a moment from now. The link chooses the time, because its recorders cannot take anything back: it has decided

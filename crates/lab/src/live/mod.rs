@@ -15,8 +15,10 @@ mod kernel;
 mod link;
 mod outside;
 mod plan;
+mod steer;
 mod warnings;
 mod watch;
+pub mod watched;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -51,11 +53,15 @@ use quell_results::packets::{LivePackets, PacketFile};
 use quell_scenario::causes::SlowEvents;
 use quell_scenario::contract::{Listener, Measurements, Row};
 use quell_scenario::{Scenario, figures};
+pub use steer::Prepared;
+use steer::Steering;
 
 /// Time between the set-up and the run's time zero, so that no thread is late for it.
 const HEAD_START: Time = Time::from_millis(50);
 /// Time between two turns of the collecting thread.
 const TURN: Duration = Duration::from_millis(50);
+/// The same where somebody watches.
+const WATCHED_TURN: Duration = Duration::from_millis(20);
 
 impl LiveOptions {
     fn modules(&self) -> Modules {
@@ -91,6 +97,16 @@ pub trait LiveListener: Listener {
     fn commands(&mut self) -> Option<PathBuf> {
         None
     }
+    /// What the run is prepared for, if somebody watches and changes it; asked once, before the run begins.
+    fn prepared(&self) -> Option<Prepared> {
+        None
+    }
+    /// A change that somebody wants now: a key and its value. Asked often while such a run goes on.
+    fn wished(&mut self) -> Option<(String, String)> {
+        None
+    }
+    /// What came of it: the scenario as TOML that repeats the run, or why nothing was changed.
+    fn answered(&mut self, _answer: Result<String, String>) {}
     /// The hosts and their networks exist, and no other thread of the run does yet.
     fn is_built(&mut self) -> Result<(), quell_confine::Error> {
         Ok(())
@@ -140,7 +156,12 @@ pub fn run(
         world,
         kernel_queue.as_ref(),
         options.modules(),
+        listener.prepared(),
     )?;
+    let mut steering = match plan.is_watched() {
+        true => Some(Steering::new(&plan, seed)?),
+        false => None,
+    };
     let topology = Arc::new(Topology::new(&plan.topology).map_err(LiveError::host)?);
     listener.is_built()?;
     let packets = listener
@@ -213,7 +234,10 @@ pub fn run(
             break;
         }
         outside.look(&plan, &topology, now)?;
-        std::thread::sleep(TURN);
+        std::thread::sleep(match steering {
+            Some(_) => WATCHED_TURN,
+            None => TURN,
+        });
         // The clock first: whoever reads a time behind the end knows the end.
         let now = epoch.elapsed().unwrap_or_default();
         flows.end_at(end.at());
@@ -230,6 +254,14 @@ pub fn run(
             listener.row(Row::Event(row))?;
         }
         listener.progress(now.min(plan.duration));
+        if let Some(steering) = steering.as_mut().filter(|_| !interrupted) {
+            while let Some((key, value)) = listener.wished() {
+                let now = epoch.elapsed().unwrap_or_default();
+                let wish = (key.as_str(), value.as_str());
+                let answer = steering.change(wish, now, &link, &traffic, &mut flows);
+                listener.answered(answer);
+            }
+        }
     }
     // Whichever ended first may have failed, and tells why; the other one is then given up.
     let (report, linked) = if link.has_ended() {

@@ -16,14 +16,16 @@ use quell_link::{
 use quell_measure::{Carrier, GroupControl, MarkFeedback};
 use quell_measure::{Direction, GroupInfo, Hop, Recorder, Summary, Timeline};
 use quell_results::packets::FIRST_PORT;
+use quell_scenario::amended::with_spare;
 use quell_scenario::causes::SlowEvents;
 use quell_scenario::figures::{self, Stretch};
 use quell_scenario::keys::{MOST_MSS, MTU};
 use quell_scenario::markers;
 use quell_scenario::{EcnSetting, Group, Scenario, Setting, in_flight, largest_window};
-use quell_scenario::{Lifetime, lifetimes};
-use quell_units::{Bytes, Ecn, Random, Time};
+use quell_scenario::{Lifetime, all_flows, lifetimes};
+use quell_units::{Bytes, Ecn, Random, Rate, Time};
 
+use super::steer::Prepared;
 use super::{LiveError, kernel};
 use crate::World;
 
@@ -42,6 +44,8 @@ pub(super) struct Plan<'a> {
     pub(super) topology: TopologyConfig,
     /// By group; `None` for datagrams.
     controls: Vec<Option<Control>>,
+    /// What it may become, where somebody watches it.
+    prepared: Option<Prepared>,
 }
 
 impl<'a> Plan<'a> {
@@ -52,10 +56,19 @@ impl<'a> Plan<'a> {
         world: World,
         kernel_queue: Option<&KernelQueue>,
         modules: Modules,
+        prepared: Option<Prepared>,
     ) -> Result<Self, LiveError> {
-        let in_flight = in_flight(scenario);
+        let in_flight = most_in_flight(scenario, prepared);
         let max_window = largest_window(in_flight);
-        let lifetimes = lifetimes(scenario, seed);
+        let lifetimes = match prepared {
+            None => lifetimes(scenario, seed),
+            Some(prepared) => {
+                let groups = 0..scenario.groups.len();
+                let flows = groups
+                    .map(|group| (all_flows(scenario, group) + u64::from(prepared.flows)) as usize);
+                with_spare(scenario, seed, &flows.collect::<Vec<_>>())
+            }
+        };
         let scenario = match kernel_queue {
             Some(queue) => Cow::Owned(kernel::carried(scenario, queue)?),
             None => Cow::Borrowed(scenario),
@@ -85,7 +98,13 @@ impl<'a> Plan<'a> {
             },
             controls,
             scenario,
+            prepared,
         })
+    }
+
+    /// Whether somebody watches, and changes it.
+    pub(super) fn is_watched(&self) -> bool {
+        self.prepared.is_some()
     }
 
     pub(super) fn scenario(&self) -> &Scenario {
@@ -132,6 +151,7 @@ impl<'a> Plan<'a> {
             };
         }
         config.changes = self.scenario.changes.iter().flat_map(changes).collect();
+        config.fastest = self.prepared.map_or(Rate::ZERO, Prepared::fastest);
         config.frames = pool_frames(&self.scenario, self.in_flight);
         Ok(config)
     }
@@ -357,7 +377,23 @@ pub(crate) fn pool_bytes(scenario: &Scenario) -> Bytes {
     Bytes::new(u64::from(frames) * (MTU.get() + 64))
 }
 
-fn changes(change: &quell_scenario::TimedChange) -> Vec<(Time, LinkChange)> {
+/// What is in flight if the link becomes as fast as it may.
+fn most_in_flight(scenario: &Scenario, prepared: Option<Prepared>) -> [u64; 2] {
+    let planned = in_flight(scenario);
+    let Some(prepared) = prepared else {
+        return planned;
+    };
+    let mut fastest = scenario.clone();
+    let forward = &mut fastest.link.forward;
+    if !forward.rate.is_unlimited() {
+        forward.rate = forward.rate.max(prepared.fastest());
+    }
+    let fastest = in_flight(&fastest);
+    [0, 1].map(|direction| planned[direction].max(fastest[direction]))
+}
+
+/// What a timed change is for the link.
+pub(super) fn changes(change: &quell_scenario::TimedChange) -> Vec<(Time, LinkChange)> {
     let each = change.set.iter().filter_map(|setting| match setting {
         Setting::Rate(direction, rate) => Some(LinkChange::SetRate {
             direction: *direction,

@@ -100,6 +100,12 @@ impl<O: Observer<Descriptor>> Path<O> {
         Ok(())
     }
 
+    /// Plans one more change, after those of the same time. What was decided stays: `at` is later.
+    pub(crate) fn plan(&mut self, at: Time, change: LinkChange) {
+        let place = self.changes.partition_point(|(before, _)| *before <= at);
+        self.changes.insert(place, (at, change));
+    }
+
     /// Makes the changes that are due until `until`, each at its own time.
     fn change_until(&mut self, until: Time) -> Result<(), ParameterError> {
         while let Some((at, change)) = self.changes.pop_front_if(|(at, _)| *at <= until) {

@@ -243,6 +243,39 @@ fn a_change_that_the_discipline_refuses_is_an_error() {
     );
 }
 
+/// What is changed while packets flow happens as if it had been planned from the start, between changes that were.
+#[test]
+fn a_change_that_comes_later_is_one_that_was_planned() {
+    let arrivals: Vec<_> = (0..60).map(|i| (US(400) * i, 1_250, 0)).collect();
+    let expected = play(
+        path(&[US(5_000)], changes()),
+        &arrivals,
+        arrivals.iter().map(|(at, ..)| *at),
+    );
+    assert!(!expected.1.0.is_empty() && expected.0.len() > 10);
+    let mut later = changes();
+    let (at, change) = later.remove(0);
+    let mut path = path(&[US(5_000)], later);
+    let known = at - US(1);
+    let early = arrivals.iter().take_while(|(at, ..)| *at <= known).count();
+    for (id, &(at, len, group)) in arrivals[..early].iter().enumerate() {
+        path.arrive(packet(id as u32, len, Some(group)), at)
+            .unwrap();
+    }
+    path.decide(known).unwrap();
+    path.plan(at, change);
+    let mut releases = Vec::new();
+    for (id, &(at, len, group)) in arrivals.iter().enumerate().skip(early) {
+        path.arrive(packet(id as u32, len, Some(group)), at)
+            .unwrap();
+    }
+    path.decide(Time::from_secs(100)).unwrap();
+    while let Some((at, packet)) = path.release(Time::from_secs(100)) {
+        releases.push((at, packet.frame().id.index()));
+    }
+    assert_eq!((releases, path.into_observer()), expected);
+}
+
 proptest! {
     /// Woken by each arrival and event, lazily, or only at the very end: the same fates.
     #[test]

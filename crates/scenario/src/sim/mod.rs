@@ -19,6 +19,7 @@ use quell_sim::Simulator;
 use quell_units::{Random, Time};
 
 use crate::Scenario;
+use crate::amended::with_spare;
 use crate::causes::SlowEvents;
 use crate::contract::{EventRow, Listener, Measurements, Row, Unwritten, Work};
 use crate::figures::{self, Stretch};
@@ -133,7 +134,7 @@ impl<O: Observer<quell_sim::Packet> + Recording> Running<O> {
         observer: impl Fn(Recorder) -> O,
     ) -> Result<Self, SimError> {
         let timeline = figures::timeline(scenario);
-        let lifetimes = room.lifetimes(scenario, seed);
+        let lifetimes = with_spare(scenario, seed, &room.flows);
         let config = plan::config(scenario, seed, &lifetimes, room.window)?;
         let slow = SlowEvents::new(&timeline);
         let flows = figures::flow_recorder(scenario, &timeline, &lifetimes);

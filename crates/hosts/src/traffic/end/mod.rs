@@ -2,6 +2,7 @@
 
 mod connecting;
 mod datagrams;
+mod life;
 mod records;
 mod session;
 mod stream;
@@ -25,6 +26,7 @@ use super::shared::{FlowShared, Shared};
 use super::socket;
 use super::tcp_info::TcpInfo;
 pub(super) use datagrams::{DatagramEnd, Port, take};
+use life::Life;
 use session::{Lost, SessionEnd};
 pub(super) use stream::StreamEnd;
 
@@ -95,10 +97,7 @@ pub(super) struct End {
     congestion_control: Option<String>,
     /// This end sends the data, and paces.
     paced: bool,
-    /// The flow's; [`Time::MAX`] if never.
-    flow_stop: Time,
-    /// The same where data or datagrams come from here, or may, otherwise [`Time::MAX`].
-    stop: Time,
+    life: Life,
     app: AnyEnd,
     /// What it has had noted.
     notes: Notes,
@@ -155,11 +154,7 @@ impl End {
             session: plan.session(),
             congestion_control: plan.congestion_control.clone(),
             paced: plan.paced && source,
-            flow_stop: plan.stop.unwrap_or(Time::MAX),
-            stop: plan
-                .stop
-                .filter(|_| plan.stops_at(host))
-                .unwrap_or(Time::MAX),
+            life: Life::new(plan, host),
             app: plan.end(host),
             notes: Notes::default(),
             renews: plan.app.renews(),
@@ -177,6 +172,16 @@ impl End {
             lost: Lost::default(),
             failure: None,
         }
+    }
+
+    /// Sets the alarms for its start and its stop.
+    pub(super) fn set_alarms(&self, timers: &mut Timers) {
+        self.life.set_alarms(self.index, timers);
+    }
+
+    /// Its flow starts and stops at other times than planned before.
+    pub(super) fn replan(&mut self, timers: &mut Timers, start: Time, stop: Option<Time>) {
+        self.life.replan(self.index, timers, start, stop);
     }
 
     pub(super) fn use_datagrams(&mut self, datagrams: DatagramEnd) {
@@ -224,6 +229,9 @@ impl End {
 
     /// A timer of this end is due.
     pub(super) fn ring(&mut self, context: &mut Context, at: Time, alarm: Alarm) {
+        if !self.life.is_due(at, alarm) {
+            return;
+        }
         match (alarm, &mut self.state) {
             (Alarm::Start, State::Waiting) if let Some(session) = self.session => {
                 self.begin_session(context, session);
@@ -384,7 +392,7 @@ impl End {
         let due = !self.has_ended()
             && !self.finished
             && self.has_room(context)
-            && self.wish.take_due(now, self.stop);
+            && self.wish.take_due(now, self.life.stop());
         if due {
             self.poll(context, Input::Wake);
         }
@@ -469,14 +477,15 @@ impl End {
     fn closed(&mut self, context: &mut Context) {
         self.tcp_before = self.refresh_tcp().unwrap_or_default();
         self.state = State::Waiting;
-        self.finished = self.stopped || context.now() >= self.flow_stop;
+        self.finished = self.stopped || context.now() >= self.life.flow_stop();
         self.wish.replace(None);
         let connection = ConnectionId::ONLY;
         self.poll(context, Input::Closed { connection });
         // The other host waits for what this one opens.
         let follows = match context.host {
             Host::Sender => {
-                self.wish.is_before(self.flow_stop) || matches!(self.state, State::Connecting(_))
+                self.wish.is_before(self.life.flow_stop())
+                    || matches!(self.state, State::Connecting(_))
             }
             Host::Receiver => self.renews,
         };

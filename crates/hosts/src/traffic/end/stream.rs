@@ -336,7 +336,7 @@ impl End {
     }
 
     fn died(&mut self, context: &mut Context, errno: Errno) {
-        if self.finished || context.now() >= self.flow_stop {
+        if self.finished || context.now() >= self.life.flow_stop() {
             // The other end may go first.
             self.closed(context);
         } else {

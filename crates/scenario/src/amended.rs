@@ -1,0 +1,91 @@
+//! Changes of a run under way, in whichever world: what somebody who watches it does with a slider.
+//!
+//! Each is a scenario again: the one that runs, with one more `[[at]]` ([`Template::with_change`](crate::Template::with_change)). Two
+//! things of a scenario look ahead, and are given before: how many flows a group may get, and how much may be in flight.
+
+use quell_units::Time;
+
+use crate::lifetimes::{Lifetime, lifetimes};
+use crate::{AppSpec, Scenario, Setting, TimedChange};
+
+/// The flows of a run that is prepared for more: those of `scenario`, and behind those of each group as many further ones as make `flows`
+/// of that group. These start at [`Time::MAX`]: never.
+pub fn with_spare(scenario: &Scenario, seed: u64, flows: &[usize]) -> Vec<Lifetime> {
+    let mut all = Vec::new();
+    let known = lifetimes(scenario, seed);
+    for group in 0..scenario.groups.len() {
+        let of_group = known.iter().filter(|lifetime| lifetime.group == group);
+        let before = all.len();
+        all.extend(of_group.copied());
+        let more = flows.get(group).copied().unwrap_or(0);
+        for flow in all.len() - before..more {
+            all.push(Lifetime {
+                group,
+                flow,
+                start: Time::MAX,
+                stop: None,
+            });
+        }
+    }
+    all
+}
+
+/// The flows of a run as they live from `now` on if `before` becomes `after`. `lives` are those that the run is prepared for.
+///
+/// # Errors
+///
+/// A group needs more flows than there are, an application is changed, or `after` differs in what is over.
+pub fn replanned(
+    before: &Scenario,
+    after: &Scenario,
+    seed: u64,
+    now: Time,
+    lives: &[Lifetime],
+) -> Result<Vec<Lifetime>, String> {
+    if over(after, now) != over(before, now) {
+        return Err("what is over cannot be changed".to_owned());
+    }
+    if apps(after) != apps(before) {
+        return Err(
+            "an application changes at times that are known from the start: start the run again"
+                .to_owned(),
+        );
+    }
+    let none = |life: &Lifetime| Lifetime {
+        start: Time::MAX,
+        stop: None,
+        ..*life
+    };
+    let mut all: Vec<Lifetime> = lives.iter().map(none).collect();
+    for lifetime in lifetimes(after, seed) {
+        let same =
+            |other: &&mut Lifetime| (other.group, other.flow) == (lifetime.group, lifetime.flow);
+        let Some(slot) = all.iter_mut().find(same) else {
+            let name = &after.groups[lifetime.group].name;
+            return Err(format!(
+                "group {name} gets more flows than this run is prepared for; start it again with as many"
+            ));
+        };
+        *slot = lifetime;
+    }
+    Ok(all)
+}
+
+/// The changes before `now`.
+fn over(scenario: &Scenario, now: Time) -> Vec<&TimedChange> {
+    let changes = scenario.changes.iter();
+    changes.filter(|change| change.time < now).collect()
+}
+
+/// How applications change: by group and time.
+fn apps(scenario: &Scenario) -> Vec<(usize, Time, &AppSpec)> {
+    let mut all = Vec::new();
+    for change in &scenario.changes {
+        for set in &change.set {
+            if let Setting::App { group, app, .. } = set {
+                all.push((*group, change.time, &**app));
+            }
+        }
+    }
+    all
+}
