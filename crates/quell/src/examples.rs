@@ -86,6 +86,7 @@ pub(crate) const SERVE: &str = "\
 Examples:
   quell serve                        the page opens what you choose
   quell serve FILE --speed 4
+  quell serve FILE --world live      real packets, which the page can change
   quell serve results/one            plays a result
   quell serve --export site          a folder for any web server
 

@@ -3,9 +3,10 @@
 use std::io::{self, IsTerminal as _};
 use std::path::Path;
 
-use quell_lab::World;
-use quell_lab::scenario::Scenario;
-use quell_serve::{Page as Site, PageError, Server, Settings, Show};
+use quell_lab::live::apart;
+use quell_lab::scenario::{Loaded, Scenario};
+use quell_lab::{GuestOptions, LiveOptions, World};
+use quell_serve::{Page as Site, PageError, Server, Settings, Show, Speed};
 
 use crate::Failure;
 use crate::arguments::Changes;
@@ -14,6 +15,7 @@ use crate::interrupt::Interrupt;
 use crate::page::{self, Page};
 use crate::report;
 use crate::serve_arguments::Serve;
+use crate::worlds;
 
 /// Serves a page until a signal comes.
 pub(crate) fn serve(arguments: &Serve, page: &mut Page) -> Result<(), Failure> {
@@ -30,7 +32,7 @@ pub(crate) fn serve(arguments: &Serve, page: &mut Page) -> Result<(), Failure> {
         page.line(format_args!("the page is in {}", folder.display()));
         return Ok(());
     }
-    let show = show(arguments.what.as_deref())?;
+    let show = show(arguments)?;
     let settings = Settings {
         listen: arguments.listen,
         read_only: arguments.read_only,
@@ -68,24 +70,73 @@ fn has_display() -> bool {
     values.any(|value| !value.is_empty())
 }
 
-/// What the argument names.
-fn show(what: Option<&Path>) -> Result<Show, Failure> {
-    match what {
-        Some(folder) if folder.is_dir() => Ok(Show::Result(folder.to_owned())),
-        Some(file) => {
-            let changes = Changes {
-                sets: Vec::new(),
-                seed: None,
-                duration: None,
-            };
-            let loaded = load(file, &changes, Some(World::Sim))?;
-            let text = std::fs::read_to_string(file).ok();
-            // As a person wrote it, unless it names files, which a page cannot read.
-            let alone = text.filter(|text| Scenario::parse(text).is_ok());
-            Ok(Show::Sim {
-                scenario: Some(alone.unwrap_or_else(|| loaded.scenario.to_toml())),
+/// What the arguments name. A process that is to run the live world gives its rights away here.
+fn show(arguments: &Serve) -> Result<Show, Failure> {
+    let world = World::from(arguments.world);
+    let is_of_guest = arguments.kernel.is_some() || arguments.patience.guest_timeout.is_some();
+    if world != World::Virtual && (is_of_guest || arguments.out.is_some()) {
+        return Err(Failure::input(
+            "--kernel, --guest-timeout and --out have an effect only with --world virtual",
+        ));
+    }
+    let real_time = arguments.speed == Speed::Times(1.0);
+    if world == World::Live && !real_time {
+        return Err(Failure::input(
+            "--speed has no effect with --world live: real packets go in real time",
+        ));
+    }
+    let what = arguments.what.as_deref();
+    if let Some(folder) = what.filter(|folder| folder.is_dir()) {
+        return match world {
+            World::Sim => Ok(Show::Result(folder.to_owned())),
+            _ => Err(Failure::input(format!(
+                "{} is a result, which is played; --world needs a scenario",
+                folder.display()
+            ))),
+        };
+    }
+    let loaded = what.map(|file| scenario(file, world)).transpose()?;
+    let (loaded, text) = loaded.unzip();
+    match (world, loaded) {
+        (World::Sim, _) => Ok(Show::Sim { scenario: text }),
+        (World::Live, loaded) => {
+            if let Some(loaded) = &loaded {
+                worlds::has_all(loaded, world, &GuestOptions::default())?;
+            }
+            // While there is one thread only.
+            apart::set_apart_to_watch().map_err(Failure::input)?;
+            Ok(Show::Live {
+                scenario: text,
+                options: LiveOptions::default(),
             })
         }
-        None => Ok(Show::Sim { scenario: None }),
+        (World::Virtual, None) => Err(Failure::input(
+            "--world virtual needs a scenario: it runs to its end before a page can show it",
+        )),
+        (World::Virtual, Some(loaded)) => {
+            let guest = arguments.patience.options(arguments.kernel.clone());
+            let guest = guest.map_err(Failure::input)?;
+            worlds::has_all(&loaded, world, &guest)?;
+            Ok(Show::Virtual {
+                warnings: loaded.warnings.iter().map(ToString::to_string).collect(),
+                scenario: Box::new(loaded.scenario),
+                guest,
+                out: arguments.out.clone(),
+            })
+        }
     }
+}
+
+/// A scenario for this world, and its text for a page: as a person wrote it, unless it names files, which a page cannot read.
+fn scenario(file: &Path, world: World) -> Result<(Loaded, String), Failure> {
+    let changes = Changes {
+        sets: Vec::new(),
+        seed: None,
+        duration: None,
+    };
+    let loaded = load(file, &changes, Some(world))?;
+    let text = std::fs::read_to_string(file).ok();
+    let alone = text.filter(|text| Scenario::parse(text).is_ok());
+    let text = alone.unwrap_or_else(|| loaded.scenario.to_toml());
+    Ok((loaded, text))
 }

@@ -8,7 +8,7 @@ use quell_lab::{GuestOptions, World};
 use quell_units::{Time, notation};
 
 /// Heading of the options that only the virtual world has.
-const VIRTUAL: &str = "Virtual world";
+pub(crate) const VIRTUAL: &str = "Virtual world";
 
 /// Where a scenario runs.
 #[derive(Debug, Clone, Copy, ValueEnum)]

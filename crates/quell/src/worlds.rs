@@ -48,7 +48,12 @@ fn refusal(
     world: World,
 ) -> Result<(), Failure> {
     let loaded = load(Some(world))?;
-    let lacks = lacks(&loaded.scenario, world, &GuestOptions::default());
+    has_all(&loaded, world, &GuestOptions::default())
+}
+
+/// Fails with what this host lacks to run the scenario.
+pub(crate) fn has_all(loaded: &Loaded, world: World, guest: &GuestOptions) -> Result<(), Failure> {
+    let lacks = lacks(&loaded.scenario, world, guest);
     if lacks.is_empty() {
         return Ok(());
     }

@@ -298,6 +298,49 @@ mod tests {
         }
     }
 
+    proptest::proptest! {
+        /// Any bytes, and any change of what a page sends, are an ask or words why not.
+        #[test]
+        fn any_bytes_are_read_or_refused_in_words(
+            text in proptest::sample::select(vec![
+                r#"{"ask":"open","scenario":"s","runs":[[],["link.rate=1mbit"]],"seed":3,"moreFlows":4,"fastest":1e9}"#,
+                r#"{"ask":"speed","speed":"max"}"#,
+                r#"{"ask":"step","step":1e6}"#,
+                r#"{"ask":"change","key":"k","value":"v","run":1}"#,
+            ]),
+            place in 0_usize..200,
+            bytes in proptest::collection::vec(proptest::num::u8::ANY, 0..40),
+        ) {
+            let mut body = text.as_bytes().to_vec();
+            let place = place.min(body.len());
+            body.splice(place..(place + bytes.len() / 2).min(text.len()), bytes.iter().copied());
+            for body in [&body, &bytes] {
+                match Ask::read(body) {
+                    Ok(Ask::Open(opening)) => {
+                        proptest::prop_assert!((1..=MOST_RUNS).contains(&opening.runs.len()));
+                        proptest::prop_assert!(opening.preparation.flows <= MOST_FLOWS);
+                    }
+                    Ok(Ask::Speed(Speed::Times(times))) => {
+                        proptest::prop_assert!(times == 0.0 || (SPEEDS.0..=SPEEDS.1).contains(&times));
+                    }
+                    Ok(Ask::Change { key, value, .. }) => {
+                        proptest::prop_assert!(key.len().max(value.len()) <= LONGEST_CHANGE);
+                    }
+                    Ok(Ask::Speed(Speed::Most) | Ask::Step(_) | Ask::Finish) => {}
+                    Err(why) => proptest::prop_assert!(why.len() > 10, "{why}"),
+                }
+            }
+        }
+
+        /// Keys and values arrive as a page sent them.
+        #[test]
+        fn keys_and_values_arrive_as_they_were_sent(key in ".{0,60}", value in ".{0,60}", run in 0_usize..20) {
+            let sent = serde_json::json!({ "ask": "change", "key": key, "value": value, "run": run });
+            let change = Ask::Change { key, value, run: Some(run) };
+            proptest::prop_assert_eq!(read(&sent.to_string()), Ok(change));
+        }
+    }
+
     #[test]
     fn speeds_of_a_command_line_are_within_bounds() {
         for (text, expected) in [

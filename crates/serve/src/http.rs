@@ -165,12 +165,12 @@ fn takes_gzip(headers: &HeaderMap) -> bool {
 
 async fn about(State(shared): State<Arc<Shared>>) -> Json {
     let facts = &shared.facts;
-    let speed = *shared.speed.lock().unwrap_or_else(PoisonError::into_inner);
+    let speed = shared.speed();
     Json(json!({
         "version": env!("CARGO_PKG_VERSION"),
         "mode": facts.mode,
         "world": facts.world,
-        "kernel": facts.kernel,
+        "kernel": shared.player.get().map_or(&facts.kernel, |player| &player.kernel),
         "read_only": shared.read_only,
         "speed": speed.json(),
         "scenario": facts.scenario,
@@ -214,12 +214,21 @@ async fn ask(State(shared): State<Arc<Shared>>, request: Request) -> Result<Stat
 }
 
 impl Shared {
+    /// How fast runs go on, as a page chose it last.
+    pub(crate) fn speed(&self) -> Speed {
+        *self.speed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn hear(&self, ask: Ask) -> Result<(), Refusal> {
         let conflict = |why: &str| Refusal::new(StatusCode::CONFLICT, why);
         if let Some(player) = self.player.get() {
             return player.hear(&ask).map_err(|why| conflict(&why));
         }
         let Some(asks) = &self.asks else {
+            // It is kept, for what will be played.
+            if let Ask::Speed(_) = ask {
+                return Ok(());
+            }
             return Err(conflict("nothing runs yet that could be changed"));
         };
         asks.try_send(ask).map_err(|error| match error {

@@ -86,6 +86,13 @@ impl Hub {
         }
     }
 
+    /// Makes every stream look what there is.
+    pub(crate) fn wake(&self) {
+        for stream in self.state().streams.values() {
+            stream.notify.notify_one();
+        }
+    }
+
     /// What a stream that comes later is told first.
     pub(crate) fn greet(&self, greeting: Vec<Message>) {
         self.state().greeting = greeting;

@@ -10,10 +10,14 @@
 #![forbid(unsafe_code)]
 
 mod ask;
+#[doc(hidden)]
+pub mod bare;
 mod guard;
 mod http;
 mod hub;
+mod inside;
 mod listen;
+mod live;
 mod pace;
 mod page;
 mod patient;
@@ -27,11 +31,13 @@ use std::io;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr, TcpListener};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{self, Receiver};
+use std::sync::mpsc::{self, Receiver, SyncSender};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::thread;
 use std::time::Duration;
 
+use quell_lab::{GuestOptions, LiveOptions};
+use quell_scenario::Scenario;
 use quell_watch::Preparation;
 use serde_json::Value;
 use tokio::sync::Semaphore;
@@ -42,6 +48,8 @@ pub use page::{Page, PageError, SIMULATOR};
 use ask::{Ask, Opening};
 use http::{Facts, Shared};
 use hub::Hub;
+use inside::Inside;
+use live::Live;
 use player::Player;
 use sim::Sim;
 use token::Token;
@@ -58,6 +66,25 @@ pub enum Show {
     Sim {
         /// A scenario that names no file, as TOML.
         scenario: Option<String>,
+    },
+    /// Runs of the live world: first of this scenario, if there is one, then of what a page opens. This process has been set apart
+    /// (`quell_lab::live::apart::set_apart_to_watch`).
+    Live {
+        /// A scenario that names no file, as TOML.
+        scenario: Option<String>,
+        /// How they run.
+        options: LiveOptions,
+    },
+    /// A run of the virtual world, played once it is over.
+    Virtual {
+        /// What runs, with its first seed.
+        scenario: Box<Scenario>,
+        /// Warnings of its check.
+        warnings: Vec<String>,
+        /// The kernel.
+        guest: GuestOptions,
+        /// A new folder for the result; without one a new one in `results`.
+        out: Option<PathBuf>,
     },
     /// The result in a folder, of one run or of several.
     Result(PathBuf),
@@ -141,43 +168,80 @@ pub struct Server {
     address: SocketAddr,
     shared: Arc<Shared>,
     speed: Speed,
-    /// What the runs are asked.
-    runs: Option<Receiver<Ask>>,
+    runs: Option<Runs>,
 }
 
-impl Server {
-    /// Opens what is to be shown, and listens.
-    ///
-    /// # Errors
-    ///
-    /// The scenario or result is refused, or the address is taken.
-    pub fn bind(page: Page, show: Show, settings: &Settings) -> Result<Self, Error> {
-        let hub = Hub::new(hub::ROOM);
+/// What a thread of its own does.
+#[derive(Debug)]
+enum Runs {
+    /// Simulates what it is asked.
+    Sim(Receiver<Ask>),
+    /// Runs what it is asked with real packets.
+    Live(Receiver<Ask>, LiveOptions),
+    /// Runs inside a kernel, to the end.
+    Virtual(Box<Inside>),
+}
+
+/// What [`Server::bind`] makes of what is to be shown.
+struct Opened {
+    facts: Facts,
+    asks: Option<SyncSender<Ask>>,
+    runs: Option<Runs>,
+    player: OnceLock<Arc<Player>>,
+}
+
+impl Opened {
+    fn of(show: Show, speed: Speed) -> Result<Self, Error> {
         let (asks, heard) = mpsc::sync_channel(ASKS);
+        let first = |scenario: &Option<String>, name_of: fn(&Opening) -> Result<String, String>| {
+            let Some(text) = scenario else {
+                return Ok::<_, Error>("quell".to_owned());
+            };
+            let opening = opening(text);
+            let name = name_of(&opening).map_err(Error::Refused)?;
+            // The channel is empty: there is room.
+            let _ = asks.try_send(Ask::Open(opening));
+            Ok(name)
+        };
+        let world = |world: &str, mode, name, scenario| Facts {
+            mode,
+            world: world.to_owned(),
+            kernel: Value::Null,
+            scenario,
+            name,
+        };
         let player = OnceLock::new();
-        let mut runs = None;
-        let facts = match show {
+        let (facts, runs) = match show {
             Show::Sim { scenario } => {
-                let name = match &scenario {
-                    Some(text) => {
-                        let (name, first) = first_run(text)?;
-                        // The channel is empty: there is room.
-                        let _ = asks.try_send(first);
-                        name
-                    }
-                    None => "quell".to_owned(),
+                let name = first(&scenario, sim::name_of)?;
+                (world("sim", "sim", name, scenario), Some(Runs::Sim(heard)))
+            }
+            Show::Live { scenario, options } => {
+                let name = first(&scenario, live::name_of)?;
+                let mut facts = world("live", "live", name, scenario);
+                let system = rustix::system::uname();
+                facts.kernel = system.release().to_string_lossy().into();
+                (facts, Some(Runs::Live(heard, options)))
+            }
+            Show::Virtual {
+                mut scenario,
+                warnings,
+                guest,
+                out,
+            } => {
+                scenario.run.seeds.truncate(1);
+                let (name, text) = (scenario.name.clone(), scenario.to_toml());
+                let inside = Inside {
+                    scenario: *scenario,
+                    warnings,
+                    guest,
+                    out,
                 };
-                runs = Some(heard);
-                Facts {
-                    mode: "sim",
-                    world: "sim".to_owned(),
-                    kernel: Value::Null,
-                    scenario,
-                    name,
-                }
+                let facts = world("virtual", "virtual", name, Some(text));
+                (facts, Some(Runs::Virtual(Box::new(inside))))
             }
             Show::Result(folder) => {
-                let opened = Player::open(&folder, settings.speed).map_err(Error::Refused)?;
+                let opened = Player::open(&folder, speed).map_err(Error::Refused)?;
                 let facts = Facts {
                     mode: "result",
                     world: opened.world.clone(),
@@ -187,19 +251,37 @@ impl Server {
                 };
                 // It is empty before.
                 let _ = player.set(Arc::new(opened));
-                facts
+                (facts, None)
             }
         };
+        let hears = matches!(runs, Some(Runs::Sim(_) | Runs::Live(..)));
+        Ok(Self {
+            facts,
+            asks: hears.then_some(asks),
+            runs,
+            player,
+        })
+    }
+}
+
+impl Server {
+    /// Opens what is to be shown, and listens.
+    ///
+    /// # Errors
+    ///
+    /// The scenario or result is refused, or the address is taken.
+    pub fn bind(page: Page, show: Show, settings: &Settings) -> Result<Self, Error> {
+        let opened = Opened::of(show, settings.speed)?;
         let (listeners, address) = listeners(settings.listen)?;
         let shared = Shared {
             page,
             token: Token::new()?,
-            hub,
-            asks: runs.is_some().then_some(asks),
-            player,
+            hub: Hub::new(hub::ROOM),
+            asks: opened.asks,
+            player: opened.player,
             read_only: settings.read_only,
             speed: Mutex::new(settings.speed),
-            facts,
+            facts: opened.facts,
             streams: Arc::new(Semaphore::new(settings.limits.streams)),
             limits: settings.limits,
         };
@@ -208,7 +290,7 @@ impl Server {
             address,
             shared: Arc::new(shared),
             speed: settings.speed,
-            runs,
+            runs: opened.runs,
         })
     }
 
@@ -246,14 +328,25 @@ impl Server {
         thread::scope(|scope| {
             // Also where answering panics, so that the scope ends.
             let _end = SetAtEnd(&is_over);
-            if let Some(asks) = runs {
-                let (is_over, hub, speed) = (&is_over, shared.hub.clone(), speed);
+            if let Some(runs) = runs {
+                let (is_over, shared) = (&is_over, shared.clone());
                 thread::Builder::new()
                     .name("quell-serve".to_owned())
-                    .spawn_scoped(scope, move || Sim::new(hub, speed).carry_on(&asks, is_over))?;
+                    .spawn_scoped(scope, move || runs.carry_on(&shared, speed, is_over))?;
             }
             runtime.block_on(answer(listeners, shared, stop))
         })
+    }
+}
+
+impl Runs {
+    fn carry_on(self, shared: &Shared, speed: Speed, stop: &AtomicBool) {
+        let hub = shared.hub.clone();
+        match self {
+            Self::Sim(asks) => Sim::new(hub, speed).carry_on(&asks, stop),
+            Self::Live(asks, options) => Live::new(hub, options).carry_on(&asks, stop),
+            Self::Virtual(inside) => inside.carry_on(shared, stop),
+        }
     }
 }
 
@@ -293,18 +386,14 @@ async fn answer(
     Ok(())
 }
 
-/// The name of a scenario that a simulated run takes, and the ask that opens it.
-fn first_run(text: &str) -> Result<(String, Ask), Error> {
-    let opening = Opening {
+/// One run of a scenario, as it is written.
+fn opening(text: &str) -> Opening {
+    Opening {
         scenario: text.to_owned(),
         runs: vec![Vec::new()],
         seed: None,
         preparation: Preparation::default(),
-    };
-    // Runs do not go from thread to thread: this one only shows that the other will be there.
-    let runs = sim::open(&opening).map_err(Error::Refused)?;
-    let name = runs.first().map(|run| run.scenario().name.clone());
-    Ok((name.unwrap_or_default(), Ask::Open(opening)))
+    }
 }
 
 /// Listens at `address`, and where that is a loopback one of IPv4 also at the one of IPv6, if that is free: `localhost` may be either.

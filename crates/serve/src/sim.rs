@@ -134,12 +134,12 @@ impl Sim {
         self.finished = None;
         self.pace.restart();
         let opened = self.describe();
-        self.hub.tell(&opened);
         self.greet();
+        self.hub.tell(&opened);
         Ok(())
     }
 
-    /// What runs now.
+    /// What runs now. Whoever comes next is told of it before the others are: told twice is better than not at all.
     fn describe(&mut self) -> Message {
         let abouts: Vec<String> = self.runs.0.iter().map(Watched::about).collect();
         let opened = told::opened(&abouts);
@@ -160,15 +160,22 @@ impl Sim {
         if let Some(run) = which.filter(|run| *run >= count) {
             return Err(format!("there is no run {run}"));
         }
+        let mut changed = Vec::new();
+        let mut refused = Ok(());
         let chosen = self.runs.0.iter_mut().enumerate();
         for (place, run) in chosen.filter(|(place, _)| which.is_none_or(|which| which == *place)) {
-            run.change(key, value)
-                .map_err(|refused| refused.to_string())?;
-            let scenario = run.scenario().to_toml();
-            self.hub.tell(&told::changed(place, &scenario));
+            refused = run.change(key, value);
+            if refused.is_err() {
+                break;
+            }
+            changed.push(told::changed(place, &run.scenario().to_toml()));
         }
         self.describe();
         self.greet();
+        changed.iter().for_each(|message| self.hub.tell(message));
+        refused.map_err(|refused| refused.to_string())?;
+        // Whoever has changed something waits for what comes of it.
+        self.told = self.told.checked_sub(TOLD).unwrap_or(self.told);
         Ok(())
     }
 
@@ -219,17 +226,25 @@ impl Sim {
             all.push(news);
             files.push(finished);
         }
-        self.hub.tell(&told::rows(self.pace.frame_now(true), &all));
         let finished = told::finished(&files);
-        self.hub.tell(&finished);
-        self.finished = Some(finished);
+        self.finished = Some(finished.clone());
         self.greet();
+        self.hub.tell(&told::rows(self.pace.frame_now(true), &all));
+        self.hub.tell(&finished);
         Ok(())
     }
 }
 
+/// The name of a scenario that a simulated run takes.
+pub(crate) fn name_of(opening: &Opening) -> Result<String, String> {
+    // Runs do not go from thread to thread: these only show that others will be there.
+    let runs = open(opening)?;
+    let name = runs.first().map(|run| run.scenario().name.clone());
+    Ok(name.unwrap_or_default())
+}
+
 /// Runs at their beginning. If one is refused, there are none.
-pub(crate) fn open(opening: &Opening) -> Result<Vec<Watched>, String> {
+fn open(opening: &Opening) -> Result<Vec<Watched>, String> {
     // What all of them need together is what one may need.
     let budget = Budget::PAGE.0.get() / opening.runs.len().max(1) as u64;
     let open = |changes: &Vec<String>| {

@@ -5,6 +5,7 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
+use quell_units::Time;
 use quell_watch::Series;
 use serde_json::{Value, json};
 
@@ -53,6 +54,12 @@ pub(crate) fn changed(run: usize, scenario: &str) -> Message {
 /// What was asked for is not done.
 pub(crate) fn refused(why: &str) -> Message {
     word(&json!({ "told": "refused", "why": why }))
+}
+
+/// A run that cannot be watched yet is so far.
+pub(crate) fn progress(now: Time, duration: Time) -> Message {
+    let (now, duration) = (now.as_nanos(), duration.as_nanos());
+    word(&json!({ "told": "progress", "now": now, "duration": duration }))
 }
 
 /// Nothing comes any more.
@@ -145,7 +152,6 @@ fn base64(bytes: &[u8], out: &mut String) {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use quell_units::Time;
 
     /// The vectors of RFC 4648 section 10.
     #[test]

@@ -29,6 +29,7 @@ mod privileges;
 #[path = "../common/recomputed.rs"]
 mod recomputed;
 mod senders;
+mod serve;
 mod starts;
 mod support;
 mod sweeps;
