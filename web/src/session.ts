@@ -34,6 +34,8 @@ export interface News {
 export type Told =
     | { told: "opened"; runs: About[] }
     | { told: "catalogue"; catalogue: Catalogue }
+    /** A run that cannot be watched yet is so far, in ns. */
+    | { told: "progress"; now: number; duration: number }
     | { told: "rows"; frame: Frame; runs: News[] }
     | { told: "changed"; run: number; scenario: string }
     | { told: "finished"; runs: Files[] }

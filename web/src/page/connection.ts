@@ -11,7 +11,7 @@ export interface Served {
     world: "sim" | "virtual" | "live";
     kernel: string | null;
     read_only: boolean;
-    speed: number | null;
+    speed: number | "max";
     scenario: string | null;
     wasm: boolean;
     name: string | null;

@@ -48,7 +48,7 @@ function path(store: Store, side: Side): { rate: number; rtt: number } {
 function Column({ store, side, place, calm, hand }: { store: Store; side: Side; place: number; calm: boolean; hand: Hand }) {
     const shown = { history: side.history, ...path(store, side), calm };
     const show = wanted(store, side);
-    const queue = store.own === undefined ? (store.bench.queues[place] ?? "") : (store.served?.name ?? "scenario");
+    const queue = store.queueOf(place);
     const cause = store.cause?.side === place ? store.cause.event : undefined;
     const why = (event: Event | undefined): void => store.why(event, place);
     return (
@@ -115,6 +115,8 @@ function Clock({ store }: { store: Store }) {
     );
 }
 
+const seconds = (ns: number): string => `${Math.round(ns / 1e9)} s`;
+
 /** The page. */
 function Page({ store }: { store: Store }) {
     const [, draw] = useReducer((count: number) => count + 1, 0);
@@ -170,7 +172,13 @@ function Page({ store }: { store: Store }) {
                     {store.sides.map((side, place) => (
                         <Column key={place} store={store} side={side} place={place} calm={calm.matches} hand={hand} />
                     ))}
-                    {store.sides.length === 0 && !store.problem && <p class="note">Starting…</p>}
+                    {store.sides.length === 0 && !store.problem && (
+                        <p class="note" role="status">
+                            {store.progress
+                                ? `The run goes on inside its kernel: ${seconds(store.progress.now)} of ${seconds(store.progress.duration)}. You see it once it is over.`
+                                : "Starting…"}
+                        </p>
+                    )}
                 </div>
             </main>
             <footer>

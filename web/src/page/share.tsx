@@ -33,7 +33,7 @@ export function Share({ store }: { store: Store }) {
             <legend>Repeat it</legend>
             {store.sides.map((side, place) => (
                 <button type="button" key={place} data-copy={place} onClick={() => void copy("The scenario", side.scenario)}>
-                    Copy as scenario{store.sides.length > 1 ? `: ${store.bench.queues[place]}` : ""}
+                    Copy as scenario{store.sides.length > 1 ? `: ${store.queueOf(place)}` : ""}
                 </button>
             ))}
             {store.own === undefined && (
@@ -52,13 +52,13 @@ export function Share({ store }: { store: Store }) {
                 (side, place) =>
                     side.files && (
                         <details key={place} class="summary">
-                            <summary>summary.json{store.sides.length > 1 ? `, ${store.bench.queues[place]}` : ""}</summary>
+                            <summary>summary.json{store.sides.length > 1 ? `, ${store.queueOf(place)}` : ""}</summary>
                             <textarea readOnly rows={16} value={side.files.summary} aria-label="summary.json" />
                         </details>
                     ),
             )}
             <p class="note">
-                Save the scenario as <code>mine.toml</code>; <code>quell run mine.toml</code> gives the same run: changes and seed included.
+                Save the scenario as <code>mine.toml</code>; <code>quell run mine.toml{store.isRealTime ? " --world live" : ""}</code> {store.isRealTime ? "makes the same changes at the same times: real packets never come twice alike." : "gives the same run: changes and seed included."}
             </p>
         </fieldset>
     );

@@ -4,7 +4,7 @@ import { difference, fragment, fromFragment, MOST, queueChanges, scenario, type 
 import type { Catalogue } from "../catalogue.js";
 import type { About, Files } from "../engine.js";
 import { History, type Event } from "../history.js";
-import type { Frame } from "../pace.js";
+import { SPEEDS, type Frame } from "../pace.js";
 import type { Told } from "../session.js";
 import { server, served, token, worker, type Connection, type Served } from "./connection.js";
 
@@ -34,6 +34,8 @@ export class Store {
     served: Served | undefined;
     /** What is wrong, in words. */
     problem: string | undefined;
+    /** How far a run is that is shown once it is over, in ns. */
+    progress: { now: number; duration: number } | undefined;
     /** Nothing goes on any more. */
     isLost = false;
     cause: { event: Event; side: number } | undefined;
@@ -43,6 +45,10 @@ export class Store {
     #listeners = new Set<() => void>();
     #token: string | null = null;
     #changed: number | undefined;
+    /** Whether the next rows are the first after a change, and drawn at once. */
+    #isAwaited = false;
+    /** Whether somebody has asked for a new run. */
+    #isAnew = false;
     /** Whether what was asked last are changes of the bench. */
     #isChanging = false;
 
@@ -53,6 +59,14 @@ export class Store {
         this.bench = bench;
         this.own = words.get("scenario") ?? undefined;
         if (problems.length > 0) this.problem = `The address has what this page does not know: ${problems.join(", ")}`;
+    }
+
+    /** The queue of a side, as its heading has it. */
+    queueOf(place: number): string {
+        if (this.own === undefined) return this.bench.queues[place] ?? "";
+        const scenario = this.sides[place]?.about.scenario ?? "";
+        const kind = /\[link\.queue\][^[]*?^kind = "([^"]+)"/ms.exec(scenario) ?? /queue = \{[^}]*kind = "([^"]+)"/.exec(scenario);
+        return kind?.[1] ?? this.served?.name ?? "scenario";
     }
 
     /** Whether the world cannot be paused or run faster. */
@@ -75,6 +89,8 @@ export class Store {
     async begin(): Promise<void> {
         if (this.#token) this.served = await served(this.#token);
         if (this.served?.scenario) this.own = this.served.scenario;
+        const { speed = 1 } = this.served ?? {};
+        this.speed = speed === "max" ? SPEEDS.fastest : speed;
         try {
             const inPage = !this.served || (this.served.mode === "sim" && this.served.wasm);
             this.#connection = inPage ? await worker((told) => this.#hear(told)) : server(this.#token ?? "", (told) => this.#hear(told));
@@ -85,9 +101,10 @@ export class Store {
             return this.tell();
         }
         this.#connection.ask({ ask: "catalogue" });
-        if (this.served?.mode === "result" || this.served?.mode === "virtual") this.speed = this.served.speed ?? 1;
-        else this.open();
-        if (!this.isRealTime) this.#connection.ask({ ask: "speed", speed: this.speed });
+        // Real packets have begun when the first page came, or do now; the others join in.
+        const isGiven = this.served?.mode === "result" || this.served?.mode === "virtual" || (this.isRealTime && this.own !== undefined);
+        if (!isGiven || this.#isAnew) this.open();
+        if (!this.isRealTime && speed !== "max") this.#connection.ask({ ask: "speed", speed });
         this.tell();
     }
 
@@ -184,18 +201,25 @@ export class Store {
         switch (told.told) {
             case "opened":
                 this.problem = undefined;
+                this.progress = undefined;
                 this.sides = told.runs.map((about) => ({ about, history: new History(about), scenario: about.scenario }));
                 break;
             case "rows":
                 this.frame = told.frame;
                 told.runs.forEach((news, place) => this.sides[place]?.history.hear(news, told.frame.now));
                 // Rows are told often; the page is drawn in its own time.
-                return;
+                if (!this.#isAwaited) return;
+                this.#isAwaited = false;
+                break;
             case "changed": {
+                this.#isAwaited = true;
                 const side = this.sides[told.run];
                 if (side) side.scenario = told.scenario;
                 break;
             }
+            case "progress":
+                this.progress = told;
+                break;
             case "catalogue":
                 this.catalogue = told.catalogue;
                 break;
@@ -224,10 +248,11 @@ export class Store {
             this.#connection?.close();
             this.isLost = false;
             this.problem = undefined;
+            this.#isAnew = !this.isReadOnly;
             await this.begin();
         } else this.open();
         this.frame = undefined;
-        this.pace(this.speed);
+        if (!this.isRealTime) this.pace(this.speed);
     }
 }
 

@@ -16,8 +16,48 @@ function delays({ packets }: History, queue: number): { value: number; weight: n
     return packets.filter(fits).map(({ delay, weight }) => ({ value: delay, weight }));
 }
 
+/** The least of these that is not exceeded. */
+const topOf = (longest: number): number => [2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 60_000].find((top) => top >= longest) ?? 1e5;
+
+/** The same where single packets are not told: what those of each interval waited, on average and at most. */
+function Intervals({ history }: { history: History }) {
+    const from = Math.max(0, history.now - TRACE);
+    const all = history.queues.map(({ name, rows }, place) => ({ name, colour: queueColour(name, place), rows: rows.filter(({ mean }) => mean >= 0) }));
+    const figures: Figure[] = all.flatMap(({ name, colour, rows }): Figure[] => {
+        const packets = rows.reduce((sum, row) => sum + row.packets, 0);
+        if (packets === 0) return [];
+        const mean = rows.reduce((sum, row) => sum + row.mean * row.packets, 0) / packets;
+        const longest = Math.max(...rows.map(({ max }) => max));
+        return [{ what: `mean, queue ${name}`, value: time(mean), colour, note: `at most ${time(longest)}; ${packets} packets, 60 s` }];
+    });
+    const recent = all.map(({ name, colour, rows }) => ({ name, colour, rows: rows.filter((row) => row.time >= from) }));
+    const xs = [...new Set(recent.flatMap(({ rows }) => rows.map((row) => row.time)))].sort((one, other) => one - other);
+    const values = recent.flatMap(({ rows }) => {
+        const at = new Map(rows.map((row) => [row.time, row]));
+        return (["mean", "max"] as const).map((key) => xs.map((x) => (at.has(x) ? (at.get(x)?.[key] ?? 0) / 1e6 : null)));
+    });
+    const longest = Math.max(1, ...recent.flatMap(({ rows }) => rows.map(({ max }) => max / 1e6)));
+    return (
+        <Panel id="delay" title="Delay in the queue" figures={figures}>
+            <Chart
+                name="Delay of packets in each interval of the last 10 s: mean, and longest"
+                text={figures.map(({ what, value, note }) => `${what} ${value}, ${note}`).join("; ") || "no packets yet"}
+                x={{ label: "time, s", from: from / 1e9, to: Math.max(from + TRACE, history.now) / 1e9, written: (value) => value.toFixed(0) }}
+                y={{ label: "delay, ms", from: 0, to: topOf(longest) }}
+                lines={recent.flatMap(({ name, colour }) => [{ name: `${name}, mean`, colour }, { name: `${name}, longest`, colour, dashed: true }])}
+                data={[xs.map((x) => x / 1e9), ...values]}
+            />
+            <Legend of={recent.map(({ name, colour }) => ({ name: `${name}: mean, dashed: longest`, colour }))} />
+        </Panel>
+    );
+}
+
 /** The panel. */
 export function Delay({ history }: Shown) {
+    return history.seesPackets || history.now === 0 ? <Packets history={history} /> : <Intervals history={history} />;
+}
+
+function Packets({ history }: { history: History }) {
     const names = history.queues.map(({ name }, place) => ({ name, colour: queueColour(name, place), place }));
     const all = names.map((queue) => ({ ...queue, delays: delays(history, queue.place) })).filter(({ delays }) => delays.length > 0);
     const figures: Figure[] = all.map(({ name, colour, delays }) => {
@@ -29,7 +69,7 @@ export function Delay({ history }: Shown) {
     const from = Math.max(0, history.now - TRACE);
     const recent = history.packets.filter((packet) => packet.time >= from);
     const longest = Math.max(1, ...recent.map(({ delay }) => delay / 1e6));
-    const top = [2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 60_000].find((top) => top >= longest) ?? 1e5;
+    const top = topOf(longest);
     // More dots than pixels help nobody.
     const step = Math.max(1, Math.ceil(recent.length / 6_000));
     const dots = recent.flatMap((packet, place): Dot[] =>
@@ -59,7 +99,6 @@ export function Delay({ history }: Shown) {
     });
     return (
         <Panel id="delay" title="Delay in the queue" figures={figures}>
-            {!history.seesPackets && history.now > 0 && <p class="note">This world shows no single packets.</p>}
             <Chart
                 name="Delay of packets in the last 10 s"
                 text={said}
