@@ -130,7 +130,7 @@ const inks = (page, panel) =>
 test("a simulated scenario fills its charts, and what is changed there changes the run", () =>
     withServed(["served.toml"], async (page) => {
         assert.equal(await page.textContent(".world"), "modelled TCP");
-        await speed(page, 800);
+        await speed(page, 70);
         await later(page, 10);
         assert.ok((await groups(page)).l4s.rate > 8e6, JSON.stringify(await groups(page)));
         assert.match(await page.textContent("#delay dd"), /ms|µs/);
@@ -178,7 +178,7 @@ test("a result is played, and ends with its summary", async () => {
         await page.waitForTimeout(400);
         assert.ok((await now(page)) - paused < 2, `${paused} ${await now(page)}`);
         assert.equal(await page.locator("#anew").isDisabled(), true);
-        await speed(page, 1_000);
+        await speed(page, 100);
         await page.locator("#play").click();
         await page.getByText("summary.json", { exact: true }).click({ timeout: 60_000 });
         const summary = await page.getByLabel("summary.json").inputValue();
