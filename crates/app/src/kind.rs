@@ -73,6 +73,11 @@ pub trait ApplicationKind: Clone + fmt::Debug + PartialEq {
     /// The application with these parameters, which [`ApplicationKind::check`] has passed.
     fn new(parameters: Self::Parameters) -> Self;
 
+    /// Whether its receiver reads some segments at a time, and not whatever is there as soon as something is.
+    fn reads_in_pieces(&self) -> bool {
+        Self::GREEDY
+    }
+
     /// Gives the parameters that follow from the path, where they are not given: the resolved scenario
     /// lists them like those that the file gives. Settings that have been through this stay as they are.
     fn settle(settings: &mut Settings, path: &Path) {

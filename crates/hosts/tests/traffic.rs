@@ -107,10 +107,10 @@ fn groups_cross() -> Result<(), Missed> {
         SocketAddr::new(group.receiver_v6.into(), 5_003),
     );
     let plans = vec![
-        plan(&topology, 0, Bulk.into()),
+        plan(&topology, 0, Bulk::default().into()),
         FlowPlan {
             source: Host::Receiver,
-            ..plan(&topology, 1, Bulk.into())
+            ..plan(&topology, 1, Bulk::default().into())
         },
         FlowPlan {
             datagram_ecn: Ecn::Ect1,
@@ -157,7 +157,7 @@ fn a_link_that_carries_nothing_fails_the_flow_within_its_time() {
     let mut config = TrafficConfig::new(
         Time::from_millis(400),
         vec![
-            plan(&topology, 0, Bulk.into()),
+            plan(&topology, 0, Bulk::default().into()),
             plan(&topology, 1, voice()),
             plan(&topology, 2, transfer()),
         ],
@@ -194,7 +194,7 @@ fn a_refused_connection_is_a_failure_of_its_flow() {
     // The receiver of another topology listens; the one that the cable leads to does not.
     let (joined, other) = (Arc::new(topology(1)), Arc::new(topology(1)));
     let _cable = Cable::plain(&joined);
-    let plans = vec![plan(&joined, 0, Bulk.into())];
+    let plans = vec![plan(&joined, 0, Bulk::default().into())];
     let report = run(
         &joined,
         &other,
@@ -227,7 +227,7 @@ fn a_flow_that_is_reset_during_the_run_is_reported() {
         &topology,
         TrafficConfig::new(
             Time::from_millis(600),
-            vec![plan(&topology, 0, Bulk.into())],
+            vec![plan(&topology, 0, Bulk::default().into())],
         ),
     );
     assert!(reset.load(Ordering::Relaxed));

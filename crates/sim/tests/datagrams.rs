@@ -306,7 +306,7 @@ fn what_cannot_be_is_refused() {
     assert_eq!(refused(config), Error::TooManyDelays);
 
     let mut flow = flow();
-    flow.app = quell_app::Bulk.into();
+    flow.app = quell_app::Bulk::default().into();
     let config = support::config(fifo(), MS(1), vec![flow]);
     assert!(matches!(refused(config), Error::WrongTransport(_)));
 }

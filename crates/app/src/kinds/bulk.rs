@@ -1,27 +1,63 @@
 //! A transfer without end: the load of most experiments with congestion control.
+//!
+//! How its receiver reads shows in the shares: TCP acknowledges data with PSH once it is read, so who reads every segment at once gets more
+//! ACKs, with less in each.
 
-use quell_units::{Random, Time};
+use quell_units::parameter::Preset;
+use quell_units::{Parameter, Random, Time, parameters, words};
 
 use crate::{
     Action, Application, ApplicationKind, ConnectionId, Data, Ends, Figure, FigureInfo, Form,
     FormInfo, Input, KindReport, Quantity, Role, Value,
 };
 
+words! {
+    /// How a receiver of bulk data reads.
+    #[derive(Default)]
+    pub enum Reads {
+        /// Some segments at a time, as quell's hosts do by default.
+        #[default]
+        Pieces = "pieces",
+        /// Whatever is there as soon as something is, as iperf3 and web servers' clients do.
+        AtOnce = "at-once",
+    }
+}
+
+parameters! {
+    /// The parameters of bulk data.
+    pub struct Parameters {
+        reads: Option<Reads> = Parameter {
+            domain: Reads::DOMAIN,
+            default: Preset::Derived("pieces"),
+            help: "How the receiver reads: in pieces of some segments above about 4 Mbit/s, which costs the machine least, or at once, as common programs do. TCP sends more ACKs to who reads at once.",
+            ..Parameter::FIXED
+        },
+    }
+}
+
 /// A TCP flow that always has data.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Bulk;
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Bulk {
+    /// How its receiver reads.
+    pub reads: Reads,
+}
 
 impl ApplicationKind for Bulk {
     const NAME: &'static str = "bulk";
     const SUMMARY: &'static str = "a TCP flow that always has data";
     const GREEDY: bool = true;
-    const EXAMPLE: &'static str = r#"app = { kind = "bulk" }"#;
-    type Parameters = ();
+    const EXAMPLE: &'static str = r#"app = { kind = "bulk", reads = "at-once" }"#;
+    type Parameters = Parameters;
     type End = Ends<Sender, Receiver>;
     type Report = BulkReport;
 
-    fn new((): ()) -> Self {
-        Self
+    fn new(parameters: Parameters) -> Self {
+        Self {
+            reads: parameters.reads.unwrap_or_default(),
+        }
+    }
+    fn reads_in_pieces(&self) -> bool {
+        self.reads == Reads::Pieces
     }
     fn end(&self, role: Role, _random: Random) -> Self::End {
         match role {
@@ -115,7 +151,7 @@ mod tests {
     };
 
     fn end(role: Role) -> App {
-        AppConfig::from(Bulk).end(role, Random::new(1, "bulk"))
+        AppConfig::from(Bulk::default()).end(role, Random::new(1, "bulk"))
     }
 
     fn bytes(count: u64) -> Input {
@@ -125,7 +161,7 @@ mod tests {
 
     #[test]
     fn sends_without_end_and_counts_what_arrives() {
-        assert_eq!(AppConfig::from(Bulk).transport(), Transport::Stream);
+        assert_eq!(AppConfig::from(Bulk::default()).transport(), Transport::Stream);
         let mut sender = end(Role::Sender);
         assert_eq!(
             answer(&mut sender, Time::ZERO, OPENED),

@@ -164,6 +164,10 @@ macro_rules! applications {
             pub const fn is_greedy(&self) -> bool {
                 match self { $(Self::$kind(_) => <$kind as ApplicationKind>::GREEDY,)* }
             }
+            /// Whether its receiver reads some segments at a time, see [`ApplicationKind::reads_in_pieces`].
+            pub fn reads_in_pieces(&self) -> bool {
+                match self { $(Self::$kind(kind) => kind.reads_in_pieces(),)* }
+            }
             /// One of its ends, see [`ApplicationKind::end`].
             pub fn end(&self, role: Role, random: Random) -> App {
                 match self { $(Self::$kind(kind) => App::$kind(kind.end(role, random)),)* }

@@ -263,7 +263,7 @@ mod tests {
             source: Host::Sender,
             sender: "10.0.0.1".parse().unwrap(),
             receiver: "10.0.0.2:5000".parse().unwrap(),
-            app: Bulk.into(),
+            app: Bulk::default().into(),
             congestion_control: Some("cubic".into()),
             paced: false,
             datagram_ecn: Ecn::NotEct,

@@ -56,7 +56,7 @@ fn bulk(group: usize, receiver: SocketAddr) -> FlowPlan {
         source: Host::Sender,
         sender: receiver.ip(),
         receiver,
-        app: Bulk.into(),
+        app: Bulk::default().into(),
         congestion_control: None,
         paced: false,
         datagram_ecn: Ecn::NotEct,

@@ -52,7 +52,7 @@ impl Workload {
                 },
             }
             .into(),
-            Load::Streams(_) => Bulk.into(),
+            Load::Streams(_) => Bulk::default().into(),
         }
     }
 

@@ -187,7 +187,7 @@ fn transport(
         mss,
         buffer: Some(buffer),
         // As the hosts of the other worlds wake the readers of bulk data.
-        reads: group.app.is_greedy().then_some(scenario.run.interval),
+        reads: group.app.reads_in_pieces().then_some(scenario.run.interval),
         ..ReceiverConfig::new(ecn)
     };
     if group.app.session().is_none() {

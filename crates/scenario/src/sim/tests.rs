@@ -420,3 +420,22 @@ fn users_come_and_go_and_either_direction_serves() {
     ));
     assert!((60..140).contains(&late.0), "{late:?}");
 }
+
+#[test]
+fn who_reads_at_once_gets_more_acks() {
+    let acks = |reads: &str| {
+        let text = format!(
+            "schema = 1\nname = \"reads\"\n[link]\nrate = \"10mbit\"\nreverse = {{ rate = \"10mbit\" }}\n\
+             [[group]]\nname = \"download\"\nrtt = \"20ms\"\napp = {{ kind = \"bulk\"{reads} }}\n\
+             [run]\nduration = \"10s\"\n"
+        );
+        let scenario = Scenario::parse(&text).unwrap();
+        let measured = run(&scenario, 1, &NEVER, &mut Ear::default()).unwrap();
+        let queues = &measured.summary.figures.queues;
+        let [data, acks] = [&queues[0], &queues[queues.len() - 1]].map(|queue| queue.packets);
+        acks as f64 / data as f64
+    };
+    let (pieces, at_once) = (acks(", reads = \"pieces\""), acks(", reads = \"at-once\""));
+    assert_eq!(pieces, acks(""));
+    assert!(at_once > 1.05 * pieces, "{at_once} {pieces}");
+}

@@ -162,7 +162,7 @@ pub(crate) fn bulk(group: u32, control: &str, ecn: Option<Codepoint>, start: Tim
     FlowConfig {
         group: GroupId(group),
         direction: Direction::Forward,
-        app: Bulk.into(),
+        app: Bulk::default().into(),
         changes: Default::default(),
         random: Random::new(1, "app"),
         transport: TransportConfig::Stream(Box::new((sender, receiver))),

@@ -97,6 +97,8 @@ pub(super) struct End {
     congestion_control: Option<String>,
     /// This end sends the data, and paces.
     paced: bool,
+    /// Endless data is read some segments at a time.
+    reads_in_pieces: bool,
     life: Life,
     app: AnyEnd,
     /// What it has had noted.
@@ -154,6 +156,7 @@ impl End {
             session: plan.session(),
             congestion_control: plan.congestion_control.clone(),
             paced: plan.paced && source,
+            reads_in_pieces: plan.app.reads_in_pieces(),
             life: Life::new(plan, host),
             app: plan.end(host),
             notes: Notes::default(),
@@ -530,8 +533,10 @@ impl End {
         {
             let adapted = if self.source {
                 stream.adapt_writes(bytes, interval)
-            } else {
+            } else if self.reads_in_pieces {
                 stream.adapt_reads(bytes)
+            } else {
+                Ok(())
             };
             if let Err(failure) = adapted.map_err(doing("set the size of reads and writes")) {
                 self.fail(failure);

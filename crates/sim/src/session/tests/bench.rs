@@ -113,7 +113,7 @@ impl Bench {
         let config = FlowConfig {
             group: GroupId(0),
             direction: Direction::Forward,
-            app: quell_app::Bulk.into(),
+            app: quell_app::Bulk::default().into(),
             changes: Default::default(),
             random: Random::new(1, "app"),
             access,
