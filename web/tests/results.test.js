@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { pathToFileURL } from "node:url";
-import { chromium } from "playwright-core";
+import { launch, opener, overlaps } from "./browser.js";
 
 const QUELL = process.env.QUELL;
 const SCENARIO = `
@@ -44,6 +44,7 @@ const KINDS = ["overview", "delay", "cdf", "ccdf", "rates", "windows", "signals"
 
 let folder;
 let browser;
+let open;
 let report;
 
 before(async () => {
@@ -53,46 +54,14 @@ before(async () => {
   quell("compare", "s.toml", "--queue", "fifo:limit=100ms,pie,dualpi2", "--out", "r", "--report", "r.html");
   for (const kind of KINDS) quell("plot", "r", "--kind", kind, "-o", `${kind}.svg`);
   report = pathToFileURL(join(folder, "r.html")).href;
-  const asRoot = process.getuid() === 0 ? ["--no-sandbox"] : [];
-  browser = await chromium.launch({ executablePath: process.env.CHROMIUM, args: asRoot });
+  browser = await launch();
+  open = opener(browser);
 });
 
 after(async () => {
   await browser?.close();
   rmSync(folder, { recursive: true, force: true });
 });
-
-// A page that reports whatever should not happen.
-async function open(address, options = {}) {
-  const page = await browser.newPage(options);
-  const wrong = [];
-  page.on("pageerror", (error) => wrong.push(`error: ${error}`));
-  page.on("console", (message) => wrong.push(`console: ${message.text()}`));
-  page.on("request", (request) => {
-    if (request.url() !== address) wrong.push(`request: ${request.url()}`);
-  });
-  await page.goto(address);
-  return { page, wrong };
-}
-
-// Pairs of texts of one picture of which one lies over the other.
-const overlaps = () => {
-  const found = [];
-  for (const svg of document.querySelectorAll("svg")) {
-    const texts = [...svg.querySelectorAll("text")].filter((text) => text.textContent !== "");
-    const boxes = texts.map((text) => text.getBoundingClientRect());
-    for (let a = 0; a < boxes.length; a += 1) {
-      for (let b = a + 1; b < boxes.length; b += 1) {
-        const wide = Math.min(boxes[a].right, boxes[b].right) - Math.max(boxes[a].left, boxes[b].left);
-        const high = Math.min(boxes[a].bottom, boxes[b].bottom) - Math.max(boxes[a].top, boxes[b].top);
-        // The boxes of a font are higher than its letters.
-        const slack = 0.3 * Math.min(boxes[a].height, boxes[b].height);
-        if (wide > 1 && high > slack) found.push(`${texts[a].textContent} | ${texts[b].textContent}`);
-      }
-    }
-  }
-  return found;
-};
 
 test("a report asks for nothing and runs without an error", async () => {
   const { page, wrong } = await open(report);

@@ -27,6 +27,8 @@ pub struct Card {
     pub seeds: u64,
     /// The queue, drop-tail, the others.
     pub queues: Vec<QueueRecord>,
+    /// Shares of all samples, from 0 to 1: a distribution is the smallest value that so many samples do not exceed.
+    pub shares: Vec<f64>,
     /// Every scenario that ran, in the order of the suite.
     pub scenarios: Vec<ScenarioRecord>,
     /// Each parameter of the queue, halved and doubled.
@@ -92,6 +94,16 @@ pub struct ScenarioRecord {
     pub results: Vec<Outcome>,
 }
 
+impl ScenarioRecord {
+    /// Its name, with its control where there are several.
+    pub fn label(&self) -> String {
+        match &self.control {
+            Some(control) => format!("{} {control}", self.id),
+            None => self.id.clone(),
+        }
+    }
+}
+
 /// A scenario with one queue, over the seeds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
@@ -104,6 +116,8 @@ pub struct Outcome {
     /// Figures of the link in each phase.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub phases: Vec<PhaseRecord>,
+    /// Distributions.
+    pub distribution: Distribution,
     /// Losses of the first seed, where they are looked at one by one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub losses: Option<Losses>,
@@ -111,6 +125,16 @@ pub struct Outcome {
     pub points: Vec<(f64, f64)>,
     /// Reasons to doubt a result, each once.
     pub warnings: Vec<String>,
+}
+
+/// Distributions (RFC 7928 section 2.7): a value for each of the card's shares.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Distribution {
+    /// Sojourn time of packets in ms, of all seeds together; empty without packets.
+    pub delay_ms: Vec<f64>,
+    /// Goodput in windows of ten base RTTs, in bit/s, of the first seed; empty where no run is looked at.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub goodput_bps: Vec<f64>,
 }
 
 impl Outcome {

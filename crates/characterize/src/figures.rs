@@ -77,6 +77,8 @@ pub struct Measured {
     pub classes: Vec<(String, Named)>,
     /// Start and end in s, and the figures of the whole.
     pub phases: Vec<(f64, f64, Named)>,
+    /// Sojourn times of the forward direction in ns, with their counts, ascending.
+    pub delays: Vec<(u64, u64)>,
     /// What puts it in doubt.
     pub warnings: Vec<String>,
 }
@@ -87,7 +89,7 @@ impl Measured {
         let measured = summary.duration_s - summary.warmup_s;
         let mut whole = of_whole(&summary.figures, measured, back);
         let delays = delays(histograms);
-        if let (Some(&(low, _)), Some(p99)) = (delays.first(), quantile(&delays, 99)) {
+        if let (Some(&(low, _)), Some(p99)) = (delays.first(), quantile(&delays, 990)) {
             whole.insert("delay_ms.p99".to_owned(), p99 as f64 / 1e6);
             // RFC 5481 section 4.2: the variation from the packet of least delay.
             whole.insert("pdv_ms.p99".to_owned(), (p99 - low) as f64 / 1e6);
@@ -123,6 +125,7 @@ impl Measured {
                     (start, end, of_whole(&phase.figures, end - start, back))
                 })
                 .collect(),
+            delays,
             warnings: summary.warnings.clone(),
         }
     }
@@ -243,20 +246,38 @@ fn of_application(app: &AppSummary, add: &mut dyn FnMut(&str, f64)) {
 
 /// Sojourn times of the forward direction in ns, with their counts, ascending.
 fn delays(histograms: &Histograms) -> Vec<(u64, u64)> {
-    let mut all: BTreeMap<u64, u64> = BTreeMap::new();
     let queues = histograms.queues.iter();
-    for queue in queues.filter(|queue| queue.direction == Direction::Forward) {
-        for &(value, count) in &queue.delay_ns {
-            *all.entry(value).or_default() += count;
-        }
+    let forward = queues.filter(|queue| queue.direction == Direction::Forward);
+    pooled(forward.map(|queue| &queue.delay_ns[..]))
+}
+
+/// The shares of a distribution, in thousandths: enough to draw it with both tails.
+pub const SHARES: [u64; 25] = [
+    0, 1, 5, 10, 20, 50, 100, 150, 200, 250, 300, 400, 500, 600, 700, 750, 800, 850, 900, 950, 980,
+    990, 995, 999, 1_000,
+];
+
+/// Values with their counts from several runs, ascending.
+pub fn pooled<'a>(runs: impl Iterator<Item = &'a [(u64, u64)]>) -> Vec<(u64, u64)> {
+    let mut all: BTreeMap<u64, u64> = BTreeMap::new();
+    for &(value, count) in runs.flatten() {
+        *all.entry(value).or_default() += count;
     }
     all.into_iter().collect()
 }
 
-/// The smallest value with at least so many hundredths of all at or below it.
-fn quantile(counts: &[(u64, u64)], hundredths: u64) -> Option<u64> {
+/// The value at each of [`SHARES`]; nothing of nothing.
+pub fn quantiles(counts: &[(u64, u64)]) -> Vec<u64> {
+    let values = SHARES.iter();
+    values
+        .filter_map(|&share| quantile(counts, share))
+        .collect()
+}
+
+/// The smallest value with at least so many thousandths of all at or below it; the smallest of all for 0.
+fn quantile(counts: &[(u64, u64)], thousandths: u64) -> Option<u64> {
     let total: u64 = counts.iter().map(|(_, count)| count).sum();
-    let rank = (total * hundredths).div_ceil(100).max(1);
+    let rank = (total * thousandths).div_ceil(1_000).max(1);
     let mut below = 0;
     let reached = |&&(_, count): &&(u64, u64)| {
         below += count;
@@ -302,9 +323,21 @@ mod tests {
 
     #[test]
     fn percentiles_are_nearest_ranks() {
-        assert_eq!(quantile(&[(1, 98), (50, 2)], 99), Some(50));
-        assert_eq!(quantile(&[(1, 99), (50, 1)], 99), Some(1));
-        assert_eq!(quantile(&[], 99), None);
+        assert_eq!(quantile(&[(1, 98), (50, 2)], 990), Some(50));
+        assert_eq!(quantile(&[(1, 99), (50, 1)], 990), Some(1));
+        assert_eq!(quantile(&[], 990), None);
+    }
+
+    #[test]
+    fn a_distribution_goes_from_the_smallest_to_the_largest_value_of_all_runs() {
+        let all = pooled([&[(3, 1), (9, 1)][..], &[(1, 1), (3, 1)]].into_iter());
+        assert_eq!(all, [(1, 1), (3, 2), (9, 1)]);
+        let values = quantiles(&all);
+        assert_eq!(values.len(), SHARES.len());
+        let at = |share: u64| values[SHARES.iter().position(|one| *one == share).unwrap()];
+        assert_eq!((at(0), at(250), at(300), at(500)), (1, 1, 3, 3));
+        assert_eq!((at(750), at(800), at(1_000)), (3, 9, 9));
+        assert!(quantiles(&[]).is_empty());
     }
 
     #[test]

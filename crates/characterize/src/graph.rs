@@ -33,13 +33,9 @@ pub fn figure(card: &Card) -> Option<Figure> {
 }
 
 fn panel(scenario: &ScenarioRecord) -> Panel {
-    let title = match &scenario.control {
-        Some(control) => format!("{} {control}", scenario.id),
-        None => scenario.id.clone(),
-    };
     let delay = Axis::new("mean sojourn time", "ms").from_zero();
     let goodput = Axis::new("goodput of a flow", "Mbit/s").from_zero();
-    let mut panel = Panel::new(&title, delay, goodput);
+    let mut panel = Panel::new(&scenario.label(), delay, goodput);
     for (queue, outcome) in scenario.results.iter().enumerate() {
         let labels = labels(outcome);
         for (number, (class, label)) in outcome.classes.iter().zip(labels).enumerate() {

@@ -1,18 +1,18 @@
-//! The card as one HTML file that asks for nothing from elsewhere and runs no script.
+//! The card as one HTML file that asks for nothing from elsewhere. Its script shows values under the pointer; the page is whole without it.
 
 use std::collections::BTreeMap;
 
-use quell_lab::results::plot::{escaped, svg};
-use quell_lab::results::report::STYLE;
+use quell_lab::results::plot::{self, escaped};
+use quell_lab::results::report::{picture, styled_page};
 
-use crate::card::{Card, Outcome, ScenarioRecord};
+use crate::card::{Card, Outcome};
 use crate::figures::{Beside, Figure};
-use crate::graph;
+use crate::{distributions, graph};
 
 /// Rules of its own.
 const OWN: &str = ".higher { color: #b04a00 } .lower { color: #0072b2 } .met { color: #00794f } .missed { color: #b04a00 } \
     @media (prefers-color-scheme: dark) { .higher, .missed { color: #ff9455 } .lower { color: #4db3ff } .met { color: #2fd1a5 } } \
-    td.first, th.first { border-top: 2px solid var(--line) }";
+    figure svg { min-width: 54rem }";
 
 /// A column of a table: its heading, figure, factor and digits.
 type Column = (&'static str, &'static str, f64, usize);
@@ -59,22 +59,26 @@ pub fn page(card: &Card) -> String {
     verdicts(card, &mut body);
     applications(card, &mut body);
     link(card, &mut body);
-    if let Some(figure) = graph::figure(card) {
-        let svg = svg(&figure, "graph");
-        body.push_str(&format!("<section>\n<h2>Delay against goodput</h2>\n<figure><div class=\"scroll\">{svg}</div></figure>\n</section>\n"));
-    }
+    steady(card, &mut body);
+    let note = "A point for each seed, and an ellipse of one standard deviation.";
+    pictures(
+        "Delay against goodput",
+        note,
+        [("graph", graph::figure(card))],
+        &mut body,
+    );
+    let note = "Delays packet by packet, of all seeds together; goodput of the first seed.";
+    let figures = [
+        ("delays", distributions::delay(card)),
+        ("goodputs", distributions::goodput(card)),
+    ];
+    pictures("Distributions", note, figures, &mut body);
+    quantiles(card, &mut body);
     phases(card, &mut body);
     losses(card, &mut body);
     parameters(card, &mut body);
     trust(card, &mut body);
-    format!(
-        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<meta name=\"generator\" content=\"quell {}\">\n\
-         <title>{title}</title>\n<style>{STYLE}{OWN}</style>\n</head>\n<body>\n<main>\n<h1>{title}</h1>\n{body}</main>\n</body>\n</html>\n",
-        env!("CARGO_PKG_VERSION"),
-        title = escaped(&title),
-    )
+    styled_page(&title, OWN, &body)
 }
 
 fn head(card: &Card, body: &mut String) {
@@ -129,13 +133,6 @@ fn verdicts(card: &Card, body: &mut String) {
     section("Verdicts", Some(note), &heads, rows, body);
 }
 
-fn name(scenario: &ScenarioRecord) -> String {
-    match &scenario.control {
-        Some(control) => format!("{} {control}", scenario.id),
-        None => scenario.id.clone(),
-    }
-}
-
 fn applications(card: &Card, body: &mut String) {
     let mut rows: Vec<String> = Vec::new();
     for scenario in &card.scenarios {
@@ -147,7 +144,7 @@ fn applications(card: &Card, body: &mut String) {
                         continue;
                     };
                     let cells = [
-                        text(&name(scenario)),
+                        text(&scenario.label()),
                         text(&outcome.queue),
                         text(&class.name),
                         text(words),
@@ -174,7 +171,7 @@ fn link(card: &Card, body: &mut String) {
     for scenario in &card.scenarios {
         for outcome in &scenario.results {
             let names =
-                |class: &str| [text(&name(scenario)), text(&outcome.queue), text(class)].concat();
+                |class: &str| [text(&scenario.label()), text(&outcome.queue), text(class)].concat();
             rows.push(names("all") + &columns(&LINK, &outcome.whole));
             if outcome.classes.len() > 1 {
                 for class in &outcome.classes {
@@ -195,7 +192,7 @@ fn link(card: &Card, body: &mut String) {
                 let figure = outcome.whole.get("ratio")?;
                 Some(
                     [
-                        text(&name(scenario)),
+                        text(&scenario.label()),
                         text(&outcome.queue),
                         text(&outcome.ratio_of()),
                         number(Some(figure), 1.0, 3),
@@ -215,13 +212,89 @@ fn link(card: &Card, body: &mut String) {
     );
 }
 
+/// From the start of a flow to its steady rate.
+fn steady(card: &Card, body: &mut String) {
+    let mut rows: Vec<String> = Vec::new();
+    for scenario in &card.scenarios {
+        for outcome in &scenario.results {
+            let all = [("all", &outcome.whole)].into_iter();
+            let classes = outcome.classes.iter().map(|one| (&*one.name, &one.figures));
+            let several = outcome.classes.len() > 1;
+            for (name, figures) in all.chain(classes.filter(|_| several)) {
+                if let Some(figure) = figures.get("steady_after_s") {
+                    let names = [text(&scenario.label()), text(&outcome.queue), text(name)];
+                    rows.push(names.concat() + &number(Some(figure), 1.0, 2));
+                }
+            }
+        }
+    }
+    let note = "When flows that start at 0 have 90 % of their mean goodput for ten base RTTs.";
+    let heads = ["scenario", "queue", "class", "steady after, s"];
+    section("Start", Some(note), &heads, rows.into_iter(), body);
+}
+
+/// Pictures with the values under the pointer.
+fn pictures<const N: usize>(
+    title: &str,
+    note: &str,
+    figures: [(&str, Option<plot::Figure>); N],
+    body: &mut String,
+) {
+    let all = figures.iter();
+    let all = all.filter_map(|(name, figure)| Some(picture(figure.as_ref()?, name)));
+    let all: String = all.collect();
+    if !all.is_empty() {
+        let (title, note) = (escaped(title), escaped(note));
+        body.push_str(&format!(
+            "<section>\n<h2>{title}</h2>\n<p>{note} <span class=\"faint\">Point at a picture to see its values, or focus it and use the \
+             arrow keys.</span></p>\n{all}</section>\n"
+        ));
+    }
+}
+
+/// The distributions in numbers, for those who do not see them.
+fn quantiles(card: &Card, body: &mut String) {
+    let kinds: [(&str, distributions::Of, f64, usize); 2] = [
+        ("delay, ms", |one| &one.distribution.delay_ms, 1.0, 2),
+        (
+            "goodput, Mbit/s",
+            |one| &one.distribution.goodput_bps,
+            1e-6,
+            2,
+        ),
+    ];
+    let mut rows: Vec<String> = Vec::new();
+    for (kind, of, factor, digits) in kinds {
+        for scenario in &card.scenarios {
+            for outcome in &scenario.results {
+                let values = distributions::columns(card, of(outcome));
+                if !values.is_empty() {
+                    let names = [text(kind), text(&scenario.label()), text(&outcome.queue)];
+                    let values = values
+                        .iter()
+                        .map(|value| plain(Some(*value), factor, digits));
+                    rows.push(names.into_iter().chain(values).collect());
+                }
+            }
+        }
+    }
+    let mut heads = vec!["of", "scenario", "queue"];
+    heads.extend(distributions::COLUMNS.iter().map(|column| column.1));
+    let table = table(&heads, rows.into_iter());
+    if !table.is_empty() {
+        body.push_str(&format!(
+            "<section>\n<details>\n<summary>Distributions in numbers</summary>\n{table}</details>\n</section>\n"
+        ));
+    }
+}
+
 fn phases(card: &Card, body: &mut String) {
     let mut rows: Vec<String> = Vec::new();
     for scenario in &card.scenarios {
         for outcome in &scenario.results {
             for phase in &outcome.phases {
                 let span = format!("{:.1} to {:.1}", phase.start_s, phase.end_s);
-                let cells = [text(&name(scenario)), text(&outcome.queue), text(&span)];
+                let cells = [text(&scenario.label()), text(&outcome.queue), text(&span)];
                 rows.push(cells.concat() + &columns(&PHASES, &phase.figures));
             }
         }
@@ -232,10 +305,6 @@ fn phases(card: &Card, body: &mut String) {
 }
 
 fn losses(card: &Card, body: &mut String) {
-    let plain = |value: Option<f64>, factor: f64, digits: usize| match value {
-        Some(value) => format!("<td class=\"number\">{:.digits$}</td>", value * factor),
-        None => "<td class=\"number\">-</td>".to_owned(),
-    };
     let mut rows: Vec<String> = Vec::new();
     for scenario in &card.scenarios {
         for outcome in &scenario.results {
@@ -243,7 +312,7 @@ fn losses(card: &Card, body: &mut String) {
                 continue;
             };
             let cells = [
-                text(&name(scenario)),
+                text(&scenario.label()),
                 text(&outcome.queue),
                 plain(Some(losses.dropped as f64), 1.0, 0),
                 plain(Some(losses.events as f64), 1.0, 0),
@@ -322,7 +391,7 @@ fn trust(card: &Card, body: &mut String) {
         for outcome in &scenario.results {
             // Seeds differ in numbers only.
             if let Some(warning) = outcome.warnings.first() {
-                let line = format!("{}, {}: {warning}", name(scenario), outcome.queue);
+                let line = format!("{}, {}: {warning}", scenario.label(), outcome.queue);
                 warnings.push_str(&format!("<li>{}</li>\n", escaped(&line)));
             }
         }
@@ -341,19 +410,37 @@ fn section(
     rows: impl Iterator<Item = String>,
     body: &mut String,
 ) {
+    let table = table(heads, rows);
+    if table.is_empty() {
+        return;
+    }
+    let note = note.map_or(String::new(), |note| format!("<p>{}</p>\n", escaped(note)));
+    body.push_str(&format!(
+        "<section>\n<h2>{}</h2>\n{note}{table}</section>\n",
+        escaped(title)
+    ));
+}
+
+/// A table that scrolls; nothing without rows.
+fn table(heads: &[&str], rows: impl Iterator<Item = String>) -> String {
     let rows: String = rows.map(|row| format!("<tr>{row}</tr>\n")).collect();
     if rows.is_empty() {
-        return;
+        return rows;
     }
     let heads: String = heads
         .iter()
         .map(|head| format!("<th>{}</th>", escaped(head)))
         .collect();
-    let note = note.map_or(String::new(), |note| format!("<p>{}</p>\n", escaped(note)));
-    body.push_str(&format!(
-        "<section>\n<h2>{}</h2>\n{note}<div class=\"scroll\"><table>\n<thead><tr>{heads}</tr></thead>\n<tbody>\n{rows}</tbody>\n</table></div>\n</section>\n",
-        escaped(title)
-    ));
+    format!(
+        "<div class=\"scroll\"><table>\n<thead><tr>{heads}</tr></thead>\n<tbody>\n{rows}</tbody>\n</table></div>\n"
+    )
+}
+
+fn plain(value: Option<f64>, factor: f64, digits: usize) -> String {
+    match value {
+        Some(value) => format!("<td class=\"number\">{:.digits$}</td>", value * factor),
+        None => "<td class=\"number\">-</td>".to_owned(),
+    }
 }
 
 fn text(text: &str) -> String {

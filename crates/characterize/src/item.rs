@@ -42,6 +42,8 @@ pub struct Run {
     pub any_control: bool,
     /// Which losses are looked at one by one: of the data in the forward direction.
     pub losses: bool,
+    /// Whether the time from the start to the steady rate is looked at: all flows start at 0 and keep their rate.
+    pub start: bool,
     /// Whether the other direction has the queue as well.
     pub both_ways: bool,
     /// Whether phases are reported.
@@ -59,6 +61,7 @@ impl Run {
             traffic,
             any_control: false,
             losses: false,
+            start: false,
             both_ways: false,
             phases: false,
             buffer: None,
@@ -87,6 +90,12 @@ impl Run {
     /// Losses are looked at one by one.
     pub const fn with_losses(mut self) -> Self {
         self.losses = true;
+        self
+    }
+
+    /// The time to the steady rate is looked at.
+    pub const fn with_start(mut self) -> Self {
+        self.start = true;
         self
     }
 

@@ -4,7 +4,7 @@
 //! * [`suite`]: what there is to run; each scenario is in a table, [`rfc7928`], [`l4s`] or [`access`].
 //! * [`Request`]: what is asked for; [`Prepared`]: the sweep that answers it, cell by cell.
 //! * [`card()`] makes a [`Card`]: the figures over the seeds, beside drop-tail, with [verdicts](verdict) against named thresholds.
-//! * [`html`]: the card as a page, with the [graph] of delay against goodput.
+//! * [`html`]: the card as a page, with [distributions] and the [graph] of delay against goodput.
 //!
 //! A characterization is a sweep of `quell_lab::sweep`: it resumes, runs in parallel, and keeps what is done.
 
@@ -12,16 +12,20 @@
 
 pub mod access;
 pub mod card;
+pub mod distributions;
 pub mod figures;
 pub mod graph;
 pub mod html;
 pub mod item;
+mod json;
 mod judge;
 pub mod l4s;
+mod look;
 pub mod losses;
 mod make;
 pub mod profile;
 mod queue;
+pub mod rates;
 pub mod request;
 pub mod rfc7928;
 mod schema;
@@ -32,6 +36,7 @@ pub mod verdict;
 pub use card::Card;
 pub use figures::{Beside, Figure};
 pub use item::Item;
+pub use json::json;
 pub use make::{card, simulated};
 pub use profile::{Congestion, Profile};
 pub use request::{Prepared, Request};

@@ -1,18 +1,10 @@
 //! Losses one by one: gaps between them, and how many flows lose at once (RFC 7928 sections 2.2 and 2.3).
 //!
-//! No result holds them, so a run is simulated once more, with its first seed, and looked at. A loss event begins with a drop and lasts
-//! for one RTT including the queue that the drop found: no sender can react earlier. The next drop begins another.
+//! A loss event begins with a drop and lasts for one RTT including the queue that the drop found: no sender can react earlier. The next
+//! drop begins another.
 
 use std::collections::BTreeSet;
-use std::sync::atomic::AtomicBool;
 
-use quell_aqm::observer::{Drop, MarkReason, Observer, QueueId};
-use quell_aqm::{Departure, Packet as _};
-use quell_lab::scenario::contract::{Listener, Row, Unwritten};
-use quell_lab::sim::{Recording, Running};
-use quell_lab::{Scenario, World};
-use quell_measure::Recorder;
-use quell_sim::Packet;
 use quell_units::{Bytes, Rate, Time};
 use serde::{Deserialize, Serialize};
 
@@ -33,92 +25,9 @@ pub struct Losses {
     pub gap_p99_ms: Option<f64>,
 }
 
-/// Runs `scenario` with `seed`, and looks at its losses. `None` if it was stopped.
-///
-/// # Errors
-///
-/// The simulation failed.
-pub fn watch(scenario: &Scenario, seed: u64, stop: &AtomicBool) -> Result<Option<Losses>, String> {
-    let rtt = scenario.groups.iter().map(|group| group.rtt).max();
-    let (rtt, warmup) = (rtt.unwrap_or(Time::ZERO), scenario.run.warmup);
-    let rate = scenario.link.forward.rate;
-    let running = Running::new(scenario, seed, |recorder| Watch {
-        recorder,
-        gaps: Gaps::new(rtt, rate, warmup),
-    });
-    let mut running = running.map_err(|error| error.to_string())?;
-    let advance = |running: &mut Running<Watch>| running.advance(stop, &mut Nobody);
-    while advance(&mut running).map_err(|error| error.to_string())? {}
-    let end = running.end();
-    if end < scenario.run.duration {
-        return Ok(None);
-    }
-    let mut observers = running.simulator_mut().observers_mut();
-    // The forward direction is the first.
-    let Some(watch) = observers.next() else {
-        return Ok(None);
-    };
-    let flows = scenario.groups.iter().map(|group| u64::from(group.count));
-    Ok(Some(watch.gaps.losses(flows.sum())))
-}
-
-/// Whether losses of a world can be looked at.
-pub fn is_possible(world: World) -> bool {
-    world == World::Sim
-}
-
-/// Listens to nothing.
-pub(crate) struct Nobody;
-
-impl Listener for Nobody {
-    fn progress(&mut self, _now: Time) {}
-    fn row(&mut self, _row: Row) -> Result<(), Unwritten> {
-        Ok(())
-    }
-}
-
-#[derive(Debug)]
-struct Watch {
-    recorder: Recorder,
-    gaps: Gaps,
-}
-
-impl Recording for Watch {
-    fn recorder(&mut self) -> &mut Recorder {
-        &mut self.recorder
-    }
-}
-
-impl Observer<Packet> for Watch {
-    fn enqueued(&mut self, queue: QueueId, packet: &Packet, now: Time) {
-        self.recorder.enqueued(queue, packet, now);
-        self.gaps.backlog += packet.len().get();
-    }
-    fn dequeued(&mut self, queue: QueueId, packet: &Packet, now: Time) {
-        self.recorder.dequeued(queue, packet, now);
-        self.gaps.left(packet);
-    }
-    fn marked(&mut self, queue: QueueId, packet: &Packet, reason: MarkReason, now: Time) {
-        self.recorder.marked(queue, packet, reason, now);
-    }
-    fn dropped(&mut self, packet: Packet, drop: Drop, now: Time) {
-        if drop.queued {
-            self.gaps.left(&packet);
-        }
-        self.gaps.lost(packet.flow(), now);
-        self.recorder.dropped(packet, drop, now);
-    }
-    fn departed(&mut self, packet: &Packet, departure: &Departure) {
-        Observer::<Packet>::departed(&mut self.recorder, packet, departure);
-    }
-    fn rate_changed(&mut self, rate: Rate, now: Time) {
-        Observer::<Packet>::rate_changed(&mut self.recorder, rate, now);
-    }
-}
-
 /// Losses, the times between them, and the flows that lose at once.
 #[derive(Debug)]
-struct Gaps {
+pub(crate) struct Gaps {
     rtt: Time,
     rate: Rate,
     from: Time,
@@ -137,7 +46,8 @@ struct Gaps {
 }
 
 impl Gaps {
-    fn new(rtt: Time, rate: Rate, from: Time) -> Self {
+    /// Losses from `from` on, in a queue before a link of `rate` that data crosses once in an RTT of at most `rtt`.
+    pub(crate) fn new(rtt: Time, rate: Rate, from: Time) -> Self {
         Self {
             rtt,
             rate,
@@ -153,11 +63,18 @@ impl Gaps {
         }
     }
 
-    fn left(&mut self, packet: &Packet) {
-        self.backlog = self.backlog.saturating_sub(packet.len().get());
+    /// A packet waits.
+    pub(crate) fn entered(&mut self, len: Bytes) {
+        self.backlog += len.get();
     }
 
-    fn lost(&mut self, flow: u64, now: Time) {
+    /// It waits no longer.
+    pub(crate) fn left(&mut self, len: Bytes) {
+        self.backlog = self.backlog.saturating_sub(len.get());
+    }
+
+    /// A packet of the flow is dropped.
+    pub(crate) fn lost(&mut self, flow: u64, now: Time) {
         if now < self.from {
             return;
         }
@@ -175,7 +92,8 @@ impl Gaps {
         }
     }
 
-    fn losses(&mut self, flows: u64) -> Losses {
+    /// What was lost, where there are so many flows.
+    pub(crate) fn losses(&mut self, flows: u64) -> Losses {
         self.gaps.sort_unstable();
         let count = self.gaps.len();
         let at = |hundredths: usize| {
@@ -225,7 +143,7 @@ mod tests {
         let ms = Time::from_millis;
         let mut gaps = Gaps::new(ms(100), Rate::from_bps(10_000_000), Time::ZERO);
         // 50 ms at this rate.
-        gaps.backlog = 62_500;
+        gaps.entered(Bytes::new(62_500));
         gaps.lost(1, ms(0));
         gaps.lost(1, ms(149));
         gaps.lost(1, ms(150));

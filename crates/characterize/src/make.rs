@@ -13,14 +13,15 @@ use quell_units::Time;
 use serde::de::DeserializeOwned;
 
 use crate::card::{
-    Card, Class, NotRun, Outcome, PathRecord, PhaseRecord, QueueRecord, SCHEMA, ScenarioRecord,
-    Sensitivity,
+    Card, Class, Distribution, NotRun, Outcome, PathRecord, PhaseRecord, QueueRecord, SCHEMA,
+    ScenarioRecord, Sensitivity,
 };
-use crate::figures::{Measured, Named, over};
+use crate::figures::{Measured, Named, SHARES, over, pooled, quantiles};
 use crate::item::{Content, Item, Run};
 use crate::judge::{not_judged, verdicts};
-use crate::losses::{self, Losses, Nobody};
+use crate::look::{self, Means, Nobody, Seen, Wanted, look};
 use crate::profile::{Congestion, Profile};
+use crate::rates::STEADY;
 use crate::request::{Cell, Prepared, Queue};
 
 /// Makes the card from the cells in `store`, which are all there. Losses are looked at on so many threads.
@@ -35,7 +36,7 @@ pub fn card(
     stop: &AtomicBool,
 ) -> Result<Card, RunError> {
     let runs = runs(prepared, store)?;
-    of_runs(prepared, &runs, jobs, stop)
+    of_runs(prepared, runs, jobs, stop)
 }
 
 /// The same without a store: every cell runs now, in the simulator, on so many threads.
@@ -70,17 +71,17 @@ pub fn simulated(
     for ((cell, _), measured) in cells.iter().zip(each(&cells, jobs, run)) {
         runs[*cell].push(measured.map_err(RunError::Failed)?);
     }
-    of_runs(prepared, &runs, jobs, stop)
+    of_runs(prepared, runs, jobs, stop)
 }
 
 fn of_runs(
     prepared: &Prepared,
-    runs: &[Vec<Measured>],
+    mut runs: Vec<Vec<Measured>>,
     jobs: NonZeroUsize,
     stop: &AtomicBool,
 ) -> Result<Card, RunError> {
     let request = &prepared.request;
-    let losses = all_losses(prepared, jobs, stop)?;
+    let seen = all_seen(prepared, &mut runs, jobs, stop)?;
     let mut card = Card {
         schema: SCHEMA,
         suite: request.suite.name().to_owned(),
@@ -88,6 +89,7 @@ fn of_runs(
         profile: PathRecord::new(prepared),
         seeds: request.seeds,
         queues: prepared.queues.iter().map(QueueRecord::new).collect(),
+        shares: SHARES.map(|share| share as f64 / 1e3).into(),
         scenarios: Vec::new(),
         parameters: Vec::new(),
         not_run: Vec::new(),
@@ -106,7 +108,7 @@ fn of_runs(
             });
             continue;
         }
-        let outcome = Outcome::new(prepared, cell, runs, losses[number]);
+        let outcome = Outcome::new(prepared, cell, runs, seen[number].as_ref());
         let same =
             |last: &&mut ScenarioRecord| last.id == cell.item.id && last.control == cell.control;
         match card.scenarios.last_mut().filter(same) {
@@ -180,7 +182,7 @@ impl NotRun {
 }
 
 impl Outcome {
-    fn new(prepared: &Prepared, cell: &Cell, runs: &[Measured], losses: Option<Losses>) -> Self {
+    fn new(prepared: &Prepared, cell: &Cell, runs: &[Measured], seen: Option<&Seen>) -> Self {
         let whole: Vec<&Named> = runs.iter().map(|run| &run.whole).collect();
         let first = runs.first();
         let classes = first.map_or(0, |run| run.classes.len());
@@ -215,7 +217,8 @@ impl Outcome {
             whole: over(&whole),
             classes: (0..classes).map(class).collect(),
             phases: (0..phases).map(phase).collect(),
-            losses,
+            distribution: Distribution::new(runs, seen),
+            losses: seen.and_then(|seen| seen.losses),
             warnings,
         }
     }
@@ -256,33 +259,91 @@ fn read<T: DeserializeOwned>(path: &Path) -> Result<T, RunError> {
     serde_json::from_slice(&text).map_err(|error| failed(error.to_string()))
 }
 
-/// The losses of every cell whose losses are looked at, with its first seed.
-fn all_losses(
+/// What is seen of the first seed of every cell that is looked at. The times to the steady rate become figures of the runs of all seeds.
+fn all_seen(
     prepared: &Prepared,
+    runs: &mut [Vec<Measured>],
     jobs: NonZeroUsize,
     stop: &AtomicBool,
-) -> Result<Vec<Option<Losses>>, RunError> {
-    let is_wanted = |cell: &Cell| matches!(&cell.item.content, Content::Runs(run) if run.losses);
-    let mut all: Vec<Option<Losses>> = vec![None; prepared.cells.len()];
-    if !losses::is_possible(prepared.request.world) {
+) -> Result<Vec<Option<Seen>>, RunError> {
+    let mut all: Vec<Option<Seen>> = vec![None; prepared.cells.len()];
+    if !look::is_possible(prepared.request.world) {
         return Ok(all);
     }
-    let cells = prepared.cells.iter().enumerate();
-    let wanted: Vec<usize> = cells
-        .filter(|(_, cell)| is_wanted(cell))
-        .map(|(number, _)| number)
-        .collect();
-    let found = each(&wanted, jobs, |&number| {
+    let mut wanted = Vec::new();
+    for (number, cell) in prepared.cells.iter().enumerate() {
+        let Content::Runs(run) = &cell.item.content else {
+            continue;
+        };
+        for seed in 1..=prepared.request.seeds {
+            if run.losses && seed == 1 {
+                wanted.push((number, seed, Wanted::Whole));
+            } else if run.start {
+                wanted.push((number, seed, Wanted::Start));
+            }
+        }
+    }
+    let of = |number: usize, seed: u64| &runs[number][seed as usize - 1];
+    let found = each(&wanted, jobs, |&(number, seed, what)| {
         let scenario = prepared.resolved(&prepared.cells[number])?;
-        losses::watch(&scenario, 1, stop)
+        look(&scenario, seed, what, &means(of(number, seed)), stop)
     });
-    for (number, losses) in wanted.into_iter().zip(found) {
-        match losses.map_err(RunError::Failed)? {
-            Some(losses) => all[number] = Some(losses),
-            None => return Err(RunError::Failed(INTERRUPTED.to_owned())),
+    for ((number, seed, _), seen) in wanted.into_iter().zip(found) {
+        let Some(seen) = seen.map_err(RunError::Failed)? else {
+            return Err(RunError::Failed(INTERRUPTED.to_owned()));
+        };
+        let is_asked =
+            matches!(&prepared.cells[number].item.content, Content::Runs(run) if run.start);
+        if is_asked {
+            runs[number][seed as usize - 1].started(&seen);
+        }
+        if seed == 1 {
+            all[number] = Some(seen);
         }
     }
     Ok(all)
+}
+
+/// What the steady rates of a run are, in bit/s.
+fn means(run: &Measured) -> Means {
+    let goodput = |named: &Named| named.get("goodput_bps").copied().unwrap_or(0.0);
+    Means {
+        all: goodput(&run.whole),
+        classes: run
+            .classes
+            .iter()
+            .map(|(_, named)| goodput(named))
+            .collect(),
+    }
+}
+
+impl Measured {
+    /// With the times to the steady rate.
+    fn started(&mut self, seen: &Seen) {
+        let add = |named: &mut Named, time: Option<f64>| {
+            named.extend(time.map(|time| ("steady_after_s".to_owned(), time)));
+        };
+        add(&mut self.whole, seen.steady_s);
+        for ((_, named), time) in self.classes.iter_mut().zip(&seen.classes_steady_s) {
+            add(named, *time);
+        }
+    }
+}
+
+impl Distribution {
+    fn new(runs: &[Measured], seen: Option<&Seen>) -> Self {
+        let delays = pooled(runs.iter().map(|run| &run.delays[..]));
+        let delays = quantiles(&delays).into_iter();
+        let samples = seen.map_or(&[][..], |seen| &seen.goodput);
+        // Bits per second are whole.
+        let mut counts: Vec<(u64, u64)> = samples.iter().map(|&rate| (rate as u64, 1)).collect();
+        counts.sort_unstable();
+        let goodput = quantiles(&counts).into_iter();
+        Self {
+            delay_ms: delays.map(|delay| delay as f64 / 1e6).collect(),
+            goodput_bps: goodput.map(|rate| rate as f64).collect(),
+        }
+    }
 }
 
 /// Why there is no card.
@@ -341,13 +402,21 @@ fn notes(prepared: &Prepared) -> Vec<String> {
     }
     notes.extend([
         "Delays are sojourn times in the queue; one-way delays of applications stand with their classes.".to_owned(),
-        "Not measured: flow startup time (a result has the time of a whole transfer only).".to_owned(),
+        "Distributions of the delay are of all seeds together, packet by packet.".to_owned(),
+        "Not measured: flow startup time as RFC 7928 section 2.2 has it, from the request to the first data; bulk flows have no request."
+            .to_owned(),
     ]);
     if request.world == World::Sim {
         notes.push(
-            "Losses are looked at one by one in a run of the first seed: gaps between them, and the share of flows that lose at once."
+            "Losses are looked at one by one in a run of the first seed: gaps between them, and the share of flows that lose at once. \
+             Distributions of the goodput are of the same run, in windows of ten base RTTs, the longest of the scenario."
                 .to_owned(),
         );
+        notes.push(format!(
+            "A flow or a class is steady from the start of the first ten base RTTs in which it has {} % of its mean goodput; the time counts \
+             from its start, in the warm-up. The RFC has no definition.",
+            100.0 * STEADY
+        ));
         if request.controls.is_empty() && !usual.is_empty() {
             notes.push(
                 "NewReno counts ACKs (RFC 5681 equation 3), as the RFC's formula for N assumes; Linux's counts segments and loses about twice as much: --cc reno."
@@ -356,7 +425,9 @@ fn notes(prepared: &Prepared) -> Vec<String> {
         }
     } else {
         notes.push(
-            "Not measured in this world: gaps between losses and loss synchronisation.".to_owned(),
+            "Not measured in this world: gaps between losses, loss synchronisation, distributions of the goodput, and times to the \
+             steady rate."
+                .to_owned(),
         );
     }
     if profile.duration != Profile::DURATION {

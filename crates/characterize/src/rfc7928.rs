@@ -37,7 +37,7 @@ pub const ITEMS: &[Item] = &[
         "RFC 7928 section 5.1.1",
         "must",
         "one NewReno flow, initial window 3",
-        Content::Runs(Run::new(friendly).with_losses()),
+        Content::Runs(Run::new(friendly).with_losses().with_start()),
     ),
     item(
         "iw-3",
@@ -60,7 +60,8 @@ pub const ITEMS: &[Item] = &[
         "one CUBIC flow",
         Content::Runs(
             Run::new(|setting| Traffic::of([Group::bulk("cubic", setting.rtt(), "cubic")]))
-                .with_losses(),
+                .with_losses()
+                .with_start(),
         ),
     ),
     item(
@@ -100,42 +101,66 @@ pub const ITEMS: &[Item] = &[
         "RFC 7928 section 6.2",
         "must",
         "a flow at 100 ms (I) beside one at 5 ms (II)",
-        Content::Runs(Run::new(|setting| round_trips(setting, 5, None)).of_any_control()),
+        Content::Runs(
+            Run::new(|setting| round_trips(setting, 5, None))
+                .of_any_control()
+                .with_start(),
+        ),
     ),
     item(
         "rtt-100",
         "RFC 7928 section 6.2",
         "must",
         "a flow at 100 ms (I) beside one at 100 ms (II)",
-        Content::Runs(Run::new(|setting| round_trips(setting, 100, None)).of_any_control()),
+        Content::Runs(
+            Run::new(|setting| round_trips(setting, 100, None))
+                .of_any_control()
+                .with_start(),
+        ),
     ),
     item(
         "rtt-560",
         "RFC 7928 section 6.2",
         "must",
         "a flow at 100 ms (I) beside one at 560 ms (II)",
-        Content::Runs(Run::new(|setting| round_trips(setting, 560, None)).of_any_control()),
+        Content::Runs(
+            Run::new(|setting| round_trips(setting, 560, None))
+                .of_any_control()
+                .with_start(),
+        ),
     ),
     item(
         "ecn-5",
         "RFC 7928 section 4.5",
         "must",
         "rtt-5 with ECN at the senders",
-        Content::Runs(Run::new(|setting| round_trips(setting, 5, Some("ect0"))).of_any_control()),
+        Content::Runs(
+            Run::new(|setting| round_trips(setting, 5, Some("ect0")))
+                .of_any_control()
+                .with_start(),
+        ),
     ),
     item(
         "ecn-100",
         "RFC 7928 section 4.5",
         "must",
         "rtt-100 with ECN at the senders",
-        Content::Runs(Run::new(|setting| round_trips(setting, 100, Some("ect0"))).of_any_control()),
+        Content::Runs(
+            Run::new(|setting| round_trips(setting, 100, Some("ect0")))
+                .of_any_control()
+                .with_start(),
+        ),
     ),
     item(
         "ecn-560",
         "RFC 7928 section 4.5",
         "must",
         "rtt-560 with ECN at the senders",
-        Content::Runs(Run::new(|setting| round_trips(setting, 560, Some("ect0"))).of_any_control()),
+        Content::Runs(
+            Run::new(|setting| round_trips(setting, 560, Some("ect0")))
+                .of_any_control()
+                .with_start(),
+        ),
     ),
     item(
         "burst-1",
@@ -173,7 +198,8 @@ pub const ITEMS: &[Item] = &[
         Content::Runs(
             Run::new(|setting| congested(setting, Congestion::Mild))
                 .of_any_control()
-                .with_losses(),
+                .with_losses()
+                .with_start(),
         ),
     ),
     item(
@@ -184,7 +210,8 @@ pub const ITEMS: &[Item] = &[
         Content::Runs(
             Run::new(|setting| congested(setting, Congestion::Medium))
                 .of_any_control()
-                .with_losses(),
+                .with_losses()
+                .with_start(),
         ),
     ),
     item(
@@ -195,7 +222,8 @@ pub const ITEMS: &[Item] = &[
         Content::Runs(
             Run::new(|setting| congested(setting, Congestion::Heavy))
                 .of_any_control()
-                .with_losses(),
+                .with_losses()
+                .with_start(),
         ),
     ),
     item(

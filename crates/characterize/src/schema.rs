@@ -33,6 +33,11 @@ pub fn schema() -> Value {
                 "of each seed: mean sojourn time in ms, goodput in bit/s",
             ),
             (
+                "distribution",
+                &json!({ "$ref": "#/$defs/distribution" }),
+                "distributions, a value for each of the shares",
+            ),
+            (
                 "warnings",
                 &list(&text),
                 "reasons to doubt a result, each once",
@@ -50,6 +55,18 @@ pub fn schema() -> Value {
                 "losses of the first seed, one by one",
             ),
         ],
+    );
+    let distribution = object(
+        &[(
+            "delay_ms",
+            &list(&number),
+            "sojourn times of the packets of all seeds, in ms",
+        )],
+        &[(
+            "goodput_bps",
+            &list(&number),
+            "goodput of the first seed in windows of ten base RTTs, in bit/s",
+        )],
     );
     let class = object(
         &[
@@ -224,6 +241,11 @@ pub fn schema() -> Value {
             ("profile", &path, "the path"),
             ("seeds", &count, "seeds of each cell, from 1 on"),
             ("queues", &list(&queue), "the queue, drop-tail, the others"),
+            (
+                "shares",
+                &list(&number),
+                "shares of all samples, from 0 to 1: a distribution has the smallest value that so many do not exceed",
+            ),
             ("scenarios", &list(&scenario), "every scenario that ran"),
             (
                 "parameters",
@@ -242,7 +264,7 @@ pub fn schema() -> Value {
     );
     card["$schema"] = json!("https://json-schema.org/draft/2020-12/schema");
     card["title"] = json!("card.json of quell characterize");
-    card["$defs"] = json!({ "figure": figure_of, "class": class, "phase": phase, "losses": losses, "outcome": outcome });
+    card["$defs"] = json!({ "figure": figure_of, "class": class, "distribution": distribution, "phase": phase, "losses": losses, "outcome": outcome });
     card
 }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use quell_characterize::{Card, Prepared, html};
 use quell_lab::printable;
-use quell_lab::results::{replace, write_json, write_text};
+use quell_lab::results::{replace, write_text};
 use quell_lab::sweep::{self, Options, Store};
 
 use crate::Failure;
@@ -52,9 +52,10 @@ pub(crate) fn characterize(arguments: &Characterize, page: &mut Page) -> Result<
         return Err(interrupt.explain(Failure::failed(why)));
     }
     let card = card(&prepared, &store, jobs, &interrupt)?;
-    write(&card, &folder).map_err(Failure::run)?;
+    let json = quell_characterize::json(&card).map_err(Failure::failed)?;
+    write(&card, &json, &folder).map_err(Failure::run)?;
     if arguments.json {
-        page.line(serde_json::to_string_pretty(&card).map_err(Failure::failed)?);
+        page.line(json);
         return Ok(());
     }
     characterize_text::card(&card, page);
@@ -81,8 +82,9 @@ fn card(
 }
 
 /// Both files, each whole or not at all.
-fn write(card: &Card, folder: &Path) -> Result<(), quell_lab::RunError> {
-    replace(&folder.join("card.json"), |new| write_json(new, card))?;
+fn write(card: &Card, json: &str, folder: &Path) -> Result<(), quell_lab::RunError> {
+    let json = format!("{json}\n");
+    replace(&folder.join("card.json"), |new| write_text(new, &json))?;
     let html = html::page(card);
     replace(&folder.join("card.html"), |new| write_text(new, &html))?;
     Ok(())

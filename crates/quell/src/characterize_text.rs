@@ -33,7 +33,7 @@ pub(crate) fn card(card: &Card, page: &mut Page) {
     let mut remarks: Vec<(String, &str)> = Vec::new();
     for scenario in &card.scenarios {
         for outcome in &scenario.results {
-            let label = format!("{} {}", name(scenario), outcome.queue);
+            let label = format!("{} {}", scenario.label(), outcome.queue);
             remarks.extend(
                 outcome
                     .warnings
@@ -87,14 +87,6 @@ fn head(card: &Card, page: &mut Page) {
     page.paragraph(0, &text);
 }
 
-/// Name of a scenario, with its control where there are several.
-fn name(scenario: &ScenarioRecord) -> String {
-    match &scenario.control {
-        Some(control) => format!("{} {control}", scenario.id),
-        None => scenario.id.clone(),
-    }
-}
-
 /// What people feel comes first: RFC 7928 wants "externally observed end-to-end metrics".
 fn applications(card: &Card, page: &mut Page) {
     let columns: [Column<'_>; 7] = [
@@ -108,7 +100,7 @@ fn applications(card: &Card, page: &mut Page) {
     ];
     let mut grid = Grid::new(&columns);
     for scenario in &card.scenarios {
-        let mut label = name(scenario);
+        let mut label = scenario.label();
         for outcome in &scenario.results {
             let mut queue = outcome.queue.clone();
             for class in &outcome.classes {
@@ -160,7 +152,7 @@ fn link(card: &Card, page: &mut Page) {
     ];
     let mut grid = Grid::new(&columns);
     for scenario in &card.scenarios {
-        let mut label = name(scenario);
+        let mut label = scenario.label();
         for outcome in &scenario.results {
             grid.row(of_link(
                 [
@@ -177,7 +169,7 @@ fn link(card: &Card, page: &mut Page) {
                 }
             }
         }
-        if let Some(note) = ratio(scenario) {
+        for note in ratio(scenario).into_iter().chain(steady(scenario)) {
             grid.note(note);
         }
     }
@@ -219,6 +211,24 @@ fn ratio(scenario: &ScenarioRecord) -> Option<String> {
     (!all.is_empty()).then(|| format!("goodput {of}: {}", all.join(", ")))
 }
 
+/// From the start of a flow to its steady rate.
+fn steady(scenario: &ScenarioRecord) -> Option<String> {
+    let figure = "steady_after_s";
+    let of = |outcome: &Outcome| {
+        let all = shown(outcome.whole.get(figure), 1.0, 2);
+        let classes = outcome.classes.iter();
+        let classes = classes.map(|class| shown(class.figures.get(figure), 1.0, 2));
+        let times: Vec<String> = match outcome.classes.len() {
+            0 | 1 => vec![all],
+            _ => classes.collect(),
+        };
+        let is_known = outcome.whole.contains_key(figure);
+        is_known.then(|| format!("{} with {}", times.join(" / "), outcome.queue))
+    };
+    let all: Vec<String> = scenario.results.iter().filter_map(of).collect();
+    (!all.is_empty()).then(|| format!("steady after s: {}", all.join(", ")))
+}
+
 fn phases(card: &Card, page: &mut Page) {
     let columns: [Column<'_>; 7] = [
         ("scenario", Role::Label),
@@ -231,7 +241,7 @@ fn phases(card: &Card, page: &mut Page) {
     ];
     let mut grid = Grid::new(&columns);
     for scenario in &card.scenarios {
-        let mut label = name(scenario);
+        let mut label = scenario.label();
         for outcome in &scenario.results {
             let mut queue = outcome.queue.clone();
             for phase in &outcome.phases {
@@ -267,7 +277,7 @@ fn losses(card: &Card, page: &mut Page) {
         value.map_or("-".to_owned(), |value| rounded(value * factor, digits))
     };
     for scenario in &card.scenarios {
-        let mut label = name(scenario);
+        let mut label = scenario.label();
         for outcome in &scenario.results {
             let Some(losses) = outcome.losses else {
                 continue;

@@ -220,7 +220,7 @@ const fn test(
         source,
         weight: "test",
         title,
-        content: Content::Runs(marking(traffic)),
+        content: Content::Runs(marking(traffic).with_start()),
     }
 }
 

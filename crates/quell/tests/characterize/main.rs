@@ -187,6 +187,7 @@ fn a_card_as_json_is_the_file() {
         assert_eq!(figures[figure]["n"], 2, "{figure}");
     }
     assert!(card["scenarios"][0]["results"][1]["losses"]["dropped"].is_u64());
+    distributions_fit(&card);
     let output = Command::new(QUELL)
         .args(["schema", "card"])
         .output()
@@ -198,6 +199,30 @@ fn a_card_as_json_is_the_file() {
         .map(|error| error.to_string())
         .collect();
     assert!(wrong.is_empty(), "{wrong:?}");
+}
+
+/// Distributions rise, have a value for each share, and say the same as the figures; flows become steady.
+fn distributions_fit(card: &serde_json::Value) {
+    let numbers = |list: &serde_json::Value| -> Vec<f64> {
+        let list = list.as_array().unwrap().iter();
+        list.map(|one| one.as_f64().unwrap()).collect()
+    };
+    let shares = numbers(&card["shares"]);
+    assert_eq!((shares[0], shares[shares.len() - 1]), (0.0, 1.0));
+    for outcome in card["scenarios"][0]["results"].as_array().unwrap() {
+        for name in ["delay_ms", "goodput_bps"] {
+            let values = numbers(&outcome["distribution"][name]);
+            assert_eq!(values.len(), shares.len(), "{name}");
+            assert!(values.is_sorted(), "{name}: {values:?}");
+        }
+        let values = numbers(&outcome["distribution"]["delay_ms"]);
+        let mean = outcome["whole"]["delay_ms.mean"]["mean"].as_f64().unwrap();
+        assert!(values[0] < mean && mean < values[values.len() - 1]);
+        let rates = numbers(&outcome["distribution"]["goodput_bps"]);
+        assert!(rates[rates.len() - 1] <= 10e6, "{rates:?}");
+        let steady = outcome["whole"]["steady_after_s"]["mean"].as_f64().unwrap();
+        assert!((0.0..2.0).contains(&steady), "{steady}");
+    }
 }
 
 #[test]

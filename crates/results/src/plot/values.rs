@@ -15,9 +15,10 @@ pub(super) fn of(figure: &Figure, drawing: &Drawing, most: usize) -> Value {
 }
 
 fn entry(panel: &Panel, frame: &Frame, x: &Span, most: usize) -> Value {
-    let series: Vec<Value> = panel
-        .series
-        .iter()
+    let all = panel.series.iter().enumerate();
+    let series: Vec<Value> = all
+        .filter(|(number, series)| !is_outline(series, &panel.series[..*number]))
+        .map(|(_, series)| series)
         .map(|series| json!({ "label": series.label, "points": points(series, most) }))
         .collect();
     json!({
@@ -25,6 +26,12 @@ fn entry(panel: &Panel, frame: &Frame, x: &Span, most: usize) -> Value {
         "spanX": { "low": x.low(), "high": x.high(), "log": panel.x.scale == Scale::Logarithmic },
         "x": panel.x.text(), "y": panel.y.text(), "words": panel.x.words, "series": series,
     })
+}
+
+/// Whether it is a line around the dots of its label, which has no values of its own.
+fn is_outline(series: &Series, before: &[Series]) -> bool {
+    let mut dots = before.iter().filter(|one| one.mark == Mark::Dots);
+    series.mark == Mark::Line && dots.any(|one| one.label == series.label)
 }
 
 /// Where there are too many, every second, third … of them: a value that is shown is one of the result.

@@ -1,0 +1,185 @@
+//! What no result holds: a run is simulated once more, and each packet looked at.
+//!
+//! Losses and samples of the goodput are those of the first seed. The time to the steady rate is that of every seed, from runs that end
+//! when it is known.
+
+use std::sync::atomic::AtomicBool;
+
+use quell_aqm::observer::{Drop, MarkReason, Observer, QueueId};
+use quell_aqm::{Departure, Packet as _};
+use quell_lab::scenario::contract::{Listener, Row, Unwritten};
+use quell_lab::sim::{Recording, Running};
+use quell_lab::{Scenario, World};
+use quell_measure::{Labelled as _, Recorder};
+use quell_sim::Packet;
+use quell_units::{Rate, Time};
+
+use crate::losses::{Gaps, Losses};
+use crate::rates::Rates;
+
+/// What is looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Wanted {
+    /// The whole run.
+    Whole,
+    /// The start alone.
+    Start,
+}
+
+/// Mean goodputs of a run after its warm-up, in bit/s.
+#[derive(Debug, Clone)]
+pub(crate) struct Means {
+    /// Of all classes of the forward direction.
+    pub(crate) all: f64,
+    /// Of each class.
+    pub(crate) classes: Vec<f64>,
+}
+
+/// What was seen.
+#[derive(Debug, Clone)]
+pub(crate) struct Seen {
+    /// Losses of the whole run.
+    pub(crate) losses: Option<Losses>,
+    /// Samples of the goodput of the whole run, in bit/s.
+    pub(crate) goodput: Vec<f64>,
+    /// When all classes together had their steady rate, in s.
+    pub(crate) steady_s: Option<f64>,
+    /// The same of each class.
+    pub(crate) classes_steady_s: Vec<Option<f64>>,
+}
+
+/// Whether the packets of a world can be looked at.
+pub(crate) fn is_possible(world: World) -> bool {
+    world == World::Sim
+}
+
+/// Runs `scenario` with `seed`, and looks at it. `None` if it was stopped.
+///
+/// # Errors
+///
+/// The simulation failed.
+pub(crate) fn look(
+    scenario: &Scenario,
+    seed: u64,
+    wanted: Wanted,
+    means: &Means,
+    stop: &AtomicBool,
+) -> Result<Option<Seen>, String> {
+    let rtt = scenario.groups.iter().map(|group| group.rtt).max();
+    let (rtt, warmup) = (rtt.unwrap_or(Time::ZERO), scenario.run.warmup);
+    let rate = scenario.link.forward.rate;
+    let running = Running::new(scenario, seed, |recorder| Watch {
+        recorder,
+        gaps: Gaps::new(rtt, rate, warmup),
+        rates: Rates::new(scenario.groups.len(), rtt),
+    });
+    let mut running = running.map_err(|error| error.to_string())?;
+    loop {
+        let more = running.advance(stop, &mut Nobody);
+        if !more.map_err(|error| error.to_string())? {
+            break;
+        }
+        let now = running.now();
+        let mut observers = running.simulator_mut().observers_mut();
+        // The forward direction is the first.
+        let is_known = observers.next().is_some_and(|one| one.knows(means, now));
+        if wanted == Wanted::Start && is_known {
+            break;
+        }
+    }
+    let end = running.end();
+    if end < scenario.run.duration {
+        return Ok(None);
+    }
+    let now = running.now();
+    let mut observers = running.simulator_mut().observers_mut();
+    let Some(watch) = observers.next() else {
+        return Ok(None);
+    };
+    let steady = |class, mean| {
+        let at: Option<Time> = watch.rates.steady(class, mean, now);
+        at.map(|at| at.as_nanos() as f64 / 1e9)
+    };
+    let classes = means.classes.iter().enumerate();
+    let classes_steady_s = classes
+        .map(|(class, &mean)| steady(Some(class), mean))
+        .collect();
+    let steady_s = steady(None, means.all);
+    let flows = scenario.groups.iter().map(|group| u64::from(group.count));
+    let is_whole = wanted == Wanted::Whole;
+    Ok(Some(Seen {
+        steady_s,
+        classes_steady_s,
+        goodput: match is_whole {
+            true => watch.rates.samples(warmup, end),
+            false => Vec::new(),
+        },
+        losses: is_whole.then(|| watch.gaps.losses(flows.sum())),
+    }))
+}
+
+/// Listens to nothing.
+pub(crate) struct Nobody;
+
+impl Listener for Nobody {
+    fn progress(&mut self, _now: Time) {}
+    fn row(&mut self, _row: Row) -> Result<(), Unwritten> {
+        Ok(())
+    }
+}
+
+#[derive(Debug)]
+struct Watch {
+    recorder: Recorder,
+    gaps: Gaps,
+    rates: Rates,
+}
+
+impl Watch {
+    /// Whether every class had its steady rate before `now`.
+    fn knows(&self, means: &Means, now: Time) -> bool {
+        let is_known = |class, mean: f64| {
+            let at = self.rates.steady(class, mean, now);
+            mean <= 0.0 || at.is_some()
+        };
+        let mut classes = means.classes.iter().enumerate();
+        is_known(None, means.all) && classes.all(|(class, &mean)| is_known(Some(class), mean))
+    }
+}
+
+impl Recording for Watch {
+    fn recorder(&mut self) -> &mut Recorder {
+        &mut self.recorder
+    }
+}
+
+impl Observer<Packet> for Watch {
+    fn enqueued(&mut self, queue: QueueId, packet: &Packet, now: Time) {
+        self.recorder.enqueued(queue, packet, now);
+        self.gaps.entered(packet.len());
+    }
+    fn dequeued(&mut self, queue: QueueId, packet: &Packet, now: Time) {
+        self.recorder.dequeued(queue, packet, now);
+        self.gaps.left(packet.len());
+    }
+    fn marked(&mut self, queue: QueueId, packet: &Packet, reason: MarkReason, now: Time) {
+        self.recorder.marked(queue, packet, reason, now);
+    }
+    fn dropped(&mut self, packet: Packet, drop: Drop, now: Time) {
+        if drop.queued {
+            self.gaps.left(packet.len());
+        }
+        self.gaps.lost(packet.flow(), now);
+        self.recorder.dropped(packet, drop, now);
+    }
+    fn departed(&mut self, packet: &Packet, departure: &Departure) {
+        Observer::<Packet>::departed(&mut self.recorder, packet, departure);
+        if let Some(group) = packet.group() {
+            let class = usize::try_from(group.0).unwrap_or(usize::MAX);
+            self.rates.sent(class, packet.payload(), departure.end);
+        }
+    }
+    fn rate_changed(&mut self, rate: Rate, now: Time) {
+        Observer::<Packet>::rate_changed(&mut self.recorder, rate, now);
+    }
+}
