@@ -50,6 +50,14 @@ pub fn leave_signals_to_others() {
     }
 }
 
+/// Ignores the keys by which a terminal ends the program in front (Ctrl-C and Ctrl-backslash): another process of its group answers them.
+pub fn leave_keys_to_others() {
+    for signal in [libc::SIGINT, libc::SIGQUIT] {
+        // SAFETY: no handler runs: the signal is ignored.
+        unsafe { libc::signal(signal, libc::SIG_IGN) };
+    }
+}
+
 impl Child {
     /// Its process id.
     pub fn id(&self) -> Pid {

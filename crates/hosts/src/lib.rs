@@ -6,6 +6,7 @@
 //! - [`traffic`]: the flows: applications over real sockets, a thread per host;
 //! - [`cc`]: the congestion controls of this kernel, and those that quell loads as BPF (feature `bpf-cc`);
 //! - [`broker`], [`child`]: a process that keeps the rights that the program gives away;
+//! - [`tproxy`], [`relayed`]: a far edge that takes every connection of a program, and the sockets of its relay;
 //! - [`entropy`], [`first_process`]: what the first process of a kernel does: random bytes, mounts, the end;
 //! - [`probe`]: what this machine supports, and how to fix what is missing.
 //!
@@ -25,8 +26,10 @@ pub mod namespace;
 pub mod netlink;
 pub mod offload;
 pub mod probe;
+pub mod relayed;
 pub mod sysctl;
 pub mod topology;
+pub mod tproxy;
 pub mod traffic;
 pub mod user_namespace;
 

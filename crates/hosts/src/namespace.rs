@@ -45,6 +45,28 @@ impl Namespace {
         })
     }
 
+    /// The namespace of the first thread of another process, which belongs to the caller.
+    pub fn of_process(process: rustix::process::Pid) -> io::Result<Self> {
+        let path = format!("/proc/{}/ns/net", process.as_raw_nonzero());
+        Ok(Self {
+            fd: File::open(path)?.into(),
+        })
+    }
+
+    /// Another descriptor of the same namespace.
+    pub fn clone_of(other: &Self) -> io::Result<Self> {
+        let fd = other.fd.try_clone()?;
+        Ok(Self { fd })
+    }
+
+    /// Makes an empty namespace and moves the calling thread into it, for good.
+    ///
+    /// Needs CAP_SYS_ADMIN.
+    pub fn enter_new() -> io::Result<()> {
+        // SAFETY: NEWNET changes only which network this thread sees; its table of file descriptors stays shared.
+        Ok(unsafe { unshare_unsafe(UnshareFlags::NEWNET) }?)
+    }
+
     /// Moves the calling thread into this namespace, for good. Sockets opened before stay in theirs.
     ///
     /// Needs CAP_SYS_ADMIN, so it comes before [`crate::capabilities::drop_to_network`].

@@ -25,6 +25,7 @@ use netlink_packet_route::neighbour::{NeighbourAttribute, NeighbourMessage, Neig
 use netlink_packet_route::route::{
     RouteAttribute, RouteHeader, RouteMessage, RouteMetric, RouteProtocol, RouteScope, RouteType,
 };
+use netlink_packet_route::rule::{RuleAction, RuleAttribute, RuleMessage};
 use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 use netlink_sys::protocols::NETLINK_ROUTE;
 use netlink_sys::{Socket, SocketAddr};
@@ -228,6 +229,80 @@ impl Netlink {
         self.add_route(interface, to, Vec::new())
     }
 
+    /// Routes everything else to `gateway`, a neighbour behind an interface, from a preferred source; TCP gets `control`, where one is named,
+    /// also one that only an administrator may choose.
+    pub fn add_default_route(
+        &mut self,
+        interface: u32,
+        gateway: IpAddr,
+        source: IpAddr,
+        control: Option<&str>,
+    ) -> Result<()> {
+        let mut message = unicast(gateway.is_ipv4(), RouteHeader::RT_TABLE_MAIN);
+        message.header.scope = RouteScope::Universe;
+        message.attributes = vec![
+            RouteAttribute::Gateway(gateway.into()),
+            RouteAttribute::Oif(interface),
+            RouteAttribute::PrefSource(source.into()),
+        ];
+        message.attributes.extend(controlled_by(control));
+        self.request(
+            RouteNetlinkMessage::NewRoute(message),
+            NLM_F_CREATE | NLM_F_EXCL,
+        )
+        .doing(|| match control {
+            Some(control) => format!("use the congestion control {control}"),
+            None => format!("route everything to {gateway}"),
+        })
+    }
+
+    /// Routes one host straight to an interface; TCP gets `control`, where one is named.
+    pub fn add_controlled_route(
+        &mut self,
+        interface: u32,
+        to: IpAddr,
+        control: Option<&str>,
+    ) -> Result<()> {
+        self.add_route(interface, to, controlled_by(control).into_iter().collect())
+    }
+
+    /// Looks up in `table` what arrives by the interface of this name (`ip rule add iif NAME lookup TABLE`).
+    pub(crate) fn look_up_arrivals(
+        &mut self,
+        interface: &str,
+        table: u8,
+        is_ipv4: bool,
+    ) -> Result<()> {
+        let mut message = RuleMessage::default();
+        message.header.family = family_of(is_ipv4);
+        message.header.table = table;
+        message.header.action = RuleAction::ToTable;
+        message.attributes = vec![RuleAttribute::Iifname(interface.to_owned())];
+        self.request(
+            RouteNetlinkMessage::NewRule(message),
+            NLM_F_CREATE | NLM_F_EXCL,
+        )
+        .doing(|| format!("add a rule for what arrives by {interface}"))
+    }
+
+    /// Has `table` deliver every packet to this host, whatever its address (`ip route add local default dev lo table TABLE`).
+    pub(crate) fn deliver_everything(
+        &mut self,
+        loopback: u32,
+        table: u8,
+        is_ipv4: bool,
+    ) -> Result<()> {
+        let mut message = unicast(is_ipv4, table);
+        message.header.scope = RouteScope::Host;
+        message.header.kind = RouteType::Local;
+        message.attributes = vec![RouteAttribute::Oif(loopback)];
+        self.request(
+            RouteNetlinkMessage::NewRoute(message),
+            NLM_F_CREATE | NLM_F_EXCL,
+        )
+        .doing(|| "deliver every packet here")
+    }
+
     fn add_route(&mut self, interface: u32, to: IpAddr, extra: Vec<RouteAttribute>) -> Result<()> {
         let mut message = RouteMessage::default();
         message.header.address_family = family(to);
@@ -318,6 +393,21 @@ pub fn interface_index(name: &str) -> Result<u32> {
     index().doing(|| format!("find the interface {name}"))
 }
 
+/// A route of that family in `table`, without destination: the default.
+fn unicast(is_ipv4: bool, table: u8) -> RouteMessage {
+    let mut message = RouteMessage::default();
+    message.header.address_family = family_of(is_ipv4);
+    message.header.table = table;
+    message.header.protocol = RouteProtocol::Static;
+    message.header.kind = RouteType::Unicast;
+    message
+}
+
+fn controlled_by(control: Option<&str>) -> Option<RouteAttribute> {
+    let metric = RouteMetric::CcAlgo(control?.to_owned());
+    Some(RouteAttribute::Metrics(vec![metric]))
+}
+
 fn veth_end(end: &VethEnd<'_>) -> LinkMessage {
     let mut message = LinkMessage::default();
     message.attributes = vec![
@@ -329,7 +419,11 @@ fn veth_end(end: &VethEnd<'_>) -> LinkMessage {
 }
 
 fn family(address: IpAddr) -> AddressFamily {
-    if address.is_ipv4() {
+    family_of(address.is_ipv4())
+}
+
+fn family_of(is_ipv4: bool) -> AddressFamily {
+    if is_ipv4 {
         AddressFamily::Inet
     } else {
         AddressFamily::Inet6

@@ -16,7 +16,7 @@ use rustix::thread::CapabilitySet;
 use crate::namespace::Namespace;
 use crate::netlink::{Netlink, VethEnd, interface_index};
 use crate::topology::{Topology, TopologyConfig};
-use crate::{capabilities, cc, offload, user_namespace};
+use crate::{capabilities, cc, offload, tproxy, user_namespace};
 
 /// Receive buffer that a link wants, in bytes: 30 ms at 1 Gbit/s.
 const PACKET_BUFFER: usize = 4 << 20;
@@ -36,6 +36,8 @@ pub enum Need {
     PacketBuffer,
     /// The queue discipline `fq`. No run needs it: without it the link waits for releases itself.
     Fq,
+    /// A far edge that takes every connection: nf_tables with tproxy. Only `quell exec` needs it.
+    Relay,
     /// Everything that a run builds, as it builds it.
     Hosts,
     /// Type information of the kernel, for BPF.
@@ -63,6 +65,7 @@ impl fmt::Display for Need {
             Self::PacketSockets => "packet sockets",
             Self::PacketBuffer => "packet buffer",
             Self::Fq => "queue discipline fq",
+            Self::Relay => "relay of quell exec",
             Self::Hosts => "hosts of the live world",
             Self::KernelTypes => "kernel type information (BTF)",
             Self::BpfRights => "right to load BPF",
@@ -175,6 +178,7 @@ fn networks() -> Vec<Finding> {
         Ok(further) => {
             findings.extend(further);
             findings.push(topology());
+            findings.push(relay());
         }
         Err(error) => {
             let detail = format!("made, but cannot be entered: {error}");
@@ -205,6 +209,19 @@ fn topology() -> Finding {
     match Topology::new(&TopologyConfig::default()) {
         Ok(_) => Finding::good(need, "two hosts and a link between them, set up"),
         Err(error) => Finding::bad(need, error, None),
+    }
+}
+
+/// Tried as `quell exec` builds it.
+fn relay() -> Finding {
+    let need = Need::Relay;
+    match tproxy::check() {
+        Ok(()) => Finding::good(need, "connections to any address are taken in a namespace"),
+        Err(error) => Finding::bad(
+            need,
+            format!("{error}; quell exec runs with --net none only"),
+            "modprobe nft_tproxy, or a kernel built with CONFIG_NFT_TPROXY".to_owned(),
+        ),
     }
 }
 

@@ -55,6 +55,13 @@ const ROUTER: &[(&str, &str)] = &[
     ("net.ipv4.conf.default.send_redirects", "0"),
 ];
 
+/// A host that answers in the name of others: their ports below 1024 need no right, and errors of theirs are not this host's to report.
+const FAR_EDGE: &[(&str, &str)] = &[
+    ("net.ipv4.ip_unprivileged_port_start", "0"),
+    ("net.ipv4.conf.all.send_redirects", "0"),
+    ("net.ipv4.conf.default.send_redirects", "0"),
+];
+
 /// Smallest and initial sizes that tcp(7) gives; only the maxima are ours.
 const BUFFER_MINIMUM: u64 = 4096;
 const BUFFER_INITIAL: u64 = 131_072;
@@ -78,6 +85,16 @@ pub fn request_accurate_ecn() -> Result<()> {
         Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(()),
         outcome => outcome.doing(|| format!("set {key} = {value}")),
     }
+}
+
+/// What TCP does about ECN in the calling thread's namespace, as `net.ipv4.tcp_ecn` counts: 0 never, 1 asks, 2 answers, 3 AccECN.
+pub fn set_ecn(value: u8) -> Result<()> {
+    set("net.ipv4.tcp_ecn", &value.to_string())
+}
+
+/// Prepares the namespace of the calling thread for a relay: it answers in the name of any host, at any port.
+pub fn prepare_far_edge() -> Result<()> {
+    set_all(FAR_EDGE)
 }
 
 /// Prepares the namespace of the calling thread for the link: it only carries frames and sends none of its own.

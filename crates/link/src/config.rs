@@ -148,6 +148,8 @@ pub struct LinkConfig {
     pub reverse: DirectionConfig,
     /// Groups of flows; a packet's group is its index here.
     pub groups: Vec<GroupConfig>,
+    /// The group of packets that no group's port names; `None` leaves them without a group.
+    pub others: Option<u16>,
     /// Random times behind the delays.
     pub noise: Noise,
     /// Changes with their times, in any order.
@@ -183,6 +185,7 @@ impl LinkConfig {
             forward,
             reverse,
             groups: Vec::new(),
+            others: None,
             noise: Noise::default(),
             changes: Vec::new(),
             fastest: Rate::ZERO,
@@ -203,6 +206,12 @@ impl LinkConfig {
         }
         if self.groups.len() > Self::MOST_GROUPS {
             return Err(ConfigError::Groups(self.groups.len()));
+        }
+        if let Some(others) = self
+            .others
+            .filter(|&group| usize::from(group) >= self.groups.len())
+        {
+            return Err(ConfigError::NoSuchGroup(others));
         }
         for (index, group) in self.groups.iter().enumerate() {
             let mut others = self.groups[..index].iter();
@@ -232,6 +241,9 @@ pub enum ConfigError {
     /// A descriptor cannot number so many groups.
     #[error("{0} groups are too many: at most {most}", most = LinkConfig::MOST_GROUPS)]
     Groups(usize),
+    /// [`LinkConfig::others`] is no index of a group.
+    #[error("there is no group {0} for all other packets")]
+    NoSuchGroup(u16),
     /// Two groups have this port, on one side.
     #[error("port {0} stands for two groups")]
     SharedPort(u16),
@@ -298,6 +310,13 @@ mod tests {
                 ConfigError::NoDelay,
             ),
             (same_port, ConfigError::SharedPort(5_000)),
+            (
+                LinkConfig {
+                    others: Some(2),
+                    ..config(&delay)
+                },
+                ConfigError::NoSuchGroup(2),
+            ),
         ] {
             assert_eq!(wrong.check(), Err(expected));
         }

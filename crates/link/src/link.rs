@@ -45,6 +45,7 @@ pub struct Link<O> {
     lanes: [Lane<O>; 2],
     pool: Pool,
     groups: Vec<GroupConfig>,
+    others: Option<u16>,
     classifier: Classifier,
     waiting: Waiting,
     pace: Pace,
@@ -142,6 +143,7 @@ impl<O: Observer<Descriptor>> Link<O> {
                     .map(|group| (group.port, group.listens)),
             ),
             groups: config.groups,
+            others: config.others,
             pace,
             arrived: Vec::with_capacity(BATCH),
             state: State::default(),
@@ -296,7 +298,7 @@ impl<O: Observer<Descriptor>> Link<O> {
                 return Ok(());
             }
         };
-        let group = self.classifier.group(&ip, direction);
+        let group = self.classifier.group(&ip, direction).or(self.others);
         lane.counts.unclassified += u64::from(group.is_none());
         if ip.ecn == Ecn::Ect0 && group.is_some_and(|group| self.groups[usize::from(group)].ect1) {
             ip.ecn = Ecn::Ect1;

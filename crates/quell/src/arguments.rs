@@ -11,6 +11,7 @@ use quell_lab::scenario::{Loaded, closest};
 
 use crate::characterize_arguments::Characterize;
 use crate::examples;
+use crate::exec_arguments::{Exec, Shell as ShellBehind};
 use crate::new::New;
 use crate::plot::Plot;
 use crate::report::{Report, Reported};
@@ -96,6 +97,12 @@ pub(crate) enum Command {
     #[cfg(feature = "serve")]
     #[command(after_help = examples::SERVE)]
     Serve(Serve),
+    /// Run a program behind a link, without root: its packets cross a queue of quell
+    #[command(after_help = examples::EXEC)]
+    Exec(Box<Exec>),
+    /// Run a shell behind a link, with a prompt that shows it
+    #[command(after_help = examples::SHELL)]
+    Shell(Box<ShellBehind>),
     /// Check a scenario without running it
     #[command(after_help = examples::CHECK)]
     Check(Check),

@@ -19,6 +19,25 @@ Examples:
   quell run FILE --json | jq .groups[0].delay_ms.p99
   generate-scenario | quell run -";
 
+pub(crate) const EXEC: &str = "\
+Examples:
+  quell exec --down 40mbit --up 10mbit --rtt 20ms --queue dualpi2 -- chromium
+  quell exec --rate 10mbit --queue fifo:limit=250ms -- curl -O https://example.org/file
+  quell exec --down 20mbit --at 10s down=5mbit --out results/drop -- ffplay rtsp://camera
+  quell exec --net none --rate 50mbit --far 'iperf3 -s' -- sh -c 'iperf3 -c $QUELL_FAR'
+  quell exec --host-loopback=8080 --rtt 100ms -- sh -c 'curl http://$QUELL_HOST:8080/'
+
+The far edge is the TCP of this kernel: it sends the downloads, with the congestion control of --far-cc, and fetches them from the real \
+server meanwhile. The server's own congestion control does not cross the link. This is no sandbox: the program has your files.
+
+Exit codes: the program's own; 128 and the signal that ended it; 125 quell failed; 126 the program cannot be executed; 127 it is not found";
+
+pub(crate) const SHELL: &str = "\
+Examples:
+  quell shell --rate 10mbit --rtt 40ms --queue dualpi2
+
+Exit codes: as of quell exec";
+
 pub(crate) const DEMO: &str = "\
 Examples:
   quell demo

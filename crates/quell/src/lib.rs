@@ -18,6 +18,9 @@ mod controls;
 mod demo;
 mod doctor;
 mod examples;
+mod exec;
+mod exec_arguments;
+mod exec_text;
 mod extensions;
 mod first_process;
 mod grid;
@@ -169,6 +172,11 @@ fn command() -> u8 {
         Ok(arguments) => arguments,
         Err(error) => return answer(&error),
     };
+    match &arguments.command {
+        Command::Exec(arguments) => return exec::exec(arguments),
+        Command::Shell(arguments) => return exec::shell(arguments),
+        _ => {}
+    }
     // Without it the signal would end the process, as it does with every other program.
     let _ = signals::let_limits_be_errors();
     let mut page = Page::new(columns);
@@ -204,6 +212,7 @@ fn command() -> u8 {
         Command::Values { name } => values::values(name.as_deref(), &mut page),
         Command::Cc { json, action } => controls::controls(action.as_ref(), json, &mut page),
         Command::Kernel { action } => kernel::kernel(&action, &mut page),
+        Command::Exec(_) | Command::Shell(_) => Ok(()),
         Command::Doctor => doctor::doctor(&mut page),
         Command::Completions { shell } => manual::completions(shell, &mut page),
         Command::Man { folder } => manual::pages(&folder, &mut page),
@@ -232,5 +241,13 @@ fn answer(error: &clap::Error) -> u8 {
         // A reader that has gone, of help too, is no error.
         let _ = error.print();
     }
-    u8::try_from(error.exit_code()).unwrap_or(2)
+    // Around a program the codes are those of env(1).
+    let around = std::env::args_os()
+        .nth(1)
+        .is_some_and(|word| word == "exec" || word == "shell");
+    match error.exit_code() {
+        0 => 0,
+        _ if around => quell_exec::run::OWN_FAILURE,
+        code => u8::try_from(code).unwrap_or(2),
+    }
 }

@@ -147,7 +147,7 @@ impl TcpInfo {
     }
 
     /// Asks the kernel. Fails with `EINVAL` or `ENOPROTOOPT` if `socket` is not TCP.
-    pub(super) fn of(socket: impl AsFd) -> io::Result<Self> {
+    pub fn of(socket: impl AsFd) -> io::Result<Self> {
         let raw = Raw::of(socket)?;
         Ok(Self {
             rtt: (raw.rtt > 0).then(|| Time::from_micros(u64::from(raw.rtt))),

@@ -1,0 +1,40 @@
+//! Any program behind a link of quell: real packets of real programs through a real bottleneck, without root.
+//!
+//! ```text
+//!  inside (program)          link (quell)            outside (far edge)                              host's namespace
+//!  [ eth0 10.77.d.2 ]──veth──[ Link ]──veth──[ kernel TCP: accepts every connection ]──relay──[ connect() ]→ Internet
+//! ```
+//!
+//! * [`plan`]: the link that was asked for, as a scenario without groups;
+//! * [`network`], [`subnet`]: three namespaces and the wires between them;
+//! * [`relay`]: joins what the far edge accepts to ordinary sockets of the host; TCP by splice(2), UDP with its TOS byte;
+//! * [`program`], [`resolver`]: the program, without any right, with a name server behind the link;
+//! * [`mod@run`]: all of it, from the first namespace to the report.
+//!
+//! Why a relay: the far edge of a download is the *sender* at the bottleneck. It has to be a real TCP, with the congestion control that
+//! was asked for; a user-space NAT has none. What the link does not show is the remote server's own congestion control.
+//!
+//! Nothing of the host changes: no address, route, rule, sysctl or file. All namespaces are held by descriptors, so nothing is left after
+//! kill -9 either. The program runs without capabilities; it is no sandbox beyond that.
+#![forbid(unsafe_code)]
+#![cfg(target_os = "linux")]
+
+mod error;
+mod link;
+pub mod network;
+pub mod plan;
+pub mod program;
+pub mod relay;
+mod report;
+pub mod resolver;
+pub mod results;
+pub mod run;
+pub mod subnet;
+mod verdict;
+
+pub use error::{Error, Result};
+pub use plan::{LinkOptions, Plan};
+pub use program::{Ended, Found};
+pub use relay::targets::Loopback;
+pub use run::{Config, Ecn, Names, Net, Outcome, run};
+pub use verdict::{Limits, Shares};

@@ -1,0 +1,238 @@
+//! The link's thread: a real bottleneck in a namespace of its own, with a recorder on each direction.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::thread::{self, JoinHandle};
+
+use quell_aqm::Observer;
+use quell_hosts::capabilities::{CapabilitySet, keep_only};
+use quell_hosts::namespace::Namespace;
+use quell_link::{Descriptor, GroupConfig, Link, LinkConfig, LinkReport, Port};
+use quell_measure::{Direction, Hop, LinkResults, QueueRow};
+use quell_results::packets::{self, LivePackets};
+use quell_scenario::figures;
+use quell_scenario::sim::Recording;
+use quell_units::{Bytes, Rate, Time};
+
+use crate::error::Doing as _;
+use crate::network::{TO_INSIDE, TO_OUTSIDE};
+use crate::{Error, Plan, Result};
+
+/// The longest time between two looks at losses, rows and requests.
+const SLICE: Time = Time::from_millis(10);
+
+/// A link that runs. It ends at once if it is dropped before it was finished.
+#[derive(Debug)]
+pub(crate) struct LinkThread {
+    thread: Option<JoinHandle<Result<Linked>>>,
+    stop: Arc<AtomicBool>,
+    rows: Receiver<QueueRow>,
+    /// Packets of the program that are in the link.
+    inside: Arc<AtomicBool>,
+}
+
+/// What a link measured.
+#[derive(Debug)]
+pub(crate) struct Linked {
+    /// Forward and reverse.
+    pub(crate) results: [LinkResults; 2],
+    pub(crate) report: LinkReport,
+    /// When it ended.
+    pub(crate) ended: Time,
+}
+
+/// What the thread works with.
+struct Carrier {
+    stop: Arc<AtomicBool>,
+    inside: Arc<AtomicBool>,
+    rows: Sender<QueueRow>,
+    ready: Sender<()>,
+}
+
+impl LinkThread {
+    /// Starts the thread; returns when its ports are open.
+    pub(crate) fn start(
+        plan: &Plan,
+        namespace: &Namespace,
+        mtu: u16,
+        epoch: Time,
+        packets: Option<LivePackets>,
+    ) -> Result<Self> {
+        let config = config(plan, mtu, epoch);
+        let scenario = plan.scenario().clone();
+        let timeline = figures::timeline(&scenario);
+        let recorders = Direction::BOTH
+            .map(|direction| figures::recorder(&scenario, &timeline, Hop::FIRST, direction));
+        let stop = Arc::new(AtomicBool::new(false));
+        let inside = Arc::new(AtomicBool::new(false));
+        let (rows, rows_out) = mpsc::channel();
+        let (ready, is_ready) = mpsc::channel();
+        let carrier = Carrier {
+            stop: stop.clone(),
+            inside: inside.clone(),
+            rows,
+            ready,
+        };
+        let namespace = Namespace::clone_of(namespace).doing("keep a network namespace")?;
+        let thread = thread::Builder::new()
+            .name("quell-link".to_owned())
+            .spawn(move || match packets {
+                None => carrier.carry(open(config, &namespace, recorders)?),
+                Some(packets) => {
+                    let observers = recorders.map(|recorder| packets.beside(recorder));
+                    let mut link = open(config, &namespace, observers)?;
+                    link.announce(packets::announce_captured);
+                    carrier.carry(link)
+                }
+            })
+            .doing("start the link's thread")?;
+        let link = Self {
+            thread: Some(thread),
+            stop,
+            rows: rows_out,
+            inside,
+        };
+        // The channel closes without a message when the link could not be opened.
+        match is_ready.recv() {
+            Ok(()) => Ok(link),
+            Err(_) => Err(link.finish().err().unwrap_or(Error::Gone("the link"))),
+        }
+    }
+
+    /// Whether the thread has ended by itself, which only an error makes it do.
+    pub(crate) fn has_failed(&self) -> bool {
+        self.thread.as_ref().is_none_or(JoinHandle::is_finished)
+    }
+
+    /// The rows that came since they were last asked for.
+    pub(crate) fn rows(&self) -> Vec<QueueRow> {
+        self.rows.try_iter().collect()
+    }
+
+    /// Whether packets of the program are in the link, as of a moment ago.
+    pub(crate) fn holds_packets(&self) -> bool {
+        self.inside.load(Ordering::Relaxed)
+    }
+
+    /// Ends the link; returns what it measured, and the rows that came since they were last asked for.
+    pub(crate) fn finish(mut self) -> Result<(Linked, Vec<QueueRow>)> {
+        self.stop.store(true, Ordering::Relaxed);
+        let thread = self.thread.take().ok_or(Error::Gone("the link"))?;
+        let linked = thread.join().map_err(|_| Error::Gone("the link"))??;
+        Ok((linked, self.rows()))
+    }
+}
+
+impl Drop for LinkThread {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            // Nobody is left to report it to.
+            let _ = thread.join();
+        }
+    }
+}
+
+fn config(plan: &Plan, mtu: u16, epoch: Time) -> LinkConfig {
+    let mut config = LinkConfig::new(
+        plan.direction(Direction::Forward, mtu),
+        plan.direction(Direction::Reverse, mtu),
+    );
+    config.mtu = mtu;
+    config.epoch = epoch;
+    // All packets are the program's; port 0 is nobody's.
+    config.groups = vec![GroupConfig {
+        delay: plan.rtt() / 2,
+        ..GroupConfig::default()
+    }];
+    config.others = Some(0);
+    config.changes = plan.changes();
+    config.frames = frames(plan);
+    config
+}
+
+/// Slots of the link's pool: what is in flight in the delays and a second of queue, in packets of 400 bytes.
+fn frames(plan: &Plan) -> u32 {
+    const LEAST: u64 = 1 << 15;
+    const MOST: u64 = 1 << 19;
+    let changed = plan.changes();
+    let rates = changed.iter().filter_map(|(_, change)| match change {
+        quell_link::LinkChange::SetRate { rate, .. } => Some(*rate),
+        quell_link::LinkChange::Configure { .. } => None,
+    });
+    let started = Direction::BOTH
+        .into_iter()
+        .filter_map(|direction| plan.rate(direction));
+    let highest = rates.chain(started).max().unwrap_or(Rate::from_mbps(1_000));
+    let held: Bytes = highest.bytes_in(plan.rtt() + Time::from_secs(1));
+    (2 * held.get() / 400 + LEAST).min(MOST) as u32
+}
+
+/// Enters the link's namespace, opens both ports, and drops every right.
+fn open<O: Observer<Descriptor>>(
+    config: LinkConfig,
+    namespace: &Namespace,
+    observers: [O; 2],
+) -> Result<Link<O>> {
+    namespace.enter().doing("enter the link's namespace")?;
+    // Forward is towards the program.
+    let from_outside = Port::open(TO_OUTSIDE).doing("open a packet socket")?;
+    let to_inside = Port::open(TO_INSIDE).doing("open a packet socket")?;
+    let link = Link::new(config, from_outside, to_inside, observers)?;
+    keep_only(CapabilitySet::empty())?;
+    Ok(link)
+}
+
+impl Carrier {
+    fn carry<O: Observer<Descriptor> + Recording>(self, mut link: Link<O>) -> Result<Linked> {
+        let _ = self.ready.send(());
+        let mut lost = 0;
+        loop {
+            let last = self.stop.load(Ordering::Relaxed);
+            if !last {
+                link.run(link.now() + SLICE, &self.stop)?;
+            }
+            let now = link.now();
+            let report = link.report().doing("read the link's counters")?;
+            self.inside
+                .store(report.reverse.inside.total() > 0, Ordering::Relaxed);
+            let total = report.lost_outside();
+            // Counted once, whatever the direction: the summary adds both up.
+            link.observer_mut(Direction::Forward)
+                .recorder()
+                .on_lost_outside(total - lost, now);
+            lost = total;
+            for direction in Direction::BOTH {
+                let decided = link.decided(direction).min(now);
+                let observer = link.observer_mut(direction);
+                observer.decided(decided);
+                self.send(observer);
+            }
+            if last {
+                break;
+            }
+        }
+        // Nothing is decided on that is later.
+        let decided = Direction::BOTH.map(|direction| link.decided(direction));
+        let ended = decided.into_iter().fold(link.now(), Time::max);
+        let (report, observers) = link.finish().doing("read the link's counters")?;
+        let results = observers.map(|mut observer| {
+            let results = observer.recorder().finish(ended);
+            self.send(&mut observer);
+            results
+        });
+        Ok(Linked {
+            results,
+            report,
+            ended,
+        })
+    }
+
+    fn send<O: Recording>(&self, observer: &mut O) {
+        for row in observer.recorder().drain_rows() {
+            // Nobody listens any more when the run is being given up.
+            let _ = self.rows.send(row);
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! A thread in the namespace of the far edge that makes sockets there: the one place of a relay that needs a right (CAP_NET_RAW).
+//!
+//! It reads no data of anybody: it gets two addresses and returns a socket between them.
+
+use std::io;
+use std::net::SocketAddr;
+use std::os::fd::OwnedFd;
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::thread;
+
+use quell_confine::capabilities::{CapabilitySet, keep_only};
+use quell_hosts::namespace::Namespace;
+use quell_hosts::relayed;
+
+use crate::Result;
+use crate::error::Doing as _;
+
+/// The thread; it ends when this is dropped.
+#[derive(Debug)]
+pub(super) struct Maker {
+    asked: Sender<(SocketAddr, SocketAddr)>,
+    made: Receiver<io::Result<OwnedFd>>,
+}
+
+impl Maker {
+    /// Starts it in `outside`.
+    pub(super) fn start(outside: &Namespace) -> Result<Self> {
+        let (asked, asks) = mpsc::channel::<(SocketAddr, SocketAddr)>();
+        let (makes, made) = mpsc::channel();
+        let (ready, is_ready) = mpsc::channel();
+        let namespace = Namespace::clone_of(outside).doing("keep a network namespace")?;
+        let thread = thread::Builder::new().name("quell-sockets".to_owned());
+        thread
+            .spawn(move || {
+                let entered = namespace.enter().and_then(|()| {
+                    keep_only(CapabilitySet::NET_RAW).map_err(io::Error::other)?;
+                    Ok(())
+                });
+                let failed = entered.is_err();
+                if ready.send(entered).is_err() || failed {
+                    return;
+                }
+                for (local, remote) in asks {
+                    if makes
+                        .send(relayed::datagrams_between(local, remote))
+                        .is_err()
+                    {
+                        return;
+                    }
+                }
+            })
+            .doing("start a thread")?;
+        let entered = is_ready
+            .recv()
+            .unwrap_or_else(|_| Err(io::ErrorKind::Other.into()));
+        entered.doing("enter the namespace of the far edge")?;
+        Ok(Self { asked, made })
+    }
+
+    /// A socket that answers `remote` in the name of `local`.
+    pub(super) fn between(&self, local: SocketAddr, remote: SocketAddr) -> io::Result<OwnedFd> {
+        let gone = || io::Error::from(io::ErrorKind::BrokenPipe);
+        self.asked.send((local, remote)).map_err(|_| gone())?;
+        self.made.recv().map_err(|_| gone())?
+    }
+}

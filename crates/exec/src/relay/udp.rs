@@ -1,0 +1,214 @@
+//! Datagrams of the program: for each pair of addresses a socket that answers in the other host's name, and one of the host.
+//!
+//! The TOS byte is copied both ways. So a CE mark of the link reaches the remote host, and its answer's ECN field the program: L4S for QUIC,
+//! end to end. An exchange that is silent is forgotten, and so is the one that was silent longest when there are too many.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::net::SocketAddr;
+use std::os::fd::OwnedFd;
+
+use quell_hosts::relayed;
+use quell_units::Time;
+
+use super::maker::Maker;
+use super::targets::Targets;
+use crate::network::{NAME_SERVICE, alike};
+
+/// An exchange that is silent for so long is forgotten; one with a name server sooner.
+const IDLE: Time = Time::from_secs(60);
+const IDLE_NAMES: Time = Time::from_secs(10);
+/// The most exchanges.
+pub(super) const MOST: usize = 4_096;
+/// Datagrams of one socket before others have their turn.
+const TURN: usize = 64;
+/// The largest datagram.
+const LARGEST: usize = 65_535;
+
+/// The program's address, and the one that it talks with.
+type Key = (SocketAddr, SocketAddr);
+
+/// One exchange.
+#[derive(Debug)]
+pub(super) struct Exchange {
+    key: Key,
+    /// Towards the program.
+    pub(super) near: OwnedFd,
+    /// Towards the other host.
+    pub(super) far: OwnedFd,
+    target: SocketAddr,
+    last: Time,
+}
+
+/// All exchanges. Places are numbered, and used again.
+#[derive(Debug)]
+pub(super) struct Exchanges {
+    places: Vec<Option<Exchange>>,
+    free: Vec<usize>,
+    by_key: BTreeMap<Key, usize>,
+    buffer: Vec<u8>,
+    most: usize,
+}
+
+/// What became of a datagram of a new pair of addresses.
+pub(super) enum Begun {
+    /// An exchange at this place, whose sockets are to be watched.
+    New(usize),
+    /// One that was there.
+    Known,
+    /// It goes nowhere.
+    Forbidden,
+}
+
+impl Exchanges {
+    pub(super) fn new(most: usize) -> Self {
+        Self {
+            places: Vec::new(),
+            free: Vec::new(),
+            by_key: BTreeMap::new(),
+            buffer: vec![0; LARGEST],
+            most: most.clamp(1, MOST),
+        }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.by_key.len()
+    }
+
+    pub(super) fn get(&self, place: usize) -> Option<&Exchange> {
+        self.places.get(place)?.as_ref()
+    }
+
+    /// Takes one datagram that arrived at a listener. `Ok(None)` where none waits.
+    pub(super) fn accept(
+        &mut self,
+        listener: &OwnedFd,
+        targets: &Targets,
+        maker: &Maker,
+        now: Time,
+    ) -> io::Result<Option<Begun>> {
+        let datagram = match relayed::receive(listener, &mut self.buffer) {
+            Ok(datagram) => datagram,
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let (Some(from), Some(to)) = (datagram.from, datagram.to) else {
+            return Ok(Some(Begun::Forbidden));
+        };
+        let Some(target) = targets.of(to) else {
+            return Ok(Some(Begun::Forbidden));
+        };
+        let key = (from, to);
+        let (place, begun) = match self.by_key.get(&key) {
+            Some(&place) => (place, Begun::Known),
+            None => {
+                if self.by_key.len() >= self.most {
+                    self.forget_oldest();
+                }
+                let exchange = Exchange {
+                    key,
+                    near: maker.between(to, from)?,
+                    far: relayed::datagrams_to(target)?,
+                    target,
+                    last: now,
+                };
+                let place = self.put(exchange);
+                (place, Begun::New(place))
+            }
+        };
+        if let Some(exchange) = self.places[place].as_mut() {
+            exchange.last = now;
+            let payload = &self.buffer[..datagram.length];
+            // An exchange remains where one of its datagrams is lost.
+            let _ = relayed::send(
+                &exchange.far,
+                exchange.target.is_ipv4(),
+                payload,
+                datagram.tos,
+            );
+        }
+        Ok(Some(begun))
+    }
+
+    /// Passes on what waits at one socket of an exchange. Returns how many were lost, or an error if the exchange is over.
+    pub(super) fn pass(&mut self, place: usize, to_program: bool, now: Time) -> io::Result<u64> {
+        let Some(exchange) = self.places.get_mut(place).and_then(Option::as_mut) else {
+            return Ok(0);
+        };
+        exchange.last = now;
+        let is_ipv4 = match to_program {
+            true => exchange.key.0.is_ipv4(),
+            false => exchange.target.is_ipv4(),
+        };
+        let (from, to) = match to_program {
+            true => (&exchange.far, &exchange.near),
+            false => (&exchange.near, &exchange.far),
+        };
+        let mut lost = 0;
+        for _ in 0..TURN {
+            match relayed::receive(from, &mut self.buffer) {
+                Ok(datagram) => {
+                    let payload = &self.buffer[..datagram.length];
+                    let sent = relayed::send(to, is_ipv4, payload, datagram.tos);
+                    lost += u64::from(sent.is_err());
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                // An ICMP error of an earlier datagram; the exchange may go on.
+                Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => break,
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(lost)
+    }
+
+    /// Ends an exchange.
+    pub(super) fn forget(&mut self, place: usize) {
+        if let Some(exchange) = self.places.get_mut(place).and_then(Option::take) {
+            self.by_key.remove(&exchange.key);
+            self.free.push(place);
+        }
+    }
+
+    /// Ends the exchanges that are silent.
+    pub(super) fn forget_silent(&mut self, now: Time) {
+        let is_over = |exchange: &Exchange| {
+            let patience = match exchange.key.1.port() {
+                NAME_SERVICE => IDLE_NAMES,
+                _ => IDLE,
+            };
+            exchange.last + patience <= now
+        };
+        let places = self.places.iter().enumerate();
+        let over = places.filter(|(_, exchange)| exchange.as_ref().is_some_and(is_over));
+        let over: Vec<usize> = over.map(|(place, _)| place).collect();
+        over.into_iter().for_each(|place| self.forget(place));
+    }
+
+    fn forget_oldest(&mut self) {
+        let oldest = self
+            .by_key
+            .values()
+            .copied()
+            .min_by_key(|&place| self.places[place].as_ref().map(|exchange| exchange.last));
+        if let Some(place) = oldest {
+            self.forget(place);
+        }
+    }
+
+    fn put(&mut self, exchange: Exchange) -> usize {
+        debug_assert!(alike(exchange.key.0.ip(), exchange.key.1.ip()));
+        let key = exchange.key;
+        let place = match self.free.pop() {
+            Some(place) => {
+                self.places[place] = Some(exchange);
+                place
+            }
+            None => {
+                self.places.push(Some(exchange));
+                self.places.len() - 1
+            }
+        };
+        self.by_key.insert(key, place);
+        place
+    }
+}

@@ -1,0 +1,187 @@
+//! What is reported of a run: the summary, its warnings, and `exec.json`.
+
+use quell_link::LinkReport;
+use quell_measure::{Direction, FlowResults, Histograms, RunInfo, Summary};
+use quell_scenario::{World, figures};
+use quell_units::Time;
+use serde_json::{Value, json};
+
+use crate::Plan;
+use crate::link::Linked;
+use crate::program::{Ended, Found};
+use crate::relay::{Connection, Counts};
+use crate::run::Config;
+use crate::subnet::Subnet;
+use crate::verdict::Limits;
+
+/// The share of the base RTT that the link's lateness may reach, as in `quell run`.
+const TOLERABLE_LATENESS_PERCENT: u64 = 5;
+/// The same without a base RTT.
+const TOLERABLE_LATENESS: Time = Time::from_millis(1);
+
+/// Of fewer packets a percentile of lateness says nothing.
+const FEW_PACKETS: u64 = 100;
+
+pub(crate) fn summarise(plan: &Plan, linked: &Linked) -> (Summary, Histograms) {
+    let scenario = plan.scenario();
+    let links = figures::shown(scenario, &linked.results);
+    let info = RunInfo {
+        scenario: scenario.name.clone(),
+        world: World::Live.name().to_owned(),
+        seed: scenario.run.seeds.first().copied().unwrap_or_default(),
+        duration: linked.ended,
+        warmup: Time::ZERO,
+        partial: false,
+        warnings: Vec::new(),
+        groups: Vec::new(),
+    };
+    let flows = FlowResults {
+        whole: Vec::new(),
+        phases: linked.results[0]
+            .phases
+            .iter()
+            .map(|_| Vec::new())
+            .collect(),
+    };
+    let histograms = Histograms::new(&[], &links);
+    let mut summary = Summary::new(info, &links, &flows);
+    let extra = &mut summary.figures.link.extra;
+    for (name, direction) in [
+        ("lateness_ms", Direction::Forward),
+        ("reverse_lateness_ms", Direction::Reverse),
+    ] {
+        let late = linked.report.direction(direction).lateness;
+        let dist = json!({ "p50": ms(late.p50), "p99": ms(late.p99), "max": ms(late.max) });
+        extra.insert(name.to_owned(), dist);
+    }
+    extra.insert("cpu_share".to_owned(), json!(linked.report.cpu_share()));
+    (summary, histograms)
+}
+
+fn ms(time: Time) -> f64 {
+    time.as_nanos() as f64 / 1e6
+}
+
+/// What puts a result in doubt, in the words of `quell run` where it has them.
+pub(crate) fn warnings(
+    plan: &Plan,
+    report: &LinkReport,
+    counts: &Counts,
+    missing: u64,
+) -> Vec<String> {
+    let mut warnings = Vec::new();
+    let tolerable = match plan.rtt() {
+        rtt if rtt.is_zero() => TOLERABLE_LATENESS,
+        rtt => rtt * TOLERABLE_LATENESS_PERCENT / 100,
+    };
+    for direction in Direction::BOTH {
+        let name = way(direction);
+        let of = report.direction(direction);
+        if of.lost.total() > 0 {
+            warnings.push(format!(
+                "{} packets {name} were lost outside the queue ({} by a full socket, {} too long, {} refused by the interface)",
+                of.lost.total(), of.lost.socket, of.lost.truncated, of.lost.refused
+            ));
+        }
+        if of.lateness.p99 > tolerable && of.received >= FEW_PACKETS {
+            warnings.push(format!(
+                "the link was late {name}: p99 {}, above {tolerable}; this machine is too slow or too busy",
+                of.lateness.p99
+            ));
+        }
+        if of.checksum_missing > 0 {
+            warnings.push(format!(
+                "{} packets {name} arrived without a checksum: offloads are on",
+                of.checksum_missing
+            ));
+        }
+    }
+    let refused = Counts::get(&counts.refused);
+    if refused > 0 {
+        warnings.push(format!(
+            "{refused} connections were refused: the relay had no room for more"
+        ));
+    }
+    if missing > 0 {
+        warnings.push(format!(
+            "{missing} packets are missing in packets.pcapng: the disk was too slow"
+        ));
+    }
+    warnings
+}
+
+/// A direction, for people.
+fn way(direction: Direction) -> &'static str {
+    match direction {
+        Direction::Forward => "down",
+        Direction::Reverse => "up",
+    }
+}
+
+/// What a report is made of.
+pub(crate) struct Ran<'a> {
+    pub(crate) config: &'a Config,
+    pub(crate) subnet: Subnet,
+    pub(crate) ipv6: bool,
+    pub(crate) ecn: u8,
+    pub(crate) controls: [String; 2],
+    pub(crate) ended: Ended,
+    pub(crate) descendants: usize,
+    pub(crate) connections: &'a [Connection],
+    pub(crate) counts: &'a Counts,
+    pub(crate) limits: Limits,
+    pub(crate) linked: &'a Linked,
+}
+
+/// `exec.json`.
+pub(crate) fn report(ran: &Ran<'_>) -> Value {
+    let Ran { config, counts, .. } = ran;
+    let count = |counter| Counts::get(counter);
+    let direction = |direction: Direction| {
+        let report = ran.linked.report.direction(direction);
+        json!({
+            "packets": report.received,
+            "marked": report.marked,
+            "dropped": report.dropped,
+            "lost_outside": report.lost.total(),
+            "tcp_bytes": count(&counts.bytes[direction.index()]),
+        })
+    };
+    let (code, signal) = match ran.ended {
+        Ended::Code(code) => (Some(code), None),
+        Ended::Signal(signal) => (None, Some(signal)),
+    };
+    json!({
+        "schema": 1,
+        "program": config.program.words(),
+        "far": config.far.as_ref().map(Found::words),
+        "net": config.net.name(),
+        "link": config.plan.describe(),
+        "rtt_ms": ms(config.plan.rtt()),
+        "subnet": ran.subnet.number(),
+        "ipv6": ran.ipv6,
+        "mtu": config.mtu,
+        "tcp_ecn": ran.ecn,
+        "congestion_control": ran.controls[0],
+        "far_congestion_control": ran.controls[1],
+        "exit_code": code,
+        "signal": signal,
+        "descendants_left": ran.descendants,
+        "limited_by": ran.limits,
+        "down": direction(Direction::Forward),
+        "up": direction(Direction::Reverse),
+        "relay": {
+            "connections": count(&counts.connections),
+            "refused": count(&counts.refused),
+            "forbidden": count(&counts.forbidden),
+            "unreachable": count(&counts.unreachable),
+            "reset": count(&counts.reset),
+            "exchanges": count(&counts.exchanges),
+            "lost_datagrams": count(&counts.lost_datagrams),
+            "retransmitted": count(&counts.retransmitted),
+            "busy_s": count(&counts.busy) as f64 / 1e6,
+            "window_limited_s": count(&counts.window_limited) as f64 / 1e6,
+        },
+        "connections": ran.connections,
+    })
+}

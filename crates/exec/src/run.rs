@@ -1,0 +1,507 @@
+//! A program behind a link, from the first namespace to the report.
+//!
+//! The order matters: copies of the process while it has one thread; namespaces, sockets and the link while it has rights; then no rights
+//! any more; then the relay and the program. The calling thread stays in the host's network, where the relay's sockets to the world are.
+
+use std::path::PathBuf;
+use std::sync::mpsc::{self, Receiver};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use quell_confine::capabilities::{CapabilitySet, effective, keep_only};
+use quell_hosts::cc::{self, Control, Modules};
+use quell_hosts::namespace::Namespace;
+use quell_hosts::{child, sysctl, user_namespace};
+use quell_link::{Descriptor, monotonic};
+use quell_measure::{Direction, LinkResults, Summary};
+use quell_results::packets::LivePackets;
+use quell_scenario::World;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{Access, access};
+use rustix::process::set_child_subreaper;
+use serde_json::Value;
+use signal_hook::consts::{SIGHUP, SIGTERM, SIGUSR1, SIGUSR2};
+use signal_hook::iterator::Signals;
+
+use crate::error::Doing as _;
+use crate::link::{LinkThread, Linked};
+use crate::network::{Network, NetworkConfig, check_mtu};
+use crate::program::{Ended, FAILED, Found, Running, Start, Waiting, end_descendants, reap};
+use crate::relay::targets::{Loopback, Targets};
+use crate::relay::{Bin, Counts, Relay, RelayConfig, Sockets};
+use crate::report::{Ran, report, summarise, warnings};
+use crate::results::Results;
+use crate::subnet::{Subnet, has_ipv6};
+use crate::verdict::{Judge, Limits};
+use crate::{Error, Plan, Result, resolver};
+
+/// Between two looks at what the threads have measured.
+const TURN: i64 = 50_000_000;
+/// What the program has sent may take so long to leave after its end.
+const LINGER: Duration = Duration::from_secs(5);
+/// A program at the far edge has so long to listen before the other one starts.
+const FAR_START: Duration = Duration::from_secs(2);
+/// What is behind the far edge.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Net {
+    /// Everything that the host reaches.
+    Relay,
+    /// Nothing but the far edge itself.
+    None,
+}
+
+impl Net {
+    /// Its word.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Relay => "relay",
+            Self::None => "none",
+        }
+    }
+}
+
+/// Where the program's name queries go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Names {
+    /// Through the link, to the host's servers.
+    Link,
+    /// Where the host's resolv.conf says; its loopback servers do not answer.
+    Direct,
+}
+
+/// What TCP of both sides does about ECN (`net.ipv4.tcp_ecn`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ecn {
+    /// Never.
+    Off,
+    /// Asks for it (RFC 3168).
+    On,
+    /// Asks for AccECN (RFC 9768).
+    Accurate,
+}
+
+impl Ecn {
+    fn value(self) -> u8 {
+        match self {
+            Self::Off => 0,
+            Self::On => 1,
+            Self::Accurate => 3,
+        }
+    }
+}
+
+/// What to run, behind which link.
+#[derive(Debug)]
+pub struct Config {
+    /// The link.
+    pub plan: Plan,
+    /// The program.
+    pub program: Found,
+    /// Variables for its environment, beside those of this link.
+    pub variables: Vec<(String, String)>,
+    /// A program at the far edge.
+    pub far: Option<Found>,
+    /// What is behind the far edge.
+    pub net: Net,
+    /// The number of the network inside; `None` finds one.
+    pub subnet: Option<u8>,
+    /// How many links there are around this process already.
+    pub depth: u8,
+    /// Name queries.
+    pub names: Names,
+    /// Services of the host's loopback.
+    pub loopback: Loopback,
+    /// No IPv6.
+    pub ipv4_only: bool,
+    /// Largest packet, in bytes.
+    pub mtu: u16,
+    /// Congestion control of the program's side.
+    pub control: Option<String>,
+    /// Congestion control of the far edge.
+    pub far_control: Option<String>,
+    /// ECN of both sides; `None` as on the host.
+    pub ecn: Option<Ecn>,
+    /// How long descendants may outlive the program.
+    pub wait: Duration,
+    /// The folder of the result, which must not exist.
+    pub out: Option<PathBuf>,
+    /// Whether to write every packet.
+    pub packets: bool,
+}
+
+/// What a run was.
+#[derive(Debug)]
+pub struct Outcome {
+    /// How the program ended.
+    pub ended: Ended,
+    /// Its figures.
+    pub summary: Summary,
+    /// Figures of each direction of the link, limited or not.
+    pub links: [LinkResults; 2],
+    /// Who limited.
+    pub limits: Limits,
+    /// All that is in `exec.json`.
+    pub exec: Value,
+    /// Where the result is.
+    pub folder: Option<PathBuf>,
+}
+
+/// Runs the program; the exit code and the reason where it could not be started.
+///
+/// # Errors
+///
+/// The link, its namespaces or its relay could not be made, or failed; the program has then been ended.
+pub fn run(config: Config) -> Result<std::result::Result<Outcome, (u8, String)>> {
+    let ipv6 = !config.ipv4_only && (config.net == Net::None || has_ipv6());
+    check_mtu(config.mtu, ipv6)?;
+    let subnet = match config.subnet {
+        Some(number) => Subnet::new(number),
+        None => Subnet::find(config.depth)?,
+    };
+    let host_ecn = sysctl::get("net.ipv4.tcp_ecn")?;
+    let ecn = match config.ecn {
+        Some(ecn) => ecn.value(),
+        None => host_ecn.parse().unwrap_or(2),
+    };
+    let needed = CapabilitySet::SYS_ADMIN | CapabilitySet::NET_ADMIN | CapabilitySet::NET_RAW;
+    let has = effective().doing("read capabilities")?;
+    if !has.contains(needed) {
+        user_namespace::enter().map_err(|error| {
+            let fix = error.fix().map(|fix| format!("; fix: {fix}"));
+            Error::Options(format!("{error}{}", fix.unwrap_or_default()))
+        })?;
+    }
+    let controls = Controls::find(&config)?;
+
+    let names = resolver::Names::of_host();
+    let has_names = config.net == Net::Relay && config.names == Names::Link;
+    let waiting = Waiting::fork(Start {
+        environment: [environment(&config, subnet), config.variables.clone()].concat(),
+        names: has_names.then(|| names.inside(subnet)),
+        program: config.program.clone(),
+    })?;
+    let far = config.far.clone().map(|program| {
+        Waiting::fork(Start {
+            environment: environment(&config, subnet),
+            names: None,
+            program,
+        })
+    });
+    let far = far.transpose()?;
+    let outside = match &far {
+        Some(far) => far.network()?,
+        None => Namespace::new().doing("make a network namespace")?,
+    };
+    let network = Network::build(
+        waiting.network()?,
+        outside,
+        &NetworkConfig {
+            subnet,
+            mtu: config.mtu,
+            ipv6,
+            ecn,
+            control: controls.name(&controls.inside),
+            far_control: controls.name(&controls.outside),
+            capture: config.net == Net::Relay,
+        },
+    )?;
+    let mut results = match &config.out {
+        Some(out) => Some(Results::create(out, &config.plan, config.packets)?),
+        None => None,
+    };
+    let packets = match &results {
+        Some(results) => results.packets()?,
+        None => None,
+    };
+    let packets = packets
+        .map(|file| LivePackets::of_live::<Descriptor>(config.plan.scenario(), World::Live, file));
+    let packets = packets.transpose()?;
+    let epoch = monotonic();
+    let link = LinkThread::start(
+        &config.plan,
+        &network.link,
+        config.mtu,
+        epoch,
+        packets.clone(),
+    )?;
+    let sockets = match config.net {
+        Net::Relay => Some(Sockets::open(&network.outside, ipv6)?),
+        Net::None => None,
+    };
+    let used = controls.used(&network)?;
+    // Threads from here on, and this one, have no right over anything.
+    keep_only(CapabilitySet::empty())?;
+    if let Some(out) = &config.out {
+        may_write(out)?;
+    }
+    let interval = config.plan.scenario().run.interval;
+    let (bins, bins_out) = mpsc::channel();
+    let relay = sockets.map(|sockets| {
+        Relay::start(
+            sockets,
+            RelayConfig {
+                targets: Targets {
+                    subnet,
+                    servers: names.servers.clone(),
+                    loopback: config.loopback.clone(),
+                },
+                ipv6,
+                epoch,
+                bin: interval,
+                bins,
+            },
+        )
+    });
+    let relay = relay.transpose()?;
+
+    set_child_subreaper(Some(rustix::process::getpid())).doing("look after orphans")?;
+    child::leave_keys_to_others();
+    let signals = Signals::new([SIGTERM, SIGHUP, SIGUSR1, SIGUSR2]).doing("catch signals")?;
+    let far = match far.map(Waiting::start).transpose()? {
+        Some(Ok(far)) => Some(far),
+        Some(Err(refused)) => return Ok(Err(refused)),
+        None => None,
+    };
+    if let Some(far) = &far {
+        wait_until_it_listens(far);
+    }
+    let running = match waiting.start()? {
+        Ok(running) => running,
+        Err(refused) => return Ok(Err(refused)),
+    };
+    let rates = Direction::BOTH.map(|direction| config.plan.rate(direction));
+    let mut watch = Watch {
+        link,
+        judge: Judge::new(rates, relay.is_some(), interval),
+        bins: bins_out,
+        results: results.as_mut(),
+        signals,
+    };
+    let looked_after = watch.look_after(&running, &config, relay.as_ref(), far.as_ref());
+    let (ended, descendants) = match looked_after {
+        Ok(ended) => ended,
+        Err(error) => {
+            running.signal(SIGTERM);
+            end_descendants(Duration::ZERO, None, || {});
+            return Err(error);
+        }
+    };
+    let (connections, counts) = match relay {
+        Some(relay) => {
+            let counts = relay.counts.clone();
+            (relay.finish()?, counts)
+        }
+        None => (Vec::new(), std::sync::Arc::default()),
+    };
+    let (linked, limits) = watch.finish()?;
+    let missing = match &packets {
+        Some(packets) => packets.finish(linked.ended)?,
+        None => 0,
+    };
+    let (mut summary, histograms) = summarise(&config.plan, &linked);
+    summary.warnings = warnings(&config.plan, &linked.report, &counts, missing);
+    let exec = report(&Ran {
+        config: &config,
+        subnet,
+        ipv6,
+        ecn,
+        controls: used,
+        ended,
+        descendants,
+        connections: &connections,
+        counts: &counts,
+        limits,
+        linked: &linked,
+    });
+    let folder = match results {
+        Some(results) => Some(results.finish(&config.plan, &summary, &histograms, &exec)?),
+        None => None,
+    };
+    Ok(Ok(Outcome {
+        ended,
+        summary,
+        links: linked.results,
+        limits,
+        exec,
+        folder,
+    }))
+}
+
+/// What the program finds in its environment.
+fn environment(config: &Config, subnet: Subnet) -> Vec<(String, String)> {
+    let mut variables = vec![
+        ("QUELL_LINK".to_owned(), config.plan.describe()),
+        ("QUELL_FAR".to_owned(), subnet.far()[0].to_string()),
+        ("QUELL_DEPTH".to_owned(), (config.depth + 1).to_string()),
+    ];
+    if config.net == Net::Relay && config.loopback != Loopback::Closed {
+        variables.push(("QUELL_HOST".to_owned(), subnet.host()[0].to_string()));
+    }
+    variables
+}
+
+/// The congestion controls that were asked for.
+struct Controls {
+    inside: Option<Control>,
+    outside: Option<Control>,
+}
+
+impl Controls {
+    fn find(config: &Config) -> Result<Self> {
+        let find = |name: &Option<String>| {
+            let control = name.as_ref().map(|name| cc::find(name, Modules::Leave));
+            control.transpose()
+        };
+        Ok(Self {
+            inside: find(&config.control)?,
+            outside: find(&config.far_control)?,
+        })
+    }
+
+    fn name(&self, control: &Option<Control>) -> Option<String> {
+        control
+            .as_ref()
+            .map(|control| control.kernel_name().to_owned())
+    }
+
+    /// Of the program's side and of the far edge, by their names in Linux.
+    fn used(&self, network: &Network) -> Result<[String; 2]> {
+        let used = |control: &Option<Control>, side| match self.name(control) {
+            Some(name) => Ok(name),
+            None => network.default_control(side),
+        };
+        Ok([
+            used(&self.inside, &network.inside)?,
+            used(&self.outside, &network.outside)?,
+        ])
+    }
+}
+
+/// Whether the folder of the result can be given its name at the end.
+fn may_write(out: &std::path::Path) -> Result<()> {
+    let parent = out.parent().filter(|parent| !parent.as_os_str().is_empty());
+    let parent = parent.unwrap_or(std::path::Path::new("."));
+    access(parent, Access::WRITE_OK | Access::EXEC_OK).map_err(|errno| Error::System {
+        doing: format!(
+            "write to {}: quell exec gives up root's right to write anywhere",
+            parent.display()
+        ),
+        source: errno.into(),
+    })
+}
+
+/// Waits until a program has a listening socket, or has had its time.
+fn wait_until_it_listens(far: &Running) {
+    let listens = || {
+        // The state LISTEN of TCP is 0A (net/tcp_states.h), also in the files of datagrams 07: any socket counts.
+        ["tcp", "tcp6", "udp", "udp6"].iter().any(|kind| {
+            let path = format!("/proc/{}/net/{kind}", far.id().as_raw_nonzero());
+            let text = std::fs::read_to_string(path).unwrap_or_default();
+            let state = if kind.starts_with("tcp") { "0A" } else { "07" };
+            // The relay's own listeners are transparent ones at its port.
+            let relay = format!(":{:04X}", crate::network::RELAY_PORT);
+            let mut lines = text.lines().skip(1);
+            lines.any(|line| {
+                let mut words = line.split_whitespace().skip(1);
+                let local = words.next().unwrap_or("");
+                words.nth(1) == Some(state) && !local.ends_with(&relay)
+            })
+        })
+    };
+    let began = Instant::now();
+    while !listens() && began.elapsed() < FAR_START {
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// The calling thread, while the program runs.
+struct Watch<'a> {
+    link: LinkThread,
+    judge: Judge,
+    bins: Receiver<Bin>,
+    results: Option<&'a mut Results>,
+    signals: Signals,
+}
+
+impl Watch<'_> {
+    /// Until the program, its descendants and what they have sent are gone. How many descendants there were to wait for.
+    fn look_after(
+        &mut self,
+        running: &Running,
+        config: &Config,
+        relay: Option<&Relay>,
+        far: Option<&Running>,
+    ) -> Result<(Ended, usize)> {
+        let descriptor = running.descriptor();
+        let ended = loop {
+            if let Some(ended) = reap(running.id()) {
+                break ended;
+            }
+            let mut ready = [PollFd::new(descriptor, PollFlags::IN)];
+            let patience = Timespec {
+                tv_sec: 0,
+                tv_nsec: TURN,
+            };
+            // A signal interrupts it, too.
+            let _ = poll(&mut ready, Some(&patience));
+            for signal in self.signals.pending() {
+                running.signal(signal);
+            }
+            self.take_rows()?;
+        };
+        let spare = far.map(Running::id);
+        let descendants = end_descendants(config.wait, spare, || {
+            let _ = self.take_rows();
+        });
+        let began = Instant::now();
+        let unfinished = || relay.is_some_and(|relay| Counts::get(&relay.counts.unfinished) > 0);
+        while (unfinished() || self.link.holds_packets()) && began.elapsed() < LINGER {
+            thread::sleep(Duration::from_millis(2));
+            if self.link.has_failed() {
+                break;
+            }
+        }
+        if let Some(far) = far {
+            far.signal(SIGTERM);
+            end_descendants(Duration::ZERO, None, || {});
+        }
+        Ok((ended, descendants))
+    }
+
+    fn take_rows(&mut self) -> Result<()> {
+        let rows = self.link.rows();
+        for row in &rows {
+            self.judge.row(row);
+        }
+        for bin in self.bins.try_iter() {
+            self.judge.bin(bin);
+        }
+        self.judge.advance();
+        if let Some(results) = &mut self.results {
+            results.rows(&rows)?;
+        }
+        if self.link.has_failed() {
+            return Err(Error::Gone("the link"));
+        }
+        Ok(())
+    }
+
+    fn finish(mut self) -> Result<(Linked, Limits)> {
+        let rows = self.link.rows();
+        let (linked, last) = self.link.finish()?;
+        for row in rows.iter().chain(&last) {
+            self.judge.row(row);
+        }
+        for bin in self.bins.try_iter() {
+            self.judge.bin(bin);
+        }
+        if let Some(results) = &mut self.results {
+            results.rows(&rows)?;
+            results.rows(&last)?;
+        }
+        Ok((linked, self.judge.finish()))
+    }
+}
+
+/// The exit code of an error of quell itself.
+pub const OWN_FAILURE: u8 = FAILED;

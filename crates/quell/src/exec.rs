@@ -1,0 +1,199 @@
+//! `quell exec` and `quell shell`: a program behind a link.
+//!
+//! The exit code is the program's own, as with env(1); 125 where quell fails, 126 and 127 where the program cannot be started. Standard
+//! output is the program's; the report goes to standard error when the program has ended.
+
+use std::env;
+use std::ffi::OsString;
+use std::fs;
+use std::io::Read as _;
+use std::path::Path;
+use std::time::Duration;
+
+use quell_exec::program::words;
+use quell_exec::run::OWN_FAILURE;
+use quell_exec::{
+    Config, Ecn, Ended, Error, Found, LinkOptions, Loopback, Names, Net, Plan, results,
+};
+use quell_units::notation;
+
+use crate::exec_arguments::{Behind, DnsArgument, EcnArgument, Exec, NetArgument, Shell};
+use crate::exec_text::report;
+use crate::page;
+
+/// Runs the program; the exit code of this process.
+pub(crate) fn exec(arguments: &Exec) -> u8 {
+    match arguments.program.is_empty() {
+        true => shell_behind(&arguments.behind),
+        false => end(behind(&arguments.behind, arguments.program.clone(), &[])),
+    }
+}
+
+/// Runs a shell; the exit code of this process.
+pub(crate) fn shell(arguments: &Shell) -> u8 {
+    shell_behind(&arguments.behind)
+}
+
+/// The user's shell, with a prompt that shows the link where the shell takes one from its environment.
+fn shell_behind(arguments: &Behind) -> u8 {
+    let shell = env::var_os("SHELL").filter(|shell| !shell.is_empty());
+    let shell = shell.unwrap_or_else(|| "/bin/sh".into());
+    let name = Path::new(&shell).file_name().unwrap_or_default().to_owned();
+    let prompt = |link: &str, rest: &str| format!("[quell {link}] {rest}");
+    let link = plan(arguments).map(|plan| plan.describe());
+    let link = link.unwrap_or_default();
+    let (words, variables) = match name.to_str() {
+        // bash sets its prompt in its own file, so what comes before it is printed before each prompt.
+        Some("bash") => {
+            let before = env::var("PROMPT_COMMAND").unwrap_or_default();
+            let print = "printf '[quell %s] ' \"$QUELL_LINK\"";
+            let command = match before.is_empty() {
+                true => print.to_owned(),
+                false => format!("{print}; {before}"),
+            };
+            (vec![shell], vec![("PROMPT_COMMAND", command)])
+        }
+        Some("sh" | "dash" | "ash" | "ksh") => (vec![shell], vec![("PS1", prompt(&link, "$ "))]),
+        Some("zsh") => (vec![shell], vec![("PS1", prompt(&link, "%# "))]),
+        _ => (vec![shell], Vec::new()),
+    };
+    let variables: Vec<(String, String)> = variables
+        .into_iter()
+        .map(|(name, value)| (name.to_owned(), value))
+        .collect();
+    end(behind(arguments, words, &variables))
+}
+
+/// Prints what went wrong with quell or the start of the program.
+fn end(result: Result<u8, (u8, String)>) -> u8 {
+    result.unwrap_or_else(|(code, message)| {
+        page::complain(&message);
+        code
+    })
+}
+
+fn own(message: impl ToString) -> (u8, String) {
+    (OWN_FAILURE, message.to_string())
+}
+
+/// The link.
+fn plan(arguments: &Behind) -> Result<Plan, Error> {
+    let wrong = |error: std::io::Error, file: &Path| {
+        Error::Options(format!("cannot read {}: {error}", file.display()))
+    };
+    let scenario = match &arguments.scenario {
+        Some(file) if file == Path::new("-") => {
+            let mut text = String::new();
+            let read = std::io::stdin().read_to_string(&mut text);
+            read.map_err(|error| wrong(error, file))?;
+            Some(("standard input".to_owned(), text))
+        }
+        Some(file) => {
+            let text = fs::read_to_string(file).map_err(|error| wrong(error, file))?;
+            Some((file.display().to_string(), text))
+        }
+        None => None,
+    };
+    let rate = |own: &Option<String>| own.clone().or_else(|| arguments.rate.clone());
+    let (down, up) = (rate(&arguments.down), rate(&arguments.up));
+    let queue = |own: &Option<String>, limited: bool| {
+        let both = arguments.queue.clone().filter(|_| limited);
+        own.clone().or(both)
+    };
+    let from_file = scenario.is_some();
+    if arguments.queue.is_some() && !from_file && down.is_none() && up.is_none() {
+        return Err(Error::Options(
+            "--queue needs a rate: --rate, --down or --up".to_owned(),
+        ));
+    }
+    if arguments.up_queue.is_some() && !from_file && up.is_none() {
+        return Err(Error::Options("--up-queue needs --up or --rate".to_owned()));
+    }
+    let options = LinkOptions {
+        down_queue: queue(&arguments.down_queue, from_file || down.is_some()),
+        up_queue: queue(&arguments.up_queue, up.is_some()),
+        scenario,
+        down,
+        up,
+        rtt: arguments.rtt.clone(),
+        sets: arguments.sets.clone(),
+        at: arguments
+            .at
+            .chunks_exact(2)
+            .map(|pair| (pair[0].clone(), pair[1].clone()))
+            .collect(),
+    };
+    Plan::new(&options)
+}
+
+fn behind(
+    arguments: &Behind,
+    program: Vec<OsString>,
+    variables: &[(String, String)],
+) -> Result<u8, (u8, String)> {
+    let plan = plan(arguments).map_err(own)?;
+    let program = Found::new(&program)?;
+    let far = match &arguments.far {
+        Some(command) => Some(Found::new(&words(command).map_err(own)?)?),
+        None => None,
+    };
+    let net = match arguments.net {
+        NetArgument::Relay => Net::Relay,
+        NetArgument::None => Net::None,
+        NetArgument::Nat | NetArgument::Pasta => {
+            return Err(own(
+                "--net nat and --net pasta are not available yet: use relay, or none with --far",
+            ));
+        }
+    };
+    let wait = notation::time(&arguments.wait)
+        .map_err(|error| own(format!("--wait {}: {error}", arguments.wait)))?;
+    let depth = env::var("QUELL_DEPTH").ok();
+    let config = Config {
+        depth: depth.and_then(|depth| depth.parse().ok()).unwrap_or(0),
+        program,
+        variables: variables.to_vec(),
+        far,
+        net,
+        subnet: arguments.subnet,
+        names: match arguments.dns {
+            DnsArgument::Link => Names::Link,
+            DnsArgument::Direct => Names::Direct,
+        },
+        loopback: match arguments.host_loopback.as_deref() {
+            None => Loopback::Closed,
+            Some([]) => Loopback::Open,
+            Some(ports) => Loopback::Ports(ports.to_vec()),
+        },
+        ipv4_only: arguments.ipv4_only,
+        mtu: arguments.mtu,
+        control: arguments.cc.clone(),
+        far_control: arguments.far_cc.clone(),
+        ecn: arguments.ecn.map(|ecn| match ecn {
+            EcnArgument::Off => Ecn::Off,
+            EcnArgument::On => Ecn::On,
+            EcnArgument::Accecn => Ecn::Accurate,
+        }),
+        wait: Duration::from_nanos(wait.as_nanos()),
+        out: arguments.out.clone(),
+        packets: arguments.packets,
+        plan,
+    };
+    let outcome = quell_exec::run(config).map_err(own)??;
+    let named = outcome.exec["program"][0].as_str().unwrap_or_default();
+    if let Ended::Signal(signal) = outcome.ended {
+        let name = signal_hook::low_level::signal_name(signal);
+        let name = name.map_or_else(|| signal.to_string(), str::to_owned);
+        page::complain(&format!("{named} was ended by signal {name}"));
+    }
+    if !arguments.quiet {
+        report(&outcome).iter().for_each(|line| page::say(line));
+    }
+    for warning in &outcome.summary.warnings {
+        page::say(&format!("warning: {warning}"));
+    }
+    if let Some(path) = &arguments.json {
+        results::write_report(path, &outcome.summary, &outcome.exec).map_err(own)?;
+    }
+    Ok(outcome.ended.code())
+}

@@ -1,0 +1,141 @@
+//! The arguments of `quell exec` and `quell shell`.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+/// Headings of the options.
+const LINK: &str = "Link";
+const HOSTS: &str = "Hosts";
+const RESULTS: &str = "Results";
+
+/// `quell exec`.
+#[derive(Debug, Args)]
+pub(crate) struct Exec {
+    #[command(flatten)]
+    pub(crate) behind: Behind,
+    /// The program and its arguments [default: $SHELL]
+    #[arg(value_name = "PROGRAM", trailing_var_arg = true)]
+    pub(crate) program: Vec<OsString>,
+}
+
+/// `quell shell`.
+#[derive(Debug, Args)]
+pub(crate) struct Shell {
+    #[command(flatten)]
+    pub(crate) behind: Behind,
+}
+
+/// What a program is put behind.
+#[derive(Debug, Args)]
+pub(crate) struct Behind {
+    /// Rate towards the program, such as 40mbit [default: unlimited]
+    #[arg(long, value_name = "RATE", help_heading = LINK)]
+    pub(crate) down: Option<String>,
+    /// Rate of what the program sends [default: unlimited]
+    #[arg(long, value_name = "RATE", help_heading = LINK)]
+    pub(crate) up: Option<String>,
+    /// Both rates
+    #[arg(long, value_name = "RATE", conflicts_with_all = ["down", "up"], help_heading = LINK)]
+    pub(crate) rate: Option<String>,
+    /// Base RTT that the link adds to that of the path, such as 40ms [default: none]
+    #[arg(long, value_name = "TIME", help_heading = LINK)]
+    pub(crate) rtt: Option<String>,
+    /// Queue of each direction that has a rate, such as dualpi2:target=15ms [default: fifo:limit=100ms]
+    #[arg(long, value_name = "QUEUE", conflicts_with_all = ["down_queue", "up_queue"], help_heading = LINK)]
+    pub(crate) queue: Option<String>,
+    /// Queue towards the program
+    #[arg(long, value_name = "QUEUE", help_heading = LINK)]
+    pub(crate) down_queue: Option<String>,
+    /// Queue of what the program sends
+    #[arg(long, value_name = "QUEUE", help_heading = LINK)]
+    pub(crate) up_queue: Option<String>,
+    /// Take the link and its changes from a scenario file; the groups do not count
+    #[arg(long, value_name = "FILE", help_heading = LINK)]
+    pub(crate) scenario: Option<PathBuf>,
+    /// Change a value of the link: link.overhead=14, down.queue.target=5ms
+    #[arg(long = "set", value_name = "KEY=VALUE", help_heading = LINK)]
+    pub(crate) sets: Vec<String>,
+    /// Change the link while the program runs: --at 10s down=5mbit
+    #[arg(long, value_names = ["TIME", "KEY=VALUE"], num_args = 2, action = clap::ArgAction::Append, help_heading = LINK)]
+    pub(crate) at: Vec<String>,
+    /// Largest packet in bytes
+    #[arg(long, value_name = "BYTES", default_value_t = 1500, help_heading = LINK)]
+    pub(crate) mtu: u16,
+    /// What is behind the link
+    #[arg(long, value_enum, default_value_t = NetArgument::Relay, help_heading = HOSTS)]
+    pub(crate) net: NetArgument,
+    /// Let the program reach the services on this host's loopback, at the address in $QUELL_HOST: all, or those at these ports
+    #[arg(long, value_name = "PORT", num_args = 0..=1, require_equals = true, value_delimiter = ',', help_heading = HOSTS)]
+    pub(crate) host_loopback: Option<Vec<u16>>,
+    /// Where name queries go
+    #[arg(long, value_enum, default_value_t = DnsArgument::Link, help_heading = HOSTS)]
+    pub(crate) dns: DnsArgument,
+    /// No IPv6 for the program
+    #[arg(long, help_heading = HOSTS)]
+    pub(crate) ipv4_only: bool,
+    /// Number of the network inside, 10.77.N.0/24 [default: the first that is free]
+    #[arg(long, value_name = "N", help_heading = HOSTS)]
+    pub(crate) subnet: Option<u8>,
+    /// Congestion control of the program's TCP [default: that of this kernel]
+    #[arg(long, value_name = "NAME", help_heading = HOSTS)]
+    pub(crate) cc: Option<String>,
+    /// Congestion control of the far edge, which sends the downloads [default: that of this kernel]
+    #[arg(long, value_name = "NAME", help_heading = HOSTS)]
+    pub(crate) far_cc: Option<String>,
+    /// ECN of both TCPs [default: as on this host]
+    #[arg(long, value_enum, help_heading = HOSTS)]
+    pub(crate) ecn: Option<EcnArgument>,
+    /// Also run this program at the far edge, at the address in $QUELL_FAR; no shell reads it
+    #[arg(long, value_name = "COMMAND", help_heading = HOSTS)]
+    pub(crate) far: Option<String>,
+    /// How long what the program has started may outlive it; then it is ended
+    #[arg(long, value_name = "TIME", default_value = "0s", help_heading = HOSTS)]
+    pub(crate) wait: String,
+    /// Write the results into this folder, which must not exist yet
+    #[arg(long, value_name = "DIR", help_heading = RESULTS)]
+    pub(crate) out: Option<PathBuf>,
+    /// Also write packets.pcapng into that folder: every packet with its queue, sojourn time and fate
+    #[arg(long, requires = "out", help_heading = RESULTS)]
+    pub(crate) packets: bool,
+    /// Write the report as JSON into this file
+    #[arg(long, value_name = "FILE", help_heading = RESULTS)]
+    pub(crate) json: Option<PathBuf>,
+    /// No report on standard error; warnings and errors remain
+    #[arg(long, short, help_heading = RESULTS)]
+    pub(crate) quiet: bool,
+}
+
+/// What is behind the link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum NetArgument {
+    /// All that this host reaches, by a relay: the kernel's TCP at the far edge sends the downloads, not the remote server's
+    Relay,
+    /// Nothing but the far edge: for --far
+    None,
+    /// Not available yet: the host's own routing, as root
+    Nat,
+    /// Not available yet: the program pasta
+    Pasta,
+}
+
+/// Where name queries go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DnsArgument {
+    /// Through the link, to the servers of this host
+    Link,
+    /// Where this host's resolv.conf says, also through the link; servers on its loopback do not answer
+    Direct,
+}
+
+/// What both TCPs do about ECN.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum EcnArgument {
+    /// Never
+    Off,
+    /// Ask for it (RFC 3168)
+    On,
+    /// Ask for AccECN (RFC 9768); needs Linux 6.18
+    Accecn,
+}

@@ -1,0 +1,152 @@
+//! The rate of the link, its changes, and who limited.
+
+use quell_testing::{Missed, Run, bound, live};
+use serde_json::Value;
+
+use crate::Case;
+use crate::fixture::{COUNT, Fake, SERVER, SOURCE, TRICKLE, read_json};
+
+pub(crate) const CASES: &[Case] = &[
+    (
+        "a_download_fills_the_link_and_the_report_says_so",
+        a_download_fills_the_link_and_the_report_says_so,
+    ),
+    (
+        "who_limited_is_the_one_who_did",
+        who_limited_is_the_one_who_did,
+    ),
+    (
+        "changes_happen_at_their_times_and_results_are_written",
+        changes_happen_at_their_times_and_results_are_written,
+    ),
+];
+
+fn number(value: &Value, pointer: &str) -> f64 {
+    let found = value.pointer(pointer).and_then(Value::as_f64);
+    found.unwrap_or_else(|| panic!("{pointer} in {value:#}"))
+}
+
+/// Takes down how late the link was.
+fn note(run: &mut Run, report: &Value, tolerable_ms: f64) {
+    for direction in ["lateness_ms", "reverse_lateness_ms"] {
+        let late = number(report, &format!("/summary/link/{direction}/p99"));
+        run.was_late(late, tolerable_ms);
+    }
+}
+
+fn a_download_fills_the_link_and_the_report_says_so(fake: &Fake) {
+    let test = "a_download_fills_the_link_and_the_report_says_so";
+    live(test, |run| {
+        let options = [
+            "--down",
+            "20mbit",
+            "--up",
+            "20mbit",
+            "--rtt",
+            "20ms",
+            "--queue",
+            "fifo:limit=50ms",
+        ];
+        let (said, report) = fake.role(&options, "read", &format!("{SERVER}:{SOURCE} 5"));
+        note(run, &report, 1.0);
+        let goodput = said.trim().parse::<f64>().unwrap() * 8.0 / 5.0 / 1e6;
+        // 1448 of 1500 bytes are payload; the first round trips are slow.
+        bound!((17.0..=19.4).contains(&goodput), "{goodput} Mbit/s");
+        bound!(
+            number(&report, "/exec/limited_by/down/link") > 0.8,
+            "{:#}",
+            report["exec"]["limited_by"]
+        );
+        bound!(
+            number(&report, "/summary/queues/0/delay_ms/mean") > 10.0,
+            "{:#}",
+            report["summary"]["queues"]
+        );
+        bound!(
+            number(&report, "/summary/queues/0/delay_ms/max") < 51.0,
+            "{:#}",
+            report["summary"]["queues"]
+        );
+        assert_eq!(report["summary"]["link"]["lost_outside"], 0);
+        // The same upwards.
+        let bytes = 6_000_000.0;
+        let (_, report) = fake.role(&options, "count", &format!("{SERVER}:{COUNT} {bytes}"));
+        let _ = fake.ends.recv();
+        note(run, &report, 1.0);
+        let seconds = number(&report, "/summary/duration_s");
+        let least = bytes * 8.0 / 20e6;
+        bound!((least..2.0 * least).contains(&seconds), "{seconds} s");
+        bound!(
+            number(&report, "/exec/limited_by/up/link") > 0.6,
+            "{:#}",
+            report["exec"]["limited_by"]
+        );
+        Ok::<(), Missed>(())
+    });
+}
+
+fn who_limited_is_the_one_who_did(fake: &Fake) {
+    live("who_limited_is_the_one_who_did", |run| {
+        let options = ["--down", "20mbit", "--rtt", "10ms"];
+        // A server that sends 4 Mbit/s, and a program that reads 2 Mbit/s.
+        for (role, who) in [
+            (format!("{SERVER}:{TRICKLE} 4"), "beyond"),
+            (format!("{SERVER}:{SOURCE} 4 250000"), "program"),
+        ] {
+            let (_, report) = fake.role(&options, "read", &role);
+            note(run, &report, 0.5);
+            let share = number(&report, &format!("/exec/limited_by/down/{who}"));
+            bound!(share > 0.7, "{who}: {:#}", report["exec"]["limited_by"]);
+        }
+        Ok::<(), Missed>(())
+    });
+}
+
+fn changes_happen_at_their_times_and_results_are_written(fake: &Fake) {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("result");
+    let options = [
+        "--down",
+        "40mbit",
+        "--queue",
+        "dualpi2",
+        "--at",
+        "2s",
+        "down=5mbit",
+        "--rtt",
+        "5ms",
+        "--packets",
+        "--out",
+        out.to_str().unwrap(),
+    ];
+    live(
+        "changes_happen_at_their_times_and_results_are_written",
+        |run| {
+            let _ = std::fs::remove_dir_all(&out);
+            let (_, report) = fake.role(&options, "read", &format!("{SERVER}:{SOURCE} 4"));
+            note(run, &report, 0.25);
+            for name in [
+                "summary.json",
+                "run.json",
+                "exec.json",
+                "histograms.json",
+                "queues.parquet",
+                "scenario.toml",
+                "packets.pcapng",
+            ] {
+                assert!(out.join(name).is_file(), "{name}");
+            }
+            assert_eq!(read_json(&out.join("exec.json")), report["exec"]);
+            let summary = read_json(&out.join("summary.json"));
+            assert_eq!(summary, report["summary"]);
+            let phases = summary["phases"].as_array().unwrap();
+            assert_eq!(phases.len(), 2, "{phases:#?}");
+            assert_eq!(number(&phases[1], "/start_s"), 2.0);
+            let rates = phases.iter().map(|phase| number(phase, "/link/rate_bps"));
+            assert_eq!(rates.collect::<Vec<_>>(), [40e6, 5e6]);
+            let used = number(&phases[1], "/link/utilisation");
+            bound!(used > 0.8, "{used}");
+            Ok::<(), Missed>(())
+        },
+    );
+}

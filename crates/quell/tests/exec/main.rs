@@ -1,0 +1,100 @@
+//! `quell exec`, as people run it: real programs behind the link, inside of a host that is made for the test, so that nothing of the machine
+//! is touched.
+//!
+//! Without the usual harness: the fake host is a namespace, which a user without rights may make only in a process with one thread. The
+//! programs behind the link are this program again, in a role ([`clients`]).
+#![allow(clippy::unwrap_used, reason = "a test fails by a panic")]
+
+mod clients;
+mod datagrams;
+mod fixture;
+mod host;
+mod limits;
+mod processes;
+mod programs;
+mod streams;
+
+use std::env;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::process::ExitCode;
+
+use quell_exec::resolver;
+use quell_hosts::{capabilities, user_namespace};
+use quell_testing::not_run;
+
+use fixture::Fake;
+
+/// A case, by name.
+type Case = (&'static str, fn(&Fake));
+
+fn cases() -> Vec<Case> {
+    [
+        processes::CASES,
+        streams::CASES,
+        datagrams::CASES,
+        host::CASES,
+        limits::CASES,
+        programs::CASES,
+    ]
+    .concat()
+}
+
+fn main() -> ExitCode {
+    if let Ok(role) = env::var(clients::ROLE) {
+        clients::play(&role);
+        return ExitCode::SUCCESS;
+    }
+    // Enough of the harness's interface for `cargo test NAME` and for listing.
+    let arguments: Vec<String> = env::args().skip(1).collect();
+    if arguments.iter().any(|argument| argument == "--list") {
+        cases()
+            .iter()
+            .for_each(|(name, _)| println!("{name}: test"));
+        return ExitCode::SUCCESS;
+    }
+    let wanted: Vec<_> = arguments
+        .iter()
+        .filter(|argument| !argument.starts_with('-'))
+        .collect();
+    let chosen: Vec<Case> = cases()
+        .into_iter()
+        .filter(|(name, _)| {
+            wanted.is_empty() || wanted.iter().any(|part| name.contains(part.as_str()))
+        })
+        .collect();
+    if let Some(why) = cannot() {
+        for (name, _) in &chosen {
+            not_run(name, &why);
+        }
+        return ExitCode::SUCCESS;
+    }
+    let fake = Fake::new();
+    let mut outcome = ExitCode::SUCCESS;
+    for (name, case) in &chosen {
+        let passed = catch_unwind(AssertUnwindSafe(|| case(&fake))).is_ok();
+        println!("test {name} ... {}", if passed { "done" } else { "FAILED" });
+        if !passed {
+            outcome = ExitCode::FAILURE;
+        }
+    }
+    outcome
+}
+
+/// Makes this process able to be the fake host; why it cannot be.
+fn cannot() -> Option<String> {
+    let needed = capabilities::CapabilitySet::SYS_ADMIN | capabilities::CapabilitySet::NET_ADMIN;
+    if !capabilities::effective().unwrap().contains(needed) {
+        if let Err(error) = user_namespace::enter() {
+            return Some(format!("no user namespace for the fake host: {error}"));
+        }
+    }
+    // Its own resolv.conf, too, which nobody else sees.
+    if let Err(error) = resolver::replace("nameserver 127.0.0.53\n") {
+        return Some(format!("no mounts for the fake host: {error}"));
+    }
+    // As quell itself: where the kernel has no tproxy, there is no relay.
+    match quell_hosts::tproxy::check() {
+        Ok(()) => None,
+        Err(error) => Some(format!("no relay here: {error}")),
+    }
+}

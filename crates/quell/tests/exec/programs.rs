@@ -1,0 +1,90 @@
+//! Programs of other people behind the link.
+
+use std::process::{Command, Stdio};
+
+use quell_testing::not_run;
+use quell_testing::program::text;
+use serde_json::Value;
+
+use crate::Case;
+use crate::fixture::{Fake, PAGE, SERVER, WEB};
+
+pub(crate) const CASES: &[Case] = &[
+    (
+        "curl_loads_a_page_by_its_name",
+        curl_loads_a_page_by_its_name,
+    ),
+    (
+        "iperf3_sends_and_receives_through_the_link",
+        iperf3_sends_and_receives_through_the_link,
+    ),
+];
+
+fn has(program: &str) -> bool {
+    let mut command = Command::new(program);
+    let found = command
+        .arg("--version")
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    found.status().is_ok_and(|status| status.success())
+}
+
+fn curl_loads_a_page_by_its_name(fake: &Fake) {
+    if !has("curl") {
+        return not_run("curl_loads_a_page_by_its_name", "curl is missing");
+    }
+    let url = format!("http://page.test:{WEB}/");
+    let format = "%{http_code} %{size_download} %{remote_ip} %{time_connect}";
+    let curl = [
+        "curl",
+        "-s",
+        "-o",
+        "/dev/null",
+        "--max-time",
+        "60",
+        "-w",
+        format,
+        &url,
+    ];
+    let options = [
+        "exec", "--quiet", "--down", "20mbit", "--rtt", "50ms", "--queue", "dualpi2", "--",
+    ];
+    let output = fake.output(&mut fake.quell(&[&options[..], &curl].concat()));
+    let said = text(&output.stdout);
+    let words: Vec<&str> = said.split(' ').collect();
+    assert_eq!(
+        words[..3],
+        ["200", &PAGE.to_string(), SERVER],
+        "{}",
+        text(&output.stderr)
+    );
+    // The name and the connection: two round trips.
+    assert!(words[3].parse::<f64>().unwrap() >= 0.1, "{said}");
+}
+
+fn iperf3_sends_and_receives_through_the_link(fake: &Fake) {
+    if !has("iperf3") {
+        return not_run(
+            "iperf3_sends_and_receives_through_the_link",
+            "iperf3 is missing",
+        );
+    }
+    let mut server = Command::new("iperf3");
+    server.args(["-s", "-p", "5201"]).stdout(Stdio::null());
+    let mut server = fake.internet.run(|| server.spawn().unwrap()).unwrap();
+    let listens = || fake.run(|| std::net::TcpStream::connect((SERVER, 5201)).is_ok());
+    quell_testing::program::wait_until("iperf3 listens", listens);
+    for way in [&[][..], &["-R"]] {
+        let client = ["iperf3", "-c", SERVER, "-p", "5201", "-J", "-n", "3M"];
+        let options = ["exec", "--quiet", "--rate", "50mbit", "--rtt", "10ms", "--"];
+        let output = fake.output(&mut fake.quell(&[&options[..], &client, way].concat()));
+        let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let received = report.pointer("/end/sum_received/bits_per_second");
+        let received = received
+            .and_then(Value::as_f64)
+            .unwrap_or_else(|| panic!("{report:#}"));
+        assert!(received > 0.0 && received < 50e6, "{received}");
+    }
+    server.kill().unwrap();
+    server.wait().unwrap();
+}
