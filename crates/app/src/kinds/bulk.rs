@@ -161,7 +161,10 @@ mod tests {
 
     #[test]
     fn sends_without_end_and_counts_what_arrives() {
-        assert_eq!(AppConfig::from(Bulk::default()).transport(), Transport::Stream);
+        assert_eq!(
+            AppConfig::from(Bulk::default()).transport(),
+            Transport::Stream
+        );
         let mut sender = end(Role::Sender);
         assert_eq!(
             answer(&mut sender, Time::ZERO, OPENED),
