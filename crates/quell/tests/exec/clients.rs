@@ -24,7 +24,7 @@ pub(crate) fn play(role: &str) {
     let words = env::var(WORDS).unwrap_or_default();
     let words: Vec<&str> = words.split_whitespace().collect();
     match (role, &words[..]) {
-        ("connect", [addresses @ ..]) => addresses.iter().for_each(|to| connect_once(to)),
+        ("connect", addresses) => addresses.iter().for_each(|to| connect_once(to)),
         ("count", [to, bytes]) => count(to, bytes.parse().unwrap()),
         ("bytewise", [to, bytes]) => bytewise(to, bytes.parse().unwrap()),
         ("abort", [to]) => abort(to),

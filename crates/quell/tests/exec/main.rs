@@ -83,10 +83,10 @@ fn main() -> ExitCode {
 /// Makes this process able to be the fake host; why it cannot be.
 fn cannot() -> Option<String> {
     let needed = capabilities::CapabilitySet::SYS_ADMIN | capabilities::CapabilitySet::NET_ADMIN;
-    if !capabilities::effective().unwrap().contains(needed) {
-        if let Err(error) = user_namespace::enter() {
-            return Some(format!("no user namespace for the fake host: {error}"));
-        }
+    if !capabilities::effective().unwrap().contains(needed)
+        && let Err(error) = user_namespace::enter()
+    {
+        return Some(format!("no user namespace for the fake host: {error}"));
     }
     // Its own resolv.conf, too, which nobody else sees.
     if let Err(error) = resolver::replace("nameserver 127.0.0.53\n") {
