@@ -1,6 +1,6 @@
 //! A transfer without end: the load of most experiments with congestion control.
 //!
-//! How its receiver reads shows in the shares: TCP acknowledges data with PSH once it is read, so who reads every segment at once gets more
+//! How its receiver reads shows in the shares: TCP acknowledges data with PSH once it is read, so who reads every segment at once mostly gets more
 //! ACKs, with less in each.
 
 use quell_units::parameter::Preset;
@@ -29,7 +29,7 @@ parameters! {
         reads: Option<Reads> = Parameter {
             domain: Reads::DOMAIN,
             default: Preset::Derived("pieces"),
-            help: "How the receiver reads: in pieces of some segments above about 4 Mbit/s, which costs the machine least, or at once, as common programs do. TCP sends more ACKs to who reads at once.",
+            help: "How the receiver reads: in pieces of some segments above about 4 Mbit/s, which costs the machine least, or at once, as common programs do. When TCP acknowledges depends on it, and so do shares.",
             ..Parameter::FIXED
         },
     }

@@ -422,20 +422,25 @@ fn users_come_and_go_and_either_direction_serves() {
 }
 
 #[test]
-fn who_reads_at_once_gets_more_acks() {
-    let acks = |reads: &str| {
+fn how_bulk_data_is_read_shows_in_the_shares() {
+    let shares = |reads: &str| {
         let text = format!(
-            "schema = 1\nname = \"reads\"\n[link]\nrate = \"10mbit\"\nreverse = {{ rate = \"10mbit\" }}\n\
-             [[group]]\nname = \"download\"\nrtt = \"20ms\"\napp = {{ kind = \"bulk\"{reads} }}\n\
-             [run]\nduration = \"10s\"\n"
+            "schema = 1\nname = \"reads\"\n[link]\nrate = \"40mbit\"\nqueue = {{ kind = \"dualpi2\" }}\n\
+             [[group]]\nname = \"l4s\"\ncount = 4\nrtt = \"7ms\"\ncongestion-control = \"dctcp\"\necn = \"ect1\"\n\
+             app = {{ kind = \"bulk\"{reads} }}\n\
+             [[group]]\nname = \"classic\"\ncount = 2\nrtt = \"7ms\"\napp = {{ kind = \"bulk\"{reads} }}\n\
+             [run]\nduration = \"30s\"\nwarmup = \"5s\"\n"
         );
         let scenario = Scenario::parse(&text).unwrap();
         let measured = run(&scenario, 1, &NEVER, &mut Ear::default()).unwrap();
-        let queues = &measured.summary.figures.queues;
-        let [data, acks] = [&queues[0], &queues[queues.len() - 1]].map(|queue| queue.packets);
-        acks as f64 / data as f64
+        let groups = &measured.summary.figures.groups;
+        [0, 1].map(|place: usize| groups[place].packets)
     };
-    let (pieces, at_once) = (acks(", reads = \"pieces\""), acks(", reads = \"at-once\""));
-    assert_eq!(pieces, acks(""));
-    assert!(at_once > 1.05 * pieces, "{at_once} {pieces}");
+    let pieces = shares(", reads = \"pieces\"");
+    let at_once = shares(", reads = \"at-once\"");
+    assert_eq!(pieces, shares(""));
+    // In the guest as beside iperf3: CUBIC loses a twelfth (docs/evidence/validation.md).
+    let left = at_once[1] as f64 / pieces[1] as f64;
+    assert!(left > 0.85 && left < 0.97, "{pieces:?} {at_once:?}");
+    assert!(at_once[0] > pieces[0], "{pieces:?} {at_once:?}");
 }
