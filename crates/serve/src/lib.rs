@@ -4,7 +4,7 @@
 //! what is to be shown and listens, [`Server::run`] answers until it is told to stop. The protocol, its limits and who may ask what are
 //! in `docs/reference/serve.md`.
 //!
-//! A page never makes a run wait: see [`hub`](crate::hub). What comes from a network is answered with an error at worst, never with a
+//! A page never makes a run wait: see [`hub`]. What comes from a network is answered with an error at worst, never with a
 //! panic.
 
 #![forbid(unsafe_code)]

@@ -523,27 +523,6 @@ impl End {
         self.tcp
     }
 
-    /// Bytes delivered since the last call, which is at each regular tick, set the sizes of reads and writes.
-    pub(super) fn adapt(&mut self, context: &Context, interval: Time) {
-        let shared = self.shared(context);
-        let delivered = shared.delivered.load(Ordering::Relaxed);
-        let bytes = delivered - mem::replace(&mut self.delivered_before, delivered);
-        if let State::Stream(stream) = &mut self.state
-            && shared.endless.load(Ordering::Relaxed)
-        {
-            let adapted = if self.source {
-                stream.adapt_writes(bytes, interval)
-            } else if self.reads_in_pieces {
-                stream.adapt_reads(bytes)
-            } else {
-                Ok(())
-            };
-            if let Err(failure) = adapted.map_err(doing("set the size of reads and writes")) {
-                self.fail(failure);
-            }
-        }
-    }
-
     /// A boundary: what the application saw since the last one is a stretch of its own.
     pub(super) fn mark_boundary(&mut self, context: &Context, from: Time, to: Time) {
         if self.source && !self.both_ways && self.session.is_none() {

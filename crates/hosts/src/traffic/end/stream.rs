@@ -259,6 +259,25 @@ impl End {
         }
     }
 
+    /// Bytes delivered since the last call, which is at each regular tick, set the sizes of reads and writes.
+    pub(in crate::traffic) fn adapt(&mut self, context: &Context, interval: Time) {
+        let shared = self.shared(context);
+        let delivered = shared.delivered.load(Ordering::Relaxed);
+        let bytes = delivered - std::mem::replace(&mut self.delivered_before, delivered);
+        if let State::Stream(stream) = &mut self.state
+            && shared.endless.load(Ordering::Relaxed)
+            && (self.source || self.reads_in_pieces)
+        {
+            let adapted = match self.source {
+                true => stream.adapt_writes(bytes, interval),
+                false => stream.adapt_reads(bytes),
+            };
+            if let Err(failure) = adapted.map_err(doing("set the size of reads and writes")) {
+                self.fail(failure);
+            }
+        }
+    }
+
     pub(super) fn serve_stream(&mut self, context: &mut Context, readiness: Readiness) {
         let State::Stream(stream) = &mut self.state else {
             return;
