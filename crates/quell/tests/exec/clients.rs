@@ -270,9 +270,11 @@ fn read(to: &str, seconds: u64, rate: Option<u64>) {
     println!("{bytes}");
 }
 
-/// Prints the congestion control of a connection.
+/// Prints the congestion control of a connection, once it was answered there.
 fn control(to: &str) {
-    let stream = open(to);
+    let mut stream = open(to);
+    stream.write_all(b"?").unwrap();
+    stream.read_exact(&mut [0]).unwrap();
     println!("{}", sockopt::tcp_congestion(&stream).unwrap());
 }
 

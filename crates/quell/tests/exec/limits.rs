@@ -46,6 +46,11 @@ fn a_download_fills_the_link_and_the_report_says_so(fake: &Fake) {
             "20ms",
             "--queue",
             "fifo:limit=50ms",
+            // A control of this machine may keep the queue short: BBR does.
+            "--cc",
+            "cubic",
+            "--far-cc",
+            "cubic",
         ];
         let (said, report) = fake.role(&options, "read", &format!("{SERVER}:{SOURCE} 5"));
         note(run, &report, 1.0);
@@ -87,7 +92,7 @@ fn a_download_fills_the_link_and_the_report_says_so(fake: &Fake) {
 
 fn who_limited_is_the_one_who_did(fake: &Fake) {
     live("who_limited_is_the_one_who_did", |run| {
-        let options = ["--down", "20mbit", "--rtt", "10ms"];
+        let options = ["--down", "20mbit", "--rtt", "10ms", "--far-cc", "cubic"];
         // A server that sends 4 Mbit/s, and a program that reads 2 Mbit/s.
         for (role, who) in [
             (format!("{SERVER}:{TRICKLE} 4"), "beyond"),
@@ -110,6 +115,8 @@ fn changes_happen_at_their_times_and_results_are_written(fake: &Fake) {
         "40mbit",
         "--queue",
         "dualpi2",
+        "--far-cc",
+        "cubic",
         "--at",
         "2s",
         "down=5mbit",
