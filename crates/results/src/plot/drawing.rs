@@ -39,6 +39,17 @@ pub(super) enum Anchor {
     End,
 }
 
+impl Anchor {
+    /// How far before its place a text of this length begins, in the same unit.
+    pub(super) fn shift(self, length: f64) -> f64 {
+        match self {
+            Self::Start => 0.0,
+            Self::Middle => length / 2.0,
+            Self::End => length,
+        }
+    }
+}
+
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Item {
     Line {

@@ -2,7 +2,7 @@
 
 use pdf_writer::{Content, Finish as _, Name, Pdf, Rect, Ref, Str};
 
-use super::drawing::{Anchor, COLORS, Drawing, Frame, Ink, Item, Shape};
+use super::drawing::{COLORS, Drawing, Frame, Ink, Item, Shape};
 use super::text::width;
 
 /// Light paper.
@@ -182,11 +182,7 @@ impl Paper {
         else {
             return;
         };
-        let shift = match anchor {
-            Anchor::Start => 0.0,
-            Anchor::Middle => width(text, *size) / 2.0,
-            Anchor::End => width(text, *size),
-        };
+        let shift = anchor.shift(width(text, *size));
         let (x, y) = if *is_upright {
             (at.0, at.1 + shift)
         } else {

@@ -9,7 +9,7 @@ use tiny_skia::{
 use ttf_parser::{Face, OutlineBuilder};
 
 use super::Error;
-use super::drawing::{Anchor, Drawing, Frame, Ink, Item, Shape};
+use super::drawing::{Drawing, Frame, Ink, Item, Shape};
 use super::pdf::color;
 use super::text::width;
 
@@ -163,11 +163,7 @@ impl Canvas {
         };
         let face = if *is_bold { &self.bold } else { &self.plain };
         let (letters, long) = outlines(face, text, *size, width(text, *size));
-        let shift = match anchor {
-            Anchor::Start => 0.0,
-            Anchor::Middle => long / 2.0,
-            Anchor::End => long,
-        };
+        let shift = anchor.shift(long);
         let turn = if *is_upright { -90.0 } else { 0.0 };
         let place = Transform::from_translate(-shift as f32, 0.0)
             .post_rotate(turn)
@@ -269,6 +265,7 @@ fn circle((x, y): (f64, f64), radius: f64) -> Option<Path> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::drawing::Anchor;
     use super::*;
 
     const FRAME: Frame = Frame {
