@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use quell_measure::{GroupSummary, Summary};
 
 use crate::run::{each, summary};
+use crate::sheet::{self, Cell};
 
 /// The queues of a card, with their parameters.
 const QUEUES: [(&str, &str); 5] = [
@@ -22,6 +23,9 @@ const RUNS: [&[(&str, u32, u32, bool)]; 4] = [
     &[("near", 1, 10, true), ("far", 1, 80, true)],
 ];
 
+/// The rate of the link in bit/s.
+const RATE: f64 = 20e6;
+
 fn scenario(control: &str, queue: &str, groups: &[(&str, u32, u32, bool)]) -> String {
     let mut text =
         format!("schema = 1\nname = \"cards\"\n[link]\nrate = \"20mbit\"\nqueue = {queue}\n");
@@ -36,7 +40,8 @@ fn scenario(control: &str, queue: &str, groups: &[(&str, u32, u32, bool)]) -> St
     text + "[run]\nduration = \"40s\"\nwarmup = \"10s\"\n"
 }
 
-pub(crate) fn cards() -> String {
+/// The picture, and the text of the cards.
+pub(crate) fn cards() -> (String, String) {
     let controls = quell_tcp::cc::KINDS;
     let mut cells = Vec::new();
     for control in controls {
@@ -47,8 +52,11 @@ pub(crate) fn cards() -> String {
     let results = each(&cells, |(control, queue, groups)| {
         summary(&scenario(control, queue, groups))
     });
+    let picture = picture(&results);
     let mut results = results.iter();
     let mut page = "## Cards of congestion controls\n\n\
+        ![What each congestion control does to each queue: delays of four flows, and the share of two beside two of CUBIC](../images/controls.svg)\n\n\
+        In the picture: the delays of four flows of the control as in the picture above, and the shares of the link that two of its flows (orange) and two of CUBIC (blue) get.\n\n\
         20 Mbit/s, 30 s behind 10 s of warm-up, seed 1, each control with the ECN field of its defaults; drop-tail holds 50 ms, the other queues have their \
         defaults. Alone and four flows: base RTT 20 ms. Beside CUBIC: two flows of each at 20 ms, and the share of what they get together. Near and far: one flow at \
         10 ms and one at 80 ms.\n"
@@ -92,5 +100,38 @@ pub(crate) fn cards() -> String {
             ));
         }
     }
-    page
+    (picture, page)
+}
+
+/// A row for each control, a column for each queue. `results` are in the order of the cards.
+fn picture(results: &[Summary]) -> String {
+    let cells: Vec<Cell> = results
+        .chunks(RUNS.len())
+        .map(|runs| {
+            let (four, beside) = (&runs[1], &runs[2]);
+            let groups = &beside.figures.groups;
+            let shares: Vec<f64> = groups
+                .iter()
+                .map(|group| group.goodput_bps.iter().sum::<f64>() / RATE)
+                .collect();
+            Cell {
+                delays: vec![(four.figures.groups[0].delay_ms.unwrap(), "l")],
+                said: format!(
+                    "{:.0} % beside CUBIC",
+                    100.0 * shares[0] / shares.iter().sum::<f64>()
+                ),
+                shares: shares.into_iter().zip(["l", "c"]).collect(),
+            }
+        })
+        .collect();
+    sheet::draw(
+        "What each congestion control does to each queue: a link of 20 Mbit/s, base RTT 20 ms",
+        "Line: delays from P1 to P99, box: from P25 to P75, axis from 0.1 ms to 1 s. Bar: orange its flows, blue CUBIC.",
+        &QUEUES.map(|(name, _)| name),
+        &quell_tcp::cc::KINDS
+            .iter()
+            .map(|control| control.name)
+            .collect::<Vec<_>>(),
+        &cells,
+    )
 }

@@ -1,11 +1,12 @@
 //! The page of cards: what each queue does to each kind of traffic in one picture, a card for every discipline and every modelled
-//! control. The page and the picture are compared with what the simulator gives; `QUELL_BLESS=1` writes them anew.
+//! control. The page and the pictures are compared with what the simulator gives; `QUELL_BLESS=1` writes them anew.
 #![allow(clippy::unwrap_used)]
 
 mod controls;
 mod matrix;
 mod queues;
 mod run;
+mod sheet;
 
 use std::fs;
 use std::path::Path;
@@ -13,7 +14,7 @@ use std::path::Path;
 const HEAD: &str = "\
 # Cards
 
-What each queue does to each kind of traffic, and each congestion control to each queue: the answer of the simulator, in one picture and two
+What each queue does to each kind of traffic, and each congestion control to each queue: the answer of the simulator, in two pictures and two
 sets of tables. `quell characterize QUEUE` makes a whole card, with more scenarios, seeds and figures ([guide](../guides/characterize.md)).
 Generated from the scenarios of `quell-characterize`, and checked.
 
@@ -43,6 +44,8 @@ fn check(name: &str, wanted: &str) {
 fn the_page_of_cards_is_what_the_simulator_gives() {
     let (svg, caption) = matrix::picture();
     check("images/cards.svg", &svg);
-    let page = format!("{HEAD}{caption}{}{}", queues::cards(), controls::cards());
+    let (controls, cards) = controls::cards();
+    check("images/controls.svg", &controls);
+    let page = format!("{HEAD}{caption}{}{cards}", queues::cards());
     check("reference/cards.md", &page);
 }
