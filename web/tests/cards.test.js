@@ -21,13 +21,14 @@ let open;
 let card;
 let book;
 let json;
+let told;
 
 before(async () => {
   folder = mkdtempSync(join(tmpdir(), "quell-cards-"));
   const quell = (...words) => execFileSync(QUELL, words, { cwd: folder, encoding: "utf8" });
   const only = "friendly,iw-10,udp-mix,rtt-100,burst-4,mild,level";
   quell("characterize", "dualpi2", "--against", "fq_codel", "--only", only, "--profile", "10mbit", "--duration", "6s", "--seeds", "3", "--out", "card");
-  quell("reproduce", "rfc9332/coupling", "--report", "book.html");
+  told = JSON.parse(quell("reproduce", "rfc9332/coupling", "--report", "book.html", "--json"));
   card = pathToFileURL(join(folder, "card", "card.html")).href;
   book = pathToFileURL(join(folder, "book.html")).href;
   json = JSON.parse(readFileSync(join(folder, "card", "card.json"), "utf8"));
@@ -108,6 +109,41 @@ test("values under the pointer are those of card.json", async () => {
       assert.ok(json.shares.some((share) => Math.abs(100 * share - value) < 1e-6), shown[number + 1]);
     }
     await page.mouse.move(0, 0);
+  }
+  assert.deepEqual(wrong, []);
+  await page.close();
+});
+
+test("values under the pointer in the book are those that its verdicts name", async () => {
+  const { page, wrong } = await open(book);
+  const name = "rfc9332-coupling-0";
+  const [panel] = JSON.parse(await page.locator(`#${name}-values`).textContent());
+  const [ours, published] = panel.series;
+  assert.deepEqual([ours.label, published.label], ["quell", "published"]);
+  assert.equal(ours.points.length, panel.words.length);
+  // "5 of 5 within 3 %; furthest 50 → L: 2√p_C / p_L: 1.01 (+0.7 %)"
+  const statement = told[0].statements.find(({ id }) => id === "rfc9332/coupling#square-law");
+  const [, row, value, apart] = statement.ours.match(/furthest (.*): .*: ([\d.]+) \(([+-][\d.]+) %\)/);
+  const distances = ours.points.map(([, y], place) => 100 * (y / published.points[place][1] - 1));
+  const furthest = distances.reduce((most, one, place) => (Math.abs(one) > Math.abs(distances[most]) ? place : most), 0);
+  assert.equal(panel.words[furthest], row);
+  assert.equal(ours.points[furthest][1].toPrecision(3), value);
+  assert.equal(Number(apart), Number(distances[furthest].toFixed(1)));
+  // The pointer in the middle of each place shows what is there, and its name.
+  const plot = page.locator(`figure[data-plot="${name}-values"]`);
+  const svg = plot.locator("svg");
+  await svg.evaluate((one) => one.scrollIntoView());
+  const box = await svg.boundingBox();
+  const scale = box.width / (await svg.evaluate((one) => one.viewBox.baseVal.width));
+  const { low, high } = panel.spanX;
+  for (const [place, word] of panel.words.entries()) {
+    const x = panel.left + (panel.width * (place - low)) / (high - low);
+    await page.mouse.move(box.x + x * scale, box.y + (panel.top + 50) * scale);
+    const shown = await plot.locator(".value p").allTextContents();
+    assert.ok(shown[0].includes(word), shown.join("; "));
+    const at = (label) => Number(shown.find((line) => line.startsWith(`${label}: `)).slice(label.length + 2));
+    assert.ok(Math.abs(at("quell") - ours.points[place][1]) < 1e-3, shown.join("; "));
+    assert.equal(at("published"), published.points[place][1]);
   }
   assert.deepEqual(wrong, []);
   await page.close();

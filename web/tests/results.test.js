@@ -208,3 +208,55 @@ test("a picture has the colours of its series", async () => {
   }
   await page.close();
 });
+
+// Two programs draw each picture: Chromium the SVG, quell the PNG. What they show is alike, letters aside.
+test("the SVG looks as the PNG does", async () => {
+  const page = await browser.newPage();
+  const address = (type, name) => `data:image/${type};base64,${readFileSync(join(folder, name)).toString("base64")}`;
+  for (const kind of KINDS) {
+    execFileSync(QUELL, ["plot", "r", "--kind", kind, "--scale", "1", "-o", `${kind}.png`], { cwd: folder });
+    const sources = [address("svg+xml", `${kind}.svg`), address("png", `${kind}.png`)];
+    const { sizes, apart, most, colored } = await page.evaluate(async (sources) => {
+      // Blocks of 8 by 8 pixels, by their mean.
+      const pictures = [];
+      const sizes = [];
+      for (const source of sources) {
+        const image = new Image();
+        image.src = source;
+        await image.decode();
+        sizes.push([image.width, image.height]);
+        const [width, height] = sizes[0];
+        const canvas = document.createElement("canvas");
+        [canvas.width, canvas.height] = [width, height];
+        const context = canvas.getContext("2d");
+        context.fillStyle = "white";
+        context.fillRect(0, 0, width, height);
+        context.drawImage(image, 0, 0);
+        const pixels = context.getImageData(0, 0, width, height).data;
+        const [columns, rows] = [Math.floor(width / 8), Math.floor(height / 8)];
+        const blocks = new Float64Array(columns * rows * 3);
+        for (let y = 0; y < rows * 8; y += 1) {
+          for (let x = 0; x < columns * 8; x += 1) {
+            for (let color = 0; color < 3; color += 1) {
+              blocks[((y >> 3) * columns + (x >> 3)) * 3 + color] += pixels[(y * width + x) * 4 + color] / 64;
+            }
+          }
+        }
+        pictures.push(blocks);
+      }
+      // Letters and axes are grey, and fonts differ; series have colours.
+      const [one, other] = pictures.map((blocks) => {
+        const spreads = [];
+        for (let at = 0; at < blocks.length; at += 3) spreads.push(Math.max(...blocks.slice(at, at + 3)) - Math.min(...blocks.slice(at, at + 3)));
+        return spreads;
+      });
+      const distances = one.map((value, place) => Math.abs(value - other[place]));
+      const sum = (values) => values.reduce((all, value) => all + value, 0);
+      return { sizes, apart: sum(distances) / sum(one), most: distances.reduce((a, b) => Math.max(a, b)), colored: sum(one) };
+    }, sources);
+    assert.deepEqual(sizes[0], sizes[1], kind);
+    assert.ok(colored > 1000, `${kind} is empty`);
+    assert.ok(apart < 0.08 && most < 30, `${kind}: ${apart} of what is coloured differs, ${most} of 255 at most`);
+  }
+  await page.close();
+});

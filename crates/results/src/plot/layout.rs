@@ -3,6 +3,7 @@
 use super::axis::{Span, number};
 use super::drawing::{Anchor, DASHES, Drawing, Frame, Ink, Item, Shape};
 use super::figure::{Axis, Figure, Mark, Panel, Series};
+use super::marks;
 use super::text::{fitting, width};
 
 const TITLE: f64 = 15.0;
@@ -98,22 +99,8 @@ fn legend(entries: &[&Series], total: f64, top: f64, items: &mut Vec<Item>) -> f
         if left + wide > MARGIN + room && left > MARGIN {
             (left, base) = (MARGIN, base + ROW);
         }
-        let ink = Ink::Series(series.color);
         let middle = base - SMALL * 0.35;
-        items.push(match series.mark {
-            Mark::Line | Mark::Step => Item::Line {
-                from: (left, middle),
-                to: (left + SAMPLE, middle),
-                ink,
-                width: 2.0,
-                dashes: DASHES[series.dashes % DASHES.len()],
-            },
-            Mark::Dots | Mark::Bars => Item::Box {
-                corner: (left + SAMPLE / 2.0 - 4.0, middle - 4.0),
-                size: (8.0, 8.0),
-                ink,
-            },
-        });
+        items.extend(marks::sample(series, (left, left + SAMPLE), middle));
         items.push(text(
             (left + SAMPLE + GAP, base),
             label,
@@ -309,15 +296,12 @@ impl<'a> Placed<'a> {
         let shape = match series.mark {
             Mark::Line => self.lines(series, false),
             Mark::Step => self.lines(series, true),
-            Mark::Dots => Shape::Dots {
-                at: series
-                    .points
-                    .iter()
-                    .filter_map(|&point| self.at(series, point))
-                    .collect(),
-                radius: if series.is_one_of_many { 1.2 } else { 2.0 },
-            },
-            Mark::Bars => Shape::Bars(self.bars(series)),
+            Mark::Dots => {
+                let points = series.points.iter();
+                let at = points.filter_map(|&point| self.at(series, point));
+                marks::dots(series, at.collect())
+            }
+            Mark::Bars => marks::bars(series, self.bars(series)),
         };
         Item::Series {
             label: series.label.clone(),

@@ -10,6 +10,7 @@ mod error;
 mod figure;
 mod kinds;
 mod layout;
+mod marks;
 mod pdf;
 mod png;
 mod source;

@@ -222,10 +222,7 @@ fn shape_text(shape: &Shape) -> String {
                     short(bar.height),
                 )
             });
-            format!(
-                "<g class=\"fill\" fill-opacity=\"0.75\">{}</g>",
-                bars.collect::<String>()
-            )
+            format!("<g class=\"fill\">{}</g>", bars.collect::<String>())
         }
     }
 }
