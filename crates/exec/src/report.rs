@@ -22,12 +22,12 @@ const TOLERABLE_LATENESS: Time = Time::from_millis(1);
 /// Of fewer packets a percentile of lateness says nothing.
 const FEW_PACKETS: u64 = 100;
 
-pub(crate) fn summarise(plan: &Plan, linked: &Linked) -> (Summary, Histograms) {
+pub(crate) fn summarise(plan: &Plan, world: World, linked: &Linked) -> (Summary, Histograms) {
     let scenario = plan.scenario();
     let links = figures::shown(scenario, &linked.results);
     let info = RunInfo {
         scenario: scenario.name.clone(),
-        world: World::Live.name().to_owned(),
+        world: world.name().to_owned(),
         seed: scenario.run.seeds.first().copied().unwrap_or_default(),
         duration: linked.ended,
         warmup: Time::ZERO,

@@ -23,19 +23,21 @@ pub(crate) struct Results {
     series: Series,
     started: Started,
     packets: bool,
+    world: World,
 }
 
 impl Results {
     /// In the folder `path`, which must not exist yet.
-    pub(crate) fn create(path: &Path, plan: &Plan, packets: bool) -> Result<Self> {
+    pub(crate) fn create(path: &Path, plan: &Plan, packets: bool, world: World) -> Result<Self> {
         let folder = Folder::exactly(path)?;
         let links = plan.scenario().links().iter().map(|link| link.name());
         let series = Series::create(&folder.path(), links, [], false)?;
         Ok(Self {
             folder,
             series,
-            started: Started::now(World::Live),
+            started: Started::now(world),
             packets,
+            world,
         })
     }
 
@@ -68,7 +70,7 @@ impl Results {
         let seed = summary.seed;
         write_json(
             &file("run.json"),
-            &Facts::new(World::Live, seed, self.started),
+            &Facts::new(self.world, seed, self.started),
         )?;
         Ok(self.folder.finish()?)
     }

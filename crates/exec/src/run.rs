@@ -127,6 +127,8 @@ pub struct Config {
     pub out: Option<PathBuf>,
     /// Whether to write every packet.
     pub packets: bool,
+    /// Live, or virtual inside a guest.
+    pub world: World,
 }
 
 /// What a run was.
@@ -206,7 +208,12 @@ pub fn run(config: Config) -> Result<std::result::Result<Outcome, (u8, String)>>
         },
     )?;
     let mut results = match &config.out {
-        Some(out) => Some(Results::create(out, &config.plan, config.packets)?),
+        Some(out) => Some(Results::create(
+            out,
+            &config.plan,
+            config.packets,
+            config.world,
+        )?),
         None => None,
     };
     let packets = match &results {
@@ -214,7 +221,7 @@ pub fn run(config: Config) -> Result<std::result::Result<Outcome, (u8, String)>>
         None => None,
     };
     let packets = packets
-        .map(|file| LivePackets::of_live::<Descriptor>(config.plan.scenario(), World::Live, file));
+        .map(|file| LivePackets::of_live::<Descriptor>(config.plan.scenario(), config.world, file));
     let packets = packets.transpose()?;
     let epoch = monotonic();
     let link = LinkThread::start(
@@ -298,7 +305,7 @@ pub fn run(config: Config) -> Result<std::result::Result<Outcome, (u8, String)>>
         Some(packets) => packets.finish(linked.ended)?,
         None => 0,
     };
-    let (mut summary, histograms) = summarise(&config.plan, &linked);
+    let (mut summary, histograms) = summarise(&config.plan, config.world, &linked);
     summary.warnings = warnings(&config.plan, &linked.report, &counts, missing);
     let exec = report(&Ran {
         config: &config,

@@ -13,8 +13,12 @@ const HOSTFS: rustix::fs::FsWord = 0x00c0_ffee;
 ///
 /// That needs nothing to be mounted, so a machine or a container in which this is the first process by chance stays as it is.
 pub fn is_guest() -> bool {
-    let is_first = rustix::process::getpid().is_init();
-    is_first && rustix::fs::statfs("/").is_ok_and(|root| root.f_type == HOSTFS)
+    rustix::process::getpid().is_init() && is_in_guest()
+}
+
+/// Whether this process runs in a user-mode kernel whose root is the host's files.
+pub fn is_in_guest() -> bool {
+    rustix::fs::statfs("/").is_ok_and(|root| root.f_type == HOSTFS)
 }
 
 /// Mounts `/proc` and `/sys`, and makes the host's files read-only but for these folders.

@@ -15,10 +15,14 @@ use quell_exec::run::OWN_FAILURE;
 use quell_exec::{
     Config, Ecn, Ended, Error, Found, LinkOptions, Loopback, Names, Net, Plan, results,
 };
+use quell_lab::World;
 use quell_units::notation;
 
-use crate::exec_arguments::{Behind, DnsArgument, EcnArgument, Exec, NetArgument, Shell};
+use crate::exec_arguments::{
+    Behind, DnsArgument, EcnArgument, Exec, ExecWorld, NetArgument, Shell,
+};
 use crate::exec_text::report;
+use crate::exec_virtual::{self, Inside};
 use crate::page;
 
 /// Runs the program; the exit code of this process.
@@ -36,6 +40,10 @@ pub(crate) fn shell(arguments: &Shell) -> u8 {
 
 /// The user's shell, with a prompt that shows the link where the shell takes one from its environment.
 fn shell_behind(arguments: &Behind) -> u8 {
+    if arguments.world == ExecWorld::Virtual {
+        page::complain("a guest has no terminal: give a program with its arguments");
+        return OWN_FAILURE;
+    }
     let shell = env::var_os("SHELL").filter(|shell| !shell.is_empty());
     let shell = shell.unwrap_or_else(|| "/bin/sh".into());
     let name = Path::new(&shell).file_name().unwrap_or_default().to_owned();
@@ -137,7 +145,12 @@ fn behind(
         Some(command) => Some(Found::new(&words(command).map_err(own)?)?),
         None => None,
     };
+    let inside = Inside::find(arguments);
+    if arguments.world == ExecWorld::Virtual && inside.is_none() {
+        return exec_virtual::run(arguments);
+    }
     let net = match arguments.net {
+        _ if inside.is_some() => Net::None,
         NetArgument::Relay => Net::Relay,
         NetArgument::None => Net::None,
         NetArgument::Nat | NetArgument::Pasta => {
@@ -165,7 +178,8 @@ fn behind(
             Some([]) => Loopback::Open,
             Some(ports) => Loopback::Ports(ports.to_vec()),
         },
-        ipv4_only: arguments.ipv4_only,
+        // The guest's kernels have no IPv6.
+        ipv4_only: arguments.ipv4_only || inside.is_some(),
         mtu: arguments.mtu,
         control: arguments.cc.clone(),
         far_control: arguments.far_cc.clone(),
@@ -175,11 +189,22 @@ fn behind(
             EcnArgument::Accecn => Ecn::Accurate,
         }),
         wait: Duration::from_nanos(wait.as_nanos()),
-        out: arguments.out.clone(),
+        out: match &inside {
+            Some(inside) => arguments.out.as_ref().map(|_| inside.result()),
+            None => arguments.out.clone(),
+        },
+        world: match inside {
+            Some(_) => World::Virtual,
+            None => World::Live,
+        },
         packets: arguments.packets,
         plan,
     };
-    let outcome = quell_exec::run(config).map_err(own)??;
+    let mut outcome = quell_exec::run(config).map_err(own)??;
+    if inside.is_some() {
+        // The host says where it puts them.
+        outcome.folder = None;
+    }
     let named = outcome.exec["program"][0].as_str().unwrap_or_default();
     if let Ended::Signal(signal) = outcome.ended {
         let name = signal_hook::low_level::signal_name(signal);
@@ -192,7 +217,9 @@ fn behind(
     for warning in &outcome.summary.warnings {
         page::say(&format!("warning: {warning}"));
     }
-    if let Some(path) = &arguments.json {
+    let json = arguments.json.clone();
+    let json = json.map(|path| inside.as_ref().map_or(path, Inside::report));
+    if let Some(path) = &json {
         results::write_report(path, &outcome.summary, &outcome.exec).map_err(own)?;
     }
     Ok(outcome.ended.code())

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
+use crate::shared_arguments::{Patience, VIRTUAL};
+
 /// Headings of the options.
 const LINK: &str = "Link";
 const HOSTS: &str = "Hosts";
@@ -93,6 +95,14 @@ pub(crate) struct Behind {
     /// How long what the program has started may outlive it; then it is ended
     #[arg(long, value_name = "TIME", default_value = "0s", help_heading = HOSTS)]
     pub(crate) wait: String,
+    /// Where it runs: with this host's kernel in real time, or in a guest, where only --far can answer
+    #[arg(long, value_enum, default_value_t = ExecWorld::Live, help_heading = HOSTS)]
+    pub(crate) world: ExecWorld,
+    /// Kernel of the virtual world, by its name in `quell kernel list` [default: the newest]
+    #[arg(long, value_name = "NAME", help_heading = VIRTUAL)]
+    pub(crate) kernel: Option<String>,
+    #[command(flatten)]
+    pub(crate) patience: Patience,
     /// Write the results into this folder, which must not exist yet
     #[arg(long, value_name = "DIR", help_heading = RESULTS)]
     pub(crate) out: Option<PathBuf>,
@@ -105,6 +115,15 @@ pub(crate) struct Behind {
     /// No report on standard error; warnings and errors remain
     #[arg(long, short, help_heading = RESULTS)]
     pub(crate) quiet: bool,
+}
+
+/// Where a program runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ExecWorld {
+    /// This host's kernel in real time
+    Live,
+    /// A user-mode kernel in virtual time: the program reads this host's files, writes only to $TMPDIR, and repeats to the byte
+    Virtual,
 }
 
 /// What is behind the link.

@@ -21,6 +21,7 @@ mod examples;
 mod exec;
 mod exec_arguments;
 mod exec_text;
+mod exec_virtual;
 mod extensions;
 mod first_process;
 mod grid;

@@ -26,6 +26,7 @@ use quell_units::Time;
 use rustix::fs::{Mode, OFlags, open};
 use serde::{Deserialize, Serialize};
 
+use super::program::GuestProgram;
 use crate::RunError;
 use crate::options::LiveOptions;
 
@@ -46,8 +47,10 @@ const LONGEST: u64 = 1 << 20;
 /// The task of the guest.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Task {
-    /// Resolved, as TOML. Without one the guest just starts and ends.
+    /// Resolved, as TOML. Without one, and without a program, the guest just starts and ends.
     pub(super) scenario: Option<String>,
+    /// What runs in place of a scenario.
+    pub(super) program: Option<GuestProgram>,
     pub(super) seed: u64,
     /// The first bytes of the guest's random pool.
     pub(super) entropy: Vec<u8>,
@@ -60,14 +63,21 @@ pub(super) struct Task {
     pub(super) memory: u64,
 }
 
+/// What a guest says that has done its task.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Done {
+    pub(super) kernel: RunningKernel,
+    /// Of the groups of its scenario.
+    pub(super) controls: Vec<GroupControl>,
+    /// The exit code of its program.
+    pub(super) code: Option<u8>,
+}
+
 /// How the run ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum End {
     /// The result's folder is filled.
-    Done {
-        kernel: RunningKernel,
-        controls: Vec<GroupControl>,
-    },
+    Done(Done),
     /// It could not begin.
     Refused { what: String, fix: Option<String> },
     /// It failed.

@@ -19,9 +19,10 @@ use quell_results::facts::RunningKernel;
 use quell_units::Time;
 use rustix::mount::{MountFlags, mount};
 
-use super::control::{Control, End, Task};
+use super::control::{Control, Done, End, Task};
 use super::memory::guest_memory;
 use super::modules::set_options;
+use super::program;
 use crate::fill::measure;
 use crate::job::Order;
 use crate::live::live;
@@ -59,10 +60,11 @@ pub(super) fn main(mut words: impl Iterator<Item = OsString>) -> ExitCode {
     };
     let control = Control::at(folder);
     let end = match run(&control) {
-        Ok(controls) => End::Done {
+        Ok((controls, code)) => End::Done(Done {
             kernel: RunningKernel::here(),
             controls,
-        },
+            code,
+        }),
         Err(RunError::Refused(Reason { what, fix })) => End::Refused { what, fix },
         Err(error) => End::Failed {
             why: error.to_string(),
@@ -76,7 +78,8 @@ pub(super) fn main(mut words: impl Iterator<Item = OsString>) -> ExitCode {
     ExitCode::FAILURE
 }
 
-fn run(control: &Control) -> Result<Vec<GroupControl>, RunError> {
+/// What the controls of the scenario were, or how the program ended.
+fn run(control: &Control) -> Result<(Vec<GroupControl>, Option<u8>), RunError> {
     let inside = |doing: &'static str| {
         move |error: io::Error| RunError::Failed(format!("in the guest: cannot {doing}: {error}"))
     };
@@ -94,8 +97,12 @@ fn run(control: &Control) -> Result<Vec<GroupControl>, RunError> {
         );
     }
     give_memory_to_tcp(task.memory).map_err(inside("give TCP its memory"))?;
+    if let Some(inner) = &task.program {
+        let code = program::carry_out(inner, &task.results, control);
+        return Ok((Vec::new(), Some(code.map_err(inside("run the program"))?)));
+    }
     let Some(text) = &task.scenario else {
-        return Ok(Vec::new());
+        return Ok((Vec::new(), None));
     };
     let scenario = scenario(text, task.memory)?;
     set_options(&scenario)?;
@@ -132,7 +139,7 @@ fn run(control: &Control) -> Result<Vec<GroupControl>, RunError> {
         progress: &mut progress,
     };
     let measured = measure(order, &mut |job| live(job, World::Virtual, &options.live));
-    measured.map(|(_, _, controls)| controls)
+    measured.map(|(_, _, controls)| (controls, None))
 }
 
 /// The scenario of a task, after the checks of the host: [`Scenario::load`] for the virtual world, and the memory that it needs.

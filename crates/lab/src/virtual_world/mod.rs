@@ -10,6 +10,7 @@ mod guest;
 mod lacks;
 mod memory;
 mod modules;
+mod program;
 mod user;
 
 use std::os::unix::fs::PermissionsExt as _;
@@ -35,11 +36,12 @@ use crate::job::Order;
 use crate::live;
 use crate::options::{GuestOptions, LiveOptions};
 use crate::{RunError, World};
-use control::{Control, End, Task};
+use control::{Control, Done, End, Task};
 pub use guest::scenario as guest_scenario;
 pub(crate) use lacks::lacks;
 pub use memory::guest_memory;
-use quell_results::facts::{Facts, GuestFacts, RunningKernel, Started};
+pub use program::{FOLDER as GUEST_FOLDER, GuestProgram, GuestProgramEnd, run_program};
+use quell_results::facts::{Facts, GuestFacts, Started};
 use quell_results::write_json;
 
 /// The kernel's messages, in the folder of the result.
@@ -126,6 +128,7 @@ impl Guest {
         let results = std::path::absolute(order.folder).map_err(RunError::writing(order.folder))?;
         let task = Task {
             scenario: Some(resolved.to_toml()),
+            program: None,
             seed: order.seed,
             entropy: entropy(order.seed),
             results: results.clone(),
@@ -134,7 +137,7 @@ impl Guest {
             live: order.options.live.clone(),
             memory: memory.get(),
         };
-        let (inside, controls, usage) = self.carry_out(task, order.progress, order.options.stop)?;
+        let (done, usage) = self.carry_out(task, order.progress, order.options.stop)?;
         let mut facts = Facts::new(World::Virtual, order.seed, started);
         let guest = GuestFacts {
             name: self.kernel.name.clone(),
@@ -144,8 +147,8 @@ impl Guest {
             host_kernel: facts.kernel.clone(),
             host_kernel_hz: facts.kernel_hz,
         };
-        facts.add_guest(guest, inside, usage);
-        facts.controls = controls;
+        facts.add_guest(guest, done.kernel, usage);
+        facts.controls = done.controls;
         self.forget_variants(&mut facts.controls);
         write_json(&order.folder.join("run.json"), &facts)?;
         read_summary(&order.folder.join("summary.json"))
@@ -161,14 +164,13 @@ impl Guest {
         }
     }
 
-    /// Starts a guest, and waits until it has done its task. Returns its kernel, what the controls were, and its usage of the
-    /// host.
+    /// Starts a guest, and waits until it has done its task. Returns what it says, and its usage of the host.
     fn carry_out(
         &self,
         mut task: Task,
         progress: &mut dyn FnMut(Time),
         stop: &AtomicBool,
-    ) -> Result<(RunningKernel, Vec<GroupControl>, Usage), RunError> {
+    ) -> Result<(Done, Usage), RunError> {
         let control = Control::create()?;
         let results = task.results.clone();
         let user = user::choose(self.owner, &results);
@@ -213,7 +215,7 @@ impl Guest {
         }
         watched.map_err(|error| with_commands(error, &results))?;
         match control.end() {
-            Some(End::Done { kernel, controls }) => Ok((kernel, controls, machine.usage())),
+            Some(End::Done(done)) => Ok((done, machine.usage())),
             Some(End::Refused { what, fix }) => Err(RunError::Refused(Reason { what, fix })),
             // Where the guest has the result mounted elsewhere, that place is gone by now.
             Some(End::Failed { why }) => {
@@ -232,6 +234,7 @@ impl Guest {
             .map_err(RunError::writing(&std::env::temp_dir()))?;
         let task = Task {
             scenario: None,
+            program: None,
             seed: 0,
             entropy: entropy(0),
             results: results.path().to_owned(),
@@ -241,7 +244,7 @@ impl Guest {
             memory: LEAST_MEMORY,
         };
         let done = self.carry_out(task, &mut |_| {}, &AtomicBool::new(false));
-        done.map(|(inside, ..)| inside.release)
+        done.map(|(done, _)| done.kernel.release)
     }
 
     /// Waits until the guest has ended. A guest whose time stands still is killed.

@@ -25,6 +25,7 @@ mod parity;
 #[path = "../common/pcapng.rs"]
 mod pcapng;
 mod privileges;
+mod programs;
 #[path = "../common/recomputed.rs"]
 mod recomputed;
 mod runs;

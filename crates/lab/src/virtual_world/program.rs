@@ -1,0 +1,210 @@
+//! A program in a guest, as its only task: both halves.
+//!
+//! The guest sees the host's files, so this is a program of the host. It is root in the guest and has the guest's network, which
+//! is empty; time stands still while it computes. What it prints goes to two files of the folder, which the host shows as they grow.
+//! What it writes goes to the guest's memory, so that it needs no right over files of the host, and is copied to the folder at the end.
+
+use std::fs::{self, File};
+use std::io::{self, Read as _, Write};
+use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::AtomicBool;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use quell_units::Time;
+use rustix::mount::{MountFlags, mount};
+use rustix::process::{Pid, Signal, kill_process_group};
+use serde::{Deserialize, Serialize};
+
+use super::control::{Control, Task};
+use super::{Guest, entropy};
+use crate::RunError;
+use crate::options::{GuestOptions, LiveOptions};
+
+/// Memory of the guest, in bytes. The host gives what is used.
+const MEMORY: u64 = 1 << 30;
+/// What a program prints.
+const OUTPUTS: [&str; 2] = ["stdout", "stderr"];
+/// Files in the guest's memory, where every system has a place for them; also for temporary files.
+const MEMORY_FILES: &str = "/dev/shm";
+/// What of them is kept.
+const KEPT: &str = "/dev/shm/quell-results";
+/// Between two looks at the program, in the guest's time.
+const LOOK: Duration = Duration::from_millis(5);
+/// From asking the program to end until it is killed, in the guest's time.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// The variable that tells a program in which folder is kept what it writes.
+pub const FOLDER: &str = "QUELL_GUEST_FOLDER";
+
+/// A program of this host, for a guest.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GuestProgram {
+    /// Its file.
+    pub file: PathBuf,
+    /// Its arguments.
+    pub arguments: Vec<String>,
+    /// Its working folder.
+    pub directory: PathBuf,
+    /// All of its environment.
+    pub variables: Vec<(String, String)>,
+}
+
+/// How a program in a guest ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GuestProgramEnd {
+    /// Its exit code; 128 and the signal that ended it.
+    pub code: u8,
+    /// The kernel's release.
+    pub kernel: String,
+}
+
+/// Runs a program in a guest of its own, and copies what it prints to `outputs` while it runs. What it has kept is in `folder` when it
+/// has ended. Runs that are alike give the same bytes.
+///
+/// # Errors
+///
+/// There is no kernel for it; the guest does not start, or its clock stops for as long as the options allow.
+pub fn run_program(
+    options: &GuestOptions,
+    program: &GuestProgram,
+    folder: &Path,
+    outputs: [&mut dyn Write; 2],
+    stop: &AtomicBool,
+) -> Result<GuestProgramEnd, RunError> {
+    let guest = Guest::new(options)?;
+    let folder = std::path::absolute(folder).map_err(RunError::writing(folder))?;
+    let mut copies: Vec<Copy<'_>> = OUTPUTS
+        .into_iter()
+        .zip(outputs)
+        .map(|(name, output)| Copy {
+            path: folder.join(name),
+            file: None,
+            output,
+        })
+        .collect();
+    let mut copy = || copies.iter_mut().for_each(Copy::go_on);
+    let task = Task {
+        scenario: None,
+        program: Some(program.clone()),
+        seed: 1,
+        entropy: entropy(1),
+        results: folder,
+        packets: false,
+        warnings: Vec::new(),
+        live: LiveOptions::default(),
+        memory: MEMORY,
+    };
+    let done = guest.carry_out(task, &mut |_| copy(), stop);
+    copy();
+    let (done, _) = done?;
+    Ok(GuestProgramEnd {
+        code: done.code.unwrap_or_default(),
+        kernel: done.kernel.release,
+    })
+}
+
+/// A file that grows, and where it is copied to.
+struct Copy<'a> {
+    path: PathBuf,
+    file: Option<File>,
+    output: &'a mut dyn Write,
+}
+
+impl Copy<'_> {
+    /// Copies what has come.
+    fn go_on(&mut self) {
+        if self.file.is_none() {
+            self.file = File::open(&self.path).ok();
+        }
+        let mut bytes = Vec::new();
+        let Some(Ok(1..)) = self.file.as_mut().map(|file| file.read_to_end(&mut bytes)) else {
+            return;
+        };
+        // A reader that has gone is no error.
+        let _ = self.output.write_all(&bytes);
+        let _ = self.output.flush();
+    }
+}
+
+/// The guest's half: starts the program and waits for its end.
+pub(super) fn carry_out(
+    program: &GuestProgram,
+    folder: &Path,
+    control: &Control,
+) -> io::Result<u8> {
+    mount("tmpfs", MEMORY_FILES, "tmpfs", MountFlags::empty(), None)?;
+    // Its own files for a program without rights, which root without rights owns.
+    fs::set_permissions(MEMORY_FILES, fs::Permissions::from_mode(0o1777))?;
+    fs::create_dir(KEPT)?;
+    let [stdout, stderr] = OUTPUTS.map(|name| File::create_new(folder.join(name)));
+    let mut command = Command::new(&program.file);
+    command
+        .args(&program.arguments)
+        .current_dir(&program.directory)
+        .env_clear()
+        .envs(program.variables.iter().cloned())
+        .env("TMPDIR", MEMORY_FILES)
+        .env(FOLDER, KEPT)
+        .stdin(Stdio::null())
+        .stdout(stdout?)
+        .stderr(stderr?)
+        .process_group(0);
+    let child = command.spawn()?;
+    let status = wait(child, control)?;
+    copy_all(Path::new(KEPT), folder)?;
+    let code = status.code();
+    let code = code.or_else(|| status.signal().map(|signal| 128 + signal));
+    Ok(u8::try_from(code.unwrap_or(255)).unwrap_or(255))
+}
+
+/// Copies the plain files and the folders of `from` into `to`.
+fn copy_all(from: &Path, to: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let (kind, copy) = (entry.file_type()?, to.join(entry.file_name()));
+        if kind.is_dir() {
+            fs::create_dir(&copy)?;
+            copy_all(&entry.path(), &copy)?;
+        } else if kind.is_file() {
+            fs::copy(entry.path(), copy)?;
+        }
+    }
+    Ok(())
+}
+
+/// Waits for its end, and asks for it when the host does.
+fn wait(mut child: Child, control: &Control) -> io::Result<ExitStatus> {
+    let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+    let send = |signal| {
+        // Whoever is gone needs no signal.
+        let _ = group.map(|group| kill_process_group(group, signal));
+    };
+    let began = Instant::now();
+    let (mut told, mut asked) = (Duration::ZERO, None::<Instant>);
+    loop {
+        if let Some(status) = child.try_wait()? {
+            // What it left behind.
+            send(Signal::KILL);
+            return Ok(status);
+        }
+        thread::sleep(LOOK);
+        let now = began.elapsed();
+        if now >= told + Duration::from_millis(100) {
+            told = now;
+            control.tell(Time::from_nanos(now.as_nanos() as u64));
+            if asked.is_none() && control.is_asked_to_stop() {
+                asked = Some(Instant::now());
+                // As Ctrl-C does, and as `kill` does: a program in its own group hears of no terminal.
+                send(Signal::INT);
+                send(Signal::TERM);
+            }
+        }
+        if asked.is_some_and(|asked| asked.elapsed() >= PATIENCE) {
+            send(Signal::KILL);
+        }
+    }
+}

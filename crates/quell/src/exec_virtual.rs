@@ -1,0 +1,178 @@
+//! `quell exec --world virtual`: the same command in a guest, where time is virtual, so that runs that are alike give the same bytes.
+//!
+//! The guest sees this host's files and runs this very program with the same arguments; the network inside is empty but for the link and
+//! what `--far` starts. [`Inside`] is what that program knows.
+
+use std::env;
+use std::ffi::OsString;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use quell_exec::run::OWN_FAILURE;
+use quell_hosts::first_process::is_in_guest;
+use quell_lab::results::folder::Folder;
+use quell_lab::virtual_world::{GUEST_FOLDER, GuestProgram, run_program};
+
+use crate::exec_arguments::{Behind, ExecWorld, NetArgument};
+use crate::interrupt::Interrupt;
+use crate::page;
+
+/// The result and the report in the guest's folder.
+const RESULT: &str = "result";
+const REPORT: &str = "report.json";
+
+/// The guest around this process.
+#[derive(Debug)]
+pub(crate) struct Inside {
+    folder: PathBuf,
+}
+
+impl Inside {
+    /// The guest around this process, if it was started for these arguments.
+    pub(crate) fn find(arguments: &Behind) -> Option<Self> {
+        let folder = env::var_os(GUEST_FOLDER)?;
+        (arguments.world == ExecWorld::Virtual && is_in_guest()).then(|| Self {
+            folder: folder.into(),
+        })
+    }
+
+    /// Where the result goes that the host was asked for.
+    pub(crate) fn result(&self) -> PathBuf {
+        self.folder.join(RESULT)
+    }
+
+    /// Where the report goes.
+    pub(crate) fn report(&self) -> PathBuf {
+        self.folder.join(REPORT)
+    }
+}
+
+/// What makes no sense in a guest.
+fn refuse(arguments: &Behind) -> Result<(), String> {
+    let far = "in the virtual world there is no network but the far edge";
+    let refused = [
+        (
+            arguments.host_loopback.is_some(),
+            format!("--host-loopback: {far}"),
+        ),
+        (
+            matches!(arguments.net, NetArgument::Nat | NetArgument::Pasta),
+            format!("--net: {far}"),
+        ),
+        (
+            arguments.scenario.as_deref() == Some(Path::new("-")),
+            "--scenario -: a guest has no standard input: give a file".to_owned(),
+        ),
+    ];
+    match refused.into_iter().find(|(is_so, _)| *is_so) {
+        Some((_, why)) => Err(why),
+        None => Ok(()),
+    }
+}
+
+/// Runs this command in a guest; the exit code of the program.
+pub(crate) fn run(arguments: &Behind) -> Result<u8, (u8, String)> {
+    let own = |message: String| (OWN_FAILURE, message);
+    refuse(arguments).map_err(own)?;
+    let options = arguments.patience.options(arguments.kernel.clone());
+    let options = options.map_err(own)?;
+    let folder = Place::new(arguments.out.as_deref()).map_err(own)?;
+    let interrupt = Interrupt::listen().map_err(|failure| own(failure.message))?;
+    let (mut stdout, mut stderr) = (io::stdout(), io::stderr());
+    let ended = run_program(
+        &options,
+        &program().map_err(own)?,
+        &folder.path(),
+        [&mut stdout, &mut stderr],
+        interrupt.stop(),
+    )
+    .map_err(|error| own(error.to_string()))?;
+    let report = folder.path().join(REPORT);
+    if let Some(path) = arguments.json.as_ref().filter(|_| report.is_file()) {
+        let copied = fs::copy(&report, path);
+        copied.map_err(|error| own(format!("cannot write {}: {error}", path.display())))?;
+    }
+    let kept = folder.finish().map_err(own)?;
+    if let Some(kept) = kept.filter(|_| !arguments.quiet) {
+        page::say(&format!("results in {}", kept.display()));
+    }
+    Ok(ended.code)
+}
+
+/// This program with the arguments and the environment that it has.
+fn program() -> Result<GuestProgram, String> {
+    let text = |word: OsString| {
+        word.into_string()
+            .map_err(|word| format!("{}: a guest takes UTF-8 only", word.display()))
+    };
+    let place = |what: &str, path: io::Result<PathBuf>| {
+        path.map_err(|error| format!("cannot find {what}: {error}"))
+    };
+    let arguments = env::args_os().skip(1).map(text);
+    let variables = env::vars_os().filter_map(|(name, value)| {
+        let both = (name.into_string().ok()?, value.into_string().ok()?);
+        (both.0 != "QUELL_DEPTH").then_some(both)
+    });
+    Ok(GuestProgram {
+        file: place("this program", env::current_exe())?,
+        arguments: arguments.collect::<Result<_, _>>()?,
+        directory: place("the working folder", env::current_dir())?,
+        variables: variables.collect(),
+    })
+}
+
+/// The folder in which the guest writes.
+enum Place {
+    /// The result, unfinished.
+    Kept(Folder),
+    /// Gone at the end.
+    Passing(tempfile::TempDir),
+}
+
+impl Place {
+    fn new(out: Option<&Path>) -> Result<Self, String> {
+        match out {
+            Some(out) => Folder::exactly(out)
+                .map(Self::Kept)
+                .map_err(|error| error.to_string()),
+            None => tempfile::tempdir()
+                .map(Self::Passing)
+                .map_err(|error| format!("cannot make a folder for temporary files: {error}")),
+        }
+    }
+
+    fn path(&self) -> PathBuf {
+        match self {
+            Self::Kept(folder) => folder.path(),
+            Self::Passing(folder) => folder.path().to_owned(),
+        }
+    }
+
+    /// Puts the result where it was asked for, beside what the program printed and the kernel's messages. Nothing, if no result was asked
+    /// for, or there is none.
+    fn finish(self) -> Result<Option<PathBuf>, String> {
+        let path = self.path();
+        let result = path.join(RESULT);
+        let Self::Kept(folder) = self else {
+            return Ok(None);
+        };
+        if !result.is_dir() {
+            return Ok(None);
+        }
+        let move_up = || -> io::Result<()> {
+            for entry in fs::read_dir(&result)? {
+                let entry = entry?;
+                fs::rename(entry.path(), path.join(entry.file_name()))?;
+            }
+            fs::remove_dir(&result)?;
+            match fs::remove_file(path.join(REPORT)) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+                _ => Ok(()),
+            }
+        };
+        move_up().map_err(|error| format!("cannot complete {}: {error}", path.display()))?;
+        let kept = folder.finish().map_err(|error| error.to_string())?;
+        Ok(Some(kept))
+    }
+}
