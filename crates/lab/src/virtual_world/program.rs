@@ -1,7 +1,7 @@
 //! A program in a guest, as its only task: both halves.
 //!
 //! The guest sees the host's files, so this is a program of the host. It is root in the guest and has the guest's network, which
-//! is empty; time stands still while it computes. What it prints goes to two files of the folder, which the host shows as they grow.
+//! is empty; its clock stops while it computes. What it prints goes to two files of the folder, which the host shows as they grow.
 //! What it writes goes to the guest's memory, so that it needs no right over files of the host, and is copied to the folder at the end.
 
 use std::fs::{self, File};
