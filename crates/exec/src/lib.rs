@@ -9,6 +9,7 @@
 //! * [`network`], [`subnet`]: three namespaces and the wires between them;
 //! * [`relay`]: joins what the far edge accepts to ordinary sockets of the host; TCP by splice(2), UDP with its TOS byte;
 //! * [`program`], [`resolver`]: the program, without any right, with a name server behind the link;
+//! * [`steer`]: changes of the link while the program runs; [`control`]: the socket on which they are asked for; [`watch`]: whoever watches;
 //! * [`mod@run`]: all of it, from the first namespace to the report.
 //!
 //! Why a relay: the far edge of a download is the *sender* at the bottleneck. It has to be a real TCP, with the congestion control that
@@ -19,6 +20,7 @@
 #![forbid(unsafe_code)]
 #![cfg(target_os = "linux")]
 
+pub mod control;
 mod error;
 mod link;
 pub mod network;
@@ -29,12 +31,16 @@ mod report;
 pub mod resolver;
 pub mod results;
 pub mod run;
+pub mod steer;
 pub mod subnet;
 mod verdict;
+pub mod watch;
 
+pub use control::ControlSocket;
 pub use error::{Error, Result};
 pub use plan::{LinkOptions, Plan};
 pub use program::{Ended, Found};
 pub use relay::targets::Loopback;
 pub use run::{Config, Ecn, Names, Net, Outcome, run};
 pub use verdict::{Limits, Shares};
+pub use watch::{News, Watched, Watcher};

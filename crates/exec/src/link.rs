@@ -8,8 +8,8 @@ use std::thread::{self, JoinHandle};
 use quell_aqm::Observer;
 use quell_hosts::capabilities::{CapabilitySet, keep_only};
 use quell_hosts::namespace::Namespace;
-use quell_link::{Descriptor, GroupConfig, Link, LinkConfig, LinkReport, Port};
-use quell_measure::{Direction, Hop, LinkResults, QueueRow};
+use quell_link::{Descriptor, GroupConfig, Link, LinkChange, LinkConfig, LinkReport, Port};
+use quell_measure::{Direction, Hop, LinkResults, QueueRow, Recorder};
 use quell_results::packets::{self, LivePackets};
 use quell_scenario::figures;
 use quell_scenario::sim::Recording;
@@ -28,8 +28,38 @@ pub(crate) struct LinkThread {
     thread: Option<JoinHandle<Result<Linked>>>,
     stop: Arc<AtomicBool>,
     rows: Receiver<QueueRow>,
+    asks: Sender<Ask>,
     /// Packets of the program that are in the link.
     inside: Arc<AtomicBool>,
+}
+
+/// What the link is asked while it runs. It answers within a [`SLICE`]; an answer does not come where it has ended.
+#[derive(Debug)]
+pub(crate) enum Ask {
+    /// To make changes now, all at the time that is the answer.
+    Change(Vec<LinkChange>, Sender<Time>),
+    /// What it has measured so far.
+    Measure(Sender<Measured>),
+}
+
+/// What a link has measured so far.
+#[derive(Debug)]
+pub(crate) struct Measured {
+    recorders: [Recorder; 2],
+    report: LinkReport,
+    now: Time,
+}
+
+impl Measured {
+    /// As if it had ended then.
+    pub(crate) fn linked(self) -> Linked {
+        let results = self.recorders.map(|mut recorder| recorder.finish(self.now));
+        Linked {
+            results,
+            report: self.report,
+            ended: self.now,
+        }
+    }
 }
 
 /// What a link measured.
@@ -45,21 +75,23 @@ pub(crate) struct Linked {
 /// What the thread works with.
 struct Carrier {
     stop: Arc<AtomicBool>,
+    asks: Receiver<Ask>,
     inside: Arc<AtomicBool>,
     rows: Sender<QueueRow>,
     ready: Sender<()>,
 }
 
 impl LinkThread {
-    /// Starts the thread; returns when its ports are open.
+    /// Starts the thread; returns when its ports are open. `changes` says whether somebody may change it.
     pub(crate) fn start(
         plan: &Plan,
         namespace: &Namespace,
         mtu: u16,
         epoch: Time,
+        changes: bool,
         packets: Option<LivePackets>,
     ) -> Result<Self> {
-        let config = config(plan, mtu, epoch);
+        let config = config(plan, mtu, epoch, changes);
         let scenario = plan.scenario().clone();
         let timeline = figures::timeline(&scenario);
         let recorders = Direction::BOTH
@@ -68,8 +100,10 @@ impl LinkThread {
         let inside = Arc::new(AtomicBool::new(false));
         let (rows, rows_out) = mpsc::channel();
         let (ready, is_ready) = mpsc::channel();
+        let (asks, asked) = mpsc::channel();
         let carrier = Carrier {
             stop: stop.clone(),
+            asks: asked,
             inside: inside.clone(),
             rows,
             ready,
@@ -91,6 +125,7 @@ impl LinkThread {
             thread: Some(thread),
             stop,
             rows: rows_out,
+            asks,
             inside,
         };
         // The channel closes without a message when the link could not be opened.
@@ -103,6 +138,11 @@ impl LinkThread {
     /// Whether the thread has ended by itself, which only an error makes it do.
     pub(crate) fn has_failed(&self) -> bool {
         self.thread.as_ref().is_none_or(JoinHandle::is_finished)
+    }
+
+    /// Where it is asked.
+    pub(crate) fn asks(&self) -> Sender<Ask> {
+        self.asks.clone()
     }
 
     /// The rows that came since they were last asked for.
@@ -134,7 +174,7 @@ impl Drop for LinkThread {
     }
 }
 
-fn config(plan: &Plan, mtu: u16, epoch: Time) -> LinkConfig {
+fn config(plan: &Plan, mtu: u16, epoch: Time, changes: bool) -> LinkConfig {
     let mut config = LinkConfig::new(
         plan.direction(Direction::Forward, mtu),
         plan.direction(Direction::Reverse, mtu),
@@ -148,12 +188,16 @@ fn config(plan: &Plan, mtu: u16, epoch: Time) -> LinkConfig {
     }];
     config.others = Some(0);
     config.changes = plan.changes();
-    config.frames = frames(plan);
+    config.fastest = match changes {
+        true => plan.fastest(),
+        false => Rate::ZERO,
+    };
+    config.frames = frames(plan, config.fastest);
     config
 }
 
 /// Slots of the link's pool: what is in flight in the delays and a second of queue, in packets of 400 bytes.
-fn frames(plan: &Plan) -> u32 {
+fn frames(plan: &Plan, fastest: Rate) -> u32 {
     const LEAST: u64 = 1 << 15;
     const MOST: u64 = 1 << 19;
     let changed = plan.changes();
@@ -165,6 +209,7 @@ fn frames(plan: &Plan) -> u32 {
         .into_iter()
         .filter_map(|direction| plan.rate(direction));
     let highest = rates.chain(started).max().unwrap_or(Rate::from_mbps(1_000));
+    let highest = highest.max(fastest);
     let held: Bytes = highest.bytes_in(plan.rtt() + Time::from_secs(1));
     (2 * held.get() / 400 + LEAST).min(MOST) as u32
 }
@@ -193,6 +238,7 @@ impl Carrier {
             if !last {
                 link.run(link.now() + SLICE, &self.stop)?;
             }
+            self.answer(&mut link)?;
             let now = link.now();
             let report = link.report().doing("read the link's counters")?;
             self.inside
@@ -227,6 +273,31 @@ impl Carrier {
             report,
             ended,
         })
+    }
+
+    /// Does what was asked meanwhile. Nobody is waited for.
+    fn answer<O: Observer<Descriptor> + Recording>(&self, link: &mut Link<O>) -> Result<()> {
+        for ask in self.asks.try_iter() {
+            // Whoever asked may have gone.
+            match ask {
+                Ask::Change(changes, made) => drop(made.send(link.change(changes))),
+                Ask::Measure(measured) => {
+                    let report = link.report().doing("read the link's counters")?;
+                    // Nothing is decided on that is later.
+                    let decided = Direction::BOTH.map(|direction| link.decided(direction));
+                    let now = decided.into_iter().fold(link.now(), Time::max);
+                    let recorders = Direction::BOTH
+                        .map(|direction| link.observer_mut(direction).recorder().clone());
+                    let so_far = Measured {
+                        recorders,
+                        report,
+                        now,
+                    };
+                    drop(measured.send(so_far));
+                }
+            }
+        }
+        Ok(())
     }
 
     fn send<O: Recording>(&self, observer: &mut O) {

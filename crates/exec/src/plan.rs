@@ -15,8 +15,6 @@ use crate::{Error, Result};
 
 /// Figures cover at most this time of the program.
 const LONGEST: &str = "24h";
-/// Later than any other change, and before the end.
-const LAST: &str = "86399s";
 /// Of all queues: a day's packets decide, not the seed.
 const SEED: u64 = 1;
 
@@ -176,17 +174,46 @@ impl Plan {
             .collect()
     }
 
-    /// The changes of `KEY=VALUE`, checked as those of a scenario of this link are.
+    /// The same link, on which more changes at the time `at`, together; and what the link does then. They are checked beside everything
+    /// that has changed and will change.
     ///
     /// # Errors
     ///
     /// There is no such key, it cannot change, or its value is wrong.
-    pub fn changed(&self, key: &str, value: &str) -> Result<Vec<LinkChange>> {
+    pub fn with_changes(
+        &self,
+        at: Time,
+        wishes: &[(String, String)],
+    ) -> Result<(Self, Vec<LinkChange>)> {
         let mut options = self.options.clone();
-        options.at = vec![(LAST.to_owned(), format!("{key}={value}"))];
-        let changes = Self::new(&options)?.scenario.changes;
-        let last = changes.last().into_iter().flat_map(|change| &change.set);
-        Ok(last.filter_map(link_change).collect())
+        for (key, value) in wishes {
+            // The same words as those of `--at`, without its time.
+            set_of(key, value).map_err(|why| Error::Options(format!("{key}={value}: {why}")))?;
+            let time = format!("{}ns", at.as_nanos());
+            options.at.push((time, format!("{key}={value}")));
+        }
+        let plan = Self::new(&options)?;
+        let mut all = plan.scenario.changes.iter();
+        let made = all.find(|change| change.time == at);
+        let made = made.into_iter().flat_map(|change| &change.set);
+        let made: Option<Vec<LinkChange>> = made.map(link_change).collect();
+        match made {
+            Some(made) if !made.is_empty() => Ok((plan, made)),
+            _ => Err(Error::Options("only the link can change".to_owned())),
+        }
+    }
+
+    /// The fastest that a direction may become where somebody changes the link: four times what is planned, and 1 Gbit/s at least.
+    pub fn fastest(&self) -> Rate {
+        let changes = self.changes();
+        let changed = changes.iter().filter_map(|(_, change)| match change {
+            LinkChange::SetRate { rate, .. } => Some(*rate),
+            LinkChange::Configure { .. } => None,
+        });
+        let started = Direction::BOTH.map(|direction| self.scenario.link.direction(direction).rate);
+        let known = changed.chain(started).filter(|rate| !rate.is_unlimited());
+        let highest = known.max().unwrap_or(Rate::ZERO).as_bps();
+        Rate::from_bps(highest.saturating_mul(4)).max(Rate::from_mbps(1_000))
     }
 
     /// A line about the link: `20mbit/5mbit 40ms dualpi2`.
@@ -255,6 +282,23 @@ fn full_key(key: &str) -> String {
     key.to_owned()
 }
 
+/// `KEY=VALUE` as an entry of `set` in a scenario.
+fn set_of(key: &str, value: &str) -> std::result::Result<String, String> {
+    let (key, value) = (full_key(key.trim()), value.trim());
+    let is_odd = |part: &&str| {
+        let mut letters = part.chars();
+        letters.any(|letter| letter.is_control() || matches!(letter, '"' | '\\'))
+    };
+    if [key.as_str(), value].iter().any(is_odd) {
+        return Err("quotes cannot be part of it".to_owned());
+    }
+    let is_bare = value.parse::<i64>().is_ok() || value.parse::<bool>().is_ok();
+    Ok(match is_bare {
+        true => format!("\"{key}\" = {value}"),
+        false => format!("\"{key}\" = \"{value}\""),
+    })
+}
+
 /// The changes of `--at` as a scenario has them: in the order of their times, those of one time together.
 fn changes_of(at: &[(String, String)]) -> Result<String> {
     let mut by_time: BTreeMap<u64, Vec<String>> = BTreeMap::new();
@@ -263,21 +307,9 @@ fn changes_of(at: &[(String, String)]) -> Result<String> {
         let (key, value) = change.split_once('=').ok_or_else(|| {
             wrong("must be a time and KEY=VALUE, such as --at 10s down=5mbit".to_owned())
         })?;
-        let (key, value) = (full_key(key.trim()), value.trim());
-        if [&key, value]
-            .iter()
-            .any(|part| part.contains(['"', '\\', '\n']))
-        {
-            return Err(wrong("quotes cannot be part of it".to_owned()));
-        }
+        let set = set_of(key, value).map_err(wrong)?;
         let when =
             quell_units::notation::time(time.trim()).map_err(|error| wrong(error.to_string()))?;
-        let is_bare = value.parse::<i64>().is_ok() || value.parse::<bool>().is_ok();
-        let value = match is_bare {
-            true => value.to_owned(),
-            false => format!("\"{value}\""),
-        };
-        let set = format!("\"{key}\" = {value}");
         by_time.entry(when.as_nanos()).or_default().push(set);
     }
     let mut text = String::new();
@@ -389,9 +421,6 @@ mod tests {
         let count =
             |o: &mut LinkOptions| o.at = vec![("1s".into(), "group.program.count=3".into())];
         assert!(wrong(count).contains("only the link"));
-        let plan = Plan::new(&options(Some("20mbit"), None)).unwrap();
-        assert!(plan.changed("down.queue.no-such", "1").is_err());
-        assert_eq!(plan.changed("down", "7mbit").unwrap().len(), 1);
         let unlimited = LinkOptions {
             down_queue: Some("dualpi2".into()),
             ..LinkOptions::default()
@@ -402,6 +431,48 @@ mod tests {
                 .to_string()
                 .contains("--down")
         );
+    }
+
+    fn wishes(all: &[(&str, &str)]) -> Vec<(String, String)> {
+        let pair = |(key, value): &(&str, &str)| (key.to_string(), value.to_string());
+        all.iter().map(pair).collect()
+    }
+
+    #[test]
+    fn what_changes_while_the_program_runs_is_checked_beside_all_other_changes() {
+        let plan = Plan::new(&LinkOptions {
+            down_queue: Some("red:min=10ms,max=20ms".to_owned()),
+            at: vec![("9s".to_owned(), "down=5mbit".to_owned())],
+            ..options(Some("20mbit"), None)
+        })
+        .unwrap();
+        assert_eq!(plan.fastest(), Rate::from_mbps(1_000));
+        let at = Time::from_nanos(1_500_000_001);
+        let both = wishes(&[("down", "7mbit"), ("down.queue.max", "60ms")]);
+        let (next, made) = plan.with_changes(at, &both).unwrap();
+        assert_eq!(made.len(), 2, "{made:?}");
+        // What repeats it has all of it, in the order of the times.
+        let times: Vec<Time> = next.scenario().changes.iter().map(|c| c.time).collect();
+        assert_eq!(times, [at, Time::from_secs(9)]);
+        // The second is allowed by the first alone.
+        let min = wishes(&[("down.queue.min", "30ms")]);
+        let later = at + Time::from_millis(1);
+        assert!(next.with_changes(later, &min).is_ok());
+        assert!(plan.with_changes(later, &min).is_err());
+        for (key, value, part) in [
+            ("down.queue.no-such", "1", "no-such"),
+            ("down", "fast", "fast"),
+            ("down", "\"", "quotes"),
+            ("down\n", "1mbit\u{0}", "quotes"),
+            ("group.program.count", "3", "only the link"),
+            ("link.queue.kind", "pie", "kind"),
+            ("run.duration", "3s", "duration"),
+            ("", "", ""),
+        ] {
+            let error = plan.with_changes(at, &wishes(&[(key, value)])).unwrap_err();
+            assert!(error.to_string().contains(part), "{key}={value}: {error}");
+        }
+        assert!(plan.with_changes(at, &[]).is_err());
     }
 
     #[test]

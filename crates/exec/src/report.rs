@@ -11,6 +11,7 @@ use crate::link::Linked;
 use crate::program::{Ended, Found};
 use crate::relay::{Connection, Counts};
 use crate::run::Config;
+use crate::steer::Made;
 use crate::subnet::Subnet;
 use crate::verdict::Limits;
 
@@ -22,7 +23,13 @@ const TOLERABLE_LATENESS: Time = Time::from_millis(1);
 /// Of fewer packets a percentile of lateness says nothing.
 const FEW_PACKETS: u64 = 100;
 
-pub(crate) fn summarise(plan: &Plan, world: World, linked: &Linked) -> (Summary, Histograms) {
+/// The figures of a link, with `partial` those so far.
+pub(crate) fn summarise(
+    plan: &Plan,
+    world: World,
+    linked: &Linked,
+    partial: bool,
+) -> (Summary, Histograms) {
     let scenario = plan.scenario();
     let links = figures::shown(scenario, &linked.results);
     let info = RunInfo {
@@ -31,7 +38,7 @@ pub(crate) fn summarise(plan: &Plan, world: World, linked: &Linked) -> (Summary,
         seed: scenario.run.seeds.first().copied().unwrap_or_default(),
         duration: linked.ended,
         warmup: Time::ZERO,
-        partial: false,
+        partial,
         warnings: Vec::new(),
         groups: Vec::new(),
     };
@@ -131,6 +138,7 @@ pub(crate) struct Ran<'a> {
     pub(crate) counts: &'a Counts,
     pub(crate) limits: Limits,
     pub(crate) linked: &'a Linked,
+    pub(crate) changes: Vec<Made>,
 }
 
 /// `exec.json`.
@@ -168,6 +176,7 @@ pub(crate) fn report(ran: &Ran<'_>) -> Value {
         "signal": signal,
         "descendants_left": ran.descendants,
         "limited_by": ran.limits,
+        "changes": ran.changes,
         "down": direction(Direction::Forward),
         "up": direction(Direction::Reverse),
         "relay": {

@@ -16,6 +16,7 @@ use quell_link::{Descriptor, monotonic};
 use quell_measure::{Direction, LinkResults, Summary};
 use quell_results::packets::LivePackets;
 use quell_scenario::World;
+use quell_units::Time;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Access, access};
 use rustix::process::set_child_subreaper;
@@ -23,6 +24,7 @@ use serde_json::Value;
 use signal_hook::consts::{SIGHUP, SIGTERM, SIGUSR1, SIGUSR2};
 use signal_hook::iterator::Signals;
 
+use crate::control::ControlSocket;
 use crate::error::Doing as _;
 use crate::link::{LinkThread, Linked};
 use crate::network::{Network, NetworkConfig, check_mtu};
@@ -31,8 +33,10 @@ use crate::relay::targets::{Loopback, Targets};
 use crate::relay::{Bin, Counts, Relay, RelayConfig, Sockets};
 use crate::report::{Ran, report, summarise, warnings};
 use crate::results::Results;
+use crate::steer::Remote;
 use crate::subnet::{Subnet, has_ipv6};
 use crate::verdict::{Judge, Limits};
+use crate::watch::{Watcher, Watching};
 use crate::{Error, Plan, Result, resolver};
 
 /// Between two looks at what the threads have measured.
@@ -129,6 +133,10 @@ pub struct Config {
     pub packets: bool,
     /// Live, or virtual inside a guest.
     pub world: World,
+    /// Where the link is changed while the program runs.
+    pub socket: Option<ControlSocket>,
+    /// Who watches.
+    pub watcher: Option<Watcher>,
 }
 
 /// What a run was.
@@ -153,7 +161,7 @@ pub struct Outcome {
 /// # Errors
 ///
 /// The link, its namespaces or its relay could not be made, or failed; the program has then been ended.
-pub fn run(config: Config) -> Result<std::result::Result<Outcome, (u8, String)>> {
+pub fn run(mut config: Config) -> Result<std::result::Result<Outcome, (u8, String)>> {
     let ipv6 = !config.ipv4_only && (config.net == Net::None || has_ipv6());
     check_mtu(config.mtu, ipv6)?;
     let subnet = match config.subnet {
@@ -229,8 +237,10 @@ pub fn run(config: Config) -> Result<std::result::Result<Outcome, (u8, String)>>
         &network.link,
         config.mtu,
         epoch,
+        config.socket.is_some() || config.watcher.is_some(),
         packets.clone(),
     )?;
+    let remote = Remote::new(link.asks(), epoch, config.plan.clone());
     let sockets = match config.net {
         Net::Relay => Some(Sockets::open(&network.outside, ipv6)?),
         Net::None => None,
@@ -238,8 +248,9 @@ pub fn run(config: Config) -> Result<std::result::Result<Outcome, (u8, String)>>
     let used = controls.used(&network)?;
     // Threads from here on, and this one, have no right over anything.
     keep_only(CapabilitySet::empty())?;
-    if let Some(out) = &config.out {
-        may_write(out)?;
+    let socket = config.socket.as_ref().map(ControlSocket::path);
+    for file in config.out.as_deref().into_iter().chain(socket) {
+        may_write(file)?;
     }
     let interval = config.plan.scenario().run.interval;
     let (bins, bins_out) = mpsc::channel();
@@ -272,14 +283,26 @@ pub fn run(config: Config) -> Result<std::result::Result<Outcome, (u8, String)>>
     if let Some(far) = &far {
         wait_until_it_listens(far);
     }
+    let watcher = config.watcher.take();
+    let watcher = watcher.map(|watcher| Watching::begin(watcher, remote.clone()));
+    let watching = watcher.transpose()?;
+    if let Some(socket) = &config.socket {
+        socket.answer(remote.clone())?;
+    }
     let running = match waiting.start()? {
         Ok(running) => running,
         Err(refused) => return Ok(Err(refused)),
     };
     let rates = Direction::BOTH.map(|direction| config.plan.rate(direction));
+    let mut judge = Judge::new(rates, relay.is_some(), interval);
+    judge.follow(&config.plan.changes());
     let mut watch = Watch {
         link,
-        judge: Judge::new(rates, relay.is_some(), interval),
+        remote,
+        changes: 0,
+        watching,
+        epoch,
+        judge,
         bins: bins_out,
         results: results.as_mut(),
         signals,
@@ -300,12 +323,17 @@ pub fn run(config: Config) -> Result<std::result::Result<Outcome, (u8, String)>>
         }
         None => (Vec::new(), std::sync::Arc::default()),
     };
+    let (plan, changes) = watch.remote.close();
+    config.plan = plan;
+    // Nobody can ask any more, and the file is gone with the program.
+    config.socket = None;
+    let watching = watch.watching.take();
     let (linked, limits) = watch.finish()?;
     let missing = match &packets {
         Some(packets) => packets.finish(linked.ended)?,
         None => 0,
     };
-    let (mut summary, histograms) = summarise(&config.plan, config.world, &linked);
+    let (mut summary, histograms) = summarise(&config.plan, config.world, &linked, false);
     summary.warnings = warnings(&config.plan, &linked.report, &counts, missing);
     let exec = report(&Ran {
         config: &config,
@@ -319,7 +347,11 @@ pub fn run(config: Config) -> Result<std::result::Result<Outcome, (u8, String)>>
         counts: &counts,
         limits,
         linked: &linked,
+        changes,
     });
+    if let Some(watching) = watching {
+        watching.finish(&summary, &histograms)?;
+    }
     let folder = match results {
         Some(results) => Some(results.finish(&config.plan, &summary, &histograms, &exec)?),
         None => None,
@@ -384,9 +416,11 @@ impl Controls {
     }
 }
 
-/// Whether the folder of the result can be given its name at the end.
-fn may_write(out: &std::path::Path) -> Result<()> {
-    let parent = out.parent().filter(|parent| !parent.as_os_str().is_empty());
+/// Whether the folder of the result can be given its name at the end, or the control socket be removed.
+fn may_write(file: &std::path::Path) -> Result<()> {
+    let parent = file
+        .parent()
+        .filter(|parent| !parent.as_os_str().is_empty());
     let parent = parent.unwrap_or(std::path::Path::new("."));
     access(parent, Access::WRITE_OK | Access::EXEC_OK).map_err(|errno| Error::System {
         doing: format!(
@@ -424,6 +458,11 @@ fn wait_until_it_listens(far: &Running) {
 /// The calling thread, while the program runs.
 struct Watch<'a> {
     link: LinkThread,
+    remote: Remote,
+    /// Changes that the judge and a watcher know of.
+    changes: usize,
+    watching: Option<Watching>,
+    epoch: Time,
     judge: Judge,
     bins: Receiver<Bin>,
     results: Option<&'a mut Results>,
@@ -476,6 +515,14 @@ impl Watch<'_> {
     }
 
     fn take_rows(&mut self) -> Result<()> {
+        let changes = self.remote.changes();
+        if changes != std::mem::replace(&mut self.changes, changes) {
+            let plan = self.remote.plan();
+            self.judge.follow(&plan.changes());
+            if let Some(watching) = &self.watching {
+                watching.changed(plan.scenario().clone());
+            }
+        }
         let rows = self.link.rows();
         for row in &rows {
             self.judge.row(row);
@@ -486,6 +533,11 @@ impl Watch<'_> {
         self.judge.advance();
         if let Some(results) = &mut self.results {
             results.rows(&rows)?;
+        }
+        if let Some(watching) = &mut self.watching
+            && !rows.is_empty()
+        {
+            watching.rows(monotonic() - self.epoch, rows);
         }
         if self.link.has_failed() {
             return Err(Error::Gone("the link"));

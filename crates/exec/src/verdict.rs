@@ -8,6 +8,7 @@
 
 use std::collections::VecDeque;
 
+use quell_link::LinkChange;
 use quell_measure::{Direction, QueueRow};
 use quell_units::{Rate, Time};
 use serde::Serialize;
@@ -50,6 +51,8 @@ pub struct Limits {
 #[derive(Debug)]
 pub(crate) struct Judge {
     rates: [Option<Rate>; 2],
+    /// What they become, in the order of time.
+    changes: Vec<(Time, Direction, Rate)>,
     /// With a relay; without, what is not the link is the program.
     has_relay: bool,
     rows: [VecDeque<Interval>; 2],
@@ -71,12 +74,34 @@ impl Judge {
     pub(crate) fn new(rates: [Option<Rate>; 2], has_relay: bool, length: Time) -> Self {
         Self {
             rates,
+            changes: Vec::new(),
             has_relay,
             rows: Default::default(),
             bins: VecDeque::new(),
             counts: [[0; 3]; 2],
             length,
         }
+    }
+
+    /// What of the link changes at which times, in their order: all that is known.
+    pub(crate) fn follow(&mut self, changes: &[(Time, LinkChange)]) {
+        let rates = changes.iter().filter_map(|(at, change)| match change {
+            LinkChange::SetRate { direction, rate } => Some((*at, *direction, *rate)),
+            LinkChange::Configure { .. } => None,
+        });
+        self.changes = rates.collect();
+    }
+
+    /// The rate of a direction in the middle of an interval that ends at `end`.
+    fn rate(&self, direction: Direction, end: Time) -> Option<Rate> {
+        let middle = end - self.length / 2;
+        let changes = self.changes.iter();
+        let changed = changes
+            .take_while(|(at, ..)| *at <= middle)
+            .filter(|(_, of, _)| *of == direction);
+        let rate = changed.last().map(|(_, _, rate)| *rate);
+        rate.or(self.rates[direction.index()])
+            .filter(|rate| !rate.is_unlimited())
     }
 
     pub(crate) fn row(&mut self, row: &QueueRow) {
@@ -130,7 +155,7 @@ impl Judge {
         const LINK: usize = 0;
         const PROGRAM: usize = 1;
         const BEYOND: usize = 2;
-        let is_full = self.rates[direction.index()].is_some_and(|rate| {
+        let is_full = self.rate(direction, interval.end).is_some_and(|rate| {
             let most = rate.bytes_in(self.length).get();
             let packet = rate.time_for(quell_units::Bytes::new(1_500));
             let used = |percent| interval.bytes * 100 >= most * percent;
@@ -242,6 +267,22 @@ mod tests {
             (0.0, 0.5, 0.5)
         );
         assert!((limits.down.active_s - 0.4).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_link_that_became_slower_limits_by_its_new_rate() {
+        let mut judge = Judge::new([Some(Rate::from_mbps(12)), None], false, INTERVAL);
+        let slower = LinkChange::SetRate {
+            direction: Direction::Forward,
+            rate: Rate::from_mbps(6),
+        };
+        judge.follow(&[(INTERVAL * 2, slower)]);
+        for number in 1..=4 {
+            judge.row(&row(number, Direction::Forward, 50, Time::ZERO));
+            judge.row(&row(number, Direction::Reverse, 0, Time::ZERO));
+        }
+        // 50 packets are half of the first rate, and all of the second.
+        assert_eq!(judge.finish().down.link, 0.5);
     }
 
     #[test]

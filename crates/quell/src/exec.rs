@@ -13,7 +13,8 @@ use std::time::Duration;
 use quell_exec::program::words;
 use quell_exec::run::OWN_FAILURE;
 use quell_exec::{
-    Config, Ecn, Ended, Error, Found, LinkOptions, Loopback, Names, Net, Plan, results,
+    Config, ControlSocket, Ecn, Ended, Error, Found, LinkOptions, Loopback, Names, Net, Plan,
+    results,
 };
 use quell_lab::World;
 use quell_units::notation;
@@ -21,6 +22,7 @@ use quell_units::notation;
 use crate::exec_arguments::{
     Behind, DnsArgument, EcnArgument, Exec, ExecWorld, NetArgument, Shell,
 };
+use crate::exec_page::watcher;
 use crate::exec_text::report;
 use crate::exec_virtual::{self, Inside};
 use crate::page;
@@ -161,6 +163,10 @@ fn behind(
     };
     let wait = notation::time(&arguments.wait)
         .map_err(|error| own(format!("--wait {}: {error}", arguments.wait)))?;
+    let watcher = arguments
+        .page
+        .map(|port| watcher(port, arguments.page_files.as_deref(), &plan));
+    let socket = arguments.control.as_deref().map(ControlSocket::bind);
     let depth = env::var("QUELL_DEPTH").ok();
     let config = Config {
         depth: depth.and_then(|depth| depth.parse().ok()).unwrap_or(0),
@@ -198,6 +204,8 @@ fn behind(
             None => World::Live,
         },
         packets: arguments.packets,
+        watcher: watcher.transpose().map_err(own)?,
+        socket: socket.transpose().map_err(own)?,
         plan,
     };
     let mut outcome = quell_exec::run(config).map_err(own)??;

@@ -8,6 +8,7 @@ use clap::{Args, ValueEnum};
 use crate::shared_arguments::{Patience, VIRTUAL};
 
 /// Headings of the options.
+const WATCH: &str = "While it runs";
 const LINK: &str = "Link";
 const HOSTS: &str = "Hosts";
 const RESULTS: &str = "Results";
@@ -103,6 +104,15 @@ pub(crate) struct Behind {
     pub(crate) kernel: Option<String>,
     #[command(flatten)]
     pub(crate) patience: Patience,
+    /// Change the link through this Unix socket, which is made for it: a JSON object a line, such as {"set":{"down":"5mbit"}} or {"get":"summary"}
+    #[arg(long, value_name = "SOCKET", help_heading = WATCH)]
+    pub(crate) control: Option<PathBuf>,
+    /// Show the link on a page, on which it can be changed; its address is printed on standard error, and only this host can open it
+    #[arg(long, value_name = "PORT", num_args = 0..=1, require_equals = true, default_missing_value = "0", help_heading = WATCH)]
+    pub(crate) page: Option<u16>,
+    /// Take the files of the page from this folder
+    #[arg(long, value_name = "DIR", hide = true)]
+    pub(crate) page_files: Option<PathBuf>,
     /// Write the results into this folder, which must not exist yet
     #[arg(long, value_name = "DIR", help_heading = RESULTS)]
     pub(crate) out: Option<PathBuf>,

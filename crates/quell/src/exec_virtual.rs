@@ -61,6 +61,10 @@ fn refuse(arguments: &Behind) -> Result<(), String> {
             format!("--net: {far}"),
         ),
         (
+            arguments.control.is_some() || arguments.page.is_some(),
+            "--control and --page: nobody can ask a guest while its clock stands still".to_owned(),
+        ),
+        (
             arguments.scenario.as_deref() == Some(Path::new("-")),
             "--scenario -: a guest has no standard input: give a file".to_owned(),
         ),

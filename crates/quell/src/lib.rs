@@ -20,6 +20,7 @@ mod doctor;
 mod examples;
 mod exec;
 mod exec_arguments;
+mod exec_page;
 mod exec_text;
 mod exec_virtual;
 mod extensions;

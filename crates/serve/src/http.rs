@@ -68,6 +68,8 @@ pub(crate) struct Facts {
     pub(crate) kernel: Value,
     pub(crate) scenario: Option<String>,
     pub(crate) name: String,
+    /// What pages are told at the end.
+    pub(crate) farewell: &'static str,
 }
 
 /// Our end of a connection.

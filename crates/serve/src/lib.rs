@@ -12,6 +12,7 @@
 mod ask;
 #[doc(hidden)]
 pub mod bare;
+mod carried;
 mod guard;
 mod http;
 mod hub;
@@ -43,7 +44,9 @@ use serde_json::Value;
 use tokio::sync::Semaphore;
 
 pub use ask::{SPEEDS, Speed};
+pub use carried::{Carried, Happened};
 pub use page::{Page, PageError, SIMULATOR};
+pub use quell_watch::Finished;
 
 use ask::{Ask, Opening};
 use http::{Facts, Shared};
@@ -58,9 +61,11 @@ use token::Token;
 const ASKS: usize = 64;
 /// How long streams have for their last message.
 const FAREWELL: Duration = Duration::from_millis(200);
+/// That message.
+const FAREWELL_WORDS: &str = "quell serve was ended";
 
 /// What is shown.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub enum Show {
     /// Simulated runs: first of this scenario, if there is one, then of what a page opens.
     Sim {
@@ -88,6 +93,8 @@ pub enum Show {
     },
     /// The result in a folder, of one run or of several.
     Result(PathBuf),
+    /// A link that carries a program.
+    Carried(Carried),
 }
 
 /// How a server serves.
@@ -180,6 +187,8 @@ enum Runs {
     Live(Receiver<Ask>, LiveOptions),
     /// Runs inside a kernel, to the end.
     Virtual(Box<Inside>),
+    /// A program runs, elsewhere.
+    Carried(Receiver<Ask>, Box<Carried>),
 }
 
 /// What [`Server::bind`] makes of what is to be shown.
@@ -203,12 +212,17 @@ impl Opened {
             let _ = asks.try_send(Ask::Open(opening));
             Ok(name)
         };
+        let kernel = || {
+            let system = rustix::system::uname();
+            system.release().to_string_lossy().into()
+        };
         let world = |world: &str, mode, name, scenario| Facts {
             mode,
             world: world.to_owned(),
             kernel: Value::Null,
             scenario,
             name,
+            farewell: FAREWELL_WORDS,
         };
         let player = OnceLock::new();
         let (facts, runs) = match show {
@@ -219,8 +233,7 @@ impl Opened {
             Show::Live { scenario, options } => {
                 let name = first(&scenario, live::name_of)?;
                 let mut facts = world("live", "live", name, scenario);
-                let system = rustix::system::uname();
-                facts.kernel = system.release().to_string_lossy().into();
+                facts.kernel = kernel();
                 (facts, Some(Runs::Live(heard, options)))
             }
             Show::Virtual {
@@ -240,6 +253,13 @@ impl Opened {
                 let facts = world("virtual", "virtual", name, Some(text));
                 (facts, Some(Runs::Virtual(Box::new(inside))))
             }
+            Show::Carried(carried) => {
+                let text = carried.scenario.to_toml();
+                let mut facts = world("live", "live", "exec".to_owned(), Some(text));
+                facts.kernel = kernel();
+                facts.farewell = "the program behind this link has ended";
+                (facts, Some(Runs::Carried(heard, Box::new(carried))))
+            }
             Show::Result(folder) => {
                 let opened = Player::open(&folder, speed).map_err(Error::Refused)?;
                 let facts = Facts {
@@ -248,13 +268,17 @@ impl Opened {
                     kernel: opened.kernel.clone(),
                     scenario: Some(opened.text.clone()),
                     name: opened.name().to_owned(),
+                    farewell: FAREWELL_WORDS,
                 };
                 // It is empty before.
                 let _ = player.set(Arc::new(opened));
                 (facts, None)
             }
         };
-        let hears = matches!(runs, Some(Runs::Sim(_) | Runs::Live(..)));
+        let hears = matches!(
+            runs,
+            Some(Runs::Sim(_) | Runs::Live(..) | Runs::Carried(..))
+        );
         Ok(Self {
             facts,
             asks: hears.then_some(asks),
@@ -346,6 +370,7 @@ impl Runs {
             Self::Sim(asks) => Sim::new(hub, speed).carry_on(&asks, stop),
             Self::Live(asks, options) => Live::new(hub, options).carry_on(&asks, stop),
             Self::Virtual(inside) => inside.carry_on(shared, stop),
+            Self::Carried(asks, carried) => carried.carry_on(&hub, &asks, stop),
         }
     }
 }
@@ -381,8 +406,10 @@ async fn answer(
         (Some(only), None) => accept(only).await,
         (None, _) => {}
     }
-    shared.hub.close(&told::ended("quell serve was ended"));
-    tokio::time::sleep(FAREWELL).await;
+    shared.hub.close(&told::ended(shared.facts.farewell));
+    if shared.hub.is_watched() {
+        tokio::time::sleep(FAREWELL).await;
+    }
     Ok(())
 }
 

@@ -12,6 +12,7 @@ mod host;
 mod limits;
 mod processes;
 mod programs;
+mod steering;
 mod streams;
 
 use std::env;
@@ -35,6 +36,7 @@ fn cases() -> Vec<Case> {
         host::CASES,
         limits::CASES,
         programs::CASES,
+        steering::CASES,
     ]
     .concat()
 }

@@ -1,0 +1,173 @@
+//! Changes of the link while the program runs, whoever wants them: the control socket and a page use the same handle.
+//!
+//! Each change is one more `[[at]]` of the scenario, and checked as such. The link says when it happens, because it cannot take anything
+//! back: the first time that it has not decided on yet. What repeats the link is the scenario with all of them.
+
+use std::collections::BTreeMap;
+use std::sync::mpsc::{self, Sender};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use quell_link::{LinkChange, monotonic};
+use quell_measure::Summary;
+use quell_scenario::World;
+use quell_units::{Rate, Time};
+use serde::Serialize;
+
+use crate::Plan;
+use crate::link::Ask;
+use crate::report::summarise;
+
+/// The most changes of one run: all of them are checked together with each new one.
+pub const MOST_CHANGES: usize = 5_000;
+/// The most keys of one change, and the longest key or value, in bytes.
+pub const MOST_KEYS: usize = 32;
+/// See [`MOST_KEYS`].
+pub const LONGEST: usize = 1 << 10;
+
+/// A change that was made.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Made {
+    /// When, in seconds since the link began.
+    pub time_s: f64,
+    /// What has changed, as it was asked for.
+    pub set: BTreeMap<String, String>,
+    /// Who asked: `control` or `page`.
+    pub by: &'static str,
+}
+
+/// A link that carries a program, to look at and to change from any thread.
+#[derive(Debug, Clone)]
+pub struct Remote {
+    link: Sender<Ask>,
+    /// The instant of CLOCK_MONOTONIC that times count from.
+    epoch: Time,
+    state: Arc<Mutex<State>>,
+}
+
+#[derive(Debug)]
+struct State {
+    plan: Plan,
+    /// What the link is prepared for.
+    fastest: Rate,
+    made: Vec<Made>,
+    is_over: bool,
+}
+
+impl Remote {
+    pub(crate) fn new(link: Sender<Ask>, epoch: Time, plan: Plan) -> Self {
+        let state = State {
+            fastest: plan.fastest(),
+            plan,
+            made: Vec::new(),
+            is_over: false,
+        };
+        Self {
+            link,
+            epoch,
+            state: Arc::new(Mutex::new(state)),
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Gives each of these keys its value, as after `--at`, all at the same time, which is returned: since the link began.
+    ///
+    /// # Errors
+    ///
+    /// Why nothing has changed, in words.
+    pub fn change(
+        &self,
+        wishes: &[(String, String)],
+        by: &'static str,
+    ) -> std::result::Result<Time, String> {
+        if wishes.is_empty() || wishes.len() > MOST_KEYS {
+            return Err(format!("from 1 to {MOST_KEYS} keys can change at once"));
+        }
+        let is_long = |(key, value): &(String, String)| key.len().max(value.len()) > LONGEST;
+        if wishes.iter().any(is_long) {
+            return Err(format!("a key or value may have {LONGEST} bytes at most"));
+        }
+        let mut state = self.state();
+        if state.is_over {
+            return Err(over());
+        }
+        if state.made.len() >= MOST_CHANGES {
+            return Err(format!("this link has changed {MOST_CHANGES} times"));
+        }
+        // At time zero a change is one of the scenario itself; the first nanosecond is as good.
+        let now = (monotonic() - self.epoch).max(Time::from_nanos(1));
+        let (mut next, changes) = state.plan.with_changes(now, wishes).map_err(words)?;
+        let fastest = state.fastest;
+        let is_too_fast = |change: &LinkChange| matches!(change, LinkChange::SetRate { rate, .. } if !rate.is_unlimited() && *rate > fastest);
+        if changes.iter().any(is_too_fast) {
+            return Err(format!(
+                "this link is prepared for {fastest} at most; start it with a higher rate"
+            ));
+        }
+        let (made, at) = mpsc::channel();
+        let asked = self.link.send(Ask::Change(changes, made));
+        let at = asked.ok().and_then(|()| at.recv().ok()).ok_or_else(over)?;
+        // It was checked a moment earlier, and the link has done it.
+        if let Ok((exact, _)) = state.plan.with_changes(at, wishes) {
+            next = exact;
+        }
+        state.plan = next;
+        state.made.push(Made {
+            time_s: at.as_nanos() as f64 / 1e9,
+            set: wishes.iter().cloned().collect(),
+            by,
+        });
+        Ok(at)
+    }
+
+    /// What was measured so far, as of this moment.
+    ///
+    /// # Errors
+    ///
+    /// The link has ended.
+    pub fn summary(&self) -> std::result::Result<Summary, String> {
+        let (measured, measures) = mpsc::channel();
+        let asked = self.link.send(Ask::Measure(measured));
+        let so_far = asked.ok().and_then(|()| measures.recv().ok());
+        let linked = so_far.ok_or_else(over)?.linked();
+        // Only a link in real time can be asked.
+        Ok(summarise(&self.state().plan, World::Live, &linked, true).0)
+    }
+
+    /// The link with all of its changes so far.
+    pub fn plan(&self) -> Plan {
+        self.state().plan.clone()
+    }
+
+    /// How many changes were made so far.
+    pub fn changes(&self) -> usize {
+        self.state().made.len()
+    }
+
+    /// Nothing changes any more; what was changed, and the link with all of it.
+    pub(crate) fn close(&self) -> (Plan, Vec<Made>) {
+        let mut state = self.state();
+        state.is_over = true;
+        (state.plan.clone(), state.made.clone())
+    }
+}
+
+fn over() -> String {
+    "the program has ended".to_owned()
+}
+
+/// The words of an error, without the place in a scenario that nobody has written.
+fn words(error: crate::Error) -> String {
+    let text = error.to_string();
+    let lines = text.lines().map(|line| {
+        let rest = line.strip_prefix("options:");
+        let rest = rest.and_then(|rest| rest.split_once(": "));
+        match rest {
+            Some((number, rest)) if number.bytes().all(|digit| digit.is_ascii_digit()) => rest,
+            _ => line,
+        }
+    });
+    lines.collect::<Vec<_>>().join("; ")
+}
