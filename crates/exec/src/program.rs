@@ -22,7 +22,7 @@ use quell_hosts::namespace::Namespace;
 use rustix::io::Errno;
 use rustix::process::{
     Pid, Signal, WaitOptions, WaitStatus, getpid, kill_process, pidfd_send_signal,
-    set_parent_process_death_signal, waitpid,
+    set_parent_process_death_signal,
 };
 
 use crate::error::Doing as _;
@@ -299,10 +299,11 @@ impl Running {
     }
 }
 
-/// Takes the ends of processes that have ended; that of `program` is returned. `None` while it runs.
+/// Takes the ends of processes that have ended; that of `program` is returned. `None` while it runs. Children of every process group count
+/// (`wait` and not `waitpid(None)`): shells and timeout(1) make groups of their own.
 pub fn reap(program: Pid) -> Option<Ended> {
     let mut ended = None;
-    while let Ok(Some((id, status))) = waitpid(None, WaitOptions::NOHANG) {
+    while let Ok(Some((id, status))) = rustix::process::wait(WaitOptions::NOHANG) {
         if id == program {
             ended = Some(how(status));
         }
@@ -322,7 +323,10 @@ fn how(status: WaitStatus) -> Ended {
 /// ended are children of this process, where it is their subreaper. `spare` and what it started are left alone. Returns how many there were.
 pub fn end_descendants(wait: Duration, spare: Option<Pid>, mut meanwhile: impl FnMut()) -> usize {
     // Most programs leave nobody, and then no list of all processes is needed.
-    if matches!(waitpid(None, WaitOptions::NOHANG), Err(Errno::CHILD)) {
+    if matches!(
+        rustix::process::wait(WaitOptions::NOHANG),
+        Err(Errno::CHILD)
+    ) {
         return 0;
     }
     let most = descendants(spare).len();
@@ -337,7 +341,7 @@ pub fn end_descendants(wait: Duration, spare: Option<Pid>, mut meanwhile: impl F
         let began = Instant::now();
         loop {
             // Whatever ended meanwhile; its own end is of no interest.
-            while let Ok(Some(_)) = waitpid(None, WaitOptions::NOHANG) {}
+            while let Ok(Some(_)) = rustix::process::wait(WaitOptions::NOHANG) {}
             let left = descendants(spare);
             if left.is_empty() {
                 return most;

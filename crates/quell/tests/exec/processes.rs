@@ -40,6 +40,8 @@ fn exit_codes_are_those_of_env(fake: &Fake) {
     for (arguments, code, words) in [
         (&["--", "true"][..], 0, ""),
         (&["--", "sh", "-c", "exit 7"], 7, ""),
+        // It makes a process group of its own, as shells with job control do.
+        (&["--", "timeout", "60", "sh", "-c", "exit 7"], 7, ""),
         (
             &["--quiet", "--", "sh", "-c", "kill -TERM $$"],
             143,
