@@ -21,6 +21,7 @@ pub mod entropy;
 mod error;
 pub mod first_process;
 mod fq;
+pub mod keeper;
 pub mod kernel_queue;
 pub mod namespace;
 pub mod netlink;
