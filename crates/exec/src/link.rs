@@ -1,5 +1,6 @@
 //! The link's thread: a real bottleneck in a namespace of its own, with a recorder on each direction.
 
+use std::os::fd::AsFd as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
@@ -7,8 +8,9 @@ use std::thread::{self, JoinHandle};
 
 use quell_aqm::Observer;
 use quell_hosts::capabilities::{CapabilitySet, keep_only};
+use quell_hosts::keeper::Keeper;
 use quell_hosts::namespace::Namespace;
-use quell_link::{Descriptor, GroupConfig, Link, LinkChange, LinkConfig, LinkReport, Port};
+use quell_link::{Descriptor, GroupConfig, Link, LinkChange, LinkConfig, LinkReport, Port, Side};
 use quell_measure::{Direction, Hop, LinkResults, QueueRow, Recorder};
 use quell_results::packets::{self, LivePackets};
 use quell_scenario::figures;
@@ -62,6 +64,23 @@ impl Measured {
     }
 }
 
+/// What a link needs.
+pub(crate) struct Start<'a> {
+    pub(crate) plan: &'a Plan,
+    /// Of its ports.
+    pub(crate) namespace: &'a Namespace,
+    /// Largest packet, in bytes.
+    pub(crate) mtu: u16,
+    /// The instant of CLOCK_MONOTONIC that times count from.
+    pub(crate) epoch: Time,
+    /// Whether somebody may change it.
+    pub(crate) changes: bool,
+    /// Ports of remote hosts whose packets continue with ECT(1) where they arrive with ECT(0); an empty list is all.
+    pub(crate) ect1: Option<&'a [u16]>,
+    pub(crate) keeper: Option<Arc<Keeper>>,
+    pub(crate) packets: Option<LivePackets>,
+}
+
 /// What a link measured.
 #[derive(Debug)]
 pub(crate) struct Linked {
@@ -82,16 +101,16 @@ struct Carrier {
 }
 
 impl LinkThread {
-    /// Starts the thread; returns when its ports are open. `changes` says whether somebody may change it.
-    pub(crate) fn start(
-        plan: &Plan,
-        namespace: &Namespace,
-        mtu: u16,
-        epoch: Time,
-        changes: bool,
-        packets: Option<LivePackets>,
-    ) -> Result<Self> {
-        let config = config(plan, mtu, epoch, changes);
+    /// Starts the thread; returns when its ports are open.
+    pub(crate) fn start(start: Start<'_>) -> Result<Self> {
+        let config = config(&start);
+        let Start {
+            plan,
+            namespace,
+            keeper,
+            packets,
+            ..
+        } = start;
         let scenario = plan.scenario().clone();
         let timeline = figures::timeline(&scenario);
         let recorders = Direction::BOTH
@@ -112,10 +131,10 @@ impl LinkThread {
         let thread = thread::Builder::new()
             .name("quell-link".to_owned())
             .spawn(move || match packets {
-                None => carrier.carry(open(config, &namespace, recorders)?),
+                None => carrier.carry(open(config, &namespace, keeper.as_deref(), recorders)?),
                 Some(packets) => {
                     let observers = recorders.map(|recorder| packets.beside(recorder));
-                    let mut link = open(config, &namespace, observers)?;
+                    let mut link = open(config, &namespace, keeper.as_deref(), observers)?;
                     link.announce(packets::announce_captured);
                     carrier.carry(link)
                 }
@@ -174,21 +193,32 @@ impl Drop for LinkThread {
     }
 }
 
-fn config(plan: &Plan, mtu: u16, epoch: Time, changes: bool) -> LinkConfig {
+fn config(start: &Start<'_>) -> LinkConfig {
+    let (plan, mtu) = (start.plan, start.mtu);
     let mut config = LinkConfig::new(
         plan.direction(Direction::Forward, mtu),
         plan.direction(Direction::Reverse, mtu),
     );
     config.mtu = mtu;
-    config.epoch = epoch;
-    // All packets are the program's; port 0 is nobody's.
-    config.groups = vec![GroupConfig {
+    config.epoch = start.epoch;
+    // All packets are the program's; port 0 is nobody's. Some ports of remote hosts may be treated in another way.
+    let ports = start.ect1.unwrap_or(&[]);
+    let all = GroupConfig {
         delay: plan.rtt() / 2,
+        ect1: start.ect1.is_some_and(<[u16]>::is_empty),
         ..GroupConfig::default()
-    }];
+    };
+    let remote = |&port: &u16| GroupConfig {
+        port,
+        listens: Side::A,
+        ect1: true,
+        ..all
+    };
+    config.groups = vec![all];
+    config.groups.extend(ports.iter().map(remote));
     config.others = Some(0);
     config.changes = plan.changes();
-    config.fastest = match changes {
+    config.fastest = match start.changes {
         true => plan.fastest(),
         false => Rate::ZERO,
     };
@@ -218,12 +248,17 @@ fn frames(plan: &Plan, fastest: Rate) -> u32 {
 fn open<O: Observer<Descriptor>>(
     config: LinkConfig,
     namespace: &Namespace,
+    keeper: Option<&Keeper>,
     observers: [O; 2],
 ) -> Result<Link<O>> {
     namespace.enter().doing("enter the link's namespace")?;
     // Forward is towards the program.
     let from_outside = Port::open(TO_OUTSIDE).doing("open a packet socket")?;
     let to_inside = Port::open(TO_INSIDE).doing("open a packet socket")?;
+    for port in [&from_outside, &to_inside] {
+        // Without, their end takes longer, and nothing else changes.
+        let _ = keeper.map(|keeper| keeper.hold(port.as_fd()));
+    }
     let link = Link::new(config, from_outside, to_inside, observers)?;
     keep_only(CapabilitySet::empty())?;
     Ok(link)

@@ -152,6 +152,7 @@ pub(crate) fn report(ran: &Ran<'_>) -> Value {
             "marked": report.marked,
             "dropped": report.dropped,
             "lost_outside": report.lost.total(),
+            "ect1_rewritten": report.ect1_rewritten,
             "tcp_bytes": count(&counts.bytes[direction.index()]),
         })
     };

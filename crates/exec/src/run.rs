@@ -4,12 +4,14 @@
 //! any more; then the relay and the program. The calling thread stays in the host's network, where the relay's sockets to the world are.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use quell_confine::capabilities::{CapabilitySet, effective, keep_only};
 use quell_hosts::cc::{self, Control, Modules};
+use quell_hosts::keeper::Keeper;
 use quell_hosts::namespace::Namespace;
 use quell_hosts::{child, sysctl, user_namespace};
 use quell_link::{Descriptor, monotonic};
@@ -26,7 +28,7 @@ use signal_hook::iterator::Signals;
 
 use crate::control::ControlSocket;
 use crate::error::Doing as _;
-use crate::link::{LinkThread, Linked};
+use crate::link::{self, LinkThread, Linked};
 use crate::network::{Network, NetworkConfig, check_mtu};
 use crate::program::{Ended, FAILED, Found, Running, Start, Waiting, end_descendants, reap};
 use crate::relay::targets::{Loopback, Targets};
@@ -125,6 +127,8 @@ pub struct Config {
     pub far_control: Option<String>,
     /// ECN of both sides; `None` as on the host.
     pub ecn: Option<Ecn>,
+    /// Ports of remote hosts whose packets continue with ECT(1) where they arrive with ECT(0); an empty list is all of them.
+    pub ect1: Option<Vec<u16>>,
     /// How long descendants may outlive the program.
     pub wait: Duration,
     /// The folder of the result, which must not exist.
@@ -162,6 +166,9 @@ pub struct Outcome {
 ///
 /// The link, its namespaces or its relay could not be made, or failed; the program has then been ended.
 pub fn run(mut config: Config) -> Result<std::result::Result<Outcome, (u8, String)>> {
+    // Kept to the end, after which the link's sockets are closed in the background. A guest's clock stands still meanwhile.
+    let keeper = (config.world == World::Live).then(Keeper::start);
+    let keeper = keeper.and_then(|keeper| keeper.ok()).map(Arc::new);
     let ipv6 = !config.ipv4_only && (config.net == Net::None || has_ipv6());
     check_mtu(config.mtu, ipv6)?;
     let subnet = match config.subnet {
@@ -232,14 +239,16 @@ pub fn run(mut config: Config) -> Result<std::result::Result<Outcome, (u8, Strin
         .map(|file| LivePackets::of_live::<Descriptor>(config.plan.scenario(), config.world, file));
     let packets = packets.transpose()?;
     let epoch = monotonic();
-    let link = LinkThread::start(
-        &config.plan,
-        &network.link,
-        config.mtu,
+    let link = LinkThread::start(link::Start {
+        plan: &config.plan,
+        namespace: &network.link,
+        mtu: config.mtu,
         epoch,
-        config.socket.is_some() || config.watcher.is_some(),
-        packets.clone(),
-    )?;
+        changes: config.socket.is_some() || config.watcher.is_some(),
+        ect1: config.ect1.as_deref(),
+        keeper: keeper.clone(),
+        packets: packets.clone(),
+    })?;
     let remote = Remote::new(link.asks(), epoch, config.plan.clone());
     let sockets = match config.net {
         Net::Relay => Some(Sockets::open(&network.outside, ipv6)?),
@@ -321,7 +330,7 @@ pub fn run(mut config: Config) -> Result<std::result::Result<Outcome, (u8, Strin
             let counts = relay.counts.clone();
             (relay.finish()?, counts)
         }
-        None => (Vec::new(), std::sync::Arc::default()),
+        None => (Vec::new(), Arc::default()),
     };
     let (plan, changes) = watch.remote.close();
     config.plan = plan;

@@ -194,6 +194,7 @@ fn behind(
             EcnArgument::On => Ecn::On,
             EcnArgument::Accecn => Ecn::Accurate,
         }),
+        ect1: arguments.ect1.clone(),
         wait: Duration::from_nanos(wait.as_nanos()),
         out: match &inside {
             Some(inside) => arguments.out.as_ref().map(|_| inside.result()),

@@ -90,6 +90,9 @@ pub(crate) struct Behind {
     /// ECN of both TCPs [default: as on this host]
     #[arg(long, value_enum, help_heading = HOSTS)]
     pub(crate) ecn: Option<EcnArgument>,
+    /// Let packets with ECT(0) continue with ECT(1), in both directions, so that they are L4S to queues: all, or those of remote hosts at these ports
+    #[arg(long, value_name = "PORT", num_args = 0..=1, require_equals = true, value_delimiter = ',', help_heading = HOSTS)]
+    pub(crate) ect1: Option<Vec<u16>>,
     /// Also run this program at the far edge, at the address in $QUELL_FAR; no shell reads it
     #[arg(long, value_name = "COMMAND", help_heading = HOSTS)]
     pub(crate) far: Option<String>,

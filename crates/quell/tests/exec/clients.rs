@@ -40,6 +40,9 @@ pub(crate) fn play(role: &str) {
         ("far", [port]) => far(port.parse().unwrap()),
         ("to-far", [port]) => connect_once(&format!("{}:{port}", env::var("QUELL_FAR").unwrap())),
         ("to-host", [port]) => connect_once(&format!("{}:{port}", env::var("QUELL_HOST").unwrap())),
+        ("login", [place]) => crate::terminal::login(place),
+        ("keys", []) => crate::terminal::keys(),
+        ("upload", [to, seconds]) => upload(to, seconds.parse().unwrap()),
         ("sleep", [seconds]) => thread::sleep(Duration::from_secs(seconds.parse().unwrap())),
         other => panic!("no such role: {other:?}"),
     }
@@ -268,6 +271,16 @@ fn read(to: &str, seconds: u64, rate: Option<u64>) {
         }
     }
     println!("{bytes}");
+}
+
+/// Sends for some seconds, as much as goes.
+fn upload(to: &str, seconds: u64) {
+    let mut stream = open(to);
+    let began = Instant::now();
+    let zeros = [0; 1 << 14];
+    while began.elapsed() < Duration::from_secs(seconds) {
+        stream.write_all(&zeros).unwrap();
+    }
 }
 
 /// Prints the congestion control of a connection, once it was answered there.

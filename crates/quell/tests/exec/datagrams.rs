@@ -13,6 +13,10 @@ pub(crate) const CASES: &[Case] = &[
         marks_of_the_link_reach_the_remote_host,
     ),
     (
+        "packets_with_ect0_continue_with_ect1_where_that_was_asked_for",
+        packets_with_ect0_continue_with_ect1_where_that_was_asked_for,
+    ),
+    (
         "names_are_asked_for_through_the_link",
         names_are_asked_for_through_the_link,
     ),
@@ -40,6 +44,28 @@ fn marks_of_the_link_reach_the_remote_host(fake: &Fake) {
     let marked = report["exec"]["up"]["marked"].as_u64().unwrap();
     assert_eq!(words, [40, marked], "{report:#}");
     assert!((20..40).contains(&marked), "{marked}");
+}
+
+fn packets_with_ect0_continue_with_ect1_where_that_was_asked_for(fake: &Fake) {
+    let port = |port: u16| format!("--ect1={port}");
+    let (this, other) = (port(ECHO), port(ECHO + 1));
+    // TOS bytes of what is sent, and asked back: ECT(0) alone and beside EF, Not-ECT, CE.
+    let words = format!("{SERVER}:{ECHO} 2 186 0 3");
+    for (option, expected, rewritten) in [
+        (Some("--ect1"), ["1 1", "185 185", "0 0", "3 3"], 4),
+        (Some(this.as_str()), ["1 1", "185 185", "0 0", "3 3"], 4),
+        (Some(other.as_str()), ["2 2", "186 186", "0 0", "3 3"], 0),
+        (None, ["2 2", "186 186", "0 0", "3 3"], 0),
+    ] {
+        let options: Vec<&str> = option.into_iter().collect();
+        let (said, report) = fake.role(&options, "datagrams", &words);
+        let expected = expected.map(|line| format!("{line}\n").repeat(2)).concat();
+        assert_eq!(said, expected, "{option:?}");
+        for direction in ["down", "up"] {
+            let count = &report["exec"][direction]["ect1_rewritten"];
+            assert_eq!(count, rewritten, "{option:?} {direction}");
+        }
+    }
 }
 
 fn names_are_asked_for_through_the_link(fake: &Fake) {

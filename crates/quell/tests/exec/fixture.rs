@@ -37,6 +37,9 @@ pub(crate) const PAGE: usize = 2_000_000;
 /// A service of the host's loopback.
 pub(crate) const LOCAL: u16 = 8080;
 
+/// A name whose answer does not fit into a datagram.
+pub(crate) const LONG_NAME: &str = "long.test";
+
 /// Bytes of a message of [`TRICKLE`], each tenth of a second: 4 Mbit/s.
 const TRICKLED: usize = 50_000;
 
@@ -73,7 +76,11 @@ impl Fake {
                 .run(|| {
                     let mut netlink = Netlink::open().unwrap();
                     let port = interface_index(ends[here].0).unwrap();
-                    fs::write("/proc/sys/net/ipv6/conf/all/accept_dad", "0").unwrap();
+                    // Both count: otherwise the address of the link stays tentative for a second or two.
+                    for name in ["all", ends[here].0] {
+                        let path = format!("/proc/sys/net/ipv6/conf/{name}/accept_dad");
+                        fs::write(path, "0").unwrap();
+                    }
                     netlink.set_up(interface_index("lo").unwrap()).unwrap();
                     netlink.set_up(port).unwrap();
                     for (own, other) in ends[here].2.iter().zip(ends[there].2) {
@@ -275,17 +282,50 @@ fn serve_host() {
         let mut buffer = [0; 1500];
         while let Ok((length, from)) = socket.recv_from(&mut buffer) {
             let query = &buffer[..length];
-            // RFC 1035 section 4: the header, one question, and an answer that points at its name.
-            let end = 12 + query[12..].iter().position(|&byte| byte == 0).unwrap() + 5;
-            let is_a = query[end - 4..end - 2] == [0, 1];
-            let mut answer = query[..end].to_vec();
-            answer[2..12].copy_from_slice(&[0x81, 0x80, 0, 1, 0, u8::from(is_a), 0, 0, 0, 0]);
-            if is_a {
-                answer.extend([0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 60, 0, 4, 198, 51, 100, 7]);
+            let mut answer = answer(query);
+            if query[12..].starts_with(&label(LONG_NAME)) {
+                // RFC 1035 section 4.1.1: cut short, and nothing but the question is left.
+                answer.truncate(question_end(query));
+                answer[2] |= 2;
+                answer[7] = 0;
             }
             let _ = socket.send_to(&answer, from);
         }
     });
+    serve("127.0.0.53", 53, |mut stream| {
+        // RFC 1035 section 4.2.2: each message has its length in front.
+        let mut length = [0; 2];
+        while stream.read_exact(&mut length).is_ok() {
+            let mut query = vec![0; u16::from_be_bytes(length).into()];
+            stream.read_exact(&mut query).unwrap();
+            let answer = answer(&query);
+            let length = u16::try_from(answer.len()).unwrap().to_be_bytes();
+            stream.write_all(&[&length[..], &answer].concat()).unwrap();
+        }
+    });
+}
+
+/// The first label of a name, as in a message.
+fn label(name: &str) -> Vec<u8> {
+    let first = name.split('.').next().unwrap();
+    [&[first.len() as u8], first.as_bytes()].concat()
+}
+
+/// RFC 1035 section 4: where the one question of a query ends.
+fn question_end(query: &[u8]) -> usize {
+    12 + query[12..].iter().position(|&byte| byte == 0).unwrap() + 5
+}
+
+/// RFC 1035 section 4: the header, one question, and an answer that points at its name.
+fn answer(query: &[u8]) -> Vec<u8> {
+    let end = question_end(query);
+    let is_a = query[end - 4..end - 2] == [0, 1];
+    let mut answer = query[..end].to_vec();
+    answer[2..12].copy_from_slice(&[0x81, 0x80, 0, 1, 0, u8::from(is_a), 0, 0, 0, 0]);
+    if is_a {
+        answer.extend([0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 60, 0, 4, 198, 51, 100, 7]);
+    }
+    answer
 }
 
 /// A sum over bytes that depends on their order (Fletcher's, with larger words).

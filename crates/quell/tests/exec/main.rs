@@ -5,15 +5,18 @@
 //! programs behind the link are this program again, in a role ([`clients`]).
 #![allow(clippy::unwrap_used, reason = "a test fails by a panic")]
 
+mod alike;
 mod clients;
 mod datagrams;
 mod fixture;
 mod host;
 mod limits;
+mod names;
 mod processes;
 mod programs;
 mod steering;
 mod streams;
+mod terminal;
 
 use std::env;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -37,6 +40,9 @@ fn cases() -> Vec<Case> {
         limits::CASES,
         programs::CASES,
         steering::CASES,
+        names::CASES,
+        terminal::CASES,
+        alike::CASES,
     ]
     .concat()
 }

@@ -18,6 +18,7 @@ pub(crate) const CASES: &[Case] = &[
         "iperf3_sends_and_receives_through_the_link",
         iperf3_sends_and_receives_through_the_link,
     ),
+    ("git_clones_through_the_link", git_clones_through_the_link),
 ];
 
 fn has(program: &str) -> bool {
@@ -60,6 +61,67 @@ fn curl_loads_a_page_by_its_name(fake: &Fake) {
     );
     // The name and the connection: two round trips.
     assert!(words[3].parse::<f64>().unwrap() >= 0.1, "{said}");
+}
+
+fn git_clones_through_the_link(fake: &Fake) {
+    let test = "git_clones_through_the_link";
+    let git = |arguments: &[&str]| {
+        let mut command = Command::new("git");
+        // Nothing that a user has set counts.
+        command
+            .args(arguments)
+            .env("GIT_CONFIG_GLOBAL", "/dev/null")
+            .env("GIT_CONFIG_NOSYSTEM", "1")
+            .env("HOME", "/nonexistent");
+        command
+    };
+    let daemon = git(&["--exec-path"]).output().ok().and_then(|output| {
+        let place = std::path::PathBuf::from(text(&output.stdout).trim()).join("git-daemon");
+        place.is_file().then_some(place)
+    });
+    let Some(daemon) = daemon else {
+        return not_run(test, "git or its daemon is missing");
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let place = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let (served, cloned) = (place("served"), place("cloned"));
+    let done = |arguments: &[&str]| {
+        let output = git(arguments).output().unwrap();
+        assert!(output.status.success(), "{arguments:?}: {output:?}");
+    };
+    done(&["init", "-q", &served]);
+    std::fs::write(format!("{served}/file"), vec![b'x'; 100_000]).unwrap();
+    done(&["-C", &served, "add", "file"]);
+    let author = ["-c", "user.name=a", "-c", "user.email=a@test"];
+    done(
+        &[
+            &["-C", &served][..],
+            &author,
+            &["commit", "-q", "-m", "one"],
+        ]
+        .concat(),
+    );
+    let base = format!("--base-path={}", folder.path().display());
+    // Not by git, which would be its parent.
+    let mut daemon = Command::new(daemon);
+    daemon
+        .args(["--export-all", "--port=9418", "--reuseaddr", &base])
+        .arg(folder.path())
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    let mut daemon = fake.internet.run(|| daemon.spawn().unwrap()).unwrap();
+    let listens = || fake.run(|| std::net::TcpStream::connect((SERVER, 9418)).is_ok());
+    quell_testing::program::wait_until("git listens", listens);
+    let url = format!("git://{SERVER}/served");
+    let options = ["exec", "--quiet", "--rate", "20mbit", "--rtt", "20ms", "--"];
+    let clone = ["timeout", "60", "git", "clone", "-q", &url, &cloned];
+    let output = fake.output(&mut fake.quell(&[&options[..], &clone].concat()));
+    let _ = daemon.kill();
+    daemon.wait().unwrap();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let file = std::fs::read(format!("{cloned}/file")).unwrap();
+    assert_eq!(file.len(), 100_000);
 }
 
 fn iperf3_sends_and_receives_through_the_link(fake: &Fake) {
