@@ -168,7 +168,7 @@ pub struct Outcome {
 pub fn run(mut config: Config) -> Result<std::result::Result<Outcome, (u8, String)>> {
     // Kept to the end, after which the link's sockets are closed in the background. A guest's clock stands still meanwhile.
     let keeper = (config.world == World::Live).then(Keeper::start);
-    let keeper = keeper.and_then(|keeper| keeper.ok()).map(Arc::new);
+    let keeper = keeper.and_then(std::result::Result::ok).map(Arc::new);
     let ipv6 = !config.ipv4_only && (config.net == Net::None || has_ipv6());
     check_mtu(config.mtu, ipv6)?;
     let subnet = match config.subnet {

@@ -64,7 +64,7 @@ mod served {
             listen: SocketAddr::from(([127, 0, 0, 1], port)),
             ..Settings::default()
         };
-        let server = Server::bind(files, Show::Carried(carried), &settings);
+        let server = Server::bind(files, Show::Carried(Box::new(carried)), &settings);
         let server = server.map_err(|error| format!("--page: {error}"))?;
         page::say(&format!("quell: the link is shown at {}", server.url()));
         let serve = move || {

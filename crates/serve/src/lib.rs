@@ -94,7 +94,7 @@ pub enum Show {
     /// The result in a folder, of one run or of several.
     Result(PathBuf),
     /// A link that carries a program.
-    Carried(Carried),
+    Carried(Box<Carried>),
 }
 
 /// How a server serves.
@@ -258,7 +258,7 @@ impl Opened {
                 let mut facts = world("live", "live", "exec".to_owned(), Some(text));
                 facts.kernel = kernel();
                 facts.farewell = "the program behind this link has ended";
-                (facts, Some(Runs::Carried(heard, Box::new(carried))))
+                (facts, Some(Runs::Carried(heard, carried)))
             }
             Show::Result(folder) => {
                 let opened = Player::open(&folder, speed).map_err(Error::Refused)?;
