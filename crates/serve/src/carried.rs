@@ -158,14 +158,15 @@ mod tests {
     use super::*;
     use std::sync::mpsc;
 
+    const TEXT: &str = "schema = 1\nname = \"exec\"\n[link]\nrate = \"10mbit\"\nqueue = \"pie\"\n[[group]]\nname = \"a\"\n\
+        rtt = \"9ms\"\napp = \"bulk\"\n[run]\nduration = \"6s\"\n";
+
     #[test]
     fn pages_change_the_link_and_nothing_else() {
-        let text = "schema = 1\nname = \"exec\"\n[link]\nrate = \"10mbit\"\n[[group]]\nname = \"a\"\n\
-            rtt = \"9ms\"\napp = \"bulk\"\n[run]\nduration = \"6s\"\n";
         let (changed, changes) = mpsc::channel();
         let (_happens, heard) = mpsc::channel();
         let mut carried = Carried {
-            scenario: Scenario::parse(text).unwrap(),
+            scenario: Scenario::parse(TEXT).unwrap(),
             heard,
             change: Box::new(move |key, value| {
                 changed.send(format!("{key}={value}")).unwrap();
@@ -199,12 +200,10 @@ mod tests {
 
     #[test]
     fn it_ends_with_its_news() {
-        let scenario = "schema = 1\nname = \"exec\"\n[link]\nrate = \"10mbit\"\n[[group]]\nname = \"a\"\n\
-            rtt = \"9ms\"\napp = \"bulk\"\n[run]\nduration = \"6s\"\n";
         let (happens, heard) = mpsc::channel();
         let stop = Arc::new(AtomicBool::new(false));
         let carried = Carried {
-            scenario: Scenario::parse(scenario).unwrap(),
+            scenario: Scenario::parse(TEXT).unwrap(),
             heard,
             change: Box::new(|_, _| Ok(())),
             stop: stop.clone(),
