@@ -7,13 +7,23 @@
 //! Sojourn time runs from arrival to the start of transmission. The packet is handed out at its
 //! start together with both its times, so that a delay line behind the link can already plan its
 //! release.
+//!
+//! A link may move by itself ([`Service`]): its rate follows a trace, it sends when it has a chance, or
+//! it sends aggregates over a medium. Its changes of rate come between updates and arrivals.
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
 
 use crate::departure_clock::{Departure, DepartureClock, Framing};
 use crate::observer::Observer;
 use crate::packet::Packet;
 use crate::parameter::ParameterError;
 use crate::qdisc::{Backlog, Qdisc};
-use crate::units::{Rate, Time};
+use crate::service::{Move, Moves, Service};
+use crate::units::{Bytes, Rate, Time};
+
+/// The packet that must still fit for another one to join an aggregate.
+const FULL: Bytes = Bytes::new(1_500);
 
 /// A rate-limited link with a queue discipline.
 #[derive(Debug)]
@@ -25,7 +35,10 @@ pub struct Bottleneck<P, Q, O> {
     now: Time,
     /// End of the transmission in progress.
     busy_until: Option<Time>,
-    packet: core::marker::PhantomData<P>,
+    /// `None` where the clock is all that there is.
+    moves: Option<Box<Moves>>,
+    /// The packets of an aggregate while it is put together, with their link bytes.
+    aggregate: Vec<(P, Bytes)>,
 }
 
 impl<P: Packet, Q: Qdisc<P>, O: Observer<P>> Bottleneck<P, Q, O> {
@@ -37,8 +50,17 @@ impl<P: Packet, Q: Qdisc<P>, O: Observer<P>> Bottleneck<P, Q, O> {
             observer,
             now: Time::ZERO,
             busy_until: None,
-            packet: core::marker::PhantomData,
+            moves: None,
+            aggregate: Vec::new(),
         }
+    }
+
+    /// The same link, at time zero, that moves. Its rate is the one for which the discipline was built: what a course offers at
+    /// time zero follows at once.
+    #[must_use]
+    pub fn with_service(mut self, service: Service) -> Self {
+        self.moves = service.start();
+        self
     }
 
     /// `packet` arrives `at`; all that is due until then happens first. A time before the
@@ -50,6 +72,11 @@ impl<P: Packet, Q: Qdisc<P>, O: Observer<P>> Bottleneck<P, Q, O> {
         packet.set_arrival(at);
         if !self.is_free() {
             self.qdisc.enqueue(packet, at, &mut self.observer);
+        } else if self.takes_turns() {
+            // What came before this packet is over, and nobody used it.
+            self.pass_chances(at);
+            self.qdisc.enqueue(packet, at, &mut self.observer);
+            self.line_up(at);
         } else if let Some(packet) = self.qdisc.pass(packet, at, &mut self.observer) {
             self.transmit(packet, at, sink);
             // An unlimited link may be free again.
@@ -71,7 +98,7 @@ impl<P: Packet, Q: Qdisc<P>, O: Observer<P>> Bottleneck<P, Q, O> {
                 self.busy_until = None;
                 self.qdisc.transmitted(at);
                 self.serve(at, sink);
-            } else {
+            } else if self.moves.is_none() || !self.moved(at, sink) {
                 self.qdisc.update(at);
             }
         }
@@ -81,9 +108,73 @@ impl<P: Packet, Q: Qdisc<P>, O: Observer<P>> Bottleneck<P, Q, O> {
     /// When something happens next if nothing arrives.
     #[inline]
     pub fn next_event(&self) -> Option<Time> {
-        match (self.busy_until, self.qdisc.next_update()) {
+        let next = match (self.busy_until, self.qdisc.next_update()) {
             (Some(end), Some(update)) => Some(end.min(update)),
             (end, update) => end.or(update),
+        };
+        match &self.moves {
+            None => next,
+            Some(moves) => self.next_move(moves).into_iter().chain(next).min(),
+        }
+    }
+
+    /// When the link moves next by itself.
+    fn next_move(&self, moves: &Moves) -> Option<Time> {
+        let turn = self.turn(moves);
+        turn.into_iter().chain(moves.next_rate()).min()
+    }
+
+    /// When packets that wait get their turn.
+    fn turn(&self, moves: &Moves) -> Option<Time> {
+        if !moves.takes_turns() {
+            return None;
+        }
+        let still = moves.accesses.is_some() && self.clock.rate().is_zero();
+        let waiting = self.qdisc.backlog().packets > 0;
+        moves.turn(self.busy_until.is_some() || still, waiting)
+    }
+
+    /// What the link does by itself at `at`; `false` if there is nothing to do, or an update of the discipline comes first.
+    fn moved(&mut self, at: Time, sink: &mut impl FnMut(P, Departure)) -> bool {
+        // A medium that was free while the link stood still is free now.
+        let at = at.max(self.now);
+        let Some(moves) = self.moves.as_deref() else {
+            return false;
+        };
+        if self.turn(moves).is_some_and(|turn| turn <= at) {
+            self.take_turn(at, sink);
+            return true;
+        }
+        if self.qdisc.next_update().is_some_and(|update| update <= at) {
+            return false;
+        }
+        let due = moves.next_rate().is_some_and(|next| next <= at);
+        let change = self.moves.as_deref_mut().filter(|_| due);
+        match change.and_then(Moves::take_rate) {
+            Some(Move { offered, heard }) => {
+                self.change_rate(offered, heard, at);
+                self.serve(at, sink);
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// The link offers another rate from `at` on; of the discipline, if it hears of it.
+    fn change_rate(&mut self, offered: Rate, heard: Option<Rate>, at: Time) {
+        let by_chance = self
+            .moves
+            .as_ref()
+            .is_some_and(|moves| moves.chances.is_some());
+        if !by_chance {
+            if offered == self.clock.rate() {
+                return;
+            }
+            self.clock.set_rate(offered);
+        }
+        self.observer.rate_changed(offered, at);
+        if let Some(rate) = heard {
+            self.qdisc.set_rate(rate, at, &mut self.observer);
         }
     }
 
@@ -151,6 +242,11 @@ impl<P: Packet, Q: Qdisc<P>, O: Observer<P>> Bottleneck<P, Q, O> {
     /// Starts transmissions while the link is free. The loop ends after one packet, except on an
     /// unlimited link, where each transmission ends as it starts.
     fn serve(&mut self, now: Time, sink: &mut impl FnMut(P, Departure)) {
+        if self.takes_turns() {
+            self.use_chance(now, sink);
+            self.line_up(now);
+            return;
+        }
         while self.is_free() {
             let Some(packet) = self.qdisc.dequeue(now, &mut self.observer) else {
                 return;
@@ -159,9 +255,118 @@ impl<P: Packet, Q: Qdisc<P>, O: Observer<P>> Bottleneck<P, Q, O> {
         }
     }
 
+    /// Whether packets wait for their turn even when the link is free.
+    #[inline]
+    fn takes_turns(&self) -> bool {
+        self.moves.as_ref().is_some_and(|moves| moves.takes_turns())
+    }
+
+    /// A link that is free at `now` asks for its medium if packets wait.
+    fn line_up(&mut self, now: Time) {
+        let accesses = self.moves.as_deref_mut();
+        if let Some(accesses) = accesses.and_then(|moves| moves.accesses.as_mut())
+            && self.busy_until.is_none()
+            && self.qdisc.backlog().packets > 0
+        {
+            accesses.ask(now);
+        }
+    }
+
+    /// Chances up to `now` are over. Packets that wait have had theirs.
+    fn pass_chances(&mut self, now: Time) {
+        let moves = self.moves.as_deref_mut();
+        if let Some(chances) = moves.and_then(|moves| moves.chances.as_mut()) {
+            chances.pass(now);
+        }
+    }
+
+    /// The turn of packets that wait has come.
+    fn take_turn(&mut self, now: Time, sink: &mut impl FnMut(P, Departure)) {
+        let Some(moves) = self.moves.as_deref_mut() else {
+            return;
+        };
+        if let Some(chances) = &mut moves.chances {
+            chances.open();
+            self.use_chance(now, sink);
+        } else {
+            self.send_aggregate(now, sink);
+            self.line_up(now);
+        }
+    }
+
+    /// Sends what the open chance carries. The last packet may take further ones.
+    fn use_chance(&mut self, now: Time, sink: &mut impl FnMut(P, Departure)) {
+        while self.busy_until.is_none() {
+            let moves = self.moves.as_deref_mut();
+            let Some(chances) = moves.and_then(|moves| moves.chances.as_mut()) else {
+                return;
+            };
+            if !chances.is_open() {
+                return;
+            }
+            let Some(packet) = self.qdisc.dequeue(now, &mut self.observer) else {
+                chances.lose();
+                return;
+            };
+            let link_bytes = self.clock.framing().link_bytes(packet.len());
+            let (end, link_bytes) = chances.send(now, link_bytes);
+            self.depart(packet, now, end, link_bytes, sink);
+        }
+    }
+
+    /// Puts an aggregate together and sends it.
+    fn send_aggregate(&mut self, now: Time, sink: &mut impl FnMut(P, Departure)) {
+        let moves = self.moves.as_deref_mut();
+        let Some(accesses) = moves.and_then(|moves| moves.accesses.as_mut()) else {
+            return;
+        };
+        accesses.granted = None;
+        let medium = accesses.medium;
+        let full = self.clock.framing().link_bytes(FULL);
+        let last = now + medium.time - self.clock.rate().time_for(full);
+        let mut end = now;
+        while self.aggregate.is_empty()
+            || (end <= last && (self.aggregate.len() as u64) < u64::from(medium.packets))
+        {
+            let Some(packet) = self.qdisc.dequeue(now, &mut self.observer) else {
+                break;
+            };
+            let (packet_end, link_bytes) = self.clock.transmit(end, packet.len());
+            end = packet_end;
+            self.aggregate.push((packet, link_bytes));
+        }
+        // The last packet stays in service until the end; those in front of it are out of the discipline's hands.
+        if end > now {
+            self.busy_until = Some(end);
+        } else if !self.aggregate.is_empty() {
+            self.qdisc.transmitted(now);
+        }
+        for (packet, link_bytes) in self.aggregate.drain(..) {
+            let departure = Departure {
+                start: now,
+                end,
+                link_bytes,
+            };
+            self.observer.departed(&packet, &departure);
+            sink(packet, departure);
+        }
+    }
+
     #[inline(always)]
     fn transmit(&mut self, packet: P, now: Time, sink: &mut impl FnMut(P, Departure)) {
         let (end, link_bytes) = self.clock.transmit(now, packet.len());
+        self.depart(packet, now, end, link_bytes, sink);
+    }
+
+    #[inline(always)]
+    fn depart(
+        &mut self,
+        packet: P,
+        now: Time,
+        end: Time,
+        link_bytes: Bytes,
+        sink: &mut impl FnMut(P, Departure),
+    ) {
         let departure = Departure {
             start: now,
             end,

@@ -23,15 +23,18 @@ extern crate alloc;
 extern crate std;
 
 pub mod bottleneck;
+pub mod course;
 pub mod departure_clock;
 pub mod disciplines;
 mod dual_buffer;
 mod dual_queue;
 mod ewma;
 mod flow_queue;
+pub mod impair;
 pub mod kind;
 mod limit;
 pub mod marker;
+pub mod medium;
 pub mod observer;
 pub mod own;
 pub mod packet;
@@ -40,6 +43,7 @@ mod pi;
 pub mod qdisc;
 mod queue_protection;
 pub mod scheduler;
+pub mod service;
 mod shell;
 mod single_buffer;
 mod single_queue;
@@ -54,6 +58,7 @@ pub use marker::Marker;
 pub use observer::{Drop, DropReason, MarkReason, Observer, QueueId};
 pub use packet::Packet;
 pub use qdisc::{Backlog, Link, Qdisc};
+pub use service::Service;
 pub use value::ValueFunction;
 
 // The units of the public items above; `units` as a whole for the notation of parameters.

@@ -1,8 +1,9 @@
 //! The configuration of a link.
 
 use quell_aqm::departure_clock::Framing;
+use quell_aqm::impair::Impairment;
 use quell_aqm::marker::Marker;
-use quell_aqm::{Discipline, Link, disciplines};
+use quell_aqm::{Discipline, Link, Service, disciplines};
 use quell_units::{Bytes, Random, Rate, Settings, Time};
 
 use crate::frames::{Descriptor, OnWire, Pool, Side};
@@ -16,6 +17,10 @@ pub struct DirectionConfig {
     pub rate: Rate,
     /// Bytes that a packet occupies on the link beyond its IP length.
     pub framing: Framing,
+    /// What moves the link beside that.
+    pub service: Service,
+    /// What happens to packets behind the queue, and what it is drawn from.
+    pub impairment: Option<(Impairment, Random)>,
     /// The discipline, empty.
     pub discipline: Discipline<Descriptor>,
     /// The marker in front of the queue, by group. Packets of a group that is missing here, or has
@@ -44,6 +49,8 @@ impl DirectionConfig {
         Self {
             rate: Rate::UNLIMITED,
             framing: Framing::default(),
+            service: Service::default(),
+            impairment: None,
             discipline: discipline.expect("the defaults of fifo are valid"),
             markers: Vec::new(),
             values: OnWire::default(),

@@ -39,6 +39,9 @@ impl<O: Observer<Descriptor>> Lane<O> {
             pool.give_back(id);
             self.counts.dropped += 1;
         }
+        for id in self.path.lost() {
+            pool.give_back(id);
+        }
     }
 
     /// The report up to `now`; `socket` frames were lost in the ingress socket.
@@ -48,6 +51,7 @@ impl<O: Observer<Descriptor>> Lane<O> {
             received: self.counts.received + truncated,
             transmitted: self.egress.transmitted(now),
             marked: self.path.marks(),
+            impaired: self.path.impaired(),
             lost: Lost {
                 socket,
                 truncated,

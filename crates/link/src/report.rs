@@ -82,6 +82,8 @@ pub struct DirectionReport {
     pub marked: u64,
     /// Packets dropped by the discipline.
     pub dropped: u64,
+    /// Packets lost behind the queue because the configuration says so.
+    pub impaired: u64,
     /// Frames lost by anything else.
     pub lost: Lost,
     /// Frames that have not left yet.
@@ -103,7 +105,11 @@ pub struct DirectionReport {
 impl DirectionReport {
     /// Whether each frame received was transmitted, dropped or lost, or is still inside.
     pub fn is_conserved(&self) -> bool {
-        let gone = self.transmitted + self.dropped + self.lost.truncated + self.lost.refused;
+        let gone = self.transmitted
+            + self.dropped
+            + self.impaired
+            + self.lost.truncated
+            + self.lost.refused;
         self.received == gone + self.inside.total()
     }
 }
@@ -142,7 +148,8 @@ impl LinkReport {
     }
     /// Packets that something other than the discipline lost, in both directions.
     pub fn lost_outside(&self) -> u64 {
-        self.forward.lost.total() + self.reverse.lost.total()
+        let of = |direction: &DirectionReport| direction.lost.total() + direction.impaired;
+        of(&self.forward) + of(&self.reverse)
     }
     /// Share of one processor that the thread used.
     pub fn cpu_share(&self) -> f64 {

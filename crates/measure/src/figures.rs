@@ -26,6 +26,8 @@ pub struct LinkFigures {
     pub rate: Rate,
     /// Time in which the link transmitted.
     pub busy: Time,
+    /// What the link carried of what its trace offered; `None` for a link without a trace.
+    pub share: Option<f64>,
     /// Packets lost outside the queue discipline.
     pub lost_outside: u64,
     /// Figures of the queues, by [`QueueId`](quell_aqm::QueueId).
@@ -35,8 +37,11 @@ pub struct LinkFigures {
 }
 
 impl LinkFigures {
-    /// Busy time / length; 0 for a stretch of length zero.
+    /// Busy time / length; 0 for a stretch of length zero. Of a link that follows a trace: carried / offered.
     pub fn utilisation(&self) -> f64 {
+        if let Some(share) = self.share {
+            return share;
+        }
         self.busy.as_nanos() as f64 / self.span.length().as_nanos().max(1) as f64
     }
 }

@@ -1,6 +1,7 @@
 //! Use of the link itself: busy time, capacity and losses outside the queue.
 //!
-//! Busy time is that of the departure clock, so it includes the overhead of packets.
+//! Busy time is that of the departure clock, so it includes the overhead of packets. A link whose rate follows a trace is judged by
+//! what it carried of what the trace offered: time says little where the rate moves.
 
 use quell_aqm::Departure;
 use quell_units::{Rate, Time};
@@ -14,6 +15,8 @@ pub(crate) struct LinkTally {
     rate_since: Time,
     /// End of the last transmission.
     busy_until: Time,
+    /// Whether use is judged by what the link offers.
+    by_offer: bool,
     segment: LinkUse,
     whole: LinkUse,
 }
@@ -24,6 +27,8 @@ pub(crate) struct LinkUse {
     pub(crate) busy: Time,
     /// The rate over time, in bit/s × ns.
     capacity: u128,
+    /// Link bytes of the transmissions that started.
+    carried: u64,
     /// The link had no rate limit for a while.
     unlimited: bool,
     /// Packets lost anywhere but by the discipline.
@@ -36,6 +41,7 @@ impl LinkTally {
             rate,
             rate_since: Time::ZERO,
             busy_until: Time::ZERO,
+            by_offer: false,
             segment: LinkUse::default(),
             whole: LinkUse::default(),
         }
@@ -44,6 +50,14 @@ impl LinkTally {
     pub(crate) fn rate(&self) -> Rate {
         self.rate
     }
+    pub(crate) fn judge_by_offer(&mut self) {
+        self.by_offer = true;
+    }
+    /// The share of what the link offered that it carried; `None` where its time is what counts, or nothing was offered.
+    pub(crate) fn share(&self, used: &LinkUse) -> Option<f64> {
+        let offered = used.capacity as f64 / 8e9;
+        (self.by_offer && offered > 0.0).then(|| used.carried as f64 / offered)
+    }
     /// Of the closed segments of the whole.
     pub(crate) fn whole(&self) -> LinkUse {
         self.whole
@@ -51,7 +65,9 @@ impl LinkTally {
 
     #[inline]
     pub(crate) fn transmit(&mut self, departure: &Departure) {
-        self.segment.busy += departure.end - departure.start;
+        // Packets of one aggregate are on the link at the same time.
+        self.segment.busy += departure.end - departure.start.max(self.busy_until);
+        self.segment.carried += departure.link_bytes.get();
         self.busy_until = departure.end;
     }
     pub(crate) fn set_rate(&mut self, rate: Rate, now: Time) {
@@ -84,6 +100,7 @@ impl LinkTally {
         if measured {
             self.whole.busy += used.busy;
             self.whole.capacity += used.capacity;
+            self.whole.carried += used.carried;
             self.whole.unlimited |= used.unlimited;
             self.whole.lost_outside += used.lost_outside;
         }

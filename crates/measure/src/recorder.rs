@@ -114,6 +114,13 @@ impl Recorder {
         }
     }
 
+    /// The same recorder of a link that follows a trace: its utilisation is what it carried of what the trace offered, in link bytes.
+    #[must_use]
+    pub fn judged_by_offer(mut self) -> Self {
+        self.link.judge_by_offer();
+        self
+    }
+
     /// The link.
     pub fn hop(&self) -> Hop {
         self.hop
@@ -196,6 +203,11 @@ impl Recorder {
     /// Counts packets that were lost outside the queue discipline.
     pub fn on_lost_outside(&mut self, packets: u64, now: Time) {
         self.advance(now);
+        self.link.lose_outside(packets);
+    }
+
+    /// The same, of packets lost before the open segment ends.
+    pub fn add_lost_outside(&mut self, packets: u64) {
         self.link.lose_outside(packets);
     }
 
@@ -361,6 +373,7 @@ impl Recorder {
             span,
             rate: used.mean_rate(span, self.link.rate()),
             busy: used.busy,
+            share: self.link.share(used),
             lost_outside: used.lost_outside,
             queues: queues.collect(),
             groups: groups.collect(),

@@ -14,10 +14,10 @@ use crate::arguments::{Changes, Check, SchemaOf};
 use crate::page::Page;
 use crate::worlds;
 
-/// Longest scenario file; a longer one is the wrong file.
-const LONGEST_FILE: u64 = 4 << 20;
+/// Longest scenario file, which may hold a trace; a longer one is the wrong file.
+const LONGEST_FILE: u64 = 512 << 20;
 /// Longest file that a scenario names.
-const LONGEST_NAMED: u64 = 64 << 10;
+const LONGEST_NAMED: u64 = 512 << 20;
 
 /// Reports whether a scenario could run.
 pub(crate) fn check(arguments: &Check, page: &mut Page) -> Result<(), Failure> {
@@ -157,9 +157,13 @@ fn named(path: &Path) -> Result<String, String> {
     if !metadata.is_file() {
         return Err("it is not a file".to_owned());
     }
-    let text = File::open(path).and_then(|file| within_bounds(file, LONGEST_NAMED));
+    // Before its content takes memory.
+    let text = match metadata.len() {
+        length if length > LONGEST_NAMED => Err(io::ErrorKind::FileTooLarge.into()),
+        _ => File::open(path).and_then(|file| within_bounds(file, LONGEST_NAMED)),
+    };
     text.map_err(|error| match error.kind() {
-        io::ErrorKind::FileTooLarge => format!("it is longer than {} KiB", LONGEST_NAMED >> 10),
+        io::ErrorKind::FileTooLarge => format!("it is longer than {} MiB", LONGEST_NAMED >> 20),
         io::ErrorKind::InvalidData => "it is not a text".to_owned(),
         _ => error.to_string(),
     })

@@ -197,7 +197,6 @@ fn a_ladder_comes_from_a_file_beside_the_scenario_and_a_result_repeats_without_i
 
     let levels = shows.join("levels.txt");
     for (content, why) in [
-        (vec![b'#'; 70_000], "it is longer than 64 KiB"),
         (vec![0xff, 0xfe], "it is not a text"),
         (
             b"2mbit\n1mbit".to_vec(),
@@ -209,6 +208,11 @@ fn a_ladder_comes_from_a_file_beside_the_scenario_and_a_result_repeats_without_i
         assert_eq!(code, 2);
         assert!(errors.contains(why), "{errors}");
     }
+    // Of no content.
+    let long = fs::File::create(&levels).unwrap();
+    long.set_len((512 << 20) + 1).unwrap();
+    let (_, _, errors) = told(&["check", "shows/tv.toml"]);
+    assert!(errors.contains("it is longer than 512 MiB"), "{errors}");
     let set = "group.tv.app.ladder.file=shows";
     let (_, _, errors) = told(&["check", "shows/tv.toml", "--set", set]);
     assert!(

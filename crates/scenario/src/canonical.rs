@@ -11,8 +11,8 @@ use quell_units::Settings;
 use quell_units::parameter::Value;
 use quell_units::{Bytes, Rate, Time};
 
-use super::value;
 use super::{ControlSpec, DirectionSpec, FunctionSpec, Group, Run, Scenario, Setting, TimedChange};
+use super::{medium, trace, value};
 
 impl Scenario {
     /// The scenario without its seeds as canonical JSON.
@@ -41,6 +41,10 @@ struct Json(String);
 impl Json {
     fn change(&mut self, scenario: &Scenario, change: &TimedChange) {
         self.object(|json| {
+            // A phase starts unless something else is said.
+            if !change.phase {
+                json.key("phase").plain(false);
+            }
             json.key("set").list(&change.set, |json, setting| {
                 json.setting(scenario, setting);
             });
@@ -92,14 +96,24 @@ impl Json {
 
     fn direction(&mut self, side: &DirectionSpec) {
         self.object(|json| {
+            // Only where there is one: what has none has the text that it always had.
+            if let Some(medium) = &side.medium {
+                json.key("access").string(&medium::write(medium));
+            }
             json.key("bins-per-octave")
                 .plain(side.codes.bins_per_octave());
+            if let Some(impair) = &side.impair {
+                json.key("impair").string(&impair.write());
+            }
             json.key("mpu").bytes(side.framing.mpu);
             json.key("overhead").plain(side.framing.overhead);
             let queue = json.key("queue").names(&[side.queue.kind]);
             queue.settings(&side.queue.settings);
             json.0.push(']');
-            json.key("rate").rate(side.rate);
+            match &side.course {
+                Some(course) => json.key("rate").string(&trace::canonical(course)),
+                None => json.key("rate").rate(side.rate),
+            };
         });
     }
 

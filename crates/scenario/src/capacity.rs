@@ -107,7 +107,15 @@ fn rates(scenario: &Scenario, direction: Direction) -> impl Iterator<Item = Rate
         Setting::Rate(which, rate) if *which == direction => Some(*rate),
         _ => None,
     });
-    once(scenario.link.direction(direction).rate).chain(later)
+    let side = scenario.link.direction(direction);
+    // Of a trace the bounds say enough.
+    let traced = side.course.iter().flat_map(|course| {
+        let stops = (!course.longest_outage().is_zero()).then_some(Rate::ZERO);
+        [course.slowest(), course.fastest()]
+            .into_iter()
+            .chain(stops)
+    });
+    once(side.rate).chain(traced).chain(later)
 }
 
 pub(super) fn fastest(scenario: &Scenario, direction: Direction) -> Rate {
@@ -415,7 +423,9 @@ fn queued(scenario: &Scenario, direction: Direction, streams: &[Stream]) -> u64 
 }
 
 fn on_wires(scenario: &Scenario, direction: Direction, streams: &[Stream], queued: u64) -> u64 {
-    let delay = longest_rtt(scenario) / 2 + Time::from_nanos(1);
+    let impair = scenario.link.direction(direction).impair;
+    let impaired = impair.map_or(Time::ZERO, |impair| impair.impairment().most_delay());
+    let delay = longest_rtt(scenario) / 2 + impaired + Time::from_nanos(1);
     let rate = fastest(scenario, direction);
     let framing = scenario.link.direction(direction).framing;
     let room = if rate.is_unlimited() {

@@ -14,21 +14,101 @@ use super::read::{Reader, View, tables};
 use super::tree::{Node, Table, Tree};
 use super::{Direction, Group, Link, QueueSpec, Setting, TimedChange};
 
-/// Reads the list `at`.
+/// Reads the list `at`, of a run that ends at `end`.
 pub(super) fn read(
     reader: &mut Reader,
     node: &Node,
     link: &Link,
     groups: &[Group],
+    end: Option<Time>,
 ) -> Option<Vec<TimedChange>> {
     let nodes = tables::list(reader, "at", node, "a list of tables [[at]]");
     let mut trial = Trial {
         groups,
         apps: groups.iter().map(|group| group.app.clone()).collect(),
+        link,
         forward: TrialQueue::new(&link.forward.queue, link.forward.rate),
         reverse: TrialQueue::new(&link.reverse.queue, link.reverse.rate),
     };
-    let mut changes = Vec::new();
+    let entries = entries(reader, nodes, end)?;
+    let mut happens: Vec<(Option<Time>, usize)> = Vec::new();
+    for (index, entry) in entries.iter().enumerate() {
+        // What has no time is tried all the same, for what else is wrong with it.
+        let times = entry.times(end).map(Some);
+        let untimed = entry.time.is_none().then_some(None);
+        happens.extend(
+            times
+                .chain(untimed)
+                .map(|time| (time, index))
+                .take(MOST + 1),
+        );
+        if happens.len() > MOST {
+            let allowed = format!("gives more than {MOST} changes; that is the most");
+            reader.wrong(&entry.view.key("repeat"), entry.repeats?, &allowed);
+            return None;
+        }
+    }
+    happens.sort_by_key(|(time, _)| *time);
+    let mut changes: Vec<TimedChange> = Vec::new();
+    let mut wrong = vec![false; entries.len()];
+    for (time, index) in happens {
+        let entry = &entries[index];
+        // What is wrong each time is reported once.
+        let (false, Some(set)) = (wrong[index], entry.set) else {
+            wrong[index] = true;
+            continue;
+        };
+        let set = trial.settings(reader, &entry.view.key("set"), set, time);
+        let (Some(set), Some(time)) = (set, time) else {
+            wrong[index] = true;
+            continue;
+        };
+        match changes.last_mut().filter(|last| last.time == time) {
+            Some(last) => {
+                last.phase |= entry.phase;
+                last.set.extend(set);
+            }
+            None => changes.push(TimedChange {
+                time,
+                phase: entry.phase,
+                set,
+            }),
+        }
+    }
+    (!wrong.contains(&true)).then_some(changes)
+}
+
+/// The most changes, with every time that one repeats.
+const MOST: usize = 10_000;
+
+/// One `[[at]]` of the file.
+struct Entry<'a> {
+    view: View<'a>,
+    time: Option<Time>,
+    repeat: Option<Time>,
+    repeats: Option<&'a Node>,
+    phase: bool,
+    set: Option<&'a Node>,
+}
+
+impl Entry<'_> {
+    /// Each time that it happens. A time after the end is another check's to report.
+    fn times(&self, end: Option<Time>) -> impl Iterator<Item = Time> + use<> {
+        let (first, step) = (self.time, self.repeat);
+        let later = first.zip(step).zip(end).map(|((first, step), end)| {
+            let count = (end - first).as_nanos().saturating_sub(1) / step.as_nanos();
+            (1..=count).map(move |n| first + step * n)
+        });
+        first.into_iter().chain(later.into_iter().flatten())
+    }
+}
+
+fn entries<'a>(
+    reader: &mut Reader,
+    nodes: &'a [Node],
+    end: Option<Time>,
+) -> Option<Vec<Entry<'a>>> {
+    let mut all = Vec::new();
     let mut previous: Option<Time> = None;
     for (index, node) in nodes.iter().enumerate() {
         let path = format!("at.{}", index + 1);
@@ -44,19 +124,32 @@ pub(super) fn read(
             );
         }
         previous = time.or(previous);
-        let set = view
-            .node(reader, "set")
-            .map(|node| trial.settings(reader, &view.key("set"), node, time));
-        changes.push(
-            time.zip(set.flatten())
-                .map(|(time, set)| TimedChange { time, set }),
-        );
+        let repeats = view.node(reader, "repeat");
+        let repeat = view.time(reader, "repeat");
+        if let (Some(node), Some(time), Some(step), Some(end)) = (repeats, time, repeat, end)
+            && time < end
+            && time + step >= end
+        {
+            let allowed =
+                format!("has no effect: the run ends at {end}, before the change happens again");
+            reader.wrong(&view.key("repeat"), node, &allowed);
+        }
+        let phase = view.flag(reader, "phase");
+        all.push(Entry {
+            phase: phase.unwrap_or(repeats.is_none()),
+            set: view.node(reader, "set"),
+            view,
+            time,
+            repeat,
+            repeats,
+        });
     }
-    changes.into_iter().collect()
+    Some(all)
 }
 
 /// The run's parameters, as the changes so far have left them.
 struct Trial<'a> {
+    link: &'a Link,
     groups: &'a [Group],
     apps: Vec<AppSpec>,
     forward: TrialQueue,
@@ -143,6 +236,9 @@ impl Trial<'_> {
             }
             None => return Err(self.refusal()),
         };
+        if self.link.direction(direction).course.is_some() {
+            return Err("cannot be set: the link follows a trace".to_owned());
+        }
         match direction {
             Direction::Forward => self.forward.set_rate(rate, now)?,
             Direction::Reverse => self.reverse.set_rate(rate, now)?,

@@ -68,11 +68,14 @@ fn run(scenario: &Scenario, places: &Places<'_>, problems: &mut Vec<Problem>) {
             format!("must be at most run.duration = {}", run.duration),
         ));
     }
-    for (index, change) in scenario.changes.iter().enumerate() {
-        if change.time >= run.duration {
-            let allowed = format!("must be before the end of the run at {}", run.duration);
-            problems.push(places.problem(&format!("at.{}.time", index + 1), change.time, allowed));
-        }
+    // What repeats is there only as long as the run lasts, and the last ones in the file are the last ones here.
+    let late = scenario.changes.iter().rev();
+    let late = late.take_while(|change| change.time >= run.duration);
+    let files = places.length("at");
+    for (back, change) in late.enumerate() {
+        let allowed = format!("must be before the end of the run at {}", run.duration);
+        let key = format!("at.{}.time", files.saturating_sub(back));
+        problems.push(places.problem(&key, change.time, allowed));
     }
 }
 

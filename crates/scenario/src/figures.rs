@@ -4,7 +4,8 @@
 use std::collections::BTreeMap;
 
 use quell_app::{AppConfig, Report, Transport, Value};
-use quell_aqm::{Packet, Qdisc as _};
+use quell_aqm::impair::Impairment;
+use quell_aqm::{Packet, Qdisc as _, Service};
 use quell_measure::{
     AppFigure, AppSummary, AppTimes, Carrier, Direction, FlowRecorder, GroupControl, GroupId,
     GroupInfo, Hop, LinkResults, Recorder, RecorderConfig, Summary, Timeline,
@@ -37,7 +38,7 @@ pub struct Stretch<'a> {
 /// Which part of the run counts for what.
 pub fn timeline(scenario: &Scenario) -> Timeline {
     let run = &scenario.run;
-    let changes: Vec<Time> = scenario.changes.iter().map(|change| change.time).collect();
+    let changes: Vec<Time> = scenario.phases().collect();
     Timeline::new(run.warmup, &changes, run.settle, run.duration)
 }
 
@@ -109,7 +110,7 @@ pub fn recorder(
     let link = &scenario.links()[hop.index()];
     let side = link.direction(direction);
     let groups = scenario.groups.iter();
-    Recorder::new(RecorderConfig {
+    let recorder = Recorder::new(RecorderConfig {
         hop,
         hop_name: link.name().to_owned(),
         direction,
@@ -118,7 +119,31 @@ pub fn recorder(
         rate: side.rate,
         timeline: timeline.clone(),
         interval: Some(scenario.run.interval),
-    })
+    });
+    match side.course {
+        Some(_) => recorder.judged_by_offer(),
+        None => recorder,
+    }
+}
+
+/// What moves a link beside its clock, in every world; `component` names its random stream.
+pub fn service(side: &DirectionSpec, seed: u64, component: &str) -> Service {
+    let random = || Random::new(seed, &format!("{component}.access"));
+    Service {
+        course: side.course.clone(),
+        medium: side.medium.map(|medium| (medium, random())),
+    }
+}
+
+/// What happens behind a queue, and the random stream it is drawn from.
+pub fn impairment(
+    side: &DirectionSpec,
+    seed: u64,
+    component: &str,
+) -> Option<(Impairment, Random)> {
+    let impair = side.impair?;
+    let random = Random::new(seed, &format!("{component}.impair"));
+    Some((impair.impairment(), random))
 }
 
 /// Names of the queues of the discipline of `side`.
@@ -270,7 +295,9 @@ pub fn warn_if_idle(scenario: &Scenario, summary: &Summary, warnings: &mut Vec<S
         let signals: u64 = queues.map(|queue| queue.marked + queue.dropped).sum();
         let mut groups = scenario.groups.iter();
         let greedy = groups.any(|group| group.direction == direction && group.app.is_greedy());
-        if greedy && signals == 0 && utilisation < BOTTLENECK && rate.is_some() {
+        // A link that waits for its medium is never in use all the time.
+        let waits = scenario.link.direction(direction).medium.is_some();
+        if greedy && signals == 0 && utilisation < BOTTLENECK && rate.is_some() && !waits {
             warnings.push(format!(
                 "the {name} was not the bottleneck: it was used for {:.1} % of the time, and its queue never signalled",
                 utilisation * 100.0

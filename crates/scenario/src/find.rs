@@ -27,6 +27,9 @@ pub fn inside(key: &Key) -> Vec<&'static Key> {
     let sections: &[Section] = match (key.section, key.name) {
         (Section::Root, "link") => &[Section::Link],
         (Section::Link, "reverse") => &[Section::Reverse],
+        (Section::Link | Section::Reverse, "rate") => &[Section::Trace],
+        (Section::Link | Section::Reverse, "access") => &[Section::Medium],
+        (Section::Link | Section::Reverse, "impair") => &[Section::Impair],
         (Section::Root, "group") => &[Section::Group],
         (Section::Group, "congestion-control") => &[Section::CongestionControl],
         (Section::Group, "value") => &[Section::Value],

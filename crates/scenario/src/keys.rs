@@ -43,6 +43,12 @@ pub enum Section {
     Link,
     /// `[link.reverse]`
     Reverse,
+    /// `rate = { … }`
+    Trace,
+    /// `access = { … }`
+    Medium,
+    /// `impair = { … }`
+    Impair,
     /// `[[group]]`
     Group,
     /// `congestion-control = { … }`
@@ -67,6 +73,9 @@ impl Section {
         Self::Root,
         Self::Link,
         Self::Reverse,
+        Self::Trace,
+        Self::Medium,
+        Self::Impair,
         Self::Group,
         Self::CongestionControl,
         Self::Value,
@@ -83,6 +92,9 @@ impl Section {
             Self::Root => "a scenario",
             Self::Link => "[link]",
             Self::Reverse => "[link.reverse]",
+            Self::Trace => "rate",
+            Self::Medium => "access",
+            Self::Impair => "impair",
             Self::Group => "[[group]]",
             Self::CongestionControl => "congestion-control",
             Self::Value => "value",
@@ -98,7 +110,7 @@ impl Section {
     pub const fn heading(self) -> &'static str {
         match self {
             Self::Root => "",
-            Self::Link => "[link]",
+            Self::Link | Self::Trace | Self::Medium | Self::Impair => "[link]",
             Self::Reverse => "[link.reverse]",
             Self::Group
             | Self::CongestionControl
@@ -199,6 +211,9 @@ impl Key {
             Section::Root => return self.name.to_owned(),
             Section::Link => "link",
             Section::Reverse => "link.reverse",
+            Section::Trace => "link.rate",
+            Section::Medium => "link.access",
+            Section::Impair => "link.impair",
             Section::Group => "group.NAME",
             Section::CongestionControl => "group.NAME.congestion-control",
             Section::Value => "group.NAME.value",
@@ -214,7 +229,8 @@ impl Key {
 
 use self::KeyDefault::{Derived, Is, Required};
 use self::Section::{
-    App, At, CongestionControl, Group, Interval, Link, Period, Reverse, Root, Run, Value,
+    App, At, CongestionControl, Group, Impair, Interval, Link, Medium, Period, Reverse, Root, Run,
+    Trace, Value,
 };
 
 const OVERHEAD: &str = "Bytes that the link adds to each IP packet when it serialises it; 14 equals tc's accounting on Ethernet.";
@@ -222,6 +238,17 @@ const OVERHEAD: &str = "Bytes that the link adds to each IP packet when it seria
 pub(super) const QUEUE: Domain = Domain::Table(
     "the name of a queue, or a table with its parameters: { kind = \"fifo\", limit = \"100ms\" }",
 );
+const PROBABILITY: Domain = Domain::Value(D::Fraction(0, 1_000_000, 1_000_000));
+/// Of what happens behind the queue.
+const IMPAIR: Domain =
+    Domain::Table("a table such as { loss = 0.001, reorder = 0.01, jitter = \"1ms\" }");
+const IMPAIR_HELP: &str =
+    "What the path does to packets behind the queue: losses, reordering, jitter.";
+/// Of the access to a medium.
+const ACCESS: Domain = Domain::Table(
+    "a table such as { packets = 32, time = \"4ms\", delay = \"100us\", backoff = \"1ms\" }",
+);
+const ACCESS_HELP: &str = "Access to a shared medium: the link waits for it, and then sends several packets at once, which arrive together. As Wi-Fi does it.";
 const APP: Domain =
     Domain::Table("\"bulk\", or a table such as { kind = \"transfer\", size = \"1MB\" }");
 const BINS: Domain = Domain::Value(BINS_PER_OCTAVE.domain);
@@ -324,13 +351,39 @@ const OWN: &[Key] = &[
     Key { source: "tc-stab(8)", ..key(Link, "overhead", Domain::Signed(-1_000, 1_000), Is("0"), OVERHEAD, "overhead = 18") },
     Key { source: "tc-stab(8)", ..key(Link, "mpu", bytes(Bytes::ZERO, MTU), Is("0B"), MPU, r#"mpu = "64B""#) },
     Key { source: "ours", ..key(Link, "bins-per-octave", BINS, Is("64"), BINS_HELP, "bins-per-octave = 32") },
+    key(Link, "access", ACCESS, Derived("the link is always free to send"), ACCESS_HELP, r#"access = { packets = 32, time = "4ms", backoff = "1ms" }"#),
+    key(Link, "impair", IMPAIR, Derived("nothing happens"), IMPAIR_HELP, r#"impair = { loss = 0.001, jitter = "1ms" }"#),
     key(Link, "queue", QUEUE, Required, "Queue discipline of the forward direction, with its parameters.", r#"queue = { kind = "dualpi2", target = "15ms" }"#),
     key(Link, "reverse", Domain::Table("a table [link.reverse]"), Derived("unlimited"), "The other direction.", r#"reverse = { rate = "20mbit", queue = "fq_codel" }"#),
     Key { live: true, ..key(Reverse, "rate", Domain::Rate(SLOWEST, FASTEST, Some(Rate::UNLIMITED)), Is("unlimited"), "Rate of the link in the reverse direction.", r#"rate = "20mbit""#) },
     Key { source: "tc-stab(8)", ..key(Reverse, "overhead", Domain::Signed(-1_000, 1_000), Is("0"), OVERHEAD, "overhead = 18") },
     Key { source: "tc-stab(8)", ..key(Reverse, "mpu", bytes(Bytes::ZERO, MTU), Is("0B"), MPU, r#"mpu = "64B""#) },
     Key { source: "ours", ..key(Reverse, "bins-per-octave", BINS, Is("64"), BINS_HELP, "bins-per-octave = 32") },
+    key(Reverse, "access", ACCESS, Derived("the link is always free to send"), ACCESS_HELP, r#"access = { packets = 32, time = "4ms", backoff = "1ms" }"#),
+    key(Reverse, "impair", IMPAIR, Derived("nothing happens"), IMPAIR_HELP, r#"impair = { loss = 0.001, jitter = "1ms" }"#),
     key(Reverse, "queue", QUEUE, Derived("\"fifo\""), "Queue discipline of the reverse direction, with its parameters.", r#"queue = { kind = "pie", target = "10ms" }"#),
+    key(Impair, "loss", PROBABILITY, Is("0"), "Probability that a packet is lost behind the queue; with enter, while the path is good.", "impair = { loss = 0.001 }"),
+    Key { source: "Gilbert 1960, Elliott 1963", ..key(Impair, "enter", PROBABILITY, Is("0"), "Probability at each packet that a good path becomes bad.", "impair = { enter = 0.001, leave = 0.2 }") },
+    Key { source: "Gilbert 1960, Elliott 1963", ..key(Impair, "leave", PROBABILITY, Is("0.1"), "Probability at each packet that a bad path becomes good: it stays bad for 1 / leave packets on average.", "impair = { enter = 0.001, leave = 0.2 }") },
+    Key { source: "Gilbert 1960, Elliott 1963", ..key(Impair, "bad", PROBABILITY, Is("1"), "Probability that a packet is lost while the path is bad.", "impair = { enter = 0.001, bad = 0.5 }") },
+    key(Impair, "reorder", PROBABILITY, Is("0"), "Share of packets that are held back, so that others overtake them.", r#"impair = { reorder = 0.01, hold = "2ms" }"#),
+    key(Impair, "hold", time(Time::ZERO, Time::from_secs(10)), Is("5ms"), "How long they are held back.", r#"impair = { reorder = 0.01, hold = "2ms" }"#),
+    key(Impair, "jitter", time(Time::ZERO, Time::from_secs(10)), Is("0s"), "Longest random delay behind the queue, uniform from zero. Packets keep their order.", r#"impair = { jitter = "1ms" }"#),
+    key(Trace, "trace", Domain::Text, Derived("data holds the trace"), "Name of a file with a trace of the link, beside the scenario: CSV, mahimahi or netem-trace. Results hold what was read.", r#"rate = { trace = "lte.csv" }"#),
+    key(Trace, "data", Domain::Text, Derived("trace names the file"), "The text of a trace, instead of a file.", r#"rate = { data = "time_s,rate_mbps
+0,12
+1,6
+" }"#),
+    key(Trace, "format", Domain::Value(D::Word(&["csv", "mahimahi", "netem-trace"])), Derived("told by the content"), "Format of the trace.", r#"rate = { trace = "lte.csv", format = "csv" }"#),
+    key(Trace, "mode", Domain::Value(D::Word(&["rate", "opportunities"])), Derived("what the trace holds: opportunities for mahimahi, else rate"), "How the link follows the trace. rate: it sends at the rate of the moment. opportunities: it sends when it has a chance, and what nobody uses is lost. A trace of the other kind is converted.", r#"rate = { trace = "lte.csv", mode = "opportunities" }"#),
+    key(Trace, "repeat", Domain::Value(D::Flag), Is("true"), "Whether the trace starts again at its end. Otherwise the last rate stays, or there are no chances any more.", r#"rate = { trace = "lte.csv", repeat = false }"#),
+    key(Trace, "offset", time(Time::ZERO, DAY), Is("0s"), "Where in the trace the run starts.", r#"rate = { trace = "lte.csv", offset = "2s" }"#),
+    key(Trace, "scale", Domain::Value(D::Fraction(1, 1_000_000, 1_000)), Is("1"), "Factor of all rates, or of the bytes of a chance, in thousandths.", r#"rate = { trace = "lte.csv", scale = 0.5 }"#),
+    Key { source: "mahimahi link_queue.cc", ..key(Trace, "framing", Domain::Value(D::Word(&["ip", "mahimahi"])), Is("ip"), "What counts against a chance. ip: 1500 bytes of IP packets and the link's overhead. mahimahi: 1504 bytes, and 4 more for each packet.", r#"rate = { trace = "lte.csv", mode = "opportunities", framing = "mahimahi" }"#) },
+    Key { source: "IEEE 802.11-2020 A-MPDU", ..key(Medium, "packets", Domain::Value(D::Integer(1, 1_024)), Is("64"), "The most packets that the link sends at one access.", r#"access = { packets = 32 }"#) },
+    Key { source: "IEEE 802.11-2020 aPPDUMaxTime", ..key(Medium, "time", time(Time::from_nanos(1), Time::from_secs(1)), Is("5.484ms"), "How long one access lasts at most. A packet joins while a full-sized one would still fit; the first always does.", r#"access = { time = "2ms" }"#) },
+    Key { source: "ours", ..key(Medium, "delay", time(Time::ZERO, Time::from_secs(1)), Is("100us"), "Fixed time before each access, and for what follows it: interframe space, preamble, acknowledgement.", r#"access = { delay = "200us" }"#) },
+    Key { source: "IEEE 802.11-2020 CWmin", ..key(Medium, "backoff", time(Time::ZERO, Time::from_secs(1)), Is("135us"), "The longest random time before each access beside the fixed one, uniform from zero: 15 slots of 9 us on a quiet medium, more where others send.", r#"access = { backoff = "2ms" }"#) },
     key(Group, "name", Domain::Word, Required, "Name of the group; results, --set and [[at]] use it.", r#"name = "downloads""#),
     Key { live: true, ..key(Group, "count", Domain::Value(D::Integer(0, MOST_FLOWS)), Is("1"), "Number of flows. 0 is allowed where an [[at]] changes it; flows stop newest first.", "count = 4") },
     key(Group, "congestion-control", Domain::Table("the name of a congestion control, or a table with its options: { name = \"cubic\", beta = 0.8 }"), Derived("cubic, where the application uses TCP"), "Congestion control of the senders.", r#"congestion-control = "dctcp""#),
@@ -355,6 +408,8 @@ const OWN: &[Key] = &[
     key(Period, "mean", time(Time::ZERO, DAY), Required, "Mean length.", r#"app = { kind = "transfer", size = "100kB", repeat = { mean = "2s" } }"#),
     key(Period, "distribution", Domain::Value(D::Word(&[Distribution::ALL[0].name(), Distribution::ALL[1].name()])), Is("fixed"), "How single lengths deviate from the mean.", r#"app = { kind = "transfer", size = "100kB", repeat = { mean = "2s", distribution = "exponential" } }"#),
     key(At, "time", time(Time::from_nanos(1), DAY), Required, "When.", r#"time = "30s""#),
+    key(At, "repeat", time(Time::from_millis(1), DAY), Derived("the change happens once"), "The change happens again each time so much later, until the end of the run.", r#"at = [{ time = "10s", repeat = "20s", set = { "link.rate" = "20mbit" } }]"#),
+    key(At, "phase", Domain::Value(D::Flag), Derived("true, or false for a change that repeats"), "Whether a phase of the summary starts with the change.", r#"at = [{ time = "10s", phase = false, set = { "link.rate" = "20mbit" } }]"#),
     key(At, "set", Domain::Table("a table such as { \"link.rate\" = \"20mbit\" }"), Required, "New values, each under its dotted key.", r#"set = { "link.rate" = "20mbit", "group.downloads.count" = 8 }"#),
     key(Run, "duration", time(Time::from_millis(1), DAY), Required, "How long, with the warm-up.", r#"duration = "60s""#),
     key(Run, "warmup", time(Time::ZERO, DAY), Is("0s"), "What is left out of all figures at the start.", r#"warmup = "10s""#),

@@ -30,10 +30,12 @@ pub mod figures;
 pub mod find;
 mod guesses;
 mod hint;
+mod impair;
 pub mod kernel_options;
 pub mod keys;
 mod lifetimes;
 mod markers;
+mod medium;
 pub mod memory;
 mod overrides;
 mod places;
@@ -46,6 +48,7 @@ pub mod schema;
 pub mod sim;
 pub mod start;
 mod template;
+pub mod trace;
 pub mod tree;
 mod value;
 mod warn;
@@ -56,7 +59,9 @@ use quell_app::AppChanges;
 pub use quell_app::{
     AppConfig, Bulk, Cbr, Datagrams, Distribution, Interval, OnOff, Period, Transfer,
 };
+use quell_aqm::course::Course;
 use quell_aqm::departure_clock::Framing;
+use quell_aqm::medium::Medium;
 use quell_aqm::value::CodeScale;
 pub use quell_measure::Direction;
 use quell_measure::Hop;
@@ -66,6 +71,7 @@ pub use self::app::AppSpec;
 pub use self::capacity::{all_flows, bytes_in_flight, in_flight, largest_window, most_flows};
 pub use self::control::ControlSpec;
 pub use self::domain::{Domain, LONGEST_NAME};
+pub use self::impair::ImpairSpec;
 pub use self::lifetimes::{Lifetime, lifetimes};
 pub use self::markers::markers;
 pub use self::memory::{MEMORY_BUDGET, Memory};
@@ -92,7 +98,7 @@ pub struct Scenario {
     pub functions: Vec<FunctionSpec>,
     /// At least one; names differ.
     pub groups: Vec<Group>,
-    /// In the order of their time, which is after the start and before the end.
+    /// In the order of their time, which is after the start and before the end. What repeats is there each time.
     pub changes: Vec<TimedChange>,
     /// How long, and with which seeds.
     pub run: Run,
@@ -125,8 +131,14 @@ impl Link {
 /// One direction of the bottleneck.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DirectionSpec {
-    /// Its rate at the start; only the reverse one may be unlimited.
+    /// Its rate at the start; only the reverse one may be unlimited. Of a trace: [`Course::first_rate`].
     pub rate: Rate,
+    /// The trace that it follows.
+    pub course: Option<Course>,
+    /// The medium that it shares with others.
+    pub medium: Option<Medium>,
+    /// What happens to packets behind the queue.
+    pub impair: Option<ImpairSpec>,
     /// What a packet occupies on the link.
     pub framing: Framing,
     /// The queue discipline.
@@ -224,6 +236,8 @@ impl EcnSetting {
 pub struct TimedChange {
     /// When, from the start of the run.
     pub time: Time,
+    /// Whether a phase of the summary starts here.
+    pub phase: bool,
     /// What, in the order written.
     pub set: Vec<Setting>,
 }
@@ -317,6 +331,12 @@ impl Scenario {
             _ => None,
         });
         std::iter::once(&group.app).chain(later)
+    }
+
+    /// When phases of the summary start, but for the first.
+    pub fn phases(&self) -> impl Iterator<Item = Time> + '_ {
+        let starts = self.changes.iter().filter(|change| change.phase);
+        starts.map(|change| change.time)
     }
 
     /// The links of the path, by [`Hop`].

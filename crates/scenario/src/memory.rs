@@ -265,6 +265,16 @@ fn recorders(scenario: &Scenario, queues: [u64; 2]) -> u64 {
     [told, row_groups, reports, applications, SERIES, BASE]
         .into_iter()
         .fold(histograms, u64::saturating_add)
+        .saturating_add(traces(scenario))
+}
+
+/// Traces, and their texts on the way in and out: 20 bytes and more for each entry of 8 or 16.
+fn traces(scenario: &Scenario) -> u64 {
+    let sides = BOTH.map(|direction| scenario.link.direction(direction));
+    let courses = sides.iter().filter_map(|side| side.course.as_ref());
+    courses
+        .map(|course| course.memory().get().saturating_mul(8))
+        .sum()
 }
 
 /// The delays that each flow of datagrams has seen, and those of the group in each stretch.
@@ -305,13 +315,13 @@ fn happenings(scenario: &Scenario) -> u64 {
 
 /// Stretches between two cuts: before and after the warm-up, and two for each change.
 fn stretches(scenario: &Scenario) -> u64 {
-    2 + 2 * scenario.changes.len() as u64
+    2 + 2 * scenario.phases().count() as u64
 }
 
 fn results(scenario: &Scenario, queues: [u64; 2]) -> u64 {
     let queues = queues[0] + queues[1];
     let groups = scenario.groups.len() as u64;
-    let phases = 1 + scenario.changes.len() as u64;
+    let phases = 1 + scenario.phases().count() as u64;
     let seeds = scenario.run.seeds.len() as u64;
     // Each phase lists the flows that live in it, the whole lists all.
     let listed = phases
@@ -370,8 +380,8 @@ fn beside(scenario: &Scenario, places: &Places<'_>, problems: &mut Vec<Problem>)
 
 /// What there are too many figures of: the key with its value, and the remedy.
 fn many_figures(scenario: &Scenario) -> ((String, String), &'static str) {
-    if scenario.changes.len() > 2 {
-        let found = format!("{} changes", scenario.changes.len());
+    if scenario.phases().count() > 2 {
+        let found = format!("{} changes", scenario.phases().count());
         let remedy = "have fewer changes, flows or seeds, or a longer run.interval";
         return (("at".to_owned(), found), remedy);
     }

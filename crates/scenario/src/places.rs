@@ -14,6 +14,14 @@ impl<'a> Places<'a> {
         Self { file, root }
     }
 
+    /// How many entries the list `key` at the top has.
+    pub(super) fn length(&self, key: &str) -> usize {
+        match step(self.root, key).map(|node| &node.value) {
+            Some(Tree::Array(all)) => all.len(),
+            _ => 0,
+        }
+    }
+
     /// A problem with `key`, at its own place or at the nearest table that should hold it. `found` stands for a value that
     /// nobody wrote.
     pub(super) fn problem(

@@ -18,7 +18,7 @@ pub type ReadFile = Box<dyn Fn(&str, &Origin) -> Result<String, String>>;
 
 /// For scenarios that come without files.
 pub(super) fn no_files() -> ReadFile {
-    Box::new(|_, _| Err("files cannot be read here; write the rates as a list instead".to_owned()))
+    Box::new(|_, _| Err("files cannot be read here; write what is in them instead".to_owned()))
 }
 
 /// The rates of the file that `table` names, the value of `key`.

@@ -3,6 +3,7 @@
 //! Reading goes on after a problem, so that one check reports everything that is wrong with single values.
 
 use quell_app::{Path, Transport};
+use quell_aqm::course::{Course, Trace};
 use quell_aqm::departure_clock::Framing;
 use quell_aqm::value::CodeScale;
 use quell_units::parameter::Value;
@@ -15,7 +16,7 @@ use super::problem::{Origin, Problem, Problems, closest};
 use super::tree::{Node, Table, TomlType, Tree};
 use super::{
     AppConfig, AppSpec, ControlSpec, Direction, DirectionSpec, EcnSetting, FunctionSpec, Group,
-    Link, QueueSpec, ReadFile, Run, Scenario, changes, guesses, value,
+    Link, QueueSpec, ReadFile, Run, Scenario, changes, guesses, impair, medium, trace, value,
 };
 
 /// Reads a scenario whose single values are right.
@@ -236,7 +237,7 @@ impl<'a> View<'a> {
     }
 
     /// The value given, else the default; `None` after a problem, and where nothing is given and nothing is the default.
-    fn value(&self, reader: &mut Reader, name: &str) -> Option<Parsed> {
+    pub(super) fn parsed(&self, reader: &mut Reader, name: &str) -> Option<Parsed> {
         let row = self.row(name);
         let Some(node) = self.node(reader, name) else {
             return match row.default {
@@ -258,55 +259,55 @@ impl<'a> View<'a> {
     }
 
     pub(super) fn time(&self, reader: &mut Reader, name: &str) -> Option<Time> {
-        match self.value(reader, name)? {
+        match self.parsed(reader, name)? {
             Parsed::Value(Value::Time(time)) => Some(time),
             _ => None,
         }
     }
     pub(super) fn bytes(&self, reader: &mut Reader, name: &str) -> Option<Bytes> {
-        match self.value(reader, name)? {
+        match self.parsed(reader, name)? {
             Parsed::Value(Value::Bytes(bytes)) => Some(bytes),
             _ => None,
         }
     }
-    fn number(&self, reader: &mut Reader, name: &str) -> Option<u64> {
-        match self.value(reader, name)? {
+    pub(super) fn number(&self, reader: &mut Reader, name: &str) -> Option<u64> {
+        match self.parsed(reader, name)? {
             Parsed::Value(Value::Integer(number)) => Some(number),
             _ => None,
         }
     }
-    fn flag(&self, reader: &mut Reader, name: &str) -> Option<bool> {
-        match self.value(reader, name)? {
+    pub(super) fn flag(&self, reader: &mut Reader, name: &str) -> Option<bool> {
+        match self.parsed(reader, name)? {
             Parsed::Value(Value::Flag(flag)) => Some(flag),
             _ => None,
         }
     }
     pub(super) fn word(&self, reader: &mut Reader, name: &str) -> Option<&'static str> {
-        match self.value(reader, name)? {
+        match self.parsed(reader, name)? {
             Parsed::Value(Value::Word(word)) => Some(word),
             _ => None,
         }
     }
     fn rate(&self, reader: &mut Reader, name: &str) -> Option<Rate> {
-        match self.value(reader, name)? {
+        match self.parsed(reader, name)? {
             Parsed::Rate(rate) => Some(rate),
             _ => None,
         }
     }
     fn signed(&self, reader: &mut Reader, name: &str) -> Option<i32> {
-        match self.value(reader, name)? {
+        match self.parsed(reader, name)? {
             Parsed::Signed(number) => Some(number),
             _ => None,
         }
     }
     pub(super) fn text(&self, reader: &mut Reader, name: &str) -> Option<String> {
-        match self.value(reader, name)? {
+        match self.parsed(reader, name)? {
             Parsed::Text(text) => Some(text),
             _ => None,
         }
     }
     fn seeds(&self, reader: &mut Reader, name: &str) -> Option<Vec<u64>> {
-        match self.value(reader, name)? {
+        match self.parsed(reader, name)? {
             Parsed::Seeds(seeds) => Some(seeds),
             _ => None,
         }
@@ -336,7 +337,8 @@ fn scenario(reader: &mut Reader, root: &Node) -> Option<Scenario> {
     let at = view.node(reader, "at");
     let (link, groups) = (link?, groups?);
     let changes = at.map_or(Some(Vec::new()), |node| {
-        changes::read(reader, node, &link, &groups)
+        let end = run.as_ref().map(|run| run.duration);
+        changes::read(reader, node, &link, &groups, end)
     });
     Some(Scenario {
         name: name?,
@@ -366,7 +368,35 @@ fn link(reader: &mut Reader, node: &Node) -> Option<Link> {
 }
 
 fn side(reader: &mut Reader, view: &View<'_>) -> Option<DirectionSpec> {
-    let rate = view.rate(reader, "rate");
+    let (rate, course) = match view.node(reader, "rate") {
+        Some(node) if matches!(node.value, Tree::Table(_)) => {
+            let course = trace::read(reader, &view.key("rate"), node);
+            (course.as_ref().map(Course::first_rate), course)
+        }
+        // Where it must be given, this reports it a second time if it is not.
+        None if matches!(view.row("rate").default, KeyDefault::Required) => (None, None),
+        _ => (view.rate(reader, "rate"), None),
+    };
+    let medium = match view.node(reader, "access") {
+        Some(node) => medium::read(reader, &view.key("access"), node).map(Some),
+        None => Some(None),
+    };
+    let impair = match view.node(reader, "impair") {
+        Some(node) => impair::read(reader, &view.key("impair"), node).map(Some),
+        None => Some(None),
+    };
+    if let (
+        Some(Some(_)),
+        Some(Course {
+            trace: Trace::Chances(_),
+            ..
+        }),
+    ) = (&medium, &course)
+        && let Some(node) = view.node(reader, "access")
+    {
+        let allowed = "cannot be together with a trace of opportunities, which says itself when the link sends";
+        reader.wrong(&view.key("access"), node, allowed);
+    }
     let overhead = view.signed(reader, "overhead");
     let mpu = view.bytes(reader, "mpu");
     let bins = view.number(reader, "bins-per-octave");
@@ -376,6 +406,9 @@ fn side(reader: &mut Reader, view: &View<'_>) -> Option<DirectionSpec> {
     };
     Some(DirectionSpec {
         rate: rate?,
+        course,
+        medium: medium?,
+        impair: impair?,
         framing: Framing {
             overhead: overhead?,
             mpu: mpu?,

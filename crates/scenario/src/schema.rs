@@ -134,6 +134,11 @@ fn complete_applications() -> Vec<&'static str> {
 fn property(key: &Key) -> Value {
     let mut property = match (key.section, key.name) {
         (Section::Link, "reverse") => section(Section::Reverse),
+        (Section::Link | Section::Reverse, "rate") => {
+            json!({ "anyOf": [domain(&key.domain), section(Section::Trace)] })
+        }
+        (Section::Link | Section::Reverse, "access") => section(Section::Medium),
+        (Section::Link | Section::Reverse, "impair") => section(Section::Impair),
         (_, "queue") => {
             json!({ "anyOf": [{ "enum": kinds_of_queues() }, { "$ref": "#/$defs/queue" }] })
         }

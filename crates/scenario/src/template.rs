@@ -1,6 +1,6 @@
 //! A scenario file that is read once and resolved many times, each time with other values.
 
-use quell_units::Time;
+use quell_units::{Time, notation};
 
 use super::problem::Origin;
 use super::tree::{Node, Table, TomlType, Tree};
@@ -58,9 +58,9 @@ impl Template {
         Ok(Loaded { scenario, warnings })
     }
 
-    /// The same with one more timed change: `key` becomes `value`, as after `--set`, at `time`. `scenario` is what it is now.
+    /// The same with one more timed change: `key` becomes `value`, as after `--set`, at `time`.
     #[must_use]
-    pub fn with_change(&self, scenario: &Scenario, time: Time, key: &str, value: &str) -> Self {
+    pub fn with_change(&self, time: Time, key: &str, value: &str) -> Self {
         let mut changed = self.clone();
         let Tree::Table(root) = &mut changed.root.value else {
             return changed;
@@ -76,13 +76,10 @@ impl Template {
         let Some(Tree::Array(all)) = root.get_mut("at").map(|at| &mut at.value) else {
             return changed;
         };
-        let place = scenario
-            .changes
-            .partition_point(|change| change.time < time);
-        let is_there = scenario
-            .changes
-            .get(place)
-            .is_some_and(|change| change.time == time);
+        // Of the file: what repeats is there once.
+        let times = all.iter().map(time_of);
+        let place = times.clone().filter(|other| *other < Some(time)).count();
+        let is_there = times.clone().nth(place) == Some(Some(time));
         if !is_there {
             let text = Tree::Scalar(TomlType::String, time.to_string());
             let mut entry = Table::of("time", node(text));
@@ -122,6 +119,17 @@ impl Template {
             return Vec::new();
         };
         groups.iter().filter_map(named).collect()
+    }
+}
+
+/// When an `[[at]]` first happens.
+fn time_of(entry: &Node) -> Option<Time> {
+    let Tree::Table(table) = &entry.value else {
+        return None;
+    };
+    match &table.get("time")?.value {
+        Tree::Scalar(_, text) => notation::time(text).ok(),
+        _ => None,
     }
 }
 

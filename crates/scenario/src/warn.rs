@@ -2,13 +2,15 @@
 
 use quell_app::Transport;
 use quell_aqm::value::CodeScale;
-use quell_units::Rate;
 use quell_units::parameter::Value;
+use quell_units::{Rate, Time};
 
 use super::capacity::most_flows;
+use super::changes::try_out;
 use super::control::names;
 use super::places::Places;
 use super::problem::Problem;
+use super::trace::LONG_OUTAGE;
 use super::{ControlSpec, Direction, DirectionSpec, EcnSetting, Group, Scenario, uses_values};
 
 /// The control that [`least_rate`] is about.
@@ -33,12 +35,44 @@ pub(super) fn warnings(scenario: &Scenario, places: &Places<'_>) -> Vec<Problem>
     codes(scenario, places, &mut warnings);
     access(scenario, places, &mut warnings);
     phases(scenario, places, &mut warnings);
+    traces(scenario, places, &mut warnings);
     warnings
+}
+
+/// Traces with times in which flows give up, or in which the queue holds less than a packet.
+fn traces(scenario: &Scenario, places: &Places<'_>, warnings: &mut Vec<Problem>) {
+    for (path, direction) in [
+        ("link", Direction::Forward),
+        ("link.reverse", Direction::Reverse),
+    ] {
+        let side = scenario.link.direction(direction);
+        let Some(course) = &side.course else {
+            continue;
+        };
+        let key = format!("{path}.rate");
+        let outage = course.longest_outage();
+        if outage > LONG_OUTAGE {
+            let why = format!("the trace has no capacity for {outage}: flows will time out");
+            warnings.push(places.problem(&key, "", why));
+        }
+        let slowest = course.slowest();
+        if let Err(error) = try_out(&side.queue, slowest) {
+            let why = format!(
+                "the queue does not suit the trace where that has only {slowest}: {} {}",
+                error.key, error.allowed
+            );
+            warnings.push(places.problem(&key, "", why));
+        }
+    }
 }
 
 /// Senders whose own links carry less than the link: its queue stays empty.
 fn access(scenario: &Scenario, places: &Places<'_>, warnings: &mut Vec<Problem>) {
-    let link = scenario.link.forward.rate;
+    let forward = &scenario.link.forward;
+    let link = match &forward.course {
+        Some(course) => course.mean_rate(),
+        None => forward.rate,
+    };
     let mut sum = 0_u64;
     let forward = |group: &&Group| group.direction == Direction::Forward;
     for (index, group) in scenario
@@ -231,17 +265,21 @@ fn functions(scenario: &Scenario, places: &Places<'_>, warnings: &mut Vec<Proble
 
 fn phases(scenario: &Scenario, places: &Places<'_>, warnings: &mut Vec<Problem>) {
     let run = &scenario.run;
-    for (index, change) in scenario.changes.iter().enumerate() {
-        let end = scenario
-            .changes
-            .get(index + 1)
-            .map_or(run.duration, |next| next.time);
-        let start = change.time.max(run.warmup);
+    let all: Vec<Time> = scenario.phases().collect();
+    // What repeats stands once in the file, and comes many times.
+    let repeats = all.len() < scenario.changes.len();
+    for (index, &time) in all.iter().enumerate() {
+        let end = all.get(index + 1).copied().unwrap_or(run.duration);
+        let start = time.max(run.warmup);
         if end <= start + run.settle {
             let why = format!(
                 "the phase that starts here has no figures: warm-up and settling last until {end} or longer"
             );
-            warnings.push(places.problem(&format!("at.{}.time", index + 1), change.time, why));
+            let key = match repeats {
+                true => "at".to_owned(),
+                false => format!("at.{}.time", index + 1),
+            };
+            warnings.push(places.problem(&key, time, why));
         }
     }
     let shortest = run.duration - run.warmup;

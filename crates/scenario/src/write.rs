@@ -8,9 +8,9 @@ use quell_units::{Settings, Sizes};
 
 use super::changes::try_out;
 use super::keys::SCHEMA;
-use super::value;
 use super::{
     ControlSpec, Direction, DirectionSpec, FunctionSpec, Group, Scenario, Setting, TimedChange,
+    medium, trace, value,
 };
 
 impl Scenario {
@@ -59,10 +59,22 @@ impl Text {
 
     fn direction(&mut self, path: &str, side: &DirectionSpec) {
         self.heading(&format!("[{path}]"));
-        self.line("rate", quoted(side.rate));
+        if side.course.is_none() {
+            self.line("rate", quoted(side.rate));
+        }
         self.line("overhead", side.framing.overhead);
         self.line("mpu", quoted(side.framing.mpu));
         self.line("bins-per-octave", side.codes.bins_per_octave());
+        if let Some(medium) = &side.medium {
+            self.line("access", medium::write(medium));
+        }
+        if let Some(impair) = &side.impair {
+            self.line("impair", impair.write());
+        }
+        if let Some(course) = &side.course {
+            self.heading(&format!("[{path}.rate]"));
+            self.0.push_str(&trace::table(course));
+        }
         self.heading(&format!("[{path}.queue]"));
         self.line("kind", quoted(side.queue.kind));
         for (parameter, value) in explicit(side) {
@@ -100,6 +112,7 @@ impl Text {
     fn change(&mut self, change: &TimedChange, groups: &[Group]) {
         self.heading("[[at]]");
         self.line("time", quoted(change.time));
+        self.line("phase", change.phase);
         let settings: Vec<String> = change
             .set
             .iter()

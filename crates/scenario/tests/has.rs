@@ -205,7 +205,5 @@ fn a_ladders_file_that_cannot_be_read_or_named_is_refused_with_its_line() {
         assert_eq!(found.lines().count(), 1, "{found}");
     }
     // A page in a browser, for one, has no files.
-    assert!(
-        refusal(NAMED).contains("files cannot be read here; write the rates as a list instead")
-    );
+    assert!(refusal(NAMED).contains("files cannot be read here; write what is in them instead"));
 }

@@ -3,9 +3,10 @@
 use std::fmt;
 
 use quell_app::{App, AppChanges, AppConfig, Role};
-use quell_aqm::Discipline;
 use quell_aqm::departure_clock::Framing;
+use quell_aqm::impair::Impairment;
 use quell_aqm::marker::Marker;
+use quell_aqm::{Discipline, Service};
 use quell_measure::{Direction, GroupId};
 use quell_tcp::{ReceiverConfig, SenderConfig};
 use quell_units::{Ecn, ParameterError, Random, Rate, Time};
@@ -50,6 +51,10 @@ pub struct DirectionConfig {
     pub rate: Rate,
     /// Bytes that a packet occupies on the link.
     pub framing: Framing,
+    /// What moves the link beside that.
+    pub service: Service,
+    /// What happens to packets behind the queue, and what it is drawn from.
+    pub impairment: Option<(Impairment, Random)>,
     /// Markers that give packets their values in front of the queue, by [`GroupId`]. Packets of a
     /// group without a marker are unmarked.
     pub markers: Vec<Option<Marker>>,

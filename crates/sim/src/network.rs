@@ -2,6 +2,7 @@
 
 use quell_app::{Action, Recorded};
 use quell_aqm::Departure;
+use quell_aqm::impair::Impairer;
 use quell_aqm::marker::Marker;
 use quell_aqm::{Bottleneck, Discipline, Drop, MarkReason, Observer, QueueId};
 use quell_measure::FlowId;
@@ -177,10 +178,14 @@ impl<O: Observer<Packet>> Path<O> {
             observer,
             dropped: Vec::new(),
         };
+        let impairer = side
+            .impairment
+            .map(|(impairment, random)| Impairer::new(impairment, random));
         Self {
             markers: side.markers,
-            queue: Bottleneck::new(side.discipline, side.rate, side.framing, collector),
-            wires,
+            queue: Bottleneck::new(side.discipline, side.rate, side.framing, collector)
+                .with_service(side.service),
+            wires: wires.impaired(impairer),
             source,
         }
     }
@@ -233,6 +238,9 @@ impl<O: Observer<Packet>> Path<O> {
     pub(crate) fn free_dropped(&mut self, options: &mut OptionStore) {
         let dropped = &mut self.queue.observer_mut().dropped;
         while let Some(place) = dropped.pop() {
+            options.take(place);
+        }
+        while let Some(place) = self.wires.take_lost() {
             options.take(place);
         }
     }

@@ -381,6 +381,12 @@ impl<O: Observer<Packet>> Simulator<O> {
         (path.queued(), path.wires.len() as u64)
     }
 
+    /// Packets lost behind each queue since the start, in the order of [`Simulator::observers_mut`], and the observer.
+    pub fn lost_behind(&mut self) -> impl Iterator<Item = (u64, &mut O)> {
+        let paths = self.network.paths.iter_mut();
+        paths.map(|path| (path.wires.lost(), path.observer_mut()))
+    }
+
     fn path(&self, hop: Hop, direction: Direction) -> &Path<O> {
         &self.network.paths[2 * hop.index() + direction.index()]
     }

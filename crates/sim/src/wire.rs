@@ -9,8 +9,10 @@ use std::collections::VecDeque;
 use std::iter::repeat;
 
 use quell_aqm::Departure;
+use quell_aqm::impair::Impairer;
 use quell_units::{Random, Time};
 
+use crate::options::OptionStore;
 use crate::packet::Packet;
 use crate::sources::Sources;
 
@@ -23,6 +25,10 @@ pub(crate) struct Wires {
     lane_of: Vec<usize>,
     /// The source of the first lane.
     source: usize,
+    /// What happens to packets in front of their lanes.
+    impairer: Option<Impairer>,
+    /// Places of the options of packets that were lost.
+    lost: Vec<u32>,
 }
 
 #[derive(Debug)]
@@ -64,7 +70,25 @@ impl Wires {
                 })
                 .collect(),
             source,
+            impairer: None,
+            lost: Vec::new(),
         }
+    }
+
+    /// The same, on which packets are lost, delayed and overtaken.
+    pub(crate) fn impaired(mut self, impairer: Option<Impairer>) -> Self {
+        self.impairer = impairer;
+        self
+    }
+
+    /// Packets that were lost here, ever.
+    pub(crate) fn lost(&self) -> u64 {
+        self.impairer.as_ref().map_or(0, Impairer::lost)
+    }
+
+    /// Places of options that lost packets leave behind.
+    pub(crate) fn take_lost(&mut self) -> Option<u32> {
+        self.lost.pop()
     }
 
     /// How many lanes there are.
@@ -76,6 +100,10 @@ impl Wires {
     #[inline]
     pub(crate) fn push(&mut self, packet: Packet, departure: Departure, sources: &mut Sources) {
         let index = self.lane_of[packet.group_index()];
+        if self.impairer.is_some() {
+            self.push_impaired(index, packet, departure.end, sources);
+            return;
+        }
         let lane = &mut self.lanes[index];
         let mut release = departure.end + lane.delay;
         if lane.jitter > 0 {
@@ -92,6 +120,36 @@ impl Wires {
         lane.packets.push_back(packet);
         if let Some(packet) = lane.packets.back_mut() {
             packet.set_release(release);
+        }
+    }
+
+    /// The same where packets may be lost or overtaken.
+    #[cold]
+    fn push_impaired(
+        &mut self,
+        index: usize,
+        mut packet: Packet,
+        end: Time,
+        sources: &mut Sources,
+    ) {
+        let Some(on) = self.impairer.as_mut().and_then(|path| path.judge(end)) else {
+            if packet.options() != OptionStore::NONE {
+                self.lost.push(packet.options());
+            }
+            return;
+        };
+        let lane = &mut self.lanes[index];
+        let draw = u128::from(lane.random.u32());
+        let later = Time::from_nanos(((draw * u128::from(lane.jitter)) >> 32) as u64);
+        let release = on + lane.delay + later;
+        packet.set_release(release);
+        // Few are overtaken, and those are near the end.
+        let behind = lane.packets.iter().rev();
+        let overtaken = behind.take_while(|other| other.release() > release).count();
+        let place = lane.packets.len() - overtaken;
+        lane.packets.insert(place, packet);
+        if place == 0 {
+            sources.set(self.source + index, release);
         }
     }
 

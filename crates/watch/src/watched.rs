@@ -192,7 +192,7 @@ impl Watched {
     pub fn change(&mut self, key: &str, value: &str) -> Result<(), Refused> {
         // At time zero nothing has happened, and a change is one of the scenario itself; the first nanosecond is as good.
         let now = self.running.now().max(Time::from_nanos(1));
-        let template = self.template.with_change(&self.scenario, now, key, value);
+        let template = self.template.with_change(now, key, value);
         let scenario = template.scenario(
             &[],
             Some(World::Sim),

@@ -49,6 +49,11 @@ pub(super) fn queue(
             "link.overhead must be 14 and link.mpu 0: the kernel's htb counts the Ethernet header of every packet",
         );
     }
+    if forward.course.is_some() || forward.medium.is_some() || forward.impair.is_some() {
+        return refused(
+            "the link cannot have a trace, access or impair: the kernel's htb has one rate",
+        );
+    }
     if !scenario.changes.is_empty() {
         return refused("nothing can change during a run: [[at]] must be absent");
     }

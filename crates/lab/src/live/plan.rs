@@ -174,6 +174,8 @@ impl<'a> Plan<'a> {
         DirectionConfig {
             rate: side.rate,
             framing: side.framing,
+            service: figures::service(side, self.seed, component),
+            impairment: figures::impairment(side, self.seed, component),
             discipline: figures::discipline(side, Random::new(self.seed, component)),
             markers: markers(&self.scenario, direction, self.seed),
             values: OnWire::default(),

@@ -9,9 +9,9 @@ use quell_scenario::{Origin, ReadFile};
 use crate::RunError;
 
 /// Longest sweep or scenario file; a longer one is the wrong file.
-const LONGEST: u64 = 4 << 20;
+const LONGEST: u64 = 512 << 20;
 /// Longest file that a scenario names.
-const LONGEST_NAMED: u64 = 64 << 10;
+const LONGEST_NAMED: u64 = 512 << 20;
 
 /// The text of a sweep or scenario file.
 pub(super) fn text(path: &Path) -> Result<String, RunError> {
@@ -34,8 +34,12 @@ pub(super) fn named(folder: &Path, sweep: &Path) -> ReadFile {
 
 /// A file that is no plain file could keep quell waiting.
 fn bounded(path: &Path, most: u64) -> io::Result<String> {
-    if !fs::metadata(path)?.is_file() {
+    let metadata = fs::metadata(path)?;
+    if !metadata.is_file() {
         return Err(io::Error::other("it is not a file"));
+    }
+    if metadata.len() > most {
+        return Err(io::ErrorKind::FileTooLarge.into());
     }
     let mut text = String::new();
     let length = File::open(path)?.take(most + 1).read_to_string(&mut text)?;
@@ -57,7 +61,9 @@ mod tests {
             fs::create_dir(folder).unwrap();
             fs::write(folder.join("x"), content).unwrap();
         }
-        fs::write(of_sweep.join("long"), vec![b'a'; 70 << 10]).unwrap();
+        // Of no content.
+        let long = File::create(of_sweep.join("long")).unwrap();
+        long.set_len(LONGEST_NAMED + 1).unwrap();
         let read = named(&of_scenario, &of_sweep);
         let given = Origin::Argument("s.toml:3".to_owned());
         assert_eq!(read("x", &Origin::Line(1)).unwrap(), "scenario");
@@ -66,6 +72,7 @@ mod tests {
             let why = read(name, &given).unwrap_err();
             assert!(why.starts_with("cannot read "), "{why}");
         }
-        assert!(text(&of_sweep.join("long")).is_ok());
+        assert!(text(&of_sweep.join("long")).is_err());
+        assert!(text(&of_sweep.join("x")).is_ok());
     }
 }

@@ -74,6 +74,9 @@ fn title(section: Section) -> &'static str {
         Section::Root => "The file",
         Section::Link => "The link: `[link]`",
         Section::Reverse => "The other direction: `[link.reverse]`",
+        Section::Trace => "A link that follows a trace: `rate = { … }`",
+        Section::Medium => "A shared medium: `access = { … }`",
+        Section::Impair => "Losses and delays behind the queue: `impair = { … }`",
         Section::Group => "Flows: `[[group]]`",
         Section::CongestionControl => "A congestion control with options",
         Section::Value => "A packet value with a marker",
@@ -92,6 +95,16 @@ fn introduction(section: Section) -> &'static str {
         }
         Section::Link | Section::Reverse => {
             "Parameters of queues are in [queues.md](queues.md), one table for each kind."
+        }
+        Section::Trace => {
+            "Instead of a rate, `rate` may be a table with a trace, in both directions; [links-that-move.md](../guides/links-that-move.md) \
+             has the formats. What a result keeps of it is the trace itself, as `data`."
+        }
+        Section::Medium => {
+            "The same keys in both directions. What the model leaves out is in [limitations.md](../limitations.md)."
+        }
+        Section::Impair => {
+            "The same keys in both directions. Losses count as `lost_outside`, not as drops of the queue."
         }
         Section::Group => {
             "A table `[[group]]` for each kind of flow; all flows of a group are alike."
@@ -255,7 +268,7 @@ rtt = "20ms"
 app = "bulk"
 [[at]]
 time = "20s"
-set = { "link.rate" = "10mbit" }
+set = { "group.downloads.count" = 2 }
 [run]
 duration = "60s"
 "#;
@@ -303,7 +316,9 @@ fn every_example_is_right_in_the_worlds_that_its_key_works_in() {
         let example = example(key);
         let text = with(&example);
         for world in World::ALL {
-            let loaded = Scenario::load("example", &text, &[], Some(*world));
+            // The only files that examples name are traces.
+            let files = Box::new(|_: &str, _: &_| Ok("time_s,rate_mbps\n0,12\n5,6\n".to_owned()));
+            let loaded = Scenario::load_with_files("example", &text, &[], Some(*world), files);
             let works = key.worlds.contains(world);
             match loaded {
                 Ok(_) => assert!(works, "{} works in {world:?}", key.path()),

@@ -91,6 +91,27 @@ impl<T> DelayLine<T> {
         self.len += 1;
     }
 
+    /// The same for items that may be overtaken: `end` may be before that of the item in front.
+    pub(crate) fn insert(&mut self, item: T, group: Option<u16>, end: Time) {
+        let index = group
+            .and_then(|group| self.lane_of.get(usize::from(group)))
+            .copied()
+            .unwrap_or(0);
+        let lane = &mut self.lanes[index];
+        let draw = (u64::from(lane.random.u32()) * lane.noise) >> 32;
+        let release = end + lane.delay + Time::from_nanos(draw);
+        let behind = lane.items.iter().rev();
+        let overtaken = behind.take_while(|(at, _)| *at > release).count();
+        let place = lane.items.len() - overtaken;
+        if place == 0 {
+            // The head of the lane is another one.
+            self.heads.retain(|Reverse((_, lane))| *lane != index);
+            self.heads.push(Reverse((release, index)));
+        }
+        lane.items.insert(place, (release, item));
+        self.len += 1;
+    }
+
     /// The next item whose release is due at `now`, with the time of its release.
     pub(crate) fn pop(&mut self, now: Time) -> Option<(Time, T)> {
         let Reverse((release, index)) = *self.heads.peek()?;

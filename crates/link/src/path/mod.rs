@@ -9,6 +9,7 @@ mod delay_line;
 
 use std::collections::VecDeque;
 
+use quell_aqm::impair::Impairer;
 use quell_aqm::marker::Marker;
 use quell_aqm::{Bottleneck, Departure, Discipline, Observer};
 use quell_units::{ParameterError, Random, Rate, Time};
@@ -26,7 +27,7 @@ pub(crate) struct Path<O> {
     /// By group.
     markers: Vec<Option<Marker>>,
     queue: Queue<O>,
-    delay_line: DelayLine<Descriptor>,
+    behind: Behind,
     /// In the order of their times.
     changes: VecDeque<(Time, LinkChange)>,
     /// The smallest delay of a group.
@@ -52,8 +53,15 @@ impl<O: Observer<Descriptor>> Path<O> {
                 config.rate,
                 config.framing,
                 Collector::new(observer),
-            ),
-            delay_line: DelayLine::new(delays),
+            )
+            .with_service(config.service),
+            behind: Behind {
+                delay_line: DelayLine::new(delays),
+                impairer: config
+                    .impairment
+                    .map(|(impairment, random)| Impairer::new(impairment, random)),
+                lost: Vec::new(),
+            },
             changes: changes.into(),
             least_delay: delays.iter().copied().min().unwrap_or(Time::ZERO),
             decided: Time::ZERO,
@@ -69,7 +77,7 @@ impl<O: Observer<Descriptor>> Path<O> {
         noise: &[Time],
         random: impl FnMut(usize) -> Random,
     ) -> Self {
-        self.delay_line = DelayLine::with_noise(delays, noise, random);
+        self.behind.delay_line = DelayLine::with_noise(delays, noise, random);
         self
     }
 
@@ -87,8 +95,7 @@ impl<O: Observer<Descriptor>> Path<O> {
         {
             marker.mark(&mut packet, at);
         }
-        self.queue
-            .arrive(packet, at, &mut into(&mut self.delay_line));
+        self.queue.arrive(packet, at, &mut into(&mut self.behind));
         Ok(())
     }
 
@@ -96,7 +103,7 @@ impl<O: Observer<Descriptor>> Path<O> {
     pub(crate) fn decide(&mut self, horizon: Time) -> Result<(), ParameterError> {
         self.change_until(horizon)?;
         self.decided = self.decided.max(horizon);
-        self.queue.advance(horizon, &mut into(&mut self.delay_line));
+        self.queue.advance(horizon, &mut into(&mut self.behind));
         Ok(())
     }
 
@@ -109,7 +116,7 @@ impl<O: Observer<Descriptor>> Path<O> {
     /// Makes the changes that are due until `until`, each at its own time.
     fn change_until(&mut self, until: Time) -> Result<(), ParameterError> {
         while let Some((at, change)) = self.changes.pop_front_if(|(at, _)| *at <= until) {
-            let mut sink = into(&mut self.delay_line);
+            let mut sink = into(&mut self.behind);
             match change {
                 LinkChange::SetRate { rate, .. } => self.queue.set_rate(rate, at, &mut sink),
                 LinkChange::Configure { key, value, .. } => {
@@ -122,11 +129,11 @@ impl<O: Observer<Descriptor>> Path<O> {
 
     /// The next packet whose release is due at `now`, with that time.
     pub(crate) fn release(&mut self, now: Time) -> Option<(Time, Descriptor)> {
-        self.delay_line.pop(now)
+        self.behind.delay_line.pop(now)
     }
     /// When the next packet already decided on is released.
     pub(crate) fn next_release(&self) -> Option<Time> {
-        self.delay_line.next_release()
+        self.behind.delay_line.next_release()
     }
     /// When [`Path::decide`] has to be called next so that no release is missed; `None` if nothing
     /// waits in the queue. What is decided at some time is released at least the smallest delay later.
@@ -143,6 +150,14 @@ impl<O: Observer<Descriptor>> Path<O> {
     pub(crate) fn dropped(&mut self) -> std::vec::Drain<'_, FrameId> {
         self.queue.observer_mut().dropped()
     }
+    /// Slots of packets that were lost behind the queue since they were last asked for.
+    pub(crate) fn lost(&mut self) -> std::vec::Drain<'_, FrameId> {
+        self.behind.lost.drain(..)
+    }
+    /// Packets lost behind the queue.
+    pub(crate) fn impaired(&self) -> u64 {
+        self.behind.impairer.as_ref().map_or(0, Impairer::lost)
+    }
     /// Packets newly marked CE.
     pub(crate) fn marks(&self) -> u64 {
         self.queue.observer().marks()
@@ -153,7 +168,7 @@ impl<O: Observer<Descriptor>> Path<O> {
     }
     /// Packets in service or in the delay line.
     pub(crate) fn delayed(&self) -> u64 {
-        self.delay_line.len() as u64
+        self.behind.delay_line.len() as u64
     }
     /// Arrivals that came to be known after their time had been decided on; they count as having
     /// arrived at the end of what was decided.
@@ -186,11 +201,27 @@ impl<O: Observer<Descriptor>> Path<O> {
     }
 }
 
+/// What is behind the queue.
+#[derive(Debug)]
+struct Behind {
+    delay_line: DelayLine<Descriptor>,
+    impairer: Option<Impairer>,
+    /// Slots of packets that were lost.
+    lost: Vec<FrameId>,
+}
+
 /// Packets enter the delay line as they start, planned from their end.
-fn into(delay_line: &mut DelayLine<Descriptor>) -> impl FnMut(Descriptor, Departure) {
+fn into(behind: &mut Behind) -> impl FnMut(Descriptor, Departure) {
     |packet, departure| {
         let group = packet.group();
-        delay_line.push(packet, group, departure.end);
+        let Some(impairer) = &mut behind.impairer else {
+            behind.delay_line.push(packet, group, departure.end);
+            return;
+        };
+        match impairer.judge(departure.end) {
+            Some(at) => behind.delay_line.insert(packet, group, at),
+            None => behind.lost.push(packet.frame().id),
+        }
     }
 }
 

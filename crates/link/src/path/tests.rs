@@ -4,11 +4,14 @@ use super::*;
 use crate::frames::Frame;
 use crate::frames::frame::IpPacket;
 use proptest::prelude::*;
+use quell_aqm::course::{ChanceTrace, Course, RateTrace, Trace};
+use quell_aqm::impair::Impairment;
 use quell_aqm::marker::MARKERS;
+use quell_aqm::medium::Medium;
 use quell_aqm::value::{CodeScale, ValueFunction};
-use quell_aqm::{Drop, DropReason, Link, Packet as _, QueueId, disciplines};
+use quell_aqm::{Drop, DropReason, Link, Packet as _, QueueId, Service, disciplines};
 use quell_measure::Direction;
-use quell_units::{Bytes, Ecn, Random, Settings};
+use quell_units::{Bytes, Ecn, Probability, Random, Settings};
 
 const US: fn(u64) -> Time = Time::from_micros;
 
@@ -22,7 +25,58 @@ impl Observer<Descriptor> for Drops {
     }
 }
 
+/// A link that is changed, or one that moves by itself: along rates, by chances, or by access to a medium and with what happens behind
+/// the queue.
+fn moving(kind: u8, delays: &[Time]) -> Path<Drops> {
+    let course = |trace| Service {
+        course: Some(Course::new(trace)),
+        medium: None,
+    };
+    let service = match kind {
+        0 => return path(delays, changes()),
+        1 => {
+            let rates = [(0, 10), (9_000, 3), (14_000, 0), (17_000, 20)];
+            let steps = rates.map(|(us, mbps)| (US(us), Rate::from_mbps(mbps)));
+            let trace = RateTrace::new(steps.to_vec(), US(50_000)).unwrap();
+            course(Trace::Rates(trace))
+        }
+        2 => {
+            let times = [300, 1_000, 1_000, 4_500, 6_000].map(US);
+            course(Trace::Chances(ChanceTrace::new(times.to_vec()).unwrap()))
+        }
+        _ => {
+            let medium = Medium {
+                packets: 4,
+                time: US(3_000),
+                delay: US(200),
+                backoff: US(900),
+            };
+            Service {
+                course: None,
+                medium: Some((medium, Random::new(1, "access"))),
+            }
+        }
+    };
+    let impairment = Impairment {
+        reorder: Probability::ratio(1, 10),
+        hold: US(2_000),
+        jitter: US(700),
+        ..Impairment::default()
+    };
+    let impaired = (kind > 2).then(|| (impairment, Random::new(1, "impair")));
+    of(delays, Vec::new(), service, impaired)
+}
+
 fn path(delays: &[Time], changes: Vec<(Time, LinkChange)>) -> Path<Drops> {
+    of(delays, changes, Service::default(), None)
+}
+
+fn of(
+    delays: &[Time],
+    changes: Vec<(Time, LinkChange)>,
+    service: Service,
+    impairment: Option<(Impairment, Random)>,
+) -> Path<Drops> {
     let rate = Rate::from_mbps(10);
     let mut settings = Settings::new(disciplines::find("fifo").unwrap().parameters);
     settings.set("limit", "6000B").unwrap();
@@ -34,6 +88,8 @@ fn path(delays: &[Time], changes: Vec<(Time, LinkChange)>) -> Path<Drops> {
     let config = DirectionConfig {
         rate,
         framing: Default::default(),
+        service,
+        impairment,
         discipline,
         markers: Vec::new(),
         values: Default::default(),
@@ -282,14 +338,15 @@ proptest! {
     fn looking_rarely_changes_no_fate(
         gaps in prop::collection::vec((0..1_200_u64, 40..1_500_u16, 0..2_u16), 1..120),
         looks in prop::collection::vec(1..3_000_u64, 0..60),
+        kind in 0..4_u8,
     ) {
         let delays = [US(5_000), US(9_000)];
         let mut now = Time::ZERO;
         let arrivals: Vec<_> = gaps.iter().map(|&(gap, len, group)| { now += US(gap); (now, len, group) }).collect();
-        let per_packet = play(path(&delays, changes()), &arrivals, arrivals.iter().map(|(at, ..)| *at));
-        let lazy = play(path(&delays, changes()), &arrivals, (1..200).map(|look| US(1_000) * look));
+        let per_packet = play(moving(kind, &delays), &arrivals, arrivals.iter().map(|(at, ..)| *at));
+        let lazy = play(moving(kind, &delays), &arrivals, (1..200).map(|look| US(1_000) * look));
         let mut at = Time::ZERO;
-        let random = play(path(&delays, changes()), &arrivals, looks.iter().map(|&gap| { at += US(gap); at }));
+        let random = play(moving(kind, &delays), &arrivals, looks.iter().map(|&gap| { at += US(gap); at }));
         prop_assert_eq!(&per_packet, &lazy);
         prop_assert_eq!(&per_packet, &random);
         prop_assert_eq!(per_packet.0.len() + per_packet.1.0.len(), arrivals.len());
@@ -304,12 +361,13 @@ proptest! {
         looks in prop::collection::vec(1..=5_000_000_u64, 200),
         ahead in 5_000_000..20_000_000_u64,
         first in 0..5_000_000_u64,
+        kind in 0..4_u8,
     ) {
         let delays = [US(5_000), US(9_000)];
         let (ns, ahead) = (Time::from_nanos, Time::from_nanos(ahead));
         let mut now = Time::ZERO;
         let arrivals: Vec<_> = gaps.iter().map(|&(gap, len, group)| { now += ns(gap); (now, len, group) }).collect();
-        let (mut expected, drops) = play(path(&delays, changes()), &arrivals, arrivals.iter().map(|(at, ..)| *at));
+        let (mut expected, drops) = play(moving(kind, &delays), &arrivals, arrivals.iter().map(|(at, ..)| *at));
         // Flows of different groups may leave in any order at one instant.
         expected.sort_by_key(|&(at, id)| (at, arrivals[id].2));
         let mut at = Time::ZERO;
@@ -317,7 +375,7 @@ proptest! {
         let widest: Vec<_> = (0..100).map(|look| ns(first) + delays[0] * look).collect();
         for looks in [random, widest] {
             let end = looks.last().copied().unwrap_or_default();
-            let (mut released, dropped) = play_ahead(path(&delays, changes()), &arrivals, &looks, ahead, end);
+            let (mut released, dropped) = play_ahead(moving(kind, &delays), &arrivals, &looks, ahead, end);
             released.sort_by_key(|&(at, id)| (at, arrivals[id].2));
             prop_assert_eq!(&released, &expected);
             prop_assert_eq!(&dropped, &drops);

@@ -401,6 +401,8 @@ pub fn direction(rate: Rate, kind: &str, settings: &[(&str, &str)]) -> Direction
     DirectionConfig {
         rate,
         framing: Default::default(),
+        service: Default::default(),
+        impairment: None,
         discipline,
         markers: Vec::new(),
         values: Default::default(),

@@ -27,6 +27,7 @@ fn figures(hop: Hop, direction: Direction, groups: Vec<Option<GroupPackets>>) ->
         },
         rate: Rate::from_mbps(40),
         busy: Time::from_secs(25),
+        share: None,
         lost_outside: 1,
         queues: vec![QueueSummary {
             name: "l4s".to_owned(),

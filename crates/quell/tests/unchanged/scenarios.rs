@@ -121,8 +121,39 @@ const VALUES: &[&str] = &[
     r#"{ function = ["gold", "own"], marker = "multi_timescale", timescales = 2 }"#,
 ];
 
+/// Links that move, wait for their medium, or lose packets behind the queue.
+const LINKS: &[&str] = &[
+    r#"rate = { data = "time_s,rate_mbps\n0,20\n0.3,5\n0.7,0\n0.8,\n", offset = "100ms" }"#,
+    r#"rate = { data = "1\n2\n2\n5\n9\n10\n", scale = 1.5, framing = "mahimahi" }"#,
+    r#"rate = { data = "time,rate\n0s,20mbit\n500ms,5mbit\n1s,\n", mode = "opportunities" }"#,
+    r#"rate = "20mbit"
+access = { packets = 8, time = "4ms", backoff = "2ms" }"#,
+    r#"rate = "20mbit"
+impair = { loss = 0.001, enter = 0.001, leave = 0.3, reorder = 0.01, hold = "2ms", jitter = "1ms" }"#,
+];
+
 /// Whole files that have what the others lack.
 const WHOLE: &[(&str, &str)] = &[
+    (
+        "changes-repeat",
+        r#"[link]
+rate = "20mbit"
+queue = "pie"
+[[group]]
+name = "some"
+count = 3
+rtt = "15ms"
+app = "bulk"
+[[at]]
+time = "700ms"
+repeat = "900ms"
+set = { "link.rate" = "5mbit" }
+[[at]]
+time = "1s"
+repeat = "900ms"
+set = { "link.rate" = "20mbit", "group.some.count" = 2 }
+"#,
+    ),
     (
         "applications-change",
         r#"[link]
@@ -260,6 +291,10 @@ pub(crate) fn cases() -> Vec<Case> {
             &format!("value-{number}"),
             &(link("\"csaqm\"") + own + &group),
         ));
+    }
+    for (number, keys) in LINKS.iter().enumerate() {
+        let link = format!("[link]\n{keys}\nqueue = \"dualpi2\"\n");
+        cases.push(case(&format!("link-{number}"), &(link + MIX)));
     }
     for (name, body) in WHOLE {
         cases.push(case(name, body));

@@ -108,6 +108,8 @@ pub struct Running<O> {
     /// By group, from, to.
     reports: Vec<(usize, Time, Time, Report)>,
     slow: SlowEvents,
+    /// Packets lost behind each queue that are counted.
+    lost: [u64; 2],
     /// When progress is reported next.
     next_report: Time,
     /// The last end of a segment.
@@ -154,6 +156,7 @@ impl<O: Observer<quell_sim::Packet> + Recording> Running<O> {
             flows,
             reports: Vec::new(),
             slow,
+            lost: [0; 2],
             next_report: slice(scenario),
             cut: Time::ZERO,
             ended: None,
@@ -239,8 +242,17 @@ impl<O: Observer<quell_sim::Packet> + Recording> Running<O> {
             self.take_reports(self.cut, due);
             self.cut = due;
         }
+        self.count_lost();
         for observer in self.simulator.observers_mut() {
             observer.decided(due);
+        }
+    }
+
+    /// Losses behind the queues count in the stretch that ends here, as in the live world.
+    fn count_lost(&mut self) {
+        for ((lost, observer), counted) in self.simulator.lost_behind().zip(&mut self.lost) {
+            let new = lost - std::mem::replace(counted, lost);
+            observer.recorder().add_lost_outside(new);
         }
     }
 
@@ -297,6 +309,7 @@ impl<O: Observer<quell_sim::Packet> + Recording> Running<O> {
         }
         let mut delivered = None;
         let mut links: Vec<LinkResults> = Vec::new();
+        self.count_lost();
         for observer in self.simulator.observers_mut() {
             let recorder = observer.recorder();
             links.push(recorder.finish(ended));

@@ -8,7 +8,7 @@ use quell_units::{Bytes, Ecn, Random, Time};
 
 use super::SimError;
 use crate::control::DEFAULT_CONTROL;
-use crate::figures::{discipline, group_control, noise};
+use crate::figures::{discipline, group_control, impairment, noise, service};
 use crate::lifetimes::Lifetime;
 use crate::markers::markers;
 use crate::{ControlSpec, EcnSetting, Group, Scenario, Setting, in_flight, largest_window};
@@ -103,6 +103,8 @@ fn side(scenario: &Scenario, direction: Direction, seed: u64, component: &str) -
     DirectionConfig {
         rate: side.rate,
         framing: side.framing,
+        service: service(side, seed, component),
+        impairment: impairment(side, seed, component),
         discipline: discipline::<Packet>(side, Random::new(seed, component)),
         markers: markers(scenario, direction, seed),
     }

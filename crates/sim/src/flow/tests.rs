@@ -27,6 +27,8 @@ fn network() -> Network<Blind> {
         DirectionConfig {
             rate,
             framing: Framing::default(),
+            service: Default::default(),
+            impairment: None,
             markers: Vec::new(),
             discipline: Discipline::new("fifo", settings, Link { rate, mtu }, random).unwrap(),
         }

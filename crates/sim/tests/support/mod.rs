@@ -82,6 +82,8 @@ pub(crate) fn side(kind: &str, settings: &[(&str, &str)], rate: Rate) -> Directi
     DirectionConfig {
         rate,
         framing: Framing::default(),
+        service: Default::default(),
+        impairment: None,
         markers: Vec::new(),
         discipline: discipline(kind, settings, rate),
     }

@@ -94,6 +94,8 @@ impl Bench {
             DirectionConfig {
                 rate,
                 framing: Framing::default(),
+                service: Default::default(),
+                impairment: None,
                 markers: Vec::new(),
                 discipline: Discipline::new("fifo", settings, link, Random::new(1, "queue"))
                     .unwrap(),

@@ -1,0 +1,100 @@
+//! What moves a link beside its departure clock: a course of rates or chances, and the access to a medium.
+
+use alloc::boxed::Box;
+
+use crate::course::{Chances, Course, Steps, Trace};
+use crate::medium::{Accesses, Medium};
+use crate::units::{Random, Rate, Time};
+
+/// How a link serves its queue; by default at its rate, whenever it is free.
+#[derive(Debug, Clone, Default)]
+pub struct Service {
+    /// The trace that the link plays.
+    pub course: Option<Course>,
+    /// The medium that it shares, and what random waiting times are drawn from. Not together with chances.
+    pub medium: Option<(Medium, Random)>,
+}
+
+impl Service {
+    /// The positions of a link at time zero; `None` where its clock is all that there is.
+    pub(crate) fn start(self) -> Option<Box<Moves>> {
+        if self.course.is_none() && self.medium.is_none() {
+            return None;
+        }
+        let mut moves = Moves {
+            steps: None,
+            chances: None,
+            accesses: self
+                .medium
+                .map(|(medium, random)| Accesses::new(medium, random)),
+        };
+        if let Some(course) = &self.course {
+            match &course.trace {
+                Trace::Rates(trace) => moves.steps = Some(Steps::new(trace, course)),
+                Trace::Chances(trace) => moves.chances = Some(Chances::new(trace, course)),
+            }
+        }
+        Some(Box::new(moves))
+    }
+}
+
+/// What moves a link. At most one of steps and chances, and of chances and accesses.
+#[derive(Debug, Clone)]
+pub(crate) struct Moves {
+    pub(crate) steps: Option<Steps>,
+    pub(crate) chances: Option<Chances>,
+    pub(crate) accesses: Option<Accesses>,
+}
+
+/// Another rate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Move {
+    /// What the link offers from now on.
+    pub(crate) offered: Rate,
+    /// What the discipline hears, if there is news.
+    pub(crate) heard: Option<Rate>,
+}
+
+impl Moves {
+    /// Whether packets wait for their turn even when the link is free.
+    pub(crate) fn takes_turns(&self) -> bool {
+        self.chances.is_some() || self.accesses.is_some()
+    }
+
+    /// When packets that wait get their turn; `busy` says that a transmission is in progress, `waiting` that there are packets.
+    pub(crate) fn turn(&self, busy: bool, waiting: bool) -> Option<Time> {
+        if busy || !waiting {
+            return None;
+        }
+        match (&self.chances, &self.accesses) {
+            (Some(chances), _) => Some(chances.next()).filter(|at| *at < Time::MAX),
+            (None, Some(accesses)) => accesses.granted,
+            (None, None) => None,
+        }
+    }
+
+    /// When the rate changes next.
+    pub(crate) fn next_rate(&self) -> Option<Time> {
+        match (&self.steps, &self.chances) {
+            (Some(steps), _) => Some(steps.next()).filter(|at| *at < Time::MAX),
+            (None, Some(chances)) => Some(chances.next_window()),
+            (None, None) => None,
+        }
+    }
+
+    /// The change that is due.
+    pub(crate) fn take_rate(&mut self) -> Option<Move> {
+        if let Some(steps) = &mut self.steps {
+            let rate = steps.take();
+            return Some(Move {
+                offered: rate,
+                heard: Some(rate),
+            });
+        }
+        let window = self.chances.as_mut()?.count();
+        Some(Move {
+            offered: window.offered,
+            heard: window.heard,
+        })
+    }
+}

@@ -1,0 +1,261 @@
+//! Times and rates in two columns; or times alone, which are chances to send.
+//!
+//! ```text
+//! time_s,rate_mbps          time,rate           time_ms
+//! 0,12                      0s,12mbit           1
+//! 0.1,8.5                   100ms,8.5mbit       2
+//! 0.2,                      200ms,              4
+//! ```
+//!
+//! Each rate holds from its time to that of the next line. A last line without a rate is the end of the trace; without one the last rate
+//! holds as long as the one before it, or for a second if it is the only one. Times count from the first one. Columns are separated by
+//! commas, semicolons, tabs or blanks; empty lines and what follows a `#` do not count.
+//!
+//! Without a header two columns are seconds and Mbit/s, and each rate holds *until* its time from the one before, as Pensieve's simulator
+//! (Mao et al., SIGCOMM 2017) plays its traces: `sim/env.py`.
+
+use quell_aqm::course::{ChanceTrace, RateTrace, Trace};
+use quell_units::{Rate, Time, notation};
+
+use super::number::scaled;
+use super::{MOST_ENTRIES, TextError};
+
+/// The highest rate, that of scenarios: 1 Tbit/s.
+const HIGHEST: Rate = Rate::from_mbps(1_000_000);
+/// How long a trace of one line lasts.
+const ALONE: Time = Time::from_secs(1);
+/// The latest time: 2⁶³ ns are 292 years.
+const LATEST: u64 = i64::MAX as u64;
+
+/// What the header says of the columns: the unit in ns or bit/s, or `None` where cells have their own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Header {
+    time: Option<u64>,
+    /// Without a second column each time is a chance.
+    rate: Option<Option<u64>>,
+    /// Rates hold until their time.
+    until: bool,
+}
+
+/// Pensieve's.
+const NO_HEADER: Header = Header {
+    time: Some(1_000_000_000),
+    rate: Some(Some(1_000_000)),
+    until: true,
+};
+
+pub(super) fn parse(text: &str) -> Result<Trace, TextError> {
+    let mut rows = Rows {
+        header: None,
+        times: Vec::new(),
+        steps: Vec::new(),
+        end: None,
+    };
+    for (index, line) in text.lines().enumerate() {
+        let content = match line.split_once('#') {
+            Some((content, _)) => content,
+            None => line,
+        };
+        let content = content.trim();
+        if !content.is_empty() {
+            rows.add(index + 1, content)?;
+        }
+    }
+    rows.finish()
+}
+
+struct Rows {
+    header: Option<Header>,
+    times: Vec<Time>,
+    /// As written: times do not start at zero.
+    steps: Vec<(Time, Rate)>,
+    /// Of the line without a rate.
+    end: Option<Time>,
+}
+
+impl Rows {
+    fn add(&mut self, number: usize, line: &str) -> Result<(), TextError> {
+        let wrong = |found: &str, allowed: &str| Err(TextError::new(number, found, allowed));
+        let (first, second) = columns(line);
+        let Some(header) = self.header else {
+            let (header, is_header) =
+                header(first, second).map_err(|allowed| TextError::new(number, line, allowed))?;
+            self.header = Some(header);
+            return if is_header {
+                Ok(())
+            } else {
+                self.add(number, line)
+            };
+        };
+        if self.end.is_some() {
+            return wrong(
+                line,
+                "stands behind the end of the trace, the line without a rate",
+            );
+        }
+        let Some(at) = time(first, header.time) else {
+            return wrong(
+                first,
+                "must be a time from 0 on, with its unit here or in the header: time_s",
+            );
+        };
+        match (header.rate, second) {
+            (None, None) => {
+                let before = self.times.last();
+                if before.is_some_and(|before| at < *before) {
+                    return wrong(
+                        first,
+                        "is before the line in front of it; times must not fall",
+                    );
+                }
+                self.times.push(at);
+            }
+            (Some(unit), Some(cell)) => {
+                let before = self.steps.last();
+                if before.is_some_and(|(before, _)| at <= *before) {
+                    return wrong(
+                        first,
+                        "is not after the line in front of it; times must rise",
+                    );
+                }
+                if cell.is_empty() {
+                    self.end = Some(at);
+                    return Ok(());
+                }
+                let Some(rate) = rate(cell, unit) else {
+                    return wrong(
+                        cell,
+                        "must be a rate from 0 to 1tbit, with its unit here or in the header: rate_mbps",
+                    );
+                };
+                self.steps.push((at, rate));
+            }
+            (None, Some(_)) => return wrong(line, "must be one column, as in the header"),
+            (Some(_), None) => return wrong(line, "must be two columns, a time and a rate"),
+        }
+        if self.times.len().max(self.steps.len()) > MOST_ENTRIES {
+            return Err(TextError::too_many(number));
+        }
+        Ok(())
+    }
+
+    fn finish(mut self) -> Result<Trace, TextError> {
+        if self.header.is_some_and(|header| header.rate.is_none()) {
+            let chances = ChanceTrace::new(self.times);
+            return chances.map(Trace::Chances).map_err(TextError::whole);
+        }
+        let start = self.steps.first().map_or(Time::ZERO, |(at, _)| *at);
+        if self.header.is_some_and(|header| header.until) {
+            return self.until(start);
+        }
+        let count = self.steps.len();
+        let end = self.end.or_else(|| {
+            let last = self.steps.last()?.0;
+            let before = count.checked_sub(2).map(|index| self.steps[index].0);
+            Some(last + before.map_or(ALONE, |before| last - before))
+        });
+        for (at, _) in &mut self.steps {
+            *at = *at - start;
+        }
+        let length = end.unwrap_or(Time::ZERO) - start;
+        let rates = RateTrace::new(self.steps, length);
+        rates.map(Trace::Rates).map_err(TextError::whole)
+    }
+
+    /// Each rate from the time of the line before.
+    fn until(self, start: Time) -> Result<Trace, TextError> {
+        let length = self.steps.last().map_or(Time::ZERO, |(at, _)| *at) - start;
+        let starts = self.steps.iter().map(|(at, _)| *at - start);
+        let rates = self.steps.iter().skip(1).map(|(_, rate)| *rate);
+        let mut steps: Vec<(Time, Rate)> = starts.zip(rates).collect();
+        if let ([only], true) = (self.steps.as_slice(), length.is_zero()) {
+            steps = vec![(Time::ZERO, only.1)];
+            let rates = RateTrace::new(steps, ALONE);
+            return rates.map(Trace::Rates).map_err(TextError::whole);
+        }
+        let rates = RateTrace::new(steps, length);
+        rates.map(Trace::Rates).map_err(TextError::whole)
+    }
+}
+
+/// The first column and the rest; a separator at the end leaves an empty second one.
+fn columns(line: &str) -> (&str, Option<&str>) {
+    let is_separator = |c: char| matches!(c, ',' | ';' | '\t');
+    if let Some((first, second)) = line.split_once(is_separator) {
+        return (first.trim(), Some(second.trim()));
+    }
+    match line.split_once(' ') {
+        Some((first, second)) => (first, Some(second.trim())),
+        None => (line, None),
+    }
+}
+
+/// What the first line says, and whether it is a header at all.
+fn header(first: &str, second: Option<&str>) -> Result<(Header, bool), String> {
+    let is_number = |cell: &str| scaled(cell, 1).is_some();
+    if is_number(first) && second.is_some_and(is_number) {
+        return Ok((NO_HEADER, false));
+    }
+    let form = "must be the header, such as time_s,rate_mbps";
+    let unit = |cell: &str, name: &str, unit_of: fn(&str) -> Option<u64>| {
+        let cell = cell.trim_matches('"').to_ascii_lowercase();
+        match cell.split_once('_') {
+            None if cell == name => Ok(None),
+            Some((column, unit)) if column == name => {
+                let known = unit_of(unit);
+                known
+                    .map(Some)
+                    .ok_or_else(|| format!("{unit:?} is no unit of a {name}"))
+            }
+            _ => Err(form.to_owned()),
+        }
+    };
+    let time = unit(first, "time", unit_of_time)?;
+    let rate = match second {
+        Some(cell) => Some(unit(cell, "rate", unit_of_rate)?),
+        None => None,
+    };
+    let header = Header {
+        time,
+        rate,
+        until: false,
+    };
+    Ok((header, true))
+}
+
+fn unit_of_time(name: &str) -> Option<u64> {
+    Some(match name {
+        "ns" => 1,
+        "us" => 1_000,
+        "ms" => 1_000_000,
+        "s" => 1_000_000_000,
+        _ => return None,
+    })
+}
+
+/// In a header `bps` is bits a second: no trace has bytes.
+fn unit_of_rate(name: &str) -> Option<u64> {
+    Some(match name {
+        "bps" | "bit" => 1,
+        "kbps" | "kbit" => 1_000,
+        "mbps" | "mbit" => 1_000_000,
+        "gbps" | "gbit" => 1_000_000_000,
+        _ => return None,
+    })
+}
+
+fn time(cell: &str, unit: Option<u64>) -> Option<Time> {
+    let nanos = match unit {
+        Some(unit) => scaled(cell, unit)?,
+        None => notation::time(cell).ok()?.as_nanos(),
+    };
+    (nanos <= LATEST).then(|| Time::from_nanos(nanos))
+}
+
+fn rate(cell: &str, unit: Option<u64>) -> Option<Rate> {
+    let rate = match unit {
+        Some(unit) => Rate::from_bps(scaled(cell, unit)?),
+        None => notation::rate(cell).ok()?,
+    };
+    (rate <= HIGHEST).then_some(rate)
+}

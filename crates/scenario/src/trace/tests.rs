@@ -1,0 +1,204 @@
+use super::*;
+use proptest::prelude::*;
+use quell_aqm::course::{ChanceTrace, RateTrace};
+use quell_units::{Rate, Time};
+
+const MS: fn(u64) -> Time = Time::from_millis;
+const KBPS: u64 = 1_000;
+
+/// Steps in ms and kbit/s, and the length in ms.
+fn steps(trace: &Trace) -> (Vec<(u64, u64)>, u64) {
+    let Trace::Rates(rates) = trace else {
+        panic!("{trace:?} has no rates")
+    };
+    let ms = |at: Time| at.as_nanos() / 1_000_000;
+    let steps = rates.steps().iter();
+    let steps = steps.map(|(at, rate)| (ms(*at), rate.as_bps() / KBPS));
+    (steps.collect(), ms(rates.length()))
+}
+
+fn read(text: &str) -> Result<Trace, TextError> {
+    parse(text, Format::of(text))
+}
+
+#[test]
+fn a_csv_says_its_units_in_the_header_or_in_its_cells() {
+    let expected = (vec![(0, 12_000), (100, 8_500), (300, 0)], 500);
+    for text in [
+        "time_s,rate_mbps\n0,12\n0.1,8.5\n0.3,0\n",
+        "time_s,rate_mbps\n0,12\n0.1,8.5\n0.3,0\n0.5,\n",
+        "\u{feff}time_ms;rate_kbps\r\n0;12000\r\n100;8500\r\n\r\n300;0\r\n",
+        "# made\ntime,rate # columns\n0s 12mbit\n100ms 8.5mbit\n300ms\t0bit\n",
+        "\"time_us\",\"rate_bps\"\n5000,12e6\n105000,8500000\n305000,0.0\n",
+    ] {
+        assert_eq!(
+            read(text).map(|trace| steps(&trace)),
+            Ok(expected.clone()),
+            "{text}"
+        );
+    }
+    let alone = read("time_s,rate_mbps\n7,3\n").unwrap();
+    assert_eq!(steps(&alone), (vec![(0, 3_000)], 1_000));
+}
+
+#[test]
+fn two_columns_of_numbers_are_rates_until_their_times() {
+    // As Pensieve's simulator plays them: the first line is only where the trace starts.
+    let trace = read("0.5\t99\n1.5\t4\n3.5\t6.25\n").unwrap();
+    assert_eq!(steps(&trace), (vec![(0, 4_000), (1_000, 6_250)], 3_000));
+}
+
+#[test]
+fn times_alone_are_chances() {
+    let trace = read("time_ms\n0.5\n2\n2\n").unwrap();
+    let expected = [Time::from_micros(500), MS(2), MS(2)];
+    assert_eq!(
+        trace,
+        Trace::Chances(ChanceTrace::new(expected.to_vec()).unwrap())
+    );
+    let mahimahi = read("0\n3\n3\n7").unwrap();
+    let expected = [0, 3, 3, 7].map(MS).to_vec();
+    assert_eq!(
+        mahimahi,
+        Trace::Chances(ChanceTrace::new(expected).unwrap())
+    );
+}
+
+#[test]
+fn patterns_of_netem_trace_are_read_with_and_without_units() {
+    let human = r#"{"RepeatedBwPatternConfig":{"pattern":[{"StaticBwConfig":{"bw":"12Mbps","duration":"1s"}},{"StaticBwConfig":{"bw":"24Mbps","duration":"500ms"}}],"count":2}}"#;
+    let plain = r#"{"RepeatedBwPatternConfig":{"pattern":[{"StaticBwConfig":{"bw":{"gbps":0,"bps":12000000},"duration":{"secs":1,"nanos":0}}},{"StaticBwConfig":{"bw":{"gbps":0,"bps":24000000},"duration":{"secs":0,"nanos":500000000}}}],"count":2}}"#;
+    let expected = (
+        vec![
+            (0, 12_000),
+            (1_000, 24_000),
+            (1_500, 12_000),
+            (2_500, 24_000),
+        ],
+        3_000,
+    );
+    for text in [human, plain] {
+        assert_eq!(steps(&read(text).unwrap()), expected);
+    }
+    let trace = r#"{"TraceBwConfig":{"pattern":[["1ms",["2Mbps","4Mbps"]],["2ms",["1Mbps"]]]}}"#;
+    assert_eq!(
+        steps(&read(trace).unwrap()),
+        (vec![(0, 2_000), (1, 4_000), (2, 1_000)], 4)
+    );
+}
+
+#[test]
+fn an_error_names_its_line() {
+    for (text, line, words) in [
+        ("time_s,rate_mbps\n0,12\n\n0,13\n", 4, "times must rise"),
+        ("time_s,rate_mbps\n0,fast\n", 2, "must be a rate"),
+        ("time_s,rate_mbps\n0,9e9\n", 2, "must be a rate"),
+        ("time_s,rate_mbps\n-1,12\n", 2, "must be a time"),
+        ("time_s,rate_mbps\n0,12\n1,\n2,3\n", 4, "behind the end"),
+        ("time_s,rate_mbps\n0,12\n1\n", 3, "two columns"),
+        ("time_s\n1,2\n", 2, "one column"),
+        ("time_h,rate_mbps\n", 1, "no unit of a time"),
+        ("when,how much\n0,1\n", 1, "must be the header"),
+        ("time,rate\n0,12\n", 2, "with its unit"),
+        ("time_s,rate_mbps\n", 1, "nothing in it"),
+        (
+            "time_s,rate_mbps\n0,0\n1,0\n",
+            1,
+            "every rate in it is zero",
+        ),
+        ("time_us,rate_mbps\n0,5\n10,6\n", 1, "less than 1ms"),
+        ("1\n2\n\n4\n", 3, "is empty"),
+        ("1\n2\n1.5\n", 3, "whole number of milliseconds"),
+        ("3\n2\n", 2, "times must not fall"),
+        ("0\n0\n", 1, "less than 1ms"),
+        ("", 1, "nothing in it"),
+        ("{\n\"a\": }", 2, "not JSON"),
+        ("{\"NormalizedBwConfig\":{}}", 1, "is not read"),
+        (
+            "{\"StaticBwConfig\":{\"bw\":\"12MB\"}}",
+            1,
+            "bw is not understood",
+        ),
+    ] {
+        let error = read(text).unwrap_err();
+        assert_eq!(error.line, line, "{text}: {error}");
+        assert!(error.allowed.contains(words), "{text}: {error}");
+    }
+    let deep = "{\"RepeatedBwPatternConfig\":{\"pattern\":[".repeat(40) + &"]}}".repeat(40);
+    assert!(read(&deep).unwrap_err().allowed.contains("too deeply"));
+    let long = r#"{"RepeatedBwPatternConfig":{"pattern":[{"StaticBwConfig":{"duration":"9h"}}],"count":99999999999}}"#;
+    assert!(read(long).is_err());
+}
+
+#[test]
+fn chances_become_rates_and_rates_chances() {
+    // Two chances in the first 100 ms, one in the 50 ms that are left.
+    let chances = ChanceTrace::new(vec![MS(10), MS(20), MS(150)]).unwrap();
+    let rates = rates_of(&chances).unwrap();
+    let expected = vec![(MS(0), Rate::from_bps(240_000))];
+    assert_eq!(rates, RateTrace::new(expected, MS(150)).unwrap());
+    // 12 Mbit/s are a chance for each millisecond, 24 two, and what is left over counts on.
+    let steps = vec![
+        (MS(0), Rate::from_mbps(12)),
+        (Time::from_micros(2_500), Rate::from_mbps(24)),
+    ];
+    let chances = chances_of(&RateTrace::new(steps, MS(4)).unwrap()).unwrap();
+    let micros: Vec<u64> = chances
+        .times()
+        .iter()
+        .map(|at| at.as_nanos() / 1_000)
+        .collect();
+    assert_eq!(micros, [1_000, 2_000, 2_750, 3_250, 3_750]);
+}
+
+proptest! {
+    #[test]
+    fn what_is_written_reads_back_as_the_same(gaps in prop::collection::vec((1..5_000_000_u64, 0..1_000_000_000_000_u64), 1..60), chances: bool) {
+        let mut at = 0;
+        let mut rows = Vec::new();
+        for (gap, rate) in gaps {
+            rows.push((Time::from_nanos(at), Rate::from_bps(rate + 1)));
+            at += gap;
+        }
+        let length = Time::from_nanos(at + 1_000_000);
+        let trace = if chances {
+            let times = rows.iter().map(|(at, _)| *at).chain([length]);
+            Trace::Chances(ChanceTrace::new(times.collect()).unwrap())
+        } else {
+            Trace::Rates(RateTrace::new(rows, length).unwrap())
+        };
+        let text = text(&trace);
+        prop_assert_eq!(Format::of(&text), Format::Csv);
+        prop_assert_eq!(parse(&text, Format::Csv), Ok(trace));
+    }
+
+    /// Chances of a trace of rates, counted over any stretch, are its integral within one chance.
+    #[test]
+    fn chances_carry_what_the_rates_would(gaps in prop::collection::vec((1_000_000..50_000_000_u64, 0..200_000_000_u64), 1..20), until in 0..100_u64) {
+        let mut at = 0;
+        let mut rows = vec![(Time::ZERO, Rate::from_mbps(100))];
+        for (gap, rate) in gaps {
+            at += gap;
+            rows.push((Time::from_nanos(at), Rate::from_bps(rate)));
+        }
+        let rates = RateTrace::new(rows, Time::from_nanos(at + 1_000_000)).unwrap();
+        let chances = chances_of(&rates).unwrap();
+        let until = Time::from_nanos(rates.length().as_nanos() / 100 * until);
+        let ends = rates.steps().iter().skip(1).map(|(at, _)| *at).chain([rates.length()]);
+        let integral: u128 = rates.steps().iter().zip(ends).map(|((start, rate), end)| {
+            u128::from(rate.as_bps()) * u128::from((end.min(until) - *start).as_nanos())
+        }).sum();
+        let offered = chances.times().iter().filter(|at| **at <= until).count() as u128;
+        let exact = integral / 12_000_000_000_000;
+        prop_assert!(offered == exact || offered + 1 == exact, "{offered} {exact}");
+    }
+
+    #[test]
+    fn any_text_is_read_or_refused(text in "[0-9a-z,;\\.\\-{}\\[\\]\": \\n\\t]{0,200}") {
+        for format in Format::ALL {
+            if let Err(error) = parse(&text, format) {
+                prop_assert!(error.line >= 1 && !error.allowed.is_empty());
+            }
+        }
+    }
+}
