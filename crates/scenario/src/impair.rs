@@ -51,16 +51,21 @@ impl ImpairSpec {
     /// On one line.
     pub(super) fn write(&self) -> String {
         let part = |parts| notation::write_fraction(parts, PARTS);
-        format!(
-            "{{ loss = {}, enter = {}, leave = {}, bad = {}, reorder = {}, hold = \"{}\", jitter = \"{}\" }}",
-            part(self.loss),
-            part(self.enter),
-            part(self.leave),
-            part(self.bad),
-            part(self.reorder),
-            self.hold,
-            self.jitter
-        )
+        let mut keys = vec![
+            format!("loss = {}", part(self.loss)),
+            format!("jitter = \"{}\"", self.jitter),
+        ];
+        // What has no effect is refused where it is given.
+        if self.enter > 0 {
+            let (enter, leave) = (part(self.enter), part(self.leave));
+            let bad = part(self.bad);
+            keys.push(format!("enter = {enter}, leave = {leave}, bad = {bad}"));
+        }
+        if self.reorder > 0 {
+            let reorder = part(self.reorder);
+            keys.push(format!("reorder = {reorder}, hold = \"{}\"", self.hold));
+        }
+        format!("{{ {} }}", keys.join(", "))
     }
 }
 
