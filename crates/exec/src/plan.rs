@@ -147,16 +147,22 @@ impl Plan {
     /// One direction for the link; packets of at most `mtu` bytes.
     pub(crate) fn direction(&self, direction: Direction, mtu: u16) -> DirectionConfig {
         let side = self.scenario.link.direction(direction);
-        if side.rate.is_unlimited() {
-            return DirectionConfig::unlimited(mtu);
-        }
         let component = match direction {
             Direction::Forward => "queue",
             Direction::Reverse => "reverse.queue",
         };
+        let impairment = figures::impairment(side, SEED, component);
+        if side.rate.is_unlimited() {
+            return DirectionConfig {
+                impairment,
+                ..DirectionConfig::unlimited(mtu)
+            };
+        }
         DirectionConfig {
             rate: side.rate,
             framing: side.framing,
+            service: figures::service(side, SEED, component),
+            impairment,
             discipline: figures::discipline(side, Random::new(SEED, component)),
             markers: Vec::new(),
             values: quell_link::OnWire::default(),

@@ -76,15 +76,16 @@ impl Template {
         let Some(Tree::Array(all)) = root.get_mut("at").map(|at| &mut at.value) else {
             return changed;
         };
-        // Of the file: what repeats is there once.
-        let times = all.iter().map(time_of);
-        let place = times.clone().filter(|other| *other < Some(time)).count();
-        let is_there = times.clone().nth(place) == Some(Some(time));
-        if !is_there {
+        // Of the file: what repeats is there once, and nothing joins it. The new one comes last of its time.
+        let mut place = all.iter().filter(|entry| time_of(entry) <= Some(time)).count();
+        let joins = |entry: &&Node| time_of(entry) == Some(time) && !repeats(entry);
+        if all[..place].last().filter(joins).is_some() {
+            place -= 1;
+        } else {
             let text = Tree::Scalar(TomlType::String, time.to_string());
             let mut entry = Table::of("time", node(text));
             entry.set("set", node(Tree::Table(Table::default())));
-            all.insert(place.min(all.len()), node(Tree::Table(entry)));
+            all.insert(place, node(Tree::Table(entry)));
         }
         let entry = all.get_mut(place).map(|entry| &mut entry.value);
         if let Some(Tree::Table(entry)) = entry
@@ -131,6 +132,11 @@ fn time_of(entry: &Node) -> Option<Time> {
         Tree::Scalar(_, text) => notation::time(text).ok(),
         _ => None,
     }
+}
+
+/// Whether an `[[at]]` happens more than once.
+fn repeats(entry: &Node) -> bool {
+    matches!(&entry.value, Tree::Table(table) if table.get("repeat").is_some())
 }
 
 fn named(group: &Node) -> Option<&str> {

@@ -5,7 +5,8 @@
 use std::sync::atomic::AtomicBool;
 
 use quell_measure::Summary;
-use quell_scenario::{Origin, Override, Scenario, World, sim};
+use quell_scenario::{Origin, Override, Scenario, Setting, Template, World, sim};
+use quell_units::Time;
 
 /// A file `moves.csv` beside the scenario, and one with an error in its third line.
 fn files() -> quell_scenario::ReadFile {
@@ -172,6 +173,23 @@ fn changes_that_repeat_come_each_time_and_resolve_to_all_of_them() {
     assert_eq!(again, given);
     // The mean of 10, 5, 10, 5, … over three seconds.
     assert_eq!(run(&given).figures.link.rate_bps, Some(7_500_000));
+}
+
+#[test]
+fn a_change_during_a_run_happens_once_beside_what_repeats() {
+    let more = "[[at]]\ntime = \"1s\"\nrepeat = \"1s\"\nset = { \"link.rate\" = \"5mbit\" }\n";
+    let file = Template::read("f.toml", &with("rate = \"10mbit\"\n", more)).unwrap();
+    let second = Time::from_secs(1);
+    let changed = file.with_change(second, "link.rate", "8mbit");
+    let changed = changed.with_change(second, "group.a.count", "1");
+    let given = changed.scenario(&[], None, files()).unwrap();
+    let sizes = given.changes.iter().map(|change| change.set.len());
+    assert_eq!(sizes.collect::<Vec<_>>(), [3, 1, 1]);
+    let rates = given.changes[0].set.iter().filter_map(|set| match set {
+        Setting::Rate(_, rate) => Some(rate.as_bps() / 1_000_000),
+        _ => None,
+    });
+    assert_eq!(rates.collect::<Vec<_>>(), [5, 8], "what comes later counts");
 }
 
 #[test]

@@ -81,7 +81,7 @@ impl Steering {
 
     /// The same with a change at a time.
     fn with(&self, at: Time, key: &str, value: &str) -> Result<Self, String> {
-        let template = self.template.with_change(&self.scenario, at, key, value);
+        let template = self.template.with_change(at, key, value);
         let checked = template.scenario(
             &[],
             Some(World::Live),
