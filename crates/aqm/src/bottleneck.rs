@@ -72,6 +72,8 @@ impl<P: Packet, Q: Qdisc<P>, O: Observer<P>> Bottleneck<P, Q, O> {
         packet.set_arrival(at);
         if !self.is_free() {
             self.qdisc.enqueue(packet, at, &mut self.observer);
+            // A link that stands still waits for its medium as one that sends.
+            self.line_up(at);
         } else if self.takes_turns() {
             // What came before this packet is over, and nobody used it.
             self.pass_chances(at);

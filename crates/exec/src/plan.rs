@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use quell_aqm::course::Course;
 use quell_link::{DirectionConfig, LinkChange};
 use quell_measure::Direction;
 use quell_scenario::{Override, QueueSpec, Scenario, Setting, figures};
@@ -144,6 +145,13 @@ impl Plan {
         (!rate.is_unlimited()).then_some(rate)
     }
 
+    /// The highest rate of a direction before anything changes, `None` where it has no limit.
+    pub(crate) fn fastest(&self, direction: Direction) -> Option<Rate> {
+        let side = self.scenario.link.direction(direction);
+        let traced = side.course.as_ref().map(Course::fastest);
+        traced.or_else(|| self.rate(direction))
+    }
+
     /// One direction for the link; packets of at most `mtu` bytes.
     pub(crate) fn direction(&self, direction: Direction, mtu: u16) -> DirectionConfig {
         let side = self.scenario.link.direction(direction);
@@ -224,7 +232,9 @@ impl Plan {
 
     /// A line about the link: `20mbit/5mbit 40ms dualpi2`.
     pub fn describe(&self) -> String {
+        let traced = |direction| self.scenario.link.direction(direction).course.is_some();
         let rate = |direction| match self.rate(direction) {
+            Some(_) if traced(direction) => "trace".to_owned(),
             Some(rate) => rate.to_string(),
             None => "unlimited".to_owned(),
         };
@@ -487,6 +497,10 @@ mod tests {
         let with = format!("{bare}[[group]]\nname = \"a\"\nrtt = \"30ms\"\napp = \"bulk\"\n");
         for (text, line) in [
             (bare.to_owned(), "7mbit/unlimited pie"),
+            (
+                bare.replace("\"7mbit\"", "{ data = \"1\\n\" }"),
+                "trace/unlimited pie",
+            ),
             (with, "7mbit/unlimited 30ms pie"),
         ] {
             let options = LinkOptions {

@@ -109,13 +109,17 @@ fn entries<'a>(
     end: Option<Time>,
 ) -> Option<Vec<Entry<'a>>> {
     let mut all = Vec::new();
-    let mut previous: Option<Time> = None;
+    // When the one before happens first, and whether it repeats.
+    let mut previous: Option<(Time, bool)> = None;
     for (index, node) in nodes.iter().enumerate() {
         let path = format!("at.{}", index + 1);
         let view = View::new(reader, Section::At, &path, node)?;
         let time = view.time(reader, "time");
-        if let (Some(before), Some(time), Some(at)) = (previous, time, view.node(reader, "time"))
-            && time <= before
+        let repeats = view.node(reader, "repeat");
+        if let (Some((before, repeated)), Some(time), Some(at)) =
+            (previous, time, view.node(reader, "time"))
+            // What happens once cannot stand in the same table as what repeats.
+            && (time < before || time == before && repeated == repeats.is_some())
         {
             reader.wrong(
                 &view.key("time"),
@@ -123,8 +127,7 @@ fn entries<'a>(
                 &format!("must be after {before}, the time of the [[at]] before it"),
             );
         }
-        previous = time.or(previous);
-        let repeats = view.node(reader, "repeat");
+        previous = time.map(|time| (time, repeats.is_some())).or(previous);
         let repeat = view.time(reader, "repeat");
         if let (Some(node), Some(time), Some(step), Some(end)) = (repeats, time, repeat, end)
             && time < end

@@ -77,7 +77,10 @@ impl Template {
             return changed;
         };
         // Of the file: what repeats is there once, and nothing joins it. The new one comes last of its time.
-        let mut place = all.iter().filter(|entry| time_of(entry) <= Some(time)).count();
+        let mut place = all
+            .iter()
+            .filter(|entry| time_of(entry) <= Some(time))
+            .count();
         let joins = |entry: &&Node| time_of(entry) == Some(time) && !repeats(entry);
         if all[..place].last().filter(joins).is_some() {
             place -= 1;

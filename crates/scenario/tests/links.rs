@@ -95,7 +95,7 @@ fn each_key_changes_what_a_run_gives() {
         ("delay", access(""), access(", delay = \"1ms\"")),
         ("backoff", access(""), access(", backoff = \"2ms\"")),
         ("impair", plain.to_owned(), loss("")),
-        ("loss", loss(""), loss(", loss = 0.001")),
+        ("loss", loss(""), loss(", loss = 0.05")),
         ("enter", loss(""), loss("").replace("0.01", "0.02")),
         ("leave", loss(""), loss(", leave = 0.5")),
         ("bad", loss(""), loss(", bad = 0.5")),
@@ -229,7 +229,7 @@ fn what_cannot_be_is_refused_with_its_line() {
         (
             "rate = { trace = \"moves.csv\", format = \"pcap\" }\n",
             "",
-            "must be \"csv\", \"mahimahi\" or \"netem-trace\"",
+            "must be one of \"csv\", \"mahimahi\", \"netem-trace\"",
         ),
         (
             "rate = { trace = \"moves.csv\", format = \"mahimahi\" }\n",
