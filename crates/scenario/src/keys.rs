@@ -370,10 +370,7 @@ const OWN: &[Key] = &[
     key(Impair, "hold", time(Time::ZERO, Time::from_secs(10)), Is("5ms"), "How long they are held back.", r#"impair = { reorder = 0.01, hold = "2ms" }"#),
     key(Impair, "jitter", time(Time::ZERO, Time::from_secs(10)), Is("0s"), "Longest random delay behind the queue, uniform from zero. Packets keep their order.", r#"impair = { jitter = "1ms" }"#),
     key(Trace, "trace", Domain::Text, Derived("data holds the trace"), "Name of a file with a trace of the link, beside the scenario: CSV, mahimahi or netem-trace. Results hold what was read.", r#"rate = { trace = "lte.csv" }"#),
-    key(Trace, "data", Domain::Text, Derived("trace names the file"), "The text of a trace, instead of a file.", r#"rate = { data = "time_s,rate_mbps
-0,12
-1,6
-" }"#),
+    key(Trace, "data", Domain::Text, Derived("trace names the file"), "The text of a trace, instead of a file.", r#"rate = { data = "time_s,rate_mbps\n0,12\n1,6\n" }"#),
     key(Trace, "format", Domain::Value(D::Word(&["csv", "mahimahi", "netem-trace"])), Derived("told by the content"), "Format of the trace.", r#"rate = { trace = "lte.csv", format = "csv" }"#),
     key(Trace, "mode", Domain::Value(D::Word(&["rate", "opportunities"])), Derived("what the trace holds: opportunities for mahimahi, else rate"), "How the link follows the trace. rate: it sends at the rate of the moment. opportunities: it sends when it has a chance, and what nobody uses is lost. A trace of the other kind is converted.", r#"rate = { trace = "lte.csv", mode = "opportunities" }"#),
     key(Trace, "repeat", Domain::Value(D::Flag), Is("true"), "Whether the trace starts again at its end. Otherwise the last rate stays, or there are no chances any more.", r#"rate = { trace = "lte.csv", repeat = false }"#),
