@@ -111,7 +111,9 @@ fn every_key_is_listed_and_explained_with_an_example() {
          \x20   In every world.\n\
          \n\
          \x20   [link.reverse]\n\
-         \x20   rate = \"20mbit\"\n"
+         \x20   rate = \"20mbit\"\n\
+         \n\
+         \x20   Keys inside: trace, data, format, mode, repeat, offset, scale, framing.\n"
     );
     for (name, meant) in [
         ("upload", "link.reverse.rate"),
