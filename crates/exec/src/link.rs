@@ -237,7 +237,7 @@ fn frames(plan: &Plan, fastest: Rate) -> u32 {
     });
     let started = Direction::BOTH
         .into_iter()
-        .filter_map(|direction| plan.fastest(direction));
+        .filter_map(|direction| plan.fastest_of(direction));
     let highest = rates.chain(started).max().unwrap_or(Rate::from_mbps(1_000));
     let highest = highest.max(fastest);
     let held: Bytes = highest.bytes_in(plan.rtt() + Time::from_secs(1));

@@ -146,7 +146,7 @@ impl Plan {
     }
 
     /// The highest rate of a direction before anything changes, `None` where it has no limit.
-    pub(crate) fn fastest(&self, direction: Direction) -> Option<Rate> {
+    pub(crate) fn fastest_of(&self, direction: Direction) -> Option<Rate> {
         let side = self.scenario.link.direction(direction);
         let traced = side.course.as_ref().map(Course::fastest);
         traced.or_else(|| self.rate(direction))
@@ -224,7 +224,8 @@ impl Plan {
             LinkChange::SetRate { rate, .. } => Some(*rate),
             LinkChange::Configure { .. } => None,
         });
-        let started = Direction::BOTH.map(|direction| self.scenario.link.direction(direction).rate);
+        let started = Direction::BOTH.into_iter();
+        let started = started.filter_map(|direction| self.fastest_of(direction));
         let known = changed.chain(started).filter(|rate| !rate.is_unlimited());
         let highest = known.max().unwrap_or(Rate::ZERO).as_bps();
         Rate::from_bps(highest.saturating_mul(4)).max(Rate::from_mbps(1_000))
