@@ -112,6 +112,9 @@ pub trait Observer<P> {
     fn departed(&mut self, _packet: &P, _departure: &Departure) {}
     /// Transmissions that start from `now` on have this rate. Reported by the bottleneck.
     fn rate_changed(&mut self, _rate: Rate, _now: Time) {}
+    /// `packet` starts its transmission behind the last of several queues in a row, in all of which it has waited this long
+    /// together. Reported by worlds with several links, after `departed`; never where a packet crosses one queue.
+    fn crossed(&mut self, _packet: &P, _waited: Time, _now: Time) {}
 }
 
 /// Whoever may write to an observer can pass it on.
@@ -133,5 +136,8 @@ impl<P, O: Observer<P> + ?Sized> Observer<P> for &mut O {
     }
     fn rate_changed(&mut self, rate: Rate, now: Time) {
         (**self).rate_changed(rate, now);
+    }
+    fn crossed(&mut self, packet: &P, waited: Time, now: Time) {
+        (**self).crossed(packet, waited, now);
     }
 }

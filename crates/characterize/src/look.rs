@@ -67,7 +67,7 @@ pub(crate) fn look(
 ) -> Result<Option<Seen>, String> {
     let rtt = scenario.groups.iter().map(|group| group.rtt).max();
     let (rtt, warmup) = (rtt.unwrap_or(Time::ZERO), scenario.run.warmup);
-    let rate = scenario.link.forward.rate;
+    let rate = scenario.links[0].forward.rate;
     let running = Running::new(scenario, seed, |recorder| Watch {
         recorder,
         gaps: Gaps::new(rtt, rate, warmup),

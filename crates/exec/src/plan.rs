@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 use quell_aqm::course::Course;
 use quell_link::{DirectionConfig, LinkChange};
 use quell_measure::Direction;
-use quell_scenario::{Override, QueueSpec, Scenario, Setting, figures};
+use quell_scenario::{Link, Override, QueueSpec, Scenario, Setting, figures};
 use quell_units::{Random, Rate, Time};
 
 use crate::{Error, Result};
@@ -90,6 +90,12 @@ impl Plan {
             overrides.push(set(format!("{}={value}", full_key(key.trim())))?);
         }
         let mut scenario = Scenario::load(&file, &text, &overrides, None)?.scenario;
+        if scenario.links.len() > 1 {
+            let links = scenario.links.len();
+            return Err(Error::Options(format!(
+                "{file}: {links} links; a program goes behind one, so leave one of them in the file"
+            )));
+        }
         let unlimited = options.scenario.is_none() && options.down.is_none();
         if unlimited && options.down_queue.is_some() {
             return Err(Error::Options(
@@ -103,8 +109,9 @@ impl Plan {
             }
         }
         if unlimited {
-            scenario.link.forward.rate = Rate::UNLIMITED;
-            scenario.link.forward.queue =
+            let forward = &mut scenario.links[0].forward;
+            forward.rate = Rate::UNLIMITED;
+            forward.queue =
                 QueueSpec::new("fifo").map_err(|error| Error::Options(error.to_string()))?;
         }
         let rtt = match &options.rtt {
@@ -134,6 +141,11 @@ impl Plan {
         &self.scenario
     }
 
+    /// There is one.
+    fn link(&self) -> &Link {
+        &self.scenario.links[0]
+    }
+
     /// Base RTT that the link adds.
     pub fn rtt(&self) -> Time {
         self.rtt
@@ -141,20 +153,20 @@ impl Plan {
 
     /// The rate of a direction at the start, `None` where it has no limit.
     pub fn rate(&self, direction: Direction) -> Option<Rate> {
-        let rate = self.scenario.link.direction(direction).rate;
+        let rate = self.link().direction(direction).rate;
         (!rate.is_unlimited()).then_some(rate)
     }
 
     /// The highest rate of a direction before anything changes, `None` where it has no limit.
     pub(crate) fn fastest_of(&self, direction: Direction) -> Option<Rate> {
-        let side = self.scenario.link.direction(direction);
+        let side = self.link().direction(direction);
         let traced = side.course.as_ref().map(Course::fastest);
         traced.or_else(|| self.rate(direction))
     }
 
     /// One direction for the link; packets of at most `mtu` bytes.
     pub(crate) fn direction(&self, direction: Direction, mtu: u16) -> DirectionConfig {
-        let side = self.scenario.link.direction(direction);
+        let side = self.link().direction(direction);
         let component = match direction {
             Direction::Forward => "queue",
             Direction::Reverse => "reverse.queue",
@@ -233,13 +245,13 @@ impl Plan {
 
     /// A line about the link: `20mbit/5mbit 40ms dualpi2`.
     pub fn describe(&self) -> String {
-        let traced = |direction| self.scenario.link.direction(direction).course.is_some();
+        let traced = |direction| self.link().direction(direction).course.is_some();
         let rate = |direction| match self.rate(direction) {
             Some(_) if traced(direction) => "trace".to_owned(),
             Some(rate) => rate.to_string(),
             None => "unlimited".to_owned(),
         };
-        let link = &self.scenario.link;
+        let link = self.link();
         let (down, up) = (rate(Direction::Forward), rate(Direction::Reverse));
         let mut words = match down == up {
             true => vec![down],
@@ -266,16 +278,12 @@ impl Plan {
 
 fn link_change(setting: &Setting) -> Option<LinkChange> {
     match setting {
-        Setting::Rate(direction, rate) => Some(LinkChange::SetRate {
-            direction: *direction,
+        Setting::Rate(side, rate) => Some(LinkChange::SetRate {
+            direction: side.direction,
             rate: *rate,
         }),
-        Setting::Queue {
-            direction,
-            key,
-            value,
-        } => Some(LinkChange::Configure {
-            direction: *direction,
+        Setting::Queue { side, key, value } => Some(LinkChange::Configure {
+            direction: side.direction,
             key: key.clone(),
             value: value.clone(),
         }),
@@ -490,6 +498,17 @@ mod tests {
             assert!(error.to_string().contains(part), "{key}={value}: {error}");
         }
         assert!(plan.with_changes(at, &[]).is_err());
+    }
+
+    #[test]
+    fn a_scenario_of_several_links_is_refused() {
+        let text = "schema = 1\nname = \"x\"\n[[link]]\nrate = \"7mbit\"\nqueue = \"pie\"\n[[link]]\nrate = \"9mbit\"\nqueue = \"pie\"\n[run]\nduration = \"5s\"\n";
+        let options = LinkOptions {
+            scenario: Some(("x.toml".to_owned(), text.to_owned())),
+            ..LinkOptions::default()
+        };
+        let why = Plan::new(&options).unwrap_err().to_string();
+        assert!(why.starts_with("x.toml: 2 links; "), "{why}");
     }
 
     #[test]

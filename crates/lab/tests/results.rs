@@ -33,6 +33,7 @@ fn idle(job: Job<'_>) -> Result<Measurements, RunError> {
         direction: Direction::Forward,
         queues: &["queue"],
         groups: vec![true],
+        ends: None,
         rate: Rate::from_mbps(40),
         timeline: timeline.clone(),
         interval: Some(run.interval),

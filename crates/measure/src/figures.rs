@@ -28,6 +28,8 @@ pub struct LinkFigures {
     pub busy: Time,
     /// What the link carried of what its trace offered; `None` for a link without a trace.
     pub share: Option<f64>,
+    /// Time in which packets waited for it; measured where there are several links.
+    pub backlogged: Option<Time>,
     /// Packets lost outside the queue discipline.
     pub lost_outside: u64,
     /// Figures of the queues, by [`QueueId`](quell_aqm::QueueId).
@@ -39,10 +41,14 @@ pub struct LinkFigures {
 impl LinkFigures {
     /// Busy time / length; 0 for a stretch of length zero. Of a link that follows a trace: carried / offered.
     pub fn utilisation(&self) -> f64 {
-        if let Some(share) = self.share {
-            return share;
-        }
-        self.busy.as_nanos() as f64 / self.span.length().as_nanos().max(1) as f64
+        self.share.unwrap_or_else(|| self.part(self.busy))
+    }
+    /// Time with a backlog / length; `None` where it is not measured.
+    pub fn bottleneck_share(&self) -> Option<f64> {
+        self.backlogged.map(|time| self.part(time))
+    }
+    fn part(&self, time: Time) -> f64 {
+        time.as_nanos() as f64 / self.span.length().as_nanos().max(1) as f64
     }
 }
 
@@ -57,15 +63,22 @@ pub struct GroupPackets {
     pub dropped: u64,
     /// Sojourn times of the delivered packets in milliseconds.
     pub delay_ms: Option<Dist>,
+    /// Behind the last of several queues: the sum of the sojourn times in all of them, in milliseconds.
+    pub crossed_ms: Option<Dist>,
 }
 
 impl GroupPackets {
-    pub(crate) fn new(counts: &Counts, delay: &Distribution) -> Self {
+    pub(crate) fn new(
+        counts: &Counts,
+        delay: &Distribution,
+        crossed: Option<&Distribution>,
+    ) -> Self {
         Self {
             packets: counts.packets,
             marked: counts.marked(),
             dropped: counts.dropped(),
             delay_ms: delay.dist(MILLISECOND),
+            crossed_ms: crossed.and_then(|crossed| crossed.dist(MILLISECOND)),
         }
     }
 }
@@ -83,6 +96,9 @@ pub struct LinkResults {
     pub backlogs_at_dequeue: Vec<Distribution>,
     /// Sojourn times in ns over the whole, by [`GroupId`](crate::GroupId); `None` for a group whose data goes elsewhere.
     pub group_delays: Vec<Option<Distribution>>,
+    /// Behind the last of several queues: sums of the sojourn times in all of them, in ns over the whole, by
+    /// [`GroupId`](crate::GroupId); `None` for any other group. Empty where there is one link.
+    pub group_crossings: Vec<Option<Distribution>>,
 }
 
 /// One queue.

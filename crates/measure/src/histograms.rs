@@ -40,7 +40,7 @@ pub struct QueueHistograms {
 pub struct GroupHistograms {
     /// Name in the scenario.
     pub name: String,
-    /// Sojourn times of delivered packets, in ns.
+    /// Sojourn times of delivered packets, in ns; over several links the sum of those at each.
     pub delay_ns: Vec<(u64, u64)>,
 }
 
@@ -62,12 +62,14 @@ impl Histograms {
                 })
         });
         let groups = groups.iter().enumerate().map(|(i, group)| {
-            let delay = links
-                .iter()
-                .find_map(|link| link.group_delays.get(i)?.as_ref());
+            // Over several links the sum of the delays at each.
+            let crossed = |link: &&LinkResults| link.group_crossings.get(i).cloned().flatten();
+            let at_one = |link: &&LinkResults| link.group_delays.get(i).cloned().flatten();
+            let delay = links.iter().find_map(crossed);
+            let delay = delay.or_else(|| links.iter().find_map(at_one));
             GroupHistograms {
                 name: group.name.clone(),
-                delay_ns: delay.map_or_else(Vec::new, Distribution::counts),
+                delay_ns: delay.as_ref().map_or_else(Vec::new, Distribution::counts),
             }
         });
         Self {

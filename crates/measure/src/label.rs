@@ -41,6 +41,51 @@ impl Hop {
     }
 }
 
+/// A stretch of the links: where a group's packets go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Hops {
+    /// The first, in forward direction.
+    pub first: Hop,
+    /// The last; not before the first.
+    pub last: Hop,
+}
+
+impl Hops {
+    /// All of a path of `links` links, of which there is at least one.
+    pub fn all(links: usize) -> Self {
+        Self {
+            first: Hop::FIRST,
+            last: Hop(links.saturating_sub(1) as u16),
+        }
+    }
+    /// Whether it has the link.
+    pub const fn contain(self, hop: Hop) -> bool {
+        self.first.0 <= hop.0 && hop.0 <= self.last.0
+    }
+    /// How many there are: one at least.
+    pub const fn count(self) -> usize {
+        (self.last.0 - self.first.0) as usize + 1
+    }
+    /// The links, in forward direction.
+    pub fn iter(self) -> impl DoubleEndedIterator<Item = Hop> + Clone {
+        (self.first.0..=self.last.0).map(Hop)
+    }
+    /// The link that a packet in this direction crosses first.
+    pub const fn entry(self, direction: Direction) -> Hop {
+        match direction {
+            Direction::Forward => self.first,
+            Direction::Reverse => self.last,
+        }
+    }
+    /// The link that a packet in this direction crosses last.
+    pub const fn exit(self, direction: Direction) -> Hop {
+        match direction {
+            Direction::Forward => self.last,
+            Direction::Reverse => self.first,
+        }
+    }
+}
+
 /// A direction of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

@@ -33,6 +33,7 @@ pub mod ran;
 pub mod recorder;
 pub mod rows;
 mod schedule;
+mod several;
 pub mod summary;
 pub mod timeline;
 pub mod windows;
@@ -45,12 +46,13 @@ pub use figures::{GroupPackets, LinkFigures, LinkResults, QueueSummary};
 pub use flows::{FlowRecorder, FlowResults, FlowSample, GroupFlows};
 pub use histograms::Histograms;
 pub use jain::jain;
-pub use label::{Direction, FlowId, GroupId, Hop, Labelled};
+pub use label::{Direction, FlowId, GroupId, Hop, Hops, Labelled};
 pub use ran::{Carrier, GroupControl, MarkFeedback};
 pub use recorder::{Recorder, RecorderConfig};
 pub use rows::{FlowRow, QueueRow};
 pub use summary::{
-    Figures, GroupInfo, GroupSummary, LinkSummary, Phase, ReverseLink, RunInfo, Summary,
+    Figures, GroupInfo, GroupLink, GroupSummary, LinkSummary, NamedLink, NamedReverse, Phase,
+    ReverseLink, RunInfo, Summary,
 };
 pub use timeline::{Segment, Span, Timeline, Use};
 pub use windows::WindowSamples;

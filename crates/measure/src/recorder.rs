@@ -19,6 +19,7 @@ use crate::link::{LinkTally, LinkUse};
 use crate::queue::{BacklogTally, Tally, backlog_resolution, delay_resolution, group_resolution};
 use crate::rows::QueueRow;
 use crate::schedule::{Due, Schedule};
+use crate::several::{Crossing, Several};
 use crate::timeline::{Segment, Span, Timeline, Use};
 
 /// The configuration of a [`Recorder`].
@@ -34,6 +35,9 @@ pub struct RecorderConfig {
     pub queues: &'static [&'static str],
     /// Whether the data of each group crosses the link in this direction, by [`GroupId`].
     pub groups: Vec<bool>,
+    /// Where there are several links: whether the data of each group leaves the last of several queues here, by [`GroupId`].
+    /// `None` where there is one link.
+    pub ends: Option<Vec<bool>>,
     /// Rate of the link at the start.
     pub rate: Rate,
     /// Warm-up and phases.
@@ -60,6 +64,7 @@ pub struct Recorder {
     /// `None` for a group whose data goes elsewhere.
     groups: Vec<Option<Tally>>,
     link: LinkTally,
+    several: Option<Box<Several>>,
     interval_start: Time,
     rows: Vec<QueueRow>,
     phases: Vec<LinkFigures>,
@@ -108,6 +113,9 @@ impl Recorder {
             queues: config.queues.iter().map(queue).collect(),
             groups: config.groups.iter().map(group).collect(),
             link: LinkTally::new(config.rate),
+            several: config
+                .ends
+                .map(|ends| Box::new(Several::new(&ends, resolution))),
             interval_start: Time::ZERO,
             rows: Vec::new(),
             phases: Vec::new(),
@@ -137,6 +145,9 @@ impl Recorder {
         if let Some(queue) = self.queues.get_mut(queue.index()) {
             queue.backlog.add(packet.len().get(), now);
         }
+        if let Some(several) = &mut self.several {
+            several.add(packet.len().get(), now);
+        }
     }
 
     /// See [`Observer::dequeued`].
@@ -151,6 +162,9 @@ impl Recorder {
         }
         if let Some(group) = self.group(packet.group()) {
             group.deliver(bytes, sojourn);
+        }
+        if let Some(several) = &mut self.several {
+            several.remove(bytes, now);
         }
     }
 
@@ -182,6 +196,9 @@ impl Recorder {
             }
             queue.tally.counts.drops[drop.reason.index()] += 1;
         }
+        if let (Some(several), true) = (&mut self.several, drop.queued) {
+            several.remove(packet.len().get(), now);
+        }
         if let Some(group) = self.group(packet.group()) {
             group.counts.drops[drop.reason.index()] += 1;
         }
@@ -198,6 +215,14 @@ impl Recorder {
     pub fn on_rate(&mut self, rate: Rate, now: Time) {
         self.advance(now);
         self.link.set_rate(rate, now);
+    }
+
+    /// See [`Observer::crossed`].
+    pub fn on_crossed<P: Labelled>(&mut self, packet: &P, waited: Time, now: Time) {
+        self.advance(now);
+        if let Some(several) = &mut self.several {
+            several.cross(packet.group(), waited);
+        }
     }
 
     /// Counts packets that were lost outside the queue discipline.
@@ -260,6 +285,10 @@ impl Recorder {
                 .iter()
                 .map(|group| group.as_ref().map(|group| group.whole_delay.clone()))
                 .collect(),
+            group_crossings: self
+                .several
+                .as_ref()
+                .map_or_else(Vec::new, |several| several.crossings()),
         }
     }
 
@@ -317,6 +346,9 @@ impl Recorder {
         for queue in &mut self.queues {
             queue.backlog.end_segment(at);
         }
+        if let Some(several) = &mut self.several {
+            several.end_segment(at);
+        }
         let used = self.link.close_segment(at, measured);
         if segment.counts_for == Use::Phase {
             let figures = self.phase(segment.span, &used);
@@ -329,6 +361,9 @@ impl Recorder {
         for group in self.groups.iter_mut().flatten() {
             group.close_segment(measured);
         }
+        if let Some(several) = &mut self.several {
+            several.close_segment(measured);
+        }
     }
 
     /// Figures of the segment that is about to close.
@@ -336,8 +371,12 @@ impl Recorder {
         self.figures(
             span,
             used,
-            |tally| (tally.segment(), &tally.delay),
-            |backlog| &backlog.weighted,
+            Part {
+                tally: |tally| (tally.segment(), &tally.delay),
+                weighted: |backlog| &backlog.weighted,
+                crossing: |crossing| &crossing.delay,
+                backlogged: Several::backlogged,
+            },
         )
     }
 
@@ -346,26 +385,30 @@ impl Recorder {
         self.figures(
             self.schedule.whole(),
             &self.link.whole(),
-            |tally| (tally.whole(), &tally.whole_delay),
-            |backlog| &backlog.whole_weighted,
+            Part {
+                tally: |tally| (tally.whole(), &tally.whole_delay),
+                weighted: |backlog| &backlog.whole_weighted,
+                crossing: |crossing| &crossing.whole,
+                backlogged: Several::whole_backlogged,
+            },
         )
     }
 
-    /// Figures of the counters and distributions selected by `part` and `weighted`.
-    fn figures(
-        &self,
-        span: Span,
-        used: &LinkUse,
-        part: fn(&Tally) -> (Counts, &Distribution),
-        weighted: fn(&BacklogTally) -> &Distribution,
-    ) -> LinkFigures {
+    /// Figures of the counters and distributions selected by `part`.
+    fn figures(&self, span: Span, used: &LinkUse, part: Part) -> LinkFigures {
         let queues = self.queues.iter().map(|queue| {
-            let (counts, delay) = part(&queue.tally);
-            self.queue_summary(queue, &counts, delay, weighted(&queue.backlog))
+            let (counts, delay) = (part.tally)(&queue.tally);
+            self.queue_summary(queue, &counts, delay, (part.weighted)(&queue.backlog))
         });
-        let groups = self.groups.iter().map(|tally| {
-            let (counts, delay) = part(tally.as_ref()?);
-            Some(GroupPackets::new(&counts, delay))
+        let several = self.several.as_deref();
+        let groups = self.groups.iter().enumerate().map(|(index, tally)| {
+            let (counts, delay) = (part.tally)(tally.as_ref()?);
+            let crossing = several.and_then(|several| several.crossing(index));
+            Some(GroupPackets::new(
+                &counts,
+                delay,
+                crossing.map(part.crossing),
+            ))
         });
         LinkFigures {
             hop: self.hop,
@@ -374,6 +417,7 @@ impl Recorder {
             rate: used.mean_rate(span, self.link.rate()),
             busy: used.busy,
             share: self.link.share(used),
+            backlogged: several.map(part.backlogged),
             lost_outside: used.lost_outside,
             queues: queues.collect(),
             groups: groups.collect(),
@@ -405,6 +449,15 @@ impl Recorder {
     }
 }
 
+/// Which counters and distributions: those of the open segment, or those of the whole.
+#[derive(Clone, Copy)]
+struct Part {
+    tally: fn(&Tally) -> (Counts, &Distribution),
+    weighted: fn(&BacklogTally) -> &Distribution,
+    crossing: fn(&Crossing) -> &Distribution,
+    backlogged: fn(&Several) -> Time,
+}
+
 impl<P: Packet + Labelled> Observer<P> for Recorder {
     fn enqueued(&mut self, queue: QueueId, packet: &P, now: Time) {
         self.on_enqueued(queue, packet, now);
@@ -423,6 +476,9 @@ impl<P: Packet + Labelled> Observer<P> for Recorder {
     }
     fn rate_changed(&mut self, rate: Rate, now: Time) {
         self.on_rate(rate, now);
+    }
+    fn crossed(&mut self, packet: &P, waited: Time, now: Time) {
+        self.on_crossed(packet, waited, now);
     }
 }
 

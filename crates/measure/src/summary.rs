@@ -61,8 +61,11 @@ pub struct Phase {
 /// Figures of one stretch of time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Figures {
-    /// The bottleneck.
+    /// The bottleneck; of several links in a row the first one, with the losses of all.
     pub link: LinkSummary,
+    /// Every link, where there are several.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub links: Vec<NamedLink>,
     /// Every queue, link by link: those of the forward direction, then those of the reverse one.
     pub queues: Vec<QueueSummary>,
     /// Every group, in the order of the scenario.
@@ -86,6 +89,52 @@ pub struct LinkSummary {
     /// Figures that only some worlds have, such as the lateness of the live one.
     #[serde(flatten)]
     pub extra: BTreeMap<String, Value>,
+}
+
+/// One of several links in a row.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct NamedLink {
+    /// Name in the scenario.
+    pub name: String,
+    /// Mean rate over time in bit/s; `null` if there was no limit for a while.
+    pub rate_bps: Option<u64>,
+    /// Share of the time in which it transmitted.
+    pub utilisation: f64,
+    /// Share of the time in which packets waited for it.
+    pub bottleneck_share: f64,
+    /// Packets lost outside its queue disciplines, in both directions.
+    pub lost_outside: u64,
+    /// The reverse direction, if its rate is limited.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reverse: Option<NamedReverse>,
+}
+
+/// The reverse direction of one of several links.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct NamedReverse {
+    /// Mean rate over time in bit/s; `null` if there was no limit for a while.
+    pub rate_bps: Option<u64>,
+    /// Share of the time in which it transmitted.
+    pub utilisation: f64,
+    /// Share of the time in which packets waited for it.
+    pub bottleneck_share: f64,
+}
+
+/// The packets of a group at one of several links.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct GroupLink {
+    /// Name of the link.
+    pub name: String,
+    /// Delivered packets.
+    pub packets: u64,
+    /// Newly marked packets.
+    pub marked: u64,
+    /// Dropped packets.
+    pub dropped: u64,
+    /// Sojourn times of delivered packets in milliseconds.
+    pub delay_ms: Option<Dist>,
+    /// Share of the time in which packets, of whatever group, waited for the link in this direction.
+    pub bottleneck_share: f64,
 }
 
 /// The reverse direction of the link.
@@ -122,8 +171,11 @@ pub struct GroupSummary {
     pub dropped: u64,
     /// Retransmitted segments.
     pub retransmitted: u64,
-    /// Sojourn times of delivered packets in milliseconds.
+    /// Sojourn times of delivered packets in milliseconds; over several links the sum of those at each.
     pub delay_ms: Option<Dist>,
+    /// The same at each link that the group's data crosses, in that order; only where there are several links.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub links: Vec<GroupLink>,
     /// Smoothed RTT in milliseconds, sampled each interval.
     pub rtt_ms: Option<Dist>,
     /// The report of the application; `null` until the world fills it in.
@@ -201,18 +253,26 @@ impl Summary {
 
 impl Figures {
     fn new(infos: &[GroupInfo], links: &[&LinkFigures], flows: &[GroupFlows]) -> Self {
+        let is_one = links.iter().all(|link| link.hop == Hop::FIRST);
         let groups: Vec<GroupSummary> = infos
             .iter()
             .enumerate()
             .map(|(i, info)| {
-                let packets = links.iter().find_map(|link| *link.groups.get(i)?);
-                GroupSummary::new(info, packets, flows.get(i))
+                let crossed: Vec<_> = links
+                    .iter()
+                    .filter_map(|link| Some((*link, (*link.groups.get(i)?)?)))
+                    .collect();
+                GroupSummary::new(info, &crossed, flows.get(i), is_one)
             })
             .collect();
         let elastic = infos.iter().zip(&groups).filter(|(info, _)| info.elastic);
         let jain = jain(elastic.flat_map(|(_, group)| group.goodput_bps.iter().copied()));
         Self {
             link: LinkSummary::new(links),
+            links: match is_one {
+                true => Vec::new(),
+                false => NamedLink::all(links),
+            },
             queues: links
                 .iter()
                 .flat_map(|link| link.queues.iter().cloned())
@@ -223,6 +283,48 @@ impl Figures {
     }
 }
 
+/// The mean rate, if there was one all the time.
+fn rate_bps(link: &LinkFigures) -> Option<u64> {
+    (!link.rate.is_unlimited()).then(|| link.rate.as_bps())
+}
+
+impl NamedLink {
+    /// In the order of `links`, which has of each link the forward direction first.
+    fn all(links: &[&LinkFigures]) -> Vec<Self> {
+        let mut all: Vec<Self> = Vec::new();
+        for link in links {
+            let share = link.bottleneck_share().unwrap_or(0.0);
+            match link.direction {
+                Direction::Forward => all.push(Self {
+                    name: name_of(link),
+                    rate_bps: rate_bps(link),
+                    utilisation: link.utilisation(),
+                    bottleneck_share: share,
+                    lost_outside: link.lost_outside,
+                    reverse: None,
+                }),
+                Direction::Reverse => {
+                    if let Some(named) = all.last_mut() {
+                        named.lost_outside += link.lost_outside;
+                        named.reverse = Some(NamedReverse {
+                            rate_bps: rate_bps(link),
+                            utilisation: link.utilisation(),
+                            bottleneck_share: share,
+                        });
+                    }
+                }
+            }
+        }
+        all
+    }
+}
+
+/// The name that its queues give it.
+fn name_of(link: &LinkFigures) -> String {
+    let queue = link.queues.first();
+    queue.map_or_else(String::new, |queue| queue.hop.clone())
+}
+
 impl LinkSummary {
     /// Of the first link; losses are those of all.
     fn new(links: &[&LinkFigures]) -> Self {
@@ -230,7 +332,6 @@ impl LinkSummary {
             let mut links = links.iter().filter(|link| link.hop == Hop::FIRST);
             links.find(|link| link.direction == direction)
         };
-        let rate_bps = |link: &LinkFigures| (!link.rate.is_unlimited()).then(|| link.rate.as_bps());
         let forward = first(Direction::Forward);
         Self {
             rate_bps: forward.and_then(|link| rate_bps(link)),
@@ -246,8 +347,41 @@ impl LinkSummary {
 }
 
 impl GroupSummary {
-    fn new(info: &GroupInfo, packets: Option<GroupPackets>, flows: Option<&GroupFlows>) -> Self {
+    /// From what each link saw of it, by hop.
+    fn new(
+        info: &GroupInfo,
+        crossed: &[(&LinkFigures, GroupPackets)],
+        flows: Option<&GroupFlows>,
+        is_one: bool,
+    ) -> Self {
         let goodput_bps = flows.map_or_else(Vec::new, |flows| flows.goodput_bps.clone());
+        let sum =
+            |count: fn(&GroupPackets) -> u64| crossed.iter().map(|(_, seen)| count(seen)).sum();
+        // What leaves the last link is delivered, and there the sum of the delays is known.
+        let (first, last) = (crossed.first(), crossed.last());
+        let exit = match last {
+            Some((link, _)) if link.direction == Direction::Reverse => first,
+            last => last,
+        };
+        let delay_ms = exit.and_then(|(_, seen)| match crossed.len() {
+            1 => seen.delay_ms,
+            _ => seen.crossed_ms,
+        });
+        let mut links: Vec<GroupLink> = crossed
+            .iter()
+            .filter(|_| !is_one)
+            .map(|(link, seen)| GroupLink {
+                name: name_of(link),
+                packets: seen.packets,
+                marked: seen.marked,
+                dropped: seen.dropped,
+                delay_ms: seen.delay_ms,
+                bottleneck_share: link.bottleneck_share().unwrap_or(0.0),
+            })
+            .collect();
+        if exit.is_some_and(|(link, _)| link.direction == Direction::Reverse) {
+            links.reverse();
+        }
         Self {
             name: info.name.clone(),
             count: goodput_bps.len(),
@@ -255,11 +389,12 @@ impl GroupSummary {
             jain: jain(goodput_bps.iter().copied()),
             goodput_bps,
             alive_s: flows.map_or_else(Vec::new, |flows| flows.alive_s.clone()),
-            packets: packets.map_or(0, |group| group.packets),
-            marked: packets.map_or(0, |group| group.marked),
-            dropped: packets.map_or(0, |group| group.dropped),
+            packets: exit.map_or(0, |(_, seen)| seen.packets),
+            marked: sum(|seen| seen.marked),
+            dropped: sum(|seen| seen.dropped),
             retransmitted: flows.map_or(0, |flows| flows.retransmitted),
-            delay_ms: packets.and_then(|group| group.delay_ms),
+            delay_ms,
+            links,
             rtt_ms: flows.and_then(|flows| flows.rtt_ms),
             app: None,
         }

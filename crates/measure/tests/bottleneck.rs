@@ -63,6 +63,7 @@ fn run(spacing: Time) -> LinkResults {
         direction: Direction::Forward,
         queues: &["queue"],
         groups: vec![true],
+        ends: None,
         rate,
         timeline: Timeline::new(Time::from_secs(1), &[], Time::ZERO, end),
         interval: Some(Time::from_millis(100)),

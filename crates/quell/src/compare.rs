@@ -33,7 +33,7 @@ pub(crate) fn compare(arguments: &Compare, page: &mut Page) -> Result<(), Failur
             let loaded = text.load_with(&arguments.changes, change.clone(), Some(place.world));
             let loaded = with_errors(loaded, arguments.json, page)?;
             arguments.several.check(&loaded).map_err(Failure::input)?;
-            let own = || loaded.scenario.link.forward.queue.kind.to_owned();
+            let own = || loaded.scenario.links[0].forward.queue.kind.to_owned();
             let queue = queue.clone().unwrap_or_else(own);
             let label = match places.len() {
                 1 => queue,

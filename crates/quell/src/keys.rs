@@ -111,7 +111,7 @@ fn explain(key: &Key, page: &mut Page) {
         page.paragraph(4, &format!("Source: {}.", key.source));
     }
     page.line("");
-    for line in [key.section.heading(), key.example] {
+    for line in [key.heading(), key.example] {
         if !line.is_empty() {
             page.line(format_args!("    {line}"));
         }

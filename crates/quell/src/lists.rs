@@ -18,7 +18,7 @@ pub(crate) fn queues(option: &str, lists: &[String]) -> Result<Vec<String>, Stri
 }
 
 /// Splits `fifo,fq_codel:target=5ms,limit=100p,dualpi2`: what has a value belongs to the queue before
-/// it.
+/// it, but for `access=fifo`, which is a queue of a link.
 fn of_list(option: &str, list: &str) -> Result<Vec<String>, String> {
     let mut queues: Vec<String> = Vec::new();
     if list.trim().is_empty() {
@@ -30,7 +30,11 @@ fn of_list(option: &str, list: &str) -> Result<Vec<String>, String> {
                 "{option} {list}: there is a comma with nothing beside it"
             ));
         }
-        let parameter = part.contains('=') && !part.contains(':');
+        // LINK=KIND is a queue, and where KIND has parameters, LINK=KIND:PARAMETER=VALUE too.
+        let of_link = part
+            .split_once('=')
+            .is_some_and(|(_, kind)| quell_aqm::disciplines::find(kind).is_ok());
+        let parameter = part.contains('=') && !part.contains(':') && !of_link;
         match queues.last_mut() {
             Some(queue) if parameter && queue.contains(':') => {
                 queue.push(',');
@@ -61,6 +65,14 @@ mod tests {
         assert_eq!(
             of(&["fifo", "pie,dualpi2:target=5ms"]).unwrap(),
             ["fifo", "pie", "dualpi2:target=5ms"]
+        );
+        assert_eq!(
+            of(&["access=pie:target=5ms,limit=9p,access=fifo,wifi=dualpi2:target=5ms"]).unwrap(),
+            [
+                "access=pie:target=5ms,limit=9p",
+                "access=fifo",
+                "wifi=dualpi2:target=5ms"
+            ]
         );
         assert!(of(&["fifo", "fifo"]).is_err());
         assert!(of(&["fifo:limit=9p", "target=5ms"]).is_err());

@@ -8,7 +8,7 @@ use quell_lab::LiveOptions;
 use quell_lab::live::apart;
 use quell_lab::scenario::Loaded;
 use quell_lab::{GuestOptions, Options, Outcome, Task, World};
-use quell_measure::{Figures, GroupSummary, Summary};
+use quell_measure::{Figures, GroupSummary, NamedLink, Summary};
 use serde_json::{Value, json};
 
 use crate::Failure;
@@ -297,6 +297,16 @@ fn groups(outcomes: &[Column<'_>], spread: &Spread, page: &mut Page) {
 fn used(all: &[&Figures], why: &str, spread: &Spread) -> String {
     let used = |values: Vec<f64>| spread.cell(Form::Percent(1), all.len(), &values);
     let forward = all.iter().map(|figures| figures.link.utilisation);
+    let named: &[NamedLink] = all.first().map_or(&[], |figures| &figures.links);
+    if !named.is_empty() {
+        let each = named.iter().enumerate().map(|(index, link)| {
+            let all = all.iter().filter_map(|figures| figures.links.get(index));
+            let values = all.map(|link| link.utilisation).collect();
+            format!("link {} {} % utilised", link.name, used(values))
+        });
+        let each: Vec<String> = each.collect();
+        return each.join(", ");
+    }
     let mut text = format!("link {} % utilised", used(forward.collect()));
     let reverse = all.iter().filter_map(|figures| figures.link.reverse);
     let reverse: Vec<f64> = reverse.map(|link| link.utilisation).collect();
@@ -309,12 +319,14 @@ fn used(all: &[&Figures], why: &str, spread: &Spread) -> String {
     text
 }
 
-/// The queues of both directions, where the reverse one is limited: a group waits in both.
+/// The queues of both directions, where the reverse one is limited, and those of several links: a group waits in each.
 fn queues(outcomes: &[Column<'_>], spread: &Spread, page: &mut Page) {
     let mut grid = Grid::new(&table::QUEUES_OF);
     for (queue, outcome) in outcomes {
         let all = measured(outcome);
-        if all.iter().any(|figures| figures.link.reverse.is_some()) {
+        let is_shown =
+            |figures: &&Figures| figures.link.reverse.is_some() || !figures.links.is_empty();
+        if all.iter().any(is_shown) {
             table::queues(&all, Some(queue), spread, &mut grid);
         }
     }

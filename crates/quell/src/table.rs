@@ -1,7 +1,7 @@
 //! Prints the summary of a run, or the mean of several, as tables: queues, groups, applications, warnings.
 
 use quell_lab::limits;
-use quell_measure::{Direction, Dist, Figures, GroupSummary, QueueSummary, Summary};
+use quell_measure::{Direction, Dist, Figures, GroupSummary, NamedLink, QueueSummary, Summary};
 
 use crate::alike::{self, Alike, Remark};
 use crate::applications;
@@ -126,6 +126,9 @@ fn links(all: &[&Figures], spread: &Spread) -> Vec<String> {
     let rate = |rate: Option<u64>| {
         rate.map_or("unlimited".to_owned(), |rate| Form::Rate.text(rate as f64))
     };
+    if !first.links.is_empty() {
+        return several_links(all, spread);
+    }
     let mut lines = vec![format!(
         "link {}, {} % utilised, {} packets lost outside its queue",
         rate(first.link.rate_bps),
@@ -142,6 +145,41 @@ fn links(all: &[&Figures], spread: &Spread) -> Vec<String> {
             rate(reverse.rate_bps),
             used(&values(&|f| f.link.reverse.map(|link| link.utilisation))),
         ));
+    }
+    lines
+}
+
+/// The same of several links in a row, with the share of time in which packets waited for each.
+fn several_links(all: &[&Figures], spread: &Spread) -> Vec<String> {
+    let rate = |rate: Option<u64>| {
+        rate.map_or("unlimited".to_owned(), |rate| Form::Rate.text(rate as f64))
+    };
+    let mut lines = Vec::new();
+    for (index, link) in all[0].links.iter().enumerate() {
+        let values = |form: Form, of: &dyn Fn(&NamedLink) -> Option<f64>| {
+            let links = all.iter().filter_map(|figures| figures.links.get(index));
+            let values: Vec<f64> = links.filter_map(of).collect();
+            spread.cell(form, all.len(), &values)
+        };
+        lines.push(format!(
+            "link {} {}, {} % utilised, packets waited for it {} % of the time, {} packets lost outside its queue",
+            link.name,
+            rate(link.rate_bps),
+            values(Form::Percent(1), &|link| Some(link.utilisation)),
+            values(Form::Percent(1), &|link| Some(link.bottleneck_share)),
+            values(Form::Plain(0), &|link| Some(link.lost_outside as f64)),
+        ));
+        if let Some(reverse) = link.reverse {
+            lines.push(format!(
+                "reverse direction of link {} {}, {} % utilised, packets waited for it {} % of the time",
+                link.name,
+                rate(reverse.rate_bps),
+                values(Form::Percent(1), &|link| link.reverse.map(|back| back.utilisation)),
+                values(Form::Percent(1), &|link| link
+                    .reverse
+                    .map(|back| back.bottleneck_share)),
+            ));
+        }
     }
     lines
 }

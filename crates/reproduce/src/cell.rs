@@ -150,7 +150,7 @@ pub(crate) fn wanted(experiment: &str, cells: &[Cell], length: Length) -> Vec<Wa
 fn shorten(scenario: &mut Scenario, least: Time) {
     let whole = scenario.run.duration;
     let rate = |direction| {
-        let rate = scenario.link.direction(direction).rate;
+        let rate = scenario.links[0].direction(direction).rate;
         if rate.is_unlimited() {
             0
         } else {

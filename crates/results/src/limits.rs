@@ -1,6 +1,6 @@
 //! Why a link was not full, in one line: only what the figures and warnings of the summary itself say.
 
-use quell_measure::{Direction, Figures, GroupSummary, Summary};
+use quell_measure::{Direction, Figures, GroupSummary, NamedLink, Summary};
 
 /// From this utilisation on a link counts as full.
 const FULL: f64 = 0.9;
@@ -9,10 +9,19 @@ const START_ROUNDS: f64 = 200.0;
 /// The most groups that are named.
 const NAMED: usize = 3;
 
-/// What kept the forward link of a run from being full; `None` if it was full, had no limit, or carried nothing.
+/// What kept the forward link of a run from being full; `None` if it was full, had no limit, or carried nothing. Of several links
+/// one that is full is enough.
 pub fn why_idle(summary: &Summary) -> Option<String> {
     let figures = &summary.figures;
     let carried = figures.queues.iter().any(|queue| queue.packets > 0);
+    let back = |link: &NamedLink| link.reverse.is_some_and(|back| back.utilisation >= FULL);
+    if figures
+        .links
+        .iter()
+        .any(|link| link.utilisation >= FULL || back(link))
+    {
+        return None;
+    }
     if figures.link.rate_bps.is_none() || figures.link.utilisation >= FULL || !carried {
         return None;
     }

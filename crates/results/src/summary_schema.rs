@@ -99,6 +99,7 @@ pub fn summary_schema() -> Value {
             key("end_s", "s; end: the next change, or the end of the run", number()),
         ].into_iter().chain(figures())),
         "link": link(),
+        "named_link": named_link(),
         "queue": queue(),
         "group": group(),
         "dist": object(percentiles()),
@@ -107,9 +108,19 @@ pub fn summary_schema() -> Value {
     root
 }
 
-fn figures() -> [Key; 4] {
+fn figures() -> [Key; 5] {
     [
-        key("link", "the bottleneck", json!({ "$ref": "#/$defs/link" })),
+        key(
+            "link",
+            "the bottleneck; of several links the first one, with the losses of all",
+            json!({ "$ref": "#/$defs/link" }),
+        ),
+        key(
+            "links",
+            "every link, only where there are several, in the order of the scenario",
+            list(json!({ "$ref": "#/$defs/named_link" })),
+        )
+        .optional(),
         key(
             "queues",
             "every queue, link by link: first the forward direction, then the reverse one",
@@ -221,6 +232,50 @@ fn link() -> Value {
     ])
 }
 
+/// One of several links.
+fn named_link() -> Value {
+    let reverse = object(used());
+    object(
+        [key("name", "name of the link", string())]
+            .into_iter()
+            .chain(used())
+            .chain([
+                key(
+                    "lost_outside",
+                    "packets lost outside its disciplines, both directions",
+                    count(),
+                ),
+                key(
+                    "reverse",
+                    "the reverse direction, if its rate is limited or data crosses it",
+                    reverse,
+                )
+                .optional(),
+            ]),
+    )
+}
+
+/// How one direction of one of several links was used.
+fn used() -> [Key; 3] {
+    [
+        key(
+            "rate_bps",
+            "bit/s; mean rate over time; null if it was unlimited for a while",
+            or_null(count()),
+        ),
+        key(
+            "utilisation",
+            "share of time in which it transmitted",
+            ratio(),
+        ),
+        key(
+            "bottleneck_share",
+            "share of time in which packets waited for it",
+            ratio(),
+        ),
+    ]
+}
+
 fn queue() -> Value {
     object([
         key("name", "name within the discipline", string()),
@@ -288,12 +343,38 @@ fn group() -> Value {
         key("marked", "packets newly marked CE", count()),
         key("dropped", "packets dropped", count()),
         key("retransmitted", "retransmitted segments", count()),
-        key("delay_ms", "ms; sojourn time of delivered packets", dist()),
+        key(
+            "delay_ms",
+            "ms; sojourn time of delivered packets; over several links the sum of those at each",
+            dist(),
+        ),
+        key(
+            "links",
+            "the same at each link on its way, in that order; only where there are several links",
+            list(group_link()),
+        )
+        .optional(),
         key("rtt_ms", "ms; smoothed RTT, sampled each interval", dist()),
         key(
             "app",
             "report of the application, by its kind",
             json!({ "$ref": "#/$defs/app" }),
+        ),
+    ])
+}
+
+/// A group at one of several links.
+fn group_link() -> Value {
+    object([
+        key("name", "name of the link", string()),
+        key("packets", "packets delivered", count()),
+        key("marked", "packets newly marked CE", count()),
+        key("dropped", "packets dropped", count()),
+        key("delay_ms", "ms; sojourn time of delivered packets", dist()),
+        key(
+            "bottleneck_share",
+            "share of time in which packets, of whatever group, waited for this link in the direction of the data",
+            ratio(),
         ),
     ])
 }

@@ -11,7 +11,10 @@ use quell_units::Settings;
 use quell_units::parameter::Value;
 use quell_units::{Bytes, Rate, Time};
 
-use super::{ControlSpec, DirectionSpec, FunctionSpec, Group, Run, Scenario, Setting, TimedChange};
+use super::{
+    ControlSpec, DirectionSpec, FunctionSpec, Group, Hop, Link, Run, Scenario, Setting, Side,
+    TimedChange,
+};
 use super::{medium, trace, value};
 
 impl Scenario {
@@ -23,15 +26,29 @@ impl Scenario {
                 json.change(self, change);
             });
             json.key("description").string(&self.description);
-            json.key("group").list(&self.groups, Json::group);
-            let link = [&self.link.forward, &self.link.reverse];
-            json.key("link")
-                .list(link, |json, side| json.direction(side));
+            let is_one = self.links.len() == 1;
+            json.key("group").list(&self.groups, |json, group| {
+                json.group(group, Some(self).filter(|_| !is_one));
+            });
+            json.key("link");
+            match &self.links[..] {
+                [link] if link.name == Hop::ONLY_NAME => json.directions(link),
+                links => json.list(links, Json::link),
+            }
             json.key("name").string(&self.name);
             json.key("run").run(&self.run);
             json.key("value").list(&self.functions, Json::function);
         });
         json.0
+    }
+}
+
+/// A direction, behind the name of its link where there are several.
+fn named(scenario: &Scenario, side: Side) -> String {
+    let direction = side.direction.name();
+    match &scenario.links[..] {
+        [_] => direction.to_owned(),
+        links => format!("{}.{direction}", links[side.hop.index()].name),
     }
 }
 
@@ -54,14 +71,13 @@ impl Json {
 
     fn setting(&mut self, scenario: &Scenario, setting: &Setting) {
         match setting {
-            Setting::Rate(direction, new) => {
-                self.names(&[direction.name(), "rate"]).rate(*new);
+            Setting::Rate(side, new) => {
+                self.names(&[&named(scenario, *side), "rate"]).rate(*new);
             }
-            Setting::Queue {
-                direction,
-                key,
-                value,
-            } => self.names(&[direction.name(), "queue", key]).string(value),
+            Setting::Queue { side, key, value } => {
+                let side = named(scenario, *side);
+                self.names(&[&side, "queue", key]).string(value);
+            }
             Setting::App { group, key, app } => {
                 let group = &scenario.groups[*group].name;
                 self.names(&["app", group, key, app.config().kind()])
@@ -94,6 +110,19 @@ impl Json {
         });
     }
 
+    fn directions(&mut self, link: &Link) {
+        let sides = [&link.forward, &link.reverse];
+        self.list(sides, |json, side| json.direction(side));
+    }
+
+    fn link(&mut self, link: &Link) {
+        self.object(|json| {
+            json.key("delay").time(link.delay);
+            json.key("directions").directions(link);
+            json.key("name").string(&link.name);
+        });
+    }
+
     fn direction(&mut self, side: &DirectionSpec) {
         self.object(|json| {
             // Only where there is one: what has none has the text that it always had.
@@ -117,7 +146,8 @@ impl Json {
         });
     }
 
-    fn group(&mut self, group: &Group) {
+    /// With the names of the links in `scenario` that it crosses.
+    fn group(&mut self, group: &Group, scenario: Option<&Scenario>) {
         self.object(|json| {
             json.key("access-rate").rate(group.access_rate);
             let app = json.key("app").names(&[group.app.config().kind()]);
@@ -134,6 +164,11 @@ impl Json {
             json.key("mss").bytes(group.mss);
             json.key("name").string(&group.name);
             json.key("pacing").or_null(group.pacing, Self::plain);
+            if let Some(scenario) = scenario {
+                let links = group.path.iter();
+                let links = links.map(|hop| &scenario.links[hop.index()].name);
+                json.key("path").list(links, |json, name| json.string(name));
+            }
             json.key("rtt").time(group.rtt);
             json.key("start").time(group.start);
             json.key("stop").or_null(group.stop, Self::time);

@@ -7,7 +7,7 @@ use quell_units::parameter::{Value, limit_bytes};
 use quell_units::{Bytes, Rate, Settings, Time};
 
 use super::keys::MTU;
-use super::{Direction, Group, Scenario, Setting};
+use super::{Direction, Group, Scenario, Setting, Side};
 
 /// Bytes in the largest receive window that TCP can have: no flow has more outstanding.
 const WINDOW: u64 = 1 << 30;
@@ -47,14 +47,21 @@ pub(super) fn datagram_gap(scenario: &Scenario, group: &Group) -> Option<Time> {
     gaps.flatten().min()
 }
 
-/// The most IP bytes that can be in flight in one direction: a full queue, and the path's bandwidth-delay product. A link
-/// without a rate limit holds no queue, and what flows through it is bounded by the other direction.
+/// The most IP bytes that can be in flight in one direction: full queues, and the bandwidth-delay product of the fastest link. A link
+/// without a rate limit holds no queue, and what flows through it is bounded by the others and the other direction.
 pub fn bytes_in_flight(scenario: &Scenario, direction: Direction) -> Bytes {
-    let rate = fastest(scenario, direction);
-    if rate.is_unlimited() {
-        return Bytes::ZERO;
+    let hops = scenario.hops().iter();
+    let sides = hops.map(|hop| Side { hop, direction });
+    let mut most = Rate::ZERO;
+    let mut queues = Bytes::ZERO;
+    for side in sides {
+        let rate = fastest(scenario, side);
+        if !rate.is_unlimited() {
+            most = most.max(rate);
+            queues += queue_bytes(scenario, side, rate);
+        }
     }
-    rate.bytes_in(longest_rtt(scenario)) + queue_bytes(scenario, direction, rate)
+    most.bytes_in(longest_rtt(scenario)) + queues
 }
 
 /// The same of both directions, forward and reverse.
@@ -100,36 +107,31 @@ pub(super) fn longest_rtt(scenario: &Scenario) -> Time {
     rtts.max().unwrap_or(Time::ZERO)
 }
 
-/// Every rate that a direction has during the run.
-fn rates(scenario: &Scenario, direction: Direction) -> impl Iterator<Item = Rate> {
+/// Every rate that a side has during the run.
+pub(super) fn rates(scenario: &Scenario, side: Side) -> impl Iterator<Item = Rate> {
     let later = scenario.changes.iter().flat_map(|change| &change.set);
     let later = later.filter_map(move |setting| match setting {
-        Setting::Rate(which, rate) if *which == direction => Some(*rate),
+        Setting::Rate(which, rate) if *which == side => Some(*rate),
         _ => None,
     });
-    let side = scenario.link.direction(direction);
+    let spec = scenario.side(side);
     // Of a trace the bounds say enough.
-    let traced = side.course.iter().flat_map(|course| {
+    let traced = spec.course.iter().flat_map(|course| {
         let stops = (!course.longest_outage().is_zero()).then_some(Rate::ZERO);
         [course.slowest(), course.fastest()]
             .into_iter()
             .chain(stops)
     });
-    once(side.rate).chain(traced).chain(later)
+    once(spec.rate).chain(traced).chain(later)
 }
 
-pub(super) fn fastest(scenario: &Scenario, direction: Direction) -> Rate {
-    rates(scenario, direction).max().unwrap_or(Rate::ZERO)
-}
-
-/// Whether a direction has no rate limit for a time.
-pub(super) fn is_ever_unlimited(scenario: &Scenario, direction: Direction) -> bool {
-    rates(scenario, direction).any(Rate::is_unlimited)
+pub(super) fn fastest(scenario: &Scenario, side: Side) -> Rate {
+    rates(scenario, side).max().unwrap_or(Rate::ZERO)
 }
 
 /// The most that the queue of a side can hold at `rate`, with any limit that it has during the run.
-pub(super) fn queue_bytes(scenario: &Scenario, direction: Direction, rate: Rate) -> Bytes {
-    let rooms = limits(scenario, direction).into_iter().flatten();
+pub(super) fn queue_bytes(scenario: &Scenario, side: Side, rate: Rate) -> Bytes {
+    let rooms = limits(scenario, side).into_iter().flatten();
     let bytes = rooms.filter_map(|room| room.at(rate));
     bytes.max().unwrap_or(Bytes::ZERO)
 }
@@ -174,16 +176,16 @@ impl Room {
 }
 
 /// Every limit that the queue of a side has during the run; `None` for a discipline without one.
-fn limits(scenario: &Scenario, direction: Direction) -> Vec<Option<Room>> {
-    let mut settings = scenario.link.direction(direction).queue.settings.clone();
+fn limits(scenario: &Scenario, side: Side) -> Vec<Option<Room>> {
+    let mut settings = scenario.side(side).queue.settings.clone();
     let first = limit_of(&settings);
     let changes = scenario.changes.iter().flat_map(|change| &change.set);
     let later = changes.filter_map(move |setting| match setting {
         Setting::Queue {
-            direction: which,
+            side: which,
             key,
             value,
-        } if *which == direction && settings.set(key, value).is_ok() => Some(limit_of(&settings)),
+        } if *which == side && settings.set(key, value).is_ok() => Some(limit_of(&settings)),
         _ => None,
     });
     once(first).chain(later).collect()
@@ -280,20 +282,38 @@ struct Stream {
     rtt: Time,
 }
 
-/// The most packets that a direction holds at any time, of those that `counts` selects: if as many small ones come as can.
-pub(super) fn under_way(
-    scenario: &Scenario,
-    direction: Direction,
-    counts: fn(Carries) -> bool,
-) -> UnderWay {
+/// The most packets that a side holds at any time, of those that `counts` selects: if as many small ones come as can.
+pub(super) fn under_way(scenario: &Scenario, side: Side, counts: fn(Carries) -> bool) -> UnderWay {
+    let held = at_side(scenario, side, counts);
+    if scenario.links.len() == 1 || !fastest(scenario, side).is_unlimited() {
+        return held;
+    }
+    // What passes a link without a limit comes from, or goes to, one with a limit: connections have no more than four times the data
+    // outstanding that those hold.
+    let others = scenario.hops().iter();
+    let others = others.map(|hop| Side { hop, ..side });
+    let others = others.filter(|other| !fastest(scenario, *other).is_unlimited());
+    let others = others.map(|other| at_side(scenario, other, counts).all());
+    let most = others.fold(0, u64::saturating_add).saturating_mul(4);
+    UnderWay {
+        on_wires: match most {
+            0 => held.on_wires,
+            most => held.on_wires.min(most.saturating_add(64)),
+        },
+        ..held
+    }
+}
+
+fn at_side(scenario: &Scenario, side: Side, counts: fn(Carries) -> bool) -> UnderWay {
     let groups = scenario.groups.iter().enumerate();
-    let streams = groups.flat_map(|(index, group)| streams(scenario, index, group, direction));
+    let groups = groups.filter(|(_, group)| group.path.contain(side.hop));
+    let streams = groups.flat_map(|(index, group)| streams(scenario, index, group, side.direction));
     let mut streams: Vec<Stream> = streams.filter(|stream| counts(stream.carries)).collect();
     streams.sort_by_key(|stream| stream.len);
-    let queued = queued(scenario, direction, &streams);
+    let queued = queued(scenario, side, &streams);
     UnderWay {
         queued,
-        on_wires: on_wires(scenario, direction, &streams, queued),
+        on_wires: on_wires(scenario, side, &streams, queued),
     }
 }
 
@@ -340,7 +360,7 @@ fn stream(scenario: &Scenario, index: usize, group: &Group, here: bool) -> Optio
 }
 
 /// The most packets of a stream that come within `span`.
-fn arrivals(scenario: &Scenario, direction: Direction, stream: &Stream, span: Time) -> u64 {
+fn arrivals(scenario: &Scenario, side: Side, stream: &Stream, span: Time) -> u64 {
     // Each may be sent again.
     let window = stream.flows.saturating_mul(2 * stream.window);
     match stream.carries {
@@ -351,11 +371,8 @@ fn arrivals(scenario: &Scenario, direction: Direction, stream: &Stream, span: Ti
         }
         Carries::Acknowledgements => {
             // Two at most for each segment that the other direction's link lets through.
-            let other = match direction {
-                Direction::Forward => Direction::Reverse,
-                Direction::Reverse => Direction::Forward,
-            };
-            let framing = scenario.link.direction(other).framing;
+            let other = side.back();
+            let framing = scenario.side(other).framing;
             let segment = framing.link_bytes(stream.segment);
             let segments = fastest(scenario, other).bytes_in(span).get() / segment.get();
             segments.saturating_mul(2).min(window)
@@ -386,8 +403,8 @@ fn fill(
     packets
 }
 
-fn queued(scenario: &Scenario, direction: Direction, streams: &[Stream]) -> u64 {
-    let rates: Vec<Rate> = rates(scenario, direction).collect();
+fn queued(scenario: &Scenario, side: Side, streams: &[Stream]) -> u64 {
+    let rates: Vec<Rate> = rates(scenario, side).collect();
     if rates.iter().all(|rate| rate.is_unlimited()) {
         return 0;
     }
@@ -395,7 +412,7 @@ fn queued(scenario: &Scenario, direction: Direction, streams: &[Stream]) -> u64 
     let moving = rates.iter().copied().filter(|rate| !rate.is_zero());
     let slowest = moving.min().unwrap_or(Rate::ZERO);
     let duration = scenario.run.duration;
-    let queued = limits(scenario, direction).into_iter().map(|limit| {
+    let queued = limits(scenario, side).into_iter().map(|limit| {
         // Where there is no limit for a time, neither has a queue in time one, should the link then stand still.
         let most = |of: fn(Room, Rate) -> Option<Bytes>| {
             let bytes = limit.map(|room| rates.iter().filter_map(|&rate| of(room, rate)).max());
@@ -407,7 +424,7 @@ fn queued(scenario: &Scenario, direction: Direction, streams: &[Stream]) -> u64 
         let arrivals = |stream: &Stream| {
             let datagrams = matches!(stream.carries, Carries::Datagrams(_));
             let span = if stops && datagrams { duration } else { wait };
-            arrivals(scenario, direction, stream, span)
+            arrivals(scenario, side, stream, span)
         };
         let packets = limit.map_or(0, |room| room.packets);
         let by_number = fill(streams, packets.into(), |_| 1, arrivals);
@@ -422,12 +439,12 @@ fn queued(scenario: &Scenario, direction: Direction, streams: &[Stream]) -> u64 
     queued.max().unwrap_or(0).saturating_add(1)
 }
 
-fn on_wires(scenario: &Scenario, direction: Direction, streams: &[Stream], queued: u64) -> u64 {
-    let impair = scenario.link.direction(direction).impair;
+fn on_wires(scenario: &Scenario, side: Side, streams: &[Stream], queued: u64) -> u64 {
+    let impair = scenario.side(side).impair;
     let impaired = impair.map_or(Time::ZERO, |impair| impair.impairment().most_delay());
     let delay = longest_rtt(scenario) / 2 + impaired + Time::from_nanos(1);
-    let rate = fastest(scenario, direction);
-    let framing = scenario.link.direction(direction).framing;
+    let rate = fastest(scenario, side);
+    let framing = scenario.side(side).framing;
     let room = if rate.is_unlimited() {
         u128::MAX
     } else {
@@ -439,7 +456,7 @@ fn on_wires(scenario: &Scenario, direction: Direction, streams: &[Stream], queue
     // What comes meanwhile, and what waited before.
     let come = streams
         .iter()
-        .map(|stream| arrivals(scenario, direction, stream, delay));
+        .map(|stream| arrivals(scenario, side, stream, delay));
     let come = come.fold(queued, u64::saturating_add);
     fit.min(come).saturating_add(1)
 }

@@ -10,15 +10,15 @@ use super::domain::Parsed;
 use super::hint;
 use super::keys::{KEYS, Section};
 use super::queue::{explained, text_of};
-use super::read::{Reader, View, tables};
+use super::read::{Reader, View, rate_domain, tables};
 use super::tree::{Node, Table, Tree};
-use super::{Direction, Group, Link, QueueSpec, Setting, TimedChange};
+use super::{Direction, Group, Hop, Link, QueueSpec, Setting, Side, TimedChange};
 
 /// Reads the list `at`, of a run that ends at `end`.
 pub(super) fn read(
     reader: &mut Reader,
     node: &Node,
-    link: &Link,
+    links: &[Link],
     groups: &[Group],
     end: Option<Time>,
 ) -> Option<Vec<TimedChange>> {
@@ -26,9 +26,7 @@ pub(super) fn read(
     let mut trial = Trial {
         groups,
         apps: groups.iter().map(|group| group.app.clone()).collect(),
-        link,
-        forward: TrialQueue::new(&link.forward.queue, link.forward.rate),
-        reverse: TrialQueue::new(&link.reverse.queue, link.reverse.rate),
+        links: links.iter().map(TrialLink::new).collect(),
     };
     let entries = entries(reader, nodes, end)?;
     let mut happens: Vec<(Option<Time>, usize)> = Vec::new();
@@ -152,11 +150,27 @@ fn entries<'a>(
 
 /// The run's parameters, as the changes so far have left them.
 struct Trial<'a> {
-    link: &'a Link,
     groups: &'a [Group],
     apps: Vec<AppSpec>,
-    forward: TrialQueue,
-    reverse: TrialQueue,
+    links: Vec<TrialLink>,
+}
+
+/// The queues of a link, forward and reverse.
+struct TrialLink {
+    name: String,
+    queues: [TrialQueue; 2],
+    is_traced: [bool; 2],
+}
+
+impl TrialLink {
+    fn new(link: &Link) -> Self {
+        let sides = [&link.forward, &link.reverse];
+        Self {
+            name: link.name.clone(),
+            queues: sides.map(|side| TrialQueue::new(&side.queue, side.rate)),
+            is_traced: sides.map(|side| side.course.is_some()),
+        }
+    }
 }
 
 impl Trial<'_> {
@@ -202,17 +216,18 @@ impl Trial<'_> {
         let now = time.unwrap_or(Time::ZERO);
         let parts: Vec<&str> = key.split('.').collect();
         match parts.as_slice() {
-            ["link", "rate"] => self.rate(Direction::Forward, Section::Link, node, now),
-            ["link", "reverse", "rate"] => {
-                self.rate(Direction::Reverse, Section::Reverse, node, now)
-            }
-            ["link", "queue", parameter] => {
-                self.forward
-                    .setting(Direction::Forward, parameter, node, now)
-            }
-            ["link", "reverse", "queue", parameter] => {
-                self.reverse
-                    .setting(Direction::Reverse, parameter, node, now)
+            ["link", rest @ ..] => {
+                let (hop, rest) = self.link(rest)?;
+                let (direction, rest) = match rest {
+                    ["reverse", rest @ ..] => (Direction::Reverse, rest),
+                    rest => (Direction::Forward, rest),
+                };
+                let side = Side { hop, direction };
+                match rest {
+                    ["rate"] => self.rate(side, node, now),
+                    ["queue", parameter] => self.queue(side).setting(side, parameter, node, now),
+                    _ => Err(self.refusal()),
+                }
             }
             ["group", name, "count"] => self.count(self.group(name)?, node),
             ["group", name, "app", parameter] => self.app(self.group(name)?, parameter, node),
@@ -220,15 +235,42 @@ impl Trial<'_> {
         }
     }
 
-    fn rate(
-        &mut self,
-        direction: Direction,
-        section: Section,
-        node: &Node,
-        now: Time,
-    ) -> Result<Setting, String> {
+    /// The link that a key names, and the rest of the key. The only one needs no name.
+    fn link<'k>(&self, key: &'k [&'k str]) -> Result<(Hop, &'k [&'k str]), String> {
+        let named = key.split_first().and_then(|(name, rest)| {
+            let mut links = self.links.iter();
+            let position = links.position(|link| link.name == *name)?;
+            Some((Hop(position as u16), rest))
+        });
+        match (named, &self.links[..]) {
+            (Some(named), _) => Ok(named),
+            (None, [_]) => Ok((Hop::FIRST, key)),
+            (None, links) => {
+                let names: Vec<String> = links
+                    .iter()
+                    .map(|link| format!("link.{}", link.name))
+                    .collect();
+                Err(format!(
+                    "there are {} links, so the key must name one: {}",
+                    links.len(),
+                    names.join(", ")
+                ))
+            }
+        }
+    }
+
+    fn queue(&mut self, side: Side) -> &mut TrialQueue {
+        &mut self.links[side.hop.index()].queues[side.direction.index()]
+    }
+
+    fn rate(&mut self, side: Side, node: &Node, now: Time) -> Result<Setting, String> {
+        let section = match side.direction {
+            Direction::Forward => Section::Link,
+            Direction::Reverse => Section::Reverse,
+        };
         let row = section.keys().find(|row| row.name == "rate");
-        let parsed = row.map(|row| (row.domain.read(node), row.domain));
+        let domain = row.map(|row| rate_domain(row.domain, self.links.len()));
+        let parsed = domain.map(|domain| (domain.read(node), domain));
         let rate = match parsed {
             Some((Ok(Parsed::Rate(rate)), _)) => rate,
             // An outage is a rate too, but only for a while.
@@ -239,14 +281,12 @@ impl Trial<'_> {
             }
             None => return Err(self.refusal()),
         };
-        if self.link.direction(direction).course.is_some() {
+        let link = &self.links[side.hop.index()];
+        if link.is_traced[side.direction.index()] {
             return Err("cannot be set: the link follows a trace".to_owned());
         }
-        match direction {
-            Direction::Forward => self.forward.set_rate(rate, now)?,
-            Direction::Reverse => self.reverse.set_rate(rate, now)?,
-        }
-        Ok(Setting::Rate(direction, rate))
+        self.queue(side).set_rate(rate, now)?;
+        Ok(Setting::Rate(side, rate))
     }
 
     fn group(&self, name: &str) -> Result<usize, String> {
@@ -289,25 +329,27 @@ impl Trial<'_> {
     /// What can change at all, for whoever asked for something else.
     fn refusal(&self) -> String {
         let live = KEYS.iter().filter(|key| key.live);
-        let mut keys: Vec<String> = live
-            .filter_map(|key| match key.section {
-                Section::Link => Some(format!("link.{}", key.name)),
-                Section::Reverse => Some(format!("link.reverse.{}", key.name)),
+        let of_link = |prefix: &str| -> Vec<String> {
+            let live = live.clone();
+            live.filter_map(|key| match key.section {
+                Section::Link => Some(format!("{prefix}.{}", key.name)),
+                Section::Reverse => Some(format!("{prefix}.reverse.{}", key.name)),
                 _ => None,
             })
-            .collect();
-        for (path, queue) in [
-            ("link.queue", &self.forward),
-            ("link.reverse.queue", &self.reverse),
-        ] {
-            let names: Vec<&str> = queue
-                .settings
-                .table()
-                .iter()
-                .filter(|p| p.live)
-                .map(|p| p.name)
-                .collect();
-            keys.push(format!("{path}.{{{}}}", names.join(", ")));
+            .collect()
+        };
+        let mut keys: Vec<String> = Vec::new();
+        for link in &self.links {
+            let prefix = match &self.links[..] {
+                [_] => "link".to_owned(),
+                _ => format!("link.{}", link.name),
+            };
+            keys.extend(of_link(&prefix));
+            for (path, queue) in ["queue", "reverse.queue"].iter().zip(&link.queues) {
+                let table = queue.settings.table().iter();
+                let names: Vec<&str> = table.filter(|p| p.live).map(|p| p.name).collect();
+                keys.push(format!("{prefix}.{path}.{{{}}}", names.join(", ")));
+            }
         }
         keys.push(format!("group.{{{}}}.count", self.names().join(", ")));
         for (name, app) in self.names().iter().zip(&self.apps) {
@@ -358,7 +400,7 @@ impl TrialQueue {
 
     fn setting(
         &mut self,
-        direction: Direction,
+        side: Side,
         key: &str,
         node: &Node,
         now: Time,
@@ -375,7 +417,7 @@ impl TrialQueue {
                 .map_err(|error| error.allowed)?;
         }
         Ok(Setting::Queue {
-            direction,
+            side,
             key: key.to_owned(),
             value: text.to_owned(),
         })

@@ -2,7 +2,7 @@
 
 use quell_app::Transport;
 
-use super::capacity::{all_flows, is_ever_unlimited, most_flows};
+use super::capacity::{all_flows, most_flows};
 use super::changes::try_out;
 use super::control::names;
 use super::kernel_options::{is_given, module};
@@ -12,6 +12,8 @@ use super::places::Places;
 use super::problem::{Problem, Problems};
 use super::{Datagrams, Direction, EcnSetting, Group, Scenario};
 use crate::World;
+
+mod links;
 
 /// The most flows of real hosts, at one time and later: two sockets each stay well below what a process may open at all
 /// (fs.nr_open, 1 048 576).
@@ -26,6 +28,7 @@ pub(super) fn check(
     let mut problems = Vec::new();
     run(scenario, places, &mut problems);
     queues(scenario, places, &mut problems);
+    links::check(scenario, world, places, &mut problems);
     groups(scenario, world, places, &mut problems);
     if let Some(world @ (World::Virtual | World::Live)) = world {
         offload(scenario, world, places, &mut problems);
@@ -80,10 +83,8 @@ fn run(scenario: &Scenario, places: &Places<'_>, problems: &mut Vec<Problem>) {
 }
 
 fn queues(scenario: &Scenario, places: &Places<'_>, problems: &mut Vec<Problem>) {
-    for (path, side) in [
-        ("link", &scenario.link.forward),
-        ("link.reverse", &scenario.link.reverse),
-    ] {
+    for side in scenario.sides() {
+        let (path, side) = (scenario.side_key(side), scenario.side(side));
         let Err(error) = try_out(&side.queue, side.rate) else {
             continue;
         };
@@ -211,6 +212,7 @@ fn flows(
         );
         problems.push(places.problem(&key("ecn"), group.ecn.name(), allowed));
     }
+    links::delays(group, scenario, places, problems);
     access(group, scenario, world, places, problems);
     if let Some(world) = world {
         control(group, world, places, problems);
@@ -218,14 +220,16 @@ fn flows(
     if world == Some(World::Sim)
         && group.app.transport() == Transport::Stream
         && group.access_rate.is_unlimited()
-        && is_ever_unlimited(scenario, group.direction)
+        && !scenario.is_always_limited(group)
     {
         let allowed = format!(
             "must be a rate: data of TCP flows (group {}) goes this way, and modelled hosts have no speed limit",
             group.name
         );
-        let rate = scenario.link.direction(group.direction).rate;
-        problems.push(places.problem("link.reverse.rate", rate, allowed));
+        let side = scenario.bottleneck(group);
+        let rate = scenario.side(side).rate;
+        let key = format!("{}.rate", scenario.side_key(side));
+        problems.push(places.problem(&key, rate, allowed));
     }
     if let (Some(world), Some(datagrams)) = (world, group.app.datagrams())
         && datagrams.least < world.smallest_datagram(datagrams.content)

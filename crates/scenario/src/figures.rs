@@ -8,14 +8,14 @@ use quell_aqm::impair::Impairment;
 use quell_aqm::{Packet, Qdisc as _, Service};
 use quell_measure::{
     AppFigure, AppSummary, AppTimes, Carrier, Direction, FlowRecorder, GroupControl, GroupId,
-    GroupInfo, Hop, LinkResults, Recorder, RecorderConfig, Summary, Timeline,
+    GroupInfo, Hop, LinkResults, NamedLink, Recorder, RecorderConfig, Summary, Timeline,
 };
 use quell_units::{Random, Time};
 
 use crate::causes::SlowEvents;
 use crate::keys::MTU;
 use crate::lifetimes::Lifetime;
-use crate::{DirectionSpec, Group, Scenario};
+use crate::{DirectionSpec, Group, Scenario, Side};
 
 /// Below this utilisation a link that never signalled was not the bottleneck.
 const BOTTLENECK: f64 = 0.9;
@@ -61,7 +61,7 @@ pub fn noise(scenario: &Scenario) -> [Vec<Time>; 2] {
         if group.direction == direction || group.app.transport() == Transport::Datagram {
             return Time::ZERO;
         }
-        let rate = scenario.link.direction(group.direction).rate;
+        let rate = scenario.slowest(group);
         NOISE.min(rate.time_for(MTU)).min(group.rtt / 20)
     };
     Direction::BOTH.map(|direction| {
@@ -115,7 +115,13 @@ pub fn recorder(
         hop_name: link.name().to_owned(),
         direction,
         queues: queue_names(side),
-        groups: groups.map(|group| group.direction == direction).collect(),
+        groups: groups
+            .map(|group| group.direction == direction && group.path.contain(hop))
+            .collect(),
+        ends: (scenario.links.len() > 1).then(|| {
+            let groups = scenario.groups.iter();
+            groups.map(|group| ends_at(group, hop, direction)).collect()
+        }),
         rate: side.rate,
         timeline: timeline.clone(),
         interval: Some(scenario.run.interval),
@@ -146,16 +152,28 @@ pub fn impairment(
     Some((impair.impairment(), random))
 }
 
+/// Whether the data of `group` leaves the last of several queues here.
+fn ends_at(group: &Group, hop: Hop, direction: Direction) -> bool {
+    let way = group.direction == direction && group.path.count() > 1;
+    way && group.path.exit(direction) == hop
+}
+
 /// Names of the queues of the discipline of `side`.
 pub fn queue_names(side: &DirectionSpec) -> &'static [&'static str] {
     discipline::<quell_sim::Packet>(side, Random::new(0, "names")).queues()
 }
 
-/// What the summary shows: of each link the forward direction, and the reverse one where its rate is limited.
+/// What the summary shows: of each link the forward direction, and the reverse one where its rate is limited, or where several
+/// links have data in it.
 pub fn shown<'a>(scenario: &Scenario, results: &'a [LinkResults]) -> Vec<&'a LinkResults> {
     let is_shown = |link: &&LinkResults| {
-        let side = &scenario.links()[link.whole.hop.index()].reverse;
-        link.whole.direction == Direction::Forward || !side.rate.is_unlimited()
+        let hop = link.whole.hop;
+        let side = &scenario.links()[hop.index()].reverse;
+        // Of several links also those that data crosses.
+        let mut groups = scenario.groups.iter();
+        let crossed = scenario.links.len() > 1
+            && groups.any(|group| group.direction == Direction::Reverse && group.path.contain(hop));
+        link.whole.direction == Direction::Forward || !side.rate.is_unlimited() || crossed
     };
     results.iter().filter(is_shown).collect()
 }
@@ -278,30 +296,56 @@ pub fn warn_if_idle(scenario: &Scenario, summary: &Summary, warnings: &mut Vec<S
     if !summary.has_measured() {
         return;
     }
-    let link = &summary.figures.link;
-    let reverse = link.reverse.as_ref();
-    for (direction, name, rate, utilisation) in [
-        (Direction::Forward, "link", link.rate_bps, link.utilisation),
-        (
-            Direction::Reverse,
-            "reverse link",
-            reverse.and_then(|link| link.rate_bps),
-            reverse.map_or(0.0, |link| link.utilisation),
-        ),
-    ] {
-        let queues = summary.figures.queues.iter();
-        let queues = queues.filter(|queue| queue.hop == scenario.link.name());
-        let queues = queues.filter(|queue| queue.direction == direction);
-        let signals: u64 = queues.map(|queue| queue.marked + queue.dropped).sum();
-        let mut groups = scenario.groups.iter();
-        let greedy = groups.any(|group| group.direction == direction && group.app.is_greedy());
-        // A link that waits for its medium is never in use all the time.
-        let waits = scenario.link.direction(direction).medium.is_some();
-        if greedy && signals == 0 && utilisation < BOTTLENECK && rate.is_some() && !waits {
-            warnings.push(format!(
-                "the {name} was not the bottleneck: it was used for {:.1} % of the time, and its queue never signalled",
-                utilisation * 100.0
-            ));
+    let figures = &summary.figures;
+    // Rate and utilisation, forward and reverse.
+    let links: Vec<_> = match &figures.links[..] {
+        [] => {
+            let back = figures.link.reverse;
+            let back = back.map_or((None, 0.0), |link| (link.rate_bps, link.utilisation));
+            vec![[(figures.link.rate_bps, figures.link.utilisation), back]]
+        }
+        links => {
+            let of = |link: &NamedLink| {
+                let back = link.reverse;
+                let back = back.map_or((None, 0.0), |link| (link.rate_bps, link.utilisation));
+                [(link.rate_bps, link.utilisation), back]
+            };
+            links.iter().map(of).collect()
+        }
+    };
+    for (hop, [forward, reverse]) in scenario.hops().iter().zip(links) {
+        let name = match &scenario.links[..] {
+            [_] => "link".to_owned(),
+            links => format!("link {}", links[hop.index()].name),
+        };
+        let back = match scenario.links.len() {
+            1 => "reverse link".to_owned(),
+            _ => format!("reverse direction of {name}"),
+        };
+        for (direction, name, (rate, utilisation)) in [
+            (Direction::Forward, name, forward),
+            (Direction::Reverse, back, reverse),
+        ] {
+            let queues = figures.queues.iter();
+            let queues = queues.filter(|queue| queue.hop == scenario.links[hop.index()].name);
+            let queues = queues.filter(|queue| queue.direction == direction);
+            let signals: u64 = queues.map(|queue| queue.marked + queue.dropped).sum();
+            let side = Side { hop, direction };
+            let mut groups = scenario.groups.iter();
+            // Of several links the slowest that a group meets should be its bottleneck.
+            let greedy = groups.any(|group| {
+                group.direction == direction
+                    && group.app.is_greedy()
+                    && scenario.bottleneck(group) == side
+            });
+            // A link that waits for its medium is never in use all the time.
+            let waits = scenario.side(side).medium.is_some();
+            if greedy && signals == 0 && utilisation < BOTTLENECK && rate.is_some() && !waits {
+                warnings.push(format!(
+                    "the {name} was not the bottleneck: it was used for {:.1} % of the time, and its queue never signalled",
+                    utilisation * 100.0
+                ));
+            }
         }
     }
 }

@@ -4,6 +4,7 @@ use quell_units::parameter::Domain as D;
 
 use super::domain::Domain;
 use super::guesses;
+use super::hops::is_key_of_links;
 use super::keys::{KEYS, Key, Section};
 use super::problem::closest;
 
@@ -75,6 +76,9 @@ fn plain(path: &str) -> String {
         {
             ["group"].into_iter().chain(rest.iter().copied()).collect()
         }
+        ["link", first, rest @ ..] if !rest.is_empty() && !is_key_of_links(first) => {
+            ["link"].into_iter().chain(rest.iter().copied()).collect()
+        }
         _ => parts,
     };
     // The last part is a key; before it stand tables.
@@ -119,6 +123,8 @@ mod tests {
             ("initial-window", &["group.NAME.initial-window"]),
             ("link.rate", &["link.rate"]),
             ("[link.reverse]", &["link.reverse"]),
+            ("link.wifi.reverse.rate", &["link.reverse.rate"]),
+            ("[[link]]", &["link"]),
             ("[[group]]", &["group"]),
             ("group.l4s.rtt", &["group.NAME.rtt"]),
             ("group.rtt", &["group.NAME.rtt"]),

@@ -204,6 +204,15 @@ impl KeyDefault {
 }
 
 impl Key {
+    /// The heading in a file under which its example stands; empty at the top of the file.
+    pub fn heading(&self) -> &'static str {
+        match (self.section, self.name) {
+            // Only where there are several.
+            (Section::Link, "delay") => "[[link]]",
+            (section, _) => section.heading(),
+        }
+    }
+
     /// The dotted path from the top of a file, as errors print it and `--set` takes it. `NAME` stands for the name of a
     /// group, `PERIOD` for a key of an application that is a period.
     pub fn path(&self) -> String {
@@ -342,17 +351,19 @@ const OWN: &[Key] = &[
     key(Root, "schema", Domain::Value(D::Integer(SCHEMA, SCHEMA)), Required, "Format of this file.", "schema = 1"),
     key(Root, "name", Domain::Name, Required, "Name of the scenario; results carry it.", r#"name = "evening""#),
     key(Root, "description", Domain::Text, Is(""), "What the scenario shows, in a sentence.", r#"description = "Two downloads and a call share an access link.""#),
-    key(Root, "link", Domain::Table("a table [link]"), Required, "The bottleneck.", r#"link = { rate = "40mbit", queue = "dualpi2" }"#),
+    key(Root, "link", Domain::Table("a table [link], or a list of tables [[link]] for several links in a row"), Required, "The bottleneck, or several links in a row from sender to receiver.", r#"link = { rate = "40mbit", queue = "dualpi2" }"#),
     key(Root, "value", Domain::Table("tables [value.NAME], one for each function"), Derived("no function of its own"), "Throughput-value functions of the scenario's own; quell values lists the kinds.", r#"value.premium = { kind = "linear", zero = "100mbit" }"#),
     key(Root, "group", Domain::Table("a list of tables [[group]]"), Required, "Flows that are alike.", r#"group = [{ name = "downloads", rtt = "20ms", app = "bulk" }]"#),
     key(Root, "at", Domain::Table("a list of tables [[at]]"), Derived("nothing changes"), "What changes during the run; each starts a phase of the summary.", r#"at = [{ time = "30s", set = { "link.rate" = "20mbit" } }]"#),
     key(Root, "run", Domain::Table("a table [run]"), Required, "How long, and with which randomness.", r#"run = { duration = "60s", warmup = "10s" }"#),
+    Key { source: "ours", ..key(Link, "name", Domain::Word, Derived("link, or of several link1, link2 and so on"), "Name of the link, in results and in keys: link.NAME.rate.", r#"name = "wifi""#) },
     Key { live: true, ..key(Link, "rate", Domain::Rate(SLOWEST, FASTEST, None), Required, "Rate of the link in the forward direction.", r#"rate = "100mbit""#) },
     Key { source: "tc-stab(8)", ..key(Link, "overhead", Domain::Signed(-1_000, 1_000), Is("0"), OVERHEAD, "overhead = 18") },
     Key { source: "tc-stab(8)", ..key(Link, "mpu", bytes(Bytes::ZERO, MTU), Is("0B"), MPU, r#"mpu = "64B""#) },
     Key { source: "ours", ..key(Link, "bins-per-octave", BINS, Is("64"), BINS_HELP, "bins-per-octave = 32") },
     key(Link, "access", ACCESS, Derived("the link is always free to send"), ACCESS_HELP, r#"access = { packets = 32, time = "4ms", backoff = "1ms" }"#),
     key(Link, "impair", IMPAIR, Derived("nothing happens"), IMPAIR_HELP, r#"impair = { loss = 0.001, jitter = "1ms" }"#),
+    Key { source: "ours", worlds: MODELLED, ..key(Link, "delay", time(Time::ZERO, Time::from_secs(5)), Is("0s"), "Delay between this link and the next one of a packet's way, in either direction: a part of the groups' base RTT. Only where there are several links.", r#"delay = "2ms""#) },
     key(Link, "queue", QUEUE, Required, "Queue discipline of the forward direction, with its parameters.", r#"queue = { kind = "dualpi2", target = "15ms" }"#),
     key(Link, "reverse", Domain::Table("a table [link.reverse]"), Derived("unlimited"), "The other direction.", r#"reverse = { rate = "20mbit", queue = "fq_codel" }"#),
     Key { live: true, ..key(Reverse, "rate", Domain::Rate(SLOWEST, FASTEST, Some(Rate::UNLIMITED)), Is("unlimited"), "Rate of the link in the reverse direction.", r#"rate = "20mbit""#) },
@@ -388,6 +399,7 @@ const OWN: &[Key] = &[
     key(Group, "rtt", time(Time::ZERO, Time::from_secs(10)), Required, "Base RTT, without queueing: half of it in each direction, after the queue.", r#"rtt = "20ms""#),
     key(Group, "app", APP, Required, "Application: what the flows send.", r#"app = "bulk""#),
     key(Group, "direction", Domain::Value(D::Word(&["forward", "reverse"])), Is("forward"), "Direction of the data: which of the link's two queues it crosses.", r#"direction = "reverse""#),
+    Key { source: "ours", ..key(Group, "path", Domain::Table("a list of names of links that follow one another, such as [\"wifi\", \"access\"]"), Derived("all links"), "Links that the packets of the group cross, in both directions. Only where there are several.", r#"path = ["link"]"#) },
     key(Group, "start", time(Time::ZERO, DAY), Is("0s"), "When the flows start.", r#"start = "5s""#),
     key(Group, "stop", time(Time::from_nanos(1), DAY), Derived("the end of the run"), "When the flows stop.", r#"stop = "25s""#),
     Key { worlds: MODELLED, ..key(Group, "access-rate", Domain::Rate(SLOWEST, FASTEST, Some(Rate::UNLIMITED)), Is("unlimited"), "Rate of each sender's own link, which its packets cross one by one in front of the queue.", r#"access-rate = "100mbit""#) },

@@ -30,6 +30,7 @@ pub mod figures;
 pub mod find;
 mod guesses;
 mod hint;
+mod hops;
 mod impair;
 pub mod kernel_options;
 pub mod keys;
@@ -63,8 +64,7 @@ use quell_aqm::course::Course;
 use quell_aqm::departure_clock::Framing;
 use quell_aqm::medium::Medium;
 use quell_aqm::value::CodeScale;
-pub use quell_measure::Direction;
-use quell_measure::Hop;
+pub use quell_measure::{Direction, Hop, Hops};
 use quell_units::{Bytes, Rate, Time};
 
 pub use self::app::AppSpec;
@@ -92,8 +92,8 @@ pub struct Scenario {
     pub name: String,
     /// What it shows; may be empty.
     pub description: String,
-    /// The bottleneck.
-    pub link: Link,
+    /// The links in a row, from the senders of a [`Direction::Forward`] group to its receivers: at least one. Names differ.
+    pub links: Vec<Link>,
     /// Throughput-value functions of its own.
     pub functions: Vec<FunctionSpec>,
     /// At least one; names differ.
@@ -104,9 +104,13 @@ pub struct Scenario {
     pub run: Run,
 }
 
-/// The two directions of the bottleneck.
+/// A link with its two directions.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Link {
+    /// Its name in results and in keys.
+    pub name: String,
+    /// What it delays a packet before the next link of its way, in either direction; a part of the base RTT.
+    pub delay: Time,
     /// From the senders of a [`Direction::Forward`] group to its receivers.
     pub forward: DirectionSpec,
     /// Back.
@@ -116,7 +120,7 @@ pub struct Link {
 impl Link {
     /// Its name in results.
     pub fn name(&self) -> &str {
-        Hop::ONLY_NAME
+        &self.name
     }
 
     /// One direction of it.
@@ -128,10 +132,20 @@ impl Link {
     }
 }
 
-/// One direction of the bottleneck.
+/// A direction of a link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Side {
+    /// The link.
+    pub hop: Hop,
+    /// Which way.
+    pub direction: Direction,
+}
+
+/// One direction of a link.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DirectionSpec {
-    /// Its rate at the start; only the reverse one may be unlimited. Of a trace: [`Course::first_rate`].
+    /// Its rate at the start; where there is one link, only the reverse one may be unlimited. Of a trace:
+    /// [`Course::first_rate`].
     pub rate: Rate,
     /// The trace that it follows.
     pub course: Option<Course>,
@@ -164,6 +178,8 @@ pub struct Group {
     pub app: AppSpec,
     /// Which way the data goes.
     pub direction: Direction,
+    /// The links that its packets cross, in both directions.
+    pub path: Hops,
     /// When the flows start.
     pub start: Time,
     /// When they stop; `None` is the end of the run.
@@ -246,11 +262,11 @@ pub struct TimedChange {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Setting {
     /// The rate of a direction.
-    Rate(Direction, Rate),
+    Rate(Side, Rate),
     /// A living parameter of a queue, as [`Qdisc::configure`](quell_aqm::Qdisc::configure) takes it.
     Queue {
         /// Which queue.
-        direction: Direction,
+        side: Side,
         /// The parameter.
         key: String,
         /// Its value in text.
@@ -341,7 +357,7 @@ impl Scenario {
 
     /// The links of the path, by [`Hop`].
     pub fn links(&self) -> &[Link] {
-        std::slice::from_ref(&self.link)
+        &self.links
     }
 
     /// Reads `text`, the content of `file`, which errors name. `overrides` are applied in order before anything is checked.

@@ -18,7 +18,7 @@ use super::capacity::{
 };
 use super::places::Places;
 use super::problem::Problem;
-use super::{Direction, Group, Scenario};
+use super::{Direction, Group, Hop, Scenario, Side};
 use crate::World;
 
 /// The most memory that the simulated runs of a process take together. The estimate of 10 000 flows at 10 Mbit/s fits,
@@ -35,6 +35,8 @@ const QUEUED: u64 = 96;
 const ON_WIRE: u64 = quell_sim::PACKET_MEMORY;
 /// The SACK blocks of an acknowledgement, and the place that it leaves.
 const SACKS: u64 = 24 + 4;
+/// The place of a packet that crosses several queues: options, and what it has waited.
+const PLACED: u64 = 96;
 /// A segment outstanding: in the scoreboard, as a retransmission, as a range of the receiver, and what some
 /// controls want to know of it.
 const OUTSTANDING: u64 = 32 + 16 + 16 + 16;
@@ -96,7 +98,11 @@ pub struct Memory {
 impl Memory {
     /// Of `scenario`.
     pub fn of(scenario: &Scenario) -> Self {
-        let queues = BOTH.map(|direction| queues(scenario, direction));
+        let queues: Vec<(Side, u64)> = scenario
+            .sides()
+            .map(|side| (side, queues(scenario, side)))
+            .collect();
+        let queues = &queues[..];
         Self {
             packets: Bytes::new(packets(scenario, queues)),
             flows: Bytes::new(flows(scenario)),
@@ -135,24 +141,29 @@ fn ever(scenario: &Scenario) -> u64 {
         .fold(0, u64::saturating_add)
 }
 
-/// The queues of a direction.
-fn queues(scenario: &Scenario, direction: Direction) -> u64 {
-    let side = scenario.link.direction(direction);
+/// The queues of a side.
+fn queues(scenario: &Scenario, side: Side) -> u64 {
+    let side = scenario.side(side);
     let built = side
         .queue
         .build::<quell_sim::Packet>(side.rate, Random::new(0, "memory"));
     built.map_or(1, |discipline| discipline.queues().len() as u64)
 }
 
-fn packets(scenario: &Scenario, queues: [u64; 2]) -> u64 {
-    let each = [0, 1].map(|index| {
-        let (direction, queues) = (BOTH[index], queues[index]);
-        let all = under_way(scenario, direction, |_| true);
+fn packets(scenario: &Scenario, queues: &[(Side, u64)]) -> u64 {
+    // Where there are several links, every packet has a place for what is remembered of it.
+    let each_placed = scenario.links.len() > 1;
+    let each = queues.iter().map(|&(side, queues)| {
+        let all = under_way(scenario, side, |_| true);
         // Handshakes, and what acknowledges nothing new, come on top.
         let control = handshakes(scenario);
-        let acknowledgements = under_way(scenario, direction, |carries| {
+        let acknowledgements = under_way(scenario, side, |carries| {
             carries == Carries::Acknowledgements
         });
+        let placed = match each_placed {
+            true => all.all().saturating_add(control).saturating_mul(PLACED),
+            false => 0,
+        };
         // Each queue may have held them all at some time, and keeps its room.
         let queued = all.queued.saturating_mul(queues * QUEUED);
         let on_wires = all.on_wires.saturating_add(control).saturating_mul(ON_WIRE);
@@ -160,10 +171,11 @@ fn packets(scenario: &Scenario, queues: [u64; 2]) -> u64 {
         queued
             .saturating_add(on_wires)
             .saturating_add(sacks)
+            .saturating_add(placed)
             .saturating_mul(GROWTH)
     });
     let in_hosts = in_hosts(scenario).saturating_mul(ON_WIRE * GROWTH);
-    each[0].saturating_add(each[1]).saturating_add(in_hosts)
+    each.fold(in_hosts, u64::saturating_add)
 }
 
 /// Packets that open and close the connections which live at one time, per direction.
@@ -195,8 +207,12 @@ fn markers(scenario: &Scenario) -> u64 {
 }
 
 fn marker(scenario: &Scenario, group: &Group) -> u64 {
-    let side = scenario.link.direction(group.direction);
-    group.value.as_ref().map_or(0, |value| value.memory(side))
+    let side = Side {
+        hop: group.path.entry(group.direction),
+        direction: group.direction,
+    };
+    let value = group.value.as_ref();
+    value.map_or(0, |value| value.memory(scenario.side(side)))
 }
 
 /// Scoreboards and reassembly queues of the TCP flows whose data goes in `direction`.
@@ -220,15 +236,14 @@ fn boards(scenario: &Scenario, direction: Direction) -> u64 {
     if living == 0 {
         return 0;
     }
-    let back = match direction {
-        Direction::Forward => Direction::Reverse,
-        Direction::Reverse => Direction::Forward,
+    let held = |back: bool, counts: fn(Carries) -> bool| {
+        let sides = scenario.hops().iter().map(|hop| Side { hop, direction });
+        let sides = sides.map(|side| if back { side.back() } else { side });
+        let held = sides.map(|side| under_way(scenario, side, counts).all());
+        held.fold(0, u64::saturating_add)
     };
-    let data = under_way(scenario, direction, |carries| carries == Carries::Data).all();
-    let acknowledged = under_way(scenario, back, |carries| {
-        carries == Carries::Acknowledgements
-    })
-    .all();
+    let data = held(false, |carries| carries == Carries::Data);
+    let acknowledged = held(true, |carries| carries == Carries::Acknowledgements);
     // An acknowledgement stands for two segments.
     let under_way = data.saturating_add(acknowledged.saturating_mul(2));
     let most = under_way.saturating_mul(4).saturating_add(64);
@@ -244,16 +259,20 @@ fn boards(scenario: &Scenario, direction: Direction) -> u64 {
     all.fold(0, u64::saturating_add)
 }
 
-fn recorders(scenario: &Scenario, queues: [u64; 2]) -> u64 {
+fn recorders(scenario: &Scenario, queues: &[(Side, u64)]) -> u64 {
     let groups = scenario.groups.len();
-    let links = [0, 1].map(|index| {
+    let links = queues.iter().map(|&(side, queues)| {
         let here = scenario
             .groups
             .iter()
-            .filter(|group| group.direction == BOTH[index]);
-        Recorder::memory(queues[index] as usize, here.count())
+            .filter(|group| group.direction == side.direction && group.path.contain(side.hop));
+        // Behind the last of several queues there is the sum besides.
+        let sums = here
+            .clone()
+            .filter(|group| group.path.count() > 1 && group.path.exit(side.direction) == side.hop);
+        Recorder::memory(queues as usize, here.count() + sums.count())
     });
-    let histograms = links[0] + links[1] + FlowRecorder::memory(groups);
+    let histograms = links.fold(FlowRecorder::memory(groups), u64::saturating_add);
     // What histograms.json holds besides, for a moment.
     let told = histograms;
     let run = &scenario.run;
@@ -270,8 +289,8 @@ fn recorders(scenario: &Scenario, queues: [u64; 2]) -> u64 {
 
 /// Traces, and their texts on the way in and out: 20 bytes and more for each entry of 8 or 16.
 fn traces(scenario: &Scenario) -> u64 {
-    let sides = BOTH.map(|direction| scenario.link.direction(direction));
-    let courses = sides.iter().filter_map(|side| side.course.as_ref());
+    let sides = scenario.sides().map(|side| scenario.side(side));
+    let courses = sides.filter_map(|side| side.course.as_ref());
     courses
         .map(|course| course.memory().get().saturating_mul(8))
         .sum()
@@ -318,9 +337,10 @@ fn stretches(scenario: &Scenario) -> u64 {
     2 + 2 * scenario.phases().count() as u64
 }
 
-fn results(scenario: &Scenario, queues: [u64; 2]) -> u64 {
-    let queues = queues[0] + queues[1];
-    let groups = scenario.groups.len() as u64;
+fn results(scenario: &Scenario, queues: &[(Side, u64)]) -> u64 {
+    let queues: u64 = queues.iter().map(|(_, queues)| queues).sum();
+    // A group has figures of each link.
+    let groups = (scenario.groups.len() * scenario.links.len()) as u64;
     let phases = 1 + scenario.phases().count() as u64;
     let seeds = scenario.run.seeds.len() as u64;
     // Each phase lists the flows that live in it, the whole lists all.
@@ -411,19 +431,21 @@ fn frames(scenario: &Scenario, places: &Places<'_>, problems: &mut Vec<Problem>)
             megabytes(bytes),
             megabytes(FRAMES_BUDGET),
         );
-        let queue = queue_bytes(scenario, direction, fastest(scenario, direction));
-        let (key, found) = blame(scenario, direction, queue > FRAMES_BUDGET);
+        let limited = scenario.sides().filter(|side| side.direction == direction);
+        let limited =
+            limited.map(|side| (queue_bytes(scenario, side, fastest(scenario, side)), side));
+        let Some((queue, side)) = limited.max_by_key(|(queue, _)| *queue) else {
+            continue;
+        };
+        let (key, found) = blame(scenario, side, queue > FRAMES_BUDGET);
         problems.push(places.problem(&key, found, allowed));
     }
 }
 
-/// The key of a direction that is to blame for too many packets: the queue's limit, if it is enough alone, or the rate.
-fn blame(scenario: &Scenario, direction: Direction, queue: bool) -> (String, String) {
-    let path = match direction {
-        Direction::Forward => "link",
-        Direction::Reverse => "link.reverse",
-    };
-    let side = scenario.link.direction(direction);
+/// The key of a side that is to blame for too many packets: the queue's limit, if it is enough alone, or the rate.
+fn blame(scenario: &Scenario, side: Side, queue: bool) -> (String, String) {
+    let path = scenario.side_key(side);
+    let side = scenario.side(side);
     let mut table = side.queue.settings.table().iter();
     if queue && table.any(|parameter| parameter.name == "limit") {
         let limit = side.queue.settings.value("limit");
@@ -465,12 +487,13 @@ fn simulated(scenario: &Scenario, places: &Places<'_>, problems: &mut Vec<Proble
             remedy,
         )
     } else if most == memory.packets {
-        let direction = BOTH
-            .into_iter()
-            .max_by_key(|&direction| under_way(scenario, direction, |_| true).all())
-            .unwrap_or(Direction::Forward);
-        let held = under_way(scenario, direction, |_| true);
-        let (key, found) = blame(scenario, direction, held.queued > held.on_wires);
+        let held = |side: Side| under_way(scenario, side, |_| true);
+        let most = scenario.sides().max_by_key(|&side| held(side).all());
+        let side = most.unwrap_or(Side {
+            hop: Hop::FIRST,
+            direction: Direction::Forward,
+        });
+        let (key, found) = blame(scenario, side, held(side).queued > held(side).on_wires);
         (key, found, "lower the rate, the RTT or the queue's limit")
     } else if most == memory.flows {
         let remedy = "have fewer flows, or less in flight";

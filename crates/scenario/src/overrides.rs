@@ -3,6 +3,7 @@
 //! A key is the dotted path that errors print: `run.duration`, `link.queue.target`, `group.l4s.count`. Whatever is wrong
 //! with the value, or with the key's last part, is found by the checks, which then name the argument instead of a line.
 
+use super::hops::{default_name, is_key_of_links};
 use super::problem::{Origin, Problem, closest};
 use super::tree::{Node, Table, TomlType, Tree, read_argument};
 
@@ -70,14 +71,16 @@ impl Override {
         }
     }
 
-    /// From `KIND[:PARAMETER=VALUE,…]`, the text after `--queue`: the forward queue.
+    /// From `[LINK=]KIND[:PARAMETER=VALUE,…]`, the text after `--queue`: the forward queue.
     pub fn queue(text: &str) -> Result<Vec<Self>, String> {
-        Self::queue_at("link.queue", text)
+        let (link, spec) = of_link(text);
+        Self::queue_at(&format!("{link}.queue"), text, spec)
     }
 
     /// The same of the reverse queue.
     pub fn reverse_queue(text: &str) -> Result<Vec<Self>, String> {
-        Self::queue_at("link.reverse.queue", text)
+        let (link, spec) = of_link(text);
+        Self::queue_at(&format!("{link}.reverse.queue"), text, spec)
     }
 
     /// The value of `key` as a file at `place` gives it. What is a name or a table with a name (a queue, a congestion control, an
@@ -117,13 +120,13 @@ impl Override {
         })
     }
 
-    fn queue_at(path: &str, text: &str) -> Result<Vec<Self>, String> {
+    fn queue_at(path: &str, text: &str, spec: &str) -> Result<Vec<Self>, String> {
         let unclear = || {
             format!(
                 "--queue {text}: must be KIND or KIND:PARAMETER=VALUE,…, such as fifo:limit=100ms"
             )
         };
-        let parts = parts(text).ok_or_else(unclear)?;
+        let parts = parts(spec).ok_or_else(unclear)?;
         let parts = parts.into_iter();
         let one = |(part, value): (Option<&str>, &str)| Self {
             argument: format!("--queue {text}"),
@@ -156,6 +159,7 @@ impl Override {
             ["group", name, rest @ ..] if !rest.is_empty() => {
                 (group(root, name).map_err(&problem)?, rest)
             }
+            ["link", rest @ ..] if !rest.is_empty() => link(root, rest).map_err(&problem)?,
             ["group", ..] => {
                 return Err(problem(
                     "must name a group and its key, such as group.NAME.count".to_owned(),
@@ -189,6 +193,14 @@ impl Override {
         }
         table.set(last, value);
         Ok(())
+    }
+}
+
+/// What the keys of the link begin with that the text after `--queue` names, if it does, and the rest of the text.
+fn of_link(text: &str) -> (String, &str) {
+    match text.split_once('=') {
+        Some((link, spec)) if !link.contains(':') => (format!("link.{}", link.trim()), spec),
+        _ => ("link".to_owned(), text),
     }
 }
 
@@ -300,6 +312,61 @@ fn spell_out(node: &mut Node, choice: Choice) {
         let mut table = Table::default();
         table.set(choice.name, node.clone());
         node.value = Tree::Table(table);
+    }
+}
+
+/// The link that the parts of a key behind `link` name, and what is left of them. The only link needs no name.
+fn link<'a, 'k>(
+    root: &'a mut Node,
+    key: &'k [&'k str],
+) -> Result<(&'a mut Node, &'k [&'k str]), String> {
+    let origin = root.origin.clone();
+    let Tree::Table(table) = &mut root.value else {
+        return Err("there is no link".to_owned());
+    };
+    if table.get("link").is_none() {
+        let value = Tree::Table(Table::default());
+        table.set("link", Node { origin, value });
+    }
+    let Some(links) = table.get_mut("link") else {
+        return Err("there is no link".to_owned());
+    };
+    let (name, rest) = key.split_first().unwrap_or((&"", &[]));
+    let is_one = match &links.value {
+        Tree::Array(nodes) => nodes.len() == 1,
+        _ => true,
+    };
+    let nodes: Vec<&mut Node> = match &links.value {
+        Tree::Array(_) => match &mut links.value {
+            Tree::Array(nodes) => nodes.iter_mut().collect(),
+            _ => Vec::new(),
+        },
+        _ => vec![links],
+    };
+    let count = nodes.len();
+    let mut known = Vec::new();
+    let mut only = None;
+    for (position, node) in nodes.into_iter().enumerate() {
+        let called = match &node.value {
+            Tree::Table(table) => table.get("name").and_then(text).map(str::to_owned),
+            _ => None,
+        };
+        let called = called.unwrap_or_else(|| default_name(position, count));
+        if called == *name && !is_key_of_links(name) && !rest.is_empty() {
+            return Ok((node, rest));
+        }
+        known.push(called);
+        only = Some(node);
+    }
+    match only.filter(|_| is_one) {
+        Some(node) => Ok((node, key)),
+        None => {
+            let names: Vec<String> = known.iter().map(|name| format!("link.{name}")).collect();
+            let names = names.join(", ");
+            Err(format!(
+                "there are {count} links, so the key must name one: {names}"
+            ))
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! Where each key of a scenario was given, so that a problem names its line.
 
+use super::Hop;
 use super::problem::Problem;
 use super::tree::{Node, Tree};
 
@@ -73,7 +74,21 @@ fn step<'a>(node: &'a Node, part: &str) -> Option<&'a Node> {
                     .ok()
                     .and_then(|position| nodes.get(position.checked_sub(1)?))
             };
-            nodes.iter().find(named).or_else(by_position)
+            // Links may have the names of their positions.
+            let by_default = || {
+                let position = part.strip_prefix(Hop::ONLY_NAME)?.parse::<usize>().ok()?;
+                nodes.get(position.checked_sub(1)?)
+            };
+            let found = nodes
+                .iter()
+                .find(named)
+                .or_else(by_position)
+                .or_else(by_default);
+            match (found, &nodes[..]) {
+                // The only one of a list needs no name.
+                (None, [only]) => step(only, part),
+                (found, _) => found,
+            }
         }
         Tree::Scalar(..) => None,
     }

@@ -3,21 +3,22 @@
 //! Reading goes on after a problem, so that one check reports everything that is wrong with single values.
 
 use quell_app::{Path, Transport};
-use quell_aqm::course::{Course, Trace};
-use quell_aqm::departure_clock::Framing;
-use quell_aqm::value::CodeScale;
 use quell_units::parameter::Value;
 use quell_units::{Bytes, Rate, Time};
 
 use super::control::{DEFAULT_CONTROL, default_ecn};
-use super::domain::{Parsed, scalar};
+use super::domain::{Domain, Parsed, scalar};
 use super::keys::{Key, KeyDefault, Section};
 use super::problem::{Origin, Problem, Problems, closest};
 use super::tree::{Node, Table, TomlType, Tree};
 use super::{
-    AppConfig, AppSpec, ControlSpec, Direction, DirectionSpec, EcnSetting, FunctionSpec, Group,
-    Link, QueueSpec, ReadFile, Run, Scenario, changes, guesses, impair, medium, trace, value,
+    AppConfig, AppSpec, ControlSpec, Direction, EcnSetting, FunctionSpec, Group, Link, ReadFile,
+    Run, Scenario, changes, guesses, hops, value,
 };
+
+mod links;
+
+pub(super) use links::rate_domain;
 
 /// Reads a scenario whose single values are right.
 pub(super) fn read(file: &str, root: &Node, files: ReadFile) -> Result<Scenario, Problems> {
@@ -238,15 +239,20 @@ impl<'a> View<'a> {
 
     /// The value given, else the default; `None` after a problem, and where nothing is given and nothing is the default.
     pub(super) fn parsed(&self, reader: &mut Reader, name: &str) -> Option<Parsed> {
+        self.parsed_in(reader, name, self.row(name).domain)
+    }
+
+    /// The same, where it may be something of this domain.
+    fn parsed_in(&self, reader: &mut Reader, name: &str, domain: Domain) -> Option<Parsed> {
         let row = self.row(name);
         let Some(node) = self.node(reader, name) else {
             return match row.default {
                 KeyDefault::Is("[1]") => Some(Parsed::Seeds(vec![1])),
-                KeyDefault::Is(text) => row.domain.parse(text),
+                KeyDefault::Is(text) => domain.parse(text),
                 KeyDefault::Required | KeyDefault::Derived(_) => None,
             };
         };
-        match row.domain.read(node) {
+        match domain.read(node) {
             Ok(value) => Some(value),
             Err(mut allowed) => {
                 if let Tree::Scalar(_, found) = &node.value {
@@ -288,7 +294,7 @@ impl<'a> View<'a> {
             _ => None,
         }
     }
-    fn rate(&self, reader: &mut Reader, name: &str) -> Option<Rate> {
+    pub(super) fn rate(&self, reader: &mut Reader, name: &str) -> Option<Rate> {
         match self.parsed(reader, name)? {
             Parsed::Rate(rate) => Some(rate),
             _ => None,
@@ -319,31 +325,31 @@ fn scenario(reader: &mut Reader, root: &Node) -> Option<Scenario> {
     view.number(reader, "schema");
     let name = view.text(reader, "name");
     let description = view.text(reader, "description");
-    let link = view
+    let links = view
         .node(reader, "link")
-        .and_then(|node| link(reader, node));
+        .and_then(|node| links::read(reader, node));
     let functions = match view.node(reader, "value") {
         Some(node) => value::read::functions(reader, node),
         None => Some(Vec::new()),
     };
     let values = Values {
         functions: functions.as_deref(),
-        link: link.as_ref(),
+        links: links.as_deref(),
     };
     let groups = view
         .node(reader, "group")
         .and_then(|node| groups(reader, node, &values));
     let run = view.node(reader, "run").and_then(|node| run(reader, node));
     let at = view.node(reader, "at");
-    let (link, groups) = (link?, groups?);
+    let (links, groups) = (links?, groups?);
     let changes = at.map_or(Some(Vec::new()), |node| {
         let end = run.as_ref().map(|run| run.duration);
-        changes::read(reader, node, &link, &groups, end)
+        changes::read(reader, node, &links, &groups, end)
     });
     Some(Scenario {
         name: name?,
         description: description?,
-        link,
+        links,
         functions: functions?,
         groups,
         changes: changes?,
@@ -351,77 +357,10 @@ fn scenario(reader: &mut Reader, root: &Node) -> Option<Scenario> {
     })
 }
 
-fn link(reader: &mut Reader, node: &Node) -> Option<Link> {
-    let view = View::new(reader, Section::Link, "link", node)?;
-    let forward = side(reader, &view);
-    let empty = Node {
-        origin: node.origin.clone(),
-        value: Tree::Table(Table::default()),
-    };
-    let reverse = view.node(reader, "reverse").unwrap_or(&empty);
-    let view = View::new(reader, Section::Reverse, "link.reverse", reverse)?;
-    let reverse = side(reader, &view);
-    Some(Link {
-        forward: forward?,
-        reverse: reverse?,
-    })
-}
-
-fn side(reader: &mut Reader, view: &View<'_>) -> Option<DirectionSpec> {
-    let (rate, course) = match view.node(reader, "rate") {
-        Some(node) if matches!(node.value, Tree::Table(_)) => {
-            let course = trace::read(reader, &view.key("rate"), node);
-            (course.as_ref().map(Course::first_rate), course)
-        }
-        // Where it must be given, this reports it a second time if it is not.
-        None if matches!(view.row("rate").default, KeyDefault::Required) => (None, None),
-        _ => (view.rate(reader, "rate"), None),
-    };
-    let medium = match view.node(reader, "access") {
-        Some(node) => medium::read(reader, &view.key("access"), node).map(Some),
-        None => Some(None),
-    };
-    let impair = match view.node(reader, "impair") {
-        Some(node) => impair::read(reader, &view.key("impair"), node).map(Some),
-        None => Some(None),
-    };
-    if let (
-        Some(Some(_)),
-        Some(Course {
-            trace: Trace::Chances(_),
-            ..
-        }),
-    ) = (&medium, &course)
-        && let Some(node) = view.node(reader, "access")
-    {
-        let allowed = "cannot be together with a trace of opportunities, which says itself when the link sends";
-        reader.wrong(&view.key("access"), node, allowed);
-    }
-    let overhead = view.signed(reader, "overhead");
-    let mpu = view.bytes(reader, "mpu");
-    let bins = view.number(reader, "bins-per-octave");
-    let queue = match view.node(reader, "queue") {
-        Some(node) => QueueSpec::read(reader, &view.key("queue"), node),
-        None => QueueSpec::new("fifo").ok(),
-    };
-    Some(DirectionSpec {
-        rate: rate?,
-        course,
-        medium: medium?,
-        impair: impair?,
-        framing: Framing {
-            overhead: overhead?,
-            mpu: mpu?,
-        },
-        queue: queue?,
-        codes: CodeScale::new(bins?),
-    })
-}
-
 /// What the values of groups depend on; `None` where that is wrong itself.
 pub(super) struct Values<'a> {
     pub(super) functions: Option<&'a [FunctionSpec]>,
-    pub(super) link: Option<&'a Link>,
+    pub(super) links: Option<&'a [Link]>,
 }
 
 fn groups(reader: &mut Reader, node: &Node, values: &Values<'_>) -> Option<Vec<Group>> {
@@ -442,7 +381,7 @@ fn path_of(node: &Node, ordinal: String) -> String {
     let name = table
         .get("name")
         .and_then(|name| scalar(name, &[TomlType::String]));
-    let name = name.filter(|name| super::Domain::Word.parse(name).is_some());
+    let name = name.filter(|name| Domain::Word.parse(name).is_some());
     name.map_or(ordinal, |name| format!("group.{name}"))
 }
 
@@ -457,9 +396,12 @@ fn group(reader: &mut Reader, path: &str, node: &Node, values: &Values<'_>) -> O
         "reverse" => Direction::Reverse,
         _ => Direction::Forward,
     });
-    let path_of_data = values.link.zip(rtt).zip(direction);
-    let path_of_data = path_of_data.map(|((link, rtt), direction)| Path {
-        rate: link.direction(direction).rate,
+    let hops = values
+        .links
+        .and_then(|links| links::path(reader, &view, links));
+    let path_of_data = values.links.zip(hops).zip(rtt).zip(direction);
+    let path_of_data = path_of_data.map(|(((links, hops), rtt), direction)| Path {
+        rate: hops::slowest(links, hops, direction),
         rtt,
     });
     let app = view.node(reader, "app").and_then(|node| {
@@ -475,7 +417,7 @@ fn group(reader: &mut Reader, path: &str, node: &Node, values: &Values<'_>) -> O
     let start = view.time(reader, "start");
     let stop = view.time(reader, "stop");
     let access_rate = view.rate(reader, "access-rate");
-    let value = value::read::group(reader, &view, values, direction);
+    let value = value::read::group(reader, &view, values, hops.zip(direction));
     let pacing = view.flag(reader, "pacing");
     let gso = view.flag(reader, "gso");
     let initial_window = view
@@ -491,6 +433,7 @@ fn group(reader: &mut Reader, path: &str, node: &Node, values: &Values<'_>) -> O
         rtt: rtt?,
         app: app?,
         direction: direction?,
+        path: hops?,
         start: start?,
         stop,
         access_rate: access_rate?,

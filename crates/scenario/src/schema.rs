@@ -15,7 +15,9 @@ use serde_json::{Map, Value, json};
 
 use crate::Domain;
 use crate::control::{DEFAULT_CONTROL, names};
+use crate::hops::MOST_LINKS;
 use crate::keys::{Key, KeyDefault, Section};
+use crate::read::rate_domain;
 use crate::{MOST_FUNCTIONS, PIECEWISE, UNMARKED};
 
 const NUMBER: &str = r"\s*([0-9][0-9_]*\.?[0-9_]*|\.[0-9_]*[0-9][0-9_]*)";
@@ -27,13 +29,8 @@ const RATE: &str = r"\s*[kKmMgGtT]?[bB][iI][tT]\s*";
 /// The schema.
 pub fn schema() -> Value {
     let mut root = section(Section::Root);
-    let described = [
-        ("link", section(Section::Link)),
-        ("run", section(Section::Run)),
-    ];
-    for (name, table) in described {
-        put(&mut root, name, table);
-    }
+    put(&mut root, "link", links());
+    put(&mut root, "run", section(Section::Run));
     put(
         &mut root,
         "group",
@@ -48,6 +45,20 @@ pub fn schema() -> Value {
     root["title"] = json!("quell scenario");
     root["$defs"] = json!({ "queue": queue(), "control": control(), "function": function(), "value": marked() });
     root
+}
+
+/// One link, or several in a row, of which each may be unlimited.
+fn links() -> Value {
+    let one = section(Section::Link);
+    if let Some(key) = Section::Link.keys().find(|key| key.name == "rate") {
+        let mut rate = domain(&rate_domain(key.domain, 2));
+        rate["description"] = one["properties"]["rate"]["description"].clone();
+        let mut each = one.clone();
+        each["properties"]["rate"] = rate;
+        let list = json!({ "type": "array", "minItems": 1, "maxItems": MOST_LINKS, "items": each });
+        return json!({ "anyOf": [one, list] });
+    }
+    one
 }
 
 /// Replaces what the table says of `name` by `schema`, under the same description.
@@ -162,6 +173,9 @@ fn property(key: &Key) -> Value {
         (Section::Group, "app") => {
             json!({ "anyOf": [{ "enum": complete_applications() }, section(Section::App)] })
         }
+        (Section::Group, "path") => json!({
+            "type": "array", "minItems": 1, "maxItems": MOST_LINKS, "items": domain(&Domain::Word),
+        }),
         (Section::At, "set") => json!({ "type": "object", "minProperties": 1 }),
         _ => domain(&key.domain),
     };

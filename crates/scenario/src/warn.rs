@@ -11,7 +11,9 @@ use super::control::names;
 use super::places::Places;
 use super::problem::Problem;
 use super::trace::LONG_OUTAGE;
-use super::{ControlSpec, Direction, DirectionSpec, EcnSetting, Group, Scenario, uses_values};
+use super::{
+    ControlSpec, Direction, DirectionSpec, EcnSetting, Group, Link, Scenario, uses_values,
+};
 
 /// The control that [`least_rate`] is about.
 const PRAGUE: &str = "prague";
@@ -22,14 +24,13 @@ const TWO_PACKETS_BITS: u64 = 2 * 1_514 * 8;
 pub(super) fn warnings(scenario: &Scenario, places: &Places<'_>) -> Vec<Problem> {
     let mut warnings = Vec::new();
     for group in &scenario.groups {
-        let side = scenario.link.direction(group.direction);
         let mut warn = |name: &str, found: &str, why: String| {
             warnings.push(places.problem(&format!("group.{}.{name}", group.name), found, why));
         };
         control(group, &mut warn);
         least_rate(scenario, group, &mut warn);
-        queue(group, side, &mut warn);
-        value(group, side, &mut warn);
+        queues(scenario, group, &mut warn);
+        values(scenario, group, &mut warn);
     }
     functions(scenario, places, &mut warnings);
     codes(scenario, places, &mut warnings);
@@ -41,15 +42,12 @@ pub(super) fn warnings(scenario: &Scenario, places: &Places<'_>) -> Vec<Problem>
 
 /// Traces with times in which flows give up, or in which the queue holds less than a packet.
 fn traces(scenario: &Scenario, places: &Places<'_>, warnings: &mut Vec<Problem>) {
-    for (path, direction) in [
-        ("link", Direction::Forward),
-        ("link.reverse", Direction::Reverse),
-    ] {
-        let side = scenario.link.direction(direction);
+    for side in scenario.sides() {
+        let key = format!("{}.rate", scenario.side_key(side));
+        let side = scenario.side(side);
         let Some(course) = &side.course else {
             continue;
         };
-        let key = format!("{path}.rate");
         let outage = course.longest_outage();
         if outage > LONG_OUTAGE {
             let why = format!("the trace has no capacity for {outage}: flows will time out");
@@ -68,7 +66,10 @@ fn traces(scenario: &Scenario, places: &Places<'_>, warnings: &mut Vec<Problem>)
 
 /// Senders whose own links carry less than the link: its queue stays empty.
 fn access(scenario: &Scenario, places: &Places<'_>, warnings: &mut Vec<Problem>) {
-    let forward = &scenario.link.forward;
+    // Of several links each may be the bottleneck of some groups.
+    let [Link { forward, .. }] = &scenario.links[..] else {
+        return;
+    };
     let link = match &forward.course {
         Some(course) => course.mean_rate(),
         None => forward.rate,
@@ -153,13 +154,16 @@ fn least_rate(scenario: &Scenario, group: &Group, warn: &mut dyn FnMut(&str, &st
     let (PRAGUE, Some((_, Value::Time(target)))) = (control.name(), target) else {
         return;
     };
+    let narrowest = scenario.bottleneck(group).hop;
     let flows = scenario.groups.iter().enumerate().filter(|(_, other)| {
-        other.direction == group.direction && other.app.transport() == Transport::Stream
+        other.direction == group.direction
+            && other.path.contain(narrowest)
+            && other.app.transport() == Transport::Stream
     });
     let flows: u64 = flows
         .map(|(index, _)| u64::from(most_flows(scenario, index)))
         .sum();
-    let share = scenario.link.direction(group.direction).rate.as_bps() / flows.max(1);
+    let share = scenario.slowest(group).as_bps() / flows.max(1);
     let rtt = target.max(group.rtt);
     let least = TWO_PACKETS_BITS * 1_000_000_000 / rtt.as_nanos().max(1);
     if share < least {
@@ -169,6 +173,41 @@ fn least_rate(scenario: &Scenario, group: &Group, warn: &mut dyn FnMut(&str, &st
             Rate::from_bps(share)
         );
         warn("congestion-control", PRAGUE, why);
+    }
+}
+
+/// What is wrong with every queue of a group that a rate can fill; one that suits the group is enough.
+fn queues(scenario: &Scenario, group: &Group, warn: &mut dyn FnMut(&str, &str, String)) {
+    let sides = scenario
+        .sides_of(group, group.direction)
+        .map(|side| scenario.side(side));
+    let mut found = Vec::new();
+    for side in sides.clone().filter(|side| !side.rate.is_unlimited()) {
+        let before = found.len();
+        queue(group, side, &mut |name, value, why| {
+            found.push((name.to_owned(), value.to_owned(), why));
+        });
+        if found.len() == before {
+            return;
+        }
+    }
+    if found.is_empty() {
+        sides.take(1).for_each(|side| queue(group, side, warn));
+    } else {
+        let (name, value, why) = found.swap_remove(0);
+        warn(&name, &value, why);
+    }
+}
+
+/// Marking without a queue that looks, and none where one does.
+fn values(scenario: &Scenario, group: &Group, warn: &mut dyn FnMut(&str, &str, String)) {
+    let mut sides = scenario
+        .sides_of(group, group.direction)
+        .map(|side| scenario.side(side));
+    let first = sides.clone().next();
+    let looks = sides.find(|side| uses_values(&side.queue));
+    if let Some(side) = looks.or(first) {
+        value(group, side, warn);
     }
 }
 
@@ -233,15 +272,16 @@ fn value(group: &Group, side: &DirectionSpec, warn: &mut dyn FnMut(&str, &str, S
 
 /// A scale of values that nobody has.
 fn codes(scenario: &Scenario, places: &Places<'_>, warnings: &mut Vec<Problem>) {
-    for (path, direction) in [
-        ("link", Direction::Forward),
-        ("link.reverse", Direction::Reverse),
-    ] {
-        let codes = scenario.link.direction(direction).codes;
+    for side in scenario.sides() {
+        let codes = scenario.side(side).codes;
         let mut groups = scenario.groups.iter();
-        let used = groups.any(|group| group.direction == direction && group.value.is_some());
+        let used = groups.any(|group| {
+            group.direction == side.direction
+                && group.path.contain(side.hop)
+                && group.value.is_some()
+        });
         if !used && codes != CodeScale::default() {
-            let key = format!("{path}.bins-per-octave");
+            let key = format!("{}.bins-per-octave", scenario.side_key(side));
             let why = "no group whose data goes this way has a value, so this has no effect";
             warnings.push(places.problem(&key, codes.bins_per_octave(), why));
         }

@@ -9,8 +9,8 @@ use quell_units::{Settings, Sizes};
 use super::changes::try_out;
 use super::keys::SCHEMA;
 use super::{
-    ControlSpec, Direction, DirectionSpec, FunctionSpec, Group, Scenario, Setting, TimedChange,
-    medium, trace, value,
+    ControlSpec, DirectionSpec, FunctionSpec, Group, Hop, Link, Scenario, Setting, Side,
+    TimedChange, medium, trace, value,
 };
 
 impl Scenario {
@@ -21,13 +21,12 @@ impl Scenario {
         out.line("schema", SCHEMA);
         out.line("name", quoted(&self.name));
         out.line("description", quoted(&self.description));
-        out.direction("link", &self.link.forward);
-        out.direction("link.reverse", &self.link.reverse);
+        self.links.iter().for_each(|link| out.link(self, link));
         out.functions(&self.functions);
-        self.groups.iter().for_each(|group| out.group(group));
+        self.groups.iter().for_each(|group| out.group(self, group));
         self.changes
             .iter()
-            .for_each(|change| out.change(change, &self.groups));
+            .for_each(|change| out.change(change, self));
         out.heading("[run]");
         out.line("duration", quoted(self.run.duration));
         out.line("warmup", quoted(self.run.warmup));
@@ -57,8 +56,22 @@ impl Text {
         }
     }
 
+    /// A table, or one of a list where there are several.
+    fn link(&mut self, scenario: &Scenario, link: &Link) {
+        let is_one = scenario.links.len() == 1;
+        self.heading(if is_one { "[link]" } else { "[[link]]" });
+        if !is_one || link.name != Hop::ONLY_NAME {
+            self.line("name", quoted(&link.name));
+        }
+        if !is_one {
+            self.line("delay", quoted(link.delay));
+        }
+        self.direction("link", &link.forward);
+        self.heading("[link.reverse]");
+        self.direction("link.reverse", &link.reverse);
+    }
+
     fn direction(&mut self, path: &str, side: &DirectionSpec) {
-        self.heading(&format!("[{path}]"));
         if side.course.is_none() {
             self.line("rate", quoted(side.rate));
         }
@@ -82,7 +95,7 @@ impl Text {
         }
     }
 
-    fn group(&mut self, group: &Group) {
+    fn group(&mut self, scenario: &Scenario, group: &Group) {
         self.heading("[[group]]");
         self.line("name", quoted(&group.name));
         self.line("count", group.count);
@@ -93,6 +106,13 @@ impl Text {
         self.line("rtt", quoted(group.rtt));
         self.line("app", group.app.write());
         self.line("direction", quoted(group.direction.name()));
+        if scenario.links.len() > 1 {
+            let links = group.path.iter();
+            let links: Vec<String> = links
+                .map(|hop| quoted(&scenario.links[hop.index()].name))
+                .collect();
+            self.line("path", format!("[{}]", links.join(", ")));
+        }
         self.line("start", quoted(group.start));
         if let Some(stop) = group.stop {
             self.line("stop", quoted(stop));
@@ -109,14 +129,14 @@ impl Text {
         }
     }
 
-    fn change(&mut self, change: &TimedChange, groups: &[Group]) {
+    fn change(&mut self, change: &TimedChange, scenario: &Scenario) {
         self.heading("[[at]]");
         self.line("time", quoted(change.time));
         self.line("phase", change.phase);
         let settings: Vec<String> = change
             .set
             .iter()
-            .map(|setting| pair(setting, groups))
+            .map(|setting| pair(setting, scenario))
             .collect();
         self.line("set", format!("{{ {} }}", settings.join(", ")));
     }
@@ -152,24 +172,18 @@ fn explicit(side: &DirectionSpec) -> Vec<(&'static Parameter, Value)> {
 }
 
 /// One entry of `set`.
-fn pair(setting: &Setting, groups: &[Group]) -> String {
-    let link = |direction: &Direction| match direction {
-        Direction::Forward => "link",
-        Direction::Reverse => "link.reverse",
-    };
+fn pair(setting: &Setting, scenario: &Scenario) -> String {
+    let groups = &scenario.groups;
+    let link = |side: &Side| scenario.side_key(*side);
     match setting {
-        Setting::Rate(direction, rate) => format!("\"{}.rate\" = \"{rate}\"", link(direction)),
-        Setting::Queue {
-            direction,
-            key,
-            value,
-        } => {
+        Setting::Rate(side, rate) => format!("\"{}.rate\" = \"{rate}\"", link(side)),
+        Setting::Queue { side, key, value } => {
             let value = if is_plain(value) {
                 value.clone()
             } else {
                 quoted(value)
             };
-            format!("\"{}.queue.{key}\" = {value}", link(direction))
+            format!("\"{}.queue.{key}\" = {value}", link(side))
         }
         Setting::Count { group, count } => {
             format!("\"group.{}.count\" = {count}", groups[*group].name)

@@ -37,7 +37,9 @@ fn every_scenario_is_right_described_and_named_as_its_file() {
         let text = fs::read_to_string(&path).unwrap();
         // No kernel has the options of a control of another date.
         let dated = text.contains("congestion-control = {");
-        let world = if dated { World::Sim } else { World::Live };
+        // Nor several links.
+        let modelled = dated || text.contains("[[link]]");
+        let world = if modelled { World::Sim } else { World::Live };
         let loaded = Scenario::load("f", &text, &[], Some(world))
             .unwrap_or_else(|error| panic!("{path:?}: {error}"));
         assert_eq!(
@@ -50,7 +52,7 @@ fn every_scenario_is_right_described_and_named_as_its_file() {
             "{path:?} should say where it comes from"
         );
         // These are there to show what goes wrong.
-        let droptail = loaded.scenario.link.forward.queue.kind == "fifo"
+        let droptail = loaded.scenario.links[0].forward.queue.kind == "fifo"
             && loaded.scenario.groups.iter().any(|group| {
                 group.ecn == EcnSetting::Ect1
                     || group.ecn == EcnSetting::Ect0 && group.is_scalable()

@@ -58,7 +58,7 @@ impl Plan {
         let loaded = loaded.map_err(|problems| problems.to_string())?;
         let mut scenario = loaded.scenario;
         scenario.run.seeds.truncate(1);
-        let rate = scenario.link.forward.rate.as_bps();
+        let rate = scenario.links[0].forward.rate.as_bps();
         let preparation = opening.preparation;
         Ok(Self {
             seed: scenario.run.seeds.first().copied().unwrap_or(1),

@@ -34,4 +34,8 @@ impl<A: Observer<Packet>, B: Observer<Packet>> Observer<Packet> for Both<A, B> {
         self.0.rate_changed(rate, now);
         self.1.rate_changed(rate, now);
     }
+    fn crossed(&mut self, packet: &Packet, waited: Time, now: Time) {
+        self.0.crossed(packet, waited, now);
+        self.1.crossed(packet, waited, now);
+    }
 }

@@ -7,7 +7,7 @@ use quell_aqm::departure_clock::Framing;
 use quell_aqm::impair::Impairment;
 use quell_aqm::marker::Marker;
 use quell_aqm::{Discipline, Service};
-use quell_measure::{Direction, GroupId};
+use quell_measure::{Direction, GroupId, Hop, Hops};
 use quell_tcp::{ReceiverConfig, SenderConfig};
 use quell_units::{Ecn, ParameterError, Random, Rate, Time};
 
@@ -16,12 +16,13 @@ use crate::packet::Packet;
 /// A simulation.
 #[derive(Debug)]
 pub struct Config {
-    /// The direction from the sender of a [`Direction::Forward`] flow to its receiver.
-    pub forward: DirectionConfig,
-    /// The opposite direction.
-    pub reverse: DirectionConfig,
-    /// The one-way delay of each group, by [`GroupId`]: half of its base RTT in each direction.
+    /// The links in a row, from the sender of a [`Direction::Forward`] flow to its receiver; at least one.
+    pub links: Vec<LinkConfig>,
+    /// The one-way delay of each group, by [`GroupId`]: half of its base RTT in each direction. What the links delay is
+    /// a part of it, and the rest lies behind the last queue.
     pub delays: Vec<Time>,
+    /// The links that each group crosses, by [`GroupId`]; a group that is missing crosses all.
+    pub paths: Vec<Hops>,
     /// Random delays that keep flows out of step.
     pub jitter: Jitter,
     /// Flows, in the order of their ids.
@@ -44,7 +45,29 @@ pub struct Jitter {
     pub seed: u64,
 }
 
-/// One direction of the bottleneck.
+/// A link.
+#[derive(Debug)]
+pub struct LinkConfig {
+    /// From the sender of a [`Direction::Forward`] flow to its receiver.
+    pub forward: DirectionConfig,
+    /// The opposite direction.
+    pub reverse: DirectionConfig,
+    /// The time that packets take from here to the next link of their way, in either direction.
+    pub delay: Time,
+}
+
+impl LinkConfig {
+    /// A link without a delay of its own.
+    pub const fn new(forward: DirectionConfig, reverse: DirectionConfig) -> Self {
+        Self {
+            forward,
+            reverse,
+            delay: Time::ZERO,
+        }
+    }
+}
+
+/// One direction of a link.
 #[derive(Debug)]
 pub struct DirectionConfig {
     /// Rate at the start.
@@ -110,6 +133,8 @@ pub enum TransportConfig {
 pub enum LinkChange {
     /// The rate of a direction.
     Rate {
+        /// The link.
+        hop: Hop,
         /// The direction.
         direction: Direction,
         /// Its new rate.
@@ -117,6 +142,8 @@ pub enum LinkChange {
     },
     /// A parameter of a queue.
     Queue {
+        /// The link.
+        hop: Hop,
         /// Direction of the queue.
         direction: Direction,
         /// Name of the parameter.
@@ -127,10 +154,12 @@ pub enum LinkChange {
 }
 
 impl LinkChange {
-    /// The direction that changes.
-    pub const fn direction(&self) -> Direction {
+    /// The link and the direction that change.
+    pub const fn side(&self) -> (Hop, Direction) {
         match self {
-            Self::Rate { direction, .. } | Self::Queue { direction, .. } => *direction,
+            Self::Rate { hop, direction, .. } | Self::Queue { hop, direction, .. } => {
+                (*hop, *direction)
+            }
         }
     }
 }
@@ -148,6 +177,10 @@ pub enum Error {
     NoAccess(GroupId),
     /// More flows or groups than there are ids.
     TooManyFlows,
+    /// No link, or more than 64.
+    Links,
+    /// A group whose path has a link that is not there, or less delay than the links of its path.
+    Path(GroupId),
     /// A queue refused a change.
     Change(ParameterError),
 }
@@ -165,6 +198,12 @@ impl fmt::Display for Error {
                 )
             }
             Self::NoAccess(group) => write!(f, "group {} has an access rate of zero", group.0),
+            Self::Links => f.write_str("no link, or more than 64"),
+            Self::Path(group) => write!(
+                f,
+                "group {} crosses a link that is not there, or its base RTT is shorter than the delays of its links",
+                group.0
+            ),
             Self::TooManyFlows => f.write_str("more than 2^30 flows, or 2^16 groups"),
             Self::Change(error) => error.fmt(f),
         }

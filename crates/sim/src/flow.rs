@@ -336,6 +336,7 @@ impl Flow {
                 self.flush(end, now, network, options);
             }
             Transport::Datagrams(datagrams) => {
+                options.take(packet.options());
                 if end == End::Receiver {
                     datagrams.delivered += packet.payload().get();
                 }
@@ -508,7 +509,7 @@ impl Flow {
                 self.flush(end, now, network, options);
             }
             has_written |= matches!(action, Action::Send(..));
-            self.obey(end, action, now, network);
+            self.obey(end, action, now, network, options);
         }
         network.actions = actions;
     }
@@ -522,6 +523,7 @@ impl Flow {
         action: Action,
         now: Time,
         network: &mut Network<O>,
+        options: &mut OptionStore,
     ) {
         let label = self.label(end);
         match (action, &mut self.transport) {
@@ -544,7 +546,7 @@ impl Flow {
             (Action::Datagram { size, content }, Transport::Datagrams(datagrams)) => {
                 let sent = &mut datagrams.sent[end as usize];
                 let packet = Packet::datagram(label, *sent, now, size, datagrams.ecn);
-                let packet = packet.telling(content);
+                let packet = packet.telling(content).placed(options);
                 *sent += 1;
                 network.tell(&packet, None);
                 match &mut self.access {

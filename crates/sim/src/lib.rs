@@ -1,9 +1,12 @@
-//! Modelled hosts and wires around the bottleneck, in virtual time.
+//! Modelled hosts and wires around bottlenecks, in virtual time.
 //!
 //! ```text
 //!  senders ── own link ── forward queue ── delay of the group ── receivers
 //!     └──────────── delay of the group ── reverse queue ──────┘
 //! ```
+//!
+//! There may be several links in a row, each with a queue in either direction; a packet that leaves one queue arrives at the next one
+//! after the link's own delay, and what is left of its group's lies behind the last queue.
 //!
 //! The queues are `quell-aqm`'s [`Bottleneck`](quell_aqm::Bottleneck)s, the hosts' transport is
 //! `quell-tcp` or datagrams, and their applications are those of `quell-app`. This crate only moves
@@ -36,7 +39,9 @@ mod timers;
 mod wire;
 
 pub use both::Both;
-pub use config::{Config, DirectionConfig, Error, FlowConfig, Jitter, LinkChange, TransportConfig};
+pub use config::{
+    Config, DirectionConfig, Error, FlowConfig, Jitter, LinkChange, LinkConfig, TransportConfig,
+};
 pub use network::Announce;
 pub use packet::{PACKET_MEMORY, Packet};
 pub use session::CONNECTION_MEMORY;

@@ -1,32 +1,38 @@
-//! Everything between the hosts: a bottleneck and its wires in each direction.
+//! Everything between the hosts: the bottlenecks and their wires.
 
 use quell_app::{Action, Recorded};
 use quell_aqm::Departure;
 use quell_aqm::impair::Impairer;
 use quell_aqm::marker::Marker;
 use quell_aqm::{Bottleneck, Discipline, Drop, MarkReason, Observer, QueueId};
-use quell_measure::FlowId;
+use quell_measure::{Direction, FlowId, Hops};
 use quell_tcp::Segment;
 use quell_units::ParameterError;
-use quell_units::{Random, Rate, Time};
+use quell_units::{Rate, Time};
 
-use crate::config::{DirectionConfig, Jitter, LinkChange};
+use crate::config::{DirectionConfig, Jitter, LinkChange, LinkConfig};
 use crate::options::OptionStore;
 use crate::packet::Packet;
 use crate::sleeper::Sleeper;
 use crate::sources::{MOST_SOURCES, Sources};
-use crate::wire::Wires;
+use crate::wire::{Way, Wires, path_of};
 
 /// Shows an observer a packet that a host sends, with its segment if it is one: the packet itself
 /// does not carry the options.
 pub type Announce<O> = fn(&mut O, &Packet, Option<&Segment>);
 
-/// Both directions, and the sources of all events.
+/// All links in both directions, and the sources of all events.
 #[derive(Debug)]
 pub(crate) struct Network<O> {
     announce: Option<Announce<O>>,
-    pub(crate) paths: [Path<O>; 2],
+    /// Link by link, the forward direction and then the reverse one.
+    pub(crate) paths: Vec<Path<O>>,
+    pub(crate) wires: Wires,
+    /// The path that packets of a group come to first, by direction and group.
+    entries: [Vec<u16>; 2],
     pub(crate) sources: Sources,
+    /// The first source that is a lane to hosts.
+    first_lane: usize,
     timers: usize,
     /// Wakes late for what is due at the ends of wires; `None` is never late.
     pub(crate) sleeper: Option<Sleeper>,
@@ -40,54 +46,83 @@ pub(crate) struct Network<O> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Source {
     Bottleneck(usize),
+    /// A lane that leads to another queue.
+    Between(usize),
     Lane(usize),
     Timers,
 }
 
-/// One direction.
+/// One direction of a link.
 #[derive(Debug)]
 pub(crate) struct Path<O> {
     /// By group.
     markers: Vec<Option<Marker>>,
     queue: Bottleneck<Packet, Discipline<Packet>, Collector<O>>,
-    pub(crate) wires: Wires,
+    /// Where packets go behind the queue, by group.
+    ways: Vec<Way>,
     /// The bottleneck as a source.
     source: usize,
 }
 
+/// Why there is no such network.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Impossible {
+    /// Too many different delays.
+    Delays,
+    /// The links of a group delay more than the group does.
+    Path,
+}
+
 impl<O: Observer<Packet>> Network<O> {
-    /// `None` if there are too many different delays.
+    /// A network of `links`, with an observer for each direction of each. Of each group, by index: its one-way delay and where it
+    /// goes.
     pub(crate) fn new(
-        sides: [DirectionConfig; 2],
-        delays: &[Time],
+        links: Vec<LinkConfig>,
+        groups: &[(Time, Hops)],
         jitter: &Jitter,
-        observers: [O; 2],
-    ) -> Option<Self> {
-        let [forward, reverse] = sides;
-        let [observe_forward, observe_reverse] = observers;
-        let wires = |path: usize, source| {
-            let spans = &jitter.spans[path];
-            let random = |lane| Random::new(jitter.seed, &format!("phase.{path}.{lane}"));
-            Wires::new(delays, spans, random, source)
-        };
-        let forward = Path::new(forward, wires(0, 2), observe_forward, 0);
-        let reverse_lanes = 2 + forward.wires.lanes();
-        let reverse = Path::new(reverse, wires(1, reverse_lanes), observe_reverse, 1);
-        let timers = reverse_lanes + reverse.wires.lanes();
-        (timers < MOST_SOURCES).then(|| {
-            let mut sources = Sources::new(timers + 1);
-            for path in [&forward, &reverse] {
-                path.plan(&mut sources);
-            }
-            Self {
-                announce: None,
-                paths: [forward, reverse],
-                sources,
-                timers,
-                sleeper: None,
-                actions: Vec::new(),
-                events: Vec::new(),
-            }
+        observers: Vec<O>,
+    ) -> Result<Self, Impossible> {
+        let delays: Vec<Time> = links.iter().map(|link| link.delay).collect();
+        let count = 2 * links.len();
+        let (mut wires, ways) =
+            Wires::new(&delays, groups, jitter, count).ok_or(Impossible::Path)?;
+        let (lanes, between) = wires.lanes();
+        let timers = count + lanes;
+        if timers >= MOST_SOURCES {
+            return Err(Impossible::Delays);
+        }
+        let sides = links
+            .into_iter()
+            .flat_map(|link| [link.forward, link.reverse]);
+        let paths = sides.zip(ways).zip(observers).enumerate();
+        let paths: Vec<Path<O>> = paths
+            .map(|(source, ((mut side, ways), observer))| {
+                if let Some((impairment, random)) = side.impairment.take() {
+                    wires.impair(source, Impairer::new(impairment, random));
+                }
+                Path::new(side, ways, observer, source)
+            })
+            .collect();
+        let mut sources = Sources::new(timers + 1);
+        for path in &paths {
+            path.plan(&mut sources);
+        }
+        let entries = Direction::BOTH.map(|direction| {
+            let groups = groups.iter();
+            let entries = groups.map(|(_, hops)| path_of(hops.entry(direction), direction) as u16);
+            entries.collect()
+        });
+        Ok(Self {
+            announce: None,
+            paths,
+            wires,
+            entries,
+            sources,
+            first_lane: count + between,
+            timers,
+            sleeper: None,
+            actions: Vec::new(),
+            events: Vec::new(),
         })
     }
 
@@ -96,9 +131,10 @@ impl<O: Observer<Packet>> Network<O> {
     pub(crate) fn next(&self) -> (Time, Source) {
         let (at, source) = self.sources.first();
         let source = match source {
-            0 | 1 => Source::Bottleneck(source),
+            lane if lane >= self.first_lane && lane < self.timers => Source::Lane(lane),
             timers if timers == self.timers => Source::Timers,
-            lane => Source::Lane(lane),
+            path if path < self.paths.len() => Source::Bottleneck(path),
+            lane => Source::Between(lane),
         };
         (at, source)
     }
@@ -123,21 +159,34 @@ impl<O: Observer<Packet>> Network<O> {
     }
     #[cold]
     fn announce_copy(&mut self, announce: Announce<O>, packet: Packet, segment: Option<Segment>) {
-        let path = &mut self.paths[packet.direction().index()];
+        let path = &mut self.paths
+            [usize::from(self.entries[packet.direction().index()][packet.group_index()])];
         announce(path.observer_mut(), &packet, segment.as_ref());
     }
 
     /// A host sends `packet` at `now`.
     #[inline]
     pub(crate) fn send(&mut self, packet: Packet, now: Time) {
-        let path = &mut self.paths[packet.direction().index()];
-        path.arrive(packet, now, &mut self.sources);
+        let entry = self.entries[packet.direction().index()][packet.group_index()];
+        let path = &mut self.paths[usize::from(entry)];
+        path.arrive(packet, now, &mut self.wires, &mut self.sources);
+    }
+
+    /// The first packet of a lane between queues arrives at the next one.
+    #[inline]
+    pub(crate) fn pass_on(&mut self, lane: usize, now: Time) {
+        let Some(to) = self.wires.to(lane) else {
+            return;
+        };
+        if let Some(packet) = self.wires.pop(lane, now, &mut self.sources) {
+            self.paths[to].arrive(packet, now, &mut self.wires, &mut self.sources);
+        }
     }
 
     /// What is due at a bottleneck happens.
     #[inline]
     pub(crate) fn advance(&mut self, path: usize, now: Time) {
-        self.paths[path].advance(now, &mut self.sources);
+        self.paths[path].advance(now, &mut self.wires, &mut self.sources);
     }
 
     /// The first packet of a lane has come to the end of its wire at `now`; `None` if it has to wait
@@ -151,41 +200,53 @@ impl<O: Observer<Packet>> Network<O> {
                 return None;
             }
         }
-        let path = self.path_of(lane);
-        self.paths[path].wires.pop(lane, now, &mut self.sources)
-    }
-
-    #[inline]
-    fn path_of(&self, lane: usize) -> usize {
-        usize::from(lane >= 2 + self.paths[0].wires.lanes())
+        self.wires.pop(lane, now, &mut self.sources)
     }
 
     /// The packet of a lane that has so many `others` in front of it.
     #[inline]
     pub(crate) fn behind(&self, lane: usize, others: usize) -> Option<&Packet> {
-        self.paths[self.path_of(lane)].wires.behind(lane, others)
+        self.wires.behind(lane, others)
+    }
+
+    /// Packets that were lost on those wires, ever, and the observer, by path.
+    pub(crate) fn lost_behind(&mut self) -> impl Iterator<Item = (u64, &mut O)> {
+        let wires = &self.wires;
+        let paths = self.paths.iter_mut().enumerate();
+        paths.map(|(index, path)| (wires.lost(index), path.observer_mut()))
+    }
+
+    /// Gives back what lost packets held.
+    #[inline]
+    pub(crate) fn free_lost(&mut self, options: &mut OptionStore) {
+        while let Some(place) = self.wires.take_lost() {
+            options.take(place);
+        }
+    }
+
+    /// Packets on the wires behind the queue of a path.
+    pub(crate) fn on_wires(&self, path: usize) -> usize {
+        self.wires.len(path)
     }
 
     pub(crate) fn change(&mut self, change: &LinkChange, at: Time) -> Result<(), ParameterError> {
-        let path = &mut self.paths[change.direction().index()];
-        path.change(change, at, &mut self.sources)
+        let (hop, direction) = change.side();
+        let path = &mut self.paths[path_of(hop, direction)];
+        path.change(change, at, &mut self.wires, &mut self.sources)
     }
 }
 
 impl<O: Observer<Packet>> Path<O> {
-    fn new(side: DirectionConfig, wires: Wires, observer: O, source: usize) -> Self {
+    fn new(side: DirectionConfig, ways: Vec<Way>, observer: O, source: usize) -> Self {
         let collector = Collector {
             observer,
             dropped: Vec::new(),
         };
-        let impairer = side
-            .impairment
-            .map(|(impairment, random)| Impairer::new(impairment, random));
         Self {
             markers: side.markers,
             queue: Bottleneck::new(side.discipline, side.rate, side.framing, collector)
                 .with_service(side.service),
-            wires: wires.impaired(impairer),
+            ways,
             source,
         }
     }
@@ -196,32 +257,49 @@ impl<O: Observer<Packet>> Path<O> {
     }
 
     #[inline]
-    fn arrive(&mut self, mut packet: Packet, now: Time, sources: &mut Sources) {
+    fn arrive(&mut self, mut packet: Packet, now: Time, wires: &mut Wires, sources: &mut Sources) {
         if let Some(Some(marker)) = self.markers.get_mut(packet.group_index()) {
             marker.mark(&mut packet, now);
         }
-        let wires = &mut self.wires;
-        let sink = &mut |packet, departure: Departure| wires.push(packet, departure, sources);
+        let ways = &self.ways;
+        let sink = &mut |packet: Packet, departure: Departure| {
+            wires.push(packet, ways[packet.group_index()], departure, sources);
+        };
         self.queue.arrive(packet, now, sink);
+        self.report(wires, now);
         self.plan(sources);
     }
 
     #[inline]
-    fn advance(&mut self, now: Time, sources: &mut Sources) {
-        let wires = &mut self.wires;
-        let sink = &mut |packet, departure: Departure| wires.push(packet, departure, sources);
+    fn advance(&mut self, now: Time, wires: &mut Wires, sources: &mut Sources) {
+        let ways = &self.ways;
+        let sink = &mut |packet: Packet, departure: Departure| {
+            wires.push(packet, ways[packet.group_index()], departure, sources);
+        };
         self.queue.advance(now, sink);
+        self.report(wires, now);
         self.plan(sources);
+    }
+
+    /// Shows the observer what packets have waited that start their last transmission of several.
+    #[inline]
+    fn report(&mut self, wires: &mut Wires, now: Time) {
+        while let Some((packet, waited)) = wires.waited() {
+            self.observer_mut().crossed(&packet, waited, now);
+        }
     }
 
     fn change(
         &mut self,
         change: &LinkChange,
         at: Time,
+        wires: &mut Wires,
         sources: &mut Sources,
     ) -> Result<(), ParameterError> {
-        let wires = &mut self.wires;
-        let sink = &mut |packet, departure: Departure| wires.push(packet, departure, sources);
+        let ways = &self.ways;
+        let sink = &mut |packet: Packet, departure: Departure| {
+            wires.push(packet, ways[packet.group_index()], departure, sources);
+        };
         let done = match change {
             LinkChange::Rate { rate, .. } => {
                 self.queue.set_rate(*rate, at, sink);
@@ -229,6 +307,7 @@ impl<O: Observer<Packet>> Path<O> {
             }
             LinkChange::Queue { key, value, .. } => self.queue.configure(key, value, at, sink),
         };
+        self.report(wires, at);
         self.plan(sources);
         done
     }
@@ -238,9 +317,6 @@ impl<O: Observer<Packet>> Path<O> {
     pub(crate) fn free_dropped(&mut self, options: &mut OptionStore) {
         let dropped = &mut self.queue.observer_mut().dropped;
         while let Some(place) = dropped.pop() {
-            options.take(place);
-        }
-        while let Some(place) = self.wires.take_lost() {
             options.take(place);
         }
     }

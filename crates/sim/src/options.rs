@@ -17,17 +17,37 @@ pub(crate) struct Options {
 pub(crate) struct OptionStore {
     options: Vec<Options>,
     free: Vec<u32>,
+    /// Every packet has a place, because more is remembered of it by that number.
+    each: bool,
 }
 
 impl OptionStore {
     /// The place of a segment without options.
     pub(crate) const NONE: u32 = u32::MAX;
 
+    /// A store in which every packet has a place, if `each`, whether it has options or not.
+    pub(crate) fn of(each: bool) -> Self {
+        Self {
+            each,
+            ..Self::default()
+        }
+    }
+
+    /// The place of a packet that has no options.
+    #[inline]
+    pub(crate) fn put_nothing(&mut self) -> u32 {
+        if self.each {
+            self.keep(Options::default())
+        } else {
+            Self::NONE
+        }
+    }
+
     /// Keeps the options of `segment`, if it has any, and returns their place.
     #[inline]
     pub(crate) fn put(&mut self, segment: &Segment) -> u32 {
         if segment.sacks.is_empty() && !segment.accecn.is_present() {
-            Self::NONE
+            self.put_nothing()
         } else {
             self.keep(Options {
                 sacks: segment.sacks,

@@ -158,6 +158,12 @@ impl Packet {
         }
     }
 
+    /// The same datagram with its place among the `options`, if it has one.
+    pub(crate) fn placed(mut self, options: &mut OptionStore) -> Self {
+        self.options = options.put_nothing();
+        self
+    }
+
     /// The same datagram with what one end tells the other. It stands where a segment has its
     /// acknowledgement and the time that it echoes.
     pub(crate) const fn telling(mut self, content: Content) -> Self {

@@ -1,26 +1,28 @@
 //! The event loop.
 //!
-//! Order at equal times: events of the bottlenecks (end of transmission, departure, update; forward
-//! before reverse), then planned stops, changes and starts, then packets from the wires (forward
-//! before reverse, the smaller delay first), then timers in the order in which they were set. An
+//! Order at equal times: events of the bottlenecks (end of transmission, departure, update; link by link, forward
+//! before reverse), then planned stops, changes and starts, then packets from the wires between links, then those from the wires to
+//! hosts (forward before reverse, link by link, the smaller delay first), then timers in the order in which they were set. An
 //! answer to a packet or timer follows at once, before the next event.
 
+use std::iter::repeat;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use quell_app::{App, Recorded, Report, Transport};
 use quell_aqm::{Discipline, Observer};
-use quell_measure::{Direction, FlowId, FlowSample, Hop};
+use quell_measure::{Direction, FlowId, FlowSample, GroupId, Hop, Hops};
 use quell_tcp::SenderStats;
 use quell_units::{Random, Rate, Time};
 
 use crate::config::{Config, Error, FlowConfig, LinkChange, TransportConfig};
 use crate::flow::{End, Flow};
-use crate::network::{Announce, Network, Path, Source};
+use crate::network::{Announce, Impossible, Network, Path, Source};
 use crate::options::OptionStore;
 use crate::packet::Packet;
 use crate::session::{Session, World};
 use crate::sleeper::{Lateness, Sleeper};
 use crate::timers::Timers;
+use crate::wire::path_of;
 
 /// Events between two looks at the request to stop.
 const LOOK: u32 = 1 << 12;
@@ -100,10 +102,17 @@ impl<O: Observer<Packet>> Simulator<O> {
         mut observer: impl FnMut(Hop, Direction) -> O,
     ) -> Result<Self, Error> {
         check(&config)?;
-        let sides = [config.forward, config.reverse];
-        let observers = Direction::BOTH.map(|direction| observer(Hop::FIRST, direction));
-        let network = Network::new(sides, &config.delays, &config.jitter, observers)
-            .ok_or(Error::TooManyDelays)?;
+        let count = config.links.len();
+        let hops = (0..count as u16).map(Hop);
+        let sides = hops.flat_map(|hop| Direction::BOTH.map(|direction| (hop, direction)));
+        let observers = sides.map(|(hop, direction)| observer(hop, direction));
+        let groups = groups(&config);
+        let network = Network::new(config.links, &groups, &config.jitter, observers.collect());
+        let network = network.map_err(|why| match why {
+            Impossible::Delays => Error::TooManyDelays,
+            // The check has found none.
+            Impossible::Path => Error::Path(GroupId(0)),
+        })?;
         let lives = config.flows.iter().map(|flow| (flow.start, flow.stop));
         let plan = plan(lives, config.changes);
         let flows = || config.flows.iter().zip(0..);
@@ -114,7 +123,7 @@ impl<O: Observer<Packet>> Simulator<O> {
             flows: flows()
                 .map(|(flow, id)| Member::new(FlowId(id), flow))
                 .collect(),
-            options: OptionStore::default(),
+            options: OptionStore::of(count > 1),
             plan,
             done: 0,
             events: 0,
@@ -178,6 +187,7 @@ impl<O: Observer<Packet>> Simulator<O> {
     fn step(&mut self, source: Source) {
         match source {
             Source::Bottleneck(path) => self.network.advance(path, self.now),
+            Source::Between(lane) => self.network.pass_on(lane, self.now),
             Source::Lane(lane) => self.release(lane),
             Source::Timers => self.ring(),
         }
@@ -282,6 +292,7 @@ impl<O: Observer<Packet>> Simulator<O> {
         for path in &mut self.network.paths {
             path.free_dropped(&mut self.options);
         }
+        self.network.free_lost(&mut self.options);
         self.network.set_timers(self.timers.next());
     }
 
@@ -377,18 +388,18 @@ impl<O: Observer<Packet>> Simulator<O> {
     }
     /// Packets that wait in a queue, and packets in service or on a wire behind it.
     pub fn in_flight(&self, hop: Hop, direction: Direction) -> (u64, u64) {
-        let path = self.path(hop, direction);
-        (path.queued(), path.wires.len() as u64)
+        let path = path_of(hop, direction);
+        let queued = self.network.paths[path].queued();
+        (queued, self.network.on_wires(path) as u64)
     }
 
     /// Packets lost behind each queue since the start, in the order of [`Simulator::observers_mut`], and the observer.
     pub fn lost_behind(&mut self) -> impl Iterator<Item = (u64, &mut O)> {
-        let paths = self.network.paths.iter_mut();
-        paths.map(|path| (path.wires.lost(), path.observer_mut()))
+        self.network.lost_behind()
     }
 
     fn path(&self, hop: Hop, direction: Direction) -> &Path<O> {
-        &self.network.paths[2 * hop.index() + direction.index()]
+        &self.network.paths[path_of(hop, direction)]
     }
 }
 
@@ -408,7 +419,28 @@ fn plan(
     plan
 }
 
+/// The most links.
+const MOST_LINKS: usize = 64;
+
+/// The one-way delay of each group, and where it goes.
+fn groups(config: &Config) -> Vec<(Time, Hops)> {
+    let all = Hops::all(config.links.len());
+    let paths = config.paths.iter().copied().chain(repeat(all));
+    config.delays.iter().copied().zip(paths).collect()
+}
+
 fn check(config: &Config) -> Result<(), Error> {
+    let links = config.links.len();
+    if links == 0 || links > MOST_LINKS {
+        return Err(Error::Links);
+    }
+    for (index, (delay, hops)) in (0..).zip(groups(config)) {
+        let is_there = hops.first <= hops.last && hops.last.index() < links;
+        let delays = || config.links[hops.first.index()..=hops.last.index()].iter();
+        if !is_there || delays().fold(Time::ZERO, |sum, link| sum + link.delay) > delay {
+            return Err(Error::Path(GroupId(index)));
+        }
+    }
     if config.flows.len() > MOST_FLOWS || config.delays.len() > usize::from(u16::MAX) {
         return Err(Error::TooManyFlows);
     }

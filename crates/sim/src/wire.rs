@@ -1,34 +1,39 @@
-//! The wires behind a queue: each packet waits for its group's constant delay, and for the host at
-//! the end of it, which takes a random time (see [`Jitter`](crate::Jitter)).
+//! The wires behind the queues. Behind the last queue of its way each packet waits for what its group's constant delay leaves, and
+//! for the host at the end of it, which takes a random time (see [`Jitter`](crate::Jitter)); behind any other for the delay of the
+//! link, and arrives at the next queue.
 //!
-//! Packets of one delay and jitter leave in the order in which they came, so each such pair is a
-//! plain first-in-first-out lane whose head alone is a source of events. Lanes are numbered by
-//! ascending delay: at equal times the smaller delay goes first, as in the live world.
+//! Packets of one delay and jitter leave a queue in the order in which they came, so each such pair is a plain first-in-first-out
+//! lane whose head alone is a source of events. Lanes between queues come first, then those to hosts, the forward direction before
+//! the reverse one, in the order of links and by ascending delay: at equal times the smaller delay goes first, as in the live world.
 
 use std::collections::VecDeque;
-use std::iter::repeat;
+use std::iter::repeat_with;
 
 use quell_aqm::Departure;
 use quell_aqm::impair::Impairer;
+use quell_measure::{Direction, Hop, Hops};
 use quell_units::{Random, Time};
 
+use crate::config::Jitter;
 use crate::options::OptionStore;
 use crate::packet::Packet;
 use crate::sources::Sources;
 
-/// The wires of one direction.
+/// The wires of all links.
 #[derive(Debug)]
 pub(crate) struct Wires {
-    /// By delay, ascending.
+    /// In the order of their sources.
     lanes: Vec<Lane>,
-    /// The lane of each group.
-    lane_of: Vec<usize>,
+    /// How many of them, the first ones, lead from queue to queue.
+    between: usize,
     /// The source of the first lane.
     source: usize,
-    /// What happens to packets in front of their lanes.
-    impairer: Option<Impairer>,
+    /// What happens to packets behind each queue, by path.
+    impairers: Vec<Option<Impairer>>,
     /// Places of the options of packets that were lost.
     lost: Vec<u32>,
+    /// What packets that cross several queues have waited.
+    waits: Option<Waits>,
 }
 
 #[derive(Debug)]
@@ -40,50 +45,148 @@ struct Lane {
     /// Release time of the last packet.
     last: Time,
     packets: VecDeque<Packet>,
+    /// The queue that it begins behind, as an index of a path.
+    behind: usize,
+    is_impaired: bool,
+    /// The queue that it leads to; `None` to hosts.
+    to: Option<usize>,
+}
+
+/// Sojourn times of packets that cross several queues.
+#[derive(Debug, Default)]
+struct Waits {
+    /// In the queues before, by the packet's place among the options.
+    before: Vec<Time>,
+    /// Packets that start their last transmission now, and what they have waited in all queues together.
+    whole: Vec<(Packet, Time)>,
+}
+
+/// Where the packets of a group go behind a queue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Way {
+    lane: u16,
+    place: Place,
+}
+
+/// Which of the queues of its group it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Only,
+    First,
+    Middle,
+    Last,
+}
+
+/// The index of a path.
+pub(crate) const fn path_of(hop: Hop, direction: Direction) -> usize {
+    2 * hop.index() + direction.index()
 }
 
 impl Wires {
-    /// Wires with the delay of each group, by index, and its jitter if it has any, which is drawn from
-    /// the `random` of its lane. Sources are numbered from `source`.
+    /// The wires of `links`, given by their delays. Of each group, by index: its one-way delay, and where it goes. Sources are
+    /// numbered from `source`. The second value has, for each path and group, where packets go behind its queue; `None` if
+    /// a group is not there or its links delay more than it does.
     pub(crate) fn new(
-        delays: &[Time],
-        spans: &[Time],
-        random: impl Fn(usize) -> Random,
+        links: &[Time],
+        groups: &[(Time, Hops)],
+        jitter: &Jitter,
         source: usize,
-    ) -> Self {
-        let spans = spans.iter().copied().chain(repeat(Time::ZERO));
-        let groups: Vec<(Time, Time)> = delays.iter().copied().zip(spans).collect();
-        let mut distinct = groups.clone();
-        distinct.sort_unstable();
-        distinct.dedup();
-        let lane_of = |group| distinct.partition_point(|lane| lane < group);
-        Self {
-            lane_of: groups.iter().map(lane_of).collect(),
-            lanes: (0..)
-                .zip(&distinct)
-                .map(|(index, &(delay, jitter))| Lane {
-                    delay,
-                    jitter: jitter.as_nanos(),
-                    random: random(index),
-                    last: Time::ZERO,
-                    packets: VecDeque::new(),
-                })
-                .collect(),
-            source,
-            impairer: None,
-            lost: Vec::new(),
+    ) -> Option<(Self, Vec<Vec<Way>>)> {
+        // Groups that do not pass a queue have no packets there.
+        let nowhere = Way {
+            lane: 0,
+            place: Place::Only,
+        };
+        let mut ways = vec![vec![nowhere; groups.len()]; 2 * links.len()];
+        let mut lanes = Vec::new();
+        for hop in (0..links.len() as u16).map(Hop) {
+            for direction in Direction::BOTH {
+                if let Some(to) = next(hop, direction, links.len()) {
+                    let path = path_of(hop, direction);
+                    let lane = lanes.len() as u16;
+                    let mut used = false;
+                    for ((_, hops), way) in groups.iter().zip(&mut ways[path]) {
+                        if hops.contain(hop) && hops.exit(direction) != hop {
+                            used = true;
+                            let place = match hops.entry(direction) == hop {
+                                true => Place::First,
+                                false => Place::Middle,
+                            };
+                            *way = Way { lane, place };
+                        }
+                    }
+                    if used {
+                        lanes.push(Lane::new(links[hop.index()], path, Some(to)));
+                    }
+                }
+            }
         }
+        let between = lanes.len();
+        for direction in Direction::BOTH {
+            for hop in (0..links.len() as u16).map(Hop) {
+                let path = path_of(hop, direction);
+                let ending = groups.iter().enumerate();
+                let ending = ending.filter(|(_, (_, hops))| hops.exit(direction) == hop);
+                let key = |(index, &(delay, hops)): (usize, &(Time, Hops))| {
+                    let spans = &jitter.spans[direction.index()];
+                    let span = spans.get(index).copied().unwrap_or(Time::ZERO);
+                    let rest = rest_of(delay, hops, direction, links)?;
+                    Some((index, (rest, span), hops))
+                };
+                let ending: Vec<_> = ending.map(key).collect::<Option<_>>()?;
+                let mut distinct: Vec<(Time, Time)> =
+                    ending.iter().map(|(_, lane, _)| *lane).collect();
+                distinct.sort_unstable();
+                distinct.dedup();
+                for (index, lane, hops) in ending {
+                    let place = match hops.count() {
+                        1 => Place::Only,
+                        _ => Place::Last,
+                    };
+                    let lane = lanes.len() + distinct.partition_point(|other| *other < lane);
+                    ways[path][index] = Way {
+                        lane: lane as u16,
+                        place,
+                    };
+                }
+                let is_end = next(hop, direction, links.len()).is_none();
+                for (index, &(delay, span)) in distinct.iter().enumerate() {
+                    let side = direction.index();
+                    let component = match is_end {
+                        true => format!("phase.{side}.{index}"),
+                        false => format!("phase.{side}.{}.{index}", hop.index()),
+                    };
+                    lanes.push(Lane {
+                        jitter: span.as_nanos(),
+                        random: Random::new(jitter.seed, &component),
+                        ..Lane::new(delay, path, None)
+                    });
+                }
+            }
+        }
+        let is_simple = links.len() == 1;
+        let wires = Self {
+            lanes,
+            between,
+            source,
+            impairers: repeat_with(|| None).take(2 * links.len()).collect(),
+            lost: Vec::new(),
+            waits: (!is_simple).then(Waits::default),
+        };
+        Some((wires, ways))
     }
 
-    /// The same, on which packets are lost, delayed and overtaken.
-    pub(crate) fn impaired(mut self, impairer: Option<Impairer>) -> Self {
-        self.impairer = impairer;
-        self
+    /// The same; behind the queue of `path` packets are lost, delayed and overtaken.
+    pub(crate) fn impair(&mut self, path: usize, impairer: Impairer) {
+        for lane in self.lanes.iter_mut().filter(|lane| lane.behind == path) {
+            lane.is_impaired = true;
+        }
+        self.impairers[path] = Some(impairer);
     }
 
-    /// Packets that were lost here, ever.
-    pub(crate) fn lost(&self) -> u64 {
-        self.impairer.as_ref().map_or(0, Impairer::lost)
+    /// Packets that were lost behind the queue of `path`, ever.
+    pub(crate) fn lost(&self, path: usize) -> u64 {
+        self.impairers[path].as_ref().map_or(0, Impairer::lost)
     }
 
     /// Places of options that lost packets leave behind.
@@ -91,20 +194,29 @@ impl Wires {
         self.lost.pop()
     }
 
-    /// How many lanes there are.
-    pub(crate) fn lanes(&self) -> usize {
-        self.lanes.len()
+    /// How many lanes there are, and how many of them lead from queue to queue.
+    pub(crate) fn lanes(&self) -> (usize, usize) {
+        (self.lanes.len(), self.between)
     }
 
-    /// `packet` leaves the link at the end of `departure`; these times never run backwards.
+    /// `packet` leaves a queue at the end of `departure`; these times never run backwards.
     #[inline]
-    pub(crate) fn push(&mut self, packet: Packet, departure: Departure, sources: &mut Sources) {
-        let index = self.lane_of[packet.group_index()];
-        if self.impairer.is_some() {
+    pub(crate) fn push(
+        &mut self,
+        packet: Packet,
+        way: Way,
+        departure: Departure,
+        sources: &mut Sources,
+    ) {
+        if let (Some(waits), true) = (&mut self.waits, way.place != Place::Only) {
+            waits.add(&packet, way.place, departure.start);
+        }
+        let index = usize::from(way.lane);
+        let lane = &mut self.lanes[index];
+        if lane.is_impaired {
             self.push_impaired(index, packet, departure.end, sources);
             return;
         }
-        let lane = &mut self.lanes[index];
         let mut release = departure.end + lane.delay;
         if lane.jitter > 0 {
             // Below 2³² ns, draws are finer than nanoseconds.
@@ -132,13 +244,14 @@ impl Wires {
         end: Time,
         sources: &mut Sources,
     ) {
-        let Some(on) = self.impairer.as_mut().and_then(|path| path.judge(end)) else {
+        let lane = &mut self.lanes[index];
+        let impairer = self.impairers[lane.behind].as_mut();
+        let Some(on) = impairer.and_then(|impairer| impairer.judge(end)) else {
             if packet.options() != OptionStore::NONE {
                 self.lost.push(packet.options());
             }
             return;
         };
-        let lane = &mut self.lanes[index];
         let draw = u128::from(lane.random.u32());
         let later = Time::from_nanos(((draw * u128::from(lane.jitter)) >> 32) as u64);
         let release = on + lane.delay + later;
@@ -151,6 +264,12 @@ impl Wires {
         if place == 0 {
             sources.set(self.source + index, release);
         }
+    }
+
+    /// A packet that has just started its last transmission of several, and what it has waited in all queues together.
+    #[inline]
+    pub(crate) fn waited(&mut self) -> Option<(Packet, Time)> {
+        self.waits.as_mut()?.whole.pop()
     }
 
     /// Takes the first packet of the lane that is `source`. The one behind it may be due already, if
@@ -169,16 +288,76 @@ impl Wires {
         Some(packet)
     }
 
+    /// The queue that the lane `source` leads to; `None` to hosts.
+    pub(crate) fn to(&self, source: usize) -> Option<usize> {
+        self.lanes[source - self.source].to
+    }
+
     /// The packet of the lane `source` that has this number of `others` in front of it.
     #[inline]
     pub(crate) fn behind(&self, source: usize, others: usize) -> Option<&Packet> {
         self.lanes[source - self.source].packets.get(others)
     }
 
-    /// Packets on these wires.
-    pub(crate) fn len(&self) -> usize {
-        self.lanes.iter().map(|lane| lane.packets.len()).sum()
+    /// Packets on the wires behind the queue of `path`.
+    pub(crate) fn len(&self, path: usize) -> usize {
+        let lanes = self.lanes.iter().filter(|lane| lane.behind == path);
+        lanes.map(|lane| lane.packets.len()).sum()
     }
+}
+
+impl Lane {
+    fn new(delay: Time, behind: usize, to: Option<usize>) -> Self {
+        Self {
+            delay,
+            jitter: 0,
+            random: Random::new(0, "none"),
+            last: Time::ZERO,
+            packets: VecDeque::new(),
+            behind,
+            is_impaired: false,
+            to,
+        }
+    }
+}
+
+impl Waits {
+    /// `packet`, which still has the time of its arrival at the queue at this place of its way, leaves it at `start`.
+    fn add(&mut self, packet: &Packet, place: Place, start: Time) {
+        let here = start - quell_aqm::Packet::arrival(packet);
+        let index = packet.options() as usize;
+        if self.before.len() <= index {
+            self.before.resize(index + 1, Time::ZERO);
+        }
+        let before = &mut self.before[index];
+        match place {
+            Place::First => *before = here,
+            Place::Only | Place::Middle => *before += here,
+            Place::Last => self.whole.push((*packet, *before + here)),
+        }
+    }
+}
+
+/// The path of the next link in this direction.
+fn next(hop: Hop, direction: Direction, links: usize) -> Option<usize> {
+    let next = match direction {
+        Direction::Forward => Some(hop.0 + 1).filter(|next| usize::from(*next) < links),
+        Direction::Reverse => hop.0.checked_sub(1),
+    };
+    next.map(|next| path_of(Hop(next), direction))
+}
+
+/// What the links before the last one leave of a group's one-way `delay`.
+fn rest_of(delay: Time, hops: Hops, direction: Direction, links: &[Time]) -> Option<Time> {
+    let mut rest = delay;
+    for hop in hops.iter().filter(|hop| *hop != hops.exit(direction)) {
+        let link = *links.get(hop.index())?;
+        if link > rest {
+            return None;
+        }
+        rest = rest - link;
+    }
+    Some(rest)
 }
 
 #[cfg(test)]
@@ -188,12 +367,17 @@ mod tests {
     use quell_measure::{Direction, FlowId};
     use quell_units::{Bytes, Ecn};
 
+    fn one_link(delays: &[Time], jitter: &Jitter, source: usize) -> (Wires, Vec<Vec<Way>>) {
+        let groups: Vec<_> = delays.iter().map(|delay| (*delay, Hops::all(1))).collect();
+        Wires::new(&[Time::ZERO], &groups, jitter, source).unwrap()
+    }
+
     #[test]
     fn each_group_waits_for_its_own_delay_and_the_smaller_one_goes_first() {
         let ms = Time::from_millis;
         let delays = [ms(10), ms(2), ms(10)];
-        let mut wires = Wires::new(&delays, &[], |_| Random::new(1, "none"), 1);
-        let mut sources = Sources::new(3);
+        let (mut wires, ways) = one_link(&delays, &Jitter::default(), 1);
+        let mut sources = Sources::new(5);
         for (group, end) in [(0, 0), (1, 1), (2, 2), (1, 8)] {
             let label = Label {
                 flow: FlowId(u32::from(group)),
@@ -207,9 +391,9 @@ mod tests {
                 end: ms(end),
                 link_bytes: Bytes::new(100),
             };
-            wires.push(packet, departure, &mut sources);
+            wires.push(packet, ways[0][usize::from(group)], departure, &mut sources);
         }
-        assert_eq!((wires.lanes(), wires.len()), (2, 4));
+        assert_eq!((wires.lanes(), wires.len(0)), ((4, 0), 4));
         let mut released = Vec::new();
         while sources.first().0 < Time::MAX {
             let (at, source) = sources.first();
@@ -226,11 +410,13 @@ mod tests {
     #[test]
     fn a_host_takes_its_random_time_and_keeps_the_order_of_a_wire() {
         let ms = Time::from_millis;
-        let spans = [Time::ZERO, ms(4)];
-        let random = |_| Random::new(7, "phase");
-        let mut wires = Wires::new(&[ms(10); 2], &spans, random, 0);
-        let mut sources = Sources::new(2);
-        assert_eq!(wires.lanes(), 2);
+        let jitter = Jitter {
+            spans: [vec![Time::ZERO, ms(4)], Vec::new()],
+            seed: 7,
+        };
+        let (mut wires, ways) = one_link(&[ms(10); 2], &jitter, 0);
+        let mut sources = Sources::new(3);
+        assert_eq!(wires.lanes(), (3, 0));
         let mut sum = 0;
         let mut last = Time::ZERO;
         for n in 0..10_000 {
@@ -249,7 +435,7 @@ mod tests {
                     end,
                     link_bytes: Bytes::new(100),
                 };
-                wires.push(packet, departure, &mut sources);
+                wires.push(packet, ways[0][usize::from(group)], departure, &mut sources);
                 let release = wires
                     .pop(usize::from(group), end, &mut sources)
                     .unwrap()

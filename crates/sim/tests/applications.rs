@@ -263,7 +263,7 @@ fn uploads_complete_as_downloads_do() {
     up.direction = Direction::Reverse;
     let rate = Rate::from_mbps(10);
     let mut config = config(free(), MS(10), vec![up]);
-    config.reverse = side("fifo", &[], rate);
+    config.links[0].reverse = side("fifo", &[], rate);
     let mut simulator = simulator(config);
     run(&mut simulator, S(1));
     let expected = Time::from_nanos(2 * HEADERS * 800) + MS(30) + serialisation(14_480, 10);

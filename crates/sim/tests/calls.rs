@@ -7,7 +7,7 @@ use quell_app::voice::report::{Heard, Score, VoiceReport};
 use quell_app::{AppConfig, Report, find};
 use quell_aqm::{Discipline, Link, disciplines};
 use quell_measure::{Direction, FlowId, GroupId};
-use quell_sim::{Config, DirectionConfig, FlowConfig, TransportConfig};
+use quell_sim::{Config, DirectionConfig, FlowConfig, LinkConfig, TransportConfig};
 use quell_units::{Ecn, Random, Rate, Settings, Time};
 
 use support::{MTU, bulk, free, run, side, simulator};
@@ -68,8 +68,11 @@ fn queue(kind: &str, settings: &[(&str, &str)], rate: Rate, seed: u64) -> Direct
 fn both_directions_of_an_idle_path_take_their_time_and_no_more() {
     // 200 bytes take 160 µs at 10 Mbit/s, and 320 µs at 5; 10 ms each way.
     let config = Config {
-        forward: side("fifo", &[], Rate::from_mbps(10)),
-        reverse: side("fifo", &[], Rate::from_mbps(5)),
+        links: vec![LinkConfig::new(
+            side("fifo", &[], Rate::from_mbps(10)),
+            side("fifo", &[], Rate::from_mbps(5)),
+        )],
+        paths: Vec::new(),
         delays: vec![Time::from_millis(10)],
         jitter: Default::default(),
         flows: vec![call(voice(&[]), Ecn::NotEct, 1)],
@@ -115,8 +118,11 @@ fn download(control: &str, seed: u64, number: u64) -> FlowConfig {
 /// A call beside one CUBIC download at 20 Mbit/s and 20 ms.
 fn beside_a_download(kind: &str, settings: &[(&str, &str)], ecn: Ecn, seed: u64) -> Heard {
     let config = Config {
-        forward: queue(kind, settings, Rate::from_mbps(20), seed),
-        reverse: free(),
+        links: vec![LinkConfig::new(
+            queue(kind, settings, Rate::from_mbps(20), seed),
+            free(),
+        )],
+        paths: Vec::new(),
         delays: vec![Time::from_millis(10); 2],
         jitter: Default::default(),
         flows: vec![call(voice(&[]), ecn, seed), download("cubic", seed, 1)],
@@ -160,8 +166,11 @@ fn losses_come_in_bursts_from_drop_tail_and_one_by_one_from_an_aqm() {
         let mut flows = vec![call(app.clone(), Ecn::NotEct, seed)];
         flows.extend((0..8).map(|number| download("reno", seed, number)));
         let config = Config {
-            forward: queue(kind, settings, Rate::from_mbps(5), seed),
-            reverse: free(),
+            links: vec![LinkConfig::new(
+                queue(kind, settings, Rate::from_mbps(5), seed),
+                free(),
+            )],
+            paths: Vec::new(),
             delays: vec![Time::from_millis(10), Time::from_millis(50)],
             jitter: Default::default(),
             flows,
@@ -209,8 +218,11 @@ fn played(config: Config, from: Time, until: Time) -> GameReport {
 fn a_command_and_its_state_take_a_round_trip_of_an_idle_path() {
     // 100 bytes of command take 160 µs at 5 Mbit/s, 300 of state 240 at 10; 10 ms each way.
     let config = Config {
-        forward: side("fifo", &[], Rate::from_mbps(10)),
-        reverse: side("fifo", &[], Rate::from_mbps(5)),
+        links: vec![LinkConfig::new(
+            side("fifo", &[], Rate::from_mbps(10)),
+            side("fifo", &[], Rate::from_mbps(5)),
+        )],
+        paths: Vec::new(),
         delays: vec![Time::from_millis(10)],
         jitter: Default::default(),
         flows: vec![game(&[("traffic", "fps-64")], Ecn::NotEct, 1)],
@@ -235,8 +247,11 @@ fn games_are_quick_beside_downloads_where_sparse_or_l4s_traffic_passes() {
         let mut flows = vec![game(&[], ecn, seed)];
         flows.extend((0..16).map(|number| download("cubic", seed, number)));
         let config = Config {
-            forward: queue(kind, settings, Rate::from_mbps(50), seed),
-            reverse: free(),
+            links: vec![LinkConfig::new(
+                queue(kind, settings, Rate::from_mbps(50), seed),
+                free(),
+            )],
+            paths: Vec::new(),
             delays: vec![Time::from_millis(10); 2],
             jitter: Default::default(),
             flows,

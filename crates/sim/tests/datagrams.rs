@@ -120,6 +120,7 @@ fn changes_happen_at_their_time() {
 #[test]
 fn a_parameter_changes_at_its_time_and_a_wrong_one_is_refused() {
     let change = |key: &str, value: &str| LinkChange::Queue {
+        hop: Hop::FIRST,
         direction: Direction::Forward,
         key: key.to_owned(),
         value: value.to_owned(),

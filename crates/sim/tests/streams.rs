@@ -113,7 +113,7 @@ fn uploads_share_the_reverse_queue_with_acknowledgements() {
         MS(10),
         vec![down, up],
     );
-    config.reverse = side("fifo", &[], Rate::from_mbps(10));
+    config.links[0].reverse = side("fifo", &[], Rate::from_mbps(10));
     let mut simulator = simulator(config);
     run(&mut simulator, Time::from_secs(20));
     let goodput = |id| simulator.sample(FlowId(id)).unwrap().delivered.get() as f64 * 8.0 / 20e6;

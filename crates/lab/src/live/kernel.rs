@@ -39,7 +39,7 @@ pub(super) fn queue(
         return Ok(None);
     };
     let refused = |why: &str| Err(LiveError::Scenario(format!("with --kernel-queue {why}")));
-    let forward = &scenario.link.forward;
+    let forward = &scenario.links[0].forward;
     let framing = Framing {
         overhead: kernel_queue::OVERHEAD as i32,
         ..Framing::default()
@@ -78,7 +78,7 @@ pub(super) fn queue(
 pub(super) fn carried(scenario: &Scenario, queue: &KernelQueue) -> Result<Scenario, LiveError> {
     let mut carried = scenario.clone();
     let unlimited = QueueSpec::new("fifo").map_err(|error| LiveError::Failed(error.to_string()))?;
-    let forward = &mut carried.link.forward;
+    let forward = &mut carried.links[0].forward;
     let transmission = queue.rate().time_for(forward.framing.link_bytes(MTU));
     forward.rate = quell_units::Rate::UNLIMITED;
     forward.framing = Framing::default();

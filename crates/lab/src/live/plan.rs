@@ -11,7 +11,8 @@ use quell_hosts::traffic::{
     EcnFeedback, Epoch, FlowPlan, Host, RunEnd, TcpInfo, TrafficConfig, TrafficReport, opener,
 };
 use quell_link::{
-    CrossingConfig, DirectionConfig, GroupConfig, LinkChange, LinkConfig, Noise, OnWire, Side,
+    CrossingConfig, DirectionConfig, GroupConfig, LinkChange, LinkConfig, Noise, OnWire,
+    Side as PortSide,
 };
 use quell_measure::{Carrier, GroupControl, MarkFeedback};
 use quell_measure::{Direction, GroupInfo, Hop, Recorder, Summary, Timeline};
@@ -21,7 +22,7 @@ use quell_scenario::causes::SlowEvents;
 use quell_scenario::figures::{self, Stretch};
 use quell_scenario::keys::{MOST_MSS, MTU};
 use quell_scenario::markers;
-use quell_scenario::{EcnSetting, Group, Scenario, Setting, in_flight, largest_window};
+use quell_scenario::{EcnSetting, Group, Scenario, Setting, Side, in_flight, largest_window};
 use quell_scenario::{Lifetime, all_flows, lifetimes};
 use quell_units::{Bytes, Ecn, Random, Rate, Time};
 
@@ -158,7 +159,7 @@ impl<'a> Plan<'a> {
 
     /// The stretch between the two places where packets are watched; packets that enter between two stamps count.
     pub(super) fn crossing(&self, from: i64, until: i64) -> CrossingConfig {
-        let forward = &self.scenario.link.forward;
+        let forward = &self.scenario.links[0].forward;
         let groups = self.scenario.groups.iter().enumerate().map(link_group);
         CrossingConfig {
             groups: groups.collect(),
@@ -170,14 +171,18 @@ impl<'a> Plan<'a> {
     }
 
     fn direction(&self, direction: Direction, component: &str) -> DirectionConfig {
-        let side = self.scenario.link.direction(direction);
+        let which = Side {
+            hop: Hop::FIRST,
+            direction,
+        };
+        let side = self.scenario.side(which);
         DirectionConfig {
             rate: side.rate,
             framing: side.framing,
             service: figures::service(side, self.seed, component),
             impairment: figures::impairment(side, self.seed, component),
             discipline: figures::discipline(side, Random::new(self.seed, component)),
-            markers: markers(&self.scenario, direction, self.seed),
+            markers: markers(&self.scenario, which, self.seed),
             values: OnWire::default(),
         }
     }
@@ -354,8 +359,8 @@ fn link_group((index, group): (usize, &Group)) -> GroupConfig {
         port: port(index),
         // The sender host is behind port A, and connections are made from the other side.
         listens: match opener(group.app.config(), source(group)) {
-            Host::Sender => Side::B,
-            Host::Receiver => Side::A,
+            Host::Sender => PortSide::B,
+            Host::Receiver => PortSide::A,
         },
         delay: group.rtt / 2,
         ect1: group.ecn == EcnSetting::Ect1,
@@ -386,9 +391,11 @@ fn most_in_flight(scenario: &Scenario, prepared: Option<Prepared>) -> [u64; 2] {
         return planned;
     };
     let mut fastest = scenario.clone();
-    let forward = &mut fastest.link.forward;
-    if !forward.rate.is_unlimited() {
-        forward.rate = forward.rate.max(prepared.fastest());
+    for link in &mut fastest.links {
+        let forward = &mut link.forward;
+        if !forward.rate.is_unlimited() {
+            forward.rate = forward.rate.max(prepared.fastest());
+        }
     }
     let fastest = in_flight(&fastest);
     [0, 1].map(|direction| planned[direction].max(fastest[direction]))
@@ -397,16 +404,12 @@ fn most_in_flight(scenario: &Scenario, prepared: Option<Prepared>) -> [u64; 2] {
 /// What a timed change is for the link.
 pub(super) fn changes(change: &quell_scenario::TimedChange) -> Vec<(Time, LinkChange)> {
     let each = change.set.iter().filter_map(|setting| match setting {
-        Setting::Rate(direction, rate) => Some(LinkChange::SetRate {
-            direction: *direction,
+        Setting::Rate(side, rate) => Some(LinkChange::SetRate {
+            direction: side.direction,
             rate: *rate,
         }),
-        Setting::Queue {
-            direction,
-            key,
-            value,
-        } => Some(LinkChange::Configure {
-            direction: *direction,
+        Setting::Queue { side, key, value } => Some(LinkChange::Configure {
+            direction: side.direction,
             key: key.clone(),
             value: value.clone(),
         }),

@@ -555,7 +555,7 @@ fn cost(scenario: &Scenario) -> u64 {
             .groups
             .iter()
             .any(|group| group.direction == direction);
-        let side = scenario.link.direction(direction);
+        let side = scenario.links[0].direction(direction);
         let rate = if side.rate.is_unlimited() || !used {
             0
         } else {

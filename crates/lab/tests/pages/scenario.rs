@@ -242,7 +242,7 @@ fn entry(out: &mut String, key: &Key) {
 
 /// The example under its heading.
 fn example(key: &Key) -> String {
-    match key.section.heading() {
+    match key.heading() {
         "" => format!("{}\n", key.example),
         heading => format!("{heading}\n{}\n", key.example),
     }
@@ -303,6 +303,18 @@ fn merge(whole: &mut toml::Table, part: &mut toml::Table) {
                         merge(one, &mut other);
                     }
                 }
+            }
+            // A second link behind it; the change of the plain one would have to name one of both.
+            (Some(toml::Value::Table(there)), toml::Value::Array(new)) if key == "link" => {
+                let second = there.clone();
+                for one in new {
+                    if let toml::Value::Table(mut one) = one {
+                        merge(there, &mut one);
+                    }
+                }
+                let links = vec![there.clone().into(), second.into()];
+                whole.insert(key, toml::Value::Array(links));
+                whole.remove("at");
             }
             (_, value) => drop(whole.insert(key, value)),
         }

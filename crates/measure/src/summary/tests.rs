@@ -28,6 +28,7 @@ fn figures(hop: Hop, direction: Direction, groups: Vec<Option<GroupPackets>>) ->
         rate: Rate::from_mbps(40),
         busy: Time::from_secs(25),
         share: None,
+        backlogged: Some(Time::from_secs(20)),
         lost_outside: 1,
         queues: vec![QueueSummary {
             name: "l4s".to_owned(),
@@ -55,6 +56,7 @@ fn results(hop: Hop, direction: Direction, groups: &[Option<GroupPackets>]) -> L
         queue_delays: Vec::new(),
         backlogs_at_dequeue: Vec::new(),
         group_delays: Vec::new(),
+        group_crossings: Vec::new(),
     }
 }
 
@@ -71,6 +73,7 @@ pub(crate) fn summary(seed: u64, goodput: [f64; 2]) -> Summary {
             marked: 0,
             dropped: 0,
             delay_ms: Some(DIST),
+            crossed_ms: None,
         })
     };
     let flows = vec![
@@ -114,6 +117,7 @@ fn takes_each_figure_from_where_it_was_measured() {
     let summary = summary(1, [3e6, 1e6]);
     let Figures {
         link,
+        links,
         queues,
         groups,
         jain,
@@ -122,6 +126,16 @@ fn takes_each_figure_from_where_it_was_measured() {
         (link.rate_bps, link.utilisation, link.lost_outside),
         (Some(40_000_000), 0.5, 3)
     );
+    let named: Vec<_> = links
+        .iter()
+        .map(|link| (&link.name[..], link.lost_outside))
+        .collect();
+    assert_eq!(named, [("wifi", 2), ("access", 1)]);
+    assert_eq!(
+        (links[0].utilisation, links[0].bottleneck_share),
+        (0.5, 0.4)
+    );
+    assert!(links[0].reverse.is_some() && links[1].reverse.is_none());
     let places: Vec<_> = queues
         .iter()
         .map(|queue| (&queue.hop[..], queue.direction))
@@ -187,22 +201,23 @@ fn keys_are_those_of_the_result_format_in_its_order() {
     order(
         "schema scenario world seed duration_s warmup_s partial warnings \
          link rate_bps utilisation lost_outside reverse rate_bps utilisation \
+         links name rate_bps utilisation bottleneck_share lost_outside reverse \
          queues name hop direction packets bytes marked dropped mark_ratio drop_ratio \
          marks coupled step drops aqm limit delay_ms backlog_bytes \
          groups name count congestion_control goodput_bps alive_s jain packets marked dropped \
-         retransmitted delay_ms rtt_ms app jain phases",
+         retransmitted delay_ms links rtt_ms app jain phases",
     );
     order("delay_ms mean p1 p25 p50 p75 p90 p99 p999 max");
     order("phases start_s end_s link queues groups jain");
     let value: Value = serde_json::from_str(&text).unwrap();
     for (path, count) in [
-        ("", 13),
+        ("", 14),
         ("/link", 4),
         ("/link/reverse", 2),
         ("/queues/0", 13),
-        ("/groups/0", 13),
+        ("/groups/0", 14),
         ("/queues/0/delay_ms", 9),
-        ("/phases/0", 6),
+        ("/phases/0", 7),
     ] {
         let object = value.pointer(path).and_then(Value::as_object).unwrap();
         assert_eq!(object.len(), count, "{path}");

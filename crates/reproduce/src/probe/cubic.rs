@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 
 use quell_aqm::{Drop, Observer};
 use quell_lab::{RunError, Scenario};
-use quell_measure::{Direction, FlowId};
+use quell_measure::{Direction, FlowId, Hop};
 use quell_sim::{LinkChange, Packet, Simulator};
 use quell_units::Time;
 use serde::{Deserialize, Serialize};
@@ -120,6 +120,7 @@ fn loss(scenario: &Scenario, seed: u64, stop: &AtomicBool) -> Result<Time, RunEr
 pub fn measure(scenario: &Scenario, seed: u64, stop: &AtomicBool) -> Result<CubicReturn, RunError> {
     let loss = loss(scenario, seed, stop)?;
     let room = LinkChange::Queue {
+        hop: Hop::FIRST,
         direction: Direction::Forward,
         key: "limit".to_owned(),
         value: "1MB".to_owned(),

@@ -99,7 +99,10 @@ impl Observer<Packet> for Longest {
 type Observers = Both<Recorder, Both<BurstRecorder, Longest>>;
 
 fn observers(scenario: &Scenario, hop: Hop, direction: Direction) -> Observers {
-    let (run, side) = (&scenario.run, scenario.link.direction(direction));
+    let (run, side) = (
+        &scenario.run,
+        scenario.links[hop.index()].direction(direction),
+    );
     let queue: Option<Discipline<Packet>> =
         side.queue.build(side.rate, Random::new(0, "names")).ok();
     let groups = scenario
@@ -112,6 +115,7 @@ fn observers(scenario: &Scenario, hop: Hop, direction: Direction) -> Observers {
         direction,
         queues: queue.map_or(&[][..], |queue| queue.queues()),
         groups: groups.collect(),
+        ends: None,
         rate: side.rate,
         timeline: Timeline::new(run.warmup, &[], run.settle, run.duration),
         interval: None,

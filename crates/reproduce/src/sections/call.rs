@@ -161,7 +161,7 @@ impl Point {
     pub fn call(&self, run: &ExperimentResult) -> Call {
         let voice = run.group("voice-down");
         let [delivered, dropped] = voice.map_or([0; 2], |voice| [voice.packets, voice.dropped]);
-        let rate = shipped::load(self.file()).link.forward.rate;
+        let rate = shipped::load(self.file()).links[0].forward.rate;
         Call {
             loss: 100.0 * dropped as f64 / (dropped + delivered) as f64,
             delay: voice.and_then(|voice| voice.median_ms).unwrap_or(f64::NAN),

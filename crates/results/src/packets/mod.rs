@@ -19,7 +19,7 @@ use quell_tcp::Segment;
 use quell_units::{Random, Rate, Time};
 
 use quell_scenario::sim::Recording;
-use quell_scenario::{DirectionSpec, Link, Scenario, World, figures};
+use quell_scenario::{DirectionSpec, Group, Link, Scenario, Side, World, figures};
 
 use crate::Error;
 use connections::Connections;
@@ -93,7 +93,8 @@ impl<I: Copy + Ord> Packets<I> {
         let queues =
             sides.map(|(_, side)| figures::discipline::<P>(side, Random::new(0, "names")).queues());
         let groups = scenario.groups.iter().map(|group| group.name.clone());
-        let trace = Trace::new(queues, groups.collect(), one_time, output);
+        let next = next_lanes(scenario);
+        let trace = Trace::new(queues, groups.collect(), next, one_time, output);
         Self {
             trace: Arc::new(Mutex::new(trace)),
             connections: None,
@@ -149,6 +150,27 @@ fn sides(link: &Link) -> [(Direction, &DirectionSpec); 2] {
 /// pcapng interface number of one direction of one link.
 fn interface(hop: Hop, direction: Direction) -> usize {
     2 * hop.index() + usize::from(direction == Direction::Reverse)
+}
+
+/// The interface that packets of a group come to next, by interface and group; empty where there is one link.
+fn next_lanes(scenario: &Scenario) -> Vec<Vec<Option<usize>>> {
+    if scenario.links().len() == 1 {
+        return Vec::new();
+    }
+    let next = |side: Side, group: &Group| {
+        let mut way: Vec<Hop> = group.path.iter().collect();
+        if side.direction == Direction::Reverse {
+            way.reverse();
+        }
+        let place = way.iter().position(|hop| *hop == side.hop)?;
+        way.get(place + 1)
+            .map(|hop| interface(*hop, side.direction))
+    };
+    let of_side = |side: Side| {
+        let groups = scenario.groups.iter();
+        groups.map(|group| next(side, group)).collect()
+    };
+    scenario.sides().map(of_side).collect()
 }
 
 /// Name of the interface: the direction, preceded by the link's name if there are several links.
@@ -244,6 +266,9 @@ impl<P: Traceable> Observer<P> for Traced<P::Id> {
     }
     fn rate_changed(&mut self, rate: Rate, now: Time) {
         self.recorder.on_rate(rate, now);
+    }
+    fn crossed(&mut self, packet: &P, waited: Time, now: Time) {
+        self.recorder.on_crossed(packet, waited, now);
     }
 }
 

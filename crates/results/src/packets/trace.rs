@@ -146,6 +146,8 @@ pub(crate) struct Trace<I> {
     /// By interface.
     lanes: Vec<Lane<I>>,
     groups: Vec<String>,
+    /// Where there are several links: the lane that packets of a group come to next, by lane and group.
+    next: Vec<Vec<Option<usize>>>,
     output: Box<dyn Output>,
     /// All lanes share one clock, as in the simulator.
     one_time: bool,
@@ -157,12 +159,14 @@ impl<I: Copy + Ord> Trace<I> {
     pub(super) fn new(
         queues: impl IntoIterator<Item = &'static [&'static str]>,
         groups: Vec<String>,
+        next: Vec<Vec<Option<usize>>>,
         one_time: bool,
         output: Box<dyn Output>,
     ) -> Self {
         Self {
             lanes: queues.into_iter().map(Lane::new).collect(),
             groups,
+            next,
             output,
             one_time,
             block: Vec::new(),
@@ -203,8 +207,22 @@ impl<I: Copy + Ord> Trace<I> {
     }
 
     pub(super) fn dequeued(&mut self, lane: usize, packet: &impl Traceable<Id = I>, now: Time) {
+        let group = packet.group().map(quell_measure::GroupId::index);
+        let next = self.next.get(lane).zip(group);
+        let next = next.and_then(|(next, group)| *next.get(group)?);
+        let mut going_on = None;
         if let Some(entry) = self.lanes[lane].find(packet) {
             entry.fate = Some((Fate::Delivered, packet.sojourn(now)));
+            going_on = next.map(|next| {
+                let mut header = entry.header;
+                if entry.mark.is_some() {
+                    header.mark();
+                }
+                (next, header)
+            });
+        }
+        if let Some((next, header)) = going_on {
+            self.announce(next, packet.id(), header);
         }
         self.advance(lane, now);
     }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use quell_scenario::{QueueSpec, Scenario};
+use quell_scenario::{DirectionSpec, QueueSpec, Scenario};
 use quell_units::Settings;
 use serde_json::Value;
 
@@ -54,6 +54,28 @@ impl Run {
         columns: [&str; N],
     ) -> Result<Vec<[Cell; N]>, Error> {
         table::read(&self.folder.join(file), columns)
+    }
+
+    /// Whether it has several links.
+    fn has_several_links(&self) -> bool {
+        self.summary["links"].is_array()
+    }
+
+    /// The column of a queue's row that names its link, if that says anything; earlier results have none.
+    pub(super) fn hop(&self) -> &'static str {
+        if self.has_several_links() {
+            "hop"
+        } else {
+            "queue"
+        }
+    }
+
+    /// What a queue is called in a picture or table: with its link where there are several.
+    pub(crate) fn queue_name(&self, hop: &str, queue: &str) -> String {
+        match self.has_several_links() {
+            true => format!("{hop} {queue}"),
+            false => queue.to_owned(),
+        }
     }
 
     pub(super) fn histograms(&self) -> Result<Value, Error> {
@@ -210,8 +232,13 @@ fn facts(source: &Source) -> Vec<String> {
         return Vec::new();
     };
     let scenario = run.scenario.as_ref();
-    let queue = scenario.map(|scenario| queue_text(&scenario.link.forward.queue));
-    let rate = scenario.map(|scenario| scenario.link.forward.rate.to_string());
+    let each = |of: fn(&DirectionSpec) -> String| {
+        let links = scenario?.links().iter();
+        let all: Vec<String> = links.map(|link| of(&link.forward)).collect();
+        Some(all.join(" → "))
+    };
+    let queue = each(|forward| queue_text(&forward.queue));
+    let rate = each(|forward| forward.rate.to_string());
     let controls = scenario.map(|scenario| {
         let controls = scenario
             .groups

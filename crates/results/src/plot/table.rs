@@ -64,7 +64,10 @@ fn rows<const N: usize>(file: File, columns: [&str; N]) -> Result<Vec<[Cell; N]>
         let Some(field) = there else {
             return Err(ParquetError::General(format!("it has no column {name}")));
         };
-        fields.push(field.clone());
+        // A column may be asked for twice.
+        if !fields.contains(field) {
+            fields.push(field.clone());
+        }
     }
     let wanted = Type::group_type_builder(schema.name())
         .with_fields(fields)
@@ -74,7 +77,8 @@ fn rows<const N: usize>(file: File, columns: [&str; N]) -> Result<Vec<[Cell; N]>
         let row = row?;
         let mut cells: [Cell; N] = std::array::from_fn(|_| Cell::Null);
         for (name, field) in row.get_column_iter() {
-            if let Some(place) = columns.iter().position(|column| column == name) {
+            let places = columns.iter().enumerate();
+            for (place, _) in places.filter(|(_, column)| *column == name) {
                 cells[place] = cell(field);
             }
         }
@@ -113,6 +117,8 @@ mod tests {
             ("c".to_owned(), Values::Reals(vec![Some(0.5), Some(1.5)])),
         ];
         write_parquet(&path, &columns).unwrap();
+        let twice = read(&path, ["b", "a", "b"]).unwrap();
+        assert_eq!((twice[0][0].text(), twice[0][2].text()), ("x", "x"));
         let rows = read(&path, ["c", "a", "b"]).unwrap();
         assert_eq!(
             rows[0],

@@ -70,16 +70,22 @@ pub(super) fn asked(body: &mut String, sources: &[Source]) {
         let Some(scenario) = source.runs.first().and_then(|run| run.scenario.as_ref()) else {
             continue;
         };
-        let (forward, reverse) = (&scenario.link.forward, &scenario.link.reverse);
-        links.push(vec![
-            word(&source.label),
-            word(forward.rate.to_string()),
-            word(queue_text(&forward.queue)),
-            word(reverse.rate.to_string()),
-            word(queue_text(&reverse.queue)),
-            word(scenario.run.duration.to_string()),
-            word(scenario.run.warmup.to_string()),
-        ]);
+        for link in scenario.links() {
+            let (forward, reverse) = (&link.forward, &link.reverse);
+            let label = match scenario.links() {
+                [_] => source.label.clone(),
+                _ => format!("{}, link {}", source.label, link.name()),
+            };
+            links.push(vec![
+                word(label),
+                word(forward.rate.to_string()),
+                word(queue_text(&forward.queue)),
+                word(reverse.rate.to_string()),
+                word(queue_text(&reverse.queue)),
+                word(scenario.run.duration.to_string()),
+                word(scenario.run.warmup.to_string()),
+            ]);
+        }
         for group in &scenario.groups {
             let control = group.congestion_control.as_ref();
             let row = vec![
@@ -143,9 +149,13 @@ fn parts<'a>(source: &'a Source, of: &str) -> Vec<(String, Vec<&'a Value>)> {
     for run in &source.runs {
         for part in run.summary[of].as_array().into_iter().flatten() {
             let name = part["name"].as_str().unwrap_or_default();
+            let name = match part["hop"].as_str() {
+                Some(hop) => run.queue_name(hop, name),
+                None => name.to_owned(),
+            };
             let name = match part["direction"].as_str() {
                 Some("reverse") => format!("{name} (reverse)"),
-                _ => name.to_owned(),
+                _ => name,
             };
             match all.iter_mut().find(|(other, _)| *other == name) {
                 Some((_, parts)) => parts.push(part),
@@ -167,11 +177,22 @@ pub(super) fn figures(body: &mut String, sources: &[Source]) {
     for source in sources {
         let summaries: Vec<&Value> = source.runs.iter().map(|run| &run.summary).collect();
         let percent = |value: Option<f64>| digits(value.map(|value| value * 100.0), 4);
-        links.push(vec![
-            word(&source.label),
-            percent(mean(&summaries, &["link", "utilisation"])),
-            digits(mean(&summaries, &["jain"]), 3),
-        ]);
+        let jain = digits(mean(&summaries, &["jain"]), 3);
+        let several = parts(source, "links");
+        if several.is_empty() {
+            links.push(vec![
+                word(&source.label),
+                percent(mean(&summaries, &["link", "utilisation"])),
+                jain.clone(),
+            ]);
+        }
+        for (name, parts) in several {
+            links.push(vec![
+                word(format!("{} {name}", source.label).trim_start()),
+                percent(mean(&parts, &["utilisation"])),
+                jain.clone(),
+            ]);
+        }
         for (name, parts) in parts(source, "queues") {
             let of = |path: &[&str]| mean(&parts, path);
             queues.push(vec![

@@ -25,7 +25,7 @@ use crate::contract::{EventRow, Listener, Measurements, Row, Unwritten, Work};
 use crate::figures::{self, Stretch};
 use crate::lifetimes::{Lifetime, lifetimes};
 pub use amend::Room;
-pub use plan::receive_buffer;
+pub use plan::{queue_stream, receive_buffer};
 
 /// How often a run reports its progress.
 const REPORTS: u64 = 200;
@@ -109,7 +109,7 @@ pub struct Running<O> {
     reports: Vec<(usize, Time, Time, Report)>,
     slow: SlowEvents,
     /// Packets lost behind each queue that are counted.
-    lost: [u64; 2],
+    lost: Vec<u64>,
     /// When progress is reported next.
     next_report: Time,
     /// The last end of a segment.
@@ -156,7 +156,7 @@ impl<O: Observer<quell_sim::Packet> + Recording> Running<O> {
             flows,
             reports: Vec::new(),
             slow,
-            lost: [0; 2],
+            lost: vec![0; 2 * scenario.links.len()],
             next_report: slice(scenario),
             cut: Time::ZERO,
             ended: None,

@@ -1,8 +1,10 @@
 //! What a scenario means for the simulator.
 
 use quell_app::{AppChanges, Transport};
-use quell_measure::{Carrier, Direction, GroupControl, GroupId, MarkFeedback};
-use quell_sim::{Config, DirectionConfig, FlowConfig, Jitter, LinkChange, Packet, TransportConfig};
+use quell_measure::{Carrier, Direction, GroupControl, GroupId, Hop, MarkFeedback};
+use quell_sim::{
+    Config, DirectionConfig, FlowConfig, Jitter, LinkChange, LinkConfig, Packet, TransportConfig,
+};
 use quell_tcp::{Codepoint, EcnMode, ReceiveBuffer, ReceiverConfig, SenderConfig, Ticks};
 use quell_units::{Bytes, Ecn, Random, Time};
 
@@ -11,7 +13,7 @@ use crate::control::DEFAULT_CONTROL;
 use crate::figures::{discipline, group_control, impairment, noise, service};
 use crate::lifetimes::Lifetime;
 use crate::markers::markers;
-use crate::{ControlSpec, EcnSetting, Group, Scenario, Setting, in_flight, largest_window};
+use crate::{ControlSpec, EcnSetting, Group, Scenario, Setting, Side, in_flight, largest_window};
 
 /// The simulation of `scenario` with `seed`, with receive windows of at least `window` bytes.
 pub(super) fn config(
@@ -45,8 +47,12 @@ pub(super) fn config(
         }
     };
     Ok(Config {
-        forward: side(scenario, Direction::Forward, seed, "queue"),
-        reverse: side(scenario, Direction::Reverse, seed, "reverse.queue"),
+        links: scenario
+            .hops()
+            .iter()
+            .map(|hop| link(scenario, hop, seed))
+            .collect(),
+        paths: scenario.groups.iter().map(|group| group.path).collect(),
         delays: scenario.groups.iter().map(|group| group.rtt / 2).collect(),
         jitter: Jitter {
             spans: noise(scenario),
@@ -98,15 +104,36 @@ fn on_hosts(
     transport
 }
 
-fn side(scenario: &Scenario, direction: Direction, seed: u64, component: &str) -> DirectionConfig {
-    let side = scenario.link.direction(direction);
-    DirectionConfig {
-        rate: side.rate,
-        framing: side.framing,
-        service: service(side, seed, component),
-        impairment: impairment(side, seed, component),
-        discipline: discipline::<Packet>(side, Random::new(seed, component)),
-        markers: markers(scenario, direction, seed),
+fn link(scenario: &Scenario, hop: Hop, seed: u64) -> LinkConfig {
+    let [forward, reverse] = Direction::BOTH.map(|direction| {
+        let side = Side { hop, direction };
+        let spec = scenario.side(side);
+        let component = queue_stream(side);
+        DirectionConfig {
+            rate: spec.rate,
+            framing: spec.framing,
+            service: service(spec, seed, &component),
+            impairment: impairment(spec, seed, &component),
+            discipline: discipline::<Packet>(spec, Random::new(seed, &component)),
+            markers: markers(scenario, side, seed),
+        }
+    });
+    LinkConfig {
+        forward,
+        reverse,
+        delay: scenario.links[hop.index()].delay,
+    }
+}
+
+/// The name of a queue's random stream. That of the first link does not depend on how many there are.
+pub fn queue_stream(side: Side) -> String {
+    let queue = match side.direction {
+        Direction::Forward => "queue",
+        Direction::Reverse => "reverse.queue",
+    };
+    match side.hop.index() {
+        0 => queue.to_owned(),
+        hop => format!("link{}.{queue}", hop + 1),
     }
 }
 
@@ -207,16 +234,14 @@ fn transport(
 
 pub(super) fn changes(change: &crate::TimedChange) -> Vec<(Time, LinkChange)> {
     let each = change.set.iter().filter_map(|setting| match setting {
-        Setting::Rate(direction, rate) => Some(LinkChange::Rate {
-            direction: *direction,
+        Setting::Rate(side, rate) => Some(LinkChange::Rate {
+            hop: side.hop,
+            direction: side.direction,
             rate: *rate,
         }),
-        Setting::Queue {
-            direction,
-            key,
-            value,
-        } => Some(LinkChange::Queue {
-            direction: *direction,
+        Setting::Queue { side, key, value } => Some(LinkChange::Queue {
+            hop: side.hop,
+            direction: side.direction,
             key: key.clone(),
             value: value.clone(),
         }),

@@ -7,13 +7,13 @@ use quell_units::notation;
 use quell_units::{ParameterError, Settings};
 
 use super::{DEFAULT_FUNCTION, FunctionSpec, MOST_FUNCTIONS, PIECEWISE, UNMARKED, ValueSpec};
-use crate::Direction;
 use crate::domain::{Domain, scalar};
 use crate::keys::Section;
 use crate::problem::closest;
 use crate::queue::set;
 use crate::read::{Reader, Values, View, tables};
 use crate::tree::{Node, Table, TomlType, Tree};
+use crate::{Direction, Hops};
 
 /// Reads the tables `[value.NAME]`.
 pub(crate) fn functions(reader: &mut Reader, node: &Node) -> Option<Vec<FunctionSpec>> {
@@ -139,11 +139,15 @@ pub(crate) fn group(
     reader: &mut Reader,
     view: &View<'_>,
     values: &Values<'_>,
-    direction: Option<Direction>,
+    way: Option<(Hops, Direction)>,
 ) -> Option<Option<ValueSpec>> {
     let Some(node) = view.node(reader, "value") else {
-        let queue = &values.link?.direction(direction?).queue;
-        return Some(ValueSpec::default(queue));
+        let (hops, direction) = way?;
+        let links = values.links?;
+        let mut queues = hops
+            .iter()
+            .map(|hop| &links[hop.index()].direction(direction).queue);
+        return Some(queues.find_map(ValueSpec::default));
     };
     // Where the functions are wrong, names of them may be right.
     let own = values.functions?;

@@ -13,7 +13,7 @@ fn arguments_change_the_scenario_and_errors_name_the_argument() {
         ),
         (
             "link.speed=1mbit",
-            "--set link.speed=1mbit: link.speed = 1mbit: unknown key (did you mean rate?); [link] has rate, overhead, mpu, bins-per-octave, access, impair, queue, reverse",
+            "--set link.speed=1mbit: link.speed = 1mbit: unknown key (did you mean rate?); [link] has name, rate, overhead, mpu, bins-per-octave, access, impair, delay, queue, reverse",
         ),
         (
             "lnik.rate=1mbit",
@@ -62,7 +62,7 @@ fn arguments_change_the_scenario_and_errors_name_the_argument() {
     let scenario = load("group.a.count=10").unwrap().scenario;
     assert_eq!(scenario.groups[0].count, 10);
     let scenario = load("link.reverse.rate=5mbit").unwrap().scenario;
-    assert_eq!(scenario.link.reverse.rate.to_string(), "5mbit");
+    assert_eq!(scenario.links[0].reverse.rate.to_string(), "5mbit");
     let scenario = load("group.voice.app={ kind = \"bulk\" }")
         .unwrap()
         .scenario;
@@ -151,7 +151,8 @@ fn another_kind_of_queue_leaves_the_parameters_of_the_file_behind_and_keeps_thos
     let queue = Scenario::load("f.toml", GOOD, &all, None)
         .unwrap()
         .scenario
-        .link
+        .links
+        .remove(0)
         .forward
         .queue;
     assert_eq!(
@@ -163,7 +164,8 @@ fn another_kind_of_queue_leaves_the_parameters_of_the_file_behind_and_keeps_thos
     let queue = Scenario::load("f.toml", GOOD, &same, None)
         .unwrap()
         .scenario
-        .link
+        .links
+        .remove(0)
         .forward
         .queue;
     assert!(queue.settings.is_given("limit"));
@@ -172,7 +174,8 @@ fn another_kind_of_queue_leaves_the_parameters_of_the_file_behind_and_keeps_thos
         Scenario::load("f.toml", GOOD, &queue, None)
             .unwrap()
             .scenario
-            .link
+            .links
+            .remove(0)
             .forward
             .queue
             .kind,

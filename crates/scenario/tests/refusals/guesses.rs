@@ -35,7 +35,7 @@ fn a_name_stands_for_the_table_that_says_no_more() {
         ("link.queue.target=5ms", "target", "5ms"),
         ("link.queue.limit=50p", "limit", "50p"),
     ] {
-        let side = load(&short, &[argument]).unwrap().link.forward;
+        let side = load(&short, &[argument]).unwrap().links.remove(0).forward;
         assert_eq!(side.queue.settings.value(key).unwrap().to_string(), value);
     }
     let transfer = ["group.a.app.kind=transfer", "group.a.app.size=1MB"];
@@ -128,8 +128,8 @@ fn keys_of_other_tools_are_answered_with_those_of_quell() {
         ("rate = \"40mbit\"", "bandwidth = \"40mbit\"", "rate"),
         (
             "rate = \"40mbit\"",
-            "rate = \"40mbit\"\ndelay = \"10ms\"",
-            "group.NAME.rtt, a link has no delay of its own, each group has its base RTT",
+            "rate = \"40mbit\"\nlatency = \"10ms\"",
+            "group.NAME.rtt, each group has its base RTT",
         ),
         (
             "rate = \"40mbit\"",

@@ -33,7 +33,7 @@ fn each_mistake_is_named_with_file_line_key_what_was_found_and_what_is_allowed()
             "rate = \"40mbit\"",
             "raet = \"40mbit\"",
             "f.toml:3: link.rate: is missing; must be a rate from 1kbit to 1tbit\n\
-          f.toml:4: link.raet = \"40mbit\": unknown key (did you mean rate?); [link] has rate, overhead, mpu, bins-per-octave, access, impair, queue, reverse",
+          f.toml:4: link.raet = \"40mbit\": unknown key (did you mean rate?); [link] has name, rate, overhead, mpu, bins-per-octave, access, impair, delay, queue, reverse",
         ),
         (
             "limit = \"100ms\"",
@@ -44,7 +44,7 @@ fn each_mistake_is_named_with_file_line_key_what_was_found_and_what_is_allowed()
             "congestion-control = ",
             "congestion_control = ",
             "f.toml:11: group.a.congestion_control = \"dctcp\": unknown key (did you mean congestion-control?); [[group]] has \
-          name, count, congestion-control, ecn, rtt, app, direction, start, stop, access-rate, value, pacing, gso, initial-window, mss",
+          name, count, congestion-control, ecn, rtt, app, direction, path, start, stop, access-rate, value, pacing, gso, initial-window, mss",
         ),
         (
             "[run]",
@@ -258,11 +258,6 @@ fn each_mistake_is_named_with_file_line_key_what_was_found_and_what_is_allowed()
             "duration = \"10s\"",
             "duration = \"10s\"\nseeds = [1, 1]",
             "f.toml:23: run.seeds = [1, 1]: has 1 twice; each seed is a separate run",
-        ),
-        (
-            "[link]",
-            "[[link]]",
-            "f.toml:3: link = a list: must be a table",
         ),
         (
             "kind = \"fifo\"",

@@ -4,12 +4,12 @@ use quell_app::{Period, Transfer};
 use quell_aqm::departure_clock::Framing;
 use quell_aqm::disciplines::find;
 use quell_aqm::{Discipline, Link};
-use quell_measure::GroupId;
+use quell_measure::{GroupId, Hops};
 use quell_tcp::{CcConfig, Flags, Segment};
 use quell_units::{Random, Rate, Settings};
 
 use super::*;
-use crate::config::{DirectionConfig, Jitter};
+use crate::config::{DirectionConfig, Jitter, LinkConfig};
 use quell_app::Report;
 use quell_units::Bytes;
 
@@ -34,7 +34,9 @@ fn network() -> Network<Blind> {
         }
     };
     let jitter = Jitter::default();
-    Network::new([side(), side()], &[Time::ZERO], &jitter, [Blind, Blind]).unwrap()
+    let link = LinkConfig::new(side(), side());
+    let groups = [(Time::ZERO, Hops::all(1))];
+    Network::new(vec![link], &groups, &jitter, vec![Blind, Blind]).unwrap()
 }
 
 fn flow(size: u64) -> Flow {

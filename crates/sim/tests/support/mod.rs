@@ -7,9 +7,10 @@ use quell_app::{Bulk, Cbr, Interval};
 use quell_aqm::departure_clock::Framing;
 use quell_aqm::disciplines::find;
 use quell_aqm::{Departure, Discipline, Drop, Link, MarkReason, Observer, QueueId};
-use quell_measure::{Direction, FlowId, GroupId};
+use quell_measure::{Direction, FlowId, GroupId, Hop};
 use quell_sim::{
-    Config, DirectionConfig, FlowConfig, Jitter, LinkChange, Packet, Simulator, TransportConfig,
+    Config, DirectionConfig, FlowConfig, Jitter, LinkChange, LinkConfig, Packet, Simulator,
+    TransportConfig,
 };
 use quell_tcp::{CcConfig, Codepoint, ReceiverConfig, SenderConfig};
 use quell_units::{Bytes, Ecn, Random, Rate, Settings, Time};
@@ -115,9 +116,9 @@ pub(crate) fn cbr(group: u32, size: u64, mean: Time, stddev: Time, start: Time) 
 
 pub(crate) fn config(forward: DirectionConfig, delay: Time, flows: Vec<FlowConfig>) -> Config {
     Config {
-        forward,
-        reverse: free(),
+        links: vec![LinkConfig::new(forward, free())],
         delays: vec![delay],
+        paths: Vec::new(),
         jitter: Jitter::default(),
         flows,
         changes: Vec::new(),
@@ -137,7 +138,13 @@ pub(crate) fn run(simulator: &mut Simulator<Counter>, until: Time) {
 
 pub(crate) fn rate_change(at: Time, rate: Rate) -> (Time, LinkChange) {
     let direction = Direction::Forward;
-    (at, LinkChange::Rate { direction, rate })
+    let hop = Hop::FIRST;
+    let change = LinkChange::Rate {
+        hop,
+        direction,
+        rate,
+    };
+    (at, change)
 }
 
 /// What the receiver of a constant-rate flow reports.

@@ -103,6 +103,19 @@ fn what_is_refused_is_said_in_words() {
         refused.to_string().contains("a page gives it 20 MB"),
         "{refused}"
     );
+    let two = TEXT.replacen(
+        "[link]",
+        "[[link]]\nrate = \"9mbit\"\nqueue = \"pie\"\n[[link]]",
+        1,
+    );
+    let budget = Budget::PAGE;
+    let refused =
+        Watched::open("two.toml", &two, &[], None, Preparation::default(), budget).unwrap_err();
+    let refused = refused.to_string();
+    assert!(
+        refused.contains("a page shows one link, and this scenario has 2"),
+        "{refused}"
+    );
 }
 
 /// The rows of a run that is changed at 2 s and 4 s, and of the scenario that it says repeats it.

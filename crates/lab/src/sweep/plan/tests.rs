@@ -73,7 +73,7 @@ fn a_queue_of_the_files_kind_keeps_the_files_parameters() {
         .step_by(2)
         .map(|cell| plan.scenario(cell).unwrap().0.scenario);
     let targets = scenarios.map(|scenario| {
-        let queue = scenario.link.forward.queue;
+        let queue = &scenario.links[0].forward.queue;
         (
             queue.kind,
             queue
@@ -222,7 +222,7 @@ proptest! {
         );
         let rates = |plan: &Plan| {
             let cells = plan.cells.iter().map(|cell| plan.scenario(cell).unwrap().0.scenario);
-            cells.map(|scenario| scenario.link.forward.rate.as_bps()).collect::<Vec<_>>()
+            cells.map(|scenario| scenario.links[0].forward.rate.as_bps()).collect::<Vec<_>>()
         };
         let alone = plan(&text("")).unwrap();
         prop_assert_eq!(alone.len() as u64, cells);

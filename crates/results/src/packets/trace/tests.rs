@@ -111,6 +111,7 @@ fn trace_of(links: usize, one_time: bool) -> (Trace<u32>, Kept) {
     let trace = Trace::new(
         queues.repeat(links),
         vec!["g".to_owned()],
+        Vec::new(),
         one_time,
         Box::new(kept.clone()),
     );

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{SECOND, distribution, nothing, part, series, variant};
+use super::{SECOND, distribution, named, nothing, part, series, variant};
 use crate::plot::Error;
 use crate::plot::figure::{Axis, Mark, Panel};
 use crate::plot::source::Source;
@@ -71,8 +71,9 @@ fn signals(source: &Source, name: &str) -> String {
     let (mut signalled, mut offered) = (0.0, 0.0);
     for run in &source.runs {
         let queues = run.summary["queues"].as_array().into_iter().flatten();
-        for queue in queues.filter(|queue| queue["name"] == name && queue["direction"] == "forward")
-        {
+        for queue in queues.filter(|queue| {
+            named(run, queue) == name && queue["direction"] == "forward"
+        }) {
             let number = |key: &str| queue[key].as_f64().unwrap_or(0.0);
             signalled += number("marked") + number("dropped");
             offered += number("packets") + number("dropped");
@@ -92,6 +93,7 @@ fn probability(source: &Source, name: &str, width: u64) -> Result<Vec<(f64, f64)
             "time_ns",
             "length_ns",
             "direction",
+            run.hop(),
             "queue",
             "packets",
             "marked",
@@ -103,6 +105,7 @@ fn probability(source: &Source, name: &str, width: u64) -> Result<Vec<(f64, f64)
             time,
             length,
             direction,
+            hop,
             queue,
             packets,
             marked,
@@ -110,7 +113,8 @@ fn probability(source: &Source, name: &str, width: u64) -> Result<Vec<(f64, f64)
             backlog,
         ] in &run.rows("queues.parquet", columns)?
         {
-            if direction.text() != "forward" || queue.text() != name {
+            let is_it = || run.queue_name(hop.text(), queue.text()) == name;
+            if direction.text() != "forward" || !is_it() {
                 continue;
             }
             let ends = (before, backlog.number());

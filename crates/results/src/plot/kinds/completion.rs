@@ -73,7 +73,7 @@ pub(super) fn panels(sources: &[Source]) -> Result<Vec<Panel>, Error> {
 fn ideal(source: &Source, run: &Run, group: &str, points: &[(f64, f64)]) -> Option<super::Series> {
     let scenario = run.scenario.as_ref()?;
     let group = scenario.groups.iter().find(|one| one.name == group)?;
-    let side = scenario.link.direction(group.direction);
+    let side = scenario.side(scenario.bottleneck(group));
     if side.rate.is_unlimited() {
         return None;
     }

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use serde_json::Value;
+
 use super::Error;
 use super::figure::{Axis, Mark, Panel, Series, Shade};
 use super::source::{Run, Source};
@@ -147,6 +149,15 @@ fn part(name: &str, is_only: bool) -> &str {
     if is_only && name == "queue" { "" } else { name }
 }
 
+/// The name of a queue or group of a summary: a queue's with its link where there are several.
+fn named(run: &Run, part: &Value) -> String {
+    let text = |key: &str| part[key].as_str().unwrap_or_default();
+    match part["hop"].as_str() {
+        Some(hop) => run.queue_name(hop, text("name")),
+        None => text("name").to_owned(),
+    }
+}
+
 /// The value of `key` in a list that keeps the order in which its keys came.
 fn entry<K: PartialEq, V: Default>(list: &mut Vec<(K, V)>, key: K) -> &mut V {
     let place = list.iter().position(|(other, _)| *other == key);
@@ -173,8 +184,7 @@ fn distribution(source: &Source, of: &str, key: &str) -> Result<Vec<(String, Cou
             if one["direction"] == "reverse" {
                 continue;
             }
-            let name = one["name"].as_str().unwrap_or_default();
-            let counts: &mut Counts = entry(&mut all, name.to_owned());
+            let counts: &mut Counts = entry(&mut all, named(run, one));
             for pair in one[key].as_array().into_iter().flatten() {
                 if let (Some(value), Some(count)) = (pair[0].as_u64(), pair[1].as_u64()) {
                     *counts.entry(value).or_default() += count;

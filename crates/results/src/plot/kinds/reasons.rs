@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{entry, nothing, part, series};
+use super::{entry, named, nothing, part, series};
 use crate::plot::Error;
 use crate::plot::figure::{Axis, Mark, Panel};
 use crate::plot::source::Source;
@@ -67,8 +67,7 @@ fn queues(source: &Source) -> Vec<(String, Queue)> {
     for run in &source.runs {
         let queues = run.summary["queues"].as_array().into_iter().flatten();
         for one in queues.filter(|one| one["direction"] == "forward") {
-            let name = one["name"].as_str().unwrap_or_default();
-            let queue: &mut Queue = entry(&mut all, name.to_owned());
+            let queue: &mut Queue = entry(&mut all, named(run, one));
             let number = |key: &str| one[key].as_f64().unwrap_or(0.0);
             queue.offered += number("packets") + number("dropped");
             for (signals, (key, _)) in queue.signals.iter_mut().zip(SIGNALS) {

@@ -23,6 +23,7 @@ pub(super) fn panels(sources: &[Source]) -> Result<Vec<Panel>, Error> {
             let columns = [
                 "time_ns",
                 "direction",
+                run.hop(),
                 "queue",
                 "packets",
                 "marked",
@@ -34,12 +35,13 @@ pub(super) fn panels(sources: &[Source]) -> Result<Vec<Panel>, Error> {
                 .map(|[time, ..]| time.number())
                 .fold(0.0, f64::max);
             let step = (end / POINTS).max(1.0);
-            let mut queues: Vec<(&str, Vec<Sum>)> = Vec::new();
-            for [time, direction, queue, packets, marked, dropped] in &rows {
+            let mut queues: Vec<(String, Vec<Sum>)> = Vec::new();
+            for [time, direction, hop, queue, packets, marked, dropped] in &rows {
                 if direction.text() != "forward" {
                     continue;
                 }
-                let sums = entry(&mut queues, queue.text());
+                let name = run.queue_name(hop.text(), queue.text());
+                let sums = entry(&mut queues, name);
                 sums.resize(POINTS as usize + 1, Sum::default());
                 let sum = &mut sums[((time.number() - 1.0).max(0.0) / step) as usize];
                 sum.packets += packets.number();
@@ -62,7 +64,7 @@ pub(super) fn panels(sources: &[Source]) -> Result<Vec<Panel>, Error> {
                 let dropped = of(|sum| sum.dropped, |sum| sum.packets + sum.dropped);
                 for (word, points) in [("marked", marked), ("dropped", dropped)] {
                     if points.iter().any(|(_, share)| *share > 0.0) {
-                        let one = series(source, part(name, is_only), Mark::Line, points);
+                        let one = series(source, part(&name, is_only), Mark::Line, points);
                         let mut one = variant(one, word);
                         one.is_one_of_many = source.runs.len() > 1;
                         all.push(one);

@@ -4,12 +4,12 @@ use quell_app::{Action, Application, ConnectionId, Input, Message, Role};
 use quell_aqm::departure_clock::Framing;
 use quell_aqm::disciplines::find;
 use quell_aqm::{Discipline, Link, Observer};
-use quell_measure::{Direction, FlowId, GroupId};
+use quell_measure::{Direction, FlowId, GroupId, Hops};
 use quell_tcp::{CcConfig, ReceiverConfig, SenderConfig};
 use quell_units::{Bytes, Random, Rate, Settings, Time};
 
 use super::super::{Session, World};
-use crate::config::{DirectionConfig, FlowConfig, Jitter, TransportConfig};
+use crate::config::{DirectionConfig, FlowConfig, Jitter, LinkConfig, TransportConfig};
 use crate::flow::End;
 use crate::network::{Network, Source};
 use crate::options::OptionStore;
@@ -101,7 +101,8 @@ impl Bench {
                     .unwrap(),
             }
         };
-        let sides = [side(Rate::from_mbps(40)), side(Rate::UNLIMITED)];
+        let link = LinkConfig::new(side(Rate::from_mbps(40)), side(Rate::UNLIMITED));
+        let groups = [(RTT / 2, Hops::all(1))];
         let jitter = Jitter::default();
         let sender = SenderConfig {
             nagle: false,
@@ -135,7 +136,7 @@ impl Bench {
         let apps = [app(Box::new(server)), app(Box::new(client))];
         let mut bench = Self {
             session: Session::of(FlowId(0), &config, kind, &ends, apps),
-            network: Network::new(sides, &[RTT / 2], &jitter, [Blind, Blind]).unwrap(),
+            network: Network::new(vec![link], &groups, &jitter, vec![Blind, Blind]).unwrap(),
             options: OptionStore::default(),
             timers: Timers::new(2),
             now: Time::ZERO,
@@ -171,6 +172,7 @@ impl Bench {
             self.now = at;
             match source {
                 Source::Bottleneck(path) => self.network.advance(path, at),
+                Source::Between(lane) => self.network.pass_on(lane, at),
                 Source::Lane(lane) => {
                     let packet = self.network.release(lane, at).unwrap();
                     let direction = packet.direction().index();

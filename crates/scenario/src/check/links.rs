@@ -1,0 +1,74 @@
+//! Several links in a row: what is impossible together.
+
+use crate::places::Places;
+use crate::problem::Problem;
+use crate::{Group, Scenario, World};
+
+/// Links that nobody crosses, different scales of packet values on one path, and worlds that have one link only.
+pub(super) fn check(
+    scenario: &Scenario,
+    world: Option<World>,
+    places: &Places<'_>,
+    problems: &mut Vec<Problem>,
+) {
+    if scenario.links.len() == 1 {
+        return;
+    }
+    if let Some(world @ (World::Virtual | World::Live)) = world {
+        let allowed = format!(
+            "the {} world has one link; use --world sim for several in a row",
+            world.name()
+        );
+        let found = format!("{} links", scenario.links.len());
+        problems.push(places.problem("link", found, allowed));
+    }
+    for hop in scenario.hops().iter() {
+        let mut groups = scenario.groups.iter();
+        if !groups.any(|group| group.path.contain(hop)) {
+            let key = format!("{}.name", scenario.link_key(hop));
+            let name = &scenario.links[hop.index()].name;
+            let allowed = "no group crosses this link; leave it out, or put it into a path";
+            problems.push(places.problem(&key, name, allowed));
+        }
+    }
+    for group in scenario.groups.iter().filter(|group| group.value.is_some()) {
+        scale(group, scenario, places, problems);
+    }
+}
+
+/// A packet gets its value in front of its first queue, and the others on its way must read it on the same scale.
+fn scale(group: &Group, scenario: &Scenario, places: &Places<'_>, problems: &mut Vec<Problem>) {
+    let mut sides = scenario.sides_of(group, group.direction);
+    let Some(first) = sides.next() else {
+        return;
+    };
+    let codes = scenario.side(first).codes;
+    if let Some(other) = sides.find(|side| scenario.side(*side).codes != codes) {
+        let key = format!("{}.bins-per-octave", scenario.side_key(other));
+        let allowed = format!(
+            "must be {} as {}.bins-per-octave: packets of group {} carry one value over both",
+            codes.bins_per_octave(),
+            scenario.side_key(first),
+            group.name
+        );
+        let found = scenario.side(other).codes.bins_per_octave();
+        problems.push(places.problem(&key, found, allowed));
+    }
+}
+
+/// The links of a path delay a part of the base RTT.
+pub(super) fn delays(
+    group: &Group,
+    scenario: &Scenario,
+    places: &Places<'_>,
+    problems: &mut Vec<Problem>,
+) {
+    let there_and_back = scenario.delay_of(group.path) * 2;
+    if group.rtt < there_and_back {
+        let allowed = format!(
+            "must be at least {there_and_back}, what the links of its path delay, there and back"
+        );
+        let key = format!("group.{}.rtt", group.name);
+        problems.push(places.problem(&key, group.rtt, allowed));
+    }
+}
