@@ -108,7 +108,7 @@ impl<P: Packet, Q: Qdisc<P>, O: Observer<P>> Bottleneck<P, Q, O> {
     }
 
     /// When something happens next if nothing arrives.
-    #[inline]
+    #[inline(always)]
     pub fn next_event(&self) -> Option<Time> {
         let next = match (self.busy_until, self.qdisc.next_update()) {
             (Some(end), Some(update)) => Some(end.min(update)),
@@ -120,7 +120,8 @@ impl<P: Packet, Q: Qdisc<P>, O: Observer<P>> Bottleneck<P, Q, O> {
         }
     }
 
-    /// When the link moves next by itself.
+    /// When the link moves next by itself. Kept apart, so that links that do not pay nothing for it.
+    #[cold]
     fn next_move(&self, moves: &Moves) -> Option<Time> {
         let turn = self.turn(moves);
         turn.into_iter().chain(moves.next_rate()).min()
@@ -137,6 +138,7 @@ impl<P: Packet, Q: Qdisc<P>, O: Observer<P>> Bottleneck<P, Q, O> {
     }
 
     /// What the link does by itself at `at`; `false` if there is nothing to do, or an update of the discipline comes first.
+    #[cold]
     fn moved(&mut self, at: Time, sink: &mut impl FnMut(P, Departure)) -> bool {
         // A medium that was free while the link stood still is free now.
         let at = at.max(self.now);

@@ -173,7 +173,7 @@ impl<O: Observer<Packet>> Network<O> {
     }
 
     /// The first packet of a lane between queues arrives at the next one.
-    #[inline]
+    #[inline(never)]
     pub(crate) fn pass_on(&mut self, lane: usize, now: Time) {
         let Some(to) = self.wires.to(lane) else {
             return;

@@ -200,7 +200,7 @@ impl Wires {
     }
 
     /// `packet` leaves a queue at the end of `departure`; these times never run backwards.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn push(
         &mut self,
         packet: Packet,
@@ -274,7 +274,7 @@ impl Wires {
 
     /// Takes the first packet of the lane that is `source`. The one behind it may be due already, if
     /// this one was late.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn pop(
         &mut self,
         source: usize,
@@ -323,6 +323,7 @@ impl Lane {
 
 impl Waits {
     /// `packet`, which still has the time of its arrival at the queue at this place of its way, leaves it at `start`.
+    #[inline(never)]
     fn add(&mut self, packet: &Packet, place: Place, start: Time) {
         let here = start - quell_aqm::Packet::arrival(packet);
         let index = packet.options() as usize;
