@@ -14,7 +14,8 @@ const HEAD: &str = "\
 
 Every statement of the sources that quell repeats, what came out, and the verdict. This page is generated, and checked, by `cargo test
 -p quell-reproduce --test published`. `quell reproduce ID` runs an experiment again; [the guide](guides/reproducing.md) explains how to
-read a verdict. [published.md](evidence/published.md) has the tables behind it.
+read a verdict. [published.md](evidence/published.md) has the tables behind it, and
+[reproduce-virtual.md](evidence/reproduce-virtual.md) what came out over real TCP.
 ";
 
 /// One writer at a time: the tests of a binary are threads.
