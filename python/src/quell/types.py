@@ -491,6 +491,23 @@ class Dist(TypedDict):
     """99.9th percentile."""
 
 
+class Links(TypedDict):
+    """`group.links`."""
+
+    bottleneck_share: float
+    """share of time in which packets, of whatever group, waited for this link in the direction of the data."""
+    delay_ms: Union[Dist, None]
+    """ms; sojourn time of delivered packets."""
+    dropped: int
+    """packets dropped."""
+    marked: int
+    """packets newly marked CE."""
+    name: str
+    """name of the link."""
+    packets: int
+    """packets delivered."""
+
+
 class Group(TypedDict):
     """`group`."""
 
@@ -503,13 +520,15 @@ class Group(TypedDict):
     count: int
     """flows that were alive in the measured time."""
     delay_ms: Union[Dist, None]
-    """ms; sojourn time of delivered packets."""
+    """ms; sojourn time of delivered packets; over several links the sum of those at each."""
     dropped: int
     """packets dropped."""
     goodput_bps: list[float]
     """bit/s; payload to the application while the flow was alive, for each flow in the order of their start."""
     jain: Union[float, None]
     """Jain's fairness index over the group's flows; null where there is nothing to share."""
+    links: NotRequired[list[Links]]
+    """the same at each link on its way, in that order; only where there are several links."""
     marked: int
     """packets newly marked CE."""
     name: str
@@ -637,6 +656,34 @@ class Link(TypedDict):
     """live, virtual: number of wake-ups of the link's thread."""
 
 
+class NamedLinkReverse(TypedDict):
+    """`named_link.reverse`."""
+
+    bottleneck_share: float
+    """share of time in which packets waited for it."""
+    rate_bps: Union[int, None]
+    """bit/s; mean rate over time; null if it was unlimited for a while."""
+    utilisation: float
+    """share of time in which it transmitted."""
+
+
+class NamedLink(TypedDict):
+    """`named_link`."""
+
+    bottleneck_share: float
+    """share of time in which packets waited for it."""
+    lost_outside: int
+    """packets lost outside its disciplines, both directions."""
+    name: str
+    """name of the link."""
+    rate_bps: Union[int, None]
+    """bit/s; mean rate over time; null if it was unlimited for a while."""
+    reverse: NotRequired[NamedLinkReverse]
+    """the reverse direction, if its rate is limited or data crosses it."""
+    utilisation: float
+    """share of time in which it transmitted."""
+
+
 class Queue(TypedDict):
     """`queue`."""
 
@@ -678,7 +725,9 @@ class Phase(TypedDict):
     jain: Union[float, None]
     """Jain's fairness index over all `bulk` flows; null where there is nothing to share."""
     link: Link
-    """the bottleneck."""
+    """the bottleneck; of several links the first one, with the losses of all."""
+    links: NotRequired[list[NamedLink]]
+    """every link, only where there are several, in the order of the scenario."""
     queues: list[Queue]
     """every queue, link by link: first the forward direction, then the reverse one."""
     start_s: float
@@ -695,7 +744,9 @@ class Summary(TypedDict):
     jain: Union[float, None]
     """Jain's fairness index over all `bulk` flows; null where there is nothing to share."""
     link: Link
-    """the bottleneck."""
+    """the bottleneck; of several links the first one, with the losses of all."""
+    links: NotRequired[list[NamedLink]]
+    """every link, only where there are several, in the order of the scenario."""
     partial: bool
     """whether the run ended early."""
     phases: list[Phase]
