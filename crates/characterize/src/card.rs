@@ -109,10 +109,13 @@ impl ScenarioRecord {
 pub struct Outcome {
     /// The queue, by its name.
     pub queue: String,
-    /// Figures of the link.
+    /// Figures of the link; over several links of the whole way, and the use of the busiest link.
     pub whole: BTreeMap<String, Figure>,
     /// Figures of each group of flows.
     pub classes: Vec<Class>,
+    /// Figures of each link, where there are several.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub links: Vec<LinkRecord>,
     /// Figures of the link in each phase.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub phases: Vec<PhaseRecord>,
@@ -157,6 +160,15 @@ pub struct Class {
     pub figures: BTreeMap<String, Figure>,
     /// Mean delay in ms and goodput of a flow in bit/s, of each seed.
     pub points: Vec<(f64, f64)>,
+}
+
+/// One of several links in a row.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LinkRecord {
+    /// Its name.
+    pub name: String,
+    /// Its figures, in the direction of the data.
+    pub figures: BTreeMap<String, Figure>,
 }
 
 /// A phase.
@@ -209,6 +221,9 @@ impl Card {
                 beside(&mut outcome.whole, &base.whole);
                 for (class, base) in outcome.classes.iter_mut().zip(&base.classes) {
                     beside(&mut class.figures, &base.figures);
+                }
+                for (link, base) in outcome.links.iter_mut().zip(&base.links) {
+                    beside(&mut link.figures, &base.figures);
                 }
                 for (phase, base) in outcome.phases.iter_mut().zip(&base.phases) {
                     beside(&mut phase.figures, &base.figures);

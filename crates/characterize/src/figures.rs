@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use quell_lab::confidence::half_width;
 use quell_measure::{
-    AppFigure, AppSummary, Direction, Estimate, Figures, GroupSummary, Histograms, Summary,
+    AppFigure, AppSummary, Direction, Estimate, Figures, GroupSummary, Histograms, NamedLink,
+    QueueSummary, Summary,
 };
 use serde::{Deserialize, Serialize};
 
@@ -75,9 +76,11 @@ pub struct Measured {
     pub whole: Named,
     /// Of each group.
     pub classes: Vec<(String, Named)>,
+    /// Of each link in the direction of the data, where there are several.
+    pub links: Vec<(String, Named)>,
     /// Start and end in s, and the figures of the whole.
     pub phases: Vec<(f64, f64, Named)>,
-    /// Sojourn times of the forward direction in ns, with their counts, ascending.
+    /// Sojourn times of the forward direction in ns, over several links of all queues on the way together, with their counts, ascending.
     pub delays: Vec<(u64, u64)>,
     /// What puts it in doubt.
     pub warnings: Vec<String>,
@@ -88,7 +91,10 @@ impl Measured {
     pub fn new(summary: &Summary, histograms: &Histograms, back: &[String]) -> Self {
         let measured = summary.duration_s - summary.warmup_s;
         let mut whole = of_whole(&summary.figures, measured, back);
-        let delays = delays(histograms);
+        let delays = match summary.figures.links.is_empty() {
+            true => delays(histograms),
+            false => delays_of_ways(histograms, back),
+        };
         if let (Some(&(low, _)), Some(p99)) = (delays.first(), quantile(&delays, 990)) {
             whole.insert("delay_ms.p99".to_owned(), p99 as f64 / 1e6);
             // RFC 5481 section 4.2: the variation from the packet of least delay.
@@ -104,7 +110,7 @@ impl Measured {
             let pair = match first.name.as_str() {
                 // RFC 7928 section 6.3.
                 "I" => Some((rate(second), rate(first))),
-                "prague" | "near" => Some((rate(first), rate(second))),
+                "prague" | "near" | "A" => Some((rate(first), rate(second))),
                 _ => None,
             };
             if let Some((part, of)) = pair.filter(|(_, of)| *of > 0.0) {
@@ -117,6 +123,7 @@ impl Measured {
                 .iter()
                 .map(|group| (group.name.clone(), of_group(group, measured)))
                 .collect(),
+            links: of_links(&summary.figures),
             phases: summary
                 .phases
                 .iter()
@@ -133,29 +140,16 @@ impl Measured {
 
 /// Of the forward direction.
 fn of_whole(figures: &Figures, measured: f64, back: &[String]) -> Named {
-    let mut named = Named::new();
-    let mut add = |name: &str, value: f64| named.insert(name.to_owned(), value);
-    add("utilisation", figures.link.utilisation);
-    let queues = figures.queues.iter();
-    let queues: Vec<_> = queues
-        .filter(|queue| queue.direction == Direction::Forward)
-        .collect();
-    let sum = |of: &dyn Fn(&quell_measure::QueueSummary) -> f64| {
-        queues.iter().map(|&queue| of(queue)).sum::<f64>()
+    let mut named = match figures.links.is_empty() {
+        true => {
+            let queues = figures.queues.iter();
+            let mut named = of_queues(queues.filter(|one| one.direction == Direction::Forward));
+            named.insert("utilisation".to_owned(), figures.link.utilisation);
+            named
+        }
+        false => of_ways(figures, back),
     };
-    let packets = sum(&|queue| queue.packets as f64);
-    let dropped = sum(&|queue| queue.dropped as f64);
-    let marked = sum(&|queue| queue.marked as f64);
-    if packets > 0.0 {
-        let weighted = sum(&|queue| {
-            queue
-                .delay_ms
-                .map_or(0.0, |delay| delay.mean * queue.packets as f64)
-        });
-        add("delay_ms.mean", weighted / packets);
-        add("mark_ratio", marked / packets);
-        add("loss_ratio", dropped / (packets + dropped));
-    }
+    let mut add = |name: &str, value: f64| named.insert(name.to_owned(), value);
     let forward = figures
         .groups
         .iter()
@@ -169,6 +163,65 @@ fn of_whole(figures: &Figures, measured: f64, back: &[String]) -> Named {
     }
     add("goodput_bps", delivered.sum());
     named
+}
+
+/// Of packets in these queues.
+fn of_queues<'a>(queues: impl Iterator<Item = &'a QueueSummary>) -> Named {
+    let mut named = Named::new();
+    let mut add = |name: &str, value: f64| named.insert(name.to_owned(), value);
+    let queues: Vec<_> = queues.collect();
+    let sum =
+        |of: &dyn Fn(&QueueSummary) -> f64| queues.iter().map(|&queue| of(queue)).sum::<f64>();
+    let packets = sum(&|queue| queue.packets as f64);
+    let dropped = sum(&|queue| queue.dropped as f64);
+    let marked = sum(&|queue| queue.marked as f64);
+    if packets > 0.0 {
+        let weighted = sum(&|queue| {
+            queue
+                .delay_ms
+                .map_or(0.0, |delay| delay.mean * queue.packets as f64)
+        });
+        add("delay_ms.mean", weighted / packets);
+        add("mark_ratio", marked / packets);
+        add("loss_ratio", dropped / (packets + dropped));
+    }
+    named
+}
+
+/// Over several links: what packets met on their way, and the use of the busiest link.
+fn of_ways(figures: &Figures, back: &[String]) -> Named {
+    let mut named = Named::new();
+    let mut add = |name: &str, value: f64| named.insert(name.to_owned(), value);
+    let links = figures.links.iter().map(|link| link.utilisation);
+    add("utilisation", links.fold(0.0, f64::max));
+    let groups = figures.groups.iter();
+    let groups: Vec<_> = groups.filter(|group| !back.contains(&group.name)).collect();
+    let sum =
+        |of: &dyn Fn(&GroupSummary) -> f64| groups.iter().map(|&group| of(group)).sum::<f64>();
+    let packets = sum(&|group| group.packets as f64);
+    let dropped = sum(&|group| group.dropped as f64);
+    if packets > 0.0 {
+        let mean = |group: &GroupSummary| group.delay_ms.map_or(0.0, |delay| delay.mean);
+        let waited = sum(&|group| mean(group) * group.packets as f64);
+        add("delay_ms.mean", waited / packets);
+        add("mark_ratio", sum(&|group| group.marked as f64) / packets);
+        add("loss_ratio", dropped / (packets + dropped));
+    }
+    named
+}
+
+/// Of each of several links in the forward direction.
+fn of_links(figures: &Figures) -> Vec<(String, Named)> {
+    let of = |link: &NamedLink| {
+        let queues = figures.queues.iter();
+        let here =
+            |one: &&QueueSummary| one.direction == Direction::Forward && one.hop == link.name;
+        let mut named = of_queues(queues.filter(here));
+        named.insert("utilisation".to_owned(), link.utilisation);
+        named.insert("bottleneck_share".to_owned(), link.bottleneck_share);
+        (link.name.clone(), named)
+    };
+    figures.links.iter().map(of).collect()
 }
 
 /// Goodput of a group over `measured` seconds: a flow may have been alive for less.
@@ -249,6 +302,13 @@ fn delays(histograms: &Histograms) -> Vec<(u64, u64)> {
     let queues = histograms.queues.iter();
     let forward = queues.filter(|queue| queue.direction == Direction::Forward);
     pooled(forward.map(|queue| &queue.delay_ns[..]))
+}
+
+/// The same of all queues on the way of each packet together.
+fn delays_of_ways(histograms: &Histograms, back: &[String]) -> Vec<(u64, u64)> {
+    let groups = histograms.groups.iter();
+    let forward = groups.filter(|group| !back.contains(&group.name));
+    pooled(forward.map(|group| &group.delay_ns[..]))
 }
 
 /// The shares of a distribution, in thousandths: enough to draw it with both tails.

@@ -28,6 +28,14 @@ const LINK: [Column; 8] = [
     ("marks, %", "mark_ratio", 100.0, 3),
     ("Jain", "jain", 1.0, 3),
 ];
+/// Of each of several links.
+const LINKS: [Column; 5] = [
+    ("delay, ms", "delay_ms.mean", 1.0, 2),
+    ("utilisation, %", "utilisation", 100.0, 1),
+    ("loss, %", "loss_ratio", 100.0, 3),
+    ("marks, %", "mark_ratio", 100.0, 3),
+    ("waited for, %", "bottleneck_share", 100.0, 1),
+];
 /// Of phases.
 const PHASES: [Column; 4] = [
     ("delay, ms", "delay_ms.mean", 1.0, 2),
@@ -184,6 +192,7 @@ fn link(card: &Card, body: &mut String) {
     heads.extend(LINK.iter().map(|column| column.0));
     let note = "Sojourn times, goodput, losses and marks of the data. PDV: the delay beyond that of the quickest packet (RFC 5481).";
     section("Link", Some(note), &heads, rows.into_iter(), body);
+    links(card, body);
     let ratios: Vec<String> = card
         .scenarios
         .iter()
@@ -208,6 +217,29 @@ fn link(card: &Card, body: &mut String) {
         None,
         &["scenario", "queue", "goodput of", "ratio"],
         ratios.into_iter(),
+        body,
+    );
+}
+
+/// Of two links in a row each by itself.
+fn links(card: &Card, body: &mut String) {
+    let mut rows: Vec<String> = Vec::new();
+    for scenario in &card.scenarios {
+        for outcome in &scenario.results {
+            for link in &outcome.links {
+                let names = [&scenario.label(), &outcome.queue, &link.name].map(|name| text(name));
+                rows.push(names.concat() + &columns(&LINKS, &link.figures));
+            }
+        }
+    }
+    let mut heads = vec!["scenario", "queue", "link"];
+    heads.extend(LINKS.iter().map(|column| column.0));
+    let note = "Waited for: the share of time in which packets waited for the link.";
+    section(
+        "Links one by one",
+        Some(note),
+        &heads,
+        rows.into_iter(),
         body,
     );
 }

@@ -52,6 +52,19 @@ pub struct Run {
     pub buffer: Option<u64>,
     /// Whether a queue that can choose marks ECN-capable packets, also where it would drop them by default.
     pub marks: bool,
+    /// What stands in the first of two links in a row; `None` with one link. The queue of the card is that of the second.
+    pub first: Option<First>,
+}
+
+/// The queue of the first of two links in a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum First {
+    /// That of the scenario file, whatever the card is of.
+    Written,
+    /// That of the second link.
+    Same,
+    /// The same kind with one parameter doubled: `target`, where it has that, else the first that may be; the same, if none may.
+    Doubled,
 }
 
 impl Run {
@@ -66,7 +79,14 @@ impl Run {
             phases: false,
             buffer: None,
             marks: false,
+            first: None,
         }
+    }
+
+    /// Two links in a row.
+    pub const fn behind(mut self, first: First) -> Self {
+        self.first = Some(first);
+        self
     }
 
     /// Every queue holds so many packets.

@@ -13,8 +13,8 @@ use quell_units::Time;
 use serde::de::DeserializeOwned;
 
 use crate::card::{
-    Card, Class, Distribution, NotRun, Outcome, PathRecord, PhaseRecord, QueueRecord, SCHEMA,
-    ScenarioRecord, Sensitivity,
+    Card, Class, Distribution, LinkRecord, NotRun, Outcome, PathRecord, PhaseRecord, QueueRecord,
+    SCHEMA, ScenarioRecord, Sensitivity,
 };
 use crate::figures::{Measured, Named, SHARES, over, pooled, quantiles};
 use crate::item::{Content, Item, Run};
@@ -194,6 +194,14 @@ impl Outcome {
                 figures: over(&figures),
             }
         };
+        let links = first.map_or(0, |run| run.links.len());
+        let link = |number: usize| {
+            let figures: Vec<&Named> = runs.iter().map(|run| &run.links[number].1).collect();
+            LinkRecord {
+                name: runs[0].links[number].0.clone(),
+                figures: over(&figures),
+            }
+        };
         let reported = matches!(&cell.item.content, Content::Runs(run) if run.phases);
         let phases = first.filter(|_| reported).map_or(0, |run| run.phases.len());
         let phase = |number: usize| {
@@ -216,6 +224,7 @@ impl Outcome {
             points: points(&whole, "goodput_bps"),
             whole: over(&whole),
             classes: (0..classes).map(class).collect(),
+            links: (0..links).map(link).collect(),
             phases: (0..phases).map(phase).collect(),
             distribution: Distribution::new(runs, seen),
             losses: seen.and_then(|seen| seen.losses),

@@ -10,12 +10,12 @@ use quell_lab::scenario::{Direction, Override};
 use quell_lab::sweep::Plan;
 use quell_lab::{GuestOptions, RunError, Scenario, World};
 
-use crate::item::{Content, Item, Run, Setting};
+use crate::item::{Content, First, Item, Run, Setting};
 use crate::profile::{PACKET, Profile};
 use crate::queue::{is_given, marks, numbers, scaled, with};
 use crate::rfc7928::NEWRENO;
 use crate::suite::Suite;
-use crate::traffic::{Group, Traffic};
+use crate::traffic::{FIRST, Group, SECOND, Traffic};
 
 /// What every card compares with.
 pub const DROP_TAIL: &str = "fifo";
@@ -23,6 +23,15 @@ pub const DROP_TAIL: &str = "fifo";
 pub const SWEEP: &str = "sweep.toml";
 /// Starts it, so that the folder is known again.
 const HEAD: &str = "# A characterization by quell.";
+
+/// The key of the queue where there is one link, and that of its other direction.
+const LINK: &str = "link.queue";
+const BACK: &str = "link.reverse.queue";
+
+/// The key of the queue of one of two links.
+fn of_link(name: &str) -> String {
+    format!("link.{name}.queue")
+}
 
 /// What is asked for.
 #[derive(Debug, Clone)]
@@ -227,6 +236,41 @@ impl Request {
         Ok(spec)
     }
 
+    /// The queues of a run with `spec`, each under its key. The first of two links comes last.
+    fn set(&self, run: &Run, spec: &str) -> Vec<(String, String)> {
+        let mut set = Vec::new();
+        let mut add = |key: String, spec: &str| set.push((key, spec.to_owned()));
+        match run.first {
+            None => add(LINK.to_owned(), spec),
+            Some(first) => {
+                add(of_link(SECOND), spec);
+                match first {
+                    First::Written => {}
+                    First::Same => add(of_link(FIRST), spec),
+                    First::Doubled => add(of_link(FIRST), &self.doubled(spec)),
+                }
+            }
+        }
+        if run.both_ways {
+            add(BACK.to_owned(), spec);
+        }
+        set
+    }
+
+    /// A queue with one parameter doubled: its target, if that may be, else the first that may.
+    fn doubled(&self, spec: &str) -> String {
+        let mut all = numbers(spec).unwrap_or_default();
+        all.sort_by_key(|(name, _)| *name != "target");
+        let double = |(name, value)| {
+            let value = scaled(value, 2, 1)?;
+            let spec = with(spec, name, &value.to_string());
+            self.check_queue(&spec).is_ok().then_some(spec)
+        };
+        all.into_iter()
+            .find_map(double)
+            .unwrap_or_else(|| spec.to_owned())
+    }
+
     /// Whether a plain scenario runs with the queue.
     fn check_queue(&self, spec: &str) -> Result<(), String> {
         let checked = self.check(spec, "reno");
@@ -237,19 +281,27 @@ impl Request {
     fn check(&self, queue: &str, control: &str) -> Result<(), String> {
         let bulk = Group::bulk("bulk", self.profile.rtt, control);
         let text = Traffic::of([bulk]).scenario("queue", &[], &self.profile);
-        self.resolve("queue.toml", &text, queue, None).map(drop)
+        let set = [(LINK.to_owned(), queue.to_owned())];
+        self.resolve("queue.toml", &text, &set).map(drop)
     }
 
+    /// A scenario with queues, each under its key.
     fn resolve(
         &self,
         file: &str,
         text: &str,
-        queue: &str,
-        reverse: Option<&str>,
+        set: &[(String, String)],
     ) -> Result<Scenario, String> {
-        let mut overrides = Override::queue(queue)?;
-        if let Some(reverse) = reverse {
-            overrides.extend(Override::reverse_queue(reverse)?);
+        let mut overrides = Vec::new();
+        for (key, spec) in set {
+            overrides.extend(match key.as_str() {
+                LINK => Override::queue(spec)?,
+                BACK => Override::reverse_queue(spec)?,
+                key => {
+                    let link = key.trim_start_matches("link.").trim_end_matches(".queue");
+                    Override::queue(&format!("{link}={spec}"))?
+                }
+            });
         }
         let loaded = Scenario::load(file, text, &overrides, Some(self.world));
         loaded
@@ -267,10 +319,9 @@ impl Cell {
         }
     }
 
-    /// The queue as it runs.
+    /// The queue as it runs; of two links that of the second.
     pub(crate) fn queue_spec(&self) -> &str {
-        let queue = self.set.iter().find(|(key, _)| key == "link.queue");
-        queue.map_or(DROP_TAIL, |(_, spec)| spec)
+        self.set.first().map_or(DROP_TAIL, |(_, spec)| spec)
     }
 }
 
@@ -347,10 +398,7 @@ impl Prepared {
         file: &str,
         spec: &str,
     ) {
-        let mut set = vec![("link.queue".to_owned(), spec.to_owned())];
-        if run.both_ways {
-            set.push(("link.reverse.queue".to_owned(), spec.to_owned()));
-        }
+        let set = self.request.set(run, spec);
         self.cells.push(Cell {
             item,
             control: control.clone(),
@@ -385,8 +433,8 @@ impl Prepared {
     fn check(&self, file: &str, queue: &str, run: &Run) -> Result<(), String> {
         let found = self.files.iter().find(|(name, _)| name == file);
         let text = found.map_or("", |(_, text)| text.as_str());
-        let reverse = run.both_ways.then_some(queue);
-        self.request.resolve(file, text, queue, reverse).map(drop)
+        let set = self.request.set(run, queue);
+        self.request.resolve(file, text, &set).map(drop)
     }
 
     /// Writes the sweep file and its scenarios into `folder`, which is made. What is there already stays if it is the same.
@@ -487,14 +535,8 @@ impl Prepared {
     ///
     /// It was not checked before.
     pub fn resolved(&self, cell: &Cell) -> Result<Scenario, String> {
-        let value = |wanted: &str| {
-            let found = cell.set.iter().find(|(key, _)| key == wanted);
-            found.map(|(_, value)| value.as_str())
-        };
-        let queue = cell.queue_spec();
-        let reverse = value("link.reverse.queue");
         self.request
-            .resolve(&cell.file, self.scenario(cell), queue, reverse)
+            .resolve(&cell.file, self.scenario(cell), &cell.set)
     }
 }
 

@@ -6,12 +6,13 @@
 //! * LEDBAT has a gain of 1: RFC 6817 allows no more, while RFC 7928 section 5.4 asks for 10.
 //! * The buffer is the bandwidth-delay product at the profile's RTT throughout, also where a flow has a longer one: "the size of the
 //!   buffers … should remain the same across the tests".
+//! * Section 10.2 names no rates. The first link has half of the second's, as it has half of the flows, so that both queues have work.
 
 use quell_units::{Rate, Time};
 
-use crate::item::{Content, Item, Run, Setting};
+use crate::item::{Content, First, Item, Run, Setting};
 use crate::profile::{Congestion, Profile};
-use crate::traffic::{Group, Traffic, constant, datagrams};
+use crate::traffic::{Group, SECOND, Traffic, constant, datagrams, quoted};
 
 /// NewReno as the RFC's formulas have it: RFC 5681 equation 3, which counts ACKs. Linux counts segments.
 pub const NEWRENO: &str = "reno:growth=acks";
@@ -286,11 +287,25 @@ pub const ITEMS: &[Item] = &[
         Content::Runs(Run::new(both_ways).of_any_control().in_both_ways()),
     ),
     item(
-        "multi",
+        "multi-same",
         "RFC 7928 section 10.2",
         "may",
-        "queues one behind the other",
-        Content::NotRun("needs two links"),
+        "two links in a row with the queue at both; half of mild congestion crosses both (A), half the second (B)",
+        Content::Runs(Run::new(multi).of_any_control().behind(First::Same)),
+    ),
+    item(
+        "multi-params",
+        "RFC 7928 section 10.2",
+        "may",
+        "multi-same; at the first link the queue has its target doubled, or the first other parameter that may be",
+        Content::Runs(Run::new(multi).of_any_control().behind(First::Doubled)),
+    ),
+    item(
+        "multi-other",
+        "RFC 7928 section 10.2",
+        "may",
+        "multi-same; at the first link CoDel, whatever the queue",
+        Content::Runs(Run::new(multi).of_any_control().behind(First::Written)),
     ),
     item(
         "cost",
@@ -473,4 +488,14 @@ fn both_ways(setting: &Setting<'_>) -> Traffic {
         up.with("direction", "\"reverse\""),
     ])
     .reverse(back.rate)
+}
+
+/// Router L with senders A, then router M with senders B as well.
+fn multi(setting: &Setting<'_>) -> Traffic {
+    let profile = setting.profile;
+    let half = (profile.flows(Congestion::Mild) / 2).max(1);
+    let group = |name| Group::bulk(name, setting.rtt(), setting.control).count(half);
+    let beside = group("B").with("path", format!("[{}]", quoted(&SECOND)));
+    let rate = Rate::from_bps(profile.rate.as_bps() / 2);
+    Traffic::of([group("A"), beside]).behind(rate, "codel")
 }

@@ -20,7 +20,7 @@ pub fn schema() -> Value {
             (
                 "whole",
                 &named(&figure),
-                "figures of the link, forward direction",
+                "figures of the link, forward direction; over several links of the whole way, and the use of the busiest link",
             ),
             (
                 "classes",
@@ -44,6 +44,11 @@ pub fn schema() -> Value {
             ),
         ],
         &[
+            (
+                "links",
+                &list(&json!({ "$ref": "#/$defs/link" })),
+                "figures of each link in the direction of the data, where there are several",
+            ),
             (
                 "phases",
                 &list(&json!({ "$ref": "#/$defs/phase" })),
@@ -81,6 +86,13 @@ pub fn schema() -> Value {
                 &list(&point),
                 "of each seed: mean sojourn time in ms, goodput of a flow in bit/s",
             ),
+        ],
+        &[],
+    );
+    let link = object(
+        &[
+            ("name", &text, "name of the link"),
+            ("figures", &named(&figure), "figures of the link"),
         ],
         &[],
     );
@@ -264,7 +276,7 @@ pub fn schema() -> Value {
     );
     card["$schema"] = json!("https://json-schema.org/draft/2020-12/schema");
     card["title"] = json!("card.json of quell characterize");
-    card["$defs"] = json!({ "figure": figure_of, "class": class, "distribution": distribution, "phase": phase, "losses": losses, "outcome": outcome });
+    card["$defs"] = json!({ "figure": figure_of, "class": class, "link": link, "distribution": distribution, "phase": phase, "losses": losses, "outcome": outcome });
     card
 }
 

@@ -17,7 +17,14 @@ pub struct Traffic {
     reverse: Option<Rate>,
     link: Option<(Rate, u64)>,
     queue: Option<&'static str>,
+    /// Rate and queue of a link in front.
+    first: Option<(Rate, &'static str)>,
 }
+
+/// The name of the first of two links in a row.
+pub const FIRST: &str = "first";
+/// That of the second, whose queue is looked at.
+pub const SECOND: &str = "second";
 
 /// Flows that are alike: keys of a scenario with their values in TOML.
 #[derive(Debug, Clone)]
@@ -103,6 +110,12 @@ impl Traffic {
         self
     }
 
+    /// In front of the link is another one, [`FIRST`], with a queue that is written like that of [`Traffic::queue`].
+    pub fn behind(mut self, rate: Rate, kind: &'static str) -> Self {
+        self.first = Some((rate, kind));
+        self
+    }
+
     /// The scenario file, with a drop-tail queue, if no other is given, of the profile's buffer. `head` says what it is, in lines of prose.
     pub fn scenario(&self, name: &str, head: &[String], profile: &Profile) -> String {
         let mut text = String::new();
@@ -111,16 +124,26 @@ impl Traffic {
         }
         let description = head.first().map_or("", String::as_str);
         let (rate, buffer) = self.link.unwrap_or((profile.rate, profile.buffer()));
-        let (kind, more) = match self.queue.unwrap_or("fifo").split_once(',') {
-            Some((kind, more)) => (kind, format!(",{more}")),
-            None => (self.queue.unwrap_or("fifo"), String::new()),
+        let of = |queue: &str, buffer: u64| {
+            let (kind, more) = match queue.split_once(',') {
+                Some((kind, more)) => (kind, format!(",{more}")),
+                None => (queue, String::new()),
+            };
+            format!("{{ kind = \"{kind}\", limit = \"{buffer}p\"{more} }}")
         };
-        let queue = |buffer: u64| format!("{{ kind = \"{kind}\", limit = \"{buffer}p\"{more} }}");
+        let queue = |buffer: u64| of(self.queue.unwrap_or("fifo"), buffer);
+        let heading = match &self.first {
+            None => "[link]".to_owned(),
+            Some((rate, kind)) => format!(
+                "[[link]]\nname = \"{FIRST}\"\nrate = \"{rate}\"\nqueue = {}\n\n[[link]]\nname = \"{SECOND}\"",
+                of(kind, buffer)
+            ),
+        };
         let mut add = |line: std::fmt::Arguments<'_>| {
             text.write_fmt(line).expect("a string takes everything");
         };
         add(format_args!(
-            "\nschema = 1\nname = \"{name}\"\ndescription = \"{description}\"\n\n[link]\nrate = \"{rate}\"\nqueue = {}\n",
+            "\nschema = 1\nname = \"{name}\"\ndescription = \"{description}\"\n\n{heading}\nrate = \"{rate}\"\nqueue = {}\n",
             queue(buffer)
         ));
         if let Some(rate) = self.reverse {

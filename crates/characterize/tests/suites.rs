@@ -7,6 +7,7 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
+use quell_characterize::figures::Measured;
 use quell_characterize::item::Content;
 use quell_characterize::verdict::Ending;
 use quell_characterize::{Prepared, Profile, Request, Suite, simulated};
@@ -171,4 +172,81 @@ fn prague_beside_cubic_has_the_shares_that_the_tests_of_2020_found() {
     assert_eq!(dropping.queue, "codel:ecn=false");
     let ratio = dropping.whole["ratio"].mean;
     assert!((0.8..1.25).contains(&ratio), "{ratio}");
+}
+
+/// Two links in a row: where the shared queue is the bottleneck Prague has what S6 found, though the second link knows L4S; where the second
+/// link is, it has what S1 found.
+#[test]
+fn of_two_links_the_slower_decides_what_prague_leaves_to_cubic() {
+    let mut request = request(Suite::L4s, Profile::named("100mbit").unwrap());
+    request.queue = "dualpi2".to_owned();
+    request.only = vec!["s6-first".to_owned(), "s6-second".to_owned()];
+    request.seeds = 3;
+    let never = AtomicBool::new(false);
+    let prepared = request.prepare().unwrap();
+    let card = simulated(&prepared, NonZeroUsize::new(2).unwrap(), &never).unwrap();
+    let verdicts = card.verdicts.iter().map(|one| {
+        assert_eq!(one.ending, Ending::Met, "{one:?}");
+        (one.scenario.as_str(), one.queue.as_str())
+    });
+    let expected = [
+        ("s6-first", "dualpi2"),
+        ("s6-first", "fifo"),
+        ("s6-second", "dualpi2"),
+    ];
+    assert_eq!(verdicts.collect::<Vec<_>>(), expected);
+    for (scenario, bottleneck) in card.scenarios.iter().zip([0, 1]) {
+        for outcome in &scenario.results {
+            let waited = |link: usize| outcome.links[link].figures["bottleneck_share"].mean;
+            assert!(waited(bottleneck) > 0.95, "{} {outcome:?}", scenario.id);
+            let used = outcome.links[1 - bottleneck].figures["utilisation"].mean;
+            assert!((used - 5.0 / 6.0).abs() < 0.01, "{} {used}", scenario.id);
+        }
+    }
+}
+
+/// RFC 7928 section 10.2: the same queue, with another parameter, and another one in front; and the figures of the way are those of its parts.
+#[test]
+fn queues_in_a_row_are_those_that_the_scenario_is_named_for() {
+    let mut request = request(Suite::Rfc7928, Profile::named("100mbit").unwrap());
+    request.queue = "pie".to_owned();
+    request.only = vec!["multi".to_owned()];
+    let prepared = request.prepare().unwrap();
+    let of_pie = prepared.cells.iter().filter(|cell| cell.queue == 0);
+    let resolved = of_pie.map(|cell| (cell.item.id, prepared.resolved(cell).unwrap()));
+    let resolved: Vec<(&str, Scenario)> = resolved.collect();
+    let seen = resolved.iter().map(|(id, scenario)| {
+        let queue = |link: usize| {
+            let queue = &scenario.links[link].forward.queue;
+            let target = queue.settings.value("target").map(|one| one.to_string());
+            (queue.kind, target.unwrap_or_default())
+        };
+        (*id, queue(0), queue(1))
+    });
+    let of = |kind, target: &str| (kind, target.to_owned());
+    let expected = [
+        ("multi-same", of("pie", "15ms"), of("pie", "15ms")),
+        ("multi-params", of("pie", "30ms"), of("pie", "15ms")),
+        ("multi-other", of("codel", "5ms"), of("pie", "15ms")),
+    ];
+    assert_eq!(seen.collect::<Vec<_>>(), expected);
+
+    let never = AtomicBool::new(false);
+    let run = sim::run(&resolved[0].1, 1, &never, &mut Nobody).unwrap();
+    let measured = Measured::new(&run.summary, &run.histograms, &[]);
+    // Half of the flows wait twice and are signalled twice.
+    assert!(measured.whole["ratio"] < 1.0, "{:?}", measured.whole);
+    let figures = &run.summary.figures;
+    let queues = figures
+        .queues
+        .iter()
+        .filter_map(|queue| Some((queue.packets, queue.delay_ms?)));
+    let waited: f64 = queues
+        .map(|(packets, delay)| packets as f64 * delay.mean)
+        .sum();
+    let packets: u64 = figures.groups.iter().map(|group| group.packets).sum();
+    let whole = measured.whole["delay_ms.mean"] * packets as f64;
+    assert!((whole / waited - 1.0).abs() < 0.005, "{whole} {waited}");
+    let names = measured.links.iter().map(|(name, _)| name.as_str());
+    assert_eq!(names.collect::<Vec<_>>(), ["first", "second"]);
 }

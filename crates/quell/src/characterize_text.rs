@@ -15,6 +15,7 @@ pub(crate) fn card(card: &Card, page: &mut Page) {
     head(card, page);
     applications(card, page);
     link(card, page);
+    links(card, page);
     phases(card, page);
     losses(card, page);
     parameters(card, page);
@@ -178,6 +179,42 @@ fn link(card: &Card, page: &mut Page) {
         grid,
         page,
     );
+}
+
+/// Of several links in a row each by itself.
+fn links(card: &Card, page: &mut Page) {
+    let columns: [Column<'_>; 8] = [
+        ("scenario", Role::Label),
+        ("queue", Role::Label),
+        ("link", Role::Label),
+        ("delay ms", Role::Figure),
+        ("util %", Role::Figure),
+        ("loss %", Role::Figure),
+        ("marks %", Role::Figure),
+        ("waited for %", Role::Figure),
+    ];
+    let mut grid = Grid::new(&columns);
+    for scenario in &card.scenarios {
+        let mut label = scenario.label();
+        for outcome in &scenario.results {
+            let mut queue = outcome.queue.clone();
+            for link in &outcome.links {
+                let of =
+                    |key: &str, factor: f64, digits| shown(link.figures.get(key), factor, digits);
+                grid.row(vec![
+                    std::mem::take(&mut label),
+                    std::mem::take(&mut queue),
+                    link.name.clone(),
+                    of("delay_ms.mean", 1.0, 2),
+                    of("utilisation", 100.0, 1),
+                    of("loss_ratio", 100.0, 3),
+                    of("mark_ratio", 100.0, 3),
+                    of("bottleneck_share", 100.0, 1),
+                ]);
+            }
+        }
+    }
+    print("Links one by one", grid, page);
 }
 
 fn of_link(names: [String; 3], figures: &BTreeMap<String, Figure>) -> Vec<String> {

@@ -6,6 +6,8 @@
 //! * Their Prague was version 0.5 of August 2020, whose module has no RTT independence and no detection of Classic ECN by default. Here it
 //!   is version 0.6 without a target RTT (`PRAGUE_2020`), whose window follows the same law; its bursts have two packets at least.
 //! * Of every test there is one path or a few: S1 has six pairs of RTTs at two rates, S2 four rates at two RTTs, S4 three links.
+//! * S6 is one link as in the tests. `s6-first`, `s6-second` and `s6-shift` are quell's own: the shared queue stands in front of a link
+//!   whose queue knows L4S, as where an access network is renewed and what feeds it is not.
 //! * Bursty paths (`netem slot`), tunnels and real applications are not run.
 //! * The measurement follows a warm-up, and lasts as long as the profile says; the tests last 60 s, S1 180 s.
 //!
@@ -15,8 +17,8 @@ pub mod thresholds;
 
 use quell_units::{Rate, Time};
 
-use crate::item::{Content, Item, Run, Setting};
-use crate::traffic::{Group, Traffic};
+use crate::item::{Content, First, Item, Run, Setting};
+use crate::traffic::{FIRST, Group, Traffic};
 
 /// The module that the tests of 2020 used: `prague_rtt_scaling` and `prague_ecn_fallback` were 0.
 const PRAGUE_2020: &str = "{ name = \"prague\", variant = \"0.6\", rtt_target = \"0s\" }";
@@ -30,6 +32,7 @@ const RATE: u64 = 50;
 const S1: &str = "L4S tests of 2020, S1";
 const S2: &str = "L4S tests of 2020, S2";
 const S6: &str = "L4S tests of 2020, S6";
+const SHARED: &str = "S6 over two links";
 const CALL: &str = "L4S tests of 2020, bursty traffic";
 
 /// Every one.
@@ -126,6 +129,24 @@ pub const ITEMS: &[Item] = &[
         "a Prague flow of now beside a CUBIC flow with ECN in the same queue, 20 ms",
         |_| shared(PRAGUE, Some("ect0")),
     ),
+    shared_first(
+        "s6-first",
+        "a Prague flow of 2020 beside a CUBIC flow with ECN, 20 ms; 50 Mbit/s behind CoDel that marks, then 60 Mbit/s behind the queue",
+        |_| behind_codel(50, 60),
+    ),
+    shared_first(
+        "s6-second",
+        "s6-first with 60 Mbit/s behind CoDel that marks, then 50 Mbit/s behind the queue",
+        |_| behind_codel(60, 50),
+    ),
+    Item {
+        content: Content::Runs(marking(shifting).behind(First::Written).with_phases()),
+        ..shared_first(
+            "s6-shift",
+            "s6-second; in the middle the first link falls to 40 Mbit/s and becomes the bottleneck",
+            shifting,
+        )
+    },
     test(
         "call-l",
         CALL,
@@ -231,6 +252,19 @@ const fn step(id: &'static str, title: &'static str, traffic: fn(&Setting<'_>) -
     }
 }
 
+/// A queue that knows RFC 3168 alone stands in front of that of the card.
+const fn shared_first(
+    id: &'static str,
+    title: &'static str,
+    traffic: fn(&Setting<'_>) -> Traffic,
+) -> Item {
+    Item {
+        weight: "quell",
+        content: Content::Runs(marking(traffic).behind(First::Written)),
+        ..test(id, SHARED, title, traffic)
+    }
+}
+
 const fn requirement(
     id: &'static str,
     number: usize,
@@ -315,6 +349,20 @@ fn shared(prague: &str, ecn: Option<&str>) -> Traffic {
         None => cubic,
     };
     one_queue(RATE, [flow("prague", prague, 20), cubic])
+}
+
+/// A first link behind one queue that marks as RFC 3168 says, and a second one that has a queue for L4S.
+fn behind_codel(first: u64, second: u64) -> Traffic {
+    let cubic = flow("cubic", "\"cubic\"", 20).with("ecn", "\"ect0\"");
+    let first = Rate::from_bps(first * 1_000_000);
+    link(second, [flow("prague", PRAGUE_2020, 20), cubic]).behind(first, "codel, ecn = true")
+}
+
+/// In the middle of the measurement.
+fn shifting(setting: &Setting<'_>) -> Traffic {
+    let (warmup, half) = (setting.profile.warmup(), setting.profile.duration / 2);
+    let rate = format!("link.{FIRST}.rate");
+    behind_codel(60, 50).change(warmup + half, &rate, "\"40mbit\"")
 }
 
 fn beside_reno(mbit: u64, ms: u64, ecn: Option<&str>) -> Traffic {

@@ -36,6 +36,7 @@ pub struct Threshold {
 const S1: &str = "Heist and Morton 2020, S1";
 const S2: &str = "Heist and Morton 2020, S2";
 const S6: &str = "Heist and Morton 2020, S6";
+const OVER_TWO: &str = "quell, by S6 and S1 of Heist and Morton 2020";
 const SEVERITY: &str = "RFC 9331 section 4.3.1";
 const LOSS: &str = "quell, for RFC 9331 section 4.3, item 2";
 const ROUND_TRIPS: &str = "quell, for RFC 9331 section 4.3, item 4";
@@ -146,6 +147,20 @@ pub const ALL: &[Threshold] = &[
         2.0,
         is_drop_tail,
     ),
+    least(
+        "s6-first",
+        "the first queue decides: Prague has more than 10 times CUBIC's rate",
+        OVER_TWO,
+        10.0,
+        is_any,
+    ),
+    most(
+        "s6-second",
+        "the second queue decides: Prague has at most 3 times CUBIC's rate",
+        OVER_TWO,
+        3.0,
+        is_l4s,
+    ),
     most(
         "shared-4",
         "below 20 ms Prague has less than 5 times Reno's rate",
@@ -206,6 +221,10 @@ const fn most(
 
 fn kind(spec: &str) -> &str {
     spec.split(':').next().unwrap_or(spec)
+}
+
+fn is_any(_spec: &str) -> bool {
+    true
 }
 
 fn is_dualpi2(spec: &str) -> bool {

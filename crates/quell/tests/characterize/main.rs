@@ -65,8 +65,19 @@ fn cards_of_drop_tail_and_dualpi2_hold_every_item() {
         let text = place.ok(&format!("{queue} {SMALL} --out {queue}"));
         compare(queue, &text);
         let ids = [
-            "friendly", "udp-over", "lbe", "rtt-560", "ecn-5", "burst-4", "heavy", "level", "mix",
-            "multi", "cost",
+            "friendly",
+            "udp-over",
+            "lbe",
+            "rtt-560",
+            "ecn-5",
+            "burst-4",
+            "heavy",
+            "level",
+            "mix",
+            "multi-same",
+            "multi-params",
+            "multi-other",
+            "cost",
         ];
         for id in ids {
             assert!(
@@ -110,7 +121,7 @@ fn cards_for_l4s_judge_each_requirement_or_print_why_not() {
         let text = place.ok(&format!("{queue} --suite l4s {SMALL} --out {queue}"));
         compare(&format!("{queue}-l4s"), &text);
         let (ran, not_run) = text.split_once("\nNot run, or not judged\n").unwrap();
-        for id in ["s1-10", "s2-1", "s3", "s4", "s6-ecn", "call-l"] {
+        for id in ["s1-10", "s2-1", "s3", "s4", "s6-ecn", "s6-shift", "call-l"] {
             assert!(ran.lines().any(|line| line.starts_with(id)), "{id}");
         }
         let not_judged = [

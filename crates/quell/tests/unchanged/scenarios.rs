@@ -231,6 +231,37 @@ set = { "link.rate" = "4mbit", "group.many.count" = 2, "group.talk.count" = 0 }
 "#,
     ),
     (
+        "links-queues",
+        r#"[[link]]
+name = "first"
+rate = "5mbit"
+queue = { kind = "codel", ecn = true }
+[[link]]
+name = "second"
+rate = "8mbit"
+queue = "dualpi2"
+[[group]]
+name = "A"
+count = 3
+rtt = "20ms"
+app = "bulk"
+[[group]]
+name = "B"
+path = ["second"]
+count = 3
+rtt = "20ms"
+app = "bulk"
+[[group]]
+name = "scalable"
+congestion-control = "prague"
+rtt = "10ms"
+app = "bulk"
+[[at]]
+time = "2s"
+set = { "link.first.rate" = "10mbit" }
+"#,
+    ),
+    (
         "at-once",
         r#"[link]
 rate = "100mbit"
