@@ -63,13 +63,13 @@ impl Histograms {
         });
         let groups = groups.iter().enumerate().map(|(i, group)| {
             // Over several links the sum of the delays at each.
-            let crossed = |link: &&LinkResults| link.group_crossings.get(i).cloned().flatten();
-            let at_one = |link: &&LinkResults| link.group_delays.get(i).cloned().flatten();
-            let delay = links.iter().find_map(crossed);
-            let delay = delay.or_else(|| links.iter().find_map(at_one));
+            let mut crossed = links.iter().map(|link| &link.group_crossings);
+            let mut at_one = links.iter().map(|link| &link.group_delays);
+            let delay = crossed.find_map(|all| all.get(i)?.as_ref());
+            let delay = delay.or_else(|| at_one.find_map(|all| all.get(i)?.as_ref()));
             GroupHistograms {
                 name: group.name.clone(),
-                delay_ns: delay.as_ref().map_or_else(Vec::new, Distribution::counts),
+                delay_ns: delay.map_or_else(Vec::new, Distribution::counts),
             }
         });
         Self {

@@ -1,5 +1,6 @@
 //! The run itself.
 
+use std::io;
 use std::sync::atomic::AtomicBool;
 
 use quell_scenario::sim::{Room, Running, SimError};
@@ -253,11 +254,33 @@ impl Watched {
     }
 }
 
-/// As a result folder has it.
+/// As a result folder has it. The text is written twice, at first only to know its length: a text that grows as it is written
+/// takes up to three times the memory, which a page never gets back.
 fn file(value: &impl Serialize) -> Result<String, SimError> {
-    let text = serde_json::to_string_pretty(value);
-    let text = text.map_err(|error| SimError::Failed(error.to_string()))?;
-    Ok(text + "\n")
+    let failed = |error: &dyn std::fmt::Display| SimError::Failed(error.to_string());
+    // Through one kind of writer: the code that writes is there once.
+    let write = |to: &mut dyn io::Write| {
+        serde_json::to_writer_pretty(to, value).map_err(|error| failed(&error))
+    };
+    let mut length = Length(0);
+    write(&mut length)?;
+    let mut text = Vec::with_capacity(length.0 + 1);
+    write(&mut text)?;
+    text.push(b'\n');
+    String::from_utf8(text).map_err(|error| failed(&error))
+}
+
+/// Counts the bytes that are written to it.
+struct Length(usize);
+
+impl io::Write for Length {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0 += bytes.len();
+        Ok(bytes.len())
+    }
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 #[cfg(test)]

@@ -127,7 +127,8 @@ fn started(fake: &Fake, options: &[&str], script: &str) -> (std::process::Child,
     let script = format!("echo $$; {script}");
     let mut arguments = vec!["exec"];
     arguments.extend(options);
-    arguments.extend(["--", "sh", "-c", &script]);
+    // A shell can trap only what it does not ignore at its start, and under nohup that is HUP.
+    arguments.extend(["--", "env", "--default-signal", "sh", "-c", &script]);
     let mut command = fake.quell(&arguments);
     let mut child = fake.run(|| command.spawn().unwrap());
     let mut id = String::new();
