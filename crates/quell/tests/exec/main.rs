@@ -54,6 +54,12 @@ fn main() -> ExitCode {
     }
     // Enough of the harness's interface for `cargo test NAME` and for listing.
     let arguments: Vec<String> = env::args().skip(1).collect();
+    if arguments.iter().any(|argument| argument == "--help") {
+        println!(
+            "exec [--list] [NAME]...: runs the cases whose names contain one of these, or all"
+        );
+        return ExitCode::SUCCESS;
+    }
     if arguments.iter().any(|argument| argument == "--list") {
         cases()
             .iter()

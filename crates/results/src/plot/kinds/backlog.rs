@@ -71,9 +71,9 @@ fn signals(source: &Source, name: &str) -> String {
     let (mut signalled, mut offered) = (0.0, 0.0);
     for run in &source.runs {
         let queues = run.summary["queues"].as_array().into_iter().flatten();
-        for queue in queues.filter(|queue| {
-            named(run, queue) == name && queue["direction"] == "forward"
-        }) {
+        for queue in
+            queues.filter(|queue| named(run, queue) == name && queue["direction"] == "forward")
+        {
             let number = |key: &str| queue[key].as_f64().unwrap_or(0.0);
             signalled += number("marked") + number("dropped");
             offered += number("packets") + number("dropped");
