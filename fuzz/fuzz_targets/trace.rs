@@ -16,7 +16,11 @@ libfuzzer_sys::fuzz_target!(|input: &str| {
             continue;
         };
         let written = text(&trace);
-        assert_eq!(parse(&written, Format::Csv).as_ref(), Ok(&trace), "{written}");
+        assert_eq!(
+            parse(&written, Format::Csv).as_ref(),
+            Ok(&trace),
+            "{written}"
+        );
         match &trace {
             Trace::Chances(chances) if chances.length().as_nanos() < 1 << 40 => {
                 let _ = rates_of(chances);
