@@ -1,4 +1,5 @@
 //! Links that move: rates that follow a trace, and aggregates over a medium.
+#![allow(clippy::unwrap_used)]
 
 mod common;
 

@@ -1,5 +1,6 @@
 //! Links that send by opportunities, against an independent computation of mahimahi's published rules (`rationalize()` of
 //! `link_queue.cc`): every packet leaves at the same time.
+#![allow(clippy::unwrap_used)]
 
 mod common;
 

@@ -2,7 +2,6 @@
 
 use std::fs::OpenOptions;
 use std::io::{Read as _, Write as _};
-use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt as _;
 use std::process::{Command, Stdio};
 use std::sync::mpsc;
@@ -72,7 +71,7 @@ fn ctrl_c_reaches_the_program_once_and_the_report_is_printed(fake: &Fake) {
         .stderr(Stdio::null());
     let mut child = fake.run(|| command.spawn().unwrap());
 
-    let mut screen = std::fs::File::from(OwnedFd::from(master.try_clone().unwrap()));
+    let mut screen = std::fs::File::from(master.try_clone().unwrap());
     let (says, said) = mpsc::channel();
     let reader = thread::spawn(move || {
         let mut buffer = [0; 4096];
@@ -92,7 +91,7 @@ fn ctrl_c_reaches_the_program_once_and_the_report_is_printed(fake: &Fake) {
         }
     };
     read_until("ready", &mut text);
-    let mut keyboard = std::fs::File::from(OwnedFd::from(master));
+    let mut keyboard = std::fs::File::from(master);
     keyboard.write_all(CTRL_C).unwrap();
     read_until("heard 1\r\n", &mut text);
     read_until("behind 50mbit fifo", &mut text);
