@@ -2,7 +2,7 @@
 
 use std::os::fd::AsFd as _;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::{self, JoinHandle};
 
@@ -24,6 +24,9 @@ use crate::{Error, Plan, Result};
 /// The longest time between two looks at losses, rows and requests.
 const SLICE: Time = Time::from_millis(10);
 
+/// The same once the program has ended, and only what it left is waited for.
+const LAST_SLICES: Time = Time::from_millis(2);
+
 /// A link that runs. It ends at once if it is dropped before it was finished.
 #[derive(Debug)]
 pub(crate) struct LinkThread {
@@ -33,6 +36,16 @@ pub(crate) struct LinkThread {
     asks: Sender<Ask>,
     /// Packets of the program that are in the link.
     inside: Arc<AtomicBool>,
+    slices: Arc<Slices>,
+}
+
+/// How far the thread is.
+#[derive(Debug, Default)]
+struct Slices {
+    /// Slices that are over.
+    over: AtomicU64,
+    /// Short ones are wanted.
+    short: AtomicBool,
 }
 
 /// What the link is asked while it runs. It answers within a [`SLICE`]; an answer does not come where it has ended.
@@ -96,6 +109,7 @@ struct Carrier {
     stop: Arc<AtomicBool>,
     asks: Receiver<Ask>,
     inside: Arc<AtomicBool>,
+    slices: Arc<Slices>,
     rows: Sender<QueueRow>,
     ready: Sender<()>,
 }
@@ -117,6 +131,7 @@ impl LinkThread {
             .map(|direction| figures::recorder(&scenario, &timeline, Hop::FIRST, direction));
         let stop = Arc::new(AtomicBool::new(false));
         let inside = Arc::new(AtomicBool::new(false));
+        let slices = Arc::new(Slices::default());
         let (rows, rows_out) = mpsc::channel();
         let (ready, is_ready) = mpsc::channel();
         let (asks, asked) = mpsc::channel();
@@ -124,6 +139,7 @@ impl LinkThread {
             stop: stop.clone(),
             asks: asked,
             inside: inside.clone(),
+            slices: slices.clone(),
             rows,
             ready,
         };
@@ -146,6 +162,7 @@ impl LinkThread {
             rows: rows_out,
             asks,
             inside,
+            slices,
         };
         // The channel closes without a message when the link could not be opened.
         match is_ready.recv() {
@@ -169,7 +186,18 @@ impl LinkThread {
         self.rows.try_iter().collect()
     }
 
-    /// Whether packets of the program are in the link, as of a moment ago.
+    /// How many slices of time are over. One that began before this call may have read nothing of what the program sent last; the one
+    /// after it has.
+    pub(crate) fn slices(&self) -> u64 {
+        self.slices.over.load(Ordering::Acquire)
+    }
+
+    /// From now on the thread looks at its packets more often.
+    pub(crate) fn hurry(&self) {
+        self.slices.short.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether packets of the program are in the link, as of the end of the last slice.
     pub(crate) fn holds_packets(&self) -> bool {
         self.inside.load(Ordering::Relaxed)
     }
@@ -271,13 +299,18 @@ impl Carrier {
         loop {
             let last = self.stop.load(Ordering::Relaxed);
             if !last {
-                link.run(link.now() + SLICE, &self.stop)?;
+                let slice = match self.slices.short.load(Ordering::Relaxed) {
+                    true => LAST_SLICES,
+                    false => SLICE,
+                };
+                link.run(link.now() + slice, &self.stop)?;
             }
             self.answer(&mut link)?;
             let now = link.now();
             let report = link.report().doing("read the link's counters")?;
             self.inside
                 .store(report.reverse.inside.total() > 0, Ordering::Relaxed);
+            self.slices.over.fetch_add(1, Ordering::Release);
             let total = report.lost_outside();
             // Counted once, whatever the direction: the summary adds both up.
             link.observer_mut(Direction::Forward)

@@ -508,19 +508,44 @@ impl Watch<'_> {
         let descendants = end_descendants(config.wait, spare, || {
             let _ = self.take_rows();
         });
-        let began = Instant::now();
-        let unfinished = || relay.is_some_and(|relay| Counts::get(&relay.counts.unfinished) > 0);
-        while (unfinished() || self.link.holds_packets()) && began.elapsed() < LINGER {
-            thread::sleep(Duration::from_millis(2));
-            if self.link.has_failed() {
-                break;
-            }
-        }
+        self.pass_on_the_rest(relay);
         if let Some(far) = far {
             far.signal(SIGTERM);
             end_descendants(Duration::ZERO, None, || {});
         }
         Ok((ended, descendants))
+    }
+
+    /// Waits until all that the program has sent is through the link and passed on, for at most [`LINGER`]. What it sent last may be in a
+    /// socket that nobody has looked at since: the link must have had a full turn, and then the relay.
+    fn pass_on_the_rest(&self, relay: Option<&Relay>) {
+        let began = Instant::now();
+        self.link.hurry();
+        let wait = |is_there: &dyn Fn() -> bool| {
+            while !is_there() {
+                if began.elapsed() >= LINGER || self.link.has_failed() {
+                    return false;
+                }
+                thread::sleep(Duration::from_millis(1));
+            }
+            true
+        };
+        loop {
+            let slices = self.link.slices();
+            let through = || self.link.slices() >= slices + 2 && !self.link.holds_packets();
+            let (true, Some(relay)) = (wait(&through), relay) else {
+                return;
+            };
+            let rounds = Counts::get(&relay.counts.rounds);
+            let looked = || {
+                relay.wake();
+                Counts::get(&relay.counts.rounds) >= rounds + 2
+            };
+            if !wait(&looked) || Counts::get(&relay.counts.unfinished) == 0 {
+                return;
+            }
+            // The rest of it may have to come through the link first.
+        }
     }
 
     fn take_rows(&mut self) -> Result<()> {

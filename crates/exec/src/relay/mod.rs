@@ -145,10 +145,15 @@ impl Relay {
         thread.join().map_err(|_| Error::Gone("the relay"))
     }
 
-    fn end(&self) {
-        self.stop.store(true, Ordering::Relaxed);
+    /// Lets it look at its sockets now, whether anything is there or not: see [`Counts::rounds`].
+    pub fn wake(&self) {
         // It wakes by itself within a second.
         let _ = rustix::io::write(&*self.wake, &1_u64.to_ne_bytes());
+    }
+
+    fn end(&self) {
+        self.stop.store(true, Ordering::Relaxed);
+        self.wake();
     }
 }
 
@@ -295,6 +300,7 @@ impl Work {
                 );
             }
             self.free.append(&mut self.gone);
+            self.tally.counts.rounds.fetch_add(1, Ordering::Release);
             let now = self.now();
             self.tally.advance(now);
             if now >= self.swept + SWEEP {

@@ -42,6 +42,9 @@ pub struct Counts {
     pub bytes: [AtomicU64; 2],
     /// Connections whose data from the program has not all been passed on.
     pub unfinished: AtomicU64,
+    /// How often it has looked at all of its sockets. A round that began before this was read may have missed what had just arrived;
+    /// the one after it has not.
+    pub rounds: AtomicU64,
     /// Microseconds in which the windows of receivers limited the far edge, over the closed connections.
     pub window_limited: AtomicU64,
     /// Microseconds in which the far edge had something to send.
@@ -57,7 +60,7 @@ impl Counts {
 
     /// The value of a counter.
     pub fn get(counter: &AtomicU64) -> u64 {
-        counter.load(Ordering::Relaxed)
+        counter.load(Ordering::Acquire)
     }
 }
 

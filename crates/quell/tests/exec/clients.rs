@@ -26,6 +26,8 @@ pub(crate) fn play(role: &str) {
     match (role, &words[..]) {
         ("connect", addresses) => addresses.iter().for_each(|to| connect_once(to)),
         ("count", [to, bytes]) => count(to, bytes.parse().unwrap()),
+        ("leave", [to, bytes]) => leave(to, bytes.parse().unwrap()),
+        ("tell", [to]) => tell(to),
         ("bytewise", [to, bytes]) => bytewise(to, bytes.parse().unwrap()),
         ("abort", [to]) => abort(to),
         ("reset", [to]) => reset(to),
@@ -99,6 +101,20 @@ fn count(to: &str, bytes: u64) {
     stream.read_to_string(&mut said).unwrap();
     assert_eq!(said, sum.text());
     println!("{}", sum.bytes);
+}
+
+/// Sends bytes, and is gone.
+fn leave(to: &str, bytes: u64) {
+    let mut stream = open(to);
+    for part in pattern(bytes) {
+        stream.write_all(&part).unwrap();
+    }
+}
+
+/// Sends a datagram, and is gone.
+fn tell(to: &str) {
+    let socket = UdpSocket::bind("0.0.0.0:0").unwrap();
+    socket.send_to(b"goodbye", to).unwrap();
 }
 
 /// Sends one byte and waits for it to come back, over and over.

@@ -16,6 +16,10 @@ pub(crate) const CASES: &[Case] = &[
         "the_end_of_one_direction_and_every_byte_are_passed_on",
         the_end_of_one_direction_and_every_byte_are_passed_on,
     ),
+    (
+        "what_a_program_sent_last_arrives_although_it_is_gone",
+        what_a_program_sent_last_arrives_although_it_is_gone,
+    ),
     ("resets_are_passed_on", resets_are_passed_on),
     (
         "the_host_itself_is_reached_only_where_that_was_allowed",
@@ -79,6 +83,25 @@ fn the_end_of_one_direction_and_every_byte_are_passed_on(fake: &Fake) {
     let to = format!("{SERVER}:{ECHO} 3000");
     let (said, _) = fake.role(&[], "bytewise", &to);
     assert_eq!(said.trim(), "3000");
+}
+
+fn what_a_program_sent_last_arrives_although_it_is_gone(fake: &Fake) {
+    // Often: what is sent may be anywhere between the two sockets when the program's end is seen.
+    for round in 0..16 {
+        let bytes = [1, 30_000][round % 2];
+        let rtt = ["0ms", "5ms", "40ms", "11ms"][round / 2 % 4];
+        let options = ["--rtt", rtt, "--up", "20mbit"];
+        let to = SocketAddr::new(SERVER.parse().unwrap(), COUNT).to_string();
+        fake.role(&options, "leave", &format!("{to} {bytes}"));
+        assert_eq!(
+            fake.ends.recv_timeout(Duration::from_secs(30)).unwrap(),
+            Ok(bytes),
+            "round {round}"
+        );
+        let (_, report) = fake.role(&options, "tell", &format!("{SERVER}:{ECHO}"));
+        let exchanges = &report["exec"]["relay"]["exchanges"];
+        assert_eq!(*exchanges, 1, "round {round}: {report:#}");
+    }
 }
 
 fn resets_are_passed_on(fake: &Fake) {
