@@ -1,5 +1,5 @@
 //! The wires behind the queues. Behind the last queue of its way each packet waits for what its group's constant delay leaves, and
-//! for the host at the end of it, which takes a random time (see [`Jitter`](crate::Jitter)); behind any other for the delay of the
+//! for the host at the end of it, which takes a random time (see [`Jitter`]); behind any other for the delay of the
 //! link, and arrives at the next queue.
 //!
 //! Packets of one delay and jitter leave a queue in the order in which they came, so each such pair is a plain first-in-first-out
