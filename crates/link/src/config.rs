@@ -1,5 +1,7 @@
 //! The configuration of a link.
 
+use std::net::Ipv4Addr;
+
 use quell_aqm::departure_clock::Framing;
 use quell_aqm::impair::Impairment;
 use quell_aqm::marker::Marker;
@@ -70,6 +72,8 @@ pub struct GroupConfig {
     pub delay: Time,
     /// Whether packets that arrive with ECT(0) continue with ECT(1).
     pub ect1: bool,
+    /// Its IPv4 addresses behind port A and behind port B, where these name it and not its port; its payload is counted then.
+    pub addresses: Option<[Ipv4Addr; 2]>,
 }
 
 /// A change of a direction. It happens at its own logical time, whenever the thread wakes.

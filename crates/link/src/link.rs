@@ -17,7 +17,7 @@ use quell_units::{Ecn, ParameterError, Random, Rate, Time};
 use crate::config::{ConfigError, GroupConfig, LinkChange, LinkConfig, Wakeup};
 use crate::error::Error;
 use crate::frames::frame::{self, Bypass, Contents};
-use crate::frames::{Classifier, Descriptor, Pool, ecn_field, value_field};
+use crate::frames::{Addressed, Classifier, Descriptor, Pool, ecn_field, value_field};
 use crate::lane::Lane;
 use crate::pace::Pace;
 use crate::path::Path;
@@ -47,6 +47,7 @@ pub struct Link<O> {
     groups: Vec<GroupConfig>,
     others: Option<u16>,
     classifier: Classifier,
+    addressed: Addressed,
     waiting: Waiting,
     pace: Pace,
     /// Frames of one look at one port; empty in between.
@@ -142,6 +143,7 @@ impl<O: Observer<Descriptor>> Link<O> {
                     .iter()
                     .map(|group| (group.port, group.listens)),
             ),
+            addressed: Addressed::new(config.groups.iter().map(|group| group.addresses)),
             groups: config.groups,
             others: config.others,
             pace,
@@ -298,7 +300,12 @@ impl<O: Observer<Descriptor>> Link<O> {
                 return Ok(());
             }
         };
-        let group = self.classifier.group(&ip, direction).or(self.others);
+        let addressed = self
+            .addressed
+            .group(&self.pool.bytes(frame)[usize::from(ip.offset)..], direction);
+        let group = addressed
+            .or_else(|| self.classifier.group(&ip, direction))
+            .or(self.others);
         lane.counts.unclassified += u64::from(group.is_none());
         if ip.ecn == Ecn::Ect0 && group.is_some_and(|group| self.groups[usize::from(group)].ect1) {
             ip.ecn = Ecn::Ect1;
@@ -342,6 +349,8 @@ impl<O: Observer<Descriptor>> Link<O> {
             };
             while let Some((release, packet)) = lane.path.release(until) {
                 let frame = packet.frame();
+                let bytes = &self.pool.bytes(frame)[packet.ip_offset()..];
+                self.addressed.pass(bytes, packet.group(), direction);
                 if packet.is_marked() {
                     ecn_field::set(
                         &mut self.pool.bytes_mut(frame)[packet.ip_offset()..],
@@ -436,6 +445,11 @@ impl<O: Observer<Descriptor>> Link<O> {
             lane.path.plan(at, change);
         }
         at
+    }
+    /// Bytes of payload of a group that have passed in one direction, retransmitted ones included; 0 for a group without
+    /// [`GroupConfig::addresses`].
+    pub fn passed(&self, direction: Direction, group: u16) -> u64 {
+        self.addressed.passed(group, direction)
     }
     /// The observer of one direction.
     pub fn observer(&self, direction: Direction) -> &O {

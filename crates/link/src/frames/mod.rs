@@ -3,6 +3,7 @@
 //!
 //! Everything here is computation on bytes: no sockets and no clock.
 
+mod addressed;
 mod classifier;
 mod descriptor;
 pub mod ecn_field;
@@ -13,6 +14,7 @@ mod label;
 mod pool;
 pub mod value_field;
 
+pub(crate) use addressed::Addressed;
 pub(crate) use classifier::Classifier;
 pub use classifier::Side;
 pub use descriptor::Descriptor;
