@@ -34,7 +34,7 @@ use crate::error::Doing as _;
 use crate::{Error, Result};
 
 /// What a group of flows needs of its route.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct GroupConfig {
     /// TCP asks for ECN, in both directions. A congestion control that needs ECN (DCTCP) asks in any case.
     pub ecn: bool,
@@ -42,6 +42,8 @@ pub struct GroupConfig {
     pub initial_window: Option<u32>,
     /// Maximum segment size that both hosts announce, in bytes; `None` for what fills a packet.
     pub mss: Option<u32>,
+    /// Congestion control of connections that choose none themselves; `None` for the kernel's default.
+    pub control: Option<String>,
 }
 
 /// RTAX_FEATURE_ECN.
@@ -216,6 +218,7 @@ impl Netlink {
             group.ecn.then_some(RouteMetric::Features(FEATURE_ECN)),
             group.initial_window.map(RouteMetric::InitCwnd),
             group.mss.map(RouteMetric::Advmss),
+            group.control.map(RouteMetric::CcAlgo),
         ];
         let metrics: Vec<_> = metrics.into_iter().flatten().collect();
         if !metrics.is_empty() {

@@ -398,7 +398,7 @@ fn add_pairs(config: &TopologyConfig, peer: Mac, pairs: impl Fn(usize) -> [Pair;
             .take(if config.ipv6 { 2 } else { 1 })
         {
             netlink.add_address(interface, local)?;
-            netlink.add_host_route(interface, remote, local, *group)?;
+            netlink.add_host_route(interface, remote, local, group.clone())?;
             netlink.add_neighbour(interface, remote, peer)?;
         }
     }

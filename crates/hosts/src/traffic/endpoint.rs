@@ -12,7 +12,8 @@ pub enum Host {
 }
 
 impl Host {
-    pub(super) fn other(self) -> Self {
+    /// The one at the other end.
+    pub fn other(self) -> Self {
         match self {
             Self::Sender => Self::Receiver,
             Self::Receiver => Self::Sender,
