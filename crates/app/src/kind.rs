@@ -52,6 +52,8 @@ pub trait ApplicationKind: Clone + fmt::Debug + PartialEq {
     const PRESETS: &'static [PresetSettings] = &[];
     /// Whether it takes all that it can get, for as long as it lives.
     const GREEDY: bool = false;
+    /// Whether quell has both of its ends. A kind without is of programs, which run on real hosts only.
+    const MODELLED: bool = true;
     /// The events that it records ([`Action::Record`](crate::Action::Record)).
     const EVENTS: &'static [EventInfo] = &[];
     /// Its parameters, in the order in which a resolved scenario lists them.

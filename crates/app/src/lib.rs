@@ -87,11 +87,12 @@ pub use event::{Carrier, Event, EventInfo, Outcome};
 pub use kind::{ApplicationKind, Path, PresetSettings};
 pub use kinds::bulk::BulkReport;
 pub use kinds::on_off::{BurstReport, OnOffReport};
+pub use kinds::program::ProgramReport;
 pub use kinds::transfer::TransferReport;
 pub use kinds::web::{ItemsReport, PagesReport, WebReport};
 pub use kinds::{
-    App, AppChanges, AppConfig, Bulk, Cbr, Entry, Game, KINDS, NAMES, OnOff, Report, Transfer,
-    Voice, Web, find,
+    App, AppChanges, AppConfig, Bulk, Cbr, Entry, Game, KINDS, NAMES, OnOff, Program, Report,
+    Transfer, Voice, Web, find,
 };
 pub use laws::{NumberedSizes, SizeLaw};
 pub use message::{Arrived, Deframer, Message, Piece};

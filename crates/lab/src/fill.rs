@@ -13,6 +13,7 @@ use quell_units::Time;
 use crate::RunError;
 use crate::guest_command::FOLDER;
 use crate::job::{Job, Order};
+use crate::surroundings::FOLDER as PROGRAMS;
 
 /// Fills a folder with what `world` measures, and with the facts of this machine.
 pub(crate) fn fill(
@@ -90,6 +91,11 @@ impl<'a> ToDisk<'a> {
     /// The folder for the output of commands.
     pub(crate) fn commands(&self) -> PathBuf {
         self.job.folder.join(FOLDER)
+    }
+
+    /// The folder for the output of programs.
+    pub(crate) fn programs(&self) -> PathBuf {
+        self.job.folder.join(PROGRAMS)
     }
 
     /// Why the world got [`Unwritten`].

@@ -22,6 +22,7 @@ mod options;
 pub mod readiness;
 pub mod run;
 mod simulated;
+mod surroundings;
 pub mod sweep;
 pub mod virtual_world;
 
@@ -34,3 +35,4 @@ pub use quell_results::{self as results, confidence, limits};
 pub use quell_scenario::contract::{EventRow, Listener, Measurements, Row, Unwritten, Work};
 pub use quell_scenario::{self as scenario, OneLine, Scenario, World, printable, schema, sim};
 pub use run::{run, run_all, run_in};
+pub use surroundings::{Surroundings, find_program};

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::World;
 use crate::guest_command::GuestCommand;
+use crate::surroundings::Surroundings;
 
 /// How to run.
 #[derive(Debug)]
@@ -58,6 +59,8 @@ pub struct LiveOptions {
     pub commands: Vec<GuestCommand>,
     /// Whether the host may load a module for a congestion control that its kernel does not have; the module stays loaded.
     pub load_modules: bool,
+    /// What programs of the scenario find. The virtual world fills it in; without it none starts.
+    pub programs: Option<Surroundings>,
 }
 
 /// Options of the virtual world.

@@ -5,8 +5,8 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use quell_lab::results::summary_schema;
-use quell_lab::scenario::{Loaded, Origin, Override, Problem, ReadFile, Scenario};
-use quell_lab::{World, schema, sweep};
+use quell_lab::scenario::{Loaded, Origin, Override, Problem, Problems, ReadFile, Scenario};
+use quell_lab::{World, find_program, schema, sweep};
 use serde_json::{Value, json};
 
 use crate::Failure;
@@ -99,7 +99,9 @@ impl Text {
         overrides.extend(changes.duration.as_deref().map(Override::duration));
         overrides.extend(changes.seed.map(Override::seed));
         let (name, text, files) = (&self.name, &self.text, self.files());
-        Scenario::load_with_files(name, text, &overrides, world, files).map_err(|problems| {
+        let loaded = Scenario::load_with_files(name, text, &overrides, world, files);
+        let loaded = loaded.and_then(|loaded| with_programs(loaded, world));
+        loaded.map_err(|problems| {
             let count = problems.all().len();
             let what = if count == 1 {
                 "1 error".to_owned()
@@ -111,6 +113,19 @@ impl Text {
                 ..Failure::input(format!("the scenario has {what}\n{problems}"))
             }
         })
+    }
+}
+
+/// Refuses a scenario whose programs this host does not have, where they would be started.
+fn with_programs(loaded: Loaded, world: Option<World>) -> Result<Loaded, Problems> {
+    let all = loaded.programs.iter();
+    let all = all.filter(|_| world == Some(World::Virtual));
+    let missing: Vec<Problem> = all
+        .filter_map(|one| Some(one.problem(find_program(&one.program).err()?)))
+        .collect();
+    match missing.is_empty() {
+        true => Ok(loaded),
+        false => Err(Problems::new(missing)),
     }
 }
 

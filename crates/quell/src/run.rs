@@ -61,6 +61,7 @@ fn start(loaded: &Loaded, world: World, arguments: &Run, page: &mut Page) -> Res
             watch: arguments.watch,
             commands: arguments.guest.commands().map_err(Failure::input)?,
             load_modules: how.load_modules,
+            programs: None,
         },
         guest: arguments.guest.options().map_err(Failure::input)?,
     };

@@ -4,7 +4,7 @@ use std::ops::Deref;
 
 use quell_app::{AppConfig, Distribution, Entry, Interval, Path, Period};
 use quell_units::parameter::{Domain as D, Parameter, Preset, Value};
-use quell_units::{ParameterError, Settings};
+use quell_units::{CommandLine, ParameterError, Settings};
 
 use super::domain::{Domain, Parsed, scalar};
 use super::keys::{PRESET, Section};
@@ -195,6 +195,18 @@ fn parameter(
         }
         (Tree::Table(table), D::Rates(_)) => {
             rates_file::read(reader, &view.key(row.name), node, table, &row.domain)
+        }
+        (Tree::Array(nodes), D::CommandLine) => {
+            let words: Option<Vec<&str>> = nodes
+                .iter()
+                .map(|word| scalar(word, &[TomlType::String]))
+                .collect();
+            let line = words.and_then(CommandLine::new);
+            if line.is_none() {
+                let allowed = format!("must be {}", Domain::Value(row.domain));
+                reader.wrong_value(&view.key(row.name), node, &inline(node), &allowed);
+            }
+            line.map(Value::CommandLine)
         }
         (Tree::Array(_), D::Rates(_)) => {
             let rates = row.domain.parse(&inline(node)).ok();

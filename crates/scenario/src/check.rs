@@ -14,6 +14,7 @@ use super::{Datagrams, Direction, EcnSetting, Group, Scenario};
 use crate::World;
 
 mod links;
+mod programs;
 
 /// The most flows of real hosts, at one time and later: two sockets each stay well below what a process may open at all
 /// (fs.nr_open, 1 048 576).
@@ -30,6 +31,7 @@ pub(super) fn check(
     queues(scenario, places, &mut problems);
     links::check(scenario, world, places, &mut problems);
     groups(scenario, world, places, &mut problems);
+    programs::check(scenario, world, places, &mut problems);
     if let Some(world @ (World::Virtual | World::Live)) = world {
         offload(scenario, world, places, &mut problems);
     }

@@ -38,6 +38,7 @@ pub enum Domain {
 }
 
 /// A value read.
+#[allow(clippy::large_enum_variant, reason = "it is taken apart at once")]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Parsed {
     Value(Value),
@@ -116,6 +117,7 @@ pub(crate) fn kinds(domain: &parameter::Domain) -> &'static [TomlType] {
         | D::Limit {
             plain_is_packets: false,
         } => &[TomlType::String],
+        D::CommandLine => &[],
     }
 }
 

@@ -40,6 +40,7 @@ pub(super) fn of_parameter(domain: &parameter::Domain, node: &Node) -> String {
             unquoted(*kind, text, domain.parse(text).is_ok()).or_else(|| percent(text, *of))
         }
         D::Frequency(..) => None,
+        D::CommandLine => Some(format!("write [{}]", in_list(text))),
         D::Rates(named) => closest(text, named.iter().map(|(name, _)| *name))
             .filter(|word| *word != text)
             .map(|word| format!("did you mean \"{word}\"?"))
@@ -57,6 +58,12 @@ fn finish(hint: Option<String>) -> String {
 /// A number or a switch in quotes, which TOML takes for a text.
 fn unquoted(kind: TomlType, text: &str, readable: bool) -> Option<String> {
     (kind == TomlType::String && readable).then(|| format!("write {text} without quotes"))
+}
+
+/// The words of a command, each in quotes.
+fn in_list(text: &str) -> String {
+    let words = text.split_whitespace().map(|word| format!("{word:?}"));
+    words.collect::<Vec<_>>().join(", ")
 }
 
 /// A text that looks like the name of a file, where a table names one.

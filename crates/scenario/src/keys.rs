@@ -168,6 +168,8 @@ pub struct Key {
 
 /// Worlds with modelled hosts.
 const MODELLED: &[World] = &[World::Sim];
+/// The worlds that start programs.
+const PROGRAMS: &[World] = &[World::Virtual];
 
 /// A row with nothing special about it.
 const fn key(
@@ -300,6 +302,10 @@ fn of_application(kind: &'static Entry) -> impl Iterator<Item = Key> {
         only: Some(kind.name),
         live: row.live,
         source: row.source,
+        worlds: match kind.modelled {
+            true => World::ALL,
+            false => PROGRAMS,
+        },
         ..key(
             App,
             row.name,

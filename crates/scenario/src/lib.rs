@@ -42,6 +42,7 @@ mod overrides;
 mod places;
 mod printable;
 mod problem;
+mod programs;
 mod queue;
 mod rates_file;
 mod read;
@@ -78,6 +79,7 @@ pub use self::memory::{MEMORY_BUDGET, Memory};
 pub use self::overrides::Override;
 pub use self::printable::{OneLine, printable};
 pub use self::problem::{NamedLine, Origin, Problem, Problems, closest};
+pub use self::programs::{NamedProgram, programs};
 pub use self::queue::QueueSpec;
 pub use self::rates_file::ReadFile;
 pub use self::template::Template;
@@ -312,6 +314,8 @@ pub struct Loaded {
     pub scenario: Scenario,
     /// What is possible, but probably an error.
     pub warnings: Vec<Problem>,
+    /// The programs that it starts, which somebody else has to find.
+    pub programs: Vec<NamedProgram>,
 }
 
 impl Scenario {

@@ -282,6 +282,7 @@ fn value(domain: &D) -> Value {
             });
             json!({ "anyOf": [{ "enum": names }, list, text(&format!("{rate}(,{rate})*")), file] })
         }
+        D::CommandLine => json!({ "type": "array", "items": { "type": "string" }, "minItems": 1 }),
         D::TimeOrPackets(_, (low, high)) => {
             let pattern = format!(r"{NUMBER}({TIME}|{PACKETS})|\s*[0-9_]*[0-9][0-9_]*\s*");
             json!({ "anyOf": [integer(low, high), text(&pattern)] })

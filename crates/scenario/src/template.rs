@@ -5,7 +5,8 @@ use quell_units::{Time, notation};
 use super::problem::Origin;
 use super::tree::{Node, Table, TomlType, Tree};
 use super::{
-    Loaded, Override, Problems, ReadFile, Scenario, World, check, places, read, tree, warn,
+    Loaded, Override, Problems, ReadFile, Scenario, World, check, places, programs, read, tree,
+    warn,
 };
 
 /// A scenario file as written. Nothing but its syntax is checked yet.
@@ -54,8 +55,14 @@ impl Template {
     ) -> Result<Loaded, Problems> {
         self.apply(overrides)?;
         let scenario = self.checked(world, files)?;
-        let warnings = warn::warnings(&scenario, &places::Places::new(&self.file, &self.root));
-        Ok(Loaded { scenario, warnings })
+        let places = places::Places::new(&self.file, &self.root);
+        let warnings = warn::warnings(&scenario, &places);
+        let programs = programs::named(&scenario, &places);
+        Ok(Loaded {
+            scenario,
+            warnings,
+            programs,
+        })
     }
 
     /// The same with one more timed change: `key` becomes `value`, as after `--set`, at `time`.

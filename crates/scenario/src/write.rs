@@ -223,7 +223,8 @@ pub(super) fn in_toml(value: Value) -> String {
         | Value::Fraction(..)
         | Value::Flag(_)
         | Value::Interval(_)
-        | Value::Rates(_) => value.to_string(),
+        | Value::Rates(_)
+        | Value::CommandLine(_) => value.to_string(),
         Value::Period(period) if period.distribution != Distribution::Fixed => period.to_string(),
         Value::Sizes(sizes) if !matches!(sizes, Sizes::Fixed(_)) => sizes.to_string(),
         _ => quoted(value),

@@ -4,7 +4,7 @@
 //! * [`Time`], [`Rate`], [`Bytes`], [`Frequency`], [`Probability`]: integers with a unit; [`notation`] reads and prints them.
 //! * [`parameter`]: the tables from which checks, schema, command line and documentation come.
 //! * [`Period`], [`Interval`]: lengths of time that vary; [`Sizes`]: laws of random sizes; [`Rates`]:
-//!   rising rates.
+//!   rising rates; [`CommandLine`]: a program and its arguments.
 //! * [`Random`]: one stream per seed and component, the same on every machine.
 //! * [`Origin`]: the crate that a kind comes from, where that is another project.
 //! * [`Ecn`]: the two bits that end hosts and queues exchange.
@@ -19,6 +19,7 @@ extern crate alloc;
 extern crate std;
 
 mod bytes;
+mod command_line;
 mod ecn;
 mod format;
 mod frequency;
@@ -35,6 +36,7 @@ mod sizes;
 mod time;
 
 pub use bytes::Bytes;
+pub use command_line::CommandLine;
 pub use ecn::Ecn;
 pub use frequency::Frequency;
 pub use origin::{Origin, OriginError};

@@ -12,7 +12,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt;
 
-use crate::{Bytes, Frequency, Interval, Period, Rate, Rates, Sizes, Time, notation};
+use crate::{Bytes, CommandLine, Frequency, Interval, Period, Rate, Rates, Sizes, Time, notation};
 
 #[doc(hidden)]
 pub mod typed;
@@ -58,9 +58,15 @@ pub enum Domain {
     Sizes(u64, u64),
     /// [`Rates`], or one of these names of a list.
     Rates(&'static [(&'static str, Rates)]),
+    /// A program and its arguments.
+    CommandLine,
 }
 
 /// The value of a parameter.
+#[allow(
+    clippy::large_enum_variant,
+    reason = "it is read once, and kept in a box"
+)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Value {
     /// A time.
@@ -89,6 +95,8 @@ pub enum Value {
     Sizes(Sizes),
     /// Rising rates.
     Rates(Rates),
+    /// A program and its arguments.
+    CommandLine(CommandLine),
 }
 
 impl fmt::Display for Value {
@@ -108,6 +116,7 @@ impl fmt::Display for Value {
             Self::Interval(interval) => interval.fmt(f),
             Self::Sizes(sizes) => sizes.fmt(f),
             Self::Rates(rates) => rates.fmt(f),
+            Self::CommandLine(line) => line.fmt(f),
         }
     }
 }
@@ -193,6 +202,7 @@ impl Domain {
                 let rates = named.map(|(_, rates)| *rates);
                 rates.or_else(|| Rates::parse(text)).map(Value::Rates)
             }
+            Self::CommandLine => CommandLine::parse(text).map(Value::CommandLine),
         };
         value.ok_or_else(|| self.to_string())
     }
@@ -268,6 +278,11 @@ impl fmt::Display for Domain {
                 write!(f, "{}, {}", Self::Bytes(*low, *high), Sizes::FORMS)
             }
             Self::Rates(named) => Rates::allowed(f, named),
+            Self::CommandLine => write!(
+                f,
+                "a list of a program and its arguments, such as [\"iperf3\", \"-s\"], of at most {} bytes",
+                CommandLine::MOST_BYTES
+            ),
         }
     }
 }

@@ -30,7 +30,9 @@ pub fn catalogue() -> Value {
             "parameters": parameters(kind.parameters),
         })
     });
-    let applications = KINDS.iter().map(|kind| {
+    // A page runs what quell has both ends of.
+    let modelled = KINDS.iter().filter(|kind| kind.modelled);
+    let applications = modelled.map(|kind| {
         let presets = kind.presets.iter();
         let presets =
             presets.map(|preset| json!({ "name": preset.name, "summary": preset.summary }));
@@ -106,6 +108,7 @@ fn domain(domain: &Domain) -> Value {
             let names = names.iter().map(|(name, _)| *name);
             json!({ "type": "rates", "words": names.collect::<Vec<_>>() })
         }
+        Domain::CommandLine => json!({ "type": "command-line" }),
     }
 }
 
@@ -125,7 +128,8 @@ mod tests {
         let all = catalogue();
         assert_eq!(list(&all, "queues").len(), disciplines::kinds().count());
         assert_eq!(list(&all, "controls").len(), cc::kinds().count());
-        assert_eq!(list(&all, "applications").len(), KINDS.len());
+        let modelled = KINDS.iter().filter(|kind| kind.modelled);
+        assert_eq!(list(&all, "applications").len(), modelled.count());
         for kind in ["queues", "controls", "applications"]
             .iter()
             .flat_map(|name| list(&all, name))

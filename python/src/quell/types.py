@@ -458,14 +458,29 @@ class Has(TypedDict):
     """mean of ln(rate / lowest rate) over the segments that played; null if none did."""
 
 
+class Program(TypedDict):
+    """`app.program`."""
+
+    client_exit_code: Union[float, None]
+    """exit code of the client, or 128 and the signal that ended it; `null` if it did not end by itself."""
+    client_ran_s: Union[float, None]
+    """time from the start of the client to its end, in seconds; `null` if it did not end by itself."""
+    failed: int
+    """programs that did not start, or ended by themselves with another exit code than 0."""
+    kind: Literal['program']
+    """kind of the application."""
+    server_exit_code: Union[float, None]
+    """the same of the server."""
+
+
 class AnyApp(TypedDict):
     """`app.any_app`."""
 
-    kind: Literal['bulk', 'cbr', 'transfer', 'on-off', 'web', 'panorama', 'rtc', 'voice', 'game', 'has']
+    kind: Literal['bulk', 'cbr', 'transfer', 'on-off', 'web', 'panorama', 'rtc', 'voice', 'game', 'has', 'program']
     """kind of the application."""
 
 
-App = Union[Bulk, CbrOrOnOff, Transfer, OnOff, Web, WebPages, PanoramaOrRtc, Voice, Game, Has, AnyApp, None]
+App = Union[Bulk, CbrOrOnOff, Transfer, OnOff, Web, WebPages, PanoramaOrRtc, Voice, Game, Has, Program, AnyApp, None]
 
 
 class Dist(TypedDict):

@@ -24,6 +24,8 @@ pub struct Entry {
     pub summary: &'static str,
     /// Whether it takes all that it can get, for as long as it lives.
     pub greedy: bool,
+    /// Whether quell has both of its ends; without, it is of programs, which run on real hosts only.
+    pub modelled: bool,
     /// Every parameter, in the order in which a resolved scenario lists them.
     pub parameters: &'static [Parameter],
     /// Optional parameters that are given together or not at all.
@@ -131,6 +133,7 @@ macro_rules! applications {
             name: <$kind as ApplicationKind>::NAME,
             summary: <$kind as ApplicationKind>::SUMMARY,
             greedy: <$kind as ApplicationKind>::GREEDY,
+            modelled: <$kind as ApplicationKind>::MODELLED,
             parameters: <<$kind as ApplicationKind>::Parameters as Table>::ROWS,
             together: <$kind as ApplicationKind>::TOGETHER,
             example: <$kind as ApplicationKind>::EXAMPLE,
@@ -279,6 +282,7 @@ applications! {
     voice::Voice,
     game::Game,
     has::Has,
+    program::Program,
 }
 
 /// The entry of `kind`.

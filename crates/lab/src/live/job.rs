@@ -47,4 +47,7 @@ impl LiveListener for ToDisk<'_> {
     fn commands(&mut self) -> Option<PathBuf> {
         Some(Self::commands(self))
     }
+    fn programs(&mut self) -> Option<PathBuf> {
+        Some(Self::programs(self))
+    }
 }

@@ -10,12 +10,12 @@ use std::thread::{self, JoinHandle};
 use quell_aqm::Observer;
 use quell_hosts::capabilities::{CapabilitySet, keep_only};
 use quell_hosts::topology::Topology;
-use quell_hosts::traffic::{Epoch, RunEnd};
+use quell_hosts::traffic::{Epoch, RunEnd, Sample};
 use quell_link::{Descriptor, Link, LinkChange, LinkConfig, LinkReport, Port};
 use quell_measure::{Direction, LinkResults, QueueRow, Recorder};
 use quell_results::packets::{self, LivePackets};
 use quell_scenario::sim::Recording;
-use quell_units::Time;
+use quell_units::{Bytes, Time};
 use serde_json::{Value, json};
 
 use super::plan::Plan;
@@ -74,6 +74,8 @@ pub(super) struct Linked {
     /// Forward and reverse.
     pub(super) results: [LinkResults; 2],
     pub(super) report: LinkReport,
+    /// Payload of each group of programs, forward and reverse.
+    pub(super) passed: Vec<(usize, [u64; 2])>,
 }
 
 impl LinkThread {
@@ -84,7 +86,7 @@ impl LinkThread {
         epoch: Epoch,
         options: LiveOptions,
         packets: Option<LivePackets>,
-        rows: Sender<QueueRow>,
+        (rows, samples): (Sender<QueueRow>, Sender<Sample>),
         end: RunEnd,
     ) -> Result<Self, LiveError> {
         let config = plan.link(epoch)?;
@@ -107,6 +109,9 @@ impl LinkThread {
             asked: asked.clone(),
             hears,
             rows,
+            programs: plan.programs().collect(),
+            interval: plan.interval,
+            samples,
         };
         let thread = thread::Builder::new()
             .name("quell-link".to_owned())
@@ -202,6 +207,11 @@ struct Carrier {
     asked: Arc<Asked>,
     hears: Sender<()>,
     rows: Sender<QueueRow>,
+    /// Groups of programs, whose payload the link counts, with the direction of their data.
+    programs: Vec<(usize, Direction)>,
+    /// Time between two samples of these.
+    interval: Time,
+    samples: Sender<Sample>,
 }
 
 impl Carrier {
@@ -215,6 +225,11 @@ impl Carrier {
         let _ = ready.send(());
         self.pace(&mut link)?;
         let ended = self.end.at();
+        let passed = self.programs.iter().map(|&(group, _)| {
+            let passed = |direction| link.passed(direction, group as u16);
+            (group, Direction::BOTH.map(passed))
+        });
+        let passed = passed.collect();
         let (report, observers) = link.finish()?;
         let results = observers.map(|mut observer| {
             let recorder = observer.recorder();
@@ -222,7 +237,11 @@ impl Carrier {
             send(recorder, &self.rows);
             results
         });
-        Ok(Linked { results, report })
+        Ok(Linked {
+            results,
+            report,
+            passed,
+        })
     }
 
     /// Runs slice by slice up to the last cut, or to an end that comes before, so that losses count where they happened and
@@ -236,6 +255,7 @@ impl Carrier {
         for &cut in &self.cuts {
             while link.now() < cut.min(self.end.at()) {
                 let until = cut.min(self.end.at()).min(link.now() + self.slice);
+                let until = until.min(self.next_sample(link.now()));
                 link.run(until, &self.asked.to_look)?;
                 if self.asked.to_look.swap(false, Ordering::AcqRel) {
                     if self.asked.to_give_up.load(Ordering::Relaxed) {
@@ -247,6 +267,7 @@ impl Carrier {
                         self.bring_end_forward(link);
                     }
                 }
+                self.sample(link);
                 let now = link.now().min(until);
                 let total = link.report()?.lost_outside();
                 // Counted once, whatever the direction: the summary adds both up.
@@ -263,6 +284,31 @@ impl Carrier {
             }
         }
         Ok(())
+    }
+
+    /// When the programs are to be sampled next, as flows of the hosts are.
+    fn next_sample(&self, now: Time) -> Time {
+        match self.programs.is_empty() {
+            true => Time::MAX,
+            false => self.interval * (now.as_nanos() / self.interval.as_nanos() + 1),
+        }
+    }
+
+    /// Samples the programs: what is known of them is what has passed here.
+    fn sample<O: Observer<Descriptor>>(&self, link: &Link<O>) {
+        for &(group, direction) in &self.programs {
+            let sample = Sample {
+                at: link.now(),
+                group,
+                flow: 0,
+                delivered: Bytes::new(link.passed(direction, group as u16)),
+                rtt: None,
+                cwnd: None,
+                retransmitted: 0,
+            };
+            // Nobody listens any more when the run is being given up.
+            let _ = self.samples.send(sample);
+        }
     }
 
     /// Makes the changes that somebody wants. Nobody is waited for.

@@ -13,8 +13,10 @@ mod flows;
 mod job;
 mod kernel;
 mod link;
+mod listening;
 mod outside;
 mod plan;
+mod programs;
 mod steer;
 mod warnings;
 mod watch;
@@ -49,6 +51,7 @@ use link::LinkThread;
 use outside::Outside;
 use plan::Plan;
 pub(crate) use plan::pool_bytes;
+use programs::Programs;
 use quell_results::packets::{LivePackets, PacketFile};
 use quell_scenario::causes::SlowEvents;
 use quell_scenario::contract::{Listener, Measurements, Row};
@@ -95,6 +98,10 @@ pub trait LiveListener: Listener {
     }
     /// The folder that is made for the output of commands; without one no command runs.
     fn commands(&mut self) -> Option<PathBuf> {
+        None
+    }
+    /// The folder that is made for the output of programs; without one none starts.
+    fn programs(&mut self) -> Option<PathBuf> {
         None
     }
     /// What the run is prepared for, if somebody watches and changes it; asked once, before the run begins.
@@ -150,6 +157,7 @@ pub fn run(
     listener: &mut dyn LiveListener,
 ) -> Result<Measurements, LiveError> {
     let kernel_queue = kernel::queue(scenario, world, options)?;
+    programs::check(scenario, options)?;
     let plan = Plan::new(
         scenario,
         seed,
@@ -180,7 +188,7 @@ pub fn run(
         epoch,
         options.clone(),
         packets.clone(),
-        queue_rows,
+        (queue_rows, samples.clone()),
         end.clone(),
     )?;
     let enter = |namespace: fn(&Topology) -> &quell_hosts::namespace::Namespace| {
@@ -215,6 +223,14 @@ pub fn run(
         &topology,
         epoch,
         plan.duration,
+    )?;
+    let programs = Programs::start(
+        scenario,
+        options.programs.as_ref(),
+        listener.programs(),
+        &topology,
+        epoch,
+        &end,
     )?;
     listener.has_begun()?;
 
@@ -272,6 +288,7 @@ pub fn run(
         (report, link.join()?)
     };
     let commands = commands.finish();
+    let programs = programs.finish(scenario);
     let ended = end.at();
     let untraced = match &packets {
         Some(packets) => packets.finish(ended)?,
@@ -306,12 +323,14 @@ pub fn run(
         groups: infos,
     };
     let mut summary = Summary::new(info, &links, &flow_results);
-    plan.add_app_reports(&mut summary, &report, &slow);
+    plan.add_app_reports(&mut summary, &report, (&programs.reports, ended), &slow);
     summary.figures.link.extra = linked.extra();
     seen.tell(&plan, ended, &mut summary, &mut histograms);
     let mut warnings = warnings::warnings(&plan, &summary, &linked, &report);
     warnings.extend(seen.warning());
     warnings.extend(commands);
+    warnings.extend(programs.warnings);
+    warnings.extend(plan.turned_round(&linked.passed));
     clocks.warn(Clocks::now(), &mut warnings);
     asleep::warn_of_sleep(&linked.report, &summary, &mut warnings);
     if untraced > 0 {

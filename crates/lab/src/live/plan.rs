@@ -3,10 +3,12 @@
 use std::borrow::Cow;
 use std::net::SocketAddr;
 
-use quell_app::Transport;
+use quell_app::{Report, Transport};
 use quell_hosts::cc::{self, Control, Modules};
 use quell_hosts::kernel_queue::KernelQueue;
-use quell_hosts::topology::{GroupConfig as TopologyGroup, Topology, TopologyConfig};
+use quell_hosts::topology::{
+    GroupAddresses, GroupConfig as TopologyGroup, Topology, TopologyConfig,
+};
 use quell_hosts::traffic::{
     EcnFeedback, Epoch, FlowPlan, Host, RunEnd, TcpInfo, TrafficConfig, TrafficReport, opener,
 };
@@ -27,7 +29,7 @@ use quell_scenario::{Lifetime, all_flows, lifetimes};
 use quell_units::{Bytes, Ecn, Random, Rate, Time};
 
 use super::steer::Prepared;
-use super::{LiveError, kernel};
+use super::{LiveError, kernel, programs};
 use crate::World;
 
 /// The plan of a run.
@@ -74,7 +76,7 @@ impl<'a> Plan<'a> {
             Some(queue) => Cow::Owned(kernel::carried(scenario, queue)?),
             None => Cow::Borrowed(scenario),
         };
-        let controls = scenario
+        let controls: Vec<Option<Control>> = scenario
             .groups
             .iter()
             .map(|group| control(group, modules))
@@ -90,7 +92,9 @@ impl<'a> Plan<'a> {
             lifetimes,
             topology: TopologyConfig {
                 mtu: MTU.get() as u32,
-                groups: scenario.groups.iter().map(topology_group).collect(),
+                groups: (scenario.groups.iter().zip(&controls))
+                    .map(|(group, control)| topology_group(group, control.as_ref()))
+                    .collect(),
                 max_window,
                 ipv6: false,
                 accurate_ecn: is_all_prague(&scenario),
@@ -110,6 +114,29 @@ impl<'a> Plan<'a> {
 
     pub(super) fn scenario(&self) -> &Scenario {
         &self.scenario
+    }
+
+    /// Groups of programs, with the direction of their data.
+    pub(super) fn programs(&self) -> impl Iterator<Item = (usize, Direction)> {
+        let groups = self.scenario.groups.iter().enumerate();
+        let all = groups.filter(|(_, group)| programs::of(group).is_some());
+        all.map(|(index, group)| (index, group.direction))
+    }
+
+    /// What to say where most data of a group of programs goes against its direction.
+    pub(super) fn turned_round(&self, passed: &[(usize, [u64; 2])]) -> Vec<String> {
+        let turned = passed.iter().filter_map(|&(index, both)| {
+            let group = &self.scenario.groups[index];
+            let along = both[group.direction.index()];
+            let against = both[1 - group.direction.index()];
+            (against > along && against > NOTEWORTHY).then(|| {
+                format!(
+                    "group {}: {against} bytes went against its direction and {along} along it; app.sends names the program that sends",
+                    group.name
+                )
+            })
+        });
+        turned.collect()
     }
 
     /// Ends of segments, the last of which is the end of the run.
@@ -189,9 +216,12 @@ impl<'a> Plan<'a> {
 
     /// The flows of both hosts.
     pub(super) fn traffic(&self, epoch: Epoch, topology: &Topology, end: RunEnd) -> TrafficConfig {
+        let ours =
+            |lifetime: &&Lifetime| programs::of(&self.scenario.groups[lifetime.group]).is_none();
         let plans = self
             .lifetimes
             .iter()
+            .filter(ours)
             .map(|lifetime| self.flow(lifetime, topology))
             .collect();
         TrafficConfig {
@@ -252,7 +282,9 @@ impl<'a> Plan<'a> {
             ran.feedback = feedback.collect();
             ran.feedback.sort();
             ran.feedback.dedup();
-            ran.reported_ce = Some(tcp.iter().map(|tcp| tcp.reported_ce).sum());
+            // Of the connections of programs nothing is known.
+            let of_program = programs::of(group).is_some();
+            ran.reported_ce = (!of_program).then(|| tcp.iter().map(|tcp| tcp.reported_ce).sum());
             // The host of the virtual world knows whether the control is quell's.
             if self.world == World::Live && !is_bpf {
                 ran.variant = None;
@@ -272,8 +304,16 @@ impl<'a> Plan<'a> {
         &self,
         summary: &mut Summary,
         report: &TrafficReport,
+        (programs, ended): (&[(usize, Report)], Time),
         slow: &SlowEvents,
     ) {
+        let of_programs = programs.iter().map(|(group, report)| Stretch {
+            group: *group,
+            flow: 0,
+            from: self.scenario.run.warmup,
+            to: ended,
+            report,
+        });
         let stretches: Vec<Stretch<'_>> = report
             .flows
             .iter()
@@ -286,10 +326,14 @@ impl<'a> Plan<'a> {
                     report: &part.report,
                 })
             })
+            .chain(of_programs)
             .collect();
         figures::add_app_reports(&self.scenario, summary, &stretches, slow);
     }
 }
+
+/// Bytes of payload against the direction of a group that are no mere requests.
+const NOTEWORTHY: u64 = 100_000;
 
 /// Of BBR v2 and v3, whose own kernels keep it with each segment: bpf/core/bbr_ring.h.
 const FLIGHTS: &str = "what was in flight and lost when a segment left: found from a ring of ACKs, without retransmissions in between";
@@ -326,7 +370,7 @@ fn is_all_prague(scenario: &Scenario) -> bool {
 }
 
 /// The host that the data of a group comes from.
-fn source(group: &Group) -> Host {
+pub(super) fn source(group: &Group) -> Host {
     match group.direction {
         Direction::Forward => Host::Sender,
         Direction::Reverse => Host::Receiver,
@@ -340,7 +384,9 @@ fn port(group: usize) -> u16 {
 /// Initial window of Linux in segments (`TCP_INIT_CWND`).
 const INITIAL_WINDOW: u32 = 10;
 
-fn topology_group(group: &Group) -> TopologyGroup {
+fn topology_group(group: &Group, control: Option<&Control>) -> TopologyGroup {
+    // Flows choose theirs themselves.
+    let control = control.filter(|_| programs::of(group).is_some());
     if group.app.transport() == Transport::Datagram {
         return TopologyGroup::default();
     }
@@ -351,10 +397,12 @@ fn topology_group(group: &Group) -> TopologyGroup {
         mss: Some(group.mss)
             .filter(|mss| *mss != MOST_MSS)
             .map(|mss| mss.get() as u32),
+        control: control.map(|control| control.kernel_name().to_owned()),
     }
 }
 
 fn link_group((index, group): (usize, &Group)) -> GroupConfig {
+    let addresses = GroupAddresses::of(index);
     GroupConfig {
         port: port(index),
         // The sender host is behind port A, and connections are made from the other side.
@@ -364,6 +412,7 @@ fn link_group((index, group): (usize, &Group)) -> GroupConfig {
         },
         delay: group.rtt / 2,
         ect1: group.ecn == EcnSetting::Ect1,
+        addresses: programs::of(group).map(|_| [addresses.sender, addresses.receiver]),
     }
 }
 

@@ -385,7 +385,7 @@ impl Plan {
         if let Some(adapt) = point.own.adapt {
             adapt(&mut scenario);
         }
-        Ok(scenario)
+        crate::surroundings::without_programs(scenario)
     }
 
     /// The scenario of a cell with its seed, as its own file says it, and what is doubtful about that.

@@ -27,6 +27,7 @@ use crate::fill::measure;
 use crate::job::Order;
 use crate::live::live;
 use crate::options::Options;
+use crate::surroundings::{FOLDER as PROGRAMS, has_programs};
 use crate::{RunError, Scenario, World};
 
 /// Virtual time between two reports of progress.
@@ -106,6 +107,10 @@ fn run(control: &Control) -> Result<(Vec<GroupControl>, Option<u8>), RunError> {
     };
     let scenario = scenario(text, task.memory)?;
     set_options(&scenario)?;
+    let has_programs = has_programs(&scenario);
+    if has_programs {
+        program::give_memory_to_files().map_err(inside("make a place for files"))?;
+    }
     let stop = AtomicBool::new(false);
     let mut told = Time::ZERO;
     let mut progress = |now: Time| {
@@ -139,6 +144,10 @@ fn run(control: &Control) -> Result<(Vec<GroupControl>, Option<u8>), RunError> {
         progress: &mut progress,
     };
     let measured = measure(order, &mut |job| live(job, World::Virtual, &options.live));
+    if has_programs && measured.is_ok() {
+        program::copy_all(Path::new(program::KEPT), &results.join(PROGRAMS))
+            .map_err(inside("keep what programs wrote"))?;
+    }
     measured.map(|(_, _, controls)| (controls, None))
 }
 

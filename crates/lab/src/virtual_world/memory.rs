@@ -7,6 +7,7 @@ use quell_scenario::{Direction, Memory, Scenario, all_flows, bytes_in_flight, mo
 use quell_units::Bytes;
 
 use crate::live::pool_bytes;
+use crate::surroundings::has_programs;
 
 /// Memory of the kernel, its tables, this program with its libraries, and what it needs for any scenario.
 const BASE: u64 = 160 << 20;
@@ -24,6 +25,8 @@ const COVERED: u64 = 96 << 20;
 const COPIES: u64 = 4;
 /// Memory of the kernel per byte of payload: a buffer of 2 304 bytes for a segment of 1 448.
 const OVERHEAD: (u64, u64) = (8, 5);
+/// What the programs of a scenario take, and what they write.
+const PROGRAMS: u64 = 512 << 20;
 
 /// The memory that the guest of `scenario` gets.
 pub fn guest_memory(scenario: &Scenario) -> Bytes {
@@ -47,7 +50,11 @@ pub fn guest_memory(scenario: &Scenario) -> Bytes {
     let own = Memory::of(scenario);
     let own = (own.markers + own.recorders + own.results).get();
     let packets = in_flight.saturating_mul(COPIES * OVERHEAD.0) / OVERHEAD.1;
-    let total = BASE
+    let programs = match has_programs(scenario) {
+        true => PROGRAMS,
+        false => 0,
+    };
+    let total = (BASE + programs)
         .saturating_add(pool_bytes(scenario).get())
         .saturating_add(packets)
         .saturating_add(flows.saturating_add(further).saturating_mul(FLOW))

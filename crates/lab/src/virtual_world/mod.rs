@@ -35,7 +35,8 @@ use quell_units::{Random, Time};
 use crate::job::Order;
 use crate::live;
 use crate::options::{GuestOptions, LiveOptions};
-use crate::{RunError, World};
+use crate::surroundings::{Surroundings, find_program, has_programs};
+use crate::{RunError, Scenario, World};
 use control::{Control, Done, End, Task};
 pub use guest::scenario as guest_scenario;
 pub(crate) use lacks::lacks;
@@ -43,6 +44,7 @@ pub use memory::guest_memory;
 pub use program::{FOLDER as GUEST_FOLDER, GuestProgram, GuestProgramEnd, run_program};
 use quell_results::facts::{Facts, GuestFacts, Started};
 use quell_results::write_json;
+use quell_scenario::programs;
 
 /// The kernel's messages, in the folder of the result.
 pub const KERNEL_LOG: &str = "kernel.log";
@@ -124,6 +126,12 @@ impl Guest {
         let started = Started::now(World::Virtual);
         let resolved = order.resolved();
         let memory = guest_memory(&resolved);
+        let mut live = order.options.live.clone();
+        if has_programs(&resolved) {
+            find_programs(&resolved)?;
+            let here = Surroundings::here(program::KEPT.into(), program::MEMORY_FILES)?;
+            live.programs = Some(here);
+        }
         // The guest sees the folder by the same name, wherever this process stands.
         let results = std::path::absolute(order.folder).map_err(RunError::writing(order.folder))?;
         let task = Task {
@@ -134,7 +142,7 @@ impl Guest {
             results: results.clone(),
             packets: order.options.packets,
             warnings: order.options.warnings.clone(),
-            live: order.options.live.clone(),
+            live,
             memory: memory.get(),
         };
         let (done, usage) = self.carry_out(task, order.progress, order.options.stop)?;
@@ -286,6 +294,13 @@ impl Guest {
         }
         Ok(())
     }
+}
+
+/// Looks for every program of `scenario`, which the guest sees where this process does.
+fn find_programs(scenario: &Scenario) -> Result<(), RunError> {
+    let all = scenario.groups.iter().flat_map(programs);
+    let mut all = all.map(|(_, line)| find_program(line.program()));
+    all.try_for_each(|found| found.map(drop).map_err(RunError::refused))
 }
 
 /// Whether the virtual world runs here: starts the newest kernel, which then ends.

@@ -29,9 +29,9 @@ const MEMORY: u64 = 1 << 30;
 /// What a program prints.
 const OUTPUTS: [&str; 2] = ["stdout", "stderr"];
 /// Files in the guest's memory, where every system has a place for them; also for temporary files.
-const MEMORY_FILES: &str = "/dev/shm";
+pub(super) const MEMORY_FILES: &str = "/dev/shm";
 /// What of them is kept.
-const KEPT: &str = "/dev/shm/quell-results";
+pub(super) const KEPT: &str = "/dev/shm/quell-results";
 /// Between two looks at the program, in the guest's time.
 const LOOK: Duration = Duration::from_millis(5);
 /// From asking the program to end until it is killed, in the guest's time.
@@ -136,10 +136,7 @@ pub(super) fn carry_out(
     folder: &Path,
     control: &Control,
 ) -> io::Result<u8> {
-    mount("tmpfs", MEMORY_FILES, "tmpfs", MountFlags::empty(), None)?;
-    // Its own files for a program without rights, which root without rights owns.
-    fs::set_permissions(MEMORY_FILES, fs::Permissions::from_mode(0o1777))?;
-    fs::create_dir(KEPT)?;
+    give_memory_to_files()?;
     let [stdout, stderr] = OUTPUTS.map(|name| File::create_new(folder.join(name)));
     let mut command = Command::new(&program.file);
     command
@@ -161,8 +158,16 @@ pub(super) fn carry_out(
     Ok(u8::try_from(code.unwrap_or(255)).unwrap_or(255))
 }
 
+/// Makes a place in the guest's memory for what programs write.
+pub(super) fn give_memory_to_files() -> io::Result<()> {
+    mount("tmpfs", MEMORY_FILES, "tmpfs", MountFlags::empty(), None)?;
+    // Its own files for a program without rights, which root without rights owns.
+    fs::set_permissions(MEMORY_FILES, fs::Permissions::from_mode(0o1777))?;
+    fs::create_dir(KEPT)
+}
+
 /// Copies the plain files and the folders of `from` into `to`.
-fn copy_all(from: &Path, to: &Path) -> io::Result<()> {
+pub(super) fn copy_all(from: &Path, to: &Path) -> io::Result<()> {
     for entry in fs::read_dir(from)? {
         let entry = entry?;
         let (kind, copy) = (entry.file_type()?, to.join(entry.file_name()));

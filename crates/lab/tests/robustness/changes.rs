@@ -56,7 +56,7 @@ fn scenario(app: &str, values: Option<(&str, [String; 2])>) -> String {
 
 #[test]
 fn every_application_survives_changes_of_the_link_of_its_flows_and_of_its_own_parameters() {
-    for entry in quell_app::KINDS {
+    for entry in quell_app::KINDS.iter().filter(|kind| kind.modelled) {
         let mut changed = BTreeSet::new();
         for app in std::iter::once(&entry.example).chain(entry.more_examples) {
             let live = entry.parameters.iter().filter(|row| row.live);

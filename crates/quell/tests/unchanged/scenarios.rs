@@ -366,7 +366,7 @@ fn other_applications() -> impl Iterator<Item = &'static quell_app::Entry> {
         name == "bulk" || APPLICATIONS.iter().any(|app| app.starts_with(&kind))
     };
     let entries = quell_app::KINDS.iter();
-    entries.filter(move |entry| !is_named(entry.name))
+    entries.filter(move |entry| entry.modelled && !is_named(entry.name))
 }
 
 /// The kinds of queues that [`QUEUES`] does not name.

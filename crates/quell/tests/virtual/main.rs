@@ -29,6 +29,7 @@ mod programs;
 #[path = "../common/recomputed.rs"]
 mod recomputed;
 mod runs;
+mod scenario_programs;
 mod signals;
 mod stage;
 mod starts;

@@ -38,7 +38,7 @@
 //! fit the type of its field, and a row that names a parameter or a word that does not exist.
 
 use super::{Domain, Parameter, Preset, Settings, Value};
-use crate::{Bytes, Frequency, Interval, Period, Rate, Rates, Sizes, Time};
+use crate::{Bytes, CommandLine, Frequency, Interval, Period, Rate, Rates, Sizes, Time};
 
 /// A struct of parameters that was declared with [`parameters!`](crate::parameters).
 pub trait Table: Sized {
@@ -96,6 +96,8 @@ pub enum Shape {
     Sizes,
     /// [`Domain::Rates`].
     Rates,
+    /// [`Domain::CommandLine`].
+    CommandLine,
 }
 
 /// Declares a struct of parameters and its [`Table`].
@@ -252,6 +254,7 @@ fields! {
     Interval: Shape::Interval, Value::Interval(interval) => Some(interval);
     Sizes: Shape::Sizes, Value::Sizes(sizes) => Some(sizes);
     Rates: Shape::Rates, Value::Rates(rates) => Some(rates);
+    CommandLine: Shape::CommandLine, Value::CommandLine(line) => Some(line);
     bool: Shape::Flag, Value::Flag(flag) => Some(flag);
     u64: Shape::Count(u64::MAX), Value::Integer(n) | Value::Packets(n) | Value::Fraction(n, _) => Some(n);
     u32: Shape::Count(u32::MAX as u64), Value::Integer(n) | Value::Packets(n) | Value::Fraction(n, _) => n.try_into().ok();
@@ -411,7 +414,8 @@ impl Domain {
             | (Self::Period(..), Shape::Period)
             | (Self::Interval(..), Shape::Interval)
             | (Self::Sizes(..), Shape::Sizes)
-            | (Self::Rates(_), Shape::Rates) => true,
+            | (Self::Rates(_), Shape::Rates)
+            | (Self::CommandLine, Shape::CommandLine) => true,
             (
                 Self::Packets(_, high) | Self::Integer(_, high) | Self::Fraction(_, high, _),
                 Shape::Count(most),

@@ -8,7 +8,7 @@ use quell_aqm::marker::MARKERS;
 use quell_aqm::value::FUNCTIONS;
 use quell_lab::scenario::Distribution;
 use quell_units::parameter::{Domain, Parameter, Preset, Value};
-use quell_units::{Bytes, Frequency, Rate, Rates, Settings, Time};
+use quell_units::{Bytes, CommandLine, Frequency, Rate, Rates, Settings, Time};
 
 use super::choices::Choices;
 use super::load::{DURATIONS, Group, Load, SECOND, Sends};
@@ -172,7 +172,11 @@ fn listed(
     flows: u64,
     (direction, rtt): (usize, u64),
 ) -> (String, bool) {
-    let entry = choices.of(quell_app::KINDS);
+    let modelled: Vec<_> = quell_app::KINDS
+        .iter()
+        .filter(|kind| kind.modelled)
+        .collect();
+    let entry = *choices.of(&modelled);
     let mut given: Vec<(&str, String)> = Vec::new();
     for row in entry.parameters {
         let is_required = matches!(row.default, Preset::Required);
@@ -534,6 +538,10 @@ fn value(choices: &mut Choices<'_>, parameter: &Parameter, load: &mut Load) -> S
             kilobits.dedup();
             Value::Rates(Rates::of_kilobits(&kilobits))
         }
+        Domain::CommandLine => {
+            let word = choices.of(&["a", "b c", "\""]);
+            CommandLine::new([*word, word]).map_or(Value::Flag(true), Value::CommandLine)
+        }
         Domain::Flag => Value::Flag(choices.once_in(2)),
         Domain::Word(words) => Value::Word(choices.of::<&str>(words)),
         Domain::TimeOrPackets((low, high), (fewest, most)) => match choices.below(2) {
@@ -554,9 +562,11 @@ fn value(choices: &mut Choices<'_>, parameter: &Parameter, load: &mut Load) -> S
         load.update = Some(update.min((time.as_nanos() / 8).max(1)));
     }
     match value {
-        Value::Flag(_) | Value::Integer(_) | Value::Fraction(..) | Value::Rates(_) => {
-            value.to_string()
-        }
+        Value::Flag(_)
+        | Value::Integer(_)
+        | Value::Fraction(..)
+        | Value::Rates(_)
+        | Value::CommandLine(_) => value.to_string(),
         value => format!("\"{value}\""),
     }
 }

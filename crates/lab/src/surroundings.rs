@@ -1,0 +1,123 @@
+//! What the programs of a scenario find, and whether they exist.
+
+use std::env;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+
+use quell_scenario::{Group, Scenario, programs};
+use rustix::fs::{Access, access};
+use serde::{Deserialize, Serialize};
+
+use crate::RunError;
+
+/// The folder of a result that keeps what programs print and write.
+pub(crate) const FOLDER: &str = "programs";
+/// Where programs are looked for without a PATH.
+const USUAL: &str = "/usr/local/bin:/usr/bin:/bin";
+
+/// What programs of a scenario find.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Surroundings {
+    /// Their working folder.
+    pub(crate) directory: PathBuf,
+    /// Their environment.
+    pub(crate) variables: Vec<(String, String)>,
+    /// Where each group gets a folder of its own, of which the result keeps a copy.
+    pub(crate) kept: PathBuf,
+}
+
+impl Surroundings {
+    /// Those of this process, for programs that write to `kept` and `temporary`.
+    pub(crate) fn here(kept: PathBuf, temporary: &str) -> Result<Self, RunError> {
+        let directory = env::current_dir().map_err(|error| {
+            RunError::Failed(format!("cannot find the working folder: {error}"))
+        })?;
+        let text = |(name, value): (OsString, OsString)| {
+            Some((name.into_string().ok()?, value.into_string().ok()?))
+        };
+        let usual = env::vars_os().filter_map(text);
+        let usual = usual.filter(|(name, _)| name != "TMPDIR");
+        let own = ("TMPDIR".to_owned(), temporary.to_owned());
+        Ok(Self {
+            directory,
+            variables: usual.chain([own]).collect(),
+            kept,
+        })
+    }
+}
+
+/// Whether a group of `scenario` is one of programs.
+pub(crate) fn has_programs(scenario: &Scenario) -> bool {
+    scenario
+        .groups
+        .iter()
+        .any(|group| programs(group).next().is_some())
+}
+
+/// Refuses a scenario with programs as a cell of a sweep: a store finds results by all that they depend on, which of a program nobody
+/// knows.
+pub(crate) fn without_programs(scenario: Scenario) -> Result<Scenario, Vec<String>> {
+    let has_any = |group: &&Group| programs(group).next().is_some();
+    match scenario.groups.iter().find(has_any) {
+        None => Ok(scenario),
+        Some(group) => Err(vec![format!(
+            "group.{}.app.kind = \"program\": a sweep has no programs, because it keeps results by all that they depend on; quell run and \
+             quell compare start them",
+            group.name
+        )]),
+    }
+}
+
+/// Looks for a program as a shell does: along PATH, or at its path if it has a `/`.
+///
+/// # Errors
+///
+/// There is none, or it cannot be executed: a sentence that says so.
+pub fn find_program(name: &str) -> Result<PathBuf, String> {
+    let along = env::var_os("PATH").unwrap_or_else(|| USUAL.into());
+    find_along(name, &along)
+}
+
+fn find_along(name: &str, along: &OsStr) -> Result<PathBuf, String> {
+    let executable = |path: &Path| path.is_file() && access(path, Access::EXEC_OK).is_ok();
+    let places: Vec<PathBuf> = match name.contains('/') {
+        true => vec![PathBuf::from(name)],
+        false => env::split_paths(along)
+            .map(|folder| folder.join(name))
+            .collect(),
+    };
+    if let Some(found) = places.iter().find(|path| executable(path)) {
+        return Ok(found.clone());
+    }
+    Err(match places.iter().find(|path| path.exists()) {
+        Some(path) => format!("{} cannot be executed", path.display()),
+        None if name.contains('/') => {
+            format!("there is no {name}; a path is relative to the folder in which quell runs")
+        }
+        None => format!(
+            "there is no program {name} in the folders of PATH; install it, or give its path"
+        ),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn a_program_is_found_along_the_path_or_at_its_own() {
+        assert!(find_program("/bin/sh").is_ok());
+        assert!(find_along("sh", OsStr::new("/no-such-folder:/bin")).is_ok());
+        let missing = find_along("no-such-program", OsStr::new("/bin")).unwrap_err();
+        assert!(missing.contains("no program no-such-program"), "{missing}");
+        let missing = find_program("./no-such-program").unwrap_err();
+        assert!(missing.contains("relative to the folder"), "{missing}");
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("text"), "").unwrap();
+        // Root may read what it cannot execute.
+        let refused = find_along("text", folder.path().as_os_str()).unwrap_err();
+        assert!(refused.contains("cannot be executed"), "{refused}");
+        assert!(find_along(".", folder.path().as_os_str()).is_err());
+    }
+}
