@@ -22,10 +22,10 @@ use crate::network::{TO_INSIDE, TO_OUTSIDE};
 use crate::{Error, Plan, Result};
 
 /// The longest time between two looks at losses, rows and requests.
-const SLICE: Time = Time::from_millis(10);
+const SLICE: Time = Time::from_millis(5);
 
 /// The same once the program has ended, and only what it left is waited for.
-const LAST_SLICES: Time = Time::from_millis(2);
+const LAST_SLICES: Time = Time::from_millis(1);
 
 /// A link that runs. It ends at once if it is dropped before it was finished.
 #[derive(Debug)]
