@@ -15,7 +15,7 @@ use super::{
     ControlSpec, DirectionSpec, FunctionSpec, Group, Hop, Link, Run, Scenario, Setting, Side,
     TimedChange,
 };
-use super::{medium, trace, value};
+use super::{medium, remark, trace, value};
 
 impl Scenario {
     /// The scenario without its seeds as canonical JSON.
@@ -32,8 +32,10 @@ impl Scenario {
             });
             json.key("link");
             match &self.links[..] {
-                [link] if link.name == Hop::ONLY_NAME => json.directions(link),
-                links => json.list(links, Json::link),
+                [link] if link.name == Hop::ONLY_NAME && link.remark.is_empty() => {
+                    json.directions(link);
+                }
+                links => json.list(links, |json, link| json.link(link, &self.groups)),
             }
             json.key("name").string(&self.name);
             json.key("run").run(&self.run);
@@ -115,11 +117,16 @@ impl Json {
         self.list(sides, |json, side| json.direction(side));
     }
 
-    fn link(&mut self, link: &Link) {
+    fn link(&mut self, link: &Link, groups: &[Group]) {
         self.object(|json| {
             json.key("delay").time(link.delay);
             json.key("directions").directions(link);
             json.key("name").string(&link.name);
+            // Only where there is one, as above.
+            if !link.remark.is_empty() {
+                let networks = remark::write(&link.remark, groups);
+                json.key("remark").string(&networks);
+            }
         });
     }
 

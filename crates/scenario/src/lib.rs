@@ -46,6 +46,7 @@ mod programs;
 mod queue;
 mod rates_file;
 mod read;
+mod remark;
 pub mod schema;
 pub mod sim;
 pub mod start;
@@ -82,6 +83,7 @@ pub use self::problem::{NamedLine, Origin, Problem, Problems, closest};
 pub use self::programs::{NamedProgram, programs};
 pub use self::queue::QueueSpec;
 pub use self::rates_file::ReadFile;
+pub use self::remark::Network;
 pub use self::template::Template;
 pub use self::value::{DEFAULT_FUNCTION, FunctionSpec, ValueSpec, uses_values};
 pub(crate) use self::value::{MOST_FUNCTIONS, PIECEWISE, UNMARKED};
@@ -113,6 +115,8 @@ pub struct Link {
     pub name: String,
     /// What it delays a packet before the next link of its way, in either direction; a part of the base RTT.
     pub delay: Time,
+    /// The networks whose packets get new values in front of its queues.
+    pub remark: Vec<Network>,
     /// From the senders of a [`Direction::Forward`] group to its receivers.
     pub forward: DirectionSpec,
     /// Back.

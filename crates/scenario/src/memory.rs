@@ -203,7 +203,7 @@ fn flows(scenario: &Scenario) -> u64 {
 
 fn markers(scenario: &Scenario) -> u64 {
     let marked = scenario.groups.iter().map(|group| marker(scenario, group));
-    marked.fold(0, u64::saturating_add)
+    marked.fold(super::remark::memory(scenario), u64::saturating_add)
 }
 
 fn marker(scenario: &Scenario, group: &Group) -> u64 {

@@ -13,7 +13,7 @@ use super::problem::{Origin, Problem, Problems, closest};
 use super::tree::{Node, Table, TomlType, Tree};
 use super::{
     AppConfig, AppSpec, ControlSpec, Direction, EcnSetting, FunctionSpec, Group, Link, ReadFile,
-    Run, Scenario, changes, guesses, hops, value,
+    Run, Scenario, changes, guesses, hops, remark, value,
 };
 
 mod links;
@@ -341,7 +341,10 @@ fn scenario(reader: &mut Reader, root: &Node) -> Option<Scenario> {
         .and_then(|node| groups(reader, node, &values));
     let run = view.node(reader, "run").and_then(|node| run(reader, node));
     let at = view.node(reader, "at");
-    let (links, groups) = (links?, groups?);
+    let (mut links, groups) = (links?, groups?);
+    if let (Some(node), Some(functions)) = (view.node(reader, "link"), &functions) {
+        remark::read(reader, node, &mut links, &groups, functions);
+    }
     let changes = at.map_or(Some(Vec::new()), |node| {
         let end = run.as_ref().map(|run| run.duration);
         changes::read(reader, node, &links, &groups, end)

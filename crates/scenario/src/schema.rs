@@ -150,6 +150,12 @@ fn property(key: &Key) -> Value {
         }
         (Section::Link | Section::Reverse, "access") => section(Section::Medium),
         (Section::Link | Section::Reverse, "impair") => section(Section::Impair),
+        (Section::Link, "remark") => json!({
+            "type": "array", "minItems": 1, "maxItems": MOST_FUNCTIONS, "items": section(Section::Remark),
+        }),
+        (Section::Remark, "groups") => {
+            json!({ "type": "array", "minItems": 1, "items": domain(&Domain::Word) })
+        }
         (_, "queue") => {
             json!({ "anyOf": [{ "enum": kinds_of_queues() }, { "$ref": "#/$defs/queue" }] })
         }

@@ -32,6 +32,7 @@ pub(super) fn warnings(scenario: &Scenario, places: &Places<'_>) -> Vec<Problem>
         queues(scenario, group, &mut warn);
         values(scenario, group, &mut warn);
     }
+    networks(scenario, places, &mut warnings);
     functions(scenario, places, &mut warnings);
     codes(scenario, places, &mut warnings);
     access(scenario, places, &mut warnings);
@@ -288,6 +289,28 @@ fn codes(scenario: &Scenario, places: &Places<'_>, warnings: &mut Vec<Problem>) 
     }
 }
 
+/// New values that no queue behind looks at.
+fn networks(scenario: &Scenario, places: &Places<'_>, warnings: &mut Vec<Problem>) {
+    for hop in scenario.hops().iter() {
+        let networks = &scenario.links[hop.index()].remark;
+        let groups = networks.iter().flat_map(|network| &network.groups);
+        let mut groups = groups.map(|group| &scenario.groups[*group]);
+        let looks = |group: &Group| {
+            let sides = scenario.sides_of(group, group.direction);
+            let mut rest = sides.filter(|side| match group.direction {
+                Direction::Forward => side.hop >= hop,
+                Direction::Reverse => side.hop <= hop,
+            });
+            rest.any(|side| uses_values(&scenario.side(side).queue))
+        };
+        if !networks.is_empty() && !groups.any(looks) {
+            let key = format!("{}.remark", scenario.link_key(hop));
+            let why = "no queue here or behind looks at packet values, so this has no effect";
+            warnings.push(places.problem(&key, "", why));
+        }
+    }
+}
+
 /// Functions of the scenario's own that no group has.
 fn functions(scenario: &Scenario, places: &Places<'_>, warnings: &mut Vec<Problem>) {
     for function in &scenario.functions {
@@ -295,9 +318,11 @@ fn functions(scenario: &Scenario, places: &Places<'_>, warnings: &mut Vec<Proble
             .groups
             .iter()
             .filter_map(|group| group.value.as_ref());
-        let mut used = used.flat_map(|value| &value.functions);
+        let used = used.flat_map(|value| &value.functions);
+        let networks = scenario.links.iter().flat_map(|link| &link.remark);
+        let mut used = used.chain(networks.map(|network| &network.function));
         if used.all(|other| other.name != function.name) {
-            let why = "no group uses this function".to_owned();
+            let why = "no group and no network uses this function".to_owned();
             warnings.push(places.problem(&format!("value.{}", function.name), "", why));
         }
     }

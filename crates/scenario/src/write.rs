@@ -10,7 +10,7 @@ use super::changes::try_out;
 use super::keys::SCHEMA;
 use super::{
     ControlSpec, DirectionSpec, FunctionSpec, Group, Hop, Link, Scenario, Setting, Side,
-    TimedChange, medium, trace, value,
+    TimedChange, medium, remark, trace, value,
 };
 
 impl Scenario {
@@ -65,6 +65,10 @@ impl Text {
         }
         if !is_one {
             self.line("delay", quoted(link.delay));
+        }
+        if !link.remark.is_empty() {
+            let networks = remark::write(&link.remark, &scenario.groups);
+            self.line("remark", networks);
         }
         self.direction("link", &link.forward);
         self.heading("[link.reverse]");

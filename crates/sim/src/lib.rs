@@ -40,7 +40,8 @@ mod wire;
 
 pub use both::Both;
 pub use config::{
-    Config, DirectionConfig, Error, FlowConfig, Jitter, LinkChange, LinkConfig, TransportConfig,
+    Config, DirectionConfig, Error, FlowConfig, Jitter, LinkChange, LinkConfig, Passage,
+    TransportConfig,
 };
 pub use network::Announce;
 pub use packet::{PACKET_MEMORY, Packet};

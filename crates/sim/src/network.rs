@@ -10,7 +10,7 @@ use quell_tcp::Segment;
 use quell_units::ParameterError;
 use quell_units::{Rate, Time};
 
-use crate::config::{DirectionConfig, Jitter, LinkChange, LinkConfig};
+use crate::config::{DirectionConfig, Jitter, LinkChange, LinkConfig, Passage};
 use crate::options::OptionStore;
 use crate::packet::Packet;
 use crate::sleeper::Sleeper;
@@ -57,6 +57,7 @@ pub(crate) enum Source {
 pub(crate) struct Path<O> {
     /// By group.
     markers: Vec<Option<Marker>>,
+    passage: Option<Box<Passage>>,
     queue: Bottleneck<Packet, Discipline<Packet>, Collector<O>>,
     /// Where packets go behind the queue, by group.
     ways: Vec<Way>,
@@ -244,6 +245,7 @@ impl<O: Observer<Packet>> Path<O> {
         };
         Self {
             markers: side.markers,
+            passage: side.passage.map(Box::new),
             queue: Bottleneck::new(side.discipline, side.rate, side.framing, collector)
                 .with_service(side.service),
             ways,
@@ -260,6 +262,9 @@ impl<O: Observer<Packet>> Path<O> {
     fn arrive(&mut self, mut packet: Packet, now: Time, wires: &mut Wires, sources: &mut Sources) {
         if let Some(Some(marker)) = self.markers.get_mut(packet.group_index()) {
             marker.mark(&mut packet, now);
+        }
+        if let Some(passage) = &mut self.passage {
+            passage.mark(&mut packet, now);
         }
         let ways = &self.ways;
         let sink = &mut |packet: Packet, departure: Departure| {

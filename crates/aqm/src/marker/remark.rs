@@ -11,7 +11,8 @@
 //! 3. A packet whose bin was empty stands right behind all that was worth more (high = low): so order is kept strictly, and up to a packet per
 //! period more survives than the function says, half of one in the mean (0.6 Mbit/s with 1 500 bytes); wider bins are rarely empty. In the
 //! first period, and in one after a silent one, nothing is known, and packets get the highest value. 4. Packets without a value count as worth
-//! the least. 5. A packet of a network that is not there keeps its value.
+//! the least. 5. A packet of a network that is not there keeps its value. 6. Networks may have other periods: scenarios have 100 ms unless they say
+//! otherwise, because bursts of TCP within 10 ms are measured as a higher rate and so cost their network a part of its share.
 
 use alloc::boxed::Box;
 use alloc::vec;
@@ -25,11 +26,13 @@ use crate::value::ValueFunction;
 /// The period of the P4 program's counters.
 pub const PERIOD: Time = Time::from_millis(10);
 
+/// The shortest period.
+const SHORTEST: Time = Time::from_micros(1);
+
 /// Values for packets that go from several networks into one. It needs no state per flow: 16 bytes per network and bin.
 #[derive(Debug)]
 pub struct Remarker {
     networks: Box<[Network]>,
-    period: Time,
     width: u16,
     random: Random,
 }
@@ -38,6 +41,7 @@ pub struct Remarker {
 #[derive(Debug)]
 struct Network {
     function: ValueFunction,
+    period: Time,
     /// When its period began.
     since: Option<Time>,
     /// Bytes of each bin in this period, from the lowest values.
@@ -58,18 +62,27 @@ impl Remarker {
     ) -> Self {
         let width = width.max(1);
         let bins = usize::from(highest / width) + 1;
+        let period = period.max(SHORTEST);
         let network = |function: &ValueFunction| Network {
             function: function.clone(),
+            period,
             since: None,
             counts: vec![0; bins].into_boxed_slice(),
             above: vec![0; bins + 1].into_boxed_slice(),
         };
         Self {
             networks: functions.iter().map(network).collect(),
-            period: period.max(Time::from_micros(1)),
             width,
             random,
         }
+    }
+
+    /// The same; values of the packets of `network` are counted over `period`, at least 1 µs.
+    pub fn with_period(mut self, network: usize, period: Time) -> Self {
+        if let Some(network) = self.networks.get_mut(network) {
+            network.period = period.max(SHORTEST);
+        }
+        self
     }
 
     /// Gives a packet that comes from `network` at `now` its new value.
@@ -77,12 +90,12 @@ impl Remarker {
         let Some(network) = self.networks.get_mut(network) else {
             return;
         };
-        network.turn(now, self.period);
+        network.turn(now);
         let bin = usize::from(packet.value().max(1) / self.width).min(network.counts.len() - 1);
         network.counts[bin] = network.counts[bin].saturating_add(packet.len().get());
         let rate = |bytes: u64| {
             let bits = u128::from(bytes) * 8_000_000_000;
-            let rate = bits / u128::from(self.period.as_nanos());
+            let rate = bits / u128::from(network.period.as_nanos());
             Rate::from_bps(u64::try_from(rate).unwrap_or(u64::MAX))
         };
         let (low, high) = (rate(network.above[bin + 1]), rate(network.above[bin]));
@@ -93,7 +106,8 @@ impl Remarker {
 
 impl Network {
     /// Begins as many periods as have passed.
-    fn turn(&mut self, now: Time, period: Time) {
+    fn turn(&mut self, now: Time) {
+        let period = self.period;
         let since = *self.since.get_or_insert(now);
         let passed = (now - since).as_nanos() / period.as_nanos();
         if passed == 0 && now >= since {

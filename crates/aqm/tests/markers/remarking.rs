@@ -145,6 +145,23 @@ fn networks_have_counters_of_their_own() {
 }
 
 #[test]
+fn a_network_may_have_a_period_of_its_own() {
+    let functions = [function("gold"), function("gold")];
+    let mut remarker = remarker(&functions, 1).with_period(1, PERIOD * 3);
+    let mut at = |network, ms| remark(&mut remarker, network, 500, Time::from_millis(ms));
+    // The highest value as long as nothing is known: until the first period has passed.
+    let known = |new: u16| new < HIGHEST;
+    for (ms, expected) in [(0, [false; 2]), (11, [true, false]), (20, [true, false])] {
+        assert_eq!(
+            [0, 1].map(|network| known(at(network, ms))),
+            expected,
+            "{ms}"
+        );
+    }
+    assert!(known(at(1, 31)));
+}
+
+#[test]
 fn what_is_not_known_yet_is_worth_the_most_and_unknown_networks_pass() {
     let gold = function("gold");
     let mut remarker = remarker(std::slice::from_ref(&gold), 1);

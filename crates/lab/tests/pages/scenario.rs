@@ -77,6 +77,7 @@ fn title(section: Section) -> &'static str {
         Section::Trace => "A link that follows a trace: `rate = { … }`",
         Section::Medium => "A shared medium: `access = { … }`",
         Section::Impair => "Losses and delays behind the queue: `impair = { … }`",
+        Section::Remark => "Networks with packet values of their own: `remark = [{ … }]`",
         Section::Group => "Flows: `[[group]]`",
         Section::CongestionControl => "A congestion control with options",
         Section::Value => "A packet value with a marker",
@@ -105,6 +106,9 @@ fn introduction(section: Section) -> &'static str {
         }
         Section::Impair => {
             "The same keys in both directions. Losses count as `lost_outside`, not as drops of the queue."
+        }
+        Section::Remark => {
+            "One table for each network; [packet-values.md](../guides/packet-values.md#across-networks) has an example."
         }
         Section::Group => {
             "A table `[[group]]` for each kind of flow; all flows of a group are alike."

@@ -262,6 +262,46 @@ set = { "link.first.rate" = "10mbit" }
 "#,
     ),
     (
+        "links-networks",
+        r#"[[link]]
+name = "city"
+rate = "16mbit"
+queue = "csaqm"
+[[link]]
+name = "transit"
+rate = "10mbit"
+queue = "vdq_csaqm"
+remark = [{ groups = ["gold", "scalable"], function = "gold" }, { groups = ["other"], function = "own", period = "20ms" }]
+[value.own]
+kind = "piecewise"
+points = [["100kbit", 1000000], ["5mbit", 20000], ["5mbit", 200], ["1gbit", 1]]
+[[group]]
+name = "gold"
+count = 2
+rtt = "20ms"
+value = "gold"
+app = "bulk"
+[[group]]
+name = "scalable"
+congestion-control = "dctcp"
+ecn = "ect1"
+rtt = "20ms"
+value = "silver"
+app = "bulk"
+[[group]]
+name = "other"
+count = 2
+path = ["transit"]
+rtt = "20ms"
+value = "gold"
+app = "bulk"
+[[group]]
+name = "call"
+rtt = "20ms"
+app = { kind = "cbr", size = "200B", interval = "20ms" }
+"#,
+    ),
+    (
         "at-once",
         r#"[link]
 rate = "100mbit"

@@ -56,6 +56,29 @@ fn scale(group: &Group, scenario: &Scenario, places: &Places<'_>, problems: &mut
     }
 }
 
+/// Only modelled hosts come through networks that give values of their own.
+pub(super) fn networks(
+    scenario: &Scenario,
+    world: Option<World>,
+    places: &Places<'_>,
+    problems: &mut Vec<Problem>,
+) {
+    let Some(world @ (World::Virtual | World::Live)) = world else {
+        return;
+    };
+    for hop in scenario.hops().iter() {
+        let networks = scenario.links[hop.index()].remark.len();
+        if networks > 0 {
+            let key = format!("{}.remark", scenario.link_key(hop));
+            let allowed = format!(
+                "the {} world does not remark packet values; use --world sim",
+                world.name()
+            );
+            problems.push(places.problem(&key, format!("{networks} networks"), allowed));
+        }
+    }
+}
+
 /// The links of a path delay a part of the base RTT.
 pub(super) fn delays(
     group: &Group,

@@ -117,6 +117,7 @@ fn link(reader: &mut Reader, path: &str, node: &Node, name: String, links: usize
     Some(Link {
         name,
         delay: delay?,
+        remark: Vec::new(),
         forward: forward?,
         reverse: reverse?,
     })

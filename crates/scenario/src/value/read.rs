@@ -241,7 +241,7 @@ fn named(
     functions.into_iter().collect()
 }
 
-fn function_called(
+pub(crate) fn function_called(
     reader: &mut Reader,
     path: &str,
     node: &Node,

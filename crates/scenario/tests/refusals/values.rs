@@ -374,7 +374,7 @@ fn values_that_do_nothing_are_warned_of() {
     );
     assert_eq!(
         warnings(&valued().replace("[[at]]", "[value.half]\nkind = \"inverse\"\n[[at]]")),
-        ["f.toml:18: value.half: no group uses this function"]
+        ["f.toml:18: value.half: no group and no network uses this function"]
     );
 }
 

@@ -30,6 +30,7 @@ fn network() -> Network<Blind> {
             service: Default::default(),
             impairment: None,
             markers: Vec::new(),
+            passage: None,
             discipline: Discipline::new("fifo", settings, Link { rate, mtu }, random).unwrap(),
         }
     };

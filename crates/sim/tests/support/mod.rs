@@ -86,6 +86,7 @@ pub(crate) fn side(kind: &str, settings: &[(&str, &str)], rate: Rate) -> Directi
         service: Default::default(),
         impairment: None,
         markers: Vec::new(),
+        passage: None,
         discipline: discipline(kind, settings, rate),
     }
 }

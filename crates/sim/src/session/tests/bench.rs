@@ -97,6 +97,7 @@ impl Bench {
                 service: Default::default(),
                 impairment: None,
                 markers: Vec::new(),
+                passage: None,
                 discipline: Discipline::new("fifo", settings, link, Random::new(1, "queue"))
                     .unwrap(),
             }
