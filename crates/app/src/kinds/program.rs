@@ -4,7 +4,9 @@
 //! the simulator refuses this kind. What the link did to their packets stands in the figures of the group, as for any other.
 
 use quell_units::parameter::{Domain, Preset};
-use quell_units::{CommandLine, Parameter, ParameterError, Random, Time, name_of, parameters, words};
+use quell_units::{
+    CommandLine, Parameter, ParameterError, Random, Time, name_of, parameters, words,
+};
 
 use crate::{
     Action, Application, ApplicationKind, Column, Figure, FigureInfo, Form, FormInfo, Input,
@@ -264,7 +266,12 @@ mod tests {
         let number = |number| Value::Number(Some(number));
         assert_eq!(
             values,
-            [number(1.5), number(7.0), Value::Number(None), Value::Count(1)]
+            [
+                number(1.5),
+                number(7.0),
+                Value::Number(None),
+                Value::Count(1)
+            ]
         );
     }
 }
