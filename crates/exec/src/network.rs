@@ -12,7 +12,7 @@ use std::net::IpAddr;
 
 use quell_hosts::namespace::Namespace;
 use quell_hosts::netlink::{Mac, Netlink, VethEnd, interface_index};
-use quell_hosts::{offload, sysctl, tproxy};
+use quell_hosts::{offload, ready, sysctl, tproxy};
 
 use crate::error::Doing as _;
 use crate::subnet::Subnet;
@@ -148,9 +148,17 @@ impl Network {
             }
             Ok(())
         })?;
-        for (side, port) in [(&inside, INSIDE_PORT), (&outside, OUTSIDE_PORT)] {
+        let (near, far) = (config.subnet.inside(), config.subnet.far());
+        for (side, port, own, other) in [
+            (&inside, INSIDE_PORT, near, far),
+            (&outside, OUTSIDE_PORT, far, near),
+        ] {
             within(side, || {
-                Ok(Netlink::open()?.wait_until_running(interface_index(port)?)?)
+                Netlink::open()?.wait_until_running(interface_index(port)?)?;
+                ready::wait_until_delivered(own.into_iter().take(config.families()))?;
+                Ok(ready::wait_until_reachable(
+                    other.into_iter().take(config.families()),
+                )?)
             })?;
         }
         Ok(Self {

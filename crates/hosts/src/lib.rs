@@ -2,6 +2,7 @@
 //!
 //! - [`topology`]: three network namespaces, sender — link — receiver, with one pair of addresses per group of flows;
 //! - [`namespace`], [`user_namespace`], [`netlink`], [`offload`], [`sysctl`], [`capabilities`]: what it is made of;
+//! - [`ready`]: when it may be used;
 //! - [`kernel_queue`]: this kernel's own queue disciplines as a bottleneck, to compare with;
 //! - [`traffic`]: the flows: applications over real sockets, a thread per host;
 //! - [`cc`]: the congestion controls of this kernel, and those that quell loads as BPF (feature `bpf-cc`);
@@ -27,6 +28,7 @@ pub mod namespace;
 pub mod netlink;
 pub mod offload;
 pub mod probe;
+pub mod ready;
 pub mod relayed;
 pub mod sysctl;
 pub mod topology;

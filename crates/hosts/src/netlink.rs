@@ -330,6 +330,22 @@ impl Netlink {
         .doing(|| format!("add a route to {to}"))
     }
 
+    /// Whether packets to `address` are delivered in this namespace: it is one of its own, and complete.
+    pub(crate) fn is_delivered(&mut self, address: IpAddr) -> io::Result<bool> {
+        let mut message = RouteMessage::default();
+        message.header.address_family = family(address);
+        message.header.destination_prefix_length = bits(address);
+        message.attributes = vec![RouteAttribute::Destination(address.into())];
+        self.send(RouteNetlinkMessage::GetRoute(message), 0)?;
+        match self.answer()? {
+            NetlinkPayload::InnerMessage(RouteNetlinkMessage::NewRoute(route)) => {
+                Ok(route.header.kind == RouteType::Local)
+            }
+            NetlinkPayload::Error(error) => Err(error.to_io()),
+            _ => Err(io::ErrorKind::InvalidData.into()),
+        }
+    }
+
     /// Enters a permanent neighbour, so that no first packet waits for ARP or neighbour discovery.
     pub fn add_neighbour(&mut self, interface: u32, address: IpAddr, mac: Mac) -> Result<()> {
         let mut message = NeighbourMessage::default();

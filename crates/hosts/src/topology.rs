@@ -19,16 +19,14 @@
 //!  (link)  [ to-receiver ]─────veth─────[ from-link  router  out: htb + the queue ]─────veth─────[ host ]
 //! ```
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use crate::error::{Doing as _, KernelQueueError};
 use crate::kernel_queue::{self, Counters, KernelQueue};
 use crate::namespace::Namespace;
 pub use crate::netlink::GroupConfig;
 use crate::netlink::{Mac, Netlink, VethEnd, interface_index};
-use crate::{Error, Result, offload, sysctl};
+use crate::{Error, Result, offload, ready, sysctl};
 
 const HOST_PORT: &str = "host";
 const TO_SENDER: &str = "to-sender";
@@ -257,11 +255,12 @@ impl Topology {
         ] {
             inside(host, &|| {
                 let families = if config.ipv6 { 2 } else { 1 };
-                let remotes = groups.iter().flat_map(|group| {
-                    let pairs = pairs(group).into_iter().take(families);
-                    pairs.map(|(_, remote)| remote)
-                });
-                wait_until_reachable(remotes)
+                let pairs = || {
+                    let each = groups.iter().map(pairs);
+                    each.flat_map(|pairs| pairs.into_iter().take(families))
+                };
+                ready::wait_until_delivered(pairs().map(|(own, _)| own))?;
+                ready::wait_until_reachable(pairs().map(|(_, remote)| remote))
             })?;
         }
 
@@ -400,29 +399,6 @@ fn add_pairs(config: &TopologyConfig, peer: Mac, pairs: impl Fn(usize) -> [Pair;
             netlink.add_address(interface, local)?;
             netlink.add_host_route(interface, remote, local, group.clone())?;
             netlink.add_neighbour(interface, remote, peer)?;
-        }
-    }
-    Ok(())
-}
-
-/// Waits until each of these addresses has a route and a source address: an interface that runs already tells IPv6 so in the background,
-/// and until then a connection is refused (seen once in thirteen rounds of the tests on a busy machine).
-fn wait_until_reachable(remotes: impl Iterator<Item = IpAddr>) -> Result<()> {
-    const PATIENCE: Duration = Duration::from_secs(5);
-    let began = Instant::now();
-    for remote in remotes {
-        let any: IpAddr = match remote {
-            IpAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
-            IpAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
-        };
-        // A datagram socket that connects looks its route up, and sends nothing.
-        while let Err(error) =
-            UdpSocket::bind((any, 0)).and_then(|socket| socket.connect((remote, 9)))
-        {
-            if began.elapsed() > PATIENCE {
-                return Err(error).doing(|| format!("find a route to {remote}"));
-            }
-            thread::sleep(Duration::from_millis(1));
         }
     }
     Ok(())

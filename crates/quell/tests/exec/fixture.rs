@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use quell_hosts::namespace::Namespace;
 use quell_hosts::netlink::{GroupConfig, Netlink, VethEnd, interface_index};
-use quell_hosts::relayed;
+use quell_hosts::{ready, relayed};
 use rustix::net::sockopt;
 use serde_json::Value;
 
@@ -104,14 +104,16 @@ impl Fake {
                 })
                 .unwrap();
         }
-        for namespace in [&host, &internet] {
+        for (namespace, (name, _, own), more) in [
+            (&host, ends[0], &[][..]),
+            (&internet, ends[1], &[SERVER, OTHER, SERVER_V6]),
+        ] {
             namespace
                 .run(|| {
-                    for name in ["wan", "isp"] {
-                        if let Ok(port) = interface_index(name) {
-                            Netlink::open().unwrap().wait_until_running(port).unwrap();
-                        }
-                    }
+                    let port = interface_index(name).unwrap();
+                    Netlink::open().unwrap().wait_until_running(port).unwrap();
+                    let own = own.iter().chain(more).map(|own| own.parse().unwrap());
+                    ready::wait_until_delivered(own).unwrap();
                 })
                 .unwrap();
         }
@@ -161,7 +163,8 @@ impl Fake {
             .env(super::clients::WORDS, words);
         let output = self.output(&mut command);
         let errors = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{role} {words}: {errors}");
+        let said = fs::read_to_string(&report).unwrap_or_default();
+        assert!(output.status.success(), "{role} {words}: {errors}\n{said}");
         (
             String::from_utf8(output.stdout).unwrap(),
             read_json(&report),
