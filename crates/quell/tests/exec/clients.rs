@@ -43,6 +43,7 @@ pub(crate) fn play(role: &str) {
         ("to-far", [port]) => connect_once(&format!("{}:{port}", env::var("QUELL_FAR").unwrap())),
         ("to-host", [port]) => connect_once(&format!("{}:{port}", env::var("QUELL_HOST").unwrap())),
         ("login", [place]) => crate::terminal::login(place),
+        ("typist", [key]) => crate::keystrokes::typist(key),
         ("keys", []) => crate::terminal::keys(),
         ("upload", [to, seconds]) => upload(to, seconds.parse().unwrap()),
         ("sleep", [seconds]) => thread::sleep(Duration::from_secs(seconds.parse().unwrap())),

@@ -10,6 +10,7 @@ mod clients;
 mod datagrams;
 mod fixture;
 mod host;
+mod keystrokes;
 mod limits;
 mod names;
 mod processes;
@@ -39,6 +40,7 @@ fn cases() -> Vec<Case> {
         host::CASES,
         limits::CASES,
         programs::CASES,
+        keystrokes::CASES,
         steering::CASES,
         names::CASES,
         terminal::CASES,
