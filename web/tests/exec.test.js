@@ -1,4 +1,4 @@
-// A real browser behind the link of `quell exec`, beside a download: QUELL is the program, CHROMIUM the browser.
+// A real browser and a real player behind the link of `quell exec`, beside a download: QUELL is the program, CHROMIUM the browser.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -16,15 +16,20 @@ const probe = spawnSync(QUELL, ["exec", "--net", "none", "--quiet", "--", "true"
 const skip = probe.status === 0 ? false : `no link here: ${probe.stderr}`;
 const median = (values) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)];
 
+/** What `words` print behind this queue, with `far` at the far edge. */
+function behind(queue, far, words) {
+    const link = ["exec", "--net", "none", "--far", far.join(" "), "--down", "10mbit", "--up", "5mbit", "--rtt", "20ms", "--queue", queue, "--far-cc", "cubic", "--quiet"];
+    const { status, stdout, stderr } = spawnSync(QUELL, [...link, "--", ...words], { encoding: "utf8" });
+    assert.equal(status, 0, stderr);
+    return stdout;
+}
+
 /** Loads the site behind this queue; milliseconds until the page was loaded, by protocol. */
 function surf(queue, secure) {
-    const site = ["node", join(HERE, "site.js"), PORT, ...secure].join(" ");
-    const link = ["exec", "--net", "none", "--far", site, "--down", "10mbit", "--up", "5mbit", "--rtt", "20ms", "--queue", queue, "--far-cc", "cubic", "--quiet"];
-    const person = ["node", join(HERE, "surf.js"), String(ROUNDS), PORT, ...secure.slice(0, 1)];
-    const { status, stdout, stderr } = spawnSync(QUELL, [...link, "--", ...person], { encoding: "utf8" });
-    assert.equal(status, 0, stderr);
-    const pages = stdout.trim().split("\n").map(JSON.parse);
-    assert.equal(pages.length, ROUNDS * (secure.length > 0 ? 2 : 1), stdout + stderr);
+    const site = ["node", join(HERE, "site.js"), PORT, ...secure];
+    const said = behind(queue, site, ["node", join(HERE, "surf.js"), String(ROUNDS), PORT, ...secure.slice(0, 1)]);
+    const pages = said.trim().split("\n").map(JSON.parse);
+    assert.equal(pages.length, ROUNDS * (secure.length > 0 ? 2 : 1), said);
     const times = {};
     for (const { protocol, loaded_ms, text } of pages) {
         assert.ok(loaded_ms > 0, text);
@@ -52,4 +57,20 @@ test("a page beside a download loads sooner behind DualPI2 than behind drop-tail
     } finally {
         rmSync(folder, { recursive: true });
     }
+});
+
+const player = spawnSync("ffmpeg", ["-hide_banner", "-version"], { encoding: "utf8" });
+const noPlayer = skip || (player.status === 0 ? false : "ffmpeg is missing");
+
+test("a live picture beside a download is later behind drop-tail than behind DualPI2, by ffmpeg", { skip: noPlayer }, (context) => {
+    const watch = (queue) => {
+        const said = behind(queue, ["node", join(HERE, "camera.js"), PORT, SECURE_PORT], ["node", join(HERE, "viewer.js"), PORT, SECURE_PORT, "8"]);
+        const picture = JSON.parse(said);
+        assert.ok(picture.frames >= 190, said);
+        return picture;
+    };
+    const [dropTail, dualpi2] = [watch("fifo:limit=250ms"), watch("dualpi2")];
+    context.diagnostic(`later than without the download, ms: drop-tail ${JSON.stringify(dropTail)}, DualPI2 ${JSON.stringify(dualpi2)}`);
+    // The queue of the one holds up to 250 ms, that of the other about 15 ms.
+    assert.ok(dropTail.later_ms > 2 * dualpi2.later_ms && dropTail.later_ms > 50, `${dropTail.later_ms} and ${dualpi2.later_ms} ms`);
 });
