@@ -4,23 +4,27 @@
 //!  inside: eth0 10.77.d.2/32, default via 10.77.d.1     link: to-inside, to-outside     outside: wire 10.77.d.1/32, route to 10.77.d.2
 //! ```
 //!
+//! With [`Net::Nat`] outside is the host itself, its interface is called `quell` with the number d, and the host routes.
+//!
 //! Addresses are single and neighbours are entered for good, so nothing is learned and nothing but the program's packets crosses the link.
 //! The congestion control of each side is a property of its route (`congctl` of ip-route(8)): so one that only an administrator may
 //! choose works too, on whatever socket.
 
 use std::net::IpAddr;
+use std::thread;
+use std::time::{Duration, Instant};
 
+use quell_hosts::masquerade::Masquerade;
 use quell_hosts::namespace::Namespace;
 use quell_hosts::netlink::{Mac, Netlink, VethEnd, interface_index};
 use quell_hosts::{offload, ready, sysctl, tproxy};
 
 use crate::error::Doing as _;
 use crate::subnet::Subnet;
-use crate::{Error, Result};
+use crate::{Error, Net, Result};
 
 /// Name of the program's interface.
 pub const INSIDE_PORT: &str = "eth0";
-const OUTSIDE_PORT: &str = "wire";
 /// Names of the link's ports.
 pub(crate) const TO_INSIDE: &str = "to-inside";
 pub(crate) const TO_OUTSIDE: &str = "to-outside";
@@ -52,25 +56,35 @@ pub struct NetworkConfig {
     pub control: Option<String>,
     /// Congestion control of the far edge.
     pub far_control: Option<String>,
-    /// Whether the far edge takes connections to every address.
-    pub capture: bool,
+    /// What is behind the far edge.
+    pub net: Net,
 }
 
 impl NetworkConfig {
+    /// Name of the far edge's interface; on the host itself one that says whose it is.
+    fn outside_port(&self) -> String {
+        match self.net {
+            Net::Nat => format!("quell{}", self.subnet.number()),
+            Net::Relay | Net::None => "wire".to_owned(),
+        }
+    }
+
     fn families(&self) -> usize {
         if self.ipv6 { 2 } else { 1 }
     }
 }
 
-/// The namespaces; the kernel takes each when its last descriptor, process and socket are gone.
+/// The namespaces, and with [`Net::Nat`] the table of addresses; the kernel takes each when its last descriptor, process and socket are gone.
 #[derive(Debug)]
 pub struct Network {
     /// Of the program.
     pub inside: Namespace,
     /// Of the link's ports.
     pub link: Namespace,
-    /// Of the far edge.
+    /// Of the far edge; the host's own with [`Net::Nat`].
     pub outside: Namespace,
+    /// What gives the program's packets the host's address.
+    pub masquerade: Option<Masquerade>,
 }
 
 impl Network {
@@ -84,29 +98,48 @@ impl Network {
     pub fn build(inside: Namespace, outside: Namespace, config: &NetworkConfig) -> Result<Self> {
         let link = Namespace::new().doing("make a network namespace")?;
         within(&link, || Ok(sysctl::prepare_link()?))?;
-        within(&outside, || {
-            sysctl::prepare_host(MAX_WINDOW, config.ipv6)?;
-            sysctl::prepare_far_edge()?;
-            sysctl::set_ecn(config.ecn)?;
+        let outside_port = config.outside_port();
+        let masquerade = within(&outside, || {
+            // The host's own settings are not ours to change.
+            let is_host = config.net == Net::Nat;
+            if !is_host {
+                sysctl::prepare_host(MAX_WINDOW, config.ipv6)?;
+                sysctl::prepare_far_edge()?;
+                sysctl::set_ecn(config.ecn)?;
+            }
+            if is_host {
+                wait_until_gone(&outside_port);
+            }
+            let masquerade = match (config.net, config.subnet.inside()[0]) {
+                (Net::Nat, IpAddr::V4(source)) => Some(Masquerade::start(&outside_port, source)?),
+                _ => None,
+            };
             add_wire(
-                (OUTSIDE_PORT, OUTSIDE_MAC),
+                (&outside_port, OUTSIDE_MAC),
                 (TO_OUTSIDE, TO_OUTSIDE_MAC),
                 config,
                 &link,
             )?;
+            if is_host {
+                // Of this interface alone: no address of its own, no announcement. A host without IPv6 has no such setting.
+                let _ = sysctl::set(&format!("net.ipv6.conf.{outside_port}.disable_ipv6"), "1");
+            } else {
+                Netlink::open()?.set_up(interface_index("lo")?)?;
+            }
+            bring_up(&outside_port)?;
             let mut netlink = Netlink::open()?;
-            let wire = interface_index(OUTSIDE_PORT)?;
+            let wire = interface_index(&outside_port)?;
             let ends = config.subnet.far().into_iter().zip(config.subnet.inside());
             for (far, inside) in ends.take(config.families()) {
                 netlink.add_address(wire, far)?;
                 netlink.add_controlled_route(wire, inside, config.far_control.as_deref())?;
                 netlink.add_neighbour(wire, inside, INSIDE_MAC)?;
             }
-            if config.capture {
+            if config.net == Net::Relay {
                 let far = &config.subnet.far()[..config.families()];
-                tproxy::capture(OUTSIDE_PORT, RELAY_PORT, far)?;
+                tproxy::capture(&outside_port, RELAY_PORT, far)?;
             }
-            Ok(())
+            Ok(masquerade)
         })?;
         within(&inside, || {
             sysctl::prepare_host(MAX_WINDOW, config.ipv6)?;
@@ -120,6 +153,8 @@ impl Network {
                 config,
                 &link,
             )?;
+            Netlink::open()?.set_up(interface_index("lo")?)?;
+            bring_up(INSIDE_PORT)?;
             let mut netlink = Netlink::open()?;
             let port = interface_index(INSIDE_PORT)?;
             let ends = config.subnet.inside().into_iter().zip(config.subnet.far());
@@ -128,7 +163,7 @@ impl Network {
                 netlink.add_controlled_route(port, far, config.control.as_deref())?;
                 netlink.add_neighbour(port, far, OUTSIDE_MAC)?;
                 // Where nobody is behind the far edge, a program learns at once that there is no way.
-                if config.capture {
+                if config.net != Net::None {
                     netlink.add_default_route(port, far, own, config.control.as_deref())?;
                 }
             }
@@ -151,7 +186,7 @@ impl Network {
         let (near, far) = (config.subnet.inside(), config.subnet.far());
         for (side, port, own, other) in [
             (&inside, INSIDE_PORT, near, far),
-            (&outside, OUTSIDE_PORT, far, near),
+            (&outside, &outside_port, far, near),
         ] {
             within(side, || {
                 Netlink::open()?.wait_until_running(interface_index(port)?)?;
@@ -165,6 +200,7 @@ impl Network {
             inside,
             link,
             outside,
+            masquerade,
         })
     }
 
@@ -194,9 +230,16 @@ fn add_wire(
         mac,
         mtu: u32::from(config.mtu),
     };
-    netlink.add_veth(&end(here), &end(there), namespace)?;
-    netlink.set_up(interface_index("lo")?)?;
-    bring_up(here.0)
+    Ok(netlink.add_veth(&end(here), &end(there), namespace)?)
+}
+
+/// The kernel takes the interface of an earlier run away in the background.
+fn wait_until_gone(interface: &str) {
+    const PATIENCE: Duration = Duration::from_secs(2);
+    let began = Instant::now();
+    while interface_index(interface).is_ok() && began.elapsed() < PATIENCE {
+        thread::sleep(Duration::from_millis(5));
+    }
 }
 
 fn bring_up(interface: &str) -> Result<()> {

@@ -58,6 +58,12 @@ impl Names {
         names
     }
 
+    /// Whether there are servers, and all are reached by the host itself only.
+    pub fn are_of_loopback(&self) -> bool {
+        let mut servers = self.servers.iter();
+        !self.servers.is_empty() && servers.all(|server| server.ip().is_loopback())
+    }
+
     /// The file for the program.
     pub fn inside(&self, subnet: Subnet) -> String {
         let mut text =

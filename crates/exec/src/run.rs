@@ -54,6 +54,8 @@ pub enum Net {
     Relay,
     /// Nothing but the far edge itself.
     None,
+    /// What this host routes to, with its address: the remote servers themselves send the downloads. Needs root; IPv4 only.
+    Nat,
 }
 
 impl Net {
@@ -62,6 +64,7 @@ impl Net {
         match self {
             Self::Relay => "relay",
             Self::None => "none",
+            Self::Nat => "nat",
         }
     }
 }
@@ -169,7 +172,12 @@ pub fn run(mut config: Config) -> Result<std::result::Result<Outcome, (u8, Strin
     // Kept to the end, after which the link's sockets are closed in the background. A guest's clock stands still meanwhile.
     let keeper = (config.world == World::Live).then(Keeper::start);
     let keeper = keeper.and_then(std::result::Result::ok).map(Arc::new);
-    let ipv6 = !config.ipv4_only && (config.net == Net::None || has_ipv6());
+    let ipv6 = match config.net {
+        _ if config.ipv4_only => false,
+        Net::Relay => has_ipv6(),
+        Net::None => true,
+        Net::Nat => false,
+    };
     check_mtu(config.mtu, ipv6)?;
     let subnet = match config.subnet {
         Some(number) => Subnet::new(number),
@@ -182,6 +190,12 @@ pub fn run(mut config: Config) -> Result<std::result::Result<Outcome, (u8, Strin
     };
     let needed = CapabilitySet::SYS_ADMIN | CapabilitySet::NET_ADMIN | CapabilitySet::NET_RAW;
     let has = effective().doing("read capabilities")?;
+    if config.net == Net::Nat && !has.contains(needed) {
+        return Err(Error::Options(
+            "--net nat adds an interface and a table of addresses to this host: only root may"
+                .to_owned(),
+        ));
+    }
     if !has.contains(needed) {
         user_namespace::enter().map_err(|error| {
             let fix = error.fix().map(|fix| format!("; fix: {fix}"));
@@ -205,9 +219,10 @@ pub fn run(mut config: Config) -> Result<std::result::Result<Outcome, (u8, Strin
         })
     });
     let far = far.transpose()?;
-    let outside = match &far {
-        Some(far) => far.network()?,
-        None => Namespace::new().doing("make a network namespace")?,
+    let outside = match (&far, config.net) {
+        (Some(far), _) => far.network()?,
+        (None, Net::Nat) => Namespace::current().doing("find the host's network namespace")?,
+        (None, _) => Namespace::new().doing("make a network namespace")?,
     };
     let network = Network::build(
         waiting.network()?,
@@ -219,7 +234,7 @@ pub fn run(mut config: Config) -> Result<std::result::Result<Outcome, (u8, Strin
             ecn,
             control: controls.name(&controls.inside),
             far_control: controls.name(&controls.outside),
-            capture: config.net == Net::Relay,
+            net: config.net,
         },
     )?;
     let mut results = match &config.out {
@@ -252,7 +267,7 @@ pub fn run(mut config: Config) -> Result<std::result::Result<Outcome, (u8, Strin
     let remote = Remote::new(link.asks(), epoch, config.plan.clone());
     let sockets = match config.net {
         Net::Relay => Some(Sockets::open(&network.outside, ipv6)?),
-        Net::None => None,
+        Net::None | Net::Nat => None,
     };
     let used = controls.used(&network)?;
     // Threads from here on, and this one, have no right over anything.
@@ -344,6 +359,11 @@ pub fn run(mut config: Config) -> Result<std::result::Result<Outcome, (u8, Strin
     };
     let (mut summary, histograms) = summarise(&config.plan, config.world, &linked, false);
     summary.warnings = warnings(&config.plan, &linked.report, &counts, missing);
+    if config.net == Net::Nat && names.are_of_loopback() {
+        summary.warnings.push(
+            "the name servers of this host are on its loopback, which --net nat does not reach: names were not found".to_owned(),
+        );
+    }
     let exec = report(&Ran {
         config: &config,
         subnet,

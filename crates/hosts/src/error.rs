@@ -26,6 +26,9 @@ pub enum Error {
         /// The kernel's names of the features that stay on.
         features: Vec<String>,
     },
+    /// This host does not pass packets on, and that is not ours to change.
+    #[error("{0}")]
+    Forwarding(String),
     /// An interface that was brought up does not send.
     #[error("interface {interface} is still not up after {seconds} s: its state is {state}")]
     NotUp {

@@ -8,6 +8,7 @@
 //! - [`cc`]: the congestion controls of this kernel, and those that quell loads as BPF (feature `bpf-cc`);
 //! - [`broker`], [`child`]: a process that keeps the rights that the program gives away;
 //! - [`tproxy`], [`relayed`]: a far edge that takes every connection of a program, and the sockets of its relay;
+//! - [`masquerade`]: a network behind this host's own routing;
 //! - [`entropy`], [`first_process`]: what the first process of a kernel does: random bytes, mounts, the end;
 //! - [`probe`]: what this machine supports, and how to fix what is missing.
 //!
@@ -24,8 +25,10 @@ pub mod first_process;
 mod fq;
 pub mod keeper;
 pub mod kernel_queue;
+pub mod masquerade;
 pub mod namespace;
 pub mod netlink;
+mod nftables;
 pub mod offload;
 pub mod probe;
 pub mod ready;

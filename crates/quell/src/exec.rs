@@ -136,6 +136,28 @@ fn plan(arguments: &Behind) -> Result<Plan, Error> {
     Plan::new(&options)
 }
 
+/// What says nothing, or something else, where this host itself routes.
+fn refuse_beside_nat(arguments: &Behind) -> Result<(), String> {
+    let refused = [
+        (
+            arguments.far.is_some(),
+            "--far: a program at the far edge needs --net none or relay",
+        ),
+        (
+            arguments.far_cc.is_some(),
+            "--far-cc: with --net nat the remote servers send, with their own congestion control",
+        ),
+        (
+            arguments.host_loopback.is_some(),
+            "--host-loopback: with --net nat services of this host are at $QUELL_FAR, those of its loopback not at all",
+        ),
+    ];
+    match refused.into_iter().find(|(is_so, _)| *is_so) {
+        Some((_, why)) => Err(why.to_owned()),
+        None => Ok(()),
+    }
+}
+
 fn behind(
     arguments: &Behind,
     program: Vec<OsString>,
@@ -155,9 +177,13 @@ fn behind(
         _ if inside.is_some() => Net::None,
         NetArgument::Relay => Net::Relay,
         NetArgument::None => Net::None,
-        NetArgument::Nat | NetArgument::Pasta => {
+        NetArgument::Nat => {
+            refuse_beside_nat(arguments).map_err(own)?;
+            Net::Nat
+        }
+        NetArgument::Pasta => {
             return Err(own(
-                "--net nat and --net pasta are not available yet: use relay, or none with --far",
+                "--net pasta is not available yet: use relay, nat as root, or none with --far",
             ));
         }
     };

@@ -146,7 +146,7 @@ pub(crate) enum NetArgument {
     Relay,
     /// Nothing but the far edge: for --far
     None,
-    /// Not available yet: the host's own routing, as root
+    /// What this host routes to, with its address, as root: the remote servers send the downloads. IPv4 only; the host must forward packets
     Nat,
     /// Not available yet: the program pasta
     Pasta,

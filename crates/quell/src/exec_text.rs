@@ -23,11 +23,11 @@ pub(crate) fn report(outcome: &Outcome) -> Vec<String> {
             side(link, outcome.summary.duration_s)
         ));
     }
-    let tcp = format!(
-        "{} in the program, {} at the far edge",
-        text("congestion_control"),
-        text("far_congestion_control")
-    );
+    let far = match exec["far_congestion_control"].as_str() {
+        Some(control) => format!("{control} at the far edge"),
+        None => "what the remote servers use at the other end".to_owned(),
+    };
+    let tcp = format!("{} in the program, {far}", text("congestion_control"));
     lines.push(match text("net").as_str() {
         "relay" => format!(
             "  TCP   {tcp}, by a relay: {}{}{}",

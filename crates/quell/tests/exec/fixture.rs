@@ -23,11 +23,15 @@ pub(crate) const SERVER: &str = "198.51.100.7";
 pub(crate) const SERVER_V6: &str = "2001:db8::7";
 pub(crate) const OTHER: &str = "198.51.100.8";
 
-/// Echoes; counts until the end and then answers; resets; says who was asked; sends for ever; sends 4 Mbit/s; nobody.
+/// The fake host's own address in the Internet.
+pub(crate) const HOST: &str = "192.0.2.2";
+
+/// Echoes; counts until the end and then answers; resets; says who was asked; says who asks; sends for ever; sends 4 Mbit/s; nobody.
 pub(crate) const ECHO: u16 = 7;
 pub(crate) const COUNT: u16 = 9;
 pub(crate) const RESET: u16 = 13;
 pub(crate) const WHO: u16 = 15;
+pub(crate) const FROM: u16 = 16;
 pub(crate) const SOURCE: u16 = 19;
 pub(crate) const TRICKLE: u16 = 20;
 pub(crate) const CLOSED: u16 = 21;
@@ -55,7 +59,7 @@ impl Fake {
     pub(crate) fn new() -> Self {
         let (host, internet) = (Namespace::new().unwrap(), Namespace::new().unwrap());
         let ends = [
-            ("wan", 1, ["192.0.2.2", "2001:db8:1::2"]),
+            ("wan", 1, [HOST, "2001:db8:1::2"]),
             ("isp", 2, ["192.0.2.1", "2001:db8:1::1"]),
         ];
         let mac = |last| [0x02, 0x77, 9, 0, 0, last];
@@ -218,6 +222,10 @@ fn serve_internet(said: &Sender<Result<u64, std::io::ErrorKind>>) {
         serve(address, WHO, |mut stream| {
             let local = stream.local_addr().unwrap();
             stream.write_all(local.to_string().as_bytes()).unwrap();
+        });
+        serve(address, FROM, |mut stream| {
+            let from = stream.peer_addr().unwrap().ip();
+            stream.write_all(from.to_string().as_bytes()).unwrap();
         });
         serve(address, SOURCE, |mut stream| {
             let zeros = vec![0; 1 << 16];

@@ -5,16 +5,24 @@ use std::fs;
 use std::io::Read as _;
 use std::path::Path;
 
-use quell_testing::program::wait_until;
+use quell_testing::not_run;
+use quell_testing::program::{text, wait_until};
 use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
 
 use crate::Case;
-use crate::fixture::{ECHO, Fake, SERVER};
+use crate::fixture::{COUNT, ECHO, FROM, Fake, HOST, SERVER, WHO};
 
-pub(crate) const CASES: &[Case] = &[(
-    "the_host_is_as_before_however_it_ends",
-    the_host_is_as_before_however_it_ends,
-)];
+pub(crate) const CASES: &[Case] = &[
+    (
+        "the_host_is_as_before_however_it_ends",
+        the_host_is_as_before_however_it_ends,
+    ),
+    (
+        "with_nat_the_host_routes_and_is_as_before_when_it_ends",
+        with_nat_the_host_routes_and_is_as_before_when_it_ends,
+    ),
+];
 
 /// Everything of a network that can be read: links, addresses, routes, neighbours, settings.
 fn network() -> BTreeMap<String, String> {
@@ -54,10 +62,14 @@ fn network() -> BTreeMap<String, String> {
 }
 
 fn settings(folder: &Path, found: &mut BTreeMap<String, String>) {
-    for entry in fs::read_dir(folder).unwrap().flatten() {
+    // The folder of an interface goes with it.
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    for entry in entries {
         let path = entry.path();
-        if entry.file_type().unwrap().is_dir() {
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
             settings(&path, found);
+        } else if path.ends_with("nf_conntrack_count") {
+            // Connections are remembered for a while after their end.
         } else if let Ok(text) = fs::read_to_string(&path) {
             found.insert(path.display().to_string(), text);
         }
@@ -114,4 +126,94 @@ fn the_host_is_as_before_however_it_ends(fake: &Fake) {
         wait_until("its namespaces are gone", || namespaces() <= before.1);
         assert_eq!(fake.run(network), before.0, "after {signal:?}");
     }
+}
+
+/// What `--net nat` adds: one interface, and nothing else that is there without it differs.
+fn assert_only_its_own_interface_is_new(
+    before: &BTreeMap<String, String>,
+    while_it_runs: &BTreeMap<String, String>,
+) {
+    let links = |all: &BTreeMap<String, String>| -> Vec<String> {
+        all["links"]
+            .lines()
+            .map(|link| link.trim().to_owned())
+            .collect()
+    };
+    let mut new = links(while_it_runs);
+    new.retain(|link| !links(before).contains(link));
+    assert_eq!(new, ["quell9"]);
+    for (path, text) in before {
+        // What is counted or listed of all interfaces names the new one, too.
+        if path.starts_with("/proc/sys") {
+            assert_eq!(while_it_runs.get(path), Some(text), "{path}");
+        }
+    }
+}
+
+fn with_nat_the_host_routes_and_is_as_before_when_it_ends(fake: &Fake) {
+    let test = "with_nat_the_host_routes_and_is_as_before_when_it_ends";
+    if !rustix::process::geteuid().is_root() {
+        return not_run(test, "only root may add an interface to its host");
+    }
+    let nat = [
+        "exec", "--net", "nat", "--subnet", "9", "--rate", "50mbit", "--rtt", "2ms",
+    ];
+    let refused = |more: &[&str]| {
+        let arguments = [&nat[..], more, &["--", "true"]].concat();
+        let output = fake.output(&mut fake.quell(&arguments));
+        assert_eq!(output.status.code(), Some(125));
+        text(&output.stderr)
+    };
+    let unforwarding = fake.run(network);
+    // It is said, and not done.
+    let why = refused(&[]);
+    assert!(why.contains("sysctl -w net.ipv4.ip_forward=1"), "{why}");
+    assert_eq!(fake.run(network), unforwarding);
+    for (option, part) in [
+        (&["--far-cc", "reno"][..], "the remote servers send"),
+        (&["--far", "sleep 1"], "needs --net none"),
+        (&["--host-loopback"], "at $QUELL_FAR"),
+    ] {
+        let why = refused(option);
+        assert!(why.contains(part), "{why}");
+    }
+
+    let forward = |value: &str| fs::write("/proc/sys/net/ipv4/ip_forward", value).unwrap();
+    fake.run(|| forward("1"));
+    let before = (fake.run(network), namespaces());
+    let words = format!("{SERVER}:{FROM} {SERVER}:{WHO}");
+    let (said, report) = fake.role(&nat[1..], "connect", &words);
+    assert_eq!(said, format!("{HOST}\n{SERVER}:{WHO}\n"));
+    assert_eq!(report["exec"]["net"], "nat");
+    assert_eq!(report["exec"]["far_congestion_control"], Value::Null);
+    wait_until("its interface is gone", || fake.run(network) == before.0);
+    // The same table again: the first one is gone. No relay stands between, so marks cross untouched.
+    let (said, _) = fake.role(&nat[1..], "count", &format!("{SERVER}:{COUNT} 1000000"));
+    assert_eq!(said, "1000000\n");
+    let (said, _) = fake.role(
+        &nat[1..],
+        "datagrams",
+        &format!("{SERVER}:{ECHO} 0 1 2 3 187"),
+    );
+    assert_eq!(
+        said,
+        ["0 0", "1 1", "2 2", "3 3", "187 187"]
+            .map(|line| format!("{line}\n").repeat(2))
+            .concat()
+    );
+    for signal in [Signal::TERM, Signal::KILL] {
+        wait_until("its interface is gone", || fake.run(network) == before.0);
+        let program = ["--", "sh", "-c", "echo ready; exec sleep 600"];
+        let mut command = fake.quell(&[&nat[..], &program].concat());
+        let mut child = fake.run(|| command.spawn().unwrap());
+        let out = child.stdout.as_mut().unwrap();
+        out.read_exact(&mut [0; 6]).unwrap();
+        assert_only_its_own_interface_is_new(&before.0, &fake.run(network));
+        kill_process(Pid::from_child(&child), signal).unwrap();
+        child.wait().unwrap();
+        wait_until("its namespaces are gone", || namespaces() <= before.1);
+    }
+    wait_until("its interface is gone", || fake.run(network) == before.0);
+    let _ = fake.ends.try_iter().count();
+    fake.run(|| forward("0"));
 }

@@ -1,0 +1,156 @@
+//! A network behind this host's own routing: what it sends leaves with this host's address (NAT), as nft(8) has it.
+//!
+//! ```text
+//! table ip NAME {
+//!   flags owner
+//!   chain leaving {
+//!     type nat hook postrouting priority srcnat; policy accept;
+//!     ip saddr SOURCE masquerade
+//!   }
+//! }
+//! ```
+//!
+//! The table belongs to a socket, and the kernel deletes it with that socket, however the process ends (Linux 5.12). Nothing else of the host
+//! is changed: a host that does not forward packets, or whose firewall drops them, is told so.
+
+use std::net::Ipv4Addr;
+
+use netlink_sys::Socket;
+
+use crate::error::{Doing as _, Error};
+use crate::nftables::{
+    Batch, EQUAL, NEW_CHAIN, NEW_RULE, NEW_TABLE, NF_ACCEPT, NF_DROP, NLM_F_APPEND, NLM_F_CREATE,
+    REGISTER, attribute, chains, compare, expression, nested, number, string,
+};
+use crate::{Result, sysctl};
+
+/// NFPROTO_IPV4, and NFPROTO_INET, which is for both families.
+const IPV4: u8 = 2;
+const BOTH: u8 = 1;
+/// NF_INET_FORWARD and NF_INET_POST_ROUTING.
+const FORWARD: u32 = 2;
+const POSTROUTING: u32 = 4;
+/// NF_IP_PRI_NAT_SRC.
+const PRIORITY: i32 = 100;
+/// NFT_TABLE_F_OWNER.
+const OWNED: u32 = 2;
+/// NFT_PAYLOAD_NETWORK_HEADER, and where IPv4 has its source.
+const NETWORK_HEADER: u32 = 1;
+const SOURCE: u32 = 12;
+const CHAIN: &str = "leaving";
+
+/// The table; it is gone with this.
+#[derive(Debug)]
+pub struct Masquerade {
+    _owner: Socket,
+}
+
+impl Masquerade {
+    /// Gives what `source` sends this host's address, in a table of this name in the calling thread's namespace. Needs CAP_NET_ADMIN.
+    ///
+    /// # Errors
+    ///
+    /// This host forwards no packets, its firewall drops them, or the kernel has no nf_tables with `masq`.
+    pub fn start(name: &str, source: Ipv4Addr) -> Result<Self> {
+        forwards()?;
+        let mut batch = Batch::new();
+        batch.message(NEW_TABLE, IPV4, NLM_F_CREATE, |to| {
+            string(to, 1, name);
+            number(to, 2, OWNED);
+        });
+        batch.message(NEW_CHAIN, IPV4, NLM_F_CREATE, |to| {
+            string(to, 1, name);
+            string(to, 3, CHAIN);
+            nested(to, 4, |hook| {
+                number(hook, 1, POSTROUTING);
+                attribute(hook, 2, &PRIORITY.to_be_bytes());
+            });
+            number(to, 5, NF_ACCEPT);
+            string(to, 7, "nat");
+        });
+        batch.message(NEW_RULE, IPV4, NLM_F_CREATE | NLM_F_APPEND, |to| {
+            string(to, 1, name);
+            string(to, 2, CHAIN);
+            nested(to, 4, |to| {
+                expression(to, "payload", |payload| {
+                    number(payload, 1, REGISTER);
+                    number(payload, 2, NETWORK_HEADER);
+                    number(payload, 3, SOURCE);
+                    number(payload, 4, 4);
+                });
+                compare(to, EQUAL, &source.octets());
+                expression(to, "masq", |_| {});
+            });
+        });
+        let owner = batch
+            .send()
+            .doing(|| "masquerade packets (nf_tables with masq)")?;
+        Ok(Self { _owner: owner })
+    }
+}
+
+/// Whether this host passes packets on; how it would, otherwise.
+fn forwards() -> Result<()> {
+    if sysctl::get("net.ipv4.ip_forward")? != "1" {
+        return Err(Error::Forwarding(
+            "this host forwards no packets: sysctl -w net.ipv4.ip_forward=1".to_owned(),
+        ));
+    }
+    let all = chains().doing(|| "read the chains of nf_tables")?;
+    let drops = all.iter().find(|chain| {
+        [IPV4, BOTH].contains(&chain.family) && chain.hook == FORWARD && chain.policy == NF_DROP
+    });
+    match drops {
+        None => Ok(()),
+        Some(chain) => Err(Error::Forwarding(format!(
+            "this host's firewall drops what it forwards: policy of the chain {} of the table {}",
+            chain.name, chain.table
+        ))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::namespace::Namespace;
+
+    #[test]
+    fn a_host_that_drops_what_it_forwards_is_told_by_the_name_of_its_chain() {
+        let Ok(host) = Namespace::new() else {
+            return quell_testing::not_run(
+                "a_host_that_drops_what_it_forwards_is_told_by_the_name_of_its_chain",
+                "networks cannot be made here: needs root",
+            );
+        };
+        let source = Ipv4Addr::new(10, 77, 0, 2);
+        let outcomes = host.run(|| {
+            let deaf = Masquerade::start("quell0", source).map(drop);
+            sysctl::set("net.ipv4.ip_forward", "1").unwrap();
+            let first = Masquerade::start("quell0", source);
+            let beside = Masquerade::start("quell0", source).map(drop);
+            drop(first.unwrap());
+            let after = Masquerade::start("quell0", source).map(drop);
+            let mut batch = Batch::new();
+            batch.message(NEW_TABLE, IPV4, NLM_F_CREATE, |to| string(to, 1, "filter"));
+            batch.message(NEW_CHAIN, IPV4, NLM_F_CREATE, |to| {
+                string(to, 1, "filter");
+                string(to, 3, "FORWARD");
+                nested(to, 4, |hook| {
+                    number(hook, 1, FORWARD);
+                    number(hook, 2, 0);
+                });
+                number(to, 5, NF_DROP);
+                string(to, 7, "filter");
+            });
+            batch.send().unwrap();
+            let closed = Masquerade::start("quell0", source).map(drop);
+            [deaf, beside, after, closed]
+        });
+        let [deaf, beside, after, closed] = outcomes.unwrap();
+        assert!(deaf.unwrap_err().to_string().contains("ip_forward=1"));
+        assert!(beside.is_err(), "the table has an owner");
+        after.unwrap();
+        let why = closed.unwrap_err().to_string();
+        assert!(why.contains("FORWARD of the table filter"), "{why}");
+    }
+}
