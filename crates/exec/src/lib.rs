@@ -22,6 +22,7 @@
 
 pub mod control;
 mod error;
+mod far;
 mod link;
 pub mod network;
 pub mod plan;

@@ -39,14 +39,12 @@ use crate::steer::Remote;
 use crate::subnet::{Subnet, has_ipv6};
 use crate::verdict::{Judge, Limits};
 use crate::watch::{Watcher, Watching};
-use crate::{Error, Plan, Result, resolver};
+use crate::{Error, Plan, Result, far, resolver};
 
 /// Between two looks at what the threads have measured.
 const TURN: i64 = 50_000_000;
 /// What the program has sent may take so long to leave after its end.
 const LINGER: Duration = Duration::from_secs(5);
-/// A program at the far edge has so long to listen before the other one starts.
-const FAR_START: Duration = Duration::from_secs(2);
 /// What is behind the far edge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Net {
@@ -305,7 +303,7 @@ pub fn run(mut config: Config) -> Result<std::result::Result<Outcome, (u8, Strin
         None => None,
     };
     if let Some(far) = &far {
-        wait_until_it_listens(far);
+        far::wait_until_it_listens(far);
     }
     let watcher = config.watcher.take();
     let watcher = watcher.map(|watcher| Watching::begin(watcher, remote.clone()));
@@ -458,30 +456,6 @@ fn may_write(file: &std::path::Path) -> Result<()> {
         ),
         source: errno.into(),
     })
-}
-
-/// Waits until a program has a listening socket, or has had its time.
-fn wait_until_it_listens(far: &Running) {
-    let listens = || {
-        // The state LISTEN of TCP is 0A (net/tcp_states.h), also in the files of datagrams 07: any socket counts.
-        ["tcp", "tcp6", "udp", "udp6"].iter().any(|kind| {
-            let path = format!("/proc/{}/net/{kind}", far.id().as_raw_nonzero());
-            let text = std::fs::read_to_string(path).unwrap_or_default();
-            let state = if kind.starts_with("tcp") { "0A" } else { "07" };
-            // The relay's own listeners are transparent ones at its port.
-            let relay = format!(":{:04X}", crate::network::RELAY_PORT);
-            let mut lines = text.lines().skip(1);
-            lines.any(|line| {
-                let mut words = line.split_whitespace().skip(1);
-                let local = words.next().unwrap_or("");
-                words.nth(1) == Some(state) && !local.ends_with(&relay)
-            })
-        })
-    };
-    let began = Instant::now();
-    while !listens() && began.elapsed() < FAR_START {
-        thread::sleep(Duration::from_millis(5));
-    }
 }
 
 /// The calling thread, while the program runs.
