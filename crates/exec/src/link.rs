@@ -69,6 +69,7 @@ impl Measured {
     /// As if it had ended then.
     pub(crate) fn linked(self) -> Linked {
         let results = self.recorders.map(|mut recorder| recorder.finish(self.now));
+        let results = results.into();
         Linked {
             results,
             report: self.report,
@@ -98,7 +99,7 @@ pub(crate) struct Start<'a> {
 #[derive(Debug)]
 pub(crate) struct Linked {
     /// Forward and reverse.
-    pub(crate) results: [LinkResults; 2],
+    pub(crate) results: Vec<LinkResults>,
     pub(crate) report: LinkReport,
     /// When it ended.
     pub(crate) ended: Time,
@@ -313,13 +314,13 @@ impl Carrier {
             self.slices.over.fetch_add(1, Ordering::Release);
             let total = report.lost_outside();
             // Counted once, whatever the direction: the summary adds both up.
-            link.observer_mut(Direction::Forward)
+            link.observer_mut(Hop::FIRST, Direction::Forward)
                 .recorder()
                 .on_lost_outside(total - lost, now);
             lost = total;
             for direction in Direction::BOTH {
                 let decided = link.decided(direction).min(now);
-                let observer = link.observer_mut(direction);
+                let observer = link.observer_mut(Hop::FIRST, direction);
                 observer.decided(decided);
                 self.send(observer);
             }
@@ -331,11 +332,12 @@ impl Carrier {
         let decided = Direction::BOTH.map(|direction| link.decided(direction));
         let ended = decided.into_iter().fold(link.now(), Time::max);
         let (report, observers) = link.finish().doing("read the link's counters")?;
-        let results = observers.map(|mut observer| {
+        let results = observers.into_iter().map(|mut observer| {
             let results = observer.recorder().finish(ended);
             self.send(&mut observer);
             results
         });
+        let results = results.collect();
         Ok(Linked {
             results,
             report,
@@ -354,8 +356,9 @@ impl Carrier {
                     // Nothing is decided on that is later.
                     let decided = Direction::BOTH.map(|direction| link.decided(direction));
                     let now = decided.into_iter().fold(link.now(), Time::max);
-                    let recorders = Direction::BOTH
-                        .map(|direction| link.observer_mut(direction).recorder().clone());
+                    let recorders = Direction::BOTH.map(|direction| {
+                        link.observer_mut(Hop::FIRST, direction).recorder().clone()
+                    });
                     let so_far = Measured {
                         recorders,
                         report,

@@ -279,10 +279,12 @@ impl Plan {
 fn link_change(setting: &Setting) -> Option<LinkChange> {
     match setting {
         Setting::Rate(side, rate) => Some(LinkChange::SetRate {
+            hop: side.hop,
             direction: side.direction,
             rate: *rate,
         }),
         Setting::Queue { side, key, value } => Some(LinkChange::Configure {
+            hop: side.hop,
             direction: side.direction,
             key: key.clone(),
             value: value.clone(),
@@ -422,6 +424,7 @@ mod tests {
             "{changes:?}"
         );
         let rate = LinkChange::SetRate {
+            hop: quell_measure::Hop::FIRST,
             direction: Direction::Reverse,
             rate: Rate::from_mbps(1),
         };

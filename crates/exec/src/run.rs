@@ -152,7 +152,7 @@ pub struct Outcome {
     /// Its figures.
     pub summary: Summary,
     /// Figures of each direction of the link, limited or not.
-    pub links: [LinkResults; 2],
+    pub links: Vec<LinkResults>,
     /// Who limited.
     pub limits: Limits,
     /// All that is in `exec.json`.

@@ -86,7 +86,9 @@ impl Judge {
     /// What of the link changes at which times, in their order: all that is known.
     pub(crate) fn follow(&mut self, changes: &[(Time, LinkChange)]) {
         let rates = changes.iter().filter_map(|(at, change)| match change {
-            LinkChange::SetRate { direction, rate } => Some((*at, *direction, *rate)),
+            LinkChange::SetRate {
+                direction, rate, ..
+            } => Some((*at, *direction, *rate)),
             LinkChange::Configure { .. } => None,
         });
         self.changes = rates.collect();
@@ -273,6 +275,7 @@ mod tests {
     fn a_link_that_became_slower_limits_by_its_new_rate() {
         let mut judge = Judge::new([Some(Rate::from_mbps(12)), None], false, INTERVAL);
         let slower = LinkChange::SetRate {
+            hop: Hop::FIRST,
             direction: Direction::Forward,
             rate: Rate::from_mbps(6),
         };

@@ -10,7 +10,7 @@ use quell_units::{Bytes, Random, Rate, Settings, Time};
 
 use crate::frames::{Descriptor, OnWire, Pool, Side};
 use crate::ports::BATCH;
-use quell_measure::Direction;
+use quell_measure::{Direction, Hop, Hops};
 
 /// The queue of one direction.
 #[derive(Debug)]
@@ -68,12 +68,25 @@ pub struct GroupConfig {
     pub port: u16,
     /// Where its listeners are.
     pub listens: Side,
-    /// Delay behind the queue in each direction: half of the base RTT.
+    /// Delay behind the queue in each direction: half of the base RTT. What links behind one another delay is a part of it.
     pub delay: Time,
+    /// The links that its packets cross; `None` is all of them.
+    pub path: Option<Hops>,
     /// Whether packets that arrive with ECT(0) continue with ECT(1).
     pub ect1: bool,
     /// Its IPv4 addresses behind port A and behind port B, where these name it and not its port; its payload is counted then.
     pub addresses: Option<[Ipv4Addr; 2]>,
+}
+
+/// One of several links in a row. It has no ports: packets come from the link before, or from a port where a group's path begins.
+#[derive(Debug)]
+pub struct NextLink {
+    /// From port A to port B.
+    pub forward: DirectionConfig,
+    /// From port B to port A.
+    pub reverse: DirectionConfig,
+    /// What a packet takes from here to the next link of its way, in either direction.
+    pub delay: Time,
 }
 
 /// A change of a direction. It happens at its own logical time, whenever the thread wakes.
@@ -81,6 +94,8 @@ pub struct GroupConfig {
 pub enum LinkChange {
     /// A new rate for transmissions that start from then on.
     SetRate {
+        /// The link that changes.
+        hop: Hop,
         /// The direction that changes.
         direction: Direction,
         /// The new rate.
@@ -88,6 +103,8 @@ pub enum LinkChange {
     },
     /// A parameter of the discipline.
     Configure {
+        /// The link that changes.
+        hop: Hop,
         /// The direction that changes.
         direction: Direction,
         /// The parameter's name.
@@ -102,6 +119,14 @@ impl LinkChange {
     pub fn direction(&self) -> Direction {
         match self {
             Self::SetRate { direction, .. } | Self::Configure { direction, .. } => *direction,
+        }
+    }
+    /// The link and the direction that change.
+    pub fn side(&self) -> (Hop, Direction) {
+        match self {
+            Self::SetRate { hop, direction, .. } | Self::Configure { hop, direction, .. } => {
+                (*hop, *direction)
+            }
         }
     }
 }
@@ -157,6 +182,10 @@ pub struct LinkConfig {
     pub forward: DirectionConfig,
     /// From port B to port A.
     pub reverse: DirectionConfig,
+    /// What a packet takes from here to the next link of its way, in either direction.
+    pub delay: Time,
+    /// Links behind this one, in forward direction.
+    pub behind: Vec<NextLink>,
     /// Groups of flows; a packet's group is its index here.
     pub groups: Vec<GroupConfig>,
     /// The group of packets that no group's port names; `None` leaves them without a group.
@@ -195,6 +224,8 @@ impl LinkConfig {
             epoch: crate::time::monotonic(),
             forward,
             reverse,
+            delay: Time::ZERO,
+            behind: Vec::new(),
             groups: Vec::new(),
             others: None,
             noise: Noise::default(),
@@ -205,6 +236,12 @@ impl LinkConfig {
             wakeup: None,
             exact_clock: false,
         }
+    }
+
+    /// The delay behind each link.
+    pub(crate) fn delays(&self) -> impl Iterator<Item = Time> {
+        let behind = self.behind.iter().map(|link| link.delay);
+        std::iter::once(self.delay).chain(behind)
     }
 
     /// Returns an error for what cannot work.
@@ -228,6 +265,21 @@ impl LinkConfig {
             let mut others = self.groups[..index].iter();
             if others.any(|other| (other.port, other.listens) == (group.port, group.listens)) {
                 return Err(ConfigError::SharedPort(group.port));
+            }
+        }
+        let delays: Vec<Time> = self.delays().collect();
+        for (_, change) in &self.changes {
+            let hop = change.side().0.index();
+            if hop >= delays.len() {
+                return Err(ConfigError::NoSuchLink(hop));
+            }
+        }
+        for (index, group) in self.groups.iter().enumerate() {
+            let path = group.path.unwrap_or(Hops::all(delays.len()));
+            let links = delays.get(path.first.index()..=path.last.index());
+            let links = links.map(|links| links.iter().fold(Time::ZERO, |sum, link| sum + *link));
+            if links.is_none_or(|links| links > group.delay) {
+                return Err(ConfigError::Path(index));
             }
         }
         let delayed = self.groups.iter().all(|group| !group.delay.is_zero());
@@ -258,6 +310,17 @@ pub enum ConfigError {
     /// Two groups have this port, on one side.
     #[error("port {0} stands for two groups")]
     SharedPort(u16),
+    /// Fewer observers than directions of links.
+    #[error("each direction of each link needs an observer")]
+    Observers,
+    /// A change of a link that is not there.
+    #[error("a change of link {0}, which is not there")]
+    NoSuchLink(usize),
+    /// A group whose path has a link that is not there, or whose links delay more than it does.
+    #[error(
+        "group {0} crosses a link that is not there, or has less delay than the links of its path"
+    )]
+    Path(usize),
     /// [`Wakeup::Lazy`] or [`Wakeup::Ahead`] with a group without delay, or without
     /// groups.
     #[error("looking once per interval needs a delay in every group")]

@@ -4,7 +4,7 @@ use quell_aqm::Observer;
 use quell_units::Time;
 
 use crate::frames::{Descriptor, OnWire, Pool};
-use crate::path::Path;
+use crate::path::chain::Chain;
 use crate::ports::{Egress, Ingress};
 use crate::report::{DirectionReport, Inside, Lost};
 use crate::time::Stamps;
@@ -14,7 +14,7 @@ use crate::time::Stamps;
 pub(crate) struct Lane<O> {
     pub(crate) ingress: Ingress,
     pub(crate) stamps: Stamps,
-    pub(crate) path: Path<O>,
+    pub(crate) path: Chain<O>,
     pub(crate) egress: Egress,
     pub(crate) values: OnWire,
     /// Counted as it happens; [`Lane::report`] adds the counts of the parts.
@@ -22,7 +22,7 @@ pub(crate) struct Lane<O> {
 }
 
 impl<O: Observer<Descriptor>> Lane<O> {
-    pub(crate) fn new(path: Path<O>, values: OnWire) -> Self {
+    pub(crate) fn new(path: Chain<O>, values: OnWire) -> Self {
         Self {
             ingress: Ingress::new(),
             stamps: Stamps::default(),

@@ -47,7 +47,7 @@ mod taps;
 mod time;
 
 pub use config::{
-    ConfigError, DirectionConfig, GroupConfig, LinkChange, LinkConfig, Noise, Wakeup,
+    ConfigError, DirectionConfig, GroupConfig, LinkChange, LinkConfig, NextLink, Noise, Wakeup,
 };
 pub use error::Error;
 pub use frames::{Descriptor, FrameId, OnWire, Side};
@@ -59,4 +59,4 @@ pub use taps::{Crossed, Crossing, CrossingConfig, Identity, Seen, Tap};
 pub use time::{Lateness, become_realtime, monotonic};
 
 // Of the public items above.
-pub use quell_measure::Direction;
+pub use quell_measure::{Direction, Hop, Hops};

@@ -12,19 +12,19 @@ use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use quell_aqm::{Discipline, Observer, Packet};
-use quell_units::{Ecn, ParameterError, Random, Rate, Time};
+use quell_units::{Ecn, ParameterError, Rate, Time};
 
-use crate::config::{ConfigError, GroupConfig, LinkChange, LinkConfig, Wakeup};
+use crate::config::{ConfigError, GroupConfig, LinkChange, LinkConfig, NextLink, Wakeup};
 use crate::error::Error;
 use crate::frames::frame::{self, Bypass, Contents};
 use crate::frames::{Addressed, Classifier, Descriptor, Pool, ecn_field, value_field};
 use crate::lane::Lane;
 use crate::pace::Pace;
-use crate::path::Path;
+use crate::path::chain::{Chain, Member, Spans};
 use crate::ports::{BATCH, Blocked, Interest, Outgoing, Port, Received, Remains, Waiting};
 use crate::report::LinkReport;
 use crate::time::{Clock, LatenessHistogram, PacingThread, thread_cpu_time};
-use quell_measure::Direction;
+use quell_measure::{Direction, Hop, Hops};
 
 /// The longest sleep, so that a request to stop is noticed soon.
 const LONGEST_SLEEP: Time = Time::from_millis(100);
@@ -77,7 +77,7 @@ struct State {
 
 impl<O: Observer<Descriptor>> Link<O> {
     /// A link whose forward direction goes from `port_a` to `port_b`, with an observer for each
-    /// direction.
+    /// direction: forward, then reverse; of several links in a row link by link.
     ///
     /// # Errors
     ///
@@ -86,7 +86,7 @@ impl<O: Observer<Descriptor>> Link<O> {
         config: LinkConfig,
         port_a: Port,
         port_b: Port,
-        observers: [O; 2],
+        observers: impl IntoIterator<Item = O>,
     ) -> Result<Self, Error> {
         config.check()?;
         let ports = [port_a, port_b];
@@ -102,33 +102,48 @@ impl<O: Observer<Descriptor>> Link<O> {
         if !pace.ahead.is_zero() {
             ports.iter().try_for_each(Port::send_at_times)?;
         }
-        let delays: Vec<Time> = config.groups.iter().map(|group| group.delay).collect();
-        let (forward, reverse): (Vec<_>, Vec<_>) = config
-            .changes
-            .into_iter()
-            .partition(|(_, change): &(Time, LinkChange)| change.direction() == Direction::Forward);
-        let [observe_forward, observe_reverse] = observers;
+        let links = 1 + config.behind.len();
+        let groups: Vec<(Time, Hops)> = config
+            .groups
+            .iter()
+            .map(|group| (group.delay, group.path.unwrap_or(Hops::all(links))))
+            .collect();
         let on_wire = [config.forward.values, config.reverse.values];
-        let noise = config.noise;
-        let random =
-            |direction| move |lane| Random::new(noise.seed, &format!("noise.{direction}.{lane}"));
+        let first = NextLink {
+            forward: config.forward,
+            reverse: config.reverse,
+            delay: config.delay,
+        };
+        let mut observers = observers.into_iter();
+        let mut members: [Vec<Member<O>>; 2] = [Vec::new(), Vec::new()];
+        for link in std::iter::once(first).chain(config.behind) {
+            for (members, config) in members.iter_mut().zip([link.forward, link.reverse]) {
+                members.push(Member {
+                    config,
+                    delay: link.delay,
+                    changes: Vec::new(),
+                    observer: observers.next().ok_or(ConfigError::Observers)?,
+                });
+            }
+        }
+        for (at, change) in config.changes {
+            let (hop, direction) = change.side();
+            members[direction.index()][hop.index()]
+                .changes
+                .push((at, change));
+        }
+        let noise = &config.noise;
+        let spans = |direction: Direction| Spans {
+            spans: &noise.spans[direction.index()],
+            seed: noise.seed,
+        };
+        let chain = |direction: Direction, members| {
+            Chain::new(direction, members, &groups, &spans(direction))
+        };
+        let [forward, reverse] = members;
         let lanes = [
-            Lane::new(
-                Path::new(config.forward, &delays, forward, observe_forward).with_noise(
-                    &delays,
-                    &noise.spans[0],
-                    random(0),
-                ),
-                on_wire[0],
-            ),
-            Lane::new(
-                Path::new(config.reverse, &delays, reverse, observe_reverse).with_noise(
-                    &delays,
-                    &noise.spans[1],
-                    random(1),
-                ),
-                on_wire[1],
-            ),
+            Lane::new(chain(Direction::Forward, forward), on_wire[0]),
+            Lane::new(chain(Direction::Reverse, reverse), on_wire[1]),
         ];
         Ok(Self {
             announce: None,
@@ -241,7 +256,7 @@ impl<O: Observer<Descriptor>> Link<O> {
             lane.collect_dropped(&mut self.pool);
             state.more |= remains == Remains::Perhaps;
             state.starved |= remains == Remains::NoSlot;
-            state.quiet &= lane.path.queued() == 0;
+            state.quiet &= lane.path.is_quiet();
         }
         self.state = state;
         Ok(())
@@ -328,7 +343,7 @@ impl<O: Observer<Descriptor>> Link<O> {
         }
         if let Some(announce) = self.announce {
             let bytes = &self.pool.bytes(frame)[packet.ip_offset()..];
-            announce(lane.path.observer_mut(), &packet, bytes);
+            announce(lane.path.observer_at_entry(group), &packet, bytes);
         }
         lane.path.arrive(packet, at)
     }
@@ -422,13 +437,14 @@ impl<O: Observer<Descriptor>> Link<O> {
     pub fn now(&self) -> Time {
         self.clock.now()
     }
-    /// The discipline of one direction, as of [`Link::decided`].
-    pub fn discipline(&self, direction: Direction) -> &Discipline<Descriptor> {
-        self.lanes[direction.index()].path.discipline()
+    /// The discipline of one direction of a link, as of [`Link::decided`]. Like the three others it panics where there is no such
+    /// link.
+    pub fn discipline(&self, hop: Hop, direction: Direction) -> &Discipline<Descriptor> {
+        self.lanes[direction.index()].path.discipline(hop)
     }
-    /// The rate of one direction.
-    pub fn rate(&self, direction: Direction) -> Rate {
-        self.lanes[direction.index()].path.rate()
+    /// The rate of one direction of a link.
+    pub fn rate(&self, hop: Hop, direction: Direction) -> Rate {
+        self.lanes[direction.index()].path.rate(hop)
     }
     /// Up to when everything in one direction has happened.
     pub fn decided(&self, direction: Direction) -> Time {
@@ -437,7 +453,11 @@ impl<O: Observer<Descriptor>> Link<O> {
     /// Makes `changes` now, between two calls of [`Link::run`]: all of them happen at the time that is returned, the present or the
     /// first that is not decided yet. Rates above [`LinkConfig::fastest`] may need larger sockets than there are.
     pub fn change(&mut self, changes: Vec<LinkChange>) -> Time {
-        let decided = self.lanes.iter().map(|lane| lane.path.decided()).max();
+        let decided = self
+            .lanes
+            .iter()
+            .map(|lane| lane.path.latest_decided())
+            .max();
         let undecided = decided.unwrap_or(Time::ZERO) + Time::from_nanos(1);
         let at = self.clock.now().max(undecided);
         for change in changes {
@@ -446,18 +466,22 @@ impl<O: Observer<Descriptor>> Link<O> {
         }
         at
     }
+    /// Packets lost behind the queue of one direction of a link because the configuration says so.
+    pub fn impaired(&self, hop: Hop, direction: Direction) -> u64 {
+        self.lanes[direction.index()].path.impaired_at(hop)
+    }
+    /// The observer of one direction of a link.
+    pub fn observer(&self, hop: Hop, direction: Direction) -> &O {
+        self.lanes[direction.index()].path.observer(hop)
+    }
     /// Bytes of payload of a group that have passed in one direction, retransmitted ones included; 0 for a group without
     /// [`GroupConfig::addresses`].
     pub fn passed(&self, direction: Direction, group: u16) -> u64 {
         self.addressed.passed(group, direction)
     }
-    /// The observer of one direction.
-    pub fn observer(&self, direction: Direction) -> &O {
-        self.lanes[direction.index()].path.observer()
-    }
-    /// The observer of one direction, to collect from.
-    pub fn observer_mut(&mut self, direction: Direction) -> &mut O {
-        self.lanes[direction.index()].path.observer_mut()
+    /// The observer of one direction of a link, to collect from.
+    pub fn observer_mut(&mut self, hop: Hop, direction: Direction) -> &mut O {
+        self.lanes[direction.index()].path.observer_mut(hop)
     }
 
     /// The report up to now.
@@ -477,9 +501,16 @@ impl<O: Observer<Descriptor>> Link<O> {
         })
     }
 
-    /// Ends the link. Packets that are still inside are counted, and lost.
-    pub fn finish(mut self) -> io::Result<(LinkReport, [O; 2])> {
+    /// Ends the link. Packets that are still inside are counted, and lost. The observers come back in the order in which they were
+    /// given.
+    pub fn finish(mut self) -> io::Result<(LinkReport, Vec<O>)> {
         let report = self.report()?;
-        Ok((report, self.lanes.map(|lane| lane.path.into_observer())))
+        let [forward, reverse] = self.lanes.map(|lane| lane.path.into_observers());
+        let both = forward.into_iter().zip(reverse);
+        Ok((
+            report,
+            both.flat_map(|(forward, reverse)| [forward, reverse])
+                .collect(),
+        ))
     }
 }

@@ -107,8 +107,11 @@ fn highest_rate(config: &LinkConfig) -> Option<Rate> {
             LinkChange::SetRate { rate, .. } => Some(*rate),
             LinkChange::Configure { .. } => None,
         });
+    let behind = config.behind.iter();
+    let behind = behind.flat_map(|link| [of(&link.forward), of(&link.reverse)]);
     [of(&config.forward), of(&config.reverse)]
         .into_iter()
+        .chain(behind)
         .chain(changed)
         .chain([config.fastest])
         .filter(|rate| !rate.is_unlimited() && !rate.is_zero())
@@ -119,7 +122,7 @@ fn highest_rate(config: &LinkConfig) -> Option<Rate> {
 mod tests {
     use super::*;
     use crate::config::GroupConfig;
-    use quell_measure::Direction;
+    use quell_measure::{Direction, Hop};
 
     const US: fn(u64) -> Time = Time::from_micros;
     const MB: u64 = 1 << 20;
@@ -182,6 +185,7 @@ mod tests {
         let slow = config(&[US(200_000)], Some(Wakeup::Ahead));
         let mut faster = config(&[US(200_000)], Some(Wakeup::Ahead));
         let change = |rate| LinkChange::SetRate {
+            hop: Hop::FIRST,
             direction: Direction::Reverse,
             rate,
         };

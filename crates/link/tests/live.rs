@@ -9,8 +9,8 @@ use std::time::Instant;
 
 use quell_aqm::{Departure, Drop, Observer};
 use quell_link::{
-    Descriptor, Direction, DirectionConfig, Error, GroupConfig, Link, LinkChange, LinkConfig, Port,
-    Wakeup,
+    Descriptor, Direction, DirectionConfig, Error, GroupConfig, Hop, Link, LinkChange, LinkConfig,
+    Port, Wakeup,
 };
 use quell_testing::{Missed, Run, bound, live};
 use quell_units::{Rate, Time};
@@ -337,6 +337,7 @@ fn changes(test: &str, run: &mut Run) -> Result<(), Missed> {
     config.changes.push((
         MS(500),
         LinkChange::SetRate {
+            hop: Hop::FIRST,
             direction: Direction::Forward,
             rate,
         },

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use quell_aqm::{Departure, Drop, Observer, Packet as _};
 use quell_link::{
-    ConfigError, Descriptor, Direction, DirectionConfig, Error, GroupConfig, Link, LinkChange,
+    ConfigError, Descriptor, Direction, DirectionConfig, Error, GroupConfig, Hop, Link, LinkChange,
     LinkConfig, Port, Wakeup,
 };
 use quell_testing::{Missed, Run, Turn, bound, live};
@@ -70,6 +70,7 @@ fn group((index, delay): (u16, Time)) -> GroupConfig {
 
 fn rate(direction: Direction, mbps: u64) -> LinkChange {
     LinkChange::SetRate {
+        hop: Hop::FIRST,
         direction,
         rate: Rate::from_mbps(mbps),
     }
@@ -77,6 +78,7 @@ fn rate(direction: Direction, mbps: u64) -> LinkChange {
 
 fn configure(direction: Direction, key: &str, value: &str) -> LinkChange {
     LinkChange::Configure {
+        hop: Hop::FIRST,
         direction,
         key: key.to_string(),
         value: value.to_string(),

@@ -29,7 +29,7 @@ pub(super) fn check(
     let mut problems = Vec::new();
     run(scenario, places, &mut problems);
     queues(scenario, places, &mut problems);
-    links::check(scenario, world, places, &mut problems);
+    links::check(scenario, places, &mut problems);
     links::networks(scenario, world, places, &mut problems);
     groups(scenario, world, places, &mut problems);
     programs::check(scenario, world, places, &mut problems);

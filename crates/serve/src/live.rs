@@ -57,6 +57,12 @@ impl Plan {
         );
         let loaded = loaded.map_err(|problems| problems.to_string())?;
         let mut scenario = loaded.scenario;
+        let links = scenario.links.len();
+        if links > 1 {
+            return Err(format!(
+                "a page shows one link, and this scenario has {links}\n  fix: `quell run` shows each of them"
+            ));
+        }
         scenario.run.seeds.truncate(1);
         let rate = scenario.links[0].forward.rate.as_bps();
         let preparation = opening.preparation;

@@ -39,6 +39,9 @@ pub(super) fn queue(
         return Ok(None);
     };
     let refused = |why: &str| Err(LiveError::Scenario(format!("with --kernel-queue {why}")));
+    if scenario.links.len() > 1 {
+        return refused("there is one link: the kernel's queue is in the place of the only one");
+    }
     let forward = &scenario.links[0].forward;
     let framing = Framing {
         overhead: kernel_queue::OVERHEAD as i32,

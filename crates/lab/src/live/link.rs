@@ -14,6 +14,7 @@ use quell_hosts::traffic::{Epoch, RunEnd, Sample};
 use quell_link::{Descriptor, Link, LinkChange, LinkConfig, LinkReport, Port};
 use quell_measure::{Direction, LinkResults, QueueRow, Recorder};
 use quell_results::packets::{self, LivePackets};
+use quell_scenario::Side;
 use quell_scenario::sim::Recording;
 use quell_units::{Bytes, Time};
 use serde_json::{Value, json};
@@ -71,8 +72,8 @@ struct Asked {
 /// What a link measured.
 #[derive(Debug)]
 pub(super) struct Linked {
-    /// Forward and reverse.
-    pub(super) results: [LinkResults; 2],
+    /// Of each link, forward and reverse.
+    pub(super) results: Vec<LinkResults>,
     pub(super) report: LinkReport,
     /// Payload of each group of programs, forward and reverse.
     pub(super) passed: Vec<(usize, [u64; 2])>,
@@ -110,6 +111,7 @@ impl LinkThread {
             hears,
             rows,
             programs: plan.programs().collect(),
+            sides: plan.scenario().sides().collect(),
             interval: plan.interval,
             samples,
         };
@@ -121,7 +123,8 @@ impl LinkThread {
                     carrier.carry(link, ready)
                 }
                 Some(packets) => {
-                    let observers = recorders.map(|recorder| packets.beside(recorder));
+                    let observers = recorders.into_iter();
+                    let observers = observers.map(|recorder| packets.beside(recorder));
                     let mut link = open(config, &topology, options, observers)?;
                     link.announce(packets::announce_captured);
                     carrier.carry(link, ready)
@@ -193,6 +196,15 @@ impl Drop for LinkThread {
     }
 }
 
+/// Packets that were lost outside the queues and have been counted.
+#[derive(Debug, Default)]
+struct Losses {
+    /// By side of a link.
+    impaired: Vec<u64>,
+    /// By sockets and interfaces.
+    others: u64,
+}
+
 /// What the link's thread works with, besides the link.
 struct Carrier {
     /// Ends of segments, the last of which is the planned end of the run.
@@ -209,6 +221,8 @@ struct Carrier {
     rows: Sender<QueueRow>,
     /// Groups of programs, whose payload the link counts, with the direction of their data.
     programs: Vec<(usize, Direction)>,
+    /// Both directions of each link.
+    sides: Vec<Side>,
     /// Time between two samples of these.
     interval: Time,
     samples: Sender<Sample>,
@@ -231,12 +245,13 @@ impl Carrier {
         });
         let passed = passed.collect();
         let (report, observers) = link.finish()?;
-        let results = observers.map(|mut observer| {
+        let results = observers.into_iter().map(|mut observer| {
             let recorder = observer.recorder();
             let results = recorder.finish(ended);
             send(recorder, &self.rows);
             results
         });
+        let results = results.collect();
         Ok(Linked {
             results,
             report,
@@ -250,7 +265,7 @@ impl Carrier {
         &self,
         link: &mut Link<O>,
     ) -> Result<(), LinkFailure> {
-        let mut lost = 0;
+        let mut lost = Losses::default();
         let mut heard = false;
         for &cut in &self.cuts {
             while link.now() < cut.min(self.end.at()) {
@@ -269,20 +284,42 @@ impl Carrier {
                 }
                 self.sample(link);
                 let now = link.now().min(until);
-                let total = link.report()?.lost_outside();
-                // Counted once, whatever the direction: the summary adds both up.
-                link.observer_mut(Direction::Forward)
-                    .recorder()
-                    .on_lost_outside(total - lost, now);
-                lost = total;
-                for direction in Direction::BOTH {
-                    let decided = link.decided(direction).min(now);
-                    let observer = link.observer_mut(direction);
+                self.count_lost(link, &mut lost, now)?;
+                for &side in &self.sides {
+                    let decided = link.decided(side.direction).min(now);
+                    let observer = link.observer_mut(side.hop, side.direction);
                     observer.decided(decided);
                     send(observer.recorder(), &self.rows);
                 }
             }
         }
+        Ok(())
+    }
+
+    /// Counts what was lost until `now` that is not in `lost` yet. What the configuration loses counts at its link; what sockets and
+    /// interfaces lose counts once, at the first one, whatever the direction: the summary adds all up.
+    fn count_lost<O: Observer<Descriptor> + Recording>(
+        &self,
+        link: &mut Link<O>,
+        lost: &mut Losses,
+        now: Time,
+    ) -> Result<(), LinkFailure> {
+        let total = link.report()?.lost_outside();
+        let sides = self.sides.iter();
+        let impaired: Vec<u64> = sides
+            .map(|side| link.impaired(side.hop, side.direction))
+            .collect();
+        let others = total - impaired.iter().sum::<u64>();
+        lost.impaired.resize(impaired.len(), 0);
+        for (index, side) in self.sides.iter().enumerate() {
+            let mut new = impaired[index] - lost.impaired[index];
+            if index == 0 {
+                new += others - lost.others;
+            }
+            let observer = link.observer_mut(side.hop, side.direction);
+            observer.recorder().on_lost_outside(new, now);
+        }
+        *lost = Losses { impaired, others };
         Ok(())
     }
 
@@ -323,8 +360,8 @@ impl Carrier {
     /// on nothing yet that happens in the future.
     fn bring_end_forward<O: Observer<Descriptor> + Recording>(&self, link: &mut Link<O>) {
         self.end.bring_forward(link.now() + self.notice);
-        for direction in Direction::BOTH {
-            let recorder = link.observer_mut(direction).recorder();
+        for &side in &self.sides {
+            let recorder = link.observer_mut(side.hop, side.direction).recorder();
             recorder.end_at(self.end.at());
         }
         // Nobody listens any more when the run is being given up.
@@ -337,7 +374,7 @@ fn open<O: Observer<Descriptor>>(
     config: LinkConfig,
     topology: &Topology,
     options: LiveOptions,
-    observers: [O; 2],
+    observers: impl IntoIterator<Item = O>,
 ) -> Result<Link<O>, LinkFailure> {
     topology.link.enter()?;
     if let Some(priority) = options.realtime {

@@ -13,7 +13,7 @@ use quell_hosts::traffic::{
     EcnFeedback, Epoch, FlowPlan, Host, RunEnd, TcpInfo, TrafficConfig, TrafficReport, opener,
 };
 use quell_link::{
-    CrossingConfig, DirectionConfig, GroupConfig, LinkChange, LinkConfig, Noise, OnWire,
+    CrossingConfig, DirectionConfig, GroupConfig, LinkChange, LinkConfig, NextLink, Noise, OnWire,
     Side as PortSide,
 };
 use quell_measure::{Carrier, GroupControl, MarkFeedback};
@@ -24,6 +24,7 @@ use quell_scenario::causes::SlowEvents;
 use quell_scenario::figures::{self, Stretch};
 use quell_scenario::keys::{MOST_MSS, MTU};
 use quell_scenario::markers;
+use quell_scenario::sim::queue_stream;
 use quell_scenario::{EcnSetting, Group, Scenario, Setting, Side, in_flight, largest_window};
 use quell_scenario::{Lifetime, all_flows, lifetimes};
 use quell_units::{Bytes, Ecn, Random, Rate, Time};
@@ -148,19 +149,31 @@ impl<'a> Plan<'a> {
         figures::group_infos(&self.scenario)
     }
 
-    /// An observer for each direction of the link.
-    pub(super) fn recorders(&self) -> [Recorder; 2] {
+    /// An observer for each direction of each link.
+    pub(super) fn recorders(&self) -> Vec<Recorder> {
         let (scenario, timeline) = (&self.scenario, &self.timeline);
-        Direction::BOTH
-            .map(|direction| figures::recorder(scenario, timeline, Hop::FIRST, direction))
+        let sides = scenario.sides();
+        sides
+            .map(|side| figures::recorder(scenario, timeline, side.hop, side.direction))
+            .collect()
     }
 
     /// The link between the two hosts.
     pub(super) fn link(&self, epoch: Epoch) -> Result<LinkConfig, LiveError> {
-        let mut config = LinkConfig::new(
-            self.direction(Direction::Forward, "queue"),
-            self.direction(Direction::Reverse, "reverse.queue"),
-        );
+        let [forward, reverse] = self.directions(Hop::FIRST);
+        let mut config = LinkConfig::new(forward, reverse);
+        let links = &self.scenario.links;
+        config.delay = links[0].delay;
+        let behind = self.scenario.hops().iter().skip(1);
+        let behind = behind.map(|hop| {
+            let [forward, reverse] = self.directions(hop);
+            NextLink {
+                forward,
+                reverse,
+                delay: links[hop.index()].delay,
+            }
+        });
+        config.behind = behind.collect();
         config.mtu = MTU.get() as u16;
         config.exact_clock = self.world == World::Virtual;
         config.epoch = epoch.monotonic();
@@ -197,18 +210,19 @@ impl<'a> Plan<'a> {
         }
     }
 
-    fn direction(&self, direction: Direction, component: &str) -> DirectionConfig {
-        let which = Side {
-            hop: Hop::FIRST,
-            direction,
-        };
+    fn directions(&self, hop: Hop) -> [DirectionConfig; 2] {
+        Direction::BOTH.map(|direction| self.direction(Side { hop, direction }))
+    }
+
+    fn direction(&self, which: Side) -> DirectionConfig {
         let side = self.scenario.side(which);
+        let component = queue_stream(which);
         DirectionConfig {
             rate: side.rate,
             framing: side.framing,
-            service: figures::service(side, self.seed, component),
-            impairment: figures::impairment(side, self.seed, component),
-            discipline: figures::discipline(side, Random::new(self.seed, component)),
+            service: figures::service(side, self.seed, &component),
+            impairment: figures::impairment(side, self.seed, &component),
+            discipline: figures::discipline(side, Random::new(self.seed, &component)),
             markers: markers(&self.scenario, which, self.seed),
             values: OnWire::default(),
         }
@@ -411,6 +425,7 @@ fn link_group((index, group): (usize, &Group)) -> GroupConfig {
             Host::Receiver => PortSide::A,
         },
         delay: group.rtt / 2,
+        path: Some(group.path),
         ect1: group.ecn == EcnSetting::Ect1,
         addresses: programs::of(group).map(|_| [addresses.sender, addresses.receiver]),
     }
@@ -454,10 +469,12 @@ fn most_in_flight(scenario: &Scenario, prepared: Option<Prepared>) -> [u64; 2] {
 pub(super) fn changes(change: &quell_scenario::TimedChange) -> Vec<(Time, LinkChange)> {
     let each = change.set.iter().filter_map(|setting| match setting {
         Setting::Rate(side, rate) => Some(LinkChange::SetRate {
+            hop: side.hop,
             direction: side.direction,
             rate: *rate,
         }),
         Setting::Queue { side, key, value } => Some(LinkChange::Configure {
+            hop: side.hop,
             direction: side.direction,
             key: key.clone(),
             value: value.clone(),

@@ -50,6 +50,12 @@ impl Watch {
         end: RunEnd,
     ) -> Result<Self, LiveError> {
         let run = &plan.scenario().run;
+        let links = plan.scenario().links.len();
+        if links > 1 {
+            return Err(LiveError::Scenario(format!(
+                "--watch measures one link from outside, and the scenario has {links}: leave it out"
+            )));
+        }
         if run.duration <= run.warmup + GRACE {
             return Err(LiveError::Scenario(format!(
                 "packets cannot be watched: the run must go on for more than {GRACE} after its warm-up"

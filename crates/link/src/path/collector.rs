@@ -1,6 +1,6 @@
 //! The caller's observer, with a note of each dropped packet's slot, which goes back to the pool.
 
-use quell_aqm::{Departure, Drop, MarkReason, Observer, QueueId};
+use quell_aqm::{Departure, Drop, MarkReason, Observer, Packet as _, QueueId};
 use quell_units::{Rate, Time};
 
 use crate::frames::{Descriptor, FrameId};
@@ -11,6 +11,17 @@ pub(crate) struct Collector<O> {
     observer: O,
     dropped: Vec<FrameId>,
     marks: u64,
+    /// Where there are several links.
+    waits: Option<Waits>,
+}
+
+/// What packets have waited in the queues of their way.
+#[derive(Debug)]
+struct Waits {
+    /// By frame.
+    waited: Vec<Time>,
+    /// By group: whether this is the last of several queues.
+    ends: Vec<bool>,
 }
 
 impl<O> Collector<O> {
@@ -19,7 +30,29 @@ impl<O> Collector<O> {
             observer,
             dropped: Vec::new(),
             marks: 0,
+            waits: None,
         }
+    }
+    /// From now on what packets wait is summed up, and told where a group's way `ends`.
+    pub(crate) fn sum_up(&mut self, ends: Vec<bool>) {
+        let waited = Vec::new();
+        self.waits = Some(Waits { waited, ends });
+    }
+    /// A packet arrives that has waited so long in queues before.
+    pub(crate) fn has_waited(&mut self, frame: FrameId, before: Time) {
+        if let Some(waits) = &mut self.waits {
+            let index = frame.index();
+            if waits.waited.len() <= index {
+                waits.waited.resize(index + 1, Time::ZERO);
+            }
+            waits.waited[index] = before;
+        }
+    }
+    /// What a packet that has left this queue has waited so far.
+    pub(crate) fn waited(&self, frame: FrameId) -> Time {
+        let waits = self.waits.as_ref();
+        let waited = waits.and_then(|waits| waits.waited.get(frame.index()));
+        waited.copied().unwrap_or(Time::ZERO)
     }
     /// The caller's observer.
     pub(crate) fn observer(&self) -> &O {
@@ -60,6 +93,15 @@ impl<O: Observer<Descriptor>> Observer<Descriptor> for Collector<O> {
     }
     fn departed(&mut self, packet: &Descriptor, departure: &Departure) {
         self.observer.departed(packet, departure);
+        if let Some(waits) = &mut self.waits
+            && let Some(waited) = waits.waited.get_mut(packet.frame().id.index())
+        {
+            *waited += departure.start - packet.arrival();
+            let group = packet.group().map(usize::from);
+            if group.is_some_and(|group| waits.ends.get(group) == Some(&true)) {
+                self.observer.crossed(packet, *waited, departure.start);
+            }
+        }
     }
     fn rate_changed(&mut self, rate: Rate, now: Time) {
         self.observer.rate_changed(rate, now);

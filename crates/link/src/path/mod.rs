@@ -4,6 +4,7 @@
 //! which all arrivals are known. Everything until then is replayed in the order of its own time, so the fate of every
 //! packet depends on the arrivals alone and not on when, or how often, the caller comes.
 
+pub(crate) mod chain;
 mod collector;
 mod delay_line;
 
@@ -30,7 +31,7 @@ pub(crate) struct Path<O> {
     behind: Behind,
     /// In the order of their times.
     changes: VecDeque<(Time, LinkChange)>,
-    /// The smallest delay of a group.
+    /// The smallest delay of a group from here on.
     least_delay: Time,
     /// Everything until here has happened.
     decided: Time,
@@ -57,6 +58,7 @@ impl<O: Observer<Descriptor>> Path<O> {
             .with_service(config.service),
             behind: Behind {
                 delay_line: DelayLine::new(delays),
+                onward: None,
                 impairer: config
                     .impairment
                     .map(|(impairment, random)| Impairer::new(impairment, random)),
@@ -81,12 +83,46 @@ impl<O: Observer<Descriptor>> Path<O> {
         self
     }
 
+    /// From now on packets of some groups go on to the next link.
+    fn goes_on(&mut self, onward: Onward) {
+        self.queue.observer_mut().sum_up(onward.ends.clone());
+        self.behind.onward = Some(onward);
+    }
+    fn set_least_delay(&mut self, delay: Time) {
+        self.least_delay = delay;
+    }
+    fn least_delay(&self) -> Time {
+        self.least_delay
+    }
+    /// The next packet that has arrived at the next link by `until`: when, and what it has waited in all queues so far.
+    fn pass_on(&mut self, until: Time) -> Option<(Time, Descriptor, Time)> {
+        let items = &mut self.behind.onward.as_mut()?.items;
+        let (at, packet) = items.pop_front_if(|(at, _)| *at <= until)?;
+        let waited = self.queue.observer().waited(packet.frame().id);
+        Some((at, packet, waited))
+    }
+    /// When the next packet arrives at the next link.
+    fn next_passed_on(&self) -> Option<Time> {
+        let items = &self.behind.onward.as_ref()?.items;
+        items.front().map(|(at, _)| *at)
+    }
+
     /// `packet` arrived `at`, not before the one before it.
-    pub(crate) fn arrive(
+    pub(crate) fn arrive(&mut self, packet: Descriptor, at: Time) -> Result<(), ParameterError> {
+        self.arrive_after(packet, at, Time::ZERO)
+    }
+
+    /// The same of a packet that has `waited` in queues before.
+    fn arrive_after(
         &mut self,
         mut packet: Descriptor,
         at: Time,
+        waited: Time,
     ) -> Result<(), ParameterError> {
+        if self.behind.onward.is_some() {
+            let id = packet.frame().id;
+            self.queue.observer_mut().has_waited(id, waited);
+        }
         self.change_until(at)?;
         self.late_arrivals += u64::from(at < self.decided);
         self.decided = self.decided.max(at);
@@ -166,9 +202,11 @@ impl<O: Observer<Descriptor>> Path<O> {
     pub(crate) fn queued(&self) -> u64 {
         self.queue.backlog().packets
     }
-    /// Packets in service or in the delay line.
+    /// Packets in service, in the delay line, or on the way to the next link.
     pub(crate) fn delayed(&self) -> u64 {
-        self.behind.delay_line.len() as u64
+        let onward = self.behind.onward.as_ref();
+        let onward = onward.map_or(0, |onward| onward.items.len());
+        (self.behind.delay_line.len() + onward) as u64
     }
     /// Arrivals that came to be known after their time had been decided on; they count as having
     /// arrived at the end of what was decided.
@@ -205,23 +243,85 @@ impl<O: Observer<Descriptor>> Path<O> {
 #[derive(Debug)]
 struct Behind {
     delay_line: DelayLine<Descriptor>,
+    /// The way to the next link, where there are several.
+    onward: Option<Onward>,
     impairer: Option<Impairer>,
     /// Slots of packets that were lost.
     lost: Vec<FrameId>,
 }
 
-/// Packets enter the delay line as they start, planned from their end.
+/// Packets enter the delay line as they start, planned from their end; or the way to the next link.
 fn into(behind: &mut Behind) -> impl FnMut(Descriptor, Departure) {
     |packet, departure| {
         let group = packet.group();
+        let onward = behind.onward.as_mut();
+        let onward = onward.filter(|onward| onward.takes(group));
         let Some(impairer) = &mut behind.impairer else {
-            behind.delay_line.push(packet, group, departure.end);
+            match onward {
+                None => behind.delay_line.push(packet, group, departure.end),
+                Some(onward) => onward.push(packet, departure.end),
+            }
             return;
         };
-        match impairer.judge(departure.end) {
-            Some(at) => behind.delay_line.insert(packet, group, at),
-            None => behind.lost.push(packet.frame().id),
+        match (impairer.judge(departure.end), onward) {
+            (Some(at), None) => behind.delay_line.insert(packet, group, at),
+            (Some(at), Some(onward)) => onward.insert(packet, at),
+            (None, _) => behind.lost.push(packet.frame().id),
         }
+    }
+}
+
+/// Where packets go that cross another queue behind this one.
+#[derive(Debug)]
+struct Onward {
+    /// From the end of transmission to the next link.
+    delay: Time,
+    /// By group: whether it goes on, and whether this is the last of several queues of its way.
+    goes_on: Vec<bool>,
+    ends: Vec<bool>,
+    /// There is no link behind this one.
+    is_last: bool,
+    /// With their arrival there.
+    items: VecDeque<(Time, Descriptor)>,
+}
+
+impl Onward {
+    /// Of the link that packets cross at `place` of `links`. `ways` has for each group the places of its first and last link.
+    fn new(place: usize, links: usize, delay: Time, ways: &[(Time, usize, usize)]) -> Self {
+        let of = |is: fn(usize, usize, usize) -> bool| {
+            let ways = ways.iter();
+            ways.map(|&(_, first, last)| is(place, first, last))
+                .collect()
+        };
+        Self {
+            delay,
+            goes_on: of(|place, first, last| first <= place && place < last),
+            ends: of(|place, first, last| first < place && place == last),
+            is_last: place + 1 == links,
+            items: VecDeque::new(),
+        }
+    }
+
+    /// What belongs to no group crosses every link.
+    fn takes(&self, group: Option<u16>) -> bool {
+        match group {
+            Some(group) => self.goes_on.get(usize::from(group)) == Some(&true),
+            None => !self.is_last,
+        }
+    }
+
+    /// `packet` leaves the queue at `end`; these times never run backwards.
+    fn push(&mut self, packet: Descriptor, end: Time) {
+        self.items.push_back((end + self.delay, packet));
+    }
+
+    /// The same for packets that may be overtaken.
+    fn insert(&mut self, packet: Descriptor, end: Time) {
+        let arrival = end + self.delay;
+        let behind = self.items.iter().rev();
+        let overtaken = behind.take_while(|(at, _)| *at > arrival).count();
+        let place = self.items.len() - overtaken;
+        self.items.insert(place, (arrival, packet));
     }
 }
 

@@ -10,8 +10,10 @@ use quell_aqm::marker::MARKERS;
 use quell_aqm::medium::Medium;
 use quell_aqm::value::{CodeScale, ValueFunction};
 use quell_aqm::{Drop, DropReason, Link, Packet as _, QueueId, Service, disciplines};
-use quell_measure::Direction;
+use quell_measure::{Direction, Hop};
 use quell_units::{Bytes, Ecn, Probability, Random, Settings};
+
+mod chain;
 
 const US: fn(u64) -> Time = Time::from_micros;
 
@@ -149,6 +151,7 @@ fn changes() -> Vec<(Time, LinkChange)> {
         (
             US(9_000),
             LinkChange::SetRate {
+                hop: Hop::FIRST,
                 direction,
                 rate: Rate::from_mbps(3),
             },
@@ -156,6 +159,7 @@ fn changes() -> Vec<(Time, LinkChange)> {
         (
             US(4_000),
             LinkChange::Configure {
+                hop: Hop::FIRST,
                 direction,
                 key: "limit".into(),
                 value: "3000B".into(),
@@ -164,6 +168,7 @@ fn changes() -> Vec<(Time, LinkChange)> {
         (
             US(15_000),
             LinkChange::SetRate {
+                hop: Hop::FIRST,
                 direction,
                 rate: Rate::ZERO,
             },
@@ -171,6 +176,7 @@ fn changes() -> Vec<(Time, LinkChange)> {
         (
             US(20_000),
             LinkChange::SetRate {
+                hop: Hop::FIRST,
                 direction,
                 rate: Rate::from_mbps(20),
             },
@@ -182,6 +188,7 @@ fn changes() -> Vec<(Time, LinkChange)> {
 fn a_packet_is_released_its_delay_after_the_end_of_its_transmission() {
     // 1 250 bytes at 10 Mbit/s take 1 ms; from 2.5 ms on at 5 Mbit/s 2 ms, the third in service still 1 ms.
     let change = LinkChange::SetRate {
+        hop: Hop::FIRST,
         direction: Direction::Forward,
         rate: Rate::from_mbps(5),
     };
@@ -285,6 +292,7 @@ fn the_marker_of_its_group_gives_a_packet_its_value_at_the_time_of_its_arrival()
 #[test]
 fn a_change_that_the_discipline_refuses_is_an_error() {
     let wrong = LinkChange::Configure {
+        hop: Hop::FIRST,
         direction: Direction::Forward,
         key: "limt".into(),
         value: "1".into(),

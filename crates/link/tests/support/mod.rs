@@ -247,7 +247,11 @@ fn run<O: Observer<Descriptor> + Send, const LINKS: usize>(
             let _stops_also_after_a_panic = Stops(stop);
             work();
         }
-        threads.map(|thread| thread.join().unwrap().finish().unwrap())
+        threads.map(|thread| {
+            let (report, observers) = thread.join().unwrap().finish().unwrap();
+            let observers = observers.try_into().ok();
+            (report, observers.expect("one for each direction"))
+        })
     })
 }
 

@@ -9,7 +9,7 @@ use pcap_parser::pcapng::{Block, parse_block_le};
 /// A packet of the file.
 #[derive(Debug, Clone)]
 pub(crate) struct Packet {
-    /// `forward` or `reverse`.
+    /// `forward` or `reverse`; of several links with the link's name in front, as `wifi.forward`.
     pub(crate) interface: String,
     /// Nanoseconds since the start of the run.
     pub(crate) at: u64,
@@ -70,7 +70,12 @@ pub(crate) fn read(file: &Path) -> Vec<Packet> {
             other => panic!("{other:?}"),
         }
     }
-    assert_eq!(interfaces, ["forward", "reverse"]);
+    // Of several links both directions of each, by the link's name.
+    for (index, name) in interfaces.iter().enumerate() {
+        let direction = name.rsplit('.').next().unwrap();
+        assert_eq!(direction, ["forward", "reverse"][index % 2]);
+    }
+    assert!(!interfaces.is_empty() && interfaces.len().is_multiple_of(2));
     packets
 }
 

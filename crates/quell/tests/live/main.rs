@@ -17,9 +17,12 @@ mod first_flight;
 mod fits;
 #[path = "../common/idle_items.rs"]
 mod idle_items;
+#[path = "../common/in_a_row.rs"]
+mod in_a_row;
 mod interrupts;
 mod kernel_queue;
 mod lacking;
+mod links;
 #[path = "../common/not_run.rs"]
 mod not_run;
 mod packets;

@@ -18,6 +18,9 @@ mod fits;
 mod folders;
 #[path = "../common/idle_items.rs"]
 mod idle_items;
+#[path = "../common/in_a_row.rs"]
+mod in_a_row;
+mod links;
 #[path = "../common/not_run.rs"]
 mod not_run;
 mod own_controls;

@@ -4,23 +4,10 @@ use crate::places::Places;
 use crate::problem::Problem;
 use crate::{Group, Scenario, World};
 
-/// Links that nobody crosses, different scales of packet values on one path, and worlds that have one link only.
-pub(super) fn check(
-    scenario: &Scenario,
-    world: Option<World>,
-    places: &Places<'_>,
-    problems: &mut Vec<Problem>,
-) {
+/// Links that nobody crosses, and different scales of packet values on one path.
+pub(super) fn check(scenario: &Scenario, places: &Places<'_>, problems: &mut Vec<Problem>) {
     if scenario.links.len() == 1 {
         return;
-    }
-    if let Some(world @ (World::Virtual | World::Live)) = world {
-        let allowed = format!(
-            "the {} world has one link; use --world sim for several in a row",
-            world.name()
-        );
-        let found = format!("{} links", scenario.links.len());
-        problems.push(places.problem("link", found, allowed));
     }
     for hop in scenario.hops().iter() {
         let mut groups = scenario.groups.iter();

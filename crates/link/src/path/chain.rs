@@ -1,0 +1,276 @@
+//! One direction through several links in a row: a [`Path`] for each.
+//!
+//! A packet that leaves a queue arrives at the next one at the end of its transmission plus the link's delay: at that logical time, so
+//! no stamp is taken in between and lateness does not add up. [`Chain::decide`] goes along the links: once everything up to a
+//! time has happened at one of them, everything that arrives at the next one by then is known. At the same instant what comes from the
+//! link before arrives first, then what comes from outside.
+//!
+//! Where there is one link, nothing is between and nothing is added to what [`Path`] does.
+
+use quell_aqm::{Discipline, Observer};
+use quell_measure::{Direction, Hop, Hops};
+use quell_units::{ParameterError, Random, Rate, Time};
+
+use super::{Onward, Path};
+use crate::config::{DirectionConfig, LinkChange};
+use crate::frames::{Descriptor, FrameId};
+
+/// A link of a chain in one direction.
+#[derive(Debug)]
+pub(crate) struct Member<O> {
+    pub(crate) config: DirectionConfig,
+    /// From here to the next link of a packet's way.
+    pub(crate) delay: Time,
+    /// Of this link in this direction.
+    pub(crate) changes: Vec<(Time, LinkChange)>,
+    pub(crate) observer: O,
+}
+
+/// All links in one direction.
+#[derive(Debug)]
+pub(crate) struct Chain<O> {
+    direction: Direction,
+    /// In the order in which packets cross them.
+    paths: Vec<Path<O>>,
+    /// The path that packets of a group come to first.
+    entries: Vec<usize>,
+}
+
+/// What random times wait behind the delays of groups.
+pub(crate) struct Spans<'a> {
+    /// The longest of each group.
+    pub(crate) spans: &'a [Time],
+    pub(crate) seed: u64,
+}
+
+impl<O: Observer<Descriptor>> Chain<O> {
+    /// Of `members` in forward order. Of each group: its one-way delay, which those of the links are a part of, and its path.
+    pub(crate) fn new(
+        direction: Direction,
+        mut members: Vec<Member<O>>,
+        groups: &[(Time, Hops)],
+        noise: &Spans<'_>,
+    ) -> Self {
+        let links: Vec<Time> = members.iter().map(|member| member.delay).collect();
+        let count = members.len();
+        if direction == Direction::Reverse {
+            members.reverse();
+        }
+        // The place of a link in the order in which packets cross it.
+        let place = |hop: Hop| match direction {
+            Direction::Forward => hop.index(),
+            Direction::Reverse => count - 1 - hop.index(),
+        };
+        let ways: Vec<(Time, usize, usize)> = groups
+            .iter()
+            .map(|&(delay, hops)| {
+                let (first, last) = (hops.entry(direction), hops.exit(direction));
+                let between = hops.iter().filter(|hop| *hop != last);
+                let between = between.map(|hop| links[hop.index()]);
+                let rest = between.fold(delay, |rest, link| rest - link);
+                (rest, place(first), place(last))
+            })
+            .collect();
+        let delays: Vec<Time> = ways.iter().map(|(rest, ..)| *rest).collect();
+        let member = |(place_here, member): (usize, Member<O>)| {
+            // It is its own inverse.
+            let hop = place(Hop(place_here as u16));
+            let random = |lane| {
+                let component = match place_here + 1 == count {
+                    true => format!("noise.{}.{lane}", direction.index()),
+                    false => format!("noise.{}.{hop}.{lane}", direction.index()),
+                };
+                Random::new(noise.seed, &component)
+            };
+            let mut path = Path::new(member.config, &delays, member.changes, member.observer)
+                .with_noise(&delays, noise.spans, random);
+            if count > 1 {
+                path.goes_on(Onward::new(place_here, count, member.delay, &ways));
+            }
+            path
+        };
+        let mut paths: Vec<Path<O>> = members.into_iter().enumerate().map(member).collect();
+        if count > 1 {
+            // From a queue on there are the delays of the links that follow, and what is left at the end.
+            let delay_of = |at: usize| match direction {
+                Direction::Forward => links[at],
+                Direction::Reverse => links[count - 1 - at],
+            };
+            for (at, path) in paths.iter_mut().enumerate() {
+                let here = ways
+                    .iter()
+                    .filter(|(_, first, last)| (*first..=*last).contains(&at));
+                let left = here.map(|&(rest, _, last)| {
+                    (at..last)
+                        .map(delay_of)
+                        .fold(rest, |sum, delay| sum + delay)
+                });
+                path.set_least_delay(left.min().unwrap_or(Time::ZERO));
+            }
+        }
+        Self {
+            direction,
+            paths,
+            entries: ways.iter().map(|(_, first, _)| *first).collect(),
+        }
+    }
+
+    fn entry(&self, group: Option<u16>) -> usize {
+        let entry = group.and_then(|group| self.entries.get(usize::from(group)));
+        entry.copied().unwrap_or(0)
+    }
+
+    fn at(&self, hop: Hop) -> &Path<O> {
+        match self.direction {
+            Direction::Forward => &self.paths[hop.index()],
+            Direction::Reverse => &self.paths[self.paths.len() - 1 - hop.index()],
+        }
+    }
+
+    fn at_mut(&mut self, hop: Hop) -> &mut Path<O> {
+        match self.direction {
+            Direction::Forward => &mut self.paths[hop.index()],
+            Direction::Reverse => {
+                let last = self.paths.len() - 1;
+                &mut self.paths[last - hop.index()]
+            }
+        }
+    }
+
+    /// `packet` arrived `at`, not before the one before it.
+    pub(crate) fn arrive(&mut self, packet: Descriptor, at: Time) -> Result<(), ParameterError> {
+        let entry = self.entry(packet.group());
+        if self.paths.len() > 1 {
+            self.decide_until(entry, at)?;
+        }
+        self.paths[entry].arrive(packet, at)
+    }
+
+    /// All that arrives until `horizon` has arrived: what is due until then happens.
+    pub(crate) fn decide(&mut self, horizon: Time) -> Result<(), ParameterError> {
+        self.decide_until(self.paths.len() - 1, horizon)
+    }
+
+    /// The same up to the path with this place.
+    fn decide_until(&mut self, last: usize, horizon: Time) -> Result<(), ParameterError> {
+        for at in 0..=last {
+            if let [.., before, here] = &mut self.paths[..=at] {
+                while let Some((arrival, packet, waited)) = before.pass_on(horizon) {
+                    here.arrive_after(packet, arrival, waited)?;
+                }
+            }
+            self.paths[at].decide(horizon)?;
+        }
+        Ok(())
+    }
+
+    /// The next packet whose release is due at `now`, with that time.
+    pub(crate) fn release(&mut self, now: Time) -> Option<(Time, Descriptor)> {
+        if let [path] = &mut self.paths[..] {
+            return path.release(now);
+        }
+        let next = |path: &Path<O>| path.next_release().unwrap_or(Time::MAX);
+        let first = self.paths.iter_mut().min_by_key(|path| next(path))?;
+        first.release(now)
+    }
+    /// When the next packet already decided on is released.
+    pub(crate) fn next_release(&self) -> Option<Time> {
+        self.paths.iter().filter_map(Path::next_release).min()
+    }
+    /// When [`Chain::decide`] has to be called next so that no release is missed; `None` if nothing waits.
+    pub(crate) fn decide_by(&self) -> Option<Time> {
+        let queued = self.paths.iter().filter_map(Path::decide_by);
+        // What is on its way to a queue is released that one's delays later.
+        let on_way = self.paths.windows(2).filter_map(|pair| {
+            let arrival = pair[0].next_passed_on()?;
+            Some(arrival + pair[1].least_delay())
+        });
+        queued.chain(on_way).min()
+    }
+    /// Plans one more change, after those of the same time. What was decided stays: `at` is later.
+    pub(crate) fn plan(&mut self, at: Time, change: LinkChange) {
+        self.at_mut(change.side().0).plan(at, change);
+    }
+    /// Slots of packets dropped since they were last asked for.
+    pub(crate) fn dropped(&mut self) -> impl Iterator<Item = FrameId> + '_ {
+        self.paths.iter_mut().flat_map(|path| path.dropped())
+    }
+    /// Slots of packets that were lost behind a queue since they were last asked for.
+    pub(crate) fn lost(&mut self) -> impl Iterator<Item = FrameId> + '_ {
+        self.paths.iter_mut().flat_map(|path| path.lost())
+    }
+    /// Packets lost behind the queues.
+    pub(crate) fn impaired(&self) -> u64 {
+        self.paths.iter().map(Path::impaired).sum()
+    }
+    /// Packets lost behind the queue of a link.
+    pub(crate) fn impaired_at(&self, hop: Hop) -> u64 {
+        self.at(hop).impaired()
+    }
+    /// Packets newly marked CE.
+    pub(crate) fn marks(&self) -> u64 {
+        self.paths.iter().map(Path::marks).sum()
+    }
+    /// Packets in the queues.
+    pub(crate) fn queued(&self) -> u64 {
+        self.paths.iter().map(Path::queued).sum()
+    }
+    /// Packets in service or in the delay lines.
+    pub(crate) fn delayed(&self) -> u64 {
+        self.paths.iter().map(Path::delayed).sum()
+    }
+    /// Whether nothing has to be decided unless something arrives.
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.queued() == 0
+            && self
+                .paths
+                .iter()
+                .all(|path| path.next_passed_on().is_none())
+    }
+    /// Arrivals that came to be known after their time had been decided on; they count as having
+    /// arrived at the end of what was decided.
+    pub(crate) fn late_arrivals(&self) -> u64 {
+        self.paths.iter().map(Path::late_arrivals).sum()
+    }
+    /// The discipline of a link.
+    pub(crate) fn discipline(&self, hop: Hop) -> &Discipline<Descriptor> {
+        self.at(hop).discipline()
+    }
+    /// The rate of a link.
+    pub(crate) fn rate(&self, hop: Hop) -> Rate {
+        self.at(hop).rate()
+    }
+    /// Everything until here has happened.
+    pub(crate) fn decided(&self) -> Time {
+        self.paths
+            .iter()
+            .map(Path::decided)
+            .min()
+            .unwrap_or(Time::ZERO)
+    }
+    /// Nothing has happened later than this.
+    pub(crate) fn latest_decided(&self) -> Time {
+        let all = self.paths.iter().map(Path::decided);
+        all.max().unwrap_or(Time::ZERO)
+    }
+    /// The caller's observer of a link.
+    pub(crate) fn observer(&self, hop: Hop) -> &O {
+        self.at(hop).observer()
+    }
+    /// The same, to change.
+    pub(crate) fn observer_mut(&mut self, hop: Hop) -> &mut O {
+        self.at_mut(hop).observer_mut()
+    }
+    /// The observer of the link that packets of a group come to first.
+    pub(crate) fn observer_at_entry(&mut self, group: Option<u16>) -> &mut O {
+        let entry = self.entry(group);
+        self.paths[entry].observer_mut()
+    }
+    /// Gives the caller's observers back, in forward order.
+    pub(crate) fn into_observers(mut self) -> Vec<O> {
+        if self.direction == Direction::Reverse {
+            self.paths.reverse();
+        }
+        self.paths.into_iter().map(Path::into_observer).collect()
+    }
+}
