@@ -7,10 +7,9 @@
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::fs;
-use std::io::{self, Read as _, Write as _};
+use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::PermissionsExt as _;
-use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -19,6 +18,7 @@ use std::time::{Duration, Instant};
 use quell_confine::capabilities::{CapabilitySet, keep_only};
 use quell_hosts::child::{self, Child};
 use quell_hosts::namespace::Namespace;
+use quell_hosts::start_line::{self, FarEnd, Heard, Line};
 use rustix::io::Errno;
 use rustix::process::{
     Pid, Signal, WaitOptions, WaitStatus, getpid, kill_process, pidfd_send_signal,
@@ -28,12 +28,7 @@ use rustix::process::{
 use crate::error::Doing as _;
 use crate::{Result, resolver};
 
-/// quell itself failed.
-pub const FAILED: u8 = 125;
-/// The program cannot be executed.
-pub const NOT_EXECUTABLE: u8 = 126;
-/// There is no such program.
-pub const NOT_FOUND: u8 = 127;
+pub use quell_hosts::start_line::{FAILED, NOT_EXECUTABLE, NOT_FOUND};
 
 /// From asking the descendants of a program to end until they are killed.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -128,7 +123,7 @@ pub struct Start {
 #[derive(Debug)]
 pub struct Waiting {
     child: Child,
-    line: UnixStream,
+    line: Line,
     name: String,
 }
 
@@ -168,24 +163,21 @@ impl Waiting {
     ///
     /// There are other threads, or the system refuses the process or its network.
     pub fn fork(start: Start) -> Result<Self> {
-        let (line, far) = UnixStream::pair().doing("make a pair of sockets")?;
+        let (line, far) = start_line::pair().doing("make a pair of sockets")?;
         let name = start.program.name();
-        let mut ends = (Some(line), Some(far));
+        let mut line = Some(line);
         let child = child::fork(|| {
             // The copy holds both ends; without its own quell's end it sees when quell is gone.
-            ends.0 = None;
-            match ends.1.take() {
-                Some(line) => become_program(start, line),
-                None => FAILED,
-            }
+            line = None;
+            become_program(start, far)
         })?;
-        ends.1 = None;
-        let Some(mut line) = ends.0 else {
+        let Some(mut line) = line else {
             return Err(crate::Error::Gone("the program's line"));
         };
-        match hear(&mut line)? {
-            None => Ok(Self { child, line, name }),
-            Some(error) => Err(error).doing("make a network for the program"),
+        match line.hear().doing("hear of the program")? {
+            Heard::Ready(_) => Ok(Self { child, line, name }),
+            Heard::Refused(error) => Err(error).doing("make a network for the program"),
+            Heard::Closed => Err(crate::Error::Gone("the process of the program")),
         }
     }
 
@@ -196,82 +188,50 @@ impl Waiting {
 
     /// Starts the program; the exit code and the reason where that fails.
     pub fn start(mut self) -> Result<std::result::Result<Running, (u8, String)>> {
-        self.line.write_all(b"g").doing("start the program")?;
+        self.line.go().doing("start the program")?;
         let name = self.name;
-        Ok(match hear(&mut self.line) {
+        let error = match self.line.hear().doing("hear of the program")? {
             // The line is closed by the program that took its place.
-            Err(crate::Error::Gone(_)) => Ok(Running {
-                descriptor: self.child.descriptor().doing("watch the program")?,
-                child: self.child,
-                name,
-            }),
-            Err(error) => return Err(error),
-            Ok(answer) => {
-                let code = self.child.wait().unwrap_or(FAILED);
-                let error = answer.unwrap_or_else(|| io::ErrorKind::Other.into());
-                Err((code, format!("{name}: {error}")))
+            Heard::Closed => {
+                return Ok(Ok(Running {
+                    descriptor: self.child.descriptor().doing("watch the program")?,
+                    child: self.child,
+                    name,
+                }));
             }
-        })
-    }
-}
-
-/// The errno that the other process says; `None` for success.
-fn hear(line: &mut UnixStream) -> Result<Option<io::Error>> {
-    let mut answer = [0; 4];
-    match line.read_exact(&mut answer) {
-        Ok(()) => Ok(match i32::from_ne_bytes(answer) {
-            0 => None,
-            errno => Some(io::Error::from_raw_os_error(errno)),
-        }),
-        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
-            Err(crate::Error::Gone("the process of the program"))
-        }
-        Err(error) => Err(error).doing("hear of the program"),
+            Heard::Refused(error) => error,
+            Heard::Ready(_) => io::ErrorKind::InvalidData.into(),
+        };
+        let code = self.child.wait().unwrap_or(FAILED);
+        Ok(Err((code, format!("{name}: {error}"))))
     }
 }
 
 /// In the copy: makes its network, waits, gives every right away, and becomes the program.
-fn become_program(start: Start, mut line: UnixStream) -> u8 {
-    let say = |line: &mut UnixStream, error: &io::Error| {
-        let errno = error.raw_os_error().unwrap_or(5);
-        let _ = line.write_all(&errno.to_ne_bytes());
-    };
-    let prepared = (|| -> io::Result<()> {
+fn become_program(start: Start, line: FarEnd) -> u8 {
+    let Start {
+        program,
+        environment,
+        names,
+    } = start;
+    let prepare = || {
         // With quell the network is gone: the program ends with it.
         set_parent_process_death_signal(Some(Signal::KILL))?;
         Namespace::enter_new()?;
-        if let Some(text) = &start.names {
+        if let Some(text) = &names {
             resolver::replace(text)?;
         }
-        keep_only(CapabilitySet::empty()).map_err(io::Error::other)?;
-        Ok(())
-    })();
-    if let Err(error) = prepared {
-        say(&mut line, &error);
-        return FAILED;
-    }
-    if line.write_all(&0_i32.to_ne_bytes()).is_err() {
-        return FAILED;
-    }
-    // Nothing comes where quell has failed meanwhile.
-    if line.read_exact(&mut [0; 1]).is_err() {
-        return FAILED;
-    }
-    let Some((_, arguments)) = start.program.words.split_first() else {
-        return NOT_FOUND;
+        keep_only(CapabilitySet::empty())
+            .map(drop)
+            .map_err(io::Error::other)
     };
-    let mut command = Command::new(&start.program.path);
-    command
-        .arg0(&start.program.words[0])
-        .args(arguments)
-        .envs(start.environment);
-    // The line is close-on-exec, so that success is its end.
-    let error = command.exec();
-    say(&mut line, &error);
-    match error.kind() {
-        io::ErrorKind::NotFound => NOT_FOUND,
-        _ => NOT_EXECUTABLE,
-    }
+    let command = || {
+        let (name, arguments) = program.words.split_first().ok_or(io::ErrorKind::NotFound)?;
+        let mut command = Command::new(&program.path);
+        command.arg0(name).args(arguments).envs(environment);
+        Ok(command)
+    };
+    line.become_program(prepare, command)
 }
 
 impl Running {

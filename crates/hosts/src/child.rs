@@ -50,6 +50,14 @@ pub fn leave_signals_to_others() {
     }
 }
 
+/// Undoes [`leave_signals_to_others`], for a copy that becomes a program: what is ignored stays so behind exec.
+pub fn heed_signals_again() {
+    for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT] {
+        // SAFETY: no handler runs: the signal does what it does by default.
+        unsafe { libc::signal(signal, libc::SIG_DFL) };
+    }
+}
+
 /// Ignores the keys by which a terminal ends the program in front (Ctrl-C and Ctrl-backslash): another process of its group answers them.
 pub fn leave_keys_to_others() {
     for signal in [libc::SIGINT, libc::SIGQUIT] {

@@ -7,6 +7,7 @@
 //! - [`traffic`]: the flows: applications over real sockets, a thread per host;
 //! - [`cc`]: the congestion controls of this kernel, and those that quell loads as BPF (feature `bpf-cc`);
 //! - [`broker`], [`child`]: a process that keeps the rights that the program gives away;
+//! - [`start_line`], [`enclosure`]: copies that become programs, and programs that end with the process that started them;
 //! - [`tproxy`], [`relayed`]: a far edge that takes every connection of a program, and the sockets of its relay;
 //! - [`masquerade`]: a network behind this host's own routing;
 //! - [`entropy`], [`first_process`]: what the first process of a kernel does: random bytes, mounts, the end;
@@ -19,6 +20,7 @@
 pub mod broker;
 pub mod cc;
 pub mod child;
+pub mod enclosure;
 pub mod entropy;
 mod error;
 pub mod first_process;
@@ -33,6 +35,7 @@ pub mod offload;
 pub mod probe;
 pub mod ready;
 pub mod relayed;
+pub mod start_line;
 pub mod sysctl;
 pub mod topology;
 pub mod tproxy;

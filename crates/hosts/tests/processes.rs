@@ -9,7 +9,7 @@ mod common;
 use std::collections::BTreeSet;
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::os::fd::{AsFd as _, AsRawFd as _};
-use std::os::unix::process::CommandExt as _;
+use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::panic::catch_unwind;
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
@@ -18,6 +18,7 @@ use std::{env, fs, io, thread};
 use common::{Cable, can_load_bpf, can_make_networks, connect, has_ecn, not_run};
 use quell_hosts::broker::{Answer, Broker, Line};
 use quell_hosts::child;
+use quell_hosts::enclosure::{Enclosure, Work};
 use quell_hosts::namespace::Namespace;
 use quell_hosts::netlink::{Netlink, VethEnd};
 use quell_hosts::probe::{self, Need};
@@ -51,6 +52,10 @@ const CASES: &[(&str, fn())] = &[
     (
         "a_broker_does_one_task_after_the_other_and_goes_with_its_program",
         a_broker_does_one_task_after_the_other_and_goes_with_its_program,
+    ),
+    (
+        "enclosed_programs_say_how_they_ended_and_go_with_all_that_they_started",
+        enclosed_programs_say_how_they_ended_and_go_with_all_that_they_started,
     ),
     (
         "what_needs_a_single_thread_counts_the_threads_of_the_process",
@@ -456,4 +461,64 @@ fn a_broker_does_one_task_after_the_other_and_goes_with_its_program() {
     assert!(broker.next(patience).unwrap().is_some());
     drop(broker);
     assert!(!fs::exists(format!("/proc/{id}")).unwrap());
+}
+
+fn enclosed_programs_say_how_they_ended_and_go_with_all_that_they_started() {
+    let name = "enclosed_programs_say_how_they_ended_and_go_with_all_that_they_started";
+    if !can_make_networks(name) {
+        return;
+    }
+    let network = Namespace::new().unwrap();
+    let shell = |script: String| Work {
+        network: &network,
+        command: Box::new(move || {
+            let mut command = Command::new("sh");
+            command.args(["-c", &script]).process_group(0);
+            Ok(command)
+        }),
+    };
+    // Nobody else sleeps for so long.
+    let word = format!("4321{}", std::process::id());
+    let works = vec![
+        shell("exit 7".to_owned()),
+        shell("kill -9 $$".to_owned()),
+        shell(format!("sleep {word} & setsid sleep {word} & sleep {word}")),
+        Work {
+            network: &network,
+            command: Box::new(|| Ok(Command::new("/no-such-program"))),
+        },
+    ];
+    let (enclosure, waiting) = Enclosure::fork(works).unwrap();
+    let until = |what: &str, is_so: &mut dyn FnMut() -> bool| {
+        let began = Instant::now();
+        while !is_so() {
+            assert!(began.elapsed() < Duration::from_secs(60), "{what}");
+            thread::sleep(Duration::from_millis(5));
+        }
+    };
+    let mut started: Vec<_> = waiting.into_iter().map(|one| one.start()).collect();
+    let refused = started.pop().unwrap().unwrap_err();
+    assert_eq!(refused.kind(), io::ErrorKind::NotFound);
+    let started: Vec<_> = started.into_iter().map(io::Result::unwrap).collect();
+    for (one, raw) in started.iter().zip([7 << 8, 9]) {
+        let mut status = None;
+        until("it has ended", &mut || {
+            status = one.ended().unwrap();
+            status.is_some()
+        });
+        assert_eq!(status.unwrap().into_raw(), raw);
+    }
+    let sleeping = || {
+        let entries = fs::read_dir("/proc").unwrap().flatten();
+        let lines = entries.filter_map(|entry| fs::read(entry.path().join("cmdline")).ok());
+        let line = format!("sleep\0{word}\0");
+        lines.filter(|other| other == line.as_bytes()).count()
+    };
+    until("all three sleep", &mut || sleeping() == 3);
+    // It is named as this process numbers it, and leads its group.
+    let id = started[2].id();
+    assert_eq!(rustix::process::getpgid(Some(id)).unwrap(), id);
+    assert_eq!(started[2].ended().unwrap(), None);
+    drop(enclosure);
+    assert_eq!(sleeping(), 0);
 }

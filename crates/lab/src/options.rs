@@ -59,7 +59,9 @@ pub struct LiveOptions {
     pub commands: Vec<GuestCommand>,
     /// Whether the host may load a module for a congestion control that its kernel does not have; the module stays loaded.
     pub load_modules: bool,
-    /// What programs of the scenario find. The virtual world fills it in; without it none starts.
+    /// Whether the live world may run the programs that a scenario names; the virtual world always may.
+    pub allow_programs: bool,
+    /// What programs of the scenario find. A world that may run them fills it in; without it none starts.
     pub programs: Option<Surroundings>,
 }
 

@@ -13,6 +13,7 @@ use crate::job::{Job, Order, Outcome, Progress, Task};
 use crate::live::{apart, live};
 use crate::options::Options;
 use crate::simulated::simulated;
+use crate::surroundings::of_live;
 use crate::virtual_world::Guest;
 use crate::{RunError, Scenario, World};
 
@@ -85,7 +86,11 @@ pub fn run_all(
         }
         World::Live => {
             let options = options.live.clone();
-            let mut world = |job: Job<'_>| live(job, World::Live, &options);
+            let mut world = |job: Job<'_>| {
+                let mut options = options.clone();
+                options.programs = of_live(job.scenario, options.allow_programs, job.folder)?;
+                live(job, World::Live, &options)
+            };
             let mut one = |mut order: Order<'_>| match apart::order(&mut order) {
                 Some(filled) => filled,
                 None => fill(order, &mut world),

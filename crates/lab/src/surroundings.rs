@@ -12,6 +12,8 @@ use crate::RunError;
 
 /// The folder of a result that keeps what programs print and write.
 pub(crate) const FOLDER: &str = "programs";
+/// The folder in it for files that are gone after the run, in the live world.
+pub(crate) const TEMPORARY: &str = ".temporary";
 /// Where programs are looked for without a PATH.
 const USUAL: &str = "/usr/local/bin:/usr/bin:/bin";
 
@@ -44,6 +46,21 @@ impl Surroundings {
             kept,
         })
     }
+}
+
+/// What programs of `scenario` find in a live run that fills `folder`, if they may run.
+pub(crate) fn of_live(
+    scenario: &Scenario,
+    may_run: bool,
+    folder: &Path,
+) -> Result<Option<Surroundings>, RunError> {
+    if !may_run || !has_programs(scenario) {
+        return Ok(None);
+    }
+    let folder = std::path::absolute(folder).map_err(RunError::writing(folder))?;
+    let kept = folder.join(FOLDER);
+    let temporary = kept.join(TEMPORARY);
+    Surroundings::here(kept, &temporary.to_string_lossy()).map(Some)
 }
 
 /// Whether a group of `scenario` is one of programs.

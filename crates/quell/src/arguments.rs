@@ -301,6 +301,8 @@ pub(crate) struct Run {
     pub(crate) several: Several,
     #[command(flatten)]
     pub(crate) how: How,
+    #[command(flatten)]
+    pub(crate) consent: Consent,
     /// Also write packets.pcapng: every packet with its queue, sojourn time and fate
     #[arg(long)]
     pub(crate) packets: bool,
@@ -363,6 +365,8 @@ pub(crate) struct Compare {
     pub(crate) patience: Patience,
     #[command(flatten)]
     pub(crate) realtime: Realtime,
+    #[command(flatten)]
+    pub(crate) consent: Consent,
     #[command(flatten)]
     pub(crate) verbosity: Verbosity,
 }
@@ -477,6 +481,15 @@ pub(crate) struct Verbosity {
     /// Also report background work on standard error, such as removing the remains of killed runs
     #[arg(short, long)]
     pub(crate) verbose: bool,
+}
+
+/// Whether a scenario may run programs.
+#[derive(Debug, Args)]
+pub(crate) struct Consent {
+    /// Let the live world run the programs that the scenario names (kind = "program"), as you and without further rights. Read the
+    /// scenario first
+    #[arg(long, help_heading = LIVE)]
+    pub(crate) allow_programs: bool,
 }
 
 /// What a run prints and writes.

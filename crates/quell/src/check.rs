@@ -10,7 +10,7 @@ use quell_lab::{World, find_program, schema, sweep};
 use serde_json::{Value, json};
 
 use crate::Failure;
-use crate::arguments::{Changes, Check, SchemaOf};
+use crate::arguments::{Changes, Check, Consent, SchemaOf};
 use crate::page::Page;
 use crate::worlds;
 
@@ -101,31 +101,58 @@ impl Text {
         let (name, text, files) = (&self.name, &self.text, self.files());
         let loaded = Scenario::load_with_files(name, text, &overrides, world, files);
         let loaded = loaded.and_then(|loaded| with_programs(loaded, world));
-        loaded.map_err(|problems| {
-            let count = problems.all().len();
-            let what = if count == 1 {
-                "1 error".to_owned()
-            } else {
-                format!("{count} errors")
-            };
-            Failure {
-                problems: Some(problems.clone()),
-                ..Failure::input(format!("the scenario has {what}\n{problems}"))
-            }
-        })
+        loaded.map_err(refusal)
     }
 }
 
 /// Refuses a scenario whose programs this host does not have, where they would be started.
 fn with_programs(loaded: Loaded, world: Option<World>) -> Result<Loaded, Problems> {
     let all = loaded.programs.iter();
-    let all = all.filter(|_| world == Some(World::Virtual));
+    let all = all.filter(|_| matches!(world, Some(World::Virtual | World::Live)));
     let missing: Vec<Problem> = all
         .filter_map(|one| Some(one.problem(find_program(&one.program).err()?)))
         .collect();
     match missing.is_empty() {
         true => Ok(loaded),
         false => Err(Problems::new(missing)),
+    }
+}
+
+/// Refuses the programs of a scenario for the live world, unless the caller has allowed them.
+pub(crate) fn with_consent(
+    loaded: Loaded,
+    world: World,
+    consent: &Consent,
+) -> Result<Loaded, Failure> {
+    if consent.allow_programs || world != World::Live {
+        return Ok(loaded);
+    }
+    without_programs(
+        loaded,
+        "--world live would run it as you; read the scenario as you would a script, and give --allow-programs",
+    )
+}
+
+/// Refuses each program of a scenario; `why` finishes the line.
+pub(crate) fn without_programs(loaded: Loaded, why: &str) -> Result<Loaded, Failure> {
+    let all: Vec<Problem> = loaded.programs.iter().map(|one| one.problem(why)).collect();
+    match all.is_empty() {
+        true => Ok(loaded),
+        false => Err(refusal(Problems::new(all))),
+    }
+}
+
+/// A scenario with problems.
+fn refusal(problems: Problems) -> Failure {
+    let count = problems.all().len();
+    let what = if count == 1 {
+        "1 error".to_owned()
+    } else {
+        format!("{count} errors")
+    };
+    Failure {
+        problems: Some(problems.clone()),
+        ..Failure::input(format!("the scenario has {what}\n{problems}"))
     }
 }
 

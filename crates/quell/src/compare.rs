@@ -5,7 +5,7 @@ use quell_lab::scenario::Override;
 
 use crate::Failure;
 use crate::arguments::Compare;
-use crate::check::{Text, with_errors};
+use crate::check::{Text, with_consent, with_errors};
 use crate::lists::queues;
 use crate::page::Page;
 use crate::side_by_side::{self, Case, Place};
@@ -31,6 +31,8 @@ pub(crate) fn compare(arguments: &Compare, page: &mut Page) -> Result<(), Failur
         };
         for place in &places {
             let loaded = text.load_with(&arguments.changes, change.clone(), Some(place.world));
+            let loaded =
+                loaded.and_then(|loaded| with_consent(loaded, place.world, &arguments.consent));
             let loaded = with_errors(loaded, arguments.json, page)?;
             arguments.several.check(&loaded).map_err(Failure::input)?;
             let own = || loaded.scenario.links[0].forward.queue.kind.to_owned();

@@ -10,7 +10,7 @@ use quell_measure::Summary;
 
 use crate::Failure;
 use crate::arguments::Run;
-use crate::check::{load, with_errors};
+use crate::check::{load, with_consent, with_errors};
 use crate::interrupt::{Fate, Interrupt};
 use crate::outcomes::{results, with_intervals};
 use crate::page::Page;
@@ -22,6 +22,7 @@ use crate::table;
 pub(crate) fn run(arguments: &Run, page: &mut Page) -> Result<(), Failure> {
     let world = World::from(arguments.world);
     let loaded = load(&arguments.file, &arguments.changes, Some(world));
+    let loaded = loaded.and_then(|loaded| with_consent(loaded, world, &arguments.consent));
     let loaded = with_errors(loaded, arguments.how.json, page)?;
     start(&loaded, world, arguments, page)
 }
@@ -37,6 +38,10 @@ fn start(loaded: &Loaded, world: World, arguments: &Run, page: &mut Page) -> Res
     } else if how.load_modules {
         return Err(Failure::input(
             "--load-modules has an effect only with --world live",
+        ));
+    } else if arguments.consent.allow_programs {
+        return Err(Failure::input(
+            "--allow-programs has an effect only with --world live",
         ));
     } else if how.realtime.priority.is_some() {
         return Err(Failure::input(
@@ -61,6 +66,7 @@ fn start(loaded: &Loaded, world: World, arguments: &Run, page: &mut Page) -> Res
             watch: arguments.watch,
             commands: arguments.guest.commands().map_err(Failure::input)?,
             load_modules: how.load_modules,
+            allow_programs: arguments.consent.allow_programs,
             programs: None,
         },
         guest: arguments.guest.options().map_err(Failure::input)?,

@@ -10,7 +10,7 @@ use quell_serve::{Page as Site, PageError, Server, Settings, Show, Speed};
 
 use crate::Failure;
 use crate::arguments::Changes;
-use crate::check::load;
+use crate::check::{load, without_programs};
 use crate::interrupt::Interrupt;
 use crate::page::{self, Page};
 use crate::report;
@@ -135,6 +135,8 @@ fn scenario(file: &Path, world: World) -> Result<(Loaded, String), Failure> {
         duration: None,
     };
     let loaded = load(file, &changes, Some(world))?;
+    let why = "quell serve runs no programs of a scenario; quell run does, with --world virtual, or with --world live --allow-programs";
+    let loaded = without_programs(loaded, why)?;
     let text = std::fs::read_to_string(file).ok();
     let alone = text.filter(|text| Scenario::parse(text).is_ok());
     let text = alone.unwrap_or_else(|| loaded.scenario.to_toml());

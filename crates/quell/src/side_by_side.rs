@@ -116,6 +116,8 @@ pub(crate) fn run<'a>(
                 packets: false,
                 live: LiveOptions {
                     realtime: place.realtime,
+                    // Refused before where the caller has not allowed it.
+                    allow_programs: true,
                     ..LiveOptions::default()
                 },
                 guest: place.guest.clone(),

@@ -173,7 +173,7 @@ pub struct Key {
 /// Worlds with modelled hosts.
 const MODELLED: &[World] = &[World::Sim];
 /// The worlds that start programs.
-const PROGRAMS: &[World] = &[World::Virtual];
+const PROGRAMS: &[World] = &[World::Virtual, World::Live];
 
 /// A row with nothing special about it.
 const fn key(

@@ -93,7 +93,7 @@ impl Program {
 
 impl ApplicationKind for Program {
     const NAME: &'static str = "program";
-    const SUMMARY: &'static str = "programs of this host, in the virtual world";
+    const SUMMARY: &'static str = "programs of this host, in the virtual and the live world";
     const EXAMPLE: &'static str = r#"app = { kind = "program", server = ["iperf3", "-s", "-1"], client = ["iperf3", "-c", "$SERVER", "-t", "10"], sends = "client" }"#;
     const MODELLED: bool = false;
     type Parameters = Parameters;

@@ -39,6 +39,7 @@ use super::{LiveError, LiveListener, watched};
 use crate::fill::{ToDisk, fill};
 use crate::job::{Job, Order};
 use crate::options::{LiveOptions, Options};
+use crate::surroundings::of_live;
 use crate::{RunError, Scenario, World};
 
 /// The rights that setting up a run may need: namespaces, networks, packet sockets, BPF, real-time priorities, open files, the change to
@@ -181,13 +182,18 @@ pub(crate) fn order(order: &mut Order<'_>) -> Option<Result<Summary, RunError>> 
 
 fn carry_out(broker: &mut Broker, order: &mut Order<'_>) -> Result<Summary, RunError> {
     let lost = |error: io::Error| RunError::Failed(format!("the live run was lost: {error}"));
+    let (allowed, mut live) = (
+        order.options.live.allow_programs,
+        order.options.live.clone(),
+    );
+    live.programs = of_live(order.scenario, allowed, order.folder)?;
     let task = Task {
         scenario: order.resolved().to_toml(),
         seed: order.seed,
         results: order.folder.to_owned(),
         packets: order.options.packets,
         warnings: order.options.warnings.clone(),
-        live: order.options.live.clone(),
+        live,
     };
     let text = serde_json::to_vec(&Work::Fill(task)).map_err(|error| lost(error.into()))?;
     broker.begin(&text).map_err(lost)?;
@@ -329,6 +335,9 @@ impl LiveListener for Confined<'_, '_> {
     }
     fn commands(&mut self) -> Option<PathBuf> {
         Some(self.inner.commands())
+    }
+    fn programs(&mut self) -> Option<PathBuf> {
+        Some(self.inner.programs())
     }
     fn is_built(&mut self) -> Result<(), quell_confine::Error> {
         // The hosts' connections are TCP, so nothing but files is refused.

@@ -172,6 +172,14 @@ pub fn run(
     };
     let topology = Arc::new(Topology::new(&plan.topology).map_err(LiveError::host)?);
     listener.is_built()?;
+    // Their processes are copies of this one, which has a single thread yet.
+    let prepared = programs::Prepared::new(
+        scenario,
+        world,
+        options.programs.as_ref(),
+        listener.programs(),
+        &topology,
+    )?;
     let packets = listener
         .packets()
         .map(|file| LivePackets::of_live::<Descriptor>(scenario, world, file));
@@ -224,14 +232,7 @@ pub fn run(
         epoch,
         plan.duration,
     )?;
-    let programs = Programs::start(
-        scenario,
-        options.programs.as_ref(),
-        listener.programs(),
-        &topology,
-        epoch,
-        &end,
-    )?;
+    let programs = Programs::start(prepared, scenario, &topology, epoch, &end)?;
     listener.has_begun()?;
 
     let clocks = Clocks::now();

@@ -29,6 +29,7 @@ mod packets;
 #[path = "../common/pcapng.rs"]
 mod pcapng;
 mod privileges;
+mod programs;
 #[path = "../common/recomputed.rs"]
 mod recomputed;
 mod senders;

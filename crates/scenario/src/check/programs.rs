@@ -33,16 +33,9 @@ pub(super) fn check(
             let allowed = "has no effect: a program paces or does not, as it likes";
             refuse("pacing", &pacing, allowed);
         }
-        let why = match world {
-            Some(World::Sim) => {
-                "the sim world has modelled hosts, which run no programs; use --world virtual"
-            }
-            Some(World::Live) => {
-                "the live world does not start the programs of a scenario; use --world virtual, or quell exec, which puts a program behind \
-                 a link in real time"
-            }
-            Some(World::Virtual) | None => continue,
-        };
-        refuse("app.kind", &"program", why);
+        if world == Some(World::Sim) {
+            let why = "the sim world has modelled hosts, which run no programs; use --world virtual or live";
+            refuse("app.kind", &"program", why);
+        }
     }
 }
