@@ -278,12 +278,9 @@ fn without_consent_nothing_runs_and_the_place_is_named() {
     let stage = Stage::new(&group("a", r#"client = ["touch", "$RESULT/x"]"#), "2s");
     let place = "t.toml:9: group.a.app.client = [\"touch\", \"$RESULT/x\"]: ";
     for command in ["run", "compare"] {
-        let mut command = stage.quell(&[command, "t.toml", "--world", "live"]);
+        let mut asked = stage.quell(&[command, "t.toml", "--world", "live"]);
         let consent = format!("{place}--world live would run it as you");
-        refused(
-            &{ output }.output().unwrap(),
-            &[&consent, "--allow-programs"],
-        );
+        refused(&asked.output().unwrap(), &[&consent, "--allow-programs"]);
     }
     let mut serve = stage.quell(&["serve", "t.toml", "--world", "live", "--no-open"]);
     let served = serve.output().unwrap();
