@@ -297,7 +297,7 @@ fn a_program_that_this_host_does_not_have_is_refused_with_file_line_and_key() {
     let mut check = stage.quell(&["check", "t.toml", "--world", "virtual"]);
     let checked = check.output().unwrap();
     assert!(String::from_utf8_lossy(&checked.stderr).contains(expected));
-    for (world, why) in [("sim", "modelled hosts"), ("live", "quell exec")] {
+    for (world, why) in [("sim", "modelled hosts"), ("live", expected)] {
         let mut command = stage.quell(&["run", "t.toml", "--world", world]);
         let output = command.output().unwrap();
         let errors = String::from_utf8_lossy(&output.stderr).into_owned();
