@@ -277,7 +277,6 @@ proptest! {
             reorder: Probability::ratio(1, 10),
             hold: US(2_000),
             jitter: US(700),
-            ..Impairment::default()
         };
         let members = RATES.iter().zip(DELAYS).enumerate().map(|(place, (&mbps, delay))| Member {
             config: DirectionConfig {
