@@ -19,7 +19,8 @@ const median = (values) => values.toSorted((a, b) => a - b)[Math.floor(values.le
 /** What `words` print behind this queue, with `far` at the far edge. */
 function behind(queue, far, words) {
     const link = ["exec", "--net", "none", "--far", far.join(" "), "--down", "10mbit", "--up", "5mbit", "--rtt", "20ms", "--queue", queue, "--far-cc", "cubic", "--quiet"];
-    const { status, stdout, stderr } = spawnSync(QUELL, [...link, "--", ...words], { encoding: "utf8" });
+    // Five minutes are far more than any machine needs.
+    const { status, stdout, stderr } = spawnSync(QUELL, [...link, "--", ...words], { encoding: "utf8", timeout: 300_000 });
     assert.equal(status, 0, stderr);
     return stdout;
 }
