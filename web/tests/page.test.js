@@ -75,7 +75,7 @@ async function setRange(page, name, place) {
  * time after the clock that is shown, so on a busy machine no number of seconds of that clock is enough for all.
  */
 async function eventually(page, check) {
-    for (const end = Date.now() + 120_000; ; await page.waitForTimeout(200)) {
+    for (const end = Date.now() + 300_000; ; await page.waitForTimeout(200)) {
         try {
             return await check();
         } catch (error) {
