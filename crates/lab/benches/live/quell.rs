@@ -115,14 +115,22 @@ fn scenario(workload: &Workload, warmup: Time, duration: Time, stop: Option<Time
     let stop = stop.map_or_else(String::new, |stop| format!("stop = \"{stop}\""));
     let Workload { rate, rtt, .. } = workload;
     let (limit, flows) = (workload.limit(), workload.flows());
+    let link = format!(
+        r#"
+        rate = "{rate}"
+        overhead = {OVERHEAD}
+        queue = {{ kind = "fifo", limit = "{limit}" }}
+        "#
+    );
+    let links = match workload.links {
+        1 => format!("[link]{link}"),
+        several => format!("[[link]]{link}").repeat(several),
+    };
     format!(
         r#"
         schema = 1
         name = "benchmark"
-        [link]
-        rate = "{rate}"
-        overhead = {OVERHEAD}
-        queue = {{ kind = "fifo", limit = "{limit}" }}
+        {links}
         [[group]]
         name = "flows"
         count = {flows}

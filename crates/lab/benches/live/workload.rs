@@ -9,8 +9,10 @@ pub const OVERHEAD: u64 = 14;
 const PACKET: u64 = 1_500;
 const OFFERED_PERCENT: u64 = 120;
 
-/// Traffic in forward direction over a link with a plain FIFO.
+/// Traffic in forward direction over links in a row, each with a plain FIFO.
 pub struct Workload {
+    /// Links in a row, all alike.
+    pub links: usize,
     /// Of link bytes.
     pub rate: Rate,
     /// The room of the FIFO, in time at this rate.
