@@ -1,7 +1,7 @@
 //! The experiments of the library in full: their section of the page and their verdicts.
 //!
 //! One test for each section. `QUELL_REPRODUCE_STORE=DIR` keeps the results of runs there for the next time, as `quell reproduce --store`
-//! does.
+//! does; `make test-all` fills it with the optimised program, whose results are the same to the bit (`crates/quell/tests/determinism.rs`).
 
 use std::num::NonZeroUsize;
 use std::path::Path;
