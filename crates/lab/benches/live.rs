@@ -208,7 +208,9 @@ fn capacity(span: Time, bounds: &mut Bounds) -> Result<(), LiveError> {
 }
 
 fn in_a_row(span: Time, bounds: &mut Bounds) -> Result<(), LiveError> {
-    println!("\nLinks in a row: 4 CUBIC over links of {IN_A_ROW_MBPS} Mbit/s each, base RTT 10 ms,");
+    println!(
+        "\nLinks in a row: 4 CUBIC over links of {IN_A_ROW_MBPS} Mbit/s each, base RTT 10 ms,"
+    );
     println!("fifos of 20 ms, {span} after {WARMUP} of warm-up. The first link is the bottleneck.");
     println!("Bounds: utilisation {UTILISATION_PERCENT} %, nothing lost outside the queues.\n");
     println!(" links |   quell   utilisation   lost    late p50/p99   CPU");

@@ -1,8 +1,8 @@
 //! One run of an experiment.
 
-use quell_lab::Scenario;
 use quell_lab::scenario::Direction;
 use quell_lab::sweep::{Probe, Wanted};
+use quell_lab::{Scenario, World};
 use quell_units::Time;
 
 use crate::shipped;
@@ -28,6 +28,8 @@ pub enum Length {
 pub struct Cell {
     file: &'static str,
     sets: Vec<String>,
+    /// Further changes where a real kernel sends.
+    over_linux: Vec<&'static str>,
     seed: u64,
     probe: Option<Probe>,
     slow: bool,
@@ -39,6 +41,7 @@ impl Cell {
         Self {
             file,
             sets: Vec::new(),
+            over_linux: Vec::new(),
             seed: 1,
             probe: None,
             slow: false,
@@ -56,6 +59,13 @@ impl Cell {
     #[must_use]
     pub fn sets<S: Into<String>>(mut self, sets: impl IntoIterator<Item = S>) -> Self {
         self.sets.extend(sets.into_iter().map(Into::into));
+        self
+    }
+
+    /// Over the TCP of a real kernel with another value: what the source had is in no kernel of today.
+    #[must_use]
+    pub fn over_linux(mut self, set: &'static str) -> Self {
+        self.over_linux.push(set);
         self
     }
 
@@ -101,6 +111,20 @@ impl Cell {
         &self.sets
     }
 
+    /// The changes of the scenario in `world`.
+    fn sets_in(&self, world: World) -> Vec<String> {
+        let mut sets = self.sets.clone();
+        if world != World::Sim {
+            sets.extend(self.over_linux.iter().map(|set| (*set).to_owned()));
+        }
+        sets
+    }
+
+    /// The changes of the scenario where a real kernel sends, besides [`Cell::settings`].
+    pub fn settings_over_linux(&self) -> &[&'static str] {
+        &self.over_linux
+    }
+
     fn differs_by_seed_alone(&self, other: &Self) -> bool {
         (self.file, &self.sets, self.measurement())
             == (other.file, &other.sets, other.measurement())
@@ -112,7 +136,12 @@ impl Cell {
 /// # Panics
 ///
 /// There is no such scenario.
-pub(crate) fn wanted(experiment: &str, cells: &[Cell], length: Length) -> Vec<Wanted> {
+pub(crate) fn wanted(
+    experiment: &str,
+    cells: &[Cell],
+    length: Length,
+    world: World,
+) -> Vec<Wanted> {
     let mut before: Option<&Cell> = None;
     let one = |(number, cell): (usize, &Cell)| {
         let text = shipped::scenario(cell.file);
@@ -121,7 +150,7 @@ pub(crate) fn wanted(experiment: &str, cells: &[Cell], length: Length) -> Vec<Wa
             name: format!("{experiment} {}", number + 1),
             file: cell.file.to_owned(),
             text,
-            sets: cell.sets.clone(),
+            sets: cell.sets_in(world),
             seed: cell.seed,
             adapt: match (length, cell.slow) {
                 (Length::Full, _) => None,
@@ -221,10 +250,20 @@ mod tests {
         let mut cells = Cell::new(file).seeds([3, 4]);
         cells.extend(Cell::new(file).set("link.rate=20mbit").seeds([5, 6]));
         let seeds = |length| {
-            let wanted = wanted("e", &cells, length);
+            let wanted = wanted("e", &cells, length, World::Sim);
             wanted.iter().map(|one| one.seed).collect::<Vec<_>>()
         };
         assert_eq!(seeds(Length::Full), [3, 4, 5, 6]);
         assert_eq!(seeds(Length::Quick), [3, 3, 5, 5]);
+    }
+
+    #[test]
+    fn what_no_kernel_has_is_changed_only_over_the_tcp_of_a_kernel() {
+        let cell = Cell::new("gsp2014/e1-taildrop.toml").set("run.duration=60s");
+        let cells = [cell.over_linux("group.flows.congestion-control=cubic")];
+        let sets = |world| wanted("e", &cells, Length::Full, world).remove(0).sets;
+        assert_eq!(sets(World::Sim), ["run.duration=60s"]);
+        let over_linux = ["run.duration=60s", "group.flows.congestion-control=cubic"];
+        assert_eq!(sets(World::Virtual), over_linux);
     }
 }

@@ -86,7 +86,7 @@ impl Reproduction {
         let mut wanted: Vec<Wanted> = Vec::new();
         let (mut able, mut unable) = (Vec::new(), Vec::new());
         for &experiment in experiments {
-            let own = cell::wanted(experiment.id, &(experiment.plan)(), length);
+            let own = cell::wanted(experiment.id, &(experiment.plan)(), length, world);
             // The definitions are about the simulated world; for another one each has to be asked.
             if world != World::Sim
                 && let Err(why) = Plan::of(name, &own, world, guest)

@@ -21,6 +21,7 @@ pub mod limits;
 pub mod packets;
 pub mod plot;
 pub mod program;
+pub mod read;
 pub mod report;
 pub mod series;
 mod summary_schema;

@@ -237,6 +237,7 @@ mod tests {
             name,
             code,
             measure: |_, _, _| Ok(String::new()),
+            reading: None,
         };
         let other = |change: &dyn Fn(&mut Identity)| {
             let mut other = here.clone();

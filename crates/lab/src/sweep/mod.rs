@@ -26,7 +26,7 @@ mod work;
 pub use check::{Checked, Merged, check, merge};
 pub use file::{Objective, schema};
 pub use identity::{Identity, Key};
-pub use plan::{Plan, Probe, Wanted};
+pub use plan::{Plan, Probe, Reading, Wanted};
 pub use record::{PointRecord, Record};
 pub use shard::Shard;
 pub use store::Store;

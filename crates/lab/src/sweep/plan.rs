@@ -21,7 +21,7 @@ use super::quantity::Quantity;
 use crate::{GuestOptions, OneLine, RunError};
 use wanted::Own;
 
-pub use wanted::{Probe, Wanted};
+pub use wanted::{Probe, Reading, Wanted};
 
 /// Different errors that are shown.
 const MOST_ERRORS: usize = 20;

@@ -1,5 +1,7 @@
 //! Runs the cells of a plan that a store does not have.
 
+mod moving;
+
 use std::collections::HashMap;
 use std::fs;
 use std::num::NonZeroUsize;
@@ -10,13 +12,11 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use quell_scenario::contract::{Listener, Row, Unwritten};
 use quell_scenario::sim::{self, SimError};
 use quell_scenario::{MEMORY_BUDGET, Memory, Scenario, World};
-use quell_units::Time;
 
 use super::identity::Key;
-use super::plan::{Cell, Plan};
+use super::plan::{Cell, Plan, Reading};
 use super::shard::{Shard, choose};
 use super::store::{CELL, FAILED, FIGURES, Making, Put, RESULT, SERIES, State, Store, remove};
 use crate::fill::fill;
@@ -25,7 +25,8 @@ use crate::live::{apart, live};
 use crate::options::Options as RunOptions;
 use crate::simulated::simulated;
 use crate::virtual_world::{Guest, guest_memory};
-use crate::{GuestOptions, LiveOptions, RunError};
+use crate::{LiveOptions, RunError};
+use moving::Moving;
 
 /// Packets that a core simulates in a second, for an estimate (`docs/evidence/speed.md`).
 const PACKETS_PER_SECOND: f64 = 3e6;
@@ -417,9 +418,14 @@ impl Sweep<'_> {
         }
         write(&folder.join(CELL), canonical + "\n")?;
         if let Some(probe) = self.plan.probe(&self.plan.points[cell.point as usize]) {
-            let figures = (probe.measure)(scenario, seed, stop)?;
+            let figures = match probe.reading.filter(|_| self.plan.world != World::Sim) {
+                None => Some((probe.measure)(scenario, seed, stop)?),
+                Some(reading) => {
+                    self.read(&reading, scenario, seed, &folder.join("run"), stop, moving)?
+                }
+            };
             write(&folder.join("scenario.toml"), text)?;
-            write(&folder.join(FIGURES), figures + "\n")?;
+            write(&folder.join(FIGURES), figures.unwrap_or_default() + "\n")?;
             return Ok(!stop.load(Ordering::Relaxed));
         }
         if self.plan.world == World::Sim && !self.options.series {
@@ -449,7 +455,11 @@ impl Sweep<'_> {
         }
         let inner = folder.join("run");
         fs::create_dir(&inner).map_err(RunError::writing(&inner))?;
-        let summary = self.in_world(scenario, seed, warnings, &inner, stop, moving)?;
+        let options = RunOptions {
+            warnings,
+            ..RunOptions::new(self.plan.world, stop)
+        };
+        let summary = self.in_world(scenario, seed, &options, &inner, moving)?;
         let wanted = RESULT
             .iter()
             .chain(SERIES.iter().filter(|_| self.options.series));
@@ -463,25 +473,45 @@ impl Sweep<'_> {
         Ok(!summary.partial)
     }
 
+    /// The figures that follow from a run with series and packets, which then goes; `None` if it was stopped.
+    fn read(
+        &self,
+        reading: &Reading,
+        scenario: &Scenario,
+        seed: u64,
+        folder: &Path,
+        stop: &AtomicBool,
+        moving: &Moving<'_>,
+    ) -> Result<Option<String>, RunError> {
+        fs::create_dir(folder).map_err(RunError::writing(folder))?;
+        let mut scenario = scenario.clone();
+        scenario.run.interval = reading.interval;
+        let options = RunOptions {
+            packets: true,
+            ..RunOptions::new(self.plan.world, stop)
+        };
+        let summary = self.in_world(&scenario, seed, &options, folder, moving)?;
+        if summary.partial {
+            return Ok(None);
+        }
+        let figures = (reading.figures)(&scenario, folder)?;
+        remove(folder)?;
+        Ok(Some(figures))
+    }
+
     /// Runs a cell as `quell run` does, into a folder of a whole result.
     fn in_world(
         &self,
         scenario: &Scenario,
         seed: u64,
-        warnings: Vec<String>,
+        options: &RunOptions<'_>,
         folder: &Path,
-        stop: &AtomicBool,
         moving: &Moving<'_>,
     ) -> Result<quell_measure::Summary, RunError> {
-        let options = RunOptions {
-            warnings,
-            guest: GuestOptions::default(),
-            ..RunOptions::new(self.plan.world, stop)
-        };
         let mut order = Order {
             scenario,
             seed,
-            options: &options,
+            options,
             folder,
             progress: &mut |now| moving.reach(now),
         };
@@ -543,53 +573,6 @@ impl Drop for Held<'_> {
         self.freed.notify_all();
     }
 }
-/// How far a cell is, as part of the work of all.
-struct Moving<'a> {
-    done: &'a AtomicU64,
-    cost: u64,
-    duration: Time,
-    /// Part of the cost that is in `done`.
-    told: AtomicU64,
-}
-
-impl<'a> Moving<'a> {
-    fn new(done: &'a AtomicU64, cell: &Cell) -> Self {
-        let told = AtomicU64::new(0);
-        let (cost, duration) = (cell.cost, cell.duration);
-        Self {
-            done,
-            cost,
-            duration,
-            told,
-        }
-    }
-
-    fn reach(&self, now: Time) {
-        let of = u128::from(self.duration.as_nanos().max(1));
-        let part = u128::from(self.cost) * u128::from(now.as_nanos()).min(of) / of;
-        self.tell(u64::try_from(part).unwrap_or(self.cost));
-    }
-
-    fn end(&self) {
-        self.tell(self.cost);
-    }
-
-    fn tell(&self, part: u64) {
-        let before = self.told.fetch_max(part, Ordering::Relaxed);
-        let more = part.saturating_sub(before);
-        self.done.fetch_add(more, Ordering::Relaxed);
-    }
-}
-
-impl Listener for &Moving<'_> {
-    fn progress(&mut self, now: Time) {
-        self.reach(now);
-    }
-    fn row(&mut self, _row: Row) -> Result<(), Unwritten> {
-        Ok(())
-    }
-}
-
 fn write(path: &Path, content: impl AsRef<[u8]>) -> Result<(), RunError> {
     fs::write(path, content).map_err(RunError::writing(path))
 }

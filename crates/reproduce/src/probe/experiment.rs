@@ -2,7 +2,7 @@
 //! recorder, bursts of drops, windows every 10 ms, and the longest passage through the queue.
 //!
 //! Receivers are those of the studies' time: they do not gather SACKs (Linux 4.18), which no
-//! scenario can say.
+//! scenario can say. Over real TCP they do: [`super::captured`].
 
 use std::sync::atomic::AtomicBool;
 
@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use super::stopped;
 
 /// How often windows are sampled.
-const SAMPLE: Time = Time::from_millis(10);
+pub(super) const SAMPLE: Time = Time::from_millis(10);
 
 /// What `scenario` simulates with `seed`, with receivers of the studies' time.
 ///

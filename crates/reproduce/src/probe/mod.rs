@@ -3,6 +3,7 @@
 //! The name of a cell contains the hash of this folder's sources: a change of any of them measures anew. So what only judges figures
 //! does not belong here. A figure is finite: JSON has no other numbers.
 
+mod captured;
 pub mod cubic;
 pub mod experiment;
 pub mod items;
@@ -12,7 +13,7 @@ pub mod sizes;
 
 use std::sync::atomic::AtomicBool;
 
-use quell_lab::sweep::Probe;
+use quell_lab::sweep::{Probe, Reading};
 use quell_lab::{RunError, Scenario};
 use serde::Serialize;
 
@@ -20,9 +21,15 @@ use serde::Serialize;
 const CODE: &str = env!("QUELL_PROBE_SOURCES");
 
 /// Windows, bursts of drops, and the longest passage: [`experiment::ExperimentResult`].
-pub const EXPERIMENT: Probe = of("experiment", |scenario, seed, stop| {
-    json(&experiment::measure(scenario, seed, stop)?)
-});
+pub const EXPERIMENT: Probe = Probe {
+    reading: Some(Reading {
+        interval: experiment::SAMPLE,
+        figures: |scenario, folder| json(&captured::experiment(scenario, folder)?),
+    }),
+    ..of("experiment", |scenario, seed, stop| {
+        json(&experiment::measure(scenario, seed, stop)?)
+    })
+};
 
 /// Items of a web, one by one: [`items::Items`].
 pub const ITEMS: Probe = of("items", |scenario, seed, stop| {
@@ -58,6 +65,7 @@ const fn of(
         name,
         code: CODE,
         measure,
+        reading: None,
     }
 }
 

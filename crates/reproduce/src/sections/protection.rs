@@ -12,6 +12,7 @@ use crate::figure::Figure;
 use crate::findings::Findings;
 use crate::probe::EXPERIMENT;
 use crate::probe::experiment::ExperimentResult;
+use crate::sections::synchronisation::run_of;
 use crate::statement::{Expected, Statement};
 use crate::statistics::{Mean, mean};
 use crate::table::Table;
@@ -146,7 +147,7 @@ pub static SECTION: Section = Section {
 
 /// N flows at 10 Mbit/s each, behind the basic or the adaptive form.
 fn flows(n: u64, adaptive: bool) -> Cell {
-    let cell = Cell::new("gsp2014/e3-gsp.toml").set(format!("group.flows.count={n}"));
+    let cell = run_of("gsp2014/e3-gsp.toml").set(format!("group.flows.count={n}"));
     let cell = cell.set(format!("link.rate={}mbit", 10 * n));
     let cell = cell.set(format!("link.queue.adaptive={adaptive}"));
     cell.probe(EXPERIMENT)
@@ -164,7 +165,7 @@ const SEEDS: std::ops::RangeInclusive<u64> = 1..=8;
 
 /// Drop-tail, the basic and the adaptive form.
 fn plan_of_e2() -> Vec<Cell> {
-    let long = |file| Cell::new(file).set("run.duration=160s").probe(EXPERIMENT);
+    let long = |file| run_of(file).set("run.duration=160s").probe(EXPERIMENT);
     let basic = long("gsp2014/e2-gsp.toml");
     let adaptive = basic.clone().set("link.queue.adaptive=true");
     let all = [long("gsp2014/e1-taildrop.toml"), basic, adaptive];
@@ -350,7 +351,7 @@ fn plan_of_e3() -> Vec<Cell> {
 }
 
 fn tail_drop() -> Cell {
-    let cell = Cell::new("gsp2014/e3-taildrop.toml").set("group.flows.count=80");
+    let cell = run_of("gsp2014/e3-taildrop.toml").set("group.flows.count=80");
     cell.set("link.rate=800mbit").probe(EXPERIMENT)
 }
 

@@ -7,7 +7,7 @@
 mod connections;
 mod header;
 mod output;
-mod pcapng;
+pub(crate) mod pcapng;
 mod trace;
 
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -13,19 +13,19 @@ const RAW_IP: u16 = 101;
 
 /// Option codes.
 mod option {
-    pub(super) const END: u16 = 0;
-    pub(super) const COMMENT: u16 = 1;
-    pub(super) const SECTION_APPLICATION: u16 = 4;
-    pub(super) const INTERFACE_NAME: u16 = 2;
-    pub(super) const INTERFACE_SPEED: u16 = 8;
-    pub(super) const TIME_RESOLUTION: u16 = 9;
+    pub(crate) const END: u16 = 0;
+    pub(crate) const COMMENT: u16 = 1;
+    pub(crate) const SECTION_APPLICATION: u16 = 4;
+    pub(crate) const INTERFACE_NAME: u16 = 2;
+    pub(crate) const INTERFACE_SPEED: u16 = 8;
+    pub(crate) const TIME_RESOLUTION: u16 = 9;
 }
 
 /// Times count 10⁻⁹ s.
 const NANOSECONDS: u8 = 9;
 
 /// Appends the section header, with the writing program and a comment.
-pub(super) fn section(out: &mut Vec<u8>, comment: &str) {
+pub(crate) fn section(out: &mut Vec<u8>, comment: &str) {
     block(out, SECTION_HEADER, |out| {
         out.extend(BYTE_ORDER_MAGIC.to_le_bytes());
         out.extend(1_u16.to_le_bytes());
@@ -39,7 +39,7 @@ pub(super) fn section(out: &mut Vec<u8>, comment: &str) {
 }
 
 /// An interface; they are numbered from 0. `speed` in bit/s.
-pub(super) fn interface(out: &mut Vec<u8>, name: &str, speed: Option<u64>, comment: &str) {
+pub(crate) fn interface(out: &mut Vec<u8>, name: &str, speed: Option<u64>, comment: &str) {
     block(out, INTERFACE_DESCRIPTION, |out| {
         out.extend(RAW_IP.to_le_bytes());
         out.extend(0_u16.to_le_bytes());
@@ -57,19 +57,19 @@ pub(super) fn interface(out: &mut Vec<u8>, name: &str, speed: Option<u64>, comme
 
 /// A packet.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Packet<'a> {
+pub(crate) struct Packet<'a> {
     /// Number of its interface.
-    pub(super) interface: u32,
-    pub(super) at: Time,
+    pub(crate) interface: u32,
+    pub(crate) at: Time,
     /// Captured bytes.
-    pub(super) data: &'a [u8],
+    pub(crate) data: &'a [u8],
     /// Original length in bytes.
-    pub(super) length: u32,
-    pub(super) comment: &'a str,
+    pub(crate) length: u32,
+    pub(crate) comment: &'a str,
 }
 
 /// Appends a packet.
-pub(super) fn packet(out: &mut Vec<u8>, packet: &Packet<'_>) {
+pub(crate) fn packet(out: &mut Vec<u8>, packet: &Packet<'_>) {
     block(out, ENHANCED_PACKET, |out| {
         let at = packet.at.as_nanos();
         out.extend(packet.interface.to_le_bytes());

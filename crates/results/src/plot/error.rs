@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use crate::read::ReadError;
+
 /// Why there is no picture.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -20,4 +22,11 @@ pub enum Error {
     /// The results have nothing that this kind shows.
     #[error("{0}")]
     Nothing(String),
+}
+
+impl From<ReadError> for Error {
+    fn from(error: ReadError) -> Self {
+        let ReadError { path, why } = error;
+        Self::Read { path, why }
+    }
 }

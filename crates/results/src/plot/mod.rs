@@ -15,7 +15,6 @@ mod pdf;
 mod png;
 mod source;
 mod svg;
-mod table;
 mod text;
 mod values;
 

@@ -8,7 +8,7 @@ use quell_units::Settings;
 use serde_json::Value;
 
 use super::Error;
-use super::table::{self, Cell};
+use crate::read::columns::{self, Cell};
 
 /// A result: one run, or one for each of its seeds.
 #[derive(Debug, Clone)]
@@ -51,9 +51,9 @@ impl Run {
     pub(super) fn rows<const N: usize>(
         &self,
         file: &str,
-        columns: [&str; N],
+        wanted: [&str; N],
     ) -> Result<Vec<[Cell; N]>, Error> {
-        table::read(&self.folder.join(file), columns)
+        Ok(columns::read(&self.folder.join(file), wanted)?)
     }
 
     /// Whether it has several links.

@@ -1,7 +1,9 @@
 //! Plans that a program makes instead of a sweep file, and measurements of its own in their cells.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
+
+use quell_units::Time;
 
 use quell_scenario::{Override, Scenario, Template, World};
 
@@ -28,7 +30,7 @@ pub struct Wanted {
     pub probe: Option<Probe>,
 }
 
-/// A measurement that the summary of a run does not have. Only the simulated world has such measurements.
+/// A measurement that the summary of a run does not have.
 #[derive(Debug, Clone, Copy)]
 pub struct Probe {
     /// Its name.
@@ -37,6 +39,17 @@ pub struct Probe {
     pub code: &'static str,
     /// Runs the scenario with a seed until the end, or until the flag is set; the figures as JSON.
     pub measure: fn(&Scenario, u64, &AtomicBool) -> Result<String, RunError>,
+    /// How the same figures follow from what the virtual world leaves of a run; `None` where only the simulated one has them.
+    pub reading: Option<Reading>,
+}
+
+/// How figures follow from a result.
+#[derive(Debug, Clone, Copy)]
+pub struct Reading {
+    /// Time between rows of the series that it needs.
+    pub interval: Time,
+    /// Reads the figures, as JSON, from a folder with the result of this scenario, with series and packets.
+    pub figures: fn(&Scenario, &Path) -> Result<String, RunError>,
 }
 
 /// What a point of such a plan has instead of values of parameters.
@@ -75,7 +88,12 @@ impl Plan {
         };
         let mut files: Vec<(&str, &str)> = Vec::new();
         for (number, one) in wanted.iter().enumerate() {
-            if let Some(probe) = one.probe.filter(|_| world != World::Sim) {
+            let possible = |probe: &Probe| match world {
+                World::Sim => true,
+                World::Virtual => probe.reading.is_some(),
+                World::Live => false,
+            };
+            if let Some(probe) = one.probe.filter(|probe| !possible(probe)) {
                 let (name, world) = (probe.name, world.name());
                 let why = format!("the measurement {name} is not possible in the {world} world");
                 return Err(RunError::refused(format!("{}: {why}", one.name)));

@@ -8,26 +8,30 @@ use parquet::file::reader::{FileReader as _, SerializedFileReader};
 use parquet::record::Field;
 use parquet::schema::types::Type;
 
-use super::Error;
+use super::ReadError;
 
 /// A value of a row.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Cell {
+pub enum Cell {
+    /// None.
     Null,
+    /// A number, also a whole one.
     Number(f64),
+    /// A text.
     Text(String),
 }
 
 impl Cell {
     /// The number; NaN where there is none, which breaks a line.
-    pub(super) fn number(&self) -> f64 {
+    pub fn number(&self) -> f64 {
         match self {
             Self::Number(number) => *number,
             Self::Null | Self::Text(_) => f64::NAN,
         }
     }
 
-    pub(super) fn text(&self) -> &str {
+    /// The text; empty where there is none.
+    pub fn text(&self) -> &str {
         match self {
             Self::Text(text) => text,
             Self::Null | Self::Number(_) => "",
@@ -36,20 +40,17 @@ impl Cell {
 }
 
 /// The rows of the Parquet file at `path`, each with these columns in this order; none where there is no such file.
-pub(super) fn read<const N: usize>(
-    path: &Path,
-    columns: [&str; N],
-) -> Result<Vec<[Cell; N]>, Error> {
-    let fail = |why: String| Error::Read {
-        path: path.to_owned(),
-        why,
-    };
+///
+/// # Errors
+///
+/// The file cannot be read, or lacks a column.
+pub fn read<const N: usize>(path: &Path, columns: [&str; N]) -> Result<Vec<[Cell; N]>, ReadError> {
     let file = match File::open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(fail(error.to_string())),
+        Err(error) => return Err(ReadError::of(path)(error)),
     };
-    rows(file, columns).map_err(|error| fail(error.to_string()))
+    rows(file, columns).map_err(ReadError::of(path))
 }
 
 fn rows<const N: usize>(file: File, columns: [&str; N]) -> Result<Vec<[Cell; N]>, ParquetError> {
