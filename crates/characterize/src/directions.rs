@@ -162,6 +162,6 @@ mod tests {
         // Without a rate back there is one direction, and it is the whole.
         let mut one_way = figures;
         one_way.link.reverse = None;
-        assert_eq!(of_directions(&one_way, &none, 10.0, &back), []);
+        assert!(of_directions(&one_way, &none, 10.0, &back).is_empty());
     }
 }

@@ -300,7 +300,7 @@ fn all_seen(
             continue;
         };
         for seed in 1..=prepared.request.seeds {
-            if run.losses && seed == 1 || run.directions {
+            if (run.losses && seed == 1) || run.directions {
                 wanted.push((number, seed, Wanted::Whole));
             } else if run.start {
                 wanted.push((number, seed, Wanted::Start));
