@@ -225,13 +225,13 @@ fn directions(card: &Card, page: &mut Page) {
         ("queue", Role::Label),
         ("direction", Role::Label),
         ("delay ms", Role::Figure),
-        ("P99 ms", Role::Extra(0)),
+        ("P99 ms", Role::Extra(1)),
         ("Mbit/s", Role::Figure),
-        ("util %", Role::Figure),
-        ("loss %", Role::Figure),
-        ("marks %", Role::Extra(1)),
-        ("ACKs lost %", Role::Figure),
-        ("SYNs lost %", Role::Figure),
+        ("util %", Role::Extra(0)),
+        ("data %", Role::Figure),
+        ("ACKs %", Role::Figure),
+        ("SYNs %", Role::Figure),
+        ("marks %", Role::Extra(2)),
     ];
     let mut grid = Grid::new(&columns);
     for scenario in &card.scenarios {
@@ -250,15 +250,15 @@ fn directions(card: &Card, page: &mut Page) {
                     of("goodput_bps", 1e-6, 2),
                     of("utilisation", 100.0, 1),
                     of("loss_ratio", 100.0, 3),
-                    of("mark_ratio", 100.0, 3),
                     of("ack_loss_ratio", 100.0, 3),
                     of("syn_loss_ratio", 100.0, 3),
+                    of("mark_ratio", 100.0, 3),
                 ]);
             }
         }
     }
     print(
-        "Each direction: losses of the data, of what acknowledges the other direction, and of SYNs",
+        "Each direction: losses of data, of ACKs of the other direction, and of SYNs",
         grid,
         page,
     );

@@ -62,9 +62,13 @@ fn summary(file: &Path) -> Vec<u8> {
     let hop = format!("\"{}\": {},", HOP.0, HOP.1);
     let mut is_new = |line: &&str| {
         let line = line.trim_start();
-        if in_startup || line.starts_with(STARTUP) {
-            // With its percentiles, if there are any.
-            in_startup = !line.starts_with('}') && !line.ends_with("null,");
+        // With its percentiles, if there are any.
+        if in_startup {
+            in_startup = !line.starts_with('}');
+            return true;
+        }
+        if line.starts_with(STARTUP) {
+            in_startup = line.ends_with('{');
             return true;
         }
         line == hop || CAUSES.iter().any(|key| line.starts_with(key))
