@@ -142,7 +142,9 @@ class Web(TypedDict):
     failed: int
     """items whose connection was reset, or could not be opened."""
     flow_startup_ms: Union[OneWayDelayMs, None]
-    """flow startup time: from the request for the connection (of a kept one that is up: from the item's request) to the first byte of the item, also of items that did not complete."""
+    """flow startup time: from the request for the connection (of a kept one that is up: from the item's request) to the first byte of the
+    item, also of items that did not complete.
+    """
     kind: Literal['web']
     """kind of the application."""
     normalised_from_1MB: Union[OneWayDelayMs, None]
@@ -207,7 +209,9 @@ class WebPages(TypedDict):
     first_byte_ms: Union[OneWayDelayMs, None]
     """from the same moment to the first byte of the document."""
     flow_startup_ms: Union[OneWayDelayMs, None]
-    """flow startup time: from the request for an object, of the first one on a connection from the request for that connection, to its first byte, also of pages that did not complete."""
+    """flow startup time: from the request for an object, of the first one on a connection from the request for that connection, to its
+    first byte, also of pages that did not complete.
+    """
     half_bytes_ms: Union[OneWayDelayMs, None]
     """from the same moment until half of the page's bytes had arrived."""
     kind: Literal['web']
@@ -431,7 +435,9 @@ class Has(TypedDict):
     failed: int
     """downloads whose connection was reset, or could not be opened."""
     flow_startup_ms: Union[OneWayDelayMs, None]
-    """ms; flow startup time: from a request, of the first one on a connection from the request for that connection, to the first byte of the answer; null without one."""
+    """ms; flow startup time: from a request, of the first one on a connection from the request for that connection, to the first byte of
+    the answer; null without one.
+    """
     kind: Literal['has']
     """kind of the application."""
     off_ms: Union[OneWayDelayMs, None]
