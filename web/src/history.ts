@@ -143,7 +143,7 @@ export class History {
             last.length = Math.max(last.length, length?.[row] ?? 0);
             last.window += window?.[row] || 0;
             last.rtt += rtt?.[row] || 0;
-            last.retransmitted += retransmitted?.[row] ?? 0;
+            last.retransmitted += retransmitted?.[row] || 0;
         }
     }
 

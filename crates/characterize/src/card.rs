@@ -116,6 +116,9 @@ pub struct Outcome {
     /// Figures of each link, where there are several.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub links: Vec<LinkRecord>,
+    /// Figures of each direction, where they are reported by themselves.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub directions: Vec<LinkRecord>,
     /// Figures of the link in each phase.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub phases: Vec<PhaseRecord>,
@@ -162,7 +165,7 @@ pub struct Class {
     pub points: Vec<(f64, f64)>,
 }
 
-/// One of several links in a row.
+/// One of several links in a row, or one direction.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LinkRecord {
     /// Its name.
@@ -224,6 +227,9 @@ impl Card {
                 }
                 for (link, base) in outcome.links.iter_mut().zip(&base.links) {
                     beside(&mut link.figures, &base.figures);
+                }
+                for (direction, base) in outcome.directions.iter_mut().zip(&base.directions) {
+                    beside(&mut direction.figures, &base.figures);
                 }
                 for (phase, base) in outcome.phases.iter_mut().zip(&base.phases) {
                     beside(&mut phase.figures, &base.figures);

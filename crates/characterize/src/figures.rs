@@ -9,6 +9,8 @@ use quell_measure::{
 };
 use serde::{Deserialize, Serialize};
 
+use crate::directions::of_directions;
+
 /// The level of intervals.
 const LEVEL: f64 = 0.95;
 
@@ -78,6 +80,8 @@ pub struct Measured {
     pub classes: Vec<(String, Named)>,
     /// Of each link in the direction of the data, where there are several.
     pub links: Vec<(String, Named)>,
+    /// Of each direction, where both have a rate.
+    pub directions: Vec<(String, Named)>,
     /// Start and end in s, and the figures of the whole.
     pub phases: Vec<(f64, f64, Named)>,
     /// Sojourn times of the forward direction in ns, over several links of all queues on the way together, with their counts, ascending.
@@ -124,6 +128,7 @@ impl Measured {
                 .map(|group| (group.name.clone(), of_group(group, measured)))
                 .collect(),
             links: of_links(&summary.figures),
+            directions: of_directions(&summary.figures, histograms, measured, back),
             phases: summary
                 .phases
                 .iter()
@@ -166,7 +171,7 @@ fn of_whole(figures: &Figures, measured: f64, back: &[String]) -> Named {
 }
 
 /// Of packets in these queues.
-fn of_queues<'a>(queues: impl Iterator<Item = &'a QueueSummary>) -> Named {
+pub(crate) fn of_queues<'a>(queues: impl Iterator<Item = &'a QueueSummary>) -> Named {
     let mut named = Named::new();
     let mut add = |name: &str, value: f64| named.insert(name.to_owned(), value);
     let queues: Vec<_> = queues.collect();
@@ -225,18 +230,19 @@ fn of_links(figures: &Figures) -> Vec<(String, Named)> {
 }
 
 /// Goodput of a group over `measured` seconds: a flow may have been alive for less.
-fn delivered(group: &GroupSummary, measured: f64) -> f64 {
+pub(crate) fn delivered(group: &GroupSummary, measured: f64) -> f64 {
     let flows = group.goodput_bps.iter().zip(&group.alive_s);
     let bits: f64 = flows.map(|(rate, alive)| rate * alive).sum();
     if measured > 0.0 { bits / measured } else { 0.0 }
 }
 
 /// Figures of applications that a card has, with those of the distribution: `true` where both mean and P99 are wanted.
-const OF_APPLICATIONS: [(&str, bool); 16] = [
+const OF_APPLICATIONS: [(&str, bool); 17] = [
     ("one_way_delay_ms", true),
     ("jitter_ms", false),
     ("loss_ratio", false),
     ("completion_ms", true),
+    ("flow_startup_ms", true),
     ("completed", false),
     ("page_load_ms", true),
     ("pages_completed", false),
@@ -335,7 +341,7 @@ pub fn quantiles(counts: &[(u64, u64)]) -> Vec<u64> {
 }
 
 /// The smallest value with at least so many thousandths of all at or below it; the smallest of all for 0.
-fn quantile(counts: &[(u64, u64)], thousandths: u64) -> Option<u64> {
+pub(crate) fn quantile(counts: &[(u64, u64)], thousandths: u64) -> Option<u64> {
     let total: u64 = counts.iter().map(|(_, count)| count).sum();
     let rank = (total * thousandths).div_ceil(1_000).max(1);
     let mut below = 0;

@@ -6,7 +6,7 @@ use quell_lab::results::plot::{Axis, Figure, Mark, Panel, Series};
 use crate::card::{Card, Outcome, ScenarioRecord};
 
 /// Scenarios of the graph: those whose table of the RFC asks for it.
-const SCENARIOS: [&str; 10] = [
+const SCENARIOS: [&str; 12] = [
     "friendly",
     "iw-3",
     "iw-10",
@@ -17,6 +17,8 @@ const SCENARIOS: [&str; 10] = [
     "medium",
     "heavy",
     "small",
+    "both-ways-1",
+    "both-ways-2",
 ];
 /// Points of a quarter of an ellipse.
 const QUARTER: usize = 8;

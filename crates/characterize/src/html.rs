@@ -36,6 +36,17 @@ const LINKS: [Column; 5] = [
     ("marks, %", "mark_ratio", 100.0, 3),
     ("waited for, %", "bottleneck_share", 100.0, 1),
 ];
+/// Of each direction.
+const DIRECTIONS: [Column; 8] = [
+    ("delay, ms", "delay_ms.mean", 1.0, 2),
+    ("P99, ms", "delay_ms.p99", 1.0, 1),
+    ("goodput, Mbit/s", "goodput_bps", 1e-6, 2),
+    ("utilisation, %", "utilisation", 100.0, 1),
+    ("loss, %", "loss_ratio", 100.0, 3),
+    ("marks, %", "mark_ratio", 100.0, 3),
+    ("ACKs lost, %", "ack_loss_ratio", 100.0, 3),
+    ("SYNs lost, %", "syn_loss_ratio", 100.0, 3),
+];
 /// Of phases.
 const PHASES: [Column; 4] = [
     ("delay, ms", "delay_ms.mean", 1.0, 2),
@@ -45,9 +56,10 @@ const PHASES: [Column; 4] = [
 ];
 
 /// What applications report, in the order of importance: figure, its words, factor, digits.
-pub const APPLICATIONS: [Column; 11] = [
+pub const APPLICATIONS: [Column; 12] = [
     ("page load ms", "app.page_load_ms", 1.0, 0),
     ("completion ms", "app.completion_ms", 1.0, 0),
+    ("flow startup ms", "app.flow_startup_ms", 1.0, 0),
     ("one-way delay ms", "app.one_way_delay_ms", 1.0, 1),
     ("mouth to ear ms", "app.mouth_to_ear_ms", 1.0, 1),
     ("command to state ms", "app.command_to_state_ms", 1.0, 1),
@@ -193,6 +205,7 @@ fn link(card: &Card, body: &mut String) {
     let note = "Sojourn times, goodput, losses and marks of the data. PDV: the delay beyond that of the quickest packet (RFC 5481).";
     section("Link", Some(note), &heads, rows.into_iter(), body);
     links(card, body);
+    directions(card, body);
     let ratios: Vec<String> = card
         .scenarios
         .iter()
@@ -242,6 +255,24 @@ fn links(card: &Card, body: &mut String) {
         rows.into_iter(),
         body,
     );
+}
+
+/// Of a link with data in both directions each by itself.
+fn directions(card: &Card, body: &mut String) {
+    let mut rows: Vec<String> = Vec::new();
+    for scenario in &card.scenarios {
+        for outcome in &scenario.results {
+            for one in &outcome.directions {
+                let names = [&scenario.label(), &outcome.queue, &one.name].map(|name| text(name));
+                rows.push(names.concat() + &columns(&DIRECTIONS, &one.figures));
+            }
+        }
+    }
+    let mut heads = vec!["scenario", "queue", "direction"];
+    heads.extend(DIRECTIONS.iter().map(|column| column.0));
+    let note = "Sojourn times of all packets; losses and marks of the data, of what acknowledges the data of the other direction, and of SYNs \
+                with SYN-ACKs.";
+    section("Each direction", Some(note), &heads, rows.into_iter(), body);
 }
 
 /// From the start of a flow to its steady rate.

@@ -46,6 +46,8 @@ pub struct Run {
     pub start: bool,
     /// Whether the other direction has the queue as well.
     pub both_ways: bool,
+    /// Whether each direction is reported by itself, with its losses of ACKs and SYNs.
+    pub directions: bool,
     /// Whether phases are reported.
     pub phases: bool,
     /// Packets that every queue holds, if not the bandwidth-delay product of the profile.
@@ -76,6 +78,7 @@ impl Run {
             losses: false,
             start: false,
             both_ways: false,
+            directions: false,
             phases: false,
             buffer: None,
             marks: false,
@@ -122,6 +125,12 @@ impl Run {
     /// The other direction has the queue as well.
     pub const fn in_both_ways(mut self) -> Self {
         self.both_ways = true;
+        self
+    }
+
+    /// Each direction is reported by itself.
+    pub const fn with_directions(mut self) -> Self {
+        self.directions = true;
         self
     }
 

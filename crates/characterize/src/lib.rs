@@ -12,6 +12,7 @@
 
 pub mod access;
 pub mod card;
+mod directions;
 pub mod distributions;
 pub mod figures;
 pub mod graph;

@@ -1,7 +1,7 @@
 //! What no result holds: a run is simulated once more, and each packet looked at.
 //!
 //! Losses and samples of the goodput are those of the first seed. The time to the steady rate is that of every seed, from runs that end
-//! when it is known.
+//! when it is known. So are losses of SYNs, in each direction, from whole runs.
 
 use std::sync::atomic::AtomicBool;
 
@@ -14,6 +14,7 @@ use quell_measure::{Labelled as _, Recorder};
 use quell_sim::Packet;
 use quell_units::{Rate, Time};
 
+use crate::directions::Syns;
 use crate::losses::{Gaps, Losses};
 use crate::rates::Rates;
 
@@ -46,6 +47,8 @@ pub(crate) struct Seen {
     pub(crate) steady_s: Option<f64>,
     /// The same of each class.
     pub(crate) classes_steady_s: Vec<Option<f64>>,
+    /// Share of the SYNs that were lost after the warm-up, forward and then in the reverse direction, if that has a queue; `None` without any.
+    pub(crate) syn_loss_ratios: Vec<Option<f64>>,
 }
 
 /// Whether the packets of a world can be looked at.
@@ -72,6 +75,7 @@ pub(crate) fn look(
         recorder,
         gaps: Gaps::new(rtt, rate, warmup),
         rates: Rates::new(scenario.groups.len(), rtt),
+        syns: Syns::new(warmup),
     });
     let mut running = running.map_err(|error| error.to_string())?;
     loop {
@@ -92,8 +96,9 @@ pub(crate) fn look(
         return Ok(None);
     }
     let now = running.now();
-    let mut observers = running.simulator_mut().observers_mut();
-    let Some(watch) = observers.next() else {
+    let mut observers: Vec<&mut Watch> = running.simulator_mut().observers_mut().collect();
+    let syn_loss_ratios = observers.iter().map(|one| one.syns.loss_ratio()).collect();
+    let Some(watch) = observers.first_mut() else {
         return Ok(None);
     };
     let steady = |class, mean| {
@@ -110,6 +115,7 @@ pub(crate) fn look(
     Ok(Some(Seen {
         steady_s,
         classes_steady_s,
+        syn_loss_ratios,
         goodput: match is_whole {
             true => watch.rates.samples(warmup, end),
             false => Vec::new(),
@@ -133,6 +139,7 @@ struct Watch {
     recorder: Recorder,
     gaps: Gaps,
     rates: Rates,
+    syns: Syns,
 }
 
 impl Watch {
@@ -157,6 +164,7 @@ impl Observer<Packet> for Watch {
     fn enqueued(&mut self, queue: QueueId, packet: &Packet, now: Time) {
         self.recorder.enqueued(queue, packet, now);
         self.gaps.entered(packet.len());
+        self.syns.entered(packet, now);
     }
     fn dequeued(&mut self, queue: QueueId, packet: &Packet, now: Time) {
         self.recorder.dequeued(queue, packet, now);
@@ -170,6 +178,7 @@ impl Observer<Packet> for Watch {
             self.gaps.left(packet.len());
         }
         self.gaps.lost(packet.flow(), now);
+        self.syns.dropped(&packet, &drop, now);
         self.recorder.dropped(packet, drop, now);
     }
     fn departed(&mut self, packet: &Packet, departure: &Departure) {

@@ -194,16 +194,14 @@ impl Outcome {
                 figures: over(&figures),
             }
         };
-        let links = first.map_or(0, |run| run.links.len());
-        let link = |number: usize| {
-            let figures: Vec<&Named> = runs.iter().map(|run| &run.links[number].1).collect();
-            LinkRecord {
-                name: runs[0].links[number].0.clone(),
-                figures: over(&figures),
-            }
+        let reported = |of: fn(&Run) -> bool| cell.run().is_some_and(of);
+        let directions: Records = match reported(|run| run.directions) {
+            true => |run| &run.directions,
+            false => |_| &[],
         };
-        let reported = matches!(&cell.item.content, Content::Runs(run) if run.phases);
-        let phases = first.filter(|_| reported).map_or(0, |run| run.phases.len());
+        let phases = first
+            .filter(|_| reported(|run| run.phases))
+            .map_or(0, |run| run.phases.len());
         let phase = |number: usize| {
             let figures: Vec<&Named> = runs.iter().map(|run| &run.phases[number].2).collect();
             let (start_s, end_s, _) = runs[0].phases[number];
@@ -224,13 +222,30 @@ impl Outcome {
             points: points(&whole, "goodput_bps"),
             whole: over(&whole),
             classes: (0..classes).map(class).collect(),
-            links: (0..links).map(link).collect(),
+            links: records(runs, |run| &run.links),
+            directions: records(runs, directions),
             phases: (0..phases).map(phase).collect(),
             distribution: Distribution::new(runs, seen),
             losses: seen.and_then(|seen| seen.losses),
             warnings,
         }
     }
+}
+
+/// Parts of a run, each with a name.
+type Records = fn(&Measured) -> &[(String, Named)];
+
+/// Parts that every run has, over the runs.
+fn records(runs: &[Measured], of: Records) -> Vec<LinkRecord> {
+    let parts = runs.first().map_or(&[][..], of).iter().enumerate();
+    let record = |(number, (name, _)): (usize, &(String, Named))| {
+        let figures: Vec<&Named> = runs.iter().map(|run| &of(run)[number].1).collect();
+        LinkRecord {
+            name: name.clone(),
+            figures: over(&figures),
+        }
+    };
+    parts.map(record).collect()
 }
 
 /// Delay and goodput of each run that has both.
@@ -285,7 +300,7 @@ fn all_seen(
             continue;
         };
         for seed in 1..=prepared.request.seeds {
-            if run.losses && seed == 1 {
+            if (run.losses && seed == 1) || run.directions {
                 wanted.push((number, seed, Wanted::Whole));
             } else if run.start {
                 wanted.push((number, seed, Wanted::Start));
@@ -298,13 +313,19 @@ fn all_seen(
         look(&scenario, seed, what, &means(of(number, seed)), stop)
     });
     for ((number, seed, _), seen) in wanted.into_iter().zip(found) {
-        let Some(seen) = seen.map_err(RunError::Failed)? else {
+        let Some(mut seen) = seen.map_err(RunError::Failed)? else {
             return Err(RunError::Failed(INTERRUPTED.to_owned()));
         };
-        let is_asked =
-            matches!(&prepared.cells[number].item.content, Content::Runs(run) if run.start);
-        if is_asked {
-            runs[number][seed as usize - 1].started(&seen);
+        let asked = |of: fn(&Run) -> bool| prepared.cells[number].run().is_some_and(of);
+        let measured = &mut runs[number][seed as usize - 1];
+        if asked(|run| run.start) {
+            measured.started(&seen);
+        }
+        if asked(|run| run.directions) {
+            measured.lost_syns(&seen);
+        }
+        if !asked(|run| run.losses) {
+            (seen.losses, seen.goodput) = (None, Vec::new());
         }
         if seed == 1 {
             all[number] = Some(seen);
@@ -335,6 +356,15 @@ impl Measured {
         add(&mut self.whole, seen.steady_s);
         for ((_, named), time) in self.classes.iter_mut().zip(&seen.classes_steady_s) {
             add(named, *time);
+        }
+    }
+}
+
+impl Measured {
+    /// With the losses of SYNs in each direction.
+    fn lost_syns(&mut self, seen: &Seen) {
+        for ((_, named), ratio) in self.directions.iter_mut().zip(&seen.syn_loss_ratios) {
+            named.extend(ratio.map(|ratio| ("syn_loss_ratio".to_owned(), ratio)));
         }
     }
 }
@@ -412,7 +442,8 @@ fn notes(prepared: &Prepared) -> Vec<String> {
     notes.extend([
         "Delays are sojourn times in the queue; one-way delays of applications stand with their classes.".to_owned(),
         "Distributions of the delay are of all seeds together, packet by packet.".to_owned(),
-        "Not measured: flow startup time as RFC 7928 section 2.2 has it, from the request to the first data; bulk flows have no request."
+        "Flow startup time (RFC 7928 section 2.2) runs from a request, with the connection that it opens, to the first byte of its answer at \
+         the user; bulk flows have no request."
             .to_owned(),
     ]);
     if request.world == World::Sim {

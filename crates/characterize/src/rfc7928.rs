@@ -6,6 +6,8 @@
 //! * LEDBAT has a gain of 1: RFC 6817 allows no more, while RFC 7928 section 5.4 asks for 10.
 //! * The buffer is the bandwidth-delay product at the profile's RTT throughout, also where a flow has a longer one: "the size of the
 //!   buffers … should remain the same across the tests".
+//! * Section 9.2 has the bulk flows of section 8.2.2 alone in both directions. Beside them short connections are opened, so that there are
+//!   SYNs to lose once the flows are steady.
 //! * Section 10.2 names no rates. The first link has half of the second's, as it has half of the flows, so that both queues have work.
 
 use quell_units::{Rate, Time};
@@ -21,6 +23,8 @@ pub const WEB: &str = "{ kind = \"web\", model = \"pages\", recipe = \"equal\", 
                        connections = 6, reading = \"0s\", parse = \"0s\", tls = \"none\", keep-alive = \"0s\" }";
 /// Bytes of a datagram at a constant rate.
 const CONSTANT: u64 = 1_000;
+/// The direction of uploads, in TOML.
+const REVERSE: &str = "\"reverse\"";
 /// From one change of the rate to the next, where it changes fast (section 8.2.6).
 const FAST: Time = Time::from_millis(100);
 
@@ -276,15 +280,20 @@ pub const ITEMS: &[Item] = &[
         "both-ways-1",
         "RFC 7928 section 9.2",
         "may",
-        "mild congestion in both directions, a tenth of the rate back; drop-tail in the other direction",
-        Content::Runs(Run::new(both_ways).of_any_control()),
+        "mild congestion in both directions, a tenth of the rate back, and short connections; drop-tail in the other direction",
+        Content::Runs(Run::new(both_ways).of_any_control().with_directions()),
     ),
     item(
         "both-ways-2",
         "RFC 7928 section 9.2",
         "may",
-        "mild congestion in both directions, a tenth of the rate back; the queue in both directions",
-        Content::Runs(Run::new(both_ways).of_any_control().in_both_ways()),
+        "mild congestion in both directions, a tenth of the rate back, and short connections; the queue in both directions",
+        Content::Runs(
+            Run::new(both_ways)
+                .of_any_control()
+                .with_directions()
+                .in_both_ways(),
+        ),
     ),
     item(
         "multi-same",
@@ -478,6 +487,15 @@ fn mix(setting: &Setting<'_>) -> Traffic {
     ])
 }
 
+/// Connections that are opened one after the other, a flow for each 10 Mbit/s of the link: bulk flows open at the start alone, and the section
+/// is about the packets that open connections.
+fn openings(setting: &Setting<'_>, name: &str) -> Group {
+    let app = "{ kind = \"transfer\", size = \"1kB\", repeat = \"200ms\" }";
+    let count = (setting.profile.rate.as_bps() / 10_000_000).max(1);
+    let group = Group::new(name, setting.rtt(), app).control(setting.control);
+    group.count(count)
+}
+
 fn both_ways(setting: &Setting<'_>) -> Traffic {
     let profile = setting.profile;
     let back = profile.at_rate(Rate::from_bps(profile.rate.as_bps() / 10));
@@ -485,7 +503,9 @@ fn both_ways(setting: &Setting<'_>) -> Traffic {
     let up = up.count(back.flows(Congestion::Mild));
     Traffic::of([
         bulk(setting, profile.flows(Congestion::Mild)),
-        up.with("direction", "\"reverse\""),
+        up.with("direction", REVERSE),
+        openings(setting, "opens"),
+        openings(setting, "opens-up").with("direction", REVERSE),
     ])
     .reverse(back.rate)
 }

@@ -50,6 +50,11 @@ pub fn schema() -> Value {
                 "figures of each link in the direction of the data, where there are several",
             ),
             (
+                "directions",
+                &list(&json!({ "$ref": "#/$defs/link" })),
+                "figures of each direction, forward and reverse, where both are looked at; ack_loss_ratio is of what acknowledges data of the other direction",
+            ),
+            (
                 "phases",
                 &list(&json!({ "$ref": "#/$defs/phase" })),
                 "figures of the link in each phase",
@@ -91,7 +96,7 @@ pub fn schema() -> Value {
     );
     let link = object(
         &[
-            ("name", &text, "name of the link"),
+            ("name", &text, "name of the link, or the direction"),
             ("figures", &named(&figure), "figures of the link"),
         ],
         &[],

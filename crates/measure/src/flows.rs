@@ -21,16 +21,28 @@ use crate::schedule::Schedule;
 use crate::timeline::{Segment, Span, Timeline, Use};
 
 /// The state of a flow at one time, as its host sees it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FlowSample {
     /// Payload delivered to the application since the start of the flow.
     pub delivered: Bytes,
-    /// Segments retransmitted since the start of the flow.
-    pub retransmitted: u64,
+    /// Segments retransmitted since the start of the flow; `None` where its sender's TCP is not known.
+    pub retransmitted: Option<u64>,
     /// Smoothed RTT, if the transport has one.
     pub rtt: Option<Time>,
     /// Congestion window, if the transport has one.
     pub congestion_window: Option<Bytes>,
+}
+
+impl Default for FlowSample {
+    /// Of a flow that has sent nothing, and so nothing again.
+    fn default() -> Self {
+        Self {
+            delivered: Bytes::ZERO,
+            retransmitted: Some(0),
+            rtt: None,
+            congestion_window: None,
+        }
+    }
 }
 
 /// Bytes of an [`RttTally`] without its distributions, where pointers have 64 bits: estimates of memory are the same on every
@@ -61,14 +73,15 @@ struct Flow {
     whole: Part,
 }
 
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy)]
 struct Totals {
     delivered: u64,
-    retransmitted: u64,
+    /// `None` as soon as a part of it is not known.
+    retransmitted: Option<u64>,
 }
 
 /// A flow in one stretch of time.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy)]
 struct Part {
     totals: Totals,
     /// Time in which it was alive.
@@ -90,8 +103,8 @@ pub struct GroupFlows {
     pub goodput_bps: Vec<f64>,
     /// Time in which each flow was alive, in seconds.
     pub alive_s: Vec<f64>,
-    /// Retransmitted segments.
-    pub retransmitted: u64,
+    /// Retransmitted segments; `None` if those of a flow are not known.
+    pub retransmitted: Option<u64>,
     /// Smoothed RTT in milliseconds, sampled each interval.
     pub rtt_ms: Option<Dist>,
 }
@@ -139,9 +152,12 @@ impl FlowRecorder {
                 end: Time::MAX,
             },
             last: FlowSample::default(),
-            at_interval: Totals::default(),
-            at_segment: Totals::default(),
-            whole: Part::default(),
+            at_interval: Totals::NONE,
+            at_segment: Totals::NONE,
+            whole: Part {
+                totals: Totals::NONE,
+                alive: Time::ZERO,
+            },
         });
         FlowId(self.flows.len() as u32 - 1)
     }
@@ -281,7 +297,7 @@ impl FlowRecorder {
             .map(|group| GroupFlows {
                 goodput_bps: Vec::new(),
                 alive_s: Vec::new(),
-                retransmitted: 0,
+                retransmitted: Some(0),
                 rtt_ms: rtts(group).dist(1e6),
             })
             .collect();
@@ -291,7 +307,7 @@ impl FlowRecorder {
                 let goodput = bits_per_second(totals.delivered, alive);
                 group.goodput_bps.push(goodput);
                 group.alive_s.push(alive.as_nanos() as f64 / 1e9);
-                group.retransmitted += totals.retransmitted;
+                group.retransmitted = sum(group.retransmitted, totals.retransmitted);
             }
         }
         groups
@@ -331,19 +347,30 @@ impl Flow {
 impl Part {
     fn add(&mut self, other: Self) {
         self.totals.delivered += other.totals.delivered;
-        self.totals.retransmitted += other.totals.retransmitted;
+        self.totals.retransmitted = sum(self.totals.retransmitted, other.totals.retransmitted);
         self.alive += other.alive;
     }
 }
 
 impl Totals {
+    const NONE: Self = Self {
+        delivered: 0,
+        retransmitted: Some(0),
+    };
+
     /// Never negative, even if a counter of a host decreased.
     fn since(self, earlier: Self) -> Self {
+        let again = self.retransmitted.zip(earlier.retransmitted);
         Self {
             delivered: self.delivered.saturating_sub(earlier.delivered),
-            retransmitted: self.retransmitted.saturating_sub(earlier.retransmitted),
+            retransmitted: again.map(|(now, earlier)| now.saturating_sub(earlier)),
         }
     }
+}
+
+/// Known only where both are.
+fn sum(one: Option<u64>, other: Option<u64>) -> Option<u64> {
+    Some(one? + other?)
 }
 
 #[cfg(test)]
@@ -371,7 +398,7 @@ mod tests {
     fn sample(kilobytes: u64, retransmitted: u64, rtt_ms: u64) -> FlowSample {
         FlowSample {
             delivered: Bytes::new(kilobytes * 1_000),
-            retransmitted,
+            retransmitted: Some(retransmitted),
             rtt: Some(Time::from_millis(rtt_ms)),
             congestion_window: Some(Bytes::new(14_480)),
         }
@@ -394,14 +421,42 @@ mod tests {
         let group = &results.whole[0];
         assert_eq!(
             (&group.goodput_bps[..], group.retransmitted),
-            (&[16e6][..], 3)
+            (&[16e6][..], Some(3))
         );
         // Of the intervals that end at 6 s and 8 s.
         assert_eq!(group.rtt_ms.unwrap().mean, 70.0);
         let rows: Vec<FlowRow> = recorder.drain_rows().collect();
         assert_eq!(rows.len(), 4);
-        assert_eq!((rows[2].goodput_bps(), rows[2].retransmitted), (12e6, 2));
+        let row = (rows[2].goodput_bps(), rows[2].retransmitted);
+        assert_eq!(row, (12e6, Some(2)));
         assert_eq!(rows[2].rtt, Some(Time::from_millis(60)));
+    }
+
+    /// A program's TCP is its own; beside a flow that is known the sum of both is not.
+    #[test]
+    fn what_is_not_known_of_a_flow_is_not_known_of_its_group() {
+        let timeline = Timeline::new(seconds(2), &[seconds(4)], Time::ZERO, seconds(6));
+        let mut recorder = FlowRecorder::new(timeline, Some(seconds(2)), 3);
+        let flows = [0, 1, 1, 2].map(|group| recorder.start(GroupId(group), Time::ZERO));
+        for s in [2, 4, 6] {
+            recorder.sample(flows[0], sample(s, s, 10));
+            recorder.sample(flows[1], sample(s, s, 10));
+            let unknown = FlowSample {
+                retransmitted: None,
+                ..sample(s, 0, 10)
+            };
+            recorder.sample(flows[2], unknown);
+            recorder.close_round(seconds(s));
+        }
+        let results = recorder.finish(seconds(6));
+        let of = |groups: &[GroupFlows]| -> Vec<Option<u64>> {
+            groups.iter().map(|group| group.retransmitted).collect()
+        };
+        // The last one was never sampled: it has sent nothing.
+        assert_eq!(of(&results.whole), [Some(4), None, Some(0)]);
+        assert_eq!(of(&results.phases[1]), [Some(2), None, Some(0)]);
+        let rows: Vec<_> = recorder.drain_rows().map(|row| row.retransmitted).collect();
+        assert_eq!(rows[4..8], [Some(2), Some(2), None, Some(0)]);
     }
 
     #[test]

@@ -53,8 +53,8 @@ pub struct FlowRow {
     pub rtt: Option<Time>,
     /// Congestion window at the end of the interval, if the transport has one.
     pub congestion_window: Option<Bytes>,
-    /// Retransmitted segments.
-    pub retransmitted: u64,
+    /// Retransmitted segments; `None` where its sender's TCP is not known.
+    pub retransmitted: Option<u64>,
 }
 
 impl FlowRow {

@@ -169,8 +169,8 @@ pub struct GroupSummary {
     pub marked: u64,
     /// Dropped packets.
     pub dropped: u64,
-    /// Retransmitted segments.
-    pub retransmitted: u64,
+    /// Retransmitted segments; `null` where the TCP of a sender is not known.
+    pub retransmitted: Option<u64>,
     /// Sojourn times of delivered packets in milliseconds; over several links the sum of those at each.
     pub delay_ms: Option<Dist>,
     /// The same at each link that the group's data crosses, in that order; only where there are several links.
@@ -392,7 +392,7 @@ impl GroupSummary {
             packets: exit.map_or(0, |(_, seen)| seen.packets),
             marked: sum(|seen| seen.marked),
             dropped: sum(|seen| seen.dropped),
-            retransmitted: flows.map_or(0, |flows| flows.retransmitted),
+            retransmitted: flows.map_or(Some(0), |flows| flows.retransmitted),
             delay_ms,
             links,
             rtt_ms: flows.and_then(|flows| flows.rtt_ms),

@@ -16,6 +16,7 @@ pub(crate) fn card(card: &Card, page: &mut Page) {
     applications(card, page);
     link(card, page);
     links(card, page);
+    directions(card, page);
     phases(card, page);
     losses(card, page);
     parameters(card, page);
@@ -215,6 +216,52 @@ fn links(card: &Card, page: &mut Page) {
         }
     }
     print("Links one by one", grid, page);
+}
+
+/// Of a link with data in both directions each by itself.
+fn directions(card: &Card, page: &mut Page) {
+    let columns: [Column<'_>; 11] = [
+        ("scenario", Role::Label),
+        ("queue", Role::Label),
+        ("direction", Role::Label),
+        ("delay ms", Role::Figure),
+        ("P99 ms", Role::Extra(1)),
+        ("Mbit/s", Role::Figure),
+        ("util %", Role::Extra(0)),
+        ("data %", Role::Figure),
+        ("ACKs %", Role::Figure),
+        ("SYNs %", Role::Figure),
+        ("marks %", Role::Extra(2)),
+    ];
+    let mut grid = Grid::new(&columns);
+    for scenario in &card.scenarios {
+        let mut label = scenario.label();
+        for outcome in &scenario.results {
+            let mut queue = outcome.queue.clone();
+            for one in &outcome.directions {
+                let of =
+                    |key: &str, factor: f64, digits| shown(one.figures.get(key), factor, digits);
+                grid.row(vec![
+                    std::mem::take(&mut label),
+                    std::mem::take(&mut queue),
+                    one.name.clone(),
+                    of("delay_ms.mean", 1.0, 2),
+                    of("delay_ms.p99", 1.0, 1),
+                    of("goodput_bps", 1e-6, 2),
+                    of("utilisation", 100.0, 1),
+                    of("loss_ratio", 100.0, 3),
+                    of("ack_loss_ratio", 100.0, 3),
+                    of("syn_loss_ratio", 100.0, 3),
+                    of("mark_ratio", 100.0, 3),
+                ]);
+            }
+        }
+    }
+    print(
+        "Each direction: losses of data, of ACKs of the other direction, and of SYNs",
+        grid,
+        page,
+    );
 }
 
 fn of_link(names: [String; 3], figures: &BTreeMap<String, Figure>) -> Vec<String> {

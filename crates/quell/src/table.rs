@@ -323,7 +323,7 @@ fn groups(all: &[&Figures], spread: &Spread, page: &mut Page) {
             (Form::Percent(3), of.each(|group| Some(drop_ratio(group)))),
             (
                 Form::Plain(0),
-                of.each(|group| Some(group.retransmitted as f64)),
+                of.each(|group| group.retransmitted.map(|segments| segments as f64)),
             ),
         ];
         let labels = vec![group.name.clone(), control.to_owned()];

@@ -412,7 +412,7 @@ mod tests {
             delivered: Bytes::new(125_000),
             rtt: Some(Time::from_millis(7)),
             congestion_window: None,
-            retransmitted: 3,
+            retransmitted: Some(3),
         };
         series.flows([flow]).unwrap();
         let event = Event {

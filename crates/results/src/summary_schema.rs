@@ -342,7 +342,11 @@ fn group() -> Value {
         key("packets", "packets delivered", count()),
         key("marked", "packets newly marked CE", count()),
         key("dropped", "packets dropped", count()),
-        key("retransmitted", "retransmitted segments", count()),
+        key(
+            "retransmitted",
+            "retransmitted segments; null for programs, of whose TCP nothing is known",
+            or_null(count()),
+        ),
         key(
             "delay_ms",
             "ms; sojourn time of delivered packets; over several links the sum of those at each",

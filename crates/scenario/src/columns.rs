@@ -178,9 +178,9 @@ pub const FLOW_COLUMNS: &[ColumnInfo] = &[
     ),
     column(
         "retransmitted",
-        ColumnType::Integer,
+        ColumnType::OptionalInteger,
         "segments",
-        "retransmitted in the interval",
+        "retransmitted in the interval; null for programs, of whose TCP nothing is known",
     ),
 ];
 
@@ -371,7 +371,7 @@ pub fn flow(row: &FlowRow) -> [Cell; FLOW_COLUMNS.len()] {
         Cell::Real(row.goodput_bps()),
         maybe(row.rtt),
         Cell::Optional(row.congestion_window.map(Bytes::get)),
-        Cell::Integer(row.retransmitted),
+        Cell::Optional(row.retransmitted),
     ]
 }
 

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use quell_scenario::World;
-use quell_scenario::{EcnSetting, Scenario};
+use quell_scenario::{EcnSetting, Scenario, programs};
 
 fn shipped() -> Vec<PathBuf> {
     let mut found = Vec::new();
@@ -69,6 +69,36 @@ fn every_scenario_is_right_described_and_named_as_its_file() {
             loaded.warnings
         );
     }
+}
+
+/// Whether iperf3 is on this machine, and a kernel, is not the scenario's: its programs are named, for whoever can look for them. The simulator,
+/// which can run none anywhere, refuses it at the line of the kind.
+#[test]
+fn scenarios_of_programs_are_refused_by_the_simulator_and_name_what_they_start() {
+    let mut of_programs = Vec::new();
+    for path in shipped() {
+        let text = fs::read_to_string(&path).unwrap();
+        let scenario = Scenario::parse(&text).unwrap();
+        let groups = scenario.groups.iter().flat_map(programs);
+        let lines: Vec<String> = groups.map(|(_, line)| line.program().to_owned()).collect();
+        if lines.is_empty() {
+            continue;
+        }
+        let refused = Scenario::load("f", &text, &[], Some(World::Sim)).unwrap_err();
+        let refused = refused.to_string();
+        assert!(
+            refused.contains("the sim world has modelled hosts, which run no programs"),
+            "{path:?}: {refused}"
+        );
+        assert_eq!(refused.lines().count(), 1, "{path:?}: {refused}");
+        for world in [World::Virtual, World::Live] {
+            let loaded = Scenario::load("f", &text, &[], Some(world)).unwrap();
+            let named = loaded.programs.iter().map(|one| one.program.clone());
+            assert!(named.eq(lines.iter().cloned()), "{path:?}");
+        }
+        of_programs.push(scenario.name);
+    }
+    assert_eq!(of_programs, ["iperf3"]);
 }
 
 #[test]

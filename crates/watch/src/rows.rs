@@ -123,7 +123,7 @@ mod tests {
             delivered: Bytes::new(2),
             rtt,
             congestion_window: None,
-            retransmitted: 4,
+            retransmitted: Some(4),
         })
     }
 

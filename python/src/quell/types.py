@@ -73,6 +73,8 @@ class Transfer(TypedDict):
     """transfers that completed."""
     completion_ms: Union[OneWayDelayMs, None]
     """ms; of the completed ones: from the request for the connection to the last byte; null if none did."""
+    flow_startup_ms: Union[OneWayDelayMs, None]
+    """ms; flow startup time: from the request for the connection to the first byte; null if no byte arrived."""
     goodput_bps: Union[float, None]
     """bit/s; payload of the completed ones over the time that they took; null if none did."""
     kind: Literal['transfer']
@@ -139,6 +141,10 @@ class Web(TypedDict):
     """from the moment at which the connection is up at the user to the end of the file."""
     failed: int
     """items whose connection was reset, or could not be opened."""
+    flow_startup_ms: Union[OneWayDelayMs, None]
+    """flow startup time: from the request for the connection (of a kept one that is up: from the item's request) to the first byte of the
+    item, also of items that did not complete.
+    """
     kind: Literal['web']
     """kind of the application."""
     normalised_from_1MB: Union[OneWayDelayMs, None]
@@ -202,6 +208,10 @@ class WebPages(TypedDict):
     """from the same moment to the last byte of the document."""
     first_byte_ms: Union[OneWayDelayMs, None]
     """from the same moment to the first byte of the document."""
+    flow_startup_ms: Union[OneWayDelayMs, None]
+    """flow startup time: from the request for an object, of the first one on a connection from the request for that connection, to its
+    first byte, also of pages that did not complete.
+    """
     half_bytes_ms: Union[OneWayDelayMs, None]
     """from the same moment until half of the page's bytes had arrived."""
     kind: Literal['web']
@@ -424,6 +434,10 @@ class Has(TypedDict):
     """bit/s; mean rate of the segments that arrived; null if none did."""
     failed: int
     """downloads whose connection was reset, or could not be opened."""
+    flow_startup_ms: Union[OneWayDelayMs, None]
+    """ms; flow startup time: from a request, of the first one on a connection from the request for that connection, to the first byte of
+    the answer; null without one.
+    """
     kind: Literal['has']
     """kind of the application."""
     off_ms: Union[OneWayDelayMs, None]
@@ -550,8 +564,8 @@ class Group(TypedDict):
     """name in the scenario."""
     packets: int
     """packets delivered."""
-    retransmitted: int
-    """retransmitted segments."""
+    retransmitted: Union[int, None]
+    """retransmitted segments; null for programs, of whose TCP nothing is known."""
     rtt_ms: Union[Dist, None]
     """ms; smoothed RTT, sampled each interval."""
 

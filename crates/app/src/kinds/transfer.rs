@@ -90,6 +90,8 @@ pub struct TransferReport {
     /// Completion times, from the request for the connection to the last byte at the receiving
     /// application.
     pub completion: Durations,
+    /// From the request for the connection to the first byte at the receiving application.
+    pub flow_startup: Durations,
 }
 
 impl TransferReport {
@@ -149,6 +151,12 @@ const FORM: Form<TransferReport> = Form {
             Column::of("max ms", Part::Max, MS).rank(0),
         ]),
         Figure::<TransferReport>::new(
+            "flow_startup_ms",
+            Quantity::Times,
+            "ms; flow startup time: from the request for the connection to the first byte; null if no byte arrived",
+            |report| Value::Times(Times::backed(&report.flow_startup)),
+        ),
+        Figure::<TransferReport>::new(
             "goodput_bps",
             Quantity::MaybeNumber,
             "bit/s; payload of the completed ones over the time that they took; null if none did",
@@ -171,6 +179,7 @@ impl KindReport for TransferReport {
         self.in_flight += other.in_flight;
         self.completed_bytes += other.completed_bytes;
         self.completion.merge(&other.completion);
+        self.flow_startup.merge(&other.flow_startup);
     }
     /// `next` says what has become of the transfer that was in flight.
     fn append(&mut self, next: &Self) {
@@ -254,6 +263,7 @@ pub struct Receiver {
     bytes: u64,
     cut_short: u64,
     completion: Durations,
+    flow_startup: Durations,
 }
 
 impl Receiver {
@@ -266,11 +276,17 @@ impl Receiver {
             bytes: 0,
             cut_short: 0,
             completion: Durations::default(),
+            flow_startup: Durations::default(),
         }
     }
 
     fn take(&mut self, now: Time, bytes: u64) {
         self.bytes += bytes;
+        if self.arrived == 0
+            && let Some(asked) = self.asked
+        {
+            self.flow_startup.record(now - asked);
+        }
         self.arrived += bytes;
         if self.arrived >= self.size.get()
             && let Some(asked) = self.asked.take()
@@ -300,6 +316,7 @@ impl Application for Receiver {
         self.bytes = 0;
         self.cut_short = 0;
         self.completion = Durations::default();
+        self.flow_startup = Durations::default();
     }
 
     fn report(&self, _sent: u64) -> Option<TransferReport> {
@@ -309,6 +326,7 @@ impl Application for Receiver {
             in_flight: u64::from(self.asked.is_some()),
             completed_bytes: self.completion.count() * self.size.get(),
             completion: self.completion.clone(),
+            flow_startup: self.flow_startup.clone(),
         })
     }
 }
@@ -377,6 +395,9 @@ mod tests {
         answer(&mut receiver, MS(70), CLOSED);
         let report = report(&receiver);
         assert_eq!(report.completion.max(), Some(MS(60)));
+        // 40 ms is the first byte, of the only connection.
+        assert_eq!(report.flow_startup.max(), Some(MS(35)));
+        assert_eq!(report.flow_startup.count(), 1);
         assert_eq!((report.completed(), report.unfinished()), (1, 0));
         assert_eq!((report.bytes, report.completed_bytes), (10_000, 10_000));
         // 10 kB in 60 ms.
@@ -406,6 +427,9 @@ mod tests {
         let second = report(&receiver);
         assert_eq!((whole.completed(), whole.unfinished()), (0, 1));
         assert_eq!((second.completed(), second.unfinished()), (1, 0));
+        // Its first byte belongs to the stretch before.
+        assert_eq!(whole.flow_startup.max(), Some(MS(40)));
+        assert_eq!(second.flow_startup.count(), 0);
         assert_eq!(second.completion.min(), Some(MS(60)));
         assert_eq!((whole.bytes, second.bytes), (4_000, 6_000));
         whole.append(&second);
@@ -450,6 +474,7 @@ mod tests {
                 cut_short: 0,
                 in_flight,
                 completed_bytes: 500 * spans.len() as u64,
+                flow_startup: completion.clone(),
                 completion,
             }
         };
@@ -457,6 +482,7 @@ mod tests {
         both.merge(&of(&[20], 1));
         assert_eq!((both.completed(), both.unfinished()), (3, 2));
         assert_eq!(both.completion.mean_ns(), Some(20e6));
+        assert_eq!(both.flow_startup.mean_ns(), Some(20e6));
         // 1 500 bytes in 60 ms.
         assert_eq!(both.goodput_bps(), Some(200_000.0));
         // The next stretch of one flow: it says what has become of what was in flight.

@@ -8,6 +8,8 @@
 //! * S1, pfifo(1000): CUBIC has 3 to 5 times Prague's rate at 10 ms, 3 to 7 times at 20 ms, 11 times at 80 ms. Behind FQ-CoDel all have
 //!   the same.
 //! * S2, FQ-CoDel: the RTT of Prague rises to 4.3 s, and is high for more than 30 s, where the rate falls from 50 to 1 Mbit/s.
+//! * S2 and S3 at 80 ms, FQ-CoDel: half of the rate makes a queue of 100 ms that lasts for 5 s with Prague, and a short one with CUBIC. S3
+//!   has pictures and no figures: the README says to see there what Prague does where the rate varies several times. L4S is to have 1 ms.
 //! * S6, one queue of FQ-CoDel, PIE or RED with ECN, 50 Mbit/s, 20 ms: 20 to 29 times the rate of CUBIC, 24 to 60 times that of Reno.
 
 use crate::queue::{marks, number};
@@ -35,6 +37,8 @@ pub struct Threshold {
 
 const S1: &str = "Heist and Morton 2020, S1";
 const S2: &str = "Heist and Morton 2020, S2";
+const S2_80: &str = "Heist and Morton 2020, S2 at 80 ms";
+const VARYING: &str = "quell, by S2 and S3 of Heist and Morton 2020";
 const S6: &str = "Heist and Morton 2020, S6";
 const OVER_TWO: &str = "quell, by S6 and S1 of Heist and Morton 2020";
 const SEVERITY: &str = "RFC 9331 section 4.3.1";
@@ -124,6 +128,61 @@ pub const ALL: &[Threshold] = &[
             S2,
             1_000.0,
             is_fair,
+        )
+    },
+    Threshold {
+        figure: "delay_ms.p99",
+        unit: "ms",
+        ..least(
+            "s3-80",
+            "as published: the delay exceeds 100 ms, P99",
+            S2_80,
+            100.0,
+            is_fair,
+        )
+    },
+    Threshold {
+        figure: "delay_ms.mean",
+        unit: "ms",
+        ..least(
+            "s3-80",
+            "long queues of Prague: a mean of at least 3 targets of CoDel, 15 ms",
+            VARYING,
+            15.0,
+            is_fair,
+        )
+    },
+    Threshold {
+        figure: "delay_ms.mean",
+        unit: "ms",
+        ..most(
+            "s3-80-cubic",
+            "short queues of CUBIC: a mean of at most 3 targets of CoDel, 15 ms",
+            VARYING,
+            15.0,
+            is_fair,
+        )
+    },
+    Threshold {
+        figure: "delay_ms.mean",
+        unit: "ms",
+        ..most(
+            "s3",
+            "about the 1 ms that L4S is to have: a mean of at most 2 ms",
+            VARYING,
+            2.0,
+            is_dualpi2,
+        )
+    },
+    Threshold {
+        figure: "delay_ms.mean",
+        unit: "ms",
+        ..most(
+            "s3-80",
+            "about the 1 ms that L4S is to have: a mean of at most 2 ms",
+            VARYING,
+            2.0,
+            is_dualpi2,
         )
     },
     least(

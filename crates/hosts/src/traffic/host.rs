@@ -272,7 +272,7 @@ impl Running {
                 ),
                 rtt: alive.and_then(|tcp| tcp.rtt),
                 cwnd: alive.map(|tcp| tcp.cwnd),
-                retransmitted: tcp.map_or(0, |tcp| tcp.retransmitted),
+                retransmitted: Some(tcp.map_or(0, |tcp| tcp.retransmitted)),
             }));
         }
     }

@@ -23,8 +23,8 @@ pub struct Sample {
     /// Congestion window of the data sender in segments, in a session the sum of its connections; `None` for datagrams and
     /// without a connection.
     pub cwnd: Option<u64>,
-    /// Segments that the data sender has retransmitted since the flow's start.
-    pub retransmitted: u64,
+    /// Segments that the data sender has retransmitted since the flow's start; `None` where its TCP is not known.
+    pub retransmitted: Option<u64>,
 }
 
 /// What the traffic hands out while it runs.

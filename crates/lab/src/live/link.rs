@@ -341,7 +341,7 @@ impl Carrier {
                 delivered: Bytes::new(link.passed(direction, group as u16)),
                 rtt: None,
                 cwnd: None,
-                retransmitted: 0,
+                retransmitted: None,
             };
             // Nobody listens any more when the run is being given up.
             let _ = self.samples.send(sample);

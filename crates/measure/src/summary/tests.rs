@@ -80,13 +80,13 @@ pub(crate) fn summary(seed: u64, goodput: [f64; 2]) -> Summary {
         GroupFlows {
             goodput_bps: goodput.to_vec(),
             alive_s: vec![50.0; goodput.len()],
-            retransmitted: 4,
+            retransmitted: Some(4),
             rtt_ms: Some(DIST),
         },
         GroupFlows {
             goodput_bps: vec![64_000.0],
             alive_s: vec![50.0],
-            retransmitted: 0,
+            retransmitted: Some(0),
             rtt_ms: None,
         },
     ];

@@ -34,6 +34,9 @@ const HOP: (&str, &str) = ("hop", "\"link\"");
 /// them.
 const CAUSES: [&str; 2] = ["\"slow_200ms_", "\"slow_1s_"];
 
+/// A distribution that nobody measured either; keys of other figures come before and after it too.
+const STARTUP: &str = "\"flow_startup_ms\": ";
+
 /// The rows as text, each with the names of its columns: how the file is packed may change, what it says may not.
 fn rows(file: &Path) -> Vec<u8> {
     let reader = SerializedFileReader::new(File::open(file).unwrap()).unwrap();
@@ -54,11 +57,20 @@ fn rows(file: &Path) -> Vec<u8> {
 /// The summary as it is, but for the words of its warnings: how many there are is a result, how they are put is not.
 fn summary(file: &Path) -> Vec<u8> {
     let text = fs::read_to_string(file).unwrap();
-    let mut within = false;
+    let (mut within, mut in_startup) = (false, false);
     let mut out = String::new();
     let hop = format!("\"{}\": {},", HOP.0, HOP.1);
-    let is_new = |line: &&str| {
+    let mut is_new = |line: &&str| {
         let line = line.trim_start();
+        // With its percentiles, if there are any.
+        if in_startup {
+            in_startup = !line.starts_with('}');
+            return true;
+        }
+        if line.starts_with(STARTUP) {
+            in_startup = line.ends_with('{');
+            return true;
+        }
         line == hop || CAUSES.iter().any(|key| line.starts_with(key))
     };
     for line in text.lines().filter(|line| !is_new(line)) {

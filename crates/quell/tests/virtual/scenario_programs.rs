@@ -225,6 +225,55 @@ fn iperf3_repeats_to_the_byte_and_received_what_the_link_delivered() {
     assert!(group["marked"].as_u64() > Some(100), "{group:#}");
 }
 
+/// scenarios/programs/iperf3.toml: `quell check` passes with the world given, and of iperf3's TCP nothing is known that only it knows.
+#[test]
+fn the_shipped_scenario_of_iperf3_runs_and_says_what_it_does_not_know() {
+    let test = "virtual scenarios/programs/iperf3.toml";
+    if Command::new("/usr/bin/iperf3")
+        .arg("--version")
+        .output()
+        .is_err()
+    {
+        return not_run(test, "iperf3 is missing");
+    }
+    let text = include_str!("../../../../scenarios/programs/iperf3.toml");
+    let Some(stage) = stage(test, &[("iperf3.toml", text)]) else {
+        return;
+    };
+    let check = |world: &[&str]| {
+        let mut command = stage.quell(&[&["check", "iperf3.toml"], world].concat());
+        let output = command.env("PATH", "/usr/bin:/bin").output().unwrap();
+        let errors = String::from_utf8(output.stderr).unwrap();
+        (output.status.code().unwrap(), errors)
+    };
+    assert_eq!(check(&["--world", "virtual"]), (0, String::new()));
+    let (code, errors) = check(&[]);
+    assert_eq!(code, 2);
+    assert!(
+        errors.contains("modelled hosts, which run no programs"),
+        "{errors}"
+    );
+
+    let short = ["iperf3.toml", "--duration", "4s", "--out", "out"];
+    let (code, table, errors) = run(&stage, &short);
+    assert_eq!(code, 0, "{errors}");
+    let summary = stage.json("out/summary.json");
+    assert_eq!(warnings(&summary), [] as [&str; 0]);
+    let [iperf3, bulk] = [0, 1].map(|index| &summary["groups"][index]);
+    for key in ["retransmitted", "rtt_ms"] {
+        assert_eq!(iperf3[key], Value::Null, "{iperf3:#}");
+        assert_ne!(bulk[key], Value::Null, "{bulk:#}");
+    }
+    // Both lose in the same queue, and of one it is known what it sent again.
+    assert!(bulk["retransmitted"].as_u64() > Some(0), "{bulk:#}");
+    assert!(iperf3["dropped"].as_u64() > Some(0), "{iperf3:#}");
+    let rates = [iperf3, bulk].map(|group| group["goodput_bps"][0].as_f64().unwrap());
+    let ratio = rates[0] / rates[1];
+    assert!((0.5..2.0).contains(&ratio), "{rates:?}");
+    let row = table.lines().find(|line| line.starts_with("iperf3 "));
+    assert!(row.is_some_and(|row| row.ends_with(" -")), "{table}");
+}
+
 #[test]
 fn a_program_that_fails_does_not_start_or_is_turned_round_is_reported() {
     let test = "virtual programs that fail";

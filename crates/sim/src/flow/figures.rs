@@ -22,7 +22,7 @@ impl Flow {
                 let mss = u64::from(stream.sender.mss());
                 FlowSample {
                     delivered: Bytes::new(delivered + stream.receiver.delivered()),
-                    retransmitted: retransmitted + stats.retransmitted,
+                    retransmitted: Some(retransmitted + stats.retransmitted),
                     rtt: Some(stats.srtt).filter(|rtt| living && !rtt.is_zero()),
                     congestion_window: living.then(|| Bytes::new(u64::from(stats.cwnd) * mss)),
                 }

@@ -310,9 +310,9 @@ impl<A: Application> Session<A> {
     pub(crate) fn sample(&self) -> FlowSample {
         let mut sample = FlowSample {
             delivered: Bytes::new(self.delivered),
-            retransmitted: self.ended.retransmitted,
             ..FlowSample::default()
         };
+        let mut retransmitted = self.ended.retransmitted;
         let mut last = None;
         for slot in self.slots.in_use() {
             let slot = &self.slots[slot];
@@ -322,7 +322,7 @@ impl<A: Application> Session<A> {
             }
             let sender = side.tcp.sender();
             let stats = sender.stats();
-            sample.retransmitted += stats.retransmitted;
+            retransmitted += stats.retransmitted;
             if side.is_alive() && side.tcp.is_established() {
                 let window = u64::from(stats.cwnd) * u64::from(sender.mss());
                 let all = sample.congestion_window.get_or_insert(Bytes::ZERO);
@@ -333,6 +333,7 @@ impl<A: Application> Session<A> {
                 }
             }
         }
+        sample.retransmitted = Some(retransmitted);
         sample
     }
 

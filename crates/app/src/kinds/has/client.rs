@@ -38,6 +38,8 @@ struct Asked {
     /// Bytes of the segment.
     size: u64,
     at: Time,
+    /// When its connection was asked for, if nothing was asked for on it before; else as `at`.
+    starting: Time,
     first: Option<Time>,
     /// Bytes of the answer's headers that are still to come.
     headers: u64,
@@ -69,6 +71,8 @@ pub struct Client {
     /// What arrives on each connection.
     incoming: [Incoming; 2],
     link: Link,
+    /// When the connection of the video was asked for, until something is asked for on it.
+    opening: Option<Time>,
     asked: Option<Asked>,
     audio: Option<Audio>,
 }
@@ -99,6 +103,7 @@ impl Client {
             tls: has.tls,
             incoming: [Incoming::NONE; 2],
             link: Link::Down,
+            opening: None,
             asked: None,
             audio,
         }
@@ -129,7 +134,12 @@ impl Client {
             }
             Input::Wake if self.link == Link::Down => self.open(actions),
             Input::Wake => self.play(now, actions),
-            Input::Opened { connection, .. } => {
+            Input::Opened {
+                connection, asked, ..
+            } => {
+                if connection == VIDEO {
+                    self.opening = Some(asked);
+                }
                 self.incoming[connection.0 as usize] = Incoming::NONE;
                 if self.tls.begin(connection, actions) {
                     self.ready(now, connection, actions);
@@ -228,6 +238,7 @@ impl Client {
             quality,
             size,
             at: now,
+            starting: self.opening.take().unwrap_or(now),
             first: None,
             headers: self.response - Message::HEADER,
         });
@@ -264,7 +275,7 @@ impl Client {
             && let Some(asked) = &mut self.asked
         {
             asked.first = Some(now);
-            self.player.began(now);
+            self.player.began(now, asked.starting);
         }
     }
 

@@ -196,11 +196,14 @@ impl Player {
         });
     }
 
-    /// The answer begins.
-    pub fn began(&mut self, now: Time) {
+    /// The answer begins. Its request, or the connection that was opened for it, was asked for at `from`.
+    pub fn began(&mut self, now: Time, from: Time) {
         self.advance(now);
-        if let Some(request) = &mut self.request {
-            request.first.get_or_insert(now);
+        if let Some(request) = &mut self.request
+            && request.first.is_none()
+        {
+            request.first = Some(now);
+            self.watched.flow_startup.record(now - from);
         }
     }
 

@@ -59,6 +59,8 @@ pub struct HasReport {
     pub off: Time,
     /// How long requests took, also those that were given up.
     pub requests: Durations,
+    /// From a request, with the connection that was opened for it, to the first byte of its answer.
+    pub flow_startup: Durations,
     /// How long it was from the end of one to the next.
     pub pauses: Durations,
     /// Time at each level of the buffer, in steps of 50 ms, in ns.
@@ -356,6 +358,12 @@ const FORM: Form<HasReport> = Form {
             |report| Value::Times(Times::of(&report.pauses, None)),
         ),
         Figure::<HasReport>::new(
+            "flow_startup_ms",
+            Quantity::Times,
+            "ms; flow startup time: from a request, of the first one on a connection from the request for that connection, to the first byte of the answer; null without one",
+            |report| Value::Times(Times::backed(&report.flow_startup)),
+        ),
+        Figure::<HasReport>::new(
             "abandoned",
             Quantity::Count,
             "downloads that were given up for a smaller one",
@@ -403,6 +411,7 @@ impl KindReport for HasReport {
         self.on += other.on;
         self.off += other.off;
         self.requests.merge(&other.requests);
+        self.flow_startup.merge(&other.flow_startup);
         self.pauses.merge(&other.pauses);
         if self.levels.len() < other.levels.len() {
             self.levels.resize(other.levels.len(), 0);

@@ -189,14 +189,12 @@ impl Client {
                 connection,
                 message,
             } => {
+                if message.kind == RESPONSE {
+                    self.began(now, connection);
+                }
                 let Some(place) = self.place(connection) else {
                     return;
                 };
-                if message.kind == RESPONSE
-                    && let Some(fetch) = &mut place.item
-                {
-                    fetch.first.get_or_insert(now);
-                }
                 let whole = place.incoming.header(message);
                 self.answered(now, connection, whole, actions);
             }
@@ -397,12 +395,27 @@ impl Client {
         }
     }
 
+    /// The first byte of an item, or a further one.
+    fn began(&mut self, now: Time, connection: ConnectionId) {
+        let fetch = self.place(connection).and_then(|place| place.item.as_mut());
+        let Some(fetch) = fetch.filter(|fetch| fetch.first.is_none()) else {
+            return;
+        };
+        fetch.first = Some(now);
+        // Only what a kept connection carried before has a note: it is up, and others may have been in front.
+        let from = match fetch.note {
+            Some(_) => fetch.sent.unwrap_or(fetch.item.asked),
+            None => fetch.item.asked,
+        };
+        self.report.flow_startup.record(now - from);
+    }
+
     /// Payload of a connection without messages.
     fn received(&mut self, now: Time, connection: ConnectionId, count: u64) {
+        self.began(now, connection);
         let fetch = self.place(connection).and_then(|place| place.item.as_mut());
         if let Some(fetch) = fetch {
             fetch.arrived += count;
-            fetch.first.get_or_insert(now);
             if fetch.arrived >= fetch.item.size {
                 fetch.last.get_or_insert(now);
             }

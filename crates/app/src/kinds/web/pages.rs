@@ -97,6 +97,8 @@ struct Object {
     /// When the browser knew of it, and when its request left, on what.
     known: Time,
     asked: Time,
+    /// When its connection was asked for, of the first object on it; else when its request left.
+    starting: Time,
     carrier: Carrier,
     first: Option<Time>,
     last: Option<Time>,
@@ -118,6 +120,8 @@ struct Connection {
     incoming: Incoming,
     /// Whether a request over HTTP/1.1 is not answered.
     is_busy: bool,
+    /// When it was asked for, until it carries an object.
+    asked: Option<Time>,
 }
 
 impl Connection {
@@ -125,6 +129,7 @@ impl Connection {
         state: State::Free,
         incoming: Incoming::NONE,
         is_busy: false,
+        asked: None,
     };
 }
 
@@ -156,11 +161,15 @@ impl Browser {
         match input {
             Input::Started => self.read_at = Some(now),
             Input::Wake => self.wish = None,
-            Input::Opened { connection, .. } => {
+            Input::Opened {
+                connection, asked, ..
+            } => {
                 let tls = self.web.tls;
-                if let Some(known) = self.known(connection)
-                    && tls.begin(connection, actions)
-                {
+                let Some(known) = self.known(connection) else {
+                    return;
+                };
+                known.asked = Some(asked);
+                if tls.begin(connection, actions) {
                     known.state = State::Ready;
                 }
             }
@@ -263,6 +272,7 @@ impl Browser {
             arrived: 0,
             known: now,
             asked: now,
+            starting: now,
             carrier: Carrier::Nothing,
             first: None,
             last: None,
@@ -312,6 +322,7 @@ impl Browser {
             {
                 let object = &mut page.objects[index];
                 object.asked = now;
+                object.starting = connection.asked.take().unwrap_or(now);
                 object.carrier = Carrier::Connection(number);
                 actions.push(Action::Note {
                     note: of_object(index),
@@ -365,8 +376,11 @@ impl Browser {
             page.half.get_or_insert(now);
         }
         page.first_byte.get_or_insert(now);
-        if let Some(object) = page.object(message, first) {
-            page.objects[object].first.get_or_insert(now);
+        let object = page.object(message, first);
+        let object = object.map(|index| &mut page.objects[index]);
+        if let Some(object) = object.filter(|object| object.first.is_none()) {
+            object.first = Some(now);
+            self.report.flow_startup.record(now - object.starting);
         }
     }
 

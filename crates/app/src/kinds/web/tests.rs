@@ -55,6 +55,35 @@ fn an_item_takes_as_many_round_trips_as_its_exchange() {
         assert_eq!(found, (expected, expected), "{parameters}");
         assert_eq!(report.last_byte.max(), expected);
         assert_eq!(report.without_handshake.max(), Some(MS(20 * (rtts - 1))));
+        let found = (report.flow_startup.min(), report.flow_startup.max());
+        assert_eq!(found, (expected, expected), "{parameters}");
+    }
+}
+
+/// Each item has its first byte, a lost one too, so long after its connection was asked for as a SYN that is sent once takes; on a kept
+/// connection that is up one round trip after its request, however long it waited behind others.
+#[test]
+fn a_flow_starts_up_with_its_connection_or_with_its_request() {
+    let slow = Rate::from_mbps(1);
+    for (parameters, least, most) in [
+        (r#", request = "350B""#, MS(40), MS(40)),
+        // With the 11.6 ms of its first segment.
+        (r#", connection = "kept""#, MS(20), MS(34)),
+    ] {
+        let config = items(&format!(r#", rate = 4, size = "20kB"{parameters}"#));
+        let mut wire = run(&config, slow, 1_448, SECONDS(60));
+        let report = report(&mut wire);
+        let found = &report.flow_startup;
+        let (first, last) = (found.min().unwrap(), found.quantile(900).unwrap());
+        assert!(found.count() >= report.completed() && found.count() > 100);
+        assert!(first >= least, "{parameters}: {first}");
+        if parameters.contains("kept") {
+            assert!(last <= most, "{parameters}: {last}");
+            // The first of all had the handshake in front.
+            assert!(found.max().unwrap() >= MS(40), "{parameters}");
+            let waited = report.completion.quantile(900).unwrap();
+            assert!(waited > MS(200), "{parameters}: {waited}");
+        }
     }
 }
 

@@ -134,7 +134,7 @@ fn play(plan: Plan, periods: &[Period], size: impl Fn(u64, usize) -> u64) -> Out
         let bytes = size(segment, quality) / 8;
         player.asked(network.now(), bytes);
         network.latency();
-        player.began(network.now());
+        player.began(network.now(), network.now());
         let whole = u128::from(bytes) * 8_000_000_000;
         let (mut work, mut told) = (0, 0);
         // Sabre looks at a download when 50 ms have passed since the request and 12 000 bits are there,

@@ -68,6 +68,9 @@ fn a_page_over_http1_takes_the_rounds_of_its_closed_form() {
         );
         assert_eq!(report.by_start[1].count(), 0, "every page is cold");
         assert_eq!(report.document.max(), Some(MS(60)));
+        // TCP, TLS and the request, of the first object on a connection; the request of others.
+        assert_eq!(report.flow_startup.max(), Some(MS(60)));
+        assert_eq!(report.flow_startup.min(), Some(MS(20)), "{objects}");
         let opened = report.opened / report.completed();
         assert_eq!(opened, (objects).clamp(1, 6), "{objects}");
     }

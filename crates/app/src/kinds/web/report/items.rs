@@ -38,6 +38,8 @@ pub struct ItemsReport {
     pub last_byte: Durations,
     /// From the moment at which the connection was up to the end of the file.
     pub without_handshake: Durations,
+    /// From the request for the connection, on a kept one from the item's request, to the first byte; also of items that did not complete.
+    pub flow_startup: Durations,
     /// Complete items that took 0.2 s or longer, and 1 s or longer.
     pub slower: [u64; 2],
     /// Why they did.
@@ -146,7 +148,7 @@ const BY_SIZE: [[Figure<ItemsReport>; 3]; RANGES.len()] = [
     of_range!(7, "1MB", "1 MB and more"),
 ];
 
-const OVERALL: [Figure<ItemsReport>; 12] = [
+const OVERALL: [Figure<ItemsReport>; 13] = [
     Figure::<ItemsReport>::new("bytes", Quantity::Count, "payload of the items that completed", |report| {
         Value::Count(report.bytes)
     }),
@@ -209,6 +211,12 @@ const OVERALL: [Figure<ItemsReport>; 12] = [
         Quantity::Times,
         "from the moment at which the connection is up at the user to the end of the file",
         |report| Value::Times(Times::backed(&report.without_handshake)),
+    ),
+    Figure::<ItemsReport>::new(
+        "flow_startup_ms",
+        Quantity::Times,
+        "flow startup time: from the request for the connection (of a kept one that is up: from the item's request) to the first byte of the item, also of items that did not complete",
+        |report| Value::Times(Times::backed(&report.flow_startup)),
     ),
     Figure::<ItemsReport>::new(
         "slower_than_200ms",
@@ -302,6 +310,7 @@ impl ItemsReport {
         self.completion.merge(&other.completion);
         self.last_byte.merge(&other.last_byte);
         self.without_handshake.merge(&other.without_handshake);
+        self.flow_startup.merge(&other.flow_startup);
         for (sum, more) in self.slower.iter_mut().zip(&other.slower) {
             *sum += more;
         }

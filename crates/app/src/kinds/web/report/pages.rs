@@ -39,6 +39,8 @@ pub struct PagesReport {
     pub half: Durations,
     /// From the request for an object to its last byte.
     pub object: Durations,
+    /// From the request for an object, with the connection that was opened for it, to its first byte.
+    pub flow_startup: Durations,
 }
 
 /// A complete page; times are since its start.
@@ -101,6 +103,7 @@ impl PagesReport {
         self.network.merge(&other.network);
         self.half.merge(&other.half);
         self.object.merge(&other.object);
+        self.flow_startup.merge(&other.flow_startup);
     }
 }
 
@@ -215,6 +218,11 @@ pub(super) const FORM: Form<PagesReport> = Form {
             "object_ms",
             "from the request for an object to its last byte",
             |report| Value::Times(Times::backed(&report.object)),
+        ),
+        times(
+            "flow_startup_ms",
+            "flow startup time: from the request for an object, of the first one on a connection from the request for that connection, to its first byte, also of pages that did not complete",
+            |report| Value::Times(Times::backed(&report.flow_startup)),
         ),
     ],
 };
