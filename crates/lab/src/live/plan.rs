@@ -23,7 +23,7 @@ use quell_scenario::amended::with_spare;
 use quell_scenario::causes::SlowEvents;
 use quell_scenario::figures::{self, Stretch};
 use quell_scenario::keys::{MOST_MSS, MTU};
-use quell_scenario::markers;
+use quell_scenario::{markers, passage};
 use quell_scenario::sim::queue_stream;
 use quell_scenario::{EcnSetting, Group, Scenario, Setting, Side, in_flight, largest_window};
 use quell_scenario::{Lifetime, all_flows, lifetimes};
@@ -224,6 +224,7 @@ impl<'a> Plan<'a> {
             impairment: figures::impairment(side, self.seed, &component),
             discipline: figures::discipline(side, Random::new(self.seed, &component)),
             markers: markers(&self.scenario, which, self.seed),
+            passage: passage(&self.scenario, which, self.seed),
             values: OnWire::default(),
         }
     }

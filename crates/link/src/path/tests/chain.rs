@@ -39,6 +39,7 @@ fn config(mbps: u64, limit: &str) -> DirectionConfig {
         framing: Default::default(),
         discipline: Discipline::new("fifo", settings, link, Random::new(1, "test")).unwrap(),
         markers: Vec::new(),
+        passage: None,
         values: Default::default(),
         service: Default::default(),
         impairment: None,
