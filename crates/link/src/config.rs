@@ -30,7 +30,7 @@ pub struct DirectionConfig {
     pub markers: Vec<Option<Marker>>,
     /// Gives packets new values behind the markers, where they come from networks that the link knows.
     pub passage: Option<Passage>,
-    /// Whether packet values arrive and leave in the headers.
+    /// Whether packet values arrive and leave in the headers, at each of several links in a row.
     pub values: OnWire,
 }
 

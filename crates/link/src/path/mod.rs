@@ -7,6 +7,7 @@
 pub(crate) mod chain;
 mod collector;
 mod delay_line;
+mod header_values;
 
 use std::collections::VecDeque;
 
@@ -19,6 +20,7 @@ use crate::config::{DirectionConfig, LinkChange};
 use crate::frames::{Descriptor, FrameId};
 use collector::Collector;
 use delay_line::DelayLine;
+use header_values::HeaderValues;
 
 type Queue<O> = Bottleneck<Descriptor, Discipline<Descriptor>, Collector<O>>;
 
@@ -28,6 +30,7 @@ pub(crate) struct Path<O> {
     /// By group.
     markers: Vec<Option<Marker>>,
     passage: Option<Box<Passage>>,
+    header_values: HeaderValues,
     queue: Queue<O>,
     behind: Behind,
     /// In the order of their times.
@@ -51,6 +54,7 @@ impl<O: Observer<Descriptor>> Path<O> {
         Self {
             markers: config.markers,
             passage: config.passage.map(Box::new),
+            header_values: HeaderValues::new(config.values),
             queue: Bottleneck::new(
                 config.discipline,
                 config.rate,

@@ -14,6 +14,7 @@ use quell_measure::{Direction, Hop};
 use quell_units::{Bytes, Ecn, Probability, Random, Settings};
 
 mod chain;
+mod headers;
 mod networks;
 
 const US: fn(u64) -> Time = Time::from_micros;

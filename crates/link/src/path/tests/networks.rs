@@ -3,6 +3,7 @@
 use std::sync::atomic::AtomicBool;
 
 use super::*;
+use crate::frames::Pool;
 use crate::path::chain::{Chain, Member, Spans};
 use quell_app::{Cbr, Interval};
 use quell_aqm::QueueId;
@@ -187,6 +188,8 @@ fn carried(arrivals: &[(Time, u64, Bytes)], looks: impl Iterator<Item = Time>) -
     };
     let members = links().map(member).into();
     let mut chain = Chain::new(Direction::Forward, members, &groups, &quiet);
+    // Values are beside the packets: no frame is looked at.
+    let mut pool = Pool::new(0, 1_500);
     let mut next = 0;
     for look in looks.chain([END]) {
         while let Some(&(at, flow, len)) = arrivals.get(next).filter(|(at, ..)| *at <= look) {
@@ -204,10 +207,10 @@ fn carried(arrivals: &[(Time, u64, Bytes)], looks: impl Iterator<Item = Time>) -
                 flow,
             };
             let packet = Descriptor::new(frame, &ip, Some(group_of(len)));
-            chain.arrive(packet, at).unwrap();
+            chain.arrive(packet, at, &mut pool).unwrap();
             next += 1;
         }
-        chain.decide(look).unwrap();
+        chain.decide(look, &mut pool).unwrap();
     }
     let logs = chain.into_observers();
     logs.try_into().unwrap()
@@ -239,7 +242,10 @@ fn packets_get_the_same_new_values_and_fates_as_in_the_simulator() {
         assert!(lost > 200, "{hop}: {lost}");
     }
     let values = |log: &Log, size: u64| {
-        let of = log.0.iter().filter(|one| one.0 == "in" && one.3.get() == size);
+        let of = log
+            .0
+            .iter()
+            .filter(|one| one.0 == "in" && one.3.get() == size);
         of.map(|one| one.4).collect::<Vec<_>>()
     };
     let [first, second] = &carried;
