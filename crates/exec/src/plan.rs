@@ -185,6 +185,7 @@ impl Plan {
             impairment,
             discipline: figures::discipline(side, Random::new(SEED, component)),
             markers: Vec::new(),
+            passage: None,
             values: quell_link::OnWire::default(),
         }
     }

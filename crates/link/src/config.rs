@@ -4,7 +4,7 @@ use std::net::Ipv4Addr;
 
 use quell_aqm::departure_clock::Framing;
 use quell_aqm::impair::Impairment;
-use quell_aqm::marker::Marker;
+use quell_aqm::marker::{Marker, Passage};
 use quell_aqm::{Discipline, Link, Service, disciplines};
 use quell_units::{Bytes, Random, Rate, Settings, Time};
 
@@ -28,7 +28,9 @@ pub struct DirectionConfig {
     /// The marker in front of the queue, by group. Packets of a group that is missing here, or has
     /// `None`, keep the value that they arrived with.
     pub markers: Vec<Option<Marker>>,
-    /// Whether packet values arrive and leave in the headers.
+    /// Gives packets new values behind the markers, where they come from networks that the link knows.
+    pub passage: Option<Passage>,
+    /// Whether packet values arrive and leave in the headers, at each of several links in a row.
     pub values: OnWire,
 }
 
@@ -55,6 +57,7 @@ impl DirectionConfig {
             impairment: None,
             discipline: discipline.expect("the defaults of fifo are valid"),
             markers: Vec::new(),
+            passage: None,
             values: OnWire::default(),
         }
     }

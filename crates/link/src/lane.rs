@@ -3,7 +3,7 @@
 use quell_aqm::Observer;
 use quell_units::Time;
 
-use crate::frames::{Descriptor, OnWire, Pool};
+use crate::frames::{Descriptor, Pool};
 use crate::path::chain::Chain;
 use crate::ports::{Egress, Ingress};
 use crate::report::{DirectionReport, Inside, Lost};
@@ -16,19 +16,17 @@ pub(crate) struct Lane<O> {
     pub(crate) stamps: Stamps,
     pub(crate) path: Chain<O>,
     pub(crate) egress: Egress,
-    pub(crate) values: OnWire,
     /// Counted as it happens; [`Lane::report`] adds the counts of the parts.
     pub(crate) counts: DirectionReport,
 }
 
 impl<O: Observer<Descriptor>> Lane<O> {
-    pub(crate) fn new(path: Chain<O>, values: OnWire) -> Self {
+    pub(crate) fn new(path: Chain<O>) -> Self {
         Self {
             ingress: Ingress::new(),
             stamps: Stamps::default(),
             path,
             egress: Egress::new(),
-            values,
             counts: DirectionReport::default(),
         }
     }
@@ -50,6 +48,7 @@ impl<O: Observer<Descriptor>> Lane<O> {
         DirectionReport {
             received: self.counts.received + truncated,
             transmitted: self.egress.transmitted(now),
+            values: self.path.header_values(),
             marked: self.path.marks(),
             impaired: self.path.impaired(),
             lost: Lost {

@@ -11,18 +11,18 @@
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use quell_aqm::{Discipline, Observer, Packet};
+use quell_aqm::{Discipline, Observer, Packet as _};
 use quell_units::{Ecn, ParameterError, Rate, Time};
 
 use crate::config::{ConfigError, GroupConfig, LinkChange, LinkConfig, NextLink, Wakeup};
 use crate::error::Error;
 use crate::frames::frame::{self, Bypass, Contents};
-use crate::frames::{Addressed, Classifier, Descriptor, Pool, ecn_field, value_field};
+use crate::frames::{Addressed, Classifier, Descriptor, Pool, ecn_field};
 use crate::lane::Lane;
 use crate::pace::Pace;
 use crate::path::chain::{Chain, Member, Spans};
 use crate::ports::{BATCH, Blocked, Interest, Outgoing, Port, Received, Remains, Waiting};
-use crate::report::LinkReport;
+use crate::report::{LinkReport, WireValues};
 use crate::time::{Clock, LatenessHistogram, PacingThread, thread_cpu_time};
 use quell_measure::{Direction, Hop, Hops};
 
@@ -108,7 +108,6 @@ impl<O: Observer<Descriptor>> Link<O> {
             .iter()
             .map(|group| (group.delay, group.path.unwrap_or(Hops::all(links))))
             .collect();
-        let on_wire = [config.forward.values, config.reverse.values];
         let first = NextLink {
             forward: config.forward,
             reverse: config.reverse,
@@ -142,8 +141,8 @@ impl<O: Observer<Descriptor>> Link<O> {
         };
         let [forward, reverse] = members;
         let lanes = [
-            Lane::new(chain(Direction::Forward, forward), on_wire[0]),
-            Lane::new(chain(Direction::Reverse, reverse), on_wire[1]),
+            Lane::new(chain(Direction::Forward, forward)),
+            Lane::new(chain(Direction::Reverse, reverse)),
         ];
         Ok(Self {
             announce: None,
@@ -252,7 +251,7 @@ impl<O: Observer<Descriptor>> Link<O> {
             } else {
                 now
             };
-            lane.path.decide(horizon)?;
+            lane.path.decide(horizon, &mut self.pool)?;
             lane.collect_dropped(&mut self.pool);
             state.more |= remains == Remains::Perhaps;
             state.starved |= remains == Remains::NoSlot;
@@ -335,17 +334,12 @@ impl<O: Observer<Descriptor>> Link<O> {
             *now = self.clock.now();
             *now
         });
-        let mut packet = Descriptor::new(frame, &ip, group);
-        if lane.values.read {
-            let value = value_field::get(&self.pool.bytes(frame)[packet.ip_offset()..]);
-            lane.counts.values.read += u64::from(value.is_some_and(|value| value != 0));
-            packet.set_value(value.unwrap_or(0));
-        }
+        let packet = Descriptor::new(frame, &ip, group);
         if let Some(announce) = self.announce {
             let bytes = &self.pool.bytes(frame)[packet.ip_offset()..];
             announce(lane.path.observer_at_entry(group), &packet, bytes);
         }
-        lane.path.arrive(packet, at)
+        lane.path.arrive(packet, at, &mut self.pool)
     }
 
     /// Hands out the packets that are due, and those that are due soon where the kernel waits for
@@ -362,7 +356,7 @@ impl<O: Observer<Descriptor>> Link<O> {
             } else {
                 self.clock.now()
             };
-            while let Some((release, packet)) = lane.path.release(until) {
+            while let Some((release, packet)) = lane.path.release(until, &mut self.pool) {
                 let frame = packet.frame();
                 let bytes = &self.pool.bytes(frame)[packet.ip_offset()..];
                 self.addressed.pass(bytes, packet.group(), direction);
@@ -371,13 +365,6 @@ impl<O: Observer<Descriptor>> Link<O> {
                         &mut self.pool.bytes_mut(frame)[packet.ip_offset()..],
                         packet.ecn(),
                     );
-                }
-                if lane.values.write {
-                    let bytes = &mut self.pool.bytes_mut(frame)[packet.ip_offset()..];
-                    let carried = value_field::set(bytes, packet.value());
-                    let counts = &mut lane.counts.values;
-                    counts.written += u64::from(carried);
-                    counts.not_carried += u64::from(!carried && packet.value() != 0);
                 }
                 lane.egress.push(Outgoing {
                     frame,
@@ -469,6 +456,10 @@ impl<O: Observer<Descriptor>> Link<O> {
     /// Packets lost behind the queue of one direction of a link because the configuration says so.
     pub fn impaired(&self, hop: Hop, direction: Direction) -> u64 {
         self.lanes[direction.index()].path.impaired_at(hop)
+    }
+    /// Packet values in headers at one direction of a link.
+    pub fn header_values(&self, hop: Hop, direction: Direction) -> WireValues {
+        self.lanes[direction.index()].path.header_values_at(hop)
     }
     /// The observer of one direction of a link.
     pub fn observer(&self, hop: Hop, direction: Direction) -> &O {

@@ -34,7 +34,7 @@ impl Lost {
     }
 }
 
-/// Packet values in headers ([`OnWire`](crate::OnWire)).
+/// Packet values in headers ([`OnWire`](crate::OnWire)); a packet counts once for each link that it crosses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct WireValues {
     /// Packets that arrived with a value other than 0, where values are read.
@@ -43,6 +43,17 @@ pub struct WireValues {
     pub written: u64,
     /// Packets with a value other than 0 that left without it, because their header cannot carry one.
     pub not_carried: u64,
+}
+
+impl WireValues {
+    /// The sum of both.
+    pub fn plus(self, other: Self) -> Self {
+        Self {
+            read: self.read + other.read,
+            written: self.written + other.written,
+            not_carried: self.not_carried + other.not_carried,
+        }
+    }
 }
 
 /// Frames that have not left.

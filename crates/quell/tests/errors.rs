@@ -35,7 +35,7 @@ fn a_program_reads_where_each_error_of_a_scenario_is_and_what_is_allowed() {
         },
         {
             "file": "two.toml", "line": null, "argument": "--set link.mpuu=1", "key": "link.mpuu", "found": "1",
-            "allowed": "unknown key (did you mean mpu?); [link] has name, rate, overhead, mpu, bins-per-octave, access, impair, delay, remark, queue, reverse",
+            "allowed": "unknown key (did you mean mpu?); [link] has name, rate, overhead, mpu, bins-per-octave, access, impair, delay, remark, values, queue, reverse",
         },
     ]});
     let change = ["two.toml", "--set", "link.mpuu=1"];

@@ -214,6 +214,19 @@ fn link() -> Value {
             ratio(),
         ),
     ]);
+    let header_values = object([
+        key("written", "packets whose value was written", count()),
+        key(
+            "read",
+            "packets that came to a link with a value in their header",
+            count(),
+        ),
+        key(
+            "not_carried",
+            "packets whose header could not carry their value",
+            count(),
+        ),
+    ]);
     object([
         key("rate_bps", "bit/s; mean rate over time; null if it was unlimited", or_null(count())),
         key("utilisation", "share of time in which the link transmitted", ratio()),
@@ -227,6 +240,7 @@ fn link() -> Value {
         key("wakeups", "live, virtual: number of wake-ups of the link's thread", count()).optional(),
         key("bypassed", "live, virtual: frames that bypassed the queue because they are not IP packets of flows", count()).optional(),
         key("unclassified", "live, virtual: packets that belong to no group", count()).optional(),
+        key("header_values", "live, virtual, where links write packet values into headers: packets by what became of these, at all links and in both directions, with the warm-up", header_values).optional(),
         key("path", "only with a queue of the kernel: fate of the packets, observed from outside", path).optional(),
         key("kernel_queue", "only with a queue of the kernel: its own counters after the warm-up", kernel_queue).optional(),
     ])

@@ -12,8 +12,8 @@ use quell_units::parameter::Value;
 use quell_units::{Bytes, Rate, Time};
 
 use super::{
-    ControlSpec, DirectionSpec, FunctionSpec, Group, Hop, Link, Run, Scenario, Setting, Side,
-    TimedChange,
+    Carried, ControlSpec, DirectionSpec, FunctionSpec, Group, Hop, Link, Run, Scenario, Setting,
+    Side, TimedChange,
 };
 use super::{medium, remark, trace, value};
 
@@ -32,9 +32,7 @@ impl Scenario {
             });
             json.key("link");
             match &self.links[..] {
-                [link] if link.name == Hop::ONLY_NAME && link.remark.is_empty() => {
-                    json.directions(link);
-                }
+                [link] if is_plain(link) => json.directions(link),
                 links => json.list(links, |json, link| json.link(link, &self.groups)),
             }
             json.key("name").string(&self.name);
@@ -43,6 +41,11 @@ impl Scenario {
         });
         json.0
     }
+}
+
+/// Whether a lone link has its two directions and nothing else to tell: its text is then what it always was.
+fn is_plain(link: &Link) -> bool {
+    link.name == Hop::ONLY_NAME && link.remark.is_empty() && link.values == Carried::default()
 }
 
 /// A direction, behind the name of its link where there are several.
@@ -126,6 +129,9 @@ impl Json {
             if !link.remark.is_empty() {
                 let networks = remark::write(&link.remark, groups);
                 json.key("remark").string(&networks);
+            }
+            if link.values != Carried::default() {
+                json.key("values").string(link.values.name());
             }
         });
     }

@@ -30,7 +30,6 @@ pub(super) fn check(
     run(scenario, places, &mut problems);
     queues(scenario, places, &mut problems);
     links::check(scenario, places, &mut problems);
-    links::networks(scenario, world, places, &mut problems);
     groups(scenario, world, places, &mut problems);
     programs::check(scenario, world, places, &mut problems);
     if let Some(world @ (World::Virtual | World::Live)) = world {

@@ -13,7 +13,7 @@ use quell_units::{Bytes, Rate, Time};
 
 use super::control::DEFAULT_CONTROL;
 use super::domain::{Domain, bytes, time};
-use crate::World;
+use crate::{Carried, World};
 
 /// The format of scenario files.
 pub const SCHEMA: u64 = 1;
@@ -375,7 +375,8 @@ const OWN: &[Key] = &[
     key(Link, "access", ACCESS, Derived("the link is always free to send"), ACCESS_HELP, r#"access = { packets = 32, time = "4ms", backoff = "1ms" }"#),
     key(Link, "impair", IMPAIR, Derived("nothing happens"), IMPAIR_HELP, r#"impair = { loss = 0.001, jitter = "1ms" }"#),
     Key { source: "ours", ..key(Link, "delay", time(Time::ZERO, Time::from_secs(5)), Is("0s"), "Delay between this link and the next one of a packet's way, in either direction: a part of the groups' base RTT. Only where there are several links.", r#"delay = "2ms""#) },
-    Key { source: "ICC 2019 (10.1109/ICC.2019.8761720), P4 remarker of ELTE", worlds: MODELLED, ..key(Link, "remark", Domain::Table("a list of networks such as { groups = [\"a\", \"b\"], function = \"silver\" }"), Derived("packets keep the values that they have"), "Networks whose packets get new values where they come to the link: all data of a network together get those of its function, and what was worth more within it stays worth more.", r#"remark = [{ groups = ["downloads"], function = "silver" }]"#) },
+    Key { source: "ICC 2019 (10.1109/ICC.2019.8761720), P4 remarker of ELTE", ..key(Link, "remark", Domain::Table("a list of networks such as { groups = [\"a\", \"b\"], function = \"silver\" }"), Derived("packets keep the values that they have"), "Networks whose packets get new values where they come to the link: all data of a network together get those of its function, and what was worth more within it stays worth more.", r#"remark = [{ groups = ["downloads"], function = "silver" }]"#) },
+    Key { source: "ours", ..key(Link, "values", Domain::Value(D::Word(Carried::WORDS)), Is("beside"), "How packets carry their values on from here, in either direction. beside: in the program, beside the packet. header: in the packet's own header, as between two machines, in the identification of IPv4 or the flow label of IPv6; the next link reads it there and knows nothing else, and a packet that cannot carry a value (IPv4 that may be fragmented) comes there without one.", r#"values = "header""#) },
     key(Link, "queue", QUEUE, Required, "Queue discipline of the forward direction, with its parameters.", r#"queue = { kind = "dualpi2", target = "15ms" }"#),
     key(Link, "reverse", Domain::Table("a table [link.reverse]"), Derived("unlimited"), "The other direction.", r#"reverse = { rate = "20mbit", queue = "fq_codel" }"#),
     Key { live: true, ..key(Reverse, "rate", Domain::Rate(SLOWEST, FASTEST, Some(Rate::UNLIMITED)), Is("unlimited"), "Rate of the link in the reverse direction.", r#"rate = "20mbit""#) },
@@ -385,9 +386,9 @@ const OWN: &[Key] = &[
     key(Reverse, "access", ACCESS, Derived("the link is always free to send"), ACCESS_HELP, r#"access = { packets = 32, time = "4ms", backoff = "1ms" }"#),
     key(Reverse, "impair", IMPAIR, Derived("nothing happens"), IMPAIR_HELP, r#"impair = { loss = 0.001, jitter = "1ms" }"#),
     key(Reverse, "queue", QUEUE, Derived("\"fifo\""), "Queue discipline of the reverse direction, with its parameters.", r#"queue = { kind = "pie", target = "10ms" }"#),
-    Key { worlds: MODELLED, ..key(Remark, "groups", Domain::Table("a list of names of groups that cross the link and have values"), Required, "Groups whose data comes from the network, in whichever direction.", r#"remark = [{ groups = ["downloads"], function = "gold" }]"#) },
-    Key { worlds: MODELLED, ..key(Remark, "function", Domain::Word, Required, "Worth of the marginal bit by the rate of the whole network: a throughput-value function.", r#"remark = [{ groups = ["downloads"], function = "background" }]"#) },
-    Key { source: "ours, as the time constant of markers; the P4 remarker has 10 ms", worlds: MODELLED, ..key(Remark, "period", time(Time::from_millis(1), Time::from_secs(10)), Is("100ms"), "Over which the rates of the network are measured. A short one takes from a network whose traffic comes in bursts.", r#"remark = [{ groups = ["downloads"], function = "gold", period = "10ms" }]"#) },
+    key(Remark, "groups", Domain::Table("a list of names of groups that cross the link and have values"), Required, "Groups whose data comes from the network, in whichever direction.", r#"remark = [{ groups = ["downloads"], function = "gold" }]"#),
+    key(Remark, "function", Domain::Word, Required, "Worth of the marginal bit by the rate of the whole network: a throughput-value function.", r#"remark = [{ groups = ["downloads"], function = "background" }]"#),
+    Key { source: "ours, as the time constant of markers; the P4 remarker has 10 ms", ..key(Remark, "period", time(Time::from_millis(1), Time::from_secs(10)), Is("100ms"), "Over which the rates of the network are measured. A short one takes from a network whose traffic comes in bursts.", r#"remark = [{ groups = ["downloads"], function = "gold", period = "10ms" }]"#) },
     key(Impair, "loss", PROBABILITY, Is("0"), "Probability that a packet is lost behind the queue; with enter, while the path is good.", "impair = { loss = 0.001 }"),
     Key { source: "Gilbert 1960, Elliott 1963", ..key(Impair, "enter", PROBABILITY, Is("0"), "Probability at each packet that a good path becomes bad.", "impair = { enter = 0.001, leave = 0.2 }") },
     Key { source: "Gilbert 1960, Elliott 1963", ..key(Impair, "leave", PROBABILITY, Is("0.1"), "Probability at each packet that a bad path becomes good: it stays bad for 1 / leave packets on average.", "impair = { enter = 0.001, leave = 0.2 }") },

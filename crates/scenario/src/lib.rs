@@ -19,6 +19,7 @@ pub mod amended;
 mod app;
 mod canonical;
 mod capacity;
+mod carried;
 pub mod causes;
 mod changes;
 mod check;
@@ -71,6 +72,7 @@ use quell_units::{Bytes, Rate, Time};
 
 pub use self::app::AppSpec;
 pub use self::capacity::{all_flows, bytes_in_flight, in_flight, largest_window, most_flows};
+pub use self::carried::Carried;
 pub use self::control::ControlSpec;
 pub use self::domain::{Domain, LONGEST_NAME};
 pub use self::impair::ImpairSpec;
@@ -83,7 +85,7 @@ pub use self::problem::{NamedLine, Origin, Problem, Problems, closest};
 pub use self::programs::{NamedProgram, programs};
 pub use self::queue::QueueSpec;
 pub use self::rates_file::ReadFile;
-pub use self::remark::Network;
+pub use self::remark::{Network, passage};
 pub use self::template::Template;
 pub use self::value::{DEFAULT_FUNCTION, FunctionSpec, ValueSpec, uses_values};
 pub(crate) use self::value::{MOST_FUNCTIONS, PIECEWISE, UNMARKED};
@@ -117,6 +119,8 @@ pub struct Link {
     pub delay: Time,
     /// The networks whose packets get new values in front of its queues.
     pub remark: Vec<Network>,
+    /// How packets that leave it, in either direction, carry their values.
+    pub values: Carried,
     /// From the senders of a [`Direction::Forward`] group to its receivers.
     pub forward: DirectionSpec,
     /// Back.

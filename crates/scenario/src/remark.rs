@@ -9,15 +9,15 @@
 //! The data of the groups of a network get values of its function, all together, in front of the queue of the link; what was worth
 //! more within the network stays worth more ([`Remarker`]). Groups that no network has keep their values.
 
-use quell_aqm::marker::{PERIOD, Remarker};
+use quell_aqm::marker::{PERIOD, Passage, Remarker};
 use quell_aqm::value::ValueFunction;
-use quell_sim::Passage;
 use quell_units::{Random, Time};
 
 use super::domain::scalar;
 use super::keys::Section;
 use super::problem::closest;
 use super::read::{Reader, View};
+use super::sim::queue_stream;
 use super::tree::{Node, TomlType, Tree};
 use super::value::read::function_called;
 use super::write::quoted;
@@ -176,8 +176,9 @@ pub(super) fn write(networks: &[Network], groups: &[Group]) -> String {
     format!("[{}]", all.join(", "))
 }
 
-/// What gives packets new values in front of the queue of `side`, if anything does.
-pub(super) fn passage(scenario: &Scenario, side: Side, random: Random) -> Option<Passage> {
+/// What gives packets new values in front of the queue of `side`, if anything does; with a random stream of its own.
+pub fn passage(scenario: &Scenario, side: Side, seed: u64) -> Option<Passage> {
+    let random = Random::new(seed, &format!("{}.remark", queue_stream(side)));
     let networks = &scenario.links[side.hop.index()].remark;
     let of = |(index, group): (usize, &Group)| {
         let is_here = group.direction == side.direction;

@@ -6,6 +6,7 @@ use quell_units::parameter::Value;
 use quell_units::{Rate, Time};
 
 use super::capacity::most_flows;
+use super::carried;
 use super::changes::try_out;
 use super::control::names;
 use super::places::Places;
@@ -33,6 +34,7 @@ pub(super) fn warnings(scenario: &Scenario, places: &Places<'_>) -> Vec<Problem>
         values(scenario, group, &mut warn);
     }
     networks(scenario, places, &mut warnings);
+    carried::warn(scenario, places, &mut warnings);
     functions(scenario, places, &mut warnings);
     codes(scenario, places, &mut warnings);
     access(scenario, places, &mut warnings);

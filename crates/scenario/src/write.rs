@@ -9,7 +9,7 @@ use quell_units::{Settings, Sizes};
 use super::changes::try_out;
 use super::keys::SCHEMA;
 use super::{
-    ControlSpec, DirectionSpec, FunctionSpec, Group, Hop, Link, Scenario, Setting, Side,
+    Carried, ControlSpec, DirectionSpec, FunctionSpec, Group, Hop, Link, Scenario, Setting, Side,
     TimedChange, medium, remark, trace, value,
 };
 
@@ -69,6 +69,9 @@ impl Text {
         if !link.remark.is_empty() {
             let networks = remark::write(&link.remark, &scenario.groups);
             self.line("remark", networks);
+        }
+        if link.values != Carried::default() {
+            self.line("values", quoted(link.values.name()));
         }
         self.direction("link", &link.forward);
         self.heading("[link.reverse]");

@@ -1,4 +1,4 @@
-//! `remark`: networks with packet values of their own in front of a link.
+//! `remark`: networks with packet values of their own in front of a link. `values`: how values go from a link to the next.
 #![allow(clippy::unwrap_used)]
 
 use std::sync::atomic::AtomicBool;
@@ -6,11 +6,13 @@ use std::sync::atomic::AtomicBool;
 use quell_measure::{GroupSummary, Summary};
 use quell_scenario::contract::{Listener, Row, Unwritten};
 use quell_scenario::schema::schema;
-use quell_scenario::{Loaded, Override, Scenario, World, sim};
+use quell_scenario::{Carried, Loaded, Override, Scenario, World, sim};
 use quell_units::Time;
 
 /// The shipped one.
 const TRANSIT: &str = include_str!("../../../scenarios/networks/transit.toml");
+
+const HEADERS: &str = include_str!("../../../scenarios/networks/headers.toml");
 
 /// Datagrams of three groups, 24 Mbit/s each: two of one network, of which one is worth half, and one of another.
 const OPEN: &str = r#"schema = 1
@@ -269,10 +271,14 @@ fn impossible_networks_are_refused_with_what_would_be_right() {
         found.contains("has no packet values, so this has no effect"),
         "{found}"
     );
-    for world in [World::Virtual, World::Live] {
-        let found = loaded(OPEN, &[], world).unwrap_err();
-        let why = format!("the {} world does not remark packet values", world.name());
-        assert!(found.contains(&why), "{found}");
+}
+
+#[test]
+fn every_world_takes_networks() {
+    for text in [OPEN, TRANSIT] {
+        for &world in World::ALL {
+            assert!(loaded(text, &[], world).is_ok(), "{}", world.name());
+        }
     }
 }
 
@@ -293,4 +299,72 @@ fn values_that_nobody_looks_at_are_a_warning_and_a_function_of_a_network_is_used
     assert_eq!(unused.len(), 1);
     let text = text.replace("\"silver\" }]", "\"half\" }]");
     assert!(loaded(&text, &[], World::Sim).unwrap().warnings.is_empty());
+}
+
+/// The first link with this, in the shipped scenario of values in headers.
+fn edge(values: &str) -> String {
+    HEADERS.replacen("values = \"header\"\n", values, 1)
+}
+
+#[test]
+fn values_in_headers_are_the_same_values_where_hosts_are_modelled() {
+    let [beside, header] = [edge(""), edge("values = \"header\"\n")];
+    let short = ["run.duration=4s", "run.warmup=1s"];
+    let [beside, header] = [beside, header].map(|text| summary(&text, &short).figures);
+    assert_eq!(beside, header);
+    for &world in World::ALL {
+        assert!(
+            loaded(HEADERS, &[], world).unwrap().warnings.is_empty(),
+            "{}",
+            world.name()
+        );
+    }
+}
+
+#[test]
+fn how_values_are_carried_is_written_as_it_is_read() {
+    for (values, expected) in [
+        ("", Carried::Beside),
+        ("values = \"beside\"\n", Carried::Beside),
+        ("values = \"header\"\n", Carried::Header),
+    ] {
+        let scenario = load(&edge(values), &[]);
+        assert_eq!(scenario.links[0].values, expected);
+        assert_eq!(scenario.links[1].values, Carried::Beside);
+        let text = scenario.to_toml();
+        assert_eq!(text.contains("\nvalues = "), expected == Carried::Header);
+        assert_eq!(Scenario::parse(&text).unwrap(), scenario);
+        let instance: serde_json::Value = toml::from_str(&text).unwrap();
+        assert!(
+            jsonschema::draft202012::new(&schema())
+                .unwrap()
+                .is_valid(&instance)
+        );
+    }
+    let canonical = |text: &str| load(text, &[]).canonical();
+    assert_ne!(canonical(&edge("")), canonical(HEADERS));
+    let wrong = loaded(&edge("values = \"shim\"\n"), &[], World::Sim).unwrap_err();
+    assert!(
+        wrong.contains("link.edge.values = \"shim\": must be one of \"beside\", \"header\""),
+        "{wrong}"
+    );
+    let by_argument = load(&edge(""), &["link.edge.values=header"]);
+    assert_eq!(by_argument.links[0].values, Carried::Header);
+}
+
+#[test]
+fn headers_that_nobody_reads_are_a_warning() {
+    let warning = |text: &str, sets: &[&str]| {
+        let warnings = loaded(text, sets, World::Sim).unwrap().warnings;
+        let warnings: Vec<String> = warnings.iter().map(ToString::to_string).collect();
+        warnings.join("\n")
+    };
+    let last = warning(HEADERS, &["link.core.values=header"]);
+    assert!(last.contains("link.core.values"), "{last}");
+    assert!(last.contains("only receivers could read"), "{last}");
+    let none = HEADERS.replace("value = \"gold\"", "value = \"none\"");
+    let none = none.replace("value = \"silver\"", "value = \"none\"");
+    let none = warning(&none, &[]);
+    assert!(none.contains("no group with a value crosses"), "{none}");
+    assert!(none.contains("link.edge.values"), "{none}");
 }

@@ -37,9 +37,7 @@ fn every_scenario_is_right_described_and_named_as_its_file() {
         let text = fs::read_to_string(&path).unwrap();
         // No kernel has the options of a control of another date.
         let dated = text.contains("congestion-control = {");
-        // Nor does it give packets new values.
-        let modelled = dated || text.contains("remark =");
-        let world = if modelled { World::Sim } else { World::Live };
+        let world = if dated { World::Sim } else { World::Live };
         let loaded = Scenario::load("f", &text, &[], Some(world))
             .unwrap_or_else(|error| panic!("{path:?}: {error}"));
         assert_eq!(

@@ -5,7 +5,7 @@ use std::fmt;
 use quell_app::{App, AppChanges, AppConfig, Role};
 use quell_aqm::departure_clock::Framing;
 use quell_aqm::impair::Impairment;
-use quell_aqm::marker::{Marker, Remarker};
+use quell_aqm::marker::{Marker, Passage};
 use quell_aqm::{Discipline, Service};
 use quell_measure::{Direction, GroupId, Hop, Hops};
 use quell_tcp::{ReceiverConfig, SenderConfig};
@@ -85,25 +85,6 @@ pub struct DirectionConfig {
     pub passage: Option<Passage>,
     /// Queue discipline.
     pub discipline: Discipline<Packet>,
-}
-
-/// The passage from networks with packet values of their own to a link.
-#[derive(Debug)]
-pub struct Passage {
-    /// Gives each packet of a network a value of the network's function.
-    pub remarker: Remarker,
-    /// The network that each group is in, by [`GroupId`]; the data of the others keep their values.
-    pub networks: Vec<Option<usize>>,
-}
-
-impl Passage {
-    /// Gives `packet`, which comes at `now`, its new value.
-    #[inline(never)]
-    pub(crate) fn mark(&mut self, packet: &mut Packet, now: Time) {
-        if let Some(Some(network)) = self.networks.get(packet.group_index()) {
-            self.remarker.remark(packet, *network, now);
-        }
-    }
 }
 
 /// One flow.

@@ -40,8 +40,7 @@ mod wire;
 
 pub use both::Both;
 pub use config::{
-    Config, DirectionConfig, Error, FlowConfig, Jitter, LinkChange, LinkConfig, Passage,
-    TransportConfig,
+    Config, DirectionConfig, Error, FlowConfig, Jitter, LinkChange, LinkConfig, TransportConfig,
 };
 pub use network::Announce;
 pub use packet::{PACKET_MEMORY, Packet};

@@ -3,14 +3,14 @@
 use quell_app::{Action, Recorded};
 use quell_aqm::Departure;
 use quell_aqm::impair::Impairer;
-use quell_aqm::marker::Marker;
+use quell_aqm::marker::{Marker, Passage};
 use quell_aqm::{Bottleneck, Discipline, Drop, MarkReason, Observer, QueueId};
 use quell_measure::{Direction, FlowId, Hops};
 use quell_tcp::Segment;
 use quell_units::ParameterError;
 use quell_units::{Rate, Time};
 
-use crate::config::{DirectionConfig, Jitter, LinkChange, LinkConfig, Passage};
+use crate::config::{DirectionConfig, Jitter, LinkChange, LinkConfig};
 use crate::options::OptionStore;
 use crate::packet::Packet;
 use crate::sleeper::Sleeper;
@@ -264,7 +264,8 @@ impl<O: Observer<Packet>> Path<O> {
             marker.mark(&mut packet, now);
         }
         if let Some(passage) = &mut self.passage {
-            passage.mark(&mut packet, now);
+            let group = packet.group_index();
+            passage.mark(&mut packet, group, now);
         }
         let ways = &self.ways;
         let sink = &mut |packet: Packet, departure: Departure| {

@@ -5,11 +5,11 @@ mod support;
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 
-use quell_aqm::marker::{self, Marker, PERIOD, Remarker};
+use quell_aqm::marker::{self, Marker, PERIOD, Passage, Remarker};
 use quell_aqm::value::{CodeScale, ValueFunction, function};
 use quell_aqm::{Drop, Observer, Packet as _, QueueId};
 use quell_measure::{Direction, Hop};
-use quell_sim::{Config, LinkConfig, Packet, Passage, Simulator};
+use quell_sim::{Config, LinkConfig, Packet, Simulator};
 use quell_units::{Random, Rate, Settings, Time};
 use support::{bulk, cbr, free, side};
 

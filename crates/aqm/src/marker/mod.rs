@@ -29,7 +29,7 @@ mod remark;
 mod table;
 mod token_bucket;
 
-pub use self::remark::{PERIOD, Remarker};
+pub use self::remark::{PERIOD, Passage, Remarker};
 
 use self::flow_table::{FlowTable, Place};
 use self::parameters::{Flows, Per};

@@ -16,6 +16,7 @@
 
 use alloc::boxed::Box;
 use alloc::vec;
+use alloc::vec::Vec;
 
 use super::random::draw;
 use crate::packet::Packet;
@@ -101,6 +102,26 @@ impl Remarker {
         let (low, high) = (rate(network.above[bin + 1]), rate(network.above[bin]));
         let drawn = draw(low, high, &mut self.random);
         packet.set_value(network.function.code_at(drawn));
+    }
+}
+
+/// The passage from networks with packet values of their own to a link, in front of its queue and behind its markers. Every world has it
+/// where a packet arrives at a link, from a host or from the link before.
+#[derive(Debug)]
+pub struct Passage {
+    /// Gives each packet of a network a value of the network's function.
+    pub remarker: Remarker,
+    /// The network that each group is in, by its number; packets of the others keep their values.
+    pub networks: Vec<Option<usize>>,
+}
+
+impl Passage {
+    /// Gives `packet` of `group`, which comes at `now`, its new value. Times must not run backwards: the networks would begin anew.
+    #[inline(never)]
+    pub fn mark(&mut self, packet: &mut impl Packet, group: usize, now: Time) {
+        if let Some(Some(network)) = self.networks.get(group) {
+            self.remarker.remark(packet, *network, now);
+        }
     }
 }
 

@@ -11,7 +11,7 @@ use quell_aqm::Observer;
 use quell_hosts::capabilities::{CapabilitySet, keep_only};
 use quell_hosts::topology::Topology;
 use quell_hosts::traffic::{Epoch, RunEnd, Sample};
-use quell_link::{Descriptor, Link, LinkChange, LinkConfig, LinkReport, Port};
+use quell_link::{Descriptor, Link, LinkChange, LinkConfig, LinkReport, Port, WireValues};
 use quell_measure::{Direction, LinkResults, QueueRow, Recorder};
 use quell_results::packets::{self, LivePackets};
 use quell_scenario::Side;
@@ -77,6 +77,8 @@ pub(super) struct Linked {
     pub(super) report: LinkReport,
     /// Payload of each group of programs, forward and reverse.
     pub(super) passed: Vec<(usize, [u64; 2])>,
+    /// Packet values in headers, by side of a link.
+    pub(super) header_values: Vec<(Side, WireValues)>,
 }
 
 impl LinkThread {
@@ -244,6 +246,9 @@ impl Carrier {
             (group, Direction::BOTH.map(passed))
         });
         let passed = passed.collect();
+        let sides = self.sides.iter();
+        let header_values = sides.map(|side| (*side, link.header_values(side.hop, side.direction)));
+        let header_values: Vec<_> = header_values.collect();
         let (report, observers) = link.finish()?;
         let results = observers.into_iter().map(|mut observer| {
             let recorder = observer.recorder();
@@ -256,6 +261,7 @@ impl Carrier {
             results,
             report,
             passed,
+            header_values,
         })
     }
 
@@ -418,7 +424,7 @@ impl Linked {
             "p50": ms(sleep.p50), "p90": ms(sleep.p90), "p99": ms(sleep.p99), "p999": ms(sleep.p999),
             "p9999": ms(sleep.p9999), "max": ms(sleep.max), "count": sleep.count,
         });
-        BTreeMap::from([
+        let mut all = BTreeMap::from([
             ("oversleep_ms".to_owned(), oversleep),
             ("lateness_ms".to_owned(), lateness(Direction::Forward)),
             (
@@ -433,7 +439,15 @@ impl Linked {
                 "unclassified".to_owned(),
                 json!(report.forward.unclassified + report.reverse.unclassified),
             ),
-        ])
+        ]);
+        let values = report.forward.values.plus(report.reverse.values);
+        if values != WireValues::default() {
+            let values = json!({
+                "written": values.written, "read": values.read, "not_carried": values.not_carried,
+            });
+            all.insert("header_values".to_owned(), values);
+        }
+        all
     }
 }
 

@@ -23,10 +23,12 @@ use quell_scenario::amended::with_spare;
 use quell_scenario::causes::SlowEvents;
 use quell_scenario::figures::{self, Stretch};
 use quell_scenario::keys::{MOST_MSS, MTU};
-use quell_scenario::markers;
 use quell_scenario::sim::queue_stream;
-use quell_scenario::{EcnSetting, Group, Scenario, Setting, Side, in_flight, largest_window};
+use quell_scenario::{
+    Carried, EcnSetting, Group, Scenario, Setting, Side, in_flight, largest_window,
+};
 use quell_scenario::{Lifetime, all_flows, lifetimes};
+use quell_scenario::{markers, passage};
 use quell_units::{Bytes, Ecn, Random, Rate, Time};
 
 use super::steer::Prepared;
@@ -224,7 +226,12 @@ impl<'a> Plan<'a> {
             impairment: figures::impairment(side, self.seed, &component),
             discipline: figures::discipline(side, Random::new(self.seed, &component)),
             markers: markers(&self.scenario, which, self.seed),
-            values: OnWire::default(),
+            passage: passage(&self.scenario, which, self.seed),
+            values: OnWire {
+                // Hosts write numbers of their own into the field.
+                read: false,
+                write: self.scenario.links[which.hop.index()].values == Carried::Header,
+            },
         }
     }
 

@@ -1,9 +1,11 @@
 //! What puts a live result in doubt.
 
 use quell_hosts::traffic::{TrafficReport, Warning};
+use quell_link::WireValues;
 use quell_measure::Direction;
 use quell_measure::Summary;
 use quell_scenario::figures::{warn_if_idle, warn_if_unmeasured};
+use quell_scenario::{Scenario, Side};
 
 use super::link::Linked;
 use super::plan::Plan;
@@ -22,6 +24,7 @@ pub(super) fn warnings(
     warn_if_unmeasured(summary, &mut warnings);
     lost(linked, &mut warnings);
     late(plan, linked, &mut warnings);
+    not_carried(plan.scenario(), &linked.header_values, &mut warnings);
     warn_if_idle(plan.scenario(), summary, &mut warnings);
     for warning in report.warnings() {
         warnings.push(with_names(plan, warning));
@@ -51,6 +54,17 @@ fn lost(linked: &Linked, warnings: &mut Vec<String>) {
     }
 }
 
+/// Values that were to go on in headers and could not.
+fn not_carried(scenario: &Scenario, values: &[(Side, WireValues)], warnings: &mut Vec<String>) {
+    for (side, values) in values.iter().filter(|(_, values)| values.not_carried > 0) {
+        let link = scenario.links[side.hop.index()].name();
+        warnings.push(format!(
+            "{} of {} packets left {link} ({}) without their value, because their headers cannot carry one (IPv4 that may be fragmented or is); a queue behind gives them its default_value",
+            values.not_carried, values.not_carried + values.written, side.direction.name()
+        ));
+    }
+}
+
 fn late(plan: &Plan<'_>, linked: &Linked, warnings: &mut Vec<String>) {
     let Some(smallest) = plan.scenario().groups.iter().map(|group| group.rtt).min() else {
         return;
@@ -74,5 +88,42 @@ fn with_names(plan: &Plan<'_>, warning: Warning) -> String {
     match flow {
         Some((Some(group), flow)) => format!("group {} flow {flow}: {}", group.name, warning.text),
         Some((None, _)) | None => warning.text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use quell_measure::Hop;
+
+    use super::*;
+
+    #[test]
+    fn values_that_headers_could_not_carry_are_told_by_link_and_direction() {
+        let text = include_str!("../../../../scenarios/networks/transit.toml");
+        let scenario = Scenario::parse(text).unwrap();
+        let side = |hop, direction| Side {
+            hop: Hop(hop),
+            direction,
+        };
+        let of = |written, not_carried| WireValues {
+            read: 0,
+            written,
+            not_carried,
+        };
+        let mut warnings = Vec::new();
+        let values = [
+            (side(0, Direction::Forward), of(90, 10)),
+            (side(1, Direction::Forward), of(90, 0)),
+            (side(1, Direction::Reverse), of(0, 3)),
+        ];
+        not_carried(&scenario, &values, &mut warnings);
+        let begins: Vec<&str> = warnings.iter().map(|one| &one[..40]).collect();
+        assert_eq!(
+            begins,
+            [
+                "10 of 100 packets left city (forward) wi",
+                "3 of 3 packets left transit (reverse) wi"
+            ]
+        );
     }
 }

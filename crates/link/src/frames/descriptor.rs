@@ -1,7 +1,8 @@
 //! A packet in the queue: 32 bytes beside the frame, which stays in its slot.
 //!
 //! Marking CE here changes this descriptor only; the frame's own field is written once, when the
-//! frame leaves. So a queued frame's bytes are not touched between arrival and departure.
+//! frame leaves. So a queued frame's bytes are not touched between arrival and departure. Packet values
+//! in headers are written where a link ends that says so ([`OnWire`](super::OnWire)).
 
 use std::num::NonZeroU16;
 

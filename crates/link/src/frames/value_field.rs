@@ -18,14 +18,15 @@
 use super::header_checksum::adjusted;
 
 /// What one direction of a link does with values in headers. The default is neither: values live
-/// beside the packets, in the process.
+/// beside the packets, in the process, also from one link to the next of several in a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct OnWire {
-    /// Packets arrive with the value of their header, which a marker wrote into every one of them.
-    /// Without this they arrive unmarked. A marker of this link decides afterwards.
+    /// Packets come from a port with the value of their header, which a marker wrote into every one of
+    /// them. Without this they come unmarked. A marker of this link decides afterwards.
     pub read: bool,
-    /// Packets leave with their value in the header, 0 for an unmarked one. It is written when the
-    /// frame leaves, into every wire packet: nothing splits it into segments afterwards.
+    /// Packets leave with their value in the header, 0 for an unmarked one: through a port, or to the
+    /// next link, which reads it there and gets nothing else of it. It is written when the packet
+    /// leaves, into every wire packet: nothing splits it into segments afterwards.
     pub write: bool,
 }
 

@@ -5,6 +5,10 @@
 //! time has happened at one of them, everything that arrives at the next one by then is known. At the same instant what comes from the
 //! link before arrives first, then what comes from outside.
 //!
+//! A packet's value goes along beside the packet, or in its header alone where the link before writes it there ([`HeaderValues`]).
+//!
+//! [`HeaderValues`]: super::header_values::HeaderValues
+//!
 //! Where there is one link, nothing is between and nothing is added to what [`Path`] does.
 
 use quell_aqm::{Discipline, Observer};
@@ -13,7 +17,8 @@ use quell_units::{ParameterError, Random, Rate, Time};
 
 use super::{Onward, Path};
 use crate::config::{DirectionConfig, LinkChange};
-use crate::frames::{Descriptor, FrameId};
+use crate::frames::{Descriptor, FrameId, Pool};
+use crate::report::WireValues;
 
 /// A link of a chain in one direction.
 #[derive(Debug)]
@@ -138,24 +143,39 @@ impl<O: Observer<Descriptor>> Chain<O> {
     }
 
     /// `packet` arrived `at`, not before the one before it.
-    pub(crate) fn arrive(&mut self, packet: Descriptor, at: Time) -> Result<(), ParameterError> {
+    pub(crate) fn arrive(
+        &mut self,
+        mut packet: Descriptor,
+        at: Time,
+        pool: &mut Pool,
+    ) -> Result<(), ParameterError> {
         let entry = self.entry(packet.group());
         if self.paths.len() > 1 {
-            self.decide_until(entry, at)?;
+            self.decide_until(entry, at, pool)?;
         }
-        self.paths[entry].arrive(packet, at)
+        let path = &mut self.paths[entry];
+        path.header_values.enters(&mut packet, pool);
+        path.arrive(packet, at)
     }
 
     /// All that arrives until `horizon` has arrived: what is due until then happens.
-    pub(crate) fn decide(&mut self, horizon: Time) -> Result<(), ParameterError> {
-        self.decide_until(self.paths.len() - 1, horizon)
+    pub(crate) fn decide(&mut self, horizon: Time, pool: &mut Pool) -> Result<(), ParameterError> {
+        self.decide_until(self.paths.len() - 1, horizon, pool)
     }
 
     /// The same up to the path with this place.
-    fn decide_until(&mut self, last: usize, horizon: Time) -> Result<(), ParameterError> {
+    fn decide_until(
+        &mut self,
+        last: usize,
+        horizon: Time,
+        pool: &mut Pool,
+    ) -> Result<(), ParameterError> {
         for at in 0..=last {
             if let [.., before, here] = &mut self.paths[..=at] {
-                while let Some((arrival, packet, waited)) = before.pass_on(horizon) {
+                while let Some((arrival, mut packet, waited)) = before.pass_on(horizon) {
+                    before
+                        .header_values
+                        .hand_over(&mut here.header_values, &mut packet, pool);
                     here.arrive_after(packet, arrival, waited)?;
                 }
             }
@@ -165,13 +185,17 @@ impl<O: Observer<Descriptor>> Chain<O> {
     }
 
     /// The next packet whose release is due at `now`, with that time.
-    pub(crate) fn release(&mut self, now: Time) -> Option<(Time, Descriptor)> {
-        if let [path] = &mut self.paths[..] {
-            return path.release(now);
-        }
-        let next = |path: &Path<O>| path.next_release().unwrap_or(Time::MAX);
-        let first = self.paths.iter_mut().min_by_key(|path| next(path))?;
-        first.release(now)
+    pub(crate) fn release(&mut self, now: Time, pool: &mut Pool) -> Option<(Time, Descriptor)> {
+        let path = match &mut self.paths[..] {
+            [path] => path,
+            paths => {
+                let next = |path: &Path<O>| path.next_release().unwrap_or(Time::MAX);
+                paths.iter_mut().min_by_key(|path| next(path))?
+            }
+        };
+        let (at, packet) = path.release(now)?;
+        path.header_values.leaves(&packet, pool);
+        Some((at, packet))
     }
     /// When the next packet already decided on is released.
     pub(crate) fn next_release(&self) -> Option<Time> {
@@ -206,6 +230,15 @@ impl<O: Observer<Descriptor>> Chain<O> {
     /// Packets lost behind the queue of a link.
     pub(crate) fn impaired_at(&self, hop: Hop) -> u64 {
         self.at(hop).impaired()
+    }
+    /// Packet values in headers, by all links together.
+    pub(crate) fn header_values(&self) -> WireValues {
+        let links = self.paths.iter().map(|path| path.header_values.counts());
+        links.fold(WireValues::default(), WireValues::plus)
+    }
+    /// Packet values in headers, by one link.
+    pub(crate) fn header_values_at(&self, hop: Hop) -> WireValues {
+        self.at(hop).header_values.counts()
     }
     /// Packets newly marked CE.
     pub(crate) fn marks(&self) -> u64 {

@@ -7,11 +7,12 @@
 pub(crate) mod chain;
 mod collector;
 mod delay_line;
+mod header_values;
 
 use std::collections::VecDeque;
 
 use quell_aqm::impair::Impairer;
-use quell_aqm::marker::Marker;
+use quell_aqm::marker::{Marker, Passage};
 use quell_aqm::{Bottleneck, Departure, Discipline, Observer};
 use quell_units::{ParameterError, Random, Rate, Time};
 
@@ -19,6 +20,7 @@ use crate::config::{DirectionConfig, LinkChange};
 use crate::frames::{Descriptor, FrameId};
 use collector::Collector;
 use delay_line::DelayLine;
+use header_values::HeaderValues;
 
 type Queue<O> = Bottleneck<Descriptor, Discipline<Descriptor>, Collector<O>>;
 
@@ -27,6 +29,8 @@ type Queue<O> = Bottleneck<Descriptor, Discipline<Descriptor>, Collector<O>>;
 pub(crate) struct Path<O> {
     /// By group.
     markers: Vec<Option<Marker>>,
+    passage: Option<Box<Passage>>,
+    header_values: HeaderValues,
     queue: Queue<O>,
     behind: Behind,
     /// In the order of their times.
@@ -49,6 +53,8 @@ impl<O: Observer<Descriptor>> Path<O> {
         changes.sort_by_key(|(at, _)| *at);
         Self {
             markers: config.markers,
+            passage: config.passage.map(Box::new),
+            header_values: HeaderValues::new(config.values),
             queue: Bottleneck::new(
                 config.discipline,
                 config.rate,
@@ -130,6 +136,12 @@ impl<O: Observer<Descriptor>> Path<O> {
             && let Some(Some(marker)) = self.markers.get_mut(usize::from(group))
         {
             marker.mark(&mut packet, at);
+        }
+        if let Some(passage) = &mut self.passage
+            && let Some(group) = packet.group()
+        {
+            // Not `at`: a packet that came to be known late must not turn the networks' time back.
+            passage.mark(&mut packet, usize::from(group), self.decided);
         }
         self.queue.arrive(packet, at, &mut into(&mut self.behind));
         Ok(())

@@ -14,6 +14,8 @@ use quell_measure::{Direction, Hop};
 use quell_units::{Bytes, Ecn, Probability, Random, Settings};
 
 mod chain;
+mod headers;
+mod networks;
 
 const US: fn(u64) -> Time = Time::from_micros;
 
@@ -94,6 +96,7 @@ fn of(
         impairment,
         discipline,
         markers: Vec::new(),
+        passage: None,
         values: Default::default(),
     };
     Path::new(config, delays, changes, Drops::default())
@@ -263,6 +266,7 @@ fn the_marker_of_its_group_gives_a_packet_its_value_at_the_time_of_its_arrival()
     let config = DirectionConfig {
         rate: Rate::from_mbps(100),
         markers: vec![Some(marker()), None],
+        passage: None,
         ..DirectionConfig::unlimited(1_500)
     };
     let mut path = Path::new(config, &[US(5_000); 3], vec![], Values::default());

@@ -409,6 +409,7 @@ pub fn direction(rate: Rate, kind: &str, settings: &[(&str, &str)]) -> Direction
         impairment: None,
         discipline,
         markers: Vec::new(),
+        passage: None,
         values: Default::default(),
     }
 }

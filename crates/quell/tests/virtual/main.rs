@@ -21,6 +21,7 @@ mod idle_items;
 #[path = "../common/in_a_row.rs"]
 mod in_a_row;
 mod links;
+mod networks;
 #[path = "../common/not_run.rs"]
 mod not_run;
 mod own_controls;

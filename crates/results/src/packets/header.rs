@@ -5,10 +5,10 @@
 //! (RFC 7323), SACK blocks (RFC 2018) and AccECN counters (RFC 9768). Checksums are correct for a payload of zeros. Fields that the
 //! model lacks come from [`super::connections`]. A SYN has no timestamps: MSS, SACK-permitted and window scale take their 12 bytes,
 //! so that its length is the one that the model counts. The IP identification is the number of a datagram, and 0 for a segment
-//! (RFC 6864).
+//! (RFC 6864), until a link writes the packet's value there.
 
 use quell_aqm::Packet as _;
-use quell_link::ecn_field;
+use quell_link::{ecn_field, value_field};
 use quell_measure::Direction;
 use quell_sim::Packet;
 use quell_tcp::{AccEcnOption, Flags, Segment};
@@ -89,6 +89,11 @@ impl Header {
             &mut self.bytes[..usize::from(self.len)],
             quell_units::Ecn::Ce,
         );
+    }
+
+    /// Writes the packet's value where [`value_field`] has it, unless this packet cannot carry one.
+    pub(super) fn set_value(&mut self, value: u16) {
+        value_field::set(&mut self.bytes[..usize::from(self.len)], value);
     }
 
     pub(super) fn bytes(&self) -> &[u8] {

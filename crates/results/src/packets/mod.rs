@@ -19,14 +19,14 @@ use quell_tcp::Segment;
 use quell_units::{Random, Rate, Time};
 
 use quell_scenario::sim::Recording;
-use quell_scenario::{DirectionSpec, Group, Link, Scenario, Side, World, figures};
+use quell_scenario::{Carried, DirectionSpec, Group, Link, Scenario, Side, World, figures};
 
 use crate::Error;
 use connections::Connections;
 use header::Header;
 use output::{Direct, Output, Threaded};
-use trace::Trace;
 pub use trace::Traceable;
+use trace::{Next, Trace};
 
 pub use header::FIRST_PORT;
 pub use output::PacketFile;
@@ -153,7 +153,7 @@ fn interface(hop: Hop, direction: Direction) -> usize {
 }
 
 /// The interface that packets of a group come to next, by interface and group; empty where there is one link.
-fn next_lanes(scenario: &Scenario) -> Vec<Vec<Option<usize>>> {
+fn next_lanes(scenario: &Scenario) -> Vec<Vec<Option<Next>>> {
     if scenario.links().len() == 1 {
         return Vec::new();
     }
@@ -163,8 +163,10 @@ fn next_lanes(scenario: &Scenario) -> Vec<Vec<Option<usize>>> {
             way.reverse();
         }
         let place = way.iter().position(|hop| *hop == side.hop)?;
-        way.get(place + 1)
-            .map(|hop| interface(*hop, side.direction))
+        way.get(place + 1).map(|hop| Next {
+            lane: interface(*hop, side.direction),
+            in_headers: scenario.links[side.hop.index()].values == Carried::Header,
+        })
     };
     let of_side = |side: Side| {
         let groups = scenario.groups.iter();

@@ -140,14 +140,22 @@ impl<I: Copy + Ord> Lane<I> {
     }
 }
 
+/// Where packets go on from a lane.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Next {
+    pub(super) lane: usize,
+    /// Whether their values go there in their headers.
+    pub(super) in_headers: bool,
+}
+
 /// The packets of all links in both directions.
 #[derive(Debug)]
 pub(crate) struct Trace<I> {
     /// By interface.
     lanes: Vec<Lane<I>>,
     groups: Vec<String>,
-    /// Where there are several links: the lane that packets of a group come to next, by lane and group.
-    next: Vec<Vec<Option<usize>>>,
+    /// Where there are several links: where packets of a group come to next, by lane and group.
+    next: Vec<Vec<Option<Next>>>,
     output: Box<dyn Output>,
     /// All lanes share one clock, as in the simulator.
     one_time: bool,
@@ -159,7 +167,7 @@ impl<I: Copy + Ord> Trace<I> {
     pub(super) fn new(
         queues: impl IntoIterator<Item = &'static [&'static str]>,
         groups: Vec<String>,
-        next: Vec<Vec<Option<usize>>>,
+        next: Vec<Vec<Option<Next>>>,
         one_time: bool,
         output: Box<dyn Output>,
     ) -> Self {
@@ -218,7 +226,10 @@ impl<I: Copy + Ord> Trace<I> {
                 if entry.mark.is_some() {
                     header.mark();
                 }
-                (next, header)
+                if next.in_headers {
+                    header.set_value(packet.value());
+                }
+                (next.lane, header)
             });
         }
         if let Some((next, header)) = going_on {

@@ -2,7 +2,7 @@
 
 use crate::places::Places;
 use crate::problem::Problem;
-use crate::{Group, Scenario, World};
+use crate::{Group, Scenario};
 
 /// Links that nobody crosses, and different scales of packet values on one path.
 pub(super) fn check(scenario: &Scenario, places: &Places<'_>, problems: &mut Vec<Problem>) {
@@ -40,29 +40,6 @@ fn scale(group: &Group, scenario: &Scenario, places: &Places<'_>, problems: &mut
         );
         let found = scenario.side(other).codes.bins_per_octave();
         problems.push(places.problem(&key, found, allowed));
-    }
-}
-
-/// Only modelled hosts come through networks that give values of their own.
-pub(super) fn networks(
-    scenario: &Scenario,
-    world: Option<World>,
-    places: &Places<'_>,
-    problems: &mut Vec<Problem>,
-) {
-    let Some(world @ (World::Virtual | World::Live)) = world else {
-        return;
-    };
-    for hop in scenario.hops().iter() {
-        let networks = scenario.links[hop.index()].remark.len();
-        if networks > 0 {
-            let key = format!("{}.remark", scenario.link_key(hop));
-            let allowed = format!(
-                "the {} world does not remark packet values; use --world sim",
-                world.name()
-            );
-            problems.push(places.problem(&key, format!("{networks} networks"), allowed));
-        }
     }
 }
 

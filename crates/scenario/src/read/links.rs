@@ -12,7 +12,7 @@ use crate::hops::{MOST_LINKS, default_name, is_key_of_links};
 use crate::keys::{KeyDefault, Section};
 use crate::problem::closest;
 use crate::tree::{Node, Table, TomlType, Tree};
-use crate::{DirectionSpec, Link, QueueSpec, impair, medium, trace};
+use crate::{Carried, DirectionSpec, Link, QueueSpec, impair, medium, trace};
 
 /// What the rate of a direction may be: of several links each may be unlimited, as long as the data of every group meets a limit.
 pub(crate) fn rate_domain(domain: Domain, links: usize) -> Domain {
@@ -101,6 +101,7 @@ fn link(reader: &mut Reader, path: &str, node: &Node, name: String, links: usize
         let why = "has no effect on one link: the base RTT of a group is all that it is delayed; leave it out";
         reader.wrong(&view.key("delay"), given, why);
     }
+    let values = view.word(reader, "values").map(Carried::of);
     let forward = side(reader, &view, links);
     let empty = Node {
         origin: node.origin.clone(),
@@ -118,6 +119,7 @@ fn link(reader: &mut Reader, path: &str, node: &Node, name: String, links: usize
         name,
         delay: delay?,
         remark: Vec::new(),
+        values: values?,
         forward: forward?,
         reverse: reverse?,
     })

@@ -13,7 +13,7 @@ use crate::control::DEFAULT_CONTROL;
 use crate::figures::{discipline, group_control, impairment, noise, service};
 use crate::lifetimes::Lifetime;
 use crate::markers::markers;
-use crate::remark;
+use crate::remark::passage;
 use crate::{ControlSpec, EcnSetting, Group, Scenario, Setting, Side, in_flight, largest_window};
 
 /// The simulation of `scenario` with `seed`, with receive windows of at least `window` bytes.
@@ -117,11 +117,7 @@ fn link(scenario: &Scenario, hop: Hop, seed: u64) -> LinkConfig {
             impairment: impairment(spec, seed, &component),
             discipline: discipline::<Packet>(spec, Random::new(seed, &component)),
             markers: markers(scenario, side, seed),
-            passage: remark::passage(
-                scenario,
-                side,
-                Random::new(seed, &format!("{component}.remark")),
-            ),
+            passage: passage(scenario, side, seed),
         }
     });
     LinkConfig {

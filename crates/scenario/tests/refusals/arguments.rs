@@ -13,7 +13,7 @@ fn arguments_change_the_scenario_and_errors_name_the_argument() {
         ),
         (
             "link.speed=1mbit",
-            "--set link.speed=1mbit: link.speed = 1mbit: unknown key (did you mean rate?); [link] has name, rate, overhead, mpu, bins-per-octave, access, impair, delay, remark, queue, reverse",
+            "--set link.speed=1mbit: link.speed = 1mbit: unknown key (did you mean rate?); [link] has name, rate, overhead, mpu, bins-per-octave, access, impair, delay, remark, values, queue, reverse",
         ),
         (
             "lnik.rate=1mbit",

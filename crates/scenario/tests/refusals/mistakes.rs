@@ -33,7 +33,7 @@ fn each_mistake_is_named_with_file_line_key_what_was_found_and_what_is_allowed()
             "rate = \"40mbit\"",
             "raet = \"40mbit\"",
             "f.toml:3: link.rate: is missing; must be a rate from 1kbit to 1tbit\n\
-          f.toml:4: link.raet = \"40mbit\": unknown key (did you mean rate?); [link] has name, rate, overhead, mpu, bins-per-octave, access, impair, delay, remark, queue, reverse",
+          f.toml:4: link.raet = \"40mbit\": unknown key (did you mean rate?); [link] has name, rate, overhead, mpu, bins-per-octave, access, impair, delay, remark, values, queue, reverse",
         ),
         (
             "limit = \"100ms\"",

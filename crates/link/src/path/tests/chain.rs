@@ -1,6 +1,7 @@
 //! Several links in a row are as many paths, of which each hands to the next.
 
 use super::*;
+use crate::frames::Pool;
 use crate::path::chain::{Chain, Member, Spans};
 use quell_aqm::impair::Loss;
 use quell_measure::Hops;
@@ -26,6 +27,11 @@ impl Observer<Descriptor> for Seen {
     }
 }
 
+/// Where values are beside the packets no frame is looked at.
+fn no_frames() -> Pool {
+    Pool::new(0, 1_500)
+}
+
 fn config(mbps: u64, limit: &str) -> DirectionConfig {
     let rate = Rate::from_mbps(mbps);
     let mut settings = Settings::new(disciplines::find("fifo").unwrap().parameters);
@@ -39,6 +45,7 @@ fn config(mbps: u64, limit: &str) -> DirectionConfig {
         framing: Default::default(),
         discipline: Discipline::new("fifo", settings, link, Random::new(1, "test")).unwrap(),
         markers: Vec::new(),
+        passage: None,
         values: Default::default(),
         service: Default::default(),
         impairment: None,
@@ -86,15 +93,16 @@ fn play_chain(
     looks: impl Iterator<Item = Time>,
 ) -> (Releases, Vec<Seen>) {
     let mut releases = Vec::new();
+    let mut pool = no_frames();
     let mut next = 0;
     for look in looks.chain([Time::from_secs(100)]) {
         while let Some(&(at, len, group)) = arrivals.get(next).filter(|(at, ..)| *at <= look) {
             let packet = packet(next as u32, len, Some(group));
-            chain.arrive(packet, at).unwrap();
+            chain.arrive(packet, at, &mut pool).unwrap();
             next += 1;
         }
-        chain.decide(look).unwrap();
-        while let Some((at, packet)) = chain.release(look) {
+        chain.decide(look, &mut pool).unwrap();
+        while let Some((at, packet)) = chain.release(look, &mut pool) {
             releases.push((at, packet.frame().id.index()));
         }
     }
@@ -192,6 +200,7 @@ proptest! {
     #[test]
     fn no_release_is_decided_on_after_its_time(arrivals in arrivals()) {
         let mut chain = chain(Direction::Forward);
+        let mut pool = no_frames();
         let mut next = 0;
         let mut now = Time::ZERO;
         while next < arrivals.len() || !chain.is_quiet() {
@@ -199,14 +208,14 @@ proptest! {
             let look = chain.decide_by().unwrap_or(Time::MAX).min(now + US(1_000)).max(now);
             let before = chain.next_release();
             while let Some(&(at, len, group)) = arrivals.get(next).filter(|(at, ..)| *at <= look) {
-                chain.arrive(packet(next as u32, len, Some(group)), at).unwrap();
+                chain.arrive(packet(next as u32, len, Some(group)), at, &mut pool).unwrap();
                 next += 1;
             }
-            chain.decide(look).unwrap();
+            chain.decide(look, &mut pool).unwrap();
             if let Some(release) = chain.next_release() {
                 prop_assert!(release >= look || before.is_some_and(|before| before <= release), "{release} {look}");
             }
-            while chain.release(look).is_some() {}
+            while chain.release(look, &mut pool).is_some() {}
             now = look + Time::from_nanos(1);
         }
     }
@@ -288,15 +297,16 @@ proptest! {
             observer: Seen::default(),
         });
         let mut chain = Chain::new(Direction::Forward, members.collect(), &groups(), &QUIET);
+        let mut pool = no_frames();
         let mut left = std::collections::BTreeSet::new();
         let mut arrived = 0;
         for &(at, len, group) in arrivals.iter().take_while(|(at, ..)| *at <= US(until)) {
-            chain.arrive(packet(arrived, len, Some(group)), at).unwrap();
+            chain.arrive(packet(arrived, len, Some(group)), at, &mut pool).unwrap();
             arrived += 1;
         }
         for end in [US(until), Time::from_secs(100)] {
-            chain.decide(end).unwrap();
-            while let Some((_, packet)) = chain.release(end) {
+            chain.decide(end, &mut pool).unwrap();
+            while let Some((_, packet)) = chain.release(end, &mut pool) {
                 prop_assert!(left.insert(packet.frame().id.index()));
             }
             for id in chain.dropped().map(|id| id.index()).collect::<Vec<_>>() {
@@ -370,10 +380,15 @@ fn the_sum_of_what_a_packet_waits_is_told_where_its_way_ends() {
 #[test]
 fn packets_of_no_group_cross_every_link_and_wait_for_no_delay_at_the_end() {
     let mut chain = chain(Direction::Reverse);
-    chain.arrive(packet(0, 1_500, None), US(0)).unwrap();
-    chain.decide(Time::from_secs(1)).unwrap();
+    let mut pool = no_frames();
+    chain
+        .arrive(packet(0, 1_500, None), US(0), &mut pool)
+        .unwrap();
+    chain.decide(Time::from_secs(1), &mut pool).unwrap();
     // 1 ms at 12 Mbit/s, 0.7 ms, 1 714 285 ns at 7, nothing, 1.2 ms at 10.
-    let released = chain.release(Time::from_secs(1)).map(|(at, _)| at);
+    let released = chain
+        .release(Time::from_secs(1), &mut pool)
+        .map(|(at, _)| at);
     assert_eq!(
         released,
         Some(Time::from_nanos(
