@@ -26,6 +26,7 @@ pub(crate) fn play(role: &str) {
     match (role, &words[..]) {
         ("connect", addresses) => addresses.iter().for_each(|to| connect_once(to)),
         ("count", [to, bytes]) => count(to, bytes.parse().unwrap()),
+        ("fetch", [to]) => fetch(to),
         ("leave", [to, bytes]) => leave(to, bytes.parse().unwrap()),
         ("tell", [to]) => tell(to),
         ("bytewise", [to, bytes]) => bytewise(to, bytes.parse().unwrap()),
@@ -102,6 +103,22 @@ fn count(to: &str, bytes: u64) {
     stream.read_to_string(&mut said).unwrap();
     assert_eq!(said, sum.text());
     println!("{}", sum.bytes);
+}
+
+/// Loads a page of which every byte is known; prints how many there were.
+fn fetch(to: &str) {
+    let mut stream = open(to);
+    stream.write_all(b"GET / HTTP/1.1\r\n\r\n").unwrap();
+    let mut said = Vec::new();
+    stream.read_to_end(&mut said).unwrap();
+    let head = said
+        .windows(4)
+        .position(|four| four == b"\r\n\r\n")
+        .unwrap()
+        + 4;
+    let body = &said[head..];
+    assert!(body.iter().all(|byte| *byte == b'x'));
+    println!("{}", body.len());
 }
 
 /// Sends bytes, and is gone.
