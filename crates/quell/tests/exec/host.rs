@@ -128,6 +128,7 @@ fn untouched(fake: &Fake, options: &[&str]) {
             .unwrap();
         assert_eq!(fake.run(network), before.0, "while it runs");
         let pastas = pasta::pastas_of(child.id());
+        assert_eq!(pastas.len(), usize::from(options.contains(&"pasta")));
         kill_process(Pid::from_child(&child), signal).unwrap();
         if signal == Signal::INT {
             // The terminal sends it to the program, too.
