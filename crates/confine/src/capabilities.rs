@@ -12,7 +12,8 @@ use rustix::io::Errno;
 pub use rustix::thread::CapabilitySet;
 use rustix::thread::{
     CapabilitySets, capabilities, capability_is_in_bounding_set, clear_ambient_capability_set,
-    remove_capability_from_bounding_set, set_capabilities, set_no_new_privs,
+    configure_capability_in_ambient_set, remove_capability_from_bounding_set, set_capabilities,
+    set_no_new_privs,
 };
 
 /// What a host that opens sockets while it runs needs: restricted congestion controls, and buffers beyond the limits.
@@ -57,6 +58,23 @@ pub fn keep_only(kept: CapabilitySet) -> Result<CapabilitySet, Error> {
     };
     set_capabilities(None, sets).map_err(cannot("drop capabilities"))?;
     effective().map_err(cannot("read capabilities"))
+}
+
+/// As [`keep_only`], and programs that this thread becomes keep the same set, whatever their user: it is inheritable and ambient. Returns the
+/// effective set.
+pub fn hand_on_only(kept: CapabilitySet) -> Result<CapabilitySet, Error> {
+    let kept = keep_only(kept)?;
+    let sets = CapabilitySets {
+        effective: kept,
+        permitted: kept,
+        inheritable: kept,
+    };
+    set_capabilities(None, sets).map_err(cannot("make capabilities inheritable"))?;
+    for capability in kept.iter() {
+        configure_capability_in_ambient_set(capability, true)
+            .map_err(cannot("make a capability ambient"))?;
+    }
+    Ok(kept)
 }
 
 fn drop_bounding(kept: CapabilitySet) -> Result<(), Error> {

@@ -38,6 +38,9 @@ pub enum Error {
         /// The answer.
         source: io::Error,
     },
+    /// The program pasta is missing, may not do its work, or ended.
+    #[error("--net pasta: {0}")]
+    Pasta(String),
     /// A thread of the run is gone.
     #[error("{0} ended before the program did")]
     Gone(&'static str),

@@ -8,6 +8,7 @@
 //! * [`plan`]: the link that was asked for, as a scenario without groups;
 //! * [`network`], [`subnet`]: three namespaces and the wires between them;
 //! * [`relay`]: joins what the far edge accepts to ordinary sockets of the host; TCP by splice(2), UDP with its TOS byte;
+//! * `pasta`: that program in place of the relay, for whoever asks for it;
 //! * [`program`], [`resolver`]: the program, without any right, with a name server behind the link;
 //! * [`steer`]: changes of the link while the program runs; [`control`]: the socket on which they are asked for; [`watch`]: whoever watches;
 //! * [`mod@run`]: all of it, from the first namespace to the report.
@@ -21,10 +22,13 @@
 #![cfg(target_os = "linux")]
 
 pub mod control;
+mod controls;
 mod error;
 mod far;
 mod link;
+mod net;
 pub mod network;
+mod pasta;
 pub mod plan;
 pub mod program;
 pub mod relay;
@@ -39,9 +43,10 @@ pub mod watch;
 
 pub use control::ControlSocket;
 pub use error::{Error, Result};
+pub use net::Net;
 pub use plan::{LinkOptions, Plan};
 pub use program::{Ended, Found};
 pub use relay::targets::Loopback;
-pub use run::{Config, Ecn, Names, Net, Outcome, run};
+pub use run::{Config, Ecn, Names, Outcome, run};
 pub use verdict::{Limits, Shares};
 pub use watch::{News, Watched, Watcher};

@@ -65,11 +65,11 @@ impl NetworkConfig {
     fn outside_port(&self) -> String {
         match self.net {
             Net::Nat => format!("quell{}", self.subnet.number()),
-            Net::Relay | Net::None => "wire".to_owned(),
+            Net::Relay | Net::None | Net::Pasta => "wire".to_owned(),
         }
     }
 
-    fn families(&self) -> usize {
+    pub(crate) fn families(&self) -> usize {
         if self.ipv6 { 2 } else { 1 }
     }
 }
@@ -106,6 +106,9 @@ impl Network {
                 sysctl::prepare_host(MAX_WINDOW, config.ipv6)?;
                 sysctl::prepare_far_edge()?;
                 sysctl::set_ecn(config.ecn)?;
+            }
+            if config.net == Net::Pasta {
+                sysctl::prepare_gateway(config.ipv6)?;
             }
             if is_host {
                 wait_until_gone(&outside_port);
@@ -242,7 +245,7 @@ fn wait_until_gone(interface: &str) {
     }
 }
 
-fn bring_up(interface: &str) -> Result<()> {
+pub(crate) fn bring_up(interface: &str) -> Result<()> {
     offload::turn_off(interface)?;
     Ok(Netlink::open()?.set_up(interface_index(interface)?)?)
 }

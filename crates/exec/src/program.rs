@@ -85,6 +85,11 @@ impl Found {
         Err(no_program.map_or_else(missing, |path| refused(&path)))
     }
 
+    /// Where it is.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// Its name as it was given.
     pub fn name(&self) -> String {
         let name = self.words.first().map(OsString::as_os_str);

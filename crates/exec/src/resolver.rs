@@ -64,12 +64,18 @@ impl Names {
         !self.servers.is_empty() && servers.all(|server| server.ip().is_loopback())
     }
 
-    /// The file for the program.
+    /// The file for the program, with an address for each server.
     pub fn inside(&self, subnet: Subnet) -> String {
+        let stand_in = |index| subnet.names(index)[0];
+        self.with((0..self.servers.len()).map(stand_in))
+    }
+
+    /// The file for the program with these servers, which stand for those of the host.
+    pub(crate) fn with(&self, servers: impl IntoIterator<Item = IpAddr>) -> String {
         let mut text =
             "# Written by quell exec: these servers stand for those of the host.\n".to_owned();
-        for index in 0..self.servers.len() {
-            let _ = writeln!(text, "nameserver {}", subnet.names(index)[0]);
+        for server in servers {
+            let _ = writeln!(text, "nameserver {server}");
         }
         text + &self.rest
     }

@@ -10,7 +10,6 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use quell_confine::capabilities::{CapabilitySet, effective, keep_only};
-use quell_hosts::cc::{self, Control, Modules};
 use quell_hosts::keeper::Keeper;
 use quell_hosts::namespace::Namespace;
 use quell_hosts::{child, sysctl, user_namespace};
@@ -27,9 +26,11 @@ use signal_hook::consts::{SIGHUP, SIGTERM, SIGUSR1, SIGUSR2};
 use signal_hook::iterator::Signals;
 
 use crate::control::ControlSocket;
+use crate::controls::Controls;
 use crate::error::Doing as _;
 use crate::link::{self, LinkThread, Linked};
 use crate::network::{Network, NetworkConfig, check_mtu};
+use crate::pasta::{self, Pasta, PastaConfig, WaitingPasta};
 use crate::program::{Ended, FAILED, Found, Running, Start, Waiting, end_descendants, reap};
 use crate::relay::targets::{Loopback, Targets};
 use crate::relay::{Bin, Counts, Relay, RelayConfig, Sockets};
@@ -39,33 +40,14 @@ use crate::steer::Remote;
 use crate::subnet::{Subnet, has_ipv6};
 use crate::verdict::{Judge, Limits};
 use crate::watch::{Watcher, Watching};
-use crate::{Error, Plan, Result, far, resolver};
+use crate::{Error, Net, Plan, Result, far, resolver};
 
 /// Between two looks at what the threads have measured.
 const TURN: i64 = 50_000_000;
 /// What the program has sent may take so long to leave after its end.
 const LINGER: Duration = Duration::from_secs(5);
-/// What is behind the far edge.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Net {
-    /// Everything that the host reaches.
-    Relay,
-    /// Nothing but the far edge itself.
-    None,
-    /// What this host routes to, with its address: the remote servers themselves send the downloads. Needs root; IPv4 only.
-    Nat,
-}
-
-impl Net {
-    /// Its word.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Relay => "relay",
-            Self::None => "none",
-            Self::Nat => "nat",
-        }
-    }
-}
+/// The warning of every result behind pasta.
+const PASTA_SENDS: &str = "--net pasta: the sender of downloads is pasta, which has no congestion control, so the queue is measured against that; with --net relay the kernel's TCP sends";
 
 /// Where the program's name queries go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -172,7 +154,7 @@ pub fn run(mut config: Config) -> Result<std::result::Result<Outcome, (u8, Strin
     let keeper = keeper.and_then(std::result::Result::ok).map(Arc::new);
     let ipv6 = match config.net {
         _ if config.ipv4_only => false,
-        Net::Relay => has_ipv6(),
+        Net::Relay | Net::Pasta => has_ipv6(),
         Net::None => true,
         Net::Nat => false,
     };
@@ -194,7 +176,8 @@ pub fn run(mut config: Config) -> Result<std::result::Result<Outcome, (u8, Strin
                 .to_owned(),
         ));
     }
-    if !has.contains(needed) {
+    // pasta keeps a right over what it is started in, so root, too, goes where that is nothing of the host.
+    if !has.contains(needed) || config.net == Net::Pasta {
         user_namespace::enter().map_err(|error| {
             let fix = error.fix().map(|fix| format!("; fix: {fix}"));
             Error::Options(format!("{error}{}", fix.unwrap_or_default()))
@@ -203,10 +186,26 @@ pub fn run(mut config: Config) -> Result<std::result::Result<Outcome, (u8, Strin
     let controls = Controls::find(&config)?;
 
     let names = resolver::Names::of_host();
-    let has_names = config.net == Net::Relay && config.names == Names::Link;
+    let has_names = config.net.stands_for_host() && config.names == Names::Link;
+    let pasta = match config.net {
+        Net::Pasta => Some((
+            pasta::find()?,
+            PastaConfig::new(
+                subnet,
+                config.mtu,
+                ipv6,
+                &config.loopback,
+                has_names.then_some(&names),
+            )?,
+        )),
+        _ => None,
+    };
     let waiting = Waiting::fork(Start {
         environment: [environment(&config, subnet), config.variables.clone()].concat(),
-        names: has_names.then(|| names.inside(subnet)),
+        names: has_names.then(|| match &pasta {
+            Some((_, pasta)) => names.with(pasta.names),
+            None => names.inside(subnet),
+        }),
         program: config.program.clone(),
     })?;
     let far = config.far.clone().map(|program| {
@@ -222,19 +221,20 @@ pub fn run(mut config: Config) -> Result<std::result::Result<Outcome, (u8, Strin
         (None, Net::Nat) => Namespace::current().doing("find the host's network namespace")?,
         (None, _) => Namespace::new().doing("make a network namespace")?,
     };
-    let network = Network::build(
-        waiting.network()?,
-        outside,
-        &NetworkConfig {
-            subnet,
-            mtu: config.mtu,
-            ipv6,
-            ecn,
-            control: controls.name(&controls.inside),
-            far_control: controls.name(&controls.outside),
-            net: config.net,
-        },
-    )?;
+    let pasta = pasta.map(|(program, pasta)| WaitingPasta::fork(program, &outside, &pasta));
+    let pasta = pasta.transpose()?;
+    let network_config = NetworkConfig {
+        subnet,
+        mtu: config.mtu,
+        ipv6,
+        ecn,
+        control: controls.name(&controls.inside),
+        far_control: controls.name(&controls.outside),
+        net: config.net,
+    };
+    let network = Network::build(waiting.network()?, outside, &network_config)?;
+    let pasta = pasta.map(|pasta| pasta.start(&network.outside, &network_config));
+    let pasta = pasta.transpose()?;
     let mut results = match &config.out {
         Some(out) => Some(Results::create(
             out,
@@ -265,7 +265,7 @@ pub fn run(mut config: Config) -> Result<std::result::Result<Outcome, (u8, Strin
     let remote = Remote::new(link.asks(), epoch, config.plan.clone());
     let sockets = match config.net {
         Net::Relay => Some(Sockets::open(&network.outside, ipv6)?),
-        Net::None | Net::Nat => None,
+        Net::None | Net::Nat | Net::Pasta => None,
     };
     let used = controls.used(&network)?;
     // Threads from here on, and this one, have no right over anything.
@@ -321,6 +321,7 @@ pub fn run(mut config: Config) -> Result<std::result::Result<Outcome, (u8, Strin
     let mut watch = Watch {
         link,
         remote,
+        pasta,
         changes: 0,
         watching,
         epoch,
@@ -362,6 +363,9 @@ pub fn run(mut config: Config) -> Result<std::result::Result<Outcome, (u8, Strin
             "the name servers of this host are on its loopback, which --net nat does not reach: names were not found".to_owned(),
         );
     }
+    if config.net == Net::Pasta {
+        summary.warnings.push(PASTA_SENDS.to_owned());
+    }
     let exec = report(&Ran {
         config: &config,
         subnet,
@@ -400,47 +404,10 @@ fn environment(config: &Config, subnet: Subnet) -> Vec<(String, String)> {
         ("QUELL_FAR".to_owned(), subnet.far()[0].to_string()),
         ("QUELL_DEPTH".to_owned(), (config.depth + 1).to_string()),
     ];
-    if config.net == Net::Relay && config.loopback != Loopback::Closed {
+    if config.net.stands_for_host() && config.loopback != Loopback::Closed {
         variables.push(("QUELL_HOST".to_owned(), subnet.host()[0].to_string()));
     }
     variables
-}
-
-/// The congestion controls that were asked for.
-struct Controls {
-    inside: Option<Control>,
-    outside: Option<Control>,
-}
-
-impl Controls {
-    fn find(config: &Config) -> Result<Self> {
-        let find = |name: &Option<String>| {
-            let control = name.as_ref().map(|name| cc::find(name, Modules::Leave));
-            control.transpose()
-        };
-        Ok(Self {
-            inside: find(&config.control)?,
-            outside: find(&config.far_control)?,
-        })
-    }
-
-    fn name(&self, control: &Option<Control>) -> Option<String> {
-        control
-            .as_ref()
-            .map(|control| control.kernel_name().to_owned())
-    }
-
-    /// Of the program's side and of the far edge, by their names in Linux.
-    fn used(&self, network: &Network) -> Result<[String; 2]> {
-        let used = |control: &Option<Control>, side| match self.name(control) {
-            Some(name) => Ok(name),
-            None => network.default_control(side),
-        };
-        Ok([
-            used(&self.inside, &network.inside)?,
-            used(&self.outside, &network.outside)?,
-        ])
-    }
 }
 
 /// Whether the folder of the result can be given its name at the end, or the control socket be removed.
@@ -462,6 +429,7 @@ fn may_write(file: &std::path::Path) -> Result<()> {
 struct Watch<'a> {
     link: LinkThread,
     remote: Remote,
+    pasta: Option<Pasta>,
     /// Changes that the judge and a watcher know of.
     changes: usize,
     watching: Option<Watching>,
@@ -498,11 +466,14 @@ impl Watch<'_> {
             }
             self.take_rows()?;
         };
-        let spare = far.map(Running::id);
+        let spare = far.map(Running::id).or(self.pasta.as_ref().map(Pasta::id));
         let descendants = end_descendants(config.wait, spare, || {
             let _ = self.take_rows();
         });
         self.pass_on_the_rest(relay);
+        if let Some(pasta) = self.pasta.take() {
+            pasta.settle();
+        }
         if let Some(far) = far {
             far.signal(SIGTERM);
             end_descendants(Duration::ZERO, None, || {});
@@ -570,7 +541,7 @@ impl Watch<'_> {
         if self.link.has_failed() {
             return Err(Error::Gone("the link"));
         }
-        Ok(())
+        self.pasta.as_ref().map_or(Ok(()), Pasta::check)
     }
 
     fn finish(mut self) -> Result<(Linked, Limits)> {

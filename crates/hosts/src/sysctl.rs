@@ -55,6 +55,18 @@ const ROUTER: &[(&str, &str)] = &[
     ("net.ipv4.conf.default.send_redirects", "0"),
 ];
 
+/// A host that also passes on what is not its own, without remarks about better ways.
+const GATEWAY: &[(&str, &str)] = &[
+    ("net.ipv4.ip_forward", "1"),
+    ("net.ipv4.conf.all.send_redirects", "0"),
+    ("net.ipv4.conf.default.send_redirects", "0"),
+];
+
+const GATEWAY_IPV6: &[(&str, &str)] = &[
+    ("net.ipv6.conf.all.forwarding", "1"),
+    ("net.ipv6.conf.default.forwarding", "1"),
+];
+
 /// A host that answers in the name of others: their ports below 1024 need no right, and errors of theirs are not this host's to report.
 const FAR_EDGE: &[(&str, &str)] = &[
     ("net.ipv4.ip_unprivileged_port_start", "0"),
@@ -95,6 +107,12 @@ pub fn set_ecn(value: u8) -> Result<()> {
 /// Prepares the namespace of the calling thread for a relay: it answers in the name of any host, at any port.
 pub fn prepare_far_edge() -> Result<()> {
     set_all(FAR_EDGE)
+}
+
+/// Prepares the namespace of the calling thread to pass packets on between its interfaces, after [`prepare_host`].
+pub fn prepare_gateway(ipv6: bool) -> Result<()> {
+    set_all(GATEWAY)?;
+    set_all(if ipv6 { GATEWAY_IPV6 } else { &[] })
 }
 
 /// Prepares the namespace of the calling thread for the link: it only carries frames and sends none of its own.

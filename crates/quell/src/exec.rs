@@ -152,6 +152,26 @@ fn refuse_beside_nat(arguments: &Behind) -> Result<(), String> {
             "--host-loopback: with --net nat services of this host are at $QUELL_FAR, those of its loopback not at all",
         ),
     ];
+    first(refused)
+}
+
+/// What says nothing where pasta is the far edge.
+fn refuse_beside_pasta(arguments: &Behind) -> Result<(), String> {
+    let refused = [
+        (
+            arguments.far.is_some(),
+            "--far: a program at the far edge needs --net none or relay",
+        ),
+        (
+            arguments.far_cc.is_some(),
+            "--far-cc: with --net pasta the sender of downloads is pasta, which has no congestion control",
+        ),
+    ];
+    first(refused)
+}
+
+/// The first reason that holds.
+fn first<const N: usize>(refused: [(bool, &str); N]) -> Result<(), String> {
     match refused.into_iter().find(|(is_so, _)| *is_so) {
         Some((_, why)) => Err(why.to_owned()),
         None => Ok(()),
@@ -182,9 +202,8 @@ fn behind(
             Net::Nat
         }
         NetArgument::Pasta => {
-            return Err(own(
-                "--net pasta is not available yet: use relay, nat as root, or none with --far",
-            ));
+            refuse_beside_pasta(arguments).map_err(own)?;
+            Net::Pasta
         }
     };
     let wait = notation::time(&arguments.wait)

@@ -25,7 +25,9 @@ pub(crate) fn play(role: &str) {
     let words: Vec<&str> = words.split_whitespace().collect();
     match (role, &words[..]) {
         ("connect", addresses) => addresses.iter().for_each(|to| connect_once(to)),
-        ("count", [to, bytes]) => count(to, bytes.parse().unwrap()),
+        ("count", [to, bytes]) => count(to, bytes.parse().unwrap(), true),
+        ("sum", [to, bytes]) => count(to, bytes.parse().unwrap(), false),
+        ("fetch", [to]) => fetch(to),
         ("leave", [to, bytes]) => leave(to, bytes.parse().unwrap()),
         ("tell", [to]) => tell(to),
         ("bytewise", [to, bytes]) => bytewise(to, bytes.parse().unwrap()),
@@ -89,8 +91,8 @@ fn pattern(bytes: u64) -> impl Iterator<Item = Vec<u8>> {
     })
 }
 
-/// Sends bytes, finishes its half, and compares the sum that comes back.
-fn count(to: &str, bytes: u64) {
+/// Sends bytes, finishes its half, and compares the sum that comes back, and that nothing follows where it is read to the end.
+fn count(to: &str, bytes: u64, to_the_end: bool) {
     let mut stream = open(to);
     let mut sum = Sum::default();
     for part in pattern(bytes) {
@@ -98,10 +100,29 @@ fn count(to: &str, bytes: u64) {
         stream.write_all(&part).unwrap();
     }
     stream.shutdown(Shutdown::Write).unwrap();
-    let mut said = String::new();
-    stream.read_to_string(&mut said).unwrap();
-    assert_eq!(said, sum.text());
+    let mut said = vec![0; sum.text().len()];
+    stream.read_exact(&mut said).unwrap();
+    assert_eq!(said, sum.text().as_bytes());
+    if to_the_end {
+        assert_eq!(stream.read(&mut [0]).unwrap(), 0);
+    }
     println!("{}", sum.bytes);
+}
+
+/// Loads a page of which every byte is known; prints how many there were.
+fn fetch(to: &str) {
+    let mut stream = open(to);
+    stream.write_all(b"GET / HTTP/1.1\r\n\r\n").unwrap();
+    let mut said = Vec::new();
+    stream.read_to_end(&mut said).unwrap();
+    let head = said
+        .windows(4)
+        .position(|four| four == b"\r\n\r\n")
+        .unwrap()
+        + 4;
+    let body = &said[head..];
+    assert!(body.iter().all(|byte| *byte == b'x'));
+    println!("{}", body.len());
 }
 
 /// Sends bytes, and is gone.

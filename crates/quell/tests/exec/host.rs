@@ -7,16 +7,20 @@ use std::path::Path;
 
 use quell_testing::not_run;
 use quell_testing::program::{text, wait_until};
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 use serde_json::Value;
 
-use crate::Case;
 use crate::fixture::{COUNT, ECHO, FROM, Fake, HOST, SERVER, WHO};
+use crate::{Case, pasta};
 
 pub(crate) const CASES: &[Case] = &[
     (
         "the_host_is_as_before_however_it_ends",
         the_host_is_as_before_however_it_ends,
+    ),
+    (
+        "with_pasta_the_host_is_as_before_however_it_ends",
+        with_pasta_the_host_is_as_before_however_it_ends,
     ),
     (
         "with_nat_the_host_routes_and_is_as_before_when_it_ends",
@@ -87,28 +91,34 @@ fn namespaces() -> usize {
 }
 
 fn the_host_is_as_before_however_it_ends(fake: &Fake) {
+    untouched(fake, &["--rate", "50mbit"]);
+}
+
+fn with_pasta_the_host_is_as_before_however_it_ends(fake: &Fake) {
+    if pasta::can_run("with_pasta_the_host_is_as_before_however_it_ends") {
+        untouched(fake, &["--rate", "50mbit", "--net", "pasta"]);
+    }
+}
+
+/// Compares the host before, while and after programs run behind the link of these options.
+fn untouched(fake: &Fake, options: &[&str]) {
     let before = (fake.run(network), namespaces());
     let words = format!("{SERVER}:{ECHO} 20");
     // A normal end.
-    fake.role(&["--rate", "50mbit", "--rtt", "2ms"], "many", &words);
+    let role = [options, &["--rtt", "2ms"]].concat();
+    fake.role(&role, "many", &words);
     // An error of the program, and one of quell.
     for arguments in [
-        &["exec", "--quiet", "--", "false"][..],
-        &[
-            "exec",
-            "--subnet",
-            "0",
-            "--cc",
-            "no-such-control",
-            "--",
-            "true",
-        ],
+        &["--quiet", "--", "false"][..],
+        &["--subnet", "0", "--cc", "no-such-control", "--", "true"],
     ] {
-        assert!(!fake.output(&mut fake.quell(arguments)).status.success());
+        let arguments = [&["exec"], options, arguments].concat();
+        assert!(!fake.output(&mut fake.quell(&arguments)).status.success());
     }
     for signal in [Signal::TERM, Signal::INT, Signal::KILL] {
         let script = "echo ready; exec sleep 600";
-        let mut command = fake.quell(&["exec", "--rate", "50mbit", "--", "sh", "-c", script]);
+        let program = ["--", "sh", "-c", script];
+        let mut command = fake.quell(&[&["exec"], options, &program].concat());
         let mut child = fake.run(|| command.spawn().unwrap());
         child
             .stdout
@@ -117,6 +127,8 @@ fn the_host_is_as_before_however_it_ends(fake: &Fake) {
             .read_exact(&mut [0; 6])
             .unwrap();
         assert_eq!(fake.run(network), before.0, "while it runs");
+        let pastas = pasta::pastas_of(child.id());
+        assert_eq!(pastas.len(), usize::from(options.contains(&"pasta")));
         kill_process(Pid::from_child(&child), signal).unwrap();
         if signal == Signal::INT {
             // The terminal sends it to the program, too.
@@ -124,6 +136,9 @@ fn the_host_is_as_before_however_it_ends(fake: &Fake) {
         }
         child.wait().unwrap();
         wait_until("its namespaces are gone", || namespaces() <= before.1);
+        wait_until("pasta has ended", || {
+            pastas.iter().all(|id| test_kill_process(*id).is_err())
+        });
         assert_eq!(fake.run(network), before.0, "after {signal:?}");
     }
 }

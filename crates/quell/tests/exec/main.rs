@@ -13,6 +13,7 @@ mod host;
 mod keystrokes;
 mod limits;
 mod names;
+mod pasta;
 mod processes;
 mod programs;
 mod steering;
@@ -43,6 +44,7 @@ fn cases() -> Vec<Case> {
         keystrokes::CASES,
         steering::CASES,
         names::CASES,
+        pasta::CASES,
         terminal::CASES,
         alike::CASES,
     ]

@@ -58,7 +58,6 @@ fn exit_codes_are_those_of_env(fake: &Fake) {
         (&["--rate", "fast", "--", "true"], 125, "fast"),
         (&["--no-such-option", "--", "true"], 125, "no-such-option"),
         (&["--queue", "dualpi2", "--", "true"], 125, "needs a rate"),
-        (&["--net", "pasta", "--", "true"], 125, "not available"),
         (
             &["--cc", "no-such-control", "--", "true"],
             125,

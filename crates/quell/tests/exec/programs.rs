@@ -2,17 +2,21 @@
 
 use std::process::{Command, Stdio};
 
-use quell_testing::not_run;
 use quell_testing::program::text;
+use quell_testing::{Missed, bound, live, not_run};
 use serde_json::Value;
 
 use crate::Case;
-use crate::fixture::{Fake, PAGE, SERVER, WEB};
+use crate::fixture::{Fake, PAGE, SERVER, WEB, read_json};
 
 pub(crate) const CASES: &[Case] = &[
     (
         "curl_loads_a_page_by_its_name",
         curl_loads_a_page_by_its_name,
+    ),
+    (
+        "wget_waits_less_in_the_queue_of_dualpi2",
+        wget_waits_less_in_the_queue_of_dualpi2,
     ),
     (
         "iperf3_sends_and_receives_through_the_link",
@@ -61,6 +65,48 @@ fn curl_loads_a_page_by_its_name(fake: &Fake) {
     );
     // The name and the connection: two round trips.
     assert!(words[3].parse::<f64>().unwrap() >= 0.1, "{said}");
+}
+
+/// The page to the byte behind either queue, and a queue that is the shorter one behind DualPI2.
+fn wget_waits_less_in_the_queue_of_dualpi2(fake: &Fake) {
+    let test = "wget_waits_less_in_the_queue_of_dualpi2";
+    if !has("wget") {
+        return not_run(test, "wget is missing");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let report = folder.path().join("report.json");
+    let url = format!("http://page.test:{WEB}/");
+    let mean_delay_ms = |queue: &str| {
+        // No proxy of this machine's, and one attempt.
+        let wget = [
+            "wget",
+            "-q",
+            "-O",
+            "-",
+            "--no-proxy",
+            "-T",
+            "60",
+            "-t",
+            "1",
+            &url,
+        ];
+        let link = [
+            "--down", "20mbit", "--rtt", "20ms", "--queue", queue, "--far-cc", "cubic",
+        ];
+        let json = ["exec", "--quiet", "--json", report.to_str().unwrap()];
+        let output = fake.output(&mut fake.quell(&[&json[..], &link, &["--"], &wget].concat()));
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        assert_eq!(output.stdout.len(), PAGE, "{queue}");
+        let queues = &read_json(&report)["summary"]["queues"];
+        let queues = queues.as_array().unwrap().iter();
+        let delays = queues.filter_map(|queue| queue["delay_ms"]["mean"].as_f64());
+        delays.fold(0.0, f64::max)
+    };
+    live(test, |_| {
+        let (drop_tail, dualpi2) = (mean_delay_ms("fifo:limit=250ms"), mean_delay_ms("dualpi2"));
+        bound!(drop_tail > 2.0 * dualpi2, "{drop_tail} and {dualpi2} ms");
+        Ok::<(), Missed>(())
+    });
 }
 
 fn git_clones_through_the_link(fake: &Fake) {
