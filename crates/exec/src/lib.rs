@@ -10,6 +10,7 @@
 //! * [`relay`]: joins what the far edge accepts to ordinary sockets of the host; TCP by splice(2), UDP with its TOS byte;
 //! * [`program`], [`resolver`]: the program, without any right, with a name server behind the link;
 //! * [`steer`]: changes of the link while the program runs; [`control`]: the socket on which they are asked for; [`watch`]: whoever watches;
+//! * [`felt`]: what the user felt, from what was measured;
 //! * [`mod@run`]: all of it, from the first namespace to the report.
 //!
 //! Why a relay: the far edge of a download is the *sender* at the bottleneck. It has to be a real TCP, with the congestion control that
@@ -21,10 +22,13 @@
 #![cfg(target_os = "linux")]
 
 pub mod control;
+mod controls;
 mod error;
 mod far;
+pub mod felt;
 mod link;
 pub mod network;
+mod offer;
 pub mod plan;
 pub mod program;
 pub mod relay;
@@ -39,9 +43,10 @@ pub mod watch;
 
 pub use control::ControlSocket;
 pub use error::{Error, Result};
+pub use felt::Felt;
 pub use plan::{LinkOptions, Plan};
 pub use program::{Ended, Found};
 pub use relay::targets::Loopback;
 pub use run::{Config, Ecn, Names, Net, Outcome, run};
-pub use verdict::{Limits, Shares};
+pub use verdict::{Limits, LinkShare, Shares};
 pub use watch::{News, Watched, Watcher};

@@ -7,6 +7,7 @@ use quell_units::Time;
 use serde_json::{Value, json};
 
 use crate::Plan;
+use crate::felt::Felt;
 use crate::link::Linked;
 use crate::program::{Ended, Found};
 use crate::relay::{Connection, Counts};
@@ -136,7 +137,8 @@ pub(crate) struct Ran<'a> {
     pub(crate) descendants: usize,
     pub(crate) connections: &'a [Connection],
     pub(crate) counts: &'a Counts,
-    pub(crate) limits: Limits,
+    pub(crate) limits: &'a Limits,
+    pub(crate) felt: &'a Felt,
     pub(crate) linked: &'a Linked,
     pub(crate) changes: Vec<Made>,
 }
@@ -177,6 +179,7 @@ pub(crate) fn report(ran: &Ran<'_>) -> Value {
         "exit_code": code,
         "signal": signal,
         "descendants_left": ran.descendants,
+        "felt": ran.felt,
         "limited_by": ran.limits,
         "changes": ran.changes,
         "down": direction(Direction::Forward),

@@ -10,12 +10,11 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use quell_confine::capabilities::{CapabilitySet, effective, keep_only};
-use quell_hosts::cc::{self, Control, Modules};
 use quell_hosts::keeper::Keeper;
 use quell_hosts::namespace::Namespace;
 use quell_hosts::{child, sysctl, user_namespace};
 use quell_link::{Descriptor, monotonic};
-use quell_measure::{Direction, LinkResults, Summary};
+use quell_measure::{LinkResults, Summary};
 use quell_results::packets::LivePackets;
 use quell_scenario::World;
 use quell_units::Time;
@@ -27,7 +26,9 @@ use signal_hook::consts::{SIGHUP, SIGTERM, SIGUSR1, SIGUSR2};
 use signal_hook::iterator::Signals;
 
 use crate::control::ControlSocket;
+use crate::controls::Controls;
 use crate::error::Doing as _;
+use crate::felt::{Felt, Known, felt};
 use crate::link::{self, LinkThread, Linked};
 use crate::network::{Network, NetworkConfig, check_mtu};
 use crate::program::{Ended, FAILED, Found, Running, Start, Waiting, end_descendants, reap};
@@ -155,6 +156,8 @@ pub struct Outcome {
     pub links: Vec<LinkResults>,
     /// Who limited.
     pub limits: Limits,
+    /// What the user felt.
+    pub felt: Felt,
     /// All that is in `exec.json`.
     pub exec: Value,
     /// Where the result is.
@@ -315,8 +318,7 @@ pub fn run(mut config: Config) -> Result<std::result::Result<Outcome, (u8, Strin
         Ok(running) => running,
         Err(refused) => return Ok(Err(refused)),
     };
-    let rates = Direction::BOTH.map(|direction| config.plan.rate(direction));
-    let mut judge = Judge::new(rates, relay.is_some(), interval);
+    let mut judge = Judge::new(config.plan.judged(), relay.is_some(), interval);
     judge.follow(&config.plan.changes());
     let mut watch = Watch {
         link,
@@ -362,6 +364,7 @@ pub fn run(mut config: Config) -> Result<std::result::Result<Outcome, (u8, Strin
             "the name servers of this host are on its loopback, which --net nat does not reach: names were not found".to_owned(),
         );
     }
+    let felt = felt(&summary, Known::of(&config.plan, limits.has_data()));
     let exec = report(&Ran {
         config: &config,
         subnet,
@@ -372,7 +375,8 @@ pub fn run(mut config: Config) -> Result<std::result::Result<Outcome, (u8, Strin
         descendants,
         connections: &connections,
         counts: &counts,
-        limits,
+        limits: &limits,
+        felt: &felt,
         linked: &linked,
         changes,
     });
@@ -388,6 +392,7 @@ pub fn run(mut config: Config) -> Result<std::result::Result<Outcome, (u8, Strin
         summary,
         links: linked.results,
         limits,
+        felt,
         exec,
         folder,
     }))
@@ -404,43 +409,6 @@ fn environment(config: &Config, subnet: Subnet) -> Vec<(String, String)> {
         variables.push(("QUELL_HOST".to_owned(), subnet.host()[0].to_string()));
     }
     variables
-}
-
-/// The congestion controls that were asked for.
-struct Controls {
-    inside: Option<Control>,
-    outside: Option<Control>,
-}
-
-impl Controls {
-    fn find(config: &Config) -> Result<Self> {
-        let find = |name: &Option<String>| {
-            let control = name.as_ref().map(|name| cc::find(name, Modules::Leave));
-            control.transpose()
-        };
-        Ok(Self {
-            inside: find(&config.control)?,
-            outside: find(&config.far_control)?,
-        })
-    }
-
-    fn name(&self, control: &Option<Control>) -> Option<String> {
-        control
-            .as_ref()
-            .map(|control| control.kernel_name().to_owned())
-    }
-
-    /// Of the program's side and of the far edge, by their names in Linux.
-    fn used(&self, network: &Network) -> Result<[String; 2]> {
-        let used = |control: &Option<Control>, side| match self.name(control) {
-            Some(name) => Ok(name),
-            None => network.default_control(side),
-        };
-        Ok([
-            used(&self.inside, &network.inside)?,
-            used(&self.outside, &network.outside)?,
-        ])
-    }
 }
 
 /// Whether the folder of the result can be given its name at the end, or the control socket be removed.
@@ -559,6 +527,9 @@ impl Watch<'_> {
             self.judge.bin(bin);
         }
         self.judge.advance();
+        if self.judge.has_data() {
+            self.remote.data_flows();
+        }
         if let Some(results) = &mut self.results {
             results.rows(&rows)?;
         }

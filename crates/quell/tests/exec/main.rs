@@ -12,12 +12,14 @@ mod fixture;
 mod host;
 mod keystrokes;
 mod limits;
+mod links;
 mod names;
 mod processes;
 mod programs;
 mod steering;
 mod streams;
 mod terminal;
+mod traces;
 
 use std::env;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -39,11 +41,13 @@ fn cases() -> Vec<Case> {
         datagrams::CASES,
         host::CASES,
         limits::CASES,
+        links::CASES,
         programs::CASES,
         keystrokes::CASES,
         steering::CASES,
         names::CASES,
         terminal::CASES,
+        traces::CASES,
         alike::CASES,
     ]
     .concat()

@@ -1,0 +1,46 @@
+//! The congestion controls of the program's side and of the far edge.
+
+use quell_hosts::cc::{self, Control, Modules};
+
+use crate::Result;
+use crate::network::Network;
+use crate::run::Config;
+
+/// The congestion controls that were asked for.
+pub(crate) struct Controls {
+    pub(crate) inside: Option<Control>,
+    pub(crate) outside: Option<Control>,
+}
+
+impl Controls {
+    /// Looks for them; none is loaded.
+    pub(crate) fn find(config: &Config) -> Result<Self> {
+        let find = |name: &Option<String>| {
+            let control = name.as_ref().map(|name| cc::find(name, Modules::Leave));
+            control.transpose()
+        };
+        Ok(Self {
+            inside: find(&config.control)?,
+            outside: find(&config.far_control)?,
+        })
+    }
+
+    /// Its name in Linux.
+    pub(crate) fn name(&self, control: &Option<Control>) -> Option<String> {
+        control
+            .as_ref()
+            .map(|control| control.kernel_name().to_owned())
+    }
+
+    /// Of the program's side and of the far edge, by their names in Linux.
+    pub(crate) fn used(&self, network: &Network) -> Result<[String; 2]> {
+        let used = |control: &Option<Control>, side| match self.name(control) {
+            Some(name) => Ok(name),
+            None => network.default_control(side),
+        };
+        Ok([
+            used(&self.inside, &network.inside)?,
+            used(&self.outside, &network.outside)?,
+        ])
+    }
+}
