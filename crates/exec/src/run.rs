@@ -364,7 +364,7 @@ pub fn run(mut config: Config) -> Result<std::result::Result<Outcome, (u8, Strin
             "the name servers of this host are on its loopback, which --net nat does not reach: names were not found".to_owned(),
         );
     }
-    let felt = felt(&summary, Known::of(&config.plan, limits.has_data()));
+    let felt = felt(&summary, &Known::of(&config.plan, limits.has_data()));
     let exec = report(&Ran {
         config: &config,
         subnet,

@@ -154,7 +154,7 @@ impl Remote {
     pub fn felt(&self) -> std::result::Result<Felt, String> {
         let summary = self.summary()?;
         let has_data = self.has_data.load(Ordering::Relaxed);
-        Ok(felt(&summary, Known::of(&self.plan(), has_data)))
+        Ok(felt(&summary, &Known::of(&self.plan(), has_data)))
     }
 
     /// The link with all of its changes so far.

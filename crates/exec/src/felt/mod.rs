@@ -17,7 +17,7 @@ use quell_measure::{Direction, Dist, QueueSummary, Summary};
 use serde::Serialize;
 
 use crate::Plan;
-use sentence::sentence;
+use sentence::{NOTHING_MS, Told, sentence};
 use together::together;
 
 /// Of fewer packets a 99th percentile says nothing: all of them count.
@@ -74,14 +74,14 @@ pub struct Traffic {
 }
 
 /// What the summary does not say.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct Known {
     /// Base RTT of the link in milliseconds.
     pub(crate) rtt_ms: f64,
     /// Whether any direction of any link has a rate.
     pub(crate) is_limited: bool,
-    /// Whether a queue of its own waits for each flow.
-    pub(crate) keeps_flows_apart: bool,
+    /// The links and directions in which a queue of its own waits for each flow.
+    pub(crate) apart: Vec<(String, Direction)>,
     /// Whether data flowed in any interval, in either direction.
     pub(crate) has_data: bool,
 }
@@ -90,24 +90,27 @@ impl Known {
     /// Of this link, in whose intervals data flowed or not.
     pub(crate) fn of(plan: &Plan, has_data: bool) -> Self {
         let mut is_limited = false;
-        let mut keeps_flows_apart = false;
+        let mut apart = Vec::new();
         for link in plan.scenario().links() {
-            for side in [&link.forward, &link.reverse] {
+            for direction in Direction::BOTH {
+                let side = link.direction(direction);
                 is_limited |= !side.rate.is_unlimited();
-                keeps_flows_apart |= side.queue.kind.starts_with("fq_");
+                if side.queue.kind.starts_with("fq_") {
+                    apart.push((link.name().to_owned(), direction));
+                }
             }
         }
         Self {
             rtt_ms: plan.rtt().as_nanos() as f64 / 1e6,
             is_limited,
-            keeps_flows_apart,
+            apart,
             has_data,
         }
     }
 }
 
 /// What a user felt of the link that this is the summary of.
-pub(crate) fn felt(summary: &Summary, known: Known) -> Felt {
+pub(crate) fn felt(summary: &Summary, known: &Known) -> Felt {
     let queues: Vec<&QueueSummary> = summary.figures.queues.iter().collect();
     let crossed: u64 = queues.iter().map(|queue| queue.packets).sum();
     let state = match known {
@@ -137,7 +140,17 @@ pub(crate) fn felt(summary: &Summary, known: Known) -> Felt {
         lost_outside: summary.figures.link.lost_outside,
         sentence: String::new(),
     };
-    felt.sentence = sentence(&felt, known, crossed < FEW_PACKETS);
+    let waits_apart = queues.iter().any(|queue| {
+        let mut apart = known.apart.iter();
+        let waited = queue.delay_ms.is_some_and(|delay| delay.p99 >= NOTHING_MS);
+        waited && apart.any(|(hop, direction)| (hop, *direction) == (&queue.hop, queue.direction))
+    });
+    let told = Told {
+        rtt_ms: known.rtt_ms,
+        is_at_most: waits_apart,
+        few: crossed < FEW_PACKETS,
+    };
+    felt.sentence = sentence(&felt, told);
     felt
 }
 
@@ -174,7 +187,7 @@ fn waits(queues: &[&QueueSummary], kind: Option<&str>, direction: Direction) -> 
     hops.into_iter().filter_map(of_hop).collect()
 }
 
-fn traffic(queues: &[&QueueSummary], kind: Option<&str>, known: Known) -> Traffic {
+fn traffic(queues: &[&QueueSummary], kind: Option<&str>, known: &Known) -> Traffic {
     let down = waits(queues, kind, Direction::Forward);
     let up = waits(queues, kind, Direction::Reverse);
     let both = together(&[down.clone(), up.clone()].concat());

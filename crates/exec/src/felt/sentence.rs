@@ -1,6 +1,6 @@
 //! The sentence.
 
-use super::{Felt, Known, State, Traffic};
+use super::{Felt, State, Traffic};
 
 /// One way, in ms, that a call may take without anybody's notice: ITU-T G.114 (05/2003), section 4.
 const CALL_MS: f64 = 150.0;
@@ -9,31 +9,39 @@ const SLOW_MS: f64 = 200.0;
 /// And these are those that a user waits for.
 const SLOWER_MS: f64 = 1_000.0;
 /// Below this, in ms, nobody feels a wait: a frame of a fast screen takes eight times as long.
-const NOTHING_MS: f64 = 1.0;
+pub(super) const NOTHING_MS: f64 = 1.0;
 
-/// All of it, for people; of `few` packets the longest wait stands for the 99th percentile.
-pub(super) fn sentence(felt: &Felt, known: Known, few: bool) -> String {
+/// What the figures do not say.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Told {
+    /// Base RTT of the link in milliseconds.
+    pub(super) rtt_ms: f64,
+    /// The figures are the most that a click waits.
+    pub(super) is_at_most: bool,
+    /// There were so few packets that the longest wait stands for the 99th percentile.
+    pub(super) few: bool,
+}
+
+/// All of it, for people.
+pub(super) fn sentence(felt: &Felt, told: Told) -> String {
     let so_far = if felt.partial { "so far: " } else { "" };
     let what = match felt.state {
         State::Unused => return format!("{so_far}nothing: no packet crossed the link"),
         State::Unlimited => {
-            let rtt = match known.rtt_ms > 0.0 {
-                true => format!(
-                    ", and every round trip took its {} longer",
-                    ms(known.rtt_ms)
-                ),
+            let rtt = match told.rtt_ms > 0.0 {
+                true => format!(", and every round trip took its {} longer", ms(told.rtt_ms)),
                 false => String::new(),
             };
             format!("this link has no rate: nothing waited{rtt}{}", losses(felt))
         }
         State::Idle => format!(
             "hardly any data flowed: {}{}",
-            click(felt, known, few),
+            click(felt, told),
             losses(felt)
         ),
         State::Busy => format!(
             "while data flowed {}; {}{}",
-            click(felt, known, few),
+            click(felt, told),
             call(felt),
             losses(felt)
         ),
@@ -42,9 +50,9 @@ pub(super) fn sentence(felt: &Felt, known: Known, few: bool) -> String {
 }
 
 /// How much longer a round trip took.
-fn click(felt: &Felt, known: Known, few: bool) -> String {
+fn click(felt: &Felt, told: Told) -> String {
     let all = felt.traffic.iter();
-    let all = all.map(|traffic| longer(traffic, known, few));
+    let all = all.map(|traffic| longer(traffic, told));
     let all: Vec<String> = all.collect();
     let longest = felt.traffic.iter().map(|traffic| traffic.longer_ms_p99);
     let than = match longest.fold(0.0, f64::max) {
@@ -55,7 +63,7 @@ fn click(felt: &Felt, known: Known, few: bool) -> String {
     format!("a click or a key took {}{than}", all.join(" and "))
 }
 
-fn longer(traffic: &Traffic, known: Known, few: bool) -> String {
+fn longer(traffic: &Traffic, told: Told) -> String {
     let kind = match traffic.name.as_deref() {
         Some("l4s") => " as L4S",
         Some("classic") => " as Classic",
@@ -64,14 +72,10 @@ fn longer(traffic: &Traffic, known: Known, few: bool) -> String {
     if traffic.longer_ms_p99 < NOTHING_MS {
         return format!("less than 1 ms longer than on an idle link{kind}");
     }
-    let at_most = if known.keeps_flows_apart {
-        "at most "
-    } else {
-        ""
-    };
+    let at_most = if told.is_at_most { "at most " } else { "" };
     let (median, p99) = (ms(traffic.longer_ms_median), ms(traffic.longer_ms_p99));
     let longer = format!("{at_most}{median} longer than on an idle link{kind}");
-    match few {
+    match told.few {
         true => format!("{longer} (once {p99})"),
         false => format!("{longer} (1 in 100: {p99} or more)"),
     }
