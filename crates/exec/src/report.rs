@@ -1,8 +1,8 @@
 //! What is reported of a run: the summary, its warnings, and `exec.json`.
 
 use quell_link::LinkReport;
-use quell_measure::{Direction, FlowResults, Histograms, RunInfo, Summary};
-use quell_scenario::{World, figures};
+use quell_measure::{Direction, FlowResults, Histograms, LinkResults, RunInfo, Summary};
+use quell_scenario::{Side, World};
 use quell_units::Time;
 use serde_json::{Value, json};
 
@@ -32,7 +32,12 @@ pub(crate) fn summarise(
     partial: bool,
 ) -> (Summary, Histograms) {
     let scenario = plan.scenario();
-    let links = figures::shown(scenario, &linked.results);
+    // Forward, and back what had a rate at any time.
+    let is_shown = |link: &&LinkResults| {
+        let (hop, direction) = (link.whole.hop, link.whole.direction);
+        direction == Direction::Forward || plan.is_ever_limited(Side { hop, direction })
+    };
+    let links: Vec<&LinkResults> = linked.results.iter().filter(is_shown).collect();
     let info = RunInfo {
         scenario: scenario.name.clone(),
         world: world.name().to_owned(),

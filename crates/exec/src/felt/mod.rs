@@ -14,6 +14,7 @@ mod together;
 use std::collections::{BTreeMap, BTreeSet};
 
 use quell_measure::{Direction, Dist, QueueSummary, Summary};
+use quell_scenario::Side;
 use serde::Serialize;
 
 use crate::Plan;
@@ -78,7 +79,7 @@ pub struct Traffic {
 pub(crate) struct Known {
     /// Base RTT of the link in milliseconds.
     pub(crate) rtt_ms: f64,
-    /// Whether any direction of any link has a rate.
+    /// Whether any direction of any link has a rate at any time.
     pub(crate) is_limited: bool,
     /// The links and directions in which a queue of its own waits for each flow.
     pub(crate) apart: Vec<(String, Direction)>,
@@ -89,20 +90,16 @@ pub(crate) struct Known {
 impl Known {
     /// Of this link, in whose intervals data flowed or not.
     pub(crate) fn of(plan: &Plan, has_data: bool) -> Self {
-        let mut is_limited = false;
-        let mut apart = Vec::new();
-        for link in plan.scenario().links() {
-            for direction in Direction::BOTH {
-                let side = link.direction(direction);
-                is_limited |= !side.rate.is_unlimited();
-                if side.queue.kind.starts_with("fq_") {
-                    apart.push((link.name().to_owned(), direction));
-                }
-            }
-        }
+        let scenario = plan.scenario();
+        let apart = scenario.sides().filter(|side| {
+            let kind = scenario.side(*side).queue.kind;
+            kind.starts_with("fq_")
+        });
+        let name = |side: Side| scenario.links()[side.hop.index()].name().to_owned();
+        let apart = apart.map(|side| (name(side), side.direction)).collect();
         Self {
             rtt_ms: plan.rtt().as_nanos() as f64 / 1e6,
-            is_limited,
+            is_limited: scenario.sides().any(|side| plan.is_ever_limited(side)),
             apart,
             has_data,
         }

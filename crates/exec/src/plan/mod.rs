@@ -100,6 +100,20 @@ impl Plan {
         (!rate.is_unlimited()).then_some(rate)
     }
 
+    /// Whether a direction of a link has a rate at any time.
+    pub(crate) fn is_ever_limited(&self, side: Side) -> bool {
+        let changes = self.changes();
+        let mut rates = changes.iter().filter_map(|(_, change)| match change {
+            LinkChange::SetRate {
+                hop,
+                direction,
+                rate,
+            } if (*hop, *direction) == (side.hop, side.direction) => Some(rate),
+            _ => None,
+        });
+        self.rate(side).is_some() || rates.any(|rate| !rate.is_unlimited())
+    }
+
     /// The highest rate of a direction of a link before anything changes, `None` where it has no limit.
     pub(crate) fn fastest_of(&self, side: Side) -> Option<Rate> {
         let course = self.scenario.side(side).course.as_ref();

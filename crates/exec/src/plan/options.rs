@@ -298,7 +298,12 @@ fn named(problems: &Problems, planned: &[Planned]) -> Error {
                 *argument == format!("{key}={value}")
             })
         {
-            problem.key.clone_from(&one.key);
+            // The number of the change in the scenario says nothing to who wrote an option.
+            let last = problem.key.rsplit('.').next().unwrap_or_default();
+            problem.key = match problem.key.ends_with(&one.key) {
+                true => one.key.clone(),
+                false => last.to_owned(),
+            };
             problem.origin = Origin::Argument(one.words.clone());
         }
         problem

@@ -38,6 +38,16 @@ fn a_direction_without_a_rate_is_unlimited() {
 }
 
 #[test]
+fn a_direction_may_get_its_rate_later() {
+    let mut later = options(Some("20mbit"), None);
+    assert!(!Plan::new(&later).unwrap().is_ever_limited(REVERSE));
+    later.at = vec![("2s".to_owned(), "up=5mbit".to_owned())];
+    let plan = Plan::new(&later).unwrap();
+    assert!(plan.is_ever_limited(FORWARD) && plan.is_ever_limited(REVERSE));
+    assert_eq!(plan.rate(REVERSE), None);
+}
+
+#[test]
 fn queues_delays_and_changes_are_those_that_were_asked_for() {
     let plan = Plan::new(&LinkOptions {
         rtt: Some("40ms".to_owned()),
@@ -375,6 +385,9 @@ fn changes_are_put_between_those_of_the_file_and_errors_name_the_option() {
         let why = Plan::new(&options).unwrap_err().to_string();
         assert!(why.contains(expected), "{why}");
     }
+    options.at = vec![("0s".to_owned(), "down=5mbit".to_owned())];
+    let why = Plan::new(&options).unwrap_err().to_string();
+    assert!(why.starts_with("--at 0s down=5mbit: time = 0s: "), "{why}");
     let twice = ("3s".to_owned(), "link.rate=2mbit".to_owned());
     options.at = vec![("3s".to_owned(), "down=5mbit".to_owned()), twice];
     let why = Plan::new(&options).unwrap_err().to_string();

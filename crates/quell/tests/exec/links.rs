@@ -59,7 +59,7 @@ fn the_delays_of_links_in_a_row_add_up(fake: &Fake) {
         // What both delay, there and back; and with a base RTT what is left of it behind the last.
         for (rtt, least) in [(None, 20.0), (Some("30ms"), 30.0)] {
             let mut options = vec!["--scenario", path(&file)];
-            options.extend(rtt.iter().flat_map(|rtt| ["--rtt", rtt]));
+            options.extend(rtt.iter().flat_map(|rtt| ["--rtt", *rtt]));
             let (said, report) = fake.role(&options, "ping", &format!("{SERVER}:{ECHO} 40"));
             let late = number(&report, "/summary/link/lateness_ms/p99");
             run.was_late(late, 1.0);

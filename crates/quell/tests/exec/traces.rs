@@ -123,8 +123,8 @@ fn traces_are_refused_in_words(fake: &Fake) {
     for (options, why) in [
         (&["--down-trace", bad][..], line.as_str()),
         (&["--up-trace", "no-such.csv"], "cannot read no-such.csv"),
-        (&["--down-trace", &unknown], "there is no scael"),
-        (&["--down-trace", &framed], "only with mode"),
+        (&["--down-trace", unknown.as_str()], "there is no scael"),
+        (&["--down-trace", framed.as_str()], "only with mode"),
         (
             &["--down-trace", good, "--down", "3mbit"],
             "cannot be used with",
