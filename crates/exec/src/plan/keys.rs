@@ -57,6 +57,21 @@ pub(super) fn of_wish(
     Ok((key, value))
 }
 
+/// Refuses a key that would do nothing, or that the program decides: how long it runs. Of groups of a file the RTT counts.
+pub(super) fn refuse_to_set(key: &str, has_groups: bool) -> Result<(), String> {
+    let is_of = |what: &str| {
+        key.strip_prefix(what)
+            .is_some_and(|rest| rest.starts_with('.'))
+    };
+    match is_of("link") || is_of("group") && has_groups || key == "run.interval" {
+        true => Ok(()),
+        false => Err(
+            "only the link can be set, and run.interval, the time between two rows of its series"
+                .to_owned(),
+        ),
+    }
+}
+
 /// Refuses the options that say something about the only link, where there are several.
 pub(super) fn refuse_of_one(options: &LinkOptions, links: &[String]) -> Result<(), String> {
     let [first, _, ..] = links else {

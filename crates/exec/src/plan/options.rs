@@ -89,7 +89,7 @@ pub(super) fn scenario(options: &LinkOptions) -> Result<Asked> {
     let rtt = template.take("exec").as_ref().and_then(rtt_of);
     keys::refuse_of_one(options, &names).map_err(Error::Options)?;
 
-    let (rates, sets) = (rates(options)?, sets(options, &names)?);
+    let (rates, sets) = (rates(options)?, sets(options, &names, has_groups)?);
     let limits = template.with(&[rates.clone(), sets.clone()].concat())?;
     let limits = limits.links();
     // A scenario of one link wants a rate forward; a program does not, and it is taken away again.
@@ -156,12 +156,14 @@ fn rates(options: &LinkOptions) -> Result<Vec<Override>> {
     Ok(rates)
 }
 
-fn sets(options: &LinkOptions, links: &[String]) -> Result<Vec<Override>> {
+fn sets(options: &LinkOptions, links: &[String], has_groups: bool) -> Result<Vec<Override>> {
     let set = |text: &String| {
         let (key, value) = text.split_once('=').unwrap_or((text, ""));
-        let key = keys::full(key.trim(), links).map_err(|why| format!("--set {text}: {why}"))?;
+        let wrong = |why: String| format!("--set {text}: {why}");
+        let key = keys::full(key.trim(), links).map_err(wrong)?;
         // It checks the form, too.
         Override::set(text)?;
+        keys::refuse_to_set(&key, has_groups).map_err(wrong)?;
         let argument = format!("--set {text}");
         Ok(Override::option(&argument, &key, value.trim()))
     };

@@ -428,6 +428,17 @@ fn a_queue_for_both_directions_is_that_of_each_that_has_a_rate() {
         let why = Plan::new(&all).unwrap_err().to_string();
         assert!(why.contains(part), "{why}");
     }
+    for (set, works) in [
+        ("run.interval=50ms", true),
+        ("link.overhead=14", true),
+        ("run.duration=3s", false),
+        ("group.program.rtt=3s", false),
+        ("name=x", false),
+    ] {
+        let mut options = options(Some("7mbit"), None);
+        options.sets = vec![set.to_owned()];
+        assert_eq!(Plan::new(&options).is_ok(), works, "{set}");
+    }
     let mut only_set = options(None, None);
     only_set.sets = vec!["down=3mbit".to_owned()];
     assert_eq!(
