@@ -6,6 +6,7 @@
 //! | --- | --- |
 //! | `{"set":{"down":"5mbit","down.queue.target":"9ms"}}` | `{"changed":{"time_s":12.5}}` |
 //! | `{"get":"summary"}` | `{"summary":{…}}`: as `summary.json`, up to now |
+//! | `{"get":"felt"}` | `{"felt":{…}}`: what the user felt up to now, as in `exec.json` |
 //! | `{"get":"scenario"}` | `{"scenario":"…"}`: the link with all of its changes, as TOML |
 //!
 //! What cannot be done is answered with `{"error":"…"}`. The file has mode 0600, and is removed at the end. A file that a killed quell has
@@ -62,6 +63,7 @@ enum Given {
 #[serde(rename_all = "lowercase")]
 enum What {
     Summary,
+    Felt,
     Scenario,
 }
 
@@ -214,6 +216,7 @@ fn done(line: &[u8], remote: &Remote) -> std::result::Result<Value, String> {
             Ok(json!({ "changed": { "time_s": at.as_nanos() as f64 / 1e9 } }))
         }
         Request::Get(What::Summary) => Ok(json!({ "summary": remote.summary()? })),
+        Request::Get(What::Felt) => Ok(json!({ "felt": remote.felt()? })),
         Request::Get(What::Scenario) => {
             Ok(json!({ "scenario": remote.plan().scenario().to_toml() }))
         }
@@ -223,7 +226,7 @@ fn done(line: &[u8], remote: &Remote) -> std::result::Result<Value, String> {
 fn read(line: &[u8]) -> std::result::Result<Request, String> {
     serde_json::from_slice(line).map_err(|error| {
         format!(
-            "{error}; a request is a line such as {{\"set\":{{\"down\":\"5mbit\"}}}}, {{\"get\":\"summary\"}} or {{\"get\":\"scenario\"}}"
+            "{error}; a request is a line such as {{\"set\":{{\"down\":\"5mbit\"}}}}, {{\"get\":\"summary\"}}, {{\"get\":\"felt\"}} or {{\"get\":\"scenario\"}}"
         )
     })
 }
@@ -249,6 +252,7 @@ mod tests {
             (r#"{"set":{"a":0.25}}"#, set("a", Given::Real(0.25))),
             (r#" {"set":{"a":true}} "#, set("a", Given::Flag(true))),
             (r#"{"get":"summary"}"#, Request::Get(What::Summary)),
+            (r#"{"get":"felt"}"#, Request::Get(What::Felt)),
             (r#"{"get":"scenario"}"#, Request::Get(What::Scenario)),
         ] {
             assert_eq!(read(line.as_bytes()), Ok(expected), "{line}");

@@ -1,9 +1,10 @@
-//! The congestion controls of both sides.
+//! The congestion controls of the program's side and of the far edge.
 
 use quell_hosts::cc::{self, Control, Modules};
 
+use crate::Result;
 use crate::network::Network;
-use crate::{Config, Result};
+use crate::run::Config;
 
 /// The congestion controls that were asked for.
 pub(crate) struct Controls {
@@ -12,6 +13,7 @@ pub(crate) struct Controls {
 }
 
 impl Controls {
+    /// Looks for them; none is loaded.
     pub(crate) fn find(config: &Config) -> Result<Self> {
         let find = |name: &Option<String>| {
             let control = name.as_ref().map(|name| cc::find(name, Modules::Leave));
@@ -23,6 +25,7 @@ impl Controls {
         })
     }
 
+    /// Its name in Linux.
     pub(crate) fn name(&self, control: &Option<Control>) -> Option<String> {
         control
             .as_ref()

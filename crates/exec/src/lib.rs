@@ -11,6 +11,7 @@
 //! * `pasta`: that program in place of the relay, for whoever asks for it;
 //! * [`program`], [`resolver`]: the program, without any right, with a name server behind the link;
 //! * [`steer`]: changes of the link while the program runs; [`control`]: the socket on which they are asked for; [`watch`]: whoever watches;
+//! * [`felt`]: what the user felt, from what was measured;
 //! * [`mod@run`]: all of it, from the first namespace to the report.
 //!
 //! Why a relay: the far edge of a download is the *sender* at the bottleneck. It has to be a real TCP, with the congestion control that
@@ -25,9 +26,11 @@ pub mod control;
 mod controls;
 mod error;
 mod far;
+pub mod felt;
 mod link;
 mod net;
 pub mod network;
+mod offer;
 mod pasta;
 pub mod plan;
 pub mod program;
@@ -43,10 +46,11 @@ pub mod watch;
 
 pub use control::ControlSocket;
 pub use error::{Error, Result};
+pub use felt::Felt;
 pub use net::Net;
 pub use plan::{LinkOptions, Plan};
 pub use program::{Ended, Found};
 pub use relay::targets::Loopback;
 pub use run::{Config, Ecn, Names, Outcome, run};
-pub use verdict::{Limits, Shares};
+pub use verdict::{Limits, LinkShare, Shares};
 pub use watch::{News, Watched, Watcher};

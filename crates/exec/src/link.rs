@@ -10,11 +10,14 @@ use quell_aqm::Observer;
 use quell_hosts::capabilities::{CapabilitySet, keep_only};
 use quell_hosts::keeper::Keeper;
 use quell_hosts::namespace::Namespace;
-use quell_link::{Descriptor, GroupConfig, Link, LinkChange, LinkConfig, LinkReport, Port, Side};
+use quell_link::{
+    Descriptor, GroupConfig, Link, LinkChange, LinkConfig, LinkReport, NextLink, Port,
+    Side as PortSide,
+};
 use quell_measure::{Direction, Hop, LinkResults, QueueRow, Recorder};
 use quell_results::packets::{self, LivePackets};
-use quell_scenario::figures;
 use quell_scenario::sim::Recording;
+use quell_scenario::{Side, figures};
 use quell_units::{Bytes, Rate, Time};
 
 use crate::error::Doing as _;
@@ -60,7 +63,7 @@ pub(crate) enum Ask {
 /// What a link has measured so far.
 #[derive(Debug)]
 pub(crate) struct Measured {
-    recorders: [Recorder; 2],
+    recorders: Vec<Recorder>,
     report: LinkReport,
     now: Time,
 }
@@ -68,10 +71,10 @@ pub(crate) struct Measured {
 impl Measured {
     /// As if it had ended then.
     pub(crate) fn linked(self) -> Linked {
-        let results = self.recorders.map(|mut recorder| recorder.finish(self.now));
-        let results = results.into();
+        let recorders = self.recorders.into_iter();
+        let results = recorders.map(|mut recorder| recorder.finish(self.now));
         Linked {
-            results,
+            results: results.collect(),
             report: self.report,
             ended: self.now,
         }
@@ -98,7 +101,7 @@ pub(crate) struct Start<'a> {
 /// What a link measured.
 #[derive(Debug)]
 pub(crate) struct Linked {
-    /// Forward and reverse.
+    /// Of each link, forward and reverse.
     pub(crate) results: Vec<LinkResults>,
     pub(crate) report: LinkReport,
     /// When it ended.
@@ -107,6 +110,8 @@ pub(crate) struct Linked {
 
 /// What the thread works with.
 struct Carrier {
+    /// Both directions of each link.
+    sides: Vec<Side>,
     stop: Arc<AtomicBool>,
     asks: Receiver<Ask>,
     inside: Arc<AtomicBool>,
@@ -128,8 +133,11 @@ impl LinkThread {
         } = start;
         let scenario = plan.scenario().clone();
         let timeline = figures::timeline(&scenario);
-        let recorders = Direction::BOTH
-            .map(|direction| figures::recorder(&scenario, &timeline, Hop::FIRST, direction));
+        let sides: Vec<Side> = scenario.sides().collect();
+        let recorders = sides
+            .iter()
+            .map(|side| figures::recorder(&scenario, &timeline, side.hop, side.direction));
+        let recorders: Vec<Recorder> = recorders.collect();
         let stop = Arc::new(AtomicBool::new(false));
         let inside = Arc::new(AtomicBool::new(false));
         let slices = Arc::new(Slices::default());
@@ -137,6 +145,7 @@ impl LinkThread {
         let (ready, is_ready) = mpsc::channel();
         let (asks, asked) = mpsc::channel();
         let carrier = Carrier {
+            sides,
             stop: stop.clone(),
             asks: asked,
             inside: inside.clone(),
@@ -150,7 +159,8 @@ impl LinkThread {
             .spawn(move || match packets {
                 None => carrier.carry(open(config, &namespace, keeper.as_deref(), recorders)?),
                 Some(packets) => {
-                    let observers = recorders.map(|recorder| packets.beside(recorder));
+                    let observers = recorders.into_iter();
+                    let observers = observers.map(|recorder| packets.beside(recorder));
                     let mut link = open(config, &namespace, keeper.as_deref(), observers)?;
                     link.announce(packets::announce_captured);
                     carrier.carry(link)
@@ -224,10 +234,20 @@ impl Drop for LinkThread {
 
 fn config(start: &Start<'_>) -> LinkConfig {
     let (plan, mtu) = (start.plan, start.mtu);
-    let mut config = LinkConfig::new(
-        plan.direction(Direction::Forward, mtu),
-        plan.direction(Direction::Reverse, mtu),
-    );
+    let links = plan.scenario().links();
+    let of = |hop| Direction::BOTH.map(|direction| plan.direction(Side { hop, direction }, mtu));
+    let [forward, reverse] = of(Hop::FIRST);
+    let mut config = LinkConfig::new(forward, reverse);
+    config.delay = links[0].delay;
+    let behind = plan.scenario().hops().iter().skip(1).map(|hop| {
+        let [forward, reverse] = of(hop);
+        NextLink {
+            forward,
+            reverse,
+            delay: links[hop.index()].delay,
+        }
+    });
+    config.behind = behind.collect();
     config.mtu = mtu;
     config.epoch = start.epoch;
     // All packets are the program's; port 0 is nobody's. Some ports of remote hosts may be treated in another way.
@@ -239,7 +259,7 @@ fn config(start: &Start<'_>) -> LinkConfig {
     };
     let remote = |&port: &u16| GroupConfig {
         port,
-        listens: Side::A,
+        listens: PortSide::A,
         ect1: true,
         ..all
     };
@@ -255,7 +275,7 @@ fn config(start: &Start<'_>) -> LinkConfig {
     config
 }
 
-/// Slots of the link's pool: what is in flight in the delays and a second of queue, in packets of 400 bytes.
+/// Slots of the link's pool: what is in flight in the delays and a second of each queue, in packets of 400 bytes.
 fn frames(plan: &Plan, fastest: Rate) -> u32 {
     const LEAST: u64 = 1 << 15;
     const MOST: u64 = 1 << 19;
@@ -264,12 +284,12 @@ fn frames(plan: &Plan, fastest: Rate) -> u32 {
         quell_link::LinkChange::SetRate { rate, .. } => Some(*rate),
         quell_link::LinkChange::Configure { .. } => None,
     });
-    let started = Direction::BOTH
-        .into_iter()
-        .filter_map(|direction| plan.fastest_of(direction));
+    let started = plan.scenario().sides();
+    let started = started.filter_map(|side| plan.fastest_of(side));
     let highest = rates.chain(started).max().unwrap_or(Rate::from_mbps(1_000));
     let highest = highest.max(fastest);
-    let held: Bytes = highest.bytes_in(plan.rtt() + Time::from_secs(1));
+    let queues = Time::from_secs(1) * plan.scenario().links().len() as u64;
+    let held: Bytes = highest.bytes_in(plan.rtt() + queues);
     (2 * held.get() / 400 + LEAST).min(MOST) as u32
 }
 
@@ -278,7 +298,7 @@ fn open<O: Observer<Descriptor>>(
     config: LinkConfig,
     namespace: &Namespace,
     keeper: Option<&Keeper>,
-    observers: [O; 2],
+    observers: impl IntoIterator<Item = O>,
 ) -> Result<Link<O>> {
     namespace.enter().doing("enter the link's namespace")?;
     // Forward is towards the program.
@@ -296,7 +316,7 @@ fn open<O: Observer<Descriptor>>(
 impl Carrier {
     fn carry<O: Observer<Descriptor> + Recording>(self, mut link: Link<O>) -> Result<Linked> {
         let _ = self.ready.send(());
-        let mut lost = 0;
+        let mut lost = Losses::default();
         loop {
             let last = self.stop.load(Ordering::Relaxed);
             if !last {
@@ -312,15 +332,10 @@ impl Carrier {
             self.inside
                 .store(report.reverse.inside.total() > 0, Ordering::Relaxed);
             self.slices.over.fetch_add(1, Ordering::Release);
-            let total = report.lost_outside();
-            // Counted once, whatever the direction: the summary adds both up.
-            link.observer_mut(Hop::FIRST, Direction::Forward)
-                .recorder()
-                .on_lost_outside(total - lost, now);
-            lost = total;
-            for direction in Direction::BOTH {
-                let decided = link.decided(direction).min(now);
-                let observer = link.observer_mut(Hop::FIRST, direction);
+            lost.count(&mut link, &self.sides, report.lost_outside(), now);
+            for &side in &self.sides {
+                let decided = link.decided(side.direction).min(now);
+                let observer = link.observer_mut(side.hop, side.direction);
                 observer.decided(decided);
                 self.send(observer);
             }
@@ -356,11 +371,13 @@ impl Carrier {
                     // Nothing is decided on that is later.
                     let decided = Direction::BOTH.map(|direction| link.decided(direction));
                     let now = decided.into_iter().fold(link.now(), Time::max);
-                    let recorders = Direction::BOTH.map(|direction| {
-                        link.observer_mut(Hop::FIRST, direction).recorder().clone()
+                    let sides = self.sides.iter();
+                    let recorders = sides.map(|side| {
+                        let observer = link.observer_mut(side.hop, side.direction);
+                        observer.recorder().clone()
                     });
                     let so_far = Measured {
-                        recorders,
+                        recorders: recorders.collect(),
                         report,
                         now,
                     };
@@ -376,5 +393,42 @@ impl Carrier {
             // Nobody listens any more when the run is being given up.
             let _ = self.rows.send(row);
         }
+    }
+}
+
+/// Packets that were lost outside of the queues and have been counted.
+#[derive(Debug, Default)]
+struct Losses {
+    /// By side of a link, because the configuration says so.
+    impaired: Vec<u64>,
+    /// By sockets and interfaces.
+    others: u64,
+}
+
+impl Losses {
+    /// Counts what is new of `total`. What the configuration loses counts at its link; what sockets and interfaces lose counts once, at the
+    /// first one, whatever the direction: the summary adds all up.
+    fn count<O: Observer<Descriptor> + Recording>(
+        &mut self,
+        link: &mut Link<O>,
+        sides: &[Side],
+        total: u64,
+        now: Time,
+    ) {
+        let all = sides.iter();
+        let impaired: Vec<u64> = all
+            .map(|side| link.impaired(side.hop, side.direction))
+            .collect();
+        let others = total.saturating_sub(impaired.iter().sum());
+        self.impaired.resize(impaired.len(), 0);
+        for (index, side) in sides.iter().enumerate() {
+            let mut new = impaired[index] - self.impaired[index];
+            if index == 0 {
+                new += others - self.others;
+            }
+            let observer = link.observer_mut(side.hop, side.direction);
+            observer.recorder().on_lost_outside(new, now);
+        }
+        *self = Self { impaired, others };
     }
 }

@@ -1,12 +1,13 @@
 //! What is reported of a run: the summary, its warnings, and `exec.json`.
 
 use quell_link::LinkReport;
-use quell_measure::{Direction, FlowResults, Histograms, RunInfo, Summary};
-use quell_scenario::{World, figures};
+use quell_measure::{Direction, FlowResults, Histograms, LinkResults, RunInfo, Summary};
+use quell_scenario::{Side, World};
 use quell_units::Time;
 use serde_json::{Value, json};
 
 use crate::Plan;
+use crate::felt::Felt;
 use crate::link::Linked;
 use crate::program::{Ended, Found};
 use crate::relay::{Connection, Counts};
@@ -31,7 +32,12 @@ pub(crate) fn summarise(
     partial: bool,
 ) -> (Summary, Histograms) {
     let scenario = plan.scenario();
-    let links = figures::shown(scenario, &linked.results);
+    // Forward, and back what had a rate at any time.
+    let is_shown = |link: &&LinkResults| {
+        let (hop, direction) = (link.whole.hop, link.whole.direction);
+        direction == Direction::Forward || plan.is_ever_limited(Side { hop, direction })
+    };
+    let links: Vec<&LinkResults> = linked.results.iter().filter(is_shown).collect();
     let info = RunInfo {
         scenario: scenario.name.clone(),
         world: world.name().to_owned(),
@@ -136,7 +142,8 @@ pub(crate) struct Ran<'a> {
     pub(crate) descendants: usize,
     pub(crate) connections: &'a [Connection],
     pub(crate) counts: &'a Counts,
-    pub(crate) limits: Limits,
+    pub(crate) limits: &'a Limits,
+    pub(crate) felt: &'a Felt,
     pub(crate) linked: &'a Linked,
     pub(crate) changes: Vec<Made>,
 }
@@ -177,6 +184,7 @@ pub(crate) fn report(ran: &Ran<'_>) -> Value {
         "exit_code": code,
         "signal": signal,
         "descendants_left": ran.descendants,
+        "felt": ran.felt,
         "limited_by": ran.limits,
         "changes": ran.changes,
         "down": direction(Direction::Forward),

@@ -14,7 +14,7 @@ use quell_hosts::keeper::Keeper;
 use quell_hosts::namespace::Namespace;
 use quell_hosts::{child, sysctl, user_namespace};
 use quell_link::{Descriptor, monotonic};
-use quell_measure::{Direction, LinkResults, Summary};
+use quell_measure::{LinkResults, Summary};
 use quell_results::packets::LivePackets;
 use quell_scenario::World;
 use quell_units::Time;
@@ -28,6 +28,7 @@ use signal_hook::iterator::Signals;
 use crate::control::ControlSocket;
 use crate::controls::Controls;
 use crate::error::Doing as _;
+use crate::felt::{Felt, Known, felt};
 use crate::link::{self, LinkThread, Linked};
 use crate::network::{Network, NetworkConfig, check_mtu};
 use crate::pasta::{self, Pasta, PastaConfig, WaitingPasta};
@@ -137,6 +138,8 @@ pub struct Outcome {
     pub links: Vec<LinkResults>,
     /// Who limited.
     pub limits: Limits,
+    /// What the user felt.
+    pub felt: Felt,
     /// All that is in `exec.json`.
     pub exec: Value,
     /// Where the result is.
@@ -315,8 +318,7 @@ pub fn run(mut config: Config) -> Result<std::result::Result<Outcome, (u8, Strin
         Ok(running) => running,
         Err(refused) => return Ok(Err(refused)),
     };
-    let rates = Direction::BOTH.map(|direction| config.plan.rate(direction));
-    let mut judge = Judge::new(rates, relay.is_some(), interval);
+    let mut judge = Judge::new(config.plan.judged(), relay.is_some(), interval);
     judge.follow(&config.plan.changes());
     let mut watch = Watch {
         link,
@@ -366,6 +368,7 @@ pub fn run(mut config: Config) -> Result<std::result::Result<Outcome, (u8, Strin
     if config.net == Net::Pasta {
         summary.warnings.push(PASTA_SENDS.to_owned());
     }
+    let felt = felt(&summary, &Known::of(&config.plan, limits.has_data()));
     let exec = report(&Ran {
         config: &config,
         subnet,
@@ -376,7 +379,8 @@ pub fn run(mut config: Config) -> Result<std::result::Result<Outcome, (u8, Strin
         descendants,
         connections: &connections,
         counts: &counts,
-        limits,
+        limits: &limits,
+        felt: &felt,
         linked: &linked,
         changes,
     });
@@ -392,6 +396,7 @@ pub fn run(mut config: Config) -> Result<std::result::Result<Outcome, (u8, Strin
         summary,
         links: linked.results,
         limits,
+        felt,
         exec,
         folder,
     }))
@@ -530,6 +535,9 @@ impl Watch<'_> {
             self.judge.bin(bin);
         }
         self.judge.advance();
+        if self.judge.has_data() {
+            self.remote.data_flows();
+        }
         if let Some(results) = &mut self.results {
             results.rows(&rows)?;
         }

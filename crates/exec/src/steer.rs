@@ -4,6 +4,7 @@
 //! back: the first time that it has not decided on yet. What repeats the link is the scenario with all of them.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -14,6 +15,7 @@ use quell_units::{Rate, Time};
 use serde::Serialize;
 
 use crate::Plan;
+use crate::felt::{Felt, Known, felt};
 use crate::link::Ask;
 use crate::report::summarise;
 
@@ -42,6 +44,8 @@ pub struct Remote {
     /// The instant of CLOCK_MONOTONIC that times count from.
     epoch: Time,
     state: Arc<Mutex<State>>,
+    /// Whether data has flowed so far.
+    has_data: Arc<AtomicBool>,
 }
 
 #[derive(Debug)]
@@ -65,7 +69,13 @@ impl Remote {
             link,
             epoch,
             state: Arc::new(Mutex::new(state)),
+            has_data: Arc::default(),
         }
+    }
+
+    /// Data has flowed.
+    pub(crate) fn data_flows(&self) {
+        self.has_data.store(true, Ordering::Relaxed);
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -136,6 +146,17 @@ impl Remote {
         Ok(summarise(&self.state().plan, World::Live, &linked, true).0)
     }
 
+    /// What the user felt so far.
+    ///
+    /// # Errors
+    ///
+    /// The link has ended.
+    pub fn felt(&self) -> std::result::Result<Felt, String> {
+        let summary = self.summary()?;
+        let has_data = self.has_data.load(Ordering::Relaxed);
+        Ok(felt(&summary, &Known::of(&self.plan(), has_data)))
+    }
+
     /// The link with all of its changes so far.
     pub fn plan(&self) -> Plan {
         self.state().plan.clone()
@@ -158,16 +179,12 @@ fn over() -> String {
     "the program has ended".to_owned()
 }
 
-/// The words of an error, without the place in a scenario that nobody has written.
+/// The words of an error, without the option that nobody has written.
 fn words(error: crate::Error) -> String {
     let text = error.to_string();
-    let lines = text.lines().map(|line| {
-        let rest = line.strip_prefix("options:");
-        let rest = rest.and_then(|rest| rest.split_once(": "));
-        match rest {
-            Some((number, rest)) if number.bytes().all(|digit| digit.is_ascii_digit()) => rest,
-            _ => line,
-        }
+    let lines = text.lines().map(|line| match line.strip_prefix("--at ") {
+        Some(rest) => rest.split_once(": ").map_or(line, |(_, rest)| rest),
+        None => line,
     });
     lines.collect::<Vec<_>>().join("; ")
 }

@@ -31,7 +31,9 @@ use crate::page;
 pub(crate) fn exec(arguments: &Exec) -> u8 {
     match arguments.program.is_empty() {
         true => shell_behind(&arguments.behind),
-        false => end(behind(&arguments.behind, arguments.program.clone(), &[])),
+        false => end(plan(&arguments.behind)
+            .map_err(own)
+            .and_then(|plan| behind(&arguments.behind, plan, arguments.program.clone(), &[]))),
     }
 }
 
@@ -50,8 +52,11 @@ fn shell_behind(arguments: &Behind) -> u8 {
     let shell = shell.unwrap_or_else(|| "/bin/sh".into());
     let name = Path::new(&shell).file_name().unwrap_or_default().to_owned();
     let prompt = |link: &str, rest: &str| format!("[quell {link}] {rest}");
-    let link = plan(arguments).map(|plan| plan.describe());
-    let link = link.unwrap_or_default();
+    let plan = match plan(arguments) {
+        Ok(plan) => plan,
+        Err(error) => return end(Err(own(error))),
+    };
+    let link = plan.describe();
     let (words, variables) = match name.to_str() {
         // bash sets its prompt in its own file, so what comes before it is printed before each prompt.
         Some("bash") => {
@@ -71,7 +76,7 @@ fn shell_behind(arguments: &Behind) -> u8 {
         .into_iter()
         .map(|(name, value)| (name.to_owned(), value))
         .collect();
-    end(behind(arguments, words, &variables))
+    end(behind(arguments, plan, words, &variables))
 }
 
 /// Prints what went wrong with quell or the start of the program.
@@ -105,33 +110,23 @@ fn plan(arguments: &Behind) -> Result<Plan, Error> {
         None => None,
     };
     let rate = |own: &Option<String>| own.clone().or_else(|| arguments.rate.clone());
-    let (down, up) = (rate(&arguments.down), rate(&arguments.up));
-    let queue = |own: &Option<String>, limited: bool| {
-        let both = arguments.queue.clone().filter(|_| limited);
-        own.clone().or(both)
-    };
-    let from_file = scenario.is_some();
-    if arguments.queue.is_some() && !from_file && down.is_none() && up.is_none() {
-        return Err(Error::Options(
-            "--queue needs a rate: --rate, --down or --up".to_owned(),
-        ));
-    }
-    if arguments.up_queue.is_some() && !from_file && up.is_none() {
-        return Err(Error::Options("--up-queue needs --up or --rate".to_owned()));
-    }
     let options = LinkOptions {
-        down_queue: queue(&arguments.down_queue, from_file || down.is_some()),
-        up_queue: queue(&arguments.up_queue, up.is_some()),
         scenario,
-        down,
-        up,
+        down: rate(&arguments.down),
+        up: rate(&arguments.up),
+        down_trace: arguments.down_trace.clone(),
+        up_trace: arguments.up_trace.clone(),
         rtt: arguments.rtt.clone(),
+        queues: arguments.queue.clone(),
+        down_queues: arguments.down_queue.clone(),
+        up_queues: arguments.up_queue.clone(),
         sets: arguments.sets.clone(),
         at: arguments
             .at
             .chunks_exact(2)
             .map(|pair| (pair[0].clone(), pair[1].clone()))
             .collect(),
+        ..LinkOptions::default()
     };
     Plan::new(&options)
 }
@@ -180,10 +175,10 @@ fn first<const N: usize>(refused: [(bool, &str); N]) -> Result<(), String> {
 
 fn behind(
     arguments: &Behind,
+    plan: Plan,
     program: Vec<OsString>,
     variables: &[(String, String)],
 ) -> Result<u8, (u8, String)> {
-    let plan = plan(arguments).map_err(own)?;
     let program = Found::new(&program)?;
     let far = match &arguments.far {
         Some(command) => Some(Found::new(&words(command).map_err(own)?)?),
@@ -206,6 +201,12 @@ fn behind(
             Net::Pasta
         }
     };
+    let links = plan.scenario().links().len();
+    if arguments.page.is_some() && links > 1 {
+        return Err(own(format!(
+            "--page: it shows one link, and there are {links}; use --control, or leave one of them in the file"
+        )));
+    }
     let wait = notation::time(&arguments.wait)
         .map_err(|error| own(format!("--wait {}: {error}", arguments.wait)))?;
     let watcher = arguments

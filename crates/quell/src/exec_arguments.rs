@@ -42,25 +42,31 @@ pub(crate) struct Behind {
     /// Both rates
     #[arg(long, value_name = "RATE", conflicts_with_all = ["down", "up"], help_heading = LINK)]
     pub(crate) rate: Option<String>,
+    /// Let the rate towards the program follow a trace: FILE, or FILE:offset=2s,scale=0.5,repeat=false with the keys of `rate` in a scenario
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["down", "rate"], help_heading = LINK)]
+    pub(crate) down_trace: Option<String>,
+    /// Let the rate of what the program sends follow a trace
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["up", "rate"], help_heading = LINK)]
+    pub(crate) up_trace: Option<String>,
     /// Base RTT that the link adds to that of the path, such as 40ms [default: none]
     #[arg(long, value_name = "TIME", help_heading = LINK)]
     pub(crate) rtt: Option<String>,
-    /// Queue of each direction that has a rate, such as dualpi2:target=15ms [default: fifo:limit=100ms]
+    /// Queue of each direction that has a rate, such as dualpi2:target=15ms, or wifi=fq_codel where there are several links [default: fifo:limit=100ms]
     #[arg(long, value_name = "QUEUE", conflicts_with_all = ["down_queue", "up_queue"], help_heading = LINK)]
-    pub(crate) queue: Option<String>,
+    pub(crate) queue: Vec<String>,
     /// Queue towards the program
     #[arg(long, value_name = "QUEUE", help_heading = LINK)]
-    pub(crate) down_queue: Option<String>,
+    pub(crate) down_queue: Vec<String>,
     /// Queue of what the program sends
     #[arg(long, value_name = "QUEUE", help_heading = LINK)]
-    pub(crate) up_queue: Option<String>,
-    /// Take the link and its changes from a scenario file; the groups do not count
+    pub(crate) up_queue: Vec<String>,
+    /// Take the link, or several in a row, and what changes from a scenario file; the groups do not count
     #[arg(long, value_name = "FILE", help_heading = LINK)]
     pub(crate) scenario: Option<PathBuf>,
-    /// Change a value of the link: link.overhead=14, down.queue.target=5ms
+    /// Change a value of the link: link.overhead=14, down.queue.target=5ms, or link.wifi.rate=5mbit where there are several
     #[arg(long = "set", value_name = "KEY=VALUE", help_heading = LINK)]
     pub(crate) sets: Vec<String>,
-    /// Change the link while the program runs: --at 10s down=5mbit
+    /// Change the link while the program runs: --at 10s down=5mbit, or link.wifi.rate=5mbit where there are several
     #[arg(long, value_names = ["TIME", "KEY=VALUE"], num_args = 2, action = clap::ArgAction::Append, help_heading = LINK)]
     pub(crate) at: Vec<String>,
     /// Largest packet in bytes

@@ -16,13 +16,8 @@ pub(crate) fn report(outcome: &Outcome) -> Vec<String> {
         outcome.summary.duration_s,
         text("link")
     )];
-    for (name, direction) in [("down", Direction::Forward), ("up", Direction::Reverse)] {
-        let link = &outcome.links[direction.index()];
-        lines.push(format!(
-            "  {name:5} {}",
-            side(link, outcome.summary.duration_s)
-        ));
-    }
+    lines.extend(sides(&outcome.links, outcome.summary.duration_s));
+    lines.push(format!("  felt  {}", outcome.felt.sentence));
     let far = match exec["far_congestion_control"].as_str() {
         Some(control) => format!("{control} at the far edge"),
         None if exec["net"] == "pasta" => "none in pasta, which sends the downloads".to_owned(),
@@ -53,7 +48,40 @@ pub(crate) fn report(outcome: &Outcome) -> Vec<String> {
     lines
 }
 
-/// What crossed one direction.
+/// What crossed each direction; of several links, in the order in which packets cross them.
+fn sides(links: &[LinkResults], duration_s: f64) -> Vec<String> {
+    let of = |direction| {
+        let here = links.iter();
+        here.filter(move |link| link.whole.direction == direction)
+    };
+    let (down, mut up) = (
+        of(Direction::Forward).collect::<Vec<_>>(),
+        of(Direction::Reverse).collect::<Vec<_>>(),
+    );
+    up.reverse();
+    let names = down.iter().map(|link| name_of(link).chars().count());
+    let width = names.max().unwrap_or(0);
+    let mut lines = Vec::new();
+    for (way, links) in [("down", &down), ("up", &up)] {
+        for (index, link) in links.iter().enumerate() {
+            let way = if index == 0 { way } else { "" };
+            let name = match links.len() {
+                1 => String::new(),
+                _ => format!("{:width$}  ", name_of(link)),
+            };
+            lines.push(format!("  {way:5} {name}{}", side(link, duration_s)));
+        }
+    }
+    lines
+}
+
+/// The name of a link, as its queues have it.
+fn name_of(link: &LinkResults) -> &str {
+    let queue = link.whole.queues.first();
+    queue.map_or("", |queue| queue.hop.as_str())
+}
+
+/// What crossed one direction of a link.
 fn side(link: &LinkResults, duration_s: f64) -> String {
     let whole = &link.whole;
     let sum = |figure: fn(&quell_measure::QueueSummary) -> u64| -> u64 {
@@ -94,11 +122,19 @@ fn who(name: &str, beyond: &str, shares: &Shares) -> Option<String> {
     if shares.active_s <= 0.0 {
         return None;
     }
-    let mut parts = [
-        ("this link", shares.link),
+    let mut parts = vec![
         ("the program or its TCP", shares.program),
         (beyond, shares.beyond),
     ];
+    match &shares.links[..] {
+        [] => parts.insert(0, ("this link", shares.link)),
+        links => parts
+            .splice(
+                0..0,
+                links.iter().map(|link| (link.name.as_str(), link.share)),
+            )
+            .for_each(drop),
+    }
     parts.sort_by(|one, other| other.1.total_cmp(&one.1));
     let parts: Vec<String> = parts
         .iter()
@@ -129,6 +165,7 @@ fn others(number: u64, what: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use quell_exec::LinkShare;
 
     #[test]
     fn the_largest_share_comes_first_and_nothing_is_said_of_nothing() {
@@ -137,11 +174,31 @@ mod tests {
             program: 0.002,
             beyond: 0.748,
             active_s: 12.0,
+            links: Vec::new(),
         };
         assert_eq!(
             who("downloads", BEYOND_DOWN, &shares).unwrap(),
             "downloads were limited by the path beyond or what was asked for 75 %, this link 25 % (of 12.0 s with data)"
         );
         assert_eq!(who("uploads", "", &Shares::default()), None);
+    }
+
+    #[test]
+    fn of_several_links_each_is_named() {
+        let share = |name: &str, share| LinkShare {
+            name: name.to_owned(),
+            share,
+        };
+        let shares = Shares {
+            link: 0.95,
+            program: 0.05,
+            beyond: 0.0,
+            active_s: 12.0,
+            links: vec![share("line", 0.15), share("wifi", 0.8)],
+        };
+        assert_eq!(
+            who("downloads", BEYOND_DOWN, &shares).unwrap(),
+            "downloads were limited by wifi 80 %, line 15 %, the program or its TCP 5 % (of 12.0 s with data)"
+        );
     }
 }

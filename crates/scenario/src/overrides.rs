@@ -53,6 +53,15 @@ impl Override {
         }
     }
 
+    /// From an option with a name of its own, `argument` as it was written: `value` is read as that after `--set KEY=`.
+    pub fn option(argument: &str, key: &str, value: &str) -> Self {
+        Self {
+            argument: argument.to_owned(),
+            key: key.to_owned(),
+            value: value.into(),
+        }
+    }
+
     /// From the text after `--duration`.
     pub fn duration(text: &str) -> Self {
         Self {

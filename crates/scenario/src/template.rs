@@ -2,6 +2,7 @@
 
 use quell_units::{Time, notation};
 
+use super::hops::default_name;
 use super::problem::Origin;
 use super::tree::{Node, Table, TomlType, Tree};
 use super::{
@@ -69,8 +70,14 @@ impl Template {
     #[must_use]
     pub fn with_change(&self, time: Time, key: &str, value: &str) -> Self {
         let mut changed = self.clone();
-        let Tree::Table(root) = &mut changed.root.value else {
-            return changed;
+        changed.change(time, key, value);
+        changed
+    }
+
+    /// Adds one more timed change: `key` becomes `value`, as after `--set`, at `time`.
+    pub fn change(&mut self, time: Time, key: &str, value: &str) {
+        let Tree::Table(root) = &mut self.root.value else {
+            return;
         };
         let origin = Origin::Argument(format!("{key}={value}"));
         let node = |value| Node {
@@ -81,13 +88,11 @@ impl Template {
             root.set("at", node(Tree::Array(Vec::new())));
         }
         let Some(Tree::Array(all)) = root.get_mut("at").map(|at| &mut at.value) else {
-            return changed;
+            return;
         };
-        // Of the file: what repeats is there once, and nothing joins it. The new one comes last of its time.
-        let mut place = all
-            .iter()
-            .filter(|entry| time_of(entry) <= Some(time))
-            .count();
+        // Of the file: what repeats is there once, and nothing joins it. The new one comes last of its time. Times that do not rise are
+        // refused later, wherever it stands.
+        let mut place = all.partition_point(|entry| time_of(entry) <= Some(time));
         let joins = |entry: &&Node| time_of(entry) == Some(time) && !repeats(entry);
         if all[..place].last().filter(joins).is_some() {
             place -= 1;
@@ -103,7 +108,64 @@ impl Template {
         {
             set.set(key, tree::read_argument(value, &origin));
         }
-        changed
+    }
+
+    /// The same after `overrides`.
+    ///
+    /// # Errors
+    ///
+    /// One of them has no place.
+    pub fn with(&self, overrides: &[Override]) -> Result<Self, Problems> {
+        let mut changed = self.clone();
+        changed.apply(overrides)?;
+        Ok(changed)
+    }
+
+    /// Whether a key of the file itself is there.
+    pub fn has(&self, key: &str) -> bool {
+        matches!(&self.root.value, Tree::Table(root) if root.get(key).is_some())
+    }
+
+    /// Takes a key of the file itself out, for whoever gives it a meaning of its own.
+    pub fn take(&mut self, key: &str) -> Option<Node> {
+        let Tree::Table(root) = &mut self.root.value else {
+            return None;
+        };
+        let taken = root.get(key).cloned();
+        root.retain(|other| other != key);
+        taken
+    }
+
+    /// The names of its links as keys have them, and of each, forward and reverse, whether it is written that it has a rate.
+    pub fn links(&self) -> Vec<(String, [bool; 2])> {
+        let Tree::Table(root) = &self.root.value else {
+            return Vec::new();
+        };
+        let nodes = match root.get("link").map(|node| (node, &node.value)) {
+            Some((_, Tree::Array(nodes))) => &nodes[..],
+            Some((node, _)) => std::slice::from_ref(node),
+            None => return Vec::new(),
+        };
+        let limited = |node: Option<&Node>| match node.map(|node| &node.value) {
+            Some(Tree::Scalar(_, rate)) => rate != "unlimited",
+            Some(_) => true,
+            None => false,
+        };
+        let links = nodes.iter().enumerate().map(|(position, node)| {
+            let Tree::Table(table) = &node.value else {
+                return (default_name(position, nodes.len()), [false; 2]);
+            };
+            let reverse = match table.get("reverse").map(|node| &node.value) {
+                Some(Tree::Table(reverse)) => reverse.get("rate"),
+                _ => None,
+            };
+            let name = named(node).map(str::to_owned);
+            (
+                name.unwrap_or_else(|| default_name(position, nodes.len())),
+                [limited(table.get("rate")), limited(reverse)],
+            )
+        });
+        links.collect()
     }
 
     fn apply(&mut self, overrides: &[Override]) -> Result<(), Problems> {
@@ -181,5 +243,35 @@ mod tests {
             }
         }
         assert!(Template::read("t.toml", "a = =").is_err());
+    }
+
+    #[test]
+    fn its_links_are_known_by_their_names_and_rates() {
+        let text = "[[link]]\nname = \"a\"\nrate = \"unlimited\"\n[[link]]\nrate = { data = \"\" }\nreverse = { rate = \"1mbit\" }\n";
+        let template = Template::read("t.toml", text).unwrap();
+        let links = template.links();
+        let expected = [("a", [false, false]), ("link2", [true, true])];
+        let expected = expected.map(|(name, limited)| (name.to_owned(), limited));
+        assert_eq!(links, expected);
+        let set = Override::set("link.a.reverse.rate=2mbit").unwrap();
+        let slower = template.with(&[set]).unwrap();
+        assert_eq!(slower.links()[0], ("a".to_owned(), [false, true]));
+        let none = Override::set("link.b.rate=2mbit").unwrap();
+        assert!(template.with(&[none]).is_err());
+        let one = Template::read("t.toml", TEXT).unwrap();
+        assert_eq!(one.links(), [("link".to_owned(), [true, false])]);
+        assert!(Template::read("t.toml", "").unwrap().links().is_empty());
+    }
+
+    #[test]
+    fn a_key_of_somebody_else_can_be_taken_out() {
+        let text = format!("{TEXT}[exec]\nrtt = \"7ms\"\n");
+        let mut template = Template::read("t.toml", &text).unwrap();
+        assert!(template.has("exec"));
+        assert!(template.scenario(&[], None, no_files()).is_err());
+        assert!(template.take("exec").is_some());
+        assert!(!template.has("exec"));
+        assert!(template.scenario(&[], None, no_files()).is_ok());
+        assert_eq!(template.take("exec"), None);
     }
 }

@@ -12,6 +12,7 @@ mod fixture;
 mod host;
 mod keystrokes;
 mod limits;
+mod links;
 mod names;
 mod pasta;
 mod processes;
@@ -19,6 +20,7 @@ mod programs;
 mod steering;
 mod streams;
 mod terminal;
+mod traces;
 
 use std::env;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -40,12 +42,14 @@ fn cases() -> Vec<Case> {
         datagrams::CASES,
         host::CASES,
         limits::CASES,
+        links::CASES,
         programs::CASES,
         keystrokes::CASES,
         steering::CASES,
         names::CASES,
         pasta::CASES,
         terminal::CASES,
+        traces::CASES,
         alike::CASES,
     ]
     .concat()

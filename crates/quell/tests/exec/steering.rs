@@ -152,6 +152,10 @@ fn the_control_socket_changes_the_link(fake: &Fake) {
         let up = queues.filter(|queue| queue["direction"] == "reverse");
         up.map(packets).sum::<u64>() > 10
     });
+    let felt = &ask(&json!({ "get": "felt" }))["felt"];
+    assert_eq!(felt["partial"], true, "{felt}");
+    let sentence = felt["sentence"].as_str().unwrap();
+    assert!(sentence.starts_with("so far: "), "{sentence}");
     let output = program.0.wait_with_output().unwrap();
     assert!(output.status.success(), "{output:?}");
     let _ = fake.ends.recv_timeout(PATIENCE);

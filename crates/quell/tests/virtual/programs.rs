@@ -92,6 +92,64 @@ fn a_program_of_this_host_gives_the_same_bytes_twice() {
 }
 
 #[test]
+fn a_program_in_a_guest_crosses_several_links_and_follows_a_trace() {
+    let test = "virtual links in a row around a program";
+    let Some(stage) = Stage::new(test) else {
+        return;
+    };
+    if !has_python() {
+        return not_run(test, "python3 is missing");
+    }
+    fs::write(stage.path().join("server.py"), SERVER).unwrap();
+    fs::write(stage.path().join("client.py"), CLIENT).unwrap();
+    // A chance each two milliseconds is 6 Mbit/s; the other link has more.
+    fs::write(stage.path().join("chances"), "2\n").unwrap();
+    fs::write(
+        stage.path().join("two.toml"),
+        "schema = 1\nname = \"two\"\n[[link]]\nname = \"line\"\nrate = \"20mbit\"\ndelay = \"10ms\"\nqueue = \"fifo\"\n\
+         [[link]]\nname = \"wifi\"\nrate = { trace = \"chances\" }\nqueue = \"fifo\"\n[run]\nduration = \"5s\"\n",
+    )
+    .unwrap();
+    let run = |link: &[&str], out: &str| {
+        let more = [
+            "--out",
+            out,
+            "--far",
+            "python3 server.py",
+            "--",
+            "python3",
+            "client.py",
+        ];
+        let words = [
+            &["exec", "--world", "virtual", "--far-cc", "cubic"],
+            link,
+            &more,
+        ]
+        .concat();
+        let output = stage.quell(&words).output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.success(), "{said}");
+        let printed = String::from_utf8(output.stdout).unwrap();
+        let seconds: f64 = printed.split_whitespace().nth(1).unwrap().parse().unwrap();
+        (seconds, stage.json(&format!("{out}/exec.json")))
+    };
+    // The payload of 1448 of 1500 bytes at 6 Mbit/s, and no more than slow start costs.
+    let least = 1.381;
+    let (seconds, exec) = run(&["--scenario", "two.toml"], "two");
+    assert!((least + 0.03..least + 0.5).contains(&seconds), "{seconds}");
+    let links = &exec["limited_by"]["down"]["links"];
+    assert_eq!(links[1]["name"], "wifi");
+    assert!(links[1]["share"].as_f64() > Some(0.7), "{links}");
+    assert_eq!(exec["rtt_ms"], 20.0);
+    let (seconds, exec) = run(
+        &["--down-trace", "chances:repeat=true", "--rtt", "20ms"],
+        "one",
+    );
+    assert!((least + 0.03..least + 0.5).contains(&seconds), "{seconds}");
+    assert_eq!(exec["link"], "trace/unlimited 20ms fifo");
+}
+
+#[test]
 fn a_program_in_a_guest_ends_as_elsewhere_and_changes_nothing() {
     let Some(stage) = Stage::new("virtual ends of a program") else {
         return;

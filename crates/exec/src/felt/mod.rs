@@ -1,0 +1,221 @@
+//! What the user felt: how much longer than on an idle link a click or a key took, in one sentence and as data.
+//!
+//! All of it is measured: a click, a key and a word of a call cross the link in packets, and wait in its queues as the packets of the program
+//! did, there and back. Of L4S and Classic packets each has its own figures. Where a discipline has a queue for each flow, a click waits for
+//! less than the packets of a download, so the figures are the most that it waits.
+//!
+//! The thresholds are those of others, named where they are used.
+
+mod sentence;
+#[cfg(test)]
+mod tests;
+mod together;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use quell_measure::{Direction, Dist, QueueSummary, Summary};
+use quell_scenario::Side;
+use serde::Serialize;
+
+use crate::Plan;
+use sentence::{NOTHING_MS, Told, sentence};
+use together::together;
+
+/// Of fewer packets a 99th percentile says nothing: all of them count.
+const FEW_PACKETS: u64 = 100;
+
+/// What of the link there was to feel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum State {
+    /// No packet crossed it.
+    Unused,
+    /// It has no rate, so nothing waited.
+    Unlimited,
+    /// Too little flowed, or too briefly, to fill an interval.
+    Idle,
+    /// Data flowed.
+    Busy,
+}
+
+/// What a user felt.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Felt {
+    /// What there was to feel.
+    pub state: State,
+    /// The same run so far, while it goes on.
+    pub partial: bool,
+    /// Of L4S and Classic packets apart, where both crossed the link.
+    pub traffic: Vec<Traffic>,
+    /// The share of the packets that was lost, by the queues and outside of them, towards the program.
+    pub lost_down: f64,
+    /// The same of the program's packets.
+    pub lost_up: f64,
+    /// Packets that were lost outside of the queues, in both directions.
+    pub lost_outside: u64,
+    /// All of it, for people.
+    pub sentence: String,
+}
+
+/// What packets of one kind waited, in milliseconds.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Traffic {
+    /// `l4s` or `classic`, where both crossed the link.
+    pub name: Option<String>,
+    /// How much longer a round trip took than on an idle link: half of them no more than this.
+    pub longer_ms_median: f64,
+    /// All but one in a hundred no more than this; of few packets, all.
+    pub longer_ms_p99: f64,
+    /// The most that the queues together made a round trip wait.
+    pub longer_ms_max: f64,
+    /// What the link took one way towards the program, its part of the RTT included: all but one in a hundred packets no more.
+    pub one_way_ms_down: f64,
+    /// The same of the program's packets.
+    pub one_way_ms_up: f64,
+}
+
+/// What the summary does not say.
+#[derive(Debug, Clone)]
+pub(crate) struct Known {
+    /// Base RTT of the link in milliseconds.
+    pub(crate) rtt_ms: f64,
+    /// Whether any direction of any link has a rate at any time.
+    pub(crate) is_limited: bool,
+    /// The links and directions in which a queue of its own waits for each flow.
+    pub(crate) apart: Vec<(String, Direction)>,
+    /// Whether data flowed in any interval, in either direction.
+    pub(crate) has_data: bool,
+}
+
+impl Known {
+    /// Of this link, in whose intervals data flowed or not.
+    pub(crate) fn of(plan: &Plan, has_data: bool) -> Self {
+        let scenario = plan.scenario();
+        let apart = scenario.sides().filter(|side| {
+            let kind = scenario.side(*side).queue.kind;
+            kind.starts_with("fq_")
+        });
+        let name = |side: Side| scenario.links()[side.hop.index()].name().to_owned();
+        let apart = apart.map(|side| (name(side), side.direction)).collect();
+        Self {
+            rtt_ms: plan.rtt().as_nanos() as f64 / 1e6,
+            is_limited: scenario.sides().any(|side| plan.is_ever_limited(side)),
+            apart,
+            has_data,
+        }
+    }
+}
+
+/// What a user felt of the link that this is the summary of.
+pub(crate) fn felt(summary: &Summary, known: &Known) -> Felt {
+    let queues: Vec<&QueueSummary> = summary.figures.queues.iter().collect();
+    let crossed: u64 = queues.iter().map(|queue| queue.packets).sum();
+    let state = match known {
+        _ if crossed == 0 => State::Unused,
+        Known {
+            is_limited: false, ..
+        } => State::Unlimited,
+        Known {
+            has_data: false, ..
+        } => State::Idle,
+        _ => State::Busy,
+    };
+    let names = kinds(&queues);
+    let traffic = match names.is_empty() {
+        true => vec![traffic(&queues, None, known)],
+        false => names
+            .iter()
+            .map(|name| traffic(&queues, Some(name.as_str()), known))
+            .collect(),
+    };
+    let mut felt = Felt {
+        state,
+        partial: summary.partial,
+        traffic,
+        lost_down: lost(&queues, Direction::Forward),
+        lost_up: lost(&queues, Direction::Reverse),
+        lost_outside: summary.figures.link.lost_outside,
+        sentence: String::new(),
+    };
+    let waits_apart = queues.iter().any(|queue| {
+        let mut apart = known.apart.iter();
+        let waited = queue.delay_ms.is_some_and(|delay| delay.p99 >= NOTHING_MS);
+        waited && apart.any(|(hop, direction)| (hop, *direction) == (&queue.hop, queue.direction))
+    });
+    let told = Told {
+        rtt_ms: known.rtt_ms,
+        is_at_most: waits_apart,
+        few: crossed < FEW_PACKETS,
+    };
+    felt.sentence = sentence(&felt, told);
+    felt
+}
+
+/// The names of the queues between which a discipline divides packets, where more than one had any.
+fn kinds(queues: &[&QueueSummary]) -> BTreeSet<String> {
+    let used = queues.iter().filter(|queue| queue.packets > 0);
+    let divided = used.filter(|queue| {
+        let here = queues.iter().filter(|other| is_beside(queue, other));
+        here.count() > 1
+    });
+    let names: BTreeSet<String> = divided.map(|queue| queue.name.clone()).collect();
+    match names.len() {
+        0 | 1 => BTreeSet::new(),
+        _ => names,
+    }
+}
+
+fn is_beside(one: &QueueSummary, other: &QueueSummary) -> bool {
+    (&one.hop, one.direction) == (&other.hop, other.direction)
+}
+
+/// The waits of packets of one kind in the queues on their way in one direction. Where a link has no queue of that name, or it had no packets,
+/// they wait in the one that had most.
+fn waits(queues: &[&QueueSummary], kind: Option<&str>, direction: Direction) -> Vec<Dist> {
+    let mut hops: Vec<&str> = queues.iter().map(|queue| queue.hop.as_str()).collect();
+    hops.dedup();
+    let of_hop = |hop: &str| {
+        let here = queues.iter();
+        let here = here.filter(|queue| queue.hop == hop && queue.direction == direction);
+        let here = here.filter(|queue| queue.packets > 0);
+        let most = here.max_by_key(|queue| (Some(queue.name.as_str()) == kind, queue.packets));
+        most.and_then(|queue| queue.delay_ms)
+    };
+    hops.into_iter().filter_map(of_hop).collect()
+}
+
+fn traffic(queues: &[&QueueSummary], kind: Option<&str>, known: &Known) -> Traffic {
+    let down = waits(queues, kind, Direction::Forward);
+    let up = waits(queues, kind, Direction::Reverse);
+    let both = together(&[down.clone(), up.clone()].concat());
+    let crossed: u64 = queues.iter().map(|queue| queue.packets).sum();
+    let few = crossed < FEW_PACKETS;
+    let one_way = |waits: &[Dist]| {
+        let waits = together(waits);
+        known.rtt_ms / 2.0 + if few { waits.max } else { waits.p99 }
+    };
+    Traffic {
+        name: kind.map(str::to_owned),
+        longer_ms_median: both.median,
+        longer_ms_p99: match few {
+            true => both.max,
+            false => both.p99,
+        },
+        longer_ms_max: both.max,
+        one_way_ms_down: one_way(&down),
+        one_way_ms_up: one_way(&up),
+    }
+}
+
+/// The share of the packets that the queues of a direction dropped.
+fn lost(queues: &[&QueueSummary], direction: Direction) -> f64 {
+    let here = queues.iter().filter(|queue| queue.direction == direction);
+    let dropped: u64 = here.clone().map(|queue| queue.dropped).sum();
+    // Of several links, those that left the last one.
+    let mut left = BTreeMap::new();
+    for queue in here {
+        *left.entry(queue.hop.as_str()).or_insert(0) += queue.packets;
+    }
+    let left = left.into_values().min().unwrap_or(0);
+    dropped as f64 / (left + dropped).max(1) as f64
+}

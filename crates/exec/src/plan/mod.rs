@@ -1,0 +1,280 @@
+//! The link that was asked for: options and a scenario file become one scenario, whose groups do not count.
+//!
+//! `down` is the forward direction, towards the program, and `up` the reverse one. A direction without a rate is unlimited and has the
+//! default queue, which then never fills. Everything passes the checks of scenario files, so a wrong queue is refused in the same words.
+
+mod files;
+mod keys;
+mod options;
+#[cfg(test)]
+mod tests;
+mod trace;
+
+use quell_aqm::course::Course;
+use quell_link::{DirectionConfig, LinkChange};
+use quell_scenario::sim::queue_stream;
+use quell_scenario::{DirectionSpec, Link, QueueSpec, Scenario, Setting, Side, figures};
+use quell_units::{Random, Rate, Time};
+
+use crate::offer::Offer;
+use crate::verdict::Judged;
+use crate::{Error, Result};
+pub use files::Files;
+pub use options::LinkOptions;
+use options::SEED;
+
+/// The longest base RTT of a link.
+const LONGEST_RTT: Time = Time::from_secs(10);
+
+/// A link, checked.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    scenario: Scenario,
+    rtt: Time,
+    /// What it was made of.
+    options: LinkOptions,
+}
+
+impl Plan {
+    /// The link of these options.
+    ///
+    /// # Errors
+    ///
+    /// The scenario or an option is wrong.
+    pub fn new(options: &LinkOptions) -> Result<Self> {
+        let asked = options::scenario(options)?;
+        let mut scenario = asked.scenario;
+        if let Some(link) = scenario.links.iter().find(|link| !link.remark.is_empty()) {
+            return Err(Error::Options(format!(
+                "link {}: remark works in the simulated world only",
+                link.name
+            )));
+        }
+        for link in &mut scenario.links {
+            for side in [&mut link.forward, &mut link.reverse] {
+                if side.rate.is_unlimited() {
+                    side.queue = QueueSpec::new("fifo")
+                        .map_err(|error| Error::Options(error.to_string()))?;
+                }
+            }
+        }
+        let of_file = asked.has_groups.then(|| rtt_of_groups(&scenario)).flatten();
+        let delays = scenario.links.iter().map(|link| link.delay);
+        let delays = delays.fold(Time::ZERO, |sum, delay| sum + delay) * 2;
+        let rtt = match &options.rtt {
+            Some(text) => quell_units::notation::time(text)
+                .map_err(|error| Error::Options(format!("--rtt {text}: {error}")))?,
+            None => asked.rtt.or(of_file).unwrap_or(Time::ZERO).max(delays),
+        };
+        if rtt > LONGEST_RTT {
+            return Err(Error::Options(format!("--rtt {rtt}: at most 10 s")));
+        }
+        if rtt < delays {
+            return Err(Error::Options(format!(
+                "--rtt {rtt}: must be at least {delays}, what the links delay, there and back"
+            )));
+        }
+        // The program is all the traffic there is.
+        scenario.groups.clear();
+        scenario.name = "exec".to_owned();
+        Ok(Self {
+            scenario,
+            rtt,
+            options: options.clone(),
+        })
+    }
+
+    /// The scenario, without groups.
+    pub fn scenario(&self) -> &Scenario {
+        &self.scenario
+    }
+
+    /// Base RTT that the link adds.
+    pub fn rtt(&self) -> Time {
+        self.rtt
+    }
+
+    /// The rate of a direction of a link at the start, `None` where it has no limit.
+    pub fn rate(&self, side: Side) -> Option<Rate> {
+        let rate = self.scenario.side(side).rate;
+        (!rate.is_unlimited()).then_some(rate)
+    }
+
+    /// Whether a direction of a link has a rate at any time.
+    pub(crate) fn is_ever_limited(&self, side: Side) -> bool {
+        let changes = self.changes();
+        let mut rates = changes.iter().filter_map(|(_, change)| match change {
+            LinkChange::SetRate {
+                hop,
+                direction,
+                rate,
+            } if (*hop, *direction) == (side.hop, side.direction) => Some(rate),
+            _ => None,
+        });
+        self.rate(side).is_some() || rates.any(|rate| !rate.is_unlimited())
+    }
+
+    /// The highest rate of a direction of a link before anything changes, `None` where it has no limit.
+    pub(crate) fn fastest_of(&self, side: Side) -> Option<Rate> {
+        let course = self.scenario.side(side).course.as_ref();
+        course.map(Course::fastest).or_else(|| self.rate(side))
+    }
+
+    /// The links as who judges them knows them.
+    pub(crate) fn judged(&self) -> Vec<Judged> {
+        let links = self.scenario.links.iter();
+        let judged = links.map(|link| Judged {
+            name: link.name.clone(),
+            offers: [&link.forward, &link.reverse].map(|side| match &side.course {
+                Some(course) => Offer::Trace(course.clone()),
+                None => Offer::Rate(side.rate),
+            }),
+        });
+        judged.collect()
+    }
+
+    /// One direction of a link; packets of at most `mtu` bytes.
+    pub(crate) fn direction(&self, which: Side, mtu: u16) -> DirectionConfig {
+        let side = self.scenario.side(which);
+        let component = queue_stream(which);
+        let impairment = figures::impairment(side, SEED, &component);
+        if side.rate.is_unlimited() {
+            return DirectionConfig {
+                impairment,
+                ..DirectionConfig::unlimited(mtu)
+            };
+        }
+        DirectionConfig {
+            rate: side.rate,
+            framing: side.framing,
+            service: figures::service(side, SEED, &component),
+            impairment,
+            discipline: figures::discipline(side, Random::new(SEED, &component)),
+            markers: Vec::new(),
+            passage: None,
+            values: quell_link::OnWire::default(),
+        }
+    }
+
+    /// What changes while the program runs, with its times.
+    pub(crate) fn changes(&self) -> Vec<(Time, LinkChange)> {
+        let changes = self.scenario.changes.iter();
+        changes
+            .flat_map(|change| {
+                let made = change.set.iter().filter_map(link_change);
+                made.map(|made| (change.time, made)).collect::<Vec<_>>()
+            })
+            .collect()
+    }
+
+    /// The same link, on which more changes at the time `at`, together; and what the link does then. They are checked beside everything
+    /// that has changed and will change.
+    ///
+    /// # Errors
+    ///
+    /// There is no such key, it cannot change, or its value is wrong.
+    pub fn with_changes(
+        &self,
+        at: Time,
+        wishes: &[(String, String)],
+    ) -> Result<(Self, Vec<LinkChange>)> {
+        let mut options = self.options.clone();
+        for (key, value) in wishes {
+            let time = format!("{}ns", at.as_nanos());
+            options.at.push((time, format!("{key}={value}")));
+        }
+        let plan = Self::new(&options)?;
+        let mut all = plan.scenario.changes.iter();
+        let made = all.find(|change| change.time == at);
+        let made = made.into_iter().flat_map(|change| &change.set);
+        let made: Option<Vec<LinkChange>> = made.map(link_change).collect();
+        match made {
+            Some(made) if !made.is_empty() => Ok((plan, made)),
+            _ => Err(Error::Options("only the link can change".to_owned())),
+        }
+    }
+
+    /// The fastest that a direction may become where somebody changes the link: four times what is planned, and 1 Gbit/s at least.
+    pub fn fastest(&self) -> Rate {
+        let changes = self.changes();
+        let changed = changes.iter().filter_map(|(_, change)| match change {
+            LinkChange::SetRate { rate, .. } => Some(*rate),
+            LinkChange::Configure { .. } => None,
+        });
+        let started = self.scenario.sides();
+        let started = started.filter_map(|side| self.fastest_of(side));
+        let known = changed.chain(started).filter(|rate| !rate.is_unlimited());
+        let highest = known.max().unwrap_or(Rate::ZERO).as_bps();
+        Rate::from_bps(highest.saturating_mul(4)).max(Rate::from_mbps(1_000))
+    }
+
+    /// A line about the link: `20mbit/5mbit 40ms dualpi2`; of several: `line 60mbit/20mbit dualpi2 + wifi 50mbit/unlimited fifo, 30ms`.
+    pub fn describe(&self) -> String {
+        let rtt = (!self.rtt.is_zero()).then(|| self.rtt.to_string());
+        if let [link] = &self.scenario.links[..] {
+            let (rates, kinds) = (rates_of(link), kinds_of(link));
+            let words = [Some(rates), rtt, kinds].into_iter().flatten();
+            return words.collect::<Vec<_>>().join(" ");
+        }
+        let links = self.scenario.links.iter().map(|link| {
+            let words = [
+                Some(link.name.clone()),
+                Some(rates_of(link)),
+                kinds_of(link),
+            ];
+            words.into_iter().flatten().collect::<Vec<_>>().join(" ")
+        });
+        let links = links.collect::<Vec<_>>().join(" + ");
+        [Some(links), rtt]
+            .into_iter()
+            .flatten()
+            .collect::<Vec<_>>()
+            .join(", ")
+    }
+}
+
+/// `20mbit`, or both directions where they differ.
+fn rates_of(link: &Link) -> String {
+    let rate = |side: &DirectionSpec| match side.course {
+        Some(_) => "trace".to_owned(),
+        None => side.rate.to_string(),
+    };
+    let (down, up) = (rate(&link.forward), rate(&link.reverse));
+    match down == up {
+        true => down,
+        false => format!("{down}/{up}"),
+    }
+}
+
+/// The queues of the directions that have a rate.
+fn kinds_of(link: &Link) -> Option<String> {
+    let sides = [&link.forward, &link.reverse].into_iter();
+    let limited = sides.filter(|side| !side.rate.is_unlimited());
+    let mut kinds: Vec<&str> = limited.map(|side| side.queue.kind).collect();
+    kinds.dedup();
+    (!kinds.is_empty()).then(|| kinds.join("/"))
+}
+
+fn link_change(setting: &Setting) -> Option<LinkChange> {
+    match setting {
+        Setting::Rate(side, rate) => Some(LinkChange::SetRate {
+            hop: side.hop,
+            direction: side.direction,
+            rate: *rate,
+        }),
+        Setting::Queue { side, key, value } => Some(LinkChange::Configure {
+            hop: side.hop,
+            direction: side.direction,
+            key: key.clone(),
+            value: value.clone(),
+        }),
+        Setting::Count { .. } | Setting::App { .. } => None,
+    }
+}
+
+/// The base RTT of the first group that crosses all links.
+fn rtt_of_groups(scenario: &Scenario) -> Option<Time> {
+    let mut groups = scenario.groups.iter();
+    let through = groups.find(|group| group.path == scenario.hops());
+    through.map(|group| group.rtt)
+}

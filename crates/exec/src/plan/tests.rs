@@ -1,0 +1,448 @@
+//! What options and files become.
+#![allow(clippy::unwrap_used, reason = "a test fails by a panic")]
+
+use super::*;
+use quell_measure::Direction;
+
+const FORWARD: Side = side(Direction::Forward);
+const REVERSE: Side = side(Direction::Reverse);
+
+const fn side(direction: Direction) -> Side {
+    Side {
+        hop: quell_measure::Hop::FIRST,
+        direction,
+    }
+}
+
+fn options(down: Option<&str>, up: Option<&str>) -> LinkOptions {
+    LinkOptions {
+        down: down.map(str::to_owned),
+        up: up.map(str::to_owned),
+        ..LinkOptions::default()
+    }
+}
+
+#[test]
+fn a_direction_without_a_rate_is_unlimited() {
+    for (down, up, line) in [
+        (None, None, "unlimited"),
+        (Some("20mbit"), None, "20mbit/unlimited fifo"),
+        (None, Some("5mbit"), "unlimited/5mbit fifo"),
+        (Some("20mbit"), Some("20mbit"), "20mbit fifo"),
+    ] {
+        let plan = Plan::new(&options(down, up)).unwrap();
+        assert_eq!(plan.describe(), line);
+        assert_eq!(plan.rate(FORWARD).is_some(), down.is_some());
+        assert_eq!(plan.rate(REVERSE).is_some(), up.is_some());
+    }
+}
+
+#[test]
+fn a_direction_may_get_its_rate_later() {
+    let mut later = options(Some("20mbit"), None);
+    assert!(!Plan::new(&later).unwrap().is_ever_limited(REVERSE));
+    later.at = vec![("2s".to_owned(), "up=5mbit".to_owned())];
+    let plan = Plan::new(&later).unwrap();
+    assert!(plan.is_ever_limited(FORWARD) && plan.is_ever_limited(REVERSE));
+    assert_eq!(plan.rate(REVERSE), None);
+}
+
+#[test]
+fn queues_delays_and_changes_are_those_that_were_asked_for() {
+    let plan = Plan::new(&LinkOptions {
+        rtt: Some("40ms".to_owned()),
+        down_queues: vec!["dualpi2:target=5ms".to_owned()],
+        up_queues: vec!["fq_codel".to_owned()],
+        at: vec![
+            ("2s".to_owned(), "up=1mbit".to_owned()),
+            ("1s".to_owned(), "down.queue.target=9ms".to_owned()),
+        ],
+        ..options(Some("20mbit"), Some("5mbit"))
+    })
+    .unwrap();
+    assert_eq!(plan.describe(), "20mbit/5mbit 40ms dualpi2/fq_codel");
+    assert_eq!(plan.rtt(), Time::from_millis(40));
+    let changes = plan.changes();
+    assert_eq!(changes.len(), 2);
+    assert_eq!(changes[0].0, Time::from_secs(1));
+    assert!(
+        matches!(&changes[0].1, LinkChange::Configure { key, value, .. } if key == "target" && value == "9ms"),
+        "{changes:?}"
+    );
+    let rate = LinkChange::SetRate {
+        hop: quell_measure::Hop::FIRST,
+        direction: Direction::Reverse,
+        rate: Rate::from_mbps(1),
+    };
+    assert_eq!(changes[1], (Time::from_secs(2), rate));
+}
+
+#[test]
+fn what_is_wrong_is_refused() {
+    let wrong = |change: fn(&mut LinkOptions)| {
+        let mut options = options(Some("20mbit"), None);
+        change(&mut options);
+        Plan::new(&options).unwrap_err().to_string()
+    };
+    assert!(wrong(|o| o.down = Some("20".into())).contains("rate"));
+    assert!(wrong(|o| o.down_queues = vec!["no-such".into()]).contains("no-such"));
+    assert!(wrong(|o| o.rtt = Some("40".into())).contains("--rtt"));
+    assert!(wrong(|o| o.rtt = Some("11s".into())).contains("10 s"));
+    assert!(wrong(|o| o.at = vec![("1s".into(), "down".into())]).contains("KEY=VALUE"));
+    assert!(wrong(|o| o.at = vec![("1s".into(), "down=fast".into())]).contains("fast"));
+    assert!(wrong(|o| o.at = vec![("1s".into(), "down=\"\n".into())]).contains("cannot"));
+    assert!(wrong(|o| o.at = vec![("soon".into(), "down=1mbit".into())]).contains("soon"));
+    let count = |o: &mut LinkOptions| o.at = vec![("1s".into(), "group.program.count=3".into())];
+    assert!(wrong(count).contains("only the link"));
+    let unlimited = LinkOptions {
+        down_queues: vec!["dualpi2".into()],
+        ..LinkOptions::default()
+    };
+    assert!(
+        Plan::new(&unlimited)
+            .unwrap_err()
+            .to_string()
+            .contains("--down")
+    );
+}
+
+fn wishes(all: &[(&str, &str)]) -> Vec<(String, String)> {
+    let pair = |(key, value): &(&str, &str)| (key.to_string(), value.to_string());
+    all.iter().map(pair).collect()
+}
+
+#[test]
+fn what_changes_while_the_program_runs_is_checked_beside_all_other_changes() {
+    let plan = Plan::new(&LinkOptions {
+        down_queues: vec!["red:min=10ms,max=20ms".to_owned()],
+        at: vec![("9s".to_owned(), "down=5mbit".to_owned())],
+        ..options(Some("20mbit"), None)
+    })
+    .unwrap();
+    assert_eq!(plan.fastest(), Rate::from_mbps(1_000));
+    let at = Time::from_nanos(1_500_000_001);
+    let both = wishes(&[("down", "7mbit"), ("down.queue.max", "60ms")]);
+    let (next, made) = plan.with_changes(at, &both).unwrap();
+    assert_eq!(made.len(), 2, "{made:?}");
+    // What repeats it has all of it, in the order of the times.
+    let times: Vec<Time> = next.scenario().changes.iter().map(|c| c.time).collect();
+    assert_eq!(times, [at, Time::from_secs(9)]);
+    // The second is allowed by the first alone.
+    let min = wishes(&[("down.queue.min", "30ms")]);
+    let later = at + Time::from_millis(1);
+    assert!(next.with_changes(later, &min).is_ok());
+    assert!(plan.with_changes(later, &min).is_err());
+    for (key, value, part) in [
+        ("down.queue.no-such", "1", "no-such"),
+        ("down", "fast", "fast"),
+        ("down", "\"", "quotes"),
+        ("down\n", "1mbit\u{0}", "quotes"),
+        ("group.program.count", "3", "only the link"),
+        ("link.queue.kind", "pie", "kind"),
+        ("run.duration", "3s", "duration"),
+        ("", "", ""),
+    ] {
+        let error = plan.with_changes(at, &wishes(&[(key, value)])).unwrap_err();
+        assert!(error.to_string().contains(part), "{key}={value}: {error}");
+    }
+    assert!(plan.with_changes(at, &[]).is_err());
+}
+
+/// Two links, of which the second has no rate back.
+const TWO: &str = "schema = 1\nname = \"x\"\n[[link]]\nname = \"line\"\nrate = \"60mbit\"\ndelay = \"5ms\"\nqueue = \"dualpi2\"\nreverse = { rate = \"20mbit\", queue = \"fq_codel\" }\n[[link]]\nname = \"wifi\"\nrate = \"50mbit\"\nqueue = \"fifo\"\n[run]\nduration = \"5s\"\n";
+
+fn two() -> LinkOptions {
+    LinkOptions {
+        scenario: Some(("x.toml".to_owned(), TWO.to_owned())),
+        ..LinkOptions::default()
+    }
+}
+
+#[test]
+fn several_links_are_all_on_the_way() {
+    let plan = Plan::new(&two()).unwrap();
+    let line = "line 60mbit/20mbit dualpi2/fq_codel + wifi 50mbit/unlimited fifo, 10ms";
+    assert_eq!(plan.describe(), line);
+    // What they delay, there and back; more if that is asked for, and not less.
+    assert_eq!(plan.rtt(), Time::from_millis(10));
+    let rtt = |text: &str| {
+        let rtt = Some(text.to_owned());
+        Plan::new(&LinkOptions { rtt, ..two() })
+    };
+    assert_eq!(rtt("30ms").unwrap().rtt(), Time::from_millis(30));
+    let why = rtt("9ms").unwrap_err().to_string();
+    assert!(why.contains("at least 10ms"), "{why}");
+    // The RTT of a group that crosses all of them.
+    let groups = "[[group]]\nname = \"a\"\npath = [\"line\"]\nrtt = \"70ms\"\napp = \"bulk\"\n[[group]]\nname = \"b\"\nrtt = \"40ms\"\napp = \"bulk\"\n";
+    let with_groups = LinkOptions {
+        scenario: Some(("x.toml".to_owned(), format!("{TWO}{groups}"))),
+        ..LinkOptions::default()
+    };
+    assert_eq!(
+        Plan::new(&with_groups).unwrap().rtt(),
+        Time::from_millis(40)
+    );
+    // Their result gives them again.
+    let again = LinkOptions {
+        scenario: Some(("scenario.toml".to_owned(), plan.scenario().to_toml())),
+        ..LinkOptions::default()
+    };
+    assert_eq!(Plan::new(&again).unwrap().scenario(), plan.scenario());
+}
+
+#[test]
+fn of_several_links_each_is_changed_by_its_name() {
+    let mut options = two();
+    options.queues = vec!["wifi=fq_codel".to_owned(), "line=pie:target=5ms".to_owned()];
+    options.sets = vec!["link.wifi.reverse.rate=9mbit".to_owned()];
+    options.at = vec![("2s".to_owned(), "link.wifi.rate=15mbit".to_owned())];
+    let plan = Plan::new(&options).unwrap();
+    assert_eq!(
+        plan.describe(),
+        "line 60mbit/20mbit pie + wifi 50mbit/9mbit fq_codel, 10ms"
+    );
+    let rate = |hop, direction, rate| LinkChange::SetRate {
+        hop: quell_measure::Hop(hop),
+        direction,
+        rate: Rate::from_mbps(rate),
+    };
+    let changes = plan.changes();
+    assert_eq!(
+        changes,
+        [(Time::from_secs(2), rate(1, Direction::Forward, 15))]
+    );
+    let wish = wishes(&[("link.line.reverse.rate", "1mbit")]);
+    let (_, made) = plan.with_changes(Time::from_secs(1), &wish).unwrap();
+    assert_eq!(made, [rate(0, Direction::Reverse, 1)]);
+}
+
+#[test]
+fn what_does_not_say_which_of_several_links_is_refused_with_the_right_key() {
+    let refused = |change: &dyn Fn(&mut LinkOptions)| {
+        let mut options = two();
+        change(&mut options);
+        Plan::new(&options).unwrap_err().to_string()
+    };
+    let text = str::to_owned;
+    for (why, part) in [
+        (
+            refused(&|o| o.down = Some(text("3mbit"))),
+            "--set 'link.line.rate=20mbit'",
+        ),
+        (
+            refused(&|o| o.up = Some(text("3mbit"))),
+            "link.line.reverse.rate",
+        ),
+        (
+            refused(&|o| o.down_trace = Some(text("x"))),
+            "link.line.rate={ trace =",
+        ),
+        (
+            refused(&|o| o.queues = vec![text("pie")]),
+            "line=pie or wifi=pie",
+        ),
+        (
+            refused(&|o| o.up_queues = vec![text("wifi=pie")]),
+            "link wifi has no rate there",
+        ),
+        (
+            refused(&|o| o.queues = vec![text("lan=pie")]),
+            "links are: line, wifi",
+        ),
+        (
+            refused(&|o| o.sets = vec![text("up.queue.target=5ms")]),
+            "link.line.reverse.queue.target or link.wifi.reverse.queue.target",
+        ),
+        (
+            refused(&|o| o.sets = vec![text("link.rate=5mbit")]),
+            "link.line, link.wifi",
+        ),
+        (
+            refused(&|o| o.at = vec![(text("1s"), text("down=5mbit"))]),
+            "--at 1s down=5mbit: there are 2 links, so name one: link.line.rate or link.wifi.rate",
+        ),
+    ] {
+        assert!(why.contains(part), "{part}: {why}");
+    }
+    let plan = Plan::new(&two()).unwrap();
+    let wish = wishes(&[("down", "1mbit")]);
+    let why = plan.with_changes(Time::from_secs(1), &wish).unwrap_err();
+    assert!(why.to_string().contains("link.wifi.rate"), "{why}");
+}
+
+#[test]
+fn a_scenario_gives_its_link_whatever_its_groups() {
+    let bare = "schema = 1\nname = \"x\"\n[link]\nrate = \"7mbit\"\nqueue = \"pie\"\n[run]\nduration = \"5s\"\n";
+    let with = format!("{bare}[[group]]\nname = \"a\"\nrtt = \"30ms\"\napp = \"bulk\"\n");
+    for (text, line) in [
+        (bare.to_owned(), "7mbit/unlimited pie"),
+        (
+            bare.replace("\"7mbit\"", "{ data = \"1\\n\" }"),
+            "trace/unlimited pie",
+        ),
+        (with, "7mbit/unlimited 30ms pie"),
+    ] {
+        let options = LinkOptions {
+            scenario: Some(("x.toml".to_owned(), text)),
+            ..LinkOptions::default()
+        };
+        assert_eq!(Plan::new(&options).unwrap().describe(), line);
+    }
+}
+
+const CSV: &str = "time_s,rate_mbps\n0,12\n1,6\n2,\n";
+
+/// A folder with traces and a scenario that names one.
+fn folder() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+    write("steps.csv", CSV);
+    write("ms", "1\n2\n3\n");
+    write("bad.csv", "time_s,rate_mbps\n0,12\n1,fast\n");
+    folder
+}
+
+#[test]
+fn a_trace_as_an_option_is_the_rate_of_its_direction() {
+    use quell_aqm::course::{ChanceFraming, Trace};
+    let folder = folder();
+    let file = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let traced = LinkOptions {
+        down_trace: Some(file("steps.csv:repeat=false,offset=500ms,scale=0.5")),
+        up_trace: Some(file("ms:framing=mahimahi")),
+        queues: vec!["pie".to_owned()],
+        ..LinkOptions::default()
+    };
+    let plan = Plan::new(&traced).unwrap();
+    assert_eq!(plan.describe(), "trace pie");
+    let link = &plan.scenario().links()[0];
+    let down = link.forward.course.clone().unwrap();
+    assert_eq!((down.repeat, down.scale), (false, 500));
+    assert_eq!(down.offset, Time::from_millis(500));
+    let up = link.reverse.course.clone().unwrap();
+    assert!(matches!(up.trace, Trace::Chances(_)) && up.repeat);
+    assert_eq!(up.framing, ChanceFraming::Mahimahi);
+    // What repeats it needs no file, and neither do changes while the program runs.
+    drop(folder);
+    let text = plan.scenario().to_toml();
+    let again = LinkOptions {
+        scenario: Some(("scenario.toml".to_owned(), text)),
+        ..LinkOptions::default()
+    };
+    assert_eq!(Plan::new(&again).unwrap().scenario(), plan.scenario());
+    let at = Time::from_secs(1);
+    let wish = wishes(&[("down.queue.target", "9ms")]);
+    assert_eq!(plan.with_changes(at, &wish).unwrap().1.len(), 1);
+    let why = plan.with_changes(at, &wishes(&[("down", "3mbit")]));
+    assert!(why.unwrap_err().to_string().contains("follows a trace"));
+}
+
+#[test]
+fn a_trace_takes_the_place_of_the_rate_of_a_file() {
+    let folder = folder();
+    let scenario = folder.path().join("x.toml").to_str().unwrap().to_owned();
+    let text = "schema = 1\nname = \"x\"\n[link]\nrate = { trace = \"steps.csv\" }\nqueue = \"pie\"\n[run]\nduration = \"5s\"\n";
+    let mut options = LinkOptions {
+        scenario: Some((scenario, text.to_owned())),
+        ..LinkOptions::default()
+    };
+    // The file's own stands beside the file.
+    assert_eq!(
+        Plan::new(&options).unwrap().describe(),
+        "trace/unlimited pie"
+    );
+    options.up_trace = folder.path().join("ms").to_str().map(str::to_owned);
+    options.down = Some("3mbit".to_owned());
+    assert_eq!(
+        Plan::new(&options).unwrap().describe(),
+        "3mbit/trace pie/fifo"
+    );
+    let bad = folder.path().join("bad.csv").to_str().unwrap().to_owned();
+    options.down = None;
+    options.down_trace = Some(bad.clone());
+    let why = Plan::new(&options).unwrap_err().to_string();
+    assert!(why.starts_with(&format!("{bad}:3: ")), "{why}");
+}
+
+#[test]
+fn changes_are_put_between_those_of_the_file_and_errors_name_the_option() {
+    let text = "schema = 1\nname = \"x\"\n[link]\nrate = \"7mbit\"\nqueue = \"pie\"\n[[at]]\ntime = \"10s\"\nset = { \"link.rate\" = \"1mbit\" }\n[run]\nduration = \"50s\"\n";
+    let mut options = LinkOptions {
+        scenario: Some(("x.toml".to_owned(), text.to_owned())),
+        at: vec![("3s".to_owned(), "down=5mbit".to_owned())],
+        ..LinkOptions::default()
+    };
+    let plan = Plan::new(&options).unwrap();
+    let times: Vec<Time> = plan.changes().into_iter().map(|(time, _)| time).collect();
+    assert_eq!(times, [Time::from_secs(3), Time::from_secs(10)]);
+    let at = Time::from_secs(5);
+    assert!(plan.with_changes(at, &wishes(&[("down", "2mbit")])).is_ok());
+    for (change, expected) in [
+        ("down=fast", "--at 3s down=fast: link.rate = fast: must be"),
+        ("group.a.count=3", "only the link can change"),
+    ] {
+        options.at = vec![("3s".to_owned(), change.to_owned())];
+        let why = Plan::new(&options).unwrap_err().to_string();
+        assert!(why.contains(expected), "{why}");
+    }
+    options.at = vec![("0s".to_owned(), "down=5mbit".to_owned())];
+    let why = Plan::new(&options).unwrap_err().to_string();
+    assert!(why.starts_with("--at 0s down=5mbit: time = 0s: "), "{why}");
+    let twice = ("3s".to_owned(), "link.rate=2mbit".to_owned());
+    options.at = vec![("3s".to_owned(), "down=5mbit".to_owned()), twice];
+    let why = Plan::new(&options).unwrap_err().to_string();
+    assert!(why.contains("twice"), "{why}");
+    options.at.clear();
+    options.down = Some("fast".to_owned());
+    let why = Plan::new(&options).unwrap_err().to_string();
+    assert!(
+        why.starts_with("--down fast: link.rate = fast: must be a rate"),
+        "{why}"
+    );
+}
+
+#[test]
+fn a_queue_for_both_directions_is_that_of_each_that_has_a_rate() {
+    let mut all = options(Some("20mbit"), None);
+    all.queues = vec!["dualpi2".to_owned()];
+    assert_eq!(
+        Plan::new(&all).unwrap().describe(),
+        "20mbit/unlimited dualpi2"
+    );
+    all.sets = vec!["up=5mbit".to_owned()];
+    assert_eq!(Plan::new(&all).unwrap().describe(), "20mbit/5mbit dualpi2");
+    let text = "schema = 1\nname = \"x\"\n[link]\nrate = \"7mbit\"\nqueue = \"pie\"\nreverse = { rate = \"1mbit\" }\n[run]\nduration = \"5s\"\n";
+    let of_file = LinkOptions {
+        scenario: Some(("x.toml".to_owned(), text.to_owned())),
+        queues: vec!["codel".to_owned()],
+        ..LinkOptions::default()
+    };
+    assert_eq!(Plan::new(&of_file).unwrap().describe(), "7mbit/1mbit codel");
+    for (queues, down, part) in [
+        (vec!["pie"], None, "--queue pie: needs a rate"),
+        (vec!["pie", "codel"], Some("7mbit"), "has a queue already"),
+        (vec!["wifi=pie"], Some("7mbit"), "there is no link wifi"),
+    ] {
+        let mut all = options(down, None);
+        all.queues = queues.into_iter().map(str::to_owned).collect();
+        let why = Plan::new(&all).unwrap_err().to_string();
+        assert!(why.contains(part), "{why}");
+    }
+    for (set, works) in [
+        ("run.interval=50ms", true),
+        ("link.overhead=14", true),
+        ("run.duration=3s", false),
+        ("group.program.rtt=3s", false),
+        ("name=x", false),
+    ] {
+        let mut options = options(Some("7mbit"), None);
+        options.sets = vec![set.to_owned()];
+        assert_eq!(Plan::new(&options).is_ok(), works, "{set}");
+    }
+    let mut only_set = options(None, None);
+    only_set.sets = vec!["down=3mbit".to_owned()];
+    assert_eq!(
+        Plan::new(&only_set).unwrap().describe(),
+        "3mbit/unlimited fifo"
+    );
+}
