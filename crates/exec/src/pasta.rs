@@ -292,7 +292,7 @@ fn hold(outside: &Namespace) -> io::Result<Pid> {
         let held = set_parent_process_death_signal(Some(Signal::KILL))
             .map_err(io::Error::from)
             .and_then(|()| outside.enter())
-            .and_then(|()| Ok(keep_only(CapabilitySet::empty()).map_err(io::Error::other)?))
+            .and_then(|()| keep_only(CapabilitySet::empty()).map_err(io::Error::other))
             .and_then(|_| Ok(set_dumpable_behavior(DumpableBehavior::Dumpable)?))
             .and_then(|()| there.write_all(b"h"));
         child::close_everything();
