@@ -96,6 +96,15 @@ impl Control {
             Self::Compound => "group.download.congestion-control=compound",
         }
     }
+
+    /// What a kernel of today has in its place.
+    fn over_linux(self) -> Option<&'static str> {
+        match self {
+            Self::NewReno | Self::Compound => None,
+            Self::Cubic => Some("group.download.congestion-control=cubic"),
+            Self::Htcp => Some("group.download.congestion-control=htcp"),
+        }
+    }
 }
 
 impl Queue {
@@ -154,6 +163,10 @@ impl Point {
     /// The run.
     pub fn cell(&self) -> Cell {
         let cell = Cell::new(self.file()).sets(self.sets());
+        let cell = match self.control.over_linux() {
+            Some(set) => cell.over_linux(set),
+            None => cell,
+        };
         cell.seed(self.seed).probe(EXPERIMENT)
     }
 
