@@ -244,6 +244,12 @@ struct Senders {
 #[derive(Debug, Clone, Copy)]
 struct Sender {
     number: u64,
+    /// Once it has sent data.
+    progress: Option<Progress>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Progress {
     /// Behind the highest byte sent.
     sent: u32,
     /// Everything sent before this repairs one recovery.
@@ -254,20 +260,21 @@ impl Senders {
     /// A packet is sent; returns the number of its flow.
     fn send(&mut self, segment: &Segment, counts: bool) -> u64 {
         let next = self.flows.len() as u64;
-        let (first, length) = segment.data.unwrap_or_default();
         let sender = self.flows.entry(segment.flow).or_insert(Sender {
             number: next,
-            sent: first,
-            recovery: first,
+            progress: None,
         });
-        if segment.data.is_some() {
-            let end = first.wrapping_add(length);
+        if let Some((first, length)) = segment.data {
+            let progress = sender.progress.get_or_insert(Progress {
+                sent: first,
+                recovery: first,
+            });
             let is_before = |number: u32, other: u32| (number.wrapping_sub(other) as i32) < 0;
-            if !is_before(first, sender.sent) {
-                sender.sent = end;
-            } else if !is_before(first, sender.recovery) {
+            if !is_before(first, progress.sent) {
+                progress.sent = first.wrapping_add(length);
+            } else if !is_before(first, progress.recovery) {
                 // The first of a window that is sent again: everything that is in flight belongs to this recovery.
-                sender.recovery = sender.sent;
+                progress.recovery = progress.sent;
                 self.cuts += u64::from(counts);
             }
         }
@@ -277,7 +284,13 @@ impl Senders {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::AtomicBool;
+
+    use quell_lab::scenario::Override;
+    use quell_lab::{Options, World, run, sim};
+
     use super::*;
+    use crate::probe::experiment::{SAMPLE, measured};
 
     /// A segment of `flow` with bytes from `first` on.
     fn segment(flow: u8, first: u32, length: u32) -> Segment {
@@ -292,6 +305,12 @@ mod tests {
         let mut senders = Senders::default();
         let start = u32::MAX - 1_500;
         let at = |segments: u32| start.wrapping_add(segments * 1_000);
+        // A handshake has no data, whatever its number.
+        let handshake = Segment {
+            flow: [1; 13],
+            data: None,
+        };
+        senders.send(&handshake, true);
         let mut send = |flow, segments| senders.send(&segment(flow, at(segments), 1_000), true);
         for segments in 0..10 {
             assert_eq!(send(1, segments), 0);
@@ -319,6 +338,64 @@ mod tests {
         senders.send(&pure, true);
         senders.send(&segment(2, at(1), 1_000), false);
         assert_eq!(senders.cuts, 3);
+    }
+
+    /// The same run, measured while it happens and read from its result: the simulator writes packets as well.
+    #[test]
+    fn what_is_read_from_a_result_is_what_was_measured() {
+        let text = crate::shipped::scenario("gsp2014/e1-taildrop.toml").unwrap();
+        let sets = ["link.rate=20mbit", "link.queue.limit=75kB"];
+        let sets = sets.into_iter().map(|set| Override::set(set).unwrap());
+        let sets: Vec<Override> = sets
+            .chain([
+                Override::duration("30s"),
+                Override::set("run.warmup=10s").unwrap(),
+            ])
+            .collect();
+        let mut scenario = Scenario::load("e1", text, &sets, None).unwrap().scenario;
+        scenario.run.interval = SAMPLE;
+        scenario.run.seeds = vec![1];
+        let stop = AtomicBool::new(false);
+        let config = sim::simulation(&scenario, 1).unwrap();
+        let measured = measured(config, &scenario, &stop).unwrap();
+        assert!(
+            measured.bursts.count > 5 && measured.cuts > 20,
+            "{measured:?}"
+        );
+
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path().join("run");
+        let options = Options {
+            out: Some(folder.clone()),
+            packets: true,
+            ..Options::new(World::Sim, &stop)
+        };
+        run(&scenario, options, &mut |_| {}).unwrap();
+        let read = experiment(&scenario, &folder).unwrap();
+        assert_eq!(read.bursts, measured.bursts);
+        assert_eq!(read.longest_ns, measured.longest_ns);
+        assert_eq!(read.utilisation, measured.utilisation);
+        assert_eq!(read.length_ns, measured.length_ns);
+        let counts = |result: &ExperimentResult| {
+            let groups = result.groups.iter();
+            let groups =
+                groups.map(|one| (one.name.clone(), one.packets, one.dropped, one.median_ms));
+            groups.collect::<Vec<_>>()
+        };
+        assert_eq!(counts(&read), counts(&measured));
+        let near = |read: f64, measured: f64, percent: f64| {
+            let off = 100.0 * (read / measured - 1.0);
+            assert!(off.abs() <= percent, "{read} for {measured}");
+        };
+        near(read.goodput, measured.goodput, 0.01);
+        // Windows are read a moment earlier or later. A recovery that begins with the repair of what was lost in the recovery before is one
+        // with it in the packets.
+        near(
+            read.variance_ratio.unwrap(),
+            measured.variance_ratio.unwrap(),
+            2.0,
+        );
+        near(read.cuts as f64, measured.cuts as f64, 5.0);
     }
 
     #[test]

@@ -163,7 +163,15 @@ pub fn measure(
     seed: u64,
     stop: &AtomicBool,
 ) -> Result<ExperimentResult, RunError> {
-    let config = simulation(scenario, seed)?;
+    measured(simulation(scenario, seed)?, scenario, stop)
+}
+
+/// What `config` gives, which is of `scenario`.
+pub(super) fn measured(
+    config: Config,
+    scenario: &Scenario,
+    stop: &AtomicBool,
+) -> Result<ExperimentResult, RunError> {
     let is_stream = |&id: &FlowId| {
         let flow = &config.flows[id.index()];
         matches!(flow.transport, TransportConfig::Stream(_))
