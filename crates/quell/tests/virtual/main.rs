@@ -32,6 +32,7 @@ mod privileges;
 mod programs;
 #[path = "../common/recomputed.rs"]
 mod recomputed;
+mod reproduced;
 mod runs;
 mod scenario_programs;
 mod signals;
