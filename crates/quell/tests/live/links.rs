@@ -32,7 +32,8 @@ fn crosses(test: &str, run: &mut Run) -> Result<(), Missed> {
     in_a_row::check(&told);
     let [before, after] = in_a_row::busy(&told);
     bound!(before[0] > 0.9, "{before:?}");
-    bound!(after[0] > 0.95 && after[1] < 0.7, "{after:?}");
+    // One CUBIC flow leaves its queue empty for a moment after each drop: 0.97 to 1 in the simulator, 0.93 to 0.98 in real time.
+    bound!(after[0] > 0.85 && after[1] < 0.7, "{after:?}");
     bound!(number(&told, "/links/0/lost_outside") == 0.0, "{told:#}");
     Ok(())
 }
