@@ -570,6 +570,17 @@ class Group(TypedDict):
     """ms; smoothed RTT, sampled each interval."""
 
 
+class HeaderValues(TypedDict):
+    """`link.header_values`."""
+
+    not_carried: int
+    """packets whose header could not carry their value."""
+    read: int
+    """packets that came to a link with a value in their header."""
+    written: int
+    """packets whose value was written."""
+
+
 class KernelQueue(TypedDict):
     """`link.kernel_queue`."""
 
@@ -659,6 +670,10 @@ class Link(TypedDict):
     """live, virtual: frames that bypassed the queue because they are not IP packets of flows."""
     cpu_share: NotRequired[float]
     """live, virtual: share of a processor that the link's thread used."""
+    header_values: NotRequired[HeaderValues]
+    """live, virtual, where links write packet values into headers: packets by what became of these, at all links and in both directions,
+    with the warm-up.
+    """
     kernel_queue: NotRequired[KernelQueue]
     """only with a queue of the kernel: its own counters after the warm-up."""
     lateness_ms: NotRequired[LatenessMs]
