@@ -28,7 +28,8 @@ fn bursts_windows_and_the_longest_passage_are_read_from_a_run_over_real_tcp() {
     // Short, and one of them over a control that no kernel has any more.
     for experiment in ["gsp2014/e6", "homegateway2011/m9"] {
         let words = ["reproduce", experiment, "--quick", "--world", "virtual"];
-        let output = stage.run(&[&words[..], &["--store", "s"]].concat());
+        let mut command = stage.quell(&[&words[..], &["--store", "s"]].concat());
+        let output = command.output().unwrap();
         let said = String::from_utf8_lossy(&output.stdout).into_owned();
         let errors = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "{errors}");
