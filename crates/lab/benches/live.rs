@@ -184,16 +184,7 @@ fn capacity(span: Time, bounds: &mut Bounds) -> Result<(), LiveError> {
             load: Load::Streams(flows),
         };
         let measured = quell::measure(&workload, WARMUP, span)?;
-        let utilisation = measured.utilisation * 100.0;
-        let utilised = bounds.judge(
-            format!("{utilisation:.2}"),
-            utilisation >= UTILISATION_PERCENT,
-        );
-        let goodput = workload.goodput(measured.link_rate) / 1e6;
-        print!(
-            "{flows:>6} | {goodput:>7.1} {utilised:>13} {} | ",
-            condition(&measured, bounds)
-        );
+        print!("{flows:>6} | {} | ", filling(&measured, &workload, bounds));
         match kernel::measure(&workload, WARMUP, span) {
             Ok(rate) => println!("{:>7.1}", workload.goodput(rate) / 1e6),
             Err(why) => {
@@ -225,16 +216,7 @@ fn in_a_row(span: Time, bounds: &mut Bounds) -> Result<(), LiveError> {
             load: Load::Streams(4),
         };
         let measured = quell::measure(&workload, WARMUP, span)?;
-        let utilisation = measured.utilisation * 100.0;
-        let utilised = bounds.judge(
-            format!("{utilisation:.2}"),
-            utilisation >= UTILISATION_PERCENT,
-        );
-        let goodput = workload.goodput(measured.link_rate) / 1e6;
-        println!(
-            "{links:>6} | {goodput:>7.1} {utilised:>13} {}",
-            condition(&measured, bounds)
-        );
+        println!("{links:>6} | {}", filling(&measured, &workload, bounds));
         notes.extend(&format!("links: {links}"), measured.warnings);
     }
     notes.print();
@@ -251,7 +233,19 @@ fn datagrams(mbps: u64) -> Workload {
     }
 }
 
-/// Cells that both tables have: what is lost, how late, with how much work.
+/// Cells of TCP that is to fill the link: goodput, utilisation, and the [`condition`].
+fn filling(measured: &LinkRun, workload: &Workload, bounds: &mut Bounds) -> String {
+    let utilisation = measured.utilisation * 100.0;
+    let utilised = bounds.judge(
+        format!("{utilisation:.2}"),
+        utilisation >= UTILISATION_PERCENT,
+    );
+    let goodput = workload.goodput(measured.link_rate) / 1e6;
+    let condition = condition(measured, bounds);
+    format!("{goodput:>7.1} {utilised:>13} {condition}")
+}
+
+/// Cells that all tables have: what is lost, how late, with how much work.
 fn condition(measured: &LinkRun, bounds: &mut Bounds) -> String {
     let lost = bounds.judge(
         measured.lost_outside.to_string(),

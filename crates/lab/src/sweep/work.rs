@@ -424,8 +424,11 @@ impl Sweep<'_> {
                     self.read(&reading, scenario, seed, &folder.join("run"), stop, moving)?
                 }
             };
+            let Some(figures) = figures else {
+                return Ok(false);
+            };
             write(&folder.join("scenario.toml"), text)?;
-            write(&folder.join(FIGURES), figures.unwrap_or_default() + "\n")?;
+            write(&folder.join(FIGURES), figures + "\n")?;
             return Ok(!stop.load(Ordering::Relaxed));
         }
         if self.plan.world == World::Sim && !self.options.series {

@@ -3,9 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-use quell_units::Time;
-
 use quell_scenario::{Override, Scenario, Template, World};
+use quell_units::Time;
 
 use super::super::identity::Identity;
 use super::{NONE, Plan, Point, Seeds, refused};
