@@ -46,6 +46,7 @@ pub(crate) fn play(role: &str) {
         ("to-host", [port]) => connect_once(&format!("{}:{port}", env::var("QUELL_HOST").unwrap())),
         ("login", [place]) => crate::terminal::login(place),
         ("typist", [key]) => crate::keystrokes::typist(key),
+        ("beside", [times, program @ ..]) => crate::beside::run(times.parse().unwrap(), program),
         ("keys", []) => crate::terminal::keys(),
         ("upload", [to, seconds]) => upload(to, seconds.parse().unwrap()),
         ("sleep", [seconds]) => thread::sleep(Duration::from_secs(seconds.parse().unwrap())),
@@ -53,7 +54,7 @@ pub(crate) fn play(role: &str) {
     }
 }
 
-fn open(to: &str) -> TcpStream {
+pub(crate) fn open(to: &str) -> TcpStream {
     let stream = TcpStream::connect(to).unwrap();
     stream.set_read_timeout(Some(PATIENCE)).unwrap();
     stream
@@ -73,7 +74,7 @@ fn connect_once(to: &str) {
 }
 
 /// Bytes without a period that any buffer has.
-fn pattern(bytes: u64) -> impl Iterator<Item = Vec<u8>> {
+pub(crate) fn pattern(bytes: u64) -> impl Iterator<Item = Vec<u8>> {
     let mut state = 1_u64;
     let mut left = bytes;
     std::iter::from_fn(move || {

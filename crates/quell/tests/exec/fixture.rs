@@ -35,7 +35,7 @@ pub(crate) const FROM: u16 = 16;
 pub(crate) const SOURCE: u16 = 19;
 pub(crate) const TRICKLE: u16 = 20;
 pub(crate) const CLOSED: u16 = 21;
-/// A web server, and the length of its only page.
+/// A web server, and the length of its page; `/N` has N bytes instead.
 pub(crate) const WEB: u16 = 80;
 pub(crate) const PAGE: usize = 2_000_000;
 /// A service of the host's loopback.
@@ -237,10 +237,13 @@ fn serve_internet(said: &Sender<Result<u64, std::io::ErrorKind>>) {
             while !heard.ends_with(b"\r\n\r\n") && stream.read(&mut byte).unwrap_or(0) == 1 {
                 heard.push(byte[0]);
             }
+            let asked = String::from_utf8_lossy(&heard);
+            let page = asked.split(['/', ' ']).nth(2);
+            let page = page.and_then(|page| page.parse().ok()).unwrap_or(PAGE);
             let head =
-                format!("HTTP/1.1 200 OK\r\nContent-Length: {PAGE}\r\nConnection: close\r\n\r\n");
+                format!("HTTP/1.1 200 OK\r\nContent-Length: {page}\r\nConnection: close\r\n\r\n");
             let _ = stream.write_all(head.as_bytes());
-            let _ = stream.write_all(&vec![b'x'; PAGE]);
+            let _ = stream.write_all(&vec![b'x'; page]);
         });
         serve(address, TRICKLE, |mut stream| {
             while stream.write_all(&[0; TRICKLED]).is_ok() {

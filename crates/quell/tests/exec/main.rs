@@ -6,6 +6,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by a panic")]
 
 mod alike;
+mod beside;
 mod clients;
 mod datagrams;
 mod fixture;
@@ -45,6 +46,7 @@ fn cases() -> Vec<Case> {
         links::CASES,
         programs::CASES,
         keystrokes::CASES,
+        beside::CASES,
         steering::CASES,
         names::CASES,
         pasta::CASES,

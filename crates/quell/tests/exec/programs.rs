@@ -1,22 +1,20 @@
 //! Programs of other people behind the link.
 
-use std::process::{Command, Stdio};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
 
-use quell_testing::program::text;
-use quell_testing::{Missed, bound, live, not_run};
+use quell_testing::not_run;
+use quell_testing::program::{text, wait_until};
 use serde_json::Value;
 
 use crate::Case;
-use crate::fixture::{Fake, PAGE, SERVER, WEB, read_json};
+use crate::clients::pattern;
+use crate::fixture::{Fake, PAGE, SERVER, WEB};
 
 pub(crate) const CASES: &[Case] = &[
     (
         "curl_loads_a_page_by_its_name",
         curl_loads_a_page_by_its_name,
-    ),
-    (
-        "wget_waits_less_in_the_queue_of_dualpi2",
-        wget_waits_less_in_the_queue_of_dualpi2,
     ),
     (
         "iperf3_sends_and_receives_through_the_link",
@@ -25,7 +23,7 @@ pub(crate) const CASES: &[Case] = &[
     ("git_clones_through_the_link", git_clones_through_the_link),
 ];
 
-fn has(program: &str) -> bool {
+pub(crate) fn has(program: &str) -> bool {
     let mut command = Command::new(program);
     let found = command
         .arg("--version")
@@ -67,121 +65,94 @@ fn curl_loads_a_page_by_its_name(fake: &Fake) {
     assert!(words[3].parse::<f64>().unwrap() >= 0.1, "{said}");
 }
 
-/// The page to the byte behind either queue, and a queue that is the shorter one behind DualPI2.
-fn wget_waits_less_in_the_queue_of_dualpi2(fake: &Fake) {
-    let test = "wget_waits_less_in_the_queue_of_dualpi2";
-    if !has("wget") {
-        return not_run(test, "wget is missing");
-    }
-    let folder = tempfile::tempdir().unwrap();
-    let report = folder.path().join("report.json");
-    let url = format!("http://page.test:{WEB}/");
-    let mean_delay_ms = |queue: &str| {
-        // No proxy of this machine's, and one attempt.
-        let wget = [
-            "wget",
-            "-q",
-            "-O",
-            "-",
-            "--no-proxy",
-            "-T",
-            "60",
-            "-t",
-            "1",
-            &url,
-        ];
-        let link = [
-            "--down", "20mbit", "--rtt", "20ms", "--queue", queue, "--far-cc", "cubic",
-        ];
-        let json = ["exec", "--quiet", "--json", report.to_str().unwrap()];
-        let output = fake.output(&mut fake.quell(&[&json[..], &link, &["--"], &wget].concat()));
-        assert!(output.status.success(), "{}", text(&output.stderr));
-        assert_eq!(output.stdout.len(), PAGE, "{queue}");
-        let queues = &read_json(&report)["summary"]["queues"];
-        let queues = queues.as_array().unwrap().iter();
-        let delays = queues.filter_map(|queue| queue["delay_ms"]["mean"].as_f64());
-        delays.fold(0.0, f64::max)
-    };
-    live(test, |_| {
-        let (drop_tail, dualpi2) = (mean_delay_ms("fifo:limit=250ms"), mean_delay_ms("dualpi2"));
-        bound!(drop_tail > 2.0 * dualpi2, "{drop_tail} and {dualpi2} ms");
-        Ok::<(), Missed>(())
-    });
-}
-
 fn git_clones_through_the_link(fake: &Fake) {
-    let test = "git_clones_through_the_link";
-    let git = |arguments: &[&str]| {
-        let mut command = Command::new("git");
-        // Nothing that a user has set counts.
-        command
-            .args(arguments)
-            .env("GIT_CONFIG_GLOBAL", "/dev/null")
-            .env("GIT_CONFIG_NOSYSTEM", "1")
-            .env("HOME", "/nonexistent");
-        command
+    let repository = match Repository::serve(fake, 100_000) {
+        Ok(repository) => repository,
+        Err(why) => return not_run("git_clones_through_the_link", why),
     };
-    let daemon = git(&["--exec-path"]).output().ok().and_then(|output| {
-        let place = std::path::PathBuf::from(text(&output.stdout).trim()).join("git-daemon");
-        place.is_file().then_some(place)
-    });
-    let Some(daemon) = daemon else {
-        return not_run(test, "git or its daemon is missing");
-    };
-    let folder = tempfile::tempdir().unwrap();
-    let place = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
-    let (served, cloned) = (place("served"), place("cloned"));
-    let done = |arguments: &[&str]| {
-        let output = git(arguments).output().unwrap();
-        assert!(output.status.success(), "{arguments:?}: {output:?}");
-    };
-    done(&["init", "-q", &served]);
-    std::fs::write(format!("{served}/file"), vec![b'x'; 100_000]).unwrap();
-    done(&["-C", &served, "add", "file"]);
-    let author = ["-c", "user.name=a", "-c", "user.email=a@test"];
-    done(
-        &[
-            &["-C", &served][..],
-            &author,
-            &["commit", "-q", "-m", "one"],
-        ]
-        .concat(),
-    );
-    let base = format!("--base-path={}", folder.path().display());
-    // Not by git, which would be its parent.
-    let mut daemon = Command::new(daemon);
-    daemon
-        .args(["--export-all", "--port=9418", "--reuseaddr", &base])
-        .arg(folder.path())
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null());
-    let mut daemon = fake.internet.run(|| daemon.spawn().unwrap()).unwrap();
-    let listens = || fake.run(|| std::net::TcpStream::connect((SERVER, 9418)).is_ok());
-    quell_testing::program::wait_until("git listens", listens);
-    let url = format!("git://{SERVER}/served");
+    let cloned = repository.place("cloned");
     let options = ["exec", "--quiet", "--rate", "20mbit", "--rtt", "20ms", "--"];
+    let url = repository.url();
     let clone = ["timeout", "60", "git", "clone", "-q", &url, &cloned];
     let output = fake.output(&mut fake.quell(&[&options[..], &clone].concat()));
-    let _ = daemon.kill();
-    daemon.wait().unwrap();
     assert!(output.status.success(), "{}", text(&output.stderr));
     let file = std::fs::read(format!("{cloned}/file")).unwrap();
     assert_eq!(file.len(), 100_000);
 }
 
-fn iperf3_sends_and_receives_through_the_link(fake: &Fake) {
-    if !has("iperf3") {
-        return not_run(
-            "iperf3_sends_and_receives_through_the_link",
-            "iperf3 is missing",
-        );
+/// A repository with one file, which git's daemon serves in the Internet.
+pub(crate) struct Repository {
+    folder: tempfile::TempDir,
+    daemon: Child,
+}
+
+impl Repository {
+    /// Of a file of this many bytes, which do not compress. Why there is none otherwise.
+    pub(crate) fn serve(fake: &Fake, bytes: u64) -> Result<Self, &'static str> {
+        let git = |arguments: &[&str]| {
+            let mut command = Command::new("git");
+            // Nothing that a user has set counts.
+            command
+                .args(arguments)
+                .env("GIT_CONFIG_GLOBAL", "/dev/null")
+                .env("GIT_CONFIG_NOSYSTEM", "1")
+                .env("HOME", "/nonexistent");
+            command
+        };
+        let daemon = git(&["--exec-path"]).output().ok().and_then(|output| {
+            let place = Path::new(text(&output.stdout).trim()).join("git-daemon");
+            place.is_file().then_some(place)
+        });
+        let daemon = daemon.ok_or("git or its daemon is missing")?;
+        let folder = tempfile::tempdir().unwrap();
+        let served = folder.path().join("served").to_str().unwrap().to_owned();
+        let done = |arguments: &[&str]| {
+            let output = git(arguments).output().unwrap();
+            assert!(output.status.success(), "{arguments:?}: {output:?}");
+        };
+        done(&["init", "-q", &served]);
+        let file: Vec<u8> = pattern(bytes).flatten().collect();
+        std::fs::write(format!("{served}/file"), file).unwrap();
+        done(&["-C", &served, "add", "file"]);
+        let author = ["-c", "user.name=a", "-c", "user.email=a@test"];
+        let commit = ["commit", "-q", "-m", "one"];
+        done(&[&["-C", &served][..], &author, &commit].concat());
+        let base = format!("--base-path={}", folder.path().display());
+        // Not by git, which would be its parent.
+        let mut daemon = Command::new(daemon);
+        daemon
+            .args(["--export-all", "--port=9418", "--reuseaddr", &base])
+            .arg(folder.path())
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        let daemon = fake.internet.run(|| daemon.spawn().unwrap()).unwrap();
+        let listens = || fake.run(|| std::net::TcpStream::connect((SERVER, 9418)).is_ok());
+        wait_until("git listens", listens);
+        Ok(Self { folder, daemon })
     }
-    let mut server = Command::new("iperf3");
-    server.args(["-s", "-p", "5201"]).stdout(Stdio::null());
-    let mut server = fake.internet.run(|| server.spawn().unwrap()).unwrap();
-    let listens = || fake.run(|| std::net::TcpStream::connect((SERVER, 5201)).is_ok());
-    quell_testing::program::wait_until("iperf3 listens", listens);
+
+    pub(crate) fn place(&self, name: &str) -> String {
+        self.folder.path().join(name).to_str().unwrap().to_owned()
+    }
+
+    pub(crate) fn url(&self) -> String {
+        format!("git://{SERVER}/served")
+    }
+}
+
+impl Drop for Repository {
+    fn drop(&mut self) {
+        let _ = self.daemon.kill();
+        let _ = self.daemon.wait();
+    }
+}
+
+fn iperf3_sends_and_receives_through_the_link(fake: &Fake) {
+    let server = match Iperf3::serve(fake) {
+        Ok(server) => server,
+        Err(why) => return not_run("iperf3_sends_and_receives_through_the_link", why),
+    };
     for way in [&[][..], &["-R"]] {
         let client = ["iperf3", "-c", SERVER, "-p", "5201", "-J", "-n", "3M"];
         let options = ["exec", "--quiet", "--rate", "50mbit", "--rtt", "10ms", "--"];
@@ -193,6 +164,30 @@ fn iperf3_sends_and_receives_through_the_link(fake: &Fake) {
             .unwrap_or_else(|| panic!("{report:#}"));
         assert!(received > 0.0 && received < 50e6, "{received}");
     }
-    server.kill().unwrap();
-    server.wait().unwrap();
+    drop(server);
+}
+
+/// A server of iperf3 in the Internet.
+pub(crate) struct Iperf3(Child);
+
+impl Iperf3 {
+    /// Why there is none otherwise.
+    pub(crate) fn serve(fake: &Fake) -> Result<Self, &'static str> {
+        if !has("iperf3") {
+            return Err("iperf3 is missing");
+        }
+        let mut server = Command::new("iperf3");
+        server.args(["-s", "-p", "5201"]).stdout(Stdio::null());
+        let server = fake.internet.run(|| server.spawn().unwrap()).unwrap();
+        let listens = || fake.run(|| std::net::TcpStream::connect((SERVER, 5201)).is_ok());
+        wait_until("iperf3 listens", listens);
+        Ok(Self(server))
+    }
+}
+
+impl Drop for Iperf3 {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
 }
